@@ -1,0 +1,49 @@
+"""The one decorator every compiled kernel wears.
+
+numba's on-disk cache looks only at the function's own file: after an edit of a callee in another file the caller would
+run old code. The cache folder is therefore keyed by a hash of every kernel source, of the numba version and of the
+processor, and handed to numba while a kernel is decorated; the caches of other packages in the process stay where they are.
+"""
+
+import hashlib
+import os
+import platform
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core import config
+
+PACKAGE = Path(__file__).parent
+KERNEL_ROOMS = ("semirecursive", "linear", "integrators", "system", "ad")
+
+
+def kernel_sources() -> list[Path]:
+    """Return every source file whose text a cached kernel may depend on."""
+    rooms = [PACKAGE / room for room in KERNEL_ROOMS]
+    return sorted([*PACKAGE.glob("*.py"), *(path for room in rooms for path in room.rglob("*.py"))])
+
+
+def cache_folder() -> Path:
+    """Return the folder of the compiled kernels that belong to exactly these sources, this numba and this processor."""
+    digest = hashlib.sha256()
+    for part in (numba.__version__, platform.machine(), platform.python_version(), platform.processor()):
+        digest.update(part.encode())
+    for path in kernel_sources():
+        digest.update(path.read_bytes())
+    root = os.environ.get("RTMBS_CACHE_DIR") or Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "rtmbs"
+    return Path(root) / digest.hexdigest()[:16]
+
+
+CACHE_FOLDER = cache_folder()
+
+
+def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile ``function`` on first use, without the interpreter lock, and keep the result on disk."""
+    previous, config.CACHE_DIR = config.CACHE_DIR, str(CACHE_FOLDER)
+    try:
+        compiled: Callable[..., Any] = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+        return compiled
+    finally:
+        config.CACHE_DIR = previous

@@ -1,0 +1,118 @@
+"""The flat constant arrays that kernels and ``page.py`` take. Born in ``compile``, never changed afterwards.
+
+Conventions, once for the whole package
+---------------------------------------
+* A *step* is one degree of freedom, revolute or prismatic; ``n`` of them, a parent always before its children.
+  Step ``-1`` is ground. Arrays over steps in the workspace have ``n + 1`` rows, so that row ``-1`` is ground.
+* Motion vectors are ``[v, omega]`` and wrenches ``[f, n]``, world axes, at the global origin.
+* A *link* joins two steps ``a`` and ``b`` (either may be -1) through a closure or a force. Its *branch* lists the steps
+  on the way from the last common ancestor (not included) down to ``a``, root to tip, with ``sign`` -1, then down to
+  ``b`` with ``sign`` +1. Links 0 .. nc-1 belong to the closures in order, then the springs, then the wrenches.
+  What passes through a link is a wrench ``F`` on ``b`` and ``-F`` on ``a``, so ``Q_j = sign_j S_j . F``.
+* Whatever a person may change while running stands in one flat array ``u``; tables hold *slots* (indices into ``u``).
+* Steps' local vectors are in step axes from the step's origin (a body's own frame may be placed elsewhere on the step).
+"""
+
+from typing import Any, NamedTuple
+
+Array = Any  # numba types by value; the shapes and dtypes stand on the fields
+
+REVOLUTE, PRISMATIC = 0, 1
+TRANSLATION, DOT, DISTANCE = 0, 1, 2
+GRAVITY_SLOT = 0
+
+
+class Steps(NamedTuple):
+    """Elementary joints, root to tips."""
+
+    kind: Array  # (n,) int64: REVOLUTE or PRISMATIC
+    parent: Array  # (n,) int64: parent step, -1 for ground
+    offset_rotation: Array  # (n, 3, 3) step frame at z = 0 to parent step frame
+    offset: Array  # (n, 3) origin of the step frame at z = 0, in parent step axes [m]
+    axis: Array  # (n, 3) unit vector in step axes (the same before and after the step's own turn)
+    reference: Array  # (n,) int64: index of the reference rotation that follows offset_rotation, or -1
+    mass: Array  # (n,) [kg], zero on massless frames
+    mass_center: Array  # (n, 3) step axes [m]
+    inertia: Array  # (n, 3, 3) about the mass centre, step axes [kg m^2]
+
+
+class Paths(NamedTuple):
+    """For every step the steps from ground to itself, itself last."""
+
+    pointer: Array  # (n + 1,) int64
+    step: Array  # (paths,) int64
+    position: Array  # (paths,) int64: place of tangent entry (i, path step) in the values of the sparse matrix
+    position_transposed: Array  # (paths,) int64: place of entry (path step, i)
+
+
+class Links(NamedTuple):
+    """Pairs of steps joined by a closure or a force, and the coordinates between them."""
+
+    a: Array  # (nl,) int64
+    b: Array  # (nl,) int64
+    pointer: Array  # (nl + 1,) int64 into step and sign
+    step: Array  # (branches,) int64: branch of a (root to tip), then branch of b
+    sign: Array  # (branches,) float64: -1 on the branch of a, +1 on the branch of b
+    block_pointer: Array  # (nl + 1,) int64 into position
+    position: Array  # (blocks,) int64: row-major (branch, branch) places [row j, column i] in the sparse matrix
+
+
+class Closures(NamedTuple):
+    """Cut joints and rods; closure ``l`` uses link ``l``. METHODS 1.25, with points and axes carried by step ``a``."""
+
+    row_pointer: Array  # (nc + 1,) int64: rows of a closure
+    point_a: Array  # (nc, 3) step axes of a [m]
+    point_b: Array  # (nc, 3) step axes of b [m]
+    kind: Array  # (mc,) int64 a row: TRANSLATION u . (x_a - x_b); DOT u . v; DISTANCE (d . d - L^2) / (2 length)
+    axis_a: Array  # (mc, 3) u, fixed in a, step axes of a
+    axis_b: Array  # (mc, 3) v, fixed in b, step axes of b
+    length: Array  # (mc,) rod length, and the constant divisor of a driven distance [m]
+    slot: Array  # (mc,) int64: slot of (L, Ld, Ldd) of a driven distance, or -1: L = length
+    shim: Array  # (mc,) constant subtracted from Phi (METHODS 1.13)
+    entry_pointer: Array  # (nc + 1,) int64: start of the closure's (rows, branch) block in the flat Phi_z
+
+
+class Drivers(NamedTuple):
+    """Prescribed coordinates: rows mc .. m-1 of Phi, Phi = z_step - f(t)."""
+
+    step: Array  # (nd,) int64
+    slot: Array  # (nd,) int64: slot of (f, fd, fdd)
+    position: Array  # (nd,) int64: diagonal place in the sparse matrix
+
+
+class JointForces(NamedTuple):
+    """Q_step += -stiffness (z - rest) - damping zd + load; torsional springs, motors."""
+
+    step: Array  # (nj,) int64
+    slot: Array  # (nj,) int64: slot of (stiffness, damping, rest, load)
+    position: Array  # (nj,) int64: diagonal place in the sparse matrix
+
+
+class Springs(NamedTuple):
+    """Spring-dampers between two points; spring ``k`` uses link ``nc + k``."""
+
+    point_a: Array  # (ns, 3) step axes of a [m]
+    point_b: Array  # (ns, 3) step axes of b [m]
+    slot: Array  # (ns,) int64: slot of (stiffness, damping, length, tension); pull = k (l - length) + c ld + tension
+
+
+class Wrenches(NamedTuple):
+    """Given wrenches on one body; wrench ``k`` uses link ``nc + ns + k`` with a = ground."""
+
+    point: Array  # (nw, 3) point of application, step axes of b [m]
+    axes: Array  # (nw, 3, 3) axes of the given wrench to step axes of b; used when follows is 1
+    follows: Array  # (nw,) int64: 1 when the wrench turns with the body, 0 for world axes
+    slot: Array  # (nw,) int64: slot of (fx, fy, fz, nx, ny, nz)
+
+
+class Tables(NamedTuple):
+    """Everything a kernel needs to know about a mechanism."""
+
+    steps: Steps
+    paths: Paths
+    links: Links
+    closures: Closures
+    drivers: Drivers
+    joint_forces: JointForces
+    springs: Springs
+    wrenches: Wrenches
