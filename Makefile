@@ -1,0 +1,64 @@
+# `make run` and `make test` set everything up by themselves; the second time they start at once.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+WORKERS ?= 2
+RUN_STAMP := $(VENV)/.stamp-run
+DEV_STAMP := $(VENV)/.stamp-dev
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: help run test slow lint format types warmup dev clean
+
+help:  ## say what can be made
+	@sed -n 's/^\([a-z]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "rtmbs needs Python 3.11 or later; '$(PYTHON)' is $$($(PYTHON) --version 2>&1). Say: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
+		echo "'$(PYTHON)' cannot make virtual environments; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(RUN_STAMP): pyproject.toml | $(BIN)/python
+	$(PIP) install -e .
+	@touch $@
+
+$(DEV_STAMP): pyproject.toml | $(BIN)/python
+	$(PIP) install -e '.[dev]'
+	@touch $@ $(RUN_STAMP)
+
+run: $(RUN_STAMP)  ## set up and run the main job: the 4 x 40 four-bar in real time
+	$(BIN)/python -m rtmbs.bench fourbar --ny 4 --nz 40
+
+dev: $(DEV_STAMP)  ## set up the environment with every tool of the house
+
+warmup: $(RUN_STAMP)  ## compile the kernels ahead
+	$(BIN)/python -m rtmbs warmup
+
+# Kernels are compiled once before the workers start, so that they find them in the cache.
+test: $(DEV_STAMP)  ## set up and pass every test but the slow ones
+	$(BIN)/python -m rtmbs warmup
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
+
+slow: $(DEV_STAMP)  ## the long physics and scale runs
+	$(BIN)/python -m rtmbs warmup
+	$(BIN)/python -m pytest -n $(WORKERS) -m slow
+
+lint: $(DEV_STAMP)  ## ruff: rules and format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(DEV_STAMP)  ## let ruff mend what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: $(DEV_STAMP)  ## mypy, strict
+	$(BIN)/mypy
+
+clean:  ## remove the environment and every build product
+	rm -rf $(VENV) build dist .ruff_cache .mypy_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
