@@ -1,0 +1,90 @@
+"""rtmbs: mechanisms with closed loops, simulated in real time.
+
+    Model -> System -> Simulation -> results
+
+Every public name below is resolved on first use (PEP 562): ``import rtmbs`` loads neither numba nor scipy.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# The public names, sorted, and the module each one lives in.
+HOMES = {
+    "ConstantRate": "rtmbs.model",
+    "Cylindrical": "rtmbs.model",
+    "Fixed": "rtmbs.model",
+    "Floating": "rtmbs.model",
+    "Function": "rtmbs.model",
+    "Input": "rtmbs.model",
+    "Line": "rtmbs.model",
+    "Model": "rtmbs.model",
+    "Motor": "rtmbs.model",
+    "Outcome": "rtmbs.integrators",
+    "Pacer": "rtmbs.pacing",
+    "Planar": "rtmbs.model",
+    "Prismatic": "rtmbs.model",
+    "Revolute": "rtmbs.model",
+    "RtmbsError": "rtmbs.errors",
+    "Simulation": "rtmbs.simulation",
+    "Sine": "rtmbs.model",
+    "SmoothStep": "rtmbs.model",
+    "Spherical": "rtmbs.model",
+    "Spline": "rtmbs.model",
+    "SpringDamper": "rtmbs.model",
+    "State": "rtmbs.state",
+    "StepReport": "rtmbs.integrators",
+    "TorsionSpring": "rtmbs.model",
+    "Universal": "rtmbs.model",
+    "Wrench": "rtmbs.model",
+    "load_result": "rtmbs.observers",
+}
+ROOMS = ("errors", "library")  # modules that are public names themselves
+
+__all__ = sorted([*HOMES, *ROOMS, "__version__"])
+
+if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_imports.py holds the two together
+    from rtmbs import errors as errors
+    from rtmbs import library as library
+    from rtmbs.errors import RtmbsError as RtmbsError
+    from rtmbs.integrators import Outcome as Outcome
+    from rtmbs.integrators import StepReport as StepReport
+    from rtmbs.model import ConstantRate as ConstantRate
+    from rtmbs.model import Cylindrical as Cylindrical
+    from rtmbs.model import Fixed as Fixed
+    from rtmbs.model import Floating as Floating
+    from rtmbs.model import Function as Function
+    from rtmbs.model import Input as Input
+    from rtmbs.model import Line as Line
+    from rtmbs.model import Model as Model
+    from rtmbs.model import Motor as Motor
+    from rtmbs.model import Planar as Planar
+    from rtmbs.model import Prismatic as Prismatic
+    from rtmbs.model import Revolute as Revolute
+    from rtmbs.model import Sine as Sine
+    from rtmbs.model import SmoothStep as SmoothStep
+    from rtmbs.model import Spherical as Spherical
+    from rtmbs.model import Spline as Spline
+    from rtmbs.model import SpringDamper as SpringDamper
+    from rtmbs.model import TorsionSpring as TorsionSpring
+    from rtmbs.model import Universal as Universal
+    from rtmbs.model import Wrench as Wrench
+    from rtmbs.observers import load_result as load_result
+    from rtmbs.pacing import Pacer as Pacer
+    from rtmbs.simulation import Simulation as Simulation
+    from rtmbs.state import State as State
+
+
+def __getattr__(name: str) -> Any:
+    if name in ROOMS:
+        return importlib.import_module(f"rtmbs.{name}")
+    if name not in HOMES:
+        raise AttributeError(f"module 'rtmbs' has no attribute '{name}'", name=name, obj=None)
+    value = getattr(importlib.import_module(HOMES[name]), name)
+    globals()[name] = value  # found once, then an ordinary attribute
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

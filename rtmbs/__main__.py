@@ -1,0 +1,8 @@
+"""``python -m rtmbs`` is the console script ``rtmbs``."""
+
+import sys
+
+from rtmbs.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())
