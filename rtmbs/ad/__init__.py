@@ -1,0 +1,31 @@
+"""Derivatives of any function f(x), R^n -> R^m, from sources that answer one contract; nothing about mechanics.
+
+Every source is made once from ``f`` and ``n`` and answers ``value(x) -> (m,)`` and ``jacobian(x) -> (m, n)``.
+Names are resolved on first use: reading this package loads neither numba nor autograd.
+"""
+
+import importlib
+from typing import Any
+
+HOMES = {
+    "Autograd": "rtmbs.ad.autograd_source",
+    "ComplexStep": "rtmbs.ad.complex_step",
+    "DerivativeError": "rtmbs.ad.errors",
+    "DerivativeMismatchError": "rtmbs.ad.errors",
+    "Derivatives": "rtmbs.ad.function",
+    "FiniteDifference": "rtmbs.ad.finite_difference",
+}
+
+__all__ = sorted(HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in HOMES:
+        raise AttributeError(f"module 'rtmbs.ad' has no attribute '{name}'", name=name, obj=None)
+    value = getattr(importlib.import_module(HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

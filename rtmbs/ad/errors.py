@@ -1,0 +1,23 @@
+"""What can go wrong with a derivative. Each message names the culprit and the way out."""
+
+from rtmbs.errors import RtmbsError
+
+
+class DerivativeError(RtmbsError, ValueError):
+    """A derivative cannot be had from what was given: a wrong shape, a wrong name, a function that is not one."""
+
+
+class TraceError(DerivativeError, TypeError):
+    """A function did something with a traced value that a record cannot hold, such as an ``if``."""
+
+
+class UnsupportedFunctionError(TraceError):
+    """A function of NumPy met a traced value and has no rule for it."""
+
+
+class RecordFileError(DerivativeError):
+    """A saved record is truncated, of another version, or no record at all."""
+
+
+class DerivativeMismatchError(DerivativeError, AssertionError):
+    """Two sources of one derivative disagree; the message names output, input and all values."""
