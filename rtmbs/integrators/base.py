@@ -1,0 +1,62 @@
+"""The contracts of time stepping: what equations answer, and what an integrator answers.
+
+Checklist for whoever writes equations
+--------------------------------------
+* ``residual`` evaluates everything at one state and time; ``factor``, ``solve`` and the loop quantities belong to the
+  state last evaluated by ``residual`` or ``close``.
+* Nothing here may change the arrays handed in.
+* A number that is not finite is returned as it is; the integrator turns it into an Outcome.
+"""
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.integrators.settings import Settings, StateArrays
+
+Array = NDArray[np.float64]
+
+
+class SingularTangent(ArithmeticError):
+    """Raised by ``factor`` when the Newton matrix has no usable factor."""
+
+
+class Equations(Protocol):
+    """Equations of motion with loops, as the implicit integrators see them."""
+
+    n: int
+    m: int
+    alpha: Array  # (m,) penalty factors
+
+    def residual(self, z: Array, zd: Array, zdd: Array, R0: Array) -> Array:
+        """Return M zdd - Q + Phi_z^T alpha Phi (n,) at the state, and remember the state."""
+
+    def factor(self, settings: Settings, tangent_terms: int, old: StateArrays, dense: bool) -> None:
+        """Factor M + h/2 C + h^2/4 (K + Phi_z^T alpha Phi_z + terms) at the remembered state; SingularTangent."""
+
+    def factor_mass_weight(self, settings: Settings, dense: bool) -> None:
+        """Factor M + h^2/4 Phi_z^T alpha Phi_z at the closed state."""
+
+    def solve(self, b: Array, refined: bool) -> Array:
+        """Solve with the last factor; ``refined`` improves the answer when its residual asks for it."""
+
+    def close(self, z: Array, R0: Array) -> Array:
+        """Return Phi (m,) at z, and remember Phi_z."""
+
+    def closure_velocities(self, zd: Array) -> Array:
+        """Return Phid = Phi_z zd + Phi_t (m,) at the closed state."""
+
+    def closure_accelerations(self, zd: Array, zdd: Array) -> Array:
+        """Return Phidd (m,) at the closed state."""
+
+    def apply_Phi_z(self, x: Array) -> Array:
+        """Return Phi_z x (m,)."""
+
+    def pull_back(self, x: Array) -> Array:
+        """Return Phi_z^T x (n,)."""
+
+    def recentre(self, state: StateArrays) -> None:
+        """Re-centre rotation charts of a finished state, in place."""
+
+

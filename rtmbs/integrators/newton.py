@@ -1,0 +1,48 @@
+"""The arithmetic of Newton's iteration: scaled norm, contraction rate, verdict (METHODS 1.11).
+
+Compiled, and used by the readable step and by the fused step alike, so that both stop at the same iteration.
+"""
+
+import numpy as np
+
+from rtmbs.compiled import kernel
+
+GO_ON, ACCEPT, DIVERGED, NOT_A_NUMBER = 0, 1, 2, 3
+
+SMALL_FIRST = 1e-4  # a first correction this small (in units of the tolerance) needs no second look
+REMAINDER = 0.1  # accept when the corrections still to come, theta / (1 - theta) e, are below this
+SLOW_RATE = 0.9  # twice slower than this is divergence
+PAPER_RATE = 0.5  # above this the rest of the step uses the tangent of Eq. 17
+
+
+@kernel
+def scaled_norm(dz, predicted, absolute, relative):
+    """Return sqrt(mean((dz_i / (absolute_i + relative |predicted_i|))^2)); 0 for no coordinates."""
+    total = 0.0
+    for i in range(len(dz)):
+        scaled = dz[i] / (absolute[i] + relative * abs(predicted[i]))
+        total += scaled * scaled
+    return np.sqrt(total / max(len(dz), 1))
+
+
+@kernel
+def contraction_rate(norm, previous):
+    """Return e_k / e_{k-1}; 0 when the previous correction was zero."""
+    return norm / previous if previous > 0.0 else 0.0
+
+
+@kernel
+def verdict(iteration, norm, rate, slow):
+    """Judge iteration 1, 2, ... by its scaled correction, its rate and how often it was slow before.
+
+    Returns GO_ON, ACCEPT, DIVERGED or NOT_A_NUMBER. Not finite comes first: a comparison with NaN is false.
+    """
+    if not np.isfinite(norm):
+        return NOT_A_NUMBER
+    if norm <= SMALL_FIRST:
+        return ACCEPT
+    if iteration == 1:
+        return GO_ON
+    if rate < 1.0 and rate * norm <= REMAINDER * (1.0 - rate):
+        return ACCEPT
+    return DIVERGED if slow >= 2 else GO_ON

@@ -1,0 +1,47 @@
+"""Numbers that steer a step, as flat records that compiled steps take too."""
+
+from typing import Any, NamedTuple
+
+Array = Any
+
+TANGENT_TERMS = ("paper", "inertia", "lagged", "exact")  # METHODS 5; the index is the code kernels see
+PAPER, INERTIA, LAGGED, EXACT = range(4)
+
+# places in the flat record that a compiled step fills
+ITERATIONS, JACOBIANS, FACTORISATIONS, SWEEPS = 0, 1, 2, 3
+POSITION_VIOLATION, VELOCITY_VIOLATION, ACCELERATION_VIOLATION = 4, 5, 6  # rotation rows three places on
+RESIDUAL_TICKS, TANGENT_TICKS, FACTOR_TICKS, SOLVE_TICKS, PROJECTION_TICKS = 10, 11, 12, 13, 14
+PHASES = ("residual", "tangent", "factor", "solve", "projection")
+FIRST_CORRECTION = 16  # scaled corrections, one an iteration
+MAX_ITERATIONS = 48
+RECORD_SIZE = FIRST_CORRECTION + MAX_ITERATIONS
+
+
+class Settings(NamedTuple):
+    """Everything a step depends on that is neither state nor mechanism."""
+
+    h: float  # step [s]
+    relative: float  # relative tolerance of the increment
+    max_iterations: int
+    fixed_iterations: bool  # always max_iterations: the same work in every step
+    max_sweeps: int  # projection sweeps at most, for velocities and again for accelerations
+    sweep_bound: float  # violation left by the sweeps, relative to the largest joint speed (acceleration)
+    tangent_terms: int  # index into TANGENT_TERMS
+    project_velocities: bool
+    project_accelerations: bool
+    mass_weight: bool  # project with weight M + q4 Phi_z^T alpha Phi_z instead of the Newton matrix
+    loop_tolerance: float  # |Phi| / scale above which a converged step is refused
+    absolute: Array  # (n,) absolute tolerance of the increment [rad or m]
+    typical: Array  # (n,) typical size of a coordinate [rad or m]
+    rotation: Array  # (m,) bool: rows that measure rotation
+    scale: Array  # (m,) size a row is compared with: characteristic length, or 1 for rotation
+
+
+class StateArrays(NamedTuple):
+    """The numbers of a State that a step reads and writes."""
+
+    z: Array  # (n,)
+    zd: Array  # (n,)
+    zdd: Array  # (n,)
+    lam: Array  # (m,)
+    R0: Array  # (nr, 3, 3) reference rotations

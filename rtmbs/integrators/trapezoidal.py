@@ -1,0 +1,139 @@
+"""The implicit trapezoidal rule with position penalties and projections, readable, for any equations that answer the contract.
+
+Equations 10 to 26 of the paper as corrected in METHODS 1.2 to 1.5. ``semirecursive/step.py`` is the same step fused
+into one kernel; a contract test holds the two together.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.integrators.base import Equations, SingularTangent
+from rtmbs.integrators.newton import (
+    ACCEPT,
+    DIVERGED,
+    NOT_A_NUMBER,
+    PAPER_RATE,
+    SLOW_RATE,
+    contraction_rate,
+    scaled_norm,
+    verdict,
+)
+from rtmbs.integrators.projection import sweep
+from rtmbs.integrators.report import Outcome
+from rtmbs.integrators.settings import (
+    ACCELERATION_VIOLATION,
+    FACTORISATIONS,
+    FIRST_CORRECTION,
+    ITERATIONS,
+    JACOBIANS,
+    PAPER,
+    PHASES,
+    POSITION_VIOLATION,
+    RESIDUAL_TICKS,
+    SWEEPS,
+    VELOCITY_VIOLATION,
+    Settings,
+    StateArrays,
+)
+
+Array = NDArray[np.float64]
+
+
+class TrapezoidalStep:
+    """One step from ``old`` to ``new``; ``record`` is filled as by the fused step, phases in seconds."""
+
+    def __init__(self, equations: Equations, settings: Settings, record: Array, dense: bool = False) -> None:
+        self.equations, self.settings, self.record, self.dense = equations, settings, record, dense
+
+    def advance(self, old: StateArrays, new: StateArrays) -> Outcome:
+        """Predict, correct, project; ``new`` is complete only when the answer is CONVERGED."""
+        self.record[:] = 0.0
+        increment = self.settings.h * old.zd + 0.5 * self.settings.h**2 * old.zdd
+        try:
+            outcome, increment = self.correct(increment, old)
+            return self.project(increment, old, new) if outcome.good else outcome
+        except SingularTangent:
+            return Outcome.SINGULAR_TANGENT
+
+    def iterate(self, increment: Array, old: StateArrays) -> tuple[Array, Array, Array]:
+        """z, zd, zdd from the increment and the history terms (Eqs. 13 and 14)."""
+        h = self.settings.h
+        zdd = 4.0 / h**2 * increment - 4.0 / h * old.zd - old.zdd
+        return old.z + increment, 2.0 / h * increment - old.zd, zdd
+
+    def correct(self, increment: Array, old: StateArrays) -> tuple[Outcome, Array]:
+        """Newton's iteration on the increment (Eqs. 15 to 18)."""
+        settings, record, equations = self.settings, self.record, self.equations
+        terms, previous, slow = settings.tangent_terms, 0.0, 0
+        for iteration in range(1, settings.max_iterations + 1):
+            with self.phase("residual"):
+                f = 0.25 * settings.h**2 * equations.residual(*self.iterate(increment, old), old.R0)
+            record[ITERATIONS] = iteration
+            record[JACOBIANS] += 1
+            record[FACTORISATIONS] += 1
+            with self.phase("tangent"):
+                equations.factor(settings, terms, old, self.dense)
+            with self.phase("solve"):
+                dz = equations.solve(-f, refined=True)
+            increment = increment + dz
+            norm = scaled_norm(dz, increment, settings.absolute, settings.relative)
+            rate = contraction_rate(norm, previous)
+            record[FIRST_CORRECTION + iteration - 1] = norm
+            slow += iteration > 1 and rate > SLOW_RATE
+            answer = verdict(iteration, norm, rate, slow)
+            if answer == NOT_A_NUMBER:
+                return Outcome.NOT_FINITE, increment
+            if answer == DIVERGED:
+                return Outcome.NOT_CONVERGED, increment
+            if answer == ACCEPT and (not settings.fixed_iterations or iteration == settings.max_iterations):
+                return Outcome.CONVERGED, increment
+            if iteration > 1 and rate > PAPER_RATE:
+                terms = PAPER
+            previous = norm
+        return Outcome.NOT_CONVERGED, increment
+
+    def project(self, increment: Array, old: StateArrays, new: StateArrays) -> Outcome:
+        """Check the loops, project velocities and accelerations (METHODS 1.12), fill ``new``."""
+        settings, record, equations = self.settings, self.record, self.equations
+        with self.phase("projection"):
+            z, zd, zdd = self.iterate(increment, old)
+            Phi = equations.close(z, old.R0)
+            self.note(Phi, POSITION_VIOLATION)
+            if not np.max(np.abs(Phi) / settings.scale, initial=0.0) <= settings.loop_tolerance:
+                return Outcome.LOOP_OPEN
+            lam = equations.alpha * Phi
+            if settings.mass_weight and equations.m:
+                equations.factor_mass_weight(settings, self.dense)
+                record[FACTORISATIONS] += 1
+            Phid = equations.closure_velocities(zd)
+            if settings.project_velocities:
+                zd, Phid, count = sweep(equations, settings, zd, Phid, lambda impulse: None)
+                record[SWEEPS] += count
+            self.note(Phid, VELOCITY_VIOLATION)
+            Phidd = equations.closure_accelerations(zd, zdd)
+            if settings.project_accelerations:
+                zdd, Phidd, count = sweep(equations, settings, zdd, Phidd, lam.__iadd__)
+                record[SWEEPS] += count
+            self.note(Phidd, ACCELERATION_VIOLATION)
+            for target, value in zip(new, (z, zd, zdd, lam, old.R0), strict=True):
+                target[:] = value
+            equations.recentre(new)
+        finite = all(np.all(np.isfinite(values)) for values in (new.z, new.zd, new.zdd))
+        return Outcome.CONVERGED if finite else Outcome.NOT_FINITE
+
+    def note(self, violation: Array, where: int) -> None:
+        """Write the largest translation and rotation violation to the record."""
+        size, rotation = np.abs(violation), self.settings.rotation
+        self.record[where] = np.max(size[~rotation], initial=0.0)
+        self.record[where + 3] = np.max(size[rotation], initial=0.0)
+
+    @contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Add the time spent inside to the phase ``name``; the factorisation counts as tangent here."""
+        start = time.perf_counter()
+        yield
+        self.record[RESIDUAL_TICKS + PHASES.index(name)] += time.perf_counter() - start

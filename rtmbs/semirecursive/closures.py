@@ -1,0 +1,162 @@
+"""Compiled loop equations: Phi, Phid, Phidd, the wrench G of each row, and Phi_z on the branches of each loop.
+
+Rows as METHODS 1.25 with points and axes carried by step ``a``, so that a row is invariant under a common rigid motion:
+with G = dPhi/dX_b the other side is -G, and Phi_z[j] = sign_j S_j . G on the branch of the link and zero elsewhere.
+"""
+
+from rtmbs.compiled import kernel
+from rtmbs.spatial import (
+    add3,
+    add6,
+    angular,
+    cross3,
+    dot3,
+    dot6,
+    join,
+    load3,
+    load6,
+    place,
+    point_velocity,
+    rotate,
+    scale3,
+    scale6,
+    store6,
+    sub3,
+    sub6,
+)
+from rtmbs.system.tables import DOT, TRANSLATION
+
+@kernel
+def evaluate_closures(tables, z, u, ws):
+    """Phi, G and Phi_z at the swept positions."""
+    closures, links, drivers = tables.closures, tables.links, tables.drivers
+    for l in range(len(closures.point_a)):
+        a, b = links.a[l], links.b[l]
+        xa, xb = place(ws.A, ws.r, a, load3(closures.point_a, l)), place(ws.A, ws.r, b, load3(closures.point_b, l))
+        for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
+            evaluate_row(closures, row, a, b, xa, xb, u, ws)
+        fill_branch(closures, links, l, ws)
+    first = len(closures.kind)
+    for k in range(len(drivers.step)):
+        ws.Phi[first + k] = z[drivers.step[k]] - u[drivers.slot[k]]
+
+
+@kernel
+def evaluate_row(closures, row, a, b, xa, xb, u, ws):
+    """Phi and G = dPhi/dX_b of one row."""
+    kind = closures.kind[row]
+    if kind == TRANSLATION:
+        axis = rotate(ws.A, a, load3(closures.axis_a, row))
+        ws.Phi[row] = dot3(axis, sub3(xa, xb)) - closures.shim[row]
+        store6(ws.G, row, scale6(-1.0, join(axis, cross3(xb, axis))))
+    elif kind == DOT:
+        axis_a, axis_b = rotate(ws.A, a, load3(closures.axis_a, row)), rotate(ws.A, b, load3(closures.axis_b, row))
+        ws.Phi[row] = dot3(axis_a, axis_b) - closures.shim[row]
+        store6(ws.G, row, join(scale3(0.0, axis_a), cross3(axis_b, axis_a)))
+    else:
+        d, length = sub3(xb, xa), closures.length[row]
+        target = length if closures.slot[row] < 0 else u[closures.slot[row]]
+        ws.Phi[row] = (dot3(d, d) - target * target) / (2.0 * length) - closures.shim[row]
+        store6(ws.G, row, scale6(1.0 / length, join(d, cross3(xa, xb))))
+
+
+@kernel
+def fill_branch(closures, links, l, ws):
+    """Phi_z of closure ``l``, rows by branch: sign_j S_j . G."""
+    entry = closures.entry_pointer[l]
+    for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
+        G = load6(ws.G, row)
+        for k in range(links.pointer[l], links.pointer[l + 1]):
+            ws.Phi_z[entry] = links.sign[k] * dot6(load6(ws.S, links.step[k]), G)
+            entry += 1
+
+
+@kernel
+def apply_Phi_z(tables, ws, x, out):
+    """out = Phi_z x for coordinates x (n,) and rows out (m,)."""
+    closures, links, drivers = tables.closures, tables.links, tables.drivers
+    for l in range(len(closures.point_a)):
+        entry = closures.entry_pointer[l]
+        for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
+            total = 0.0 * out[row]
+            for k in range(links.pointer[l], links.pointer[l + 1]):
+                total += ws.Phi_z[entry] * x[links.step[k]]
+                entry += 1
+            out[row] = total
+    for k in range(len(drivers.step)):
+        out[len(closures.kind) + k] = x[drivers.step[k]]
+
+
+@kernel
+def pull_back(tables, ws, x, scale, out):
+    """out += scale Phi_z^T x for rows x (m,) and coordinates out (n,)."""
+    closures, links, drivers = tables.closures, tables.links, tables.drivers
+    for l in range(len(closures.point_a)):
+        entry = closures.entry_pointer[l]
+        for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
+            weight = scale * x[row]
+            for k in range(links.pointer[l], links.pointer[l + 1]):
+                out[links.step[k]] += ws.Phi_z[entry] * weight
+                entry += 1
+    for k in range(len(drivers.step)):
+        out[drivers.step[k]] += scale * x[len(closures.kind) + k]
+
+
+@kernel
+def closure_velocities(tables, zd, u, ws):
+    """Phid = Phi_z zd + Phi_t; linear in zd, so it needs no sweep."""
+    apply_Phi_z(tables, ws, zd, ws.Phid)
+    closures, drivers = tables.closures, tables.drivers
+    for row in range(len(closures.kind)):
+        slot = closures.slot[row]
+        if slot >= 0:
+            ws.Phid[row] -= u[slot] * u[slot + 1] / closures.length[row]
+    for k in range(len(drivers.step)):
+        ws.Phid[len(closures.kind) + k] -= u[drivers.slot[k] + 1]
+
+
+@kernel
+def closure_accelerations(tables, zdd, u, ws):
+    """Phidd = G . (acc_b - acc_a) + Gdot . (V_b - V_a) + time terms, from the swept V and acc."""
+    closures, links, drivers = tables.closures, tables.links, tables.drivers
+    for l in range(len(closures.point_a)):
+        a, b = links.a[l], links.b[l]
+        Va, Vb = load6(ws.V, a), load6(ws.V, b)
+        relative, acceleration = sub6(Vb, Va), sub6(load6(ws.acc, b), load6(ws.acc, a))
+        for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
+            Gd = row_variation(closures, row, l, a, b, Va, Vb, ws)
+            ws.Phidd[row] = dot6(load6(ws.G, row), acceleration) + dot6(Gd, relative)
+            slot = closures.slot[row]
+            if slot >= 0:
+                ws.Phidd[row] -= (u[slot + 1] * u[slot + 1] + u[slot] * u[slot + 2]) / closures.length[row]
+    for k in range(len(drivers.step)):
+        ws.Phidd[len(closures.kind) + k] = zdd[drivers.step[k]] - u[drivers.slot[k] + 2]
+
+
+@kernel
+def row_variation(closures, row, l, a, b, Xa, Xb, ws):
+    """Change of G of one row when step a moves by the twist Xa and step b by Xb: Gdot for velocities, and Phi_zz."""
+    kind = closures.kind[row]
+    xb = place(ws.A, ws.r, b, load3(closures.point_b, l))
+    dxb = point_velocity(Xb, xb)
+    if kind == TRANSLATION:
+        axis = rotate(ws.A, a, load3(closures.axis_a, row))
+        turned = cross3(angular(Xa), axis)
+        return scale6(-1.0, join(turned, add3(cross3(dxb, axis), cross3(xb, turned))))
+    if kind == DOT:
+        axis_a, axis_b = rotate(ws.A, a, load3(closures.axis_a, row)), rotate(ws.A, b, load3(closures.axis_b, row))
+        turned_a, turned_b = cross3(angular(Xa), axis_a), cross3(angular(Xb), axis_b)
+        return join(scale3(0.0, dxb), add3(cross3(turned_b, axis_a), cross3(axis_b, turned_a)))
+    xa = place(ws.A, ws.r, a, load3(closures.point_a, l))
+    dxa = point_velocity(Xa, xa)
+    moment = add3(cross3(dxa, xb), cross3(xa, dxb))
+    return scale6(1.0 / closures.length[row], join(sub3(dxb, dxa), moment))
+
+
+@kernel
+def closure_wrench(closures, l, lam, ws):
+    """Wrench -sum lam G of closure ``l`` on its step b."""
+    F = scale6(0.0, load6(ws.V, 0))
+    for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
+        F = add6(F, scale6(-lam[row], load6(ws.G, row)))
+    return F

@@ -1,0 +1,222 @@
+"""The class the integrators talk to: residual, tangent, factor, projections, each a call into compiled kernels."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.integrators.base import SingularTangent
+from rtmbs.integrators.settings import PAPER, Settings, StateArrays
+from rtmbs.linear.dense_lu import DenseLU
+from rtmbs.linear.sparse_lu import factor, solve, solve_refined, workspace as factor_workspace
+from rtmbs.linear.symbolic import entries
+from rtmbs.semirecursive.charts import recentre_charts
+from rtmbs.semirecursive.closures import (
+    apply_Phi_z,
+    closure_accelerations,
+    closure_velocities,
+    evaluate_closures,
+    pull_back,
+)
+from rtmbs.semirecursive.forces import spring_energy
+from rtmbs.semirecursive.evaluation import assemble_mass_weight, assemble_tangent, evaluate_residual
+from rtmbs.semirecursive.sweeps import (
+    inverse_dynamics,
+    kinetic_energy,
+    sweep_accelerations,
+    sweep_positions,
+    sweep_velocities,
+    weight_energy,
+)
+from rtmbs.semirecursive.tangent import add_penalty_tangent
+from rtmbs.semirecursive.workspace import Workspace, workspace
+from rtmbs.system.system import System
+from rtmbs.system.tables import Tables
+
+Array = NDArray[np.float64]
+STRUCTURED = "structured"
+
+
+class SemiRecursiveEquations:
+    """Equations of motion of a System in joint coordinates; answers ``integrators.base.Equations``.
+
+    Attributes ``u`` (inputs, set between steps) and ``alpha`` (penalty factors) belong to the caller.
+    """
+
+    def __init__(self, system: System, source: Any = None) -> None:
+        self.system = system
+        self.tables: Tables = system.tables
+        self.n, self.m = len(system.tables.steps.kind), len(system.row_names)
+        self.u: Array = system.u0.copy()
+        self.alpha: Array = np.zeros(self.m)
+        self.ws: Workspace = workspace(system.tables)
+        self.lu = system.lu
+        self.work = factor_workspace(system.lu)
+        self.source = source
+        self.dense: DenseLU | None = None
+        self.rows, self.columns, self.places = entries(system.lu)
+
+    # ---- evaluation ----------------------------------------------------------------------------------------------
+
+    def residual(self, z: Array, zd: Array, zdd: Array, R0: Array) -> Array:
+        """Return M zdd - Q + Phi_z^T alpha Phi (n,) (Eq. 10), and remember the state."""
+        ws = self.ws
+        ws.z[:], ws.zd[:], ws.zdd[:] = z, zd, zdd
+        evaluate_residual(self.tables, R0, self.u, self.alpha, ws)
+        return ws.residual.copy()
+
+    def close(self, z: Array, R0: Array) -> Array:
+        """Return Phi (m,) at z, and remember Phi_z."""
+        self.ws.z[:] = z
+        sweep_positions(self.tables.steps, R0, self.ws.z, self.ws)
+        evaluate_closures(self.tables, self.ws.z, self.u, self.ws)
+        return self.ws.Phi.copy()
+
+    def closure_velocities(self, zd: Array) -> Array:
+        """Return Phid = Phi_z zd + Phi_t (m,) at the closed state."""
+        closure_velocities(self.tables, zd, self.u, self.ws)
+        return self.ws.Phid.copy()
+
+    def closure_accelerations(self, zd: Array, zdd: Array) -> Array:
+        """Return Phidd (m,) at the closed state."""
+        sweep_velocities(self.tables.steps, zd, self.ws)
+        sweep_accelerations(self.tables.steps, zd, zdd, self.u, self.ws)
+        closure_accelerations(self.tables, zdd, self.u, self.ws)
+        return self.ws.Phidd.copy()
+
+    def apply_Phi_z(self, x: Array) -> Array:
+        """Return Phi_z x (m,)."""
+        out = np.zeros(self.m)
+        apply_Phi_z(self.tables, self.ws, x, out)
+        return out
+
+    def pull_back(self, x: Array) -> Array:
+        """Return Phi_z^T x (n,)."""
+        out = np.zeros(self.n)
+        pull_back(self.tables, self.ws, x, 1.0, out)
+        return out
+
+    def closure_jacobian(self) -> Array:
+        """Return the dense Phi_z (m, n) at the closed state; for assembly and tests."""
+        closures, links, drivers = self.tables.closures, self.tables.links, self.tables.drivers
+        out = np.zeros((self.m, self.n))
+        for closure in range(len(closures.point_a)):
+            rows = slice(closures.row_pointer[closure], closures.row_pointer[closure + 1])
+            steps = links.step[links.pointer[closure] : links.pointer[closure + 1]]
+            block = self.ws.Phi_z[closures.entry_pointer[closure] : closures.entry_pointer[closure + 1]]
+            out[rows, steps] = block.reshape(rows.stop - rows.start, len(steps))
+        out[len(closures.kind) + np.arange(len(drivers.step)), drivers.step] = 1.0
+        return out
+
+    def energies(self, z: Array, zd: Array, R0: Array) -> tuple[float, float, float]:
+        """Return kinetic energy, energy of weight, elastic energy [J]."""
+        self.residual(z, zd, np.zeros(self.n), R0)
+        return (
+            float(kinetic_energy(self.ws)),
+            float(weight_energy(self.ws, self.u)),
+            float(spring_energy(self.tables, z, self.u, self.ws)),
+        )
+
+    # ---- tangent and factor ----------------------------------------------------------------------------------------
+
+    def assemble(
+        self, mass: float, velocity: float, position: float, terms: int = PAPER, old: StateArrays | None = None
+    ) -> Array:
+        """Return mass M + velocity C + position (K + Phi_z^T alpha Phi_z + terms) as a dense matrix (n, n).
+
+        At the state last given to ``residual``; ``terms`` indexes ``settings.TANGENT_TERMS``; ``old`` holds zdd_n and
+        lam_n for ``lagged``.
+        """
+        self.fill(mass, velocity, position, terms, old)
+        out = np.zeros((self.n, self.n))
+        out[self.rows, self.columns] = self.work.original[self.places]
+        return out
+
+    def fill(self, mass: float, velocity: float, position: float, terms: int, old: StateArrays | None) -> None:
+        """Assemble the closed form into the values of the sparse matrix."""
+        state = old if old is not None else self.state_arrays()
+        u, alpha, values = self.u, self.alpha, self.work.original
+        assemble_tangent(self.tables, terms, mass, velocity, position, u, alpha, state, self.ws, values)
+
+    def state_arrays(self) -> StateArrays:
+        """Return the arrays of the state last evaluated, multipliers alpha Phi."""
+        ws = self.ws
+        return StateArrays(ws.z, ws.zd, ws.zdd, ws.impulse, np.zeros((0, 3, 3)))
+
+    def mass_matrix(self) -> Array:
+        """Return M (n, n) at the state last evaluated."""
+        return self.assemble(1.0, 0.0, 0.0)
+
+    def force(self, z: Array, zd: Array, R0: Array) -> Array:
+        """Return Q(z, zd) (n,), velocity terms included (Eq. 9)."""
+        self.residual(z, zd, np.zeros(self.n), R0)
+        return np.asarray(-self.ws.tau)
+
+    def factor(self, settings: Settings, tangent_terms: int, old: StateArrays, dense: bool) -> None:
+        """Factor the Newton matrix at the remembered state; raises SingularTangent."""
+        velocity, position = 0.5 * settings.h, 0.25 * settings.h**2
+        if self.source is None:
+            self.fill(1.0, velocity, position, tangent_terms, old)
+        else:
+            self.fill_from_source(velocity, position, tangent_terms, old)
+        self.factor_values(dense)
+
+    def fill_from_source(self, velocity: float, position: float, terms: int, old: StateArrays) -> None:
+        """Take K and C from ``source``; M, penalties and the terms beyond -dQ/dz from the closed form."""
+        K, C = self.source(self.ws.z.copy(), self.ws.zd.copy(), old.R0, self.u)
+        self.fill(0.0, velocity, position, PAPER, old)
+        structured = self.work.original.copy()
+        evaluate_residual(self.tables, old.R0, self.u, self.alpha, self.ws)
+        residual = self.ws.residual.copy()
+        self.fill(1.0, velocity, position, terms, old)
+        self.ws.residual[:] = residual
+        values = self.work.original
+        values -= structured
+        values[self.places] += (velocity * C + position * K)[self.rows, self.columns]
+        self.add_penalty(position)
+
+    def add_penalty(self, position: float) -> None:
+        """Put the penalty term back that the difference of two closed forms cancelled."""
+        add_penalty_tangent(self.tables, self.alpha, position, self.ws, self.work.original)
+
+    def factor_mass_weight(self, settings: Settings, dense: bool) -> None:
+        """Factor M + h^2/4 Phi_z^T alpha Phi_z at the closed state; raises SingularTangent."""
+        assemble_mass_weight(self.tables, 0.25 * settings.h**2, self.alpha, self.ws, self.work.original)
+        self.factor_values(dense)
+
+    def factor_values(self, dense: bool) -> None:
+        """Factor the assembled values, sparse in static order or dense with pivots."""
+        self.dense = None
+        if dense:
+            matrix = np.zeros((self.n, self.n))
+            matrix[self.rows, self.columns] = self.work.original[self.places]
+            if not np.all(np.isfinite(matrix)):
+                raise SingularTangent("the Newton matrix holds a number that is not finite")
+            self.dense = DenseLU(matrix)
+            if self.dense.singular:
+                raise SingularTangent("the Newton matrix is singular")
+            return
+        self.work.factored[:] = self.work.original
+        if bad := factor(self.lu, self.work.factored, self.work):
+            raise SingularTangent(f"pivot {bad - 1} ({self.system.coordinate_names[bad - 1]}) is too small")
+
+    def solve(self, b: Array, refined: bool = False) -> Array:
+        """Solve with the last factor (n,)."""
+        if self.dense is not None:
+            return self.dense.solve(b)
+        if not refined:
+            x = b.copy()
+            solve(self.lu, self.work.factored, self.work, x)
+            return x
+        x = np.empty(self.n)
+        solve_refined(self.lu, self.work.original, self.work.factored, self.work, b, x)
+        return x
+
+    def recentre(self, state: StateArrays) -> None:
+        """Re-centre rotation charts of a finished state, in place."""
+        recentre_charts(self.tables.steps, state)
+
+    def inverse_dynamics(self, z: Array, zd: Array, zdd: Array, R0: Array) -> None:
+        """Sweep everything to zdd, so that ``ws.Fc`` holds the inertia wrenches summed over subtrees."""
+        self.residual(z, zd, zdd, R0)
+        inverse_dynamics(self.tables.steps, self.ws)

@@ -1,0 +1,69 @@
+"""One evaluation in its fixed order (DESIGN section 4): the residual, and the tangent at the state just evaluated."""
+
+from rtmbs.compiled import kernel
+from rtmbs.integrators.settings import EXACT, LAGGED, PAPER
+from rtmbs.semirecursive.closures import evaluate_closures, pull_back
+from rtmbs.semirecursive.forces import add_force_tangent, apply_forces
+from rtmbs.semirecursive.sweeps import (
+    inverse_dynamics,
+    place_inertias,
+    sweep_accelerations,
+    sweep_positions,
+    sweep_velocities,
+)
+from rtmbs.semirecursive.tangent import add_multiplier_tangent, add_penalty_tangent, add_rigid_body_tangent
+
+
+@kernel
+def evaluate_residual(tables, R0, u, alpha, ws):
+    """residual = M zdd - Q + Phi_z^T alpha Phi at ws.z, ws.zd, ws.zdd; leaves every sweep in ``ws``."""
+    sweep_positions(tables.steps, R0, ws.z, ws)
+    place_inertias(tables.steps, ws)
+    evaluate_closures(tables, ws.z, u, ws)
+    sweep_velocities(tables.steps, ws.zd, ws)
+    sweep_accelerations(tables.steps, ws.zd, ws.zdd, u, ws)
+    inverse_dynamics(tables.steps, ws)
+    apply_forces(tables, ws.z, ws.zd, u, ws)
+    for row in range(len(alpha)):
+        ws.impulse[row] = alpha[row] * ws.Phi[row]
+    for i in range(len(ws.residual)):
+        ws.residual[i] = ws.tau[i]
+    pull_back(tables, ws, ws.impulse, 1.0, ws.residual)
+
+
+@kernel
+def assemble_tangent(tables, terms, mass, velocity, position, u, alpha, old, ws, values):
+    """values = mass M + velocity C + position (K + Phi_z^T alpha Phi_z) at the state last evaluated.
+
+    ``terms`` chooses what K holds besides -dQ/dz (METHODS 5): paper nothing, inertia M_z zdd of the iterate, lagged
+    M_z zdd_n + (Phi_z^T lam_n)_z, exact M_z zdd + (Phi_z^T alpha Phi)_z.
+    """
+    if terms == PAPER:
+        for i in range(len(ws.dz)):
+            ws.dz[i] = 0.0
+        sweep_accelerations(tables.steps, ws.zd, ws.dz, u, ws)
+        inverse_dynamics(tables.steps, ws)
+    elif terms == LAGGED:
+        sweep_accelerations(tables.steps, ws.zd, old.zdd, u, ws)
+        inverse_dynamics(tables.steps, ws)
+    for k in range(len(values)):
+        values[k] = 0.0
+    add_rigid_body_tangent(tables, mass, velocity, position, ws, values)
+    add_force_tangent(tables, u, velocity, position, ws, values)
+    add_penalty_tangent(tables, alpha, position, ws, values)
+    if terms == EXACT:
+        add_multiplier_tangent(tables, ws.impulse, position, ws, values)
+    elif terms == LAGGED:
+        add_multiplier_tangent(tables, old.lam, position, ws, values)
+
+
+@kernel
+def assemble_mass_weight(tables, position, alpha, ws, values):
+    """values = M + position Phi_z^T alpha Phi_z at the swept positions, the weight with a proof (METHODS 1.7)."""
+    place_inertias(tables.steps, ws)
+    for i in range(len(ws.zd)):
+        ws.zd[i] = 0.0
+    for k in range(len(values)):
+        values[k] = 0.0
+    add_rigid_body_tangent(tables, 1.0, 0.0, 0.0, ws, values)
+    add_penalty_tangent(tables, alpha, position, ws, values)

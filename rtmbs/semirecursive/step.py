@@ -1,0 +1,229 @@
+"""The main trapezoidal step, fused into one kernel that calls the kernels above by name.
+
+The same step as ``integrators/trapezoidal.py`` for the structured tangent; a contract test holds the two together.
+The unknown is the increment z_{n+1} - z_n; zd = 2/h increment - zd_n, zdd = 4/h^2 increment - 4/h zd_n - zdd_n
+(METHODS 1.2). Residual q4 (M zdd - Q + Phi_z^T alpha Phi), q4 = h^2/4 (Eq. 15), tangent M + h/2 C + q4 (K + Phi_z^T
+alpha Phi_z) (Eq. 17) plus ``tangent_terms``; projections in the form of METHODS 1.12.
+"""
+
+import numpy as np
+
+from rtmbs.clock import ticks
+from rtmbs.compiled import kernel
+from rtmbs.integrators.newton import ACCEPT, DIVERGED, GO_ON, PAPER_RATE, SLOW_RATE, contraction_rate, scaled_norm, verdict
+from rtmbs.integrators.settings import (
+    ACCELERATION_VIOLATION,
+    FACTOR_TICKS,
+    FACTORISATIONS,
+    FIRST_CORRECTION,
+    ITERATIONS,
+    JACOBIANS,
+    PAPER,
+    POSITION_VIOLATION,
+    PROJECTION_TICKS,
+    RESIDUAL_TICKS,
+    SOLVE_TICKS,
+    SWEEPS,
+    TANGENT_TICKS,
+    VELOCITY_VIOLATION,
+)
+from rtmbs.linear.sparse_lu import factor, solve, solve_refined
+from rtmbs.semirecursive.charts import recentre_charts
+from rtmbs.semirecursive.closures import (
+    apply_Phi_z,
+    closure_accelerations,
+    closure_velocities,
+    evaluate_closures,
+    pull_back,
+)
+from rtmbs.semirecursive.evaluation import assemble_mass_weight, assemble_tangent, evaluate_residual
+from rtmbs.semirecursive.sweeps import sweep_accelerations, sweep_positions, sweep_velocities
+
+CONVERGED, NOT_CONVERGED, SMALL_PIVOT, NOT_FINITE, LOOP_OPEN = range(5)
+
+
+@kernel
+def set_iterate(h, old, ws):
+    """z, zd, zdd of the iterate from the increment and the history terms (Eqs. 13 and 14)."""
+    for i in range(len(ws.z)):
+        ws.z[i] = old.z[i] + ws.increment[i]
+        ws.zd[i] = 2.0 / h * ws.increment[i] - old.zd[i]
+        ws.zdd[i] = 4.0 / (h * h) * ws.increment[i] - 4.0 / h * old.zd[i] - old.zdd[i]
+
+
+@kernel
+def predict(h, old, ws):
+    """increment = h zd_n + h^2/2 zdd_n: constant acceleration over the step."""
+    for i in range(len(ws.z)):
+        ws.increment[i] = h * old.zd[i] + 0.5 * h * h * old.zdd[i]
+
+
+@kernel
+def iterate(tables, lu, work, settings, alpha, u, old, ws, record):
+    """Newton's iteration on the increment; returns CONVERGED, NOT_CONVERGED, SMALL_PIVOT or NOT_FINITE."""
+    h, terms = settings.h, settings.tangent_terms
+    q4 = 0.25 * h * h
+    previous, slow = 0.0, 0
+    for iteration in range(1, settings.max_iterations + 1):
+        start = ticks()
+        set_iterate(h, old, ws)
+        evaluate_residual(tables, old.R0, u, alpha, ws)
+        evaluated = ticks()
+        assemble_tangent(tables, terms, 1.0, 0.5 * h, q4, u, alpha, old, ws, work.original)
+        assembled = ticks()
+        bad = factor_copy(lu, work)
+        factored = ticks()
+        record[ITERATIONS], record[JACOBIANS] = iteration, record[JACOBIANS] + 1
+        record[FACTORISATIONS] += 1
+        if bad != 0:
+            return SMALL_PIVOT
+        for i in range(len(ws.residual)):
+            ws.residual[i] *= -q4
+        solve_refined(lu, work.original, work.factored, work, ws.residual, ws.dz)
+        for i in range(len(ws.dz)):
+            ws.increment[i] += ws.dz[i]
+        norm = scaled_norm(ws.dz, ws.increment, settings.absolute, settings.relative)
+        rate = contraction_rate(norm, previous)
+        solved = ticks()
+        record[RESIDUAL_TICKS] += evaluated - start
+        record[TANGENT_TICKS] += assembled - evaluated
+        record[FACTOR_TICKS] += factored - assembled
+        record[SOLVE_TICKS] += solved - factored
+        record[FIRST_CORRECTION + iteration - 1] = norm
+        slow += 1 if iteration > 1 and rate > SLOW_RATE else 0
+        answer = verdict(iteration, norm, rate, slow)
+        if answer > DIVERGED:
+            return NOT_FINITE
+        if answer == DIVERGED:
+            return NOT_CONVERGED
+        if answer == ACCEPT and (not settings.fixed_iterations or iteration == settings.max_iterations):
+            return CONVERGED
+        if iteration > 1 and rate > PAPER_RATE:
+            terms = PAPER
+        previous = norm
+    return NOT_CONVERGED
+
+
+@kernel
+def factor_copy(lu, work):
+    """Factor the assembled tangent, keeping the original for refinement."""
+    for k in range(len(work.original)):
+        work.factored[k] = work.original[k]
+    return factor(lu, work.factored, work)
+
+
+@kernel
+def largest(values, rotation, wanted):
+    """Largest |value| over the rows that do (wanted) or do not measure rotation; NaN counts as infinite."""
+    top = 0.0
+    for row in range(len(values)):
+        if rotation[row] == wanted and not abs(values[row]) <= top:
+            top = abs(values[row]) if np.isfinite(values[row]) else np.inf
+    return top
+
+
+@kernel
+def note_violation(values, settings, record, where):
+    """Write the largest translation and rotation violation to the record."""
+    record[where] = largest(values, settings.rotation, False)
+    record[where + 3] = largest(values, settings.rotation, True)
+
+
+@kernel
+def relative_violation(values, scale):
+    """Largest |value| / scale over all rows."""
+    top = 0.0
+    for row in range(len(values)):
+        top = max(top, abs(values[row]) / scale[row])
+    return top
+
+
+@kernel
+def largest_rate(rates, absolute, length_of):
+    """Largest |rate| of all coordinates, prismatic ones divided by their typical length."""
+    top = 0.0
+    for i in range(len(rates)):
+        top = max(top, abs(rates[i]) / length_of[i])
+    return top
+
+
+@kernel
+def sweep_rates(tables, lu, work, settings, alpha, rates, violation, ws, lam, share):
+    """rates -= A^-1 q4 Phi_z^T alpha violation, repeated until the bound (METHODS 1.12); returns the sweeps.
+
+    ``violation`` follows linearly: what Phi_z does to the change of the rates. ``lam`` gathers share q4 alpha violation,
+    the multipliers that the projection of accelerations adds.
+    """
+    q4 = 0.25 * settings.h * settings.h
+    bound = settings.sweep_bound * largest_rate(rates, settings.absolute, settings.typical)
+    for sweep in range(settings.max_sweeps):
+        if relative_violation(violation, settings.scale) <= bound:
+            return sweep
+        for row in range(len(alpha)):
+            ws.impulse[row] = q4 * alpha[row] * violation[row]
+            lam[row] += share * ws.impulse[row]
+        for i in range(len(rates)):
+            ws.dz[i] = 0.0
+        pull_back(tables, ws, ws.impulse, -1.0, ws.dz)
+        solve(lu, work.factored, work, ws.dz)
+        for i in range(len(rates)):
+            rates[i] += ws.dz[i]
+        apply_Phi_z(tables, ws, ws.dz, ws.impulse)
+        for row in range(len(alpha)):
+            violation[row] += ws.impulse[row]
+    return settings.max_sweeps
+
+
+@kernel
+def finish(tables, lu, work, settings, alpha, u, old, new, ws, record):
+    """Close the step at z_n + increment: check the loops, project velocities and accelerations, fill ``new``."""
+    start, q4 = ticks(), 0.25 * settings.h * settings.h
+    set_iterate(settings.h, old, ws)
+    for i in range(len(ws.z)):
+        new.z[i], new.zd[i], new.zdd[i] = ws.z[i], ws.zd[i], ws.zdd[i]
+    new.R0[:] = old.R0
+    sweep_positions(tables.steps, old.R0, new.z, ws)
+    evaluate_closures(tables, new.z, u, ws)
+    note_violation(ws.Phi, settings, record, POSITION_VIOLATION)
+    if not relative_violation(ws.Phi, settings.scale) <= settings.loop_tolerance:
+        return LOOP_OPEN
+    for row in range(len(alpha)):
+        new.lam[row] = alpha[row] * ws.Phi[row]
+    if settings.mass_weight and len(alpha) > 0:
+        assemble_mass_weight(tables, q4, alpha, ws, work.original)
+        record[FACTORISATIONS] += 1
+        if factor_copy(lu, work) != 0:
+            return SMALL_PIVOT
+    closure_velocities(tables, new.zd, u, ws)
+    if settings.project_velocities:
+        record[SWEEPS] += sweep_rates(tables, lu, work, settings, alpha, new.zd, ws.Phid, ws, new.lam, 0.0)
+    note_violation(ws.Phid, settings, record, VELOCITY_VIOLATION)
+    sweep_velocities(tables.steps, new.zd, ws)
+    sweep_accelerations(tables.steps, new.zd, new.zdd, u, ws)
+    closure_accelerations(tables, new.zdd, u, ws)
+    if settings.project_accelerations:
+        record[SWEEPS] += sweep_rates(tables, lu, work, settings, alpha, new.zdd, ws.Phidd, ws, new.lam, 1.0)
+    note_violation(ws.Phidd, settings, record, ACCELERATION_VIOLATION)
+    recentre_charts(tables.steps, new)
+    record[PROJECTION_TICKS] += ticks() - start
+    return CONVERGED if all_finite(new) else NOT_FINITE
+
+
+@kernel
+def all_finite(state):
+    """True when every rate and acceleration of the new state is a number."""
+    for i in range(len(state.z)):
+        if not (np.isfinite(state.z[i]) and np.isfinite(state.zd[i]) and np.isfinite(state.zdd[i])):
+            return False
+    return True
+
+
+@kernel
+def advance(tables, lu, work, settings, alpha, u, old, new, ws, record):
+    """One step from ``old`` to ``new``; ``u`` holds inputs and functions of time at t_{n+1}. Returns how it ended."""
+    record[:] = 0.0
+    predict(settings.h, old, ws)
+    ending = iterate(tables, lu, work, settings, alpha, u, old, ws, record)
+    if ending != CONVERGED:
+        return ending
+    return finish(tables, lu, work, settings, alpha, u, old, new, ws, record)

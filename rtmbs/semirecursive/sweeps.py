@@ -1,0 +1,130 @@
+"""Compiled sweeps: positions, velocities, accelerations root to tips; inertia wrenches and their sums tips to root.
+
+The order of one evaluation is fixed (DESIGN section 4) and each sweep reads only what the one before it wrote.
+Oracle: ``page.py``. Equations 7 to 9 of the paper in the spatial convention of METHODS 1.1.
+"""
+
+from rtmbs.compiled import kernel
+from rtmbs.spatial import (
+    add6,
+    cross3,
+    cross_force,
+    cross_motion,
+    dot3,
+    dot6,
+    increase6,
+    inertia_times,
+    join,
+    load3,
+    load6,
+    load10,
+    multiply33,
+    place,
+    scale3,
+    scale6,
+    store3,
+    store6,
+    store33,
+    turn,
+)
+from rtmbs.system.tables import GRAVITY_SLOT, REVOLUTE
+
+
+@kernel
+def sweep_positions(steps, R0, z, ws):
+    """Frames A, r and columns S of every step from the coordinates ``z`` and reference rotations ``R0``."""
+    for i in range(len(z)):
+        p = steps.parent[i]
+        R = multiply33(ws.A, p, steps.offset_rotation, i)
+        origin = place(ws.A, ws.r, p, load3(steps.offset, i))
+        if steps.reference[i] >= 0:
+            store33(ws.A, i, R)
+            R = multiply33(ws.A, i, R0, steps.reference[i])
+        axis = load3(steps.axis, i)
+        u = (dot3(R[0], axis), dot3(R[1], axis), dot3(R[2], axis))
+        if steps.kind[i] == REVOLUTE:
+            store33(ws.A, i, turn(R, axis, z[i]))
+            store3(ws.r, i, origin)
+            store6(ws.S, i, join(cross3(origin, u), u))
+        else:
+            store33(ws.A, i, R)
+            for k in range(3):
+                ws.r[i, k] = origin[k] + z[i] * u[k]
+                ws.S[i, k] = u[k]
+                ws.S[i, 3 + k] = 0.0
+
+
+@kernel
+def sweep_velocities(steps, zd, ws):
+    """V[i] = V[parent] + S[i] zd[i]."""
+    for i in range(len(zd)):
+        store6(ws.V, i, add6(load6(ws.V, steps.parent[i]), scale6(zd[i], load6(ws.S, i))))
+
+
+@kernel
+def sweep_accelerations(steps, zd, zdd, u, ws):
+    """acc[i] = acc[parent] + S[i] zdd[i] + V[parent] x S[i] zd[i]; ground accelerates with -gravity."""
+    for k in range(3):
+        ws.acc[-1, k] = -u[GRAVITY_SLOT + k]
+    for i in range(len(zd)):
+        p, S = steps.parent[i], load6(ws.S, i)
+        own = add6(scale6(zdd[i], S), scale6(zd[i], cross_motion(load6(ws.V, p), S)))
+        store6(ws.acc, i, add6(load6(ws.acc, p), own))
+
+
+@kernel
+def place_inertias(steps, ws):
+    """M_bar of every body at the global origin, ten numbers (METHODS 1.1)."""
+    for i in range(len(steps.mass)):
+        if steps.mass[i] == 0.0 and steps.inertia[i, 0, 0] == 0.0 and steps.inertia[i, 1, 1] == 0.0:
+            continue  # a massless frame: its row stays zero
+        g, m = place(ws.A, ws.r, i, load3(steps.mass_center, i)), steps.mass[i]
+        B = multiply33(ws.A, i, steps.inertia, i)  # J_G = B A^T, and -m g~ g~ = m (g.g I - g g^T)
+        a0, a1, a2 = load3(ws.A[i], 0), load3(ws.A[i], 1), load3(ws.A[i], 2)
+        gg = dot3(g, g)
+        ws.inertia[i, 0] = m
+        ws.inertia[i, 1], ws.inertia[i, 2], ws.inertia[i, 3] = scale3(m, g)
+        ws.inertia[i, 4] = dot3(B[0], a0) + m * (gg - g[0] * g[0])
+        ws.inertia[i, 5] = dot3(B[1], a1) + m * (gg - g[1] * g[1])
+        ws.inertia[i, 6] = dot3(B[2], a2) + m * (gg - g[2] * g[2])
+        ws.inertia[i, 7] = dot3(B[0], a1) - m * g[0] * g[1]
+        ws.inertia[i, 8] = dot3(B[0], a2) - m * g[0] * g[2]
+        ws.inertia[i, 9] = dot3(B[1], a2) - m * g[1] * g[2]
+
+
+@kernel
+def inverse_dynamics(steps, ws):
+    """tau = S . (subtree sum of I acc + V x* I V): M zdd - Q of inertia and gravity; fills wrench, momentum, Fc."""
+    n = len(ws.tau)
+    for i in range(n):
+        inertia, V = load10(ws.inertia, i), load6(ws.V, i)
+        momentum = inertia_times(inertia, V)
+        wrench = add6(inertia_times(inertia, load6(ws.acc, i)), cross_force(V, momentum))
+        store6(ws.momentum, i, momentum)
+        store6(ws.wrench, i, wrench)
+        store6(ws.Fc, i, wrench)
+    for i in range(n - 1, -1, -1):
+        F = load6(ws.Fc, i)
+        ws.tau[i] = dot6(load6(ws.S, i), F)
+        if steps.parent[i] >= 0:
+            increase6(ws.Fc, steps.parent[i], F)
+
+
+@kernel
+def kinetic_energy(ws):
+    """Sum of V . I V / 2 over all bodies [J]; needs momentum from ``inverse_dynamics``."""
+    twice = 0.0 * ws.V[0, 0]
+    for i in range(len(ws.S)):
+        twice += dot6(load6(ws.V, i), load6(ws.momentum, i))
+    return 0.5 * twice
+
+
+@kernel
+def weight_energy(ws, u):
+    """Potential energy of gravity, -g . (mass times centre) over all bodies [J]."""
+    total = 0.0 * ws.inertia[0, 0]
+    for i in range(len(ws.S)):
+        for k in range(3):
+            total -= u[GRAVITY_SLOT + k] * ws.inertia[i, 1 + k]
+    return total
+

@@ -1,0 +1,166 @@
+"""Compiled: mass M + velocity C + position K in one pass over (step, ancestor) pairs, straight into the sparse values.
+
+Closed form of DESIGN section 6 (Singh, Russell, Wensing 2022), with C = dtau/dzd and K = dtau/dz of tau = M zdd - Q.
+With accelerations swept at zdd = 0 this is Eq. 17 of the paper; with the iterate's zdd it holds M_z zdd as well.
+
+The Coriolis matrix 2 B of a body needs twelve numbers only: a motion [v, w] gives [2 w x p; N w] with p the linear
+momentum and N = -(J omega)~ - 2 v c^T + 2 (c . v) 1 + omega~ J - J omega~, c the mass times the centre.
+"""
+
+from rtmbs.compiled import kernel
+from rtmbs.semirecursive.closures import closure_wrench, row_variation
+from rtmbs.semirecursive.forces import add_link_column
+from rtmbs.spatial import (
+    add3,
+    add6,
+    angular,
+    combine6,
+    cross3,
+    cross_force,
+    cross_motion,
+    dot3,
+    dot6,
+    inertia_times,
+    join,
+    linear,
+    load3,
+    load6,
+    load10,
+    scale3,
+    scale6,
+    store3,
+    store6,
+    symmetric_times,
+)
+
+
+@kernel
+def store_coriolis(ws, i):
+    """Write the twelve Coriolis numbers of body ``i``."""
+    v, w = linear(load6(ws.V, i)), angular(load6(ws.V, i))
+    c = (ws.inertia[i, 1], ws.inertia[i, 2], ws.inertia[i, 3])
+    J = (ws.inertia[i, 4], ws.inertia[i, 5], ws.inertia[i, 6], ws.inertia[i, 7], ws.inertia[i, 8], ws.inertia[i, 9])
+    h, cv = symmetric_times(J, w), 2.0 * dot3(c, v)
+    rows = ((J[0], J[3], J[4]), (J[3], J[1], J[5]), (J[4], J[5], J[2]))
+    # omega~ J has columns omega x J_k; J omega~ has rows (J_k x omega), for J is symmetric
+    c0, c1, c2 = cross3(w, rows[0]), cross3(w, rows[1]), cross3(w, rows[2])
+    ws.Bc[i, 0], ws.Bc[i, 1], ws.Bc[i, 2] = ws.momentum[i, 0], ws.momentum[i, 1], ws.momentum[i, 2]
+    ws.Bc[i, 3] = cv - 2.0 * v[0] * c[0] + c0[0] + c0[0]
+    ws.Bc[i, 4] = h[2] - 2.0 * v[0] * c[1] + c1[0] + c0[1]
+    ws.Bc[i, 5] = -h[1] - 2.0 * v[0] * c[2] + c2[0] + c0[2]
+    ws.Bc[i, 6] = -h[2] - 2.0 * v[1] * c[0] + c0[1] + c1[0]
+    ws.Bc[i, 7] = cv - 2.0 * v[1] * c[1] + c1[1] + c1[1]
+    ws.Bc[i, 8] = h[0] - 2.0 * v[1] * c[2] + c2[1] + c1[2]
+    ws.Bc[i, 9] = h[1] - 2.0 * v[2] * c[0] + c0[2] + c2[0]
+    ws.Bc[i, 10] = -h[0] - 2.0 * v[2] * c[1] + c1[2] + c2[1]
+    ws.Bc[i, 11] = cv - 2.0 * v[2] * c[2] + c2[2] + c2[2]
+
+
+@kernel
+def coriolis_times(ws, i, a):
+    """Return 2 Bc_i a."""
+    p, w = load3(ws.Bc, i), angular(a)
+    B = ws.Bc
+    n = (
+        B[i, 3] * w[0] + B[i, 4] * w[1] + B[i, 5] * w[2],
+        B[i, 6] * w[0] + B[i, 7] * w[1] + B[i, 8] * w[2],
+        B[i, 9] * w[0] + B[i, 10] * w[1] + B[i, 11] * w[2],
+    )
+    return join(scale3(2.0, cross3(w, p)), n)
+
+
+@kernel
+def coriolis_transposed(ws, i, a):
+    """Return the angular part of 2 Bc_i^T a (its linear part is zero)."""
+    p, v, w = load3(ws.Bc, i), linear(a), angular(a)
+    B = ws.Bc
+    n = (
+        B[i, 3] * w[0] + B[i, 6] * w[1] + B[i, 9] * w[2],
+        B[i, 4] * w[0] + B[i, 7] * w[1] + B[i, 10] * w[2],
+        B[i, 5] * w[0] + B[i, 8] * w[1] + B[i, 11] * w[2],
+    )
+    return add3(scale3(2.0, cross3(p, v)), n)
+
+
+@kernel
+def accumulate_composites(steps, ws):
+    """Subtree sums of inertia and of its Coriolis part: plain sums, for all share the global origin."""
+    n = len(ws.tau)
+    for i in range(n):
+        store_coriolis(ws, i)
+        for k in range(10):
+            ws.Ic[i, k] = ws.inertia[i, k]
+    for i in range(n - 1, -1, -1):
+        p = steps.parent[i]
+        if p >= 0:
+            for k in range(10):
+                ws.Ic[p, k] += ws.Ic[i, k]
+            for k in range(12):
+                ws.Bc[p, k] += ws.Bc[i, k]
+
+
+@kernel
+def add_rigid_body_tangent(tables, mass, velocity, position, ws, values):
+    """values += mass M + velocity C + position K of the rigid bodies and gravity; needs inverse_dynamics before."""
+    steps, paths = tables.steps, tables.paths
+    accumulate_composites(steps, ws)
+    for i in range(len(ws.tau)):
+        p, S = steps.parent[i], load6(ws.S, i)
+        V_parent = load6(ws.V, p)
+        psid = cross_motion(V_parent, S)
+        psidd = add6(cross_motion(load6(ws.acc, p), S), cross_motion(V_parent, psid))
+        rate = add6(psid, cross_motion(load6(ws.V, i), S))
+        X = add6(combine6(mass, S, velocity, rate), scale6(position, psidd))
+        Y = add3(scale3(velocity, angular(S)), scale3(position, angular(psid)))
+        store6(ws.psid, i, psid)
+        store6(ws.X, i, X)
+        store3(ws.Y, i, Y)
+        inertia = load10(ws.Ic, i)
+        left, left_coriolis = inertia_times(inertia, S), coriolis_transposed(ws, i, S)
+        right = add6(inertia_times(inertia, X), coriolis_times(ws, i, combine6(velocity, S, position, psid)))
+        right = add6(right, scale6(position, cross_force(S, load6(ws.Fc, i))))
+        last = paths.pointer[i + 1] - 1
+        for k in range(paths.pointer[i], last):
+            j = paths.step[k]
+            values[paths.position[k]] += dot6(left, load6(ws.X, j)) + dot3(left_coriolis, load3(ws.Y, j))
+            values[paths.position_transposed[k]] += dot6(right, load6(ws.S, j))
+        values[paths.position[last]] += dot6(left, X) + dot3(left_coriolis, Y)
+
+
+@kernel
+def add_penalty_tangent(tables, alpha, position, ws, values):
+    """values += position Phi_z^T diag(alpha) Phi_z."""
+    closures, links, drivers = tables.closures, tables.links, tables.drivers
+    for l in range(len(closures.point_a)):
+        width = links.pointer[l + 1] - links.pointer[l]
+        entry = closures.entry_pointer[l]
+        for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
+            place = links.block_pointer[l]
+            for j in range(width):
+                weight = position * alpha[row] * ws.Phi_z[entry + j]
+                for i in range(width):
+                    values[links.position[place + i]] += weight * ws.Phi_z[entry + i]
+                place += width
+            entry += width
+    for k in range(len(drivers.step)):
+        values[drivers.position[k]] += position * alpha[len(closures.kind) + k]
+
+
+@kernel
+def add_multiplier_tangent(tables, lam, position, ws, values):
+    """values += position (Phi_z^T lam)_z: the turning and changing loop wrenches, for ``lagged`` and ``exact``."""
+    closures, links = tables.closures, tables.links
+    for l in range(len(closures.point_a)):
+        a, b = links.a[l], links.b[l]
+        F = closure_wrench(closures, l, lam, ws)
+        zero = scale6(0.0, F)
+        for c in range(links.pointer[l], links.pointer[l + 1]):
+            X = scale6(position, load6(ws.S, links.step[c]))
+            dF = zero
+            for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
+                if links.sign[c] < 0.0:
+                    dG = row_variation(closures, row, l, a, b, X, zero, ws)
+                else:
+                    dG = row_variation(closures, row, l, a, b, zero, X, ws)
+                dF = add6(dF, scale6(-lam[row], dG))
+            add_link_column(links, l, c, dF, cross_force(X, F), ws, values)

@@ -1,0 +1,56 @@
+"""Scratch of one evaluation: every array a kernel writes, allocated once. Row -1 of step arrays is ground."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rtmbs.system.tables import Tables
+
+Array = Any
+
+
+class Workspace(NamedTuple):
+    """Overwritten by every evaluation; nothing here survives a step."""
+
+    A: Array  # (n + 1, 3, 3) step axes to world
+    r: Array  # (n + 1, 3) step origins [m]
+    S: Array  # (n, 6) column b of each step, motion vector at the global origin
+    V: Array  # (n + 1, 6) velocities
+    acc: Array  # (n + 1, 6) spatial accelerations, gravity as base acceleration
+    inertia: Array  # (n, 10) body inertia at the global origin
+    momentum: Array  # (n, 6) inertia times velocity
+    wrench: Array  # (n, 6) inertia wrench of each body, gravity included
+    Fc: Array  # (n, 6) inertia wrenches summed over the subtree
+    Ic: Array  # (n, 10) inertias summed over the subtree (M_sum)
+    Bc: Array  # (n, 12) Coriolis part summed over the subtree: linear momentum (3), angular block (9)
+    X: Array  # (n, 6) per column: mass a S + velocity b (psid + sd) + position c psidd
+    Y: Array  # (n, 3) per column: velocity b S_w + position c psid_w
+    psid: Array  # (n, 6) V_parent x S
+    tau: Array  # (n,) M zdd - Q
+    Phi: Array  # (m,) loop equations [m or 1]
+    Phid: Array  # (m,)
+    Phidd: Array  # (m,)
+    G: Array  # (mc, 6) dPhi/dX_b of each closure row
+    Phi_z: Array  # (entries,) rows of each closure over its branch
+    increment: Array  # (n,) unknown of a step
+    z: Array  # (n,)
+    zd: Array  # (n,)
+    zdd: Array  # (n,)
+    residual: Array  # (n,)
+    dz: Array  # (n,)
+    impulse: Array  # (m,) what is pulled back through Phi_z^T
+
+
+def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
+    """Allocate the scratch of ``tables``; ``dtype`` complex for complex-step differentiation."""
+    n, m = len(tables.steps.kind), len(tables.closures.kind) + len(tables.drivers.step)
+    shapes: dict[str, tuple[int, ...]] = {
+        "A": (n + 1, 3, 3), "r": (n + 1, 3), "S": (n, 6), "V": (n + 1, 6), "acc": (n + 1, 6), "inertia": (n, 10),
+        "momentum": (n, 6), "wrench": (n, 6), "Fc": (n, 6), "Ic": (n, 10), "Bc": (n, 12), "X": (n, 6), "Y": (n, 3),
+        "psid": (n, 6), "tau": (n,), "Phi": (m,), "Phid": (m,), "Phidd": (m,), "G": (len(tables.closures.kind), 6),
+        "Phi_z": (int(tables.closures.entry_pointer[-1]),), "increment": (n,), "z": (n,), "zd": (n,), "zdd": (n,),
+        "residual": (n,), "dz": (n,), "impulse": (m,),
+    }  # fmt: skip
+    ws = Workspace(**{name: np.zeros(shape, dtype) for name, shape in shapes.items()})
+    ws.A[-1] = np.eye(3)
+    return ws
