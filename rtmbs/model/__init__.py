@@ -1,0 +1,64 @@
+"""What a person writes: bodies, joints, markers, forces, drivers and initial values, by name and in SI units."""
+
+from rtmbs.model.body import Body
+from rtmbs.model.drivers import Driver
+from rtmbs.model.forces import FORCE_TYPES, Force, ForceLaw, Input, Motor, SpringDamper, TorsionSpring, Wrench
+from rtmbs.model.initial import Initial
+from rtmbs.model.joint import Joint
+from rtmbs.model.joints import (
+    JOINT_TYPES,
+    Cylindrical,
+    Fixed,
+    Floating,
+    JointType,
+    Line,
+    Planar,
+    Prismatic,
+    Revolute,
+    Spherical,
+    Step,
+    Universal,
+)
+from rtmbs.model.markers import Marker
+from rtmbs.model.model import Model
+from rtmbs.model.profiles import PROFILES, ConstantRate, Function, Profile, Sine, SmoothStep, Spline
+from rtmbs.model.rods import Rod
+from rtmbs.model.rows import Row
+
+__all__ = [
+    "FORCE_TYPES",
+    "JOINT_TYPES",
+    "PROFILES",
+    "Body",
+    "ConstantRate",
+    "Cylindrical",
+    "Driver",
+    "Fixed",
+    "Floating",
+    "Force",
+    "ForceLaw",
+    "Function",
+    "Initial",
+    "Input",
+    "Joint",
+    "JointType",
+    "Line",
+    "Marker",
+    "Model",
+    "Motor",
+    "Planar",
+    "Prismatic",
+    "Profile",
+    "Revolute",
+    "Rod",
+    "Row",
+    "Sine",
+    "SmoothStep",
+    "Spherical",
+    "Spline",
+    "SpringDamper",
+    "Step",
+    "TorsionSpring",
+    "Universal",
+    "Wrench",
+]

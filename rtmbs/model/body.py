@@ -1,0 +1,87 @@
+"""A rigid body: its inertia in its own axes, and where it stands in the reference pose."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rtmbs.errors import ModelError
+from rtmbs.model.checks import Array, Numbers, number, numbers, rotation
+
+GROUND = "ground"
+ROUNDING = 1e-9  # what an inertia may miss a condition by, relative to its largest entry
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """What a person said about one body; two bodies are the same only when they are one object."""
+
+    name: str
+    mass: float  # [kg]
+    center_of_mass: Array  # (3,) body axes [m]
+    inertia: Array  # (3, 3) about the mass centre, body axes [kg m^2]
+    position: Array  # (3,) body origin at the reference pose, world axes [m]
+    orientation: Array  # (3, 3) body to world at the reference pose
+
+    def world(self, point: Array) -> Array:
+        """Return where a ``point`` (3,) in body axes stands at the reference pose, world axes [m]."""
+        return self.position + self.orientation @ point
+
+    def local(self, point: Array) -> Array:
+        """Return a world ``point`` (3,) of the reference pose in body axes [m]."""
+        return np.asarray(self.orientation.T @ (point - self.position))
+
+
+def make_body(
+    name: str, mass: Numbers, center_of_mass: Numbers, inertia: Numbers, position: Numbers, orientation: Numbers
+) -> Body:
+    """Return a checked body; ``inertia`` is the three principal values, six (xx, yy, zz, xy, xz, yz) or 3 x 3."""
+    what = f"body {name!r}"
+    kilograms = number(mass, f"{what}: mass")
+    if kilograms < 0.0:
+        raise ModelError(f"{what}: mass is {kilograms}; it must be zero or more")
+    return Body(
+        name,
+        kilograms,
+        numbers(center_of_mass, f"{what}: center_of_mass", (3,)),
+        inertia_matrix(inertia, f"{what}: inertia"),
+        numbers(position, f"{what}: position", (3,)),
+        rotation(np.eye(3) if orientation is None else orientation, f"{what}: orientation"),
+    )
+
+
+def make_ground() -> Body:
+    """Return the body that does not move; its frame is the world frame."""
+    return make_body(GROUND, 0.0, (0, 0, 0), (0, 0, 0), (0, 0, 0), None)
+
+
+def inertia_matrix(value: Numbers, what: str) -> Array:
+    """Return the symmetric (3, 3) inertia that ``value`` means, refused when no body can have it."""
+    shape = np.shape(value)
+    if shape == (3,):
+        matrix = np.diag(numbers(value, what, (3,)))
+    elif shape == (6,):
+        xx, yy, zz, xy, xz, yz = numbers(value, what, (6,))
+        matrix = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    elif shape == (3, 3):
+        matrix = np.array(numbers(value, what, (3, 3)))
+    else:
+        raise ModelError(f"{what} has shape {shape}; give 3 numbers, 6 (xx, yy, zz, xy, xz, yz) or 3 x 3")
+    size = float(np.max(np.abs(matrix)))
+    if np.max(np.abs(matrix - matrix.T)) > ROUNDING * size:
+        raise ModelError(f"{what} is not symmetric; entries (i, j) and (j, i) must be equal")
+    matrix = 0.5 * (matrix + matrix.T)
+    check_principal_values(np.linalg.eigvalsh(matrix), size, what)
+    matrix.flags.writeable = False
+    return matrix
+
+
+def check_principal_values(principal: Array, size: float, what: str) -> None:
+    """Refuse principal values that are negative, or of which one is larger than the other two together."""
+    small, middle, large = (float(value) for value in principal)
+    if small < -ROUNDING * size:
+        raise ModelError(f"{what} has the principal value {small:.6g}; none may be negative")
+    if large > small + middle + ROUNDING * size:
+        raise ModelError(
+            f"{what} breaks the triangle inequality: {large:.6g} > {small:.6g} + {middle:.6g}; "
+            "no distribution of mass has a principal value larger than the other two together"
+        )

@@ -1,0 +1,162 @@
+"""Force laws, and the numbers of each that a person may change while running.
+
+To add one on an existing table: write a frozen dataclass that says where it ``attaches`` and lists its ``parameters``
+in the order of that table's slots (``rtmbs/system/tables.py``), and put it into ``FORCE_TYPES``.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, NamedTuple, Self
+
+import numpy as np
+
+from rtmbs.errors import ModelError
+from rtmbs.model.body import Body
+from rtmbs.model.checks import Array, Numbers, number, numbers
+from rtmbs.model.joint import Joint
+from rtmbs.model.markers import Marker
+
+TimeFunction = Callable[[float], Any]
+Attachment = Literal["between", "joint", "body"]
+
+
+@dataclass(frozen=True)
+class Input:
+    """A value that a person sets while running, ``sim.inputs["motor.torque"] = 3.0``; ``default`` until then."""
+
+    default: Numbers = 0.0
+
+
+class Parameter(NamedTuple):
+    """Neighbouring slots of a force."""
+
+    name: str | None  # input ``force.NAME``; None: not offered
+    value: Array  # (size,) default; a function of time overwrites it
+    function: TimeFunction | None = None
+
+
+@dataclass(frozen=True)
+class ForceLaw:
+    """What every law answers: where it attaches, and its parameters in the order of the slots of its table."""
+
+    attaches: ClassVar[Attachment]
+
+    def checked(self, what: str) -> Self:
+        """Return this law with floats; refuse what is not finite or makes no sense."""
+        raise NotImplementedError
+
+    def parameters(self, length: float, unit: str) -> tuple[Parameter, ...]:
+        """Return the parameters, given the reference distance of its points [m] or the unit of its coordinate."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class SpringDamper(ForceLaw):
+    """Pulls two points together by stiffness (l - length) + damping ld + tension [N]; the input tension starts at 0."""
+
+    stiffness: float  # [N/m]
+    damping: float = 0.0  # [N s/m]
+    length: float | None = None  # free length [m]; None: the distance at the reference pose
+    attaches = "between"
+
+    def checked(self, what: str) -> Self:
+        length = None if self.length is None else number(self.length, f"{what}: length")
+        if length is not None and length < 0.0:
+            raise ModelError(
+                f"{what}: length is {length}; it must be zero or more (the input tension preloads a spring)"
+            )
+        stiffness, damping = number(self.stiffness, f"{what}: stiffness"), number(self.damping, f"{what}: damping")
+        return replace(self, stiffness=stiffness, damping=damping, length=length)
+
+    def parameters(self, length: float, unit: str) -> tuple[Parameter, ...]:
+        free = length if self.length is None else self.length
+        return scalars(stiffness=self.stiffness, damping=self.damping, length=free, tension=0.0)
+
+
+@dataclass(frozen=True)
+class TorsionSpring(ForceLaw):
+    """Acts on one joint coordinate: -stiffness (z - angle) - damping zd + load; the input load starts at 0."""
+
+    stiffness: float  # [N m/rad], [N/m] on a displacement
+    damping: float = 0.0  # [N m s/rad], [N s/m]
+    angle: float = 0.0  # where it rests [rad], [m]
+    attaches = "joint"
+
+    def checked(self, what: str) -> Self:
+        return replace(self, **{name: number(value, f"{what}: {name}") for name, value in vars(self).items()})
+
+    def parameters(self, length: float, unit: str) -> tuple[Parameter, ...]:
+        return scalars(stiffness=self.stiffness, damping=self.damping, angle=self.angle, load=0.0)
+
+
+@dataclass(frozen=True)
+class Motor(ForceLaw):
+    """A torque [N m] or force [N] along one joint coordinate: a number, a function of time or an ``Input``."""
+
+    value: Any = Input()  # noqa: RUF009  a frozen default
+    attaches = "joint"
+
+    def checked(self, what: str) -> Self:
+        return replace(self, value=checked_value(self.value, f"{what}: value", ()))
+
+    def parameters(self, length: float, unit: str) -> tuple[Parameter, ...]:
+        name = "torque" if unit == "rad" else "force"
+        return (Parameter(None, np.zeros(3)), value_parameter(name, self.value, 1))
+
+
+@dataclass(frozen=True)
+class Wrench(ForceLaw):
+    """A force [N] at a point of a body and a torque [N m], in world or body axes: constant, timed or an ``Input``."""
+
+    force: Any = (0.0, 0.0, 0.0)
+    torque: Any = (0.0, 0.0, 0.0)
+    axes: Literal["world", "body"] = "world"
+    attaches = "body"
+
+    def checked(self, what: str) -> Self:
+        if self.axes not in ("world", "body"):
+            raise ModelError(f"{what}: axes is {self.axes!r}; it must be 'world' or 'body'")
+        force, torque = (
+            checked_value(self.force, f"{what}: force", (3,)),
+            checked_value(self.torque, f"{what}: torque", (3,)),
+        )
+        return replace(self, force=force, torque=torque)
+
+    def parameters(self, length: float, unit: str) -> tuple[Parameter, ...]:
+        return (value_parameter("force", self.force, 3), value_parameter("torque", self.torque, 3))
+
+
+FORCE_TYPES: dict[str, type[ForceLaw]] = {kind.__name__: kind for kind in (SpringDamper, TorsionSpring, Motor, Wrench)}
+
+
+@dataclass(frozen=True, eq=False)
+class Force:
+    """A law and what it acts on."""
+
+    name: str
+    law: ForceLaw
+    between: tuple[Marker, Marker] | None = None
+    joint: tuple[Joint, int] | None = None  # the joint and the number of its coordinate
+    body: Body | None = None
+    point: Array | None = None  # (3,) body axes of ``body`` [m]
+
+
+def scalars(**values: float) -> tuple[Parameter, ...]:
+    return tuple(Parameter(name, np.array([value])) for name, value in values.items())
+
+
+def checked_value(value: Any, what: str, shape: tuple[int, ...]) -> Any:
+    """Return a constant or an ``Input`` with checked numbers; a function is tried when the model is compiled."""
+    if callable(value):
+        return value
+    if isinstance(value, Input):
+        default = np.zeros(shape) if shape and np.ndim(value.default) == 0 and not value.default else value.default
+        return Input(numbers(default, f"{what}: default", shape))
+    return numbers(value, what, shape)
+
+
+def value_parameter(name: str, value: Any, size: int) -> Parameter:
+    """Return the parameter that a checked value means; a function of time is no input."""
+    if callable(value):
+        return Parameter(None, np.zeros(size), value)
+    return Parameter(name, np.reshape(value.default if isinstance(value, Input) else value, size))

@@ -1,0 +1,62 @@
+"""Where a joint starts. Values may be inconsistent: the start assembles the loops and keeps what is pinned."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rtmbs.errors import ModelError
+from rtmbs.model.checks import Array, Numbers, number, numbers
+from rtmbs.model.joint import Joint
+
+SIZES = {"quaternion": (4, 3), "pose": (7, 6)}  # numbers of a position and of a rate
+MEANINGS = {
+    "quaternion": (
+        "a quaternion (w, x, y, z) of b relative to a",
+        "the angular velocity of b relative to a in b's axes",
+    ),
+    "pose": ("(x, y, z, qw, qx, qy, qz)", "velocity in joint axes of a, angular velocity in b's axes"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Initial:
+    """Start values of one joint, in the order of its coordinates."""
+
+    joint: Joint
+    position: Array | None
+    rate: Array | None
+    pin: bool
+    weight: float  # of the change that assembly may make, against 1 for all others
+
+
+def make_initial(joint: Joint, position: Numbers, rate: Numbers, pin: bool, weight: Numbers) -> Initial:
+    """Return checked start values."""
+    what = f"initial value of joint {joint.name!r}"
+    if joint.type.start == "nothing":
+        raise ModelError(f"{what}: a {type(joint.type).__name__} joint has no coordinate to start from")
+    if position is None and rate is None:
+        raise ModelError(f"{what}: give position=, rate= or both")
+    heavy = number(weight, f"{what}: weight")
+    if heavy <= 0.0:
+        raise ModelError(f"{what}: weight is {heavy}; it must be above zero")
+    places = None if position is None else start_values(joint, position, f"{what}: position", 0)
+    rates = None if rate is None else start_values(joint, rate, f"{what}: rate", 1)
+    return Initial(joint, places, rates, bool(pin), heavy)
+
+
+def start_values(joint: Joint, value: Numbers, what: str, order: int) -> Array:
+    """Return the numbers of a position (order 0) or rate (order 1), quaternions normalised."""
+    names = joint.type.coordinates
+    if joint.type.start == "coordinates":
+        size, meaning = len(names), ", ".join(names)
+    else:
+        size, meaning = SIZES[joint.type.start][order], MEANINGS[joint.type.start][order]
+    if np.shape(value) != (size,) and not (size == 1 and np.shape(value) == ()):
+        raise ModelError(f"{what} is {value!r}; it must be {size} number{'s' * (size > 1)}: {meaning}")
+    values = np.array(numbers(np.reshape(value, size), what, (size,)))
+    if order == 0 and joint.type.start != "coordinates":
+        length = float(np.linalg.norm(values[-4:]))
+        if length == 0.0:
+            raise ModelError(f"{what} has a zero quaternion; no rotation is (1, 0, 0, 0)")
+        values[-4:] /= length
+    return values

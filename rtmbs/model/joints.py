@@ -1,0 +1,232 @@
+"""Joint types. Each is made of elementary steps, revolute or prismatic, and knows its equations when it is cut.
+
+To add one: write a frozen dataclass that answers the checklist of ``JointType`` and put it into ``JOINT_TYPES``;
+``tests/contracts`` then holds its steps against its equations without further ado.
+"""
+
+from dataclasses import dataclass, fields, replace
+from typing import ClassVar, Literal, NamedTuple, Self
+
+import numpy as np
+
+from rtmbs.errors import ModelError
+from rtmbs.model import rows
+from rtmbs.model.checks import Array, Numbers, direction, perpendiculars
+from rtmbs.model.rows import Rows
+
+Kind = Literal["revolute", "prismatic"]
+UNITS: dict[Kind, str] = {"revolute": "rad", "prismatic": "m"}
+PERPENDICULAR = 1e-8  # largest cosine that is taken for rounding
+X, Y, Z = np.eye(3)
+
+
+class Step(NamedTuple):
+    """One elementary degree of freedom, on the way from body a to body b."""
+
+    kind: Kind
+    axis: Array  # (3,) unit vector in joint axes; of a chart step, in the axes of the body that the tree enters
+    chart: bool = False  # one of the three revolutes X, Y, Z that follow a reference rotation
+
+
+CHART = (Step("revolute", X, True), Step("revolute", Y, True), Step("revolute", Z, True))
+
+
+@dataclass(frozen=True)
+class JointType:
+    """What every joint type answers.
+
+    1. Its fields are directions in joint axes (world axes at the reference pose, or those of ``frame=``).
+    2. ``coordinates`` names its public coordinates, one a step, or is empty when the steps are a chart.
+    3. ``start`` says what ``set_initial`` takes: ``coordinates`` (a value for each), ``quaternion`` (of b relative to a),
+       ``pose`` (point and quaternion) or ``nothing``.
+    4. ``steps()`` lists its elementary steps from a to b. A step's axis is fixed in what stands before it and after it.
+    5. ``rows()`` lists its equations when it is cut: as many as 6 less the number of steps. They hold for all values of
+       the coordinates, and their Jacobian has full rank at the reference pose.
+    6. ``aligned()`` lists the directions that point the same way in a and b whenever the joint is assembled; equations
+       of dot products would also accept the opposite.
+    """
+
+    coordinates: ClassVar[tuple[str, ...]] = ()
+    start: ClassVar[Literal["coordinates", "quaternion", "pose", "nothing"]] = "coordinates"
+
+    def steps(self) -> tuple[Step, ...]:
+        raise NotImplementedError
+
+    def rows(self) -> Rows:
+        raise NotImplementedError
+
+    def aligned(self) -> tuple[Array, ...]:
+        return ()
+
+    def checked(self, what: str) -> Self:
+        """Return this type with unit directions; refuse a zero one."""
+        units = {field.name: direction(getattr(self, field.name), f"{what}: {field.name}") for field in fields(self)}
+        return replace(self, **{name: tuple(unit.tolist()) for name, unit in units.items()})
+
+    @classmethod
+    def example(cls, triad: Array) -> Self:
+        """Return one of this type with its fields along the columns of ``triad`` (3, 3); for tests."""
+        return cls(**{field.name: tuple(triad[:, k].tolist()) for k, field in enumerate(fields(cls))})
+
+    def units(self) -> tuple[str, ...]:
+        """Return the unit of every public coordinate."""
+        return tuple(UNITS[step.kind] for step in self.steps()) if self.coordinates else ()
+
+
+@dataclass(frozen=True)
+class Revolute(JointType):
+    """Turns about ``axis``."""
+
+    axis: Numbers
+    coordinates = ("angle",)
+
+    def steps(self) -> tuple[Step, ...]:
+        return (Step("revolute", np.array(self.axis)),)
+
+    def rows(self) -> Rows:
+        return rows.same_point() + rows.parallel(np.array(self.axis))
+
+    def aligned(self) -> tuple[Array, ...]:
+        return (np.array(self.axis),)
+
+
+@dataclass(frozen=True)
+class Prismatic(JointType):
+    """Slides along ``axis``."""
+
+    axis: Numbers
+    coordinates = ("displacement",)
+
+    def steps(self) -> tuple[Step, ...]:
+        return (Step("prismatic", np.array(self.axis)),)
+
+    def rows(self) -> Rows:
+        return rows.same_line(np.array(self.axis)) + rows.same_orientation(np.array(self.axis))
+
+    def aligned(self) -> tuple[Array, ...]:
+        return (np.array(self.axis), *perpendiculars(np.array(self.axis)))
+
+
+@dataclass(frozen=True)
+class Cylindrical(JointType):
+    """Slides along ``axis`` and turns about it."""
+
+    axis: Numbers
+    coordinates = ("displacement", "angle")
+
+    def steps(self) -> tuple[Step, ...]:
+        return (Step("prismatic", np.array(self.axis)), Step("revolute", np.array(self.axis)))
+
+    def rows(self) -> Rows:
+        return rows.same_line(np.array(self.axis)) + rows.parallel(np.array(self.axis))
+
+    def aligned(self) -> tuple[Array, ...]:
+        return (np.array(self.axis),)
+
+
+@dataclass(frozen=True)
+class Universal(JointType):
+    """Turns about ``axis_a``, fixed in body a, then about ``axis_b``, fixed in body b and perpendicular to it."""
+
+    axis_a: Numbers
+    axis_b: Numbers
+    coordinates = ("angle_a", "angle_b")
+
+    def checked(self, what: str) -> Self:
+        unit = super().checked(what)
+        cosine = abs(float(np.dot(unit.axis_a, unit.axis_b)))
+        if cosine > PERPENDICULAR:
+            raise ModelError(
+                f"{what}: axis_a and axis_b are not perpendicular, their cosine is {cosine:.3g}; "
+                "a universal joint needs a right angle between them"
+            )
+        return unit
+
+    def steps(self) -> tuple[Step, ...]:
+        return (Step("revolute", np.array(self.axis_a)), Step("revolute", np.array(self.axis_b)))
+
+    def rows(self) -> Rows:
+        return rows.same_point() + rows.perpendicular(np.array(self.axis_a), np.array(self.axis_b))
+
+
+@dataclass(frozen=True)
+class Planar(JointType):
+    """Slides in the plane with this ``normal``, fixed in body a, and turns about it.
+
+    x is the base vector that the normal has least of, made perpendicular, and y = normal cross x.
+    """
+
+    normal: Numbers
+    coordinates = ("x", "y", "angle")
+
+    def steps(self) -> tuple[Step, ...]:
+        x, y = perpendiculars(np.array(self.normal))
+        return (Step("prismatic", x), Step("prismatic", y), Step("revolute", np.array(self.normal)))
+
+    def rows(self) -> Rows:
+        return rows.same_plane(np.array(self.normal)) + rows.parallel(np.array(self.normal))
+
+    def aligned(self) -> tuple[Array, ...]:
+        return (np.array(self.normal),)
+
+
+@dataclass(frozen=True)
+class Spherical(JointType):
+    """Turns about a point in every way."""
+
+    start = "quaternion"
+
+    def steps(self) -> tuple[Step, ...]:
+        return CHART
+
+    def rows(self) -> Rows:
+        return rows.same_point()
+
+
+@dataclass(frozen=True)
+class Floating(JointType):
+    """Moves in every way: no restraint, but six coordinates."""
+
+    start = "pose"
+
+    def steps(self) -> tuple[Step, ...]:
+        return (Step("prismatic", X), Step("prismatic", Y), Step("prismatic", Z), *CHART)
+
+    def rows(self) -> Rows:
+        return ()
+
+
+@dataclass(frozen=True)
+class Line(JointType):
+    """Keeps a point of body b on a line of body a along ``axis``: a pin seen in its plane."""
+
+    axis: Numbers
+    start = "nothing"
+
+    def steps(self) -> tuple[Step, ...]:
+        return (Step("prismatic", np.array(self.axis)), *CHART)
+
+    def rows(self) -> Rows:
+        return rows.same_line(np.array(self.axis))
+
+
+@dataclass(frozen=True)
+class Fixed(JointType):
+    """Holds b to a."""
+
+    start = "nothing"
+
+    def steps(self) -> tuple[Step, ...]:
+        return ()
+
+    def rows(self) -> Rows:
+        return rows.same_point() + rows.same_orientation(Z)
+
+    def aligned(self) -> tuple[Array, ...]:
+        return (X, Y, Z)
+
+
+JOINT_TYPES: dict[str, type[JointType]] = {
+    kind.__name__: kind
+    for kind in (Revolute, Prismatic, Cylindrical, Universal, Planar, Spherical, Floating, Line, Fixed)
+}

@@ -1,0 +1,278 @@
+"""``Model``: what a person writes, element by element, by name and in SI units.
+
+A value that cannot be is refused where it is written; ``compile`` looks at the whole.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import numpy as np
+
+from rtmbs.errors import ModelError, unknown_name
+from rtmbs.model.body import GROUND, Body, make_body, make_ground
+from rtmbs.model.checks import Numbers, numbers
+from rtmbs.model.drivers import Driver
+from rtmbs.model.forces import Force, ForceLaw
+from rtmbs.model.initial import Initial, make_initial
+from rtmbs.model.joint import WORLD, ClosureOption, Joint, frame_body, frozen, make_joint
+from rtmbs.model.joints import JointType
+from rtmbs.model.markers import Marker
+from rtmbs.model.profiles import checked_profile
+from rtmbs.model.rods import Rod, make_rod
+
+if TYPE_CHECKING:
+    from rtmbs.system import System
+
+Element = TypeVar("Element", Body, Joint, Marker)
+Between = tuple[Marker | str, Marker | str]
+Coordinate = Joint | str | tuple[Joint | str, str]
+
+
+class Model:
+    """A mechanism in words. Elements are kept in the order they were added; ``ground`` is the body that stands still."""
+
+    def __init__(self, name: str = "model", gravity: Numbers = (0.0, 0.0, -9.81)) -> None:
+        self.name = name
+        self.gravity = numbers(gravity, f"model {name!r}: gravity", (3,))
+        self.bodies: dict[str, Body] = {GROUND: make_ground()}
+        self.joints: dict[str, Joint] = {}
+        self.markers: dict[str, Marker] = {}
+        self.rods: dict[str, Rod] = {}
+        self.forces: dict[str, Force] = {}
+        self.drivers: dict[str, Driver] = {}
+        self.initials: dict[str, Initial] = {}
+
+    @property
+    def ground(self) -> Body:
+        return self.bodies[GROUND]
+
+    def add_body(
+        self,
+        name: str,
+        *,
+        mass: Numbers,
+        center_of_mass: Numbers = (0.0, 0.0, 0.0),
+        inertia: Numbers = (0.0, 0.0, 0.0),
+        position: Numbers = (0.0, 0.0, 0.0),
+        orientation: Numbers = None,
+    ) -> Body:
+        """Add a rigid body.
+
+        center_of_mass: (3,) body axes [m].
+        inertia: about the mass centre, body axes [kg m^2]: 3 principal values, 6 (xx, yy, zz, xy, xz, yz) or 3 x 3.
+        position, orientation: the body frame in the world at the reference pose [m]; a 3 x 3 rotation (body to world)
+            or a quaternion (w, x, y, z). By default the world frame.
+        """
+        self._new("body", name, self.bodies, self.markers)
+        if name == WORLD:
+            raise ModelError(f"body {name!r}: this name means the world axes in frame=; choose another")
+        body = self.bodies[name] = make_body(name, mass, center_of_mass, inertia, position, orientation)
+        return body
+
+    def add_joint(
+        self,
+        name: str,
+        type: JointType,
+        a: Body | str,
+        b: Body | str,
+        *,
+        point: Numbers = None,
+        point_a: Numbers = None,
+        point_b: Numbers = None,
+        frame: str | Body = WORLD,
+        cut: bool = False,
+        closure: ClosureOption | None = None,
+    ) -> Joint:
+        """Join two bodies. A positive coordinate moves b relative to a, whatever way the tree walks.
+
+        point: (3,) the joint's point at the reference pose, in the axes of ``frame`` (the world or a body) [m]; or
+        point_a, point_b: (3,) in the body axes of a and of b, when the reference poses need not fit together.
+        cut: close a loop here instead of in the joint that topology would choose.
+        closure: a revolute that ends up cut is closed as a "line" (2 equations) or a "point" (3), not with all five.
+        At zero coordinates the bodies are oriented as at the reference pose.
+        """
+        self._new("joint", name, self.joints, self.rods, self.drivers)
+        what = f"joint {name!r}"
+        body_a, body_b = self._find("body", a, self.bodies, what), self._find("body", b, self.bodies, what)
+        if isinstance(frame, Body):
+            self._find("body", frame, self.bodies, what)
+        axes = frame_body(what, frame, self.bodies)
+        joint = make_joint(name, type, body_a, body_b, point, (point_a, point_b), axes, cut, closure)
+        self.joints[name] = joint
+        return joint
+
+    def add_marker(
+        self, name: str, body: Body | str, point: Numbers = (0.0, 0.0, 0.0), frame: str | Body = WORLD
+    ) -> Marker:
+        """Add a named point of a body: (3,) at the reference pose, in the axes of ``frame`` [m]."""
+        self._new("marker", name, self.markers, self.bodies)
+        what = f"marker {name!r}"
+        carrier = self._find("body", body, self.bodies, what)
+        if isinstance(frame, Body):
+            self._find("body", frame, self.bodies, what)
+        axes = frame_body(what, frame, self.bodies)
+        place = numbers(point, f"{what}: point", (3,))
+        local = place if axes is carrier else carrier.local(place if axes is None else axes.world(place))
+        marker = self.markers[name] = Marker(name, carrier, frozen(np.array(local)))
+        return marker
+
+    def add_rod(self, name: str, between: Between, length: Numbers = None) -> Rod:
+        """Add a massless link that keeps the distance of two markers: ``length`` [m], by default the reference one."""
+        self._new("rod", name, self.rods, self.joints, self.drivers)
+        rod = self.rods[name] = make_rod(name, self._between(f"rod {name!r}", between), length)
+        return rod
+
+    def add_force(
+        self,
+        name: str,
+        law: ForceLaw,
+        *,
+        between: Between | None = None,
+        joint: Coordinate | None = None,
+        body: Body | str | None = None,
+        point: Numbers = None,
+    ) -> Force:
+        """Add a force: a SpringDamper ``between`` two markers; a TorsionSpring or Motor on a ``joint`` (a name, or
+        (name, coordinate) when it has several); a Wrench on a ``body`` at ``point`` (3,) in body axes [m].
+        """
+        self._new("force", name, self.forces)
+        what = f"force {name!r}"
+        if not isinstance(law, ForceLaw):
+            raise ModelError(f"{what}: {law!r} is not a force law; write one such as SpringDamper(stiffness=100.0)")
+        self._only(what, type(law).__name__, law.attaches, between=between, joint=joint, body=body)
+        known = law.checked(what)
+        if point is not None and body is None:
+            raise ModelError(f"{what}: point= belongs to body=; a {type(law).__name__} takes {law.attaches}=")
+        if body is not None:
+            carrier = self._find("body", body, self.bodies, what)
+            if carrier is self.ground:
+                raise ModelError(f"{what} acts on ground, which does not move; name another body")
+            place = numbers((0.0, 0.0, 0.0) if point is None else point, f"{what}: point", (3,))
+            force = Force(name, known, body=carrier, point=place)
+        elif joint is not None:
+            force = Force(name, known, joint=self._coordinate(what, joint))
+        else:
+            assert between is not None
+            force = Force(name, known, between=self._between(what, between))
+        self.forces[name] = force
+        return force
+
+    def add_driver(
+        self, name: str, profile: Any, *, joint: Coordinate | None = None, between: Between | None = None
+    ) -> Driver:
+        """Prescribe a joint coordinate, or the distance of two markers, by a profile that answers (f, fd, fdd) at t."""
+        self._new("driver", name, self.drivers, self.joints, self.rods)
+        what = f"driver {name!r}"
+        if (joint is None) == (between is None):
+            raise ModelError(f"{what}: give joint= or between=, one of the two")
+        known = checked_profile(profile, what)
+        if between is not None:
+            driver = Driver(name, known, between=self._between(what, between))
+        else:
+            assert joint is not None
+            driver = Driver(name, known, joint=self._coordinate(what, joint))
+            self._one_driver(driver)
+        self.drivers[name] = driver
+        return driver
+
+    def set_initial(
+        self,
+        joint: Joint | str,
+        position: Numbers = None,
+        rate: Numbers = None,
+        *,
+        pin: bool = True,
+        weight: Numbers = 1.0,
+    ) -> Initial:
+        """Say where a joint starts: a number, or a tuple in the order of its coordinates.
+
+        Spherical: position is the quaternion of b relative to a, rate the angular velocity of b relative to a in b's
+        axes. Floating: position is (x, y, z, qw, qx, qy, qz), where x, y, z place the joint point of b in the joint axes
+        of a; rate is velocity and angular velocity in the same axes.
+        pin: keep these values exactly; otherwise ``weight`` says how dearly assembly moves them, against 1.
+        """
+        where = self._find("joint", joint, self.joints, "initial value")
+        if where.name in self.initials:
+            raise ModelError(f"initial value of joint {where.name!r} was set before; set position and rate in one call")
+        initial = self.initials[where.name] = make_initial(where, position, rate, pin, weight)
+        return initial
+
+    def compile(self) -> "System":
+        """Return the flat arrays that simulations run on; the model may be changed and compiled again."""
+        from rtmbs.system import compile as compile_model  # a room above this one: models can be written without it
+
+        return compile_model(self)
+
+    def _new(self, kind: str, name: str, *taken: Mapping[str, object]) -> None:
+        """Refuse a name that is empty or that an element of these kinds carries."""
+        if not isinstance(name, str) or not name.strip():
+            raise ModelError(f"{kind} name is {name!r}; it must be a word")
+        for elements in taken:
+            if name in elements:
+                other = type(elements[name]).__name__.lower()
+                raise ModelError(f"{kind} {name!r}: there is already a {other} of this name; choose another")
+
+    def _find(self, kind: str, wanted: Element | str, known: Mapping[str, Element], what: str) -> Element:
+        """Return the element that an object or a name means."""
+        if isinstance(wanted, str):
+            if wanted not in known:
+                error = unknown_name(kind, wanted, known)
+                raise type(error)(f"{what}: {error}")
+            return known[wanted]
+        name = getattr(wanted, "name", None)
+        if name is None or known.get(name) is not wanted:
+            shown = repr(wanted) if name is None else f"{kind} {name!r}"
+            raise ModelError(f"{what}: {shown} is not a {kind} of model {self.name!r}; take one that this model made")
+        return wanted
+
+    def _between(self, what: str, between: Between) -> tuple[Marker, Marker]:
+        """Return two markers on different bodies."""
+        if not isinstance(between, tuple | list) or len(between) != 2:
+            raise ModelError(f"{what}: between is {between!r}; it must be two markers")
+        first, second = (self._find("marker", marker, self.markers, what) for marker in between)
+        if first.body is second.body:
+            raise ModelError(
+                f"{what}: markers {first.name!r} and {second.name!r} are both on body {first.body.name!r}; "
+                "they must be on two bodies"
+            )
+        return first, second
+
+    def _coordinate(self, what: str, wanted: Coordinate) -> tuple[Joint, int]:
+        """Return the joint and the number of its coordinate that ``wanted`` means."""
+        pair = isinstance(wanted, tuple)
+        joint = self._find("joint", wanted[0] if isinstance(wanted, tuple) else wanted, self.joints, what)
+        names, kind = joint.type.coordinates, type(joint.type).__name__
+        if not names:
+            raise ModelError(
+                f"{what}: joint {joint.name!r} is {kind} and has no coordinate of its own; "
+                "use a joint made of Revolute, Prismatic, Cylindrical, Universal or Planar"
+            )
+        if isinstance(wanted, tuple) and pair:
+            if len(wanted) != 2 or wanted[1] not in names:
+                raise ModelError(
+                    f"{what}: joint {joint.name!r} has the coordinates {', '.join(names)}, not {wanted[1:]!r}"
+                )
+            return joint, names.index(wanted[1])
+        if len(names) > 1:
+            raise ModelError(
+                f"{what}: joint {joint.name!r} is {kind} with {', '.join(names)}; say which, "
+                f"such as joint=({joint.name!r}, {names[0]!r})"
+            )
+        return joint, 0
+
+    def _only(self, what: str, law: str, attaches: Literal["between", "joint", "body"], **given: object) -> None:
+        """Refuse a force that is attached to anything but what its law asks for."""
+        named = [key for key, value in given.items() if value is not None]
+        if named != [attaches]:
+            got = " and ".join(f"{key}=" for key in named) or "nothing"
+            raise ModelError(f"{what}: a {law} takes {attaches}=, not {got}")
+
+    def _one_driver(self, driver: Driver) -> None:
+        """Refuse a second driver of one coordinate."""
+        for other in self.drivers.values():
+            if other.joint and driver.joint and other.joint == driver.joint:
+                joint, k = driver.joint
+                raise ModelError(
+                    f"driver {driver.name!r}: {joint.name}.{joint.type.coordinates[k]} is already driven by {other.name!r}; "
+                    "one coordinate takes one driver"
+                )

@@ -1,0 +1,150 @@
+"""Functions of time for drivers. Each answers (f, fd, fdd) at t, so that velocities and accelerations are exact."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, Self, runtime_checkable
+
+import numpy as np
+
+from rtmbs.errors import ModelError
+from rtmbs.model.checks import Array, Numbers, number, numbers
+
+Motion = tuple[float, float, float]
+
+
+@runtime_checkable
+class Profile(Protocol):
+    """What a driver follows: the value at ``t`` [s] with its first and second derivative."""
+
+    def __call__(self, t: float) -> Motion: ...
+
+
+@dataclass(frozen=True)
+class Numeric:
+    """A profile whose fields are numbers."""
+
+    def checked(self, what: str) -> Self:
+        """Return this profile with floats; refuse what is not a finite number."""
+        return replace(self, **{name: number(value, f"{what}: {name}") for name, value in vars(self).items()})
+
+
+@dataclass(frozen=True)
+class ConstantRate(Numeric):
+    """f = start + rate t."""
+
+    rate: float
+    start: float = 0.0
+
+    def __call__(self, t: float) -> Motion:
+        return self.start + self.rate * t, self.rate, 0.0
+
+
+@dataclass(frozen=True)
+class Sine(Numeric):
+    """f = offset + amplitude sin(w t + phase), with w in rad/s."""
+
+    amplitude: float
+    frequency_rad_s: float
+    phase: float = 0.0
+    offset: float = 0.0
+
+    def __call__(self, t: float) -> Motion:
+        w = self.frequency_rad_s
+        wave = self.amplitude * math.sin(w * t + self.phase)
+        return self.offset + wave, self.amplitude * w * math.cos(w * t + self.phase), -w * w * wave
+
+
+@dataclass(frozen=True)
+class SmoothStep(Numeric):
+    """From ``start`` before t0 to ``end`` after t1 by 10 s^3 - 15 s^4 + 6 s^5: no jump in rate or acceleration."""
+
+    t0: float
+    t1: float
+    start: float
+    end: float
+
+    def checked(self, what: str) -> Self:
+        known = super().checked(what)
+        if known.t1 <= known.t0:
+            raise ModelError(f"{what}: t1 is {known.t1} and t0 is {known.t0}; t1 must be later")
+        return known
+
+    def __call__(self, t: float) -> Motion:
+        span, rise = self.t1 - self.t0, self.end - self.start
+        s = min(max((t - self.t0) / span, 0.0), 1.0)
+        f = s * s * s * (10.0 + s * (6.0 * s - 15.0))
+        fd = 30.0 * (s * (1.0 - s)) ** 2
+        fdd = 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s)
+        return self.start + rise * f, rise * fd / span, rise * fdd / (span * span)
+
+
+@dataclass(frozen=True, eq=False)
+class Spline:
+    """The natural cubic spline through a table; outside the table it goes on straight, so it is twice smooth."""
+
+    t: Numbers  # (k,) increasing times [s]
+    values: Numbers  # (k,)
+    coefficients: Array = field(default_factory=lambda: np.zeros((4, 0)), repr=False)  # cubic first, (4, k - 1)
+
+    def checked(self, what: str) -> Self:
+        size = np.size(self.t)
+        if size < 2:
+            raise ModelError(f"{what}: t has {size} values; a spline needs at least two")
+        times, values = numbers(self.t, f"{what}: t", (size,)), numbers(self.values, f"{what}: values", (size,))
+        if not np.all(np.diff(times) > 0.0):
+            late = int(np.argmin(np.diff(times) > 0.0))
+            raise ModelError(
+                f"{what}: t[{late + 1}] = {times[late + 1]} does not follow t[{late}] = {times[late]}; "
+                "times must increase"
+            )
+        return replace(self, t=times, values=values, coefficients=natural_spline(times, values))
+
+    def __call__(self, t: float) -> Motion:
+        inside = min(max(t, self.t[0]), self.t[-1])
+        k = min(int(np.searchsorted(self.t, inside, side="right")) - 1, len(self.t) - 2)
+        s = inside - self.t[k]
+        a, b, c, d = (float(value) for value in self.coefficients[:, k])
+        f, fd = d + s * (c + s * (b + s * a)), c + s * (2.0 * b + 3.0 * s * a)
+        fdd = 2.0 * b + 6.0 * s * a if inside == t else 0.0
+        return float(f + fd * (t - inside)), float(fd), float(fdd)
+
+
+def natural_spline(t: Array, values: Array) -> Array:
+    """Return the coefficients (4, k - 1), cubic first, of the spline with no curvature at its ends."""
+    from scipy.interpolate import CubicSpline  # scipy costs 0.4 s, and few models have a table
+
+    if len(t) == 2:  # scipy's natural spline wants three points
+        zero = np.zeros(1)
+        return np.array([zero, zero, np.diff(values) / np.diff(t), values[:1]])
+    return np.asarray(CubicSpline(t, values, bc_type="natural").c)
+
+
+@dataclass(frozen=True)
+class Function:
+    """A person's own f(t) with its first and second derivative."""
+
+    f: Callable[[float], float]
+    fd: Callable[[float], float]
+    fdd: Callable[[float], float]
+
+    def checked(self, what: str) -> Self:
+        for name in ("f", "fd", "fdd"):
+            if not callable(getattr(self, name)):
+                raise ModelError(f"{what}: {name} is {getattr(self, name)!r}; it must be a function of t")
+        return self
+
+    def __call__(self, t: float) -> Motion:
+        return self.f(t), self.fd(t), self.fdd(t)
+
+
+def checked_profile(profile: Any, what: str) -> Profile:
+    """Return ``profile`` with its numbers checked; anything that answers (f, fd, fdd) at t will do."""
+    if hasattr(profile, "checked"):
+        profile = profile.checked(what)
+    if not callable(profile):
+        raise ModelError(f"{what}: {profile!r} is not a profile; write one such as ConstantRate(rate=1.0)")
+    return profile  # type: ignore[no-any-return]
+
+
+PROFILES: dict[str, type] = {kind.__name__: kind for kind in (ConstantRate, Sine, SmoothStep, Spline, Function)}
