@@ -1,0 +1,232 @@
+"""Random mechanisms for tests: the same seed gives the same mechanism, and its states leave the loops open on purpose.
+
+``random_tables`` writes the flat tables directly, without model and compile: odd things (massless frames, points far
+from their bodies, links between any two branches) come up more often than any person would draw them.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rtmbs.system.tables import (
+    DISTANCE,
+    DOT,
+    PRISMATIC,
+    REVOLUTE,
+    TRANSLATION,
+    Array,
+    Closures,
+    Drivers,
+    JointForces,
+    Links,
+    Paths,
+    Springs,
+    Steps,
+    Tables,
+    Wrenches,
+)
+
+# Rows of each closure type: translations, dot products, distances (METHODS 1.25).
+CLOSURE_ROWS = {
+    "point": (3, 0, 0), "line": (2, 0, 0), "revolute": (3, 2, 0), "universal": (3, 1, 0), "cylindrical": (2, 2, 0),
+    "prismatic": (2, 3, 0), "planar": (1, 2, 0), "fixed": (3, 3, 0), "rod": (0, 0, 1), "driven rod": (0, 0, 1),
+}  # fmt: skip
+
+
+class Mechanism(NamedTuple):
+    """What a page function or a kernel needs besides the state."""
+
+    tables: Tables
+    u: Array  # (nu,)
+    R0: Array  # (nr, 3, 3)
+
+
+class Motion(NamedTuple):
+    """A random state: loops are open and rates do not fit them."""
+
+    z: Array  # (n,)
+    zd: Array  # (n,)
+    zdd: Array  # (n,)
+    alpha: Array  # (m,) positive
+    lam: Array  # (m,)
+
+
+def size(tables: Tables) -> tuple[int, int]:
+    """Return n and m."""
+    return len(tables.steps.kind), len(tables.closures.kind) + len(tables.drivers.step)
+
+
+def random_motion(seed: int, tables: Tables) -> Motion:
+    """Return a random state of ``tables``."""
+    rng = np.random.default_rng((seed, 1))
+    n, m = size(tables)
+    reach = np.where(tables.steps.kind == REVOLUTE, np.pi, 1.0)
+    z = rng.uniform(-reach, reach)
+    return Motion(z, rng.normal(size=n), 3 * rng.normal(size=n), rng.uniform(0.5, 2, m) * 100, 10 * rng.normal(size=m))
+
+
+def random_tables(
+    seed: int,
+    n: int = 12,
+    closures: tuple[str, ...] = tuple(CLOSURE_ROWS),
+    drivers: int = 2,
+    joint_forces: int = 4,
+    springs: int = 4,
+    wrenches: int = 4,
+) -> Mechanism:
+    """Return a tree of ``n`` random steps with closures by type and that many other elements.
+
+    Sparse positions are those of a full row-major matrix: entry (i, j) lies at i n + j of ``values`` (n n,).
+    """
+    rng = np.random.default_rng((seed, 0))
+    steps, R0 = random_steps(rng, n)
+    u = [rng.normal(size=3) - np.array([0.0, 0.0, 9.81])]
+    closure_tables = random_closures(rng, closures, u)
+    driver_step = rng.choice(n, min(drivers, n), replace=False)
+    driver_tables = Drivers(driver_step, slots(rng, u, len(driver_step), 3), driver_step * n + driver_step)
+    force_step = rng.integers(n, size=joint_forces)
+    force_tables = JointForces(force_step, slots(rng, u, joint_forces, 4), force_step * n + force_step)
+    spring_tables = Springs(rng.normal(size=(springs, 3)), rng.normal(size=(springs, 3)), slots(rng, u, springs, 4))
+    axes = np.array([random_rotation(rng) for _ in range(wrenches)]).reshape(-1, 3, 3)
+    wrench_tables = Wrenches(rng.normal(size=(wrenches, 3)), axes, np.arange(wrenches) % 2, slots(rng, u, wrenches, 6))
+
+    ends = [random_ends(rng, steps.parent, k) for k in range(len(closures) + springs)]
+    ends += [(-1, int(rng.integers(n))) for _ in range(wrenches)]
+    links = make_links(steps.parent, ends)
+    width = np.diff(links.pointer)[: len(closures)]
+    entries = np.concatenate(([0], np.cumsum(width * np.diff(closure_tables.row_pointer))))
+    closure_tables = closure_tables._replace(entry_pointer=entries)
+    tables = Tables(
+        steps,
+        make_paths(steps.parent),
+        links,
+        closure_tables,
+        driver_tables,
+        force_tables,
+        spring_tables,
+        wrench_tables,
+    )
+    return Mechanism(tables, np.concatenate(u), R0)
+
+
+# --------------------------------------------------------------------------------------------------------------- pieces
+
+
+def random_rotation(rng) -> Array:
+    """Return a rotation (3, 3)."""
+    Q, R = np.linalg.qr(rng.normal(size=(3, 3)))
+    Q = Q * np.sign(np.diag(R))
+    return Q * np.linalg.det(Q)
+
+
+def random_units(rng, k: int) -> Array:
+    """Return k unit vectors (k, 3)."""
+    x = rng.normal(size=(k, 3))
+    return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+
+def random_steps(rng, n: int) -> tuple[Steps, Array]:
+    """Return random steps: revolute and prismatic, some massless, some point masses, some with reference rotations."""
+    parent = np.array([rng.choice((-1, i - 1, rng.integers(-1, i)), p=(0.1, 0.5, 0.4)) if i else -1 for i in range(n)])
+    principal = rng.uniform(0.1, 1, (n, 3))
+    moments = principal.sum(axis=1, keepdims=True) - principal  # any two exceed the third
+    turn = np.array([random_rotation(rng) for _ in range(n)])
+    mass, inertia = rng.uniform(0.5, 2, n), np.einsum("nij,nj,nkj->nik", turn, moments, turn)
+    inner = np.isin(np.arange(n), parent)
+    what = rng.choice(3, n, p=(0.6, 0.3, 0.1))  # body, massless frame, point mass; tips have mass
+    mass[inner & (what == 1)] = 0.0
+    inertia[inner & (what > 0)] = 0.0
+    referenced = rng.random(n) < 0.25
+    steps = Steps(
+        kind=np.where(rng.random(n) < 0.7, REVOLUTE, PRISMATIC),
+        parent=parent,
+        offset_rotation=np.array([random_rotation(rng) for _ in range(n)]),
+        offset=0.5 * rng.normal(size=(n, 3)),
+        axis=random_units(rng, n),
+        reference=np.where(referenced, np.cumsum(referenced) - 1, -1),
+        mass=mass,
+        mass_center=0.3 * rng.normal(size=(n, 3)),
+        inertia=inertia,
+    )
+    return steps, np.array([random_rotation(rng) for _ in range(referenced.sum())]).reshape(-1, 3, 3)
+
+
+def slots(rng, u: list, count: int, width: int) -> Array:
+    """Append ``count`` random groups of ``width`` inputs to ``u`` and return where they start (count,)."""
+    first = sum(len(part) for part in u)
+    u.append(rng.uniform(0.5, 3, count * width))
+    return first + width * np.arange(count)
+
+
+def random_closures(rng, types: tuple[str, ...], u: list) -> Closures:
+    """Return closures by type, with axes and points at random and nonzero shims; entry_pointer is filled in later."""
+    kind = [np.repeat((TRANSLATION, DOT, DISTANCE), CLOSURE_ROWS[name]) for name in types]
+    driven = [np.full(len(rows), name == "driven rod") for name, rows in zip(types, kind, strict=True)]
+    row_pointer = np.cumsum([0] + [len(rows) for rows in kind])
+    kind, driven = (np.concatenate([*rows, np.zeros(0, int)]).astype(int) for rows in (kind, driven))
+    slot = np.full(len(kind), -1)
+    slot[driven == 1] = slots(rng, u, driven.sum(), 3)
+    nc, mc = len(types), len(kind)
+    return Closures(
+        row_pointer=row_pointer,
+        point_a=rng.normal(size=(nc, 3)),
+        point_b=rng.normal(size=(nc, 3)),
+        kind=kind,
+        axis_a=random_units(rng, mc),
+        axis_b=random_units(rng, mc),
+        length=np.where(kind == DISTANCE, rng.uniform(0.5, 2, mc), 0.0),
+        slot=slot,
+        shim=1e-2 * rng.normal(size=mc),
+        entry_pointer=np.zeros(0, int),
+    )
+
+
+def path(parent: Array, i: int) -> list[int]:
+    """Return the steps from ground to ``i``, itself last."""
+    steps = []
+    while i >= 0:
+        steps.append(int(i))
+        i = parent[i]
+    return steps[::-1]
+
+
+def random_ends(rng, parent: Array, k: int) -> tuple[int, int]:
+    """Return two different ends: in turn any two steps, step and ground, ground and step, a step and one above it."""
+    n = len(parent)
+    first, second = rng.choice(n, 2, replace=False) if n > 1 else (0, -1)
+    if k % 4 == 1:
+        second = -1
+    elif k % 4 == 2:
+        first = -1
+    elif k % 4 == 3:
+        second = rng.choice([-1, *path(parent, first)[:-1]])
+        first, second = rng.permutation((first, second))
+    return int(first), int(second)
+
+
+def make_links(parent: Array, ends: list) -> Links:
+    """Return the links between these ends, their branches below the last common ancestor."""
+    n = len(parent)
+    pointer, block_pointer, step, sign, position = [0], [0], [], [], []
+    for a, b in ends:
+        above_a, above_b = path(parent, a), path(parent, b)
+        branch_a, branch_b = [i for i in above_a if i not in above_b], [i for i in above_b if i not in above_a]
+        branch = np.array(branch_a + branch_b, dtype=int)
+        step.extend(branch)
+        sign.extend([-1.0] * len(branch_a) + [1.0] * len(branch_b))
+        position.extend((branch[:, None] * n + branch[None, :]).ravel())
+        pointer.append(len(step))
+        block_pointer.append(len(position))
+    a, b = np.array(ends, dtype=int).reshape(-1, 2).T.copy()
+    integers = (np.array(x, dtype=np.int64) for x in (pointer, step, block_pointer, position))
+    pointer, step, block_pointer, position = integers
+    return Links(a, b, pointer, step, np.array(sign), block_pointer, position)
+
+
+def make_paths(parent: Array) -> Paths:
+    """Return the paths of every step, with positions in a full row-major matrix."""
+    n = len(parent)
+    paths = [path(parent, i) for i in range(n)]
+    pointer = np.cumsum([0] + [len(steps) for steps in paths])
+    column, row = np.concatenate(paths), np.repeat(np.arange(n), np.diff(pointer))
+    return Paths(pointer, column, row * n + column, column * n + row)
