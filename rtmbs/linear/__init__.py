@@ -1,0 +1,1 @@
+"""Linear algebra behind two verbs, factor and solve; nothing here knows mechanics."""

@@ -1,0 +1,42 @@
+"""The smallest weighted change that satisfies linear equations, redundant ones included.
+
+min 1/2 dx^T W dx subject to J dx = r, by multiplier sweeps on W + beta J^T J: each sweep divides what is left by
+1 + beta sigma^2, directions in which J is blind are not touched, and an inconsistent part of r leaves dx at the least
+squares answer (J^T of it is zero). Dense or sparse costs are the library's business.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array, diags_array
+from scipy.sparse.linalg import splu
+
+Array = NDArray[np.float64]
+
+STIFFNESS = 1e9  # beta, for J and W of order one
+MAX_SWEEPS = 12
+ENOUGH = 1e-14
+
+
+def least_change(J: csc_array, r: Array, weight: Array) -> Array:
+    """Return dx (n,) with the least sum of weight dx^2 among the least-squares solutions of J dx = r.
+
+    Parameters
+    ----------
+    J : (m, n) sparse, rows scaled to order one
+    r : (m,)
+    weight : (n,) positive, of order one
+    """
+    if J.shape[1] == 0 or J.shape[0] == 0:
+        return np.zeros(J.shape[1])
+    JT = J.T.tocsr()
+    A = csc_array(diags_array(weight) + STIFFNESS * (JT @ J))
+    factor = splu(A, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+    dx, multiplier = np.zeros(J.shape[1]), np.zeros(J.shape[0])
+    size = np.max(np.abs(r), initial=0.0)
+    for _ in range(MAX_SWEEPS):
+        left = r - J @ dx
+        if np.max(np.abs(JT @ left), initial=0.0) <= ENOUGH * size:
+            break
+        dx = dx + factor.solve(JT @ (multiplier + STIFFNESS * left) - weight * dx)
+        multiplier = multiplier + STIFFNESS * (r - J @ dx)
+    return np.asarray(dx)
