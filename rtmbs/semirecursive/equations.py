@@ -9,7 +9,7 @@ from rtmbs.integrators.base import SingularTangent
 from rtmbs.integrators.settings import PAPER, Settings, StateArrays
 from rtmbs.linear.dense_lu import DenseLU
 from rtmbs.linear.sparse_lu import factor, solve, solve_refined, workspace as factor_workspace
-from rtmbs.linear.symbolic import entries
+from rtmbs.linear.symbolic import positions
 from rtmbs.semirecursive.charts import recentre_charts
 from rtmbs.semirecursive.closures import (
     apply_Phi_z,
@@ -28,14 +28,11 @@ from rtmbs.semirecursive.sweeps import (
     sweep_velocities,
     weight_energy,
 )
-from rtmbs.semirecursive.tangent import add_penalty_tangent
 from rtmbs.semirecursive.workspace import Workspace, workspace
 from rtmbs.system.system import System
 from rtmbs.system.tables import Tables
 
 Array = NDArray[np.float64]
-STRUCTURED = "structured"
-
 
 class SemiRecursiveEquations:
     """Equations of motion of a System in joint coordinates; answers ``integrators.base.Equations``.
@@ -45,7 +42,7 @@ class SemiRecursiveEquations:
 
     def __init__(self, system: System, source: Any = None) -> None:
         self.system = system
-        self.tables: Tables = system.tables
+        self.tables: Tables = with_own_shim(system.tables)
         self.n, self.m = len(system.tables.steps.kind), len(system.row_names)
         self.u: Array = system.u0.copy()
         self.alpha: Array = np.zeros(self.m)
@@ -54,7 +51,8 @@ class SemiRecursiveEquations:
         self.work = factor_workspace(system.lu)
         self.source = source
         self.dense: DenseLU | None = None
-        self.rows, self.columns, self.places = entries(system.lu)
+        self.rows, self.columns = np.divmod(system.lu.pattern, max(self.n, 1))
+        self.places = positions(system.lu, self.rows, self.columns)
 
     # ---- evaluation ----------------------------------------------------------------------------------------------
 
@@ -163,21 +161,13 @@ class SemiRecursiveEquations:
 
     def fill_from_source(self, velocity: float, position: float, terms: int, old: StateArrays) -> None:
         """Take K and C from ``source``; M, penalties and the terms beyond -dQ/dz from the closed form."""
-        K, C = self.source(self.ws.z.copy(), self.ws.zd.copy(), old.R0, self.u)
-        self.fill(0.0, velocity, position, PAPER, old)
-        structured = self.work.original.copy()
-        evaluate_residual(self.tables, old.R0, self.u, self.alpha, self.ws)
-        residual = self.ws.residual.copy()
+        K, C = self.source(self.ws.z, self.ws.zd, old.R0, self.u)
         self.fill(1.0, velocity, position, terms, old)
-        self.ws.residual[:] = residual
-        values = self.work.original
-        values -= structured
+        values, no_alpha = self.work.original, np.zeros(self.m)
+        everything = values.copy()
+        assemble_tangent(self.tables, PAPER, 0.0, velocity, position, self.u, no_alpha, old, self.ws, values)
+        values[:] = everything - values
         values[self.places] += (velocity * C + position * K)[self.rows, self.columns]
-        self.add_penalty(position)
-
-    def add_penalty(self, position: float) -> None:
-        """Put the penalty term back that the difference of two closed forms cancelled."""
-        add_penalty_tangent(self.tables, self.alpha, position, self.ws, self.work.original)
 
     def factor_mass_weight(self, settings: Settings, dense: bool) -> None:
         """Factor M + h^2/4 Phi_z^T alpha Phi_z at the closed state; raises SingularTangent."""
@@ -220,3 +210,8 @@ class SemiRecursiveEquations:
         """Sweep everything to zdd, so that ``ws.Fc`` holds the inertia wrenches summed over subtrees."""
         self.residual(z, zd, zdd, R0)
         inverse_dynamics(self.tables.steps, self.ws)
+
+
+def with_own_shim(tables: Tables) -> Tables:
+    """Return the tables with a shim of their own: the System never changes, the start may measure a shim."""
+    return tables._replace(closures=tables.closures._replace(shim=tables.closures.shim.copy()))

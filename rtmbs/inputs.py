@@ -1,0 +1,72 @@
+"""Inputs by name: what a person may change between steps, and functions of time (DESIGN section 2)."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.errors import InputError, unknown_name
+from rtmbs.state import State
+from rtmbs.system.system import System
+
+Array = NDArray[np.float64]
+
+
+class Inputs(Mapping[str, Any]):
+    """``inputs["motor.torque"] = 3.0`` takes effect with the next step; the values belong to the State."""
+
+    def __init__(self, system: System, state: State) -> None:
+        self._system, self._state = system, state
+        self._timed = {slot for signal in system.signals for slot in range(signal.slot, signal.slot + signal.size)}
+
+    def follow(self, state: State) -> None:
+        """Write to this State from now on."""
+        self._state = state
+
+    def __getitem__(self, name: str) -> float | Array:
+        place = self._place(name)
+        values = self._state.u[place]
+        return float(values[0]) if len(values) == 1 else values.copy()
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        place = self._place(name)
+        size = place.stop - place.start
+        if self._timed & set(range(place.start, place.stop)):
+            raise InputError(f"input {name!r} is a function of time; give the force an rtmbs.Input to set it by hand")
+        numbers = np.asarray(value, float).reshape(-1)
+        if numbers.size != size:
+            raise InputError(f"input {name!r} takes {size} number{'s' if size > 1 else ''}, got {numbers.size}")
+        if not np.all(np.isfinite(numbers)):
+            raise InputError(f"input {name!r} must be finite, got {value!r}")
+        self._state.u[place] = numbers
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._system.inputs)
+
+    def __len__(self) -> int:
+        return len(self._system.inputs)
+
+    def _place(self, name: str) -> slice:
+        try:
+            return self._system.inputs[name]
+        except KeyError:
+            raise unknown_name("input", name, self._system.inputs) from None
+
+
+def evaluate_signals(system: System, t: float, u: Array) -> None:
+    """Write every function of time at ``t`` into ``u``; whatever a person's function raises passes through.
+
+    A number that is not finite stays in ``u``: the step then answers NOT_FINITE and names the signal.
+    """
+    for signal in system.signals:
+        u[signal.slot : signal.slot + signal.size] = signal.function(t)
+
+
+def not_finite_inputs(system: System, u: Array) -> tuple[str, ...]:
+    """Return the names of inputs and signals that hold a number that is not finite."""
+    bad = [name for name, place in system.inputs.items() if not np.all(np.isfinite(u[place]))]
+    for signal in system.signals:
+        if not np.all(np.isfinite(u[signal.slot : signal.slot + signal.size])) and signal.name not in bad:
+            bad.append(signal.name)
+    return tuple(bad)

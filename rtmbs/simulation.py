@@ -1,0 +1,270 @@
+"""Simulation: a System in motion. Steps call the integrator, then the observers that are due."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from rtmbs.errors import (
+    InputError,
+    LoopOpenError,
+    NotConvergedError,
+    NotFiniteError,
+    SingularTangentError,
+    StateError,
+    StepError,
+    unknown_name,
+)
+from rtmbs.inputs import Inputs, evaluate_signals
+from rtmbs.integrators.report import Outcome, StepReport
+from rtmbs.integrators.settings import MAX_ITERATIONS, TANGENT_TERMS, Settings
+from rtmbs.observers.base import Observer
+from rtmbs.observers.recorder import Recorder
+from rtmbs.results.reactions import reaction
+from rtmbs.results.result import Result
+from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.semirecursive.sources import make_source
+from rtmbs.start.prepare import prepare, set_alpha
+from rtmbs.start.report import StartReport
+from rtmbs.state import State
+from rtmbs.stepper import Stepper
+from rtmbs.system.system import System
+
+Array = NDArray[np.float64]
+
+SWEEPS_SCALED, SWEEPS_FIXED = 3, 10  # projection sweeps at most, METHODS 1.12
+SWEEP_BOUND = 1e-9
+RELATIVE = 1e-6
+LOOP_TOLERANCE = 1e-3
+WHOLE = 1e-9  # relative distance from a whole number of steps that is rounding
+
+FAILURES: dict[Outcome, type[StepError]] = {
+    Outcome.NOT_CONVERGED: NotConvergedError,
+    Outcome.SINGULAR_TANGENT: SingularTangentError,
+    Outcome.NOT_FINITE: NotFiniteError,
+    Outcome.LOOP_OPEN: LoopOpenError,
+}
+
+
+class Simulation:
+    """Steps a System with the implicit trapezoidal rule, position penalties and projections.
+
+    Parameters
+    ----------
+    system : what ``Model.compile`` returned
+    h : step [s]
+    penalty : dimensionless c of METHODS 1.6; alpha_l = c (4/h^2) m_l for each closure block
+    alpha : one penalty in SI units for all, as in the paper; then ``penalty`` is not used
+    tol : tolerance of the increment in typical sizes (1 rad; characteristic length), METHODS 1.11
+    jacobian : source of K and C, see ``semirecursive.sources``
+    tangent_terms : "paper", "inertia", "lagged" or "exact", METHODS 5
+    max_iterations, fixed_iterations : bound of Newton's iteration, or always exactly so many
+    projection_weight : "tangent" (the Newton matrix) or "mass"
+    project_velocities, project_accelerations : switch a projection off, to see what it does
+    shim : measure inconsistent redundant closures from the pose as it is (METHODS 1.13)
+    fused : one compiled kernel a step (False: the readable step, for comparison)
+
+    Raises InputError for an option out of range, StartError when no consistent start exists.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        h: float = 5e-3,
+        *,
+        penalty: float = 1e6,
+        alpha: float | None = None,
+        tol: float = 1e-9,
+        jacobian: str = "structured",
+        tangent_terms: str = "inertia",
+        max_iterations: int = 8,
+        fixed_iterations: bool = False,
+        projection_weight: str = "tangent",
+        project_velocities: bool = True,
+        project_accelerations: bool = True,
+        shim: bool = False,
+        fused: bool = True,
+    ) -> None:
+        positive(h=h, tol=tol, max_iterations=max_iterations, **({"penalty": penalty} if alpha is None else {"alpha": alpha}))
+        one_of("tangent_terms", tangent_terms, TANGENT_TERMS)
+        one_of("projection_weight", projection_weight, ("tangent", "mass"))
+        if max_iterations > MAX_ITERATIONS:
+            raise InputError(f"max_iterations is {max_iterations}; at most {MAX_ITERATIONS} are possible")
+        self.system = system
+        self.penalty, self.fixed_alpha = (penalty, None) if alpha is None else (None, alpha)
+        self.equations = SemiRecursiveEquations(system, make_source(jacobian, system))
+        self.jacobian = jacobian
+        evaluate_signals(system, 0.0, self.equations.u)
+        self._start = prepare(self.equations, h, self.penalty, self.fixed_alpha, shim)
+        self.start_report: StartReport = self._start.report
+        rotation = system.row_is_rotation
+        self._settings = Settings(
+            h=float(h),
+            relative=RELATIVE,
+            max_iterations=int(max_iterations),
+            fixed_iterations=bool(fixed_iterations),
+            max_sweeps=SWEEPS_SCALED if alpha is None else SWEEPS_FIXED,
+            sweep_bound=SWEEP_BOUND,
+            tangent_terms=TANGENT_TERMS.index(tangent_terms),
+            project_velocities=bool(project_velocities),
+            project_accelerations=bool(project_accelerations),
+            mass_weight=projection_weight == "mass",
+            loop_tolerance=LOOP_TOLERANCE,
+            absolute=tol * system.typical,
+            typical=system.typical,
+            rotation=rotation,
+            scale=np.where(rotation, 1.0, system.length),
+        )
+        self._fused = fused
+        self._stepper = Stepper(self.equations, self._settings, fused)
+        arrays, u = self._start.arrays, self.equations.u.copy()
+        state = State(system.fingerprint, 0.0, 0, float(h), *arrays[:4], self.equations.alpha.copy(), arrays.R0, u)
+        self._states = (state, state.copy())  # the one that counts, and the one the next step writes
+        self.inputs = Inputs(system, state)
+
+    # ---- state -----------------------------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> State:
+        """The state that counts; it is overwritten two steps on, so ``state.copy()`` keeps it."""
+        return self._states[0]
+
+    @property
+    def t(self) -> float:
+        """Time [s]."""
+        return self.state.t
+
+    @property
+    def h(self) -> float:
+        """Step [s]."""
+        return self.state.h
+
+    @h.setter
+    def h(self, h: float) -> None:
+        positive(h=h)
+        state = self.state
+        state.t_ref, state.k, state.h = state.t, 0, float(h)
+        set_alpha(self.equations, self._start.masses, h, self.penalty, self.fixed_alpha)
+        state.alpha[:] = self.equations.alpha
+        self._settings = self._settings._replace(h=float(h))
+        self._stepper = Stepper(self.equations, self._settings, self._fused)
+
+    def restore(self, state: State | str | Path) -> None:
+        """Go on from a State, or from a state file; StateError when it belongs to another model."""
+        if not isinstance(state, State):
+            path, state = state, State.load(state)
+            if state.fingerprint != self.system.fingerprint:
+                raise StateError(f"state file {str(path)!r} belongs to another model, not to {self.system.name!r}")
+        if state.fingerprint != self.system.fingerprint:
+            raise StateError(f"this state belongs to another model, not to {self.system.name!r}")
+        taken = state.copy()
+        self.equations.alpha[:] = taken.alpha
+        if taken.h != self._settings.h:
+            self._settings = self._settings._replace(h=taken.h)
+            self._stepper = Stepper(self.equations, self._settings, self._fused)
+        self._states = (taken, taken.copy())
+        self.inputs.follow(taken)
+
+    # ---- stepping --------------------------------------------------------------------------------------------------
+
+    def step(self) -> StepReport:
+        """Take one step. A step that fails, whatever raised in it, leaves the state byte for byte as it was."""
+        old, new = self._states
+        new.t_ref, new.k, new.h = old.t_ref, old.k + 1, old.h
+        new.u[:], new.alpha[:] = old.u, old.alpha
+        evaluate_signals(self.system, new.t, new.u)
+        report = self._stepper.advance(old, new)
+        if report.outcome.good:
+            self.inputs.follow(new)
+            self._states = (new, old)
+        return report
+
+    def run(
+        self,
+        t_end: float,
+        *,
+        observers: Iterable[Observer] = (),
+        progress: bool = False,
+        on_failure: str = "raise",
+        at_most: int = 6,
+    ) -> Result:
+        """Step to ``t_end`` [s] and return what was recorded.
+
+        ``on_failure="halve"`` retries a failed step with half the step, ``at_most`` times, and goes back to h afterwards.
+        Raises InputError when t_end is no whole number of steps away, StepError when a step fails.
+        """
+        one_of("on_failure", on_failure, ("raise", "halve"))
+        steps = self.steps_to(t_end)
+        recorder = Recorder()
+        watching = [recorder, *observers]
+        for observer in watching:
+            observer.begin(self, steps)
+        for _ in tqdm(range(steps), disable=None if progress else True, unit="step"):
+            report = self.step()
+            if not report.outcome.good:
+                report = self.retry(report, on_failure, at_most)
+            for observer in watching:
+                observer.observe(self, report)
+        for observer in watching:
+            observer.end(self)
+        return recorder.result()
+
+    def steps_to(self, t_end: float) -> int:
+        """Return the whole number of steps to ``t_end``; InputError names the nearest h otherwise."""
+        span = t_end - self.t
+        if not np.isfinite(t_end) or span < 0.0:
+            raise InputError(f"t_end = {t_end!r} lies before the present t = {self.t:g} s; give a later time")
+        steps = round(span / self.h)
+        if abs(span / self.h - steps) > WHOLE * max(steps, 1):
+            nearest = span / max(steps, 1)
+            raise InputError(f"t_end = {t_end:g} s is no whole number of steps of h = {self.h:g} s; h = {nearest:.17g} fits")
+        return steps
+
+    def retry(self, report: StepReport, on_failure: str, at_most: int) -> StepReport:
+        """Take the failed step in 2, 4, ... parts when asked; raise the matching error otherwise."""
+        if on_failure == "raise":
+            raise self.error(report)
+        h, before = self.h, self.state.copy()
+        for halving in range(1, at_most + 1):
+            self.h = h / 2**halving
+            reports = [report]
+            for _ in range(2**halving):
+                reports.append(self.step())
+                if not reports[-1].outcome.good:
+                    break
+            report = reports[-1]
+            if report.outcome.good:
+                self.h = h
+                return report
+            self.restore(before)
+        raise self.error(report)
+
+    def error(self, report: StepReport) -> StepError:
+        """Return the error that a failed step stands for, with step, time, history and names."""
+        history = ", ".join(f"{size:.2e}" for size in report.corrections) or "none"
+        names = f"; largest at {', '.join(report.culprits)}" if report.culprits else ""
+        message = f"step {self.state.k + 1} to t = {report.t:g} s: {report.outcome.value}{names}; scaled corrections: {history}"
+        return FAILURES[report.outcome](
+            message, step=self.state.k + 1, t=report.t, residuals=report.corrections, culprits=report.culprits
+        )
+
+    def reaction(self, joint: str) -> Array:
+        """Return the wrench [f, n] (6,) that the first body exerts on the second at the joint point, world axes [N, N m]."""
+        return reaction(self.equations, self.state, joint)
+
+
+def positive(**values: float) -> None:
+    """Raise InputError for the first value that is not a finite positive number."""
+    for name, value in values.items():
+        if not (np.isfinite(value) and value > 0):
+            raise InputError(f"{name} is {value!r}; it must be a positive number")
+
+
+def one_of(option: str, value: str, valid: Iterable[str]) -> None:
+    """Raise an error that lists the valid words of an option."""
+    if value not in valid:
+        raise unknown_name(option, value, valid)
+
+

@@ -1,0 +1,56 @@
+"""Phi_z as a sparse matrix, and the groups of coordinates that loops couple."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csc_array
+from scipy.sparse.csgraph import connected_components
+
+from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.system.tables import Tables
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rows of Phi and coordinates that belong together: no row of another group touches them."""
+
+    rows: Indices
+    columns: Indices
+
+
+class LoopJacobian:
+    """Places of the flat Phi_z in the sparse (m, n) matrix, found once."""
+
+    def __init__(self, tables: Tables, m: int, n: int) -> None:
+        closures, links, drivers = tables.closures, tables.links, tables.drivers
+        rows: list[Indices] = []
+        columns: list[Indices] = []
+        for closure in range(len(closures.point_a)):
+            own = np.arange(closures.row_pointer[closure], closures.row_pointer[closure + 1])
+            branch = links.step[links.pointer[closure] : links.pointer[closure + 1]]
+            rows.append(np.repeat(own, len(branch)))
+            columns.append(np.tile(branch, len(own)))
+        rows.append(len(closures.kind) + np.arange(len(drivers.step)))
+        columns.append(drivers.step)
+        self.rows, self.columns = np.concatenate(rows).astype(np.int64), np.concatenate(columns).astype(np.int64)
+        self.shape, self.drivers = (m, n), len(drivers.step)
+
+    def matrix(self, equations: SemiRecursiveEquations) -> csc_array:
+        """Return Phi_z (m, n) at the closed state."""
+        values = np.concatenate([equations.ws.Phi_z, np.ones(self.drivers)])
+        return csc_array(coo_array((values, (self.rows, self.columns)), shape=self.shape))
+
+    def groups(self) -> list[Group]:
+        """Return the connected groups, those with at least one row."""
+        m, n = self.shape
+        pattern = coo_array((np.ones(len(self.rows)), (self.rows, m + self.columns)), shape=(m + n, m + n))
+        count, label = connected_components(pattern, directed=False)
+        order = np.argsort(label, kind="stable")
+        bounds = np.searchsorted(label[order], np.arange(count + 1))
+        members = (np.sort(order[bounds[k] : bounds[k + 1]]) for k in range(count))
+        found = (Group(nodes[nodes < m], nodes[nodes >= m] - m) for nodes in members)
+        return [group for group in found if len(group.rows)]

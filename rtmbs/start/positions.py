@@ -1,0 +1,96 @@
+"""Assembly: the pose nearest to what the person wrote that closes every loop (METHODS 1.15)."""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array, diags_array
+
+from rtmbs.errors import StartError
+from rtmbs.linear.least_change import least_change
+from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.start.loops import Group, LoopJacobian
+
+Array = NDArray[np.float64]
+
+MAX_ITERATIONS = 60
+CLOSED = 1e-12  # of the row scale: assembled
+REFUSED = 1e-8  # of the row scale: a start with a larger gap is refused
+STILL = 1e-12  # change of a coordinate, in typical sizes, below which the nearest pose is found
+HALVINGS = 10
+
+
+class Assembly:
+    """Damped Gauss-Newton on min 1/2 (z - z0)^T W (z - z0) subject to Phi(z) = 0, pins eliminated exactly."""
+
+    def __init__(self, equations: SemiRecursiveEquations, R0: Array, scale: Array, typical: Array) -> None:
+        self.equations, self.R0 = equations, R0
+        self.scale, self.typical = scale, typical
+        self.jacobian = LoopJacobian(equations.tables, equations.m, equations.n)
+        self.groups = self.jacobian.groups()
+
+    def gap(self, z: Array) -> Array:
+        """Return Phi over its scale (m,), order one."""
+        return np.asarray(self.equations.close(z, self.R0) / self.scale)
+
+    def solve(self, wanted: Array, pinned: NDArray[np.bool_], weights: Array) -> Array:
+        """Return the assembled z (n,); the caller judges the gap that is left."""
+        z, previous = wanted.copy(), np.inf
+        gap = self.gap(z)
+        for _ in range(MAX_ITERATIONS):
+            if (worst := worst_of(gap)) <= CLOSED and previous <= STILL:
+                break
+            step = self.change(z, wanted - z, gap, pinned, weights)
+            z, gap = self.damped(z, step, gap)
+            size = np.max(np.abs(step) / self.typical, initial=0.0)
+            if worst <= REFUSED and size >= 0.5 * previous and size <= 1e-9:
+                break  # rounding is reached
+            previous = size
+        self.gap(z)
+        return z
+
+    def change(self, z: Array, back: Array, gap: Array, pinned: NDArray[np.bool_], weights: Array) -> Array:
+        """Return the Gauss-Newton step: towards ``back`` where the loops allow, and onto the loops."""
+        J = self.jacobian.matrix(self.equations)
+        step = np.where(pinned, 0.0, back)
+        for group in self.groups:
+            free = group.columns[~pinned[group.columns]]
+            block = scaled_block(J, group, free, self.scale, self.typical)
+            left = -gap[group.rows] - block @ (back[free] / self.typical[free])
+            step[free] += least_change(block, left, weights[free]) * self.typical[free]
+        return step
+
+    def damped(self, z: Array, step: Array, gap: Array) -> tuple[Array, Array]:
+        """Take the largest of step, step / 2, ... that does not open the loops further."""
+        factor, before = 1.0, float(np.linalg.norm(gap))
+        for _ in range(HALVINGS):
+            trial = z + factor * step
+            opened = self.gap(trial)
+            if np.linalg.norm(opened) <= max(before, CLOSED) * (1.0 - 1e-3 * factor) or before <= 1e-6:
+                break
+            factor *= 0.5
+        return trial, opened
+
+
+def scaled_block(J: csc_array, group: Group, columns: NDArray[np.int64], scale: Array, typical: Array) -> csc_array:
+    """Return rows and columns of Phi_z in row scales and typical sizes."""
+    block = J[group.rows][:, columns]
+    return csc_array(diags_array(1.0 / scale[group.rows]) @ block @ diags_array(typical[columns]))
+
+
+def worst_of(values: Array) -> float:
+    """Return the largest absolute value; infinite when one is not finite."""
+    return float(np.max(np.abs(values), initial=0.0)) if np.all(np.isfinite(values)) else np.inf
+
+
+def check_closed(equations: SemiRecursiveEquations, gap: Array, scale: Array, pinned: NDArray[np.bool_]) -> None:
+    """Refuse a start whose loops stay open; raises StartError naming the joint, the gap and the pins."""
+    if worst_of(gap) <= REFUSED:
+        return
+    system = equations.system
+    row = int(np.argmax(np.where(np.isfinite(gap), np.abs(gap), np.inf)))
+    unit = "" if system.row_is_rotation[row] else " m"
+    pins = [name for name, pin in zip(system.coordinate_names, pinned, strict=True) if pin]
+    hint = f"; pinned initial values: {', '.join(pins[:6])}{' ...' if len(pins) > 6 else ''}" if pins else ""
+    raise StartError(
+        f"the loop at {system.row_names[row]!r} cannot close: a gap of {abs(gap[row]) * scale[row]:.4g}{unit} is left"
+        f" at the nearest pose; check the points and lengths of this loop{hint}, or give an initial value closer to a closed pose"
+    )

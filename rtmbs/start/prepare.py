@@ -1,0 +1,223 @@
+"""The consistent start in its order: assemble, project rates, size penalties, rank, first accelerations."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array
+
+from rtmbs.errors import StartError
+from rtmbs.integrators.settings import StateArrays
+from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.start.accelerations import first_accelerations
+from rtmbs.start.penalty import effective_masses
+from rtmbs.start.positions import CLOSED, REFUSED, Assembly, check_closed, worst_of
+from rtmbs.start.rank import group_rank, inconsistent_part, redundant_rows, scaled
+from rtmbs.start.rates import consistent_rates
+from rtmbs.start.report import StartReport
+
+Array = NDArray[np.float64]
+
+STRESS = 1e-2  # self-stress of an inconsistent redundant closure, relative to the typical reaction, that is refused
+NEARBY = 0.02  # size of the random step to the nearby pose, in typical sizes
+MOVED = 1e-12  # a change smaller than this, in typical sizes, is no movement
+
+
+@dataclass(frozen=True)
+class Start:
+    """A consistent state and what was found on the way."""
+
+    arrays: StateArrays
+    masses: Array  # (m,) effective masses of the loop equations
+    report: StartReport
+
+
+def prepare(
+    equations: SemiRecursiveEquations, h: float, penalty: float | None, fixed_alpha: float | None, shim: bool = False
+) -> Start:
+    """Return a consistent start; sets ``equations.alpha`` and, when asked, the shim of the closures.
+
+    Raises StartError when loops cannot close, pinned values contradict each other, a coordinate has no inertia, or a
+    redundant closure is inconsistent enough to stress the mechanism (METHODS 1.13).
+    """
+    system = equations.system
+    R0 = system.R0.copy()
+    scale = np.where(system.row_is_rotation, 1.0, system.length)
+    assembly = Assembly(equations, R0, scale, system.typical)
+    z = assembly.solve(system.z0, system.pinned_z, system.weights)
+    gap = equations.ws.Phi / scale
+    if worst_of(gap) > CLOSED:
+        z = settle_redundant(equations, assembly, z, gap, h, penalty, fixed_alpha, shim)
+    check_facing(equations)
+    masses, blind = effective_masses(equations, assembly.jacobian.matrix(equations))
+    set_alpha(equations, masses, h, penalty, fixed_alpha)
+    equations.close(z, R0)
+    gaps = equations.ws.Phi.copy()
+    zd = consistent_rates(assembly, system.zd0, system.pinned_zd, system.weights)
+    mobility = Mobility.find(equations, assembly, z, masses)
+    zdd, lam = first_accelerations(equations, z, zd, R0, masses)
+    arrays = StateArrays(z, zd, zdd, lam, R0)
+    equations.recentre(arrays)
+    report = describe(equations, arrays, gaps, z, zd, mobility, blind, penalty)
+    return Start(arrays, masses, report)
+
+
+def set_alpha(
+    equations: SemiRecursiveEquations, masses: Array, h: float, penalty: float | None, fixed_alpha: float | None
+) -> None:
+    """alpha_l = c (4/h^2) m_l, or one fixed alpha in SI units as in the paper (times length squared in rotation rows)."""
+    system = equations.system
+    if fixed_alpha is not None:
+        equations.alpha[:] = np.where(system.row_is_rotation, fixed_alpha * system.length**2, fixed_alpha)
+    else:
+        equations.alpha[:] = (penalty or 0.0) * 4.0 / h**2 * masses
+
+
+def settle_redundant(
+    equations: SemiRecursiveEquations,
+    assembly: Assembly,
+    z: Array,
+    gap: Array,
+    h: float,
+    penalty: float | None,
+    fixed_alpha: float | None,
+    shim: bool,
+) -> Array:
+    """Judge a gap that no motion removes: shim it when asked, refuse it when it would stress the mechanism."""
+    system, Phi_z = equations.system, assembly.jacobian.matrix(equations)
+    masses, _ = effective_masses(equations, Phi_z)
+    set_alpha(equations, masses, h, penalty, fixed_alpha)
+    equations.close(z, assembly.R0)
+    Phi, root = equations.ws.Phi.copy(), np.sqrt(masses)
+    P, stuck = scaled(Phi_z, masses), np.zeros(equations.m)
+    for group in assembly.groups:
+        if worst_of(gap[group.rows]) > CLOSED:
+            stuck[group.rows] = inconsistent_part(P, group, root * Phi) / root[group.rows]
+    if worst_of((Phi - stuck) / assembly.scale) > REFUSED:
+        check_closed(equations, gap, assembly.scale, system.pinned_z)
+    if shim:
+        equations.tables.closures.shim[:] += stuck[: len(equations.tables.closures.shim)]
+        return assembly.solve(z, system.pinned_z, system.weights)
+    stress = equations.alpha * np.abs(stuck)
+    weight = float(np.sum(equations.tables.steps.mass)) * float(np.linalg.norm(equations.u[:3]))
+    _, lam = first_accelerations(equations, z, np.zeros(equations.n), assembly.R0, masses)
+    reaction = max(weight / max(equations.n, 1), float(np.max(np.abs(lam), initial=0.0)))
+    worst = int(np.argmax(stress))
+    if stress[worst] > STRESS * reaction:
+        raise StartError(
+            f"the redundant loop equations at {system.row_names[worst]!r} contradict each other by {abs(stuck[worst]):.3g}"
+            f" and would stress the mechanism with {stress[worst]:.3g} N (typical reaction {reaction:.3g} N); correct the"
+            " points of this closure, or use shim=True to measure lengths from the pose as it is"
+        )
+    return z
+
+
+def check_facing(equations: SemiRecursiveEquations) -> None:
+    """Refuse an assembly in which the axes of a cut joint point against each other (METHODS 1.25)."""
+    ws, system = equations.ws, equations.system
+    for record in system.joints.values():
+        if record.closure < 0 or len(record.facing) == 0:
+            continue
+        a, b = equations.tables.links.a[record.closure], equations.tables.links.b[record.closure]
+        for axis_a, axis_b in record.facing:
+            if (ws.A[a] @ axis_a) @ (ws.A[b] @ axis_b) < 0.0:
+                raise StartError(
+                    f"cut joint {record.name!r} assembled the wrong way round: its axes point against each other;"
+                    " give an initial value on the wanted side"
+                )
+
+
+@dataclass(frozen=True)
+class Mobility:
+    """Rank at the start and nearby."""
+
+    rank: int
+    nearby: int
+    redundant: tuple[str, ...]
+    estimated: bool
+
+    @classmethod
+    def find(cls, equations: SemiRecursiveEquations, assembly: Assembly, z: Array, masses: Array) -> "Mobility":
+        """Return the rank of the loops at z and at a random assembled pose close by."""
+        P = scaled(assembly.jacobian.matrix(equations), masses)
+        answers = [group_rank(P, group) for group in assembly.groups]
+        rank = sum(count for count, _ in answers)
+        estimated = any(guess for _, guess in answers)
+        redundant = [] if estimated else redundant_names(equations, P, assembly, [count for count, _ in answers])
+        nearby = rank_nearby(equations, assembly, z, masses, rank)
+        equations.close(z, assembly.R0)
+        return cls(rank, nearby, tuple(redundant), estimated)
+
+
+def redundant_names(
+    equations: SemiRecursiveEquations, P: csc_array, assembly: Assembly, ranks: list[int]
+) -> list[str]:
+    """Return the names of the rows that other rows already hold."""
+    rows = [redundant_rows(P, group, rank) for group, rank in zip(assembly.groups, ranks, strict=True)]
+    return [equations.system.row_names[row] for some in rows for row in some]
+
+
+def rank_nearby(
+    equations: SemiRecursiveEquations, assembly: Assembly, z: Array, masses: Array, rank: int
+) -> int:
+    """Return the rank at a random assembled pose close to z; that at z when none was found."""
+    system = equations.system
+    rng = np.random.default_rng(0)
+    free = np.zeros(equations.n, bool)
+    for size in (NEARBY, 0.1 * NEARBY):
+        trial = assembly.solve(z + size * system.typical * rng.standard_normal(equations.n), free, system.weights)
+        if worst_of(assembly.gap(trial)) <= REFUSED:
+            P = scaled(assembly.jacobian.matrix(equations), masses)
+            return sum(group_rank(P, group)[0] for group in assembly.groups)
+    return rank
+
+
+def describe(
+    equations: SemiRecursiveEquations,
+    arrays: StateArrays,
+    gaps: Array,
+    z: Array,
+    zd: Array,
+    mobility: Mobility,
+    blind: NDArray[np.bool_],
+    penalty: float | None,
+) -> StartReport:
+    """Put the findings into words and numbers."""
+    system = equations.system
+    place, position = largest_change(z - system.z0, system.typical)
+    rate_place, rate = largest_change(zd - system.zd0, system.typical)
+    n, warnings = equations.n, []
+    if mobility.rank != mobility.nearby:
+        warnings.append(
+            f"the start is singular: {n - mobility.rank} degrees of freedom here, {n - mobility.nearby} nearby (RankDrop)"
+        )
+    blocks = sorted({system.row_names[row].rsplit(".", 1)[0] for row in np.flatnonzero(blind)})
+    if blocks:
+        warnings.append(f"equations that constrain nothing here: {', '.join(blocks[:4])}{' ...' if len(blocks) > 4 else ''}")
+    rotation = system.row_is_rotation
+    return StartReport(
+        moved_coordinate=system.coordinate_names[place] if place >= 0 else "",
+        moved_position=position,
+        moved_rate_coordinate=system.coordinate_names[rate_place] if rate_place >= 0 else "",
+        moved_rate=rate,
+        gap=float(np.max(np.abs(gaps[~rotation]), initial=0.0)),
+        gap_rotation=float(np.max(np.abs(gaps[rotation]), initial=0.0)),
+        rank=mobility.rank,
+        degrees_of_freedom=n - mobility.rank,
+        degrees_of_freedom_nearby=n - mobility.nearby,
+        redundant=mobility.redundant,
+        estimated_rank=mobility.estimated,
+        alpha_min=float(np.min(equations.alpha, initial=np.inf)) if equations.m else 0.0,
+        alpha_max=float(np.max(equations.alpha, initial=0.0)),
+        penalty=penalty,
+        warnings=tuple(warnings),
+    )
+
+
+def largest_change(change: Array, typical: Array) -> tuple[int, float]:
+    """Return the coordinate that changed most and by how much; -1 when nothing moved."""
+    relative = np.abs(change) / typical
+    if np.max(relative, initial=0.0) <= MOVED:
+        return -1, 0.0
+    place = int(np.argmax(relative))
+    return place, float(abs(change[place]))

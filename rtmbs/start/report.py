@@ -1,0 +1,48 @@
+"""What the start did: how far it moved what the person wrote, and what it found out about the loops."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class StartReport:
+    """Answers of the consistent start; ``str`` of it is what a person reads."""
+
+    moved_coordinate: str  # coordinate that moved most during assembly, "" when none did
+    moved_position: float  # by how much [rad or m]
+    moved_rate_coordinate: str
+    moved_rate: float  # largest change of a rate [rad/s or m/s]
+    gap: float  # largest |Phi| after assembly, translation [m]
+    gap_rotation: float
+    rank: int
+    degrees_of_freedom: int
+    degrees_of_freedom_nearby: int  # at a random assembled pose close by
+    redundant: tuple[str, ...]  # loop equations that other loop equations already hold
+    estimated_rank: bool  # a group of loops was too large for singular values
+    alpha_min: float
+    alpha_max: float
+    penalty: float | None  # dimensionless c, None when alpha was fixed
+    warnings: tuple[str, ...]
+
+    def __str__(self) -> str:
+        lines = [
+            f"degrees of freedom   {self.degrees_of_freedom}"
+            + (f" ({self.degrees_of_freedom_nearby} nearby)" if self.singular else ""),
+            f"redundant equations  {len(self.redundant)}",
+            f"assembly moved       {moved(self.moved_position, self.moved_coordinate)}",
+            f"rates moved          {moved(self.moved_rate, self.moved_rate_coordinate)}",
+            f"gap left             {self.gap:.2e} m, {self.gap_rotation:.2e} rad",
+            f"penalty              {'alpha fixed' if self.penalty is None else f'c = {self.penalty:g}'},"
+            f" alpha {self.alpha_min:.3g} to {self.alpha_max:.3g}",
+            *(f"warning: {text}" for text in self.warnings),
+        ]
+        return "\n".join(lines)
+
+    @property
+    def singular(self) -> bool:
+        """True when the mobility at the start differs from that nearby."""
+        return self.degrees_of_freedom != self.degrees_of_freedom_nearby
+
+
+def moved(size: float, name: str) -> str:
+    """Return the sentence for a movement."""
+    return f"{name} by {size:.3g}" if name else "nothing"

@@ -1,0 +1,114 @@
+"""One step of a Simulation: fused in one kernel for the structured tangent, readable otherwise, dense when a pivot fails."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.clock import seconds_per_tick
+from rtmbs.inputs import not_finite_inputs
+from rtmbs.integrators.report import Outcome, StepReport
+from rtmbs.integrators.settings import (
+    ACCELERATION_VIOLATION,
+    FACTORISATIONS,
+    FIRST_CORRECTION,
+    ITERATIONS,
+    JACOBIANS,
+    PHASES,
+    POSITION_VIOLATION,
+    RECORD_SIZE,
+    RESIDUAL_TICKS,
+    SWEEPS,
+    VELOCITY_VIOLATION,
+    Settings,
+    StateArrays,
+)
+from rtmbs.integrators.trapezoidal import TrapezoidalStep
+from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.semirecursive.step import CONVERGED, LOOP_OPEN, NOT_CONVERGED, NOT_FINITE, SMALL_PIVOT, advance
+from rtmbs.state import State
+
+Array = NDArray[np.float64]
+
+ENDINGS = {
+    CONVERGED: Outcome.CONVERGED,
+    NOT_CONVERGED: Outcome.NOT_CONVERGED,
+    NOT_FINITE: Outcome.NOT_FINITE,
+    LOOP_OPEN: Outcome.LOOP_OPEN,
+}
+NAMED = 3  # culprits in a report
+
+
+def arrays_of(state: State) -> StateArrays:
+    """Return the arrays a step reads and writes, shared with ``state``."""
+    return StateArrays(state.z, state.zd, state.zdd, state.lam, state.R0)
+
+
+class Stepper:
+    """Takes one step from a State to a spare one and reports; never touches the State it starts from."""
+
+    def __init__(self, equations: SemiRecursiveEquations, settings: Settings, fused: bool) -> None:
+        self.equations, self.settings = equations, settings
+        self.fused = fused and equations.source is None
+        self.record: Array = np.zeros(RECORD_SIZE)
+
+    def advance(self, old: State, new: State) -> StepReport:
+        """Fill ``new`` with the state at its time; ``new.u`` holds the inputs at that time already."""
+        equations = self.equations
+        equations.u = new.u
+        if bad := not_finite_inputs(equations.system, new.u):
+            self.record[:] = 0.0
+            return self.report(Outcome.NOT_FINITE, new.t, False, 1.0, bad)
+        if self.fused:
+            code = advance(
+                equations.tables, equations.lu, equations.work, self.settings, equations.alpha, new.u,
+                arrays_of(old), arrays_of(new), equations.ws, self.record,
+            )  # fmt: skip
+            if code != SMALL_PIVOT:
+                outcome = ENDINGS[code]
+                return self.report(outcome, new.t, False, seconds_per_tick(), self.culprits(outcome))
+        return self.readable(old, new)
+
+    def readable(self, old: State, new: State) -> StepReport:
+        """The readable step, with the pivoted dense factor when the static order meets too small a pivot."""
+        for dense in (False, True) if not self.fused else (True,):
+            step = TrapezoidalStep(self.equations, self.settings, self.record, dense)
+            outcome = step.advance(arrays_of(old), arrays_of(new))
+            if outcome is not Outcome.SINGULAR_TANGENT:
+                break
+        return self.report(outcome, new.t, dense, 1.0, self.culprits(outcome))
+
+    def culprits(self, outcome: Outcome) -> tuple[str, ...]:
+        """Return the names of the coordinates, or loop equations, with the largest residual of a failed step."""
+        if outcome.good:
+            return ()
+        ws, system = self.equations.ws, self.equations.system
+        values: Any = ws.Phi / self.settings.scale if outcome is Outcome.LOOP_OPEN else ws.residual
+        names = system.row_names if outcome is Outcome.LOOP_OPEN else system.coordinate_names
+        size = np.where(np.isfinite(values), np.abs(values), np.inf)
+        return tuple(dict.fromkeys(names[i] for i in np.argsort(-size, kind="stable")[:NAMED]))
+
+    def report(
+        self, outcome: Outcome, t: float, dense: bool, unit: float, culprits: tuple[str, ...] = ()
+    ) -> StepReport:
+        """Turn the record of a step into its report; ``unit`` is the length of a phase unit in seconds."""
+        record = self.record.tolist()
+        iterations = int(record[ITERATIONS])
+        return StepReport(
+            outcome=outcome,
+            t=t,
+            iterations=iterations,
+            jacobians=int(record[JACOBIANS]),
+            factorisations=int(record[FACTORISATIONS]),
+            sweeps=int(record[SWEEPS]),
+            corrections=tuple(record[FIRST_CORRECTION : FIRST_CORRECTION + iterations]),
+            position_violation=record[POSITION_VIOLATION],
+            velocity_violation=record[VELOCITY_VIOLATION],
+            acceleration_violation=record[ACCELERATION_VIOLATION],
+            position_violation_rotation=record[POSITION_VIOLATION + 3],
+            velocity_violation_rotation=record[VELOCITY_VIOLATION + 3],
+            acceleration_violation_rotation=record[ACCELERATION_VIOLATION + 3],
+            dense=dense,
+            phases={name: record[RESIDUAL_TICKS + k] * unit for k, name in enumerate(PHASES)},
+            culprits=culprits,
+        )
