@@ -30,9 +30,10 @@ class Input:
 class Parameter(NamedTuple):
     """Neighbouring slots of a force."""
 
-    name: str | None  # input ``force.NAME``; None: not offered
-    value: Array  # (size,) default; a function of time overwrites it
-    function: TimeFunction | None = None
+    label: str  # input ``force.LABEL``
+    value: Array  # (size,) default
+    function: TimeFunction | None = None  # of time; then it is no input
+    offered: bool = True  # as an input
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ class TorsionSpring(ForceLaw):
 class Motor(ForceLaw):
     """A torque [N m] or force [N] along one joint coordinate: a number, a function of time or an ``Input``."""
 
-    value: Any = Input()  # noqa: RUF009  a frozen default
+    value: Any = Input()
     attaches = "joint"
 
     def checked(self, what: str) -> Self:
@@ -101,7 +102,7 @@ class Motor(ForceLaw):
 
     def parameters(self, length: float, unit: str) -> tuple[Parameter, ...]:
         name = "torque" if unit == "rad" else "force"
-        return (Parameter(None, np.zeros(3)), value_parameter(name, self.value, 1))
+        return (Parameter("unused", np.zeros(3), offered=False), value_parameter(name, self.value, 1))
 
 
 @dataclass(frozen=True)
@@ -158,5 +159,5 @@ def checked_value(value: Any, what: str, shape: tuple[int, ...]) -> Any:
 def value_parameter(name: str, value: Any, size: int) -> Parameter:
     """Return the parameter that a checked value means; a function of time is no input."""
     if callable(value):
-        return Parameter(None, np.zeros(size), value)
+        return Parameter(name, np.zeros(size), value)
     return Parameter(name, np.reshape(value.default if isinstance(value, Input) else value, size))

@@ -14,7 +14,7 @@ MEANINGS = {
         "a quaternion (w, x, y, z) of b relative to a",
         "the angular velocity of b relative to a in b's axes",
     ),
-    "pose": ("(x, y, z, qw, qx, qy, qz)", "velocity in joint axes of a, angular velocity in b's axes"),
+    "pose": ("(x, y, z, qw, qx, qy, qz)", "rates of x, y, z, angular velocity in b's axes"),
 }
 
 

@@ -37,8 +37,8 @@ class JointType:
 
     1. Its fields are directions in joint axes (world axes at the reference pose, or those of ``frame=``).
     2. ``coordinates`` names its public coordinates, one a step, or is empty when the steps are a chart.
-    3. ``start`` says what ``set_initial`` takes: ``coordinates`` (a value for each), ``quaternion`` (of b relative to a),
-       ``pose`` (point and quaternion) or ``nothing``.
+    3. ``start`` says what ``set_initial`` takes: ``coordinates`` (a value for each), ``quaternion`` (of b relative to
+       a), ``pose`` (point and quaternion) or ``nothing``.
     4. ``steps()`` lists its elementary steps from a to b. A step's axis is fixed in what stands before it and after it.
     5. ``rows()`` lists its equations when it is cut: as many as 6 less the number of steps. They hold for all values of
        the coordinates, and their Jacobian has full rank at the reference pose.

@@ -29,7 +29,7 @@ Coordinate = Joint | str | tuple[Joint | str, str]
 
 
 class Model:
-    """A mechanism in words. Elements are kept in the order they were added; ``ground`` is the body that stands still."""
+    """A mechanism in words. Elements stay in the order they were added; ``ground`` is the body that stands still."""
 
     def __init__(self, name: str = "model", gravity: Numbers = (0.0, 0.0, -9.81)) -> None:
         self.name = name
@@ -187,8 +187,8 @@ class Model:
         """Say where a joint starts: a number, or a tuple in the order of its coordinates.
 
         Spherical: position is the quaternion of b relative to a, rate the angular velocity of b relative to a in b's
-        axes. Floating: position is (x, y, z, qw, qx, qy, qz), where x, y, z place the joint point of b in the joint axes
-        of a; rate is velocity and angular velocity in the same axes.
+        axes. Floating: position is (x, y, z, qw, qx, qy, qz), where x, y, z lead from the joint point of a to that of b
+        in joint axes carried by a; rate is the change of x, y, z and the angular velocity in b's axes.
         pin: keep these values exactly; otherwise ``weight`` says how dearly assembly moves them, against 1.
         """
         where = self._find("joint", joint, self.joints, "initial value")
@@ -273,6 +273,6 @@ class Model:
             if other.joint and driver.joint and other.joint == driver.joint:
                 joint, k = driver.joint
                 raise ModelError(
-                    f"driver {driver.name!r}: {joint.name}.{joint.type.coordinates[k]} is already driven by {other.name!r}; "
-                    "one coordinate takes one driver"
+                    f"driver {driver.name!r}: {joint.name}.{joint.type.coordinates[k]} is already driven by "
+                    f"{other.name!r}; one coordinate takes one driver"
                 )

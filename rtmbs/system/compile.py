@@ -1,0 +1,254 @@
+"""``compile``: from a model in words to the flat arrays that kernels take.
+
+Several spanning trees are tried; the one whose tangent factors with the least arithmetic is kept.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from rtmbs.errors import ModelError, TopologyError
+from rtmbs.linear.symbolic import flops
+from rtmbs.model import JOINT_TYPES, Joint, Model
+from rtmbs.system.closures import (
+    OneClosure,
+    RowLists,
+    build_closures,
+    closure_records,
+    describe_rows,
+    tabulate_closures,
+)
+from rtmbs.system.forces import build_drivers, build_forces
+from rtmbs.system.initial import build_start
+from rtmbs.system.pattern import analyse_pattern, build_links, build_paths, paths_to_ground, places
+from rtmbs.system.scales import characteristic_length
+from rtmbs.system.skeleton import Skeleton, build_skeleton, tabulate_steps
+from rtmbs.system.slots import Slots
+from rtmbs.system.system import Array, BodyRecord, JointRecord, MarkerRecord, System
+from rtmbs.system.tables import REVOLUTE, Tables
+from rtmbs.topology import Edge, Link, Topology, spanning_trees
+
+FORMAT = 1  # of the tables; part of the fingerprint
+
+
+def compile(model: Model) -> System:
+    """Return the compiled model.
+
+    Raises TopologyError for a body that hangs on nothing and a joint that holds nothing, ModelError for a massless tip,
+    a function of time that fails at t = 0, and a driver that a pinned initial value contradicts. Names the element.
+    """
+    length = characteristic_length(model)
+    drafts = [write_draft(model, topology, length) for topology in candidates(model)]
+    best = min(drafts, key=lambda draft: flops(draft.lu))  # the person's order among equals
+    check_massless(model, best)
+    return finish(model, best, length)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """All tables for one spanning tree."""
+
+    topology: Topology
+    skeleton: Skeleton
+    closures: list[OneClosure]
+    rows: RowLists
+    slots: Slots
+    tables: Tables
+    lu: Any
+
+
+def candidates(model: Model) -> list[Topology]:
+    """Return the spanning trees worth trying, with rods and drivers written in."""
+    needed = {initial.joint.name: "its initial value" for initial in model.initials.values()}
+    needed |= {driver.joint[0].name: f"driver {driver.name!r}" for driver in model.drivers.values() if driver.joint}
+    needed |= {force.joint[0].name: f"force {force.name!r}" for force in model.forces.values() if force.joint}
+    number = {name: k for k, name in enumerate(model.bodies)}
+    edges = [as_edge(joint, number, joint.name in needed) for joint in model.joints.values()]
+    spans = [(rod.name, "Rod", rod.between) for rod in model.rods.values()]
+    spans += [(one.name, "driven distance", one.between) for one in model.drivers.values() if one.between]
+    links = tuple(
+        Link(name, kind, number[between[0].body.name], number[between[1].body.name]) for name, kind, between in spans
+    )
+    driven = tuple(driver.name for driver in model.drivers.values() if driver.joint)
+    found = spanning_trees(model.name, list(model.bodies), edges)
+    for cut in found[0].cuts:  # ghosts are the same in every candidate
+        joint = model.joints[edges[cut.edge].name]
+        if cut.ghost and joint.closure:
+            raise ModelError(
+                f"joint {joint.name!r}: closure={joint.closure!r} leaves no coordinate for {needed[joint.name]}; "
+                "leave it out"
+            )
+    return [replace(topology, links=links, drivers=driven) for topology in found]
+
+
+def as_edge(joint: Joint, number: dict[str, int], needed: bool) -> Edge:
+    """Return a joint as the graph sees it."""
+    return Edge(
+        name=joint.name,
+        type=type(joint.type).__name__,
+        a=number[joint.a.name],
+        b=number[joint.b.name],
+        size=len(joint.type.steps()),
+        equations=len(joint.rows()),
+        coordinates=joint.type.coordinates,
+        needed=needed,
+        cut=joint.cut,
+        floating=isinstance(joint.type, JOINT_TYPES["Floating"]),
+    )
+
+
+def write_draft(model: Model, topology: Topology, length: float) -> Draft:
+    """Return all tables for one spanning tree."""
+    skeleton = build_skeleton(model, topology)
+    if not skeleton.steps:
+        raise TopologyError(f"model {model.name!r} has no coordinate: nothing in it can move; add a joint that can")
+    slots = Slots()
+    slots.add_input("gravity", model.gravity)
+    closures = build_closures(model, topology, skeleton, slots, length)
+    drivers, driver_rows = build_drivers(model, skeleton, slots)
+    steps = tabulate_steps(model, skeleton)
+    n = len(steps.kind)
+    forces = build_forces(model, skeleton, slots, np.zeros(n, np.int64))
+    ways = paths_to_ground(steps.parent)
+    links = build_links(ways, [(closure.a, closure.b) for closure in closures] + forces.pairs)
+    check_links(closures, links.pointer)
+    lu, paths, links = analyse_pattern(build_paths(ways), links)
+    diagonal = places(lu, np.arange(n), np.arange(n))
+    tables = Tables(
+        steps=steps,
+        paths=paths,
+        links=links,
+        closures=tabulate_closures(closures, np.diff(links.pointer)[: len(closures)]),
+        drivers=drivers._replace(position=diagonal[drivers.step]),
+        joint_forces=forces.joint_forces._replace(position=diagonal[forces.joint_forces.step]),
+        springs=forces.springs,
+        wrenches=forces.wrenches,
+    )
+    return Draft(topology, skeleton, closures, describe_rows(closures, driver_rows), slots, tables, lu)
+
+
+def check_links(closures: list[OneClosure], branch_pointer: np.ndarray) -> None:
+    """Refuse a rod or a driven distance between bodies that are welded together."""
+    for closure, size in zip(closures, np.diff(branch_pointer), strict=False):
+        if size == 0:
+            raise TopologyError(
+                f"{closure.name!r} holds two points of bodies that fixed joints already hold together; remove it"
+            )
+
+
+def check_massless(model: Model, draft: Draft) -> None:
+    """Refuse a coordinate that moves no mass and that neither a closure nor a driver holds (METHODS 1.21)."""
+    steps = draft.tables.steps
+    moved = (steps.mass > 0.0) | np.any(steps.inertia != 0.0, axis=(1, 2))
+    for i in range(len(moved) - 1, -1, -1):
+        if moved[i] and steps.parent[i] >= 0:
+            moved[steps.parent[i]] = True
+    held = np.zeros(len(moved), np.bool_)
+    held[draft.tables.links.step[: draft.tables.links.pointer[len(draft.closures)]]] = True
+    held[draft.tables.drivers.step] = True
+    loose = np.flatnonzero(~moved & ~held)
+    if len(loose):
+        step = int(loose[0])
+        raise ModelError(
+            f"body {draft.skeleton.mover[step]!r} is massless, and no heavier body or closure holds "
+            f"{draft.skeleton.steps[step].name}; give it mass or inertia, or close it"
+        )
+
+
+def finish(model: Model, draft: Draft, length: float) -> System:
+    """Return the System of the chosen draft."""
+    skeleton, tables, slots = draft.skeleton, draft.tables, draft.slots
+    typical = np.where(tables.steps.kind == REVOLUTE, 1.0, length)
+    start = build_start(model, skeleton, typical)
+    names = [step.name for step in skeleton.steps]
+    bodies = {name: body_record(model, skeleton, name) for name in model.bodies}
+    markers = marker_records(model, skeleton)
+    records = closure_records(draft.closures)
+    said = [model.name, *names, *draft.rows.names, *map(repr, slots.inputs.items())]
+    placed = [part for record in (*bodies.values(), *markers.values()) for part in record]
+    return System(
+        name=model.name,
+        tables=tables,
+        lu=draft.lu,
+        u0=slots.array(),
+        inputs=slots.inputs,
+        signals=tuple(slots.signals),
+        fingerprint=fingerprint([*said, *bodies, *markers, *placed, *(array for table in tables for array in table)]),
+        bodies=bodies,
+        joints=joint_records(model, draft),
+        markers=markers,
+        closures=records,
+        typical=typical,
+        length=length,
+        coordinate_names=names,
+        closure_names=[record.name for record in records],
+        row_names=draft.rows.names,
+        block_of_row=draft.rows.block,
+        closure_of_row=draft.rows.closure,
+        row_is_rotation=draft.rows.is_rotation,
+        topology=draft.topology,
+        **start._asdict(),
+    )
+
+
+def body_record(model: Model, skeleton: Skeleton, name: str) -> BodyRecord:
+    body, place = model.bodies[name], skeleton.bodies[name]
+    return BodyRecord(place.step, place.rotation, place.position, body.mass, body.center_of_mass, body.inertia)
+
+
+def marker_records(model: Model, skeleton: Skeleton) -> dict[str, MarkerRecord]:
+    found = {}
+    for marker in model.markers.values():
+        place = skeleton.bodies[marker.body.name]
+        found[marker.name] = MarkerRecord(marker.body.name, marker.point, place.step, place.point(marker.point))
+    return found
+
+
+def joint_records(model: Model, draft: Draft) -> dict[str, JointRecord]:
+    """Return what became of every joint."""
+    skeleton = draft.skeleton
+    closure = {one.name: l for l, one in enumerate(draft.closures)}
+    cut = {draft.topology.edges[one.edge].name: one.ghost for one in draft.topology.cuts}
+    found = {}
+    for name, joint in model.joints.items():
+        elements = joint.type.steps()
+        axes_a = [joint.axes_a @ (joint.axes_b.T @ one.axis if one.chart else one.axis) for one in elements]
+        axes_b = [one.axis if one.chart else joint.axes_b @ one.axis for one in elements]
+        found[name] = JointRecord(
+            name=name,
+            type=type(joint.type).__name__,
+            a=joint.a.name,
+            b=joint.b.name,
+            in_tree=cut.get(name, True),
+            ghost=cut.get(name, False),
+            steps=skeleton.joint_steps.get(name, (-1,)),
+            reversed=skeleton.reversed.get(name, False),
+            closure=closure.get(name, -1),
+            coordinates=joint.type.coordinates,
+            units=joint.type.units(),
+            point_a=joint.point_a,
+            point_b=joint.point_b,
+            axes_a=np.reshape(axes_a, (-1, 3)),
+            axes_b=np.reshape(axes_b, (-1, 3)),
+            frame_a=joint.axes_a,
+            frame_b=joint.axes_b,
+        )
+    return found
+
+
+def fingerprint(parts: Iterable[str | float | Array]) -> str:
+    """Return the sha256 of names and arrays.
+
+    Default inputs and start values are left out: a saved state brings its own, and may be loaded after they changed.
+    """
+    digest = hashlib.sha256(f"rtmbs system {FORMAT}".encode())
+    for part in parts:
+        if isinstance(part, str):
+            digest.update(part.encode() + b"\0")
+        else:
+            array = np.ascontiguousarray(part)
+            digest.update(f"{array.dtype.str}{array.shape}".encode() + array.tobytes())
+    return digest.hexdigest()

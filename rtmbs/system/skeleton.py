@@ -1,0 +1,169 @@
+"""From a spanning tree to elementary steps: who stands where, with what inertia.
+
+The frame of a joint's steps has its origin in the joint point and, at zero coordinates, the axes of the body that the
+tree enters, so a body sits on its step without a rotation. Welded bodies sit on the step of the body that carries them.
+"""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from rtmbs.model import Body, Joint, Model
+from rtmbs.system.system import Array
+from rtmbs.system.tables import PRISMATIC, REVOLUTE, Steps
+from rtmbs.topology import Topology
+
+KINDS = {"revolute": REVOLUTE, "prismatic": PRISMATIC}
+
+
+class Placement(NamedTuple):
+    """Where a body sits on a step."""
+
+    step: int  # -1 ground
+    rotation: Array  # (3, 3) body to step axes
+    position: Array  # (3,) body origin, step axes [m]
+
+    def point(self, local: Array) -> Array:
+        """Return a point given in body axes, in step axes [m]."""
+        return self.position + self.rotation @ local
+
+
+class Lump(NamedTuple):
+    """Inertia on a step."""
+
+    mass: float  # [kg]
+    center: Array  # (3,) step axes [m]
+    inertia: Array  # (3, 3) about the mass centre, step axes [kg m^2]
+
+
+class OneStep(NamedTuple):
+    """A row of ``Steps`` being written."""
+
+    kind: int
+    parent: int
+    offset_rotation: Array
+    offset: Array
+    axis: Array
+    reference: int
+    name: str
+
+
+@dataclass
+class Skeleton:
+    """Steps of a tree, and where bodies and ghosts sit on them."""
+
+    steps: list[OneStep] = field(default_factory=list)
+    references: int = 0  # number of reference rotations
+    bodies: dict[str, Placement] = field(default_factory=dict)
+    ghosts: dict[str, Placement] = field(default_factory=dict)  # by joint: the massless copy of its body b
+    joint_steps: dict[str, tuple[int, ...]] = field(default_factory=dict)  # in the order of the type's steps
+    reversed: dict[str, bool] = field(default_factory=dict)
+    mover: dict[int, str] = field(default_factory=dict)  # step: the body that it moves first
+
+
+def build_skeleton(model: Model, topology: Topology) -> Skeleton:
+    """Walk the tree from ground and turn every joint into steps; then append the ghosts."""
+    joints = list(model.joints.values())
+    skeleton = Skeleton()
+    skeleton.bodies[model.ground.name] = Placement(-1, np.eye(3), np.zeros(3))
+    for branch in topology.tree:
+        joint = joints[branch.edge]
+        parent, child = (joint.b, joint.a) if branch.reversed else (joint.a, joint.b)
+        skeleton.bodies[child.name] = enter(skeleton, joint, skeleton.bodies[parent.name], branch.reversed)
+    for cut in topology.cuts:
+        if cut.ghost:
+            joint = joints[cut.edge]
+            skeleton.ghosts[joint.name] = enter(skeleton, joint, skeleton.bodies[joint.a.name], False)
+    return skeleton
+
+
+def enter(skeleton: Skeleton, joint: Joint, parent: Placement, backwards: bool) -> Placement:
+    """Append the steps of a joint behind ``parent`` and return where the body sits that they carry.
+
+    Walked from b to a, the inverse of X1(z1) X2(z2) is X2(-z2) X1(-z1): the steps come in reversed order with turned
+    axes, so every coordinate keeps the person's sign. A chart stays as it is, X, Y, Z of the body entered, and so does
+    the whole of a floating joint: they have no public coordinates, and start values are inverted instead.
+    """
+    sides = (joint.point_a, joint.axes_a), (joint.point_b, joint.axes_b)
+    (point_p, axes_p), (point_c, axes_c) = sides[::-1] if backwards else sides
+    offset_rotation, offset = parent.rotation @ axes_p @ axes_c.T, parent.point(point_p)
+    elements = joint.type.steps()
+    if not elements:
+        return Placement(parent.step, offset_rotation, offset - offset_rotation @ point_c)
+    mirrored = backwards and joint.type.start != "pose"
+    numbers, last = [], parent.step
+    for k in walking_order(joint, mirrored):
+        element = elements[k]
+        axis = element.axis if element.chart else axes_c @ element.axis * (-1.0 if mirrored else 1.0)
+        reference = -1
+        if element.chart and not (k > 0 and elements[k - 1].chart):
+            reference, skeleton.references = skeleton.references, skeleton.references + 1
+        step = OneStep(KINDS[element.kind], last, offset_rotation, offset, axis, reference, step_name(joint, k))
+        last = len(skeleton.steps)
+        skeleton.steps.append(step)
+        numbers.append((k, last))
+        offset_rotation, offset = np.eye(3), np.zeros(3)
+    skeleton.joint_steps[joint.name] = tuple(number for _, number in sorted(numbers))
+    skeleton.reversed[joint.name] = backwards
+    skeleton.mover.update(dict.fromkeys((number for _, number in numbers), (joint.a if backwards else joint.b).name))
+    return Placement(last, np.eye(3), -point_c)
+
+
+def walking_order(joint: Joint, mirrored: bool) -> list[int]:
+    """Return the numbers of the joint's steps as the tree passes them; a chart's three stay in order."""
+    elements = joint.type.steps()
+    if not mirrored:
+        return list(range(len(elements)))
+    chart = [k for k, element in enumerate(elements) if element.chart]
+    plain = [k for k in range(len(elements)) if k not in chart]
+    return chart + plain[::-1] if chart and chart[0] > 0 else plain[::-1] + chart
+
+
+def step_name(joint: Joint, k: int) -> str:
+    """Return the name of the joint's step ``k``: its coordinate, or what it does when it is none."""
+    if joint.type.coordinates:
+        return f"{joint.name}.{joint.type.coordinates[k]}"
+    elements = joint.type.steps()
+    same = [i for i, element in enumerate(elements) if element.chart == elements[k].chart]
+    return f"{joint.name}.{'chart' if elements[k].chart else 'slide'}_{same.index(k) + 1}"
+
+
+def place_mass(body: Body, place: Placement) -> Lump:
+    """Return a body's inertia in the axes of its step."""
+    turned = place.rotation @ body.inertia @ place.rotation.T
+    return Lump(body.mass, place.point(body.center_of_mass), 0.5 * (turned + turned.T))
+
+
+def merge(lumps: list[Lump]) -> Lump:
+    """Return the inertia of several lumps on one step (Steiner's terms about the common mass centre)."""
+    if len(lumps) == 1:
+        return lumps[0]
+    mass = sum(lump.mass for lump in lumps)
+    center = sum((lump.mass * lump.center for lump in lumps), np.zeros(3)) / mass if mass > 0.0 else np.zeros(3)
+    inertia = np.zeros((3, 3))
+    for lump in lumps:
+        d = lump.center - center
+        inertia += lump.inertia + lump.mass * (d @ d * np.eye(3) - np.outer(d, d))
+    return Lump(mass, center, inertia)
+
+
+def tabulate_steps(model: Model, skeleton: Skeleton) -> Steps:
+    """Return the steps as arrays, welded bodies merged into the step that carries them."""
+    n = len(skeleton.steps)
+    carried: list[list[Lump]] = [[] for _ in range(n + 1)]  # the last one is ground
+    for name, place in skeleton.bodies.items():
+        carried[place.step].append(place_mass(model.bodies[name], place))
+    lumps = [merge(group) if group else Lump(0.0, np.zeros(3), np.zeros((3, 3))) for group in carried[:n]]
+    steps = skeleton.steps
+    return Steps(
+        kind=np.array([step.kind for step in steps], np.int64),
+        parent=np.array([step.parent for step in steps], np.int64),
+        offset_rotation=np.array([step.offset_rotation for step in steps]).reshape(n, 3, 3),
+        offset=np.array([step.offset for step in steps]).reshape(n, 3),
+        axis=np.array([step.axis for step in steps]).reshape(n, 3),
+        reference=np.array([step.reference for step in steps], np.int64),
+        mass=np.array([lump.mass for lump in lumps], np.float64),
+        mass_center=np.array([lump.center for lump in lumps]).reshape(n, 3),
+        inertia=np.array([lump.inertia for lump in lumps]).reshape(n, 3, 3),
+    )

@@ -1,0 +1,116 @@
+"""``System``: everything constant about a compiled mechanism, and the names of all of it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.system.tables import Tables
+from rtmbs.topology import Topology
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+
+class Signal(NamedTuple):
+    """A function of time that is written into ``u[slot : slot + size]`` once a step."""
+
+    slot: int
+    size: int
+    function: Callable[[float], Sequence[float]]  # of t [s], ``size`` floats
+    name: str  # what a person reads: ``motor.torque``, ``drive``
+
+
+class BodyRecord(NamedTuple):
+    """Where a body sits; step -1 is ground. Its inertia is that of the person, before welding."""
+
+    step: int
+    rotation: Array  # (3, 3) body to step axes
+    position: Array  # (3,) body origin in step axes [m]
+    mass: float  # [kg]
+    center_of_mass: Array  # (3,) body axes [m]
+    inertia: Array  # (3, 3) about the mass centre, body axes [kg m^2]
+
+
+class JointRecord(NamedTuple):
+    """What became of a joint. A ghost (DESIGN section 5) is in the tree and has a closure as well."""
+
+    name: str
+    type: str
+    a: str  # body
+    b: str  # body
+    in_tree: bool
+    ghost: bool  # its steps move a massless copy of b, which the closure holds to b
+    steps: tuple[int, ...]  # in the order of the coordinates, or of the chart; (-1,) none
+    reversed: bool  # the tree walks from b to a
+    closure: int  # -1 none
+    coordinates: tuple[str, ...]  # public names; empty for charts, fixed joints
+    units: tuple[str, ...]  # of the coordinates: rad, m
+    point_a: Array  # (3,) body axes of a [m]
+    point_b: Array  # (3,) body axes of b [m]
+    axes_a: Array  # (k, 3) axes of the k steps from a to b (chart: of b), body axes of a at zero coordinates
+    axes_b: Array  # (k, 3) the same in body axes of b
+    frame_a: Array  # (3, 3) joint axes to body axes of a
+    frame_b: Array  # (3, 3) joint axes to body axes of b
+
+
+class ClosureRecord(NamedTuple):
+    """What a closure's equations cannot see: directions that must point the same way (dot product above zero)."""
+
+    name: str
+    aligned_a: Array  # (k, 3) step axes of a
+    aligned_b: Array  # (k, 3) step axes of b
+
+
+class MarkerRecord(NamedTuple):
+    """A point of a body."""
+
+    body: str
+    point: Array  # (3,) body axes [m]
+    step: int
+    position: Array  # (3,) step axes [m]
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """A compiled mechanism; nothing here changes. n coordinates, m loop equations, nu inputs."""
+
+    name: str
+    tables: Tables
+    lu: Any  # SparseLU of the tangent's pattern
+    u0: Array  # (nu,) default inputs; functions of time at t = 0
+    inputs: Mapping[str, slice]  # what a person may set, by name
+    signals: tuple[Signal, ...]
+    fingerprint: str
+    bodies: Mapping[str, BodyRecord]  # ground first
+    joints: Mapping[str, JointRecord]
+    markers: Mapping[str, MarkerRecord]
+    closures: tuple[ClosureRecord, ...]
+    z0: Array  # (n,) [rad, m]
+    zd0: Array  # (n,)
+    R0: Array  # (nr, 3, 3) reference rotations
+    pinned_z: Mask  # (n,) kept exactly by assembly
+    pinned_zd: Mask  # (n,)
+    weights: Array  # (n,) of the changes that assembly makes
+    typical: Array  # (n,) 1 for an angle, ``length`` for a displacement
+    length: float  # characteristic length [m]
+    coordinate_names: list[str]  # n
+    closure_names: list[str]
+    row_names: list[str]  # m
+    block_of_row: Integers  # (m,) rows that share one penalty factor
+    closure_of_row: Integers  # (m,) -1 for a driven coordinate
+    row_is_rotation: Mask  # (m,) dimensionless rows; the others are in metres
+    topology: Topology
+
+    @property
+    def n(self) -> int:
+        """Number of elementary coordinates."""
+        return len(self.z0)
+
+    @property
+    def m(self) -> int:
+        """Number of loop equations, driven coordinates included."""
+        return len(self.row_names)
