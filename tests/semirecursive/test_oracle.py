@@ -1,0 +1,215 @@
+"""Compiled kernels against ``page.py``, on random mechanisms with every row and force, at states with open loops.
+
+Values agree with the page to rounding; the closed-form tangent agrees with complex steps of the page to rounding and
+with central differences of the kernels themselves to what differences can do.
+"""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from rtmbs.integrators.settings import EXACT, INERTIA, LAGGED, PAPER, StateArrays
+from rtmbs.semirecursive import closures, page
+from rtmbs.semirecursive.evaluation import assemble_mass_weight, assemble_tangent, evaluate_residual
+from rtmbs.semirecursive.forces import spring_energy
+from rtmbs.semirecursive.sweeps import kinetic_energy, weight_energy
+from rtmbs.semirecursive.workspace import workspace
+from tests.mechanisms import random_motion, random_tables, size
+
+EXACTLY = 1e-12  # relative to the largest entry
+STEP = 1e-40
+H = 0.01
+SIZES = {1: 1, 2: 2, 3: 3, 4: 7, 5: 12, 6: 20, 7: 30, 8: 30}
+
+
+@pytest.fixture(params=SIZES, ids=[f"{n} steps, seed {seed}" for seed, n in SIZES.items()])
+def case(request):
+    """A mechanism, a state, and the workspace of kernels after one evaluation of the residual there."""
+    mechanism = random_tables(request.param, SIZES[request.param])
+    motion = random_motion(request.param, mechanism.tables)
+    return mechanism, motion, evaluated(mechanism, motion)
+
+
+def evaluated(mechanism, motion, dtype=float):
+    """Return a workspace after the compiled evaluation at a state."""
+    ws = workspace(mechanism.tables, dtype)
+    ws.z[:], ws.zd[:], ws.zdd[:] = motion.z, motion.zd, motion.zdd
+    evaluate_residual(mechanism.tables, mechanism.R0, mechanism.u, motion.alpha, ws)
+    return ws
+
+
+def error(found, expected) -> float:
+    """Return the largest difference relative to the largest entry."""
+    return np.abs(found - expected).max(initial=0) / max(np.abs(expected).max(initial=0), 1e-300)
+
+
+def one(f, mechanism, *state):
+    """Return a page function at one state, without the batch axis."""
+    return f(np, *mechanism, *(x[None] for x in state))[0]
+
+
+def jacobian(f, state, k):
+    """Return the derivative (n, n) of a batched page function by argument ``k`` of its state, by complex steps."""
+    rows = [np.tile(x, (len(x), 1)) for x in state]
+    rows[k] = rows[k] + 1j * STEP * np.eye(len(state[k]))
+    return f(*rows).imag.T / STEP
+
+
+# --------------------------------------------------------------------------------------------------------------- values
+
+
+def test_sweeps(case):
+    mechanism, (z, zd, zdd, *_), ws = case
+    tables, R0 = mechanism.tables, mechanism.R0
+    T, A, r, S, V = page.motion(np, tables, R0, z[None], zd[None])
+    Vd = page.accelerations(np, T, S, page.acceleration_rest(np, V, S, zd), zdd)
+    gravity = np.concatenate((mechanism.u[:3], np.zeros(3)))  # the kernels let ground accelerate with -g
+    for found, expected in ((ws.A, A), (ws.r, r), (ws.V, V), (ws.acc, Vd - gravity)):
+        assert error(found[:-1], expected[0]) < EXACTLY
+    assert error(ws.S, S[0]) < EXACTLY
+
+
+def test_body_inertias(case):
+    mechanism, (z, *_), ws = case
+    A, r = page.frames(np, mechanism.tables, mechanism.R0, z[None])
+    M_bar = page.body_inertia(np, mechanism.tables, A, r)[0]
+    tilde = page.tilde(np, ws.inertia[:, 1:4])
+    assert error(ws.inertia[:, 0], M_bar[:, 0, 0]) < EXACTLY
+    assert error(tilde, M_bar[:, 3:, :3]) < EXACTLY
+    expected = M_bar[:, (3, 4, 5, 3, 3, 4), (3, 4, 5, 4, 5, 5)]
+    assert error(ws.inertia[:, 4:], expected) < EXACTLY
+
+
+def test_residual_and_force(case):
+    mechanism, motion, ws = case
+    expected = page.residual(np, *mechanism, motion.alpha, *(x[None] for x in motion[:3]))[0]
+    assert error(ws.residual, expected) < EXACTLY
+    assert error(ws.tau, one(page.inverse_dynamics, mechanism, *motion[:3])) < EXACTLY
+    resting = evaluated(mechanism, motion._replace(zdd=0 * motion.zdd))
+    assert error(-resting.tau, one(page.force, mechanism, motion.z, motion.zd)) < EXACTLY
+
+
+def test_closures(case):
+    mechanism, (z, zd, zdd, _, lam), ws = case
+    tables, u = mechanism.tables, mechanism.u
+    assert error(ws.Phi, one(page.closures, mechanism, z)) < EXACTLY
+    closures.closure_velocities(tables, zd, u, ws)
+    assert error(ws.Phid, one(page.closure_velocities, mechanism, z, zd)) < EXACTLY
+    closures.closure_accelerations(tables, zdd, u, ws)
+    assert error(ws.Phidd, one(page.closure_accelerations, mechanism, z, zd, zdd)) < EXACTLY
+    Phi_z = one(page.closure_jacobian, mechanism, z)
+    rows, columns = np.zeros(len(lam)), np.zeros(len(z))
+    closures.apply_Phi_z(tables, ws, zd, rows)
+    assert error(rows, Phi_z @ zd) < EXACTLY
+    closures.pull_back(tables, ws, lam, 1.0, columns)
+    assert error(columns, Phi_z.T @ lam) < EXACTLY
+    assert error(columns, page.loop_force(np, *mechanism, lam, z[None])[0]) < EXACTLY
+
+
+def test_energies(case):
+    mechanism, (z, zd, *_), ws = case
+    M = one(page.mass_matrix, mechanism, z)
+    assert kinetic_energy(ws) == pytest.approx(zd @ M @ zd / 2, rel=EXACTLY)
+    A, r = page.frames(np, mechanism.tables, mechanism.R0, z[None])
+    centres, _ = page.mass_geometry(np, mechanism.tables, A, r)
+    weight = -np.sum(mechanism.tables.steps.mass[:, None] * centres[0] * mechanism.u[:3])
+    assert weight_energy(ws, mechanism.u) == pytest.approx(weight, rel=1e-11, abs=1e-11)
+    assert np.isfinite(spring_energy(mechanism.tables, z, mechanism.u, ws))
+
+
+# -------------------------------------------------------------------------------------------------------------- tangent
+
+
+def compiled_tangent(case, mass, velocity, position, terms=PAPER, alpha=None, old=None):
+    """Return the compiled Newton matrix (n, n); the tables of these tests have full row-major positions."""
+    mechanism, motion, _ = case
+    motion = motion if alpha is None else motion._replace(alpha=alpha)
+    ws = evaluated(mechanism, motion)
+    n, _ = size(mechanism.tables)
+    values = np.full(n * n, np.nan)
+    old = old or StateArrays(motion.z, motion.zd, motion.zdd, motion.lam, mechanism.R0)
+    assemble_tangent(mechanism.tables, terms, mass, velocity, position, mechanism.u, motion.alpha, old, ws, values)
+    return values.reshape(n, n)
+
+
+def expected_tangent(case, mass, velocity, position, terms=PAPER, alpha=None):
+    """Return the same from complex steps of the page; ``lagged`` with the zdd and lam of the state itself."""
+    mechanism, (z, zd, zdd, given, lam), _ = case
+    alpha = given if alpha is None else alpha
+    if terms == PAPER:
+        zdd = 0 * zdd
+    M, P = one(page.mass_matrix, mechanism, z), one(page.closure_jacobian, mechanism, z)
+    K, C = (jacobian(partial(page.inverse_dynamics, np, *mechanism), (z, zd, zdd), k) for k in (0, 1))
+    if terms in (LAGGED, EXACT):
+        lam = lam if terms == LAGGED else alpha * one(page.closures, mechanism, z)
+        K = K + jacobian(partial(page.loop_force, np, *mechanism, lam), (z,), 0)
+    return mass * M + velocity * C + position * (K + P.T @ (alpha[:, None] * P))
+
+
+ALL_TERMS = pytest.mark.parametrize(
+    "terms", [PAPER, INERTIA, LAGGED, EXACT], ids=["paper", "inertia", "lagged", "exact"]
+)
+
+
+@pytest.mark.parametrize(
+    ("mass", "velocity", "position"), [(1, 0, 0), (0, 1, 0), (0, 0, 1)], ids=["mass", "velocity", "position"]
+)
+@ALL_TERMS
+def test_each_part_of_the_tangent(case, mass, velocity, position, terms):
+    """M, C and K apart, without penalty, so that no large term hides a small one."""
+    alpha = 0 * case[1].alpha
+    found = compiled_tangent(case, mass, velocity, position, terms, alpha)
+    assert error(found, expected_tangent(case, mass, velocity, position, terms, alpha)) < EXACTLY
+
+
+@ALL_TERMS
+def test_the_newton_matrix(case, terms):
+    """M + h/2 C + h^2/4 (K + Phi_z^T alpha Phi_z) as a step takes it (Eq. 17)."""
+    parts = (1.0, H / 2, H * H / 4, terms)
+    assert error(compiled_tangent(case, *parts), expected_tangent(case, *parts)) < EXACTLY
+
+
+def test_exact_tangent_is_the_derivative_of_the_compiled_residual(case):
+    """Central differences know nothing of the page."""
+    mechanism, motion, _ = case
+
+    def residual(dz):
+        moved = motion._replace(z=motion.z + dz, zd=motion.zd + 3 * dz, zdd=motion.zdd + 10 * dz)
+        return evaluated(mechanism, moved).residual
+
+    step = 1e-6
+    units = step * np.eye(len(motion.z))
+    difference = np.stack([(residual(e) - residual(-e)) / (2 * step) for e in units], axis=1)
+    assert error(compiled_tangent(case, 10.0, 3.0, 1.0, EXACT), difference) < 1e-8
+
+
+def test_exact_tangent_is_the_complex_step_of_the_compiled_residual(case):
+    """The same kernels run with complex numbers."""
+    mechanism, motion, _ = case
+    columns = []
+    for e in 1j * STEP * np.eye(len(motion.z)):
+        moved = motion._replace(z=motion.z + e, zd=motion.zd + 3 * e, zdd=motion.zdd + 10 * e)
+        columns.append(evaluated(mechanism, moved, complex).residual.imag / STEP)
+    assert error(compiled_tangent(case, 10.0, 3.0, 1.0, EXACT), np.stack(columns, axis=1)) < EXACTLY
+
+
+def test_lagged_terms_come_from_the_last_step(case):
+    """zdd_n and lam_n, not those of the iterate."""
+    mechanism, motion, ws = case
+    other = random_motion(99, mechanism.tables)
+    old = StateArrays(motion.z, motion.zd, other.zdd, other.lam, mechanism.R0)
+    found = compiled_tangent(case, 0.0, 0.0, 1.0, LAGGED, old=old)
+    swapped = mechanism, motion._replace(zdd=other.zdd, lam=other.lam), ws
+    assert error(found, expected_tangent(swapped, 0.0, 0.0, 1.0, LAGGED)) < EXACTLY
+
+
+def test_mass_weight(case):
+    mechanism, motion, ws = case
+    n, _ = size(mechanism.tables)
+    values = np.full(n * n, np.nan)
+    assemble_mass_weight(mechanism.tables, H * H / 4, motion.alpha, ws, values)
+    assert error(values.reshape(n, n), expected_tangent(case, 1.0, 0.0, H * H / 4)) > 0  # holds K as well
+    P = one(page.closure_jacobian, mechanism, motion.z)
+    expected = one(page.mass_matrix, mechanism, motion.z) + H * H / 4 * P.T @ (motion.alpha[:, None] * P)
+    assert error(values.reshape(n, n), expected) < EXACTLY
