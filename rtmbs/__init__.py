@@ -21,7 +21,7 @@ HOMES = {
     "Line": "rtmbs.model",
     "Model": "rtmbs.model",
     "Motor": "rtmbs.model",
-    "Outcome": "rtmbs.integrators",
+    "Outcome": "rtmbs.integrators.report",
     "Pacer": "rtmbs.pacing",
     "Planar": "rtmbs.model",
     "Prismatic": "rtmbs.model",
@@ -34,7 +34,7 @@ HOMES = {
     "Spline": "rtmbs.model",
     "SpringDamper": "rtmbs.model",
     "State": "rtmbs.state",
-    "StepReport": "rtmbs.integrators",
+    "StepReport": "rtmbs.integrators.report",
     "TorsionSpring": "rtmbs.model",
     "Universal": "rtmbs.model",
     "Wrench": "rtmbs.model",
@@ -48,8 +48,8 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs import errors as errors
     from rtmbs import library as library
     from rtmbs.errors import RtmbsError as RtmbsError
-    from rtmbs.integrators import Outcome as Outcome
-    from rtmbs.integrators import StepReport as StepReport
+    from rtmbs.integrators.report import Outcome as Outcome
+    from rtmbs.integrators.report import StepReport as StepReport
     from rtmbs.model import ConstantRate as ConstantRate
     from rtmbs.model import Cylindrical as Cylindrical
     from rtmbs.model import Fixed as Fixed

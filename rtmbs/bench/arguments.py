@@ -1,0 +1,79 @@
+"""Command lines that answer a misspelt word with the nearest right one, and errors without a traceback."""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from rtmbs.errors import InputError, RtmbsError, UnknownNameError, unknown_name
+
+FAILED, MISUSED, INTERRUPTED = 1, 2, 130  # exit codes; 2 is argparse's own
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser without abbreviations that names the nearest option of an unknown one."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, allow_abbrev=False, **kwargs)
+
+    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
+        found, left = self.parse_known_args(args, namespace)
+        if left:
+            self.refuse(left)
+        return found
+
+    def refuse(self, left: Sequence[str]) -> NoReturn:
+        """Name the first argument nobody knows, and what comes near it."""
+        unknown = left[0].split("=")[0]
+        options = [option for action in self._actions for option in action.option_strings if option.startswith("--")]
+        self.error(str(unknown_name("argument", unknown, options)))
+
+
+def positive(text: str) -> float:
+    """Read a finite number greater than zero."""
+    value = number(text)
+    if not value > 0.0:
+        raise argparse.ArgumentTypeError(f"{text} is not a number greater than 0")
+    return value
+
+
+def number(text: str) -> float:
+    """Read a finite number."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+    if value - value != 0.0:
+        raise argparse.ArgumentTypeError(f"{text} is not a finite number")
+    return value
+
+
+def count(text: str) -> int:
+    """Read a whole number of at least 1."""
+    try:
+        value = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not at least 1")
+    return value
+
+
+def answer(command: Callable[[], int | None]) -> int:
+    """Run a command and return its exit code; errors of rtmbs become one line on standard error."""
+    try:
+        code = command() or 0
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (InputError, UnknownNameError) as error:
+        code, message = MISUSED, str(error)
+    except RtmbsError as error:
+        code, message = FAILED, str(error)
+    except KeyboardInterrupt:
+        code, message = INTERRUPTED, "interrupted"
+    print(f"rtmbs: {message}", file=sys.stderr)
+    return code

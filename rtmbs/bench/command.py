@@ -1,0 +1,75 @@
+"""The command line of the bench: one subcommand a problem."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rtmbs.bench.arguments import Parser, answer, count, number, positive
+from rtmbs.errors import InputError, unknown_name
+
+PROBLEMS = ("fourbar",)
+PENALTY = 1e6  # METHODS 1.24
+TOLERANCE = 1e-9
+
+
+def main(arguments: Sequence[str] | None = None, program: str = "python -m rtmbs.bench") -> int:
+    """Run the bench with these arguments (those of the process by default) and return the exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    return answer(lambda: run(words, program))
+
+
+def run(words: list[str], program: str) -> int:
+    """Pick the problem, run it, print the report, write the JSON."""
+    parser = Parser(prog=program, description="Measured runs of benchmark problems.")
+    parser.add_argument("problem", metavar="PROBLEM", help=f"one of: {', '.join(PROBLEMS)}")
+    if not words or words[0] in ("-h", "--help"):
+        parser.parse_args(words or ["--help"])
+    problem = words[0]
+    if problem not in PROBLEMS:
+        raise unknown_name("bench problem", problem, PROBLEMS)
+
+    options = fourbar_parser(f"{program} fourbar").parse_args(words[1:])
+    return run_fourbar(options)
+
+
+def fourbar_parser(program: str) -> Parser:
+    """Return the parser of the options of ``fourbar``; the defaults are the largest case of the paper."""
+    parser = Parser(
+        prog=program,
+        description="Simulate the multiple four-bar of n_y x n_z parallelograms and report times and errors.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    add = parser.add_argument
+    add("--ny", type=count, default=4, help="four-bars in series along Y")
+    add("--nz", type=count, default=40, help="rows along Z: degrees of freedom")
+    add("--layout", choices=("stacked", "parallel"), default="stacked", help="rows on one another, or all on ground")
+    add("--closure", choices=("line", "point", "revolute"), default="revolute", help="equations of a cut: 2, 3 or 5")
+    add("--angle", type=number, default=30.0, metavar="DEG", help="of all rods at the start [degrees]")
+    add("--rate", type=number, default=0.1, metavar="RAD_S", help="of the first row at the start [rad/s]")
+    add("--h", type=positive, default=5e-3, help="step [s]")
+    add("--t-end", type=positive, default=1.0, help="end of the run [s]")
+    penalties = parser.add_mutually_exclusive_group()
+    penalties.add_argument("--penalty", type=positive, metavar="C", help=f"dimensionless, {PENALTY:g} unless told")
+    penalties.add_argument("--alpha", type=positive, help="one fixed penalty factor in SI units, as in the paper")
+    add("--tol", type=positive, default=TOLERANCE, help="of Newton's increment, relative to 1 rad or 1 length")
+    add("--jacobian", default="structured", metavar="NAME", help="source of K and C")
+    add("--json", type=Path, metavar="PATH", help="write the measured values to this file")
+    return parser
+
+
+def run_fourbar(options: argparse.Namespace) -> int:
+    """Run the four-bar, print the report and write the JSON file."""
+    from rtmbs.bench import fourbar, report
+
+    if options.penalty is None and options.alpha is None:
+        options.penalty = PENALTY
+    if options.json is not None and not options.json.parent.is_dir():
+        raise InputError(f"--json {options.json}: there is no folder {options.json.parent}; create it first")
+    record = fourbar.measure(fourbar.Options(**{name: getattr(options, name) for name in fourbar.Options.names()}))
+    print(report.text(record))
+    if options.json is not None:
+        options.json.write_text(json.dumps(record, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+        print(f"written to {options.json}")
+    return 0

@@ -1,0 +1,158 @@
+"""The main job: the multiple four-bar from a model in words to measured values."""
+
+import math
+import time
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs import __version__, library
+from rtmbs.bench import references
+from rtmbs.bench.watch import Watch, energy
+from rtmbs.errors import InputError
+from rtmbs.simulation import Simulation
+
+SCHEMA_VERSION = 1
+WHOLE = 1e-9  # relative distance of t_end / h from a whole number that is taken for rounding
+
+Array = NDArray[np.float64]
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a run depends on; ``rtmbs.bench.command`` holds the defaults."""
+
+    ny: int
+    nz: int
+    layout: str
+    closure: str
+    angle: float  # degrees
+    rate: float  # [rad/s]
+    h: float  # [s]
+    t_end: float  # [s]
+    penalty: float | None  # dimensionless, or
+    alpha: float | None  # in SI units
+    tol: float
+    jacobian: str
+
+    @classmethod
+    def names(cls) -> list[str]:
+        return [field.name for field in fields(cls)]
+
+    def model(self, ny: int, nz: int) -> Any:
+        """Return the mechanism of this size."""
+        start = {"angle": math.radians(self.angle), "rate": self.rate}
+        return library.build("fourbar", ny=ny, nz=nz, layout=self.layout, closure=self.closure, **start)
+
+    def simulation(self, ny: int, nz: int) -> Simulation:
+        """Return the mechanism of this size, consistent and ready for its first step."""
+        penalty = {"alpha": self.alpha} if self.penalty is None else {"penalty": self.penalty}
+        system = self.model(ny, nz).compile()
+        return Simulation(system, h=self.h, tol=self.tol, jacobian=self.jacobian, **penalty)
+
+    def steps(self) -> int:
+        """Return the number of steps; t_end must be a whole number of them."""
+        ratio = self.t_end / self.h
+        steps = max(round(ratio), 1)
+        if abs(ratio - steps) > WHOLE * steps:
+            told = f"t_end = {self.t_end:g} s is not a whole number of steps h = {self.h:g} s"
+            raise InputError(f"{told}; the nearest h is {self.t_end / steps!r}")
+        return steps
+
+
+def measure(options: Options) -> Record:
+    """Run the problem and return everything the report and the JSON file say; keys as in ``schema.json``."""
+    steps = options.steps()
+    start = time.perf_counter()
+    warm(options)
+    compiled = time.perf_counter()
+    sim = options.simulation(options.ny, options.nz)
+    ready = time.perf_counter()
+    watch = Watch()
+    watch.run(sim, steps, f"four-bar {options.ny} x {options.nz}")
+    wall = sum(watch.seconds)
+
+    record: Record = {"schema_version": SCHEMA_VERSION, "version": __version__, "problem": "fourbar"}
+    record |= {("angle_deg" if name == "angle" else name): value for name, value in asdict(options).items()}
+    record |= sizes(sim) | {"steps": steps}
+    record |= {"setup_s": ready - compiled, "compile_s": compiled - start, "wall_s": wall}
+    record |= {"real_time_factor": options.t_end / wall, "step_us": watch.step_us()}
+    record |= counts(watch) | errors(sim, options) | violations(watch)
+    return record
+
+
+def warm(options: Options) -> None:
+    """Load or compile every kernel of the run on the smallest mechanism of its kind."""
+    sim = options.simulation(1, 1)
+    sim.step()
+    energy(sim)
+
+
+def sizes(sim: Simulation) -> Record:
+    """Return what was built."""
+    alpha = sim.state.alpha
+    return {
+        "bodies": len(sim.system.bodies) + ("ground" not in sim.system.bodies),
+        "coordinates": len(sim.state.z),
+        "loop_equations": len(sim.system.row_names),
+        "degrees_of_freedom": sim.start_report.degrees_of_freedom,
+        "alpha_min": float(alpha.min()),
+        "alpha_max": float(alpha.max()),
+    }
+
+
+def counts(watch: Watch) -> Record:
+    """Return what the steps took."""
+    return {
+        "newton_iterations": watch.newton_iterations,
+        "jacobians": watch.jacobians,
+        "factorisations": watch.factorisations,
+        "sweeps": watch.sweeps,
+        "dense_steps": watch.dense_steps,
+        "phases_s": watch.phases,
+        "energy_error": watch.energy_error,
+    }
+
+
+def violations(watch: Watch) -> Record:
+    """Return the largest loop violations after projection: [m], [m/s], [m/s^2], and rotation rows under ``*_rad``."""
+    return {f"max_{name.replace('_rotation', '_rad')}": value for name, value in watch.violations.items()}
+
+
+def errors(sim: Simulation, options: Options) -> Record:
+    """Return the angles of the first rods and their distance from the exact reference."""
+    theta, thetad = rod_angles(sim, options)
+    angle = math.radians(options.angle)
+    exact = references.fourbar(options.ny, options.nz, options.t_end, options.layout, angle, options.rate)
+    error = np.abs(theta - exact.q)
+    return {
+        "theta": theta.tolist(),
+        "thetad": thetad.tolist(),
+        "error_theta1": float(error[0]),
+        "error_theta_max": float(error.max()),
+    }
+
+
+def rod_angles(sim: Simulation, options: Options) -> tuple[Array, Array]:
+    """Return the absolute angle of the first rod of every row [rad] and its rate.
+
+    Coordinates are relative: a rod turns against the coupler it hangs on, which turned against the rod above.
+    """
+    angles = []
+    for values in (sim.state.z, sim.state.zd):
+        pins = np.array([coordinate(sim, f"pin_{k}_0", values) for k in range(1, options.nz + 1)])
+        if options.layout == "stacked":
+            hinges = np.array([coordinate(sim, f"hinge_{k}_0", values) for k in range(1, options.nz)])
+            pins[1:] += np.cumsum(pins[:-1] + hinges)
+        angles.append(pins)
+    return angles[0], angles[1]
+
+
+def coordinate(sim: Simulation, joint: str, values: Array) -> float:
+    """Return the coordinate of a one-step tree joint from an array over steps, with the person's sign."""
+    record = sim.system.joints[joint]
+    value = float(values[record.steps[0]])
+    return -value if record.reversed else value

@@ -1,0 +1,151 @@
+"""The console script ``rtmbs``: info, check, warmup, bench."""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rtmbs.bench.arguments import Parser, answer, number
+from rtmbs.errors import unknown_name
+
+PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "autograd", "tqdm")
+EXTRAS = ("matplotlib", "PySide6", "pyqtgraph")
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+Words = list[str]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command with these arguments (those of the process by default) and return the exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words or words[0] in ("-h", "--help"):
+        print(usage())
+        return 0
+    if words[0] == "--version":
+        words[0] = "version"
+    return answer(lambda: run(words[0], words[1:]))
+
+
+def usage() -> str:
+    """Return one line a command."""
+    lines = [f"  {name:<9}{(command.__doc__ or '').splitlines()[0]}" for name, command in COMMANDS.items()]
+    return "\n".join(["usage: rtmbs COMMAND ...", "", *lines, "", "rtmbs COMMAND --help says more."])
+
+
+def run(command: str, words: Words) -> int:
+    """Run one command."""
+    if command not in COMMANDS:
+        raise unknown_name("command", command, COMMANDS)
+    return COMMANDS[command](words)
+
+
+def version(words: Words) -> int:
+    """Print the version."""
+    from rtmbs import __version__
+
+    Parser(prog="rtmbs version", description=version.__doc__).parse_args(words)
+    print(f"rtmbs {__version__}")
+    return 0
+
+
+def info(words: Words) -> int:
+    """Print versions, threads and the folder of the compiled kernels."""
+    Parser(prog="rtmbs info", description=info.__doc__).parse_args(words)
+    for label, value in facts():
+        print(f"{label:<22}{value}")
+    return 0
+
+
+def facts() -> list[tuple[str, str]]:
+    """Return what ``info`` prints: (label, value)."""
+    import os
+    import platform
+
+    import numba
+
+    from rtmbs import __version__
+    from rtmbs.compiled import CACHE_FOLDER
+
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    set_by_hand = [f"{name}={os.environ[name]}" for name in THREAD_VARIABLES if name in os.environ]
+    compiled = list(CACHE_FOLDER.rglob("*.nbc")) if CACHE_FOLDER.is_dir() else []
+    size = sum(path.stat().st_size for path in compiled) / 1e6
+    return [
+        ("rtmbs", __version__),
+        ("Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
+        *((name, installed(name)) for name in (*PACKAGES, *EXTRAS)),
+        ("cores to use", f"{cores}"),
+        ("threads in a step", "1: no threaded sum inside a step, so that runs repeat bit for bit"),
+        ("threads of numba", f"{numba.config.NUMBA_NUM_THREADS}"),
+        ("thread variables", ", ".join(set_by_hand) or "none set"),
+        ("just-in-time", "off (NUMBA_DISABLE_JIT)" if numba.config.DISABLE_JIT else "on"),
+        ("compiled kernels", f"{CACHE_FOLDER} ({len(compiled)} files, {size:.1f} MB)"),
+    ]
+
+
+def installed(package: str) -> str:
+    """Return the version of an installed package without importing it."""
+    from importlib.metadata import PackageNotFoundError
+    from importlib.metadata import version as version_of
+
+    try:
+        return version_of(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def check(words: Words) -> int:
+    """Print the tree, the cuts and the degrees of freedom of a library mechanism."""
+    from rtmbs import library
+    from rtmbs.simulation import Simulation
+
+    parser = Parser(prog="rtmbs check", description=check.__doc__, epilog=f"mechanisms: {', '.join(library.names())}")
+    parser.add_argument("mechanism", metavar="MODEL", help="name of a library mechanism; its options follow")
+    if not words or words[0].startswith("-"):
+        parser.parse_args(words or ["--help"])
+    name = words[0]
+    defaults = library.defaults(name)
+    options = vars(mechanism_parser(name, defaults, library.describe(name)).parse_args(words[1:]))
+    system = library.build(name, **options).compile()
+    print(system.topology)
+    print()
+    print(Simulation(system).start_report)
+    return 0
+
+
+def mechanism_parser(name: str, defaults: dict[str, Any], description: str) -> Parser:
+    """Return a parser with one option for every parameter of a mechanism, in the units of the library (SI, rad)."""
+    parser = Parser(
+        prog=f"rtmbs check {name}", description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    for option, default in defaults.items():
+        reader: Callable[[str], Any] = number if isinstance(default, float) else type(default)
+        parser.add_argument(f"--{option.replace('_', '-')}", type=reader, default=default, help=f"default: {default}")
+    return parser
+
+
+def warmup(words: Words) -> int:
+    """Compile the kernels ahead, so that the first run starts at once."""
+    Parser(prog="rtmbs warmup", description=warmup.__doc__).parse_args(words)
+    from rtmbs.bench.warmup import compile_kernels
+    from rtmbs.compiled import CACHE_FOLDER
+
+    seconds = compile_kernels()
+    print(f"kernels ready in {seconds:.1f} s, kept in {CACHE_FOLDER}")
+    return 0
+
+
+def bench(words: Words) -> int:
+    """Run a benchmark problem and print its report: rtmbs bench fourbar --ny 4 --nz 40"""
+    from rtmbs.bench.command import run
+
+    return run(words, "rtmbs bench")
+
+
+COMMANDS: dict[str, Callable[[Words], int]] = {
+    "info": info,
+    "check": check,
+    "warmup": warmup,
+    "bench": bench,
+    "version": version,
+}

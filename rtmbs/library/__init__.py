@@ -1,0 +1,74 @@
+"""Mechanisms by name: benchmark problems and the models that tests and documents refer to.
+
+    rtmbs.library.build("fourbar", ny=4, nz=40)  ->  Model
+
+To add one, write a function that returns a ``Model`` in a file of its own and give it a line in ``MECHANISMS``.
+"""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from rtmbs.errors import unknown_name
+from rtmbs.library.andrews import andrews
+from rtmbs.library.bricard import bricard
+from rtmbs.library.fourbar import fourbar
+from rtmbs.library.governor import governor
+from rtmbs.library.linkages import crank_rocker, driven_fourbar
+from rtmbs.library.loop import loop
+from rtmbs.library.pendulum import pendulum
+from rtmbs.library.single_joint import single_joint
+from rtmbs.library.slider_crank import planar_slider_crank, slider_crank
+from rtmbs.library.top import top
+from rtmbs.library.windows import windows
+from rtmbs.model import Model
+
+MECHANISMS: dict[str, Callable[..., Model]] = {
+    "andrews": andrews,
+    "bricard": bricard,
+    "crank_rocker": crank_rocker,
+    "driven_fourbar": driven_fourbar,
+    "fourbar": fourbar,
+    "governor": governor,
+    "loop": loop,
+    "pendulum": pendulum,
+    "planar_slider_crank": planar_slider_crank,
+    "single_joint": single_joint,
+    "slider_crank": slider_crank,
+    "top": top,
+    "windows": windows,
+}
+
+
+def names() -> list[str]:
+    """Return the names of all mechanisms, sorted."""
+    return sorted(MECHANISMS)
+
+
+def build(name: str, **options: Any) -> Model:
+    """Return the mechanism ``name``; its options are those of ``defaults(name)``.
+
+    Raises UnknownNameError, which lists the nearest names, for a mechanism or an option that does not exist.
+    """
+    known = defaults(name)
+    for option in options:
+        if option not in known:
+            raise unknown_name(f"option of '{name}'", option, known)
+    return MECHANISMS[name](**options)
+
+
+def defaults(name: str) -> dict[str, Any]:
+    """Return the options of a mechanism and their default values."""
+    parameters = inspect.signature(_builder(name)).parameters
+    return {parameter.name: parameter.default for parameter in parameters.values()}
+
+
+def describe(name: str) -> str:
+    """Return what a mechanism is, with its source, numbers and units."""
+    return inspect.getdoc(_builder(name)) or ""
+
+
+def _builder(name: str) -> Callable[..., Model]:
+    if name not in MECHANISMS:
+        raise unknown_name("mechanism", name, MECHANISMS)
+    return MECHANISMS[name]

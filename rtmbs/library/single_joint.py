@@ -1,0 +1,51 @@
+"""One body on one joint, released at rest: the cases that ADAMS published positions and reactions for."""
+
+import math
+
+import numpy as np
+
+from rtmbs.errors import unknown_name
+from rtmbs.model import Cylindrical, JointType, Model, Prismatic, Revolute, Spherical, Universal
+
+GRAVITY = (0.0, 0.0, -9.80665)
+FRAMES = {  # joint origin in the world [m], turn of the joint frame about X [rad]
+    "origin": ((0.0, 0.0, 0.0), math.radians(-90.0)),
+    "tilted": ((1.0, 2.0, 3.0), math.radians(-45.0)),
+}
+TYPES: dict[str, JointType] = {  # axes in the joint frame
+    "revolute": Revolute(axis=(0.0, 0.0, 1.0)),
+    "prismatic": Prismatic(axis=(0.0, 0.0, 1.0)),
+    "cylindrical": Cylindrical(axis=(0.0, 0.0, 1.0)),
+    "universal": Universal(axis_a=(1.0, 0.0, 0.0), axis_b=(0.0, 1.0, 0.0)),
+    "spherical": Spherical(),
+}
+
+
+def single_joint(joint: str = "revolute", frame: str = "origin") -> Model:
+    """Return a body of 1 kg whose mass centre is 2 m from its joint to ground, at rest, gravity 9.80665 along -Z.
+
+    joint: revolute, prismatic or cylindrical (about or along z of the joint frame), universal (x, then y) or spherical.
+    frame: ``origin`` (at the origin, turned by -90 degrees about X) or ``tilted`` (at (1, 2, 3), by -45 degrees).
+    The mass centre starts along +x of the joint frame, for the universal joint along -z. Inertia (0.04, 0.1, 0.1), for
+    the universal joint (0.1, 0.1, 0.04) [kg m^2], axes of the joint frame. Names: ``body``, joint ``joint``, marker
+    ``center``.
+    """
+    if joint not in TYPES:
+        raise unknown_name("joint type", joint, TYPES)
+    if frame not in FRAMES:
+        raise unknown_name("frame", frame, FRAMES)
+    origin, turn = FRAMES[frame]
+    orientation = np.array(
+        [[1.0, 0.0, 0.0], [0.0, math.cos(turn), -math.sin(turn)], [0.0, math.sin(turn), math.cos(turn)]]
+    )
+    hangs = joint == "universal"
+    center = (0.0, 0.0, -2.0) if hangs else (2.0, 0.0, 0.0)
+    inertia = (0.1, 0.1, 0.04) if hangs else (0.04, 0.1, 0.1)
+
+    model = Model(f"{joint} joint, {frame}", gravity=GRAVITY)
+    body = model.add_body(
+        "body", mass=1.0, center_of_mass=center, inertia=inertia, position=origin, orientation=orientation
+    )
+    model.add_joint("joint", TYPES[joint], model.ground, body, point=(0.0, 0.0, 0.0), frame=body)
+    model.add_marker("center", body, point=center, frame=body)
+    return model

@@ -1,0 +1,7 @@
+"""What every test may use."""
+
+import hypothesis
+
+# One profile for all: the same examples every run, and no deadline, because the first call of a kernel compiles it.
+hypothesis.settings.register_profile("rtmbs", deadline=None, derandomize=True, max_examples=40)
+hypothesis.settings.load_profile("rtmbs")

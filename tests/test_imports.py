@@ -1,0 +1,143 @@
+"""Imports run downwards only, ``import rtmbs`` is light, and the public names are what they say.
+
+The rules stand once, in pyproject.toml under ``tool.rtmbs.imports``.
+"""
+
+import ast
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import rtmbs
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "rtmbs"
+RULES = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["rtmbs"]["imports"]
+LEVEL = {room: level for level, rooms in enumerate(RULES["layers"]) for room in rooms}
+OUTSIDE = {"__init__", "__main__"}  # the shell of the package: any room may be named there
+HEAVY = ("numba", "scipy", "autograd", "matplotlib", "PySide6", "pyqtgraph", "mpi4py")
+
+
+def room_of(path: Path) -> str:
+    """Return the folder or the module right under rtmbs/ that a source file belongs to."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def sources() -> list[Path]:
+    return [path for path in sorted(PACKAGE.rglob("*.py")) if room_of(path) not in OUTSIDE]
+
+
+def imported(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield (line, dotted name) of every import of a file, wherever it stands."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno} imports relatively; write the full name"
+            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def room_imports(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield (line, room) of every import from rtmbs."""
+    for line, name in imported(path):
+        parts = name.split(".")
+        if parts[0] == "rtmbs" and len(parts) > 1 and not parts[1].startswith("__"):
+            yield line, parts[1]
+
+
+def faults(path: Path) -> list[str]:
+    """Return what a file imports against the rules."""
+    own, found = room_of(path), []
+    allowed = RULES["only"].get(own)
+    doors = RULES["doors"].get(path.relative_to(PACKAGE).as_posix(), [])
+    for line, room in room_imports(path):
+        if room == own or room in doors:
+            continue
+        where = f"{path.relative_to(ROOT)}:{line}: {own} imports {room}"
+        if room not in LEVEL:
+            found.append(f"{where}, which has no place in tool.rtmbs.imports.layers")
+        elif LEVEL[room] >= LEVEL[own]:
+            found.append(f"{where}, which does not stand below it")
+        elif allowed is not None and room not in allowed:
+            found.append(f"{where}; it may use only {', '.join(allowed)}")
+    for line, name in imported(path):
+        package = name.split(".")[0]
+        rooms = RULES["packages"].get(package)
+        if rooms is not None and own not in rooms:
+            found.append(f"{path.relative_to(ROOT)}:{line}: {own} loads {package}")
+    return found
+
+
+def test_every_room_has_its_place():
+    missing = sorted({room_of(path) for path in sources()} - LEVEL.keys())
+    assert not missing, f"say in tool.rtmbs.imports.layers where {missing} stand"
+
+
+@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_run_downwards_only(path):
+    assert not faults(path), "\n" + "\n".join(faults(path))
+
+
+def test_the_rule_sees_what_it_should(tmp_path, monkeypatch):
+    """The checker itself: an integrator that knows the mechanics, a linear solver that knows a model, Qt in a model."""
+    monkeypatch.setattr(sys.modules[__name__], "PACKAGE", tmp_path / "rtmbs")
+    monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
+    for name, line in (
+        ("integrators/a.py", "from rtmbs.semirecursive.sweeps import sweep_positions"),
+        ("linear/b.py", "import rtmbs.model"),
+        ("model/c.py", "def f():\n    import PySide6.QtCore"),
+        ("model/d.py", "from rtmbs import simulation"),
+    ):
+        path = tmp_path / "rtmbs" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(line + "\n")
+        assert len(faults(path)) == 1, name
+
+
+def run_python(code: str) -> str:
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=True).stdout
+
+
+def test_import_is_light():
+    code = f"import sys, rtmbs; print([name for name in {HEAVY!r} if name in sys.modules])"
+    assert run_python(code).strip() == "[]"
+
+
+def test_import_is_fast():
+    code = "import time; start = time.perf_counter(); import rtmbs; print(time.perf_counter() - start)"
+    fastest = min(float(run_python(code)) for _ in range(3))
+    assert fastest < 0.3
+
+
+def test_a_model_needs_no_compiler():
+    """Writing a model loads neither numba nor scipy; compiling it may."""
+    code = (
+        "import sys, rtmbs; m = rtmbs.Model('m'); m.add_body('b', mass=1.0);"
+        "print([name for name in ('numba', 'scipy', 'matplotlib') if name in sys.modules])"
+    )
+    assert run_python(code).strip() == "[]"
+
+
+def test_public_names_are_sorted_and_exist():
+    assert rtmbs.__all__ == sorted(rtmbs.__all__)
+    assert dir(rtmbs) == rtmbs.__all__
+    for name in rtmbs.__all__:
+        assert getattr(rtmbs, name) is not None
+
+
+def test_an_unknown_public_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'Modle'"):
+        _ = rtmbs.Modle
+
+
+def test_type_checkers_see_the_same_names():
+    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    seen = {alias.name: node.module for node in block.body for alias in node.names}
+    assert {name: home for name, home in seen.items() if name not in rtmbs.ROOMS} == rtmbs.HOMES
+    assert set(rtmbs.ROOMS) <= seen.keys()
