@@ -43,14 +43,14 @@ def version(words: Words) -> int:
     """Print the version."""
     from rtmbs import __version__
 
-    Parser(prog="rtmbs version", description=version.__doc__).parse_args(words)
+    Parser(prog="rtmbs version", description=version.__doc__).read(words)
     print(f"rtmbs {__version__}")
     return 0
 
 
 def info(words: Words) -> int:
     """Print versions, threads and the folder of the compiled kernels."""
-    Parser(prog="rtmbs info", description=info.__doc__).parse_args(words)
+    Parser(prog="rtmbs info", description=info.__doc__).read(words)
     for label, value in facts():
         print(f"{label:<22}{value}")
     return 0
@@ -102,10 +102,10 @@ def check(words: Words) -> int:
     parser = Parser(prog="rtmbs check", description=check.__doc__, epilog=f"mechanisms: {', '.join(library.names())}")
     parser.add_argument("mechanism", metavar="MODEL", help="name of a library mechanism; its options follow")
     if not words or words[0].startswith("-"):
-        parser.parse_args(words or ["--help"])
+        parser.read(words or ["--help"])
     name = words[0]
     defaults = library.defaults(name)
-    options = vars(mechanism_parser(name, defaults, library.describe(name)).parse_args(words[1:]))
+    options = vars(mechanism_parser(name, defaults, library.describe(name)).read(words[1:]))
     system = library.build(name, **options).compile()
     print(system.topology)
     print()
@@ -126,7 +126,7 @@ def mechanism_parser(name: str, defaults: dict[str, Any], description: str) -> P
 
 def warmup(words: Words) -> int:
     """Compile the kernels ahead, so that the first run starts at once."""
-    Parser(prog="rtmbs warmup", description=warmup.__doc__).parse_args(words)
+    Parser(prog="rtmbs warmup", description=warmup.__doc__).read(words)
     from rtmbs.bench.warmup import compile_kernels
     from rtmbs.compiled import CACHE_FOLDER
 

@@ -14,11 +14,12 @@ FAILED, MISUSED, INTERRUPTED = 1, 2, 130  # exit codes; 2 is argparse's own
 class Parser(argparse.ArgumentParser):
     """An argument parser without abbreviations that names the nearest option of an unknown one."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, allow_abbrev=False, **kwargs)
+    def __init__(self, **options: Any) -> None:
+        super().__init__(allow_abbrev=False, **options)
 
-    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
-        found, left = self.parse_known_args(args, namespace)
+    def read(self, words: Sequence[str]) -> argparse.Namespace:
+        """Parse all words, or end with code 2 and one line that helps."""
+        found, left = self.parse_known_args(words)
         if left:
             self.refuse(left)
         return found

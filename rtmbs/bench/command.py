@@ -25,12 +25,12 @@ def run(words: list[str], program: str) -> int:
     parser = Parser(prog=program, description="Measured runs of benchmark problems.")
     parser.add_argument("problem", metavar="PROBLEM", help=f"one of: {', '.join(PROBLEMS)}")
     if not words or words[0] in ("-h", "--help"):
-        parser.parse_args(words or ["--help"])
+        parser.read(words or ["--help"])
     problem = words[0]
     if problem not in PROBLEMS:
         raise unknown_name("bench problem", problem, PROBLEMS)
 
-    options = fourbar_parser(f"{program} fourbar").parse_args(words[1:])
+    options = fourbar_parser(f"{program} fourbar").read(words[1:])
     return run_fourbar(options)
 
 

@@ -8,7 +8,7 @@ from rtmbs.library.shapes import add_bar
 from rtmbs.model import ConstantRate, Model, Revolute, Sine
 
 X = (1.0, 0.0, 0.0)
-PROFILES = {
+PROFILES: dict[str, Sine | ConstantRate] = {
     "sine": Sine(amplitude=0.8, frequency_rad_s=5.0),
     "constant": ConstantRate(rate=2.0 * math.pi),
 }

@@ -53,4 +53,4 @@ class _Chain:
     def __call__(self, theta: Array, thetad: Array) -> Array:
         difference = theta[:, None] - theta[None, :]
         load = -(self.W * np.sin(difference)) @ thetad**2 - self.weight * np.sin(theta)
-        return np.linalg.solve(self.W * np.cos(difference), load)
+        return np.asarray(np.linalg.solve(self.W * np.cos(difference), load), dtype=float)
