@@ -230,3 +230,115 @@ def make_paths(parent: Array) -> Paths:
     pointer = np.cumsum([0] + [len(steps) for steps in paths])
     column, row = np.concatenate(paths), np.repeat(np.arange(n), np.diff(pointer))
     return Paths(pointer, column, row * n + column, column * n + row)
+
+
+# --------------------------------------------------------------------------------------------------------- whole models
+
+TREE_TYPES = ("Revolute", "Spherical", "Prismatic", "Universal", "Floating", "Cylindrical", "Planar", "Line", "Fixed")
+CUT_TYPES = ("Revolute", "Universal", "Spherical", "Fixed", "Cylindrical", "Prismatic", "Planar", "Line")
+
+
+def random_model(seed: int, n_bodies: int):
+    """Return a ``Model`` with every joint type in the tree and cut, every force type and driver, at random places.
+
+    Its loops do not close at the reference pose: it is for evaluating, not for simulating.
+    """
+    import rtmbs
+
+    rng = np.random.default_rng((seed, 2))
+    model = rtmbs.Model(f"random {seed}", gravity=rng.normal(size=3) - (0.0, 0.0, 9.81))
+    names = ["ground"]
+    for k in range(n_bodies):
+        add_random_body(rng, model, f"body {k}")
+        parent = names[-1] if rng.random() < 0.5 else str(rng.choice(names))
+        ends = (parent, f"body {k}") if rng.random() < 0.7 else (f"body {k}", parent)
+        add_random_joint(rng, model, f"tree {k}", TREE_TYPES[k % len(TREE_TYPES)], *ends)
+        names.append(f"body {k}")
+    free = names[1:]
+    movable = [joint.name for joint in model.joints.values() if joint.type.coordinates]
+    for k, kind in enumerate(CUT_TYPES):
+        closure = (None, "line", "point")[k % 3] if kind == "Revolute" else None
+        add_random_joint(rng, model, f"cut {k}", kind, *two_bodies(rng, model, names), cut=True, closure=closure)
+    add_random_joint(rng, model, "ghost", "Cylindrical", *two_bodies(rng, model, names), cut=True)
+    model.add_rod("rod", between=two_markers(rng, model, names), length=float(rng.uniform(0.5, 2)))
+    add_random_forces(rng, model, names, free, movable)
+    model.add_driver("driven distance", rtmbs.Sine(0.3, 4.0, offset=1.5), between=two_markers(rng, model, names))
+    model.add_driver("driven joint", rtmbs.ConstantRate(2.0, start=0.3), joint=coordinate(rng, model, movable[0]))
+    for joint in model.joints.values():
+        if joint.name.startswith("tree") and joint.type.start in ("quaternion", "pose"):
+            size = 4 if joint.type.start == "quaternion" else 7
+            model.set_initial(joint, position=rng.normal(size=size), rate=rng.normal(size=size - 1))
+    return model
+
+
+def mechanism_of(seed: int, system) -> Mechanism:
+    """Return a compiled model with random inputs, for page functions and kernels."""
+    rng = np.random.default_rng((seed, 3))
+    return Mechanism(system.tables, system.u0 + 0.5 * rng.normal(size=len(system.u0)), system.R0)
+
+
+def add_random_body(rng, model, name: str) -> None:
+    principal = rng.uniform(0.1, 1, 3)
+    turn = random_rotation(rng)
+    model.add_body(
+        name,
+        mass=rng.uniform(0.5, 2),
+        center_of_mass=0.3 * rng.normal(size=3),
+        inertia=turn @ np.diag(principal.sum() - principal) @ turn.T,
+        position=rng.normal(size=3),
+        orientation=random_rotation(rng),
+    )
+
+
+def add_random_joint(rng, model, name: str, kind: str, a: str, b: str, cut=False, closure=None) -> None:
+    from rtmbs.model import JOINT_TYPES
+
+    joint = JOINT_TYPES[kind].example(random_rotation(rng))
+    if rng.random() < 0.5:
+        places = {"point": rng.normal(size=3), "frame": str(rng.choice(["world", a, b]))}
+    else:
+        places = {"point_a": rng.normal(size=3), "point_b": rng.normal(size=3)}
+    model.add_joint(name, joint, a, b, cut=cut, closure=closure, **places)
+
+
+def two_bodies(rng, model, names: list[str]) -> tuple[str, str]:
+    """Return two bodies that no fixed joints of the tree hold together."""
+    welded = {name: name for name in names}
+    for joint in model.joints.values():
+        if type(joint.type).__name__ == "Fixed" and not joint.cut:
+            old, new = welded[joint.b.name], welded[joint.a.name]
+            welded = {name: new if group == old else group for name, group in welded.items()}
+    while True:
+        a, b = (str(name) for name in rng.choice(names, 2, replace=False))
+        if welded[a] != welded[b]:
+            return a, b
+
+
+def two_markers(rng, model, names: list[str]) -> tuple[str, str]:
+    marks = []
+    for body in two_bodies(rng, model, names):
+        marks.append(f"marker {len(model.markers)}")
+        model.add_marker(marks[-1], body, rng.normal(size=3), frame=body)
+    return marks[0], marks[1]
+
+
+def coordinate(rng, model, joint: str) -> tuple[str, str]:
+    return joint, str(rng.choice(model.joints[joint].type.coordinates))
+
+
+def add_random_forces(rng, model, names: list[str], free: list[str], movable: list[str]) -> None:
+    """Add every force law, in every form of its values."""
+    import rtmbs
+
+    for k in range(4):
+        stiffness, damping = rng.uniform(1, 5, 2)
+        model.add_force(f"spring {k}", rtmbs.SpringDamper(stiffness, damping), between=two_markers(rng, model, names))
+    for k, joint in enumerate([*movable[:4], "ghost"]):
+        law = rtmbs.TorsionSpring(*rng.uniform(0.5, 3, 3))
+        model.add_force(f"torsion {k}", law, joint=coordinate(rng, model, joint))
+        value = (float(rng.normal()), rtmbs.Input(2.0), np.cos)[k % 3]
+        model.add_force(f"motor {k}", rtmbs.Motor(value), joint=coordinate(rng, model, joint))
+    for k, axes in enumerate(("world", "body", "world", "body")):
+        force = (rng.normal(size=3), rtmbs.Input(rng.normal(size=3)))[k // 2]
+        law = rtmbs.Wrench(force=force, torque=rng.normal(size=3), axes=axes)
+        model.add_force(f"wrench {k}", law, body=str(rng.choice(free)), point=rng.normal(size=3))

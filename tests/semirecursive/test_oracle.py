@@ -11,11 +11,13 @@ import pytest
 
 from rtmbs.integrators.settings import EXACT, INERTIA, LAGGED, PAPER, StateArrays
 from rtmbs.semirecursive import closures, page
+from rtmbs.semirecursive.charts import LIMIT
+from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.evaluation import assemble_mass_weight, assemble_tangent, evaluate_residual
 from rtmbs.semirecursive.forces import spring_energy
 from rtmbs.semirecursive.sweeps import kinetic_energy, weight_energy
 from rtmbs.semirecursive.workspace import workspace
-from tests.mechanisms import random_motion, random_tables, size
+from tests.mechanisms import mechanism_of, random_model, random_motion, random_tables, size
 
 EXACTLY = 1e-12  # relative to the largest entry
 STEP = 1e-40
@@ -213,3 +215,89 @@ def test_mass_weight(case):
     P = one(page.closure_jacobian, mechanism, motion.z)
     expected = one(page.mass_matrix, mechanism, motion.z) + H * H / 4 * P.T @ (motion.alpha[:, None] * P)
     assert error(values.reshape(n, n), expected) < EXACTLY
+
+
+# ------------------------------------------------------------------------------------------ compiled models, as a class
+
+MODELS = {1: 6, 2: 9, 3: 18, 4: 30}
+
+
+@pytest.fixture(params=MODELS, ids=[f"{n} bodies, seed {seed}" for seed, n in MODELS.items()])
+def compiled(request):
+    """Equations of a random model with every joint, closure, force and driver type; page arguments; a state."""
+    seed = request.param
+    system = random_model(seed, MODELS[seed]).compile()
+    mechanism = mechanism_of(seed, system)
+    motion = random_motion(seed, system.tables)
+    equations = SemiRecursiveEquations(system)
+    equations.u[:], equations.alpha[:] = mechanism.u, motion.alpha
+    return equations, mechanism, motion
+
+
+def test_equations_of_a_model(compiled):
+    equations, mechanism, (z, zd, zdd, alpha, lam) = compiled
+    R0 = mechanism.R0
+    assert error(equations.force(z, zd, R0), one(page.force, mechanism, z, zd)) < EXACTLY
+    residual = page.residual(np, *mechanism, alpha, z[None], zd[None], zdd[None])[0]
+    assert error(equations.residual(z, zd, zdd, R0), residual) < EXACTLY
+    assert error(equations.mass_matrix(), one(page.mass_matrix, mechanism, z)) < EXACTLY
+    assert error(equations.close(z, R0), one(page.closures, mechanism, z)) < EXACTLY
+    Phi_z = one(page.closure_jacobian, mechanism, z)
+    assert error(equations.closure_jacobian(), Phi_z) < EXACTLY
+    assert error(equations.apply_Phi_z(zd), Phi_z @ zd) < EXACTLY
+    assert error(equations.pull_back(lam), Phi_z.T @ lam) < EXACTLY
+    assert error(equations.closure_velocities(zd), one(page.closure_velocities, mechanism, z, zd)) < EXACTLY
+    expected = one(page.closure_accelerations, mechanism, z, zd, zdd)
+    assert error(equations.closure_accelerations(zd, zdd), expected) < EXACTLY
+
+
+@ALL_TERMS
+def test_newton_matrix_of_a_model(compiled, terms):
+    """Through the sparse pattern that compile laid out."""
+    equations, mechanism, motion = compiled
+    old = StateArrays(motion.z, motion.zd, motion.zdd, motion.lam, mechanism.R0)
+    for parts in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (1.0, H / 2, H * H / 4)):
+        equations.residual(motion.z, motion.zd, motion.zdd, mechanism.R0)
+        found = equations.assemble(*parts, terms, old)
+        assert error(found, expected_tangent((mechanism, motion, None), *parts, terms)) < EXACTLY
+
+
+@ALL_TERMS
+def test_newton_matrix_from_a_source(compiled, terms):
+    """K and C of the page through the door for other sources give the structured matrix."""
+    equations, mechanism, motion = compiled
+
+    def source(z, zd, R0, u):
+        f = partial(page.force, np, mechanism.tables, u, R0)
+        return -jacobian(f, (z, zd), 0), -jacobian(f, (z, zd), 1)
+
+    h, old = 2 * H, StateArrays(motion.z, motion.zd, motion.zdd, motion.lam, mechanism.R0)
+    equations.residual(motion.z, motion.zd, motion.zdd, mechanism.R0)
+    structured = equations.assemble(1.0, h / 2, h * h / 4, terms, old)
+    equations.residual(motion.z, motion.zd, motion.zdd, mechanism.R0)
+    equations.source = source
+    equations.fill_from_source(h / 2, h * h / 4, terms, old)
+    found = np.zeros_like(structured)
+    found[equations.rows, equations.columns] = equations.work.original[equations.places]
+    assert error(found, structured) < EXACTLY
+
+
+def test_recentred_charts_move_nothing(compiled):
+    """New reference rotations and coordinates, the same frames, velocities and accelerations of every body."""
+    equations, mechanism, motion = compiled
+    tables, charts = mechanism.tables, np.flatnonzero(mechanism.tables.steps.reference >= 0)
+    motion.z[charts[::2] + 1] = 1.3  # the others stay where they are, some inside the limit
+    state = StateArrays(*(x.copy() for x in (*motion[:3], motion.lam, mechanism.R0)))
+    equations.recentre(state)
+    moved = charts[np.abs(motion.z[charts + 1]) > LIMIT]
+    assert np.all(state.z[moved] == 0.0)
+    assert np.all(np.delete(state.z == motion.z, np.concatenate((moved, moved + 1, moved + 2))))
+    tips = np.setdiff1d(np.arange(len(motion.z)), np.concatenate((moved, moved + 1)))  # inner frames of a chart turn
+
+    def swept(z, zd, zdd, R0):
+        T, A, r, S, V = page.motion(np, tables, R0, z[None], zd[None])
+        return A, r, V, page.accelerations(np, T, S, page.acceleration_rest(np, V, S, zd[None]), zdd[None])
+
+    after = swept(state.z, state.zd, state.zdd, state.R0)
+    for found, expected in zip(after, swept(*motion[:3], mechanism.R0), strict=True):
+        assert error(found[0, tips], expected[0, tips]) < EXACTLY
