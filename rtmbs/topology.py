@@ -80,7 +80,8 @@ class Topology:
     @property
     def coordinates(self) -> int:
         """Number of elementary coordinates, ghosts included."""
-        return sum(self.edges[item.edge].size for item in (*self.tree, *(cut for cut in self.cuts if cut.ghost)))
+        used = [branch.edge for branch in self.tree] + [cut.edge for cut in self.cuts if cut.ghost]
+        return sum(self.edges[edge].size for edge in used)
 
     @property
     def equations(self) -> int:

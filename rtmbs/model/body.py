@@ -70,14 +70,14 @@ def inertia_matrix(value: Numbers, what: str) -> Array:
     if np.max(np.abs(matrix - matrix.T)) > ROUNDING * size:
         raise ModelError(f"{what} is not symmetric; entries (i, j) and (j, i) must be equal")
     matrix = 0.5 * (matrix + matrix.T)
-    check_principal_values(np.linalg.eigvalsh(matrix), size, what)
+    check_principal_values(np.linalg.eigvalsh(matrix).tolist(), size, what)
     matrix.flags.writeable = False
     return matrix
 
 
-def check_principal_values(principal: Array, size: float, what: str) -> None:
-    """Refuse principal values that are negative, or of which one is larger than the other two together."""
-    small, middle, large = (float(value) for value in principal)
+def check_principal_values(principal: list[float], size: float, what: str) -> None:
+    """Refuse principal values (ascending) that are negative, or of which one is larger than the other two together."""
+    small, middle, large = principal
     if small < -ROUNDING * size:
         raise ModelError(f"{what} has the principal value {small:.6g}; none may be negative")
     if large > small + middle + ROUNDING * size:

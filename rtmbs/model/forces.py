@@ -32,7 +32,7 @@ class Parameter(NamedTuple):
 
     label: str  # input ``force.LABEL``
     value: Array  # (size,) default
-    function: TimeFunction | None = None  # of time; then it is no input
+    function: TimeFunction | None = None  # of time; then the input can only be read
     offered: bool = True  # as an input
 
 
@@ -157,7 +157,7 @@ def checked_value(value: Any, what: str, shape: tuple[int, ...]) -> Any:
 
 
 def value_parameter(name: str, value: Any, size: int) -> Parameter:
-    """Return the parameter that a checked value means; a function of time is no input."""
+    """Return the parameter that a checked value means."""
     if callable(value):
         return Parameter(name, np.zeros(size), value)
     return Parameter(name, np.reshape(value.default if isinstance(value, Input) else value, size))

@@ -1,7 +1,7 @@
 """Joint types. Each is made of elementary steps, revolute or prismatic, and knows its equations when it is cut.
 
 To add one: write a frozen dataclass that answers the checklist of ``JointType`` and put it into ``JOINT_TYPES``;
-``tests/contracts`` then holds its steps against its equations without further ado.
+``tests/system/test_joint_types.py`` then holds its steps against its equations without further ado.
 """
 
 from dataclasses import dataclass, fields, replace

@@ -88,7 +88,8 @@ def add_parameters(force: Force, slots: Slots, length: float = 0.0, unit: str = 
         name = f"{force.name}.{parameter.label}"
         if parameter.function is not None:
             what = f"force {force.name!r}: the function of its {parameter.label}"
-            slots.add_signal(what, name, parameter.function, len(parameter.value))
+            slot = slots.add_signal(what, name, parameter.function, len(parameter.value))
+            slots.inputs[name] = slice(slot, slots.used)  # to be read; the signal overwrites it
         elif parameter.offered:
             slots.add_input(name, parameter.value)
         else:

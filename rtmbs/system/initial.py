@@ -97,6 +97,6 @@ def check_conflict(driver: Driver, step: int, start: Start, typical: Array) -> N
     ):
         if pinned and abs(value - wanted) > CONFLICT * max(typical[step], abs(wanted)):
             raise ModelError(
-                f"driver {driver.name!r} starts {joint.name}.{joint.type.coordinates[k]} with the {what} {wanted:.9g}, but "
-                f"its initial {what} is pinned to {value:.9g}; make them equal, or leave the initial {what} to the driver"
+                f"driver {driver.name!r} starts {joint.name}.{joint.type.coordinates[k]} with the {what} {wanted:.9g}, "
+                f"but its initial {what} is pinned to {value:.9g}; make them equal, or leave it to the driver"
             )

@@ -82,7 +82,7 @@ class System:
     tables: Tables
     lu: Any  # SparseLU of the tangent's pattern
     u0: Array  # (nu,) default inputs; functions of time at t = 0
-    inputs: Mapping[str, slice]  # what a person may set, by name
+    inputs: Mapping[str, slice]  # by name; those that a signal writes can only be read
     signals: tuple[Signal, ...]
     fingerprint: str
     bodies: Mapping[str, BodyRecord]  # ground first
