@@ -26,7 +26,7 @@ def text(record: Record) -> str:
 
 
 def aligned(lines: Lines) -> list[str]:
-    return [f"  {label:<{LABEL}}{value}" for label, value in lines]
+    return [f"  {label:<{LABEL}}{value}".rstrip() for label, value in lines]
 
 
 def mechanism(r: Record) -> Lines:
