@@ -275,9 +275,10 @@ class Groups:
 def describe(topology: Topology) -> Iterator[str]:
     """Yield the lines of the printed table."""
     known = topology.degrees_of_freedom
+    freedom = "" if known is None else f", {known} degree{'s' * (known != 1)} of freedom"
     yield (
         f"{topology.name}: {len(topology.bodies)} bodies with ground, {topology.coordinates} coordinates, "
-        f"{topology.equations} loop equations" + ("" if known is None else f", {known} degrees of freedom")
+        f"{topology.equations} loop equations" + freedom
     )
     if topology.rank is not None:
         spare = topology.equations - topology.rank
