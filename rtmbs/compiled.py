@@ -40,10 +40,15 @@ CACHE_FOLDER = cache_folder()
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile ``function`` on first use, without the interpreter lock, and keep the result on disk."""
+    """Compile ``function`` on first use, without the interpreter lock, and keep the result on disk.
+
+    numba's memory runtime is off: arrays carry no reference counts inside kernels, which halves the time of small
+    steps, and a kernel that would allocate (a slice assignment, a copy, an array expression) does not compile. So no
+    step can allocate. Allocate in Python, pass the array in.
+    """
     previous, config.CACHE_DIR = config.CACHE_DIR, str(CACHE_FOLDER)
     try:
-        compiled: Callable[..., Any] = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+        compiled: Callable[..., Any] = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(function)
         return compiled
     finally:
         config.CACHE_DIR = previous

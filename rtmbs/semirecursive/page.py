@@ -20,6 +20,9 @@ Arguments: ``u`` (nu,) inputs, ``R0`` (nr, 3, 3) reference rotations, ``z, zd, z
 # Arrays of five namespaces pass through here: there is no type to write down.
 # mypy: allow-untyped-defs, allow-untyped-calls
 
+from functools import partial
+from types import SimpleNamespace
+
 import numpy as np
 
 from rtmbs.system.tables import DISTANCE, DOT, GRAVITY_SLOT, PRISMATIC, REVOLUTE, TRANSLATION, Array, Tables
@@ -49,7 +52,7 @@ def subtree_sum(xp, T, x):
 
 
 def path_recursion(xp, T, x):
-    """Return T x by walking root to tips; what a recorder of operations offers as its ``path_sum``."""
+    """Return T x by walking root to tips."""
     total = []
     for i in range(len(T)):
         ancestors = np.flatnonzero(T[i, :i])
@@ -58,13 +61,19 @@ def path_recursion(xp, T, x):
 
 
 def subtree_recursion(xp, T, x):
-    """Return T^T x by walking tips to root; what a recorder of operations offers as its ``subtree_sum``."""
+    """Return T^T x by walking tips to root."""
     total = [x[:, i] for i in range(len(T))]
     for i in reversed(range(len(T))):
         ancestors = np.flatnonzero(T[i, :i])
         if len(ancestors):
             total[ancestors[-1]] = total[ancestors[-1]] + total[i]
     return xp.stack(total, axis=1)
+
+
+def recursive(xp):
+    """Return ``xp`` with sums by recursion: a recorder would write n^2 additions down where n are meant."""
+    sums = {"path_sum": partial(path_recursion, xp), "subtree_sum": partial(subtree_recursion, xp)}
+    return SimpleNamespace(**{name: getattr(xp, name) for name in ALLOWED}, **sums)
 
 
 def levels(parent) -> list:

@@ -181,7 +181,7 @@ def finish(tables, lu, work, settings, alpha, u, old, new, ws, record):
     set_iterate(settings.h, old, ws)
     for i in range(len(ws.z)):
         new.z[i], new.zd[i], new.zdd[i] = ws.z[i], ws.zd[i], ws.zdd[i]
-    new.R0[:] = old.R0
+    copy_rotations(old.R0, new.R0)
     sweep_positions(tables.steps, old.R0, new.z, ws)
     evaluate_closures(tables, new.z, u, ws)
     note_violation(ws.Phi, settings, record, POSITION_VIOLATION)
@@ -207,6 +207,15 @@ def finish(tables, lu, work, settings, alpha, u, old, new, ws, record):
     recentre_charts(tables.steps, new)
     record[PROJECTION_TICKS] += ticks() - start
     return CONVERGED if all_finite(new) else NOT_FINITE
+
+
+@kernel
+def copy_rotations(source, target):
+    """target = source, element by element: a slice assignment may allocate."""
+    for k in range(len(source)):
+        for i in range(3):
+            for j in range(3):
+                target[k, i, j] = source[k, i, j]
 
 
 @kernel
