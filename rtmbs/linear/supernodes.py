@@ -14,10 +14,17 @@ WIDEST = 24  # pivots in one front; more would push its panels out of the first 
 
 
 def front_time(width: int, rest: int) -> float:
-    """Return the predicted time of one front [ns]: fitted to the kernels of sparse_lu, only ratios matter."""
-    passes = (width + 3) // 4
-    eliminate = 12.0 * width + 0.5 * passes * width * (10.0 + 0.35 * (width + 2 * rest))
-    return 60.0 + eliminate + rest * (passes * (4.0 + 0.3 * rest) + 3.0)
+    """Return the predicted time of one front [ns]: factorisation, and 1 ns a stored number to clear, copy and solve.
+
+    Fitted to the kernels; only ratios matter.
+    """
+    stored = width * (width + 2 * rest)
+    panels = width * (8.0 + width * (0.6 + 0.02 * width))
+    if rest == 0:
+        return 40.0 + stored + panels
+    passes = max(width // 4, 1)
+    update = rest * (1.5 * passes + 0.067 * rest * (passes + width))
+    return 40.0 + stored + panels + width * width * (0.6 + 0.055 * rest) + update
 
 
 def group_time(width: int, rest: int) -> float:
@@ -27,6 +34,11 @@ def group_time(width: int, rest: int) -> float:
         width -= WIDEST
         total += front_time(WIDEST, rest + width)
     return total + front_time(width, rest)
+
+
+def hand_over_time(rest: int, leaf: bool, heir: bool) -> float:
+    """Return the predicted time of handing a remainder over: leaves clear it first, others than heirs add it."""
+    return 60.0 + rest * (5.0 + rest * (0.06 * leaf + 0.25 * (not heir)))
 
 
 def fundamental(parent: Array, counts: Array) -> tuple[Array, Array]:
@@ -61,8 +73,10 @@ def merge(width: list[int], rest: list[int], parent: list[int]) -> list[int]:
         if p >= 0:
             children[p].append(child)
     for p, family in enumerate(children):
-        for child in sorted(family, key=lambda c: -rest[c]):
-            apart = group_time(width[child], rest[child]) + group_time(width[p], rest[p])
+        family.sort(key=lambda c: -rest[c])
+        for child in family:
+            saved = hand_over_time(rest[child], not children[child], child == family[0])
+            apart = group_time(width[child], rest[child]) + group_time(width[p], rest[p]) + saved
             if group_time(width[child] + width[p], rest[p]) <= apart:
                 width[p] += width[child]
                 into[child] = p

@@ -52,7 +52,7 @@ def test_stacked_storeys_have_no_fill():
     lu = analyse(*stacked(4, 40)[:3])
     assert len(lu.pattern) == nonzeros(lu) == 31_998
     assert flops(lu) == 1_795_557
-    assert lu.size < 1.1 * nonzeros(lu)
+    assert lu.size < 1.15 * nonzeros(lu)
 
 
 def test_minimum_degree_wins_where_numbering_is_bad():
