@@ -111,7 +111,9 @@ def test_breadth_first_finds_the_shortest_ways():
 
 
 def test_accessibility_of_a_fork():
-    np.testing.assert_array_equal(accessibility([-1, 0, 0, 2]), [[1, 0, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 1, 1]])
+    np.testing.assert_array_equal(
+        accessibility([-1, 0, 0, 2]), [[1, 0, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 1, 1]]
+    )
 
 
 def test_the_table_shows_tree_and_cuts_and_what_the_start_found():

@@ -1,0 +1,302 @@
+"""What cannot be a mechanism is refused: the message names the element, says what is wrong and what would be right."""
+
+import math
+
+import numpy as np
+import pytest
+
+from rtmbs import errors
+from rtmbs.errors import ModelError, RtmbsError, TopologyError, UnknownNameError
+from rtmbs.model import (
+    ConstantRate,
+    Cylindrical,
+    Fixed,
+    Floating,
+    Function,
+    Input,
+    Model,
+    Motor,
+    Prismatic,
+    Revolute,
+    Sine,
+    SmoothStep,
+    Spherical,
+    Spline,
+    SpringDamper,
+    TorsionSpring,
+    Universal,
+    Wrench,
+)
+
+NAN, INF = math.nan, math.inf
+X, Y, Z = (1, 0, 0), (0, 1, 0), (0, 0, 1)
+
+
+def machine():
+    """A crank with a slider on it, a ball and markers: a sound model that every case spoils in one place."""
+    model = Model("machine")
+    model.add_body("crank", mass=1.0, inertia=(1, 1, 1))
+    model.add_body("slider", mass=1.0, inertia=(1, 1, 1), position=(0, 0, 1))
+    model.add_body("ball", mass=1.0, inertia=(1, 1, 1), position=(0, 0, 2))
+    model.add_joint("hinge", Revolute(X), "ground", "crank")
+    model.add_joint("sleeve", Cylindrical(Z), "crank", "slider", point=(0, 0, 1))
+    model.add_joint("socket", Spherical(), "slider", "ball", point=(0, 0, 2))
+    model.add_marker("tip", "ball", point=(0, 0, 3))
+    model.add_marker("base", "ground", point=(1, 0, 0))
+    model.add_marker("post", "ground", point=(2, 0, 0))
+    return model
+
+
+def body(**wrong):
+    return lambda model: model.add_body("wheel", **{"mass": 1.0, **wrong})
+
+
+def joint(type, a="crank", b="ball", name="extra", **more):
+    return lambda model: model.add_joint(name, type, a, b, **more)
+
+
+def force(law, **where):
+    return lambda model: model.add_force("spring", law, **where)
+
+
+def driver(profile, **where):
+    return lambda model: model.add_driver("drive", profile, **(where or {"joint": "hinge"}))
+
+
+def initial(name, *values, **more):
+    return lambda model: model.set_initial(name, *values, **more)
+
+
+def twice(act, *more):
+    return lambda model: [step(model) for step in (act, *(more or (act,)))]
+
+
+def stranger(model):
+    other = Model("other")
+    model.add_joint("extra", Fixed(), other.add_body("crank", mass=1.0), "ball")
+
+
+def alone(*, cut):
+    def spoil(model):
+        model.add_body("wheel", mass=1.0)
+        if cut:
+            model.add_joint("extra", Revolute(X), "ball", "wheel", cut=True)
+
+    return spoil
+
+
+def massless_tip(model):
+    model.add_body("hand", mass=0.0)
+    model.add_joint("wrist", Revolute(X), "ball", "hand", point=(0, 0, 3))
+    model.add_marker("hand point", "hand")
+    model.add_force("pull", SpringDamper(10.0), between=("hand point", "base"))
+
+
+def massless_chain(model):
+    model.add_body("first", mass=0.0)
+    model.add_body("second", mass=0.0)
+    model.add_joint("one", Revolute(X), "ball", "first")
+    model.add_joint("two", Revolute(Y), "first", "second")
+
+
+def welded_rod(model):
+    model.add_body("flag", mass=1.0)
+    model.add_joint("weld", Fixed(), "ball", "flag")
+    model.add_marker("on flag", "flag", point=(0, 0, 5))
+    model.add_rod("bar", ("on flag", "tip"))
+
+
+def pinned_against_driver(model):
+    model.add_driver("drive", ConstantRate(1.0, start=0.5), joint="hinge")
+    model.set_initial("hinge", position=0.4)
+
+
+def pinned_rate_against_driver(model):
+    model.add_driver("drive", ConstantRate(1.0), joint="hinge")
+    model.set_initial("hinge", rate=0.9)
+
+
+def ghost_with_closure(model):
+    model.add_joint("extra", Revolute(X), "ground", "ball", cut=True, closure="line")
+    model.add_force("motor", Motor(1.0), joint="extra")
+
+
+def coinciding(model):
+    model.add_marker("here", "ball", point=(1, 0, 0))
+    model.add_rod("bar", ("here", "base"))
+
+
+SKEW = np.eye(3) + np.array([[0, 0.1, 0], [0, 0, 0], [0, 0, 0]])
+TABLE = {"t": (0.0, 2.0, 1.0), "values": (0.0, 1.0, 2.0)}
+
+# case: (what spoils the machine, words that the message must contain)
+CASES = {
+    "unknown body": (joint(Fixed(), b="bal"), ["'extra'", "'bal'", "did you mean 'ball'"]),
+    "unknown body, nothing near": (joint(Fixed(), b="zzz"), ["'zzz'", "'ground', 'crank', 'slider'"]),
+    "unknown joint": (force(TorsionSpring(1.0), joint="hing"), ["'spring'", "'hing'", "'hinge'"]),
+    "unknown marker": (force(SpringDamper(1.0), between=("tip", "bse")), ["'spring'", "'bse'", "'base'"]),
+    "unknown frame": (joint(Fixed(), frame="wrld"), ["'extra'", "frame", "'wrld'", "'world'"]),
+    "unknown coordinate": (force(Motor(), joint=("sleeve", "angel")), ["'sleeve'", "displacement, angle", "angel"]),
+    "body of another model": (stranger, ["'extra'", "'crank'", "'machine'"]),
+    "no body at all": (joint(Fixed(), b=3), ["'extra'", "3", "body"]),
+    "two bodies of one name": (twice(body()), ["'wheel'", "already a body", "another"]),
+    "two joints of one name": (joint(Fixed(), name="hinge"), ["'hinge'", "already a joint"]),
+    "marker named as a body": (lambda m: m.add_marker("crank", "ball"), ["'crank'", "already a body"]),
+    "a second ground": (lambda m: m.add_body("ground", mass=1.0), ["'ground'", "already"]),
+    "a body named world": (lambda m: m.add_body("world", mass=1.0), ["'world'", "frame="]),
+    "empty name": (lambda m: m.add_body("", mass=1.0), ["body name", "''"]),
+    "two forces of one name": (twice(force(Motor(), joint="hinge")), ["'spring'", "already a force"]),
+    "negative mass": (body(mass=-1.0), ["'wheel'", "mass", "-1", "zero or more"]),
+    "mass not a number": (body(mass=NAN), ["'wheel'", "mass", "nan", "finite"]),
+    "mass a word": (body(mass="heavy"), ["'wheel'", "mass", "'heavy'", "one number"]),
+    "infinite mass centre": (body(center_of_mass=(0, INF, 0)), ["'wheel'", "center_of_mass", "inf"]),
+    "mass centre of two numbers": (body(center_of_mass=(0, 0)), ["'wheel'", "center_of_mass", "(2,)", "3 numbers"]),
+    "inertia negative": (body(inertia=(1, 1, -1e-3)), ["'wheel'", "inertia", "-0.001", "negative"]),
+    "inertia indefinite": (body(inertia=(1, 1, 1, 2, 0, 0)), ["'wheel'", "inertia", "-1", "negative"]),
+    "inertia without a third side": (body(inertia=(1, 1, 3)), ["'wheel'", "triangle", "3 > 1 + 1"]),
+    "inertia not symmetric": (body(inertia=SKEW), ["'wheel'", "inertia", "symmetric"]),
+    "inertia of five numbers": (body(inertia=(1, 1, 1, 0, 0)), ["'wheel'", "inertia", "(5,)", "6 (xx"]),
+    "inertia not a number": (body(inertia=(1, NAN, 1)), ["'wheel'", "inertia", "nan"]),
+    "orientation sheared": (body(orientation=SKEW), ["'wheel'", "orientation", "not a rotation"]),
+    "orientation mirrored": (body(orientation=-np.eye(3)), ["'wheel'", "orientation", "mirrors"]),
+    "orientation a zero quaternion": (body(orientation=(0, 0, 0, 0)), ["'wheel'", "zero quaternion"]),
+    "orientation of two numbers": (body(orientation=(1, 0)), ["'wheel'", "orientation", "quaternion (w, x, y, z)"]),
+    "gravity not a number": (lambda m: Model("moon", gravity=(0, 0, NAN)), ["'moon'", "gravity", "nan"]),
+    "zero axis": (joint(Revolute((0, 0, 0))), ["'extra'", "axis", "zero", "(1, 0, 0)"]),
+    "axis not a number": (joint(Prismatic((NAN, 0, 0))), ["'extra'", "axis", "nan"]),
+    "joint type without axis": (joint(Revolute), ["'extra'", "Revolute(axis=(1, 0, 0))"]),
+    "universal axes not square": (joint(Universal(X, (1, 1, 0))), ["'extra'", "axis_a", "perpendicular", "0.707"]),
+    "joint of a body with itself": (joint(Revolute(X), b="crank"), ["'extra'", "'crank'", "itself"]),
+    "point not a number": (joint(Revolute(X), point=(0, 0, NAN)), ["'extra'", "point", "nan"]),
+    "point and point_a": (joint(Revolute(X), point=X, point_a=X), ["'extra'", "point_a= and point_b="]),
+    "point_a alone": (joint(Revolute(X), point_a=X), ["'extra'", "point_a= and point_b="]),
+    "closure unknown": (joint(Revolute(X), closure="plane"), ["'extra'", "'plane'", "'line'"]),
+    "closure of a ball": (joint(Spherical(), closure="line"), ["'extra'", "Revolute"]),
+    "closure of a ghost": (ghost_with_closure, ["'extra'", "closure='line'", "'motor'"]),
+    "body connected to nothing": (alone(cut=False), ["'wheel'", "not connected to ground", "Floating"]),
+    "body behind a cut": (alone(cut=True), ["'wheel'", "'extra'", "cut=True"]),
+    "massless tip on a spring": (massless_tip, ["'hand'", "massless", "wrist.angle", "mass or inertia"]),
+    "massless chain": (massless_chain, ["'first'", "massless", "one.angle"]),
+    "loop of fixed joints": (twice(joint(Fixed()), joint(Fixed(), name="more")), ["'more'", "'extra'", "cut=True"]),
+    "rod between welded bodies": (welded_rod, ["'bar'", "fixed joints"]),
+    "spring on one body": (force(SpringDamper(1.0), between=("base", "post")), ["'spring'", "'base'", "'ground'"]),
+    "spring stiffness not a number": (
+        force(SpringDamper(NAN), between=("tip", "base")),
+        ["'spring'", "stiffness", "nan"],
+    ),
+    "spring of negative length": (
+        force(SpringDamper(1.0, length=-1.0), between=("tip", "base")),
+        ["'spring'", "length", "-1", "tension"],
+    ),
+    "spring on a joint": (force(SpringDamper(1.0), joint="hinge"), ["'spring'", "between=", "not joint="]),
+    "force on nothing": (force(Motor(1.0)), ["'spring'", "joint=", "nothing"]),
+    "force that is no law": (force(3.0, joint="hinge"), ["'spring'", "3.0", "SpringDamper"]),
+    "torsion on a ball": (
+        force(TorsionSpring(1.0), joint="socket"),
+        ["'spring'", "'socket'", "Spherical", "no coordinate"],
+    ),
+    "motor on a sleeve": (force(Motor(1.0), joint="sleeve"), ["'spring'", "'sleeve'", "('sleeve', 'displacement')"]),
+    "motor that returns not a number": (
+        force(Motor(lambda t: NAN), joint="hinge"),
+        ["'spring'", "torque", "nan", "t = 0"],
+    ),
+    "motor that fails": (force(Motor(lambda t: 1 / t), joint="hinge"), ["'spring'", "ZeroDivisionError"]),
+    "input not a number": (force(Motor(Input(NAN)), joint="hinge"), ["'spring'", "value", "nan"]),
+    "wrench on ground": (force(Wrench(force=X), body="ground"), ["'spring'", "ground"]),
+    "wrench in unknown axes": (force(Wrench(force=X, axes="crank"), body="ball"), ["'spring'", "'crank'", "'world'"]),
+    "wrench of two numbers": (force(Wrench(force=(1, 2)), body="ball"), ["'spring'", "force", "3 numbers"]),
+    "timed wrench of two numbers": (
+        force(Wrench(force=lambda t: (t, t)), body="ball"),
+        ["'spring'", "3 numbers", "t = 0"],
+    ),
+    "rod of no length": (lambda m: m.add_rod("bar", ("tip", "base"), length=0.0), ["'bar'", "length", "above zero"]),
+    "rod of negative length": (lambda m: m.add_rod("bar", ("tip", "base"), length=-2), ["'bar'", "-2", "above zero"]),
+    "rod between one point": (coinciding, ["'bar'", "coincide", "Spherical"]),
+    "rod of one marker": (lambda m: m.add_rod("bar", ("tip",)), ["'bar'", "two markers"]),
+    "spline unsorted": (driver(Spline(**TABLE)), ["'drive'", "t[2] = 1.0", "must increase"]),
+    "spline of one point": (driver(Spline((0.0,), (1.0,))), ["'drive'", "at least two"]),
+    "spline of two lengths": (driver(Spline((0.0, 1.0), (1.0, 2.0, 3.0))), ["'drive'", "values", "2 numbers"]),
+    "smooth step backwards": (driver(SmoothStep(2.0, 1.0, 0.0, 1.0)), ["'drive'", "t1", "later"]),
+    "sine not a number": (driver(Sine(NAN, 1.0)), ["'drive'", "amplitude", "nan"]),
+    "driver that returns not a number": (driver(Function(lambda t: NAN, float, float)), ["'drive'", "nan", "t = 0"]),
+    "driver without derivatives": (driver(lambda t: t), ["'drive'", "3 numbers"]),
+    "driver that is a number": (driver(3.0), ["'drive'", "3.0", "ConstantRate"]),
+    "driver function missing": (driver(Function(math.sin, math.cos, 0.0)), ["'drive'", "fdd", "function of t"]),
+    "driver on a ball": (driver(ConstantRate(1.0), joint="socket"), ["'drive'", "'socket'", "Spherical"]),
+    "driver on nothing": (lambda m: m.add_driver("drive", ConstantRate(1.0)), ["'drive'", "joint= or between="]),
+    "two drivers of one coordinate": (
+        twice(driver(ConstantRate(1.0)), lambda m: m.add_driver("again", ConstantRate(1.0), joint="hinge")),
+        ["'again'", "'drive'", "hinge.angle"],
+    ),
+    "driver against a pinned position": (pinned_against_driver, ["'drive'", "hinge.angle", "0.5", "0.4"]),
+    "driver against a pinned rate": (pinned_rate_against_driver, ["'drive'", "hinge.angle", "rate", "0.9"]),
+    "initial value of no joint": (initial("hing", 1.0), ["'hing'", "'hinge'"]),
+    "initial value of nothing": (initial("hinge"), ["'hinge'", "position=, rate="]),
+    "initial value twice": (twice(initial("hinge", 1.0)), ["'hinge'", "before"]),
+    "initial values too many": (initial("hinge", (1.0, 2.0)), ["'hinge'", "position", "1 number", "angle"]),
+    "initial values too few": (initial("sleeve", 1.0), ["'sleeve'", "2 numbers", "displacement, angle"]),
+    "initial quaternion short": (initial("socket", (1, 0, 0)), ["'socket'", "4 numbers", "quaternion"]),
+    "initial quaternion zero": (initial("socket", (0, 0, 0, 0)), ["'socket'", "zero quaternion"]),
+    "initial value not a number": (initial("hinge", NAN), ["'hinge'", "position", "nan"]),
+    "initial weight zero": (initial("hinge", 1.0, weight=0.0), ["'hinge'", "weight", "above zero"]),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_cannot_be_is_refused_by_name(case):
+    spoil, words = CASES[case]
+    model = machine()
+
+    def spoil_and_compile():
+        spoil(model)
+        model.compile()
+
+    with pytest.raises(ModelError) as refusal:
+        spoil_and_compile()
+    message = str(refusal.value)
+    for word in words:
+        assert word in message, message
+
+
+def test_the_machine_that_the_cases_spoil_is_sound():
+    assert machine().compile().n == 6
+
+
+def test_there_are_enough_cases():
+    assert len(CASES) >= 20
+
+
+@pytest.mark.parametrize("extreme", [{"stiffness": -5.0}, {"stiffness": 0.0, "damping": -1.0}])
+def test_negative_stiffness_and_damping_are_a_persons_choice(extreme):
+    model = machine()
+    model.add_force("spring", SpringDamper(**extreme), between=("tip", "base"))
+    model.compile()
+
+
+def test_a_refused_element_leaves_the_model_as_it_was():
+    model = machine()
+    with pytest.raises(ModelError):
+        model.add_joint("bad", Revolute((0, 0, 0)), "crank", "ball")
+    assert "bad" not in model.joints
+    model.add_joint("bad", Revolute(X), "crank", "ball")
+
+
+def test_a_model_that_cannot_move_is_refused():
+    model = Model("rock")
+    with pytest.raises(TopologyError, match="'rock'"):
+        model.compile()
+    model.add_body("stone", mass=1.0)
+    model.add_joint("lie", Fixed(), "ground", "stone")
+    with pytest.raises(TopologyError, match="'rock' has no coordinate"):
+        model.compile()
+    free = Model("bird")
+    free.add_body("bird", mass=1.0, inertia=(1, 1, 1))
+    free.add_joint("fly", Floating(), "ground", "bird")
+    assert free.compile().n == 6
+
+
+def test_errors_are_a_small_family():
+    children = [value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, Exception)]
+    assert all(issubclass(child, RtmbsError) for child in children)
+    assert issubclass(UnknownNameError, ModelError)
+    assert issubclass(TopologyError, ModelError)
