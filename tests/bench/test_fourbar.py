@@ -160,7 +160,9 @@ def test_no_progress_bar_in_a_pipe():
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="no pseudo-terminals on this system")
 def test_a_progress_bar_on_a_terminal():
+    termios = pytest.importorskip("termios")
     ours, theirs = os.openpty()
+    termios.tcsetwinsize(theirs, (24, 100))  # a new terminal has no columns to draw in
     done = subprocess.run(COMMAND, cwd=ROOT, stdout=subprocess.PIPE, stderr=theirs, timeout=300, check=True)
     os.set_blocking(ours, False)
     printed = os.read(ours, 1 << 16)
