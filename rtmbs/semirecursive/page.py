@@ -53,7 +53,7 @@ def subtree_sum(xp, T, x):
 
 def path_recursion(xp, T, x):
     """Return T x by walking root to tips."""
-    total = []
+    total: list[Array] = []
     for i in range(len(T)):
         ancestors = np.flatnonzero(T[i, :i])
         total.append(x[:, i] + total[ancestors[-1]] if len(ancestors) else x[:, i])
@@ -76,7 +76,7 @@ def recursive(xp):
     return SimpleNamespace(**{name: getattr(xp, name) for name in ALLOWED}, **sums)
 
 
-def levels(parent) -> list:
+def levels(parent: Array) -> list[Array]:
     """Return one index array a level of the tree: steps with 0, 1, 2, ... steps between them and ground."""
     depth = np.zeros(len(parent), dtype=np.int64)
     for i, p in enumerate(parent):
