@@ -32,6 +32,7 @@ Array = Any
 SMALL_PIVOT = 1e-10  # of the pivot's own diagonal before elimination: below, without pivoting nothing can be trusted
 BACKWARD_ERROR = 1e-12  # componentwise; a Newton step needs no better, and a healthy factor gives 1e-15
 MAX_REFINEMENTS = 3
+USELESS = 1e-6  # a backward error that stays above this says: the static order does not suit these values
 
 
 class LUWorkspace(NamedTuple):
@@ -432,7 +433,7 @@ def multiply(lu, original, x, out):
 
 @kernel
 def backward_error(lu, original, work, b, x):
-    """Return max_i |b - A x|_i / (|A| |x| + |b|)_i and leave b - A x in work.residual (Oettli and Prager)."""
+    """Return max_i |b - A x|_i / (|A| |x| + |b|)_i (Oettli and Prager), b - A x in work.residual; inf for NaN."""
     for i in range(lu.n):
         work.residual[i] = b[i]
         work.scale[i] = abs(b[i])
@@ -440,7 +441,9 @@ def backward_error(lu, original, work, b, x):
     worst = 0.0
     for i in range(lu.n):
         error = abs(work.residual[i])
-        if error > 0.0 and not error <= worst * work.scale[i]:
+        if not error < np.inf:
+            return np.inf
+        if error > worst * work.scale[i]:
             worst = error / work.scale[i]
     return worst
 
@@ -449,6 +452,7 @@ def backward_error(lu, original, work, b, x):
 def solve_refined(lu, original, factored, work, b, x):
     """Solve A x = b, check the residual once, refine only when it asks for it; returns the number of refinements.
 
+    Returns -1 when the backward error stays above USELESS or is not a number: take the pivoted dense factor.
     ``original``: values as accumulated; ``factored``: the same after factor; b and x (n,) are not the same array.
     """
     for i in range(lu.n):
@@ -462,6 +466,6 @@ def solve_refined(lu, original, factored, work, b, x):
             x[i] += work.residual[i]
         count += 1
         error, previous = backward_error(lu, original, work, b, x), error
-        if error > 0.5 * previous:
+        if not error < 0.5 * previous:
             break
-    return count
+    return count if error < USELESS else -1

@@ -102,9 +102,10 @@ def heir_first(parent: Array, rest: Array) -> tuple[Array, Array]:
     for p in np.flatnonzero(heir >= 0):
         children[p].remove(heir[p])
         children[p].insert(0, heir[p])
-    order, stack = [], list(np.flatnonzero(parent < 0))
+    order: list[int] = []
+    stack: list[int] = np.flatnonzero(parent < 0).tolist()
     while stack:  # parents first, children from last to first; reversed this is a postorder
-        s = int(stack.pop())
+        s = stack.pop()
         order.append(s)
         stack.extend(children[s])
     return np.array(order[::-1], np.int64), heir

@@ -121,7 +121,7 @@ def tabulate(
     for s, p in enumerate(fronts[:, PARENT]):
         if p < 0:
             continue
-        first, width = fronts[p, FIRST], fronts[p, WIDTH]
+        first, width = int(fronts[p, FIRST]), int(fronts[p, WIDTH])
         mine, theirs = place[rests[s]], place[rests[p]]
         own = mine < first + width
         numbers = np.where(own, mine - first, width + np.searchsorted(-theirs, -mine))
@@ -151,16 +151,15 @@ def lay_out(fronts: Array) -> tuple[int, int]:
         stride[s] = stride[p]
     start = np.zeros(len(fronts), np.int64)
     top = highest = 0
-    for s in range(len(fronts)):
-        if fronts[s, STARTS]:
-            start[s] = top
-            top += int(stride[s]) ** 2
+    for front, above in enumerate(fronts[:, PARENT].tolist()):
+        if fronts[front, STARTS]:
+            start[front] = top
+            top += int(stride[front]) ** 2
             highest = max(highest, top)
-        p = fronts[s, PARENT]
-        if fronts[s, INHERITS]:
-            start[p] = start[s]
-        elif rests[s] > 0:
-            top = int(start[s])
+        if fronts[front, INHERITS]:
+            start[above] = start[front]
+        elif rests[front] > 0:
+            top = int(start[front])
     fronts[:, REMAINDER], fronts[:, STRIDE] = start, stride
     return int(sizes.sum()), highest
 

@@ -134,14 +134,27 @@ def test_refinement_helps_a_factor_that_is_slightly_off():
     assert error[1] < 1e-12 < 0.1 * error[0]
 
 
-def test_refinement_stops_when_it_does_not_help():
+def test_refinement_says_when_it_does_not_help():
     rng = np.random.default_rng(8)
     lu = analyse(*blocks(2, 4))
     A = dominant(*blocks(2, 4), rng)
     values, b, x = accumulated(lu, A), rng.standard_normal(8), np.empty(8)
     wrong, work = values * 0.2, workspace(lu)
     assert factor(lu, wrong, work) == 0
-    assert solve_refined(lu, values, wrong, work, b, x) <= 3
+    assert solve_refined(lu, values, wrong, work, b, x) == -1
+    b[3] = np.nan
+    assert solve_refined(lu, values, wrong, work, b, x) == -1
+
+
+def test_growth_that_the_pivot_test_cannot_see_is_found_by_the_residual():
+    lu = analyse(*blocks(1, 3))
+    A = np.array([[0.0, 2.0, 1.0], [3.0, 1e-14, 1.0], [1.0, 1.0, 1e-15]])  # tiny diagonal, tiny before elimination too
+    original, work, b, x = accumulated(lu, A), workspace(lu), np.array([1.0, 2.0, 3.0]), np.empty(3)
+    work.factored[:] = original
+    assert factor(lu, work.factored, work) == 0
+    count = solve_refined(lu, original, work.factored, work, b, x)
+    assert count != 0
+    assert count == -1 or np.allclose(A @ x, b)
 
 
 SMALL_CASE = """
