@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rtmbs.linear import supernodes
 from rtmbs.linear.sparse_lu import factor, multiply, solve, solve_refined, workspace
-from rtmbs.linear.symbolic import REST, analyse, positions
+from rtmbs.linear.symbolic import INHERITS, KEPT, REST, SAME, analyse, positions
 from tests.linear.patterns import accumulated, blocks, dominant, penalised, stacked, tree_pattern
 
 
@@ -67,6 +68,22 @@ def test_random_trees_with_loops(n, loops, depth, seed):
 )
 def test_patterns_of_mechanisms(pattern):
     check_against_dense(pattern, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_many_small_fronts(seed, monkeypatch):
+    """Narrow, hardly merged fronts: several children a parent, and remainders whose rows move when handed over."""
+    monkeypatch.setattr(supernodes, "WIDEST", 3)
+    monkeypatch.setattr(supernodes, "front_time", lambda width, rest: float(width**4 + width * rest**2))
+    rng = np.random.default_rng(seed)
+    n = 300
+    parent = [-1] + [int(rng.integers(-1, i)) if rng.random() > 0.7 else i - 1 for i in range(1, n)]
+    n, rows, cols, _ = tree_pattern(parent, [tuple(rng.integers(0, n, 2)) for _ in range(10)])
+    rows, cols = np.append(rows, rng.integers(0, n, 50)), np.append(cols, rng.integers(0, n, 50))
+    fronts = analyse(n, rows, cols).fronts
+    assert np.any(fronts[:, SAME] != fronts[:, KEPT])
+    assert np.any((fronts[:, INHERITS] == 0) & (fronts[:, KEPT] > 0))
+    check_against_dense((n, rows, cols), rng)
 
 
 def test_an_empty_matrix_is_solved():
