@@ -90,4 +90,5 @@ def perpendiculars(axis: Array) -> tuple[Array, Array]:
     base[int(np.argmin(np.abs(axis)))] = 1.0
     first = base - (base @ axis) * axis
     first /= np.linalg.norm(first)
-    return first, np.cross(axis, first)
+    (a, b, c), (x, y, z) = axis, first  # np.cross takes ten times as long, and large models ask often
+    return first, np.array([b * z - c * y, c * x - a * z, a * y - b * x])

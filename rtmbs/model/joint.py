@@ -14,6 +14,7 @@ from rtmbs.model.rows import Rows
 
 WORLD = "world"
 ClosureOption = Literal["line", "point"]
+CLOSURE_OPTIONS = {"line": 2, "point": 3}  # equations
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +31,11 @@ class Joint:
     axes_b: Array  # (3, 3) joint axes to body axes of b
     cut: bool
     closure: ClosureOption | None  # how a cut revolute is closed when not by its five equations
+
+    @property
+    def equations(self) -> int:
+        """Number of equations when it is cut."""
+        return 6 - len(self.type.steps()) if self.closure is None else CLOSURE_OPTIONS[self.closure]
 
     def rows(self) -> Rows:
         """Return the equations of this joint when it is cut."""
@@ -61,7 +67,7 @@ def make_joint(
         raise ModelError(f"{what}: {type!r} is not a joint type; write one such as Revolute(axis=(1, 0, 0))")
     if a is b:
         raise ModelError(f"{what} joins body {a.name!r} to itself; name two different bodies")
-    if closure not in (None, "line", "point"):
+    if closure is not None and closure not in CLOSURE_OPTIONS:
         raise ModelError(f"{what}: closure is {closure!r}; it must be 'line', 'point' or None")
     if closure is not None and not isinstance(type, Revolute):
         raise ModelError(f"{what}: closure={closure!r} is for a cut Revolute; write the joint as Line or Spherical")

@@ -144,7 +144,7 @@ def checked_profile(profile: Any, what: str) -> Profile:
         profile = profile.checked(what)
     if not callable(profile):
         raise ModelError(f"{what}: {profile!r} is not a profile; write one such as ConstantRate(rate=1.0)")
-    return profile  # type: ignore[no-any-return]
+    return profile
 
 
 PROFILES: dict[str, type] = {kind.__name__: kind for kind in (ConstantRate, Sine, SmoothStep, Spline, Function)}

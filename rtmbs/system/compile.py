@@ -92,7 +92,7 @@ def as_edge(joint: Joint, number: dict[str, int], needed: bool) -> Edge:
         a=number[joint.a.name],
         b=number[joint.b.name],
         size=len(joint.type.steps()),
-        equations=len(joint.rows()),
+        equations=joint.equations,
         coordinates=joint.type.coordinates,
         needed=needed,
         cut=joint.cut,

@@ -64,8 +64,7 @@ def analyse_pattern(paths: Paths, links: Links) -> tuple[Any, Paths, Links]:
     n = len(paths.pointer) - 1
     row = np.repeat(np.arange(n, dtype=np.int64), np.diff(paths.pointer))
     block_rows, block_cols = block_pairs(links)
-    keys = unique_keys(n, (row, paths.step), (block_rows, block_cols))
-    lu = analyse(n, keys // n, keys % n)
+    lu = analyse(n, np.concatenate([row, block_rows]), np.concatenate([paths.step, block_cols]))
     paths = paths._replace(position=places(lu, row, paths.step), position_transposed=places(lu, paths.step, row))
     return lu, paths, links._replace(position=places(lu, block_rows, block_cols))
 
@@ -78,12 +77,6 @@ def block_pairs(links: Links) -> tuple[Integers, Integers]:
         found_rows.append(np.repeat(branch, len(branch)))
         found_cols.append(np.tile(branch, len(branch)))
     return join(found_rows), join(found_cols)
-
-
-def unique_keys(n: int, *entries: tuple[Integers, Integers]) -> Integers:
-    """Return row n + col of the entries on and below the diagonal (the pattern is made symmetric anyway), sorted."""
-    keys = [np.maximum(rows, cols) * n + np.minimum(rows, cols) for rows, cols in entries]
-    return np.unique(np.concatenate(keys))
 
 
 def places(lu: Any, rows: Integers, cols: Integers) -> Integers:
