@@ -29,12 +29,9 @@ def effective_masses(equations: SemiRecursiveEquations, Phi_z: csc_array) -> tup
     comparable = np.where(turning, mobility / length**2, mobility)
     blind = comparable <= BLIND * np.max(comparable, initial=0.0)
     masses, blind_rows = np.zeros(equations.m), np.zeros(equations.m, bool)
-    closures = equations.tables.closures
-    closure_of_row = np.full(equations.m, -1)
-    closure_of_row[: len(closures.kind)] = np.repeat(np.arange(len(closures.point_a)), np.diff(closures.row_pointer))
     lightest = 1.0 / np.max(comparable, initial=0.0) if np.any(~blind) else 1.0
     for block, rows in enumerate(blocks):
-        sister = sister_of(block, blocks, closure_of_row)
+        sister = sister_of(block, blocks, system.closure_of_row)
         if not blind[block]:
             mass = 1.0 / mobility[block]
         else:

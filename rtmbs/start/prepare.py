@@ -114,13 +114,11 @@ def settle_redundant(
 
 def check_facing(equations: SemiRecursiveEquations) -> None:
     """Refuse an assembly in which the axes of a cut joint point against each other (METHODS 1.25)."""
-    ws, system = equations.ws, equations.system
-    for record in system.joints.values():
-        if record.closure < 0 or len(record.facing) == 0:
-            continue
-        a, b = equations.tables.links.a[record.closure], equations.tables.links.b[record.closure]
-        for axis_a, axis_b in record.facing:
-            if (ws.A[a] @ axis_a) @ (ws.A[b] @ axis_b) < 0.0:
+    ws, links = equations.ws, equations.tables.links
+    for closure, record in enumerate(equations.system.closures):
+        A_a, A_b = ws.A[links.a[closure]], ws.A[links.b[closure]]
+        for axis_a, axis_b in zip(record.aligned_a, record.aligned_b, strict=True):
+            if (A_a @ axis_a) @ (A_b @ axis_b) <= 0.0:
                 raise StartError(
                     f"cut joint {record.name!r} assembled the wrong way round: its axes point against each other;"
                     " give an initial value on the wanted side"
