@@ -12,19 +12,27 @@ __version__ = "0.1.0"
 
 # The public names, sorted, and the module each one lives in.
 HOMES = {
+    "AtRate": "rtmbs.observers",
     "ConstantRate": "rtmbs.model",
     "Cylindrical": "rtmbs.model",
+    "EnergyMeter": "rtmbs.observers",
+    "Every": "rtmbs.observers",
+    "EveryStep": "rtmbs.observers",
     "Fixed": "rtmbs.model",
     "Floating": "rtmbs.model",
     "Function": "rtmbs.model",
     "Input": "rtmbs.model",
+    "IterationMeter": "rtmbs.observers",
     "Line": "rtmbs.model",
     "Model": "rtmbs.model",
     "Motor": "rtmbs.model",
+    "Observer": "rtmbs.observers",
     "Outcome": "rtmbs.integrators.report",
     "Pacer": "rtmbs.pacing",
     "Planar": "rtmbs.model",
     "Prismatic": "rtmbs.model",
+    "Recorder": "rtmbs.observers",
+    "Result": "rtmbs.results",
     "Revolute": "rtmbs.model",
     "RtmbsError": "rtmbs.errors",
     "Simulation": "rtmbs.simulation",
@@ -35,10 +43,12 @@ HOMES = {
     "SpringDamper": "rtmbs.model",
     "State": "rtmbs.state",
     "StepReport": "rtmbs.integrators.report",
+    "StepTimeMeter": "rtmbs.observers",
     "TorsionSpring": "rtmbs.model",
     "Universal": "rtmbs.model",
+    "ViolationMeter": "rtmbs.observers",
     "Wrench": "rtmbs.model",
-    "load_result": "rtmbs.observers",
+    "load_result": "rtmbs.results",
 }
 ROOMS = ("errors", "library")  # modules that are public names themselves
 
@@ -70,8 +80,18 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.model import TorsionSpring as TorsionSpring
     from rtmbs.model import Universal as Universal
     from rtmbs.model import Wrench as Wrench
-    from rtmbs.observers import load_result as load_result
+    from rtmbs.observers import AtRate as AtRate
+    from rtmbs.observers import EnergyMeter as EnergyMeter
+    from rtmbs.observers import Every as Every
+    from rtmbs.observers import EveryStep as EveryStep
+    from rtmbs.observers import IterationMeter as IterationMeter
+    from rtmbs.observers import Observer as Observer
+    from rtmbs.observers import Recorder as Recorder
+    from rtmbs.observers import StepTimeMeter as StepTimeMeter
+    from rtmbs.observers import ViolationMeter as ViolationMeter
     from rtmbs.pacing import Pacer as Pacer
+    from rtmbs.results import Result as Result
+    from rtmbs.results import load_result as load_result
     from rtmbs.simulation import Simulation as Simulation
     from rtmbs.state import State as State
 
