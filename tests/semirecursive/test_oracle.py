@@ -117,7 +117,20 @@ def test_energies(case):
     centres, _ = page.mass_geometry(np, mechanism.tables, A, r)
     weight = -np.sum(mechanism.tables.steps.mass[:, None] * centres[0] * mechanism.u[:3])
     assert weight_energy(ws, mechanism.u) == pytest.approx(weight, rel=1e-11, abs=1e-11)
-    assert np.isfinite(spring_energy(mechanism.tables, z, mechanism.u, ws))
+    elastic = elastic_energy(mechanism, z[None], A, r)
+    assert spring_energy(mechanism.tables, z, mechanism.u, ws) == pytest.approx(elastic, rel=EXACTLY)
+
+
+def elastic_energy(mechanism, z, A, r):
+    """Return stiffness times squared stretch over two, of springs and torsion springs [J]."""
+    springs, joints, u = mechanism.tables.springs, mechanism.tables.joint_forces, mechanism.u
+    link = len(mechanism.tables.closures.point_a) + np.arange(len(springs.slot))
+    rest = np.zeros((*z.shape, 6))
+    ends = ((mechanism.tables.links.a, springs.point_a), (mechanism.tables.links.b, springs.point_b))
+    x_a, x_b = (page.points(np, A, r, rest, steps[link], local)[0][0] for steps, local in ends)
+    stretch = np.linalg.norm(x_b - x_a, axis=1) - u[springs.slot + 2]
+    turned = z[0, joints.step] - u[joints.slot + 2]
+    return (u[springs.slot] @ stretch**2 + u[joints.slot] @ turned**2) / 2
 
 
 # -------------------------------------------------------------------------------------------------------------- tangent
