@@ -199,7 +199,8 @@ class SemiRecursiveEquations:
             solve(self.lu, self.work.factored, self.work, x)
             return x
         x = np.empty(self.n)
-        solve_refined(self.lu, self.work.original, self.work.factored, self.work, b, x)
+        if solve_refined(self.lu, self.work.original, self.work.factored, self.work, b, x) < 0:
+            raise SingularTangent("the static elimination order does not suit these values")
         return x
 
     def recentre(self, state: StateArrays) -> None:

@@ -79,7 +79,8 @@ def iterate(tables, lu, work, settings, alpha, u, old, ws, record):
             return SMALL_PIVOT
         for i in range(len(ws.residual)):
             ws.residual[i] *= -q4
-        solve_refined(lu, work.original, work.factored, work, ws.residual, ws.dz)
+        if solve_refined(lu, work.original, work.factored, work, ws.residual, ws.dz) < 0:
+            return SMALL_PIVOT
         for i in range(len(ws.dz)):
             ws.increment[i] += ws.dz[i]
         norm = scaled_norm(ws.dz, ws.increment, settings.absolute, settings.relative)
