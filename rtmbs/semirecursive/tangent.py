@@ -109,8 +109,8 @@ def add_rigid_body_tangent(tables, mass, velocity, position, ws, values):
         V_parent = load6(ws.V, p)
         psid = cross_motion(V_parent, S)
         psidd = add6(cross_motion(load6(ws.acc, p), S), cross_motion(V_parent, psid))
-        rate = add6(psid, cross_motion(load6(ws.V, i), S))
-        X = add6(combine6(mass, S, velocity, rate), scale6(position, psidd))
+        # psid + sd = 2 psid, for V x S = (V_parent + S zd) x S and S x S = 0
+        X = add6(combine6(mass, S, 2.0 * velocity, psid), scale6(position, psidd))
         Y = add3(scale3(velocity, angular(S)), scale3(position, angular(psid)))
         store6(ws.psid, i, psid)
         store6(ws.X, i, X)

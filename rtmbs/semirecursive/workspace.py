@@ -23,8 +23,8 @@ class Workspace(NamedTuple):
     Fc: Array  # (n, 6) inertia wrenches summed over the subtree
     Ic: Array  # (n, 10) inertias summed over the subtree (M_sum)
     Bc: Array  # (n, 12) Coriolis part summed over the subtree: linear momentum (3), angular block (9)
-    X: Array  # (n, 6) per column: mass a S + velocity b (psid + sd) + position c psidd
-    Y: Array  # (n, 3) per column: velocity b S_w + position c psid_w
+    X: Array  # (n, 6) per column: mass S + velocity 2 psid + position psidd
+    Y: Array  # (n, 3) per column, angular parts: velocity S + position psid
     psid: Array  # (n, 6) V_parent x S
     tau: Array  # (n,) M zdd - Q
     Phi: Array  # (m,) loop equations [m or 1]
