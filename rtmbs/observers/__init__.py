@@ -1,0 +1,22 @@
+"""Watching a simulation without touching it: a recorder and meters, each with a schedule."""
+
+from rtmbs.observers.base import Observer, Watched
+from rtmbs.observers.meters import EnergyMeter, IterationMeter, StepTimeMeter, ViolationMeter
+from rtmbs.observers.recorder import Recorder
+from rtmbs.observers.schedule import AtRate, Every, EveryStep, Schedule
+from rtmbs.results.file import load_result
+
+__all__ = [
+    "AtRate",
+    "EnergyMeter",
+    "Every",
+    "EveryStep",
+    "IterationMeter",
+    "Observer",
+    "Recorder",
+    "Schedule",
+    "StepTimeMeter",
+    "ViolationMeter",
+    "Watched",
+    "load_result",
+]

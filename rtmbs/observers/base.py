@@ -1,0 +1,66 @@
+"""What every observer answers."""
+
+from typing import Any, Protocol
+
+from rtmbs.integrators.report import StepReport
+from rtmbs.observers.schedule import EveryStep, Schedule
+from rtmbs.state import State
+from rtmbs.system.system import System
+
+
+class Watched(Protocol):
+    """What an observer may look at; a Simulation answers it."""
+
+    @property
+    def system(self) -> System: ...
+    @property
+    def equations(self) -> Any: ...
+    @property
+    def state(self) -> State: ...
+
+
+class Observer:
+    """Looks at a simulation between steps.
+
+    To write one:
+
+    1. Inherit from this class; pass a schedule to ``super().__init__`` when not every step matters.
+    2. ``start(sim, steps)`` comes once, before the first step: look at the initial state, allocate. ``steps`` is the
+       number of steps to come, or None when nobody knows.
+    3. ``look(sim, report)`` comes after every step that is due. ``sim.state`` is the new state, ``report`` the
+       StepReport of the step.
+    4. ``finish(sim)`` comes once, after the last step; not after a step that failed for good.
+    5. Read, never write: no attribute of ``sim``, no array that hangs on it, and none of its scratch. A run gives the
+       same bytes with and without you.
+    6. Copy what you keep: the arrays of ``sim.state`` are overwritten two steps on.
+    7. An observer may watch several runs; ``start`` begins anew.
+
+    A Simulation calls ``begin``, ``observe`` and ``end``, and so does whoever steps by hand; the schedule stands
+    between these and the methods above.
+    """
+
+    def __init__(self, schedule: Schedule | None = None) -> None:
+        self.schedule: Schedule = EveryStep() if schedule is None else schedule
+
+    def begin(self, sim: Watched, steps: int | None = None) -> None:
+        """Start watching ``sim``, which will take ``steps`` steps."""
+        self.schedule.start(sim.state.t)
+        self.start(sim, steps)
+
+    def observe(self, sim: Watched, report: StepReport) -> None:
+        """Look at the step just taken when it is due."""
+        if self.schedule.due(sim.state.t):
+            self.look(sim, report)
+
+    def end(self, sim: Watched) -> None:
+        """Stop watching."""
+        self.finish(sim)
+
+    def start(self, sim: Watched, steps: int | None) -> None:
+        """Prepare; see point 2."""
+
+    def look(self, sim: Watched, report: StepReport) -> None:
+        """See one step; see point 3."""
+
+    def finish(self, sim: Watched) -> None:
+        """Conclude; see point 4."""

@@ -1,0 +1,167 @@
+"""Meters: single numbers about a run, read off its states and reports. ``summary()`` answers them by name."""
+
+import time
+from collections import Counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.integrators.report import StepReport
+from rtmbs.observers.base import Observer, Watched
+from rtmbs.observers.schedule import Schedule
+from rtmbs.results.replay import replay_energies
+from rtmbs.results.samples import one_sample
+from rtmbs.semirecursive.workspace import Workspace, workspace
+
+Array = NDArray[np.float64]
+
+VIOLATIONS = (
+    "position_violation",
+    "velocity_violation",
+    "acceleration_violation",
+    "position_violation_rotation",
+    "velocity_violation_rotation",
+    "acceleration_violation_rotation",
+)
+COUNTS = ("iterations", "jacobians", "factorisations", "sweeps")
+
+
+class Meter(Observer):
+    """An observer that ends in a few numbers."""
+
+    def summary(self) -> dict[str, float]:
+        """Return the numbers by name, the unit at the end of the name."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name} {value:.6g}" for name, value in self.summary().items())
+
+
+class EnergyMeter(Meter):
+    """Largest |E - E0|, E kinetic energy, energy of weight and elastic energy; dampers, motors and drivers are no part.
+
+    ``exchanged`` is the range of the kinetic energy: what a drift is to be compared with.
+    """
+
+    def __init__(self, schedule: Schedule | None = None) -> None:
+        super().__init__(schedule)
+        self.initial = self.latest = self.error = 0.0  # [J]
+        self.least = self.most = 0.0  # kinetic energy [J]
+        self._scratch: Workspace | None = None
+        self._energies: Array = np.zeros((3, 1))
+
+    def start(self, sim: Watched, steps: int | None) -> None:
+        """Measure the initial energy, in scratch of its own."""
+        self._scratch = workspace(sim.equations.tables)
+        kinetic, self.initial = self.measure(sim)
+        self.latest, self.error, self.least, self.most = self.initial, 0.0, kinetic, kinetic
+
+    def look(self, sim: Watched, report: StepReport) -> None:
+        kinetic, self.latest = self.measure(sim)
+        self.error = max(self.error, abs(self.latest - self.initial))
+        self.least, self.most = min(self.least, kinetic), max(self.most, kinetic)
+
+    def measure(self, sim: Watched) -> tuple[float, float]:
+        """Return kinetic and total energy [J]."""
+        replay_energies(sim.equations.tables, one_sample(sim.state), self._scratch, self._energies)
+        return float(self._energies[0, 0]), float(self._energies.sum())
+
+    @property
+    def exchanged(self) -> float:
+        """Range of the kinetic energy so far [J]."""
+        return self.most - self.least
+
+    def summary(self) -> dict[str, float]:
+        return {
+            "initial_J": self.initial,
+            "latest_J": self.latest,
+            "error_J": self.error,
+            "exchanged_J": self.exchanged,
+        }
+
+
+class ViolationMeter(Meter):
+    """Largest violations of the loop equations after projection; rotation rows apart from translations [m, ...]."""
+
+    def __init__(self, schedule: Schedule | None = None) -> None:
+        super().__init__(schedule)
+        self.largest = dict.fromkeys(VIOLATIONS, 0.0)  # by the names of StepReport
+
+    def start(self, sim: Watched, steps: int | None) -> None:
+        self.largest = dict.fromkeys(VIOLATIONS, 0.0)
+
+    def look(self, sim: Watched, report: StepReport) -> None:
+        for name in VIOLATIONS:
+            self.largest[name] = max(self.largest[name], getattr(report, name))
+
+    def summary(self) -> dict[str, float]:
+        return dict(self.largest)
+
+
+class IterationMeter(Meter):
+    """Sums of Newton iterations, Jacobians, factorisations and projection sweeps; the most iterations of one step."""
+
+    def __init__(self, schedule: Schedule | None = None) -> None:
+        super().__init__(schedule)
+        self.steps = self.most = self.dense = 0
+        self.total: Counter[str] = Counter()
+
+    def start(self, sim: Watched, steps: int | None) -> None:
+        self.steps = self.most = self.dense = 0
+        self.total = Counter()
+
+    def look(self, sim: Watched, report: StepReport) -> None:
+        self.steps += 1
+        self.dense += report.dense
+        self.most = max(self.most, report.iterations)
+        for name in COUNTS:
+            self.total[name] += getattr(report, name)
+
+    @property
+    def mean(self) -> float:
+        """Newton iterations a step."""
+        return self.total["iterations"] / max(self.steps, 1)
+
+    def summary(self) -> dict[str, float]:
+        counts = {name: self.total[name] for name in COUNTS}
+        return {"steps": self.steps, **counts, "mean": self.mean, "most": self.most, "dense": self.dense}
+
+
+class StepTimeMeter(Meter):
+    """Wall time of a step, from one look to the next: what other observers and the loop take is in it.
+
+    It looks after every step, for nothing else would measure steps. ``phases`` sums the phases of the StepReports.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.phases: Counter[str] = Counter()  # [s]
+        self._times: list[float] = []
+        self._last = 0.0
+
+    def start(self, sim: Watched, steps: int | None) -> None:
+        self.phases, self._times = Counter(), []
+        self._last = time.perf_counter()
+
+    def look(self, sim: Watched, report: StepReport) -> None:
+        now = time.perf_counter()
+        self._times.append(now - self._last)
+        self.phases.update(report.phases)
+        self._last = time.perf_counter()
+
+    @property
+    def seconds(self) -> Array:
+        """Wall time of every step (steps,) [s]."""
+        return np.array(self._times)
+
+    def summary(self) -> dict[str, float]:
+        if not self._times:
+            return {"p50_us": 0.0, "p99_us": 0.0, "max_us": 0.0, "total_s": 0.0}
+        times = self.seconds
+        p50, p99 = np.percentile(times, (50, 99))
+        return {
+            "p50_us": 1e6 * p50,
+            "p99_us": 1e6 * p99,
+            "max_us": 1e6 * float(times.max()),
+            "total_s": float(times.sum()),
+        }

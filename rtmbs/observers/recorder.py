@@ -1,0 +1,78 @@
+"""The recorder keeps states; everything a person asks for by name is worked out from them afterwards."""
+
+from collections import Counter
+
+import numpy as np
+
+from rtmbs.integrators.report import StepReport
+from rtmbs.observers.base import Observer, Watched
+from rtmbs.observers.schedule import EveryStep, Schedule
+from rtmbs.results.catalogue import run_result
+from rtmbs.results.result import Result
+from rtmbs.results.samples import Samples
+
+CHUNK = 256  # samples that are allocated at first when nobody knows how many will come; doubled when full
+
+
+class Recorder(Observer):
+    """Copies time, coordinates, rates, accelerations, multipliers, reference rotations and inputs of every state looked
+    at, the initial one first, into arrays allocated beforehand; counts how steps ended.
+
+    ``result()`` may be asked for at any time, also after a step that failed.
+    """
+
+    def __init__(self, schedule: Schedule | None = None) -> None:
+        super().__init__(schedule)
+        self.count = 0  # samples so far
+        self.outcomes: Counter[str] = Counter()  # steps by the name of their Outcome, looked at or not
+        self._samples: Samples | None = None
+        self._sim: Watched | None = None
+
+    def start(self, sim: Watched, steps: int | None) -> None:
+        """Allocate, and record the initial state."""
+        known = steps is not None and isinstance(self.schedule, EveryStep)
+        self.count, self.outcomes, self._sim = 0, Counter(), sim
+        self._samples = self._allocate(sim, steps + 1 if known and steps is not None else CHUNK)
+        self._record(sim)
+
+    def observe(self, sim: Watched, report: StepReport) -> None:
+        """Count how the step ended, and record it when it is due."""
+        self.outcomes[report.outcome.name] += 1
+        super().observe(sim, report)
+
+    def look(self, sim: Watched, report: StepReport) -> None:
+        """Record the state."""
+        self._record(sim)
+
+    @property
+    def samples(self) -> Samples:
+        """What was recorded so far; shares memory with the recorder."""
+        if self._samples is None:
+            raise RuntimeError("this recorder has watched nothing yet; pass it to sim.run(..., observers=[recorder])")
+        return Samples(*(values[: self.count] for values in self._samples))
+
+    def result(self) -> Result:
+        """Return the channels of what was recorded so far."""
+        samples, sim = self.samples, self._sim
+        assert sim is not None
+        return run_result(sim.system, sim.equations.tables, samples, self.outcomes)
+
+    def _allocate(self, sim: Watched, size: int) -> Samples:
+        """Return arrays for ``size`` samples."""
+        state = sim.state
+        shapes = (getattr(state, name).shape for name in Samples._fields[1:])
+        return Samples(np.zeros(size), *(np.zeros((size, *shape)) for shape in shapes))
+
+    def _record(self, sim: Watched) -> None:
+        """Copy the state into the next sample."""
+        assert self._samples is not None
+        if self.count == len(self._samples.t):
+            grown = self._allocate(sim, 2 * self.count)
+            for new, old in zip(grown, self._samples, strict=True):
+                new[: self.count] = old
+            self._samples = grown
+        k, state, samples = self.count, sim.state, self._samples
+        samples.t[k] = state.t
+        samples.z[k], samples.zd[k], samples.zdd[k], samples.lam[k] = state.z, state.zd, state.zdd, state.lam
+        samples.R0[k], samples.u[k] = state.R0, state.u
+        self.count += 1

@@ -1,0 +1,72 @@
+"""When an observer looks: after every step, every dt of simulated time, or so many times a second of wall time."""
+
+import math
+import time
+from collections.abc import Callable
+
+from rtmbs.errors import InputError
+
+ROUNDING = 1e-9  # of an interval: a step that ends this little early is in time
+
+
+class Schedule:
+    """Says after which steps an observer looks. The initial state is not asked about: every observer sees it."""
+
+    def start(self, t: float) -> None:
+        """Begin at simulated time ``t`` [s]."""
+
+    def due(self, t: float) -> bool:
+        """Return True when the step that ended at ``t`` [s] is to be looked at; asked once a step."""
+        raise NotImplementedError
+
+
+class EveryStep(Schedule):
+    """After every step."""
+
+    def due(self, t: float) -> bool:
+        return True
+
+
+class Every(Schedule):
+    """Every ``dt`` [s] of simulated time: after the first step at or past each multiple, counted from the start."""
+
+    def __init__(self, dt: float) -> None:
+        self.dt = positive("dt", dt, "s")
+        self.first = 0.0
+        self.seen = 0  # multiples so far
+
+    def start(self, t: float) -> None:
+        self.first, self.seen = t, 0
+
+    def due(self, t: float) -> bool:
+        multiple = math.floor((t - self.first) / self.dt + ROUNDING)
+        if multiple <= self.seen:
+            return False
+        self.seen = multiple
+        return True
+
+
+class AtRate(Schedule):
+    """At most ``rate`` [Hz] times a second of wall time; looks that a slow look misses are dropped."""
+
+    def __init__(self, rate: float, clock: Callable[[], float] = time.perf_counter) -> None:
+        self.interval = 1.0 / positive("rate", rate, "Hz")
+        self.clock = clock
+        self.next = 0.0
+
+    def start(self, t: float) -> None:
+        self.next = self.clock() + self.interval
+
+    def due(self, t: float) -> bool:
+        now = self.clock()
+        if now < self.next:
+            return False
+        self.next = max(self.next + self.interval, now)  # behind by more than an interval: the missed looks are dropped
+        return True
+
+
+def positive(option: str, value: float, unit: str) -> float:
+    """Return ``value`` when it is a positive number; InputError otherwise."""
+    if not (math.isfinite(value) and value > 0.0):
+        raise InputError(f"{option} is {value!r}; it must be a positive number [{unit}]")
+    return float(value)

@@ -1,0 +1,64 @@
+"""All channels of a run by name, each worked out when it is asked for."""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from rtmbs.results.body_channels import body_sources, marker_sources
+from rtmbs.results.channel import Source
+from rtmbs.results.force_channels import (
+    driver_sources,
+    energy_sources,
+    force_sources,
+    reaction_sources,
+    violation_sources,
+)
+from rtmbs.results.graph import body_graph
+from rtmbs.results.joint_channels import joint_sources
+from rtmbs.results.replay import Replay
+from rtmbs.results.result import TIME, Result
+from rtmbs.results.samples import Samples
+from rtmbs.system.system import System
+from rtmbs.system.tables import Tables
+
+Named = tuple[str, Source]
+PARTS = (  # kind of element that asks for the names, and what it offers
+    ("body", body_sources),
+    ("marker", marker_sources),
+    ("joint", joint_sources),
+    ("joint", reaction_sources),
+    ("joint", violation_sources),
+    ("driver", driver_sources),
+    ("force", force_sources),
+    ("energy", energy_sources),
+)
+
+
+class Entry(NamedTuple):
+    """A channel on offer."""
+
+    kind: str
+    name: str
+    source: Source
+
+
+def run_result(system: System, tables: Tables, samples: Samples, outcomes: Mapping[str, int]) -> Result:
+    """Return the Result of recorded samples; ``tables`` are those of the simulation, which may have measured shims."""
+    replay = Replay(tables, samples, lambda: body_graph(system))
+    return Result(sources(system, replay), system.name, system.fingerprint, outcomes)
+
+
+def sources(system: System, replay: Replay) -> dict[str, Source]:
+    """Return all channels by name. A name that two kinds of element ask for goes to neither: ``kind:name`` for each."""
+    entries = list(offered(system, replay))
+    kinds: dict[str, set[str]] = {}
+    for kind, name, _ in entries:
+        kinds.setdefault(name, set()).add(kind)
+    return {(name if len(kinds[name]) == 1 else f"{kind}:{name}"): source for kind, name, source in entries}
+
+
+def offered(system: System, replay: Replay) -> Iterator[Entry]:
+    """Yield every channel of a System."""
+    yield Entry("time", TIME, Source((), "s", lambda: replay.samples.t))
+    for kind, part in PARTS:
+        for name, source in part(system, replay):
+            yield Entry(kind, name, source)

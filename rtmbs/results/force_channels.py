@@ -1,0 +1,118 @@
+"""Channels of what acts: reactions, violations of the loop equations, drivers, force elements, energies."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+
+from rtmbs.results.channel import WORLD, WRENCH, XYZ, Array, Source
+from rtmbs.results.elements import force_rows
+from rtmbs.results.reactions import closure_point, reaction_values, rods
+from rtmbs.results.replay import Replay
+from rtmbs.system.system import System
+from rtmbs.system.tables import REVOLUTE
+
+REACTION_UNIT = ", ".join(["N"] * 3 + ["N m"] * 3)
+VIOLATIONS = (  # with the units of translation and of rotation rows
+    ("violation", "m", "1"),
+    ("violation_rate", "m/s", "1/s"),
+    ("violation_acceleration", "m/s^2", "1/s^2"),
+)
+ENERGIES = ("kinetic", "weight", "elastic")  # weight is zero at the world's origin
+
+
+def reaction_sources(system: System, replay: Replay) -> Iterator[tuple[str, Source]]:
+    """Yield the reaction of every joint and rod, and the tension of every rod (it pulls its ends together)."""
+    for name in [*system.joints, *rods(system)]:
+        yield f"{name}.reaction", Source(WRENCH, REACTION_UNIT, partial(reaction_values, replay, system, name), WORLD)
+    for name in rods(system):
+        yield f"{name}.tension", Source((), "N", partial(pull, replay, system.closure_names.index(name)))
+
+
+def driver_sources(system: System, replay: Replay) -> Iterator[tuple[str, Source]]:
+    """Yield the force of every driver along what it drives: positive pushes the coordinate or the distance up."""
+    for row in range(len(replay.tables.closures.kind), system.m):
+        unit = "N m" if system.row_is_rotation[row] else "N"
+        yield f"{system.row_names[row]}.force", Source((), unit, partial(push, replay, row))
+    for link in system.topology.links:
+        if link.name not in rods(system):
+            values = partial(pull, replay, system.closure_names.index(link.name), -1.0)
+            yield f"{link.name}.force", Source((), "N", values)
+
+
+def pull(replay: Replay, closure: int, sign: float = 1.0) -> Array:
+    """Return the force (S,) with which a distance equation pulls its points together: lam |d| / length [N]."""
+    d = closure_point(replay, closure, "b") - closure_point(replay, closure, "a")
+    row = int(replay.tables.closures.row_pointer[closure])
+    return sign * replay.samples.lam[:, row] * np.linalg.norm(d, axis=1) / replay.tables.closures.length[row]
+
+
+def push(replay: Replay, row: int) -> Array:
+    """Return the force (S,) of a driven coordinate, -lam [N m, N]."""
+    return -replay.samples.lam[:, row]
+
+
+def violation_sources(system: System, replay: Replay) -> Iterator[tuple[str, Source]]:
+    """Yield what the equations of every cut joint, ghost, rod and driver miss, in place, rate and acceleration."""
+    rows: dict[str, list[int]] = {}
+    for row, closure in enumerate(system.closure_of_row):
+        owner = system.closure_names[closure] if closure >= 0 else system.row_names[row]
+        rows.setdefault(owner, []).append(row)
+    for name, own in rows.items():
+        labels = tuple(system.row_names[row].removeprefix(f"{name}.") for row in own) if len(own) > 1 else ()
+        for order, (what, metres, turns) in enumerate(VIOLATIONS):
+            units = [turns if system.row_is_rotation[row] else metres for row in own]
+            yield f"{name}.{what}", Source(labels, ", ".join(units), partial(missed, replay, order, own))
+
+
+def missed(replay: Replay, order: int, rows: list[int]) -> Array:
+    """Return Phi, Phid or Phidd by ``order`` of some rows (S, rows); (S,) of a single one."""
+    values: Array = replay.closures[order][:, rows]
+    return values if len(rows) > 1 else values[:, 0]
+
+
+def force_sources(system: System, replay: Replay) -> Iterator[tuple[str, Source]]:
+    """Yield length and pull of springs, torque or force on a coordinate, and given wrenches as they were given."""
+    tables = replay.tables
+    for name, kind, row in force_rows(system):
+        if kind == "spring":
+            yield f"{name}.length", Source((), "m", partial(of_spring, replay, 0, row))
+            yield f"{name}.pull", Source((), "N", partial(of_spring, replay, 1, row))
+        elif kind == "joint":
+            turns = tables.steps.kind[tables.joint_forces.step[row]] == REVOLUTE
+            what, unit = ("torque", "N m") if turns else ("force", "N")
+            yield f"{name}.{what}", Source((), unit, partial(joint_force, replay, row))
+        else:
+            slot, frame = int(tables.wrenches.slot[row]), "body" if tables.wrenches.follows[row] else WORLD
+            for start, what, unit in ((slot, "force", "N"), (slot + 3, "torque", "N m")):
+                yield f"{name}.{what}", Source(XYZ, unit, partial(inputs, replay, start, 3), frame)
+
+
+def of_spring(replay: Replay, part: int, row: int) -> Array:
+    """Return length (part 0) or pull (1) of a spring (S,)."""
+    return replay.springs[part][:, row]
+
+
+def inputs(replay: Replay, slot: int, size: int) -> Array:
+    """Return some of the inputs (S, size)."""
+    return replay.samples.u[:, slot : slot + size]
+
+
+def joint_force(replay: Replay, row: int) -> Array:
+    """Return -stiffness (z - rest) - damping zd + load (S,) of a torsional spring or motor [N m, N]."""
+    forces, samples = replay.tables.joint_forces, replay.samples
+    step = forces.step[row]
+    stiffness, damping, rest, load = inputs(replay, int(forces.slot[row]), 4).T
+    return load - stiffness * (samples.z[:, step] - rest) - damping * samples.zd[:, step]
+
+
+def energy_sources(system: System, replay: Replay) -> Iterator[tuple[str, Source]]:
+    """Yield kinetic energy, energy of weight, elastic energy, and their sum."""
+    for k, name in enumerate(ENERGIES):
+        yield f"energy.{name}", Source((), "J", partial(energy, replay, [k]))
+    yield "energy.total", Source((), "J", partial(energy, replay, [0, 1, 2]))
+
+
+def energy(replay: Replay, parts: list[int]) -> Array:
+    """Return a sum of energies (S,) [J]."""
+    return replay.energies[parts].sum(axis=0)

@@ -1,0 +1,81 @@
+"""The bodies as the person drew them, welded ones apart: who hangs on whom, and which bodies every link joins.
+
+Steps merge welded bodies; the reaction in a weld needs them apart again.
+"""
+
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from rtmbs.results.elements import force_rows, spring_ends, wrench_body
+from rtmbs.system.system import System
+
+Array = Any  # numba types by value; the shapes stand on the fields
+
+
+class BodyGraph(NamedTuple):
+    """Bodies without ground, parents before children, and the links of the System; -1 is ground."""
+
+    step: Array  # (nb,) int64: the step that carries the body, -1 for one welded to ground
+    center: Array  # (nb, 3) mass centre, step axes [m]
+    mass: Array  # (nb,) [kg]
+    inertia: Array  # (nb, 3, 3) about the mass centre, step axes [kg m^2]
+    parent: Array  # (nb,) int64
+    link_a: Array  # (nl,) int64: body that a closure, spring or given wrench acts on with -F
+    link_b: Array  # (nl,) int64: body it acts on with F
+
+
+_graphs: WeakKeyDictionary[System, BodyGraph] = WeakKeyDictionary()
+
+
+def body_graph(system: System) -> BodyGraph:
+    """Return the graph of a System, built once."""
+    if system not in _graphs:
+        _graphs[system] = build_graph(system)
+    return _graphs[system]
+
+
+def body_numbers(system: System) -> dict[str, int]:
+    """Return the number of every body in the graph; ground has -1."""
+    topology = system.topology
+    return {topology.bodies[0]: -1} | {topology.bodies[one.child]: k for k, one in enumerate(topology.tree)}
+
+
+def entered_from(system: System, joint: str) -> tuple[int, bool]:
+    """Return the body (graph number) that the tree enters through ``joint``, and whether it walks from b to a."""
+    topology = system.topology
+    for k, branch in enumerate(topology.tree):
+        if topology.edges[branch.edge].name == joint:
+            return k, branch.reversed
+    raise KeyError(joint)
+
+
+def build_graph(system: System) -> BodyGraph:
+    """Return the graph of a System."""
+    number, topology = body_numbers(system), system.topology
+    records = [system.bodies[topology.bodies[branch.child]] for branch in topology.tree]
+    parents = [number[topology.bodies[branch.parent]] for branch in topology.tree]
+    ends = [closure_ends(system, name) for name in system.closure_names]
+    rows = force_rows(system)
+    ends += [spring_ends(system, row) for row in rows if row.kind == "spring"]
+    ends += [(topology.bodies[0], wrench_body(system, row)) for row in rows if row.kind == "wrench"]
+    nb = len(records)
+    return BodyGraph(
+        step=np.array([record.step for record in records], np.int64),
+        center=np.reshape([record.position + record.rotation @ record.center_of_mass for record in records], (nb, 3)),
+        mass=np.array([record.mass for record in records], np.float64),
+        inertia=np.reshape([record.rotation @ record.inertia @ record.rotation.T for record in records], (nb, 3, 3)),
+        parent=np.array(parents, np.int64),
+        link_a=np.array([number[a] for a, _ in ends], np.int64),
+        link_b=np.array([number[b] for _, b in ends], np.int64),
+    )
+
+
+def closure_ends(system: System, name: str) -> tuple[str, str]:
+    """Return the bodies that a closure joins. A ghost is massless: what acts on it acts on the body it hangs on, a."""
+    if name in system.joints:
+        return system.joints[name].a, system.joints[name].b
+    bodies = system.topology.bodies
+    link = next(link for link in system.topology.links if link.name == name)
+    return bodies[link.a], bodies[link.b]

@@ -1,0 +1,134 @@
+"""Channels of joints: coordinates, rates and accelerations of b relative to a, whatever way the tree walks.
+
+A joint of the tree (a ghost too) reads its coordinates; a cut joint measures them between its two bodies. Joints
+without public coordinates (spherical, floating, line) tell orientation, a floating one position as well, all measured.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.model.checks import perpendiculars
+from rtmbs.results.channel import QUATERNION, XYZ, Source
+from rtmbs.results.motion import RelativeMotion, body_motion, dot, quaternions, turned, unwrap
+from rtmbs.results.replay import Replay
+from rtmbs.system.system import JointRecord, System
+
+Array = NDArray[np.float64]
+Motion = tuple[Array, Array, Array]  # value, rate, acceleration, each (S,)
+
+ANGLE_UNITS = ("rad", "rad/s", "rad/s^2")
+LENGTH_UNITS = ("m", "m/s", "m/s^2")
+ORDERS = ("", "_rate", "_acceleration")
+POSITIONS = ("position", "velocity", "linear_acceleration")
+
+
+def joint_sources(system: System, replay: Replay) -> Iterator[tuple[str, Source]]:
+    """Yield the motion of every joint that has any."""
+    for record in system.joints.values():
+        measured = Measured(replay, system, record)
+        if record.coordinates:
+            yield from coordinate_sources(record, replay, measured)
+        elif record.type != "Fixed":
+            yield from orientation_sources(record, measured)
+        if record.type == "Floating":
+            yield from position_sources(record, measured)
+
+
+def coordinate_sources(record: JointRecord, replay: Replay, measured: "Measured") -> Iterator[tuple[str, Source]]:
+    """Yield every coordinate with rate and acceleration; a joint of one coordinate has short names for the last two."""
+    for k, (coordinate, unit) in enumerate(zip(record.coordinates, record.units, strict=True)):
+        units = ANGLE_UNITS if unit == "rad" else LENGTH_UNITS
+        for order, (suffix, unit_of_order) in enumerate(zip(ORDERS, units, strict=True)):
+            source = Source((), unit_of_order, coordinate_values(record, replay, measured, k, order))
+            yield f"{record.name}.{coordinate}{suffix}", source
+            if suffix and len(record.coordinates) == 1:
+                yield f"{record.name}.{suffix[1:]}", source
+
+
+def coordinate_values(
+    record: JointRecord, replay: Replay, measured: "Measured", k: int, order: int
+) -> Callable[[], Array]:
+    """Return what reads (in the tree) or measures (cut) coordinate ``k``: value, rate or acceleration by ``order``."""
+    if record.in_tree:
+        raw = (replay.samples.z, replay.samples.zd, replay.samples.zdd)[order]
+        return lambda: raw[:, record.steps[k]]
+    return lambda: measured.coordinates[k][order]
+
+
+def orientation_sources(record: JointRecord, measured: "Measured") -> Iterator[tuple[str, Source]]:
+    """Yield orientation, angular velocity and its derivative of b relative to a, the latter two in axes of b."""
+    name = record.name
+    yield f"{name}.orientation", Source(QUATERNION, "1", lambda: measured.orientation, record.a)
+    yield f"{name}.rate", Source(XYZ, "rad/s", lambda: measured.relative.seen_by_b()[0], record.b)
+    yield f"{name}.acceleration", Source(XYZ, "rad/s^2", lambda: measured.relative.seen_by_b()[1], record.b)
+
+
+def position_sources(record: JointRecord, measured: "Measured") -> Iterator[tuple[str, Source]]:
+    """Yield where the point of b stands from the point of a, in joint axes carried by a, with its derivatives."""
+    frame = f"joint axes of {record.a}"
+    for order, (what, unit) in enumerate(zip(POSITIONS, LENGTH_UNITS, strict=True)):
+        yield f"{record.name}.{what}", Source(XYZ, unit, partial(measured.position, order), frame)
+
+
+class Measured:
+    """The coordinates of one joint, measured between its two bodies."""
+
+    def __init__(self, replay: Replay, system: System, record: JointRecord) -> None:
+        self.replay, self.system, self.record = replay, system, record
+
+    @property
+    def relative(self) -> RelativeMotion:
+        """Motion of b seen from a."""
+        record, bodies = self.record, self.system.bodies
+        a, b = body_motion(self.replay, bodies[record.a]), body_motion(self.replay, bodies[record.b])
+        return RelativeMotion(a, b, record.point_a, record.point_b)
+
+    @property
+    def orientation(self) -> Array:
+        """Quaternions (S, 4) that take body axes of b to those of a."""
+        relative = self.relative
+        return quaternions(np.swapaxes(relative.a.orientation, 1, 2) @ relative.b.orientation)
+
+    def position(self, order: int) -> Array:
+        """Position (order 0), velocity or acceleration (S, 3) of the point of b in joint axes carried by a."""
+        relative = self.relative
+        return turned(np.swapaxes(relative.a.orientation @ self.record.frame_a, 1, 2), relative.distance[order])
+
+    @cached_property
+    def coordinates(self) -> list[Motion]:
+        """Value, rate and acceleration of every coordinate."""
+        record, relative = self.record, self.relative
+        if record.type == "Universal":
+            return self.universal(relative)
+        return [
+            relative.slide(record.axes_a[k]) if unit == "m" else self.turn(relative, record.axes_a[k])
+            for k, unit in enumerate(record.units)
+        ]
+
+    def turn(self, relative: RelativeMotion, axis: Array) -> Motion:
+        """Angle about an axis that both bodies carry: that of a direction of b across it, seen from a."""
+        across, along = perpendiculars(self.record.frame_a.T @ axis)
+        seen = relative.b.orientation @ (self.record.frame_b @ across)
+        x, y = (relative.a.orientation @ (self.record.frame_a @ direction) for direction in (across, along))
+        return self.unwrapped(np.arctan2(dot(y, seen), dot(x, seen)), *relative.spin(axis, relative.a))
+
+    def universal(self, relative: RelativeMotion) -> list[Motion]:
+        """Turn about e, carried by a, then about f, carried by b and perpendicular: R = exp(e~ alpha) exp(f~ beta).
+
+        f seen from a is cos alpha f + sin alpha e x f, and e seen from b is cos beta e + sin beta e x f.
+        """
+        (e_a, f_a), (e_b, f_b) = self.record.axes_a, self.record.axes_b
+        A, B = relative.a.orientation, relative.b.orientation
+        e, f = A @ e_a, B @ f_b
+        alpha = np.arctan2(dot(A @ np.cross(e_a, f_a), f), dot(A @ f_a, f))
+        beta = np.arctan2(dot(B @ np.cross(e_b, f_b), e), dot(B @ e_b, e))
+        return [
+            self.unwrapped(alpha, *relative.spin(e_a, relative.a)),
+            self.unwrapped(beta, *relative.spin(f_b, relative.b)),
+        ]
+
+    def unwrapped(self, angle: Array, rate: Array, acceleration: Array) -> Motion:
+        return unwrap(angle, rate, self.replay.samples.t), rate, acceleration

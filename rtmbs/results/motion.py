@@ -1,0 +1,143 @@
+"""How bodies move over the samples, and how one moves against another. World axes, SI units."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.results.replay import Replay, StepMotion
+from rtmbs.system.system import BodyRecord
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class BodyMotion:
+    """Pose, velocity and acceleration of one body over S samples."""
+
+    orientation: Array  # (S, 3, 3) body to world
+    origin: Array  # (S, 3) [m]
+    step: StepMotion
+
+    @property
+    def omega(self) -> Array:
+        """Angular velocity (S, 3) [rad/s]."""
+        return np.asarray(self.step.V[:, 3:])
+
+    @property
+    def alpha(self) -> Array:
+        """Angular acceleration (S, 3) [rad/s^2]."""
+        return np.asarray(self.step.acc[:, 3:])
+
+    def point(self, local: Array) -> Array:
+        """Return where a point (3,) of body axes stands (S, 3) [m]."""
+        return np.asarray(self.origin + self.orientation @ local)
+
+    def velocity(self, x: Array) -> Array:
+        """Return the velocity (S, 3) of the body's point at ``x`` (S, 3) [m/s]."""
+        return np.asarray(self.step.V[:, :3] + np.cross(self.omega, x))
+
+    def acceleration(self, x: Array) -> Array:
+        """Return the acceleration (S, 3) of the body's point at ``x`` (S, 3) [m/s^2].
+
+        Rows of ``acc`` are the plain derivative of V in a world that accelerates with -g (METHODS 1.1).
+        """
+        swept = self.step.acc[:, :3] + self.step.g + np.cross(self.alpha, x)
+        return np.asarray(swept + np.cross(self.omega, self.velocity(x)))
+
+
+def body_motion(replay: Replay, body: BodyRecord) -> BodyMotion:
+    """Return the motion of a body."""
+    step = replay.motion(body.step)
+    return BodyMotion(step.A @ body.rotation, step.r + step.A @ body.position, step)
+
+
+@dataclass(frozen=True)
+class RelativeMotion:
+    """Motion of body b seen from body a, at a point of each."""
+
+    a: BodyMotion
+    b: BodyMotion
+    point_a: Array  # (3,) body axes of a [m]
+    point_b: Array  # (3,) body axes of b [m]
+
+    @cached_property
+    def distance(self) -> tuple[Array, Array, Array]:
+        """Way from the point of a to that of b with first and second derivative as a sees them, world axes (S, 3).
+
+        With D the distance, D' its derivative and w, w' the rotation of a: first D' - w x D, second
+        D'' - w' x D - w x (w x D) - 2 w x (D' - w x D).
+        """
+        xa, xb = self.a.point(self.point_a), self.b.point(self.point_b)
+        D = xb - xa
+        w = self.a.omega
+        first = self.b.velocity(xb) - self.a.velocity(xa) - np.cross(w, D)
+        second = self.b.acceleration(xb) - self.a.acceleration(xa)
+        second = second - np.cross(self.a.alpha, D) - np.cross(w, np.cross(w, D)) - 2.0 * np.cross(w, first)
+        return D, first, second
+
+    @property
+    def omega(self) -> Array:
+        """Angular velocity of b relative to a (S, 3), world axes [rad/s]."""
+        return self.b.omega - self.a.omega
+
+    @property
+    def alpha(self) -> Array:
+        """Derivative of ``omega`` (S, 3), world axes [rad/s^2]."""
+        return self.b.alpha - self.a.alpha
+
+    def slide(self, axis: Array) -> tuple[Array, Array, Array]:
+        """Displacement along an axis of body a (3,), with rate and acceleration (S,)."""
+        u = self.a.orientation @ axis
+        D, first, second = self.distance
+        return dot(u, D), dot(u, first), dot(u, second)
+
+    def spin(self, axis: Array, carrier: BodyMotion) -> tuple[Array, Array]:
+        """Rate and acceleration (S,) of the turn about an ``axis`` (3,) in axes of its ``carrier``, a or b."""
+        u = carrier.orientation @ axis
+        return dot(u, self.omega), dot(u, self.alpha) + dot(np.cross(carrier.omega, u), self.omega)
+
+    def seen_by_b(self) -> tuple[Array, Array]:
+        """Angular velocity of b relative to a in axes of b, and its derivative (S, 3)."""
+        back = np.swapaxes(self.b.orientation, 1, 2)
+        second = self.alpha - np.cross(self.b.omega, self.omega)
+        return turned(back, self.omega), turned(back, second)
+
+
+def dot(x: Array, y: Array) -> Array:
+    """Return the products (S,) of vectors (S, 3)."""
+    return np.asarray(np.einsum("sk,sk->s", x, y))
+
+
+def turned(R: Array, x: Array) -> Array:
+    """Return R x (S, 3) for rotations (S, 3, 3)."""
+    return np.asarray(np.einsum("skl,sl->sk", R, x))
+
+
+def unwrap(angle: Array, rate: Array, t: Array) -> Array:
+    """Return angles (S,) without jumps of whole turns: each takes the turn nearest to what the rates say."""
+    expected = 0.5 * (rate[1:] + rate[:-1]) * np.diff(t)
+    turns = np.round((expected - np.diff(angle)) / (2.0 * np.pi))
+    return angle + 2.0 * np.pi * np.concatenate(([0.0], np.cumsum(turns)))
+
+
+def quaternions(R: Array) -> Array:
+    """Return the quaternions (w, x, y, z) (S, 4) of rotations (S, 3, 3), without jumps of sign; w >= 0 in the first.
+
+    The largest component comes from the diagonal, the others are divided by it (Shepperd).
+    """
+    diagonal = np.diagonal(R, axis1=1, axis2=2)
+    trace = diagonal.sum(axis=1)
+    squares = np.concatenate((trace[:, None], 2.0 * diagonal - trace[:, None]), axis=1)  # 4 q_k^2 - 1
+    table = np.empty((len(R), 4, 4))  # 4 q q^T
+    for k in range(4):
+        table[:, k, k] = 1.0 + squares[:, k]
+    for k, (i, j) in enumerate(((1, 2), (2, 0), (0, 1))):
+        table[:, 0, k + 1] = table[:, k + 1, 0] = R[:, j, i] - R[:, i, j]
+        table[:, i + 1, j + 1] = table[:, j + 1, i + 1] = R[:, j, i] + R[:, i, j]
+    row = table[np.arange(len(R)), np.argmax(squares, axis=1)]
+    q = row / np.linalg.norm(row, axis=1, keepdims=True)
+    first = q[:1, :1] < 0.0
+    turn = np.where(np.einsum("sk,sk->s", q[1:], q[:-1]) < 0.0, -1.0, 1.0)
+    return np.asarray(q * np.cumprod(np.concatenate((np.where(first[:, 0], -1.0, 1.0), turn)))[:, None])

@@ -1,0 +1,89 @@
+"""Reactions: the wrench that the first body of a joint exerts on the second through it.
+
+It is the total: constraint forces, and motors, torsional springs and drivers of the joint as well. It is taken at the
+joint point of the second body, in world axes: [f, n] [N, N m]. In the tree it follows from the balance of the bodies
+beyond the joint, in a cut joint and a rod from the multipliers.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.errors import InputError, unknown_name
+from rtmbs.results.elements import unclear_wrenches
+from rtmbs.results.graph import body_graph, entered_from
+from rtmbs.results.motion import body_motion
+from rtmbs.results.replay import Replay
+from rtmbs.results.samples import one_sample
+from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.state import State
+from rtmbs.system.system import JointRecord, System
+
+Array = NDArray[np.float64]
+ROD = "Rod"
+
+
+def reaction(equations: SemiRecursiveEquations, state: State, joint: str) -> Array:
+    """Return the wrench [f, n] (6,) that the first body of a joint (or rod) exerts on the second, at the point of the
+    second, world axes [N, N m].
+
+    ``state`` must satisfy the equations of motion, as every state of a Simulation does; nothing is changed.
+    Raises UnknownNameError with the nearest names, InputError for a weld whose share of a given wrench is unclear.
+    """
+    system = equations.system
+    replay = Replay(equations.tables, one_sample(state), lambda: body_graph(system))
+    return reaction_values(replay, system, joint)[0]
+
+
+def reaction_values(replay: Replay, system: System, name: str) -> Array:
+    """Return the reaction of a joint or a rod over all samples (S, 6)."""
+    if name in system.joints:
+        record = system.joints[name]
+        at_origin = joint_wrench(replay, system, record)
+        return moved(at_origin, body_motion(replay, system.bodies[record.b]).point(record.point_b))
+    if name in rods(system):
+        closure = system.closure_names.index(name)
+        return moved(replay.link_wrench(closure), closure_point(replay, closure, "b"))
+    raise unknown_name("joint", name, [*system.joints, *rods(system)])
+
+
+def rods(system: System) -> list[str]:
+    """Return the names of all rods."""
+    return [link.name for link in system.topology.links if link.type == ROD]
+
+
+def joint_wrench(replay: Replay, system: System, record: JointRecord) -> Array:
+    """Return the wrench on body b through a joint, about the global origin (S, 6)."""
+    if record.closure >= 0:  # cut, or a ghost, which is massless: what its closure passes on is what its steps carry
+        return replay.link_wrench(record.closure)
+    if not record.in_tree:  # a cut floating joint holds nothing
+        return np.zeros((len(replay.samples.t), 6))
+    check_weld(system, record)
+    child, backwards = entered_from(system, record.name)
+    wrench = replay.body_wrench(child)
+    return -wrench if backwards else wrench
+
+
+def check_weld(system: System, record: JointRecord) -> None:
+    """Refuse a weld when nobody knows on which of its bodies a given wrench acts."""
+    if record.type != "Fixed":
+        return
+    for wrench, bodies in unclear_wrenches(system):
+        if record.a in bodies and record.b in bodies:
+            raise InputError(
+                f"the reaction of fixed joint {record.name!r} is unclear: wrench {wrench!r} acts on one of the welded "
+                f"bodies {', '.join(bodies)}; put its point into the body's origin, or give the joint cut=True"
+            )
+
+
+def closure_point(replay: Replay, closure: int, side: str) -> Array:
+    """Return where point a or b of a closure stands (S, 3), world axes [m]."""
+    closures, links = replay.tables.closures, replay.tables.links
+    step, local = (links.a, closures.point_a) if side == "a" else (links.b, closures.point_b)
+    motion = replay.motion(int(step[closure]))
+    return np.asarray(motion.r + motion.A @ local[closure])
+
+
+def moved(wrench: Array, x: Array) -> Array:
+    """Return wrenches (S, 6) about the global origin, taken about the points ``x`` (S, 3) instead."""
+    force, moment = wrench[:, :3], wrench[:, 3:]
+    return np.concatenate((force, moment - np.cross(x, force)), axis=1)

@@ -1,0 +1,284 @@
+"""Sweep recorded samples again with the compiled kernels: frames and motions, body wrenches, loops, energies, springs.
+
+All kernels of this room stand here.
+"""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.compiled import kernel
+from rtmbs.results.graph import BodyGraph
+from rtmbs.results.samples import Samples
+from rtmbs.semirecursive.closures import (
+    closure_accelerations,
+    closure_velocities,
+    closure_wrench,
+    evaluate_closures,
+)
+from rtmbs.semirecursive.forces import given_wrench, spring_energy, spring_pull, spring_state, spring_wrench
+from rtmbs.semirecursive.sweeps import (
+    inverse_dynamics,
+    kinetic_energy,
+    place_inertias,
+    sweep_accelerations,
+    sweep_positions,
+    sweep_velocities,
+    weight_energy,
+)
+from rtmbs.semirecursive.workspace import workspace
+from rtmbs.spatial import (
+    add3,
+    angular,
+    cross3,
+    dot3,
+    increase6,
+    join,
+    load3,
+    load6,
+    place,
+    point_velocity,
+    rotate,
+    scale3,
+    scale6,
+    store6,
+)
+from rtmbs.system.tables import GRAVITY_SLOT, Tables
+
+Array = NDArray[np.float64]
+
+BLOCK_BYTES = 64_000_000  # memory of one block of replayed rows
+FRAME = 24  # numbers a step: A (9), r (3), V (6), acc (6)
+
+
+@kernel
+def sweep_sample(tables, samples, s, ws):
+    """Positions, velocities and accelerations of sample ``s``."""
+    sweep_positions(tables.steps, samples.R0[s], samples.z[s], ws)
+    sweep_velocities(tables.steps, samples.zd[s], ws)
+    sweep_accelerations(tables.steps, samples.zd[s], samples.zdd[s], samples.u[s], ws)
+
+
+@kernel
+def replay_frames(tables, samples, ws, first, out):
+    """out (S, steps, 24): frames and motions of the steps from ``first`` on."""
+    for s in range(len(samples.t)):
+        sweep_sample(tables, samples, s, ws)
+        for k in range(out.shape[1]):
+            i, row = first + k, out[s, k]
+            for c in range(9):
+                row[c] = ws.A[i, c // 3, c % 3]
+            for c in range(3):
+                row[9 + c] = ws.r[i, c]
+            for c in range(6):
+                row[12 + c], row[18 + c] = ws.V[i, c], ws.acc[i, c]
+
+
+@kernel
+def symmetric_inertia(A, i, J, b, w):
+    """Return A J A^T w: the inertia of body ``b``, given in axes of step ``i``, times a world vector."""
+    x = A[i, 0, 0] * w[0] + A[i, 1, 0] * w[1] + A[i, 2, 0] * w[2]
+    y = A[i, 0, 1] * w[0] + A[i, 1, 1] * w[1] + A[i, 2, 1] * w[2]
+    z = A[i, 0, 2] * w[0] + A[i, 1, 2] * w[1] + A[i, 2, 2] * w[2]
+    return rotate(A, i, rotate(J, b, (x, y, z)))
+
+
+@kernel
+def inertia_wrench(graph, b, ws):
+    """Return [m (a - g); J omega' + omega x J omega + c x m (a - g)] of one body, about the global origin."""
+    i = graph.step[b]
+    c = place(ws.A, ws.r, i, load3(graph.center, b))
+    V, acc = load6(ws.V, i), load6(ws.acc, i)
+    w = angular(V)
+    f = scale3(graph.mass[b], add3(point_velocity(acc, c), cross3(w, point_velocity(V, c))))
+    turn = symmetric_inertia(ws.A, i, graph.inertia, b, angular(acc))
+    gyro = cross3(w, symmetric_inertia(ws.A, i, graph.inertia, b, w))
+    return join(f, add3(add3(turn, gyro), cross3(c, f)))
+
+
+@kernel
+def link_wrenches(tables, lam, u, ws, out):
+    """out (nl, 6): what every closure, spring and given wrench does to its body b, about the global origin."""
+    link = 0
+    for l in range(len(tables.closures.point_a)):
+        store6(out, link, closure_wrench(tables.closures, l, lam, ws))
+        link += 1
+    for k in range(len(tables.springs.slot)):
+        store6(out, link, spring_wrench(tables.springs, k, tables.links, link, u, ws))
+        link += 1
+    for k in range(len(tables.wrenches.slot)):
+        store6(out, link, given_wrench(tables.wrenches, k, tables.links.b[link], u, ws))
+        link += 1
+
+
+@kernel
+def balance_bodies(graph, ws, wrenches):
+    """wrenches (nb + nl, 6): from those of links (behind the bodies) to what passes into every body from its parent.
+
+    Through the joint above a body goes what its subtree needs: inertia wrenches less what the links do.
+    """
+    nb = len(graph.step)
+    for b in range(nb):
+        store6(wrenches, b, inertia_wrench(graph, b, ws))
+    for l in range(len(graph.link_a)):
+        F = load6(wrenches, nb + l)
+        if graph.link_b[l] >= 0:
+            increase6(wrenches, graph.link_b[l], scale6(-1.0, F))
+        if graph.link_a[l] >= 0:
+            increase6(wrenches, graph.link_a[l], F)
+    for b in range(nb - 1, -1, -1):
+        if graph.parent[b] >= 0:
+            increase6(wrenches, graph.parent[b], load6(wrenches, b))
+
+
+@kernel
+def replay_wrenches(tables, graph, samples, ws, scratch, first, out):
+    """out (S, rows, 6): wrenches through body joints, then of links, from row ``first`` on, about the global origin."""
+    nb = len(graph.step)
+    for s in range(len(samples.t)):
+        sweep_sample(tables, samples, s, ws)
+        evaluate_closures(tables, samples.z[s], samples.u[s], ws)
+        link_wrenches(tables, samples.lam[s], samples.u[s], ws, scratch[nb:])
+        balance_bodies(graph, ws, scratch)
+        for k in range(out.shape[1]):
+            store6(out[s], k, load6(scratch, first + k))
+
+
+@kernel
+def replay_closures(tables, samples, ws, out):
+    """out (3, S, m): Phi, Phid, Phidd."""
+    for s in range(len(samples.t)):
+        sweep_sample(tables, samples, s, ws)
+        evaluate_closures(tables, samples.z[s], samples.u[s], ws)
+        closure_velocities(tables, samples.zd[s], samples.u[s], ws)
+        closure_accelerations(tables, samples.zdd[s], samples.u[s], ws)
+        for row in range(out.shape[2]):
+            out[0, s, row], out[1, s, row], out[2, s, row] = ws.Phi[row], ws.Phid[row], ws.Phidd[row]
+
+
+@kernel
+def replay_energies(tables, samples, ws, out):
+    """out (3, S): kinetic energy, energy of weight, elastic energy [J]."""
+    for s in range(len(samples.t)):
+        sweep_sample(tables, samples, s, ws)
+        place_inertias(tables.steps, ws)
+        inverse_dynamics(tables.steps, ws)
+        out[0, s] = kinetic_energy(ws)
+        out[1, s] = weight_energy(ws, samples.u[s])
+        out[2, s] = spring_energy(tables, samples.z[s], samples.u[s], ws)
+
+
+@kernel
+def replay_springs(tables, samples, ws, out):
+    """out (2, S, ns): length [m] and pull [N] of every spring."""
+    nc = len(tables.closures.point_a)
+    for s in range(len(samples.t)):
+        sweep_sample(tables, samples, s, ws)
+        for k in range(out.shape[2]):
+            _, _, e, length, velocity = spring_state(tables.springs, k, tables.links, nc + k, ws)
+            out[0, s, k] = length
+            out[1, s, k] = spring_pull(tables.springs.slot[k], samples.u[s], length, dot3(e, velocity))
+
+
+class StepMotion(NamedTuple):
+    """Frame and motion of one step over all samples, world axes at the global origin."""
+
+    A: Array  # (S, 3, 3) step axes to world
+    r: Array  # (S, 3) [m]
+    V: Array  # (S, 6) [v, omega]
+    acc: Array  # (S, 6) plain derivative of V, ground accelerating with -g
+    g: Array  # (S, 3) gravity
+
+
+class Replay:
+    """Samples of one System swept on demand; what was swept is kept, a block of rows at a time.
+
+    It has a workspace of its own, so nothing that a simulation uses changes.
+    """
+
+    def __init__(self, tables: Tables, samples: Samples, graph: Callable[[], BodyGraph]) -> None:
+        self.tables, self.samples = tables, samples
+        self.n, self.m = samples.z.shape[1], samples.lam.shape[1]
+        self.ws = workspace(tables)
+        self._graph = graph
+        self._frames = Blocks(self.n, FRAME, len(samples.t), self._sweep_frames)
+
+    @cached_property
+    def graph(self) -> BodyGraph:
+        """The bodies as the person drew them."""
+        return self._graph()
+
+    def motion(self, step: int) -> StepMotion:
+        """Return the motion of a step; -1 is ground."""
+        g = self.samples.u[:, GRAVITY_SLOT : GRAVITY_SLOT + 3]
+        S = len(g)
+        if step < 0:
+            still = np.zeros((S, 6))
+            A = np.broadcast_to(np.eye(3), (S, 3, 3))
+            return StepMotion(A, still[:, :3], still, np.concatenate((-g, still[:, 3:]), axis=1), g)
+        row = self._frames.row(step)
+        return StepMotion(row[:, :9].reshape(S, 3, 3), row[:, 9:12], row[:, 12:18], row[:, 18:], g)
+
+    def body_wrench(self, body: int) -> Array:
+        """Return what passes into a body of the graph from its parent (S, 6), at the global origin [N, N m]."""
+        return self._wrenches.row(body)
+
+    def link_wrench(self, link: int) -> Array:
+        """Return what a link does to its body b (S, 6), at the global origin [N, N m]."""
+        return self._wrenches.row(len(self.graph.step) + link)
+
+    @cached_property
+    def closures(self) -> Array:
+        """Phi, Phid, Phidd (3, S, m) [m or 1, ...]."""
+        out = np.zeros((3, len(self.samples.t), self.m))
+        replay_closures(self.tables, self.samples, self.ws, out)
+        return out
+
+    @cached_property
+    def energies(self) -> Array:
+        """Kinetic, of weight, elastic (3, S) [J]."""
+        out = np.zeros((3, len(self.samples.t)))
+        replay_energies(self.tables, self.samples, self.ws, out)
+        return out
+
+    @cached_property
+    def springs(self) -> Array:
+        """Length [m] and pull [N] (2, S, ns)."""
+        out = np.zeros((2, len(self.samples.t), len(self.tables.springs.slot)))
+        replay_springs(self.tables, self.samples, self.ws, out)
+        return out
+
+    @cached_property
+    def _wrenches(self) -> "Blocks":
+        rows = len(self.graph.step) + len(self.graph.link_a)
+        scratch = np.zeros((rows, 6))
+
+        def sweep(first: int, out: Array) -> None:
+            replay_wrenches(self.tables, self.graph, self.samples, self.ws, scratch, first, out)
+
+        return Blocks(rows, 6, len(self.samples.t), sweep)
+
+    def _sweep_frames(self, first: int, out: Array) -> None:
+        replay_frames(self.tables, self.samples, self.ws, first, out)
+
+
+class Blocks:
+    """Rows (S, width) of something swept over all samples: with their neighbours when first asked for, and kept."""
+
+    def __init__(self, rows: int, width: int, samples: int, sweep: Callable[[int, Array], Any]) -> None:
+        self.rows, self.width, self.samples, self.sweep = rows, width, samples, sweep
+        self.size = max(1, BLOCK_BYTES // max(8 * width * samples, 1))  # rows a block
+        self.blocks: dict[int, Array] = {}
+
+    def row(self, k: int) -> Array:
+        """Return row ``k`` (S, width)."""
+        block, place = divmod(k, self.size)
+        if block not in self.blocks:
+            first = block * self.size
+            out = np.zeros((self.samples, min(self.size, self.rows - first), self.width))
+            self.sweep(first, out)
+            self.blocks[block] = out
+        return self.blocks[block][:, place]

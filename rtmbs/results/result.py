@@ -1,0 +1,78 @@
+"""``Result``: everything a run recorded, by name."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.errors import unknown_name
+from rtmbs.results.channel import Channel, Source
+
+Array = NDArray[np.float64]
+TIME = "t"
+
+
+class Result:
+    """Channels by name: ``result["crank.position"]`` is the array, ``result.channel("crank.position")`` knows its unit.
+
+    ``names()`` lists them all. A channel is worked out when it is first asked for and kept. When two elements of a
+    model claim one name, such as a body and a floating joint of the same name, each is listed with its kind in front:
+    ``body:chassis.position`` and ``joint:chassis.position``.
+    """
+
+    def __init__(
+        self,
+        sources: Mapping[str, Source],
+        name: str = "",
+        fingerprint: str = "",
+        outcomes: Mapping[str, int] | None = None,
+    ) -> None:
+        self._sources = dict(sources)
+        self._channels: dict[str, Channel] = {}
+        self.name = name  # of the model
+        self.fingerprint = fingerprint  # of the System
+        self.outcomes = dict(outcomes or {})  # how many steps ended how, by the name of the Outcome
+
+    def names(self) -> list[str]:
+        """Return the names of all channels."""
+        return list(self._sources)
+
+    def channel(self, name: str) -> Channel:
+        """Return a channel with its axes and unit; UnknownNameError lists the nearest names."""
+        if name not in self._channels:
+            self._channels[name] = self.read(name)
+        return self._channels[name]
+
+    def read(self, name: str) -> Channel:
+        """Return a channel without keeping it."""
+        if name not in self._sources:
+            raise unknown_name("channel", name, self._sources)
+        return self._sources[name].channel(name)
+
+    def __getitem__(self, name: str) -> Array:
+        return self.channel(name).values
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._sources
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sources)
+
+    def __len__(self) -> int:
+        """Return the number of samples."""
+        return len(self.t)
+
+    @property
+    def t(self) -> Array:
+        """Times of the samples (samples,) [s]."""
+        return self[TIME]
+
+    def save(self, path: str | Path) -> None:
+        """Write every channel with axes and unit to an ``npz`` file without pickle; ``rtmbs.load_result`` reads it."""
+        from rtmbs.results.file import save_result  # that file builds Results
+
+        save_result(self, path)
+
+    def __repr__(self) -> str:
+        return f"Result({self.name!r}, {len(self)} samples of {len(self._sources)} channels)"
