@@ -2,7 +2,7 @@
 
 numba's on-disk cache looks only at the function's own file: after an edit of a callee in another file the caller would
 run old code. The cache folder is therefore keyed by a hash of every kernel source, of the numba version and of the
-processor, and handed to numba while a kernel is decorated; the caches of other packages in the process stay where they are.
+processor, and handed to numba while a kernel is decorated; the caches of other packages stay where they are.
 """
 
 import hashlib

@@ -87,13 +87,16 @@ class Simulation:
         shim: bool = False,
         fused: bool = True,
     ) -> None:
-        positive(h=h, tol=tol, max_iterations=max_iterations, **({"penalty": penalty} if alpha is None else {"alpha": alpha}))
+        positive(
+            h=h, tol=tol, max_iterations=max_iterations, **({"penalty": penalty} if alpha is None else {"alpha": alpha})
+        )
         one_of("tangent_terms", tangent_terms, TANGENT_TERMS)
         one_of("projection_weight", projection_weight, ("tangent", "mass"))
         if max_iterations > MAX_ITERATIONS:
             raise InputError(f"max_iterations is {max_iterations}; at most {MAX_ITERATIONS} are possible")
         self.system = system
-        self.penalty, self.fixed_alpha = (penalty, None) if alpha is None else (None, alpha)
+        self.penalty: float | None = penalty if alpha is None else None
+        self.fixed_alpha: float | None = alpha
         self.equations = SemiRecursiveEquations(system, make_source(jacobian, system))
         self.jacobian = jacobian
         evaluate_signals(system, 0.0, self.equations.u)
@@ -192,7 +195,7 @@ class Simulation:
     ) -> Result:
         """Step to ``t_end`` [s] and return what was recorded.
 
-        ``on_failure="halve"`` retries a failed step with half the step, ``at_most`` times, and goes back to h afterwards.
+        ``on_failure="halve"`` retries a failed step in 2, 4, ... parts, ``at_most`` times, and goes back to h.
         Raises InputError when t_end is no whole number of steps away, StepError when a step fails.
         """
         one_of("on_failure", on_failure, ("raise", "halve"))
@@ -219,7 +222,9 @@ class Simulation:
         steps = round(span / self.h)
         if abs(span / self.h - steps) > WHOLE * max(steps, 1):
             nearest = span / max(steps, 1)
-            raise InputError(f"t_end = {t_end:g} s is no whole number of steps of h = {self.h:g} s; h = {nearest:.17g} fits")
+            raise InputError(
+                f"t_end = {t_end:g} s is no whole number of steps of h = {self.h:g} s; h = {nearest:.17g} fits"
+            )
         return steps
 
     def retry(self, report: StepReport, on_failure: str, at_most: int) -> StepReport:
@@ -245,13 +250,14 @@ class Simulation:
         """Return the error that a failed step stands for, with step, time, history and names."""
         history = ", ".join(f"{size:.2e}" for size in report.corrections) or "none"
         names = f"; largest at {', '.join(report.culprits)}" if report.culprits else ""
-        message = f"step {self.state.k + 1} to t = {report.t:g} s: {report.outcome.value}{names}; scaled corrections: {history}"
+        where = f"step {self.state.k + 1} to t = {report.t:g} s"
+        message = f"{where}: {report.outcome.value}{names}; scaled corrections: {history}"
         return FAILURES[report.outcome](
             message, step=self.state.k + 1, t=report.t, residuals=report.corrections, culprits=report.culprits
         )
 
     def reaction(self, joint: str) -> Array:
-        """Return the wrench [f, n] (6,) that the first body exerts on the second at the joint point, world axes [N, N m]."""
+        """Return the wrench [f, n] (6,) of the first body on the second at the joint point, world axes [N, N m]."""
         return reaction(self.equations, self.state, joint)
 
 
@@ -266,5 +272,3 @@ def one_of(option: str, value: str, valid: Iterable[str]) -> None:
     """Raise an error that lists the valid words of an option."""
     if value not in valid:
         raise unknown_name(option, value, valid)
-
-

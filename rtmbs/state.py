@@ -41,12 +41,9 @@ class State:
 
     def copy(self) -> Self:
         """Return a State that shares no memory with this one."""
-        return type(self)(
-            **{
-                f.name: value.copy() if isinstance(value := getattr(self, f.name), np.ndarray) else value
-                for f in fields(self)
-            }
-        )
+        values: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
+        values |= {name: value.copy() for name, value in values.items() if isinstance(value, np.ndarray)}
+        return type(self)(**values)
 
     def save(self, path: str | Path) -> None:
         """Write the state to an ``npz`` file without pickle."""
@@ -67,7 +64,9 @@ class State:
         except FileNotFoundError:
             raise StateError(f"state file {str(path)!r} does not exist") from None
         except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
-            raise StateError(f"state file {str(path)!r} is truncated or no state file ({error}); save it again") from error
+            raise StateError(
+                f"state file {str(path)!r} is truncated or no state file ({error}); save it again"
+            ) from error
         names = {f.name for f in fields(cls)}
         if missing := sorted(names - data.keys()):
             raise StateError(f"state file {str(path)!r} lacks {', '.join(missing)}; save it again with State.save")
@@ -76,6 +75,6 @@ class State:
         for name in sorted(names - {"fingerprint"}):
             if not np.all(np.isfinite(data[name])):
                 raise StateError(f"state file {str(path)!r}: {name} holds a number that is not finite")
-        scalars = {"fingerprint": str(data["fingerprint"]), "k": int(data["k"])}
+        scalars: dict[str, Any] = {"fingerprint": str(data["fingerprint"]), "k": int(data["k"])}
         scalars |= {name: float(data[name]) for name in ("t_ref", "h")}
         return cls(**{name: scalars.get(name, data[name]) for name in names})

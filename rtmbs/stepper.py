@@ -1,4 +1,4 @@
-"""One step of a Simulation: fused in one kernel for the structured tangent, readable otherwise, dense when a pivot fails."""
+"""One step of a Simulation: fused for the structured tangent, readable otherwise, dense when a pivot fails."""
 
 from typing import Any
 

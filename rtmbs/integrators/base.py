@@ -58,5 +58,3 @@ class Equations(Protocol):
 
     def recentre(self, state: StateArrays) -> None:
         """Re-centre rotation charts of a finished state, in place."""
-
-

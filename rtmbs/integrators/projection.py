@@ -5,6 +5,7 @@ augmented-Lagrangian update that multiplies the violation by 1 / (1 + c sigma).
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ Array = NDArray[np.float64]
 
 
 def sweep(
-    equations: Equations, settings: Settings, rates: Array, violation: Array, multiplier: Callable[[Array], None]
+    equations: Equations, settings: Settings, rates: Array, violation: Array, multiplier: Callable[[Array], Any]
 ) -> tuple[Array, Array, int]:
     """Return the projected rates, the violation left and the number of sweeps.
 

@@ -1,4 +1,4 @@
-"""The implicit trapezoidal rule with position penalties and projections, readable, for any equations that answer the contract.
+"""The implicit trapezoidal rule with position penalties and projections, readable, for any equations.
 
 Equations 10 to 26 of the paper as corrected in METHODS 1.2 to 1.5. ``semirecursive/step.py`` is the same step fused
 into one kernel; a contract test holds the two together.

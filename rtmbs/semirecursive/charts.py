@@ -1,7 +1,8 @@
 """Re-centring the rotation charts of spherical and floating joints at step boundaries (DESIGN section 5).
 
-The chart is R = R_reference Rx(a) Ry(b) Rz(c), singular at |b| = pi / 2. When |b| leaves 1 rad the turn made so far goes
-into the reference, the angles become zero, and rates and accelerations are transformed exactly, so no pose is singular.
+The chart is R = R_reference Rx(a) Ry(b) Rz(c), singular at |b| = pi / 2. When |b| leaves 1 rad the turn made so far
+goes into the reference, the angles become zero, and rates and accelerations are transformed exactly: no pose is
+singular.
 """
 
 from rtmbs.compiled import kernel

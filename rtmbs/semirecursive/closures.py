@@ -26,6 +26,7 @@ from rtmbs.spatial import (
 )
 from rtmbs.system.tables import DOT, TRANSLATION
 
+
 @kernel
 def evaluate_closures(tables, z, u, ws):
     """Phi, G and Phi_z at the swept positions."""

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from rtmbs.integrators.base import SingularTangent
 from rtmbs.integrators.settings import PAPER, Settings, StateArrays
 from rtmbs.linear.dense_lu import DenseLU
-from rtmbs.linear.sparse_lu import factor, solve, solve_refined, workspace as factor_workspace
+from rtmbs.linear.sparse_lu import factor, solve, solve_refined
+from rtmbs.linear.sparse_lu import workspace as factor_workspace
 from rtmbs.linear.symbolic import positions
 from rtmbs.semirecursive.charts import recentre_charts
 from rtmbs.semirecursive.closures import (
@@ -18,8 +19,8 @@ from rtmbs.semirecursive.closures import (
     evaluate_closures,
     pull_back,
 )
-from rtmbs.semirecursive.forces import spring_energy
 from rtmbs.semirecursive.evaluation import assemble_mass_weight, assemble_tangent, evaluate_residual
+from rtmbs.semirecursive.forces import spring_energy
 from rtmbs.semirecursive.sweeps import (
     inverse_dynamics,
     kinetic_energy,
@@ -33,6 +34,7 @@ from rtmbs.system.system import System
 from rtmbs.system.tables import Tables
 
 Array = NDArray[np.float64]
+
 
 class SemiRecursiveEquations:
     """Equations of motion of a System in joint coordinates; answers ``integrators.base.Equations``.

@@ -154,7 +154,10 @@ def add_force_tangent(tables, u, velocity, position, ws, values):
 
 @kernel
 def end_motion(links, l, c, velocity, position, ws):
-    """Twist and velocity change of the end that branch entry ``c`` moves: position S, position (S x V_end + psid) + velocity S."""
+    """Twist and velocity change of the end that branch entry ``c`` moves.
+
+    Twist position S, velocity change position (S x V_end + psid) + velocity S.
+    """
     i = links.step[c]
     end = links.a[l] if links.sign[c] < 0.0 else links.b[l]
     S = load6(ws.S, i)
@@ -164,7 +167,7 @@ def end_motion(links, l, c, velocity, position, ws):
 
 @kernel
 def add_link_column(links, l, c, dF, turned, ws, values):
-    """Column of branch entry ``c``: -sign_j S_j . dF in every row j, + sign_j S_j . turned where step c lies above j."""
+    """Column of branch entry ``c``: -sign_j S_j . dF in every row j, + sign_j S_j . turned where c lies above j."""
     first, last = links.pointer[l], links.pointer[l + 1]
     width = last - first
     place_in_values = links.block_pointer[l] + c - first

@@ -10,7 +10,15 @@ import numpy as np
 
 from rtmbs.clock import ticks
 from rtmbs.compiled import kernel
-from rtmbs.integrators.newton import ACCEPT, DIVERGED, GO_ON, PAPER_RATE, SLOW_RATE, contraction_rate, scaled_norm, verdict
+from rtmbs.integrators.newton import (
+    ACCEPT,
+    DIVERGED,
+    PAPER_RATE,
+    SLOW_RATE,
+    contraction_rate,
+    scaled_norm,
+    verdict,
+)
 from rtmbs.integrators.settings import (
     ACCELERATION_VIOLATION,
     FACTOR_TICKS,
@@ -152,8 +160,8 @@ def largest_rate(rates, absolute, length_of):
 def sweep_rates(tables, lu, work, settings, alpha, rates, violation, ws, lam, share):
     """rates -= A^-1 q4 Phi_z^T alpha violation, repeated until the bound (METHODS 1.12); returns the sweeps.
 
-    ``violation`` follows linearly: what Phi_z does to the change of the rates. ``lam`` gathers share q4 alpha violation,
-    the multipliers that the projection of accelerations adds.
+    ``violation`` follows linearly: what Phi_z does to the change of the rates. ``lam`` gathers share q4 alpha
+    violation, the multipliers that the projection of accelerations adds.
     """
     q4 = 0.25 * settings.h * settings.h
     bound = settings.sweep_bound * largest_rate(rates, settings.absolute, settings.typical)
@@ -177,7 +185,7 @@ def sweep_rates(tables, lu, work, settings, alpha, rates, violation, ws, lam, sh
 
 @kernel
 def finish(tables, lu, work, settings, alpha, u, old, new, ws, record):
-    """Close the step at z_n + increment: check the loops, project velocities and accelerations, fill ``new``."""
+    """Close the step at z_n + increment: check the loops, project rates and accelerations, fill ``new``."""
     start, q4 = ticks(), 0.25 * settings.h * settings.h
     set_iterate(settings.h, old, ws)
     for i in range(len(ws.z)):

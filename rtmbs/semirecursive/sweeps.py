@@ -127,4 +127,3 @@ def weight_energy(ws, u):
         for k in range(3):
             total -= u[GRAVITY_SLOT + k] * ws.inertia[i, 1 + k]
     return total
-

@@ -1,1 +1,1 @@
-"""The consistent start: positions assembled, velocities projected, penalties sized, accelerations solved (METHODS 1.15)."""
+"""The consistent start: positions assembled, rates projected, penalties sized, accelerations solved."""

@@ -33,8 +33,8 @@ def first_accelerations(
     equations.work.factored[:] = equations.work.original
     if bad := factor(equations.lu, equations.work.factored, equations.work):
         raise StartError(
-            f"coordinate {equations.system.coordinate_names[bad - 1]!r} has no inertia and no loop holds it; give its body"
-            " mass or inertia"
+            f"coordinate {equations.system.coordinate_names[bad - 1]!r} has no inertia and no loop holds it;"
+            " give its body mass or inertia"
         )
     previous = np.inf
     for _ in range(MAX_SWEEPS):
@@ -43,7 +43,9 @@ def first_accelerations(
         zdd = zdd + change
         lam = lam + weight * (violation + equations.apply_Phi_z(change))
         size = np.max(np.abs(change), initial=0.0)
-        if size <= ENOUGH * np.max(np.abs(zdd), initial=0.0) or (size >= 0.5 * previous and size <= 1e-9 * np.max(np.abs(zdd))):
+        if size <= ENOUGH * np.max(np.abs(zdd), initial=0.0) or (
+            size >= 0.5 * previous and size <= 1e-9 * np.max(np.abs(zdd))
+        ):
             break
         previous = size
         force, violation = unbalance(equations, z, zd, zdd, lam, R0)

@@ -23,7 +23,9 @@ def effective_masses(equations: SemiRecursiveEquations, Phi_z: csc_array) -> tup
     system, length = equations.system, equations.system.length
     factor_mass(equations)
     rows_of = Phi_z.tocsr()
-    blocks = [np.flatnonzero(system.block_of_row == block) for block in range(int(system.block_of_row.max(initial=-1)) + 1)]
+    blocks = [
+        np.flatnonzero(system.block_of_row == block) for block in range(int(system.block_of_row.max(initial=-1)) + 1)
+    ]
     mobility = np.array([largest_mobility(equations, rows_of[rows].toarray()) for rows in blocks])
     turning = np.array([bool(system.row_is_rotation[rows[0]]) for rows in blocks], bool)
     comparable = np.where(turning, mobility / length**2, mobility)
@@ -63,7 +65,7 @@ def largest_mobility(equations: SemiRecursiveEquations, rows: Array) -> float:
 def factor_mass(equations: SemiRecursiveEquations) -> None:
     """Factor M, or M + tau Phi_z^T Phi_z when massless bodies make it singular (METHODS 1.21).
 
-    tau is the mean mass of a body (times length squared in rotation rows), so that a massless body counts as a typical one.
+    tau is the mean mass of a body (times length squared in rotation rows): a massless body counts as a typical one.
     Raises StartError naming the coordinate when nothing gives it inertia.
     """
     system, tables = equations.system, equations.tables
@@ -75,6 +77,6 @@ def factor_mass(equations: SemiRecursiveEquations) -> None:
         if (bad := factor(equations.lu, equations.work.factored, equations.work)) == 0:
             return
     raise StartError(
-        f"coordinate {system.coordinate_names[bad - 1]!r} has no inertia: the bodies it moves are massless (or turn about"
-        " their own mass points) and no loop holds them; give them mass or inertia, or close them"
+        f"coordinate {system.coordinate_names[bad - 1]!r} has no inertia: the bodies it moves are massless (or turn"
+        " about their own mass points) and no loop holds them; give them mass or inertia, or close them"
     )

@@ -92,5 +92,6 @@ def check_closed(equations: SemiRecursiveEquations, gap: Array, scale: Array, pi
     hint = f"; pinned initial values: {', '.join(pins[:6])}{' ...' if len(pins) > 6 else ''}" if pins else ""
     raise StartError(
         f"the loop at {system.row_names[row]!r} cannot close: a gap of {abs(gap[row]) * scale[row]:.4g}{unit} is left"
-        f" at the nearest pose; check the points and lengths of this loop{hint}, or give an initial value closer to a closed pose"
+        f" at the nearest pose; check the points and lengths of this loop{hint}, or give an initial value"
+        " closer to a closed pose"
     )

@@ -65,7 +65,7 @@ def prepare(
 def set_alpha(
     equations: SemiRecursiveEquations, masses: Array, h: float, penalty: float | None, fixed_alpha: float | None
 ) -> None:
-    """alpha_l = c (4/h^2) m_l, or one fixed alpha in SI units as in the paper (times length squared in rotation rows)."""
+    """alpha_l = c (4/h^2) m_l, or one fixed alpha in SI units as in the paper (times length^2 in rotation rows)."""
     system = equations.system
     if fixed_alpha is not None:
         equations.alpha[:] = np.where(system.row_is_rotation, fixed_alpha * system.length**2, fixed_alpha)
@@ -105,9 +105,10 @@ def settle_redundant(
     worst = int(np.argmax(stress))
     if stress[worst] > STRESS * reaction:
         raise StartError(
-            f"the redundant loop equations at {system.row_names[worst]!r} contradict each other by {abs(stuck[worst]):.3g}"
-            f" and would stress the mechanism with {stress[worst]:.3g} N (typical reaction {reaction:.3g} N); correct the"
-            " points of this closure, or use shim=True to measure lengths from the pose as it is"
+            f"the redundant loop equations at {system.row_names[worst]!r} contradict each other by"
+            f" {abs(stuck[worst]):.3g} and would stress the mechanism with {stress[worst]:.3g} N"
+            f" (typical reaction {reaction:.3g} N);"
+            " correct the points of this closure, or use shim=True to measure lengths from the pose as it is"
         )
     return z
 
@@ -147,17 +148,13 @@ class Mobility:
         return cls(rank, nearby, tuple(redundant), estimated)
 
 
-def redundant_names(
-    equations: SemiRecursiveEquations, P: csc_array, assembly: Assembly, ranks: list[int]
-) -> list[str]:
+def redundant_names(equations: SemiRecursiveEquations, P: csc_array, assembly: Assembly, ranks: list[int]) -> list[str]:
     """Return the names of the rows that other rows already hold."""
     rows = [redundant_rows(P, group, rank) for group, rank in zip(assembly.groups, ranks, strict=True)]
     return [equations.system.row_names[row] for some in rows for row in some]
 
 
-def rank_nearby(
-    equations: SemiRecursiveEquations, assembly: Assembly, z: Array, masses: Array, rank: int
-) -> int:
+def rank_nearby(equations: SemiRecursiveEquations, assembly: Assembly, z: Array, masses: Array, rank: int) -> int:
     """Return the rank at a random assembled pose close to z; that at z when none was found."""
     system = equations.system
     rng = np.random.default_rng(0)
@@ -187,11 +184,14 @@ def describe(
     n, warnings = equations.n, []
     if mobility.rank != mobility.nearby:
         warnings.append(
-            f"the start is singular: {n - mobility.rank} degrees of freedom here, {n - mobility.nearby} nearby (RankDrop)"
+            f"the start is singular (RankDrop): {n - mobility.rank} degrees of freedom here,"
+            f" {n - mobility.nearby} nearby"
         )
     blocks = sorted({system.row_names[row].rsplit(".", 1)[0] for row in np.flatnonzero(blind)})
     if blocks:
-        warnings.append(f"equations that constrain nothing here: {', '.join(blocks[:4])}{' ...' if len(blocks) > 4 else ''}")
+        warnings.append(
+            f"equations that constrain nothing here: {', '.join(blocks[:4])}{' ...' if len(blocks) > 4 else ''}"
+        )
     rotation = system.row_is_rotation
     return StartReport(
         moved_coordinate=system.coordinate_names[place] if place >= 0 else "",
