@@ -1,0 +1,185 @@
+"""The sparse Jacobian of a record as a record of its own, in the cheapest of three orders of elimination.
+
+Forward and reverse accumulation are two orders, Markowitz's is the third: each is carried out in numbers, and the one with
+the fewest products is written down.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy import int64
+from numpy.typing import NDArray
+
+from rtmbs.ad import operations as o
+from rtmbs.ad.builder import ONE, SPARE, ZERO, Builder, emit, grown
+from rtmbs.ad.eliminate import (
+    EDGES,
+    GONE,
+    PRODUCTS,
+    SOURCE,
+    SUMS,
+    TARGET,
+    Work,
+    eliminate_in_order,
+    grown_work,
+    new_work,
+    put_product,
+    put_term,
+    settle,
+)
+from rtmbs.ad.linearise import Graph, linearised
+from rtmbs.ad.markowitz import eliminate_greedily, heap_of
+from rtmbs.ad.record import Record, finished
+from rtmbs.ad.rules import GUARDED_FACTORS
+from rtmbs.ad.tape import Ids
+from rtmbs.compiled import kernel
+
+Array = Any
+ORDERS = ("markowitz", "reverse", "forward")
+
+
+class SparseJacobian(NamedTuple):
+    """The entries of a Jacobian as a record; what is not listed is zero."""
+
+    record: Record  # outputs: the entries, after the values of f when these were asked for
+    row: Ids  # (entries,) sorted
+    column: Ids  # (entries,) sorted within a row
+    products: dict[str, int]  # products counted for every order of elimination that was tried
+
+
+def sparse_jacobian(record: Record, values: bool = False, orders: tuple[str, ...] = ORDERS) -> SparseJacobian:
+    """Record df/dx of a record; with ``values`` f comes first among the outputs."""
+    graph = linearised(record)
+    works = {order: eliminated(graph, order) for order in orders}
+    products = {order: int(work.sizes[PRODUCTS]) for order, work in works.items()}
+    work = works[min(products, key=lambda order: products[order])]
+
+    edge = work.edges[: work.sizes[EDGES]]
+    left = np.flatnonzero((work.vertices[edge[:, SOURCE], GONE] == 0) & (work.vertices[edge[:, TARGET], GONE] == 0))
+    row = graph.row[edge[left, TARGET] - graph.vertices]
+    number = np.zeros(graph.vertices, dtype=np.int32)
+    number[graph.input] = graph.column
+    column = number[edge[left, SOURCE]]
+    first = int(work.sizes[SUMS])
+    work = settled(work, left)
+    builder, sums = written(work, graph.builder)
+    entry = sums[first:]
+    kept = np.lexsort((column, row))
+    kept = kept[entry[kept] != ZERO]
+    outputs = np.concatenate((graph.value, entry[kept])) if values else entry[kept]
+    return SparseJacobian(finished(builder, outputs, record.n, record.k), row[kept], column[kept], products)
+
+
+def eliminated(graph: Graph, order: str) -> Work:
+    """Return what elimination in this order leaves; every output row has a vertex of its own behind the others."""
+    rows = graph.vertices + np.arange(len(graph.output), dtype=np.int32)
+    source, target = np.concatenate((graph.source, graph.output)), np.concatenate((graph.target, rows))
+    literal = np.concatenate((literals(graph), np.full(len(rows), 2 * ONE, dtype=np.int32)))
+    work = new_work(graph.vertices + len(rows), 2 * len(source) + 16, int(graph.builder.size[0]))
+    load_edges(work, source, target, literal)
+
+    between = np.setdiff1d(np.arange(graph.vertices, dtype=np.int32), graph.input)
+    if order == "markowitz":
+        heap = heap_of(work, between)
+        while not eliminate_greedily(work, heap):
+            work = grown_work(work)
+        return work
+    sequence = between.copy() if order == "forward" else between[::-1].copy()
+    done = 0
+    while (done := eliminate_in_order(work, sequence, done)) < len(sequence):
+        work = grown_work(work)
+    return work
+
+
+def literals(graph: Graph) -> Ids:
+    """Return the factors of a graph as literals; the signs of negated steps and of minus one are taken off."""
+    code, factor = graph.builder.code, graph.factor
+    negated = code[factor, 0] == o.NEGATE
+    opposite = (code[factor, 0] == o.CONSTANT) & (graph.builder.value[factor] == -1.0)
+    literal = np.where(negated, 2 * code[factor, 1] + 1, np.where(opposite, 2 * ONE + 1, 2 * factor))
+    return literal.astype(np.int32)
+
+
+def settled(work: Work, edges: NDArray[np.int64]) -> Work:
+    """Return the work with one sum for each of these edges, in their order, as the last of its sums."""
+    while work.sizes[PRODUCTS] + 2 * len(edges) > len(work.terms) or work.sizes[SUMS] + len(edges) > len(work.sums):
+        work = grown_work(work)
+    settle_edges(work, edges)
+    return work
+
+
+def written(work: Work, builder: Builder) -> tuple[Builder, Ids]:
+    """Write all sums of products; return the builder and the steps of the sums."""
+    guard = guards(builder)
+    sums = np.zeros(work.sizes[SUMS], dtype=np.int32)
+    done = 0
+    while (done := write_sums(work, builder, guard, sums, done)) < len(sums):
+        builder = grown(builder)
+        guard = np.concatenate((guard, np.zeros_like(guard)))
+    return builder, sums
+
+
+def guards(builder: Builder) -> NDArray[np.uint8]:
+    """Return (capacity,) which steps may be an exact zero that has to win over what it is multiplied with."""
+    kinds = np.zeros(len(o.NAMES), dtype=np.uint8)
+    kinds[list(GUARDED_FACTORS)] = 1
+    guard = kinds[builder.code[:, 0]]
+    guard[int(builder.size[0]) :] = 0
+    hand_down(builder, guard)
+    return guard
+
+
+@kernel
+def load_edges(W: Work, source: Array, target: Array, literal: Array) -> None:
+    """Hang up edges; parallel ones are joined."""
+    for k in range(len(source)):
+        put_product(W, int64(source[k]), int64(target[k]), int64(literal[k]), 2 * ONE)
+
+
+@kernel
+def settle_edges(W: Work, edges: Array) -> None:
+    """Make one sum of each edge; one that has been settled before becomes a sum of one product."""
+    for e in edges:
+        literal = settle(W, e)
+        if literal >> 1 != W.sizes[3] + W.sizes[SUMS] - 1:
+            t, s = W.sizes[PRODUCTS], W.sizes[SUMS]
+            W.terms[t, 0], W.terms[t, 1], W.terms[t, 2] = literal, 2 * ONE, -1
+            W.sizes[PRODUCTS] = t + 1
+            W.sums[s] = t
+            W.sizes[SUMS] = s + 1
+
+
+@kernel
+def write_sums(W: Work, B: Builder, guard: Array, sums: Array, start: int) -> int:
+    """Write sums of products from ``start`` on; return where room or sums ended."""
+    first = W.sizes[3]
+    for s in range(start, len(sums)):
+        if B.size[0] + SPARE > len(B.code):
+            return s
+        total, careful = ZERO, False
+        t = W.sums[s]
+        while t >= 0:
+            l, r = W.terms[t, 0] >> 1, W.terms[t, 1] >> 1
+            left = int64(l if l < first else sums[l - first])
+            right = int64(r if r < first else sums[r - first])
+            watch = guard[left] != 0 or guard[right] != 0
+            product = emit(B, o.GUARDED if watch else o.MULTIPLY, left, right)
+            turned = (W.terms[t, 0] ^ W.terms[t, 1]) & 1
+            total = emit(B, o.SUBTRACT if turned else o.ADD, total, product)
+            careful = careful or watch
+            t = W.terms[t, 2]
+        sums[s] = total
+        if careful:
+            guard[total] = 1
+    return len(sums)
+
+
+@kernel
+def hand_down(B: Builder, guard: Array) -> None:
+    """Sums and products of guarded factors are guarded too."""
+    for i in range(B.size[0]):
+        op = B.code[i, 0]
+        if op == o.NEGATE or op == o.ADD or op == o.SUBTRACT or op == o.MULTIPLY:
+            guard[i] |= guard[B.code[i, 1]]
+        if op == o.ADD or op == o.SUBTRACT or op == o.MULTIPLY:
+            guard[i] |= guard[B.code[i, 2]]

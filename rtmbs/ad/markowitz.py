@@ -1,0 +1,100 @@
+"""Markowitz's order of elimination: the vertex whose elimination takes the fewest joins is next."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy import int64
+
+from rtmbs.ad.eliminate import (
+    FIRST_IN,
+    FIRST_OUT,
+    N_IN,
+    N_OUT,
+    NEXT_IN,
+    NEXT_OUT,
+    SOURCE,
+    TARGET,
+    Work,
+    eliminate_vertex,
+    fits,
+)
+from rtmbs.ad.tape import Ids
+from rtmbs.compiled import kernel
+
+Array = Any
+
+
+class Heap(NamedTuple):
+    """Vertices by the number of joins their elimination takes; an indexed binary heap."""
+
+    key: Array  # (vertices,) int64
+    vertex: Array  # (vertices,) int32 in heap order
+    place: Array  # (vertices,) int32, -1 when not in the heap
+    size: Array  # (1,) int64
+
+
+def heap_of(work: Work, between: Ids) -> Heap:
+    """Return the vertices that have to go, by the joins they take now."""
+    n = len(work.vertices)
+    size = np.array([len(between)])
+    heap = Heap(np.zeros(n, np.int64), np.zeros(len(between), np.int32), np.full(n, -1, np.int32), size)
+    heap.key[between] = work.vertices[between, N_IN].astype(np.int64) * work.vertices[between, N_OUT]
+    heap.vertex[:] = between[np.argsort(heap.key[between], kind="stable")]  # sorted is a heap
+    heap.place[heap.vertex] = np.arange(len(between))
+    return heap
+
+
+@kernel
+def shift(H: Heap, k: int) -> None:
+    """Move the vertex at heap place k to where its key belongs, up or down."""
+    v = H.vertex[k]
+    key = H.key[v]
+    while k > 0:
+        parent = (k - 1) // 2
+        other = H.vertex[parent]
+        if H.key[other] <= key:
+            break
+        H.vertex[k], H.place[other] = other, k
+        k = parent
+    while 2 * k + 1 < H.size[0]:
+        child = 2 * k + 1
+        if child + 1 < H.size[0] and H.key[H.vertex[child + 1]] < H.key[H.vertex[child]]:
+            child += 1
+        other = H.vertex[child]
+        if key <= H.key[other]:
+            break
+        H.vertex[k], H.place[other] = other, k
+        k = child
+    H.vertex[k], H.place[v] = v, k
+
+
+@kernel
+def rekey(W: Work, H: Heap, v: int) -> None:
+    """Bring the key of a vertex up to date."""
+    if H.place[v] >= 0:
+        H.key[v] = int64(W.vertices[v, N_IN]) * int64(W.vertices[v, N_OUT])
+        shift(H, int64(H.place[v]))
+
+
+@kernel
+def eliminate_greedily(W: Work, H: Heap) -> bool:
+    """Eliminate the vertex with the fewest joins next; return whether all went before room ended."""
+    while H.size[0] > 0:
+        v = int64(H.vertex[0])
+        if not fits(W, v):
+            return False
+        H.place[v] = -1
+        H.size[0] -= 1
+        if H.size[0] > 0:
+            H.vertex[0] = H.vertex[H.size[0]]
+            shift(H, 0)
+        eliminate_vertex(W, v)
+        e = W.vertices[v, FIRST_IN]
+        while e >= 0:
+            rekey(W, H, int64(W.edges[e, SOURCE]))
+            e = W.edges[e, NEXT_IN]
+        e = W.vertices[v, FIRST_OUT]
+        while e >= 0:
+            rekey(W, H, int64(W.edges[e, TARGET]))
+            e = W.edges[e, NEXT_OUT]
+    return True

@@ -1,0 +1,194 @@
+"""A finished record: what a function computes, as a list of operations on its inputs. Simplified, compared, saved."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy import int64
+from numpy.typing import NDArray
+
+from rtmbs.ad import operations as o
+from rtmbs.ad.builder import NONE, SPARE, Builder, constant, emit, emit_power, emit_select, grown, new_builder, step
+from rtmbs.ad.errors import RecordFileError
+from rtmbs.ad.tape import Ids, Tape
+from rtmbs.compiled import kernel
+
+VERSION = 1
+COLUMNS = ("op", "a", "b", "c", "constants", "outputs", "sizes")
+
+
+@dataclass(frozen=True)
+class Record:
+    """Operations in an order in which arguments come first.
+
+    A constant keeps in ``a`` its place in ``constants``, an input its number: 0 .. n-1 independents, n .. n+k-1 parameters.
+    """
+
+    op: NDArray[np.uint8]  # (steps,)
+    a: Ids  # (steps,)
+    b: Ids  # (steps,)
+    c: Ids  # (steps,)
+    constants: NDArray[np.float64]  # (constants,)
+    outputs: Ids  # (m,) steps
+    n: int  # independents
+    k: int  # parameters
+
+    @property
+    def m(self) -> int:
+        return len(self.outputs)
+
+    @property
+    def operations(self) -> int:
+        """Operations, leaves not counted."""
+        return int(np.count_nonzero(self.op > o.INPUT))
+
+    def __str__(self) -> str:
+        counts = np.bincount(self.op, minlength=len(o.NAMES))
+        common = [i for i in np.argsort(-counts, kind="stable") if counts[i] and i > o.INPUT]
+        kinds = ", ".join(f"{counts[i]:,} {o.NAMES[i].lower()}" for i in common)
+        inputs = f"{self.n:,} inputs" + (f" and {self.k:,} parameters" if self.k else "")
+        return f"record: {inputs} to {self.m:,} outputs, {self.operations:,} operations ({kinds or 'none'})"
+
+    def listing(self) -> str:
+        """Return one line an operation, for people."""
+        return "\n".join([*(self.line(i) for i in range(len(self.op))), f"outputs {self.outputs.tolist()}"])
+
+    def line(self, i: int) -> str:
+        op = int(self.op[i])
+        if op == o.CONSTANT:
+            return f"{i}: {self.constants[self.a[i]]:g}"
+        if op == o.INPUT:
+            number = int(self.a[i])
+            return f"{i}: x[{number}]" if number < self.n else f"{i}: p[{number - self.n}]"
+        arguments = " ".join(str(column[i]) for column in (self.a, self.b, self.c)[: o.ARITY[op]])
+        return f"{i}: {o.NAMES[op].lower()} {arguments}"
+
+    def save(self, path: str | Path) -> None:
+        """Write the record into an ``npz`` file without pickle."""
+        with Path(path).open("wb") as file:
+            np.savez_compressed(file, rtmbs_record=VERSION, **self.arrays())
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the record as arrays by name."""
+        named = {name: getattr(self, name) for name in COLUMNS[:-1]}
+        return {**named, "sizes": np.array([self.n, self.k])}
+
+
+def load_record(path: str | Path) -> Record:
+    """Read a saved record; a file that is truncated, of another version or no record is refused by name."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            if "rtmbs_record" not in file:
+                raise RecordFileError(f"{path} holds no record")
+            version = int(file["rtmbs_record"])
+            if version != VERSION:
+                raise RecordFileError(f"{path} is a record of version {version}; this program reads version {VERSION}")
+            record = record_of(*(file[name] for name in COLUMNS))
+    except FileNotFoundError:
+        raise
+    except RecordFileError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever a damaged archive raises
+        raise RecordFileError(f"{path} is truncated or no record: {error}") from error
+    check_record(record, str(path))
+    return record
+
+
+def record_of(op: Any, a: Any, b: Any, c: Any, constants: Any, outputs: Any, sizes: Any) -> Record:
+    return Record(op, a, b, c, constants, outputs, int(sizes[0]), int(sizes[1]))
+
+
+def check_record(record: Record, name: str) -> None:
+    """Raise unless every step takes earlier steps only: replays do not look."""
+    index = np.arange(len(record.op))
+    fine = len(record.op) == len(record.a) == len(record.b) == len(record.c) and np.all(record.op < len(o.NAMES))
+    if fine:
+        arity = o.ARITY[record.op]
+        for k, column in enumerate((record.a, record.b, record.c)):
+            fine &= bool(np.all((column >= 0) & (column < index)[...] | (arity <= k)))
+        leaf = record.a[record.op == o.INPUT]
+        fine &= bool(np.all((leaf >= 0) & (leaf < record.n + record.k)))
+        place = record.a[record.op == o.CONSTANT]
+        fine &= bool(np.all((place >= 0) & (place < len(record.constants))))
+        fine &= bool(np.all((record.outputs >= 0) & (record.outputs < len(record.op))))
+    if not fine:
+        raise RecordFileError(f"{name} is damaged: a step takes a step that is not there")
+
+
+# ------------------------------------------------------------------------------------------------------------ simplify
+
+
+def simplified(tape: Tape, outputs: Ids, n: int, k: int) -> Record:
+    """Return what ``outputs`` need of a tape: constants folded, zeros, ones and dead steps gone, common steps shared."""
+    builder, where = rebuilt(tape, outputs)
+    return finished(builder, where[outputs.ravel()], n, k)
+
+
+def rebuilt(tape: Tape, outputs: Ids) -> tuple[Builder, Ids]:
+    """Return a builder that holds what ``outputs`` need, and the new numbers of the tape's steps."""
+    op, a, b, c, constants = tape.columns()
+    alive = np.zeros(len(op), dtype=bool)
+    alive[outputs.ravel()] = True
+    mark_needed(op, a, b, c, o.ARITY, alive)
+    builder = new_builder(2 * int(np.count_nonzero(alive)) + 2 * SPARE)
+    where = np.full(len(op), -1, dtype=np.int32)
+    done = 0
+    while (done := rewrite(builder, op, a, b, c, constants, alive, where, done)) < len(op):
+        builder = grown(builder)
+    return builder, where
+
+
+@kernel
+def mark_needed(op: Any, a: Any, b: Any, c: Any, arity: Any, alive: Any) -> None:
+    """Mark the arguments of all marked steps."""
+    for i in range(len(op) - 1, -1, -1):
+        if alive[i]:
+            count = arity[op[i]]
+            if count > 0:
+                alive[a[i]] = True
+            if count > 1:
+                alive[b[i]] = True
+            if count > 2:
+                alive[c[i]] = True
+
+
+@kernel
+def rewrite(B: Builder, op: Any, a: Any, b: Any, c: Any, constants: Any, alive: Any, where: Any, start: int) -> int:
+    """Write the marked steps from ``start`` on in their simplest form; return where room or steps ended."""
+    for i in range(start, len(op)):
+        if B.size[0] + SPARE > len(B.code):
+            return i
+        if not alive[i]:
+            continue
+        kind = int64(op[i])
+        if kind == o.CONSTANT:
+            where[i] = constant(B, constants[a[i]])
+        elif kind == o.INPUT:
+            where[i] = step(B, o.INPUT, int64(a[i]), NONE, NONE, 0.0)
+        elif kind == o.SELECT:
+            where[i] = emit_select(B, int64(where[a[i]]), int64(where[b[i]]), int64(where[c[i]]))
+        elif kind == o.POWER and B.code[where[b[i]], 0] == o.CONSTANT:
+            where[i] = emit_power(B, int64(where[a[i]]), B.value[where[b[i]]])
+        else:
+            where[i] = emit(B, kind, int64(where[a[i]]), int64(where[b[i]]))
+    return len(op)
+
+
+def finished(builder: Builder, outputs: Ids, n: int, k: int) -> Record:
+    """Return what ``outputs`` need of a builder as a record."""
+    size = int(builder.size[0])
+    op, a, b, c = np.ascontiguousarray(builder.code[:size].T)
+    value = builder.value[:size]
+    op = op.astype(np.uint8)
+    alive = np.zeros(size, dtype=bool)
+    alive[outputs] = True
+    mark_needed(op, a, b, c, o.ARITY, alive)
+    new = (np.cumsum(alive) - 1).astype(np.int32)
+    op, a, b, c, value = op[alive], a[alive], b[alive], c[alive], value[alive]
+    arity = o.ARITY[op]
+    a = np.where(arity > 0, new[np.where(arity > 0, a, 0)], a)
+    b, c = (np.where(arity > k, new[np.where(arity > k, column, 0)], 0) for k, column in ((1, b), (2, c)))
+    fixed = op == o.CONSTANT
+    a[fixed] = np.arange(np.count_nonzero(fixed))
+    return Record(op, a.astype(np.int32), b.astype(np.int32), c.astype(np.int32), value[fixed], new[outputs], n, k)

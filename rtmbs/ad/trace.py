@@ -1,0 +1,127 @@
+"""Record a function once by running it on traced numbers; replay the record without Python.
+
+    with Trace() as trace:                      or   trace = Trace(); trace.trace_on(); ...; trace.trace_off()
+        x = trace.independent(3)
+        p = trace.parameter(1)
+        trace.dependent(f(x, p))
+    trace.record                                the operations
+
+The recorder and evaluator of the MKSim paper: independents and dependents are marked, expressions are split into unary and
+binary steps. Parameters are inputs that nobody differentiates by; they may change from replay to replay.
+"""
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from rtmbs.ad import elementwise, functions  # noqa: F401 - they fill the tables of traced arrays
+from rtmbs.ad.errors import TraceError
+from rtmbs.ad.function import Array, Function
+from rtmbs.ad.namespace import namespace
+from rtmbs.ad.record import Record, simplified
+from rtmbs.ad.replay import Replay
+from rtmbs.ad.tape import Tape
+from rtmbs.ad.traced import NO_NUMBER, TracedArray, steps
+
+
+class Trace:
+    """A recorder: marks inputs, hands out traced arrays, takes outputs."""
+
+    def __init__(self) -> None:
+        self.tape: Tape | None = None
+        self.independents: list[TracedArray] = []
+        self.parameters: list[TracedArray] = []
+        self.dependents: list[TracedArray] = []
+        self._record: Record | None = None
+
+    def trace_on(self) -> None:
+        """Begin to record."""
+        if self.tape is not None:
+            raise TraceError("this trace has been on before; a trace records once, so make another one")
+        self.tape = Tape()
+
+    def trace_off(self) -> None:
+        """End the record and simplify it."""
+        tape = self.running()
+        if not self.dependents:
+            raise TraceError("nothing is marked as dependent: call dependent(y) with the results before trace_off()")
+        outputs = np.concatenate([part.ids.ravel() for part in self.dependents])
+        n, k = (sum(part.size for part in marked) for marked in (self.independents, self.parameters))
+        tape.renumber_inputs(np.concatenate([part.ids.ravel() for part in (*self.independents, *self.parameters)]))
+        self._record = simplified(tape, outputs, n, k)
+        tape.closed = True
+
+    def __enter__(self) -> Self:
+        self.trace_on()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        if kind is None:
+            self.trace_off()
+            return
+        if self.tape is not None:
+            self.tape.closed = True
+        if isinstance(error, TypeError | ValueError) and "array element" in str(error):
+            raise TraceError(NO_NUMBER.format("writing it into an array of floats")) from error
+
+    def running(self) -> Tape:
+        if self.tape is None or self.tape.closed:
+            raise TraceError("the trace is off: call trace_on() first, or use it in a `with` statement")
+        return self.tape
+
+    def independent(self, shape: int | tuple[int, ...]) -> TracedArray:
+        """Return a traced array of this shape, to be differentiated by."""
+        return self.mark(self.independents, shape)
+
+    def parameter(self, shape: int | tuple[int, ...]) -> TracedArray:
+        """Return a traced array of this shape that may change from replay to replay but is not differentiated by."""
+        return self.mark(self.parameters, shape)
+
+    def mark(self, marked: list[TracedArray], shape: int | tuple[int, ...]) -> TracedArray:
+        tape = self.running()
+        marked.append(TracedArray(tape, tape.inputs(int(np.prod(shape, dtype=np.int64))).reshape(shape)))
+        return marked[-1].copy()
+
+    def dependent(self, y: Any) -> None:
+        """Mark results: traced arrays, numbers, or sequences of both."""
+        tape = self.running()
+        self.dependents.append(TracedArray(tape, steps(tape, y)))
+
+    @property
+    def record(self) -> Record:
+        if self._record is None:
+            raise TraceError("the record is not finished: call trace_off() first")
+        return self._record
+
+
+
+def record(
+    f: Callable[..., Array], n: int, m: int | None = None, *, k: int = 0, batched: bool = False, xp: Any = namespace
+) -> Record:
+    """Record f(x) or, with k parameters, f(x, p). ``f`` is called once, on traced arrays."""
+    function = Function(f, n, m, batched=batched, xp=xp)
+    trace = Trace()
+    with trace:
+        x = trace.independent(n)
+        p = trace.parameter(k) if k else None
+        trace.dependent(function(x, p))
+    return trace.record
+
+
+class Traced(Replay):
+    """A source of derivatives: ``f`` is recorded when this is made, and never called again."""
+
+    def __init__(
+        self,
+        f: Callable[..., Array],
+        n: int,
+        m: int | None = None,
+        *,
+        k: int = 0,
+        mode: str = "sparse",
+        batched: bool = False,
+        xp: Any = namespace,
+    ) -> None:
+        super().__init__(record(f, n, m, k=k, batched=batched, xp=xp), mode)

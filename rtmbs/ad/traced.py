@@ -1,0 +1,225 @@
+"""Arrays of traced numbers: what a function meets in place of its inputs while it is recorded.
+
+A ``TracedArray`` is an array of step numbers. Arithmetic, NumPy's own functions and indexing work on it under their usual
+names (NEP 13 and 18): moving elements about moves numbers and records nothing, arithmetic writes steps on the tape.
+It has no values, so nothing that needs one (``if``, ``float``, an array of floats to be written into) can go on.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from rtmbs.ad.errors import TraceError, UnsupportedFunctionError
+from rtmbs.ad.tape import Ids, Tape
+
+# What NumPy's universal functions and its other functions do to traced arrays; filled by elementwise.py and functions.py.
+UNIVERSAL: dict[Any, Callable[..., Any]] = {}
+REDUCTIONS: dict[Any, Callable[..., Any]] = {}
+FUNCTIONS: dict[Any, Callable[..., Any]] = {}
+
+NO_TRUTH = (
+    "a traced value has no truth value while it is recorded: an `if`, `while`, `and`, `or`, `not`, `min()` or `max()` on it "
+    "would freeze one branch into the record. Write numpy.where(condition, a, b), numpy.minimum, numpy.maximum, "
+    "numpy.abs, or & | ~ for conditions: these follow the values at each replay"
+)
+NO_NUMBER = (
+    "a traced value has no number while it is recorded: {0} is not possible. Use numpy functions (numpy.sin, not math.sin), "
+    "and build arrays with numpy.stack or numpy.concatenate, not by writing into an array of floats"
+)
+
+
+class TracedArray(NDArrayOperatorsMixin):
+    """An array of steps of one tape: ``ids`` in any shape, ``boolean`` when they are conditions."""
+
+    __slots__ = ("boolean", "ids", "tape")
+
+    def __init__(self, tape: Tape, ids: Any, boolean: bool = False) -> None:
+        self.tape = tape
+        self.ids: Ids = np.asarray(ids, dtype=np.int32)
+        self.boolean = boolean
+
+    # ---- what an array can say about itself
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.ids.shape
+
+    @property
+    def ndim(self) -> int:
+        return self.ids.ndim
+
+    @property
+    def size(self) -> int:
+        return self.ids.size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(bool if self.boolean else float)
+
+    @property
+    def T(self) -> "TracedArray":
+        return self.like(self.ids.T)
+
+    @property
+    def mT(self) -> "TracedArray":
+        return self.like(self.ids.mT)
+
+    @property
+    def real(self) -> "TracedArray":
+        return self
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __iter__(self) -> Iterator["TracedArray"]:
+        return (self.like(row) for row in self.ids)
+
+    def __repr__(self) -> str:
+        return f"TracedArray({'steps ' + str(self.ids.tolist()) if self.size <= 8 else self.shape})"
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    # ---- elements move, nothing is recorded
+
+    def like(self, ids: Any) -> "TracedArray":
+        """Return other steps of the same tape and kind."""
+        return TracedArray(self.tape, ids, self.boolean)
+
+    def __getitem__(self, index: Any) -> "TracedArray":
+        return self.like(self.ids[plain_index(index)])
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self.ids[plain_index(index)] = steps(self.tape, value)
+
+    def reshape(self, *shape: Any, **options: Any) -> "TracedArray":
+        return self.like(self.ids.reshape(*shape, **options))
+
+    def transpose(self, *axes: Any) -> "TracedArray":
+        return self.like(self.ids.transpose(*axes))
+
+    def swapaxes(self, first: int, second: int) -> "TracedArray":
+        return self.like(self.ids.swapaxes(first, second))
+
+    def squeeze(self, axis: Any = None) -> "TracedArray":
+        return self.like(self.ids.squeeze(axis))
+
+    def ravel(self) -> "TracedArray":
+        return self.like(self.ids.ravel())
+
+    def flatten(self) -> "TracedArray":
+        return self.like(self.ids.flatten())
+
+    def copy(self) -> "TracedArray":
+        return self.like(self.ids.copy())
+
+    def take(self, indices: Any, axis: Any = None) -> "TracedArray":
+        return self.like(self.ids.take(plain_index(indices), axis))
+
+    def repeat(self, repeats: Any, axis: Any = None) -> "TracedArray":
+        return self.like(self.ids.repeat(repeats, axis))
+
+    def diagonal(self, *arguments: int) -> "TracedArray":
+        return self.like(self.ids.diagonal(*arguments))
+
+    def astype(self, dtype: Any, **options: Any) -> "TracedArray":
+        if np.dtype(dtype).kind != "f":
+            refuse_number(f"astype({np.dtype(dtype).name})")
+        return TracedArray(self.tape, self.ids)
+
+    # ---- arithmetic, by NumPy's own names
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        table = UNIVERSAL if method == "__call__" else REDUCTIONS
+        rule = table.get(ufunc if method == "__call__" else (ufunc, method))
+        if rule is None or options.get("where", True) is not True:
+            refuse_function(ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}")
+        out = options.pop("out", None)
+        options = {name: value for name, value in options.items() if name not in ("where", "dtype", "casting", "order")}
+        result = rule(self.tape, *inputs, **options)
+        return result if out is None else write_out(result, out[0])
+
+    def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
+        rule = FUNCTIONS.get(function)
+        if rule is None:
+            refuse_function(f"{function.__module__.removeprefix('numpy.')}.{function.__name__}".removeprefix("numpy."))
+        if options.pop("out", None) is not None:
+            refuse_number(f"{function.__name__}(out=...)")
+        return rule(self.tape, *arguments, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        """Find sin, sum, dot, ... : methods of arrays, and what NumPy calls on the elements of an object array."""
+        function = None if name.startswith("_") else getattr(np, name, None)
+        if isinstance(function, np.ufunc) and function in UNIVERSAL or function in FUNCTIONS:
+            return lambda *arguments, **options: function(self, *arguments, **options)
+        raise AttributeError(f"a traced array has no attribute {name!r}", name=name, obj=self)
+
+    # ---- what a traced value cannot do
+
+    def __bool__(self) -> NoReturn:
+        raise TraceError(NO_TRUTH)
+
+    def __float__(self) -> NoReturn:
+        refuse_number("float()")
+
+    def __complex__(self) -> NoReturn:
+        refuse_number("complex()")
+
+    def __int__(self) -> NoReturn:
+        refuse_number("int()")
+
+    def __index__(self) -> NoReturn:
+        refuse_number("its use as an index")
+
+    def item(self, *_: Any) -> NoReturn:
+        refuse_number("item()")
+
+
+def refuse_number(what: str) -> NoReturn:
+    """Raise the error for an attempt to take the number out of a traced value."""
+    raise TraceError(NO_NUMBER.format(what))
+
+
+def refuse_function(name: str) -> NoReturn:
+    """Raise the error for a function of NumPy that has no rule."""
+    from rtmbs.ad.functions import way_out
+
+    raise UnsupportedFunctionError(f"numpy.{name} cannot be recorded. {way_out(name.split('.')[-1])}")
+
+
+def plain_index(index: Any) -> Any:
+    """Return ``index`` when no part of it is traced."""
+    parts = index if isinstance(index, tuple) else (index,)
+    for part in parts:
+        if isinstance(part, TracedArray):
+            if part.boolean:
+                raise TraceError("a traced condition cannot choose elements: write numpy.where(condition, a, b)")
+            refuse_number("its use as an index")
+    return index
+
+
+def write_out(result: TracedArray, out: Any) -> Any:
+    """Put a result where ``out=`` or an in-place operator wants it."""
+    if not isinstance(out, TracedArray):
+        refuse_number("writing a traced value into an array of floats (`+=`, out=)")
+    out.ids[...] = result.ids
+    return out
+
+
+def steps(tape: Tape, value: Any) -> Ids:
+    """Return the step numbers of traced values, numbers, and sequences or object arrays of both."""
+    if isinstance(value, TracedArray):
+        if value.tape is not tape:
+            raise TraceError("two traced values belong to two records; a record cannot take values of another one")
+        return value.ids
+    if isinstance(value, list | tuple):
+        return np.stack(np.broadcast_arrays(*(steps(tape, part) for part in value))) if value else np.zeros(0, np.int32)
+    array = np.asarray(value)
+    if array.dtype == object:
+        flat = [int(steps(tape, part)[()]) for part in array.ravel()]
+        return np.array(flat, dtype=np.int32).reshape(array.shape)
+    if array.dtype.kind not in "fiub":
+        raise TraceError(f"a record holds real numbers; it cannot take {array.dtype.name} values")
+    return tape.constant(array)
