@@ -5,7 +5,7 @@ from functools import partial
 
 from rtmbs.results.channel import QUATERNION, WORLD, XYZ, Array, Source
 from rtmbs.results.motion import BodyMotion, body_motion, quaternions
-from rtmbs.results.replay import Replay
+from rtmbs.results.swept import Replay
 from rtmbs.system.system import BodyRecord, System
 
 Reading = Callable[[BodyMotion], Array]

@@ -14,9 +14,9 @@ from rtmbs.results.force_channels import (
 )
 from rtmbs.results.graph import body_graph
 from rtmbs.results.joint_channels import joint_sources
-from rtmbs.results.replay import Replay
 from rtmbs.results.result import TIME, Result
 from rtmbs.results.samples import Samples
+from rtmbs.results.swept import Replay
 from rtmbs.system.system import System
 from rtmbs.system.tables import Tables
 

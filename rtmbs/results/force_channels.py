@@ -8,7 +8,7 @@ import numpy as np
 from rtmbs.results.channel import WORLD, WRENCH, XYZ, Array, Source
 from rtmbs.results.elements import force_rows
 from rtmbs.results.reactions import closure_point, reaction_values, rods
-from rtmbs.results.replay import Replay
+from rtmbs.results.swept import Replay
 from rtmbs.system.system import System
 from rtmbs.system.tables import REVOLUTE
 

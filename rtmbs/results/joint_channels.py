@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rtmbs.model.checks import perpendiculars
 from rtmbs.results.channel import QUATERNION, XYZ, Source
 from rtmbs.results.motion import RelativeMotion, body_motion, dot, quaternions, turned, unwrap
-from rtmbs.results.replay import Replay
+from rtmbs.results.swept import Replay
 from rtmbs.system.system import JointRecord, System
 
 Array = NDArray[np.float64]

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.results.replay import Replay, StepMotion
+from rtmbs.results.swept import Replay, StepMotion
 from rtmbs.system.system import BodyRecord
 
 Array = NDArray[np.float64]

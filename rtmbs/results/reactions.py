@@ -12,8 +12,8 @@ from rtmbs.errors import InputError, unknown_name
 from rtmbs.results.elements import unclear_wrenches
 from rtmbs.results.graph import body_graph, entered_from
 from rtmbs.results.motion import body_motion
-from rtmbs.results.replay import Replay
 from rtmbs.results.samples import one_sample
+from rtmbs.results.swept import Replay
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.state import State
 from rtmbs.system.system import JointRecord, System

@@ -1,18 +1,9 @@
-"""Sweep recorded samples again with the compiled kernels: frames and motions, body wrenches, loops, energies, springs.
+"""Compiled: sweep recorded samples again for frames and motions, body wrenches, loops, energies, springs.
 
 All kernels of this room stand here.
 """
 
-from collections.abc import Callable
-from functools import cached_property
-from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
-
 from rtmbs.compiled import kernel
-from rtmbs.results.graph import BodyGraph
-from rtmbs.results.samples import Samples
 from rtmbs.semirecursive.closures import (
     closure_accelerations,
     closure_velocities,
@@ -29,7 +20,6 @@ from rtmbs.semirecursive.sweeps import (
     sweep_velocities,
     weight_energy,
 )
-from rtmbs.semirecursive.workspace import workspace
 from rtmbs.spatial import (
     add3,
     angular,
@@ -46,12 +36,6 @@ from rtmbs.spatial import (
     scale6,
     store6,
 )
-from rtmbs.system.tables import GRAVITY_SLOT, Tables
-
-Array = NDArray[np.float64]
-
-BLOCK_BYTES = 64_000_000  # memory of one block of replayed rows
-FRAME = 24  # numbers a step: A (9), r (3), V (6), acc (6)
 
 
 @kernel
@@ -181,104 +165,3 @@ def replay_springs(tables, samples, ws, out):
             _, _, e, length, velocity = spring_state(tables.springs, k, tables.links, nc + k, ws)
             out[0, s, k] = length
             out[1, s, k] = spring_pull(tables.springs.slot[k], samples.u[s], length, dot3(e, velocity))
-
-
-class StepMotion(NamedTuple):
-    """Frame and motion of one step over all samples, world axes at the global origin."""
-
-    A: Array  # (S, 3, 3) step axes to world
-    r: Array  # (S, 3) [m]
-    V: Array  # (S, 6) [v, omega]
-    acc: Array  # (S, 6) plain derivative of V, ground accelerating with -g
-    g: Array  # (S, 3) gravity
-
-
-class Replay:
-    """Samples of one System swept on demand; what was swept is kept, a block of rows at a time.
-
-    It has a workspace of its own, so nothing that a simulation uses changes.
-    """
-
-    def __init__(self, tables: Tables, samples: Samples, graph: Callable[[], BodyGraph]) -> None:
-        self.tables, self.samples = tables, samples
-        self.n, self.m = samples.z.shape[1], samples.lam.shape[1]
-        self.ws = workspace(tables)
-        self._graph = graph
-        self._frames = Blocks(self.n, FRAME, len(samples.t), self._sweep_frames)
-
-    @cached_property
-    def graph(self) -> BodyGraph:
-        """The bodies as the person drew them."""
-        return self._graph()
-
-    def motion(self, step: int) -> StepMotion:
-        """Return the motion of a step; -1 is ground."""
-        g = self.samples.u[:, GRAVITY_SLOT : GRAVITY_SLOT + 3]
-        S = len(g)
-        if step < 0:
-            still = np.zeros((S, 6))
-            A = np.broadcast_to(np.eye(3), (S, 3, 3))
-            return StepMotion(A, still[:, :3], still, np.concatenate((-g, still[:, 3:]), axis=1), g)
-        row = self._frames.row(step)
-        return StepMotion(row[:, :9].reshape(S, 3, 3), row[:, 9:12], row[:, 12:18], row[:, 18:], g)
-
-    def body_wrench(self, body: int) -> Array:
-        """Return what passes into a body of the graph from its parent (S, 6), at the global origin [N, N m]."""
-        return self._wrenches.row(body)
-
-    def link_wrench(self, link: int) -> Array:
-        """Return what a link does to its body b (S, 6), at the global origin [N, N m]."""
-        return self._wrenches.row(len(self.graph.step) + link)
-
-    @cached_property
-    def closures(self) -> Array:
-        """Phi, Phid, Phidd (3, S, m) [m or 1, ...]."""
-        out = np.zeros((3, len(self.samples.t), self.m))
-        replay_closures(self.tables, self.samples, self.ws, out)
-        return out
-
-    @cached_property
-    def energies(self) -> Array:
-        """Kinetic, of weight, elastic (3, S) [J]."""
-        out = np.zeros((3, len(self.samples.t)))
-        replay_energies(self.tables, self.samples, self.ws, out)
-        return out
-
-    @cached_property
-    def springs(self) -> Array:
-        """Length [m] and pull [N] (2, S, ns)."""
-        out = np.zeros((2, len(self.samples.t), len(self.tables.springs.slot)))
-        replay_springs(self.tables, self.samples, self.ws, out)
-        return out
-
-    @cached_property
-    def _wrenches(self) -> "Blocks":
-        rows = len(self.graph.step) + len(self.graph.link_a)
-        scratch = np.zeros((rows, 6))
-
-        def sweep(first: int, out: Array) -> None:
-            replay_wrenches(self.tables, self.graph, self.samples, self.ws, scratch, first, out)
-
-        return Blocks(rows, 6, len(self.samples.t), sweep)
-
-    def _sweep_frames(self, first: int, out: Array) -> None:
-        replay_frames(self.tables, self.samples, self.ws, first, out)
-
-
-class Blocks:
-    """Rows (S, width) of something swept over all samples: with their neighbours when first asked for, and kept."""
-
-    def __init__(self, rows: int, width: int, samples: int, sweep: Callable[[int, Array], Any]) -> None:
-        self.rows, self.width, self.samples, self.sweep = rows, width, samples, sweep
-        self.size = max(1, BLOCK_BYTES // max(8 * width * samples, 1))  # rows a block
-        self.blocks: dict[int, Array] = {}
-
-    def row(self, k: int) -> Array:
-        """Return row ``k`` (S, width)."""
-        block, place = divmod(k, self.size)
-        if block not in self.blocks:
-            first = block * self.size
-            out = np.zeros((self.samples, min(self.size, self.rows - first), self.width))
-            self.sweep(first, out)
-            self.blocks[block] = out
-        return self.blocks[block][:, place]

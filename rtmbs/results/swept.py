@@ -1,0 +1,124 @@
+"""Samples swept on demand: what channels ask about steps, bodies, links, closures, springs and energies."""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rtmbs.results.channel import Array
+from rtmbs.results.graph import BodyGraph
+from rtmbs.results.replay import (
+    replay_closures,
+    replay_energies,
+    replay_frames,
+    replay_springs,
+    replay_wrenches,
+)
+from rtmbs.results.samples import Samples
+from rtmbs.semirecursive.workspace import workspace
+from rtmbs.system.tables import GRAVITY_SLOT, Tables
+
+BLOCK_BYTES = 64_000_000  # memory of one block of swept rows
+FRAME = 24  # numbers a step: A (9), r (3), V (6), acc (6)
+
+
+class StepMotion(NamedTuple):
+    """Frame and motion of one step over all samples, world axes at the global origin."""
+
+    A: Array  # (S, 3, 3) step axes to world
+    r: Array  # (S, 3) [m]
+    V: Array  # (S, 6) [v, omega]
+    acc: Array  # (S, 6) plain derivative of V, ground accelerating with -g
+    g: Array  # (S, 3) gravity
+
+
+class Replay:
+    """Samples of one System swept on demand; what was swept is kept, a block of rows at a time.
+
+    It has a workspace of its own, so nothing that a simulation uses changes.
+    """
+
+    def __init__(self, tables: Tables, samples: Samples, graph: Callable[[], BodyGraph]) -> None:
+        self.tables, self.samples = tables, samples
+        self.n, self.m = samples.z.shape[1], samples.lam.shape[1]
+        self.ws = workspace(tables)
+        self._graph = graph
+        self._frames = Blocks(self.n, FRAME, len(samples.t), self._sweep_frames)
+
+    @cached_property
+    def graph(self) -> BodyGraph:
+        """The bodies as the person drew them."""
+        return self._graph()
+
+    def motion(self, step: int) -> StepMotion:
+        """Return the motion of a step; -1 is ground."""
+        g = self.samples.u[:, GRAVITY_SLOT : GRAVITY_SLOT + 3]
+        S = len(g)
+        if step < 0:
+            still = np.zeros((S, 6))
+            A = np.broadcast_to(np.eye(3), (S, 3, 3))
+            return StepMotion(A, still[:, :3], still, np.concatenate((-g, still[:, 3:]), axis=1), g)
+        row = self._frames.row(step)
+        return StepMotion(row[:, :9].reshape(S, 3, 3), row[:, 9:12], row[:, 12:18], row[:, 18:], g)
+
+    def body_wrench(self, body: int) -> Array:
+        """Return what passes into a body of the graph from its parent (S, 6), at the global origin [N, N m]."""
+        return self._wrenches.row(body)
+
+    def link_wrench(self, link: int) -> Array:
+        """Return what a link does to its body b (S, 6), at the global origin [N, N m]."""
+        return self._wrenches.row(len(self.graph.step) + link)
+
+    @cached_property
+    def closures(self) -> Array:
+        """Phi, Phid, Phidd (3, S, m) [m or 1, ...]."""
+        out = np.zeros((3, len(self.samples.t), self.m))
+        replay_closures(self.tables, self.samples, self.ws, out)
+        return out
+
+    @cached_property
+    def energies(self) -> Array:
+        """Kinetic, of weight, elastic (3, S) [J]."""
+        out = np.zeros((3, len(self.samples.t)))
+        replay_energies(self.tables, self.samples, self.ws, out)
+        return out
+
+    @cached_property
+    def springs(self) -> Array:
+        """Length [m] and pull [N] (2, S, ns)."""
+        out = np.zeros((2, len(self.samples.t), len(self.tables.springs.slot)))
+        replay_springs(self.tables, self.samples, self.ws, out)
+        return out
+
+    @cached_property
+    def _wrenches(self) -> "Blocks":
+        rows = len(self.graph.step) + len(self.graph.link_a)
+        scratch = np.zeros((rows, 6))
+
+        def sweep(first: int, out: Array) -> None:
+            replay_wrenches(self.tables, self.graph, self.samples, self.ws, scratch, first, out)
+
+        return Blocks(rows, 6, len(self.samples.t), sweep)
+
+    def _sweep_frames(self, first: int, out: Array) -> None:
+        replay_frames(self.tables, self.samples, self.ws, first, out)
+
+
+class Blocks:
+    """Rows (S, width) of something swept over all samples: with their neighbours when first asked for, and kept."""
+
+    def __init__(self, rows: int, width: int, samples: int, sweep: Callable[[int, Array], Any]) -> None:
+        self.rows, self.width, self.samples, self.sweep = rows, width, samples, sweep
+        self.size = max(1, BLOCK_BYTES // max(8 * width * samples, 1))  # rows a block
+        self.blocks: dict[int, Array] = {}
+
+    def row(self, k: int) -> Array:
+        """Return row ``k`` (S, width)."""
+        block, place = divmod(k, self.size)
+        if block not in self.blocks:
+            first = block * self.size
+            out = np.zeros((self.samples, min(self.size, self.rows - first), self.width))
+            self.sweep(first, out)
+            self.blocks[block] = out
+        return self.blocks[block][:, place]
