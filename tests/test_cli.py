@@ -1,5 +1,6 @@
 """The console script: what it prints, and what it answers to a misspelt word."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -85,6 +86,17 @@ def test_help(capsys, words):
         main(words.split())
     assert ended.value.code == 0
     assert "usage" in capsys.readouterr().out
+
+
+def test_warmup_says_where_the_kernels_are(capsys):
+    from rtmbs.compiled import CACHE_FOLDER
+
+    assert main(["warmup"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.startswith("kernels ready in ")
+    assert printed.out.endswith(f"{CACHE_FOLDER}\n")
+    assert printed.err == "", "no progress bar in a pipe"
+    assert any(CACHE_FOLDER.rglob("*.nbc")) or os.environ.get("NUMBA_DISABLE_JIT") == "1"
 
 
 def test_the_module_is_the_console_script():

@@ -35,10 +35,9 @@ def compile_kernels() -> float:
 
 
 def step_once(name: str, options: dict[str, Any], settings: dict[str, Any]) -> None:
-    """Build a mechanism, step it once, look at its energy and at the reaction of a joint."""
-    model = library.build(name, **options)
-    sim = Simulation(model.compile(), h=STEP, **settings)
-    sim.step()
+    """Build a mechanism, step it once, look at its energy and at every channel of its result."""
+    sim = Simulation(library.build(name, **options).compile(), h=STEP, **settings)
+    result = sim.run(STEP)
     energy(sim)
-    for joint in model.joints:
-        sim.reaction(joint)
+    for channel in result.names():
+        result.read(channel)
