@@ -14,6 +14,7 @@ from typing import Any
 
 import numba
 from numba.core import config
+from numba.core.registry import CPUDispatcher
 
 PACKAGE = Path(__file__).parent
 KERNEL_ROOMS = ("semirecursive", "linear", "integrators", "system", "ad")
@@ -39,6 +40,16 @@ def cache_folder() -> Path:
 CACHE_FOLDER = cache_folder()
 
 
+class InnerDispatcher(CPUDispatcher):  # type: ignore[misc]
+    """A kernel without a door to Python: an ordinary call would jump to address zero."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        name = f"{self.py_func.__module__}.{self.py_func.__name__}"
+        raise TypeError(
+            f"{name} is an inner kernel, called by compiled code only; call its py_func, or make it a @kernel"
+        )
+
+
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile ``function`` on first use, without the interpreter lock, and keep the result on disk.
 
@@ -46,9 +57,26 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     steps, and a kernel that would allocate (a slice assignment, a copy, an array expression) does not compile. So no
     step can allocate. Allocate in Python, pass the array in.
     """
+    return compiled(function)
+
+
+def inner_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel that only kernels call: no wrapper that unpacks its arguments from Python is compiled.
+
+    Unpacking the records of a mechanism is a good part of the compile time of a small kernel.
+    """
+    dispatcher = compiled(function, no_cpython_wrapper=True)
+    if not config.DISABLE_JIT:
+        dispatcher.__class__ = InnerDispatcher  # type: ignore[assignment]
+    return dispatcher
+
+
+def compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    """Return ``function`` as a numba dispatcher that keeps its machine code in this version's cache folder."""
     previous, config.CACHE_DIR = config.CACHE_DIR, str(CACHE_FOLDER)
     try:
-        compiled: Callable[..., Any] = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False)(function)
-        return compiled
+        jit = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False, no_cfunc_wrapper=True, **options)
+        dispatcher: Callable[..., Any] = jit(function)
+        return dispatcher
     finally:
         config.CACHE_DIR = previous

@@ -8,96 +8,96 @@ Rigid-body inertia about the origin has ten numbers: mass, mass times centre (3)
 
 import numpy as np
 
-from rtmbs.compiled import kernel
+from rtmbs.compiled import inner_kernel
 
 
-@kernel
+@inner_kernel
 def load3(x, i):
     """Return row ``i`` of an (n, 3) array."""
     return x[i, 0], x[i, 1], x[i, 2]
 
 
-@kernel
+@inner_kernel
 def load6(x, i):
     """Return row ``i`` of an (n, 6) array."""
     return x[i, 0], x[i, 1], x[i, 2], x[i, 3], x[i, 4], x[i, 5]
 
 
-@kernel
+@inner_kernel
 def load10(x, i):
     """Return row ``i`` of an (n, 10) array of inertias."""
     return x[i, 0], x[i, 1], x[i, 2], x[i, 3], x[i, 4], x[i, 5], x[i, 6], x[i, 7], x[i, 8], x[i, 9]
 
 
-@kernel
+@inner_kernel
 def store3(x, i, a):
     """Write three numbers to row ``i``."""
     x[i, 0], x[i, 1], x[i, 2] = a[0], a[1], a[2]
 
 
-@kernel
+@inner_kernel
 def store6(x, i, a):
     """Write six numbers to row ``i``."""
     x[i, 0], x[i, 1], x[i, 2] = a[0], a[1], a[2]
     x[i, 3], x[i, 4], x[i, 5] = a[3], a[4], a[5]
 
 
-@kernel
+@inner_kernel
 def increase6(x, i, a):
     """Add six numbers to row ``i``."""
     for k in range(6):
         x[i, k] += a[k]
 
 
-@kernel
+@inner_kernel
 def add3(a, b):
     """Return a + b."""
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
 
-@kernel
+@inner_kernel
 def sub3(a, b):
     """Return a - b."""
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
 
-@kernel
+@inner_kernel
 def scale3(s, a):
     """Return s a."""
     return s * a[0], s * a[1], s * a[2]
 
 
-@kernel
+@inner_kernel
 def dot3(a, b):
     """Return a . b, without conjugation."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-@kernel
+@inner_kernel
 def cross3(a, b):
     """Return a x b."""
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
-@kernel
+@inner_kernel
 def add6(a, b):
     """Return a + b."""
     return a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4], a[5] + b[5]
 
 
-@kernel
+@inner_kernel
 def sub6(a, b):
     """Return a - b."""
     return a[0] - b[0], a[1] - b[1], a[2] - b[2], a[3] - b[3], a[4] - b[4], a[5] - b[5]
 
 
-@kernel
+@inner_kernel
 def scale6(s, a):
     """Return s a."""
     return s * a[0], s * a[1], s * a[2], s * a[3], s * a[4], s * a[5]
 
 
-@kernel
+@inner_kernel
 def combine6(s, a, t, b):
     """Return s a + t b."""
     return (
@@ -110,57 +110,57 @@ def combine6(s, a, t, b):
     )
 
 
-@kernel
+@inner_kernel
 def dot6(a, b):
     """Return the power of a wrench on a motion, without conjugation."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] + a[4] * b[4] + a[5] * b[5]
 
 
-@kernel
+@inner_kernel
 def linear(a):
     """Return the first three numbers: v of a motion, f of a wrench."""
     return a[0], a[1], a[2]
 
 
-@kernel
+@inner_kernel
 def angular(a):
     """Return the last three numbers: omega of a motion, n of a wrench."""
     return a[3], a[4], a[5]
 
 
-@kernel
+@inner_kernel
 def join(a, b):
     """Return the 6-vector of two 3-vectors."""
     return a[0], a[1], a[2], b[0], b[1], b[2]
 
 
-@kernel
+@inner_kernel
 def cross_motion(a, b):
     """Return the motion cross product a x b = [w_a x v_b + v_a x w_b; w_a x w_b]."""
     w, v, wb = angular(a), linear(a), angular(b)
     return join(add3(cross3(w, linear(b)), cross3(v, wb)), cross3(w, wb))
 
 
-@kernel
+@inner_kernel
 def cross_force(a, f):
     """Return the force cross product a x* f = [w x f; v x f + w x n]."""
     w = angular(a)
     return join(cross3(w, linear(f)), add3(cross3(linear(a), linear(f)), cross3(w, angular(f))))
 
 
-@kernel
+@inner_kernel
 def point_velocity(a, x):
     """Return v + omega x x: what the motion ``a`` does to the point ``x``."""
     return add3(linear(a), cross3(angular(a), x))
 
 
-@kernel
+@inner_kernel
 def force_at(x, f):
     """Return the wrench [f; x x f] of a force through the point ``x``."""
     return join(f, cross3(x, f))
 
 
-@kernel
+@inner_kernel
 def rotate(A, i, v):
     """Return A[i] v."""
     return (
@@ -170,14 +170,14 @@ def rotate(A, i, v):
     )
 
 
-@kernel
+@inner_kernel
 def place(A, r, i, v):
     """Return r[i] + A[i] v, the world position of a point given in step axes."""
     w = rotate(A, i, v)
     return r[i, 0] + w[0], r[i, 1] + w[1], r[i, 2] + w[2]
 
 
-@kernel
+@inner_kernel
 def multiply33(A, i, B, j):
     """Return the product A[i] B[j] as three row tuples."""
     b0 = (B[j, 0, 0], B[j, 1, 0], B[j, 2, 0])
@@ -187,7 +187,7 @@ def multiply33(A, i, B, j):
     return (c0[0], c1[0], c2[0]), (c0[1], c1[1], c2[1]), (c0[2], c1[2], c2[2])
 
 
-@kernel
+@inner_kernel
 def store33(A, i, R):
     """Write three row tuples to A[i]."""
     store3(A[i], 0, R[0])
@@ -195,7 +195,7 @@ def store33(A, i, R):
     store3(A[i], 2, R[2])
 
 
-@kernel
+@inner_kernel
 def turn(R, axis, angle):
     """Return R exp(axis~ angle) for three row tuples R and a unit axis (Rodrigues, row by row).
 
@@ -205,14 +205,14 @@ def turn(R, axis, angle):
     return turn_row(R[0], axis, c, s), turn_row(R[1], axis, c, s), turn_row(R[2], axis, c, s)
 
 
-@kernel
+@inner_kernel
 def turn_row(a, u, c, s):
     """Return one row of R exp(u~ angle)."""
     x, d = cross3(a, u), (1.0 - c) * dot3(a, u)
     return c * a[0] + s * x[0] + d * u[0], c * a[1] + s * x[1] + d * u[1], c * a[2] + s * x[2] + d * u[2]
 
 
-@kernel
+@inner_kernel
 def symmetric_times(J, w):
     """Return J w for the six numbers (xx, yy, zz, xy, xz, yz)."""
     return (
@@ -222,7 +222,7 @@ def symmetric_times(J, w):
     )
 
 
-@kernel
+@inner_kernel
 def inertia_times(inertia, a):
     """Return I a = [m v + omega x c; c x v + J omega], c the mass times the centre."""
     v, w = linear(a), angular(a)

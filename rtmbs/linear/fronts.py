@@ -7,13 +7,13 @@ numba folds negative indices. Several rows are taken at a time, so that a number
 import numpy as np
 from numpy import uint64 as at
 
-from rtmbs.compiled import kernel
+from rtmbs.compiled import inner_kernel
 from rtmbs.linear.symbolic import INHERITS, KEPT, LIST, LOWER, PARENT, REMAINDER, REST, SAME, STRIDE, UPPER, WIDTH
 
 SMALL_PIVOT = 1e-10  # of the pivot's own diagonal before elimination: below, without pivoting nothing can be trusted
 
 
-@kernel
+@inner_kernel
 def subtract_products(X, target, skip, rows, length, C, start, down, along, Y, source, step, pivots):
     """X[i, :] -= sum_p C[i, p] Y[p, :] for ``rows`` rows of X; each pass over X takes five, four, two or one pivots.
 
@@ -58,13 +58,13 @@ def subtract_products(X, target, skip, rows, length, C, start, down, along, Y, s
             p += 1
 
 
-@kernel
+@inner_kernel
 def bad_pivot(pivot, diagonal):
     """Return True for a pivot that is too small against its diagonal before elimination, zero, or not finite."""
     return not (abs(pivot) > SMALL_PIVOT * abs(diagonal) and abs(pivot) < np.inf)
 
 
-@kernel
+@inner_kernel
 def eliminate_four(values, row, stride, low, rest, below, diagonal, first):
     """Factorise a 4 x 4 diagonal block at ``row``, its rows and its columns; return 0 or which pivot, from 1, is bad.
 
@@ -117,7 +117,7 @@ def eliminate_four(values, row, stride, low, rest, below, diagonal, first):
     return 0
 
 
-@kernel
+@inner_kernel
 def eliminate(values, upper, lower, width, rest, diagonal, first):
     """Factorise the panels of a front; return 0 or 1 + the number of the own row whose pivot is too small.
 
@@ -157,7 +157,7 @@ def eliminate(values, upper, lower, width, rest, diagonal, first):
     return 0
 
 
-@kernel
+@inner_kernel
 def hand_over(fronts, relative, s, values, remainder):
     """Add the remainder of front ``s`` to the panels of its parent, and to the parent's remainder."""
     p = fronts[s, PARENT]
@@ -188,7 +188,7 @@ def hand_over(fronts, relative, s, values, remainder):
                 remainder[into + relative[start + j] - width] += remainder[row + j]
 
 
-@kernel
+@inner_kernel
 def spread(remainder, mine, stride, relative, start, kept, same, width, rest):
     """Move the first ``kept`` rows and columns of a remainder to their numbers in the parent; clear the others.
 

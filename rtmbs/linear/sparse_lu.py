@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import uint64 as at
 
-from rtmbs.compiled import kernel
+from rtmbs.compiled import inner_kernel, kernel
 from rtmbs.linear.fronts import eliminate, hand_over, subtract_products
 from rtmbs.linear.substitution import backward, forward, subtract_front
 from rtmbs.linear.symbolic import FIRST, LIST, LOWER, REMAINDER, REST, STARTS, STRIDE, UPPER, WIDTH, SparseLU
@@ -79,7 +79,7 @@ def solve(lu, values, work, b):
         backward(values, b, own, rows, fronts[s, WIDTH], fronts[s, REST], fronts[s, UPPER])
 
 
-@kernel
+@inner_kernel
 def subtract_product(lu, original, x, out, scale, scaled):
     """out -= A x, and when ``scaled``, scale += |A| |x|; with the values as accumulated."""
     fronts = lu.fronts
@@ -99,7 +99,7 @@ def multiply(lu, original, x, out):
         out[i] = -out[i]
 
 
-@kernel
+@inner_kernel
 def backward_error(lu, original, work, b, x):
     """Return max_i |b - A x|_i / (|A| |x| + |b|)_i (Oettli and Prager), b - A x in work.residual; inf for NaN."""
     for i in range(lu.n):

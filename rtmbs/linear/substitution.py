@@ -2,10 +2,10 @@
 
 from numpy import uint64 as at
 
-from rtmbs.compiled import kernel
+from rtmbs.compiled import inner_kernel
 
 
-@kernel
+@inner_kernel
 def forward(values, b, order, rest_rows, width, rest, upper, lower):
     """Solve with L of one front: take its own rows out of the rows below, four at a time."""
     stride = width + rest
@@ -34,7 +34,7 @@ def forward(values, b, order, rest_rows, width, rest, upper, lower):
             b[at(rest_rows[j])] -= values[at(lower + p * rest + j)] * x0
 
 
-@kernel
+@inner_kernel
 def backward(values, b, order, rest_rows, width, rest, upper):
     """Solve with U of one front: the last own rows one by one, the others four at a time."""
     stride = width + rest
@@ -71,7 +71,7 @@ def backward(values, b, order, rest_rows, width, rest, upper):
         b[at(order[p + 2])], b[at(order[p + 3])] = x2, x3
 
 
-@kernel
+@inner_kernel
 def subtract_front(original, x, out, scale, scaled, own, rows, width, rest, upper, lower):
     """out -= A x for the entries of one front, four own rows at a time; when ``scaled``, scale += |A| |x| as well."""
     stride = width + rest

@@ -5,7 +5,7 @@ goes into the reference, the angles become zero, and rates and accelerations are
 singular.
 """
 
-from rtmbs.compiled import kernel
+from rtmbs.compiled import inner_kernel, kernel
 from rtmbs.spatial import add3, cross3, dot3, load3, scale3, turn
 
 LIMIT = 1.0  # rad
@@ -22,7 +22,7 @@ def recentre_charts(steps, state):
     return count
 
 
-@kernel
+@inner_kernel
 def recentre(steps, i, state):
     """Move the turn of steps i, i + 1, i + 2 into their reference rotation.
 

@@ -9,7 +9,7 @@ on ground.
 
 import numpy as np
 
-from rtmbs.compiled import kernel
+from rtmbs.compiled import inner_kernel, kernel
 from rtmbs.spatial import (
     add3,
     add6,
@@ -33,7 +33,7 @@ from rtmbs.spatial import (
 )
 
 
-@kernel
+@inner_kernel
 def apply_forces(tables, z, zd, u, ws):
     """tau -= Q of every force element, at the swept positions and velocities."""
     joint_forces, springs, wrenches = tables.joint_forces, tables.springs, tables.wrenches
@@ -49,7 +49,7 @@ def apply_forces(tables, z, zd, u, ws):
         link += 1
 
 
-@kernel
+@inner_kernel
 def apply_wrench(links, l, F, ws):
     """tau_j -= sign_j S_j . F along the branch of link ``l``."""
     for k in range(links.pointer[l], links.pointer[l + 1]):
@@ -57,7 +57,7 @@ def apply_wrench(links, l, F, ws):
         ws.tau[j] -= links.sign[k] * dot6(load6(ws.S, j), F)
 
 
-@kernel
+@inner_kernel
 def spring_state(springs, k, links, l, ws):
     """Return x_a, x_b, unit vector a to b, length, relative velocity of the points."""
     a, b = links.a[l], links.b[l]
@@ -68,20 +68,20 @@ def spring_state(springs, k, links, l, ws):
     return xa, xb, scale3(1.0 / length, d), length, velocity
 
 
-@kernel
+@inner_kernel
 def spring_pull(slot, u, length, rate):
     """Return k (l - length) + c ld + tension [N]; positive pulls the points together."""
     return u[slot] * (length - u[slot + 2]) + u[slot + 1] * rate + u[slot + 3]
 
 
-@kernel
+@inner_kernel
 def spring_wrench(springs, k, links, l, u, ws):
     """Wrench of spring ``k`` on step b."""
     _, xb, e, length, velocity = spring_state(springs, k, links, l, ws)
     return force_at(xb, scale3(-spring_pull(springs.slot[k], u, length, dot3(e, velocity)), e))
 
 
-@kernel
+@inner_kernel
 def spring_variation(springs, k, links, l, u, side, X, dV, ws):
     """Change of the wrench on b when the end ``side`` (-1: a, +1: b) moves by the twist X and its velocity by dV.
 
@@ -102,7 +102,7 @@ def spring_variation(springs, k, links, l, u, side, X, dV, ws):
     return add6(force_at(xb, force), join(scale3(0.0, e), cross3(dx, scale3(-pull, e))))
 
 
-@kernel
+@inner_kernel
 def given_wrench(wrenches, k, b, u, ws):
     """Wrench ``k`` on step b about the global origin."""
     slot = wrenches.slot[k]
@@ -114,7 +114,7 @@ def given_wrench(wrenches, k, b, u, ws):
     return join(add3(f, scale3(0.0, x)), add3(cross3(x, f), n))
 
 
-@kernel
+@inner_kernel
 def given_wrench_variation(wrenches, k, b, u, X, ws):
     """Change of wrench ``k`` when step b moves by the twist X."""
     F = given_wrench(wrenches, k, b, u, ws)
@@ -126,7 +126,7 @@ def given_wrench_variation(wrenches, k, b, u, X, ws):
     return join(scale3(0.0, x), cross3(dx, (u[slot], u[slot + 1], u[slot + 2])))
 
 
-@kernel
+@inner_kernel
 def add_force_tangent(tables, u, velocity, position, ws, values):
     """values += velocity C + position K of the force elements; ``psid`` as the rigid-body tangent left it."""
     joint_forces, springs, wrenches, links = tables.joint_forces, tables.springs, tables.wrenches, tables.links
@@ -152,7 +152,7 @@ def add_force_tangent(tables, u, velocity, position, ws, values):
         link += 1
 
 
-@kernel
+@inner_kernel
 def end_motion(links, l, c, velocity, position, ws):
     """Twist and velocity change of the end that branch entry ``c`` moves.
 
@@ -165,7 +165,7 @@ def end_motion(links, l, c, velocity, position, ws):
     return scale6(position, S), combine6(position, swept, velocity, S)
 
 
-@kernel
+@inner_kernel
 def add_link_column(links, l, c, dF, turned, ws, values):
     """Column of branch entry ``c``: -sign_j S_j . dF in every row j, + sign_j S_j . turned where c lies above j."""
     first, last = links.pointer[l], links.pointer[l + 1]

@@ -9,7 +9,7 @@ alpha Phi_z) (Eq. 17) plus ``tangent_terms``; projections in the form of METHODS
 import numpy as np
 
 from rtmbs.clock import ticks
-from rtmbs.compiled import kernel
+from rtmbs.compiled import inner_kernel, kernel
 from rtmbs.integrators.newton import (
     ACCEPT,
     DIVERGED,
@@ -50,7 +50,7 @@ from rtmbs.semirecursive.sweeps import sweep_accelerations, sweep_positions, swe
 CONVERGED, NOT_CONVERGED, SMALL_PIVOT, NOT_FINITE, LOOP_OPEN = range(5)
 
 
-@kernel
+@inner_kernel
 def set_iterate(h, old, ws):
     """z, zd, zdd of the iterate from the increment and the history terms (Eqs. 13 and 14)."""
     for i in range(len(ws.z)):
@@ -59,14 +59,14 @@ def set_iterate(h, old, ws):
         ws.zdd[i] = 4.0 / (h * h) * ws.increment[i] - 4.0 / h * old.zd[i] - old.zdd[i]
 
 
-@kernel
+@inner_kernel
 def predict(h, old, ws):
     """increment = h zd_n + h^2/2 zdd_n: constant acceleration over the step."""
     for i in range(len(ws.z)):
         ws.increment[i] = h * old.zd[i] + 0.5 * h * h * old.zdd[i]
 
 
-@kernel
+@inner_kernel
 def iterate(tables, lu, work, settings, alpha, u, old, ws, record):
     """Newton's iteration on the increment; returns CONVERGED, NOT_CONVERGED, SMALL_PIVOT or NOT_FINITE."""
     h, terms = settings.h, settings.tangent_terms
@@ -113,7 +113,7 @@ def iterate(tables, lu, work, settings, alpha, u, old, ws, record):
     return NOT_CONVERGED
 
 
-@kernel
+@inner_kernel
 def factor_copy(lu, work):
     """Factor the assembled tangent, keeping the original for refinement."""
     for k in range(len(work.original)):
@@ -121,7 +121,7 @@ def factor_copy(lu, work):
     return factor(lu, work.factored, work)
 
 
-@kernel
+@inner_kernel
 def largest(values, rotation, wanted):
     """Largest |value| over the rows that do (wanted) or do not measure rotation; NaN counts as infinite."""
     top = 0.0
@@ -131,14 +131,14 @@ def largest(values, rotation, wanted):
     return top
 
 
-@kernel
+@inner_kernel
 def note_violation(values, settings, record, where):
     """Write the largest translation and rotation violation to the record."""
     record[where] = largest(values, settings.rotation, False)
     record[where + 3] = largest(values, settings.rotation, True)
 
 
-@kernel
+@inner_kernel
 def relative_violation(values, scale):
     """Largest |value| / scale over all rows."""
     top = 0.0
@@ -147,7 +147,7 @@ def relative_violation(values, scale):
     return top
 
 
-@kernel
+@inner_kernel
 def largest_rate(rates, absolute, length_of):
     """Largest |rate| of all coordinates, prismatic ones divided by their typical length."""
     top = 0.0
@@ -156,7 +156,7 @@ def largest_rate(rates, absolute, length_of):
     return top
 
 
-@kernel
+@inner_kernel
 def sweep_rates(tables, lu, work, settings, alpha, rates, violation, ws, lam, share):
     """rates -= A^-1 q4 Phi_z^T alpha violation, repeated until the bound (METHODS 1.12); returns the sweeps.
 
@@ -170,7 +170,6 @@ def sweep_rates(tables, lu, work, settings, alpha, rates, violation, ws, lam, sh
             return sweep
         for row in range(len(alpha)):
             ws.impulse[row] = q4 * alpha[row] * violation[row]
-            lam[row] += share * ws.impulse[row]
         for i in range(len(rates)):
             ws.dz[i] = 0.0
         pull_back(tables, ws, ws.impulse, -1.0, ws.dz)
@@ -180,10 +179,11 @@ def sweep_rates(tables, lu, work, settings, alpha, rates, violation, ws, lam, sh
         apply_Phi_z(tables, ws, ws.dz, ws.impulse)
         for row in range(len(alpha)):
             violation[row] += ws.impulse[row]
+            lam[row] += share * q4 * alpha[row] * violation[row]
     return settings.max_sweeps
 
 
-@kernel
+@inner_kernel
 def finish(tables, lu, work, settings, alpha, u, old, new, ws, record):
     """Close the step at z_n + increment: check the loops, project rates and accelerations, fill ``new``."""
     start, q4 = ticks(), 0.25 * settings.h * settings.h
@@ -218,7 +218,7 @@ def finish(tables, lu, work, settings, alpha, u, old, new, ws, record):
     return CONVERGED if all_finite(new) else NOT_FINITE
 
 
-@kernel
+@inner_kernel
 def copy_rotations(source, target):
     """target = source, element by element: a slice assignment may allocate."""
     for k in range(len(source)):
@@ -227,7 +227,7 @@ def copy_rotations(source, target):
                 target[k, i, j] = source[k, i, j]
 
 
-@kernel
+@inner_kernel
 def all_finite(state):
     """True when every rate and acceleration of the new state is a number."""
     for i in range(len(state.z)):

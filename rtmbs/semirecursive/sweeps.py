@@ -4,7 +4,7 @@ The order of one evaluation is fixed (DESIGN section 4) and each sweep reads onl
 Oracle: ``page.py``. Equations 7 to 9 of the paper in the spatial convention of METHODS 1.1.
 """
 
-from rtmbs.compiled import kernel
+from rtmbs.compiled import inner_kernel, kernel
 from rtmbs.spatial import (
     add6,
     cross3,
@@ -72,7 +72,7 @@ def sweep_accelerations(steps, zd, zdd, u, ws):
         store6(ws.acc, i, add6(load6(ws.acc, p), own))
 
 
-@kernel
+@inner_kernel
 def place_inertias(steps, ws):
     """M_bar of every body at the global origin, ten numbers (METHODS 1.1)."""
     for i in range(len(steps.mass)):

@@ -7,7 +7,7 @@ The Coriolis matrix 2 B of a body needs twelve numbers only: a motion [v, w] giv
 momentum and N = -(J omega)~ - 2 v c^T + 2 (c . v) 1 + omega~ J - J omega~, c the mass times the centre.
 """
 
-from rtmbs.compiled import kernel
+from rtmbs.compiled import inner_kernel
 from rtmbs.semirecursive.closures import closure_wrench, row_variation
 from rtmbs.semirecursive.forces import add_link_column
 from rtmbs.spatial import (
@@ -34,7 +34,7 @@ from rtmbs.spatial import (
 )
 
 
-@kernel
+@inner_kernel
 def store_coriolis(ws, i):
     """Write the twelve Coriolis numbers of body ``i``."""
     v, w = linear(load6(ws.V, i)), angular(load6(ws.V, i))
@@ -56,7 +56,7 @@ def store_coriolis(ws, i):
     ws.Bc[i, 11] = cv - 2.0 * v[2] * c[2] + c2[2] + c2[2]
 
 
-@kernel
+@inner_kernel
 def coriolis_times(ws, i, a):
     """Return 2 Bc_i a."""
     p, w = load3(ws.Bc, i), angular(a)
@@ -69,7 +69,7 @@ def coriolis_times(ws, i, a):
     return join(scale3(2.0, cross3(w, p)), n)
 
 
-@kernel
+@inner_kernel
 def coriolis_transposed(ws, i, a):
     """Return the angular part of 2 Bc_i^T a (its linear part is zero)."""
     p, v, w = load3(ws.Bc, i), linear(a), angular(a)
@@ -82,7 +82,7 @@ def coriolis_transposed(ws, i, a):
     return add3(scale3(2.0, cross3(p, v)), n)
 
 
-@kernel
+@inner_kernel
 def accumulate_composites(steps, ws):
     """Subtree sums of inertia and of its Coriolis part: plain sums, for all share the global origin."""
     n = len(ws.tau)
@@ -99,7 +99,7 @@ def accumulate_composites(steps, ws):
                 ws.Bc[p, k] += ws.Bc[i, k]
 
 
-@kernel
+@inner_kernel
 def add_rigid_body_tangent(tables, mass, velocity, position, ws, values):
     """values += mass M + velocity C + position K of the rigid bodies and gravity; needs inverse_dynamics before."""
     steps, paths = tables.steps, tables.paths
@@ -127,7 +127,7 @@ def add_rigid_body_tangent(tables, mass, velocity, position, ws, values):
         values[paths.position[last]] += dot6(left, X) + dot3(left_coriolis, Y)
 
 
-@kernel
+@inner_kernel
 def add_penalty_tangent(tables, alpha, position, ws, values):
     """values += position Phi_z^T diag(alpha) Phi_z."""
     closures, links, drivers = tables.closures, tables.links, tables.drivers
@@ -146,7 +146,7 @@ def add_penalty_tangent(tables, alpha, position, ws, values):
         values[drivers.position[k]] += position * alpha[len(closures.kind) + k]
 
 
-@kernel
+@inner_kernel
 def add_multiplier_tangent(tables, lam, position, ws, values):
     """values += position (Phi_z^T lam)_z: the turning and changing loop wrenches, for ``lagged`` and ``exact``."""
     closures, links = tables.closures, tables.links
