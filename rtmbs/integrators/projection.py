@@ -25,7 +25,7 @@ def sweep(
     ----------
     rates : (n,) velocities or accelerations before projection
     violation : (m,) Phid or Phidd of ``rates``; it follows the change of the rates linearly
-    multiplier : called with q4 alpha violation of every sweep
+    multiplier : called with q4 alpha times the violation that each sweep leaves: weight change = -Phi_z^T of it
     """
     q4 = 0.25 * settings.h**2
     bound = settings.sweep_bound * np.max(np.abs(rates) / settings.typical, initial=0.0)
@@ -33,8 +33,8 @@ def sweep(
         if np.max(np.abs(violation) / settings.scale, initial=0.0) <= bound:
             return rates, violation, count
         impulse = q4 * equations.alpha * violation
-        multiplier(impulse)
         change = equations.solve(-equations.pull_back(impulse), refined=False)
         rates = rates + change
         violation = violation + equations.apply_Phi_z(change)
+        multiplier(q4 * equations.alpha * violation)
     return rates, violation, settings.max_sweeps
