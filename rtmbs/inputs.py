@@ -1,7 +1,7 @@
 """Inputs by name: what a person may change between steps, and functions of time (DESIGN section 2)."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,20 +13,26 @@ from rtmbs.system.system import System
 Array = NDArray[np.float64]
 
 
+class Holder(Protocol):
+    """Whoever holds the State that counts; a Simulation."""
+
+    @property
+    def state(self) -> State: ...
+
+
 class Inputs(Mapping[str, Any]):
-    """``inputs["motor.torque"] = 3.0`` takes effect with the next step; the values belong to the State."""
+    """``inputs["motor.torque"] = 3.0`` takes effect with the next step; the values belong to the holder's State.
 
-    def __init__(self, system: System, state: State) -> None:
-        self._system, self._state = system, state
+    The holder is asked for its State every time, so that a step commits by one assignment, its own.
+    """
+
+    def __init__(self, system: System, holder: Holder) -> None:
+        self._system, self._holder = system, holder
         self._timed = {slot for signal in system.signals for slot in range(signal.slot, signal.slot + signal.size)}
-
-    def follow(self, state: State) -> None:
-        """Write to this State from now on."""
-        self._state = state
 
     def __getitem__(self, name: str) -> float | Array:
         place = self._place(name)
-        values = self._state.u[place]
+        values = self._holder.state.u[place]
         return float(values[0]) if len(values) == 1 else values.copy()
 
     def __setitem__(self, name: str, value: Any) -> None:
@@ -34,12 +40,16 @@ class Inputs(Mapping[str, Any]):
         size = place.stop - place.start
         if self._timed & set(range(place.start, place.stop)):
             raise InputError(f"input {name!r} is a function of time; give the force an rtmbs.Input to set it by hand")
-        numbers = np.asarray(value, float).reshape(-1)
+        wanted = f"input {name!r} takes {size} number{'s' if size > 1 else ''}"
+        try:
+            numbers = np.asarray(value, float).reshape(-1)
+        except (TypeError, ValueError):
+            raise InputError(f"{wanted}, got {value!r}") from None
         if numbers.size != size:
-            raise InputError(f"input {name!r} takes {size} number{'s' if size > 1 else ''}, got {numbers.size}")
+            raise InputError(f"{wanted}, got {numbers.size}")
         if not np.all(np.isfinite(numbers)):
             raise InputError(f"input {name!r} must be finite, got {value!r}")
-        self._state.u[place] = numbers
+        self._holder.state.u[place] = numbers
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._system.inputs)

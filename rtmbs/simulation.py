@@ -125,7 +125,7 @@ class Simulation:
         arrays, u = self._start.arrays, self.equations.u.copy()
         state = State(system.fingerprint, 0.0, 0, float(h), *arrays[:4], self.equations.alpha.copy(), arrays.R0, u)
         self._states = (state, state.copy())  # the one that counts, and the one the next step writes
-        self.inputs = Inputs(system, state)
+        self.inputs = Inputs(system, self)
 
     # ---- state -----------------------------------------------------------------------------------------------------
 
@@ -168,7 +168,6 @@ class Simulation:
             self._settings = self._settings._replace(h=taken.h)
             self._stepper = Stepper(self.equations, self._settings, self._fused)
         self._states = (taken, taken.copy())
-        self.inputs.follow(taken)
 
     # ---- stepping --------------------------------------------------------------------------------------------------
 
@@ -180,7 +179,6 @@ class Simulation:
         evaluate_signals(self.system, new.t, new.u)
         report = self._stepper.advance(old, new)
         if report.outcome.good:
-            self.inputs.follow(new)
             self._states = (new, old)
         return report
 
