@@ -1,7 +1,7 @@
 """The gradient of a weighted sum of outputs as a record of its own: one reverse sweep, written down.
 
-bar(v) is the sum of factor * bar(target) over the edges out of v, plus the weight of the outputs that v is. The weights are
-parameters of the new record, behind those it has. Its derivatives are the second derivatives of the old one.
+bar(v) is the sum of factor * bar(target) over the edges out of v, plus the weight of the outputs that v is. The weights
+are parameters of the new record, behind those it has. Its derivatives are the second derivatives of the old one.
 """
 
 import numpy as np

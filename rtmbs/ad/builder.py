@@ -1,11 +1,11 @@
 """Records are built step by step: an operation that was written before, or whose answer is plain, is not written again.
 
-Equal steps are found by a hash table (value numbering), constants are folded, zeros and ones vanish, signs move outwards:
-(-a) b = -(a b), a + (-b) = a - b. Everything here runs compiled, on a ``Builder``, whose arrays are larger than what is in
-use: a caller sees to it that ``SPARE`` steps are left before each ``emit``.
+Equal steps are found by a hash table (value numbering), constants are folded, zeros and ones vanish, signs move
+outwards: (-a) b = -(a b), a + (-b) = a - b. Everything here runs compiled, on a ``Builder``, whose arrays are larger
+than what is in use: a caller sees to it that ``SPARE`` steps are left before each ``emit``.
 
-A rule brings an operation into its normal form: another operation and arguments, and whether the sign is turned. The form
-``SAME`` is the first argument itself.
+A rule brings an operation into its normal form: another operation and arguments, and whether the sign is turned. The
+form ``SAME`` is the first argument itself.
 """
 
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from rtmbs.ad.operations import evaluate_binary, evaluate_unary
 from rtmbs.compiled import kernel
 
 Array = Any
+Int = Any  # int64: numbers from arrays are narrower, and a kernel compiles once for every width it meets
 ZERO, ONE = int64(0), int64(1)  # the first two steps of every builder are these constants
 NONE = int64(0)  # in the place of an argument that is not there
 SAME = -1
@@ -57,8 +58,8 @@ def grown(builder: Builder) -> Builder:
 
 
 @kernel
-def find(B: Builder, op: int, a: int, b: int, c: int, bits: int) -> int:
-    """Return the step with this operation and these arguments (a constant: these bits), or -1 - its place in the table."""
+def find(B: Builder, op: Int, a: Int, b: Int, c: Int, bits: Int) -> Int:
+    """Return the step with this operation and arguments (a constant: these bits), or -1 - its place in the table."""
     h = op * 97 + a * 268435399 + b * 179424673 + c * 122949823 + (bits & 0xFFFFFFFF) * 15485863 + (bits >> 32)
     h ^= h >> 17
     h = (h & 0xFFFFFFFF) * 73244475
@@ -80,7 +81,7 @@ def rehash(B: Builder) -> None:
 
 
 @kernel
-def step(B: Builder, op: int, a: int, b: int, c: int, value: float) -> int:
+def step(B: Builder, op: Int, a: Int, b: Int, c: Int, value: float) -> Int:
     """Return the step with this operation and these arguments, or this value; it is written unless it is there."""
     new = B.size[0]
     B.value[new] = value
@@ -94,13 +95,13 @@ def step(B: Builder, op: int, a: int, b: int, c: int, value: float) -> int:
 
 
 @kernel
-def constant(B: Builder, value: float) -> int:
+def constant(B: Builder, value: float) -> Int:
     """Return the step that holds a constant; there is one zero."""
     return ZERO if value == 0.0 else step(B, o.CONSTANT, NONE, NONE, NONE, value)
 
 
 @kernel
-def negate(B: Builder, a: int) -> int:
+def negate(B: Builder, a: Int) -> Int:
     """Return -a."""
     op = B.code[a, 0]
     if op == o.CONSTANT:
@@ -113,7 +114,7 @@ def negate(B: Builder, a: int) -> int:
 
 
 @kernel
-def normal_sum(B: Builder, op: int, a: int, b: int) -> tuple[int, int, int, bool]:
+def normal_sum(B: Builder, op: Int, a: Int, b: Int) -> tuple[Int, Int, Int, Any]:
     """a + b and a - b: zeros vanish, signs join the operation."""
     minus_a, minus_b = B.code[a, 0] == o.NEGATE, (B.code[b, 0] == o.NEGATE) != (op == o.SUBTRACT)
     a = int64(B.code[a, 1]) if minus_a else a
@@ -130,7 +131,7 @@ def normal_sum(B: Builder, op: int, a: int, b: int) -> tuple[int, int, int, bool
 
 
 @kernel
-def normal_product(B: Builder, op: int, a: int, b: int) -> tuple[int, int, int, bool]:
+def normal_product(B: Builder, op: Int, a: Int, b: Int) -> tuple[Int, Int, Int, Any]:
     """a b, guarded or not: signs move outwards, constants are positive, in front and together."""
     minus = (B.code[a, 0] == o.NEGATE) != (B.code[b, 0] == o.NEGATE)
     a = int64(B.code[a, 1]) if B.code[a, 0] == o.NEGATE else a
@@ -151,7 +152,7 @@ def normal_product(B: Builder, op: int, a: int, b: int) -> tuple[int, int, int, 
 
 
 @kernel
-def normal_quotient(B: Builder, a: int, b: int) -> tuple[int, int, int, bool]:
+def normal_quotient(B: Builder, a: Int, b: Int) -> tuple[Int, Int, Int, Any]:
     """a / b: signs move outwards, a constant divisor becomes a factor."""
     if B.code[b, 0] == o.CONSTANT and b != ZERO:
         return normal_product(B, o.MULTIPLY, constant(B, 1.0 / B.value[b]), a)
@@ -166,7 +167,7 @@ def normal_quotient(B: Builder, a: int, b: int) -> tuple[int, int, int, bool]:
 
 
 @kernel
-def normal_unary(B: Builder, op: int, a: int) -> tuple[int, int, int, bool]:
+def normal_unary(B: Builder, op: Int, a: Int) -> tuple[Int, Int, Int, Any]:
     """One argument: even functions drop its sign, odd ones hand it on, conditions are true or false already."""
     inner = B.code[a, 0]
     if op == o.TRUTH and (inner == o.TRUTH or inner == o.LESS or inner == o.LESS_EQUAL or inner == o.EQUAL):
@@ -182,7 +183,7 @@ def normal_unary(B: Builder, op: int, a: int) -> tuple[int, int, int, bool]:
 
 
 @kernel
-def normal_form(B: Builder, op: int, a: int, b: int) -> tuple[int, int, int, bool]:
+def normal_form(B: Builder, op: Int, a: Int, b: Int) -> tuple[Int, Int, Int, Any]:
     """Return operation, arguments and sign of an operation on one or two arguments that are not all constants."""
     if op == o.ADD or op == o.SUBTRACT:
         return normal_sum(B, op, a, b)
@@ -198,7 +199,7 @@ def normal_form(B: Builder, op: int, a: int, b: int) -> tuple[int, int, int, boo
 
 
 @kernel
-def emit(B: Builder, op: int, a: int, b: int) -> int:
+def emit(B: Builder, op: Int, a: Int, b: Int) -> Int:
     """Return the step for an operation on one or two arguments, in its simplest form."""
     if B.code[a, 0] == o.CONSTANT and (op <= o.TRUTH or B.code[b, 0] == o.CONSTANT):
         if op <= o.TRUTH:
@@ -211,7 +212,7 @@ def emit(B: Builder, op: int, a: int, b: int) -> int:
 
 
 @kernel
-def emit_select(B: Builder, a: int, b: int, c: int) -> int:
+def emit_select(B: Builder, a: Int, b: Int, c: Int) -> Int:
     """Return the step for: b where a holds, c elsewhere."""
     if B.code[a, 0] == o.CONSTANT:
         return b if a != ZERO else c
@@ -219,7 +220,7 @@ def emit_select(B: Builder, a: int, b: int, c: int) -> int:
 
 
 @kernel
-def emit_power(B: Builder, a: int, exponent: float) -> int:
+def emit_power(B: Builder, a: Int, exponent: float) -> Int:
     """Return a to a constant power: whole and half exponents become products and roots."""
     size = abs(exponent)
     if size != 0.5 and (size != np.floor(size) or size > LARGEST_POWER):

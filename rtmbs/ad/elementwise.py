@@ -1,7 +1,7 @@
 """What NumPy's universal functions write on the tape, one line each.
 
-Operations of the alphabet are written as they are; the others are spelled with them. Sums and products with the constants
-0 and 1 are left out at once: matrices that are mostly zeros would fill the tape.
+Operations of the alphabet are written as they are; the others are spelled with them. Sums and products with the
+constants 0 and 1 are left out at once: matrices that are mostly zeros would fill the tape.
 """
 
 import math
@@ -67,7 +67,7 @@ def matmul(tape: Tape, x: Any, y: Any) -> TracedArray:
 
 
 def folded(tape: Tape, join: Any, x: Any, axis: Any, keepdims: bool, start: Any) -> TracedArray:
-    """Return the elements along ``axis`` (None: all) joined pairwise, halves first; ``start`` joins them or stands alone."""
+    """Return the elements along ``axis`` (None: all) joined pairwise, halves first; ``start`` stands for none."""
     ids = steps(tape, x)
     shape = ids.shape
     axes = tuple(range(ids.ndim)) if axis is None else tuple(np.atleast_1d(axis) % max(ids.ndim, 1))
@@ -89,7 +89,9 @@ def folded(tape: Tape, join: Any, x: Any, axis: Any, keepdims: bool, start: Any)
 def reduction(join: Any, empty: float | None) -> Rule:
     """Return the rule of a reduction such as ``sum``: pairs joined by ``join``."""
 
-    def rule(tape: Tape, x: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, **_: Any) -> TracedArray:
+    def rule(
+        tape: Tape, x: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, **_: Any
+    ) -> TracedArray:
         result = folded(tape, join, x, axis, bool(keepdims), empty)
         return result if initial is None or initial is np._NoValue else join(result, initial)
 
@@ -159,22 +161,24 @@ def spelled(function: Callable[..., Any]) -> Rule:
     return lambda tape, *arguments: function(*(TracedArray(tape, steps(tape, x)) for x in arguments))
 
 
+CONDITIONS = ("LESS", "LESS_EQUAL", "EQUAL")
+
+# What NumPy and the alphabet call by one name.
+for name in operations.NAMES:
+    if isinstance(getattr(np, name.lower(), None), np.ufunc):
+        UNIVERSAL[getattr(np, name.lower())] = operation(name, boolean=name in CONDITIONS)
+
 UNIVERSAL.update(
     {
-        **{np.add: add, np.subtract: subtract, np.multiply: multiply, np.negative: negative, np.matmul: matmul},
-        **{getattr(np, name): operation(name.upper()) for name in ("divide", "power", "arctan2", "hypot", "minimum")},
-        **{getattr(np, name): operation(name.upper()) for name in ("maximum", "sin", "cos", "tan", "arcsin", "arccos")},
-        **{getattr(np, name): operation(name.upper()) for name in ("arctan", "sinh", "cosh", "tanh", "arcsinh", "exp")},
-        **{getattr(np, name): operation(name.upper()) for name in ("arccosh", "arctanh", "expm1", "log", "log1p")},
-        **{getattr(np, name): operation(name.upper()) for name in ("sqrt", "sign", "floor")},
-        np.absolute: operation("ABS"),
+        np.add: add,
+        np.subtract: subtract,
+        np.multiply: multiply,
+        np.negative: negative,
+        np.matmul: matmul,
         np.fabs: operation("ABS"),
         np.float_power: operation("POWER"),
-        np.less: operation("LESS", boolean=True),
-        np.less_equal: operation("LESS_EQUAL", boolean=True),
         np.greater: swapped(operation("LESS", boolean=True)),
         np.greater_equal: swapped(operation("LESS_EQUAL", boolean=True)),
-        np.equal: equal,
         np.not_equal: lambda tape, x, y: no(tape, equal(tape, x, y)),
         np.logical_and: both,
         np.logical_or: either,
@@ -213,6 +217,8 @@ def along_first(rule: Rule) -> Rule:
 
 
 def outer(join: Any) -> Rule:
+    """Return the rule of ``ufunc.outer``: all pairs."""
+
     def rule(tape: Tape, x: Any, y: Any) -> TracedArray:
         a, b = steps(tape, x), steps(tape, y)
         return join(TracedArray(tape, a.reshape(*a.shape, *(1,) * b.ndim)), TracedArray(tape, b))
@@ -220,6 +226,7 @@ def outer(join: Any) -> Rule:
     return rule
 
 
+REDUCTIONS.update({(join, "outer"): outer(join) for join in (np.add, np.subtract, np.multiply, np.divide)})
 REDUCTIONS.update(
     {
         (np.add, "reduce"): along_first(total),
@@ -230,6 +237,5 @@ REDUCTIONS.update(
         (np.logical_or, "reduce"): along_first(some),
         (np.add, "accumulate"): running(np.add),
         (np.multiply, "accumulate"): running(np.multiply),
-        **{(join, "outer"): outer(join) for join in (np.add, np.subtract, np.multiply, np.divide)},
     }
 )

@@ -1,12 +1,12 @@
 """Elimination: the vertices between inputs and outputs of a graph of derivatives go one by one; the Jacobian is left.
 
-Eliminating vertex v joins every edge into v with every edge out of v: factor(u, w) += factor(u, v) factor(v, w). When all
-are gone, the edges that are left are the entries of the Jacobian; what was never joined is a structural zero.
+Eliminating vertex v joins every edge into v with every edge out of v: factor(u, w) += factor(u, v) factor(v, w). When
+all are gone, the edges left are the entries of the Jacobian; what was never joined is a structural zero.
 (Griewank, Walther, Evaluating Derivatives, 2nd ed., chapters 9 and 10.)
 
 Nothing is multiplied here. A factor is a *literal*: twice a number, plus one when its sign is turned. Numbers below
-``first_sum`` are steps of the record, the others sums of products of literals. Products wait at their edge until the edge
-is needed, and then become one sum.
+``first_sum`` are steps of the record, the others sums of products of literals. Products wait at their edge until the
+edge is needed, and then become one sum.
 """
 
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from rtmbs.ad.builder import ONE
 from rtmbs.compiled import kernel
 
 Array = Any
+Int = Any  # int64: numbers from arrays are narrower, and a kernel compiles once for every width it meets
 SOURCE, TARGET, LITERAL, TERMS, NEXT_OUT, NEXT_IN = range(6)  # columns of edges
 LEFT, RIGHT, NEXT = range(3)  # columns of terms
 FIRST_OUT, FIRST_IN, N_OUT, N_IN, GONE = range(5)  # columns of vertices
@@ -60,7 +61,7 @@ def grown_work(work: Work) -> Work:
 
 
 @kernel
-def find_edge(W: Work, u: int, w: int) -> int:
+def find_edge(W: Work, u: Int, w: Int) -> Int:
     """Return the edge u -> w, or minus one minus its free place in the table."""
     h = u * 268435399 + w * 179424673
     h ^= h >> 17
@@ -82,7 +83,7 @@ def enter_edges(W: Work) -> None:
 
 
 @kernel
-def put_term(W: Work, e: int, left: int, right: int) -> None:
+def put_term(W: Work, e: Int, left: Int, right: Int) -> None:
     """Let a product wait at its edge; a literal that waited alone becomes a product with one."""
     alone = W.edges[e, LITERAL]
     if alone != WAITING:
@@ -98,7 +99,7 @@ def put_term(W: Work, e: int, left: int, right: int) -> None:
 
 
 @kernel
-def new_edge(W: Work, u: int, w: int, place: int) -> int:
+def new_edge(W: Work, u: Int, w: Int, place: Int) -> Int:
     """Hang up a new edge that waits for products."""
     e = W.sizes[EDGES]
     W.sizes[EDGES] = e + 1
@@ -112,7 +113,7 @@ def new_edge(W: Work, u: int, w: int, place: int) -> int:
 
 
 @kernel
-def put_product(W: Work, u: int, w: int, left: int, right: int) -> None:
+def put_product(W: Work, u: Int, w: Int, left: Int, right: Int) -> None:
     """Add a product of two literals to the edge u -> w."""
     if left >> 1 == ONE:
         left, right = right, left
@@ -128,7 +129,7 @@ def put_product(W: Work, u: int, w: int, left: int, right: int) -> None:
 
 
 @kernel
-def settle(W: Work, e: int) -> int:
+def settle(W: Work, e: Int) -> Int:
     """Return the literal of an edge; products that wait become a sum."""
     if W.edges[e, LITERAL] == WAITING:
         s = W.sizes[SUMS]
@@ -139,7 +140,7 @@ def settle(W: Work, e: int) -> int:
 
 
 @kernel
-def eliminate_vertex(W: Work, v: int) -> None:
+def eliminate_vertex(W: Work, v: Int) -> None:
     """Join every edge into v with every edge out of v."""
     f = W.vertices[v, FIRST_OUT]
     while f >= 0:
@@ -162,7 +163,7 @@ def eliminate_vertex(W: Work, v: int) -> None:
 
 
 @kernel
-def fits(W: Work, v: int) -> bool:
+def fits(W: Work, v: Int) -> bool:
     """Return whether the elimination of v fits into the arrays."""
     joins = int64(W.vertices[v, N_IN]) * int64(W.vertices[v, N_OUT])
     edges, terms = W.sizes[EDGES] + joins, W.sizes[PRODUCTS] + 2 * joins
@@ -170,7 +171,7 @@ def fits(W: Work, v: int) -> bool:
 
 
 @kernel
-def eliminate_in_order(W: Work, order: Array, start: int) -> int:
+def eliminate_in_order(W: Work, order: Array, start: Int) -> Int:
     """Eliminate the vertices of ``order`` from ``start`` on; return where room or vertices ended."""
     for k in range(start, len(order)):
         if not fits(W, int64(order[k])):

@@ -1,8 +1,9 @@
 """A person's function as every source of derivatives calls it: flat arrays, checked shapes, a namespace.
 
-The function is ``f(x)`` or, with parameters, ``f(x, p)``: x (n,) and p (k,) to (m,). A *batched* function takes x
-(B, n) to (B, m) and never mixes rows. When it has an argument named ``xp``, it receives the array namespace of the
-source (numpy, autograd's, the recorder's); without one it uses plain numpy, which every source but autograd follows.
+The function is ``f(x)`` or, with parameters, ``f(x, p)``: x (n,) and p (k,) to (m,), or to a number. A *batched*
+function takes x (B, n) to (B, m) and never mixes rows. When it has an argument named ``xp``, it receives the array
+namespace of the source (numpy, autograd's, the recorder's); without one it uses plain numpy, which every source but
+autograd follows.
 """
 
 import inspect
@@ -21,7 +22,10 @@ class Derivatives(Protocol):
     """What every source answers, made once from ``f`` and ``n``."""
 
     n: int
-    m: int
+
+    @property
+    def m(self) -> int:
+        """Number of outputs; known after the first call when it was not given."""
 
     def value(self, x: Array, p: Array | None = None) -> Array:
         """Return f (m,) at x (n,) with parameters p (k,)."""
@@ -82,8 +86,10 @@ class Function:
         """Call ``f`` with x as its own shape (n,) or (B, n), and check what comes back."""
         arguments = (x,) if p is None else (x, p)
         y = self.f(*arguments, xp=self.xp) if self.takes_namespace else self.f(*arguments)
-        if isinstance(y, list | tuple | float | int):
-            y = self.xp.stack([*y]) if isinstance(y, list | tuple) else np.asarray(y, dtype=np.float64)
+        if isinstance(y, list | tuple):
+            y = self.xp.stack([*y])
+        if not self.batched and np.shape(y) == ():
+            y = self.xp.reshape(y, (1,))
         return self.checked(y, x)
 
     def checked(self, y: Array, x: Array) -> Array:

@@ -1,4 +1,4 @@
-"""What NumPy's other functions do with traced arrays: most only move elements about, some are spelled with arithmetic."""
+"""What NumPy's other functions do with traced arrays: most move elements about, some are spelled with arithmetic."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,8 +17,8 @@ WAYS_OUT = {
     "sort": "Write numpy.minimum and numpy.maximum of pairs.",
     "isnan": "Bound the argument instead, so that no such value arises: numpy.where, numpy.maximum.",
     "isfinite": "Bound the argument instead, so that no such value arises: numpy.where, numpy.maximum.",
-    "argmax": "Write numpy.maximum, or numpy.where on comparisons: which element is largest changes from replay to replay.",
-    "argmin": "Write numpy.minimum, or numpy.where on comparisons: which element is smallest changes from replay to replay.",
+    "argmax": "Write numpy.maximum, or numpy.where on comparisons: which one is largest differs from replay to replay.",
+    "argmin": "Write numpy.minimum, or numpy.where on comparisons: which one is least differs from replay to replay.",
     "interp": "Write the pieces with numpy.where, or fit a polynomial.",
     "fmin": "Write numpy.minimum.",
     "fmax": "Write numpy.maximum.",
@@ -27,7 +27,9 @@ WAYS_OUT = {
 
 def way_out(name: str) -> str:
     """Return the sentence that says what to write in place of the NumPy function ``name``."""
-    known = "Spell it with arithmetic and the functions that can be recorded (list: rtmbs.ad.traced.UNIVERSAL, FUNCTIONS)."
+    known = (
+        "Spell it with arithmetic and the functions that can be recorded (list: rtmbs.ad.traced.UNIVERSAL, FUNCTIONS)."
+    )
     return WAYS_OUT.get(name, known)
 
 
@@ -54,7 +56,7 @@ def joined(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def where(tape: Tape, condition: Any, *branches: Any) -> TracedArray:
-    """Choose element by element: recorded when the condition is traced, and then it follows the values at each replay."""
+    """Choose element by element; a traced condition is recorded and follows the values at each replay."""
     if len(branches) != 2:
         raise TypeError("numpy.where of a traced condition needs both branches: numpy.where(condition, a, b)")
     if isinstance(condition, TracedArray):
@@ -92,10 +94,10 @@ def tensordot(tape: Tape, x: Any, y: Any, axes: Any = 2) -> TracedArray:
 
 def einsum(tape: Tape, subscripts: str, *operands: Any, **_: Any) -> TracedArray:
     """Multiply and sum by letters; all products of all letters are formed, ``...`` is not known."""
-    inputs, _, output = subscripts.replace(" ", "").partition("->")
+    inputs, arrow, output = subscripts.replace(" ", "").partition("->")
     terms = inputs.split(",")
     letters = sorted(set(inputs) - {","})
-    if "->" not in subscripts:
+    if not arrow:
         output = "".join(letter for letter in letters if inputs.count(letter) == 1)
     order = output + "".join(letter for letter in letters if letter not in output)
     result: Any = 1.0
@@ -117,7 +119,8 @@ def cross(tape: Tape, x: Any, y: Any, axis: int = -1) -> TracedArray:
     if a.shape[-1] != 3 or b.shape[-1] != 3:
         raise ValueError("the cross product is for vectors of three components")
     (a1, a2, a3), (b1, b2, b3) = ((v[..., 0], v[..., 1], v[..., 2]) for v in (a, b))
-    return np.moveaxis(np.stack((a2 * b3 - a3 * b2, a3 * b1 - a1 * b3, a1 * b2 - a2 * b1), axis=-1), -1, axis)
+    components = (a2 * b3 - a3 * b2, a3 * b1 - a1 * b3, a1 * b2 - a2 * b1)
+    return TracedArray(tape, np.moveaxis(np.stack([part.ids for part in components], axis=-1), -1, axis))
 
 
 def norm(tape: Tape, x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
@@ -167,7 +170,7 @@ def full_like(tape: Tape, x: Any, value: Any, **_: Any) -> TracedArray:
     return TracedArray(tape, np.broadcast_to(steps(tape, value), np.shape(x)).copy())
 
 
-def pad(tape: Tape, x: Any, width: Any, mode: str = "constant", constant_values: float = 0.0) -> TracedArray:
+def pad(tape: Tape, x: Any, width: Any, mode: Any = "constant", constant_values: float = 0.0) -> TracedArray:
     if mode != "constant":
         return TracedArray(tape, np.pad(steps(tape, x), width, mode))
     return TracedArray(tape, np.pad(steps(tape, x), width, constant_values=int(tape.constant(constant_values)[()])))
@@ -188,7 +191,7 @@ def diff(tape: Tape, x: Any, n: int = 1, axis: int = -1) -> TracedArray:
     x = TracedArray(tape, np.moveaxis(steps(tape, x), axis, 0))
     for _ in range(n):
         x = x[1:] - x[:-1]
-    return np.moveaxis(x, 0, axis)
+    return TracedArray(tape, np.moveaxis(x.ids, 0, axis))
 
 
 MOVING = (
@@ -200,21 +203,41 @@ MOVING = (
 )
 JOINING = (np.stack, np.concatenate, np.hstack, np.vstack, np.dstack, np.column_stack)
 
+FUNCTIONS.update({function: rearranged(function) for function in MOVING})
+FUNCTIONS.update({function: joined(function) for function in JOINING})
 FUNCTIONS.update(
     {
-        **{function: rearranged(function) for function in MOVING},
-        **{function: joined(function) for function in JOINING},
         np.append: lambda tape, x, y, axis=None: TracedArray(tape, np.append(steps(tape, x), steps(tape, y), axis)),
         np.block: lambda tape, rows: TracedArray(tape, np.block(nested(tape, rows))),
-        **{np.where: where, np.clip: clip, np.dot: dot, np.tensordot: tensordot, np.einsum: einsum, np.cross: cross},
-        **{np.linalg.cross: cross, np.linalg.norm: norm, np.linalg.tensordot: tensordot, np.linalg.trace: trace},
-        **{np.mean: mean, np.trace: trace, np.triu: triangle(np.triu), np.tril: triangle(np.tril), np.diag: diag},
-        **{np.zeros_like: filled(0.0), np.empty_like: filled(0.0), np.ones_like: filled(1.0), np.full_like: full_like},
-        **{np.pad: pad, np.broadcast_arrays: broadcast_arrays, np.polyval: polyval, np.diff: diff},
+        np.where: where,
+        np.clip: clip,
+        np.dot: dot,
+        np.tensordot: tensordot,
+        np.einsum: einsum,
+        np.cross: cross,
+        np.trace: trace,
+        np.linalg.cross: cross,
+        np.linalg.norm: norm,
+        np.linalg.tensordot: tensordot,
+        np.linalg.trace: trace,
+        np.mean: mean,
+        np.triu: triangle(np.triu),
+        np.tril: triangle(np.tril),
+        np.diag: diag,
+        np.zeros_like: filled(0.0),
+        np.empty_like: filled(0.0),
+        np.ones_like: filled(1.0),
+        np.full_like: full_like,
+        np.pad: pad,
+        np.broadcast_arrays: broadcast_arrays,
+        np.polyval: polyval,
+        np.diff: diff,
         np.sum: elementwise.total,
         np.prod: elementwise.product,
-        **{np.max: elementwise.largest, np.amax: elementwise.largest},
-        **{np.min: elementwise.smallest, np.amin: elementwise.smallest},
+        np.max: elementwise.largest,
+        np.min: elementwise.smallest,
+        np.amax: elementwise.largest,
+        np.amin: elementwise.smallest,
         np.all: elementwise.every,
         np.any: elementwise.some,
         np.cumsum: lambda tape, x, axis=None, **_: elementwise.running(np.add)(tape, x, axis),

@@ -1,7 +1,7 @@
 """The sparse Jacobian of a record as a record of its own, in the cheapest of three orders of elimination.
 
-Forward and reverse accumulation are two orders, Markowitz's is the third: each is carried out in numbers, and the one with
-the fewest products is written down.
+Forward and reverse accumulation are two orders, Markowitz's is the third: each is carried out in numbers, and the one
+with the fewest products is written down.
 """
 
 from typing import Any, NamedTuple
@@ -15,16 +15,17 @@ from rtmbs.ad.builder import ONE, SPARE, ZERO, Builder, emit, grown
 from rtmbs.ad.eliminate import (
     EDGES,
     GONE,
+    LITERAL,
     PRODUCTS,
     SOURCE,
     SUMS,
     TARGET,
+    WAITING,
     Work,
     eliminate_in_order,
     grown_work,
     new_work,
     put_product,
-    put_term,
     settle,
 )
 from rtmbs.ad.linearise import Graph, linearised
@@ -140,10 +141,11 @@ def load_edges(W: Work, source: Array, target: Array, literal: Array) -> None:
 def settle_edges(W: Work, edges: Array) -> None:
     """Make one sum of each edge; one that has been settled before becomes a sum of one product."""
     for e in edges:
-        literal = settle(W, e)
-        if literal >> 1 != W.sizes[3] + W.sizes[SUMS] - 1:
+        if W.edges[e, LITERAL] == WAITING:
+            settle(W, e)
+        else:
             t, s = W.sizes[PRODUCTS], W.sizes[SUMS]
-            W.terms[t, 0], W.terms[t, 1], W.terms[t, 2] = literal, 2 * ONE, -1
+            W.terms[t, 0], W.terms[t, 1], W.terms[t, 2] = W.edges[e, LITERAL], 2 * ONE, -1
             W.sizes[PRODUCTS] = t + 1
             W.sums[s] = t
             W.sizes[SUMS] = s + 1

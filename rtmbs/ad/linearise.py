@@ -1,7 +1,7 @@
 """A record as a graph of its derivatives: one edge from every step to every step it takes, and the edge's factor.
 
-The factors are steps of an enlarged record. Edges that lead from no input to no output are dropped, and so are factors that
-fold to zero.
+The factors are steps of an enlarged record. Edges that lead from no input to no output are dropped, and so are factors
+that fold to zero.
 """
 
 from typing import Any, NamedTuple

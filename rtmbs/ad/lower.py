@@ -1,7 +1,7 @@
 """From a record to a program: sums swallow their products, equal instructions form runs, results get slots.
 
-Steps are ordered by level (all arguments are of lower levels) and within a level by kind, which gives long runs. A slot is
-used again as soon as its number is not needed any more: the memory stays small and in cache.
+Steps are ordered by level (all arguments are of lower levels) and within a level by kind, which gives long runs. A slot
+is used again as soon as its number is not needed any more: the memory stays small and in cache.
 """
 
 from typing import Any, NamedTuple
@@ -39,9 +39,11 @@ def lowered(record: Record) -> Program:
 
     ends = np.flatnonzero(np.diff(key[order])) + 1  # a run may go on across levels
     first = np.concatenate((np.zeros(min(len(order), 1), dtype=np.int64), ends))
-    shape = instructions.shape[order[first]]
+    operation, added, subtracted = np.ascontiguousarray(instructions.shape[order[first]].T)
     return Program(
-        *(np.ascontiguousarray(column) for column in shape.T),
+        operation,
+        added,
+        subtracted,
         np.diff(np.append(first, len(order))).astype(np.int32),
         start[first],
         code,
@@ -58,7 +60,9 @@ def instructions_of(record: Record) -> Instructions:
     shape, result = np.zeros((steps, 3), dtype=np.int32), np.zeros(steps, dtype=np.int32)
     pointer, operand = np.zeros(steps + 1, dtype=np.int64), np.zeros(4 * steps + 8, dtype=np.int32)
     columns = (record.op, record.a, record.b, record.c, o.ARITY)
-    count = write_instructions(*columns, swallowed, shape, result, pointer, operand, np.zeros(steps + 2, dtype=np.int64))
+    count = write_instructions(
+        *columns, swallowed, shape, result, pointer, operand, np.zeros(steps + 2, dtype=np.int64)
+    )
     return Instructions(shape[:count], result[:count], pointer[: count + 1], operand[: pointer[count]].copy())
 
 

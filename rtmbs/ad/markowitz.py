@@ -22,6 +22,7 @@ from rtmbs.ad.tape import Ids
 from rtmbs.compiled import kernel
 
 Array = Any
+Int = Any
 
 
 class Heap(NamedTuple):
@@ -45,7 +46,7 @@ def heap_of(work: Work, between: Ids) -> Heap:
 
 
 @kernel
-def shift(H: Heap, k: int) -> None:
+def shift(H: Heap, k: Int) -> None:
     """Move the vertex at heap place k to where its key belongs, up or down."""
     v = H.vertex[k]
     key = H.key[v]
@@ -69,7 +70,7 @@ def shift(H: Heap, k: int) -> None:
 
 
 @kernel
-def rekey(W: Work, H: Heap, v: int) -> None:
+def rekey(W: Work, H: Heap, v: Int) -> None:
     """Bring the key of a vertex up to date."""
     if H.place[v] >= 0:
         H.key[v] = int64(W.vertices[v, N_IN]) * int64(W.vertices[v, N_OUT])

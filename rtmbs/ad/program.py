@@ -32,7 +32,7 @@ class Program(NamedTuple):
 
 
 def memory_of(program: Program) -> NDArray[np.float64]:
-    """Return new memory for a program; it carries no result over, so one serves any number of replays, one at a time."""
+    """Return new memory for a program; no result is carried over, so one serves all replays, one at a time."""
     memory = np.zeros(program.sizes[2])
     memory[: len(program.constants)] = program.constants
     return memory

@@ -15,14 +15,16 @@ from rtmbs.ad.tape import Ids, Tape
 from rtmbs.compiled import kernel
 
 VERSION = 1
-COLUMNS = ("op", "a", "b", "c", "constants", "outputs", "sizes")
+DTYPES = {"op": np.uint8, "a": np.int32, "b": np.int32, "c": np.int32, "constants": np.float64, "outputs": np.int32}
+COLUMNS = (*DTYPES, "sizes")
 
 
 @dataclass(frozen=True)
 class Record:
     """Operations in an order in which arguments come first.
 
-    A constant keeps in ``a`` its place in ``constants``, an input its number: 0 .. n-1 independents, n .. n+k-1 parameters.
+    A constant keeps in ``a`` its place in ``constants``, an input its number: 0 .. n-1 independents, n .. n+k-1
+    parameters.
     """
 
     op: NDArray[np.uint8]  # (steps,)
@@ -67,11 +69,12 @@ class Record:
     def save(self, path: str | Path) -> None:
         """Write the record into an ``npz`` file without pickle."""
         with Path(path).open("wb") as file:
-            np.savez_compressed(file, rtmbs_record=VERSION, **self.arrays())
+            arrays: dict[str, Any] = self.arrays()
+            np.savez_compressed(file, rtmbs_record=VERSION, **arrays)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the record as arrays by name."""
-        named = {name: getattr(self, name) for name in COLUMNS[:-1]}
+        named = {name: getattr(self, name) for name in DTYPES}
         return {**named, "sizes": np.array([self.n, self.k])}
 
 
@@ -89,7 +92,7 @@ def load_record(path: str | Path) -> Record:
         raise
     except RecordFileError:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever a damaged archive raises
+    except Exception as error:
         raise RecordFileError(f"{path} is truncated or no record: {error}") from error
     check_record(record, str(path))
     return record
@@ -102,11 +105,13 @@ def record_of(op: Any, a: Any, b: Any, c: Any, constants: Any, outputs: Any, siz
 def check_record(record: Record, name: str) -> None:
     """Raise unless every step takes earlier steps only: replays do not look."""
     index = np.arange(len(record.op))
-    fine = len(record.op) == len(record.a) == len(record.b) == len(record.c) and np.all(record.op < len(o.NAMES))
+    fine = all(getattr(record, column).dtype == dtype for column, dtype in DTYPES.items())
+    fine = fine and len(record.op) == len(record.a) == len(record.b) == len(record.c)
+    fine = fine and bool(np.all(record.op < len(o.NAMES)))
     if fine:
         arity = o.ARITY[record.op]
         for k, column in enumerate((record.a, record.b, record.c)):
-            fine &= bool(np.all((column >= 0) & (column < index)[...] | (arity <= k)))
+            fine &= bool(np.all((column >= 0) & (column < index) | (arity <= k)))
         leaf = record.a[record.op == o.INPUT]
         fine &= bool(np.all((leaf >= 0) & (leaf < record.n + record.k)))
         place = record.a[record.op == o.CONSTANT]
@@ -120,7 +125,7 @@ def check_record(record: Record, name: str) -> None:
 
 
 def simplified(tape: Tape, outputs: Ids, n: int, k: int) -> Record:
-    """Return what ``outputs`` need of a tape: constants folded, zeros, ones and dead steps gone, common steps shared."""
+    """Return what ``outputs`` need of a tape: constants folded, zeros, ones, dead steps gone, common steps shared."""
     builder, where = rebuilt(tape, outputs)
     return finished(builder, where[outputs.ravel()], n, k)
 

@@ -211,7 +211,9 @@ class Replay:
     def weighted(self, w: Array | None, p: Array | None) -> Floats:
         """Return the parameters of the gradient: p, then w."""
         if w is None and self.m != 1:
-            raise DerivativeError(f"there are {self.m} outputs: say by w ({self.m},) what weighted sum of them is meant")
+            raise DerivativeError(
+                f"there are {self.m} outputs: say by w ({self.m},) what weighted sum of them is meant"
+            )
         w = np.ones(1) if w is None else np.asarray(w, dtype=np.float64)
         if w.shape != (self.m,):
             raise DerivativeError(f"the weights of the outputs are an array ({self.m},), not {w.shape}")

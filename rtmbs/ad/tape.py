@@ -14,7 +14,8 @@ Ids = NDArray[np.int32]
 class Tape:
     """Steps in the order they happened: operation and the numbers of the steps it takes.
 
-    A constant keeps in ``a`` its place in ``constants``; an input its place among the inputs. Nothing is simplified here.
+    A constant keeps in ``a`` its place in ``constants``; an input its place among the inputs. Nothing is simplified
+    here.
     """
 
     def __init__(self) -> None:

@@ -6,8 +6,8 @@
         trace.dependent(f(x, p))
     trace.record                                the operations
 
-The recorder and evaluator of the MKSim paper: independents and dependents are marked, expressions are split into unary and
-binary steps. Parameters are inputs that nobody differentiates by; they may change from replay to replay.
+The recorder and evaluator of the MKSim paper: independents and dependents are marked, expressions are split into unary
+and binary steps. Parameters are inputs that nobody differentiates by; they may change from replay to replay.
 """
 
 from collections.abc import Callable
@@ -24,6 +24,13 @@ from rtmbs.ad.record import Record, simplified
 from rtmbs.ad.replay import Replay
 from rtmbs.ad.tape import Tape
 from rtmbs.ad.traced import NO_NUMBER, TracedArray, steps
+
+# What NumPy says when it meets a traced value before this package does, and what was tried then.
+FOREIGN = {
+    "array element": "writing it into an array of floats",
+    "only integers": "its use as an index",
+    "loop of ufunc": "a function of an array that numpy.array made of traced values and numbers",
+}
 
 
 class Trace:
@@ -63,8 +70,9 @@ class Trace:
             return
         if self.tape is not None:
             self.tape.closed = True
-        if isinstance(error, TypeError | ValueError) and "array element" in str(error):
-            raise TraceError(NO_NUMBER.format("writing it into an array of floats")) from error
+        for words, what in FOREIGN.items():
+            if isinstance(error, TypeError | ValueError | IndexError) and words in str(error):
+                raise TraceError(NO_NUMBER.format(what)) from error
 
     def running(self) -> Tape:
         if self.tape is None or self.tape.closed:
@@ -94,7 +102,6 @@ class Trace:
         if self._record is None:
             raise TraceError("the record is not finished: call trace_off() first")
         return self._record
-
 
 
 def record(

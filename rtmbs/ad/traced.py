@@ -1,8 +1,8 @@
 """Arrays of traced numbers: what a function meets in place of its inputs while it is recorded.
 
-A ``TracedArray`` is an array of step numbers. Arithmetic, NumPy's own functions and indexing work on it under their usual
-names (NEP 13 and 18): moving elements about moves numbers and records nothing, arithmetic writes steps on the tape.
-It has no values, so nothing that needs one (``if``, ``float``, an array of floats to be written into) can go on.
+A ``TracedArray`` is an array of step numbers. Arithmetic, NumPy's own functions and indexing work on it under their
+usual names (NEP 13 and 18): moving elements about moves numbers and records nothing, arithmetic writes steps on the
+tape. It has no values, so nothing that needs one (``if``, ``float``, an array of floats to be written into) can go on.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,19 +14,19 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from rtmbs.ad.errors import TraceError, UnsupportedFunctionError
 from rtmbs.ad.tape import Ids, Tape
 
-# What NumPy's universal functions and its other functions do to traced arrays; filled by elementwise.py and functions.py.
+# What NumPy's universal and other functions do to traced arrays; filled by elementwise.py and functions.py.
 UNIVERSAL: dict[Any, Callable[..., Any]] = {}
 REDUCTIONS: dict[Any, Callable[..., Any]] = {}
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 
 NO_TRUTH = (
-    "a traced value has no truth value while it is recorded: an `if`, `while`, `and`, `or`, `not`, `min()` or `max()` on it "
-    "would freeze one branch into the record. Write numpy.where(condition, a, b), numpy.minimum, numpy.maximum, "
+    "a traced value has no truth value while it is recorded: an `if`, `while`, `and`, `or`, `not`, `min()` or `max()` "
+    "on it would freeze one branch into the record. Write numpy.where(condition, a, b), numpy.minimum, numpy.maximum, "
     "numpy.abs, or & | ~ for conditions: these follow the values at each replay"
 )
 NO_NUMBER = (
-    "a traced value has no number while it is recorded: {0} is not possible. Use numpy functions (numpy.sin, not math.sin), "
-    "and build arrays with numpy.stack or numpy.concatenate, not by writing into an array of floats"
+    "a traced value has no number while it is recorded: {0} is not possible. Use numpy functions (numpy.sin, not "
+    "math.sin), and build arrays with numpy.stack or numpy.concatenate, not by writing into an array of floats"
 )
 
 
@@ -132,8 +132,7 @@ class TracedArray(NDArrayOperatorsMixin):
     # ---- arithmetic, by NumPy's own names
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        table = UNIVERSAL if method == "__call__" else REDUCTIONS
-        rule = table.get(ufunc if method == "__call__" else (ufunc, method))
+        rule = UNIVERSAL.get(ufunc) if method == "__call__" else REDUCTIONS.get((ufunc, method))
         if rule is None or options.get("where", True) is not True:
             refuse_function(ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}")
         out = options.pop("out", None)
@@ -152,7 +151,7 @@ class TracedArray(NDArrayOperatorsMixin):
     def __getattr__(self, name: str) -> Any:
         """Find sin, sum, dot, ... : methods of arrays, and what NumPy calls on the elements of an object array."""
         function = None if name.startswith("_") else getattr(np, name, None)
-        if isinstance(function, np.ufunc) and function in UNIVERSAL or function in FUNCTIONS:
+        if callable(function) and (function in UNIVERSAL or function in FUNCTIONS):
             return lambda *arguments, **options: function(self, *arguments, **options)
         raise AttributeError(f"a traced array has no attribute {name!r}", name=name, obj=self)
 
