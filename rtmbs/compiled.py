@@ -67,7 +67,7 @@ def inner_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """
     dispatcher = compiled(function, no_cpython_wrapper=True)
     if not config.DISABLE_JIT:
-        dispatcher.__class__ = InnerDispatcher  # type: ignore[assignment]
+        dispatcher.__class__ = InnerDispatcher
     return dispatcher
 
 

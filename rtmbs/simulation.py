@@ -18,6 +18,7 @@ from rtmbs.errors import (
     unknown_name,
 )
 from rtmbs.inputs import Inputs, evaluate_signals
+from rtmbs.integrators.registry import INTEGRATORS, TRAPEZOIDAL
 from rtmbs.integrators.report import Outcome, StepReport
 from rtmbs.integrators.settings import MAX_ITERATIONS, TANGENT_TERMS, Settings
 from rtmbs.observers.base import Observer
@@ -64,6 +65,7 @@ class Simulation:
     projection_weight : "tangent" (the Newton matrix) or "mass"
     project_velocities, project_accelerations : switch a projection off, to see what it does
     shim : measure inconsistent redundant closures from the pose as it is (METHODS 1.13)
+    integrator : a name of ``integrators.registry``
     fused : one compiled kernel a step (False: the readable step, for comparison)
 
     Raises InputError for an option out of range, StartError when no consistent start exists.
@@ -85,12 +87,14 @@ class Simulation:
         project_velocities: bool = True,
         project_accelerations: bool = True,
         shim: bool = False,
+        integrator: str = TRAPEZOIDAL,
         fused: bool = True,
     ) -> None:
         positive(
             h=h, tol=tol, max_iterations=max_iterations, **({"penalty": penalty} if alpha is None else {"alpha": alpha})
         )
         one_of("tangent_terms", tangent_terms, TANGENT_TERMS)
+        one_of("integrator", integrator, INTEGRATORS)
         one_of("projection_weight", projection_weight, ("tangent", "mass"))
         if max_iterations > MAX_ITERATIONS:
             raise InputError(f"max_iterations is {max_iterations}; at most {MAX_ITERATIONS} are possible")
@@ -120,8 +124,8 @@ class Simulation:
             rotation=rotation,
             scale=np.where(rotation, 1.0, system.length),
         )
-        self._fused = fused
-        self._stepper = Stepper(self.equations, self._settings, fused)
+        self._fused, self._integrator = fused, integrator
+        self._stepper = self._make_stepper()
         arrays, u = self._start.arrays, self.equations.u.copy()
         state = State(system.fingerprint, 0.0, 0, float(h), *arrays[:4], self.equations.alpha.copy(), arrays.R0, u)
         self._states = (state, state.copy())  # the one that counts, and the one the next step writes
@@ -152,7 +156,7 @@ class Simulation:
         set_alpha(self.equations, self._start.masses, h, self.penalty, self.fixed_alpha)
         state.alpha[:] = self.equations.alpha
         self._settings = self._settings._replace(h=float(h))
-        self._stepper = Stepper(self.equations, self._settings, self._fused)
+        self._stepper = self._make_stepper()
 
     def restore(self, state: State | str | Path) -> None:
         """Go on from a State, or from a state file; StateError when it belongs to another model."""
@@ -166,8 +170,11 @@ class Simulation:
         self.equations.alpha[:] = taken.alpha
         if taken.h != self._settings.h:
             self._settings = self._settings._replace(h=taken.h)
-            self._stepper = Stepper(self.equations, self._settings, self._fused)
+            self._stepper = self._make_stepper()
         self._states = (taken, taken.copy())
+
+    def _make_stepper(self) -> Stepper:
+        return Stepper(self.equations, self._settings, self._fused, self._integrator)
 
     # ---- stepping --------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from rtmbs.clock import seconds_per_tick
 from rtmbs.inputs import not_finite_inputs
+from rtmbs.integrators.registry import INTEGRATORS, TRAPEZOIDAL
 from rtmbs.integrators.report import Outcome, StepReport
 from rtmbs.integrators.settings import (
     ACCELERATION_VIOLATION,
@@ -23,7 +24,6 @@ from rtmbs.integrators.settings import (
     Settings,
     StateArrays,
 )
-from rtmbs.integrators.trapezoidal import TrapezoidalStep
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.step import CONVERGED, LOOP_OPEN, NOT_CONVERGED, NOT_FINITE, SMALL_PIVOT, advance
 from rtmbs.state import State
@@ -47,9 +47,10 @@ def arrays_of(state: State) -> StateArrays:
 class Stepper:
     """Takes one step from a State to a spare one and reports; never touches the State it starts from."""
 
-    def __init__(self, equations: SemiRecursiveEquations, settings: Settings, fused: bool) -> None:
+    def __init__(self, equations: SemiRecursiveEquations, settings: Settings, fused: bool, integrator: str) -> None:
         self.equations, self.settings = equations, settings
-        self.fused = fused and equations.source is None
+        self.fused = fused and equations.source is None and integrator == TRAPEZOIDAL
+        self.integrator = INTEGRATORS[integrator]
         self.record: Array = np.zeros(RECORD_SIZE)
 
     def advance(self, old: State, new: State) -> StepReport:
@@ -72,7 +73,7 @@ class Stepper:
     def readable(self, old: State, new: State) -> StepReport:
         """The readable step, with the pivoted dense factor when the static order meets too small a pivot."""
         for dense in (False, True) if not self.fused else (True,):
-            step = TrapezoidalStep(self.equations, self.settings, self.record, dense)
+            step = self.integrator(self.equations, self.settings, self.record, dense)
             outcome = step.advance(arrays_of(old), arrays_of(new))
             if outcome is not Outcome.SINGULAR_TANGENT:
                 break
