@@ -61,7 +61,9 @@ class AtRate(Schedule):
         now = self.clock()
         if now < self.next:
             return False
-        self.next = max(self.next + self.interval, now)  # behind by more than an interval: the missed looks are dropped
+        self.next += self.interval
+        if self.next <= now:  # behind by more than an interval: the missed looks are dropped
+            self.next = now + self.interval
         return True
 
 

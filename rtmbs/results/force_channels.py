@@ -7,7 +7,7 @@ import numpy as np
 
 from rtmbs.results.channel import WORLD, WRENCH, XYZ, Array, Source
 from rtmbs.results.elements import force_rows
-from rtmbs.results.reactions import closure_point, reaction_values, rods
+from rtmbs.results.reactions import closure_point, reaction_values, rods, unclear_wrench
 from rtmbs.results.swept import Replay
 from rtmbs.system.system import System
 from rtmbs.system.tables import REVOLUTE
@@ -23,7 +23,8 @@ ENERGIES = ("kinetic", "weight", "elastic")  # weight is zero at the world's ori
 
 def reaction_sources(system: System, replay: Replay) -> Iterator[tuple[str, Source]]:
     """Yield the reaction of every joint and rod, and the tension of every rod (it pulls its ends together)."""
-    for name in [*system.joints, *rods(system)]:
+    clear = [name for name, record in system.joints.items() if not unclear_wrench(system, record)]
+    for name in [*clear, *rods(system)]:
         yield f"{name}.reaction", Source(WRENCH, REACTION_UNIT, partial(reaction_values, replay, system, name), WORLD)
     for name in rods(system):
         yield f"{name}.tension", Source((), "N", partial(pull, replay, system.closure_names.index(name)))

@@ -65,14 +65,19 @@ def joint_wrench(replay: Replay, system: System, record: JointRecord) -> Array:
 
 def check_weld(system: System, record: JointRecord) -> None:
     """Refuse a weld when nobody knows on which of its bodies a given wrench acts."""
-    if record.type != "Fixed":
-        return
-    for wrench, bodies in unclear_wrenches(system):
-        if record.a in bodies and record.b in bodies:
-            raise InputError(
-                f"the reaction of fixed joint {record.name!r} is unclear: wrench {wrench!r} acts on one of the welded "
-                f"bodies {', '.join(bodies)}; put its point into the body's origin, or give the joint cut=True"
-            )
+    if wrench := unclear_wrench(system, record):
+        raise InputError(
+            f"the reaction of fixed joint {record.name!r} is unclear: it is not known on which of the welded bodies "
+            f"wrench {wrench!r} acts; put its point into the origin of its body, or give the joint cut=True"
+        )
+
+
+def unclear_wrench(system: System, record: JointRecord) -> str | None:
+    """Return the given wrench whose share in a weld of the tree is unclear, None when all is clear."""
+    if record.type != "Fixed" or record.closure >= 0:
+        return None
+    unclear = (name for name, bodies in unclear_wrenches(system) if record.a in bodies and record.b in bodies)
+    return next(unclear, None)
 
 
 def closure_point(replay: Replay, closure: int, side: str) -> Array:

@@ -1,4 +1,4 @@
-"""States of random mechanisms for channels and reactions: smooth motions, and states that satisfy the equations of motion."""
+"""States of random mechanisms for channels and reactions: smooth motions, and states that solve the equations."""
 
 import numpy as np
 from scipy.linalg import null_space

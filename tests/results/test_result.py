@@ -1,0 +1,191 @@
+"""A Result by name: axes, units, unknown and doubtful names, and its file."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rtmbs
+from rtmbs.results import Channel, Result, load_result
+from rtmbs.results.channel import Source
+from tests.mechanisms import random_model
+from tests.results.motions import result_of, smooth_motion
+
+T = np.linspace(0.0, 1.0, 5)
+
+
+@pytest.fixture(scope="module")
+def result():
+    """Every kind of channel there is."""
+    system = random_model(3, 10).compile()
+    return result_of(system, smooth_motion(system, T))
+
+
+def test_every_channel_has_as_many_axes_and_units_as_components(result):
+    for name in result.names():
+        channel = result.channel(name)
+        assert isinstance(channel, Channel)
+        assert channel.name == name
+        assert channel.values.shape == (5, *([len(channel.axes)] if channel.axes else []))
+        assert len(channel.unit.split(", ")) in (1, len(channel.axes))
+        assert channel.unit
+        assert np.isfinite(channel.values).all()
+        assert not channel.values.flags.writeable
+    assert len(result) == 5
+    np.testing.assert_array_equal(result.t, T)
+
+
+def test_every_kind_of_element_has_its_channels(result):
+    some = {
+        "body 3": ("position", "orientation", "velocity", "angular_velocity", "acceleration", "mass_center"),
+        "marker 0": ("position", "velocity", "acceleration"),
+        "tree 0": ("angle", "rate", "acceleration", "angle_rate", "angle_acceleration", "reaction"),
+        "ghost": ("displacement", "angle_acceleration", "reaction", "violation", "violation_rate"),
+        "rod": ("reaction", "tension", "violation_acceleration"),
+        "driven distance": ("force", "violation"),
+        "driven joint": ("force", "violation"),
+        "spring 2": ("length", "pull"),
+        "motor 0": ("torque",),
+        "wrench 1": ("force", "torque"),
+        "energy": ("kinetic", "weight", "elastic", "total"),
+    }
+    for element, channels in some.items():
+        for channel in channels:
+            assert f"{element}.{channel}" in result
+    assert "ground.position" not in result
+    assert result.channel("tree 0.angle").unit == "rad"
+    assert result.channel("rod.reaction").axes == ("fx", "fy", "fz", "nx", "ny", "nz")
+    assert result.channel("ghost.violation").axes == ("x", "y", "z", "turn_1", "turn_2", "turn_3")
+    assert result.channel("ghost.violation_rate").unit == "m/s, m/s, m/s, 1/s, 1/s, 1/s"
+    assert result.channel("body 3.position").frame == "world"
+    np.testing.assert_array_equal(result["tree 0.rate"], result["tree 0.angle_rate"])
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("tree 0.angel", r"no channel named 'tree 0.angel'; did you mean 'tree 0.angle'"),
+        ("body 3.positon", r"did you mean 'body 3.position'"),
+        ("reaction.rod", "there is no channel named"),
+    ],
+)
+def test_an_unknown_name_is_answered_with_the_nearest(result, name, message):
+    for ask in (result.channel, result.__getitem__):
+        with pytest.raises(rtmbs.RtmbsError, match=message):
+            ask(name)
+    assert name not in result
+
+
+def test_a_name_that_two_elements_claim_goes_to_neither():
+    model = rtmbs.Model("names")
+    model.add_body("slider", mass=1.0, inertia=(1, 1, 1))
+    model.add_joint("slider", rtmbs.Prismatic(axis=(1, 0, 0)), "ground", "slider")
+    system = model.compile()
+    result = result_of(system, smooth_motion(system, T))
+    assert result["body:slider.acceleration"].shape == (5, 3)
+    np.testing.assert_array_equal(result["joint:slider.acceleration"], result["body:slider.acceleration"][:, 0])
+    np.testing.assert_array_equal(result["slider.displacement_acceleration"], result["joint:slider.acceleration"])
+    assert "slider.position" in result
+    with pytest.raises(rtmbs.RtmbsError, match=r"did you mean '(body|joint):slider.acceleration', '(body|joint):"):
+        result["slider.acceleration"]
+
+
+# ------------------------------------------------------------------------------------------------------------- the file
+
+
+@pytest.fixture(scope="module")
+def saved(result, tmp_path_factory):
+    """The result with a head of its own, and its file."""
+    channels = [result.channel(name) for name in result]
+    sources = {one.name: Source(one.axes, one.unit, lambda one=one: one.values, one.frame) for one in channels}
+    headed = Result(sources, "a model", "0123", {"CONVERGED": 4})
+    path = tmp_path_factory.mktemp("results") / "run.npz"
+    headed.save(path)
+    return headed, path
+
+
+def test_a_saved_result_answers_the_same_names_with_the_same_bytes(saved):
+    result, path = saved
+    loaded = rtmbs.load_result(path)
+    assert loaded.names() == result.names()
+    for name in result.names():
+        one, other = result.channel(name), loaded.channel(name)
+        assert one.values.tobytes() == other.values.tobytes()
+        assert one.values.shape == other.values.shape
+        assert (one.name, one.axes, one.unit, one.frame) == (other.name, other.axes, other.unit, other.frame)
+    assert (loaded.name, loaded.fingerprint, loaded.outcomes) == ("a model", "0123", {"CONVERGED": 4})
+    assert len(loaded) == 5
+    with pytest.raises(rtmbs.RtmbsError, match=r"did you mean 'tree 0.angle'"):
+        loaded["tree 0.angel"]
+
+
+def test_a_loaded_result_may_be_saved_again(saved, tmp_path):
+    _, path = saved
+    rtmbs.load_result(path).save(tmp_path / "again.npz")
+    first, again = rtmbs.load_result(path), rtmbs.load_result(str(tmp_path / "again.npz"))
+    assert all(first[name].tobytes() == again[name].tobytes() for name in first)
+
+
+def test_numpy_alone_reads_the_file_and_it_holds_no_pickle(saved):
+    result, path = saved
+    with np.load(path, allow_pickle=False) as file:
+        np.testing.assert_array_equal(file["tree 0.angle"], result["tree 0.angle"])
+        assert dict(zip(file["channel_names"], file["channel_units"], strict=True))["tree 0.angle"] == "rad"
+
+
+def test_loading_needs_no_compiler(saved):
+    code = (
+        "import sys, rtmbs; r = rtmbs.load_result(sys.argv[1]); r['tree 0.angle'];"
+        "print([name for name in ('numba', 'scipy', 'matplotlib') if name in sys.modules])"
+    )
+    root = Path(rtmbs.__file__).parent.parent
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(saved[1])], cwd=root, capture_output=True, text=True, timeout=120, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_damaged_files_are_refused_by_name(saved, tmp_path):
+    _, path = saved
+    whole = path.read_bytes()
+    middle = len(whole) // 2
+    damaged = {
+        "cut.npz": whole[:middle],
+        "empty.npz": b"",
+        "text.npz": b"no result at all",
+        "flipped.npz": whole[:middle] + bytes([whole[middle] ^ 255]) + whole[middle + 1 :],
+    }
+    for name, content in damaged.items():
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(rtmbs.errors.InputError, match=f"{name}' is truncated or no result file"):
+            load_result(tmp_path / name)
+    with pytest.raises(rtmbs.errors.InputError, match=r"missing.npz' does not exist"):
+        load_result(tmp_path / "missing.npz")
+    np.savez(tmp_path / "other.npz", a=1.0)
+    with pytest.raises(rtmbs.errors.InputError, match="lacks format, model"):
+        load_result(tmp_path / "other.npz")
+    np.save(tmp_path / "array.npy", np.zeros(3))
+    with pytest.raises(rtmbs.errors.InputError, match="no result file"):
+        load_result(tmp_path / "array.npy")
+
+
+def test_files_of_another_format_or_without_a_channel_are_refused(saved, tmp_path):
+    with np.load(saved[1]) as file:
+        data = {name: file[name] for name in file.files}
+    np.savez(tmp_path / "newer.npz", **(data | {"format": 99}))
+    with pytest.raises(rtmbs.errors.InputError, match="format 99, this version reads format 1"):
+        load_result(tmp_path / "newer.npz")
+    del data["rod.tension"]
+    np.savez(tmp_path / "lacking.npz", **data)
+    with pytest.raises(rtmbs.errors.InputError, match=r"lacks the channel 'rod.tension'"):
+        load_result(tmp_path / "lacking.npz")
+
+
+def test_names_that_look_like_paths_survive(tmp_path):
+    names = ["t", "../up.position", "a/b.position", "ünïcode.angle", "with space.x", "file.npy"]
+    Result({name: Source((), "m", lambda: np.arange(3.0)) for name in names}).save(tmp_path / "odd.npz")
+    loaded = load_result(tmp_path / "odd.npz")
+    assert loaded.names() == names
+    assert all(len(loaded[name]) == 3 for name in names)
