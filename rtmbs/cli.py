@@ -106,10 +106,10 @@ def check(words: Words) -> int:
     name = words[0]
     defaults = library.defaults(name)
     options = vars(mechanism_parser(name, defaults, library.describe(name)).read(words[1:]))
-    system = library.build(name, **options).compile()
-    print(system.topology)
+    sim = Simulation(library.build(name, **options).compile())
+    print(sim.topology)
     print()
-    print(Simulation(system).start_report)
+    print(sim.start_report)
     return 0
 
 
@@ -130,8 +130,8 @@ def warmup(words: Words) -> int:
     from rtmbs.bench.warmup import compile_kernels
     from rtmbs.compiled import CACHE_FOLDER
 
-    seconds = compile_kernels()
-    print(f"kernels ready in {seconds:.1f} s, kept in {CACHE_FOLDER}")
+    count, seconds = compile_kernels()
+    print(f"kernels ready in {seconds:.1f} s ({count} compiled now), kept in {CACHE_FOLDER}")
     return 0
 
 

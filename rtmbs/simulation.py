@@ -1,6 +1,7 @@
 """Simulation: a System in motion. Steps call the integrator, then the observers that are due."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,7 @@ from rtmbs.start.report import StartReport
 from rtmbs.state import State
 from rtmbs.stepper import Stepper
 from rtmbs.system.system import System
+from rtmbs.topology import Topology
 
 Array = NDArray[np.float64]
 
@@ -137,6 +139,20 @@ class Simulation:
     def state(self) -> State:
         """The state that counts; it is overwritten two steps on, so ``state.copy()`` keeps it."""
         return self._states[0]
+
+    @property
+    def topology(self) -> Topology:
+        """The printable tree and cuts, with degrees of freedom and redundant closures by numerical rank."""
+        report, system, spare = self.start_report, self.system, set(self.start_report.redundant)
+        closures = [
+            closure for name, closure in zip(system.row_names, system.closure_of_row, strict=True) if name in spare
+        ]
+        return replace(
+            system.topology,
+            degrees_of_freedom=report.degrees_of_freedom,
+            rank=report.rank,
+            redundant=tuple(dict.fromkeys(system.closure_names[closure] for closure in closures if closure >= 0)),
+        )
 
     @property
     def t(self) -> float:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import TopologyError
+from rtmbs.errors import LISTED, TopologyError
 
 ORDERS = ("listed", "breadth", "depth")
 
@@ -282,7 +282,8 @@ def describe(topology: Topology) -> Iterator[str]:
     )
     if topology.rank is not None:
         spare = topology.equations - topology.rank
-        names = f" ({', '.join(topology.redundant)})" if topology.redundant else ""
+        more = ", ..." if len(topology.redundant) > LISTED else ""
+        names = f" ({', '.join(topology.redundant[:LISTED])}{more})" if topology.redundant else ""
         yield f"rank of the loop equations {topology.rank}, {spare} redundant{names}"
     bodies, edges = topology.bodies, topology.edges
     rows = [("tree", "type", "parent -> child", "coordinates")]
