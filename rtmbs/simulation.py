@@ -28,7 +28,7 @@ from rtmbs.results.reactions import reaction
 from rtmbs.results.result import Result
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
-from rtmbs.start.prepare import prepare, set_alpha
+from rtmbs.start.prepare import penalty_factors, prepare
 from rtmbs.start.report import StartReport
 from rtmbs.state import State
 from rtmbs.stepper import Stepper
@@ -109,7 +109,7 @@ class Simulation:
         self._start = prepare(self.equations, h, self.penalty, self.fixed_alpha, shim)
         self.start_report: StartReport = self._start.report
         rotation = system.row_is_rotation
-        self._settings = Settings(
+        settings = Settings(
             h=float(h),
             relative=RELATIVE,
             max_iterations=int(max_iterations),
@@ -126,8 +126,7 @@ class Simulation:
             rotation=rotation,
             scale=np.where(rotation, 1.0, system.length),
         )
-        self._fused, self._integrator = fused, integrator
-        self._stepper = self._make_stepper()
+        self._stepper = Stepper(self.equations, settings, fused, integrator)
         arrays, u = self._start.arrays, self.equations.u.copy()
         state = State(system.fingerprint, 0.0, 0, float(h), *arrays[:4], self.equations.alpha.copy(), arrays.R0, u)
         self._states = (state, state.copy())  # the one that counts, and the one the next step writes
@@ -167,12 +166,10 @@ class Simulation:
     @h.setter
     def h(self, h: float) -> None:
         positive(h=h)
-        state = self.state
+        state = self.state.copy()
         state.t_ref, state.k, state.h = state.t, 0, float(h)
-        set_alpha(self.equations, self._start.masses, h, self.penalty, self.fixed_alpha)
-        state.alpha[:] = self.equations.alpha
-        self._settings = self._settings._replace(h=float(h))
-        self._stepper = self._make_stepper()
+        state.alpha[:] = penalty_factors(self.system, self._start.masses, h, self.penalty, self.fixed_alpha)
+        self.restore(state)
 
     def restore(self, state: State | str | Path) -> None:
         """Go on from a State, or from a state file; StateError when it belongs to another model."""
@@ -183,14 +180,7 @@ class Simulation:
         if state.fingerprint != self.system.fingerprint:
             raise StateError(f"this state belongs to another model, not to {self.system.name!r}")
         taken = state.copy()
-        self.equations.alpha[:] = taken.alpha
-        if taken.h != self._settings.h:
-            self._settings = self._settings._replace(h=taken.h)
-            self._stepper = self._make_stepper()
         self._states = (taken, taken.copy())
-
-    def _make_stepper(self) -> Stepper:
-        return Stepper(self.equations, self._settings, self._fused, self._integrator)
 
     # ---- stepping --------------------------------------------------------------------------------------------------
 
@@ -253,18 +243,20 @@ class Simulation:
         if on_failure == "raise":
             raise self.error(report)
         h, before = self.h, self.state.copy()
-        for halving in range(1, at_most + 1):
-            self.h = h / 2**halving
-            reports = [report]
-            for _ in range(2**halving):
-                reports.append(self.step())
-                if not reports[-1].outcome.good:
-                    break
-            report = reports[-1]
-            if report.outcome.good:
-                self.h = h
-                return report
+        try:
+            for halving in range(1, at_most + 1):
+                self.h = h / 2**halving
+                for _ in range(2**halving):
+                    report = self.step()
+                    if not report.outcome.good:
+                        break
+                else:
+                    self.h = h
+                    return report
+                self.restore(before)
+        except BaseException:  # whatever raised: half a step is no step
             self.restore(before)
+            raise
         raise self.error(report)
 
     def error(self, report: StepReport) -> StepError:

@@ -54,9 +54,11 @@ class Stepper:
         self.record: Array = np.zeros(RECORD_SIZE)
 
     def advance(self, old: State, new: State) -> StepReport:
-        """Fill ``new`` with the state at its time; ``new.u`` holds the inputs at that time already."""
+        """Fill ``new`` with the state at its time; its h, alpha and inputs at that time stand in it already."""
         equations = self.equations
-        equations.u = new.u
+        equations.u, equations.alpha = new.u, new.alpha
+        if new.h != self.settings.h:
+            self.settings = self.settings._replace(h=new.h)
         if bad := not_finite_inputs(equations.system, new.u):
             self.record[:] = 0.0
             return self.report(Outcome.NOT_FINITE, new.t, False, 1.0, bad)

@@ -15,6 +15,7 @@ from rtmbs.start.positions import CLOSED, REFUSED, Assembly, check_closed, worst
 from rtmbs.start.rank import group_rank, inconsistent_part, redundant_rows, scaled
 from rtmbs.start.rates import consistent_rates
 from rtmbs.start.report import StartReport
+from rtmbs.system.system import System
 
 Array = NDArray[np.float64]
 
@@ -65,12 +66,15 @@ def prepare(
 def set_alpha(
     equations: SemiRecursiveEquations, masses: Array, h: float, penalty: float | None, fixed_alpha: float | None
 ) -> None:
+    """Give the equations their penalty factors."""
+    equations.alpha[:] = penalty_factors(equations.system, masses, h, penalty, fixed_alpha)
+
+
+def penalty_factors(system: System, masses: Array, h: float, penalty: float | None, fixed_alpha: float | None) -> Array:
     """alpha_l = c (4/h^2) m_l, or one fixed alpha in SI units as in the paper (times length^2 in rotation rows)."""
-    system = equations.system
     if fixed_alpha is not None:
-        equations.alpha[:] = np.where(system.row_is_rotation, fixed_alpha * system.length**2, fixed_alpha)
-    else:
-        equations.alpha[:] = (penalty or 0.0) * 4.0 / h**2 * masses
+        return np.where(system.row_is_rotation, fixed_alpha * system.length**2, fixed_alpha)
+    return (penalty or 0.0) * 4.0 / h**2 * masses
 
 
 def settle_redundant(
