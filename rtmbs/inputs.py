@@ -65,12 +65,20 @@ class Inputs(Mapping[str, Any]):
 
 
 def evaluate_signals(system: System, t: float, u: Array) -> None:
-    """Write every function of time at ``t`` into ``u``; whatever a person's function raises passes through.
+    """Write every function of time at ``t`` into ``u``.
 
-    A number that is not finite stays in ``u``: the step then answers NOT_FINITE and names the signal.
+    Whatever a person's function raises passes through, with a note that names the signal; so does a wrong number of
+    numbers. One that is not finite stays in ``u``: the step then answers NOT_FINITE and names the signal.
     """
     for signal in system.signals:
-        u[signal.slot : signal.slot + signal.size] = signal.function(t)
+        try:
+            values = np.asarray(signal.function(t), np.float64)
+            if values.shape != (signal.size,):
+                raise InputError(f"{signal.name!r} returned {values.tolist()!r}; it must return {signal.size} numbers")
+        except Exception as error:
+            error.add_note(f"in the function of time {signal.name!r} at t = {t:g} s")
+            raise
+        u[signal.slot : signal.slot + signal.size] = values
 
 
 def not_finite_inputs(system: System, u: Array) -> tuple[str, ...]:

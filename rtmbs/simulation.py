@@ -1,8 +1,11 @@
 """Simulation: a System in motion. Steps call the integrator, then the observers that are due."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import replace
+from numbers import Integral, Real
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +21,7 @@ from rtmbs.errors import (
     StepError,
     unknown_name,
 )
-from rtmbs.inputs import Inputs, evaluate_signals
+from rtmbs.inputs import Inputs, evaluate_signals, not_finite_inputs
 from rtmbs.integrators.registry import INTEGRATORS, TRAPEZOIDAL
 from rtmbs.integrators.report import Outcome, StepReport
 from rtmbs.integrators.settings import MAX_ITERATIONS, TANGENT_TERMS, Settings
@@ -41,6 +44,8 @@ SWEEPS_SCALED, SWEEPS_FIXED = 3, 10  # projection sweeps at most, METHODS 1.12
 SWEEP_BOUND = 1e-9
 RELATIVE = 1e-6
 LOOP_TOLERANCE = 1e-3
+SHORTEST, LONGEST = 1e-100, 1e100  # steps [s]: their squares are still numbers
+MOST_HALVINGS = 20
 WHOLE = 1e-9  # relative distance from a whole number of steps that is rounding
 
 FAILURES: dict[Outcome, type[StepError]] = {
@@ -92,20 +97,20 @@ class Simulation:
         integrator: str = TRAPEZOIDAL,
         fused: bool = True,
     ) -> None:
-        positive(
-            h=h, tol=tol, max_iterations=max_iterations, **({"penalty": penalty} if alpha is None else {"alpha": alpha})
-        )
+        step_size(h)
+        positive(tol=tol, **({"penalty": penalty} if alpha is None else {"alpha": alpha}))
+        whole("max_iterations", max_iterations, 1, MAX_ITERATIONS)
         one_of("tangent_terms", tangent_terms, TANGENT_TERMS)
         one_of("integrator", integrator, INTEGRATORS)
         one_of("projection_weight", projection_weight, ("tangent", "mass"))
-        if max_iterations > MAX_ITERATIONS:
-            raise InputError(f"max_iterations is {max_iterations}; at most {MAX_ITERATIONS} are possible")
         self.system = system
         self.penalty: float | None = penalty if alpha is None else None
         self.fixed_alpha: float | None = alpha
         self.equations = SemiRecursiveEquations(system, make_source(jacobian, system))
         self.jacobian = jacobian
         evaluate_signals(system, 0.0, self.equations.u)
+        if bad := not_finite_inputs(system, self.equations.u):
+            raise InputError(f"{', '.join(bad)}: not finite at t = 0; it must return finite numbers")
         self._start = prepare(self.equations, h, self.penalty, self.fixed_alpha, shim)
         self.start_report: StartReport = self._start.report
         rotation = system.row_is_rotation
@@ -165,7 +170,7 @@ class Simulation:
 
     @h.setter
     def h(self, h: float) -> None:
-        positive(h=h)
+        step_size(h)
         state = self.state.copy()
         state.t_ref, state.k, state.h = state.t, 0, float(h)
         state.alpha[:] = penalty_factors(self.system, self._start.masses, h, self.penalty, self.fixed_alpha)
@@ -210,6 +215,7 @@ class Simulation:
         Raises InputError when t_end is no whole number of steps away, StepError when a step fails.
         """
         one_of("on_failure", on_failure, ("raise", "halve"))
+        whole("at_most", at_most, 0, MOST_HALVINGS)
         steps = self.steps_to(t_end)
         recorder = Recorder()
         watching = [recorder, *observers]
@@ -227,8 +233,10 @@ class Simulation:
 
     def steps_to(self, t_end: float) -> int:
         """Return the whole number of steps to ``t_end``; InputError names the nearest h otherwise."""
+        if not is_number(t_end):
+            raise InputError(f"t_end is {t_end!r}; it must be a time in seconds")
         span = t_end - self.t
-        if not np.isfinite(t_end) or span < 0.0:
+        if span < 0.0:
             raise InputError(f"t_end = {t_end!r} lies before the present t = {self.t:g} s; give a later time")
         steps = round(span / self.h)
         if abs(span / self.h - steps) > WHOLE * max(steps, 1):
@@ -274,11 +282,29 @@ class Simulation:
         return reaction(self.equations, self.state, joint)
 
 
-def positive(**values: float) -> None:
+def is_number(value: Any) -> bool:
+    """True for a finite real number."""
+    return isinstance(value, Real) and math.isfinite(value)
+
+
+def positive(**values: Any) -> None:
     """Raise InputError for the first value that is not a finite positive number."""
     for name, value in values.items():
-        if not (np.isfinite(value) and value > 0):
+        if not (is_number(value) and value > 0):
             raise InputError(f"{name} is {value!r}; it must be a positive number")
+
+
+def whole(name: str, value: Any, least: int, most: int) -> None:
+    """Raise InputError for a value that is not a whole number in these bounds."""
+    if not (isinstance(value, Integral) and least <= int(value) <= most):
+        raise InputError(f"{name} is {value!r}; it must be a whole number from {least} to {most}")
+
+
+def step_size(h: float) -> None:
+    """Raise InputError for a step whose square no number holds."""
+    positive(h=h)
+    if not SHORTEST <= h <= LONGEST:
+        raise InputError(f"h is {h!r} s; it must lie between {SHORTEST:g} and {LONGEST:g} s")
 
 
 def one_of(option: str, value: str, valid: Iterable[str]) -> None:

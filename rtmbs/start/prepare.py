@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
-from rtmbs.errors import StartError
+from rtmbs.errors import InputError, StartError
 from rtmbs.integrators.settings import StateArrays
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.start.accelerations import first_accelerations
@@ -58,6 +58,7 @@ def prepare(
     mobility = Mobility.find(equations, assembly, z, masses)
     zdd, lam = first_accelerations(equations, z, zd, R0, masses)
     arrays = StateArrays(z, zd, zdd, lam, R0)
+    check_finite(equations, arrays)
     equations.recentre(arrays)
     report = describe(equations, arrays, gaps, z, zd, mobility, blind, penalty)
     return Start(arrays, masses, report)
@@ -73,8 +74,29 @@ def set_alpha(
 def penalty_factors(system: System, masses: Array, h: float, penalty: float | None, fixed_alpha: float | None) -> Array:
     """alpha_l = c (4/h^2) m_l, or one fixed alpha in SI units as in the paper (times length^2 in rotation rows)."""
     if fixed_alpha is not None:
-        return np.where(system.row_is_rotation, fixed_alpha * system.length**2, fixed_alpha)
-    return (penalty or 0.0) * 4.0 / h**2 * masses
+        alpha = np.where(system.row_is_rotation, fixed_alpha * system.length**2, fixed_alpha)
+    else:
+        alpha = (penalty or 0.0) * 4.0 / h**2 * masses
+    if not np.all(np.isfinite(alpha)):
+        given = f"penalty = {penalty:g} at h = {h:g} s" if fixed_alpha is None else f"alpha = {fixed_alpha:g}"
+        raise InputError(f"{given} makes penalty factors that are not finite; give a smaller penalty or a larger step")
+    return alpha
+
+
+def check_finite(equations: SemiRecursiveEquations, arrays: StateArrays) -> None:
+    """Refuse a start that is not finite: a state never is."""
+    system = equations.system
+    for name, values in (("position", arrays.z), ("rate", arrays.zd), ("acceleration", arrays.zdd)):
+        if len(bad := np.flatnonzero(~np.isfinite(values))):
+            raise StartError(
+                f"the first {name} of {system.coordinate_names[bad[0]]!r} is not finite; look for numbers far"
+                " too large in gravity, forces, inputs and initial values"
+            )
+    if len(bad := np.flatnonzero(~np.isfinite(arrays.lam))):
+        raise StartError(
+            f"the first multiplier of {system.row_names[bad[0]]!r} is not finite; look for numbers far too large"
+            " in forces and penalties"
+        )
 
 
 def settle_redundant(
