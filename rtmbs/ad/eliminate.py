@@ -171,10 +171,10 @@ def fits(W: Work, v: Int) -> bool:
 
 
 @kernel
-def eliminate_in_order(W: Work, order: Array, start: Int) -> Int:
-    """Eliminate the vertices of ``order`` from ``start`` on; return where room or vertices ended."""
+def eliminate_in_order(W: Work, order: Array, start: Int, limit: Int) -> Int:
+    """Eliminate the vertices of ``order`` from ``start`` on; return where room, vertices or allowed products ended."""
     for k in range(start, len(order)):
-        if not fits(W, int64(order[k])):
+        if W.sizes[PRODUCTS] > limit or not fits(W, int64(order[k])):
             return k
         eliminate_vertex(W, int64(order[k]))
     return len(order)

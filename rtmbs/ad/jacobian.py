@@ -37,6 +37,7 @@ from rtmbs.compiled import kernel
 
 Array = Any
 ORDERS = ("markowitz", "reverse", "forward")
+LIMIT = 1 << 30  # products; more do not fit into 32 bit numbers
 
 
 class SparseJacobian(NamedTuple):
@@ -51,10 +52,7 @@ class SparseJacobian(NamedTuple):
 def sparse_jacobian(record: Record, values: bool = False, orders: tuple[str, ...] = ORDERS) -> SparseJacobian:
     """Record df/dx of a record; with ``values`` f comes first among the outputs."""
     graph = linearised(record)
-    works = {order: eliminated(graph, order) for order in orders}
-    products = {order: int(work.sizes[PRODUCTS]) for order, work in works.items()}
-    work = works[min(products, key=lambda order: products[order])]
-
+    work, products = cheapest(graph, orders)
     edge = work.edges[: work.sizes[EDGES]]
     left = np.flatnonzero((work.vertices[edge[:, SOURCE], GONE] == 0) & (work.vertices[edge[:, TARGET], GONE] == 0))
     row = graph.row[edge[left, TARGET] - graph.vertices]
@@ -71,7 +69,23 @@ def sparse_jacobian(record: Record, values: bool = False, orders: tuple[str, ...
     return SparseJacobian(finished(builder, outputs, record.n, record.k), row[kept], column[kept], products)
 
 
-def eliminated(graph: Graph, order: str) -> Work:
+def cheapest(graph: Graph, orders: tuple[str, ...]) -> tuple[Work, dict[str, int]]:
+    """Return what elimination in the best of some orders leaves, and the products counted in each order.
+
+    An order that has taken more products than the best one before it is given up there.
+    """
+    work = eliminated(graph, orders[0])
+    best = int(work.sizes[PRODUCTS])
+    products = {orders[0]: best}
+    for order in orders[1:]:
+        other = eliminated(graph, order, best)
+        products[order] = int(other.sizes[PRODUCTS])
+        if products[order] < best:
+            work, best = other, products[order]
+    return work, products
+
+
+def eliminated(graph: Graph, order: str, limit: int = LIMIT) -> Work:
     """Return what elimination in this order leaves; every output row has a vertex of its own behind the others."""
     rows = graph.vertices + np.arange(len(graph.output), dtype=np.int32)
     source, target = np.concatenate((graph.source, graph.output)), np.concatenate((graph.target, rows))
@@ -87,7 +101,9 @@ def eliminated(graph: Graph, order: str) -> Work:
         return work
     sequence = between.copy() if order == "forward" else between[::-1].copy()
     done = 0
-    while (done := eliminate_in_order(work, sequence, done)) < len(sequence):
+    while (done := eliminate_in_order(work, sequence, done, limit)) < len(sequence):
+        if work.sizes[PRODUCTS] > limit:
+            break
         work = grown_work(work)
     return work
 

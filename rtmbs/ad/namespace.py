@@ -27,7 +27,7 @@ class Namespace:
         return values if isinstance(values, TracedArray) else self.array(values, **options)
 
 
-namespace = Namespace()
+recorder = Namespace()
 
 
 def tape_in(values: Any) -> Tape | None:

@@ -153,6 +153,13 @@ class Replay:
         """Return the entries of df/dx at ``row`` and ``column``; the array is overwritten by the next call."""
         return self.jacobian_entries.run(*self.point(x, p))
 
+    def value_and_jacobian(self, x: Array, p: Array | None = None) -> tuple[Floats, Floats]:
+        """Return f (m,) and df/dx (m, n) from one program."""
+        both = self.value_and_entries.run(*self.point(x, p))
+        J = np.zeros((self.m, self.n))
+        J.ravel()[self.value_and_entries.place] = both[self.m :]
+        return both[: self.m].copy(), J
+
     # ---- second derivatives of w . f
 
     def gradient(self, x: Array, w: Array | None = None, p: Array | None = None) -> Floats:
@@ -179,8 +186,12 @@ class Replay:
 
     @cached_property
     def jacobian_entries(self) -> Entries:
-        sparse = sparse_jacobian(self.record)
-        return Entries(sparse, Runner(sparse.record), sparse.row.astype(np.int64) * self.n + sparse.column)
+        return entries_of(self.record, values=False)
+
+    @cached_property
+    def value_and_entries(self) -> Entries:
+        """One program for f, then the entries of df/dx: what a kernel that needs both calls by ``evaluate``."""
+        return entries_of(self.record, values=True)
 
     @cached_property
     def pattern(self) -> NDArray[np.bool_]:
@@ -227,6 +238,12 @@ class Replay:
     def load(path: str | Path, mode: str = "sparse") -> "Replay":
         """Read a saved record."""
         return Replay(load_record(path), mode)
+
+
+def entries_of(record: Record, values: bool) -> Entries:
+    """Return the sparse Jacobian of a record, ready to run."""
+    sparse = sparse_jacobian(record, values)
+    return Entries(sparse, Runner(sparse.record), sparse.row.astype(np.int64) * record.n + sparse.column)
 
 
 def dense(entries: Entries, point: tuple[Floats, Floats], shape: tuple[int, int]) -> Floats:

@@ -19,7 +19,7 @@ import numpy as np
 from rtmbs.ad import elementwise, functions  # noqa: F401 - they fill the tables of traced arrays
 from rtmbs.ad.errors import TraceError
 from rtmbs.ad.function import Array, Function
-from rtmbs.ad.namespace import namespace
+from rtmbs.ad.namespace import recorder
 from rtmbs.ad.record import Record, simplified
 from rtmbs.ad.replay import Replay
 from rtmbs.ad.tape import Tape
@@ -105,7 +105,7 @@ class Trace:
 
 
 def record(
-    f: Callable[..., Array], n: int, m: int | None = None, *, k: int = 0, batched: bool = False, xp: Any = namespace
+    f: Callable[..., Array], n: int, m: int | None = None, *, k: int = 0, batched: bool = False, xp: Any = recorder
 ) -> Record:
     """Record f(x) or, with k parameters, f(x, p). ``f`` is called once, on traced arrays."""
     function = Function(f, n, m, batched=batched, xp=xp)
@@ -129,6 +129,6 @@ class Traced(Replay):
         k: int = 0,
         mode: str = "sparse",
         batched: bool = False,
-        xp: Any = namespace,
+        xp: Any = recorder,
     ) -> None:
         super().__init__(record(f, n, m, k=k, batched=batched, xp=xp), mode)

@@ -118,3 +118,16 @@ def test_random_expressions_keep_their_values(seeds):
     found = Traced(lambda x: guarded(walk(seeds, x)), 3).value(x)
     sure = np.isfinite(plain) & np.isfinite(found)  # 0 * inf and x - x are zero in a record
     np.testing.assert_allclose(found[sure], plain[sure], rtol=1e-9, atol=1e-9)
+
+
+@given(st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=30))
+def test_random_expressions_have_one_derivative(seeds):
+    x, w = np.array([0.7, -1.3, 2.1]), np.linspace(1.0, 2.0, len(seeds))
+    made = Traced(lambda x: guarded(walk(seeds, x)), 3)
+    J = made.jacobian(x)
+    if np.isfinite(J).all():
+        scale = np.abs(J).max(initial=1.0)
+        np.testing.assert_allclose(made.forward(x, np.eye(3)), J, atol=1e-9 * scale)
+        np.testing.assert_allclose(made.reverse(x, np.eye(len(seeds))), J, atol=1e-9 * scale)
+        np.testing.assert_allclose(made.gradient(x, w), w @ J, atol=1e-9 * scale)
+        assert not J[~made.pattern].any()

@@ -6,13 +6,19 @@ import sys
 
 import numpy as np
 import pytest
+from scipy.linalg import block_diag
 
 from rtmbs.ad import operations as o
 from rtmbs.ad.complex_step import ComplexStep
 from rtmbs.ad.errors import DerivativeError
 from rtmbs.ad.finite_difference import FiniteDifference
+from rtmbs.ad.join import joined
+from rtmbs.ad.lower import lowered
+from rtmbs.ad.program import evaluate, memory_of
+from rtmbs.ad.replay import Replay
 from rtmbs.ad.rules import FACTORS
-from rtmbs.ad.trace import Traced
+from rtmbs.ad.trace import Traced, record
+from rtmbs.compiled import kernel
 
 RNG = np.random.default_rng(11)
 
@@ -103,6 +109,41 @@ def test_a_function_of_nothing_has_no_derivative():
     for made.mode in ("sparse", "dense", "compressed"):
         np.testing.assert_array_equal(made.jacobian(np.ones(2)), np.zeros((2, 2)))
     np.testing.assert_array_equal(made.value(np.ones(2)), [1.0, 2.0])
+
+
+def test_value_and_jacobian_come_from_one_program():
+    made = Traced(chain, 12)
+    value, J = made.value_and_jacobian(X)
+    np.testing.assert_allclose(value, made.value(X), rtol=1e-14)
+    np.testing.assert_allclose(J, made.jacobian(X), rtol=1e-14)
+
+
+def test_joined_records_run_as_one():
+    one = record(lambda x, p: np.stack((x[0] * p[0], np.sin(x[1]) + 2.0)), 2, k=1)
+    other = record(lambda x: x * x[::-1] - 2.0, 3)
+    both = Replay(joined([one, other, one]))
+    x, p = RNG.normal(size=7), RNG.normal(size=2)
+    parts = (Replay(one), x[:2], p[:1]), (Replay(other), x[2:5], None), (Replay(one), x[5:], p[1:])
+    np.testing.assert_array_equal(both.value(x, p), np.concatenate([part.value(*at) for part, *at in parts]))
+    np.testing.assert_array_equal(both.jacobian(x, p), block_diag(*(part.jacobian(*at) for part, *at in parts)))
+    assert Replay(joined([])).value(np.zeros(0)).shape == (0,)
+
+
+@kernel
+def twice(program, memory, x, p, y):
+    """A kernel that calls a record by name."""
+    evaluate(program, memory, x, p, y)
+    for i in range(len(x)):
+        x[i] = y[i]
+    evaluate(program, memory, x, p, y)
+
+
+def test_kernels_replay_programs():
+    program = lowered(record(lambda x, p: np.cos(x * p[0]), 2, k=1))
+    x, y = np.array([0.3, 0.7]), np.zeros(2)
+    expected = np.cos(3 * np.cos(3 * x))
+    twice(program, memory_of(program), x, np.array([3.0]), y)
+    np.testing.assert_allclose(y, expected, rtol=1e-15)
 
 
 # ------------------------------------------------------------------------------------------------------------- branches

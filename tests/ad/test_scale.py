@@ -1,0 +1,38 @@
+"""The largest record of the paper's table, K and C of stacked 4 x 40, within the time and memory promised."""
+
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import resource, time
+import numpy as np
+from rtmbs.ad.namespace import recorder
+from rtmbs.ad.trace import Traced
+from rtmbs.library import fourbar
+from rtmbs.semirecursive import page
+system = fourbar(4, 40, "stacked").compile()
+n = len(system.z0)
+Q = lambda x, xp: page.force(page.recursive(xp), system.tables, system.u0, system.R0, x[:, :n], x[:, n:])
+Traced(lambda x: x * x, 2).jacobian(np.ones(2))  # compiles the kernels
+begin = time.perf_counter()
+made = Traced(Q, 2 * n, batched=True)
+x = np.concatenate((system.z0, system.zd0))
+J = made.jacobian(x)
+seconds, memory = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+V = np.random.default_rng(0).normal(size=(2 * n, 2))
+apart = np.abs(J @ V - made.forward(x, V)).max() / np.abs(J).max()
+print(made.record.operations, made.jacobian_entries.sparse.record.operations, seconds, memory, apart)
+"""
+
+
+@pytest.mark.slow
+def test_stacked_4_by_40_is_recorded_in_15_seconds_and_1_gigabyte():
+    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True)
+    operations, derived, seconds, memory, apart = (float(word) for word in done.stdout.split())
+    assert seconds < 15.0
+    assert memory < 1.0  # [GB], with everything that is loaded
+    assert operations < 50_000
+    assert derived < 1_600_000  # what forward accumulation takes
+    assert apart < 1e-13
