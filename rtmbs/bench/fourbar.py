@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rtmbs import __version__, library
 from rtmbs.bench import references
+from rtmbs.bench.compiling import announced
 from rtmbs.bench.watch import Watch, energy
 from rtmbs.errors import InputError
 from rtmbs.simulation import Simulation
@@ -86,9 +87,10 @@ def measure(options: Options) -> Record:
 
 def warm(options: Options) -> None:
     """Load or compile every kernel of the run on the smallest mechanism of its kind."""
-    sim = options.simulation(1, 1)
-    sim.step()
-    energy(sim)
+    with announced():
+        sim = options.simulation(1, 1)
+        sim.step()
+        energy(sim)
 
 
 def sizes(sim: Simulation) -> Record:
@@ -153,6 +155,4 @@ def rod_angles(sim: Simulation, options: Options) -> tuple[Array, Array]:
 
 def coordinate(sim: Simulation, joint: str, values: Array) -> float:
     """Return the coordinate of a one-step tree joint from an array over steps, with the person's sign."""
-    record = sim.system.joints[joint]
-    value = float(values[record.steps[0]])
-    return -value if record.reversed else value
+    return float(values[sim.system.joints[joint].steps[0]])

@@ -3,9 +3,8 @@
 import time
 from typing import Any
 
-from tqdm import tqdm
-
 from rtmbs import library
+from rtmbs.bench.compiling import announced
 from rtmbs.bench.watch import energy
 from rtmbs.semirecursive.sources import source_names
 from rtmbs.simulation import Simulation
@@ -21,20 +20,22 @@ MECHANISMS: tuple[tuple[str, dict[str, Any]], ...] = (
 STEP = 1e-3  # [s]
 
 
-def compile_kernels() -> float:
-    """Take one step of every mechanism with a progress bar on a terminal; return the seconds it took."""
+def compile_kernels() -> tuple[int, float]:
+    """Take one step of every mechanism and by every source of K and C.
+
+    Returns the number of compilations, zero when the cache had them all, and the seconds it took.
+    """
     start = time.perf_counter()
-    runs: list[tuple[str, dict[str, Any], dict[str, Any]]] = [(name, options, {}) for name, options in MECHANISMS]
-    runs += [(*MECHANISMS[0], {"jacobian": jacobian}) for jacobian in source_names()]
-    runs += [(*MECHANISMS[0], {"fused": False})]
-    with tqdm(runs, desc="compiling kernels, first time only", unit="run", disable=None, leave=False) as bar:
-        for name, options, settings in bar:
-            bar.set_postfix_str(" ".join([name, *map(str, settings.values())]))
-            step_once(name, options, settings)
-    return time.perf_counter() - start
+    with announced(kinds=2) as compilations:
+        for name, options in MECHANISMS:
+            step_once(name, options)
+        for jacobian in source_names():
+            step_once(*MECHANISMS[0], jacobian=jacobian)
+        step_once(*MECHANISMS[0], fused=False)
+    return compilations.count, time.perf_counter() - start
 
 
-def step_once(name: str, options: dict[str, Any], settings: dict[str, Any]) -> None:
+def step_once(name: str, options: dict[str, Any], **settings: Any) -> None:
     """Build a mechanism, step it once, look at its energy and at every channel of its result."""
     sim = Simulation(library.build(name, **options).compile(), h=STEP, **settings)
     result = sim.run(STEP)

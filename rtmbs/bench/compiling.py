@@ -1,0 +1,55 @@
+"""Say that kernels are being compiled: one line, a progress bar on a terminal, and nothing when the cache has them."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from numba.core import event
+from tqdm import tqdm
+
+from rtmbs.compiled import CACHE_FOLDER, kernel_sources
+
+COMPILE = "numba:compile"  # numba's event around every real compilation; a kernel from the cache raises none
+
+
+class Compilations(event.Listener):  # type: ignore[misc]
+    """Counts compilations; the first one prints the line and opens the bar."""
+
+    def __init__(self, kinds: int) -> None:
+        self.expected = kinds * kernel_count()
+        self.count = 0
+        self.bar: Any = None
+
+    def on_start(self, event: Any) -> None:
+        """Before a kernel is compiled; kernels it calls follow inside."""
+        if self.bar is None:
+            print(f"compiling kernels, the first time only; kept in {CACHE_FOLDER}", file=sys.stderr)
+            self.bar = tqdm(total=self.expected, desc="compiling", unit="kernel", disable=None, leave=False)
+        self.bar.set_postfix_str(event.data["dispatcher"].py_func.__name__)
+
+    def on_end(self, event: Any) -> None:
+        """After a kernel was compiled."""
+        self.count += 1
+        self.bar.update()
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self.bar is not None:
+            self.bar.close()
+
+
+@contextmanager
+def announced(kinds: int = 1) -> Iterator[Compilations]:
+    """Announce whatever is compiled inside; ``kinds`` of numbers (real, complex) that most kernels meet, for the bar."""
+    compilations = Compilations(kinds)
+    with event.install_listener(COMPILE, compilations):
+        try:
+            yield compilations
+        finally:
+            compilations.close()
+
+
+def kernel_count() -> int:
+    """Return how many kernels the sources hold; some compile for several types, some not at all."""
+    return sum(path.read_text(encoding="utf-8").count("\n@kernel") for path in kernel_sources())
