@@ -17,7 +17,7 @@ from numba.core import config
 from numba.core.registry import CPUDispatcher
 
 PACKAGE = Path(__file__).parent
-KERNEL_ROOMS = ("semirecursive", "linear", "integrators", "system", "ad")
+KERNEL_ROOMS = ("semirecursive", "linear", "integrators", "system", "ad", "results")
 
 
 def kernel_sources() -> list[Path]:

@@ -6,8 +6,7 @@ from functools import partial
 import numpy as np
 
 from rtmbs.results.channel import WORLD, WRENCH, XYZ, Array, Source
-from rtmbs.results.elements import force_rows
-from rtmbs.results.reactions import closure_point, reaction_values, rods, unclear_wrench
+from rtmbs.results.reactions import closure_point, reaction_values, rods
 from rtmbs.results.swept import Replay
 from rtmbs.system.system import System
 from rtmbs.system.tables import REVOLUTE
@@ -23,8 +22,7 @@ ENERGIES = ("kinetic", "weight", "elastic")  # weight is zero at the world's ori
 
 def reaction_sources(system: System, replay: Replay) -> Iterator[tuple[str, Source]]:
     """Yield the reaction of every joint and rod, and the tension of every rod (it pulls its ends together)."""
-    clear = [name for name, record in system.joints.items() if not unclear_wrench(system, record)]
-    for name in [*clear, *rods(system)]:
+    for name in [*system.joints, *rods(system)]:
         yield f"{name}.reaction", Source(WRENCH, REACTION_UNIT, partial(reaction_values, replay, system, name), WORLD)
     for name in rods(system):
         yield f"{name}.tension", Source((), "N", partial(pull, replay, system.closure_names.index(name)))
@@ -75,7 +73,7 @@ def missed(replay: Replay, order: int, rows: list[int]) -> Array:
 def force_sources(system: System, replay: Replay) -> Iterator[tuple[str, Source]]:
     """Yield length and pull of springs, torque or force on a coordinate, and given wrenches as they were given."""
     tables = replay.tables
-    for name, kind, row in force_rows(system):
+    for name, kind, row, *_ in system.forces.values():
         if kind == "spring":
             yield f"{name}.length", Source((), "m", partial(of_spring, replay, 0, row))
             yield f"{name}.pull", Source((), "N", partial(of_spring, replay, 1, row))

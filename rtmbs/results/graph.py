@@ -8,7 +8,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from rtmbs.results.elements import force_rows, spring_ends, wrench_body
 from rtmbs.system.system import System
 
 Array = Any  # numba types by value; the shapes stand on the fields
@@ -57,9 +56,7 @@ def build_graph(system: System) -> BodyGraph:
     records = [system.bodies[topology.bodies[branch.child]] for branch in topology.tree]
     parents = [number[topology.bodies[branch.parent]] for branch in topology.tree]
     ends = [closure_ends(system, name) for name in system.closure_names]
-    rows = force_rows(system)
-    ends += [spring_ends(system, row) for row in rows if row.kind == "spring"]
-    ends += [(topology.bodies[0], wrench_body(system, row)) for row in rows if row.kind == "wrench"]
+    ends += [(force.a, force.b) for force in system.forces.values() if force.kind != "joint"]
     nb = len(records)
     return BodyGraph(
         step=np.array([record.step for record in records], np.int64),

@@ -8,8 +8,7 @@ beyond the joint, in a cut joint and a rod from the multipliers.
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import InputError, unknown_name
-from rtmbs.results.elements import unclear_wrenches
+from rtmbs.errors import unknown_name
 from rtmbs.results.graph import body_graph, entered_from
 from rtmbs.results.motion import body_motion
 from rtmbs.results.samples import one_sample
@@ -27,7 +26,7 @@ def reaction(equations: SemiRecursiveEquations, state: State, joint: str) -> Arr
     second, world axes [N, N m].
 
     ``state`` must satisfy the equations of motion, as every state of a Simulation does; nothing is changed.
-    Raises UnknownNameError with the nearest names, InputError for a weld whose share of a given wrench is unclear.
+    Raises UnknownNameError with the nearest names.
     """
     system = equations.system
     replay = Replay(equations.tables, one_sample(state), lambda: body_graph(system))
@@ -57,27 +56,9 @@ def joint_wrench(replay: Replay, system: System, record: JointRecord) -> Array:
         return replay.link_wrench(record.closure)
     if not record.in_tree:  # a cut floating joint holds nothing
         return np.zeros((len(replay.samples.t), 6))
-    check_weld(system, record)
     child, backwards = entered_from(system, record.name)
     wrench = replay.body_wrench(child)
     return -wrench if backwards else wrench
-
-
-def check_weld(system: System, record: JointRecord) -> None:
-    """Refuse a weld when nobody knows on which of its bodies a given wrench acts."""
-    if wrench := unclear_wrench(system, record):
-        raise InputError(
-            f"the reaction of fixed joint {record.name!r} is unclear: it is not known on which of the welded bodies "
-            f"wrench {wrench!r} acts; put its point into the origin of its body, or give the joint cut=True"
-        )
-
-
-def unclear_wrench(system: System, record: JointRecord) -> str | None:
-    """Return the given wrench whose share in a weld of the tree is unclear, None when all is clear."""
-    if record.type != "Fixed" or record.closure >= 0:
-        return None
-    unclear = (name for name, bodies in unclear_wrenches(system) if record.a in bodies and record.b in bodies)
-    return next(unclear, None)
 
 
 def closure_point(replay: Replay, closure: int, side: str) -> Array:

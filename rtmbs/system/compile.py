@@ -27,7 +27,7 @@ from rtmbs.system.pattern import analyse_pattern, build_links, build_paths, path
 from rtmbs.system.scales import characteristic_length
 from rtmbs.system.skeleton import Skeleton, build_skeleton, tabulate_steps
 from rtmbs.system.slots import Slots
-from rtmbs.system.system import Array, BodyRecord, JointRecord, MarkerRecord, System
+from rtmbs.system.system import Array, BodyRecord, ForceRecord, JointRecord, MarkerRecord, System
 from rtmbs.system.tables import REVOLUTE, Tables
 from rtmbs.topology import Edge, Link, Topology, spanning_trees
 
@@ -180,6 +180,7 @@ def finish(model: Model, draft: Draft, length: float) -> System:
         bodies=bodies,
         joints=joint_records(model, draft),
         markers=markers,
+        forces=force_records(model),
         closures=records,
         typical=typical,
         length=length,
@@ -204,6 +205,23 @@ def marker_records(model: Model, skeleton: Skeleton) -> dict[str, MarkerRecord]:
     for marker in model.markers.values():
         place = skeleton.bodies[marker.body.name]
         found[marker.name] = MarkerRecord(marker.body.name, marker.point, place.step, place.point(marker.point))
+    return found
+
+
+def force_records(model: Model) -> dict[str, ForceRecord]:
+    """Return every force with its row, table by table."""
+    found = {}
+    for kind, attaches in (("spring", "between"), ("joint", "joint"), ("wrench", "body")):
+        mine = [force for force in model.forces.values() if force.law.attaches == attaches]
+        for row, force in enumerate(mine):
+            if force.between:
+                a, b = (marker.body.name for marker in force.between)
+            elif force.joint:
+                a, b = force.joint[0].a.name, force.joint[0].b.name
+            else:
+                assert force.body is not None
+                a, b = model.ground.name, force.body.name
+            found[force.name] = ForceRecord(force.name, kind, row, a, b)
     return found
 
 

@@ -74,6 +74,16 @@ class MarkerRecord(NamedTuple):
     position: Array  # (3,) step axes [m]
 
 
+class ForceRecord(NamedTuple):
+    """A force element: its row in a table, and the bodies it acts on with -F and F (joint forces: inside the joint)."""
+
+    name: str
+    kind: str  # spring, joint, wrench
+    row: int  # of its table
+    a: str  # body; ground for a given wrench
+    b: str
+
+
 @dataclass(frozen=True, eq=False)
 class System:
     """A compiled mechanism; nothing here changes. n coordinates, m loop equations, nu inputs."""
@@ -88,6 +98,7 @@ class System:
     bodies: Mapping[str, BodyRecord]  # ground first
     joints: Mapping[str, JointRecord]
     markers: Mapping[str, MarkerRecord]
+    forces: Mapping[str, ForceRecord]  # springs, joint forces, given wrenches, each in the order of its table
     closures: tuple[ClosureRecord, ...]
     z0: Array  # (n,) [rad, m]
     zd0: Array  # (n,)
