@@ -17,7 +17,6 @@ from rtmbs.errors import (
     NotConvergedError,
     NotFiniteError,
     SingularTangentError,
-    StateError,
     StepError,
     unknown_name,
 )
@@ -177,14 +176,10 @@ class Simulation:
         self.restore(state)
 
     def restore(self, state: State | str | Path) -> None:
-        """Go on from a State, or from a state file; StateError when it belongs to another model."""
-        if not isinstance(state, State):
-            path, state = state, State.load(state)
-            if state.fingerprint != self.system.fingerprint:
-                raise StateError(f"state file {str(path)!r} belongs to another model, not to {self.system.name!r}")
-        if state.fingerprint != self.system.fingerprint:
-            raise StateError(f"this state belongs to another model, not to {self.system.name!r}")
-        taken = state.copy()
+        """Go on from a State, or from a state file; StateError when it cannot, as that of another model."""
+        what = "this state" if isinstance(state, State) else f"state file {str(state)!r}"
+        taken = state.copy() if isinstance(state, State) else State.load(state)
+        taken.check_fit(self.state, f"{what} for model {self.system.name!r}")
         self._states = (taken, taken.copy())
 
     # ---- stepping --------------------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """State: everything a simulation needs to go on, and its file."""
 
-import zipfile
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Self
@@ -11,6 +10,8 @@ from numpy.typing import NDArray
 from rtmbs.errors import StateError
 
 FORMAT = 1
+KINDS = {"fingerprint": "U", "k": "i"}  # numpy's letter of an entry that is not float64
+SCALARS = ("fingerprint", "t_ref", "k", "h")
 
 Array = NDArray[np.float64]
 
@@ -58,23 +59,49 @@ class State:
         Raises StateError naming the file and the entry when it is no state file, truncated, of another format or holds
         a number that is not finite.
         """
+        file = f"state file {str(path)!r}"
         try:
-            with np.load(path, allow_pickle=False) as file:
-                data = {name: file[name] for name in file.files}
+            data = read_arrays(path)
         except FileNotFoundError:
-            raise StateError(f"state file {str(path)!r} does not exist") from None
-        except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
-            raise StateError(
-                f"state file {str(path)!r} is truncated or no state file ({error}); save it again"
-            ) from error
-        names = {f.name for f in fields(cls)}
-        if missing := sorted(names - data.keys()):
-            raise StateError(f"state file {str(path)!r} lacks {', '.join(missing)}; save it again with State.save")
-        if (found := int(data["format"]) if "format" in data else 0) != FORMAT:
-            raise StateError(f"state file {str(path)!r} has format {found}, this version reads format {FORMAT}")
-        for name in sorted(names - {"fingerprint"}):
-            if not np.all(np.isfinite(data[name])):
-                raise StateError(f"state file {str(path)!r}: {name} holds a number that is not finite")
-        scalars: dict[str, Any] = {"fingerprint": str(data["fingerprint"]), "k": int(data["k"])}
-        scalars |= {name: float(data[name]) for name in ("t_ref", "h")}
-        return cls(**{name: scalars.get(name, data[name]) for name in names})
+            raise StateError(f"{file} does not exist") from None
+        except Exception as error:  # a damaged archive may raise anything
+            raise StateError(f"{file} is truncated or no state file ({error}); save it again") from error
+        if "format" in data and not np.array_equal(data["format"], FORMAT):
+            raise StateError(f"{file} has format {data['format']}, this version reads format {FORMAT}")
+        names = [f.name for f in fields(cls)]
+        if missing := [name for name in ("format", *names) if name not in data]:
+            raise StateError(f"{file} lacks {', '.join(missing)}; save it again with State.save")
+        return cls(**{name: entry(name, data[name], file) for name in names})
+
+    def check_fit(self, other: "State", what: str) -> None:
+        """Refuse a state that cannot go on where ``other`` stands; raises StateError naming ``what`` and the entry."""
+        if self.fingerprint != other.fingerprint:
+            raise StateError(f"{what}: it belongs to another model")
+        if not (np.isfinite(self.h) and self.h > 0.0):
+            raise StateError(f"{what}: h is {self.h!r}; it must be a positive number")
+        for f in fields(self):
+            mine, wanted = np.asarray(getattr(self, f.name)), np.asarray(getattr(other, f.name))
+            if mine.shape != wanted.shape:
+                raise StateError(f"{what}: {f.name} has shape {mine.shape}, the model needs {wanted.shape}")
+            if f.name != "fingerprint" and not np.all(np.isfinite(mine)):
+                raise StateError(f"{what}: {f.name} holds a number that is not finite")
+
+
+def read_arrays(path: str | Path) -> dict[str, Array]:
+    """Return the arrays of an ``npz`` file by name."""
+    with np.load(path, allow_pickle=False) as file:
+        return {name: file[name] for name in file.files}
+
+
+def entry(name: str, value: Array, file: str) -> Any:
+    """Return one entry of a state file, scalars as Python's own; raises StateError naming file and entry."""
+    kind = KINDS.get(name, "f")
+    if value.dtype.kind != kind or (kind == "f" and value.dtype != np.float64):
+        raise StateError(f"{file}: {name} is of type {value.dtype}; save it again with State.save")
+    if kind == "f" and not np.all(np.isfinite(value)):
+        raise StateError(f"{file}: {name} holds a number that is not finite")
+    if name not in SCALARS:
+        return value
+    if value.shape != ():
+        raise StateError(f"{file}: {name} has shape {value.shape}, one value is needed; save it again with State.save")
+    return value.item()
