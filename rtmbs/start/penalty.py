@@ -28,7 +28,7 @@ def effective_masses(equations: SemiRecursiveEquations, Phi_z: csc_array) -> tup
     ]
     mobility = np.array([largest_mobility(equations, rows_of[rows].toarray()) for rows in blocks])
     turning = np.array([bool(system.row_is_rotation[rows[0]]) for rows in blocks], bool)
-    comparable = np.where(turning, mobility / length**2, mobility)
+    comparable = np.where(turning, mobility * length**2, mobility)  # 1 / kg
     blind = comparable <= BLIND * np.max(comparable, initial=0.0)
     masses, blind_rows = np.zeros(equations.m), np.zeros(equations.m, bool)
     lightest = 1.0 / np.max(comparable, initial=0.0) if np.any(~blind) else 1.0
