@@ -12,12 +12,14 @@ from rtmbs.compiled import CACHE_FOLDER, kernel_sources
 
 COMPILE = "numba:compile"  # numba's event around every real compilation; a kernel from the cache raises none
 
+ONE_RUN, EVERYTHING = 1.6, 2.5  # types that a kernel is compiled for on average: real arrays, complex ones too
+
 
 class Compilations(event.Listener):  # type: ignore[misc]
     """Counts compilations; the first one prints the line and opens the bar."""
 
-    def __init__(self, kinds: int) -> None:
-        self.expected = kinds * kernel_count()
+    def __init__(self, signatures: float) -> None:
+        self.expected = round(signatures * kernel_count())
         self.count = 0
         self.bar: Any = None
 
@@ -40,9 +42,9 @@ class Compilations(event.Listener):  # type: ignore[misc]
 
 
 @contextmanager
-def announced(kinds: int = 1) -> Iterator[Compilations]:
-    """Announce whatever is compiled inside; ``kinds`` of numbers (real, complex) that most kernels meet, for the bar."""
-    compilations = Compilations(kinds)
+def announced(signatures: float = ONE_RUN) -> Iterator[Compilations]:
+    """Announce whatever is compiled inside; the bar expects so many ``signatures`` a kernel."""
+    compilations = Compilations(signatures)
     with event.install_listener(COMPILE, compilations):
         try:
             yield compilations

@@ -154,7 +154,8 @@ COMMAND = [sys.executable, "-m", "rtmbs.bench", "fourbar", "--ny", "1", "--nz", 
 
 def test_no_progress_bar_in_a_pipe():
     done = subprocess.run(COMMAND, cwd=ROOT, capture_output=True, text=True, timeout=300, check=True)
-    assert done.stderr == ""
+    assert "\r" not in done.stderr
+    assert "step/s" not in done.stderr
     assert done.stdout.startswith("multiple four-bar")
 
 
@@ -163,10 +164,18 @@ def test_a_progress_bar_on_a_terminal():
     termios = pytest.importorskip("termios")
     ours, theirs = os.openpty()
     termios.tcsetwinsize(theirs, (24, 100))  # a new terminal has no columns to draw in
-    done = subprocess.run(COMMAND, cwd=ROOT, stdout=subprocess.PIPE, stderr=theirs, timeout=300, check=True)
-    os.set_blocking(ours, False)
-    printed = os.read(ours, 1 << 16)
+    command = subprocess.Popen(COMMAND, cwd=ROOT, stdout=subprocess.PIPE, stderr=theirs)
     os.close(theirs)
+    shown = b"".join(iter(lambda: read_terminal(ours), b""))
+    printed, _ = command.communicate(timeout=300)
     os.close(ours)
-    assert b"four-bar 1 x 1" in printed
-    assert done.stdout.startswith(b"multiple four-bar")
+    assert b"four-bar 1 x 1" in shown
+    assert printed.startswith(b"multiple four-bar")
+
+
+def read_terminal(terminal):
+    """Return what was written to a terminal, nothing once its last writer has left."""
+    try:
+        return os.read(terminal, 1 << 16)
+    except OSError:
+        return b""
