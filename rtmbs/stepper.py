@@ -82,10 +82,15 @@ class Stepper:
         return self.report(outcome, new.t, dense, 1.0, self.culprits(outcome))
 
     def culprits(self, outcome: Outcome) -> tuple[str, ...]:
-        """Return the names of the coordinates, or loop equations, with the largest residual of a failed step."""
+        """Return the names that a failed step is to be known by.
+
+        The coordinate without a pivot, or the coordinates or loop equations with the largest residual.
+        """
         if outcome.good:
             return ()
         ws, system = self.equations.ws, self.equations.system
+        if outcome is Outcome.SINGULAR_TANGENT and self.equations.weakest >= 0:
+            return (system.coordinate_names[self.equations.weakest],)
         values: Any = ws.Phi / self.settings.scale if outcome is Outcome.LOOP_OPEN else ws.residual
         names = system.row_names if outcome is Outcome.LOOP_OPEN else system.coordinate_names
         size = np.where(np.isfinite(values), np.abs(values), np.inf)

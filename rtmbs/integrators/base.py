@@ -5,7 +5,8 @@ Checklist for whoever writes equations
 * ``residual`` evaluates everything at one state and time; ``factor``, ``solve`` and the loop quantities belong to the
   state last evaluated by ``residual`` or ``close``.
 * Nothing here may change the arrays handed in.
-* A number that is not finite is returned as it is; the integrator turns it into an Outcome.
+* A number that is not finite is returned as it is, or raises NotFinite where nothing can be returned; the integrator
+  turns it into an Outcome.
 """
 
 from typing import Protocol
@@ -19,7 +20,11 @@ Array = NDArray[np.float64]
 
 
 class SingularTangent(ArithmeticError):
-    """Raised by ``factor`` when the Newton matrix has no usable factor."""
+    """Raised by ``factor`` and ``solve`` when the Newton matrix has no usable factor."""
+
+
+class NotFinite(ArithmeticError):
+    """Raised by ``factor`` and ``solve`` when the Newton matrix or the right-hand side is not finite."""
 
 
 class Equations(Protocol):
@@ -33,7 +38,10 @@ class Equations(Protocol):
         """Return M zdd - Q + Phi_z^T alpha Phi (n,) at the state, and remember the state."""
 
     def factor(self, settings: Settings, tangent_terms: int, old: StateArrays, dense: bool) -> None:
-        """Factor M + h/2 C + h^2/4 (K + Phi_z^T alpha Phi_z + terms) at the remembered state; SingularTangent."""
+        """Factor M + h/2 C + h^2/4 (K + Phi_z^T alpha Phi_z + terms) at the remembered state.
+
+        Raises SingularTangent, NotFinite.
+        """
 
     def factor_mass_weight(self, settings: Settings, dense: bool) -> None:
         """Factor M + h^2/4 Phi_z^T alpha Phi_z at the closed state."""

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.integrators.base import Equations, SingularTangent
+from rtmbs.integrators.base import Equations, NotFinite, SingularTangent
 from rtmbs.integrators.newton import (
     ACCEPT,
     DIVERGED,
@@ -52,12 +52,15 @@ class TrapezoidalStep:
     def advance(self, old: StateArrays, new: StateArrays) -> Outcome:
         """Predict, correct, project; ``new`` is complete only when the answer is CONVERGED."""
         self.record[:] = 0.0
-        increment = self.settings.h * old.zd + 0.5 * self.settings.h**2 * old.zdd
         try:
-            outcome, increment = self.correct(increment, old)
-            return self.project(increment, old, new) if outcome.good else outcome
+            with np.errstate(over="ignore", invalid="ignore"):  # NOT_FINITE says it
+                increment = self.settings.h * old.zd + 0.5 * self.settings.h**2 * old.zdd
+                outcome, increment = self.correct(increment, old)
+                return self.project(increment, old, new) if outcome.good else outcome
         except SingularTangent:
             return Outcome.SINGULAR_TANGENT
+        except NotFinite:
+            return Outcome.NOT_FINITE
 
     def iterate(self, increment: Array, old: StateArrays) -> tuple[Array, Array, Array]:
         """z, zd, zdd from the increment and the history terms (Eqs. 13 and 14)."""
@@ -72,7 +75,6 @@ class TrapezoidalStep:
         for iteration in range(1, settings.max_iterations + 1):
             with self.phase("residual"):
                 f = 0.25 * settings.h**2 * equations.residual(*self.iterate(increment, old), old.R0)
-            record[ITERATIONS] = iteration
             record[JACOBIANS] += 1
             record[FACTORISATIONS] += 1
             with self.phase("tangent"):
@@ -82,7 +84,7 @@ class TrapezoidalStep:
             increment = increment + dz
             norm = scaled_norm(dz, increment, settings.absolute, settings.relative)
             rate = contraction_rate(norm, previous)
-            record[FIRST_CORRECTION + iteration - 1] = norm
+            record[ITERATIONS], record[FIRST_CORRECTION + iteration - 1] = iteration, norm
             slow += iteration > 1 and rate > SLOW_RATE
             answer = verdict(iteration, norm, rate, slow)
             if answer == NOT_A_NUMBER:
@@ -122,7 +124,7 @@ class TrapezoidalStep:
             for target, value in zip(new, (z, zd, zdd, lam, old.R0), strict=True):
                 target[:] = value
             equations.recentre(new)
-        finite = all(np.all(np.isfinite(values)) for values in (new.z, new.zd, new.zdd))
+        finite = all(np.all(np.isfinite(values)) for values in (new.z, new.zd, new.zdd, new.lam, record))
         return Outcome.CONVERGED if finite else Outcome.NOT_FINITE
 
     def note(self, violation: Array, where: int) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.integrators.base import SingularTangent
+from rtmbs.integrators.base import NotFinite, SingularTangent
 from rtmbs.integrators.settings import PAPER, Settings, StateArrays
 from rtmbs.linear.dense_lu import DenseLU
 from rtmbs.linear.sparse_lu import factor, solve, solve_refined
@@ -53,6 +53,7 @@ class SemiRecursiveEquations:
         self.work = factor_workspace(system.lu)
         self.source = source
         self.dense: DenseLU | None = None
+        self.weakest = -1  # coordinate of the pivot that failed, when the last factor did
         self.rows, self.columns = np.divmod(system.lu.pattern, max(self.n, 1))
         self.places = positions(system.lu, self.rows, self.columns)
 
@@ -153,7 +154,7 @@ class SemiRecursiveEquations:
         return np.asarray(-self.ws.tau)
 
     def factor(self, settings: Settings, tangent_terms: int, old: StateArrays, dense: bool) -> None:
-        """Factor the Newton matrix at the remembered state; raises SingularTangent."""
+        """Factor the Newton matrix at the remembered state; raises SingularTangent, NotFinite."""
         velocity, position = 0.5 * settings.h, 0.25 * settings.h**2
         if self.source is None:
             self.fill(1.0, velocity, position, tangent_terms, old)
@@ -172,28 +173,29 @@ class SemiRecursiveEquations:
         values[self.places] += (velocity * C + position * K)[self.rows, self.columns]
 
     def factor_mass_weight(self, settings: Settings, dense: bool) -> None:
-        """Factor M + h^2/4 Phi_z^T alpha Phi_z at the closed state; raises SingularTangent."""
+        """Factor M + h^2/4 Phi_z^T alpha Phi_z at the closed state; raises SingularTangent, NotFinite."""
         assemble_mass_weight(self.tables, 0.25 * settings.h**2, self.alpha, self.ws, self.work.original)
         self.factor_values(dense)
 
     def factor_values(self, dense: bool) -> None:
         """Factor the assembled values, sparse in static order or dense with pivots."""
-        self.dense = None
+        self.dense, self.weakest = None, -1
+        if not np.all(np.isfinite(self.work.original)):
+            raise NotFinite("the Newton matrix holds a number that is not finite")
         if dense:
             matrix = np.zeros((self.n, self.n))
             matrix[self.rows, self.columns] = self.work.original[self.places]
-            if not np.all(np.isfinite(matrix)):
-                raise SingularTangent("the Newton matrix holds a number that is not finite")
             self.dense = DenseLU(matrix)
-            if self.dense.singular:
-                raise SingularTangent("the Newton matrix is singular")
-            return
-        self.work.factored[:] = self.work.original
-        if bad := factor(self.lu, self.work.factored, self.work):
-            raise SingularTangent(f"pivot {bad - 1} ({self.system.coordinate_names[bad - 1]}) is too small")
+            bad = self.dense.status
+        else:
+            self.work.factored[:] = self.work.original
+            bad = factor(self.lu, self.work.factored, self.work)
+        if bad:
+            self.weakest = bad - 1
+            raise SingularTangent(f"pivot {self.weakest} ({self.system.coordinate_names[self.weakest]}) is too small")
 
     def solve(self, b: Array, refined: bool = False) -> Array:
-        """Solve with the last factor (n,)."""
+        """Solve with the last factor (n,); ``refined`` may raise SingularTangent, NotFinite."""
         if self.dense is not None:
             return self.dense.solve(b)
         if not refined:
@@ -202,6 +204,8 @@ class SemiRecursiveEquations:
             return x
         x = np.empty(self.n)
         if solve_refined(self.lu, self.work.original, self.work.factored, self.work, b, x) < 0:
+            if not np.all(np.isfinite(b)):
+                raise NotFinite("the residual holds a number that is not finite")
             raise SingularTangent("the static elimination order does not suit these values")
         return x
 

@@ -81,14 +81,14 @@ def iterate(tables, lu, work, settings, alpha, u, old, ws, record):
         assembled = ticks()
         bad = factor_copy(lu, work)
         factored = ticks()
-        record[ITERATIONS], record[JACOBIANS] = iteration, record[JACOBIANS] + 1
+        record[JACOBIANS] += 1
         record[FACTORISATIONS] += 1
         if bad != 0:
-            return SMALL_PIVOT
+            return small_pivot(work.original, ws.residual)
         for i in range(len(ws.residual)):
             ws.residual[i] *= -q4
         if solve_refined(lu, work.original, work.factored, work, ws.residual, ws.dz) < 0:
-            return SMALL_PIVOT
+            return small_pivot(work.original, ws.residual)
         for i in range(len(ws.dz)):
             ws.increment[i] += ws.dz[i]
         norm = scaled_norm(ws.dz, ws.increment, settings.absolute, settings.relative)
@@ -98,7 +98,7 @@ def iterate(tables, lu, work, settings, alpha, u, old, ws, record):
         record[TANGENT_TICKS] += assembled - evaluated
         record[FACTOR_TICKS] += factored - assembled
         record[SOLVE_TICKS] += solved - factored
-        record[FIRST_CORRECTION + iteration - 1] = norm
+        record[ITERATIONS], record[FIRST_CORRECTION + iteration - 1] = iteration, norm
         slow += 1 if iteration > 1 and rate > SLOW_RATE else 0
         answer = verdict(iteration, norm, rate, slow)
         if answer > DIVERGED:
@@ -111,6 +111,21 @@ def iterate(tables, lu, work, settings, alpha, u, old, ws, record):
             terms = PAPER
         previous = norm
     return NOT_CONVERGED
+
+
+@inner_kernel
+def small_pivot(original, residual):
+    """What a failed factor or solution stands for: SMALL_PIVOT, or NOT_FINITE when no factor could have done better."""
+    return SMALL_PIVOT if finite(original) and finite(residual) else NOT_FINITE
+
+
+@inner_kernel
+def finite(values):
+    """True when every entry is a number."""
+    bad = 0
+    for k in range(len(values)):
+        bad += 0 if np.isfinite(values[k]) else 1
+    return bad == 0
 
 
 @inner_kernel
@@ -140,10 +155,11 @@ def note_violation(values, settings, record, where):
 
 @inner_kernel
 def relative_violation(values, scale):
-    """Largest |value| / scale over all rows."""
+    """Largest |value| / scale over all rows; NaN counts as infinite."""
     top = 0.0
     for row in range(len(values)):
-        top = max(top, abs(values[row]) / scale[row])
+        if not abs(values[row]) / scale[row] <= top:
+            top = abs(values[row]) / scale[row] if np.isfinite(values[row]) else np.inf
     return top
 
 
@@ -215,7 +231,8 @@ def finish(tables, lu, work, settings, alpha, u, old, new, ws, record):
     note_violation(ws.Phidd, settings, record, ACCELERATION_VIOLATION)
     recentre_charts(tables.steps, new)
     record[PROJECTION_TICKS] += ticks() - start
-    return CONVERGED if all_finite(new) else NOT_FINITE
+    good = finite(new.z) and finite(new.zd) and finite(new.zdd) and finite(new.lam) and finite(record)
+    return CONVERGED if good else NOT_FINITE
 
 
 @inner_kernel
@@ -225,15 +242,6 @@ def copy_rotations(source, target):
         for i in range(3):
             for j in range(3):
                 target[k, i, j] = source[k, i, j]
-
-
-@inner_kernel
-def all_finite(state):
-    """True when every rate and acceleration of the new state is a number."""
-    for i in range(len(state.z)):
-        if not (np.isfinite(state.z[i]) and np.isfinite(state.zd[i]) and np.isfinite(state.zdd[i])):
-            return False
-    return True
 
 
 @kernel
