@@ -87,11 +87,14 @@ def check_closed(equations: SemiRecursiveEquations, gap: Array, scale: Array, pi
         return
     system = equations.system
     row = int(np.argmax(np.where(np.isfinite(gap), np.abs(gap), np.inf)))
-    unit = "" if system.row_is_rotation[row] else " m"
+    closure, unit = system.closure_of_row[row], "" if system.row_is_rotation[row] else " m"
+    name = system.closure_names[closure] if closure >= 0 else system.row_names[row]
+    together = system.block_of_row == system.block_of_row[row]
+    size = float(np.linalg.norm((gap * scale)[together]))
     pins = [name for name, pin in zip(system.coordinate_names, pinned, strict=True) if pin]
     hint = f"; pinned initial values: {', '.join(pins[:6])}{' ...' if len(pins) > 6 else ''}" if pins else ""
     raise StartError(
-        f"the loop at {system.row_names[row]!r} cannot close: a gap of {abs(gap[row]) * scale[row]:.4g}{unit} is left"
-        f" at the nearest pose; check the points and lengths of this loop{hint}, or give an initial value"
+        f"the loop at {name!r} cannot close: a gap of {size:.4g}{unit} is left at"
+        f" the nearest pose found; check the points and lengths of this loop{hint}, or give an initial value"
         " closer to a closed pose"
     )
