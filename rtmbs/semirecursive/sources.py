@@ -1,98 +1,123 @@
-"""Sources of K = -dQ/dz and C = -dQ/dzd by name; each answers ``source(z, zd, R0, u) -> (K, C)`` as dense (n, n).
+"""Sources of K = -dQ/dz and C = -dQ/dzd by name; each answers ``source(z, zd, R0, u) -> (K, C)``, dense (n, n).
 
 ``structured`` is not in this table: it is the closed form that the equations assemble straight into the sparse matrix.
-The others differentiate the whole Q(z, zd) of the compiled kernels, which is what they are compared for (METHODS 1.19).
+The others differentiate the whole Q(z, zd) with the means of ``rtmbs.ad``. Differences and complex step go through the
+compiled kernels; autograd and trace go through ``page.py``, for they overload operators; ``finite-difference-page``
+takes differences of ``page.py``, so that autograd has a like to be compared with (METHODS 1.19).
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.ad.function import Derivatives
 from rtmbs.errors import unknown_name
+from rtmbs.semirecursive import page
 from rtmbs.semirecursive.evaluation import evaluate_residual
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.system.system import System
 
 Array = NDArray[np.float64]
-Source = Callable[[Array, Array, Array, Array], tuple[Array, Array]]
-
-FORWARD = 1e-8  # the paper's increment
-CENTRAL = 6e-6
-COMPLEX = 1e-30
 
 
 class CompiledForce:
-    """Q(z, zd) of the compiled kernels, for real or complex coordinates."""
+    """Q(x, p) of the compiled kernels, x = [z, zd], p = [u, R0]; real or complex."""
 
     def __init__(self, system: System, dtype: type) -> None:
-        self.tables, self.ws = system.tables, workspace(system.tables, dtype)
-        self.alpha = np.zeros(len(system.row_names))
+        self.tables, self.ws, self.nu = system.tables, workspace(system.tables, dtype), len(system.u0)
+        self.n, self.alpha = system.n, np.zeros(system.m)
 
-    def __call__(self, z: Array, zd: Array, R0: Array, u: Array) -> Array:
+    def __call__(self, x: Array, p: Array) -> Array:
         """Return Q (n,)."""
         ws = self.ws
-        ws.z[:], ws.zd[:], ws.zdd[:] = z, zd, 0.0
-        evaluate_residual(self.tables, R0, u, self.alpha, ws)
+        ws.z[:], ws.zd[:], ws.zdd[:] = x[: self.n], x[self.n :], 0.0
+        evaluate_residual(self.tables, p[self.nu :].reshape(-1, 3, 3), p[: self.nu], self.alpha, ws)
         return -ws.tau
 
 
-def forward_difference(system: System) -> Source:
+class PageForce:
+    """Q(x, p) of ``page.py`` for rows x (B, 2 n), in whatever namespace ``xp`` brings."""
+
+    def __init__(self, system: System) -> None:
+        self.tables, self.n, self.nu = system.tables, system.n, len(system.u0)
+
+    def __call__(self, x: Any, p: Any, xp: Any = np) -> Any:
+        """Return Q (B, n)."""
+        R0 = p[self.nu :].reshape(-1, 3, 3)
+        return page.force(xp, self.tables, p[: self.nu], R0, x[:, : self.n], x[:, self.n :])
+
+
+class Source:
+    """K and C from one Jacobian of Q by x = [z, zd]."""
+
+    def __init__(self, derivatives: Derivatives) -> None:
+        self.derivatives = derivatives
+
+    def __call__(self, z: Array, zd: Array, R0: Array, u: Array) -> tuple[Array, Array]:
+        """Return K and C (n, n)."""
+        J = self.derivatives.jacobian(np.concatenate([z, zd]), np.concatenate([u, R0.ravel()]))
+        return -J[:, : len(z)], -J[:, len(z) :]
+
+
+def forward_difference(system: System) -> Derivatives:
     """Forward differences with the paper's increment 1e-8, re-formed as (z + s) - z."""
-    Q = CompiledForce(system, np.float64)
+    from rtmbs.ad import FiniteDifference
 
-    def source(z: Array, zd: Array, R0: Array, u: Array) -> tuple[Array, Array]:
-        base = Q(z, zd, R0, u)
-        K, C = np.empty((len(z), len(z))), np.empty((len(z), len(z)))
-        for j in range(len(z)):
-            moved, faster = z.copy(), zd.copy()
-            moved[j] += FORWARD
-            faster[j] += FORWARD
-            K[:, j] = (base - Q(moved, zd, R0, u)) / (moved[j] - z[j])
-            C[:, j] = (base - Q(z, faster, R0, u)) / (faster[j] - zd[j])
-        return K, C
-
-    return source
+    return FiniteDifference(CompiledForce(system, np.float64), 2 * system.n, system.n)
 
 
-def central_difference(system: System) -> Source:
+def central_difference(system: System) -> Derivatives:
     """Central differences, 6e-6 of the typical size; rates at least of size one."""
-    Q = CompiledForce(system, np.float64)
+    from rtmbs.ad import FiniteDifference
 
-    def source(z: Array, zd: Array, R0: Array, u: Array) -> tuple[Array, Array]:
-        K, C = np.empty((len(z), len(z))), np.empty((len(z), len(z)))
-        for j in range(len(z)):
-            s, sd = np.zeros(len(z)), np.zeros(len(z))
-            s[j], sd[j] = CENTRAL * system.typical[j], CENTRAL * max(system.typical[j], abs(zd[j]))
-            K[:, j] = (Q(z - s, zd, R0, u) - Q(z + s, zd, R0, u)) / ((z + s) - (z - s))[j]
-            C[:, j] = (Q(z, zd - sd, R0, u) - Q(z, zd + sd, R0, u)) / ((zd + sd) - (zd - sd))[j]
-        return K, C
+    def typical(x: Array) -> Array:
+        return np.concatenate([system.typical, np.maximum(system.typical, np.abs(x[system.n :]))])
 
-    return source
+    force = CompiledForce(system, np.float64)
+    return FiniteDifference(force, 2 * system.n, system.n, scheme="central", typical=typical)
 
 
-def complex_step(system: System) -> Source:
-    """Complex step 1e-30 through the same kernels in complex arithmetic: exact to rounding."""
-    Q = CompiledForce(system, np.complex128)
+def page_difference(system: System) -> Derivatives:
+    """The paper's forward differences, of the page form."""
+    from rtmbs.ad import FiniteDifference
 
-    def source(z: Array, zd: Array, R0: Array, u: Array) -> tuple[Array, Array]:
-        K, C = np.empty((len(z), len(z))), np.empty((len(z), len(z)))
-        for j in range(len(z)):
-            step = np.zeros(len(z), complex)
-            step[j] = 1j * COMPLEX
-            K[:, j] = -Q(z + step, zd, R0, u).imag / COMPLEX
-            C[:, j] = -Q(z, zd + step, R0, u).imag / COMPLEX
-        return K, C
-
-    return source
+    return FiniteDifference(PageForce(system), 2 * system.n, system.n, batched=True)
 
 
-SOURCES: dict[str, Callable[[System], Source]] = {
+def complex_step(system: System) -> Derivatives:
+    """Complex step through the same kernels in complex arithmetic: exact to rounding."""
+    from rtmbs.ad import ComplexStep
+
+    return ComplexStep(CompiledForce(system, np.complex128), 2 * system.n, system.n)
+
+
+def autograd(system: System) -> Derivatives:
+    """Reverse mode by operator overloading, all rows in one pass: the paper's t_AD."""
+    from rtmbs.ad import Autograd
+
+    return Autograd(PageForce(system), 2 * system.n, system.n, batched=True)
+
+
+def trace(system: System) -> Derivatives:
+    """The page form recorded once, its sparse Jacobian replayed as a program."""
+    from rtmbs.ad import Traced, recorder
+
+    parameters = len(system.u0) + system.R0.size
+    return Traced(PageForce(system), 2 * system.n, system.n, k=parameters, batched=True, xp=page.recursive(recorder))
+
+
+STRUCTURED = "structured"
+
+SOURCES: dict[str, Callable[[System], Derivatives]] = {
     "finite-difference": forward_difference,
     "central-difference": central_difference,
+    "finite-difference-page": page_difference,
     "complex-step": complex_step,
+    "autograd": autograd,
+    "trace": trace,
 }
-STRUCTURED = "structured"
 
 
 def source_names() -> list[str]:
@@ -106,4 +131,4 @@ def make_source(name: str, system: System) -> Source | None:
         return None
     if name not in SOURCES:
         raise unknown_name("jacobian", name, source_names())
-    return SOURCES[name](system)
+    return Source(SOURCES[name](system))
