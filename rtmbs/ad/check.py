@@ -49,10 +49,11 @@ def check_derivatives(
     """
     x = np.asarray(x, dtype=np.float64)
     sources = {name: along for name, along in applicable(f, x, p, batched).items() if name not in tuple(leave_out)}
-    V = np.random.default_rng(seed).uniform(-1.0, 1.0, (len(x), directions))
+    typical = np.maximum(1.0, np.abs(x))  # an input far from zero is moved in proportion
+    V = typical[:, None] * np.random.default_rng(seed).uniform(-1.0, 1.0, (len(x), directions))
     wrong = disagreement(sources, V, sizes(sources, np.abs(V), f, x, p, batched))
     if wrong is not None:
-        raise DerivativeMismatchError(message(getattr(f, "__name__", "the function"), sources, wrong, len(x)))
+        raise DerivativeMismatchError(message(getattr(f, "__name__", "the function"), sources, wrong, typical))
     return tuple(sources)
 
 
@@ -76,8 +77,7 @@ def applicable(f: Callable[..., Array], x: Array, p: Array | None, batched: bool
 
 def central(function: Function, x: Array, V: Array, p: Array | None) -> Array:
     """Return df/dx V by central differences along the columns of V."""
-    s = CENTRAL * max(1.0, float(np.abs(x).max(initial=0.0)))
-    return (function.rows(x + s * V.T, p) - function.rows(x - s * V.T, p)).T / (2 * s)
+    return (function.rows(x + CENTRAL * V.T, p) - function.rows(x - CENTRAL * V.T, p)).T / (2 * CENTRAL)
 
 
 def sizes(
@@ -106,11 +106,11 @@ def disagreement(sources: dict[str, Along], V: Array, size: Array) -> tuple[int,
     return where
 
 
-def message(name: str, sources: dict[str, Along], wrong: tuple[int, str], n: int) -> str:
+def message(name: str, sources: dict[str, Along], wrong: tuple[int, str], typical: Array) -> str:
     """Return what is to be read: output, input, and what every source says about them."""
     output, culprit = wrong
-    rows = {source: along(np.eye(n))[output] for source, along in sources.items()}
-    apart = np.abs(rows[culprit] - np.median(list(rows.values()), axis=0))
+    rows = {source: along(np.diag(typical))[output] / typical for source, along in sources.items()}
+    apart = np.abs(rows[culprit] - np.median(list(rows.values()), axis=0)) * typical
     apart[np.isnan(apart)] = np.inf
     j = int(np.argmax(apart))
     said = ", ".join(f"{source} {row[j]:.12g}" for source, row in rows.items())

@@ -35,6 +35,14 @@ def test_sources_that_do_not_apply_stay_away():
     assert left == ("trace", "forward", "reverse", "differences")
 
 
+def test_inputs_of_very_different_sizes():
+    def tyre(x):
+        slip, load = x
+        return load * np.sin(1.9 * np.arctan(10.0 * slip))
+
+    assert "differences" in check_derivatives(tyre, np.array([0.1, 4000.0]))
+
+
 def test_a_wrong_rule_is_found_and_named(monkeypatch):
     monkeypatch.setitem(rules.FACTORS, o.SIN, lambda a, r: (1.0001 * np.cos(a),))
     with pytest.raises(
