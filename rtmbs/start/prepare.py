@@ -20,6 +20,8 @@ from rtmbs.system.system import System
 Array = NDArray[np.float64]
 
 STRESS = 1e-2  # self-stress of an inconsistent redundant closure, relative to the typical reaction, that is refused
+SHIMMED = 1e-3  # of the row scale: a larger contradiction is no tolerance but a wrong model
+SHIM_ROUNDS = 4
 NEARBY = 0.02  # size of the random step to the nearby pose, in typical sizes
 MOVED = 1e-12  # a change smaller than this, in typical sizes, is no movement
 
@@ -110,20 +112,19 @@ def settle_redundant(
     shim: bool,
 ) -> Array:
     """Judge a gap that no motion removes: shim it when asked, refuse it when it would stress the mechanism."""
-    system, Phi_z = equations.system, assembly.jacobian.matrix(equations)
-    masses, _ = effective_masses(equations, Phi_z)
+    system, shims = equations.system, equations.tables.closures.shim
+    masses, _ = effective_masses(equations, assembly.jacobian.matrix(equations))
     set_alpha(equations, masses, h, penalty, fixed_alpha)
-    equations.close(z, assembly.R0)
-    Phi, root = equations.ws.Phi.copy(), np.sqrt(masses)
-    P, stuck = scaled(Phi_z, masses), np.zeros(equations.m)
-    for group in assembly.groups:
-        if worst_of(gap[group.rows]) > CLOSED:
-            stuck[group.rows] = inconsistent_part(P, group, root * Phi) / root[group.rows]
-    if worst_of((Phi - stuck) / assembly.scale) > REFUSED:
+    pose = measure_shims(equations, assembly, z, masses)
+    stuck = np.zeros(equations.m)
+    stuck[: len(shims)] = shims
+    if worst_of(assembly.gap(pose)) > REFUSED or worst_of(stuck / assembly.scale) > SHIMMED:
+        shims[:] = 0.0
         check_closed(equations, gap, assembly.scale, system.pinned_z)
     if shim:
-        equations.tables.closures.shim[:] += stuck[: len(equations.tables.closures.shim)]
-        return assembly.solve(z, system.pinned_z, system.weights)
+        return pose
+    shims[:] = 0.0
+    equations.close(z, assembly.R0)
     stress = equations.alpha * np.abs(stuck)
     weight = float(np.sum(equations.tables.steps.mass)) * float(np.linalg.norm(equations.u[:3]))
     _, lam = first_accelerations(equations, z, np.zeros(equations.n), assembly.R0, masses)
@@ -136,6 +137,26 @@ def settle_redundant(
             f" (typical reaction {reaction:.3g} N);"
             " correct the points of this closure, or use shim=True to measure lengths from the pose as it is"
         )
+    return z
+
+
+def measure_shims(equations: SemiRecursiveEquations, assembly: Assembly, z: Array, masses: Array) -> Array:
+    """Subtract from Phi what no motion removes, and return the pose that closes the rest.
+
+    The part is that of METHODS 1.13, in the metric of the penalties. Unless all rows weigh the same, the gap at the
+    nearest pose has another part, which motion does remove; so a few rounds of measuring and assembling are taken.
+    """
+    root, shims = np.sqrt(masses), equations.tables.closures.shim
+    for _ in range(SHIM_ROUNDS):
+        Phi = equations.close(z, assembly.R0).copy()
+        if worst_of(Phi / assembly.scale) <= CLOSED:
+            break
+        P = scaled(assembly.jacobian.matrix(equations), masses)
+        for group in assembly.groups:
+            rows = group.rows[group.rows < len(shims)]
+            part = inconsistent_part(P, group, root * Phi) / root[group.rows]
+            shims[rows] += part[group.rows < len(shims)]
+        z = assembly.solve(z, equations.system.pinned_z, equations.system.weights)
     return z
 
 
@@ -218,6 +239,10 @@ def describe(
         warnings.append(
             f"equations that constrain nothing here: {', '.join(blocks[:4])}{' ...' if len(blocks) > 4 else ''}"
         )
+    shims = np.abs(equations.tables.closures.shim)
+    if np.any(shims):
+        worst = int(np.argmax(shims))
+        warnings.append(f"shim: {system.row_names[worst]} is measured from the pose as it is, {shims[worst]:.3g} off")
     rotation = system.row_is_rotation
     return StartReport(
         moved_coordinate=system.coordinate_names[place] if place >= 0 else "",
