@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from rtmbs.ad.function import Derivatives
 from rtmbs.errors import unknown_name
-from rtmbs.semirecursive import page
+from rtmbs.semirecursive import page as untyped_page
 from rtmbs.semirecursive.evaluation import evaluate_residual
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.system.system import System
 
 Array = NDArray[np.float64]
+page: Any = untyped_page  # its numbers may be of any kind, so it carries no types
 
 
 class CompiledForce:
