@@ -1,0 +1,1 @@
+"""Measurements behind ``bench/figures.py`` and ``tests/physics``: each returns numbers, none judges them."""

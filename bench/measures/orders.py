@@ -1,0 +1,196 @@
+"""Order of convergence: slopes of errors over a sequence of steps, against independent references."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rtmbs import Model, Recorder, Result, Simulation, library
+from rtmbs.bench import references
+from rtmbs.library.linkages import START
+from rtmbs.library.top import CENTER, INERTIA, MASS
+
+from .mechanisms import five_bar
+from .planar import planar_motion
+
+Array = NDArray[np.float64]
+Triple = tuple[Array, Array, Array]  # positions, rates, accelerations, each (samples, k)
+
+STEPS = (10e-3, 5e-3, 2.5e-3, 1.25e-3)  # [s]
+LEVELS = ("position", "rate", "acceleration")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A mechanism, what is seen of it, and what should be seen."""
+
+    model: Callable[[], Model]
+    seen: Callable[[Result], Triple]
+    exact: Callable[[Array], Triple]
+    distance: Callable[[Array, Array], Array] = np.subtract  # of positions
+    t_end: float = 1.0  # [s]
+
+
+class Errors(NamedTuple):
+    """Root mean squares over the samples, by level and step (3, steps), and what the runs had to report."""
+
+    rms: Array
+    velocity_violation: Array  # (steps,) largest |Phid| [m/s]
+    recentred: tuple[int, ...]  # how often a chart was re-centred
+
+    @property
+    def slopes(self) -> dict[str, float]:
+        """Least-squares slopes of log error over log step."""
+        return dict(zip(LEVELS, (self.slope(k) for k in range(3)), strict=True))
+
+    def slope(self, level: int) -> float:
+        return float(np.polyfit(np.log(self.steps), np.log(self.rms[level]), 1)[0])
+
+    steps: tuple[float, ...] = STEPS
+
+
+def errors(problem: Problem, steps: tuple[float, ...] = STEPS, zero_start: bool = False, **options: Any) -> Errors:
+    """Run a problem with every step and compare it at multiples of the largest one.
+
+    zero_start sets the first acceleration to zero; other options go to the Simulation.
+    """
+    system = problem.model().compile()
+    times = np.arange(1, round(problem.t_end / max(steps)) + 1) * max(steps)
+    exact = problem.exact(times)
+    rms, violations, recentred = [], [], []
+    for h in steps:
+        sim = Simulation(system, h, **options)
+        if zero_start:
+            sim.state.zdd[:] = 0.0
+        watch = Watch()
+        seen = problem.seen(sim.run(problem.t_end, observers=[watch]))
+        every = slice(round(max(steps) / h), None, round(max(steps) / h))
+        apart = [problem.distance(seen[0][every], exact[0])] + [seen[k][every] - exact[k] for k in (1, 2)]
+        rms.append([math.sqrt(float(np.mean(difference**2))) for difference in apart])
+        violations.append(watch.velocity_violation)
+        R0 = watch.samples.R0
+        recentred.append(int(np.count_nonzero(np.any(R0[1:] != R0[:-1], axis=(1, 2, 3)))))
+    return Errors(np.array(rms).T, np.array(violations), tuple(recentred), steps)
+
+
+class Watch(Recorder):
+    """A recorder that remembers the largest |Phid| as well."""
+
+    velocity_violation = 0.0
+
+    def look(self, sim: Any, report: Any) -> None:
+        super().look(sim, report)
+        self.velocity_violation = max(self.velocity_violation, report.velocity_violation)
+
+
+def angles(*joints: str) -> Callable[[Result], Triple]:
+    """See the angles of joints."""
+
+    def seen(result: Result) -> Triple:
+        parts = ("angle", "rate", "acceleration")
+        return tuple(np.stack([result[f"{joint}.{part}"] for joint in joints], axis=1) for part in parts)  # type: ignore[return-value]
+
+    return seen
+
+
+def rows(ny: int, nz: int) -> Callable[[Result], Triple]:
+    """See the absolute angles of the first rods of the stacked four-bar: pins and hinges add up."""
+    pins, hinges = ([f"{kind}_{k}_0" for k in range(1, nz + 1)] for kind in ("pin", "hinge"))
+
+    def seen(result: Result) -> Triple:
+        found = []
+        for pin, hinge in zip(angles(*pins)(result), angles(*hinges)(result), strict=True):
+            total = pin.copy()
+            total[:, 1:] += np.cumsum((pin + hinge)[:, :-1], axis=1)
+            found.append(total)
+        return found[0], found[1], found[2]
+
+    return seen
+
+
+def reduced(motion: Callable[[Array], Any], offset: ArrayLike = 0.0) -> Callable[[Array], Triple]:
+    """The motion of a reduced equation, from coordinates that are zero at the start of the model."""
+
+    def exact(times: Array) -> Triple:
+        q, qd, qdd = motion(times)
+        return q - offset, qd, qdd
+
+    return exact
+
+
+def five_bar_exact(times: Array) -> Triple:
+    motion = planar_motion(five_bar(), times)
+    return tuple(part["far"][:, 2:] for part in (motion.q, motion.qd, motion.qdd))  # type: ignore[return-value]
+
+
+def top_exact(times: Array) -> Triple:
+    """Quaternion, angular velocity and acceleration of the heavy top, the last two in world axes."""
+    quaternion, omega = references.top(times)
+    center, R = np.array(CENTER), matrices(quaternion)
+    inertia = np.diag(INERTIA) + MASS * (center @ center * np.eye(3) - np.outer(center, center))
+    weight = np.einsum("kji,j->ki", R, (0.0, 0.0, -9.81 * MASS))
+    moment = np.cross(center, weight) - np.cross(omega, omega @ inertia)
+    return quaternion, rotated(R, omega), rotated(R, moment @ np.linalg.inv(inertia))
+
+
+def matrices(quaternion: Array) -> Array:
+    """Return body-to-world rotations (k, 3, 3) of quaternions (k, 4), w first."""
+    w, v = quaternion[:, 0, None, None], quaternion[:, 1:]
+    cross = np.cross(v[:, None, :], np.eye(3)[None]).transpose(0, 2, 1)  # columns v x e_i
+    return np.eye(3) + 2.0 * (w * cross + cross @ cross)
+
+
+def rotated(R: Array, vectors: Array) -> Array:
+    return np.einsum("kij,kj->ki", R, vectors)
+
+
+def turn_between(a: Array, b: Array) -> Array:
+    """Return the angle between two orientations (k,), from quaternions (k, 4) [rad]."""
+    # of a* b: the vector part is what the two differ by, exact also for small angles
+    vector = a[:, :1] * b[:, 1:] - b[:, :1] * a[:, 1:] - np.cross(a[:, 1:], b[:, 1:])
+    return 2.0 * np.arctan2(np.linalg.norm(vector, axis=1), np.abs(np.sum(a * b, axis=1)))
+
+
+SMOOTH_RATE = 3.0  # [rad/s] keeps crank and slider-crank below 3 rad/s: 10 ms is in the asymptotic range
+
+PROBLEMS: dict[str, Problem] = {
+    "stacked 2 x 5": Problem(
+        lambda: library.build("fourbar", ny=2, nz=5), rows(2, 5), reduced(lambda t: references.fourbar(2, 5, t))
+    ),
+    "crank-rocker": Problem(
+        lambda: library.build("crank_rocker", rate=SMOOTH_RATE),
+        angles("crank_pivot"),
+        reduced(lambda t: references.crank_rocker(t, rate=SMOOTH_RATE), START),
+    ),
+    "slider-crank": Problem(
+        lambda: library.build("planar_slider_crank", rate=SMOOTH_RATE),
+        angles("pivot"),
+        reduced(lambda t: references.planar_slider_crank(t, rate=SMOOTH_RATE), math.radians(40.0)),
+    ),
+    "driven five-bar": Problem(five_bar, angles("far_pivot"), five_bar_exact),
+    "heavy top": Problem(
+        lambda: library.build("top"),
+        lambda r: (r["top.orientation"], r["top.angular_velocity"], r["top.angular_acceleration"]),
+        top_exact,
+        turn_between,
+        t_end=2.0,  # by then each of its axes has pointed the opposite way
+    ),
+}
+
+FAST_RATE = 6.0  # [rad/s] at the start; weight whips both up to 16 and 9 rad/s
+
+FAST: dict[str, Problem] = {
+    "crank-rocker": Problem(
+        lambda: library.build("crank_rocker", rate=FAST_RATE),
+        angles("crank_pivot"),
+        reduced(lambda t: references.crank_rocker(t, rate=FAST_RATE), START),
+    ),
+    "slider-crank": Problem(
+        lambda: library.build("planar_slider_crank", rate=FAST_RATE),
+        angles("pivot"),
+        reduced(lambda t: references.planar_slider_crank(t, rate=FAST_RATE), math.radians(40.0)),
+    ),
+}
