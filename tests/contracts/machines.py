@@ -1,0 +1,152 @@
+"""Closed mechanisms that move: what the contracts of steps, sources and states run on.
+
+``closed_model`` draws loops that close at the reference pose, with every joint type in the tree and cut, every force,
+every kind of driver; ``LIBRARY`` lists the mechanisms of the library with a step that suits them.
+"""
+
+from dataclasses import fields
+
+import numpy as np
+
+import rtmbs
+from rtmbs import Simulation, library
+from rtmbs.model import JOINT_TYPES
+from tests.mechanisms import add_random_body, random_rotation
+
+# A step and options for those mechanisms that the default does not suit.
+STEPS = {"andrews": 1e-4}
+OPTIONS = {"fourbar": {"ny": 2, "nz": 2}}
+LIBRARY = library.names()
+
+TREE = ("Revolute", "Spherical", "Universal", "Floating", "Cylindrical", "Planar", "Prismatic", "Line", "Fixed")
+MOBILE = (0, 2, 5, 6, 7, 8, 9, 11)  # seeds whose loops can follow their drivers
+CUTS = {0: ("Spherical", "Revolute"), 1: ("Universal", "Line"), 2: ("Cylindrical",), 3: ("Planar", "Prismatic")}
+
+
+def library_system(name):
+    """Return a library mechanism, compiled."""
+    return library.build(name, **OPTIONS.get(name, {})).compile()
+
+
+def library_simulation(name, **options):
+    """Return a simulation of a library mechanism, with the step that suits it unless another is given."""
+    return Simulation(library_system(name), **{"h": STEPS.get(name, 2e-3), **options})
+
+
+def closed_model(seed, bodies=9, driven=True):
+    """Return a random model whose loops close at the reference pose, in motion, under every force."""
+    rng = np.random.default_rng((seed, 7))
+    model = rtmbs.Model(f"closed {seed}", gravity=rng.normal(size=3) - (0.0, 0.0, 9.81))
+    names = ["ground"]
+    for k in range(bodies):
+        add_random_body(rng, model, f"body {k}")
+        parent = names[-1] if rng.random() < 0.5 else str(rng.choice(names))
+        ends = (parent, f"body {k}") if rng.random() < 0.7 else (f"body {k}", parent)
+        kind = TREE[(k + seed) % len(TREE)]
+        model.add_joint(f"tree {k}", example(rng, kind), *ends, point=rng.normal(size=3))
+        names.append(f"body {k}")
+    moving = [name for name in names[1:] if not welded_to_ground(model, name)]
+    for k, kind in enumerate(CUTS[seed % len(CUTS)]):
+        closure = (None, "point", "line")[seed % 3] if kind == "Revolute" else None
+        ends = ("ground", moving[-1 - k]) if k else (moving[0], moving[-1])
+        model.add_joint(f"cut {k}", example(rng, kind), *ends, point=rng.normal(size=3), cut=True, closure=closure)
+        if kind == "Revolute" and closure is None:
+            model.add_force("ghost motor", rtmbs.Motor(0.3), joint=f"cut {k}")
+    add_forces(rng, model, moving)
+    if driven:
+        add_drivers(rng, model, moving)
+    set_rates(rng, model)
+    return model
+
+
+def example(rng, kind):
+    """Return a joint type with its axes along random directions."""
+    return JOINT_TYPES[kind].example(random_rotation(rng))
+
+
+def welded_to_ground(model, name):
+    """True when only fixed joints lie between a body and ground."""
+    held = {"ground"}
+    for joint in model.joints.values():
+        if isinstance(joint.type, rtmbs.Fixed) and {joint.a.name, joint.b.name} & held:
+            held |= {joint.a.name, joint.b.name}
+    return name in held
+
+
+def movable(model):
+    """Return (joint, coordinate) of every public coordinate of the tree."""
+    joints = [joint for joint in model.joints.values() if not joint.cut]
+    return [(joint.name, name) for joint in joints for name in joint.type.coordinates]
+
+
+def add_forces(rng, model, moving):
+    """Add every force law, in every form of its values."""
+    for k in range(2):
+        ends = (model.add_marker(f"from {k}", "ground", rng.normal(size=3) + 2.0),)
+        ends += (model.add_marker(f"to {k}", str(rng.choice(moving)), rng.normal(size=3)),)
+        model.add_force(f"spring {k}", rtmbs.SpringDamper(*rng.uniform(1, 5, 2)), between=ends)
+    for k, place in enumerate(movable(model)[:3]):
+        model.add_force(f"torsion {k}", rtmbs.TorsionSpring(*rng.uniform(0.5, 3, 3)), joint=place)
+        value = (0.7, rtmbs.Input(0.5), np.cos)[k % 3]
+        model.add_force(f"motor {k}", rtmbs.Motor(value), joint=place)
+    force, torque = rtmbs.Input(rng.normal(size=3)), lambda t: (np.sin(t), 0.0, 1.0)
+    model.add_force("push", rtmbs.Wrench(force=force, torque=torque, axes="body"), body=moving[0])
+
+
+def add_drivers(rng, model, moving):
+    """Add a driven coordinate, a driven distance and a rod, as long as the reference pose has them."""
+    model.add_driver("turn", rtmbs.Sine(0.2, 3.0), joint=movable(model)[-1])
+    a = model.add_marker("winch", "ground", rng.normal(size=3) + 3.0)
+    b = model.add_marker("hook", moving[len(moving) // 2], rng.normal(size=3))
+    there, here = (mark.body.world(mark.point) for mark in (a, b))
+    distance = float(np.linalg.norm(here - there))
+    model.add_driver("reel", rtmbs.SmoothStep(0.0, 0.5, distance, distance + 0.1), between=(a, b))
+    a = model.add_marker("anchor", "ground", rng.normal(size=3) - 3.0)
+    b = model.add_marker("eye", moving[-1], rng.normal(size=3))
+    model.add_rod("stay", between=(a, b))
+
+
+def set_rates(rng, model):
+    """Give joints random rates that the start may change."""
+    driven = {driver.joint[0].name for driver in model.drivers.values() if driver.joint}
+    sizes = {"coordinates": None, "quaternion": 3, "pose": 6}
+    for joint in model.joints.values():
+        if joint.cut or joint.name in driven or joint.type.start == "nothing":
+            continue
+        size = sizes[joint.type.start] or len(joint.type.coordinates)
+        model.set_initial(joint, rate=rng.normal(size=size) if size > 1 else float(rng.normal()), pin=False)
+
+
+def closed_simulation(seed, driven=True, **options):
+    """Return a simulation of a random closed mechanism."""
+    return Simulation(closed_model(seed, driven=driven).compile(), **{"h": 1e-3, **options})
+
+
+# ------------------------------------------------------------------------------------------------------------ comparing
+
+
+def contents(state):
+    """Return everything in a state as bytes and numbers, by name: equal exactly when the states are."""
+    values = {f.name: getattr(state, f.name) for f in fields(state)}
+    return {name: value.tobytes() if isinstance(value, np.ndarray) else value for name, value in values.items()}
+
+
+def everything(sim):
+    """Return the contents of a simulation's state, and its inputs as a person sees them."""
+    return contents(sim.state), {name: np.asarray(value).tobytes() for name, value in sim.inputs.items()}
+
+
+def difference(a, b):
+    """Return the largest difference of two states, each array relative to its largest entry."""
+    worst = 0.0
+    for name in ("z", "zd", "zdd", "lam", "R0"):
+        x, y = getattr(a, name), getattr(b, name)
+        worst = max(worst, np.abs(x - y).max(initial=0.0) / max(np.abs(x).max(initial=0.0), 1e-300))
+    return worst
+
+
+def good_steps(sim, count):
+    """Take steps, all of which must converge; return their reports."""
+    reports = [sim.step() for _ in range(count)]
+    assert all(report.outcome.good for report in reports), [str(report) for report in reports]
+    return reports

@@ -1,0 +1,100 @@
+"""Every source of K and C against every other, on random mechanisms with every joint, closure, force and driver."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.semirecursive.sources import STRUCTURED, make_source, source_names
+from tests.contracts.machines import LIBRARY, library_simulation
+from tests.mechanisms import mechanism_of, random_model, random_motion
+
+# Relative to the largest entry. A source that is not named here claims to be exact.
+EXACT = 1e-11
+DIFFERENCES = {"finite-difference": 1e-5, "central-difference": 1e-7}
+PAIRS = list(combinations(source_names(), 2))
+
+
+def tolerance(*names):
+    return max(DIFFERENCES.get(name, EXACT) for name in names)
+
+
+def answer(name, system, z, zd, R0, u):
+    """Return K and C from a source, the closed form included."""
+    if name != STRUCTURED:
+        return make_source(name, system)(z, zd, R0, u)
+    equations = SemiRecursiveEquations(system)
+    equations.u[:] = u
+    equations.residual(z, zd, np.zeros(system.n), R0)
+    return equations.assemble(0.0, 0.0, 1.0), equations.assemble(0.0, 1.0, 0.0)
+
+
+def random_case(seed):
+    """Return a system and a state of it with open loops."""
+    system = random_model(seed, 9).compile()
+    mechanism, motion = mechanism_of(seed, system), random_motion(seed, system.tables)
+    return system, motion.z, motion.zd, mechanism.R0, mechanism.u
+
+
+def library_case(name):
+    """Return a system and the state after a few steps."""
+    sim = library_simulation(name)
+    for _ in range(5):
+        assert sim.step().outcome.good
+    state = sim.state
+    return sim.system, state.z, state.zd, state.R0, state.u
+
+
+@pytest.fixture(scope="module")
+def answers():
+    """K and C of every source on two random systems, worked out once."""
+    found = {}
+    for seed in (1, 2):
+        case = random_case(seed)
+        found[seed] = {name: answer(name, *case) for name in source_names()}
+    return found
+
+
+@pytest.mark.parametrize(("one", "other"), PAIRS)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_pairs_agree_on_random_mechanisms(answers, seed, one, other):
+    for mine, theirs in zip(answers[seed][one], answers[seed][other], strict=True):
+        assert np.abs(mine - theirs).max() <= tolerance(one, other) * np.abs(theirs).max()
+
+
+@pytest.mark.parametrize("machine", LIBRARY)
+def test_all_agree_in_motion(machine):
+    case = library_case(machine)
+    K, C = answer(STRUCTURED, *case)
+    size = max(np.abs(K).max(), np.abs(C).max(), 1.0)  # some mechanisms have next to none
+    for name in source_names():
+        for mine, theirs in zip(answer(name, *case), (K, C), strict=True):
+            assert np.abs(mine - theirs).max() <= tolerance(name) * size, name
+
+
+@pytest.mark.parametrize("name", [name for name in source_names() if name != STRUCTURED])
+def test_a_source_answers_the_contract(name):
+    """Dense (n, n) twice, inputs left alone, the same answer when asked again, no state from the question before."""
+    system, z, zd, R0, u = case = random_case(3)
+    given = [x.tobytes() for x in case[1:]]
+    source = make_source(name, system)
+    first = [x.copy() for x in source(z, zd, R0, u)]
+    source(z + 0.1, zd - 0.2, R0, u)
+    again = source(z, zd, R0, u)
+    for one, other in zip(first, again, strict=True):
+        assert one.shape == (system.n, system.n)
+        np.testing.assert_array_equal(one, other)
+    assert [x.tobytes() for x in case[1:]] == given
+
+
+def test_inputs_reach_every_source():
+    """Another stiffness changes K of each in the same way."""
+    system, z, zd, R0, u = random_case(1)
+    stiffer = u.copy()
+    stiffer[system.inputs["spring 0.stiffness"]] += 50.0
+    expected = answer(STRUCTURED, system, z, zd, R0, stiffer)[0] - answer(STRUCTURED, system, z, zd, R0, u)[0]
+    assert np.abs(expected).max() > 1.0
+    for name in source_names():
+        K = [answer(name, system, z, zd, R0, inputs)[0] for inputs in (stiffer, u)]
+        assert np.abs(K[0] - K[1] - expected).max() <= 2 * tolerance(name) * np.abs(K[0]).max()
