@@ -25,7 +25,9 @@ from tests.contracts.machines import (
 
 SAME = 1e-12
 COUNTS = ("outcome", "iterations", "jacobians", "factorisations", "sweeps", "dense", "culprits")
-VIOLATIONS = [f"{what}_violation{kind}" for what in ("position", "velocity", "acceleration") for kind in ("", "_rotation")]
+VIOLATIONS = [
+    f"{what}_violation{kind}" for what in ("position", "velocity", "acceleration") for kind in ("", "_rotation")
+]
 
 OPTIONS = {
     "fixed alpha": {"alpha": 1e9},
@@ -48,7 +50,8 @@ MACHINES = {
 def hold_together(make, steps=30):
     """Step two simulations made alike, fused and readable; every state and every report must agree."""
     fused, readable = make(fused=True), make(fused=False)
-    assert fused._stepper.fused and not readable._stepper.fused
+    assert fused._stepper.fused
+    assert not readable._stepper.fused
     assert difference(fused.state, readable.state) == 0.0
     for _ in range(steps):
         one, other = fused.step(), readable.step()
@@ -96,7 +99,7 @@ def test_inputs_and_a_new_step_in_between():
     hold_together(machine, steps=10)
 
 
-# ---------------------------------------------------------------------------------------------------- the dense fallback
+# --------------------------------------------------------------------------------------------------- the dense fallback
 
 
 @pytest.mark.parametrize("machine", ["crank_rocker", "driven_fourbar", "bricard", "top"])
@@ -170,7 +173,7 @@ def test_dense_factor_is_left_when_it_is_not_needed():
     assert not report.dense
 
 
-# --------------------------------------------------------------------------------------------------------------- sources
+# -------------------------------------------------------------------------------------------------------------- sources
 
 
 @pytest.mark.parametrize("terms", TANGENT_TERMS)

@@ -1,0 +1,126 @@
+"""Equations that answer ``integrators.base.Equations`` in plain NumPy, and know no more of rtmbs than that."""
+
+import numpy as np
+
+from rtmbs.integrators.base import NotFinite, SingularTangent
+from rtmbs.integrators.settings import EXACT, PAPER, Settings, StateArrays
+
+
+class Pendulum:
+    """A point mass in x and y on a massless bar of length 1: Phi = (x^2 + y^2 - 1) / 2, gravity along -y.
+
+    ``drag`` gives the force a derivative by the rates; ``asked`` counts every question by name.
+    """
+
+    n, m = 2, 1
+
+    def __init__(self, alpha=1e8, drag=0.0):
+        self.mass, self.g, self.drag = 2.0, 9.81, drag
+        self.alpha = np.array([alpha])
+        self.asked = {}
+
+    def ask(self, name):
+        self.asked[name] = self.asked.get(name, 0) + 1
+
+    def residual(self, z, zd, zdd, R0):
+        self.ask("residual")
+        self.z = z.copy()
+        weight = np.array([0.0, -self.mass * self.g])
+        return self.mass * zdd + self.drag * zd - weight + z * self.alpha * (z @ z - 1.0) / 2.0
+
+    def factor(self, settings, tangent_terms, old, dense):
+        self.ask("factor")
+        h, alpha = settings.h, self.alpha[0]
+        self.A = (self.mass + h / 2 * self.drag) * np.eye(2) + h * h / 4 * alpha * np.outer(self.z, self.z)
+        if tangent_terms == EXACT:
+            self.A += h * h / 4 * alpha * (self.z @ self.z - 1.0) / 2.0 * np.eye(2)
+        self.check()
+
+    def factor_mass_weight(self, settings, dense):
+        self.ask("factor_mass_weight")
+        self.A = self.mass * np.eye(2) + settings.h**2 / 4 * self.alpha[0] * np.outer(self.z, self.z)
+        self.check()
+
+    def check(self):
+        if not np.all(np.isfinite(self.A)):
+            raise NotFinite
+        if np.linalg.cond(self.A) > 1e15:
+            raise SingularTangent
+
+    def solve(self, b, refined):
+        self.ask("solve")
+        return np.linalg.solve(self.A, b)
+
+    def close(self, z, R0):
+        self.ask("close")
+        self.z = z.copy()
+        return np.array([(z @ z - 1.0) / 2.0])
+
+    def closure_velocities(self, zd):
+        self.ask("closure_velocities")
+        return np.array([self.z @ zd])
+
+    def closure_accelerations(self, zd, zdd):
+        self.ask("closure_accelerations")
+        return np.array([zd @ zd + self.z @ zdd])
+
+    def apply_Phi_z(self, x):
+        self.ask("apply_Phi_z")
+        return np.array([self.z @ x])
+
+    def pull_back(self, x):
+        self.ask("pull_back")
+        return self.z * x[0]
+
+    def recentre(self, state):
+        self.ask("recentre")
+
+
+QUESTIONS = [name for name in vars(Pendulum) if name not in ("n", "m", "ask", "check") and not name.startswith("_")]
+
+
+def settings(**options):
+    """Return settings for the pendulum; those of a Simulation unless others are given."""
+    values = {
+        "h": 1e-2,
+        "relative": 1e-6,
+        "max_iterations": 8,
+        "fixed_iterations": False,
+        "max_sweeps": 3,
+        "sweep_bound": 1e-9,
+        "tangent_terms": PAPER,
+        "project_velocities": True,
+        "project_accelerations": True,
+        "mass_weight": False,
+        "loop_tolerance": 1e-3,
+        "absolute": np.full(2, 1e-9),
+        "typical": np.ones(2),
+        "rotation": np.zeros(1, bool),
+        "scale": np.ones(1),
+    }
+    return Settings(**{**values, **options})
+
+
+def start(angle=1.0, rate=0.5, pendulum=None):
+    """Return a consistent state at an angle from hanging."""
+    one = pendulum or Pendulum()
+    z, t = np.array([np.sin(angle), -np.cos(angle)]), np.array([np.cos(angle), np.sin(angle)])
+    zd = rate * t
+    zdd = (-one.g * np.sin(angle) - one.drag / one.mass * rate) * t - rate**2 * z
+    lam = np.array([one.mass * (rate**2 + one.g * np.cos(angle))])
+    return StateArrays(z, zd, zdd, lam, np.zeros((0, 3, 3)))
+
+
+def empty(old):
+    """Return a state of NaN, as a spare one may hold anything."""
+    return StateArrays(*(np.full_like(values, np.nan) for values in old))
+
+
+def reference(t, angle=1.0, rate=0.5, drag=0.0):
+    """Return angle and rate of the pendulum at ``t``, to twelve digits."""
+    from scipy.integrate import solve_ivp
+
+    def slope(t, y):
+        return y[1], -9.81 * np.sin(y[0]) - drag / 2.0 * y[1]
+
+    return solve_ivp(slope, (0.0, t), (angle, rate), rtol=1e-12, atol=1e-13, method="DOP853").y[:, -1]
