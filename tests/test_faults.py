@@ -1,0 +1,531 @@
+"""A failed step, whatever raised in it, leaves the state byte for byte as it was, and the simulation goes on.
+
+Faults are raised at every call and at every line that a good step passes through: one good step is watched first,
+then the same step is taken again for every event, with the fault at that event. Nothing is listed by hand, so new code
+on the way of a step is tested by itself.
+"""
+
+import ast
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rtmbs
+from rtmbs import Outcome, Simulation, errors, library
+from rtmbs.errors import InputError, LoopOpenError, NotConvergedError, NotFiniteError, SingularTangentError, StepError
+from rtmbs.integrators.base import Equations
+from rtmbs.semirecursive.step import SMALL_PIVOT
+from tests.contracts.machines import closed_simulation, everything, good_steps
+from tests.contracts.test_steps import carts
+
+PACKAGE = Path(rtmbs.__file__).parent
+INSIDE = str(PACKAGE)
+
+
+class Surprise(Exception):
+    """What a person's function may raise."""
+
+
+FAULTS = (KeyboardInterrupt, MemoryError, Surprise, RecursionError, SystemExit, FloatingPointError)
+
+# ------------------------------------------------------------------------------------------------------ raise anywhere
+
+
+class Watcher:
+    """Counts events from the first call into the package on, and raises at one of them when told to.
+
+    Lines: at every line, entry and return of functions of the package. Calls: at the start and the end of every call,
+    of Python and of C functions, made anywhere below.
+    """
+
+    def __init__(self, kind, at=None, fault=None):
+        self.kind, self.at, self.fault = kind, at, fault
+        self.count = self.depth = 0
+
+    def event(self):
+        self.count += 1
+        if self.count - 1 == self.at:
+            raise self.fault
+
+    def trace(self, frame, event, arg):
+        if not frame.f_code.co_filename.startswith(INSIDE):
+            return None
+        self.event()
+        return self.trace
+
+    def profile(self, frame, event, arg):
+        if self.depth == 0 and not frame.f_code.co_filename.startswith(INSIDE):
+            return
+        self.depth += (event == "call") - (event == "return")
+        if event != "c_exception":
+            self.event()
+
+    def __enter__(self):
+        self.previous = sys.gettrace(), sys.getprofile()
+        if self.kind == "lines":
+            sys.settrace(self.trace)
+        else:
+            sys.setprofile(self.profile)
+        return self
+
+    def __exit__(self, *error):
+        sys.settrace(self.previous[0])
+        sys.setprofile(self.previous[1])
+
+
+def events(kind, act):
+    """Return how many events ``act`` passes through."""
+    with Watcher(kind) as watcher:
+        act()
+    return watcher.count
+
+
+def raised_at(kind, at, fault, act):
+    """Do ``act`` with ``fault`` raised at one event; return whether it came out again."""
+    try:
+        with Watcher(kind, at, fault):
+            act()
+    except type(fault):
+        fault.__traceback__ = None  # or generators on the way would end in the middle of the next step
+        return True
+    return False
+
+
+def machine(**options):
+    """A driven loop with a motor and a wrench that are functions of time, and an input."""
+    model = library.build("driven_fourbar")
+    model.add_force("motor", rtmbs.Motor(math.sin), joint="rocker_pivot")
+    model.add_force(
+        "push", rtmbs.Wrench(force=rtmbs.Input((1.0, 2.0, 3.0)), torque=lambda t: (t, 0, 0)), body="coupler"
+    )
+    sim = Simulation(model.compile(), **{"h": 2e-3, **options})
+    good_steps(sim, 2)
+    return sim
+
+
+FORMS = {
+    "fused": {},
+    "readable": {"fused": False},
+    "mass weight": {"fused": False, "projection_weight": "mass"},
+    "complex step": {"jacobian": "complex-step"},
+}
+
+
+@pytest.mark.parametrize("kind", ["lines", "calls"])
+@pytest.mark.parametrize("form", [*FORMS, "dense"])
+def test_a_fault_anywhere_in_a_step_changes_nothing(form, kind, monkeypatch):
+    sim = machine(**FORMS.get(form, {}))
+    if form == "dense":
+        monkeypatch.setattr("rtmbs.stepper.advance", lambda *arguments: SMALL_PIVOT)
+    reference = machine(**FORMS.get(form, {}))
+    count = events(kind, reference.step)
+    assert count > 50
+    before, committed = everything(sim), everything(reference)
+    late = 0
+    for at in range(count):
+        assert raised_at(kind, at, FAULTS[at % len(FAULTS)](), sim.step)
+        after = everything(sim)
+        if after != before:  # the one moment that may be later than the commit: on the way out of the step
+            assert after == committed, f"event {at} of {count}"
+            late += 1
+            sim._states = sim._states[::-1]
+    assert late <= 4, "the commit is the last thing a step does"
+    good_steps(reference, 3)
+    good_steps(sim, 4)
+    assert everything(sim) == everything(reference)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_every_kind_of_fault(fault):
+    """The whole table of kinds at a few events; the test above takes them in turn."""
+    sim = machine()
+    count, before = events("lines", machine().step), everything(sim)
+    for at in range(0, count - 5, 7):
+        assert raised_at("lines", at, fault(), sim.step)
+        assert everything(sim) == before
+
+
+def test_a_fault_between_steps_of_a_run_loses_no_step():
+    """An observer that fails: the steps taken so far stand, and the run may be taken up again."""
+
+    class Brittle(rtmbs.Observer):
+        def look(self, sim, report):
+            if sim.state.k == 5:
+                raise Surprise
+
+    sim, reference = machine(), machine()
+    with pytest.raises(Surprise):
+        sim.run(0.02, observers=[Brittle()])
+    assert sim.state.k == 5
+    sim.run(0.02)
+    reference.run(0.02)
+    assert everything(sim) == everything(reference)
+
+
+# ------------------------------------------------------------------------------------------ numbers that are no numbers
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, 1e308])
+@pytest.mark.parametrize("form", ["fused", "readable"])
+def test_a_spoilt_state_is_never_answered_with_success(form, bad):
+    """Every entry of every array, spoilt from outside: no converged step holds a number that is not finite."""
+    sim = closed_simulation(0, fused=form == "fused", tangent_terms="lagged")
+    good_steps(sim, 2)
+    sound = sim.state.copy()
+    for name in ("z", "zd", "zdd", "lam", "alpha", "R0", "u"):
+        for place in range(0, getattr(sound, name).size, 3):
+            getattr(sim.state, name).flat[place] = bad
+            before = everything(sim)
+            report = sim.step()
+            if report.outcome.good:
+                finite = all(np.all(np.isfinite(value)) for value in vars_of(sim.state))
+                assert finite, (name, place)
+            else:
+                assert everything(sim) == before
+                assert report.culprits
+            sim.restore(sound)
+    assert sim.step().outcome.good
+
+
+def vars_of(state):
+    return state.z, state.zd, state.zdd, state.lam, state.R0
+
+
+QUESTIONS = [name for name, value in vars(Equations).items() if callable(value) and not name.startswith("_")]
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_equations_that_answer_no_number(question, bad, monkeypatch):
+    """From any call on, an answer that is not finite ends the step, and names come with the outcome."""
+    calls, inner = [0], getattr(rtmbs.simulation.SemiRecursiveEquations, question)
+
+    def wrong(self, *arguments, **more):
+        value = inner(self, *arguments, **more)
+        calls[0] += 1
+        return value * bad if isinstance(value, np.ndarray) and calls[0] >= first else value
+
+    sim = machine(fused=False, projection_weight="mass")
+    before = everything(sim)
+    monkeypatch.setattr(rtmbs.simulation.SemiRecursiveEquations, question, wrong)
+    first = sys.maxsize
+    assert sim.step().outcome.good
+    sim._states = sim._states[::-1]
+    for turn in range(1, calls[0] + 1):
+        calls[0], first = 0, turn
+        report = sim.step()
+        if question in ("factor", "factor_mass_weight", "recentre"):  # these answer nothing
+            assert report.outcome.good
+            sim._states = sim._states[::-1]
+        else:
+            assert report.outcome in (Outcome.NOT_FINITE, Outcome.LOOP_OPEN, Outcome.SINGULAR_TANGENT)
+            assert report.culprits
+        assert everything(sim) == before
+
+
+# ------------------------------------------------------------------------------------------------- a person's functions
+
+FUNCTIONS = {  # how a function of time is given, and the name it goes by
+    "motor": (lambda f: lambda model: model.add_force("law", rtmbs.Motor(f), joint="pivot"), "law.torque"),
+    "wrench": (
+        lambda f: lambda model: model.add_force("law", rtmbs.Wrench(force=lambda t: (0.0, 0.0, f(t))), body="bob"),
+        "law.force",
+    ),
+    "driver": (lambda f: lambda model: model.add_driver("law", rtmbs.Function(f, f, f), joint="rail"), "law"),
+}
+
+
+def timed(name, f):
+    """A pendulum on a rail with one function of time."""
+    model = rtmbs.Model("timed")
+    model.add_body("cart", mass=1.0)
+    model.add_body("bob", mass=1.0, center_of_mass=(0, 0, -1), inertia=(0.1, 0.1, 0.1))
+    model.add_joint("rail", rtmbs.Prismatic(axis=(0, 1, 0)), "ground", "cart")
+    model.add_joint("pivot", rtmbs.Revolute(axis=(1, 0, 0)), "cart", "bob")
+    FUNCTIONS[name][0](f)(model)
+    return Simulation(model.compile(), h=1e-2)
+
+
+class Unreliable:
+    """Zero, but for the moments told: then it raises, or returns what it is told to."""
+
+    def __init__(self):
+        self.wrong = None
+
+    def __call__(self, t):
+        if isinstance(self.wrong, BaseException):
+            raise self.wrong
+        return 0.0 if self.wrong is None else self.wrong
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_function_that_raises(name, fault):
+    """Its own exception comes out, with a note that names it, and the step can be taken again."""
+    f, g = Unreliable(), Unreliable()
+    sim, reference = timed(name, f), timed(name, g)
+    for each in (sim, reference):
+        good_steps(each, 2)
+    before, f.wrong = everything(sim), fault("of the person")
+    for act in (sim.step, lambda: sim.run(0.1), lambda: sim.run(0.1, on_failure="halve")):
+        with pytest.raises(fault, match="of the person") as caught:
+            act()
+        assert everything(sim) == before
+    if issubclass(fault, Exception):
+        assert f"{FUNCTIONS[name][1]!r} at t = 0.03 s" in caught.value.__notes__[0]
+    f.wrong = None
+    good_steps(sim, 2)
+    good_steps(reference, 2)
+    assert everything(sim) == everything(reference)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_a_function_that_returns_no_number(name, bad):
+    f = Unreliable()
+    sim = timed(name, f)
+    good_steps(sim, 2)
+    before, f.wrong = everything(sim), bad
+    report = sim.step()
+    assert report.outcome is Outcome.NOT_FINITE
+    assert report.culprits == (FUNCTIONS[name][1],)
+    assert everything(sim) == before
+    with pytest.raises(NotFiniteError, match=FUNCTIONS[name][1]) as caught:
+        sim.run(0.1)
+    assert caught.value.step == 3
+    assert caught.value.t == pytest.approx(0.03)
+    assert caught.value.culprits == (FUNCTIONS[name][1],)
+    assert everything(sim) == before
+    f.wrong = None
+    assert sim.step().outcome.good
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("bad", [(1.0, 2.0), "fast", object()])
+def test_a_function_that_returns_something_else(name, bad):
+    f = Unreliable()
+    sim = timed(name, f)
+    before, f.wrong = everything(sim), bad
+    with pytest.raises((TypeError, ValueError)) as caught:
+        sim.step()
+    assert FUNCTIONS[name][1] in " ".join(caught.value.__notes__)
+    assert everything(sim) == before
+
+
+def test_a_function_of_too_few_numbers():
+    """Three numbers at t = 0, one number later: not spread over the three."""
+    values = [(1.0, 0.0, 0.0), 5.0]
+    model = library.build("pendulum")
+    model.add_force("gust", rtmbs.Wrench(force=lambda t: values[t > 0.0]), body="bob")
+    sim = Simulation(model.compile(), h=1e-2)
+    before = everything(sim)
+    with pytest.raises(InputError, match=r"'gust.force' returned 5.0; it must return 3 numbers"):
+        sim.step()
+    assert everything(sim) == before
+
+
+# -------------------------------------------------------------------------------------------------- outcomes and errors
+
+
+def stubborn(**options):
+    """A crank-rocker with a step far too large for it."""
+    return Simulation(library.build("crank_rocker").compile(), **{"h": 0.3, "max_iterations": 6, **options})
+
+
+def slack(**options):
+    """A crank-rocker whose loop is held by next to nothing."""
+    return Simulation(library.build("crank_rocker").compile(), **{"h": 5e-3, "alpha": 30.0, **options})
+
+
+def singular(**options):
+    """Carts on a rail, pushed off by just what makes the matrix singular."""
+    sim = carts()
+    sim.inputs["band.stiffness"] = 0.0
+    sim.inputs["left push.stiffness"] = sim.inputs["right push.stiffness"] = -16.0
+    return sim
+
+
+def not_finite(**options):
+    """A crank-rocker with a motor beyond all numbers."""
+    model = library.build("crank_rocker")
+    model.add_force("motor", rtmbs.Motor(rtmbs.Input()), joint="crank_pivot")
+    sim = Simulation(model.compile(), **{"h": 2e-3, **options})
+    sim.inputs["motor.torque"] = 1e308
+    return sim
+
+
+ENDINGS = {
+    "not converged": (stubborn, NotConvergedError, Outcome.NOT_CONVERGED, 6),
+    "loop open": (slack, LoopOpenError, Outcome.LOOP_OPEN, None),
+    "singular": (singular, SingularTangentError, Outcome.SINGULAR_TANGENT, 0),
+    "not finite": (not_finite, NotFiniteError, Outcome.NOT_FINITE, None),
+}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("form", [{}, {"fused": False}], ids=["fused", "readable"])
+def test_run_raises_the_matching_error(ending, form):
+    """Step, time, history and names, all of the step that failed; the state is that before it."""
+    make, kind, outcome, iterations = ENDINGS[ending]
+    sim = make(**form)
+    taken = 0
+    while taken < 200 and (report := sim.step()).outcome.good:
+        taken += 1
+    assert report.outcome is outcome
+    assert iterations in (None, report.iterations)
+    before = everything(sim)
+    with pytest.raises(kind) as caught:
+        sim.run(sim.t + 3 * sim.h)
+    error = caught.value
+    assert isinstance(error, StepError)
+    assert (error.step, error.t) == (taken + 1, report.t)
+    assert error.residuals == report.corrections
+    assert error.culprits == report.culprits
+    names = {*sim.system.coordinate_names, *sim.system.row_names}
+    assert error.culprits
+    assert set(error.culprits) <= names
+    for words in (f"step {taken + 1} to t = {report.t:g} s", outcome.value, *error.culprits):
+        assert words in str(error)
+    assert all(f"{size:.2e}" in str(error) for size in error.residuals)
+    assert everything(sim) == before
+
+
+def test_every_outcome_has_an_error_and_a_sentence():
+    from rtmbs.simulation import FAILURES
+
+    assert {*FAILURES, Outcome.CONVERGED} == set(Outcome)
+    assert {outcome for _, _, outcome, _ in ENDINGS.values()} == set(FAILURES)
+    assert set(FAILURES.values()) == {kind for kind in vars(errors).values() if kind in StepError.__subclasses__()}
+    assert all(len(outcome.value) > 15 for outcome in Outcome)
+    assert [outcome for outcome in Outcome if outcome.good] == [Outcome.CONVERGED]
+
+
+# -------------------------------------------------------------------------------------------------------------- halving
+
+
+def test_halving_gets_over_a_step_that_is_too_large():
+    sim, fine = stubborn(), stubborn(h=0.3 / 2, max_iterations=8)
+    assert not stubborn().step().outcome.good
+    result = sim.run(0.3, on_failure="halve")
+    good_steps(fine, 2)
+    assert (sim.t, sim.h, len(result)) == (0.3, 0.3, 2)
+    np.testing.assert_allclose(sim.state.z, fine.state.z, atol=1e-6)
+
+
+@pytest.mark.parametrize("at_most", [0, 1, 2, 3])
+def test_halving_is_bounded_and_leaves_nothing_behind(at_most, monkeypatch):
+    """Always failing: 1 step, then one failed attempt a halving, then the error; state, h and penalties as before."""
+    sim = machine()
+    before, tried = everything(sim), []
+    step = Simulation.step
+
+    def failing(self):
+        report = step(self)
+        tried.append(self.h)
+        if report.outcome.good:
+            self._states = self._states[::-1]
+        return type(report)(outcome=Outcome.NOT_CONVERGED, t=report.t, culprits=("pin.angle",))
+
+    monkeypatch.setattr(Simulation, "step", failing)
+    with pytest.raises(NotConvergedError):
+        sim.run(0.02, on_failure="halve", at_most=at_most)
+    assert tried == [2e-3 / 2**k for k in range(at_most + 1)]
+    monkeypatch.undo()
+    assert everything(sim) == before
+    reference = machine()
+    good_steps(sim, 3)
+    good_steps(reference, 3)
+    assert everything(sim) == everything(reference)
+
+
+def test_the_last_of_the_parts_may_fail_too(monkeypatch):
+    """Three of four parts taken, the fourth fails: all four are taken back."""
+    sim, step, tried = machine(), Simulation.step, []
+
+    def failing(self):
+        tried.append(self.h)
+        report = step(self)
+        if len(tried) in (1, 2, 6):
+            self._states = self._states[::-1]
+            return type(report)(outcome=Outcome.LOOP_OPEN, t=report.t)
+        return report
+
+    before = everything(sim)
+    monkeypatch.setattr(Simulation, "step", failing)
+    with pytest.raises(LoopOpenError):
+        sim.run(0.006, on_failure="halve", at_most=2)
+    assert tried == [2e-3, 1e-3, 5e-4, 5e-4, 5e-4, 5e-4]
+    assert everything(sim) == before
+
+
+@pytest.mark.parametrize("kind", ["lines", "calls"])
+def test_a_fault_anywhere_in_halving_changes_nothing(kind):
+    """Half a step is no step: whatever raises between the parts, the state is that before the whole."""
+    sim, reference = stubborn(), stubborn()
+    report = sim.step()
+    before, start = everything(sim), sim.state.copy()
+    count = events(kind, lambda: reference.retry(report, "halve", 6))
+    after = everything(reference)
+    whole = 0
+    for at in range(0, count, 7 if kind == "calls" else 3):
+        raised = raised_at(kind, at, FAULTS[at % len(FAULTS)](), lambda: sim.retry(report, "halve", 6))
+        if everything(sim) == after:  # on the way out, or a little sooner than the watched retry
+            whole += 1
+            sim.restore(start)
+        else:
+            assert raised
+        assert everything(sim) == before, f"event {at} of {count}"
+    assert whole <= 8
+
+
+def test_inputs_survive_halving():
+    model = library.build("crank_rocker")
+    model.add_force("push", rtmbs.Wrench(force=rtmbs.Input((0.0, 0.0, 0.0))), body="coupler")
+    sim = Simulation(model.compile(), h=0.3, max_iterations=6)
+    sim.inputs["push.force"] = (0.1, 0.2, 0.3)
+    sim.run(0.3, on_failure="halve")
+    np.testing.assert_array_equal(sim.inputs["push.force"], (0.1, 0.2, 0.3))
+
+
+# --------------------------------------------------------------------------------------------------------------- bounds
+
+# Rooms on the way of a step, and why each `while` in them ends.
+ROOMS = ("integrators", "semirecursive", "start", "linear", "system", "model", "results", "observers")
+BOUNDED = {
+    "clock.py: seconds_per_tick": "2 ms of wall time",
+    "pacing.py: _wait_until": "the deadline passes",
+    "linear/fronts.py: eliminate": "p grows by the pivots taken, up to the width",
+    "linear/fronts.py: subtract_products": "p grows by one at least, up to the pivots",
+    "linear/ordering.py: elimination_tree": "up a tree",
+    "linear/sparse_lu.py: solve_refined": "MAX_REFINEMENTS",
+    "linear/supernodes.py: group_time": "the width shrinks",
+    "linear/supernodes.py: heir_first": "every group is pushed once",
+    "topology.py: path": "up a tree",
+    "topology.py: traverse": "every joint is reached once from each body",
+    "topology.py: grow": "every joint is pushed once from each body",
+    "topology.py: find": "up a forest",
+}
+
+
+def loops():
+    """Yield file and function of every `while`, and of every `for` over something without an end."""
+    files = [*PACKAGE.glob("*.py"), *(path for room in ROOMS for path in (PACKAGE / room).rglob("*.py"))]
+    for path in files:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for function in ast.walk(tree):
+            if not isinstance(function, ast.FunctionDef):
+                continue
+            for node in ast.walk(function):
+                endless = isinstance(node, ast.Call) and ast.unparse(node.func) in ("count", "itertools.count", "cycle")
+                if isinstance(node, ast.While) or endless:
+                    yield f"{path.relative_to(PACKAGE).as_posix()}: {function.name}"
+
+
+def test_no_loop_without_a_bound():
+    """A new `while` is refused until somebody writes down why it ends."""
+    found = set(loops())
+    assert found - BOUNDED.keys() == set()
+    assert BOUNDED.keys() - found == set()
