@@ -61,8 +61,11 @@ class Equations(Protocol):
     def apply_Phi_z(self, x: Array) -> Array:
         """Return Phi_z x (m,)."""
 
-    def pull_back(self, x: Array) -> Array:
-        """Return Phi_z^T x (n,)."""
+    def respond(self, impulse: Array) -> Array:
+        """Return -A^-1 Phi_z^T impulse (n,) with the last factor A and the Phi_z inside it.
+
+        A Phi_z evaluated after the factor would not do: A^-1 (Phi_z + delta)^T alpha multiplies delta by the penalty.
+        """
 
     def recentre(self, state: StateArrays) -> None:
         """Re-centre rotation charts of a finished state, in place."""

@@ -1,7 +1,7 @@
 """Velocity and acceleration projection with the last factor, in the form of METHODS 1.12.
 
 x <- x - A^-1 q4 Phi_z^T alpha (violation of x), repeated: the first pass is Eqs. 23 and 25, every further one is an
-augmented-Lagrangian update that multiplies the violation by 1 / (1 + c sigma).
+augmented-Lagrangian update that multiplies the violation by 1 / (1 + c sigma). Phi_z^T is the one inside the factor A.
 """
 
 from collections.abc import Callable
@@ -33,7 +33,7 @@ def sweep(
         if np.max(np.abs(violation) / settings.scale, initial=0.0) <= bound:
             return rates, violation, count
         impulse = q4 * equations.alpha * violation
-        change = equations.solve(-equations.pull_back(impulse), refined=False)
+        change = equations.respond(impulse)
         rates = rates + change
         violation = violation + equations.apply_Phi_z(change)
         multiplier(q4 * equations.alpha * violation)

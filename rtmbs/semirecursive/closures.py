@@ -91,13 +91,19 @@ def apply_Phi_z(tables, ws, x, out):
 @kernel
 def pull_back(tables, ws, x, scale, out):
     """out += scale Phi_z^T x for rows x (m,) and coordinates out (n,)."""
+    pull_back_through(tables, ws.Phi_z, x, scale, out)
+
+
+@kernel
+def pull_back_through(tables, Phi_z, x, scale, out):
+    """out += scale Phi_z^T x with a Phi_z (entries,) of the caller's choice."""
     closures, links, drivers = tables.closures, tables.links, tables.drivers
     for l in range(len(closures.point_a)):
         entry = closures.entry_pointer[l]
         for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
             weight = scale * x[row]
             for k in range(links.pointer[l], links.pointer[l + 1]):
-                out[links.step[k]] += ws.Phi_z[entry] * weight
+                out[links.step[k]] += Phi_z[entry] * weight
                 entry += 1
     for k in range(len(drivers.step)):
         out[drivers.step[k]] += scale * x[len(closures.kind) + k]

@@ -18,6 +18,7 @@ from rtmbs.semirecursive.closures import (
     closure_velocities,
     evaluate_closures,
     pull_back,
+    pull_back_through,
 )
 from rtmbs.semirecursive.evaluation import assemble_mass_weight, assemble_tangent, evaluate_residual
 from rtmbs.semirecursive.forces import spring_energy
@@ -156,6 +157,7 @@ class SemiRecursiveEquations:
     def factor(self, settings: Settings, tangent_terms: int, old: StateArrays, dense: bool) -> None:
         """Factor the Newton matrix at the remembered state; raises SingularTangent, NotFinite."""
         velocity, position = 0.5 * settings.h, 0.25 * settings.h**2
+        self.ws.Phi_z_factored[:] = self.ws.Phi_z
         if self.source is None:
             self.fill(1.0, velocity, position, tangent_terms, old)
         else:
@@ -174,6 +176,7 @@ class SemiRecursiveEquations:
 
     def factor_mass_weight(self, settings: Settings, dense: bool) -> None:
         """Factor M + h^2/4 Phi_z^T alpha Phi_z at the closed state; raises SingularTangent, NotFinite."""
+        self.ws.Phi_z_factored[:] = self.ws.Phi_z
         assemble_mass_weight(self.tables, 0.25 * settings.h**2, self.alpha, self.ws, self.work.original)
         self.factor_values(dense)
 
@@ -208,6 +211,12 @@ class SemiRecursiveEquations:
                 raise NotFinite("the residual holds a number that is not finite")
             raise SingularTangent("the static elimination order does not suit these values")
         return x
+
+    def respond(self, impulse: Array) -> Array:
+        """Return -A^-1 Phi_z^T impulse (n,) with the last factor A and the Phi_z inside it."""
+        pulled = np.zeros(self.n)
+        pull_back_through(self.tables, self.ws.Phi_z_factored, impulse, -1.0, pulled)
+        return self.solve(pulled)
 
     def recentre(self, state: StateArrays) -> None:
         """Re-centre rotation charts of a finished state, in place."""

@@ -42,7 +42,7 @@ from rtmbs.semirecursive.closures import (
     closure_accelerations,
     closure_velocities,
     evaluate_closures,
-    pull_back,
+    pull_back_through,
 )
 from rtmbs.semirecursive.evaluation import assemble_mass_weight, assemble_tangent, evaluate_residual
 from rtmbs.semirecursive.sweeps import sweep_accelerations, sweep_positions, sweep_velocities
@@ -176,6 +176,9 @@ def largest_rate(rates, absolute, length_of):
 def sweep_rates(tables, lu, work, settings, alpha, rates, violation, ws, lam, share):
     """rates -= A^-1 q4 Phi_z^T alpha violation, repeated until the bound (METHODS 1.12); returns the sweeps.
 
+    A is the last factor, and Phi_z^T the one inside it. Newton's last correction came after it, and what Phi_z changed
+    by then, delta, would be multiplied by the penalty: A^-1 q4 (Phi_z + delta)^T alpha = O(1) + O(c delta).
+
     ``violation`` follows linearly: what Phi_z does to the change of the rates. ``lam`` gathers share q4 alpha
     violation, the multipliers that the projection of accelerations adds.
     """
@@ -188,7 +191,7 @@ def sweep_rates(tables, lu, work, settings, alpha, rates, violation, ws, lam, sh
             ws.impulse[row] = q4 * alpha[row] * violation[row]
         for i in range(len(rates)):
             ws.dz[i] = 0.0
-        pull_back(tables, ws, ws.impulse, -1.0, ws.dz)
+        pull_back_through(tables, ws.Phi_z_factored, ws.impulse, -1.0, ws.dz)
         solve(lu, work.factored, work, ws.dz)
         for i in range(len(rates)):
             rates[i] += ws.dz[i]
@@ -207,6 +210,7 @@ def finish(tables, lu, work, settings, alpha, u, old, new, ws, record):
     for i in range(len(ws.z)):
         new.z[i], new.zd[i], new.zdd[i] = ws.z[i], ws.zd[i], ws.zdd[i]
     copy_rotations(old.R0, new.R0)
+    keep_Phi_z(ws)
     sweep_positions(tables.steps, old.R0, new.z, ws)
     evaluate_closures(tables, new.z, u, ws)
     note_violation(ws.Phi, settings, record, POSITION_VIOLATION)
@@ -217,6 +221,7 @@ def finish(tables, lu, work, settings, alpha, u, old, new, ws, record):
     if settings.mass_weight and len(alpha) > 0:
         assemble_mass_weight(tables, q4, alpha, ws, work.original)
         record[FACTORISATIONS] += 1
+        keep_Phi_z(ws)
         if factor_copy(lu, work) != 0:
             return SMALL_PIVOT
     closure_velocities(tables, new.zd, u, ws)
@@ -233,6 +238,13 @@ def finish(tables, lu, work, settings, alpha, u, old, new, ws, record):
     record[PROJECTION_TICKS] += ticks() - start
     good = finite(new.z) and finite(new.zd) and finite(new.zdd) and finite(new.lam) and finite(record)
     return CONVERGED if good else NOT_FINITE
+
+
+@inner_kernel
+def keep_Phi_z(ws):
+    """Remember the Phi_z that is in the factor."""
+    for entry in range(len(ws.Phi_z)):
+        ws.Phi_z_factored[entry] = ws.Phi_z[entry]
 
 
 @inner_kernel

@@ -32,6 +32,7 @@ class Workspace(NamedTuple):
     Phidd: Array  # (m,)
     G: Array  # (mc, 6) dPhi/dX_b of each closure row
     Phi_z: Array  # (entries,) rows of each closure over its branch
+    Phi_z_factored: Array  # (entries,) Phi_z in the last factor
     increment: Array  # (n,) unknown of a step
     z: Array  # (n,)
     zd: Array  # (n,)
@@ -48,8 +49,8 @@ def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
         "A": (n + 1, 3, 3), "r": (n + 1, 3), "S": (n, 6), "V": (n + 1, 6), "acc": (n + 1, 6), "inertia": (n, 10),
         "momentum": (n, 6), "wrench": (n, 6), "Fc": (n, 6), "Ic": (n, 10), "Bc": (n, 12), "X": (n, 6), "Y": (n, 3),
         "psid": (n, 6), "tau": (n,), "Phi": (m,), "Phid": (m,), "Phidd": (m,), "G": (len(tables.closures.kind), 6),
-        "Phi_z": (int(tables.closures.entry_pointer[-1]),), "increment": (n,), "z": (n,), "zd": (n,), "zdd": (n,),
-        "residual": (n,), "dz": (n,), "impulse": (m,),
+        "Phi_z": (int(tables.closures.entry_pointer[-1]),), "Phi_z_factored": (int(tables.closures.entry_pointer[-1]),),
+        "increment": (n,), "z": (n,), "zd": (n,), "zdd": (n,), "residual": (n,), "dz": (n,), "impulse": (m,),
     }  # fmt: skip
     ws = Workspace(**{name: np.zeros(shape, dtype) for name, shape in shapes.items()})
     ws.A[-1] = np.eye(3)

@@ -42,6 +42,7 @@ class Pendulum:
         self.check()
 
     def check(self):
+        self.factored = self.z  # Phi_z that is in the factor
         if not np.all(np.isfinite(self.A)):
             raise NotFinite
         if np.linalg.cond(self.A) > 1e15:
@@ -68,9 +69,9 @@ class Pendulum:
         self.ask("apply_Phi_z")
         return np.array([self.z @ x])
 
-    def pull_back(self, x):
-        self.ask("pull_back")
-        return self.z * x[0]
+    def respond(self, impulse):
+        self.ask("respond")
+        return self.solve(-self.factored * impulse[0], refined=False)
 
     def recentre(self, state):
         self.ask("recentre")
