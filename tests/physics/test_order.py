@@ -31,14 +31,6 @@ def test_order_two_with_the_mass_weight(name):
     assert all(within(order) for order in found.slopes.values()), (found.slopes, found.rms)
 
 
-@pytest.mark.parametrize("name", ["crank-rocker", "slider-crank"])
-def test_order_two_of_the_fast_linkages_at_steps_that_resolve_them(name):
-    """From 6 rad/s these linkages whip at 16 and 9 rad/s: 10 ms is too coarse to show the order, 0.6 ms is not."""
-    steps = (2.5e-3, 1.25e-3, 0.625e-3, 0.3125e-3)
-    found = errors(orders.FAST[name], steps)
-    assert all(within(order) for order in found.slopes.values()), (found.slopes, found.rms)
-
-
 def test_the_top_turns_through_its_charts():
     found = errors(PROBLEMS["heavy top"])
     assert min(found.recentred) >= 3
@@ -59,10 +51,9 @@ def test_without_acceleration_projection_accelerations_lose_their_order(name):
 
 @pytest.mark.parametrize("name", [name for name in PROBLEMS if name not in HIDDEN])
 def test_without_velocity_projection_the_loops_drift_in_velocity(name):
-    bound = 1e-9 * 3.0  # relative to joint speeds of about 3 rad/s in mechanisms of about 1 m
     kept, lost = errors(PROBLEMS[name]), errors(PROBLEMS[name], project_velocities=False)
-    assert kept.velocity_violation.max() <= bound
-    assert lost.velocity_violation.min() > 1e3 * bound
+    assert np.all(kept.velocity_violation <= kept.velocity_bound)
+    assert np.all(lost.velocity_violation > 1e3 * lost.velocity_bound)
     assert all(within(order) for order in lost.slopes.values()), lost.slopes
 
 
@@ -74,8 +65,8 @@ def test_a_zero_first_acceleration_costs_every_order(name):
 
 def test_the_two_references_agree():
     times = np.linspace(0.0, 1.0, 11)
-    reduced = references.crank_rocker(times, rate=3.0)
-    cartesian = planar_motion(library.build("crank_rocker", rate=3.0), times)
+    reduced = references.crank_rocker(times, rate=6.0)
+    cartesian = planar_motion(library.build("crank_rocker", rate=6.0), times)
     for level, ours, theirs in zip(LEVELS, (cartesian.q, cartesian.qd, cartesian.qdd), reduced, strict=True):
         offset = orders.START if level == "position" else 0.0
         np.testing.assert_allclose(ours["crank"][:, 2] + offset, theirs[:, 0], atol=1e-9, err_msg=level)
