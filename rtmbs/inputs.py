@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, unknown_name
-from rtmbs.state import State
 from rtmbs.system.system import System
 
 Array = NDArray[np.float64]
@@ -16,14 +15,17 @@ Array = NDArray[np.float64]
 class Holder(Protocol):
     """Whoever holds the State that counts; a Simulation."""
 
-    @property
-    def state(self) -> State: ...
+    def read_input(self, place: slice) -> Array:
+        """Return the numbers of one input."""
+
+    def write_input(self, place: slice, numbers: Array) -> None:
+        """Change one input of the State that counts."""
 
 
 class Inputs(Mapping[str, Any]):
-    """``inputs["motor.torque"] = 3.0`` takes effect with the next step; the values belong to the holder's State.
+    """``inputs["motor.torque"] = 3.0`` takes effect at once: the accelerations of the present instant jump with it.
 
-    The holder is asked for its State every time, so that a step commits by one assignment, its own.
+    The values belong to the holder's State. The holder is asked every time, so that a step commits by one assignment.
     """
 
     def __init__(self, system: System, holder: Holder) -> None:
@@ -32,7 +34,7 @@ class Inputs(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> float | Array:
         place = self._place(name)
-        values = self._holder.state.u[place]
+        values = self._holder.read_input(place)
         return float(values[0]) if len(values) == 1 else values.copy()
 
     def __setitem__(self, name: str, value: Any) -> None:
@@ -49,7 +51,7 @@ class Inputs(Mapping[str, Any]):
             raise InputError(f"{wanted}, got {numbers.size}")
         if not np.all(np.isfinite(numbers)):
             raise InputError(f"input {name!r} must be finite, got {value!r}")
-        self._holder.state.u[place] = numbers
+        self._holder.write_input(place, numbers)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._system.inputs)

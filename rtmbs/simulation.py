@@ -30,7 +30,9 @@ from rtmbs.results.reactions import reaction
 from rtmbs.results.result import Result
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
-from rtmbs.start.prepare import penalty_factors, prepare
+from rtmbs.start.accelerations import first_accelerations
+from rtmbs.start.penalty import penalty_factors
+from rtmbs.start.prepare import prepare
 from rtmbs.start.report import StartReport
 from rtmbs.state import State
 from rtmbs.stepper import Stepper
@@ -96,6 +98,10 @@ class Simulation:
         integrator: str = TRAPEZOIDAL,
         fused: bool = True,
     ) -> None:
+        if not isinstance(system, System):
+            raise InputError(
+                f"a Simulation takes a compiled System, not {system!r}; write Simulation(model.compile(), ...)"
+            )
         step_size(h)
         positive(tol=tol, **({"penalty": penalty} if alpha is None else {"alpha": alpha}))
         whole("max_iterations", max_iterations, 1, MAX_ITERATIONS)
@@ -134,6 +140,7 @@ class Simulation:
         arrays, u = self._start.arrays, self.equations.u.copy()
         state = State(system.fingerprint, 0.0, 0, float(h), *arrays[:4], self.equations.alpha.copy(), arrays.R0, u)
         self._states = (state, state.copy())  # the one that counts, and the one the next step writes
+        self._settled = True
         self.inputs = Inputs(system, self)
 
     # ---- state -----------------------------------------------------------------------------------------------------
@@ -141,7 +148,32 @@ class Simulation:
     @property
     def state(self) -> State:
         """The state that counts; it is overwritten two steps on, so ``state.copy()`` keeps it."""
+        if not self._settled:
+            self._settle()
         return self._states[0]
+
+    def read_input(self, place: slice) -> Array:
+        """Return the numbers of one input of the state that counts."""
+        return self._states[0].u[place]
+
+    def write_input(self, place: slice, numbers: Array) -> None:
+        """Change one input of the state that counts; its accelerations follow before anybody sees them."""
+        u = self._states[0].u
+        if not np.array_equal(u[place], numbers):
+            u[place] = numbers
+            self._settled = False
+
+    def _settle(self) -> None:
+        """Solve for the accelerations and multipliers that belong to changed inputs: positions and rates stay.
+
+        Forces may jump with an input; a step that began with the accelerations of the old forces would average the two
+        and lose an order of accuracy.
+        """
+        state = self._states[0]
+        self.equations.u = state.u
+        zdd, lam = first_accelerations(self.equations, state.z, state.zd, state.R0, self._start.masses)
+        state.zdd[:], state.lam[:] = zdd, lam
+        self._settled = True
 
     @property
     def topology(self) -> Topology:
@@ -180,13 +212,13 @@ class Simulation:
         what = "this state" if isinstance(state, State) else f"state file {str(state)!r}"
         taken = state.copy() if isinstance(state, State) else State.load(state)
         taken.check_fit(self.state, f"{what} for model {self.system.name!r}")
-        self._states = (taken, taken.copy())
+        self._states, self._settled = (taken, taken.copy()), True
 
     # ---- stepping --------------------------------------------------------------------------------------------------
 
     def step(self) -> StepReport:
         """Take one step. A step that fails, whatever raised in it, leaves the state byte for byte as it was."""
-        old, new = self._states
+        old, new = self.state, self._states[1]
         new.t_ref, new.k, new.h = old.t_ref, old.k + 1, old.h
         new.u[:], new.alpha[:] = old.u, old.alpha
         evaluate_signals(self.system, new.t, new.u)
@@ -231,13 +263,13 @@ class Simulation:
         if not is_number(t_end):
             raise InputError(f"t_end is {t_end!r}; it must be a time in seconds")
         span = t_end - self.t
-        if span < 0.0:
+        if span < -WHOLE * self.h:
             raise InputError(f"t_end = {t_end!r} lies before the present t = {self.t:g} s; give a later time")
         steps = round(span / self.h)
         if abs(span / self.h - steps) > WHOLE * max(steps, 1):
             nearest = span / max(steps, 1)
             raise InputError(
-                f"t_end = {t_end:g} s is no whole number of steps of h = {self.h:g} s; h = {nearest:.17g} fits"
+                f"t_end = {t_end:g} s is no whole number of steps of h = {self.h!r} s; h = {nearest!r} fits"
             )
         return steps
 

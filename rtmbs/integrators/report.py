@@ -8,9 +8,9 @@ class Outcome(Enum):
     """How a step ended. ``value`` is the sentence for the user."""
 
     CONVERGED = "the step converged"
-    NOT_CONVERGED = "Newton's iteration did not converge; try a smaller step h, or look at the forces named below"
+    NOT_CONVERGED = "Newton's iteration did not converge; try a smaller step h, or look at what is named here"
     SINGULAR_TANGENT = "the Newton matrix is singular; look for a massless body that nothing holds, or a zero inertia"
-    NOT_FINITE = "a number that is not finite appeared; look at the forces and inputs named below"
+    NOT_FINITE = "a number that is not finite appeared; look at what is named here"
     LOOP_OPEN = "the step converged but a loop stays open beyond its bound; raise the penalty or take a smaller step h"
 
     @property

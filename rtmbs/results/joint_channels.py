@@ -10,6 +10,7 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.errors import InputError
 from rtmbs.model.checks import perpendiculars
 from rtmbs.results.channel import QUATERNION, XYZ, Source
 from rtmbs.results.motion import RelativeMotion, body_motion, dot, quaternions, turned, unwrap
@@ -101,8 +102,13 @@ class Measured:
     def coordinates(self) -> list[Motion]:
         """Value, rate and acceleration of every coordinate."""
         record, relative = self.record, self.relative
-        if record.type == "Universal":
+        if record.units == ("rad", "rad"):
             return self.universal(relative)
+        if slides_after_turning(record.units):
+            raise InputError(
+                f"joint {record.name!r} is cut, and the coordinates of a {record.type}, which slides after it turned,"
+                " cannot be measured from outside; give it an initial value, so that it keeps its coordinates"
+            )
         return [
             relative.slide(record.axes_a[k]) if unit == "m" else self.turn(relative, record.axes_a[k])
             for k, unit in enumerate(record.units)
@@ -132,3 +138,8 @@ class Measured:
 
     def unwrapped(self, angle: Array, rate: Array, acceleration: Array) -> Motion:
         return unwrap(angle, rate, self.replay.samples.t), rate, acceleration
+
+
+def slides_after_turning(units: tuple[str, ...]) -> bool:
+    """Return whether a displacement follows an angle, so that its axis is not carried by body a."""
+    return "rad" in units and "m" in units[units.index("rad") :]

@@ -4,10 +4,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
-from rtmbs.errors import StartError
+from rtmbs.errors import InputError, StartError
 from rtmbs.linear.sparse_lu import factor, solve
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.evaluation import assemble_mass_weight
+from rtmbs.system.system import System
 
 Array = NDArray[np.float64]
 
@@ -80,3 +81,22 @@ def factor_mass(equations: SemiRecursiveEquations) -> None:
         f"coordinate {system.coordinate_names[bad - 1]!r} has no inertia: the bodies it moves are massless (or turn"
         " about their own mass points) and no loop holds them; give them mass or inertia, or close them"
     )
+
+
+def set_alpha(
+    equations: SemiRecursiveEquations, masses: Array, h: float, penalty: float | None, fixed_alpha: float | None
+) -> None:
+    """Give the equations their penalty factors."""
+    equations.alpha[:] = penalty_factors(equations.system, masses, h, penalty, fixed_alpha)
+
+
+def penalty_factors(system: System, masses: Array, h: float, penalty: float | None, fixed_alpha: float | None) -> Array:
+    """alpha_l = c (4/h^2) m_l, or one fixed alpha in SI units as in the paper (times length^2 in rotation rows)."""
+    if fixed_alpha is not None:
+        alpha = np.where(system.row_is_rotation, fixed_alpha * system.length**2, fixed_alpha)
+    else:
+        alpha = (penalty or 0.0) * 4.0 / h**2 * masses
+    if not np.all(np.isfinite(alpha)):
+        given = f"penalty = {penalty:g} at h = {h:g} s" if fixed_alpha is None else f"alpha = {fixed_alpha:g}"
+        raise InputError(f"{given} makes penalty factors that are not finite; give a smaller penalty or a larger step")
+    return alpha

@@ -8,6 +8,7 @@ from rtmbs.errors import StartError
 from rtmbs.linear.least_change import least_change
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.start.loops import Group, LoopJacobian
+from rtmbs.system.tables import REVOLUTE
 
 Array = NDArray[np.float64]
 
@@ -16,6 +17,9 @@ CLOSED = 1e-12  # of the row scale: assembled
 REFUSED = 1e-8  # of the row scale: a start with a larger gap is refused
 STILL = 1e-12  # change of a coordinate, in typical sizes, below which the nearest pose is found
 HALVINGS = 10
+LARGEST = 0.5  # change of a coordinate in one iteration, in typical sizes: beyond, Phi_z says little
+TURN = 2.0 * np.pi
+STAGES = 24  # poses on the way from the reference pose to far pinned values
 
 
 class Assembly:
@@ -31,8 +35,26 @@ class Assembly:
         """Return Phi over its scale (m,), order one."""
         return np.asarray(self.equations.close(z, self.R0) / self.scale)
 
+    def assemble(self, wanted: Array, pinned: NDArray[np.bool_], weights: Array) -> Array:
+        """Return the assembled z (n,), pinned coordinates led from zero to their values when the direct way fails.
+
+        Far from a closed pose |Phi| has minima that are no assembly; on the way from the reference pose there is none.
+        The caller judges the gap that is left.
+        """
+        direct = self.solve(wanted, pinned, weights)
+        if worst_of(self.gap(direct)) <= REFUSED or not np.any(pinned):
+            return direct
+        z = np.where(pinned, 0.0, wanted)
+        for share in np.linspace(0.0, 1.0, STAGES + 1):
+            z = self.solve(np.where(pinned, share * wanted, z), pinned, weights)
+            if worst_of(self.gap(z)) > REFUSED:
+                return self.solve(wanted, pinned, weights)
+        z = self.unwound(z, wanted, pinned)
+        self.gap(z)
+        return z
+
     def solve(self, wanted: Array, pinned: NDArray[np.bool_], weights: Array) -> Array:
-        """Return the assembled z (n,); the caller judges the gap that is left."""
+        """Return the pose (n,) next to ``wanted`` at which the iteration ends; ``gap`` says whether it is closed."""
         z, previous = wanted.copy(), np.inf
         gap = self.gap(z)
         for _ in range(MAX_ITERATIONS):
@@ -40,6 +62,7 @@ class Assembly:
                 break
             step = self.change(z, wanted - z, gap, pinned, weights)
             z, gap = self.damped(z, step, gap)
+            z = self.unwound(z, wanted, pinned)
             size = np.max(np.abs(step) / self.typical, initial=0.0)
             if worst <= REFUSED and size >= 0.5 * previous and size <= 1e-9:
                 break  # rounding is reached
@@ -60,7 +83,8 @@ class Assembly:
 
     def damped(self, z: Array, step: Array, gap: Array) -> tuple[Array, Array]:
         """Take the largest of step, step / 2, ... that does not open the loops further."""
-        factor, before = 1.0, float(np.linalg.norm(gap))
+        largest, before = np.max(np.abs(step) / self.typical, initial=0.0), float(np.linalg.norm(gap))
+        factor = min(1.0, LARGEST / largest) if largest > 0.0 else 1.0
         for _ in range(HALVINGS):
             trial = z + factor * step
             opened = self.gap(trial)
@@ -68,6 +92,13 @@ class Assembly:
                 break
             factor *= 0.5
         return trial, opened
+
+    def unwound(self, z: Array, wanted: Array, pinned: NDArray[np.bool_]) -> Array:
+        """Take whole turns off free angles, so that each lies within half a turn of what was wanted: the same pose."""
+        tables = self.equations.tables
+        free = ~pinned & (tables.steps.kind == REVOLUTE)
+        free[tables.drivers.step] = False
+        return np.where(free, z - TURN * np.round((z - wanted) / TURN), z)
 
 
 def scaled_block(J: csc_array, group: Group, columns: NDArray[np.int64], scale: Array, typical: Array) -> csc_array:

@@ -30,9 +30,10 @@ def consistent_rates(assembly: Assembly, wanted: Array, pinned: NDArray[np.bool_
         system = equations.system
         row = int(np.argmax(np.abs(left)))
         pins = [name for name, pin in zip(system.coordinate_names, pinned, strict=True) if pin]
+        drivers = [signal.name for signal in system.signals if system.inputs.get(signal.name) is None]
         raise StartError(
             f"the initial rates cannot all hold: loop {system.row_names[row]!r} would open with"
             f" {abs(left[row]) * scale[row]:.4g} per second; pinned rates: {', '.join(pins[:6]) or 'none'};"
-            " free one of them with pin=False"
+            f" drivers: {', '.join(drivers[:6]) or 'none'}; free one pin with pin=False, or take one driver away"
         )
     return zd

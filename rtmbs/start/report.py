@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from rtmbs.errors import LISTED
+
 
 @dataclass(frozen=True)
 class StartReport:
@@ -21,6 +23,7 @@ class StartReport:
     alpha_min: float
     alpha_max: float
     penalty: float | None  # dimensionless c, None when alpha was fixed
+    without_effect: tuple[str, ...]  # blocks of loop equations that constrain nothing at this pose
     warnings: tuple[str, ...]
 
     def __str__(self) -> str:
@@ -33,6 +36,7 @@ class StartReport:
             f"gap left             {self.gap:.2e} m, {self.gap_rotation:.2e} rad",
             f"penalty              {'alpha fixed' if self.penalty is None else f'c = {self.penalty:g}'},"
             f" alpha {self.alpha_min:.3g} to {self.alpha_max:.3g}",
+            *([f"without effect here  {listed(self.without_effect)}"] if self.without_effect else []),
             *(f"warning: {text}" for text in self.warnings),
         ]
         return "\n".join(lines)
@@ -46,3 +50,9 @@ class StartReport:
 def moved(size: float, name: str) -> str:
     """Return the sentence for a movement."""
     return f"{name} by {size:.3g}" if name else "nothing"
+
+
+def listed(names: tuple[str, ...]) -> str:
+    """Return the first names and how many more there are."""
+    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    return ", ".join(names[:LISTED]) + more

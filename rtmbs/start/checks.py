@@ -1,0 +1,53 @@
+"""What a start must not be: not finite, assembled the wrong way round, a spring without a direction."""
+
+import numpy as np
+
+from rtmbs.errors import StartError
+from rtmbs.integrators.settings import StateArrays
+from rtmbs.semirecursive.equations import SemiRecursiveEquations
+
+COINCIDENT = 1e-12  # distance of the markers of a spring, in characteristic lengths, that is none
+
+
+def check_finite(equations: SemiRecursiveEquations, arrays: StateArrays) -> None:
+    """Refuse a start that is not finite: a state never is."""
+    system = equations.system
+    for name, values in (("position", arrays.z), ("rate", arrays.zd), ("acceleration", arrays.zdd)):
+        if len(bad := np.flatnonzero(~np.isfinite(values))):
+            raise StartError(
+                f"the first {name} of {system.coordinate_names[bad[0]]!r} is not finite; look for numbers far"
+                " too large in gravity, forces, inputs and initial values"
+            )
+    if len(bad := np.flatnonzero(~np.isfinite(arrays.lam))):
+        raise StartError(
+            f"the first multiplier of {system.row_names[bad[0]]!r} is not finite; look for numbers far too large"
+            " in forces and penalties"
+        )
+
+
+def check_facing(equations: SemiRecursiveEquations) -> None:
+    """Refuse an assembly in which the axes of a cut joint point against each other (METHODS 1.25)."""
+    ws, links = equations.ws, equations.tables.links
+    for closure, record in enumerate(equations.system.closures):
+        A_a, A_b = ws.A[links.a[closure]], ws.A[links.b[closure]]
+        for axis_a, axis_b in zip(record.aligned_a, record.aligned_b, strict=True):
+            if (A_a @ axis_a) @ (A_b @ axis_b) <= 0.0:
+                raise StartError(
+                    f"cut joint {record.name!r} assembled the wrong way round: its axes point against each other;"
+                    " give an initial value on the wanted side"
+                )
+
+
+def check_springs(equations: SemiRecursiveEquations) -> None:
+    """Refuse a spring whose markers coincide at the start: its direction is not defined."""
+    ws, links, springs = equations.ws, equations.tables.links, equations.tables.springs
+    names = {force.row: force.name for force in equations.system.forces.values() if force.kind == "spring"}
+    first = len(equations.tables.closures.point_a)
+    for k in range(len(springs.slot)):
+        a, b = links.a[first + k], links.b[first + k]
+        gap = ws.r[b] + ws.A[b] @ springs.point_b[k] - ws.r[a] - ws.A[a] @ springs.point_a[k]
+        if np.linalg.norm(gap) <= COINCIDENT * equations.system.length:
+            raise StartError(
+                f"force {names[k]!r}: its two markers coincide at the start, so it has no direction;"
+                " move one of them, or give other initial values"
+            )

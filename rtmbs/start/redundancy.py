@@ -1,0 +1,76 @@
+"""Redundant loop equations that contradict each other: the stress they would cause, and shims (METHODS 1.13)."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.errors import StartError
+from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.start.accelerations import first_accelerations
+from rtmbs.start.penalty import effective_masses, set_alpha
+from rtmbs.start.positions import CLOSED, REFUSED, Assembly, check_closed, worst_of
+from rtmbs.start.rank import inconsistent_part, scaled
+
+Array = NDArray[np.float64]
+
+STRESS = 1e-2  # self-stress of an inconsistent redundant closure, relative to the typical reaction, that is refused
+SHIMMED = 1e-3  # of the row scale: a larger contradiction is no tolerance but a wrong model
+SHIM_ROUNDS = 4
+
+
+def settle_redundant(
+    equations: SemiRecursiveEquations,
+    assembly: Assembly,
+    z: Array,
+    gap: Array,
+    h: float,
+    penalty: float | None,
+    fixed_alpha: float | None,
+    shim: bool,
+) -> Array:
+    """Judge a gap that no motion removes: shim it when asked, refuse it when it would stress the mechanism."""
+    system, shims = equations.system, equations.tables.closures.shim
+    masses, _ = effective_masses(equations, assembly.jacobian.matrix(equations))
+    set_alpha(equations, masses, h, penalty, fixed_alpha)
+    pose = measure_shims(equations, assembly, z, masses)
+    stuck = np.zeros(equations.m)
+    stuck[: len(shims)] = shims
+    if worst_of(assembly.gap(pose)) > REFUSED or worst_of(stuck / assembly.scale) > SHIMMED:
+        shims[:] = 0.0
+        check_closed(equations, gap, assembly.scale, system.pinned_z)
+    if shim:
+        return pose
+    shims[:] = 0.0
+    equations.close(z, assembly.R0)
+    stress = equations.alpha * np.abs(stuck)
+    weight = float(np.sum(equations.tables.steps.mass)) * float(np.linalg.norm(equations.u[:3]))
+    _, lam = first_accelerations(equations, z, np.zeros(equations.n), assembly.R0, masses)
+    reaction = max(weight / max(equations.n, 1), float(np.max(np.abs(lam), initial=0.0)))
+    worst = int(np.argmax(stress))
+    if stress[worst] > STRESS * reaction:
+        raise StartError(
+            f"the redundant loop equations at {system.row_names[worst]!r} contradict each other by"
+            f" {abs(stuck[worst]):.3g} and would stress the mechanism with {stress[worst]:.3g} N"
+            f" (typical reaction {reaction:.3g} N);"
+            " correct the points of this closure, or use shim=True to measure lengths from the pose as it is"
+        )
+    return z
+
+
+def measure_shims(equations: SemiRecursiveEquations, assembly: Assembly, z: Array, masses: Array) -> Array:
+    """Subtract from Phi what no motion removes, and return the pose that closes the rest.
+
+    The part is that of METHODS 1.13, in the metric of the penalties. Unless all rows weigh the same, the gap at the
+    nearest pose has another part, which motion does remove; so a few rounds of measuring and assembling are taken.
+    """
+    root, shims = np.sqrt(masses), equations.tables.closures.shim
+    for _ in range(SHIM_ROUNDS):
+        Phi = equations.close(z, assembly.R0).copy()
+        if worst_of(Phi / assembly.scale) <= CLOSED:
+            break
+        P = scaled(assembly.jacobian.matrix(equations), masses)
+        for group in assembly.groups:
+            rows = group.rows[group.rows < len(shims)]
+            part = inconsistent_part(P, group, root * Phi) / root[group.rows]
+            shims[rows] += part[group.rows < len(shims)]
+        z = assembly.solve(z, equations.system.pinned_z, equations.system.weights)
+    return z

@@ -1,0 +1,87 @@
+"""An input that changes between steps: accelerations jump with it, and the step keeps its order."""
+
+import numpy as np
+import pytest
+
+import rtmbs
+
+
+def slider(h: float) -> rtmbs.Simulation:
+    m = rtmbs.Model("slider", gravity=(0, 0, 0))
+    block = m.add_body("block", mass=2.0, inertia=(1, 1, 1))
+    m.add_joint("rail", rtmbs.Prismatic(axis=(1, 0, 0)), m.ground, block)
+    m.add_force("push", rtmbs.Motor(rtmbs.Input(0.0)), joint="rail")
+    return rtmbs.Simulation(m.compile(), h=h)
+
+
+@pytest.mark.parametrize("h", [0.1, 0.01])
+def test_a_constant_force_set_before_and_between_steps_is_exact(h: float) -> None:
+    sim = slider(h)
+    sim.inputs["push.force"] = 4.0
+    first = sim.run(1.0)
+    assert first["rail.acceleration"][0] == pytest.approx(2.0, rel=1e-12)
+    assert first["rail.rate"][-1] == pytest.approx(2.0, rel=1e-9)
+    sim.inputs["push.force"] = -2.0
+    second = sim.run(2.0)
+    assert second["rail.rate"][-1] == pytest.approx(1.0, rel=1e-9)
+    assert second["rail.displacement"][-1] == pytest.approx(1.0 + 2.0 - 0.5, rel=1e-9)
+
+
+def test_a_reaction_belongs_to_the_inputs_of_the_moment() -> None:
+    m = rtmbs.Model("pendulum")
+    arm = m.add_body("arm", mass=1.0, center_of_mass=(0.5, 0, 0), inertia=(0.01, 0.1, 0.1))
+    m.add_joint("a", rtmbs.Revolute(axis=(0, 1, 0)), m.ground, arm)
+    sim = rtmbs.Simulation(m.compile())
+    assert sim.reaction("a")[2] != 0.0
+    sim.inputs["gravity"] = (0, 0, 0)
+    np.testing.assert_allclose(sim.reaction("a"), 0.0, atol=1e-12)
+
+
+def test_order_two_survives_a_jump_in_a_loop() -> None:
+    def end(h: float) -> float:
+        m = rtmbs.library.build("crank_rocker")
+        m.add_body("wheel", mass=0.1, inertia=(0.1, 0.1, 0.1))
+        m.add_joint("hub", rtmbs.Revolute(axis=(1, 0, 0)), m.ground, "wheel")
+        sim = rtmbs.Simulation(m.compile(), h=h)
+        sim.run(0.2)
+        sim.inputs["gravity"] = (0, 6, -3)
+        result = sim.run(0.4)
+        return float(result["energy.kinetic"][-1])
+
+    values = [end(h) for h in (0.01, 0.005, 0.0025, 0.00125)]
+    steps = np.abs(np.diff(values))
+    slope = np.polyfit(np.log([4, 2, 1]), np.log(steps), 1)[0]
+    assert 1.8 < slope < 2.6
+
+
+@pytest.mark.parametrize("angle", np.linspace(-3.0, 3.0, 13))
+def test_assembly_stays_within_half_a_turn(angle: float) -> None:
+    m = rtmbs.Model("fourbar")
+    a = m.add_body("a", mass=1, inertia=(0.1, 0.1, 0.1))
+    b = m.add_body("b", mass=1, inertia=(0.1, 0.1, 0.1), position=(0, 0, 1))
+    c = m.add_body("c", mass=1, inertia=(0.1, 0.1, 0.1), position=(2, 0, 0))
+    x = (0, 1, 0)
+    m.add_joint("A", rtmbs.Revolute(axis=x), m.ground, a, point=(0, 0, 0))
+    m.add_joint("B", rtmbs.Revolute(axis=x), a, b, point=(0, 0, 1))
+    m.add_joint("C", rtmbs.Revolute(axis=x), m.ground, c, point=(2, 0, 0))
+    m.add_joint("D", rtmbs.Revolute(axis=x), b, c, point=(2, 0, 2), cut=True)
+    m.set_initial("A", position=float(angle))
+    system = m.compile()
+    sim = rtmbs.Simulation(system)
+    assert sim.state.z[system.coordinate_names.index("A.angle")] == angle
+    assert np.max(np.abs(sim.state.z - system.z0)) <= np.pi + 1e-9
+
+
+def test_coincident_markers_of_a_spring_are_refused_by_name() -> None:
+    m = rtmbs.Model("spring")
+    arm = m.add_body("arm", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    m.add_joint("a", rtmbs.Revolute(axis=(0, 1, 0)), m.ground, arm)
+    ends = m.add_marker("p", m.ground, (1, 0, 0)), m.add_marker("q", arm, (1, 0, 0))
+    m.add_force("coil", rtmbs.SpringDamper(100.0, length=0.1), between=ends)
+    with pytest.raises(rtmbs.errors.StartError, match=r"'coil'.*coincide"):
+        rtmbs.Simulation(m.compile())
+
+
+def test_a_model_that_is_not_compiled_says_what_to_write() -> None:
+    with pytest.raises(rtmbs.errors.InputError, match="compile"):
+        rtmbs.Simulation(rtmbs.Model("m"))  # type: ignore[arg-type]
