@@ -79,11 +79,10 @@ def apply_Phi_z(tables, ws, x, out):
     for l in range(len(closures.point_a)):
         entry = closures.entry_pointer[l]
         for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
-            total = 0.0 * out[row]
+            out[row] = 0.0
             for k in range(links.pointer[l], links.pointer[l + 1]):
-                total += ws.Phi_z[entry] * x[links.step[k]]
+                out[row] += ws.Phi_z[entry] * x[links.step[k]]
                 entry += 1
-            out[row] = total
     for k in range(len(drivers.step)):
         out[len(closures.kind) + k] = x[drivers.step[k]]
 
