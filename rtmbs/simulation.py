@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import replace
 from numbers import Integral, Real
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from rtmbs.compiling import announced
 from rtmbs.errors import (
     InputError,
     LoopOpenError,
@@ -116,7 +118,8 @@ class Simulation:
         evaluate_signals(system, 0.0, self.equations.u)
         if bad := not_finite_inputs(system, self.equations.u):
             raise InputError(f"{', '.join(bad)}: not finite at t = 0; it must return finite numbers")
-        self._start = prepare(self.equations, h, self.penalty, self.fixed_alpha, shim)
+        with announced():
+            self._start = prepare(self.equations, h, self.penalty, self.fixed_alpha, shim)
         self.start_report: StartReport = self._start.report
         rotation = system.row_is_rotation
         settings = Settings(
@@ -140,7 +143,7 @@ class Simulation:
         arrays, u = self._start.arrays, self.equations.u.copy()
         state = State(system.fingerprint, 0.0, 0, float(h), *arrays[:4], self.equations.alpha.copy(), arrays.R0, u)
         self._states = (state, state.copy())  # the one that counts, and the one the next step writes
-        self._settled = True
+        self._settled, self._stepped = True, False
         self.inputs = Inputs(system, self)
 
     # ---- state -----------------------------------------------------------------------------------------------------
@@ -222,7 +225,9 @@ class Simulation:
         new.t_ref, new.k, new.h = old.t_ref, old.k + 1, old.h
         new.u[:], new.alpha[:] = old.u, old.alpha
         evaluate_signals(self.system, new.t, new.u)
-        report = self._stepper.advance(old, new)
+        with nullcontext() if self._stepped else announced():
+            report = self._stepper.advance(old, new)
+        self._stepped = True
         if report.outcome.good:
             self._states = (new, old)
         return report

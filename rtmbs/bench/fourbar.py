@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from rtmbs import __version__, library
 from rtmbs.bench import references
-from rtmbs.bench.compiling import announced
 from rtmbs.bench.watch import Watch, energy
+from rtmbs.compiling import announced
 from rtmbs.errors import InputError
 from rtmbs.simulation import Simulation
 

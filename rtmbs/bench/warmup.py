@@ -4,8 +4,8 @@ import time
 from typing import Any
 
 from rtmbs import library
-from rtmbs.bench.compiling import EVERYTHING, announced
 from rtmbs.bench.watch import energy
+from rtmbs.compiling import EVERYTHING, announced
 from rtmbs.semirecursive.sources import source_names
 from rtmbs.simulation import Simulation
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from numba.core import config
 
-from rtmbs.bench.compiling import announced, kernel_count
+from rtmbs.compiling import announced, kernel_count
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parent.parent
 CODE = """
-from rtmbs.bench.compiling import announced
+from rtmbs.compiling import announced
 from rtmbs.clock import ticks
 with announced() as compilations:
     ticks()
