@@ -1,0 +1,336 @@
+"""A state saved, loaded and gone on with gives the same numbers bit for bit; a file that cannot is refused by name."""
+
+from contextlib import suppress
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+import rtmbs
+from rtmbs import Simulation, State, library
+from rtmbs.errors import StateError
+from tests.contracts.machines import LIBRARY, closed_model, contents, everything, good_steps, library_simulation
+
+FEW = hypothesis_settings(max_examples=12)
+
+
+def tumbling():
+    """A brick thrown and spinning about all axes, held by a band: its charts are re-centred again and again."""
+    model = rtmbs.Model("tumbling")
+    model.add_body("brick", mass=1.0, center_of_mass=(0.02, 0.05, 0.03), inertia=(0.1, 0.3, 0.2))
+    model.add_joint("free", rtmbs.Floating(), "ground", "brick")
+    model.set_initial("free", position=(0, 0, 1, 1, 0, 0, 0), rate=(1, 0, 3, 1, 15, 2))
+    ends = model.add_marker("nail", "ground", point=(0, 0, 2)), model.add_marker("eye", "brick", point=(0.2, 0, 0))
+    model.add_force("band", rtmbs.SpringDamper(30.0, 0.5), between=ends)
+    model.add_force("gust", rtmbs.Wrench(force=lambda t: (np.sin(9 * t), 0, 0), torque=rtmbs.Input()), body="brick")
+    return model
+
+
+# name: (model, options, an input that may be changed and its value)
+MACHINES = {
+    "tumbling": (tumbling, {"h": 5e-3}, ("gust.torque", (1.0, -2.0, 0.5))),
+    "crank_rocker": (lambda: library.build("crank_rocker"), {"h": 2e-3}, ("gravity", (0.0, 3.0, -5.0))),
+    "driven_fourbar": (lambda: library.build("driven_fourbar"), {"h": 2e-3, "fused": False}, ("gravity", (0, 1, -2))),
+    "fixed alpha": (lambda: library.build("bricard"), {"h": 5e-3, "alpha": 1e8}, ("gravity", (1.0, 2.0, 3.0))),
+    "closed 0": (lambda: closed_model(0), {"h": 1e-3}, ("push.force", (9.0, 0.0, 1.0))),
+    "complex step": (
+        lambda: library.build("top"),
+        {"h": 5e-3, "jacobian": "complex-step"},
+        ("gravity", (1.0, 0.0, -5)),
+    ),
+}
+SYSTEMS = {}
+
+
+def simulation(name):
+    """Return a new simulation; systems never change, so each is compiled once."""
+    model, options, _ = MACHINES[name]
+    if name not in SYSTEMS:
+        SYSTEMS[name] = model().compile()
+    return Simulation(SYSTEMS[name], **options)
+
+
+def play(name, sim, events, save=None, path=None):
+    """Step through events, a list of "step", "input" or a new step size; save before event number ``save``."""
+    for k, event in enumerate(events):
+        if k == save:
+            sim.state.save(path)
+        if event == "step":
+            assert sim.step().outcome.good
+        elif event == "input":
+            place, value = MACHINES[name][2]
+            sim.inputs[place] = value
+        else:
+            sim.h = event
+    if save == len(events):
+        sim.state.save(path)
+
+
+events = st.lists(
+    st.one_of(*[st.just("step")] * 6, st.just("input"), st.sampled_from((1e-3, 1.7e-3, 5e-4))), min_size=1, max_size=60
+)
+
+
+@pytest.mark.parametrize("name", MACHINES)
+@FEW
+@given(data=st.data())
+def test_going_on_from_a_file_is_going_on(name, data, tmp_path_factory):
+    """At any moment of any story of steps, inputs and new step sizes."""
+    story = data.draw(events)
+    save = data.draw(st.integers(0, len(story)))
+    path = tmp_path_factory.mktemp("states") / "state"
+    through, again = simulation(name), simulation(name)
+    play(name, through, story, save, path)
+    play(name, again, ["step"] * data.draw(st.integers(0, 3)))  # whatever it did before is forgotten
+    again.restore(path)
+    play(name, again, story[save:])
+    assert everything(through) == everything(again)
+
+
+@pytest.mark.parametrize("name", LIBRARY)
+def test_every_library_mechanism_goes_on(name, tmp_path):
+    through, again = library_simulation(name), library_simulation(name)
+    good_steps(through, 9)
+    through.state.save(tmp_path / "state")
+    again.restore(tmp_path / "state")
+    assert everything(again) == everything(through)
+    good_steps(through, 9)
+    good_steps(again, 9)
+    assert everything(again) == everything(through)
+
+
+def test_charts_are_part_of_the_state(tmp_path):
+    sim, other = simulation("tumbling"), simulation("tumbling")
+    references = set()
+    for _ in range(60):
+        good_steps(sim, 1)
+        references.add(sim.state.R0.tobytes())
+        sim.state.save(tmp_path / "state")
+        other.restore(tmp_path / "state")
+        good_steps(other, 1)
+        before = contents(other.state)
+        other.restore(sim.state)
+        good_steps(other, 1)
+        assert contents(other.state) == before
+    assert len(references) > 3, "the brick turns past a radian now and then"
+
+
+def test_scratch_is_no_part_of_the_state():
+    """Every number of the workspace may be lost between two steps."""
+    for name in MACHINES:
+        plain, spoilt = simulation(name), simulation(name)
+        good_steps(plain, 3)
+        good_steps(spoilt, 3)
+        for scratch in (*spoilt.equations.ws, *spoilt.equations.work):
+            if scratch is not spoilt.equations.ws.inertia:  # massless rows are zero once and for all
+                scratch[: -1 if scratch.shape[0] == spoilt.system.n + 1 else None] = np.nan  # the last row is ground
+        good_steps(plain, 3)
+        good_steps(spoilt, 3)
+        assert everything(plain) == everything(spoilt), name
+
+
+def test_a_restored_state_is_a_copy():
+    sim = simulation("crank_rocker")
+    good_steps(sim, 2)
+    kept = sim.state.copy()
+    before = contents(kept)
+    sim.restore(kept)
+    good_steps(sim, 5)
+    assert contents(kept) == before
+    sim.restore(kept)
+    assert contents(sim.state) == before
+
+
+def test_time_is_exact():
+    """t = t_ref + k h, however many steps."""
+    sim = simulation("crank_rocker")
+    sim.state.k = 10**6
+    assert sim.t == 10**6 * 2e-3
+    sim.step()
+    assert sim.t == (10**6 + 1) * 2e-3
+    sim.state.t_ref, sim.state.k = 0.25, 3
+    assert sim.t == 0.25 + 3 * 2e-3
+
+
+def test_a_new_step_starts_a_new_count():
+    sim = simulation("crank_rocker")
+    good_steps(sim, 7)
+    alpha, t = sim.state.alpha.copy(), sim.t
+    state = contents(sim.state)
+    sim.h = 1e-3
+    assert (sim.t, sim.h, sim.state.t_ref, sim.state.k) == (t, 1e-3, t, 0)
+    np.testing.assert_allclose(sim.state.alpha, 4.0 * alpha, rtol=1e-15)
+    changed = {"t_ref", "k", "h", "alpha"}
+    assert {name for name, value in contents(sim.state).items() if value != state[name]} == changed
+    sim.h = 2e-3
+    np.testing.assert_array_equal(sim.state.alpha, alpha)
+    assert sim.t == t
+
+
+def test_a_fixed_alpha_stays():
+    sim = simulation("fixed alpha")
+    alpha = sim.state.alpha.copy()
+    sim.h = 1e-3
+    np.testing.assert_array_equal(sim.state.alpha, alpha)
+    assert set(np.unique(alpha)) == {1e8, 1e8 * sim.system.length**2}
+
+
+# ---------------------------------------------------------------------------------------------------------------- files
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """A simulation and the file of its state."""
+    sim = simulation("tumbling")
+    good_steps(sim, 2)
+    sim.state.save(tmp_path / "state.npz")
+    return sim, tmp_path / "state.npz"
+
+
+def refused(sim, path, *words):
+    """Both doors refuse the file, name it and leave the simulation as it was."""
+    before = everything(sim)
+    for read in (State.load, sim.restore):
+        with pytest.raises(StateError) as refusal:
+            read(path)
+        for word in (repr(str(path)), *words):
+            assert word in str(refusal.value), str(refusal.value)
+    assert everything(sim) == before
+
+
+def rewritten(path, **changes):
+    """Write the file again with entries changed, or left out where None."""
+    with np.load(path) as file:
+        entries = {name: file[name] for name in file.files} | changes
+    np.savez(path, **{name: value for name, value in entries.items() if value is not None})
+    return path
+
+
+def test_a_file_holds_what_the_state_holds(saved):
+    sim, path = saved
+    assert contents(State.load(path)) == contents(sim.state)
+    assert [type(getattr(State.load(path), name)) for name in ("fingerprint", "t_ref", "k", "h")] == [
+        str,
+        float,
+        int,
+        float,
+    ]
+
+
+@pytest.mark.parametrize("tenth", range(10))
+def test_a_truncated_file(saved, tenth):
+    sim, path = saved
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) * tenth // 10])
+    refused(sim, path, "truncated or no state file", "save it again")
+
+
+@given(changes=st.lists(st.tuples(st.integers(0, 10**4), st.integers(0, 255)), min_size=1, max_size=4))
+@hypothesis_settings(max_examples=200)
+def test_a_damaged_file_is_refused_or_harmless(changes, tmp_path_factory):
+    """Any bytes changed: a StateError, or the very same state (there are bytes that say nothing)."""
+    sim, path = simulation("tumbling"), tmp_path_factory.mktemp("states") / "state"
+    sim.state.save(path)
+    data = bytearray(path.read_bytes())
+    for place, byte in changes:
+        data[place % len(data)] = byte
+    path.write_bytes(bytes(data))
+    with suppress(StateError):
+        assert contents(State.load(path)) == contents(sim.state)
+
+
+@pytest.mark.parametrize("name", [f.name for f in fields(State)])
+def test_a_missing_entry(saved, name):
+    sim, path = saved
+    refused(sim, rewritten(path, **{name: None}), f"lacks {name}")
+
+
+@pytest.mark.parametrize("name", [f.name for f in fields(State) if f.name not in ("fingerprint", "k")])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_an_entry_that_is_not_finite(saved, name, bad):
+    sim, path = saved
+    value = np.array(getattr(sim.state, name), float)
+    if value.size:
+        value.flat[-1] = bad
+        refused(sim, rewritten(path, **{name: value}), name, "not finite")
+
+
+@pytest.mark.parametrize("name", [f.name for f in fields(State)])
+def test_an_entry_of_another_type(saved, name):
+    sim, path = saved
+    value = np.array(getattr(sim.state, name))
+    other = value.astype(np.float32) if value.dtype == float else np.array(2.5)
+    refused(sim, rewritten(path, **{name: other}), name, "type")
+
+
+@pytest.mark.parametrize("name", ["z", "zd", "zdd", "R0", "u", "h", "t_ref"])
+def test_an_entry_of_another_shape(saved, name):
+    """Kernels do not look at shapes: an array too short would be read past its end."""
+    sim, path = saved
+    value = np.array(getattr(sim.state, name), float)
+    short = value[:-1] if value.ndim else np.array([1.0, 2.0])
+    rewritten(path, **{name: short})
+    before = everything(sim)
+    with pytest.raises(StateError, match=name) as refusal:
+        sim.restore(path)
+    assert "shape" in str(refusal.value)
+    state = sim.state.copy()
+    if value.ndim:
+        setattr(state, name, short)
+        with pytest.raises(StateError, match=f"this state for model 'tumbling': {name} has shape"):
+            sim.restore(state)
+    assert everything(sim) == before
+
+
+def test_a_step_that_is_not_positive(saved):
+    sim, path = saved
+    for h in (0.0, -1e-3):
+        with pytest.raises(StateError, match="h is"):
+            sim.restore(rewritten(path, h=np.array(h)))
+
+
+def test_another_format(saved):
+    sim, path = saved
+    refused(sim, rewritten(path, format=np.array(99)), "format 99", "reads format 1")
+    refused(sim, rewritten(path, format=np.array([1.5, 2.0])), "format")
+    refused(sim, rewritten(path, format=None), "lacks format")
+
+
+def test_another_model(saved):
+    _, path = saved
+    sim = simulation("crank_rocker")
+    before = everything(sim)
+    with pytest.raises(StateError, match="another model") as refusal:
+        sim.restore(path)
+    assert repr(str(path)) in str(refusal.value)
+    assert repr(sim.system.name) in str(refusal.value)
+    with pytest.raises(StateError, match="another model"):
+        sim.restore(simulation("tumbling").state)
+    assert everything(sim) == before
+
+
+def test_a_changed_mass_is_another_model():
+    model, other = tumbling(), tumbling()
+    other.add_body("fly", mass=1e-6)
+    other.add_joint("seat", rtmbs.Fixed(), "brick", "fly")
+    with pytest.raises(StateError, match="another model"):
+        Simulation(other.compile()).restore(Simulation(model.compile()).state)
+
+
+def test_what_is_no_state_file(saved, tmp_path):
+    sim, _ = saved
+    files = {"words": b"This is a letter.", "empty": b"", "zeros": bytes(5000)}
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+        refused(sim, tmp_path / name, "truncated or no state file")
+    np.save(tmp_path / "array.npy", np.zeros(3))
+    refused(sim, tmp_path / "array.npy", "truncated or no state file")
+    np.savez(tmp_path / "objects.npz", z=np.array([{}], dtype=object))
+    refused(sim, tmp_path / "objects.npz", "truncated or no state file")  # pickle is never opened
+    sim.run(sim.t + 2 * sim.h).save(tmp_path / "result.npz")
+    refused(sim, tmp_path / "result.npz")
+    refused(sim, tmp_path, "truncated or no state file")
+    refused(sim, tmp_path / "nowhere", "does not exist")
