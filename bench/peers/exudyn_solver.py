@@ -1,0 +1,26 @@
+"""What the two Exudyn files share: the settings of the time integration and its time."""
+
+import time
+from typing import Any
+
+import exudyn
+
+SPECTRAL_RADIUS = 0.9
+
+
+def solve(mbs: Any, h: float, steps: int) -> float:
+    """Integrate ``mbs`` with the implicit second-order solver and return the seconds it took; no file is written."""
+    settings = exudyn.SimulationSettings()
+    settings.timeIntegration.numberOfSteps = steps
+    settings.timeIntegration.endTime = h * steps
+    settings.timeIntegration.verboseMode = 0
+    settings.timeIntegration.adaptiveStep = False
+    settings.timeIntegration.generalizedAlpha.spectralRadius = SPECTRAL_RADIUS
+    settings.timeIntegration.newton.useModifiedNewton = True
+    settings.solutionSettings.writeSolutionToFile = False
+    settings.solutionSettings.sensorsWritePeriod = h * steps
+    settings.linearSolverType = exudyn.LinearSolverType.EigenSparse
+    settings.parallel.numberOfThreads = 1
+    before = time.perf_counter()
+    mbs.SolveDynamic(settings)
+    return time.perf_counter() - before

@@ -1,0 +1,53 @@
+"""rtmbs: joint coordinates, cuts closed as revolutes, penalties and projections, full Newton with the exact tangent."""
+
+import time
+
+import numpy as np
+
+from bench.peers.mechanism import GRAVITY, GROUND, LENGTH, Mechanism, Outcome, relative_rate
+from rtmbs import Model, Revolute, Simulation
+from rtmbs.library.shapes import add_bar
+
+PIN = Revolute(axis=(1.0, 0.0, 0.0))
+
+
+def simulate(mechanism: Mechanism, h: float, steps: int) -> Outcome:
+    """Run ``steps`` steps of ``h``; the kernels are loaded before by a step of a mechanism with the same elements."""
+    prepared(mechanism, h).step()
+    sim = prepared(mechanism, h)
+    before = time.perf_counter()
+    for _ in range(steps):
+        report = sim.step()
+        if not report.outcome.good:
+            raise sim.error(report)
+    seconds = time.perf_counter() - before
+
+    system, z = sim.system, sim.state.z
+    turns = np.zeros(len(mechanism.bars) + 1)  # ground last: index -1
+    starts, directions = np.zeros((len(mechanism.bars), 3)), np.zeros((len(mechanism.bars), 3))
+    for i, (bar, pin) in enumerate(zip(mechanism.bars, mechanism.tree, strict=True)):
+        above = 0.0 if pin.a == GROUND else turns[pin.a] - mechanism.bars[pin.a].turn
+        turns[i] = bar.turn + above + z[system.joints[pin.name].steps[0]]
+        directions[i] = 0.0, np.cos(turns[i]), np.sin(turns[i])
+        starts[i] = pin.point if pin.a == GROUND else starts[pin.a] + pin.along_a * directions[pin.a]
+    return Outcome(seconds, starts, directions)
+
+
+def prepared(mechanism: Mechanism, h: float) -> Simulation:
+    """Return the mechanism, consistent and ready for its first step."""
+    return Simulation(model(mechanism).compile(), h=h)
+
+
+def model(mechanism: Mechanism) -> Model:
+    """Return the mechanism as a model whose reference pose is the start."""
+    built = Model(f"fourbar {mechanism.layout}", gravity=(0.0, 0.0, -GRAVITY))
+    bodies = [add_bar(built, bar.name, bar.start, bar.point(LENGTH)) for bar in mechanism.bars]
+    for pin in mechanism.tree:
+        built.add_joint(pin.name, PIN, built.ground if pin.a == GROUND else bodies[pin.a], bodies[pin.b], point=pin.point)
+    for pin in mechanism.loops:
+        built.add_joint(pin.name, PIN, bodies[pin.a], bodies[pin.b], point=pin.point, cut=True)
+    pinned = {mechanism.bars[rod].name for rod in mechanism.first_rods}
+    for pin in mechanism.tree:
+        rate = relative_rate(mechanism, pin)
+        built.set_initial(pin.name, position=0.0, rate=rate, pin=mechanism.bars[pin.b].name in pinned)
+    return built
