@@ -163,19 +163,21 @@ class Simulation:
         """Change one input of the state that counts; its accelerations follow before anybody sees them."""
         u = self._states[0].u
         if not np.array_equal(u[place], numbers):
+            self._settled = False  # first: an interrupt in between costs a solution, not the order of a step
             u[place] = numbers
-            self._settled = False
 
     def _settle(self) -> None:
         """Solve for the accelerations and multipliers that belong to changed inputs: positions and rates stay.
 
         Forces may jump with an input; a step that began with the accelerations of the old forces would average the two
-        and lose an order of accuracy.
+        and lose an order of accuracy. Inputs too large for that leave them as they are: the step will say NOT_FINITE.
         """
         state = self._states[0]
         self.equations.u = state.u
-        zdd, lam = first_accelerations(self.equations, state.z, state.zd, state.R0, self._start.masses)
-        state.zdd[:], state.lam[:] = zdd, lam
+        with np.errstate(over="ignore", invalid="ignore"):
+            zdd, lam = first_accelerations(self.equations, state.z, state.zd, state.R0, self._start.masses)
+        if np.all(np.isfinite(zdd)) and np.all(np.isfinite(lam)):
+            state.zdd[:], state.lam[:] = zdd, lam
         self._settled = True
 
     @property
