@@ -53,6 +53,9 @@ class Inputs(Mapping[str, Any]):
             raise InputError(f"input {name!r} must be finite, got {value!r}")
         self._holder.write_input(place, numbers)
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._system.inputs
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._system.inputs)
 
