@@ -43,6 +43,7 @@ from rtmbs.topology import Topology
 
 Array = NDArray[np.float64]
 
+PENALTY = 1e6  # dimensionless c (METHODS 1.6)
 SWEEPS_SCALED, SWEEPS_FIXED = 3, 10  # projection sweeps at most, METHODS 1.12
 SWEEP_BOUND = 1e-9
 RELATIVE = 1e-6
@@ -66,8 +67,8 @@ class Simulation:
     ----------
     system : what ``Model.compile`` returned
     h : step [s]
-    penalty : dimensionless c of METHODS 1.6; alpha_l = c (4/h^2) m_l for each closure block
-    alpha : one penalty in SI units for all, as in the paper; then ``penalty`` is not used
+    penalty : dimensionless c of METHODS 1.6, 1e6 unless given; alpha_l = c (4/h^2) m_l for each closure block
+    alpha : one penalty in SI units for all, as in the paper, in place of ``penalty``
     tol : tolerance of the increment in typical sizes (1 rad; characteristic length), METHODS 1.11
     jacobian : source of K and C, see ``semirecursive.sources``
     tangent_terms : "paper", "inertia", "lagged" or "exact", METHODS 5
@@ -86,7 +87,7 @@ class Simulation:
         system: System,
         h: float = 5e-3,
         *,
-        penalty: float = 1e6,
+        penalty: float | None = None,
         alpha: float | None = None,
         tol: float = 1e-9,
         jacobian: str = "structured",
@@ -105,6 +106,9 @@ class Simulation:
                 f"a Simulation takes a compiled System, not {system!r}; write Simulation(model.compile(), ...)"
             )
         step_size(h)
+        if penalty is not None and alpha is not None:
+            raise InputError(f"penalty = {penalty!r} and alpha = {alpha!r} exclude each other; give one of them")
+        penalty = PENALTY if penalty is None else penalty
         positive(tol=tol, **({"penalty": penalty} if alpha is None else {"alpha": alpha}))
         whole("max_iterations", max_iterations, 1, MAX_ITERATIONS)
         one_of("tangent_terms", tangent_terms, TANGENT_TERMS)

@@ -50,9 +50,10 @@ class Options:
 
     def simulation(self, ny: int, nz: int) -> Simulation:
         """Return the mechanism of this size, consistent and ready for its first step."""
-        penalty = {"alpha": self.alpha} if self.penalty is None else {"penalty": self.penalty}
         system = self.model(ny, nz).compile()
-        return Simulation(system, h=self.h, tol=self.tol, jacobian=self.jacobian, **penalty)
+        return Simulation(
+            system, h=self.h, penalty=self.penalty, alpha=self.alpha, tol=self.tol, jacobian=self.jacobian
+        )
 
     def steps(self) -> int:
         """Return the number of steps; t_end must be a whole number of them."""

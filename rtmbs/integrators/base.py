@@ -61,6 +61,13 @@ class Equations(Protocol):
     def apply_Phi_z(self, x: Array) -> Array:
         """Return Phi_z x (m,)."""
 
+    def multipliers(self, dz: Array) -> Array:
+        """Return alpha (Phi + Phi_z dz) (m,) at the remembered state, dz the correction found there.
+
+        That is what balances the forces in the last linear solve; alpha Phi at the new state would be the same but for
+        the rounding of Phi, which alpha makes large.
+        """
+
     def respond(self, impulse: Array) -> Array:
         """Return -A^-1 Phi_z^T impulse (n,) with the last factor A and the Phi_z inside it.
 

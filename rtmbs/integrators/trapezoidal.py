@@ -48,6 +48,7 @@ class TrapezoidalStep:
 
     def __init__(self, equations: Equations, settings: Settings, record: Array, dense: bool = False) -> None:
         self.equations, self.settings, self.record, self.dense = equations, settings, record, dense
+        self.lam: Array = np.zeros(equations.m)  # multipliers of the last correction
 
     def advance(self, old: StateArrays, new: StateArrays) -> Outcome:
         """Predict, correct, project; ``new`` is complete only when the answer is CONVERGED."""
@@ -92,6 +93,7 @@ class TrapezoidalStep:
             if answer == DIVERGED:
                 return Outcome.NOT_CONVERGED, increment
             if answer == ACCEPT and (not settings.fixed_iterations or iteration == settings.max_iterations):
+                self.lam = equations.multipliers(dz)
                 return Outcome.CONVERGED, increment
             if iteration > 1 and rate > PAPER_RATE:
                 terms = PAPER
@@ -107,7 +109,7 @@ class TrapezoidalStep:
             self.note(Phi, POSITION_VIOLATION)
             if not np.max(np.abs(Phi) / settings.scale, initial=0.0) <= settings.loop_tolerance:
                 return Outcome.LOOP_OPEN
-            lam = equations.alpha * Phi
+            lam = self.lam
             if settings.mass_weight and equations.m:
                 equations.factor_mass_weight(settings, self.dense)
                 record[FACTORISATIONS] += 1

@@ -23,7 +23,6 @@ from rtmbs.semirecursive.closures import (
 from rtmbs.semirecursive.evaluation import assemble_mass_weight, assemble_tangent, evaluate_residual
 from rtmbs.semirecursive.forces import spring_energy
 from rtmbs.semirecursive.sweeps import (
-    inverse_dynamics,
     kinetic_energy,
     sweep_accelerations,
     sweep_positions,
@@ -212,6 +211,10 @@ class SemiRecursiveEquations:
             raise SingularTangent("the static elimination order does not suit these values")
         return x
 
+    def multipliers(self, dz: Array) -> Array:
+        """Return alpha (Phi + Phi_z dz) (m,) at the state last given to ``residual``, dz the correction found there."""
+        return np.asarray(self.alpha * (self.ws.Phi + self.apply_Phi_z(dz)))
+
     def respond(self, impulse: Array) -> Array:
         """Return -A^-1 Phi_z^T impulse (n,) with the last factor A and the Phi_z inside it."""
         pulled = np.zeros(self.n)
@@ -221,11 +224,6 @@ class SemiRecursiveEquations:
     def recentre(self, state: StateArrays) -> None:
         """Re-centre rotation charts of a finished state, in place."""
         recentre_charts(self.tables.steps, state)
-
-    def inverse_dynamics(self, z: Array, zd: Array, zdd: Array, R0: Array) -> None:
-        """Sweep everything to zdd, so that ``ws.Fc`` holds the inertia wrenches summed over subtrees."""
-        self.residual(z, zd, zdd, R0)
-        inverse_dynamics(self.tables.steps, self.ws)
 
 
 def with_own_shim(tables: Tables) -> Tables:

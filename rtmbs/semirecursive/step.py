@@ -164,11 +164,11 @@ def relative_violation(values, scale):
 
 
 @inner_kernel
-def largest_rate(rates, absolute, length_of):
+def largest_rate(rates, typical):
     """Largest |rate| of all coordinates, prismatic ones divided by their typical length."""
     top = 0.0
     for i in range(len(rates)):
-        top = max(top, abs(rates[i]) / length_of[i])
+        top = max(top, abs(rates[i]) / typical[i])
     return top
 
 
@@ -183,7 +183,7 @@ def sweep_rates(tables, lu, work, settings, alpha, rates, violation, ws, lam, sh
     violation, the multipliers that the projection of accelerations adds.
     """
     q4 = 0.25 * settings.h * settings.h
-    bound = settings.sweep_bound * largest_rate(rates, settings.absolute, settings.typical)
+    bound = settings.sweep_bound * largest_rate(rates, settings.typical)
     for sweep in range(settings.max_sweeps):
         if relative_violation(violation, settings.scale) <= bound:
             return sweep
@@ -210,14 +210,13 @@ def finish(tables, lu, work, settings, alpha, u, old, new, ws, record):
     for i in range(len(ws.z)):
         new.z[i], new.zd[i], new.zdd[i] = ws.z[i], ws.zd[i], ws.zdd[i]
     copy_rotations(old.R0, new.R0)
+    set_multipliers(tables, alpha, ws, new.lam)
     keep_Phi_z(ws)
     sweep_positions(tables.steps, old.R0, new.z, ws)
     evaluate_closures(tables, new.z, u, ws)
     note_violation(ws.Phi, settings, record, POSITION_VIOLATION)
     if not relative_violation(ws.Phi, settings.scale) <= settings.loop_tolerance:
         return LOOP_OPEN
-    for row in range(len(alpha)):
-        new.lam[row] = alpha[row] * ws.Phi[row]
     if settings.mass_weight and len(alpha) > 0:
         assemble_mass_weight(tables, q4, alpha, ws, work.original)
         record[FACTORISATIONS] += 1
@@ -238,6 +237,18 @@ def finish(tables, lu, work, settings, alpha, u, old, new, ws, record):
     record[PROJECTION_TICKS] += ticks() - start
     good = finite(new.z) and finite(new.zd) and finite(new.zdd) and finite(new.lam) and finite(record)
     return CONVERGED if good else NOT_FINITE
+
+
+@kernel
+def set_multipliers(tables, alpha, ws, lam):
+    """lam = alpha (Phi + Phi_z dz) at the state last evaluated, dz the correction found there.
+
+    That is what balances the forces in the last linear solve. alpha Phi at z_n + increment would be the same but for
+    the rounding of Phi, which alpha makes large: 1e-3 N at 1 ms.
+    """
+    apply_Phi_z(tables, ws, ws.dz, ws.impulse)
+    for row in range(len(alpha)):
+        lam[row] = alpha[row] * (ws.Phi[row] + ws.impulse[row])
 
 
 @inner_kernel
