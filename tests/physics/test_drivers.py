@@ -1,4 +1,4 @@
-"""Drivers: coordinates and distances follow their profiles in position, rate and acceleration, and push as they must."""
+"""Drivers: coordinates and distances follow their profiles up to the acceleration, and push as they must."""
 
 import math
 

@@ -1,7 +1,5 @@
 """The main job at its full size: stacked and parallel 4 x 40 against the exact reference. Wall times are not tested."""
 
-import pytest
-
 from bench.measures.main_job import measure
 
 
@@ -20,14 +18,12 @@ def test_stacked():
     assert found["error_theta_max"] < 3e-4
 
 
-@pytest.mark.slow
 def test_stacked_with_the_fixed_penalty_of_the_paper():
     found = measure(penalty=None, alpha=1e9)
     check(found)
     assert found["sweeps"] <= 200 * (10 + 10), "at most 10 for velocities and 10 for accelerations"
 
 
-@pytest.mark.slow
 def test_halving_the_step_quarters_the_error():
     coarse, fine = (measure(h=h)["error_theta_max"] for h in (5e-3, 2.5e-3))
     assert 3.8 < coarse / fine < 4.2
