@@ -112,9 +112,7 @@ def add_row(
     return below, carried
 
 
-def add_bar(
-    mechanism: Mechanism, name: str, pin: str, node: Node, turn: float, velocity: Array, rate: float
-) -> int:
+def add_bar(mechanism: Mechanism, name: str, pin: str, node: Node, turn: float, velocity: Array, rate: float) -> int:
     """Add a bar that begins at ``node``, with its pin of the tree, and return its index."""
     above, along, point = node
     mechanism.bars.append(Bar(name, point, turn, velocity, rate))

@@ -1,7 +1,8 @@
 """MuJoCo: joint coordinates, loops by connect constraints, implicitfast, sparse Jacobian.
 
 Constraints of MuJoCo are soft. They are made as stiff as they go: the time constant at its lower bound of two steps and
-an impedance of 0.9999. At 5 ms that closes the loops of the stacked layout 2000 times better than the defaults and makes
+an impedance of 0.9999. At 5 ms that closes the loops of the stacked layout 2000 times better than the defaults and
+makes
 theta_1 ten times better, in the same time.
 """
 

@@ -43,7 +43,8 @@ def model(mechanism: Mechanism) -> Model:
     built = Model(f"fourbar {mechanism.layout}", gravity=(0.0, 0.0, -GRAVITY))
     bodies = [add_bar(built, bar.name, bar.start, bar.point(LENGTH)) for bar in mechanism.bars]
     for pin in mechanism.tree:
-        built.add_joint(pin.name, PIN, built.ground if pin.a == GROUND else bodies[pin.a], bodies[pin.b], point=pin.point)
+        a = built.ground if pin.a == GROUND else bodies[pin.a]
+        built.add_joint(pin.name, PIN, a, bodies[pin.b], point=pin.point)
     for pin in mechanism.loops:
         built.add_joint(pin.name, PIN, bodies[pin.a], bodies[pin.b], point=pin.point, cut=True)
     pinned = {mechanism.bars[rod].name for rod in mechanism.first_rods}
