@@ -1,0 +1,273 @@
+"""The compiled parts: what every kernel promises, the cache that follows its sources, the same numbers uncompiled."""
+
+import importlib
+import json
+import os
+import pkgutil
+import shutil
+import subprocess
+import sys
+import tracemalloc
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+from numba.core.registry import CPUDispatcher
+
+import rtmbs
+from rtmbs.compiled import CACHE_FOLDER, InnerDispatcher, cache_folder, kernel_sources
+from rtmbs.semirecursive.step import advance
+from tests.contracts.machines import LIBRARY, closed_simulation, good_steps, library_simulation
+
+PACKAGE = Path(rtmbs.__file__).parent
+ROOT = PACKAGE.parent
+WITHOUT = ("viewer",)  # rooms that need more than the core
+
+
+def kernels():
+    """Return every kernel of the package by name."""
+    found = {}
+    for module in pkgutil.walk_packages([str(PACKAGE)], "rtmbs."):
+        if module.name.split(".")[1] in WITHOUT or module.name.endswith("__main__"):
+            continue
+        for value in vars(importlib.import_module(module.name)).values():
+            if isinstance(value, CPUDispatcher):
+                found[f"{value.py_func.__module__}.{value.py_func.__name__}"] = value
+    return found
+
+
+KERNELS = kernels()
+
+
+# ------------------------------------------------------------------------------------------------------------- promises
+
+
+def test_no_kernel_can_allocate():
+    """Without numba's memory runtime nothing that allocates compiles; no lock, no fast mathematics, NumPy's errors."""
+    assert len(KERNELS) > 50
+    for name, kernel in KERNELS.items():
+        options = kernel.targetoptions
+        assert options["_nrt"] is False, name
+        assert options["nopython"] is True, name
+        assert options["nogil"] is True, name
+        assert options["error_model"] == "numpy", name
+        assert not options.get("fastmath"), name
+        assert not options.get("parallel"), name
+
+
+def test_every_kernel_is_kept_in_the_folder_of_its_sources():
+    for name, kernel in KERNELS.items():
+        assert Path(kernel._cache.cache_path).is_relative_to(CACHE_FOLDER), name
+        assert Path(kernel.py_func.__code__.co_filename) in kernel_sources(), name
+
+
+def test_kernels_call_each_other_by_name():
+    """A jitted function captured by a factory, or given as an argument, would never hit the cache."""
+    for name, kernel in KERNELS.items():
+        function = kernel.py_func
+        assert function.__closure__ is None, name
+        assert function.__defaults__ is None, name
+        assert getattr(sys.modules[function.__module__], function.__name__) is kernel, name
+        for signature in kernel.signatures:
+            assert not any(isinstance(argument, numba.types.Dispatcher) for argument in signature), name
+
+
+def test_inner_kernels_have_no_door():
+    inner = [kernel for kernel in KERNELS.values() if isinstance(kernel, InnerDispatcher)]
+    assert inner
+    with pytest.raises(TypeError, match="inner kernel"):
+        inner[0]()
+    assert any(not isinstance(kernel, InnerDispatcher) for kernel in KERNELS.values())
+
+
+def test_allocation_does_not_compile():
+    from rtmbs.compiled import kernel
+
+    def allocate(x):
+        return np.zeros(3) + x
+
+    with pytest.raises(numba.core.errors.NumbaError):
+        kernel_without_cache(kernel, allocate)(1.0)
+
+
+def kernel_without_cache(kernel, function):
+    """Decorate a function of this file without leaving it on disk."""
+    dispatcher = kernel(function)
+    dispatcher._cache = numba.core.caching.NullCache()
+    return dispatcher
+
+
+def test_numba_keeps_the_caches_of_others():
+    """The folder is handed over while a kernel is decorated, and nobody else's setting is touched."""
+    assert str(CACHE_FOLDER) not in str(numba.config.CACHE_DIR)
+
+
+def test_one_compilation_serves_every_mechanism():
+    """Types do not depend on the mechanism, nor on how its arrays came about."""
+    for name in LIBRARY:
+        good_steps(library_simulation(name), 2)
+    sim = closed_simulation(0, alpha=1e9, projection_weight="mass")
+    good_steps(sim, 2)
+    sim.h = 5e-4
+    good_steps(sim, 2)
+    assert len(advance.signatures) == 1
+
+
+# ------------------------------------------------------------------------------------------------- nothing is allocated
+
+
+def arrays(sim):
+    """Return the memory of everything that a step reads and writes."""
+    states = [value for state in sim._states for value in (state.z, state.zd, state.zdd, state.lam, state.R0, state.u)]
+    tables = [value for table in sim.equations.tables for value in table]
+    return sorted(value.ctypes.data for value in (*states, *tables, *sim.equations.ws, *sim.equations.work))
+
+
+def test_steps_work_in_the_same_arrays():
+    for sim in (library_simulation("driven_fourbar"), library_simulation("top"), closed_simulation(0)):
+        before, pair = arrays(sim), {id(state) for state in sim._states}
+        for _ in range(100):
+            assert sim.step().outcome.good
+            assert {id(state) for state in sim._states} == pair
+        assert arrays(sim) == before
+
+
+def test_steps_leave_no_memory_behind():
+    """Free lists of the interpreter fill up first; from then on a step takes nothing, and holds no array twice."""
+    sim = library_simulation("driven_fourbar")
+    held = [*sim.equations.ws, *sim.equations.work, sim.state.z, sim.state.u]
+    tracemalloc.start()
+    good_steps(sim, 300)
+    before, counts = tracemalloc.get_traced_memory()[0], [sys.getrefcount(value) for value in held]
+    for _ in range(500):
+        sim.step()
+    after = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert after - before < 30_000, "60 bytes a step"
+    assert [sys.getrefcount(value) for value in held] == counts
+
+
+def test_the_system_never_changes():
+    """Neither start nor steps, nor a shim, write into what many simulations share."""
+    for name in ("bricard", "driven_fourbar", "top"):
+        sim = library_simulation(name)
+        system = sim.system
+        before = [value.tobytes() for table in system.tables for value in table]
+        more = [getattr(system, field).tobytes() for field in ("z0", "zd0", "R0", "u0", "weights", "typical")]
+        good_steps(sim, 20)
+        sim.inputs["gravity"] = (1.0, 2.0, 3.0)
+        good_steps(sim, 5)
+        assert [value.tobytes() for table in system.tables for value in table] == before
+        assert [getattr(system, f).tobytes() for f in ("z0", "zd0", "R0", "u0", "weights", "typical")] == more
+
+
+# ----------------------------------------------------------------------------------------------------- the cache folder
+
+LEAF_CALLER = """
+import json, sys
+import numpy as np
+from rtmbs.integrators.settings import StateArrays
+from rtmbs.semirecursive import charts
+from rtmbs.system.tables import Steps
+n = 3
+steps = Steps(np.zeros(n, np.int64), np.arange(-1, n - 1), np.tile(np.eye(3), (n, 1, 1)), np.zeros((n, 3)), np.eye(3),
+              np.array([0, -1, -1]), np.ones(n), np.zeros((n, 3)), np.zeros((n, 3, 3)))
+state = StateArrays(np.array([0.1, 1.2, 0.3]), np.ones(n), np.ones(n), np.zeros(0), np.eye(3)[None].copy())
+charts.recentre_charts(steps, state)
+stats = charts.recentre_charts.stats
+print(json.dumps({"zd": state.zd.tolist(), "hits": sum(stats.cache_hits.values()),
+                  "misses": sum(stats.cache_misses.values()), "file": charts.__file__}))
+"""
+
+
+def run(code, folder, cache, **environment):
+    """Run Python on a copy of the package with a cache of its own; return what it printed."""
+    environment = {**os.environ, "RTMBS_CACHE_DIR": str(cache), "PYTHONPATH": str(folder), **environment}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=True)
+    return json.loads(done.stdout)
+
+
+def test_an_edited_leaf_is_seen(tmp_path):
+    """numba looks only at the file of the function that is called; the folder looks at every kernel's text."""
+    package, cache = tmp_path / "package", tmp_path / "cache"
+    shutil.copytree(PACKAGE, package / "rtmbs", ignore=shutil.ignore_patterns("__pycache__"))
+    leaf = package / "rtmbs" / "spatial.py"
+    text, name = leaf.read_text(encoding="utf-8"), "def dot3(a, b):\n"
+    body = text.index("return", text.index(name))
+    changed = text[:body] + "return 2.0 * a[0] * b[0]  # " + text[body:]
+
+    first = run(LEAF_CALLER, package, cache)
+    assert Path(first["file"]).is_relative_to(package)
+    assert first["misses"] == 1
+    again = run(LEAF_CALLER, package, cache)
+    assert (again["zd"], again["hits"], again["misses"]) == (first["zd"], 1, 0)
+    leaf.write_text(changed, encoding="utf-8")
+    edited = run(LEAF_CALLER, package, cache)
+    assert edited["zd"] != first["zd"]
+    assert edited["misses"] == 1
+    leaf.write_text(text, encoding="utf-8")
+    back = run(LEAF_CALLER, package, cache)
+    assert (back["zd"], back["hits"]) == (first["zd"], 1)
+    assert len(list(cache.iterdir())) == 2
+
+
+def test_the_folder_follows_sources_and_versions(tmp_path, monkeypatch):
+    monkeypatch.setenv("RTMBS_CACHE_DIR", str(tmp_path))
+    folders = [cache_folder()]
+    assert folders[0].parent == tmp_path
+    assert cache_folder() == folders[0]
+    monkeypatch.setattr(numba, "__version__", "0.0.0")
+    folders.append(cache_folder())
+    monkeypatch.undo()
+    monkeypatch.setenv("RTMBS_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr("rtmbs.compiled.kernel_sources", lambda: kernel_sources()[:-1])
+    folders.append(cache_folder())
+    assert len(set(folders)) == 3
+    monkeypatch.delenv("RTMBS_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
+    assert cache_folder().parent == tmp_path / "elsewhere" / "rtmbs"
+
+
+def test_every_file_with_a_kernel_is_a_kernel_source():
+    sources = set(kernel_sources())
+    for path in PACKAGE.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        if "@kernel" in text or "@inner_kernel" in text:
+            assert path in sources, f"add the room of {path} to KERNEL_ROOMS"
+
+
+# ---------------------------------------------------------------------------------------------------------- uncompiled
+
+MOTIONS = """
+import json
+from tests.contracts.machines import closed_simulation, good_steps, library_simulation
+found = {}
+for name, sim, steps in (
+    ("crank_rocker", library_simulation("crank_rocker"), 4),
+    ("driven_fourbar", library_simulation("driven_fourbar", projection_weight="mass", tangent_terms="exact"), 3),
+    ("top", library_simulation("top", h=0.02), 12),
+    ("closed", closed_simulation(2, tangent_terms="lagged"), 2),
+):
+    reports = good_steps(sim, steps)
+    state = sim.state
+    found[name] = {"counts": [[r.iterations, r.sweeps] for r in reports], "R0": state.R0.ravel().tolist(),
+                   "z": state.z.tolist(), "zd": state.zd.tolist(), "zdd": state.zdd.tolist(), "lam": state.lam.tolist()}
+import numba
+found["disabled"] = bool(numba.config.DISABLE_JIT)
+print(json.dumps(found))
+"""
+
+
+def test_uncompiled_kernels_give_the_same_numbers(tmp_path):
+    """NUMBA_DISABLE_JIT=1: the same text run by Python. lam is alpha times rounding, so it is compared with alpha."""
+    plain = run(MOTIONS, ROOT, CACHE_FOLDER.parent, NUMBA_DISABLE_JIT="1")
+    fast = run(MOTIONS, ROOT, CACHE_FOLDER.parent, NUMBA_DISABLE_JIT="0")
+    assert (plain.pop("disabled"), fast.pop("disabled")) == (True, False)
+    for name, expected in fast.items():
+        found = plain[name]
+        assert found["counts"] == expected["counts"], name
+        for field, tolerance in {"z": 1e-12, "zd": 1e-12, "R0": 1e-12, "zdd": 1e-10, "lam": 1e-4}.items():
+            size = np.abs(expected[field]).max(initial=1.0)
+            np.testing.assert_allclose(found[field], expected[field], atol=tolerance * size, err_msg=f"{name} {field}")
