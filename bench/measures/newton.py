@@ -11,7 +11,6 @@ from rtmbs import Model, Simulation, library
 Array = NDArray[np.float64]
 
 TANGENTS = ("paper", "inertia", "lagged", "exact")
-DIFFERENCES = ("finite-difference", "central-difference", "complex-step")
 
 
 class Contraction(NamedTuple):
@@ -19,7 +18,7 @@ class Contraction(NamedTuple):
 
     steps: int  # that converged
     iterations: float  # mean of those
-    rate: float  # median of second over first scaled correction
+    rate_median: float  # of second over first scaled correction
     worst: float  # largest of them
 
 
