@@ -5,11 +5,14 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
 
 from rtmbs.bench.arguments import Parser, answer, count, number, positive
 from rtmbs.errors import InputError, unknown_name
 
-PROBLEMS = ("fourbar",)
+PROBLEMS = ("fourbar", "table1")
 PENALTY = 1e6  # METHODS 1.24
 TOLERANCE = 1e-9
 
@@ -30,8 +33,11 @@ def run(words: list[str], program: str) -> int:
     if problem not in PROBLEMS:
         raise unknown_name("bench problem", problem, PROBLEMS)
 
-    options = fourbar_parser(f"{program} fourbar").read(words[1:])
-    return run_fourbar(options)
+    if problem == "table1":
+        from rtmbs.bench.table1_options import table1_parser
+
+        return run_table1(table1_parser(f"{program} table1").read(words[1:]))
+    return run_fourbar(fourbar_parser(f"{program} fourbar").read(words[1:]))
 
 
 def fourbar_parser(program: str) -> Parser:
@@ -65,11 +71,37 @@ def run_fourbar(options: argparse.Namespace) -> int:
 
     if options.penalty is None and options.alpha is None:
         options.penalty = PENALTY
-    if options.json is not None and not options.json.parent.is_dir():
-        raise InputError(f"--json {options.json}: there is no folder {options.json.parent}; create it first")
+    check_folder(options.json)
     record = fourbar.measure(fourbar.Options(**{name: getattr(options, name) for name in fourbar.Options.names()}))
     print(report.text(record))
-    if options.json is not None:
-        options.json.write_text(json.dumps(record, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-        print(f"written to {options.json}")
+    write(options.json, record)
     return 0
+
+
+def run_table1(options: argparse.Namespace) -> int:
+    """Measure the paper's table, print every mechanism as it is done, and write the JSON file."""
+    from rtmbs.bench import table1, table1_options, table1_text
+
+    check_folder(options.json)
+    layouts = table1_options.layouts(options.layout)
+    print(table1_text.heading(options.budget))
+    rows: list[table1.Row] = []
+    for done in table1.measure(table1.Options(layouts, options.rows, options.sources, options.budget)):
+        tqdm.write(table1_text.block(done))  # above the progress bar
+        rows += done
+    print(table1_text.summary(rows))
+    write(options.json, {"rows": rows})
+    return 0
+
+
+def check_folder(path: Path | None) -> None:
+    """Raise InputError, before anything is measured, when there is no folder for the JSON file."""
+    if path is not None and not path.parent.is_dir():
+        raise InputError(f"--json {path}: there is no folder {path.parent}; create it first")
+
+
+def write(path: Path | None, record: dict[str, Any]) -> None:
+    """Write the measured values, when asked for."""
+    if path is not None:
+        path.write_text(json.dumps(record, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+        print(f"written to {path}")

@@ -1,0 +1,82 @@
+"""The printed form of the paper's table: a block a mechanism, a line a source, and what the whole of it shows."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from rtmbs.bench import paper
+from rtmbs.bench.table1 import DIFFERENCES, FOOTING, PAGE_DIFFERENCES, STEPS, H
+
+Row = dict[str, Any]
+WIDTH = 24  # columns of a source's name
+INEXACT = (DIFFERENCES, PAGE_DIFFERENCES, "central-difference")
+
+TITLES = (
+    f"  {'source':<{WIDTH}}{'n_jacs':>7}{'steps':>7}{'scaled s':>11}{'ratio':>9}"
+    f"{'pair ms':>11}{'error K':>10}{'error C':>10}"
+)
+
+
+def heading(budget: float) -> str:
+    """Return what the columns mean."""
+    footed = " and ".join(source for source in FOOTING if source != PAGE_DIFFERENCES)
+    return "\n".join(
+        (
+            f"Multiple four-bars n_y x n_z, {H * STEPS:g} s in {STEPS} steps: the paper's Table 1 by source of K and C",
+            "",
+            f"  scaled s  time of the run x {paper.SCALED_TO} / n_jacs, as in the paper",
+            f"  steps     * fewer than {STEPS}: a run of one source may take {budget:g} s (--budget)",
+            f"  ratio     scaled time over that of {DIFFERENCES}; {footed} over {PAGE_DIFFERENCES}: the same Q",
+            "  pair ms   fastest K, C pair (structured: sweep, K and C one by one, in the sparse pattern)",
+            "  error     largest, over the largest entry of the closed form (structured: of complex step)",
+        )
+    )
+
+
+def block(rows: list[Row]) -> str:
+    """Return the lines of one mechanism."""
+    first = rows[0]
+    head = f"{first['layout']} {first['ny']} x {first['nz']}, {first['bodies']} bodies"
+    printed = paper.TABLE.get((first["ny"], first["nz"]))
+    if printed is not None:
+        head += (
+            f"; paper: n_jacs {printed.n_jacs}, differences {printed.differences:g} s,"
+            f" AD {printed.autodiff:g} s, ratio {printed.ratio:.2f}"
+        )
+    return "\n".join(["", head, TITLES, *(line(row) for row in rows)])
+
+
+def line(row: Row) -> str:
+    """Return the line of one source."""
+    steps = f"{row['steps']}{'*' if row['steps'] < STEPS else ' '}"
+    ratio = "" if row["ratio_to_differences"] is None else f"{row['ratio_to_differences']:.3g}"
+    return (
+        f"  {row['source']:<{WIDTH}}{row['n_jacs']:>7}{steps:>8}{row['scaled_s']:>10.3g}{ratio:>9}"
+        f"{row['pair_ms']:>11.3g}{row['error_K']:>10.1e}{row['error_C']:>10.1e}"
+    )
+
+
+def summary(rows: list[Row]) -> str:
+    """Return what the whole table shows, or nothing when the sources for it are missing."""
+    return "\n".join(["", *conclusions(rows)])
+
+
+def conclusions(rows: list[Row]) -> Iterable[str]:
+    """Yield one line for each comparison that the rows hold."""
+    by_case: dict[tuple[Any, ...], dict[str, Row]] = {}
+    for row in rows:
+        by_case.setdefault((row["layout"], row["ny"], row["nz"]), {})[row["source"]] = row
+    cases = [case for case in by_case.values() if DIFFERENCES in case]
+    for source in dict.fromkeys(row["source"] for row in rows):
+        gains = [case[DIFFERENCES]["pair_ms"] / case[source]["pair_ms"] for case in cases if source in case]
+        if gains and source != DIFFERENCES:
+            faster = sum(gain > 1 for gain in gains)
+            yield (
+                f"one pair by {source}: {min(gains):.3g} to {max(gains):.3g} times as fast as by {DIFFERENCES},"
+                f" faster in {faster} of {len(gains)} rows"
+            )
+    exact = [max(row["error_K"], row["error_C"]) for row in rows if row["source"] not in INEXACT]
+    inexact = [max(row["error_K"], row["error_C"]) for row in rows if row["source"] in INEXACT]
+    if exact:
+        yield f"largest error of exact sources: {max(exact):.1e}"
+    if inexact:
+        yield f"largest error of differences: {max(inexact):.1e}"
