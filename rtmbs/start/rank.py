@@ -30,12 +30,18 @@ def group_rank(P: csc_array, group: Group) -> tuple[int, bool]:
 
 
 def estimated_rank(block: csc_array) -> int:
-    """Count the pivots of P^T P + floor that stand clear of the floor; a rank estimate for large groups."""
+    """Count the squared singular values above a floor, for large groups.
+
+    By Sylvester's law P^T P - floor has as many positive pivots as eigenvalues above zero. The floor stands for
+    singular values of 3e-5 of the largest, where ``TOLERANCE`` looks down to 1e-10: so it is an estimate.
+    """
     gram = (block.T @ block).tocsc()
     floor = FLOOR * float(np.max(gram.diagonal()))
-    A = csc_array(gram + floor * diags_array(np.ones(gram.shape[0])))
+    if floor == 0.0:
+        return 0
+    A = csc_array(gram - floor * diags_array(np.ones(gram.shape[0])))
     pivots = splu(A, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}).U.diagonal()
-    return int(np.count_nonzero(np.abs(pivots) > 30.0 * floor))
+    return int(np.count_nonzero(pivots > 0.0))
 
 
 def redundant_rows(P: csc_array, group: Group, rank: int) -> NDArray[np.int64]:
