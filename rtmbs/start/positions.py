@@ -17,6 +17,8 @@ CLOSED = 1e-12  # of the row scale: assembled
 REFUSED = 1e-8  # of the row scale: a start with a larger gap is refused
 STILL = 1e-12  # change of a coordinate, in typical sizes, below which the nearest pose is found
 HALVINGS = 10
+ALMOST = 1e-3  # of the row scale: the next step closes a gap of this size for good
+SHORTER = 0.9  # a step longer than this share of the last one does not settle
 LARGEST = 0.5  # change of a coordinate in one iteration, in typical sizes: beyond, Phi_z says little
 TURN = 2.0 * np.pi
 STAGES = 24  # poses on the way from the reference pose to far pinned values
@@ -54,18 +56,32 @@ class Assembly:
         return z
 
     def solve(self, wanted: Array, pinned: NDArray[np.bool_], weights: Array) -> Array:
-        """Return the pose (n,) next to ``wanted`` at which the iteration ends; ``gap`` says whether it is closed."""
-        z, previous = wanted.copy(), np.inf
-        gap = self.gap(z)
+        """Return the pose (n,) next to ``wanted`` at which the iteration ends; ``gap`` says whether it is closed.
+
+        Near a singular pose, and against weights that differ by thousands, the pull towards ``wanted`` may keep the
+        loops from closing; they are then closed from the pose reached, without it.
+        """
+        z = self.approach(wanted, wanted, pinned, weights, 1.0)
+        return z if worst_of(self.gap(z)) <= CLOSED else self.approach(z, wanted, pinned, weights, 0.0)
+
+    def approach(self, z: Array, wanted: Array, pinned: NDArray[np.bool_], weights: Array, pull: float) -> Array:
+        """Iterate from z; ``pull`` is the share of the way back to ``wanted`` that each step would like to take.
+
+        It is halved when steps do not become shorter: Gauss-Newton overshoots where the loops bend more than the
+        weights allow, and a share below 2 / (1 + bend) settles.
+        """
+        previous, gap = np.inf, self.gap(z)
         for _ in range(MAX_ITERATIONS):
             if (worst := worst_of(gap)) <= CLOSED and previous <= STILL:
                 break
-            step = self.change(z, wanted - z, gap, pinned, weights)
+            step = self.change(z, pull * (wanted - z), gap, pinned, weights)
             z, gap = self.damped(z, step, gap)
             z = self.unwound(z, wanted, pinned)
             size = np.max(np.abs(step) / self.typical, initial=0.0)
             if worst <= REFUSED and size >= 0.5 * previous and size <= 1e-9:
                 break  # rounding is reached
+            if worst <= ALMOST and size > SHORTER * previous:
+                pull *= 0.5
             previous = size
         self.gap(z)
         return z
@@ -82,13 +98,13 @@ class Assembly:
         return step
 
     def damped(self, z: Array, step: Array, gap: Array) -> tuple[Array, Array]:
-        """Take the largest of step, step / 2, ... that does not open the loops further."""
+        """Take the largest of step, step / 2, ... that does not open the loops further, or hardly."""
         largest, before = np.max(np.abs(step) / self.typical, initial=0.0), float(np.linalg.norm(gap))
         factor = min(1.0, LARGEST / largest) if largest > 0.0 else 1.0
         for _ in range(HALVINGS):
             trial = z + factor * step
             opened = self.gap(trial)
-            if np.linalg.norm(opened) <= max(before, CLOSED) * (1.0 - 1e-3 * factor) or before <= 1e-6:
+            if np.linalg.norm(opened) <= max(before * (1.0 - 1e-3 * factor), ALMOST):
                 break
             factor *= 0.5
         return trial, opened
