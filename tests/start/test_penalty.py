@@ -1,0 +1,91 @@
+"""Penalty factors: effective masses of blocks against the dense formula, blind blocks, fixed alpha."""
+
+import numpy as np
+import pytest
+
+import rtmbs
+from rtmbs import Simulation
+from rtmbs.errors import InputError
+from rtmbs.start.penalty import effective_masses, penalty_factors
+from tests.start.cases import MODELS, closed_pose, fourbar, system_of
+
+ALL = pytest.mark.parametrize("name", MODELS)
+
+
+def dense_mobilities(assembly, z):
+    """Return the rows of every block and lambda_max(P_l M^-1 P_l^T).
+
+    Where massless frames make M singular, a mean mass on every loop equation holds them (METHODS 1.21).
+    """
+    system, equations = assembly.equations.system, assembly.equations
+    equations.residual(z, np.zeros(system.n), np.zeros(system.n), assembly.R0)
+    M, P = equations.mass_matrix(), equations.closure_jacobian()
+    if np.linalg.matrix_rank(M) < len(M):
+        mass = system.tables.steps.mass
+        M = M + P.T @ (np.where(system.row_is_rotation, system.length**2, 1.0)[:, None] * P) * mass[mass > 0].mean()
+    blocks = [np.flatnonzero(system.block_of_row == block) for block in range(system.block_of_row.max() + 1)]
+    return [(rows, np.linalg.eigvalsh(P[rows] @ np.linalg.solve(M, P[rows].T))[-1]) for rows in blocks]
+
+
+@ALL
+def test_effective_masses_of_blocks(name):
+    assembly, z = closed_pose(system_of(name))
+    system = assembly.equations.system
+    masses, blind = effective_masses(assembly.equations, assembly.jacobian.matrix(assembly.equations))
+    assert np.all(masses > 0.0)
+    for rows, mobility in dense_mobilities(assembly, z):
+        assert len(set(masses[rows])) == 1, "one mass a block"
+        assert len(set(system.row_is_rotation[rows])) == 1
+        if not blind[rows[0]]:
+            assert masses[rows[0]] == pytest.approx(1.0 / mobility, rel=1e-9)
+        else:
+            assert mobility < 1e-10
+
+
+def test_planar_pins_have_blind_rotations():
+    """A revolute cut in a planar loop: its two rotation rows see nothing, and take the mass of the point times L^2."""
+    system = fourbar().compile()
+    assembly, _ = closed_pose(system)
+    masses, blind = effective_masses(assembly.equations, assembly.jacobian.matrix(assembly.equations))
+    rotation = system.row_is_rotation
+    np.testing.assert_array_equal(blind, rotation)
+    np.testing.assert_allclose(masses[rotation], masses[~rotation][0] * system.length**2, rtol=1e-12)
+    report = Simulation(system).start_report
+    assert any("C" in name for name in report.without_effect)
+    assert len(report.redundant) == 3
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1e3, 1e6])
+def test_masses_scale_the_penalty(factor):
+    """alpha is proportional to mass, so the dimensionless motion is the same for a gram and a ton."""
+    one, other = (Simulation(fourbar(masses=(m, 2 * m, m)).compile(), h=5e-3) for m in (1.0, factor))
+    np.testing.assert_allclose(other.state.alpha, factor * one.state.alpha, rtol=1e-9)
+    for _ in range(20):
+        assert one.step().iterations == other.step().iterations
+    np.testing.assert_allclose(other.state.z, one.state.z, atol=1e-8)
+
+
+def test_penalties_of_a_step():
+    system = system_of("crank_rocker")
+    masses = np.linspace(1.0, 2.0, system.m)
+    np.testing.assert_array_equal(penalty_factors(system, masses, 2e-3, 1e6, None), 1e6 * 4.0 / 2e-3**2 * masses)
+    fixed = penalty_factors(system, masses, 2e-3, None, 1e8)
+    np.testing.assert_array_equal(fixed, np.where(system.row_is_rotation, 1e8 * system.length**2, 1e8))
+    for bad in ({"penalty": 1e300, "fixed_alpha": None}, {"penalty": None, "fixed_alpha": np.inf}):
+        with pytest.raises(InputError, match="not finite"):
+            penalty_factors(system, masses, 1e-50, **bad)
+
+
+def test_a_driven_coordinate_is_a_block_of_its_own():
+    system = system_of("driven_fourbar")
+    rows = np.flatnonzero(system.closure_of_row < 0)
+    assert len(rows) == 1
+    assert np.count_nonzero(system.block_of_row == system.block_of_row[rows[0]]) == 1
+
+
+def test_every_row_of_a_large_model_has_its_penalty():
+    model = rtmbs.library.build("fourbar", ny=3, nz=4)
+    sim = Simulation(model.compile())
+    assert np.all(sim.state.alpha > 0.0)
+    assert sim.start_report.alpha_min == sim.state.alpha.min()
+    assert sim.start_report.alpha_max == sim.state.alpha.max()

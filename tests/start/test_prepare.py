@@ -1,0 +1,160 @@
+"""The consistent start as a person meets it: what the report says, what is warned of, what is refused."""
+
+import math
+
+import numpy as np
+import pytest
+
+import rtmbs
+from rtmbs import Simulation, library
+from rtmbs.errors import StartError
+from tests.contracts.machines import closed_model, good_steps
+from tests.start.cases import MODELS, fourbar, system_of
+
+X = rtmbs.Revolute(axis=(1, 0, 0))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_start_is_consistent(name):
+    """Loops closed, rates and accelerations on them, one finite penalty a row."""
+    sim = Simulation(system_of(name))
+    report, state = sim.start_report, sim.state
+    assert report.gap < 1e-9
+    assert report.gap_rotation < 1e-9
+    assert np.abs(sim.equations.close(state.z, state.R0)).max() < 1e-9
+    assert np.abs(sim.equations.closure_velocities(state.zd)).max() < 1e-8
+    assert np.all(state.alpha > 0.0)
+    assert report.rank + report.degrees_of_freedom == sim.system.n
+    assert len(report.redundant) == sim.system.m - report.rank
+    assert set(report.redundant) <= set(sim.system.row_names)
+    assert report.alpha_min <= report.alpha_max
+    assert report.warnings == ()
+
+
+def test_the_report_says_what_moved():
+    model = fourbar()
+    model.set_initial("A", position=0.3, rate=2.0)
+    report = Simulation(model.compile()).start_report
+    assert report.moved_coordinate in ("B.angle", "D.angle")
+    assert 0.05 < report.moved_position < 1.0
+    assert report.moved_rate_coordinate in ("B.angle", "D.angle")
+    assert 0.1 < report.moved_rate < 5.0
+    text = str(report)
+    for words in (report.moved_coordinate, f"by {report.moved_position:.3g}", "degrees of freedom   1", "c = 1e+06"):
+        assert words in text
+
+
+def test_a_start_from_a_start_moves_nothing():
+    """Assembled values written back into the model are kept."""
+    first = fourbar()
+    first.set_initial("A", position=0.3, rate=2.0)
+    one = Simulation(first.compile())
+    again = fourbar()
+    for name in ("A", "B", "D"):
+        record = one.system.joints[name]
+        sign = -1.0 if record.reversed else 1.0
+        step = record.steps[0]
+        again.set_initial(name, position=sign * one.state.z[step], rate=sign * one.state.zd[step])
+    other = Simulation(again.compile())
+    assert other.start_report.moved_position < 1e-12
+    assert other.start_report.moved_rate < 1e-9
+    np.testing.assert_allclose(other.state.zdd, one.state.zdd, atol=1e-7)
+
+
+def test_everything_in_place_is_said_so():
+    report = Simulation(library.build("crank_rocker").compile()).start_report
+    assert report.moved_coordinate == ""
+    assert "assembly moved       nothing" in str(report)
+
+
+def test_a_singular_start_is_warned_of_and_allowed():
+    """A flat parallelogram may leave on two branches (METHODS 1.14)."""
+    sim = Simulation(library.build("fourbar", ny=1, nz=1, angle=math.pi / 2).compile(), h=1e-3)
+    report = sim.start_report
+    assert report.singular
+    assert (report.degrees_of_freedom, report.degrees_of_freedom_nearby) == (2, 1)
+    assert "RankDrop" in report.warnings[0]
+    assert "2 (1 nearby)" in str(report)
+    good_steps(sim, 3)
+    assert not Simulation(library.build("fourbar", ny=1, nz=1, angle=1.0).compile()).start_report.singular
+
+
+def test_a_joint_assembled_the_wrong_way_round():
+    """Dot products accept an axis pointing backwards; the start does not (METHODS 1.25)."""
+
+    def hinged(quaternion):
+        model = rtmbs.Model("hinged")
+        model.add_body("door", mass=1.0, inertia=(0.1, 0.2, 0.3))
+        model.add_joint("ball", rtmbs.Spherical(), "ground", "door")
+        model.add_joint("hinge", X, "ground", "door", cut=True)
+        model.set_initial("ball", position=quaternion)
+        return Simulation(model.compile())
+
+    assert hinged((1, 0, 0, 0)).start_report.degrees_of_freedom == 1
+    assert hinged((0.6, 0.8, 0, 0)).start_report.degrees_of_freedom == 1
+    with pytest.raises(StartError, match="cut joint 'hinge' assembled the wrong way round"):
+        hinged((0, 0, 1, 0))
+
+
+# ------------------------------------------------------------------------------------------- redundant and inconsistent
+
+
+@pytest.mark.parametrize("gap", [1e-6, 1e-4])
+def test_an_inconsistent_redundant_closure_is_refused_with_its_stress(gap):
+    with pytest.raises(StartError, match="redundant loop equations at 'C") as refusal:
+        Simulation(fourbar(off=gap).compile())
+    assert f"contradict each other by {gap:.3g}" in str(refusal.value)
+    stress = float(str(refusal.value).split("stress the mechanism with ")[1].split()[0])
+    alpha = Simulation(fourbar().compile()).start_report.alpha_min
+    assert stress == pytest.approx(alpha * gap, rel=0.1)
+    assert "shim=True" in str(refusal.value)
+
+
+def test_a_shim_takes_the_pose_as_it_is():
+    plain, shimmed = Simulation(fourbar().compile()), Simulation(fourbar(off=1e-5).compile(), shim=True)
+    assert shimmed.start_report.gap < 1e-10
+    assert not any(shimmed.system.tables.closures.shim), "the System never changes"
+    good_steps(plain, 20)
+    good_steps(shimmed, 20)
+    np.testing.assert_allclose(shimmed.state.z, plain.state.z, atol=1e-7)
+    np.testing.assert_allclose(shimmed.state.lam, plain.state.lam, atol=1e-3 * np.abs(plain.state.lam).max())
+
+
+def test_rounding_is_no_contradiction():
+    assert Simulation(fourbar(off=1e-13).compile()).step().outcome.good
+
+
+def test_a_gap_too_large_for_a_shim():
+    """A tenth of a metre is a wrong model, asked for a shim or not."""
+    for shim in (False, True):
+        with pytest.raises(StartError, match=r"'C' cannot close: a gap of 0\.1"):
+            Simulation(fourbar(off=0.1).compile(), shim=shim)
+
+
+# ---------------------------------------------------------------------------------------------------------- not finite
+
+
+def test_gravity_beyond_all_numbers():
+    model = rtmbs.Model("heavy", gravity=(0.0, 0.0, -1e308))
+    model.add_body("stone", mass=100.0, center_of_mass=(0, 1, 0), inertia=(1, 1, 1))
+    model.add_joint("pivot", X, "ground", "stone")
+    with pytest.raises(StartError, match=r"first acceleration of 'pivot\.angle' is not finite"):
+        Simulation(model.compile())
+
+
+def test_a_function_that_is_finite_only_once():
+    """Asked at t = 0 by compile, and again by the start."""
+    values = iter([1.0, math.nan])
+    model = library.build("pendulum")
+    model.add_force("motor", rtmbs.Motor(lambda t: next(values)), joint="pivot")
+    system = model.compile()
+    with pytest.raises(rtmbs.errors.InputError, match=r"motor\.torque: not finite at t = 0"):
+        Simulation(system)
+
+
+def test_random_mechanisms_start():
+    """Drawn with drivers they cannot follow, some are refused by name; without, all start."""
+    for seed in range(12):
+        sim = Simulation(closed_model(seed, driven=False).compile())
+        assert sim.start_report.gap < 1e-9
+        assert sim.step().outcome.good
