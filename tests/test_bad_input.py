@@ -1,12 +1,25 @@
 """What cannot be a mechanism is refused: the message names the element, says what is wrong and what would be right."""
 
 import math
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
 
-from rtmbs import errors
-from rtmbs.errors import ModelError, RtmbsError, TopologyError, UnknownNameError
+from rtmbs import Simulation, errors, library
+from rtmbs.errors import (
+    InputError,
+    LoopOpenError,
+    ModelError,
+    NotConvergedError,
+    NotFiniteError,
+    RtmbsError,
+    StartError,
+    StateError,
+    TopologyError,
+    UnknownNameError,
+)
 from rtmbs.model import (
     ConstantRate,
     Cylindrical,
@@ -300,3 +313,271 @@ def test_errors_are_a_small_family():
     assert all(issubclass(child, RtmbsError) for child in children)
     assert issubclass(UnknownNameError, ModelError)
     assert issubclass(TopologyError, ModelError)
+
+
+# ------------------------------------------------------------------------------------------------- what cannot be run
+
+
+def system():
+    """The sound machine with a motor, an input and a timed wrench, compiled."""
+    model = machine()
+    model.add_force("motor", Motor(Input(1.0)), joint="hinge")
+    model.add_force("wind", Wrench(force=Input((0, 0, 0)), torque=lambda t: (t, 0, 0)), body="ball")
+    return model.compile()
+
+
+def simulation(**options):
+    return Simulation(system(), **{"h": 1e-2, **options})
+
+
+def option(**wrong):
+    return lambda: simulation(**wrong)
+
+
+def running(t_end, **more):
+    return lambda: simulation().run(t_end, **more)
+
+
+def late(t_end):
+    def act():
+        sim = simulation()
+        sim.run(0.05)
+        sim.run(t_end)
+
+    return act
+
+
+def setting(name, value):
+    def act():
+        simulation().inputs[name] = value
+
+    return act
+
+
+def new_step(h):
+    def act():
+        simulation().h = h
+
+    return act
+
+
+def spoilt(spoil):
+    """Compile the machine spoilt by what a start or a step stumbles over, and run it."""
+
+    def act():
+        model = machine()
+        spoil(model)
+        Simulation(model.compile(), h=1e-2).run(0.05)
+
+    return act
+
+
+def loop(width=1.0, pins=None, rates=None):
+    """A square four-bar, its last pivot ``width`` from the first."""
+
+    def act():
+        model = Model("square")
+        for name, place in (("left", (0, 0, 0)), ("top", (0, 0, 1)), ("right", (0, 1, 0))):
+            model.add_body(name, mass=1.0, inertia=(0.1, 0.1, 0.1), position=place)
+        model.add_joint("A", Revolute(X), "ground", "left", point=(0, 0, 0))
+        model.add_joint("B", Revolute(X), "left", "top", point=(0, 0, 1))
+        model.add_joint("C", Revolute(X), "top", "right", point=(0, 1, 1), cut=True)
+        model.add_joint("D", Revolute(X), "ground", "right", point_a=(0, width, 0), point_b=(0, 0, 0))
+        for name, value in (pins or {}).items():
+            model.set_initial(name, position=value)
+        for name, value in (rates or {}).items():
+            model.set_initial(name, rate=value)
+        Simulation(model.compile(), h=1e-2)
+
+    return act
+
+
+def doubled_pin(off, **options):
+    """A planar loop whose revolute sits off its plane."""
+
+    def act():
+        model = machine()
+        model.add_body("arm", mass=1.0, inertia=(1, 1, 1))
+        model.add_joint("shoulder", Revolute(X), "ground", "arm")
+        model.add_joint("weld", Revolute(X), "crank", "arm", point_a=(off, 0, 0), point_b=(0, 0, 0), cut=True)
+        Simulation(model.compile(), **options)
+
+    return act
+
+
+def bead(model):
+    model.add_body("bead", mass=1.0, position=(0, 0, 3))
+    model.add_joint("spin", Revolute(Z), "ball", "bead", point=(0, 0, 3))
+
+
+def coincident_spring(model):
+    model.add_marker("other tip", "ball", point=(0, 0, 3))
+    model.add_marker("same place", "ground", point=(0, 0, 3))
+    model.add_force("coil", SpringDamper(10.0, length=1.0), between=("other tip", "same place"))
+
+
+def from_now_on(f):
+    """A motor that is sound at t = 0 and wrong later."""
+    return lambda model: model.add_force("motor", Motor(lambda t: 0.0 if t == 0.0 else f(t)), joint="hinge")
+
+
+def slow(model):
+    """A motor far too strong for a step of 10 ms."""
+    model.add_force("motor", TorsionSpring(-1e6), joint="hinge")
+    model.set_initial("hinge", position=1.0, rate=500.0)
+
+
+def weak():
+    """A loop that next to nothing holds."""
+    Simulation(library.build("crank_rocker").compile(), h=5e-3, alpha=30.0).run(0.5)
+
+
+def state_file(change):
+    """Save a state, change its bytes or entries, and go on from it."""
+
+    def act():
+        sim = simulation()
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "state.npz"
+            sim.state.save(path)
+            change(path)
+            sim.restore(path)
+
+    return act
+
+
+def truncated(path):
+    path.write_bytes(path.read_bytes()[:700])
+
+
+def entries(**changes):
+    def change(path):
+        with np.load(path) as file:
+            kept = {name: file[name] for name in file.files} | changes
+        np.savez(path, **{name: value for name, value in kept.items() if value is not None})
+
+    return change
+
+
+def other_model(path):
+    model = machine()
+    model.add_body("more", mass=1.0)
+    model.add_joint("hold", Fixed(), "ball", "more")
+    Simulation(model.compile()).state.save(path)
+
+
+STATES = {
+    "truncated": (truncated, ["truncated or no state file"]),
+    "no state at all": (lambda path: path.write_text("a letter"), ["truncated or no state file"]),
+    "absent": (lambda path: path.unlink(), ["does not exist"]),
+    "of another model": (other_model, ["another model", "'machine'"]),
+    "not finite": (entries(zd=np.full(6, NAN)), ["zd", "not finite"]),
+    "without rates": (entries(zd=None), ["lacks zd"]),
+    "of another format": (entries(format=np.array(7)), ["format 7", "reads format 1"]),
+    "of fewer coordinates": (entries(z=np.zeros(5)), ["z has shape (5,)", "(6,)"]),
+    "of whole numbers": (entries(z=np.zeros(6, int)), ["z is of type int64"]),
+    "with a step of zero": (entries(h=np.array(0.0)), ["h is 0.0"]),
+}
+
+# case: (what is done, its error, words that the message must contain)
+RUNS = {
+    "a model that is not compiled": (lambda: Simulation(machine()), InputError, ["compile()"]),
+    "h zero": (option(h=0), InputError, ["h is 0", "positive"]),
+    "h negative": (option(h=-1e-3), InputError, ["h is -0.001", "positive"]),
+    "h not a number": (option(h=NAN), InputError, ["h is nan", "positive"]),
+    "h infinite": (option(h=INF), InputError, ["h is inf", "positive"]),
+    "h a word": (option(h="5 ms"), InputError, ["h is '5 ms'", "positive"]),
+    "h beyond all measure": (option(h=1e-300), InputError, ["h is 1e-300", "between"]),
+    "h set to zero": (new_step(0.0), InputError, ["h is 0.0", "positive"]),
+    "h set to nothing": (new_step(None), InputError, ["h is None", "positive"]),
+    "penalty zero": (option(penalty=0.0), InputError, ["penalty is 0.0", "positive"]),
+    "penalty negative": (option(penalty=-1e6), InputError, ["penalty is -1000000.0", "positive"]),
+    "penalty not a number": (option(penalty=NAN), InputError, ["penalty is nan"]),
+    "alpha zero": (option(alpha=0.0), InputError, ["alpha is 0.0", "positive"]),
+    "alpha negative": (option(alpha=-1.0), InputError, ["alpha is -1.0", "positive"]),
+    "alpha not a number": (option(alpha=NAN), InputError, ["alpha is nan"]),
+    "tol zero": (option(tol=0.0), InputError, ["tol is 0.0", "positive"]),
+    "tol infinite": (option(tol=INF), InputError, ["tol is inf", "positive"]),
+    "no iterations": (option(max_iterations=0), InputError, ["max_iterations is 0", "from 1 to 48"]),
+    "half an iteration": (option(max_iterations=2.5), InputError, ["max_iterations is 2.5", "whole"]),
+    "too many iterations": (option(max_iterations=1000), InputError, ["max_iterations is 1000", "48"]),
+    "jacobian unknown": (option(jacobian="structred"), UnknownNameError, ["'structred'", "'structured'"]),
+    "tangent terms unknown": (option(tangent_terms="innertia"), UnknownNameError, ["'innertia'", "'inertia'"]),
+    "projection weight unknown": (option(projection_weight="masses"), UnknownNameError, ["'masses'", "'mass'"]),
+    "integrator unknown": (option(integrator="euler"), UnknownNameError, ["'euler'", "'trapezoidal'"]),
+    "t_end before now": (late(0.02), InputError, ["t_end = 0.02", "t = 0.05 s", "later"]),
+    "t_end not a number": (running(NAN), InputError, ["t_end is nan"]),
+    "t_end a word": (running("soon"), InputError, ["t_end is 'soon'"]),
+    "t_end between steps": (running(0.0345), InputError, ["t_end = 0.0345", "h = 0.01", "h = 0.0115000", "fits"]),
+    "t_end within a step": (running(0.004), InputError, ["t_end = 0.004", "h = 0.004 fits"]),
+    "on_failure unknown": (running(0.1, on_failure="half"), UnknownNameError, ["'half'", "'halve'"]),
+    "halvings without number": (running(0.1, on_failure="halve", at_most=-1), InputError, ["at_most is -1"]),
+    "input unknown": (setting("motr.torque", 1.0), UnknownNameError, ["'motr.torque'", "'motor.torque'"]),
+    "input of two numbers": (setting("motor.torque", (1, 2)), InputError, ["'motor.torque'", "1 number,", "got 2"]),
+    "input of one number": (setting("wind.force", 1.0), InputError, ["'wind.force'", "3 numbers", "got 1"]),
+    "input not a number": (setting("motor.torque", NAN), InputError, ["'motor.torque'", "finite"]),
+    "input a word": (setting("motor.torque", "full"), InputError, ["'motor.torque'", "'full'"]),
+    "gravity down": (setting("gravity", -9.81), InputError, ["'gravity'", "3 numbers"]),
+    "input that is a function": (setting("wind.torque", (1, 2, 3)), InputError, ["'wind.torque'", "function of time"]),
+    "channel unknown": (
+        lambda: simulation().run(0.01)["hinge.angel"],
+        UnknownNameError,
+        ["'hinge.angel'", "'hinge.angle'"],
+    ),
+    "reaction of no joint": (lambda: simulation().reaction("hing"), UnknownNameError, ["'hing'", "'hinge'"]),
+    "loop that cannot close": (loop(width=4.0), StartError, ["'C' cannot close", "a gap of 1 m", "points and lengths"]),
+    "positions against each other": (
+        loop(pins={"A": 0.5, "D": -0.9}),
+        StartError,
+        ["'C' cannot close", "gap", "A.angle, D.angle"],
+    ),
+    "rates against each other": (
+        loop(rates={"A": 1.0, "D": -1.0}),
+        StartError,
+        ["rates cannot all hold", "'C.", "A.angle, D.angle", "pin=False"],
+    ),
+    "pin off its plane": (
+        doubled_pin(1e-3),
+        StartError,
+        ["'weld", "contradict each other by 0.001", "stress", "shim=True"],
+    ),
+    "bead without inertia": (spoilt(bead), StartError, ["'spin.angle'", "no inertia", "give"]),
+    "spring without direction": (spoilt(coincident_spring), StartError, ["'coil'", "coincide"]),
+    "Newton that does not converge": (
+        spoilt(slow),
+        NotConvergedError,
+        ["step 1 to t = 0.01 s", "did not converge", "smaller step", "hinge.angle", "scaled corrections"],
+    ),
+    "loop that opens": (weak, LoopOpenError, ["knee.", "stays open", "penalty"]),
+    "force that returns no number": (
+        spoilt(from_now_on(lambda t: NAN)),
+        NotFiniteError,
+        ["step 1 to t = 0.01 s", "not finite", "motor.torque"],
+    ),
+    "force that returns infinity": (spoilt(from_now_on(lambda t: INF)), NotFiniteError, ["motor.torque"]),
+    "force that raises": (
+        spoilt(from_now_on(lambda t: 1 / 0)),
+        ZeroDivisionError,
+        ["division by zero", "'motor.torque' at t = 0.01 s"],
+    ),
+    "force that returns a word": (spoilt(from_now_on(lambda t: "much")), ValueError, ["'much'", "'motor.torque'"]),
+    **{f"state file {case}": (state_file(change), StateError, words) for case, (change, words) in STATES.items()},
+}
+
+
+@pytest.mark.parametrize("case", RUNS)
+def test_what_cannot_be_run_is_refused_by_name(case):
+    act, kind, words = RUNS[case]
+    with pytest.raises(kind) as refusal:
+        act()
+    message = " ".join((str(refusal.value), *getattr(refusal.value, "__notes__", ())))
+    for word in words:
+        assert word in message, message
+    if case.startswith("state file"):
+        assert "state.npz" in message
+
+
+def test_the_machine_runs_as_it_is():
+    sim = simulation()
+    sim.run(0.02)
+    assert sim.t == 0.02
