@@ -11,7 +11,7 @@ RUN_STAMP := $(VENV)/.stamp-run
 DEV_STAMP := $(VENV)/.stamp-dev
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help run test slow lint format types warmup dev clean
+.PHONY: help run test slow lint format types warmup dev peers clean
 
 help:  ## say what can be made
 	@sed -n 's/^\([a-z]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
@@ -47,6 +47,14 @@ test: $(DEV_STAMP)  ## set up and pass every test but the slow ones
 slow: $(DEV_STAMP)  ## the long physics and scale runs
 	$(BIN)/python -m rtmbs warmup
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow
+
+# Each peer is installed by itself: one that has no package for this machine is skipped, and the rest is measured.
+peers: $(RUN_STAMP)  ## run the four-bar beside Exudyn, MuJoCo, Drake, Pinocchio: tables and plot of docs/performance.md
+	$(PIP) install -e '.[plot]'
+	$(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['peers'], sep='\n')" \
+		| while read -r peer; do $(PIP) install "$$peer" || echo "$$peer cannot be installed here, skipped" >&2; done
+	$(BIN)/python -m rtmbs warmup
+	$(BIN)/python -m bench.peers --docs
 
 lint: $(DEV_STAMP)  ## ruff: rules and format
 	$(BIN)/ruff check .

@@ -1,0 +1,93 @@
+"""The measurements: every run in turns with the others, round after round, and medians over the rounds."""
+
+import math
+import os
+import platform
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from tqdm import tqdm
+
+from bench.peers.mechanism import LAYOUTS
+from bench.peers.registry import KERNELS, PEERS, Peer, work
+from rtmbs.bench import references
+
+NY, NZ, T_END = 4, 40, 1.0
+STEP = 5e-3  # of the table [s]
+STEPS = (10e-3, 5e-3, 2e-3, 1e-3, 0.5e-3)  # of the plot [s]
+ROUNDS = 5
+
+Record = dict[str, Any]
+Job = tuple[Peer, tuple[Any, ...]]  # a worker and its arguments
+
+
+def measure(rounds: int, steps: Sequence[float], nz: int = NZ) -> Record:
+    """Return the runs, the kernels and the machine. A step of the plot other than that of the table is run once."""
+    peers, kernels = available(PEERS), available(KERNELS)
+    table: list[Job] = [(peer, (layout, NY, nz, STEP, T_END)) for layout in LAYOUTS for peer in peers]
+    table += [(peer, (layout, NY, nz)) for layout in LAYOUTS for peer in kernels]
+    plot: list[Job] = [
+        (peer, (layout, NY, nz, h, T_END)) for h in steps if h != STEP for layout in LAYOUTS for peer in peers
+    ]
+    answers: dict[Job, list[Record]] = {}
+    jobs = table * rounds + plot
+    for job in tqdm(jobs, desc="peers", unit="run", disable=None):
+        peer, arguments = job
+        try:
+            answers.setdefault(job, []).append(work(peer, *arguments))
+        except Exception as error:  # noqa: BLE001  a peer that fails is a line in the log, not the end of the rest
+            print(f"{peer.name()} {arguments}: {error}", file=sys.stderr)
+    return {
+        "machine": machine(),
+        "rounds": rounds,
+        "nz": nz,
+        "runs": [run(*job, found, nz) for job, found in answers.items() if found and job[0] in PEERS],
+        "kernels": [kernel(*job, found) for job, found in answers.items() if found and job[0] in KERNELS],
+    }
+
+
+def available(peers: Sequence[Peer]) -> list[Peer]:
+    """Return those that are installed; say which are not."""
+    for peer in peers:
+        if not peer.installed():
+            print(f"{peer.label.replace(' *', '')}: {peer.package} is not installed, skipped", file=sys.stderr)
+    return [peer for peer in peers if peer.installed()]
+
+
+def run(peer: Peer, arguments: tuple[Any, ...], answers: list[Record], nz: int) -> Record:
+    """Return the medians of the same run."""
+    layout, h, theta = arguments[0], arguments[3], answers[0]["theta"]
+    exact = references.fourbar(NY, nz, T_END, layout).q
+    return {
+        "peer": peer.name(),
+        "module": peer.module,
+        "layout": layout,
+        "h": h,
+        "seconds": median(answer["seconds"] for answer in answers),
+        "spread": [min(answer["seconds"] for answer in answers), max(answer["seconds"] for answer in answers)],
+        "error": abs(theta[0] - float(exact[0])),
+        "error_max": max(abs(found - float(right)) for found, right in zip(theta, exact, strict=True)),
+        "loop_gap": answers[0]["loop_gap"],
+        "good": math.isfinite(theta[0]),
+    }
+
+
+def kernel(peer: Peer, arguments: tuple[Any, ...], answers: list[Record]) -> Record:
+    """Return the medians of the kernels on one layout [us]."""
+    times = {name: median(answer[name] for answer in answers) for name in answers[0]}
+    return {"peer": peer.name(), "module": peer.module, "layout": arguments[0], "us": times}
+
+
+def machine() -> str:
+    """Return processor, cores, system and Python in one line."""
+    model = platform.processor() or platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        lines = cpuinfo.read_text(encoding="utf-8").splitlines()
+        model = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), model)
+    return (
+        f"{model}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
+    )

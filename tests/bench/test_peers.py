@@ -1,0 +1,168 @@
+"""The description that all programs share is the four-bar of the library, and programs that are there agree with it.
+
+What another program needs to be there for is skipped without it.
+"""
+
+import importlib
+
+import numpy as np
+import pytest
+
+from bench.peers import mechanism as description
+from bench.peers.__main__ import inserted
+from bench.peers.campaign import available, kernel, run
+from bench.peers.mechanism import LAYOUTS, Outcome, build, first_angles, largest_gap, relative_rate, relative_turn
+from bench.peers.registry import KERNELS, PEERS, RTMBS, Peer
+from bench.peers.report import draw, text
+from bench.peers.rtmbs_joints import prepared, simulate
+from rtmbs import Simulation, library
+from rtmbs.bench import references
+
+STEP = 5e-3
+
+
+def at_start(mechanism):
+    starts = np.array([bar.start for bar in mechanism.bars])
+    return Outcome(0.0, starts, np.array([bar.direction() for bar in mechanism.bars]))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_counts_and_closed_at_the_start(layout):
+    mechanism = build(layout, 4, 3)
+    assert len(mechanism.bars) == len(mechanism.tree) == (1 + 2 * 4) * 3
+    assert len(mechanism.loops) == 4 * 3
+    start = at_start(mechanism)
+    assert largest_gap(mechanism, start, mechanism.tree + mechanism.loops) < 1e-14
+    assert first_angles(mechanism, start) == pytest.approx(np.full(3, np.radians(30.0)), abs=1e-15)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_rates_are_consistent_at_the_start(layout):
+    mechanism = build(layout, 2, 3)
+    for pin in mechanism.tree + mechanism.loops:
+        there = mechanism.bars[pin.b].point_velocity(pin.along_b)
+        here = np.zeros(3) if pin.a == description.GROUND else mechanism.bars[pin.a].point_velocity(pin.along_a)
+        np.testing.assert_allclose(there, here, atol=1e-15)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_description_is_the_fourbar_of_the_library(layout):
+    """Same names, same coordinates but for their zero, same rates and first accelerations."""
+    mechanism = build(layout, 2, 3)
+    shared = prepared(mechanism, STEP)
+    own = Simulation(library.build("fourbar", ny=2, nz=3, layout=layout).compile(), h=STEP)
+    assert shared.system.coordinate_names == own.system.coordinate_names
+    turns = np.zeros(len(mechanism.bars))
+    for pin in mechanism.tree:
+        hanging = mechanism.bars[pin.b].name.startswith("rod")
+        turn = relative_turn(mechanism, pin)
+        if pin.a == description.GROUND or mechanism.bars[pin.a].name.startswith("coupler"):
+            turn -= description.HANGING if hanging else 0.0
+        elif not hanging:
+            turn += description.HANGING
+        turns[own.system.joints[pin.name].steps[0]] = turn
+    np.testing.assert_allclose(own.state.z, turns, atol=1e-9)
+    np.testing.assert_allclose(own.state.zd, shared.state.zd, atol=1e-9)
+    np.testing.assert_allclose(own.state.zdd, shared.state.zdd, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_rtmbs_finds_the_exact_motion(layout):
+    mechanism = build(layout, 2, 3)
+    outcome = simulate(mechanism, STEP, 100)
+    exact = references.fourbar(2, 3, 0.5, layout).q
+    np.testing.assert_allclose(first_angles(mechanism, outcome), exact, atol=1e-4)
+    assert largest_gap(mechanism, outcome, mechanism.loops) < 1e-6
+    assert outcome.seconds > 0.0
+
+
+@pytest.mark.parametrize("peer", [peer for peer in PEERS if peer is not RTMBS], ids=lambda peer: peer.module)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_peer_runs_the_same_mechanism(peer, layout):
+    """First-order programs come close, and closer with a smaller step."""
+    if not peer.installed():
+        pytest.skip(f"{peer.package} is not installed")
+    module = importlib.import_module(f"bench.peers.{peer.module}")
+    mechanism = build(layout, 2, 2)
+    exact = references.fourbar(2, 2, 0.5, layout).q
+    errors = []
+    for h in (STEP, STEP / 5):
+        outcome = module.simulate(mechanism, h, round(0.5 / h))
+        errors.append(float(np.abs(first_angles(mechanism, outcome) - exact).max()))
+        assert largest_gap(mechanism, outcome, mechanism.loops + mechanism.tree) < 1e-4
+    assert errors[0] < 1e-2
+    assert errors[1] < 0.3 * errors[0]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_pinocchio_has_the_same_tree(layout):
+    """Inverse dynamics and their derivatives with respect to accelerations agree with rtmbs without cuts."""
+    pinocchio = pytest.importorskip("pinocchio")
+    from bench.peers.kernels_pinocchio import arguments
+
+    mechanism = build(layout, 2, 2)
+    mechanism.loops = []
+    sim = prepared(mechanism, STEP)
+    model, data, q, v, a = arguments(mechanism)
+    residual = sim.equations.residual(sim.state.z, sim.state.zd, np.zeros(len(a)), sim.state.R0)
+    M = sim.equations.mass_matrix()
+    tau = np.asarray(pinocchio.rnea(model, data, q, v, a))
+    mass = np.asarray(pinocchio.computeRNEADerivatives(model, data, q, v, a)[2])
+    to = [model.joints[model.getJointId(pin.name)].idx_v for pin in mechanism.tree]
+    of = [sim.system.joints[pin.name].steps[0] for pin in mechanism.tree]
+    np.testing.assert_allclose(residual[of], tau[to], atol=1e-9)
+    np.testing.assert_allclose(M[np.ix_(of, of)], mass[np.ix_(to, to)], atol=1e-9)
+
+
+def test_relative_rates_follow_the_tree():
+    mechanism = build("stacked", 1, 1, rate=0.1)
+    assert [relative_rate(mechanism, pin) for pin in mechanism.tree] == pytest.approx([0.1, 0.1, -0.1])
+
+
+def test_a_missing_peer_is_skipped_with_a_line(capsys):
+    missing = Peer("Nobody *", "nobody", "no_such_package_anywhere", "nobody-at-all")
+    assert available([missing, RTMBS]) == [RTMBS]
+    assert "Nobody: nobody-at-all is not installed, skipped" in capsys.readouterr().err
+
+
+def made_up_record():
+    """A campaign in which the first peer is slower than rtmbs by fifty times and the fourth is faster."""
+    theta = (references.fourbar(4, 40, 1.0, "stacked").q + 1e-6).tolist()
+    seconds = {"rtmbs_joints": 0.2, "exudyn_spatial": 10.0, "mujoco_connect": 0.1}
+    runs, kernels = [], []
+    for layout in LAYOUTS:
+        for module, time in seconds.items():
+            peer = Peer(module, module, "rtmbs", "rtmbs")
+            answers = [{"seconds": factor * time, "theta": theta, "loop_gap": 1e-9} for factor in (1.0, 3.0, 0.5)]
+            runs += [run(peer, (layout, 4, 40, h, 1.0), answers, 40) for h in (STEP, 1e-3)]
+        for peer, value in zip(KERNELS, (10.0, 20.0), strict=True):
+            named = Peer(peer.module, peer.module, "rtmbs", "rtmbs")
+            kernels.append(kernel(named, (layout, 4, 40), [{"residual, tree": value}]))
+    return {"machine": "a machine", "rounds": 3, "nz": 40, "runs": runs, "kernels": kernels}
+
+
+def test_the_report_takes_medians_and_says_who_is_slower():
+    lines = text(made_up_record()).splitlines()
+    spatial = next(line for line in lines if line.startswith("| exudyn_spatial"))
+    assert "| 10.000 | 5.000, 30.000 |" in spatial
+    assert spatial.endswith("| 0.02 | 0.1 | reached |")
+    mujoco = next(line for line in lines if line.startswith("| mujoco_connect"))
+    assert mujoco.endswith("| 2.00 | 0.5 | not reached, rtmbs is slower |")
+    assert any(line == "| residual, tree | stacked | 10.0 | 20.0 | 0.50 | 1 | reached |" for line in lines)
+    widths = {line.count("|") for line in lines if line.startswith("| residual")}
+    assert widths == {8}
+
+
+def test_the_plot_is_drawn(tmp_path):
+    pytest.importorskip("matplotlib")
+    draw(made_up_record(), tmp_path / "plot.png")
+    assert (tmp_path / "plot.png").stat().st_size > 10_000
+
+
+def test_tables_go_between_the_markers():
+    page = "above\n<!-- begin: make peers -->\nold\n<!-- end: make peers -->\nbelow\n"
+    once = inserted(page, "new")
+    assert "old" not in once
+    assert once.startswith("above\n")
+    assert once.endswith("\nbelow\n")
+    assert inserted(once, "new") == once
