@@ -35,7 +35,7 @@ def heading(budget: float) -> str:
 def block(rows: list[Row]) -> str:
     """Return the lines of one mechanism."""
     first = rows[0]
-    head = f"{first['layout']} {first['ny']} x {first['nz']}, {first['bodies']} bodies"
+    head = f"{name(first)}, {first['bodies']} bodies"
     printed = paper.TABLE.get((first["ny"], first["nz"]))
     if printed is not None:
         head += (
@@ -66,17 +66,30 @@ def conclusions(rows: list[Row]) -> Iterable[str]:
     for row in rows:
         by_case.setdefault((row["layout"], row["ny"], row["nz"]), {})[row["source"]] = row
     cases = [case for case in by_case.values() if DIFFERENCES in case]
-    for source in dict.fromkeys(row["source"] for row in rows):
-        gains = [case[DIFFERENCES]["pair_ms"] / case[source]["pair_ms"] for case in cases if source in case]
-        if gains and source != DIFFERENCES:
-            faster = sum(gain > 1 for gain in gains)
+    for source in dict.fromkeys(row["source"] for row in rows if row["source"] != DIFFERENCES):
+        gains = [(case[DIFFERENCES]["pair_ms"] / case[source]["pair_ms"], case) for case in cases if source in case]
+        if gains:
+            values = [gain for gain, _ in gains]
+            faster = sum(gain > 1 for gain in values)
             yield (
-                f"one pair by {source}: {min(gains):.3g} to {max(gains):.3g} times as fast as by {DIFFERENCES},"
-                f" faster in {faster} of {len(gains)} rows"
+                f"one pair by {source}: {min(values):.3g} to {max(values):.3g} times as fast as by {DIFFERENCES},"
+                f" faster in {faster} of {len(gains)} rows; {largest(gains)}"
             )
-    exact = [max(row["error_K"], row["error_C"]) for row in rows if row["source"] not in INEXACT]
-    inexact = [max(row["error_K"], row["error_C"]) for row in rows if row["source"] in INEXACT]
-    if exact:
-        yield f"largest error of exact sources: {max(exact):.1e}"
-    if inexact:
-        yield f"largest error of differences: {max(inexact):.1e}"
+    for kind, chosen in (("exact sources", False), ("differences", True)):
+        errors = [max(row["error_K"], row["error_C"]) for row in rows if (row["source"] in INEXACT) is chosen]
+        if errors:
+            yield f"largest error of {kind}: {max(errors):.1e}"
+
+
+def largest(gains: list[tuple[float, dict[str, Row]]]) -> str:
+    """Return the gain on the mechanism with the most bodies of each layout."""
+    top = {}
+    for gain, case in gains:
+        row = case[DIFFERENCES]
+        top[row["layout"]] = max(top.get(row["layout"], (0, "")), (row["bodies"], f"{gain:.3g} at {name(row)}"))
+    return ", ".join(text for _, text in top.values())
+
+
+def name(row: Row) -> str:
+    """Return the layout and size of a mechanism in words."""
+    return f"{row['layout']} {row['ny']} x {row['nz']}"
