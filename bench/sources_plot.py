@@ -1,7 +1,7 @@
 """Draw the times of the paper's table: ``python bench/sources_plot.py TABLE.json PICTURE.png`` (extra ``plot``).
 
-The JSON is that of ``python -m rtmbs.bench table1 --json bench/table1.json``, the picture ``docs/sources.png``. One line
-a source, as in the paper's figure 4; its own two lines are dashed.
+The JSON is that of ``python -m rtmbs.bench table1 --json bench/table1.json``, the picture ``docs/sources.png``.
+One line a source, as in the paper's figure 4; its own two lines are dashed.
 """
 
 import json
