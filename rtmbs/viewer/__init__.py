@@ -1,0 +1,1 @@
+"""The live viewer. Nothing of Qt is loaded before a window opens."""

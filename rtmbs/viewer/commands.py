@@ -1,0 +1,147 @@
+"""What a window may ask of a session: plain records that can be sent to another process.
+
+Every command takes effect between two steps. Those of ``LOGGED`` change numbers: they are written into the history with
+the step at which they took effect, and are applied again when the session goes forward through its history.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+Vector = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Command:
+    """What every command is."""
+
+
+@dataclass(frozen=True)
+class Play(Command):
+    """Step against the wall clock."""
+
+
+@dataclass(frozen=True)
+class Pause(Command):
+    """Stop stepping; the session sleeps until the next command."""
+
+
+@dataclass(frozen=True)
+class StepForward(Command):
+    """Pause, and take ``n`` steps."""
+
+    n: int = 1
+
+
+@dataclass(frozen=True)
+class StepBack(Command):
+    """Pause, and go back ``n`` steps, or to the oldest state that is remembered."""
+
+    n: int = 1
+
+
+@dataclass(frozen=True)
+class Seek(Command):
+    """Pause, and go to the remembered step ``step``, or in a recorded result to sample ``step``."""
+
+    step: int
+
+
+@dataclass(frozen=True)
+class SetSpeed(Command):
+    """Simulated seconds for each second of wall time; 1 is real time."""
+
+    factor: float
+
+
+@dataclass(frozen=True)
+class Reset(Command):
+    """Go back to the start: time zero, the inputs of the model, no history. Options stay."""
+
+
+@dataclass(frozen=True)
+class Reload(Command):
+    """Build the model anew, from its file when it has one, and keep options and inputs that were set."""
+
+
+@dataclass(frozen=True)
+class Rebuild(Command):
+    """Build the model anew with these ``parameters`` of its factory, such as ny=4, nz=40, layout="parallel"."""
+
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SetInput(Command):
+    """Set an input by name; ``value`` is a number, or as many as the input has."""
+
+    name: str
+    value: float | tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class SetOption(Command):
+    """Set an option of the simulation: one of ``rtmbs.viewer.frame.OPTIONS``, such as ("jacobian", "trace")."""
+
+    name: str
+    value: Any
+
+
+@dataclass(frozen=True)
+class Grab(Command):
+    """Pull a body by a spring-damper from ``point`` (body axes) to ``target`` (world) [m]."""
+
+    body: str
+    point: Vector
+    target: Vector
+
+
+@dataclass(frozen=True)
+class MoveGrab(Command):
+    """Move the far end of the pull to ``target`` (world) [m]; without a grab it does nothing."""
+
+    target: Vector
+
+
+@dataclass(frozen=True)
+class Release(Command):
+    """Let go."""
+
+
+@dataclass(frozen=True)
+class Subscribe(Command):
+    """Choose what ``Frame.plots`` holds: names of ``SceneDescription.channels``, "name" or "name[axis]".
+
+    ``ticket`` comes back in ``Frame.ticket`` once the columns are those of ``names``.
+    """
+
+    names: tuple[str, ...]
+    ticket: int = 0
+
+
+@dataclass(frozen=True)
+class SaveResults(Command):
+    """Write the remembered states as a result file, which ``rtmbs.load_result`` reads."""
+
+    path: str
+
+
+@dataclass(frozen=True)
+class SaveState(Command):
+    """Write the present state as a state file, from which a simulation goes on."""
+
+    path: str
+
+
+@dataclass(frozen=True)
+class LoadState(Command):
+    """Go on from a state file; the history begins anew."""
+
+    path: str
+
+
+@dataclass(frozen=True)
+class Quit(Command):
+    """End the session."""
+
+
+LOGGED = (SetInput, SetOption, Grab, MoveGrab, Release)

@@ -1,0 +1,166 @@
+"""``SceneDescription``: everything about a mechanism that a window draws or offers and that no step changes.
+
+Plain records that can be sent to another process. Body 0 is ground; points ``_a`` and ``_b`` are in body axes [m].
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.viewer.frame import FrameLayout
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Bar:
+    """A round bar between two points in body axes [m]."""
+
+    start: Array  # (3,)
+    end: Array  # (3,)
+    radius: float
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """A box in body axes [m]."""
+
+    center: Array  # (3,)
+    axes: Array  # (3, 3) box to body axes
+    size: Array  # (3,) edges
+
+
+@dataclass(frozen=True, eq=False)
+class Cylinder:
+    """A cylinder about an axis through ``center``, in body axes [m]."""
+
+    center: Array  # (3,)
+    axis: Array  # (3,) unit
+    radius: float
+    length: float
+
+
+@dataclass(frozen=True, eq=False)
+class Sphere:
+    """A sphere in body axes [m]."""
+
+    center: Array  # (3,)
+    radius: float
+
+
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """Triangles in body axes [m]; a mesh that a person gave."""
+
+    vertices: Array  # (v, 3)
+    faces: NDArray[np.int64]  # (k, 3) indices of vertices
+
+
+Shape = Bar | Box | Cylinder | Sphere | Surface
+
+
+@dataclass(frozen=True, eq=False)
+class BodyDescription:
+    """A body; ground has no shapes of its own."""
+
+    name: str
+    mass: float  # [kg]
+    center_of_mass: Array  # (3,) body axes [m]
+    points: Array  # (k, 3) where joints, markers and forces hold it, body axes [m]
+    shapes: tuple[Shape, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class JointDescription:
+    """A joint between bodies ``a`` and ``b``."""
+
+    name: str
+    type: str  # Revolute, ...
+    a: int
+    b: int
+    point_a: Array  # (3,)
+    point_b: Array  # (3,)
+    axes_a: Array  # (k, 3) axes of its elementary steps, body axes of a
+    cut: bool  # closed by equations, not part of the tree
+
+
+@dataclass(frozen=True, eq=False)
+class LinkDescription:
+    """A straight line between two points: a spring, a massless rod or a driven distance."""
+
+    name: str
+    kind: str  # "spring", "rod"
+    a: int
+    b: int
+    point_a: Array  # (3,)
+    point_b: Array  # (3,)
+
+
+@dataclass(frozen=True, eq=False)
+class WrenchDescription:
+    """A given force and torque on a body; the numbers are ``frame.inputs[slot : slot + 6]``."""
+
+    name: str
+    body: int
+    point: Array  # (3,)
+    axes: Array  # (3, 3) axes of the given wrench to body axes; used when it ``follows`` the body
+    follows: bool
+    slot: int
+
+
+@dataclass(frozen=True, eq=False)
+class MarkerDescription:
+    """A named point of a body."""
+
+    name: str
+    body: int
+    point: Array  # (3,)
+
+
+@dataclass(frozen=True, eq=False)
+class InputDescription:
+    """An input: one number, or several of one unit."""
+
+    name: str
+    default: Array  # (size,)
+    unit: str
+    place: slice  # in ``Frame.inputs``
+    settable: bool  # False: a function of time writes it
+
+
+@dataclass(frozen=True)
+class ChannelDescription:
+    """A quantity that can be plotted: "name", or "name[axis]" for each of its axes."""
+
+    name: str
+    axes: tuple[str, ...]
+    unit: str  # of every component, or one for each separated by ", "
+
+
+@dataclass(frozen=True, eq=False)
+class SceneDescription:
+    """A mechanism as a window sees it."""
+
+    generation: int  # counts rebuilds; frames carry it
+    name: str
+    length: float  # characteristic length [m]
+    gravity: Array  # (3,) at the start [m/s^2]
+    bodies: tuple[BodyDescription, ...]
+    joints: tuple[JointDescription, ...]
+    links: tuple[LinkDescription, ...]
+    wrenches: tuple[WrenchDescription, ...]
+    markers: tuple[MarkerDescription, ...]
+    inputs: tuple[InputDescription, ...]
+    channels: tuple[ChannelDescription, ...]
+    choices: dict[str, tuple[str, ...]]  # valid words of the options that take words
+    parameters: dict[str, Any]  # of the factory with their present values, for Rebuild; empty without a factory
+    coordinates: tuple[str, ...]  # names of z
+    degrees_of_freedom: int
+    equations: int  # loop equations
+    layout: FrameLayout
+    mode: str = "thread"  # thread, process, manual, replay
+    live: bool = True  # False: a recorded result, nothing can be set
+    samples: int = 0  # of a recorded result
+    facts: dict[str, str] = field(default_factory=dict)  # label -> text, for the info overlay

@@ -1,0 +1,153 @@
+"""``Frame``: what a session publishes for a picture, and its layout as one flat array for shared memory."""
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.integrators.report import Outcome
+from rtmbs.integrators.settings import PHASES
+
+Array = NDArray[np.float64]
+
+STEPS = 512  # steps that the rings of step times and iterations reach back
+SAMPLES = 256  # samples of subscribed channels that a frame carries
+PLOTS = 16  # channels that may be subscribed to at once
+OUTCOMES = tuple(Outcome)
+
+# Options of a Simulation that may be changed while it runs; words are published by their place among the choices.
+OPTIONS = (
+    "h",
+    "jacobian",
+    "integrator",
+    "penalty",
+    "alpha",
+    "tol",
+    "max_iterations",
+    "fixed_iterations",
+    "tangent_terms",
+    "projection_weight",
+    "project_velocities",
+    "project_accelerations",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """One instant of a session. Arrays belong to the frame; nobody writes into them afterwards."""
+
+    # ---- which instant
+    generation: int  # of the description it belongs to: read ``describe()`` again when this is another one
+    number: int  # counts published frames
+    step: int  # steps from the start
+    t: float  # [s]
+    h: float  # [s]
+    playing: bool
+    oldest: int  # first step that the history still has
+    newest: int  # last one; beyond ``step`` after going back
+    outcome: Outcome  # of the last step tried; its value is the sentence, the culprits come as a Message
+
+    # ---- where everything is
+    r: Array  # (nb, 3) origins of the bodies, ground first [m]
+    A: Array  # (nb, 3, 3) body to world
+    z: Array  # (n,) joint coordinates [rad or m]
+    inputs: Array  # (nu,) by the places in ``InputDescription.place``
+    grabbed: int  # number of the body that is pulled, -1 for none
+    grab_point: Array  # (3,) world; not a number without a grab [m]
+    grab_target: Array  # (3,) world [m]
+    grab_force: float  # size of the pull [N]
+
+    # ---- how the steps go
+    step_times: Array  # (STEPS,) wall time of the last steps, newest last; not a number before the first [s]
+    iterations: Array  # (STEPS,) Newton iterations of the same steps
+    steps_taken: int  # of all steps of the session; tells how many entries of the rings are new
+    p50: float  # of step_times [s]
+    p99: float  # of step_times [s]
+    phases: Array  # (5,) of the last step, in the order of ``PHASES`` [s]
+    deadline: float  # wall time a step may take at the desired speed [s]
+    deadlines: int  # so far, since play or a change of h or speed
+    missed: int  # of them
+    desired_speed: float  # simulated over wall time
+    actual_speed: float  # the same over the last second of playing; 0 when paused
+    real_time_factor: float  # simulated time over wall time if steps followed one another without waiting
+
+    # ---- what the numbers are worth
+    kinetic: float  # [J]
+    weight: float  # energy of weight, zero at the world's origin [J]
+    elastic: float  # [J]
+    position_violation: float  # max |Phi| [m]
+    velocity_violation: float  # max |Phid| [m/s]
+    acceleration_violation: float  # max |Phidd| [m/s^2]
+    position_violation_rotation: float  # rows that measure rotation
+    velocity_violation_rotation: float
+    acceleration_violation_rotation: float
+    options: Array  # (len(OPTIONS),) see ``option``
+
+    # ---- plots
+    ticket: int  # of the subscription that the columns belong to
+    plots: Array  # (SAMPLES, 1 + PLOTS) time and subscribed channels, newest last; not a number where there is none
+    samples_taken: int  # of all samples since the subscription
+
+    @property
+    def energy(self) -> float:
+        """Kinetic energy, energy of weight and elastic energy together [J]."""
+        return self.kinetic + self.weight + self.elastic
+
+    def option(self, name: str, choices: tuple[str, ...] = ()) -> Any:
+        """Return an option: a word of ``choices``, a number, or None where it is not used (alpha beside penalty)."""
+        value = float(self.options[OPTIONS.index(name)])
+        if np.isnan(value):
+            return None
+        if choices:
+            return choices[int(value)]
+        if name.startswith(("project_", "fixed_")):
+            return bool(value)
+        return int(value) if name == "max_iterations" else value
+
+
+class FrameLayout:
+    """Where the entries of a Frame stand in one flat array of float64, for ``nb`` bodies, ``n`` and ``nu`` numbers."""
+
+    def __init__(self, nb: int, n: int, nu: int) -> None:
+        self.nb, self.n, self.nu = nb, n, nu
+        shapes: dict[str, tuple[int, ...]] = {
+            "r": (nb, 3),
+            "A": (nb, 3, 3),
+            "z": (n,),
+            "inputs": (nu,),
+            "grab_point": (3,),
+            "grab_target": (3,),
+            "step_times": (STEPS,),
+            "iterations": (STEPS,),
+            "phases": (len(PHASES),),
+            "options": (len(OPTIONS),),
+            "plots": (SAMPLES, 1 + PLOTS),
+        }
+        self.dtype = np.dtype([(f.name, np.float64, shapes.get(f.name, ())) for f in fields(Frame)])
+
+    @property
+    def size(self) -> int:
+        """Bytes of a frame."""
+        return self.dtype.itemsize
+
+    def write(self, frame: Frame, record: Any) -> None:
+        """Copy a frame into a ``record`` () of ``dtype``."""
+        for name in self.dtype.names or ():
+            value = getattr(frame, name)
+            record[name] = OUTCOMES.index(value) if name == "outcome" else value
+
+    def read(self, record: Any) -> Frame:
+        """Return the frame that a ``record`` () of ``dtype`` holds, with arrays of its own."""
+        return Frame(**{f.name: READERS[f.type](record[f.name]) for f in fields(Frame)})
+
+
+def array(value: Any) -> Array:
+    return np.array(value, np.float64)
+
+
+def outcome(value: Any) -> Outcome:
+    return OUTCOMES[int(value)]
+
+
+READERS: dict[Any, Any] = {int: int, float: float, bool: bool, Array: array, Outcome: outcome}
