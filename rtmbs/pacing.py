@@ -82,6 +82,10 @@ class Pacer:
             self._move_deadlines()
         return max(behind, 0.0)
 
+    def remaining(self) -> float:
+        """Return the seconds until the next deadline; negative when it is over."""
+        return self._origin + (self._count + 1) * self.period - self._clock()
+
     def punctuality(self) -> Punctuality:
         """Return the counts since the start."""
         mean = self._sum_lateness / self._deadlines if self._deadlines else 0.0

@@ -1,10 +1,8 @@
 """Simulation: a System in motion. Steps call the integrator, then the observers that are due."""
 
-import math
 from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import replace
-from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +18,13 @@ from rtmbs.errors import (
     NotFiniteError,
     SingularTangentError,
     StepError,
-    unknown_name,
 )
 from rtmbs.inputs import Inputs, evaluate_signals, not_finite_inputs
-from rtmbs.integrators.registry import INTEGRATORS, TRAPEZOIDAL
+from rtmbs.integrators.registry import TRAPEZOIDAL
 from rtmbs.integrators.report import Outcome, StepReport
-from rtmbs.integrators.settings import MAX_ITERATIONS, TANGENT_TERMS, Settings
 from rtmbs.observers.base import Observer
 from rtmbs.observers.recorder import Recorder
+from rtmbs.options import Options, is_number, one_of, step_size, whole
 from rtmbs.results.reactions import reaction
 from rtmbs.results.result import Result
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
@@ -43,12 +40,6 @@ from rtmbs.topology import Topology
 
 Array = NDArray[np.float64]
 
-PENALTY = 1e6  # dimensionless c (METHODS 1.6)
-SWEEPS_SCALED, SWEEPS_FIXED = 3, 10  # projection sweeps at most, METHODS 1.12
-SWEEP_BOUND = 1e-9
-RELATIVE = 1e-6
-LOOP_TOLERANCE = 1e-3
-SHORTEST, LONGEST = 1e-100, 1e100  # steps [s]: their squares are still numbers
 MOST_HALVINGS = 20
 WHOLE = 1e-9  # relative distance from a whole number of steps that is rounding
 
@@ -106,44 +97,29 @@ class Simulation:
                 f"a Simulation takes a compiled System, not {system!r}; write Simulation(model.compile(), ...)"
             )
         step_size(h)
-        if penalty is not None and alpha is not None:
-            raise InputError(f"penalty = {penalty!r} and alpha = {alpha!r} exclude each other; give one of them")
-        penalty = PENALTY if penalty is None else penalty
-        positive(tol=tol, **({"penalty": penalty} if alpha is None else {"alpha": alpha}))
-        whole("max_iterations", max_iterations, 1, MAX_ITERATIONS)
-        one_of("tangent_terms", tangent_terms, TANGENT_TERMS)
-        one_of("integrator", integrator, INTEGRATORS)
-        one_of("projection_weight", projection_weight, ("tangent", "mass"))
+        self.options = Options(
+            penalty=penalty,
+            alpha=alpha,
+            tol=tol,
+            jacobian=jacobian,
+            tangent_terms=tangent_terms,
+            max_iterations=max_iterations,
+            fixed_iterations=fixed_iterations,
+            projection_weight=projection_weight,
+            project_velocities=project_velocities,
+            project_accelerations=project_accelerations,
+            integrator=integrator,
+            fused=fused,
+        ).checked()
         self.system = system
-        self.penalty: float | None = penalty if alpha is None else None
-        self.fixed_alpha: float | None = alpha
         self.equations = SemiRecursiveEquations(system, make_source(jacobian, system))
-        self.jacobian = jacobian
         evaluate_signals(system, 0.0, self.equations.u)
         if bad := not_finite_inputs(system, self.equations.u):
             raise InputError(f"{', '.join(bad)}: not finite at t = 0; it must return finite numbers")
         with announced():
-            self._start = prepare(self.equations, h, self.penalty, self.fixed_alpha, shim)
+            self._start = prepare(self.equations, h, self.options.penalty, alpha, shim)
         self.start_report: StartReport = self._start.report
-        rotation = system.row_is_rotation
-        settings = Settings(
-            h=float(h),
-            relative=RELATIVE,
-            max_iterations=int(max_iterations),
-            fixed_iterations=bool(fixed_iterations),
-            max_sweeps=SWEEPS_SCALED if alpha is None else SWEEPS_FIXED,
-            sweep_bound=SWEEP_BOUND,
-            tangent_terms=TANGENT_TERMS.index(tangent_terms),
-            project_velocities=bool(project_velocities),
-            project_accelerations=bool(project_accelerations),
-            mass_weight=projection_weight == "mass",
-            loop_tolerance=LOOP_TOLERANCE,
-            absolute=tol * system.typical,
-            typical=system.typical,
-            rotation=rotation,
-            scale=np.where(rotation, 1.0, system.length),
-        )
-        self._stepper = Stepper(self.equations, settings, fused, integrator)
+        self._stepper = self._make_stepper(h)
         arrays, u = self._start.arrays, self.equations.u.copy()
         state = State(system.fingerprint, 0.0, 0, float(h), *arrays[:4], self.equations.alpha.copy(), arrays.R0, u)
         self._states = (state, state.copy())  # the one that counts, and the one the next step writes
@@ -213,8 +189,37 @@ class Simulation:
         step_size(h)
         state = self.state.copy()
         state.t_ref, state.k, state.h = state.t, 0, float(h)
-        state.alpha[:] = penalty_factors(self.system, self._start.masses, h, self.penalty, self.fixed_alpha)
+        state.alpha[:] = self._penalty_factors(h, self.options)
         self.restore(state)
+
+    def change(self, **options: Any) -> None:
+        """Change options between steps: ``sim.change(jacobian="trace", max_iterations=4)``.
+
+        Takes the options of the constructor but ``h`` (set ``sim.h``) and ``shim``. Time, positions and rates stay; the
+        next step is that of a Simulation made with these options that goes on from the same State. ``penalty`` takes
+        the place of ``alpha`` and the reverse, and the penalty factors of the State follow.
+        Raises InputError or UnknownNameError for an option that is not valid; then nothing has changed.
+        """
+        wanted = self.options.changed(options)
+        old = self.options
+        source = self.equations.source
+        if wanted.jacobian != old.jacobian:
+            source = make_source(wanted.jacobian, self.system)
+        if (wanted.penalty, wanted.alpha) != (old.penalty, old.alpha):
+            state = self.state.copy()
+            state.alpha[:] = self._penalty_factors(state.h, wanted)
+            self.restore(state)
+        self.options, self.equations.source = wanted, source
+        self._stepper, self._stepped = self._make_stepper(self.h), False
+
+    def _penalty_factors(self, h: float, options: Options) -> Array:
+        """Return alpha (m,) for steps of ``h``."""
+        return penalty_factors(self.system, self._start.masses, h, options.penalty, options.alpha)
+
+    def _make_stepper(self, h: float) -> Stepper:
+        """Return what takes the steps with the options that hold now."""
+        options = self.options
+        return Stepper(self.equations, options.settings(self.system, h), options.fused, options.integrator)
 
     def restore(self, state: State | str | Path) -> None:
         """Go on from a State, or from a state file; StateError when it cannot, as that of another model."""
@@ -318,34 +323,3 @@ class Simulation:
     def reaction(self, joint: str) -> Array:
         """Return the wrench [f, n] (6,) of the first body on the second at the joint point, world axes [N, N m]."""
         return reaction(self.equations, self.state, joint)
-
-
-def is_number(value: Any) -> bool:
-    """True for a finite real number."""
-    return isinstance(value, Real) and math.isfinite(value)
-
-
-def positive(**values: Any) -> None:
-    """Raise InputError for the first value that is not a finite positive number."""
-    for name, value in values.items():
-        if not (is_number(value) and value > 0):
-            raise InputError(f"{name} is {value!r}; it must be a positive number")
-
-
-def whole(name: str, value: Any, least: int, most: int) -> None:
-    """Raise InputError for a value that is not a whole number in these bounds."""
-    if not (isinstance(value, Integral) and least <= int(value) <= most):
-        raise InputError(f"{name} is {value!r}; it must be a whole number from {least} to {most}")
-
-
-def step_size(h: float) -> None:
-    """Raise InputError for a step whose square no number holds."""
-    positive(h=h)
-    if not SHORTEST <= h <= LONGEST:
-        raise InputError(f"h is {h!r} s; it must lie between {SHORTEST:g} and {LONGEST:g} s")
-
-
-def one_of(option: str, value: str, valid: Iterable[str]) -> None:
-    """Raise an error that lists the valid words of an option."""
-    if value not in valid:
-        raise unknown_name(option, value, valid)

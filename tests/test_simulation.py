@@ -226,7 +226,7 @@ def test_a_run_that_fails_keeps_what_was_recorded():
 def test_every_source_runs_by_name(name):
     sim = Simulation(CRANK, h=2e-3, jacobian=name)
     good_steps(sim, 2)
-    assert sim.jacobian == name
+    assert sim.options.jacobian == name
 
 
 def test_penalty_and_alpha():

@@ -46,6 +46,12 @@ class Replay:
         self._graph = graph
         self._frames = Blocks(self.n, FRAME, len(samples.t), self._sweep_frames)
 
+    def forget(self) -> None:
+        """Drop what was swept: the samples were overwritten."""
+        self._frames.blocks.clear()
+        for name in ("closures", "energies", "springs", "_wrenches"):
+            self.__dict__.pop(name, None)
+
     @cached_property
     def graph(self) -> BodyGraph:
         """The bodies as the person drew them."""

@@ -1,0 +1,61 @@
+"""Open a session on whatever a person has: a factory, a file, a mechanism of the library, a Model or a Simulation."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rtmbs import library
+from rtmbs.errors import InputError, unknown_name
+from rtmbs.model import Model
+from rtmbs.simulation import Simulation
+from rtmbs.viewer.link import Link
+from rtmbs.viewer.origin import FromFactory, FromModel, FromSimulation, Origin
+from rtmbs.viewer.thread_link import ThreadLink
+
+MODES = ("process", "thread")
+
+
+def connect(
+    target: Any,
+    mode: str = "process",
+    *,
+    parameters: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
+    **settings: Any,
+) -> Link:
+    """Return the Link to a new session.
+
+    target: a name of the library ("fourbar"), a factory "module:function", a file "mechanism.py" or
+        "mechanism.py:function", a Model or a Simulation.
+    parameters: of the factory.  options: of the Simulation, such as h=2e-3; a Simulation brings its own.
+    settings: ``shapes`` of bodies by name, ``history`` (states, bytes), ``playing`` from the start.
+    """
+    if mode not in MODES:
+        raise unknown_name("mode", mode, MODES)
+    return ThreadLink(origin_of(target, parameters, options), **settings)
+
+
+def origin_of(target: Any, parameters: Mapping[str, Any] | None, options: Mapping[str, Any] | None) -> Origin:
+    """Return where the Simulation of ``target`` comes from; InputError or UnknownNameError when it is no target."""
+    if isinstance(target, str):
+        return FromFactory(factory_of(target), parameters, options)
+    if parameters:
+        raise InputError(f"parameters are for a factory; {type(target).__name__} is built already")
+    if isinstance(target, Model):
+        return FromModel(target, options)
+    if isinstance(target, Simulation):
+        if options:
+            raise InputError("options are for a model; change those of a Simulation with sim.change(...)")
+        return FromSimulation(target)
+    raise InputError(
+        f"{target!r} cannot be viewed; give a mechanism's name, 'module:function', a Model or a Simulation"
+    )
+
+
+def factory_of(name: str) -> str:
+    """Return the factory that a name of the library stands for; one with a colon or of a file stands for itself."""
+    if ":" in name or name.endswith(".py"):
+        return name
+    if name not in library.MECHANISMS:
+        raise unknown_name("mechanism", name, library.MECHANISMS)
+    function = library.MECHANISMS[name]
+    return f"{function.__module__}:{function.__name__}"

@@ -1,0 +1,202 @@
+"""Read a ``SceneDescription`` off a compiled System."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.errors import InputError, unknown_name
+from rtmbs.integrators.registry import INTEGRATORS
+from rtmbs.integrators.settings import TANGENT_TERMS
+from rtmbs.results.reactions import ROD
+from rtmbs.semirecursive.sources import source_names
+from rtmbs.simulation import Simulation
+from rtmbs.system.system import BodyRecord, System
+from rtmbs.system.tables import GRAVITY_SLOT, REVOLUTE
+from rtmbs.viewer.description import (
+    Bar,
+    BodyDescription,
+    Box,
+    ChannelDescription,
+    Cylinder,
+    InputDescription,
+    JointDescription,
+    LinkDescription,
+    MarkerDescription,
+    SceneDescription,
+    Shape,
+    Sphere,
+    Surface,
+    WrenchDescription,
+)
+from rtmbs.viewer.frame import FrameLayout
+from rtmbs.viewer.outline import outline
+
+Array = NDArray[np.float64]
+Shapes = Mapping[str, Shape | Sequence[Shape]]
+
+CHOICES = {
+    "jacobian": tuple(source_names()),
+    "integrator": tuple(INTEGRATORS),
+    "tangent_terms": TANGENT_TERMS,
+    "projection_weight": ("tangent", "mass"),
+}
+UNITS = {  # of the parameters of forces, by kind of force and last word of the input's name
+    ("spring", "stiffness"): "N/m",
+    ("spring", "damping"): "N s/m",
+    ("spring", "length"): "m",
+    ("spring", "tension"): "N",
+    ("wrench", "force"): "N",
+    ("wrench", "torque"): "N m",
+}
+TURNING = {"stiffness": "N m/rad", "damping": "N m s/rad", "angle": "rad", "load": "N m", "torque": "N m"}
+SLIDING = {"stiffness": "N/m", "damping": "N s/m", "angle": "m", "load": "N", "force": "N"}
+
+
+def describe(
+    sim: Simulation,
+    channels: tuple[ChannelDescription, ...] = (),
+    generation: int = 1,
+    mode: str = "thread",
+    parameters: Mapping[str, Any] | None = None,
+    shapes: Shapes | None = None,
+) -> SceneDescription:
+    """Return what a window draws and offers of ``sim``.
+
+    channels: what can be plotted.  parameters: of the factory that made the model.
+    shapes: of bodies by name, in place of those that follow from the points that hold a body and from its inertia.
+    """
+    system = sim.system
+    numbers = {name: k for k, name in enumerate(system.bodies)}
+    joints, links = tuple(joint_descriptions(system, numbers)), tuple(link_descriptions(system, numbers))
+    markers = tuple(MarkerDescription(n, numbers[m.body], m.point) for n, m in system.markers.items())
+    return SceneDescription(
+        generation=generation,
+        name=system.name,
+        length=system.length,
+        gravity=sim.state.u[GRAVITY_SLOT : GRAVITY_SLOT + 3].copy(),
+        bodies=tuple(body_descriptions(system, numbers, joints, links, markers, shapes or {})),
+        joints=joints,
+        links=links,
+        wrenches=tuple(wrench_descriptions(system, numbers)),
+        markers=markers,
+        inputs=tuple(input_descriptions(system)),
+        channels=channels,
+        choices=dict(CHOICES),
+        parameters=dict(parameters or {}),
+        coordinates=tuple(system.coordinate_names),
+        degrees_of_freedom=sim.start_report.degrees_of_freedom,
+        equations=system.m,
+        layout=FrameLayout(len(system.bodies), system.n, len(system.u0)),
+        mode=mode,
+        facts=facts(sim),
+    )
+
+
+def facts(sim: Simulation) -> dict[str, str]:
+    """Return the lines of the info overlay that never change."""
+    system, report = sim.system, sim.start_report
+    return {
+        "mechanism": system.name,
+        "bodies": str(len(system.bodies) - 1),
+        "coordinates": str(system.n),
+        "loop equations": str(system.m),
+        "degrees of freedom": str(report.degrees_of_freedom),
+    } | {f"note {k + 1}": warning for k, warning in enumerate(report.warnings)}
+
+
+def joint_descriptions(system: System, numbers: Mapping[str, int]) -> Iterator[JointDescription]:
+    """Yield the joints in the order of the model."""
+    for name, joint in system.joints.items():
+        cut = joint.closure >= 0 or not joint.in_tree
+        a, b = numbers[joint.a], numbers[joint.b]
+        yield JointDescription(name, joint.type, a, b, joint.point_a, joint.point_b, joint.axes_a, cut)
+
+
+def link_descriptions(system: System, numbers: Mapping[str, int]) -> Iterator[LinkDescription]:
+    """Yield springs, rods and driven distances."""
+    tables = system.tables
+    for name, force in system.forces.items():
+        if force.kind == "spring":
+            ends = tables.springs.point_a[force.row], tables.springs.point_b[force.row]
+            points = [in_body(system.bodies[body], end) for body, end in zip((force.a, force.b), ends, strict=True)]
+            yield LinkDescription(name, "spring", numbers[force.a], numbers[force.b], points[0], points[1])
+    for link in system.topology.links:
+        closure = system.closure_names.index(link.name)
+        names = [system.topology.bodies[body] for body in (link.a, link.b)]
+        ends = tables.closures.point_a[closure], tables.closures.point_b[closure]
+        points = [in_body(system.bodies[body], end) for body, end in zip(names, ends, strict=True)]
+        kind = "rod" if link.type == ROD else "driver"
+        yield LinkDescription(link.name, kind, numbers[names[0]], numbers[names[1]], points[0], points[1])
+
+
+def wrench_descriptions(system: System, numbers: Mapping[str, int]) -> Iterator[WrenchDescription]:
+    """Yield the given forces and torques."""
+    table = system.tables.wrenches
+    for name, force in system.forces.items():
+        if force.kind == "wrench":
+            body, row = system.bodies[force.b], force.row
+            point, axes = in_body(body, table.point[row]), body.rotation.T @ table.axes[row]
+            follows, slot = bool(table.follows[row]), int(table.slot[row])
+            yield WrenchDescription(name, numbers[force.b], point, axes, follows, slot)
+
+
+def in_body(body: BodyRecord, point: Array) -> Array:
+    """Return a point (3,) of the body's step in body axes [m]."""
+    return np.asarray(body.rotation.T @ (point - body.position))
+
+
+def body_descriptions(
+    system: System,
+    numbers: Mapping[str, int],
+    joints: tuple[JointDescription, ...],
+    links: tuple[LinkDescription, ...],
+    markers: tuple[MarkerDescription, ...],
+    shapes: Shapes,
+) -> Iterator[BodyDescription]:
+    """Yield the bodies, ground first; UnknownNameError for shapes of a body that does not exist."""
+    if unknown := [name for name in shapes if name not in numbers]:
+        raise unknown_name("body", unknown[0], numbers)
+    points: list[list[Array]] = [[] for _ in numbers]
+    held_by: list[JointDescription | LinkDescription] = [joint for joint in joints if joint.type != "Floating"]
+    for held in (*held_by, *links):
+        points[held.a].append(held.point_a)
+        points[held.b].append(held.point_b)
+    for marker in markers:
+        points[marker.body].append(marker.point)
+    for name, record in system.bodies.items():
+        places = np.array(points[numbers[name]]).reshape(-1, 3)
+        if name in shapes:
+            given = checked_shapes(name, shapes[name])
+        else:
+            given = outline(record, places, system.length) if numbers[name] > 0 else ()
+        yield BodyDescription(name, record.mass, record.center_of_mass, places, given)
+
+
+def checked_shapes(body: str, given: Shape | Sequence[Shape]) -> tuple[Shape, ...]:
+    """Return the shapes of one body as a tuple; InputError when one is no shape."""
+    shapes = tuple(given) if isinstance(given, list | tuple) else (given,)
+    for shape in shapes:
+        if not isinstance(shape, Bar | Box | Cylinder | Sphere | Surface):
+            raise InputError(f"shape of body {body!r} is {shape!r}; it must be a Bar, Box, Cylinder, Sphere or Surface")
+    return shapes
+
+
+def input_descriptions(system: System) -> Iterator[InputDescription]:
+    """Yield the inputs in the order of their names in the model."""
+    timed = {slot for signal in system.signals for slot in range(signal.slot, signal.slot + signal.size)}
+    for name, place in system.inputs.items():
+        yield InputDescription(name, system.u0[place].copy(), unit(system, name), place, place.start not in timed)
+
+
+def unit(system: System, name: str) -> str:
+    """Return the unit of an input, "" when nothing tells it."""
+    owner, _, word = name.rpartition(".")
+    if owner in system.forces:
+        force = system.forces[owner]
+        if force.kind != "joint":
+            return UNITS.get((force.kind, word), "")
+        step = system.tables.joint_forces.step[force.row]
+        return (TURNING if system.tables.steps.kind[step] == REVOLUTE else SLIDING).get(word, "")
+    return "m/s^2" if name == "gravity" else ""

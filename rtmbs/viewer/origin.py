@@ -1,0 +1,157 @@
+"""Where a session's Simulation comes from, so that it can be made again: a factory, a Model or a Simulation."""
+
+import importlib
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Protocol
+
+from rtmbs.errors import InputError, unknown_name
+from rtmbs.model import Model
+from rtmbs.simulation import Simulation
+from rtmbs.system.system import System
+
+BUILD = "build"  # function of a file that is given without one
+
+
+class Origin(Protocol):
+    """What a worker needs to make its Simulation, and to make it anew."""
+
+    name: str  # for the person
+    parameters: dict[str, Any]  # that ``make`` may change
+
+    def make(self, changes: Mapping[str, Any], options: Mapping[str, Any]) -> Simulation:
+        """Return a new Simulation with some parameters and options of the Simulation changed.
+
+        Raises whatever the person's code raises, and RtmbsError when the model is refused.
+        """
+
+
+class FromFactory:
+    """A function that returns a Model: "package.module:function", or a file "mechanism.py" or "mechanism.py:function".
+
+    parameters: keyword arguments of the function; those it has defaults for can be changed as well.
+    options: of the Simulation, such as h=2e-3.
+    """
+
+    def __init__(
+        self, reference: str, parameters: Mapping[str, Any] | None = None, options: Mapping[str, Any] | None = None
+    ) -> None:
+        self.name = reference
+        self._options = dict(options or {})
+        self._given = dict(parameters or {})
+        self._function: Callable[..., Model] | None = None
+        self.parameters = dict(self._given)
+
+    def make(self, changes: Mapping[str, Any], options: Mapping[str, Any]) -> Simulation:
+        function = load_function(self.name, again=self._function is not None)
+        known = inspect.signature(function).parameters
+        defaults = {name: p.default for name, p in known.items() if p.default is not inspect.Parameter.empty}
+        wanted = {**self.parameters, **changes}
+        if not any(p.kind is inspect.Parameter.VAR_KEYWORD for p in known.values()):
+            for name in wanted:
+                if name not in known:
+                    raise unknown_name(f"parameter of {self.name!r}", name, known)
+        sim = simulation(function(**wanted), self.name, {**self._options, **options})
+        self._function, self.parameters = function, {**defaults, **wanted}
+        return sim
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_function": None}  # imported again by whoever receives it
+
+
+class FromModel:
+    """A Model that a program has made. It is compiled again by ``make``; it has no parameters of its own."""
+
+    def __init__(self, model: Model, options: Mapping[str, Any] | None = None) -> None:
+        self.name, self.parameters = model.name, dict[str, Any]()
+        self._model, self._options = model, dict(options or {})
+
+    def make(self, changes: Mapping[str, Any], options: Mapping[str, Any]) -> Simulation:
+        refuse_parameters(self.name, changes)
+        return simulation(self._model, self.name, {**self._options, **options})
+
+
+class FromSimulation:
+    """A Simulation that a program has made, in whatever state it is; made again from its System."""
+
+    def __init__(self, sim: Simulation) -> None:
+        self.name, self.parameters = sim.system.name, dict[str, Any]()
+        self._sim: Simulation | None = sim
+        self._system = sim.system
+
+    def make(self, changes: Mapping[str, Any], options: Mapping[str, Any]) -> Simulation:
+        refuse_parameters(self.name, changes)
+        if self._sim is not None:
+            sim, self._sim = self._sim, None
+            return sim
+        return Simulation(self._system, **options)
+
+
+def simulation(made: Any, name: str, options: Mapping[str, Any]) -> Simulation:
+    """Return the Simulation of a Model or a System that a factory returned; InputError for anything else."""
+    if isinstance(made, Model):
+        made = made.compile()
+    if not isinstance(made, System):
+        raise InputError(f"{name!r} returned {type(made).__name__}; it must return an rtmbs.Model")
+    return Simulation(made, **options)
+
+
+def options_of(sim: Simulation) -> dict[str, Any]:
+    """Return the options with which a Simulation steps now, for ``make``."""
+    return {"h": sim.h, **asdict(sim.options)}
+
+
+def refuse_parameters(name: str, changes: Mapping[str, Any]) -> None:
+    """Raise InputError when a model without a factory is asked to change."""
+    if changes:
+        raise InputError(f"{name!r} has no parameters to build it with; start from a factory 'module:function'")
+
+
+def load_function(reference: str, again: bool = False) -> Callable[..., Any]:
+    """Return the function that "module:function" or "file.py:function" names.
+
+    again: a file is read anew, and so is a module of the person's own; those of rtmbs stay as they are.
+    Raises InputError when the module or the function does not exist; what the module itself raises passes through.
+    """
+    where, _, function = reference.rpartition(":")
+    if not where or where.endswith((":", "\\")) or (len(where) == 1 and Path(reference).suffix == ".py"):
+        where, function = reference, ""
+    module = load_file(where) if where.endswith(".py") else load_module(where, again)
+    found = getattr(module, function or BUILD, None)
+    if not callable(found):
+        raise InputError(f"{where!r} has no function {function or BUILD!r}; a factory is named as 'module:function'")
+    return found
+
+
+def load_file(path: str) -> ModuleType:
+    """Run a Python file and return it as a module; imports beside it are found."""
+    file = Path(path).resolve()
+    if not file.is_file():
+        raise InputError(f"model file {path!r} does not exist")
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(file.parent))
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(file.parent))
+    return module
+
+
+def load_module(name: str, again: bool) -> ModuleType:
+    """Import a module, anew when it is known already and not part of rtmbs."""
+    try:
+        known = importlib.util.find_spec(name) is not None
+    except (ModuleNotFoundError, ValueError):
+        known = False
+    if not known:
+        raise InputError(f"there is no module {name!r}; a factory is named as 'module:function' or 'file.py:function'")
+    module = importlib.import_module(name)
+    return importlib.reload(module) if again and name.partition(".")[0] != "rtmbs" else module

@@ -1,0 +1,143 @@
+"""Take a Frame of a session: poses, energies, statistics and subscribed channels, in scratch of its own."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.observers.meters import VIOLATIONS
+from rtmbs.results.replay import replay_energies
+from rtmbs.results.samples import one_sample
+from rtmbs.semirecursive.workspace import workspace
+from rtmbs.state import State
+from rtmbs.viewer.channels import LiveChannels
+from rtmbs.viewer.describe import CHOICES
+from rtmbs.viewer.frame import OPTIONS, PLOTS, SAMPLES, Frame
+from rtmbs.viewer.grab import reach
+from rtmbs.viewer.session import Session
+from rtmbs.viewer.timing import Timing
+
+Array = NDArray[np.float64]
+
+NOWHERE = np.full(3, np.nan)
+
+
+class Poses:
+    """Where the bodies of a System stand, and what energy they have."""
+
+    def __init__(self, session: Session) -> None:
+        system = session.sim.system
+        bodies = list(system.bodies.values())
+        self.tables = session.sim.equations.tables
+        self.steps = np.array([body.step for body in bodies])
+        self.rotations = np.array([body.rotation for body in bodies])
+        self.positions = np.array([body.position for body in bodies])
+        self.ws = workspace(self.tables)
+        self._energies: Array = np.zeros((3, 1))
+
+    def read(self, state: State) -> tuple[Array, Array, list[float]]:
+        """Return r (nb, 3), A (nb, 3, 3) and kinetic energy, energy of weight and elastic energy [J]."""
+        replay_energies(self.tables, one_sample(state), self.ws, self._energies)
+        A = self.ws.A[self.steps]
+        r = self.ws.r[self.steps] + np.einsum("bij,bj->bi", A, self.positions)
+        return r, A @ self.rotations, self._energies[:, 0].tolist()
+
+
+class Plots:
+    """The last samples of the subscribed channels."""
+
+    def __init__(self, channels: LiveChannels) -> None:
+        self.channels, self.ticket = channels, 0
+        self._rows: Array = np.full((SAMPLES, 1 + PLOTS), np.nan)
+        self.count = 0
+
+    def subscribe(self, names: tuple[str, ...], ticket: int) -> None:
+        """Begin anew with these channels; UnknownNameError or InputError leave the old ones."""
+        self.channels.subscribe(names)
+        self.ticket, self.count = ticket, 0
+        self._rows[:] = np.nan
+
+    def sample(self, state: State) -> None:
+        """Append the values at ``state``."""
+        if not self.channels.names:
+            return
+        row = self._rows[self.count % SAMPLES]
+        row[0], row[1 : 1 + len(self.channels.names)] = state.t, self.channels.read(state)
+        self.count += 1
+
+    def ordered(self) -> Array:
+        """Return the samples oldest first, newest last."""
+        return np.roll(self._rows, -(self.count % SAMPLES), axis=0)
+
+
+class Photographer:
+    """Takes frames of one session, of one generation."""
+
+    def __init__(self, session: Session, channels: LiveChannels, timing: Timing, generation: int) -> None:
+        self.session, self.timing, self.generation = session, timing, generation
+        self.poses, self.plots = Poses(session), Plots(channels)
+        self.number = 0
+
+    def take(
+        self, playing: bool = False, speed: float = 1.0, deadlines: int = 0, missed: int = 0, sampled: bool = True
+    ) -> Frame:
+        """Return a Frame of the present state."""
+        session, sim, timing = self.session, self.session.sim, self.timing
+        state, report, hold = sim.state, self.session.report, self.session.hold
+        if sampled:
+            self.plots.sample(state)
+        r, A, (kinetic, weight, elastic) = self.poses.read(state)
+        p50, p99 = timing.percentiles()
+        self.number += 1
+        grabbed, point, target, force = -1, NOWHERE, NOWHERE, 0.0
+        if hold is not None:
+            grabbed = list(sim.system.bodies).index(hold.body)
+            point = r[grabbed] + A[grabbed] @ np.array(hold.point)
+            target = reach(sim, hold, point)
+            force = hold.stiffness * float(np.linalg.norm(target - point))
+        return Frame(
+            generation=self.generation,
+            number=self.number,
+            step=session.step_number,
+            t=state.t,
+            h=state.h,
+            playing=playing,
+            oldest=session.history.oldest,
+            newest=session.history.newest,
+            outcome=session.outcome,
+            r=r,
+            A=A,
+            z=state.z.copy(),
+            inputs=state.u.copy(),
+            grabbed=grabbed,
+            grab_point=point,
+            grab_target=target,
+            grab_force=force,
+            step_times=timing.step_times.ordered(),
+            iterations=timing.iterations.ordered(),
+            steps_taken=timing.step_times.count,
+            p50=p50,
+            p99=p99,
+            phases=timing.phases,
+            deadline=state.h / speed,
+            deadlines=deadlines,
+            missed=missed,
+            desired_speed=speed,
+            actual_speed=timing.actual_speed(),
+            real_time_factor=timing.real_time_factor(state.h),
+            kinetic=kinetic,
+            weight=weight,
+            elastic=elastic,
+            **{name: getattr(report, name) if report else np.nan for name in VIOLATIONS},
+            options=option_numbers(session),
+            ticket=self.plots.ticket,
+            plots=self.plots.ordered(),
+            samples_taken=self.plots.count,
+        )
+
+
+def option_numbers(session: Session) -> Array:
+    """Return the present options in the order of ``OPTIONS``: words by their place among the choices, None as NaN."""
+    numbers = []
+    for name in OPTIONS:
+        value = session.option(name)
+        numbers.append(np.nan if value is None else CHOICES[name].index(value) if name in CHOICES else float(value))
+    return np.array(numbers)
