@@ -235,8 +235,8 @@ def test_penalty_and_alpha():
     np.testing.assert_allclose(tenfold.state.alpha, 10.0 * scaled.state.alpha, rtol=1e-14)
     rotation = CRANK.row_is_rotation
     np.testing.assert_array_equal(fixed.state.alpha, np.where(rotation, 1e8 * CRANK.length**2, 1e8))
-    assert (scaled.penalty, scaled.fixed_alpha) == (1e6, None)
-    assert (fixed.penalty, fixed.fixed_alpha) == (None, 1e8)
+    assert (scaled.options.penalty, scaled.options.alpha) == (1e6, None)
+    assert (fixed.options.penalty, fixed.options.alpha) == (None, 1e8)
     assert fixed.start_report.penalty is None
     assert "alpha fixed" in str(fixed.start_report)
 

@@ -6,10 +6,9 @@ from typing import Any
 from rtmbs import library
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.model import Model
-from rtmbs.simulation import Simulation
-from rtmbs.viewer.link import Link
+from rtmbs.viewer.link import Link, Message
 from rtmbs.viewer.origin import FromFactory, FromModel, FromSimulation, Origin
-from rtmbs.viewer.thread_link import ThreadLink
+from rtmbs.viewer.process_link import ProcessLink, why_not_sent
 
 MODES = ("process", "thread")
 
@@ -31,7 +30,16 @@ def connect(
     """
     if mode not in MODES:
         raise unknown_name("mode", mode, MODES)
-    return ThreadLink(origin_of(target, parameters, options), **settings)
+    origin, why = origin_of(target, parameters, options), ""
+    if mode == "process" and not (why := why_not_sent(origin, settings)):
+        return ProcessLink(origin, **settings)
+    from rtmbs.viewer.thread_link import ThreadLink  # with it the kernels, which process mode loads over there
+
+    link = ThreadLink(origin, **settings)
+    if why:
+        text = f"{origin.name} cannot go to a process of its own ({why}); it runs in a thread of this one"
+        link.tell(Message("warning", text))
+    return link
 
 
 def origin_of(target: Any, parameters: Mapping[str, Any] | None, options: Mapping[str, Any] | None) -> Origin:
@@ -42,6 +50,8 @@ def origin_of(target: Any, parameters: Mapping[str, Any] | None, options: Mappin
         raise InputError(f"parameters are for a factory; {type(target).__name__} is built already")
     if isinstance(target, Model):
         return FromModel(target, options)
+    from rtmbs.simulation import Simulation  # loads the kernels: only when it is needed
+
     if isinstance(target, Simulation):
         if options:
             raise InputError("options are for a model; change those of a Simulation with sim.change(...)")

@@ -8,12 +8,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.model import Model
-from rtmbs.simulation import Simulation
-from rtmbs.system.system import System
+
+if TYPE_CHECKING:  # these load numba; an origin must be made, and sent to another process, without
+    from rtmbs.simulation import Simulation
 
 BUILD = "build"  # function of a file that is given without one
 
@@ -24,7 +25,7 @@ class Origin(Protocol):
     name: str  # for the person
     parameters: dict[str, Any]  # that ``make`` may change
 
-    def make(self, changes: Mapping[str, Any], options: Mapping[str, Any]) -> Simulation:
+    def make(self, changes: Mapping[str, Any], options: Mapping[str, Any]) -> "Simulation":
         """Return a new Simulation with some parameters and options of the Simulation changed.
 
         Raises whatever the person's code raises, and RtmbsError when the model is refused.
@@ -47,7 +48,7 @@ class FromFactory:
         self._function: Callable[..., Model] | None = None
         self.parameters = dict(self._given)
 
-    def make(self, changes: Mapping[str, Any], options: Mapping[str, Any]) -> Simulation:
+    def make(self, changes: Mapping[str, Any], options: Mapping[str, Any]) -> "Simulation":
         function = load_function(self.name, again=self._function is not None)
         known = inspect.signature(function).parameters
         defaults = {name: p.default for name, p in known.items() if p.default is not inspect.Parameter.empty}
@@ -71,7 +72,7 @@ class FromModel:
         self.name, self.parameters = model.name, dict[str, Any]()
         self._model, self._options = model, dict(options or {})
 
-    def make(self, changes: Mapping[str, Any], options: Mapping[str, Any]) -> Simulation:
+    def make(self, changes: Mapping[str, Any], options: Mapping[str, Any]) -> "Simulation":
         refuse_parameters(self.name, changes)
         return simulation(self._model, self.name, {**self._options, **options})
 
@@ -79,21 +80,27 @@ class FromModel:
 class FromSimulation:
     """A Simulation that a program has made, in whatever state it is; made again from its System."""
 
-    def __init__(self, sim: Simulation) -> None:
+    def __init__(self, sim: "Simulation") -> None:
         self.name, self.parameters = sim.system.name, dict[str, Any]()
         self._sim: Simulation | None = sim
         self._system = sim.system
 
-    def make(self, changes: Mapping[str, Any], options: Mapping[str, Any]) -> Simulation:
+    def __reduce__(self) -> Any:
+        raise TypeError("a Simulation stays in its process; give its Model")
+
+    def make(self, changes: Mapping[str, Any], options: Mapping[str, Any]) -> "Simulation":
         refuse_parameters(self.name, changes)
         if self._sim is not None:
             sim, self._sim = self._sim, None
             return sim
-        return Simulation(self._system, **options)
+        return simulation(self._system, self.name, options)
 
 
-def simulation(made: Any, name: str, options: Mapping[str, Any]) -> Simulation:
+def simulation(made: Any, name: str, options: Mapping[str, Any]) -> "Simulation":
     """Return the Simulation of a Model or a System that a factory returned; InputError for anything else."""
+    from rtmbs.simulation import Simulation
+    from rtmbs.system.system import System
+
     if isinstance(made, Model):
         made = made.compile()
     if not isinstance(made, System):
@@ -101,7 +108,7 @@ def simulation(made: Any, name: str, options: Mapping[str, Any]) -> Simulation:
     return Simulation(made, **options)
 
 
-def options_of(sim: Simulation) -> dict[str, Any]:
+def options_of(sim: "Simulation") -> dict[str, Any]:
     """Return the options with which a Simulation steps now, for ``make``."""
     return {"h": sim.h, **asdict(sim.options)}
 
