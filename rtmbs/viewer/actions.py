@@ -1,0 +1,234 @@
+"""What the keys do: one method for each row of the table of keys."""
+
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtGui import QGuiApplication, QImage
+from PySide6.QtWidgets import QFileDialog
+
+from rtmbs.viewer.capture import Capture
+from rtmbs.viewer.commands import (
+    LoadState,
+    Pause,
+    Play,
+    Reload,
+    Reset,
+    SaveResults,
+    SaveState,
+    SetSpeed,
+    StepBack,
+    StepForward,
+)
+from rtmbs.viewer.panels.transport import faster, slower
+from rtmbs.viewer.theme import DARK, WHITE
+
+if TYPE_CHECKING:
+    from rtmbs.viewer.window import Window
+
+MANY = 10  # steps of "ten steps back"
+MODELS = "Models and results (*.py *.npz)"
+RESULTS, STATES = "Results (*.npz)", "States (*.npz)"
+
+
+class Actions:
+    """Each method is an action of ``keys.KEYS`` by name. Files may be given; without one a dialog asks."""
+
+    def __init__(self, window: "Window") -> None:
+        self.window = window
+
+    def __getitem__(self, name: str) -> Callable[[], None]:
+        """Return the method of an action."""
+        method: Callable[[], None] = getattr(self, name)
+        return method
+
+    # ---- run -----------------------------------------------------------------------------------------------------
+
+    def play_or_pause(self) -> None:
+        playing = self.window.frame is not None and self.window.frame.playing
+        if not playing:
+            self.window.banner.hide()
+        self.window.send(Pause() if playing else Play())
+
+    def step_forward(self) -> None:
+        self.window.send(StepForward(1))
+
+    def step_back(self) -> None:
+        self._back(1)
+
+    def ten_forward(self) -> None:
+        self.window.send(StepForward(MANY))
+
+    def ten_back(self) -> None:
+        self._back(MANY)
+
+    def _back(self, steps: int) -> None:
+        self.window.banner.hide()
+        self.window.send(StepBack(steps))
+
+    def faster(self) -> None:
+        self.set_speed(faster(self.window.speed))
+
+    def slower(self) -> None:
+        self.set_speed(slower(self.window.speed))
+
+    def real_time(self) -> None:
+        self.set_speed(1.0)
+
+    def set_speed(self, factor: float) -> None:
+        self.window.speed = factor
+        self.window.send(SetSpeed(factor))
+
+    def reset(self) -> None:
+        self.window.banner.hide()
+        self.window.send(Reset())
+
+    def reload(self) -> None:
+        self.window.banner.hide()
+        self.window.send(Reload())
+
+    # ---- files ---------------------------------------------------------------------------------------------------
+
+    def open_model(self, path: str = "") -> None:
+        if path := path or QFileDialog.getOpenFileName(self.window, "Open a model or a result", "", MODELS)[0]:
+            self.window.open(path)
+
+    def save_results(self, path: str = "") -> None:
+        if path := path or QFileDialog.getSaveFileName(self.window, "Save results", "results.npz", RESULTS)[0]:
+            self.window.send(SaveResults(path))
+
+    def save_state(self, path: str = "") -> None:
+        if path := path or QFileDialog.getSaveFileName(self.window, "Save the state", "state.npz", STATES)[0]:
+            self.window.send(SaveState(path))
+
+    def load_state(self, path: str = "") -> None:
+        if path := path or QFileDialog.getOpenFileName(self.window, "Go on from a state", "", STATES)[0]:
+            self.window.send(LoadState(path))
+
+    def copy_state(self) -> None:
+        if text := self.window.state_text():
+            QGuiApplication.clipboard().setText(text)
+            self.window.tell("state copied")
+
+    def screenshot(self, path: str = "") -> None:
+        picture = self.window.canvas.picture()
+        height, width = picture.shape[:2]
+        path = path or free_name(self.window.title(), ".png")
+        saved = QImage(picture.data, width, height, 3 * width, QImage.Format.Format_RGB888).save(path)
+        self.window.tell(f"screenshot: {path}" if saved else f"screenshot: {path} could not be written")
+
+    def record(self, path: str = "") -> None:
+        window = self.window
+        if window.capture is not None and window.capture.running:
+            window.capture.stop()
+            window.tell(f"video: {window.capture.video.path}, {window.capture.video.pictures} pictures")
+            return
+        window.capture = Capture(path or free_name(window.title(), ".mp4"), window.canvas.picture, window)
+        window.tell(f"recording {window.capture.video.path}; the same key ends it")
+
+    def quit(self) -> None:
+        self.window.close()
+
+    # ---- camera --------------------------------------------------------------------------------------------------
+
+    def fit(self) -> None:
+        canvas = self.window.canvas
+        if canvas.scene is not None:
+            canvas.camera.fit(canvas.scene.points())
+            canvas.update()
+
+    def look_isometric(self) -> None:
+        self._look("isometric")
+
+    def look_front(self) -> None:
+        self._look("front")
+
+    def look_side(self) -> None:
+        self._look("side")
+
+    def look_top(self) -> None:
+        self._look("top")
+
+    def _look(self, preset: str) -> None:
+        self.window.canvas.camera.look(preset)
+        self.fit()
+
+    def follow(self) -> None:
+        window = self.window
+        selected = None if window.scene is None else window.scene.selected
+        window.followed = None if window.followed is not None else selected
+        name = "" if window.followed is None else window.body_name(window.followed)
+        window.tell(
+            f"following {name}" if name else "choose a body with a click first" if selected is None else "let go"
+        )
+
+    # ---- show ----------------------------------------------------------------------------------------------------
+
+    def help(self) -> None:
+        shown = not self.window.help.isVisible()
+        self.window.help.setVisible(shown)
+        self.window.place_overlays()
+
+    def info(self) -> None:
+        self.window.info.setVisible(not self.window.info.isVisible())
+
+    def profiler(self) -> None:
+        self.window.toggle("profiler")
+
+    def plots(self) -> None:
+        self.window.toggle("plots")
+
+    def parameters(self) -> None:
+        self.window.toggle("parameters")
+
+    def log(self) -> None:
+        self.window.toggle("log")
+
+    def full_screen(self) -> None:
+        (self.window.showNormal if self.window.isFullScreen() else self.window.showFullScreen)()
+
+    def theme(self) -> None:
+        self.window.set_theme(DARK if self.window.theme is WHITE else WHITE)
+
+    def labels(self) -> None:
+        self.window.canvas.labels = not self.window.canvas.labels
+        self.window.canvas.update()
+
+    def joints(self) -> None:
+        self._hide_or_show("joints")
+
+    def forces(self) -> None:
+        self._hide_or_show("springs", "forces")
+
+    def grid(self) -> None:
+        self._hide_or_show("grid", "axes")
+
+    def _hide_or_show(self, *parts: str) -> None:
+        for part in parts:
+            self.window.shown[part] = not self.window.shown[part]
+        self.window.canvas.update()
+
+    def trail(self) -> None:
+        scene = self.window.scene
+        if scene is None or scene.selected is None:
+            self.window.tell("choose a body with a click first")
+            return
+        body = scene.selected
+        has = scene.trails.toggle(body, self.window.description_of(body).center_of_mass)
+        self.window.tell(f"{self.window.body_name(body)}: {'a trail' if has else 'no trail'}")
+        self.window.canvas.update()
+
+    def choose_nothing(self) -> None:
+        self.window.help.hide()
+        self.window.select(None)
+
+
+def free_name(title: str, ending: str) -> str:
+    """Return a file name of the present folder that nobody has taken."""
+    stem = "_".join(["rtmbs", *title.split(), datetime.now().strftime("%Y%m%d_%H%M%S")])
+    path, number = Path(stem + ending), 1
+    while path.exists():
+        number += 1
+        path = Path(f"{stem}_{number}{ending}")
+    return str(path)

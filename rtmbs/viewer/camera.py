@@ -1,0 +1,153 @@
+"""Where the eye stands: view and projection matrices, pixels of points, rays of pixels. NumPy only, no window."""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rtmbs.errors import unknown_name
+
+Array = NDArray[np.float64]
+
+# (azimuth, elevation) of the eye as seen from the centre [degrees]; x points to azimuth 0, z is up.
+PRESETS: dict[str, tuple[float, float]] = {
+    "isometric": (35.0, 22.0),
+    "front": (0.0, 0.0),  # along -x: mechanisms of the library stand in the YZ plane
+    "side": (-90.0, 0.0),  # along +y
+    "top": (-90.0, 90.0),
+}
+STEEPEST = 90.0  # [degrees]
+NEAR, FAR = 0.02, 50.0  # clip planes, in distances of the eye
+MARGIN = 1.08  # room that ``fit`` leaves around the points
+
+
+@dataclass
+class Camera:
+    """An eye that looks at ``center`` from ``distance``. Pixels count from the upper left corner, y down."""
+
+    center: Array = field(default_factory=lambda: np.zeros(3))  # (3,) [m]
+    distance: float = 10.0  # [m]
+    azimuth: float = PRESETS["isometric"][0]  # [degrees]
+    elevation: float = PRESETS["isometric"][1]  # [degrees]
+    field_of_view: float = 35.0  # of the height [degrees]
+    width: int = 1200  # [pixels]
+    height: int = 700
+
+    # ---- matrices ------------------------------------------------------------------------------------------------
+
+    def axes(self) -> Array:
+        """Return rows right, up, backward (3, 3) of the eye in world axes."""
+        a, e = math.radians(self.azimuth), math.radians(self.elevation)
+        backward = np.array([math.cos(e) * math.cos(a), math.cos(e) * math.sin(a), math.sin(e)])
+        right = np.array([-math.sin(a), math.cos(a), 0.0])
+        return np.array([right, np.cross(backward, right), backward])
+
+    def eye(self) -> Array:
+        """Return the place of the eye (3,) [m]."""
+        return self.center + self.distance * self.axes()[2]
+
+    def view(self) -> Array:
+        """Return the matrix (4, 4) from world to eye axes."""
+        out = np.eye(4)
+        out[:3, :3] = self.axes()
+        out[:3, 3] = -out[:3, :3] @ self.eye()
+        return out
+
+    def projection(self) -> Array:
+        """Return the perspective matrix (4, 4) of OpenGL."""
+        near, far = NEAR * self.distance, FAR * self.distance
+        focal = 1.0 / math.tan(math.radians(self.field_of_view) / 2.0)
+        out = np.zeros((4, 4))
+        out[0, 0], out[1, 1] = focal * self.height / self.width, focal
+        out[2, 2], out[2, 3], out[3, 2] = (far + near) / (near - far), 2.0 * far * near / (near - far), -1.0
+        return out
+
+    # ---- points and pixels ---------------------------------------------------------------------------------------
+
+    def project(self, points: ArrayLike) -> Array:
+        """Return (k, 3) of world ``points`` (k, 3): pixel x, pixel y, depth before the eye [m] (negative: behind)."""
+        points = np.atleast_2d(np.asarray(points, float))
+        seen = (points - self.eye()) @ self.axes().T
+        depth = -seen[:, 2]
+        per_metre = self.focal_pixels() / np.where(np.abs(depth) > 1e-12, depth, 1e-12)
+        return np.column_stack(
+            [self.width / 2.0 + seen[:, 0] * per_metre, self.height / 2.0 - seen[:, 1] * per_metre, depth]
+        )
+
+    def ray(self, x: float, y: float) -> tuple[Array, Array]:
+        """Return where the ray through a pixel begins (3,) and its unit direction (3,)."""
+        right, up, backward = self.axes()
+        across, above = x - self.width / 2.0, self.height / 2.0 - y
+        direction = across * right + above * up - self.focal_pixels() * backward
+        return self.eye(), direction / np.linalg.norm(direction)
+
+    def focal_pixels(self) -> float:
+        """Return pixels on the screen of one metre at one metre from the eye."""
+        return self.height / 2.0 / math.tan(math.radians(self.field_of_view) / 2.0)
+
+    def metres_per_pixel(self, point: ArrayLike | None = None) -> float:
+        """Return the size of a pixel at ``point`` (the centre unless given) [m]."""
+        depth = self.distance if point is None else float(self.project(point)[0, 2])
+        return max(depth, NEAR * self.distance) / self.focal_pixels()
+
+    def at_depth_of(self, x: float, y: float, point: ArrayLike) -> Array:
+        """Return the world point (3,) under a pixel, in the plane through ``point`` that faces the eye."""
+        start, direction = self.ray(x, y)
+        backward = self.axes()[2]
+        reach = float((np.asarray(point, float) - start) @ backward) / float(direction @ backward)
+        return start + reach * direction
+
+    # ---- moving --------------------------------------------------------------------------------------------------
+
+    def resize(self, width: int, height: int) -> None:
+        """Take the size of the picture [pixels]."""
+        self.width, self.height = max(int(width), 1), max(int(height), 1)
+
+    def orbit(self, azimuth: float, elevation: float) -> None:
+        """Turn about the centre [degrees]."""
+        self.azimuth = (self.azimuth + azimuth + 180.0) % 360.0 - 180.0
+        self.elevation = min(max(self.elevation + elevation, -STEEPEST), STEEPEST)
+
+    def pan(self, x: float, y: float) -> None:
+        """Move the picture by so many pixels to the right and down."""
+        right, up, _ = self.axes()
+        self.center = self.center + self.metres_per_pixel() * (y * up - x * right)
+
+    def zoom(self, factor: float) -> None:
+        """Come closer by ``factor`` (> 1), or go away (< 1)."""
+        self.distance = min(max(self.distance / factor, 1e-6), 1e9)
+
+    def look(self, preset: str) -> None:
+        """Look from a place of ``PRESETS``; UnknownNameError lists them."""
+        if preset not in PRESETS:
+            raise unknown_name("camera preset", preset, PRESETS)
+        self.azimuth, self.elevation = PRESETS[preset]
+
+    def fit(self, points: ArrayLike) -> None:
+        """Keep the direction, and stand so that all ``points`` (k, 3) are in the picture, as large as they may be."""
+        points = np.atleast_2d(np.asarray(points, float))
+        points = points[np.all(np.isfinite(points), axis=1)]
+        if not len(points):
+            return
+        axes = self.axes()
+        seen = points @ axes.T
+        middle, reach = self._window(seen)
+        self.center, self.distance = middle @ axes, max(reach, 1e-6)
+
+    def _window(self, seen: Array) -> tuple[Array, float]:
+        """Return centre in eye axes and distance so that ``seen`` (k, 3) in eye axes fill the picture.
+
+        A point at (u, v, w) from the centre is inside while |u| <= slope (distance - w): on each side the outermost
+        support in the direction of the slanted plane decides, so two supports fix the middle and the distance.
+        """
+        slope_y = math.tan(math.radians(self.field_of_view) / 2.0) / MARGIN
+        slopes = np.array([slope_y * self.width / self.height, slope_y])
+        depth = 0.5 * (float(seen[:, 2].min()) + float(seen[:, 2].max()))
+        w = seen[:, 2] - depth
+        middle, reach = np.array([0.0, 0.0, depth]), 0.0
+        for axis, slope in enumerate(slopes):
+            high, low = float(np.max(seen[:, axis] + slope * w)), float(np.max(-seen[:, axis] + slope * w))
+            middle[axis] = 0.5 * (high - low)
+            reach = max(reach, 0.5 * (high + low) / slope)
+        return middle, max(reach, float(np.max(w)) / (1.0 - NEAR))

@@ -1,0 +1,51 @@
+"""The ground grid and the world's axes, as lines."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.viewer.theme import Color
+
+Array = NDArray[np.float64]
+
+CELLS = 10  # at least so many across the longer side
+SHARE = 0.12  # length of an axis, in sizes of the mechanism
+AXES = ("#c0392b", "#2e8b57", "#2f6fd0")  # x, y, z as everywhere
+
+
+def round_spacing(length: float) -> float:
+    """Return 1, 2 or 5 times a power of ten, the largest that is not above ``length``."""
+    power = 10.0 ** math.floor(math.log10(length))
+    return max(power * factor for factor in (1.0, 2.0, 5.0) if power * factor <= length * (1.0 + 1e-9))
+
+
+def grid_lines(points: Array, gravity: Array) -> tuple[Array, float]:
+    """Return segments (k, 2, 3) of a grid under ``points`` (k, 3), and its spacing [m].
+
+    It lies across the axis of the world that gravity follows best, z without gravity, under the lowest point.
+    """
+    up = int(np.argmax(np.abs(gravity))) if np.any(gravity) else 2
+    below = -1.0 if gravity[up] <= 0.0 else 1.0
+    across = [axis for axis in range(3) if axis != up]
+    low, high = points.min(axis=0), points.max(axis=0)
+    size = max(float(np.max(high - low)), 1e-6)
+    spacing = round_spacing(size / CELLS)
+    level = (low[up] if below < 0.0 else high[up]) + below * 0.5 * spacing
+    first = np.floor((low - 0.15 * size) / spacing).astype(int)
+    last = np.ceil((high + 0.15 * size) / spacing).astype(int)
+    lines = []
+    for along, other in (across, across[::-1]):
+        for number in range(first[other], last[other] + 1):
+            segment = np.zeros((2, 3))
+            segment[:, up], segment[:, other] = level, number * spacing
+            segment[:, along] = first[along] * spacing, last[along] * spacing
+            lines.append(segment)
+    return np.array(lines), spacing
+
+
+def axis_lines(size: float, colors: tuple[Color, Color, Color]) -> tuple[Array, Array]:
+    """Return the three axes (3, 2, 3) at the origin, and their colours (3, 4)."""
+    segments = np.zeros((3, 2, 3))
+    segments[:, 1] = SHARE * size * np.eye(3)
+    return segments, np.array(colors)

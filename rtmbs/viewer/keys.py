@@ -1,0 +1,84 @@
+"""Keys and mouse: one table that the shortcuts, the menus, the help of F1, the documents and the tests read."""
+
+from typing import NamedTuple
+
+
+class Key(NamedTuple):
+    """An action of the window, the keys that call it and what it does."""
+
+    action: str  # method of ``actions.Actions``
+    keys: tuple[str, ...]  # as Qt writes them
+    group: str  # menu
+    text: str
+
+
+RUN, LOOK, SHOW, FILES = "Run", "Camera", "Show", "File"
+
+KEYS = (
+    Key("play_or_pause", ("Space",), RUN, "play or pause"),
+    Key("step_forward", ("Right",), RUN, "one step forward"),
+    Key("step_back", ("Left",), RUN, "one step back"),
+    Key("ten_forward", ("Shift+Right",), RUN, "ten steps forward"),
+    Key("ten_back", ("Shift+Left",), RUN, "ten steps back"),
+    Key("faster", ("+", "="), RUN, "faster"),
+    Key("slower", ("-",), RUN, "slower"),
+    Key("real_time", ("1",), RUN, "back to real time"),
+    Key("reset", ("Backspace",), RUN, "reset to the start"),
+    Key("reload", ("Ctrl+L",), RUN, "reload the model, keep sliders and camera"),
+    Key("open_model", ("Ctrl+O",), FILES, "open a model or a recorded result"),
+    Key("save_results", ("Ctrl+S",), FILES, "save results"),
+    Key("save_state", ("Ctrl+Shift+S",), FILES, "save the state"),
+    Key("load_state", ("Ctrl+Shift+O",), FILES, "go on from a saved state"),
+    Key("copy_state", ("Ctrl+C",), FILES, "copy the state as text"),
+    Key("screenshot", ("Ctrl+P",), FILES, "screenshot"),
+    Key("record", ("Ctrl+R",), FILES, "begin or end recording a video"),
+    Key("quit", ("Ctrl+Q",), FILES, "quit"),
+    Key("fit", ("F",), LOOK, "fit the picture"),
+    Key("look_isometric", ("I",), LOOK, "look from a corner"),
+    Key("look_front", ("X",), LOOK, "look along x"),
+    Key("look_side", ("Y",), LOOK, "look along y"),
+    Key("look_top", ("Z",), LOOK, "look down along z"),
+    Key("follow", ("C",), LOOK, "follow the chosen body, or let it go"),
+    Key("help", ("F1",), SHOW, "this map of keys"),
+    Key("info", ("F2",), SHOW, "info"),
+    Key("profiler", ("F3",), SHOW, "profiler"),
+    Key("plots", ("F4",), SHOW, "plots"),
+    Key("full_screen", ("F5",), SHOW, "full screen"),
+    Key("parameters", ("F6",), SHOW, "parameters"),
+    Key("log", ("F7",), SHOW, "log of commands"),
+    Key("theme", ("F8",), SHOW, "white or dark"),
+    Key("labels", ("L",), SHOW, "labels"),
+    Key("joints", ("J",), SHOW, "joints"),
+    Key("forces", ("V",), SHOW, "springs and forces"),
+    Key("grid", ("G",), SHOW, "grid and axes"),
+    Key("trail", ("T",), SHOW, "trail of the chosen body"),
+    Key("choose_nothing", ("Esc",), SHOW, "choose nothing, close help"),
+)
+
+MOUSE = (
+    ("Left drag", "turn"),
+    ("Right or middle drag", "move"),
+    ("Wheel", "come closer or go away"),
+    ("Click", "choose a body"),
+    ("Double click", "turn about the body"),
+    ("Ctrl + left drag", "pull a body"),
+)
+
+GROUPS = (RUN, LOOK, SHOW, FILES)
+BY_ACTION = {key.action: key for key in KEYS}
+
+
+def shown(keys: tuple[str, ...]) -> str:
+    """Return keys as people write them."""
+    signs = {"Right": "\N{RIGHTWARDS ARROW}", "Left": "\N{LEFTWARDS ARROW}", "-": "\N{MINUS SIGN}", "=": ""}
+    named = ["+" if key == "+" else " + ".join(signs.get(part, part) for part in key.split("+")) for key in keys]
+    return ", ".join(name for name in named if name)
+
+
+def markdown() -> str:
+    """Return the table of the documents."""
+    rows = [
+        f"| {key.group} | {shown(key.keys)} | {key.text} |" for group in GROUPS for key in KEYS if key.group == group
+    ]
+    rows += [f"| Mouse | {what} | {does} |" for what, does in MOUSE]
+    return "\n".join(["| | key | does |", "|---|---|---|", *rows])

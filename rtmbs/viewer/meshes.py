@@ -1,0 +1,121 @@
+"""Unit meshes that the scene scales and places: cylinder, cube, sphere, cone, coil. Triangles with normals."""
+
+import math
+from functools import cache
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rtmbs.errors import InputError
+
+Floats = NDArray[np.float32]
+Array = NDArray[np.float64]
+
+SEGMENTS = 12  # around a cylinder: round enough at the size of a bar, and cheap without a graphics card
+COIL_TURNS, COIL_SEGMENTS, COIL_ROUND = 8, 12, 5
+COIL_WIRE = 0.16  # radius of the wire in radii of the coil
+
+
+class Mesh(NamedTuple):
+    """Triangles, three vertices after one another."""
+
+    vertices: Floats  # (3 k, 3)
+    normals: Floats  # (3 k, 3) unit
+    closed: bool = False  # seen from outside only, corners counter-clockwise: the far side need not be drawn
+
+
+def mesh(vertices: ArrayLike, faces: ArrayLike, what: str = "mesh") -> Mesh:
+    """Return a flat-shaded mesh of ``vertices`` (v, 3) [m] and triangles ``faces`` (k, 3) of their indices.
+
+    Raises InputError naming ``what`` for a wrong shape, an index without a vertex or a number that is not finite.
+    """
+    points, corners = np.asarray(vertices, float), np.asarray(faces)
+    if points.ndim != 2 or points.shape[1] != 3 or not np.all(np.isfinite(points)):
+        raise InputError(f"{what}: vertices have shape {points.shape}; finite numbers of shape (v, 3) are needed")
+    if corners.ndim != 2 or corners.shape[1] != 3 or corners.dtype.kind not in "iu" or not len(corners):
+        raise InputError(f"{what}: faces have shape {corners.shape}; whole numbers of shape (k, 3) are needed")
+    if corners.min() < 0 or corners.max() >= len(points):
+        raise InputError(f"{what}: a face names vertex {corners.max()}, but there are {len(points)} vertices")
+    triangles = points[corners]
+    normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
+    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
+    return packed(triangles, np.repeat(normals[:, None], 3, axis=1))
+
+
+def packed(vertices: Array, normals: Array) -> Mesh:
+    """Return arrays (..., 3) as rows of float32."""
+    points, directions = (np.ascontiguousarray(values.reshape(-1, 3), np.float32) for values in (vertices, normals))
+    return Mesh(points, directions)
+
+
+@cache
+def cube() -> Mesh:
+    """Edges of 1 about the origin."""
+    corners = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
+    quads = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+    return mesh(corners, [face for a, b, c, d in quads for face in ((a, b, c), (a, c, d))])._replace(closed=True)
+
+
+@cache
+def cylinder() -> Mesh:
+    """Radius 1, from z = 0 to z = 1, closed."""
+    return _turned([(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)], SEGMENTS)
+
+
+@cache
+def cone() -> Mesh:
+    """Radius 1 at z = 0, tip at z = 1, closed."""
+    return _turned([(0.0, 0.0), (1.0, 0.0), (0.0, 1.0)], SEGMENTS)
+
+
+@cache
+def sphere() -> Mesh:
+    """Radius 1 about the origin, smooth."""
+    rings = SEGMENTS // 2
+    angles = np.linspace(-math.pi / 2.0, math.pi / 2.0, rings + 1)
+    flat = _turned([(math.cos(angle), math.sin(angle)) for angle in angles], SEGMENTS)
+    lengths = np.maximum(np.linalg.norm(flat.vertices, axis=1, keepdims=True), 1e-9)
+    return Mesh(flat.vertices, flat.vertices / lengths, closed=True)
+
+
+@cache
+def coil() -> Mesh:
+    """A helix of radius 1 from z = 0 to z = 1; stretched along z by whoever places it."""
+    turns = np.linspace(0.0, 2.0 * math.pi * COIL_TURNS, COIL_TURNS * COIL_SEGMENTS + 1)
+    outward = np.column_stack([np.cos(turns), np.sin(turns), np.zeros_like(turns)])
+    around = 2.0 * math.pi * np.arange(COIL_ROUND + 1) / COIL_ROUND
+    rise = np.array([0.0, 0.0, 1.0])
+    normals = np.cos(around)[None, :, None] * outward[:, None] + np.sin(around)[None, :, None] * rise
+    center = outward * (1.0 - COIL_WIRE) + np.outer(np.linspace(0.0, 1.0, len(turns)), rise)
+    # The wire is flattened along z by as much as the coil will be stretched: a spring is some five radii long.
+    points = center[:, None] + COIL_WIRE * normals * np.array([1.0, 1.0, 0.12])
+    return _woven(points, normals)
+
+
+def _turned(profile: list[tuple[float, float]], segments: int) -> Mesh:
+    """Return the surface of a profile of (radius, z), bottom to top, turned about z; smooth around, sharp along."""
+    around = 2.0 * math.pi * np.arange(segments + 1) / segments
+    circle = np.column_stack([np.cos(around), np.sin(around), np.zeros_like(around)])
+    parts = []
+    for (r0, z0), (r1, z1) in pairwise(profile):
+        outward, upward = z1 - z0, r0 - r1
+        length = math.hypot(outward, upward)
+        normal = circle * (outward / length) + np.array([0.0, 0.0, upward / length])
+        rows = np.array([circle * r0 + [0.0, 0.0, z0], circle * r1 + [0.0, 0.0, z1]])
+        parts.append(_woven(rows.transpose(1, 0, 2), np.repeat(normal[:, None], 2, axis=1)))
+    return Mesh(np.concatenate([p.vertices for p in parts]), np.concatenate([p.normals for p in parts]), closed=True)
+
+
+def _woven(points: Array, normals: Array) -> Mesh:
+    """Return two triangles for every cell of a grid of points (a, b, 3); those without an area are left out."""
+
+    def triangles(grid: Array) -> Array:
+        p, q, r, s = grid[:-1, :-1], grid[1:, :-1], grid[1:, 1:], grid[:-1, 1:]
+        return np.concatenate([np.stack([p, q, r], axis=2), np.stack([p, r, s], axis=2)]).reshape(-1, 3, 3)
+
+    corners = triangles(points)
+    area = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
+    keep = area > 1e-9
+    return packed(corners[keep], triangles(normals)[keep])

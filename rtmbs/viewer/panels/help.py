@@ -1,0 +1,55 @@
+"""The map of keys (F1), made of the table of keys."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QWidget
+
+from rtmbs.viewer.keys import FILES, KEYS, LOOK, MOUSE, RUN, SHOW, shown
+from rtmbs.viewer.panels.info import escaped
+from rtmbs.viewer.theme import Theme
+
+COLUMNS = ((RUN, LOOK), (SHOW,), (FILES, "Mouse"))
+
+
+class Help(QLabel):
+    """Lies in the middle of the picture until F1 or Esc."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setTextFormat(Qt.TextFormat.RichText)
+        self.set_theme(theme)
+        self.hide()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self.setStyleSheet(
+            f"background: {theme.panel}; color: {theme.text}; border: 1px solid {theme.border};"
+            " border-radius: 6px; padding: 10px 18px; font-size: 12px;"
+        )
+        self.setText(help_text(theme))
+        self.adjustSize()
+
+    def center_in(self, width: int, height: int) -> None:
+        """Stand in the middle of an area of pixels."""
+        self.adjustSize()
+        self.move(max((width - self.width()) // 2, 0), max((height - self.height()) // 2, 0))
+
+
+def help_text(theme: Theme) -> str:
+    """Return the map as rich text in three columns."""
+    cells = "".join(
+        f'<td valign="top" style="padding-right: 26px">{"".join(group_text(group, theme) for group in column)}</td>'
+        for column in COLUMNS
+    )
+    return f'<table cellspacing="0" cellpadding="0"><tr>{cells}</tr></table>'
+
+
+def group_text(group: str, theme: Theme) -> str:
+    """Return one group: a heading, then key and text a row."""
+    rows = [(shown(key.keys), key.text) for key in KEYS if key.group == group] or list(MOUSE)
+    lines = "".join(
+        f'<tr><td style="color: {theme.accent}; padding-right: 12px; white-space: nowrap"><b>{escaped(keys)}</b></td>'
+        f'<td style="white-space: nowrap">{escaped(text)}</td></tr>'
+        for keys, text in rows
+    )
+    heading = f'<tr><td colspan="2" style="color: {theme.muted}; padding-top: 8px">{group.upper()}</td></tr>'
+    return f'<table cellspacing="0" cellpadding="2">{heading}{lines}</table>'

@@ -1,0 +1,109 @@
+"""The info overlay (F2): what runs, how fast, and what its numbers are worth."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QWidget
+
+from rtmbs.viewer.description import SceneDescription
+from rtmbs.viewer.frame import Frame
+from rtmbs.viewer.panels.numbers import figures, with_unit
+from rtmbs.viewer.theme import Theme
+
+Row = tuple[str, str]
+SECTIONS = ("", "speed", "step", "numbers")
+
+
+class Info(QLabel):
+    """A table over the picture; mouse and keys pass through it."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setTextFormat(Qt.TextFormat.RichText)
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.move(12, 12)
+        self.set_theme(theme)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self._theme = theme
+        red, green, blue = (int(theme.panel[k : k + 2], 16) for k in (1, 3, 5))
+        self.setStyleSheet(
+            f"background: rgba({red}, {green}, {blue}, 215); color: {theme.text}; border: 1px solid {theme.border};"
+            " border-radius: 4px; padding: 6px 10px; font-size: 12px;"
+        )
+
+    def show_frame(self, frame: Frame, description: SceneDescription, pictures: float) -> None:
+        """Write the numbers of ``frame``; ``pictures`` are drawn a second."""
+        sections = [mechanism_rows(description), run_rows(frame, pictures)]
+        if description.live:
+            sections += [step_rows(frame), worth_rows(frame)]
+        text = table(sections, self._theme)
+        if text != self.text():
+            self.setText(text)
+            self.adjustSize()
+
+
+def mechanism_rows(description: SceneDescription) -> list[Row]:
+    """Return name and sizes."""
+    sizes = f"{len(description.bodies) - 1} bodies, {len(description.coordinates)} coordinates"
+    loops = f"{description.equations} loop equations, {description.degrees_of_freedom} degrees of freedom"
+    return [(description.name, ""), ("", sizes), ("", loops)] if description.live else [(description.name, "")]
+
+
+def run_rows(frame: Frame, pictures: float) -> list[Row]:
+    """Return time and speed. The real-time factor is simulated time over wall time."""
+    return [
+        ("time", f"{frame.t:.3f} s"),
+        ("step number", f"{frame.step}"),
+        ("speed wanted", f"{figures(frame.desired_speed)} \N{MULTIPLICATION SIGN}"),
+        ("speed reached", f"{figures(frame.actual_speed)} \N{MULTIPLICATION SIGN}" if frame.playing else "paused"),
+        ("pictures", f"{pictures:.0f} /s"),
+    ]
+
+
+def step_rows(frame: Frame) -> list[Row]:
+    """Return step times against their deadline."""
+    share = 100.0 * frame.missed / frame.deadlines if frame.deadlines else 0.0
+    newest = frame.iterations[-1]
+    return [
+        ("step h", with_unit(frame.h, "s")),
+        ("real-time factor", f"{figures(frame.real_time_factor)} (simulated / wall time)"),
+        ("step time p50", with_unit(frame.p50, "s")),
+        ("step time p99", with_unit(frame.p99, "s")),
+        ("deadline", with_unit(frame.deadline, "s")),
+        ("missed", f"{frame.missed} of {frame.deadlines} ({share:.1f} %)"),
+        ("Newton iterations", figures(newest, 1) if frame.steps_taken else "\N{EN DASH}"),
+    ]
+
+
+def worth_rows(frame: Frame) -> list[Row]:
+    """Return energy and loop violations."""
+    return [
+        ("energy", with_unit(frame.energy, "J", 4)),
+        ("loops: position", with_unit(frame.position_violation, "m")),
+        ("loops: velocity", with_unit(frame.velocity_violation, "m/s")),
+        ("loops: acceleration", with_unit(frame.acceleration_violation, "m/s\N{SUPERSCRIPT TWO}")),
+    ]
+
+
+def table(sections: list[list[Row]], theme: Theme) -> str:
+    """Return sections as one table of rich text; a row without a value is a heading, one without a label is small."""
+    lines: list[str] = []
+    for number, section in enumerate(sections):
+        if number:
+            lines.append('<tr><td colspan="2" style="font-size: 4px">&nbsp;</td></tr>')
+        for label, value in section:
+            if not value:
+                lines.append(f'<tr><td colspan="2"><b>{escaped(label)}</b></td></tr>')
+            elif not label:
+                lines.append(f'<tr><td colspan="2" style="color: {theme.muted}">{escaped(value)}</td></tr>')
+            else:
+                lines.append(
+                    f'<tr><td style="color: {theme.muted}; padding-right: 14px">{escaped(label)}</td>'
+                    f'<td align="right">{escaped(value)}</td></tr>'
+                )
+    return f'<table cellspacing="0" cellpadding="1">{"".join(lines)}</table>'
+
+
+def escaped(text: str) -> str:
+    """Return text that rich text shows as it is."""
+    return text.replace("&", "&amp;").replace("<", "&lt;")

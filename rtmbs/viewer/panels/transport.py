@@ -1,0 +1,88 @@
+"""The bar under the picture: play, step, speed, and a slider over the history or a recorded result."""
+
+import math
+
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSlider, QStyle, QToolButton, QWidget
+
+from rtmbs.viewer.commands import Seek
+from rtmbs.viewer.description import SceneDescription
+from rtmbs.viewer.frame import Frame
+
+SPEEDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+BUTTONS = (  # action of the table of keys, icon
+    ("reset", QStyle.StandardPixmap.SP_MediaSkipBackward),
+    ("step_back", QStyle.StandardPixmap.SP_MediaSeekBackward),
+    ("play_or_pause", QStyle.StandardPixmap.SP_MediaPlay),
+    ("step_forward", QStyle.StandardPixmap.SP_MediaSeekForward),
+)
+
+
+class Transport(QWidget):
+    """Buttons call actions of the window; the slider asks for steps of the history."""
+
+    called = Signal(str)  # an action
+    sought = Signal(object)  # a Seek
+    speed_chosen = Signal(float)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(8, 3, 8, 3)
+        self.buttons: dict[str, QToolButton] = {}
+        for action, icon in BUTTONS:
+            button = QToolButton()
+            button.setAutoRaise(True)
+            button.setIcon(self.style().standardIcon(icon))
+            button.clicked.connect(lambda _=False, action=action: self.called.emit(action))
+            row.addWidget(button)
+            self.buttons[action] = button
+        self.slider = QSlider(Qt.Orientation.Horizontal)
+        self.slider.valueChanged.connect(lambda step: self.sought.emit(Seek(step)))
+        self.time = QLabel("t = 0.000 s")
+        self.time.setMinimumWidth(150)
+        self.time.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.speed = QComboBox()
+        for factor in SPEEDS:
+            self.speed.addItem(speed_text(factor), factor)
+        self.speed.setCurrentIndex(SPEEDS.index(1.0))
+        self.speed.activated.connect(lambda index: self.speed_chosen.emit(self.speed.itemData(index)))
+        for widget, stretch in ((self.slider, 1), (self.time, 0), (QLabel("speed"), 0), (self.speed, 0)):
+            row.addWidget(widget, stretch)
+        for quiet in (*self.buttons.values(), self.slider, self.speed):
+            quiet.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # keys belong to the window
+
+    def describe(self, description: SceneDescription) -> None:
+        """Say in the tip of the slider what it goes through."""
+        what = "the remembered steps" if description.live else "the recorded samples"
+        self.slider.setToolTip(f"drag to go through {what}")
+
+    def show_frame(self, frame: Frame) -> None:
+        """Show time, place in the history and whether it plays."""
+        with QSignalBlocker(self.slider):
+            self.slider.setRange(frame.oldest, max(frame.newest, frame.step))
+            if not self.slider.isSliderDown():
+                self.slider.setValue(frame.step)
+        self.time.setText(f"t = {frame.t:.3f} s   step {frame.step}")
+        icon = QStyle.StandardPixmap.SP_MediaPause if frame.playing else QStyle.StandardPixmap.SP_MediaPlay
+        if self.buttons["play_or_pause"].property("icon_shown") != icon.value:
+            self.buttons["play_or_pause"].setIcon(self.style().standardIcon(icon))
+            self.buttons["play_or_pause"].setProperty("icon_shown", icon.value)
+        nearest = min(range(len(SPEEDS)), key=lambda k: abs(math.log(SPEEDS[k] / frame.desired_speed)))
+        if nearest != self.speed.currentIndex():
+            self.speed.setCurrentIndex(nearest)
+
+
+def faster(speed: float) -> float:
+    """Return the next higher of ``SPEEDS``."""
+    return next((factor for factor in SPEEDS if factor > speed * 1.001), SPEEDS[-1])
+
+
+def slower(speed: float) -> float:
+    """Return the next lower of ``SPEEDS``."""
+    return next((factor for factor in reversed(SPEEDS) if factor < speed * 0.999), SPEEDS[0])
+
+
+def speed_text(factor: float) -> str:
+    """Return a speed as people write it."""
+    return "1 \N{MULTIPLICATION SIGN} real time" if factor == 1.0 else f"{factor:g} \N{MULTIPLICATION SIGN}"

@@ -1,0 +1,348 @@
+"""The main window: the canvas, its overlays and docks, and the timer that draws the last published frame."""
+
+import functools
+import time
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from PySide6.QtGui import QAction, QCloseEvent, QKeySequence
+from PySide6.QtWidgets import QApplication, QDockWidget, QLabel, QMainWindow, QPlainTextEdit, QVBoxLayout, QWidget
+
+from rtmbs.viewer.actions import MANY, Actions
+from rtmbs.viewer.canvas import Canvas
+from rtmbs.viewer.capture import Capture
+from rtmbs.viewer.commands import Command, Grab, MoveGrab, Rebuild, Release, StepBack, Subscribe
+from rtmbs.viewer.description import BodyDescription, SceneDescription
+from rtmbs.viewer.frame import Frame
+from rtmbs.viewer.keys import GROUPS, KEYS
+from rtmbs.viewer.link import Link, Message
+from rtmbs.viewer.panels.banner import Banner
+from rtmbs.viewer.panels.help import Help
+from rtmbs.viewer.panels.info import Info
+from rtmbs.viewer.panels.parameters import Parameters
+from rtmbs.viewer.panels.plots import Plots
+from rtmbs.viewer.panels.profiler import Profiler
+from rtmbs.viewer.panels.transport import Transport
+from rtmbs.viewer.scene import PARTS, Pick, Scene
+from rtmbs.viewer.style import palette, sheet
+from rtmbs.viewer.theme import WHITE, Theme
+
+TICK = 16  # [ms] between looks for a new frame
+PANELS = 0.15  # [s] between redraws of panels
+RATE_WINDOW = 1.0  # [s] over which pictures are counted
+LOG_LINES = 2000
+Opener = Callable[[str], Link]
+
+
+class Window(QMainWindow):
+    """Shows what a Link publishes, and sends it commands. It never steps, and it never closes by itself.
+
+    opener: returns a Link for a path, for "open a model"; without one that is refused.
+    """
+
+    def __init__(self, link: Link, theme: Theme = WHITE, opener: Opener | None = None) -> None:
+        super().__init__()
+        self.link, self.theme, self.opener = link, theme, opener
+        self.frame: Frame | None = None
+        self.description: SceneDescription | None = None
+        self.speed = 1.0
+        self.followed: int | None = None
+        self.capture: Capture | None = None
+        self.shown = dict.fromkeys(PARTS, True)
+        self.act = Actions(self)
+        self._fit_next = True
+        self._panels_drawn = 0.0
+        self._counted, self._counted_at, self._rate = 0, time.perf_counter(), 0.0
+        self._build()
+        self._connect()
+        self._bind_keys()
+        self.set_theme(theme)
+        self._timer = QTimer(self, interval=TICK, timerType=Qt.TimerType.PreciseTimer)
+        self._timer.timeout.connect(self.guarded(self.tick))
+        self._timer.start()
+
+    # ---- parts ---------------------------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        self.setWindowTitle("rtmbs")
+        self.resize(1200, 700)
+        self.canvas, self.transport = Canvas(), Transport()
+        center, column = QWidget(), QVBoxLayout()
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.canvas, 1)
+        column.addWidget(self.transport)
+        center.setLayout(column)
+        self.setCentralWidget(center)
+        self.info, self.help = Info(self.theme, self.canvas), Help(self.theme, self.canvas)
+        self.banner, self.waiting = Banner(self.theme, self.canvas), QLabel("building the mechanism ...", self.canvas)
+        self.parameters_panel, self.plots_panel = Parameters(), Plots(self.theme)
+        self.profiler_panel, self.log_panel = Profiler(self.theme), QPlainTextEdit(readOnly=True)
+        self.log_panel.setMaximumBlockCount(LOG_LINES)
+        right, bottom = Qt.DockWidgetArea.RightDockWidgetArea, Qt.DockWidgetArea.BottomDockWidgetArea
+        self.docks = {
+            "parameters": self._dock("Parameters", self.parameters_panel, right),
+            "profiler": self._dock("Profiler", self.profiler_panel, bottom),
+            "plots": self._dock("Plots", self.plots_panel, bottom),
+            "log": self._dock("Log", self.log_panel, bottom),
+        }
+        self.resizeDocks([self.docks["parameters"]], [310], Qt.Orientation.Horizontal)
+        self.resizeDocks([self.docks["profiler"], self.docks["plots"]], [230, 260], Qt.Orientation.Vertical)
+        self.canvas.installEventFilter(self)
+        self.statusBar().showMessage("F1 shows the keys")
+
+    def _dock(self, title: str, panel: QWidget, area: Qt.DockWidgetArea) -> QDockWidget:
+        dock = QDockWidget(title, self)
+        dock.setObjectName(title)
+        dock.setWidget(panel)
+        self.addDockWidget(area, dock)
+        dock.hide()
+        return dock
+
+    def _connect(self) -> None:
+        guarded = self.guarded
+        self.canvas.picked.connect(guarded(lambda pick: self.select(None if pick is None else pick.body)))
+        self.canvas.centered.connect(guarded(self._center))
+        self.canvas.grabbed.connect(guarded(self._grab))
+        self.canvas.moved.connect(guarded(lambda target: self.send(MoveGrab(tuple(target.tolist())))))
+        self.canvas.released.connect(guarded(lambda: self.send(Release())))
+        self.canvas.failed.connect(lambda sentence: self.banner.tell(sentence, offer_back=False))
+        self.banner.back.connect(guarded(lambda: self.send(StepBack(MANY))))
+        self.transport.called.connect(guarded(lambda action: self.act[action]()))
+        self.transport.sought.connect(guarded(self.send))
+        self.transport.speed_chosen.connect(guarded(self.act.set_speed))
+        self.parameters_panel.asked.connect(guarded(self._asked))
+        self.plots_panel.wanted.connect(guarded(lambda names, ticket: self.send(Subscribe(names, ticket))))
+
+    def _bind_keys(self) -> None:
+        """Make an action with its shortcuts for each row of the table of keys, and menus of them."""
+        menus = {group: self.menuBar().addMenu(group) for group in GROUPS}
+        for key in KEYS:
+            action = QAction(f"{key.text[0].upper()}{key.text[1:]}", self)
+            action.setObjectName(key.action)
+            action.setShortcuts([QKeySequence(keys) for keys in key.keys])
+            action.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
+            action.triggered.connect(self.guarded(lambda *_, name=key.action: self.act[name]()))
+            menus[key.group].addAction(action)
+            self.addAction(action)  # works without the menu bar, as in full screen
+
+    def set_theme(self, theme: Theme) -> None:
+        """Change all colours."""
+        self.theme = theme
+        app = QApplication.instance()
+        assert isinstance(app, QApplication)
+        app.setPalette(palette(theme))
+        self.setStyleSheet(sheet(theme))
+        self.waiting.setStyleSheet(f"color: {theme.muted}; font-size: 15px; background: transparent;")
+        for part in (self.info, self.help, self.banner, self.profiler_panel, self.plots_panel):
+            part.set_theme(theme)
+        if self.description is not None and self.frame is not None:
+            self._make_scene()
+        self.place_overlays()
+
+    # ---- frames --------------------------------------------------------------------------------------------------
+
+    def tick(self) -> None:
+        """Show the latest frame when it is a new one, and read the messages."""
+        for message in self.link.messages():
+            self._show_message(message)
+        frame = self.link.latest()
+        if frame is not None and frame is not self.frame:
+            if self.description is None or frame.generation != self.description.generation:
+                self._meet(frame)
+            self._show(frame)
+        if time.perf_counter() - self._panels_drawn > PANELS:
+            self._show_panels()
+
+    def _meet(self, frame: Frame) -> None:
+        """Take over another mechanism."""
+        description = self.link.describe()
+        if description.generation != frame.generation:
+            return  # the frames of the new one are on their way
+        self.description, self.frame, self.followed = description, frame, None
+        self.waiting.hide()
+        self.setWindowTitle(f"rtmbs: {description.name}")
+        self._make_scene()
+        for panel in (self.parameters_panel, self.plots_panel, self.transport):
+            panel.describe(description)
+        if self._fit_next:
+            self.act.fit()
+        self._fit_next = False
+
+    def _make_scene(self) -> None:
+        """Make the scene of the present description and theme; what was chosen or hidden stays."""
+        assert self.description is not None
+        assert self.frame is not None
+        old, scene = self.scene, Scene(self.description, self.theme, self.frame)
+        scene.shown = self.shown
+        if old is not None and old.description is self.description:
+            scene.trails = old.trails
+            scene.select(old.selected)
+        self.canvas.set_scene(scene)
+
+    def _show(self, frame: Frame) -> None:
+        scene = self.scene
+        if scene is None or self.description is None or frame.generation != self.description.generation:
+            return
+        before = scene.center_of(self.followed) if self.followed is not None else None
+        self.frame = frame
+        scene.show(frame)
+        if self.followed is not None and before is not None:
+            self.canvas.camera.center = self.canvas.camera.center + scene.center_of(self.followed) - before
+        self.plots_panel.gather(frame)
+        self.canvas.update()
+
+    def _show_panels(self) -> None:
+        now = time.perf_counter()
+        self._panels_drawn = now
+        if now - self._counted_at > RATE_WINDOW:
+            self._rate = (self.canvas.pictures - self._counted) / (now - self._counted_at)
+            self._counted, self._counted_at = self.canvas.pictures, now
+        if self.frame is None or self.description is None:
+            return
+        self.transport.show_frame(self.frame)
+        if self.info.isVisible():
+            self.info.show_frame(self.frame, self.description, self._rate)
+        if self.docks["parameters"].isVisible():
+            self.parameters_panel.show_frame(self.frame)
+        if self.docks["profiler"].isVisible():
+            self.profiler_panel.show_frame(self.frame)
+        if self.docks["plots"].isVisible():
+            self.plots_panel.redraw()
+        if self.capture is not None and self.capture.failure:
+            self.tell(self.capture.failure)
+            self.capture = None
+
+    def _show_message(self, message: Message) -> None:
+        self.log_panel.appendPlainText(f"{message.t:10.4f} s  step {message.step:6d}  {message.text}")
+        if message.kind == "failure":
+            self.waiting.hide()
+            self.banner.tell(message.text, offer_back=self.frame is not None)
+            self.place_overlays()
+        elif message.kind == "warning":
+            self.banner.tell(message.text, offer_back=False)
+            self.place_overlays()
+        else:
+            self.statusBar().showMessage(message.text)
+            if message.kind == "busy" and self.frame is None:
+                self.waiting.setText(message.text)
+                self.place_overlays()
+
+    # ---- what others ask for -------------------------------------------------------------------------------------
+
+    @property
+    def scene(self) -> Scene | None:
+        """What the canvas shows."""
+        return self.canvas.scene
+
+    def title(self) -> str:
+        """Return the name of the mechanism."""
+        return "mechanism" if self.description is None else self.description.name
+
+    def send(self, command: Command) -> None:
+        """Pass a command on."""
+        self.link.send(command)
+
+    def tell(self, sentence: str) -> None:
+        """Show a sentence in the status bar and the log."""
+        self.statusBar().showMessage(sentence)
+        self.log_panel.appendPlainText(sentence)
+
+    def toggle(self, name: str) -> None:
+        """Show a dock, or hide it."""
+        self.docks[name].setVisible(not self.docks[name].isVisible())
+        self._panels_drawn = 0.0
+
+    def select(self, body: int | None) -> None:
+        """Choose a body, or none."""
+        if self.scene is not None:
+            self.scene.select(body)
+            self.canvas.update()
+        if body is not None:
+            about = self.description_of(body)
+            self.tell(f"{about.name}: mass {about.mass:.4g} kg")
+
+    def description_of(self, body: int) -> BodyDescription:
+        """Return what is known about a body."""
+        assert self.description is not None
+        return self.description.bodies[body]
+
+    def body_name(self, body: int) -> str:
+        """Return the name of a body."""
+        return self.description_of(body).name
+
+    def open(self, path: str) -> None:
+        """View another model or result; when that fails the present one stays."""
+        if self.opener is None:
+            raise RuntimeError("this window was opened on a running program and has no other model to open")
+        link = self.opener(path)
+        self.link.close()
+        self.link, self.frame, self.description, self._fit_next = link, None, None, True
+        self.waiting.show()
+
+    def state_text(self) -> str:
+        """Return the state as text: time, coordinates, rates and inputs by name; "" before the first frame."""
+        if self.frame is None or self.description is None:
+            return ""
+        return state_text(self.frame, self.description)
+
+    def _asked(self, command: Command) -> None:
+        self._fit_next = self._fit_next or isinstance(command, Rebuild)
+        self.send(command)
+
+    def _center(self, pick: Pick) -> None:
+        self.canvas.camera.center = pick.point
+        self.canvas.update()
+
+    def _grab(self, pick: Pick) -> None:
+        x, y, z = pick.local.tolist()
+        u, v, w = pick.point.tolist()
+        self.select(pick.body)
+        self.send(Grab(self.body_name(pick.body), (x, y, z), (u, v, w)))
+
+    # ---- Qt ------------------------------------------------------------------------------------------------------
+
+    def guarded(self, slot: Callable[..., Any]) -> Callable[..., None]:
+        """Return a slot whose exceptions are shown in the banner."""
+
+        @functools.wraps(slot)
+        def call(*arguments: Any) -> None:
+            try:
+                slot(*arguments)
+            except Exception as error:  # noqa: BLE001 (the window must outlive whatever a slot meets)
+                self.banner.tell(f"{type(error).__name__}: {error}", offer_back=False)
+                self.place_overlays()
+
+        return call
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self.canvas and event.type() == QEvent.Type.Resize:
+            self.place_overlays()
+        return super().eventFilter(watched, event)
+
+    def place_overlays(self) -> None:
+        """Put help, banner and the waiting sentence where they belong in the canvas."""
+        width, height = self.canvas.width(), self.canvas.height()
+        self.help.center_in(width, height)
+        self.help.raise_()
+        self.banner.setFixedWidth(max(min(width - 40, 860), 260))
+        self.banner.adjustSize()
+        self.banner.move((width - self.banner.width()) // 2, height - self.banner.height() - 14)
+        self.waiting.adjustSize()
+        self.waiting.move((width - self.waiting.width()) // 2, height // 2)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        self._timer.stop()
+        if self.capture is not None:
+            self.capture.stop()
+        self.link.close()
+        super().closeEvent(event)
+
+
+def state_text(frame: Frame, description: SceneDescription) -> str:
+    """Return a state as lines of name and number."""
+    lines = [f"model = {description.name}", f"t = {frame.t!r}", f"h = {frame.h!r}"]
+    lines += [f"{name} = {value!r}" for name, value in zip(description.coordinates, frame.z.tolist(), strict=True)]
+    lines += [f"{entry.name} = {frame.inputs[entry.place].tolist()!r}" for entry in description.inputs]
+    return "\n".join(lines)
