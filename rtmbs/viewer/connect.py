@@ -1,6 +1,7 @@
-"""Open a session on whatever a person has: a factory, a file, a mechanism of the library, a Model or a Simulation."""
+"""Open a link to what a person has: a factory, a file, a mechanism of the library, a Model, a Simulation, a Result."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from rtmbs import library
@@ -10,7 +11,8 @@ from rtmbs.viewer.link import Link, Message
 from rtmbs.viewer.origin import FromFactory, FromModel, FromSimulation, Origin
 from rtmbs.viewer.process_link import ProcessLink, why_not_sent
 
-MODES = ("process", "thread")
+MODES = ("process", "thread", "manual")
+RESULT = ".npz"  # how the name of a result file ends
 
 
 def connect(
@@ -24,15 +26,22 @@ def connect(
     """Return the Link to a new session.
 
     target: a name of the library ("fourbar"), a factory "module:function", a file "mechanism.py" or
-        "mechanism.py:function", a Model or a Simulation.
+        "mechanism.py:function", a Model or a Simulation. For a Result, or its file "run.npz", see ``replay``.
+    mode: "process", "thread", or "manual" for a Simulation that its own program steps. What cannot be sent to a
+        process runs in a thread, and a message says so.
     parameters: of the factory.  options: of the Simulation, such as h=2e-3; a Simulation brings its own.
     settings: ``shapes`` of bodies by name, ``history`` (states, bytes), ``playing`` from the start.
+
+    Raises InputError or UnknownNameError when the target is none of these. What is wrong with a model is told by
+    ``describe``, once it was built.
     """
     if mode not in MODES:
         raise unknown_name("mode", mode, MODES)
     origin, why = origin_of(target, parameters, options), ""
     if mode == "process" and not (why := why_not_sent(origin, settings)):
         return ProcessLink(origin, **settings)
+    if mode == "manual":
+        return manual(target, **settings)
     from rtmbs.viewer.thread_link import ThreadLink  # with it the kernels, which process mode loads over there
 
     link = ThreadLink(origin, **settings)
@@ -42,10 +51,37 @@ def connect(
     return link
 
 
+def manual(sim: Any, **settings: Any) -> Link:
+    """Return the Link to a Simulation that its own program steps; InputError for anything else."""
+    from rtmbs.simulation import Simulation
+    from rtmbs.viewer.manual import ManualLink
+
+    if not isinstance(sim, Simulation):
+        raise InputError(f"mode 'manual' takes the Simulation that the program steps, not {type(sim).__name__}")
+    return ManualLink(sim, **settings)
+
+
+def replay(result: Any, model: Model | None = None) -> Link:
+    """Return the Link to a recorded Result, or its file; ``model`` brings shapes and joints.
+
+    Raises InputError for a file that cannot be read, and for the model of another mechanism.
+    """
+    from rtmbs.results.file import load_result
+    from rtmbs.results.result import Result
+    from rtmbs.simulation import Simulation
+    from rtmbs.viewer.describe import describe
+    from rtmbs.viewer.replay_link import ReplayLink
+
+    recorded = result if isinstance(result, Result) else load_result(Path(result))
+    return ReplayLink(recorded, None if model is None else describe(Simulation(model.compile())))
+
+
 def origin_of(target: Any, parameters: Mapping[str, Any] | None, options: Mapping[str, Any] | None) -> Origin:
     """Return where the Simulation of ``target`` comes from; InputError or UnknownNameError when it is no target."""
-    if isinstance(target, str):
-        return FromFactory(factory_of(target), parameters, options)
+    if isinstance(target, str | Path):
+        if str(target).endswith(RESULT):
+            raise InputError(f"{str(target)!r} is a recorded result; open it with replay")
+        return FromFactory(factory_of(str(target)), parameters, options)
     if parameters:
         raise InputError(f"parameters are for a factory; {type(target).__name__} is built already")
     if isinstance(target, Model):

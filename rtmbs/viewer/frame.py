@@ -87,7 +87,7 @@ class Frame:
     # ---- plots
     ticket: int  # of the subscription that the columns belong to
     plots: Array  # (SAMPLES, 1 + PLOTS) time and subscribed channels, newest last; not a number where there is none
-    samples_taken: int  # of all samples since the subscription
+    samples_taken: int  # since the subscription; fewer than in the frame before means that the rows begin anew
 
     @property
     def energy(self) -> float:

@@ -24,6 +24,7 @@ class Origin(Protocol):
 
     name: str  # for the person
     parameters: dict[str, Any]  # that ``make`` may change
+    renewable: bool  # False: ``make`` answers once, and starting anew means going back to the first state
 
     def make(self, changes: Mapping[str, Any], options: Mapping[str, Any]) -> "Simulation":
         """Return a new Simulation with some parameters and options of the Simulation changed.
@@ -38,6 +39,8 @@ class FromFactory:
     parameters: keyword arguments of the function; those it has defaults for can be changed as well.
     options: of the Simulation, such as h=2e-3.
     """
+
+    renewable = True
 
     def __init__(
         self, reference: str, parameters: Mapping[str, Any] | None = None, options: Mapping[str, Any] | None = None
@@ -68,6 +71,8 @@ class FromFactory:
 class FromModel:
     """A Model that a program has made. It is compiled again by ``make``; it has no parameters of its own."""
 
+    renewable = True
+
     def __init__(self, model: Model, options: Mapping[str, Any] | None = None) -> None:
         self.name, self.parameters = model.name, dict[str, Any]()
         self._model, self._options = model, dict(options or {})
@@ -78,22 +83,20 @@ class FromModel:
 
 
 class FromSimulation:
-    """A Simulation that a program has made, in whatever state it is; made again from its System."""
+    """A Simulation that a program has made, in whatever state it is. It stays in its process."""
+
+    renewable = False
 
     def __init__(self, sim: "Simulation") -> None:
         self.name, self.parameters = sim.system.name, dict[str, Any]()
-        self._sim: Simulation | None = sim
-        self._system = sim.system
+        self._sim = sim
 
     def __reduce__(self) -> Any:
         raise TypeError("a Simulation stays in its process; give its Model")
 
     def make(self, changes: Mapping[str, Any], options: Mapping[str, Any]) -> "Simulation":
         refuse_parameters(self.name, changes)
-        if self._sim is not None:
-            sim, self._sim = self._sim, None
-            return sim
-        return simulation(self._system, self.name, options)
+        return self._sim
 
 
 def simulation(made: Any, name: str, options: Mapping[str, Any]) -> "Simulation":

@@ -1,0 +1,105 @@
+"""Options change between steps: what follows is what a Simulation made with them does from the same State."""
+
+import numpy as np
+import pytest
+
+from rtmbs import Simulation, library
+from rtmbs.errors import InputError, RtmbsError, UnknownNameError
+from tests.contracts.machines import contents, good_steps
+
+SYSTEM = library.build("crank_rocker").compile()
+H = 2e-3
+
+SWITCHES = [
+    {"jacobian": "trace"},
+    {"jacobian": "finite-difference"},
+    {"tangent_terms": "exact"},
+    {"tangent_terms": "paper", "jacobian": "complex-step"},
+    {"max_iterations": 3, "fixed_iterations": True},
+    {"penalty": 1e8},
+    {"alpha": 1e7},
+    {"tol": 1e-6},
+    {"projection_weight": "mass"},
+    {"project_velocities": False, "project_accelerations": False},
+    {"fused": False},
+    {"integrator": "trapezoidal"},
+]
+
+
+@pytest.mark.parametrize("options", SWITCHES, ids=str)
+def test_a_switch_goes_on_as_a_fresh_simulation(options):
+    """Byte for byte, and back again too."""
+    sim = Simulation(SYSTEM, h=H)
+    good_steps(sim, 10)
+    before = sim.state.copy()
+    sim.change(**options)
+    fresh = Simulation(SYSTEM, h=H, **options)
+    start = before.copy()
+    start.alpha[:] = fresh.state.alpha
+    fresh.restore(start)
+    good_steps(sim, 10), good_steps(fresh, 10)
+    assert contents(sim.state) == contents(fresh.state)
+    plain = Simulation(SYSTEM, h=H)
+    sim.change(**{name: getattr(plain.options, name) for name in (*options, "penalty", "alpha")})
+    sim.restore(before)
+    plain.restore(before)
+    good_steps(sim, 10), good_steps(plain, 10)
+    assert contents(sim.state) == contents(plain.state)
+
+
+def test_a_switch_of_the_source_leaves_the_state_alone():
+    sim = Simulation(SYSTEM, h=H)
+    good_steps(sim, 3)
+    before = contents(sim.state)
+    sim.change(jacobian="autograd", max_iterations=5, tangent_terms="lagged")
+    assert contents(sim.state) == before
+    assert (sim.options.jacobian, sim.options.max_iterations, sim.options.tangent_terms) == ("autograd", 5, "lagged")
+
+
+def test_a_switch_and_a_change_of_h_commute():
+    """The penalty factors follow both."""
+    first, second = Simulation(SYSTEM, h=H), Simulation(SYSTEM, h=H)
+    good_steps(first, 5), good_steps(second, 5)
+    first.h = 1e-3
+    first.change(penalty=1e7)
+    second.change(penalty=1e7)
+    second.h = 1e-3
+    np.testing.assert_array_equal(first.state.alpha, second.state.alpha)
+    np.testing.assert_array_equal(first.state.alpha, Simulation(SYSTEM, h=1e-3, penalty=1e7).state.alpha)
+
+
+def test_penalty_and_alpha_take_the_place_of_each_other():
+    sim = Simulation(SYSTEM, h=H)
+    sim.change(alpha=1e8)
+    assert (sim.options.penalty, sim.options.alpha) == (None, 1e8)
+    sim.change(penalty=1e5)
+    assert (sim.options.penalty, sim.options.alpha) == (1e5, None)
+    sim.change(penalty=None, alpha=None)  # neither: the default
+    assert (sim.options.penalty, sim.options.alpha) == (1e6, None)
+    with pytest.raises(InputError, match="exclude each other"):
+        sim.change(penalty=1e5, alpha=1e8)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"jacobian": "sympy"}, UnknownNameError, "jacobian named 'sympy'"),
+        ({"jacobian": "trace", "tangent_terms": "most"}, UnknownNameError, "tangent_terms named 'most'"),
+        ({"max_iterations": 0}, InputError, "max_iterations is 0"),
+        ({"tol": -1.0}, InputError, "tol is -1.0"),
+        ({"alpha": float("nan")}, InputError, "alpha is nan"),
+        ({"penalty": 1e305}, InputError, "not finite"),
+        ({"speed": 2.0}, UnknownNameError, "option named 'speed'"),
+        ({"h": 1e-3}, UnknownNameError, "option named 'h'"),
+    ],
+)
+def test_a_refused_switch_changes_nothing(options, error, words):
+    sim = Simulation(SYSTEM, h=H)
+    good_steps(sim, 2)
+    before, kept = contents(sim.state), sim.options
+    with pytest.raises(error, match=words) as caught:
+        sim.change(**options)
+    assert isinstance(caught.value, RtmbsError)
+    assert contents(sim.state) == before
+    assert sim.options is kept
+    good_steps(sim, 2)
