@@ -26,7 +26,9 @@ from rtmbs.integrators.settings import (
 )
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.step import CONVERGED, LOOP_OPEN, NOT_CONVERGED, NOT_FINITE, SMALL_PIVOT, advance
+from rtmbs.semirecursive.workspace import Workspace
 from rtmbs.state import State
+from rtmbs.system.system import System
 
 Array = NDArray[np.float64]
 
@@ -49,7 +51,8 @@ class Stepper:
 
     def __init__(self, equations: SemiRecursiveEquations, settings: Settings, fused: bool, integrator: str) -> None:
         self.equations, self.settings = equations, settings
-        self.fused = fused and equations.source is None and integrator == TRAPEZOIDAL
+        compiled = equations.source is None and not equations.system.called  # nothing asks Python
+        self.fused = fused and compiled and integrator == TRAPEZOIDAL
         self.integrator = INTEGRATORS[integrator]
         self.record: Array = np.zeros(RECORD_SIZE)
 
@@ -89,6 +92,8 @@ class Stepper:
         if outcome.good:
             return ()
         ws, system = self.equations.ws, self.equations.system
+        if outcome is Outcome.NOT_FINITE and (bad := not_finite_laws(system, ws)):
+            return bad[:NAMED]
         if outcome is Outcome.SINGULAR_TANGENT and self.equations.weakest >= 0:
             return (system.coordinate_names[self.equations.weakest],)
         values: Any = ws.Phi / self.settings.scale if outcome is Outcome.LOOP_OPEN else ws.residual
@@ -120,3 +125,18 @@ class Stepper:
             phases={name: record[RESIDUAL_TICKS + k] * unit for k, name in enumerate(PHASES)},
             culprits=culprits,
         )
+
+
+def not_finite_laws(system: System, ws: Workspace) -> tuple[str, ...]:
+    """Return the names of force laws of a person that returned a number that is not finite."""
+    found = []
+    for force in system.forces.values():
+        if force.kind == "law":
+            values = ws.law_wrench[force.row]
+        elif force.kind == "joint law":
+            values = ws.law_force[force.row : force.row + len(force.steps)]
+        else:
+            continue
+        if not np.all(np.isfinite(values)):
+            found.append(force.name)
+    return tuple(found)
