@@ -52,7 +52,7 @@ def bushing(t: float, kinematics: Kinematics, parameters: Parameters) -> Any:
     """``between`` two markers: linear in place, turn and velocities; the turn is its axis times its sine.
 
     parameters: stiffness (6, 6) [N/m, N/rad; N m/m, N m/rad], damping (6, 6) the same per second; rows and columns are
-    three forces, then three torques, in axes of marker a. It rests where both markers coincide, and is meant for small turns.
+    three forces, then three torques, in axes of marker a. It rests where both markers coincide; for small turns.
     """
     R = kinematics.R
     turn = 0.5 * np.stack((R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]))
