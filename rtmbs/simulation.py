@@ -1,35 +1,25 @@
 """Simulation: a System in motion. Steps call the integrator, then the observers that are due."""
 
-import math
 from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import replace
-from numbers import Integral, Real
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from rtmbs.compiling import announced
-from rtmbs.errors import (
-    InputError,
-    LoopOpenError,
-    NotConvergedError,
-    NotFiniteError,
-    SingularTangentError,
-    StepError,
-    unknown_name,
-)
+from rtmbs.errors import InputError, LoopOpenError, NotConvergedError, NotFiniteError, SingularTangentError, StepError
 from rtmbs.inputs import Inputs, evaluate_signals, not_finite_inputs
-from rtmbs.integrators.registry import INTEGRATORS, TRAPEZOIDAL
+from rtmbs.integrators.registry import TRAPEZOIDAL
 from rtmbs.integrators.report import Outcome, StepReport
-from rtmbs.integrators.settings import MAX_ITERATIONS, TANGENT_TERMS, Settings
+from rtmbs.integrators.settings import Rows
 from rtmbs.observers.base import Observer
 from rtmbs.observers.recorder import Recorder
+from rtmbs.options import MOST_HALVINGS, Options, is_number, one_of, step_size, whole
 from rtmbs.results.reactions import reaction
 from rtmbs.results.result import Result
+from rtmbs.running import run
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
 from rtmbs.start.accelerations import first_accelerations
@@ -43,13 +33,6 @@ from rtmbs.topology import Topology
 
 Array = NDArray[np.float64]
 
-PENALTY = 1e6  # dimensionless c (METHODS 1.6)
-SWEEPS_SCALED, SWEEPS_FIXED = 3, 10  # projection sweeps at most, METHODS 1.12
-SWEEP_BOUND = 1e-9
-RELATIVE = 1e-6
-LOOP_TOLERANCE = 1e-3
-SHORTEST, LONGEST = 1e-100, 1e100  # steps [s]: their squares are still numbers
-MOST_HALVINGS = 20
 WHOLE = 1e-9  # relative distance from a whole number of steps that is rounding
 
 FAILURES: dict[Outcome, type[StepError]] = {
@@ -72,7 +55,10 @@ class Simulation:
     tol : tolerance of the increment in typical sizes (1 rad; characteristic length), METHODS 1.11
     jacobian : source of K and C, see ``semirecursive.sources``
     tangent_terms : "paper", "inertia", "lagged" or "exact", METHODS 5
-    max_iterations, fixed_iterations : bound of Newton's iteration, or always exactly so many
+    max_iterations, fixed_iterations : bound of Newton's iteration, or always exactly so many (2 are usual): the same
+        work in every step; one that they do not finish is taken and answers UNFINISHED
+    refactor : when the Newton matrix is made anew: "every-iteration", "every-step" (again only when the iteration
+        hardly contracts), or "adaptive": once a step while corrections are small and the iteration contracts well
     projection_weight : "tangent" (the Newton matrix) or "mass"
     project_velocities, project_accelerations : switch a projection off, to see what it does
     shim : measure inconsistent redundant closures from the pose as it is (METHODS 1.13)
@@ -94,6 +80,7 @@ class Simulation:
         tangent_terms: str = "inertia",
         max_iterations: int = 8,
         fixed_iterations: bool = False,
+        refactor: str = "adaptive",
         projection_weight: str = "tangent",
         project_velocities: bool = True,
         project_accelerations: bool = True,
@@ -106,17 +93,12 @@ class Simulation:
                 f"a Simulation takes a compiled System, not {system!r}; write Simulation(model.compile(), ...)"
             )
         step_size(h)
-        if penalty is not None and alpha is not None:
-            raise InputError(f"penalty = {penalty!r} and alpha = {alpha!r} exclude each other; give one of them")
-        penalty = PENALTY if penalty is None else penalty
-        positive(tol=tol, **({"penalty": penalty} if alpha is None else {"alpha": alpha}))
-        whole("max_iterations", max_iterations, 1, MAX_ITERATIONS)
-        one_of("tangent_terms", tangent_terms, TANGENT_TERMS)
-        one_of("integrator", integrator, INTEGRATORS)
-        one_of("projection_weight", projection_weight, ("tangent", "mass"))
+        self.options = Options(
+            penalty, alpha, tol, tangent_terms, max_iterations, fixed_iterations, refactor, projection_weight,
+            project_velocities, project_accelerations, integrator,
+        )  # fmt: skip
         self.system = system
-        self.penalty: float | None = penalty if alpha is None else None
-        self.fixed_alpha: float | None = alpha
+        self.penalty, self.fixed_alpha = self.options.c, alpha
         self.equations = SemiRecursiveEquations(system, make_source(jacobian, system))
         self.jacobian = jacobian
         evaluate_signals(system, 0.0, self.equations.u)
@@ -125,24 +107,7 @@ class Simulation:
         with announced():
             self._start = prepare(self.equations, h, self.penalty, self.fixed_alpha, shim)
         self.start_report: StartReport = self._start.report
-        rotation = system.row_is_rotation
-        settings = Settings(
-            h=float(h),
-            relative=RELATIVE,
-            max_iterations=int(max_iterations),
-            fixed_iterations=bool(fixed_iterations),
-            max_sweeps=SWEEPS_SCALED if alpha is None else SWEEPS_FIXED,
-            sweep_bound=SWEEP_BOUND,
-            tangent_terms=TANGENT_TERMS.index(tangent_terms),
-            project_velocities=bool(project_velocities),
-            project_accelerations=bool(project_accelerations),
-            mass_weight=projection_weight == "mass",
-            loop_tolerance=LOOP_TOLERANCE,
-            absolute=tol * system.typical,
-            typical=system.typical,
-            rotation=rotation,
-            scale=np.where(rotation, 1.0, system.length),
-        )
+        settings = self.options.settings(system, h, self.equations.alpha, self._start.masses)
         self._stepper = Stepper(self.equations, settings, fused, integrator)
         arrays, u = self._start.arrays, self.equations.u.copy()
         state = State(system.fingerprint, 0.0, 0, float(h), *arrays[:4], self.equations.alpha.copy(), arrays.R0, u)
@@ -213,7 +178,9 @@ class Simulation:
         step_size(h)
         state = self.state.copy()
         state.t_ref, state.k, state.h = state.t, 0, float(h)
-        state.alpha[:] = penalty_factors(self.system, self._start.masses, h, self.penalty, self.fixed_alpha)
+        masses = self._start.masses
+        state.alpha[:] = penalty_factors(self.system, masses, h, self.penalty, self.fixed_alpha)
+        self._stepper.settings = self.options.settings(self.system, h, state.alpha, masses)
         self.restore(state)
 
     def restore(self, state: State | str | Path) -> None:
@@ -238,6 +205,30 @@ class Simulation:
             self._states = (new, old)
         return report
 
+    @property
+    def takes_rows(self) -> bool:
+        """True when many steps fit in one kernel call: the fused step, and no function of time to ask in between."""
+        return self._stepper.fused and not self.system.signals
+
+    def take_rows(self, rows: Rows) -> tuple[int, bool]:
+        """Take a step for every row in one kernel call, byte for byte as ``step`` would; for ``run``.
+
+        Returns (steps taken, whether the next one failed). It stops early after a while, and before a step that fails:
+        ``step`` then says why.
+        """
+        old, new = self.state, self._states[1]
+        rows.u[:] = old.u
+        with nullcontext() if self._stepped else announced():
+            done, failed = self._stepper.fill(old, rows)
+        self._stepped = True
+        if done:
+            new.t_ref, new.k, new.h = old.t_ref, old.k + done, old.h
+            new.u[:], new.alpha[:] = old.u, old.alpha
+            for name in ("z", "zd", "zdd", "lam", "R0"):
+                getattr(new, name)[:] = getattr(rows, name)[done - 1]
+            self._states = (new, old)
+        return done, failed
+
     def run(
         self,
         t_end: float,
@@ -254,19 +245,8 @@ class Simulation:
         """
         one_of("on_failure", on_failure, ("raise", "halve"))
         whole("at_most", at_most, 0, MOST_HALVINGS)
-        steps = self.steps_to(t_end)
         recorder = Recorder()
-        watching = [recorder, *observers]
-        for observer in watching:
-            observer.begin(self, steps)
-        for _ in tqdm(range(steps), disable=None if progress else True, unit="step"):
-            report = self.step()
-            if not report.outcome.good:
-                report = self.retry(report, on_failure, at_most)
-            for observer in watching:
-                observer.observe(self, report)
-        for observer in watching:
-            observer.end(self)
+        run(self, self.steps_to(t_end), [recorder, *observers], progress, on_failure, at_most)
         return recorder.result()
 
     def steps_to(self, t_end: float) -> int:
@@ -318,34 +298,3 @@ class Simulation:
     def reaction(self, joint: str) -> Array:
         """Return the wrench [f, n] (6,) of the first body on the second at the joint point, world axes [N, N m]."""
         return reaction(self.equations, self.state, joint)
-
-
-def is_number(value: Any) -> bool:
-    """True for a finite real number."""
-    return isinstance(value, Real) and math.isfinite(value)
-
-
-def positive(**values: Any) -> None:
-    """Raise InputError for the first value that is not a finite positive number."""
-    for name, value in values.items():
-        if not (is_number(value) and value > 0):
-            raise InputError(f"{name} is {value!r}; it must be a positive number")
-
-
-def whole(name: str, value: Any, least: int, most: int) -> None:
-    """Raise InputError for a value that is not a whole number in these bounds."""
-    if not (isinstance(value, Integral) and least <= int(value) <= most):
-        raise InputError(f"{name} is {value!r}; it must be a whole number from {least} to {most}")
-
-
-def step_size(h: float) -> None:
-    """Raise InputError for a step whose square no number holds."""
-    positive(h=h)
-    if not SHORTEST <= h <= LONGEST:
-        raise InputError(f"h is {h!r} s; it must lie between {SHORTEST:g} and {LONGEST:g} s")
-
-
-def one_of(option: str, value: str, valid: Iterable[str]) -> None:
-    """Raise an error that lists the valid words of an option."""
-    if value not in valid:
-        raise unknown_name(option, value, valid)

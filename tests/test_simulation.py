@@ -48,7 +48,8 @@ def test_a_step_reports_what_it_did():
     report = sim.step()
     assert report.outcome is Outcome.CONVERGED
     assert report.t == sim.t == 2e-3
-    assert report.iterations == len(report.corrections) == report.jacobians == report.factorisations > 0
+    assert report.iterations == len(report.corrections) == report.enough >= report.jacobians > 0
+    assert report.jacobians == report.factorisations
     assert 0 < report.sweeps <= 6
     assert 0.0 < report.position_violation < 1e-5
     assert 0.0 <= report.velocity_violation < 1e-7
@@ -75,7 +76,7 @@ def test_fixed_iterations_are_always_so_many(iterations):
     reports = [sim.step() for _ in range(3)]
     assert {report.iterations for report in reports} == {iterations}
     assert len(reports[0].corrections) == iterations
-    assert all(report.outcome.good for report in reports) == (iterations > 1)
+    assert {report.outcome for report in reports} == {Outcome.CONVERGED if iterations > 1 else Outcome.UNFINISHED}
 
 
 def test_max_iterations_bounds_newton():

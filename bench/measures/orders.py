@@ -12,7 +12,7 @@ from rtmbs import Model, Recorder, Result, Simulation, library
 from rtmbs.bench import references
 from rtmbs.library.linkages import START
 from rtmbs.library.top import CENTER, INERTIA, MASS
-from rtmbs.simulation import SWEEP_BOUND
+from rtmbs.options import SWEEP_BOUND
 
 from .mechanisms import five_bar
 from .planar import planar_motion

@@ -43,7 +43,7 @@ class Entry(NamedTuple):
 def run_result(system: System, tables: Tables, samples: Samples, outcomes: Mapping[str, int]) -> Result:
     """Return the Result of recorded samples; ``tables`` are those of the simulation, which may have measured shims."""
     replay = Replay(system, tables, samples)
-    return Result(sources(system, replay), system.name, system.fingerprint, outcomes)
+    return Result(lambda: sources(system, replay), system.name, system.fingerprint, outcomes)
 
 
 def sources(system: System, replay: Replay) -> dict[str, Source]:

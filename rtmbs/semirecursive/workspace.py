@@ -40,6 +40,7 @@ class Workspace(NamedTuple):
     zdd: Array  # (n,)
     residual: Array  # (n,)
     dz: Array  # (n,)
+    predicted: Array  # (n,) increment after the correction dz
     impulse: Array  # (m,) what is pulled back through Phi_z^T
     law_input: Array  # (nx,) kinematics of the force laws
     law_number: Array  # (nx,) float64: its real part, what the program takes
@@ -60,7 +61,8 @@ def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
         "momentum": (n, 6), "wrench": (n, 6), "Fc": (n, 6), "Ic": (n, 10), "Bc": (n, 12), "X": (n, 6), "Y": (n, 3),
         "psid": (n, 6), "tau": (n,), "Phi": (m,), "Phid": (m,), "Phidd": (m,), "G": (len(tables.closures.kind), 6),
         "Phi_z": (int(tables.closures.entry_pointer[-1]),), "Phi_z_factored": (int(tables.closures.entry_pointer[-1]),),
-        "increment": (n,), "z": (n,), "zd": (n,), "zdd": (n,), "residual": (n,), "dz": (n,), "impulse": (m,),
+        "increment": (n,), "z": (n,), "zd": (n,), "zdd": (n,), "residual": (n,), "dz": (n,), "predicted": (n,),
+        "impulse": (m,),
     }  # fmt: skip
     laws = tables.laws
     laws_between, program = len(laws.frame_a), laws.program

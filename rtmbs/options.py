@@ -1,0 +1,117 @@
+"""What a person may choose about a Simulation, checked and turned into the Settings of a step."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.errors import InputError, unknown_name
+from rtmbs.integrators.registry import INTEGRATORS
+from rtmbs.integrators.settings import MAX_ITERATIONS, REFACTOR, TANGENT_TERMS, Settings
+from rtmbs.system.system import System
+
+Array = NDArray[np.float64]
+
+PENALTY = 1e6  # dimensionless c (METHODS 1.6)
+SWEEPS_SCALED, SWEEPS_FIXED = 3, 10  # projection sweeps at most, METHODS 1.12
+SWEEP_BOUND = 1e-9
+RELATIVE = 1e-6
+LOOP_TOLERANCE = 1e-3
+SHORTEST, LONGEST = 1e-100, 1e100  # steps [s]: their squares are still numbers
+MOST_HALVINGS = 20
+FREED = 5e-3  # sqrt(c) times the largest correction behind which an older factor may serve (METHODS 1.10)
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of ``Simulation``, which says what they mean; one out of range raises InputError."""
+
+    penalty: float | None
+    alpha: float | None
+    tol: float
+    tangent_terms: str
+    max_iterations: int
+    fixed_iterations: bool
+    refactor: str
+    projection_weight: str
+    project_velocities: bool
+    project_accelerations: bool
+    integrator: str
+
+    def __post_init__(self) -> None:
+        if self.penalty is not None and self.alpha is not None:
+            raise InputError(
+                f"penalty = {self.penalty!r} and alpha = {self.alpha!r} exclude each other; give one of them"
+            )
+        positive(tol=self.tol, **({"penalty": self.c} if self.alpha is None else {"alpha": self.alpha}))
+        whole("max_iterations", self.max_iterations, 1, MAX_ITERATIONS)
+        one_of("tangent_terms", self.tangent_terms, TANGENT_TERMS)
+        one_of("refactor", self.refactor, REFACTOR)
+        one_of("integrator", self.integrator, INTEGRATORS)
+        one_of("projection_weight", self.projection_weight, ("tangent", "mass"))
+
+    @property
+    def c(self) -> float | None:
+        """Dimensionless penalty, None when ``alpha`` is given."""
+        if self.alpha is not None:
+            return None
+        return PENALTY if self.penalty is None else self.penalty
+
+    def settings(self, system: System, h: float, alpha: Array, masses: Array) -> Settings:
+        """Return the Settings of a step of ``h``; penalty factors ``alpha`` (m,), effective ``masses`` (m,) of rows."""
+        rotation = system.row_is_rotation
+        held = alpha * h * h / 4.0 / np.maximum(masses, np.finfo(float).tiny)  # c of every row
+        return Settings(
+            h=float(h),
+            relative=RELATIVE,
+            max_iterations=int(self.max_iterations),
+            fixed_iterations=bool(self.fixed_iterations),
+            refactor=REFACTOR.index(self.refactor),
+            reuse_below=FREED / math.sqrt(max(float(np.max(held, initial=0.0)), 1.0)),
+            max_sweeps=SWEEPS_SCALED if self.alpha is None else SWEEPS_FIXED,
+            sweep_bound=SWEEP_BOUND,
+            tangent_terms=TANGENT_TERMS.index(self.tangent_terms),
+            project_velocities=bool(self.project_velocities),
+            project_accelerations=bool(self.project_accelerations),
+            mass_weight=self.projection_weight == "mass",
+            loop_tolerance=LOOP_TOLERANCE,
+            absolute=self.tol * system.typical,
+            typical=system.typical,
+            rotation=rotation,
+            scale=np.where(rotation, 1.0, system.length),
+        )
+
+
+def is_number(value: Any) -> bool:
+    """True for a finite real number."""
+    return isinstance(value, Real) and math.isfinite(value)
+
+
+def positive(**values: Any) -> None:
+    """Raise InputError for the first value that is not a finite positive number."""
+    for name, value in values.items():
+        if not (is_number(value) and value > 0):
+            raise InputError(f"{name} is {value!r}; it must be a positive number")
+
+
+def whole(name: str, value: Any, least: int, most: int) -> None:
+    """Raise InputError for a value that is not a whole number in these bounds."""
+    if not (isinstance(value, Integral) and least <= int(value) <= most):
+        raise InputError(f"{name} is {value!r}; it must be a whole number from {least} to {most}")
+
+
+def step_size(h: float) -> None:
+    """Raise InputError for a step whose square no number holds."""
+    positive(h=h)
+    if not SHORTEST <= h <= LONGEST:
+        raise InputError(f"h is {h!r} s; it must lie between {SHORTEST:g} and {LONGEST:g} s")
+
+
+def one_of(option: str, value: str, valid: Iterable[str]) -> None:
+    """Raise an error that lists the valid words of an option."""
+    if value not in valid:
+        raise unknown_name(option, value, valid)
