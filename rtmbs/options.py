@@ -1,17 +1,20 @@
-"""Options of a Simulation: checked once, and turned into the numbers that steer a step."""
+"""What a person may choose about a Simulation, checked and turned into the Settings of a step."""
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, unknown_name
-from rtmbs.integrators.registry import INTEGRATORS, TRAPEZOIDAL
-from rtmbs.integrators.settings import MAX_ITERATIONS, TANGENT_TERMS, Settings
+from rtmbs.integrators.registry import INTEGRATORS
+from rtmbs.integrators.settings import MAX_ITERATIONS, REFACTOR, TANGENT_TERMS, Settings
 from rtmbs.system.system import System
+
+Array = NDArray[np.float64]
 
 PENALTY = 1e6  # dimensionless c (METHODS 1.6)
 SWEEPS_SCALED, SWEEPS_FIXED = 3, 10  # projection sweeps at most, METHODS 1.12
@@ -19,43 +22,48 @@ SWEEP_BOUND = 1e-9
 RELATIVE = 1e-6
 LOOP_TOLERANCE = 1e-3
 SHORTEST, LONGEST = 1e-100, 1e100  # steps [s]: their squares are still numbers
+MOST_HALVINGS = 20
+FREED = 5e-3  # sqrt(c) times the largest correction behind which an older factor may serve (METHODS 1.10)
 
 
 @dataclass(frozen=True)
 class Options:
-    """How a Simulation steps, but for h, which belongs to its State; ``Simulation`` says what each one means."""
+    """The options of ``Simulation``, which says what they mean; one out of range raises InputError."""
 
-    penalty: float | None = None  # None beside an alpha, and PENALTY when neither is given
-    alpha: float | None = None
-    tol: float = 1e-9
-    jacobian: str = "structured"
-    tangent_terms: str = "inertia"
-    max_iterations: int = 8
-    fixed_iterations: bool = False
-    projection_weight: str = "tangent"
-    project_velocities: bool = True
-    project_accelerations: bool = True
-    integrator: str = TRAPEZOIDAL
-    fused: bool = True
+    penalty: float | None
+    alpha: float | None
+    tol: float
+    tangent_terms: str
+    max_iterations: int
+    fixed_iterations: bool
+    refactor: str
+    projection_weight: str
+    project_velocities: bool
+    project_accelerations: bool
+    integrator: str
+    jacobian: str  # checked by whoever makes the source
+    fused: bool
 
-    def checked(self) -> Self:
-        """Return these options with the default penalty where it is used; InputError for one out of range.
-
-        The words of ``jacobian`` are known to whoever makes the source.
-        """
+    def __post_init__(self) -> None:
         if self.penalty is not None and self.alpha is not None:
             raise InputError(
                 f"penalty = {self.penalty!r} and alpha = {self.alpha!r} exclude each other; give one of them"
             )
-        made = replace(self, penalty=PENALTY) if self.penalty is None and self.alpha is None else self
-        positive(tol=made.tol, **({"penalty": made.penalty} if made.alpha is None else {"alpha": made.alpha}))
-        whole("max_iterations", made.max_iterations, 1, MAX_ITERATIONS)
-        one_of("tangent_terms", made.tangent_terms, TANGENT_TERMS)
-        one_of("integrator", made.integrator, INTEGRATORS)
-        one_of("projection_weight", made.projection_weight, ("tangent", "mass"))
-        return made
+        positive(tol=self.tol, **({"penalty": self.c} if self.alpha is None else {"alpha": self.alpha}))
+        whole("max_iterations", self.max_iterations, 1, MAX_ITERATIONS)
+        one_of("tangent_terms", self.tangent_terms, TANGENT_TERMS)
+        one_of("refactor", self.refactor, REFACTOR)
+        one_of("integrator", self.integrator, INTEGRATORS)
+        one_of("projection_weight", self.projection_weight, ("tangent", "mass"))
 
-    def changed(self, changes: dict[str, Any]) -> Self:
+    @property
+    def c(self) -> float | None:
+        """Dimensionless penalty, None when ``alpha`` is given."""
+        if self.alpha is not None:
+            return None
+        return PENALTY if self.penalty is None else self.penalty
+
+    def changed(self, changes: dict[str, Any]) -> "Options":
         """Return these options with some of them changed; a penalty takes the place of an alpha and the reverse."""
         names = [f.name for f in fields(self)]
         for name in changes:
@@ -63,16 +71,19 @@ class Options:
                 raise unknown_name("option", name, names)
         other = {"penalty": "alpha", "alpha": "penalty"}
         gone = {other[name]: None for name in changes if name in other and changes[name] is not None}
-        return replace(self, **{**gone, **changes}).checked()
+        return replace(self, **{**gone, **changes})
 
-    def settings(self, system: System, h: float) -> Settings:
-        """Return the numbers that steer a step of ``system``."""
+    def settings(self, system: System, h: float, alpha: Array, masses: Array) -> Settings:
+        """Return the Settings of a step of ``h``; penalty factors ``alpha`` (m,), effective ``masses`` (m,) of rows."""
         rotation = system.row_is_rotation
+        held = alpha * h * h / 4.0 / np.maximum(masses, np.finfo(float).tiny)  # c of every row
         return Settings(
             h=float(h),
             relative=RELATIVE,
             max_iterations=int(self.max_iterations),
             fixed_iterations=bool(self.fixed_iterations),
+            refactor=REFACTOR.index(self.refactor),
+            reuse_below=FREED / math.sqrt(max(float(np.max(held, initial=0.0)), 1.0)),
             max_sweeps=SWEEPS_SCALED if self.alpha is None else SWEEPS_FIXED,
             sweep_bound=SWEEP_BOUND,
             tangent_terms=TANGENT_TERMS.index(self.tangent_terms),

@@ -8,25 +8,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm import tqdm
 
 from rtmbs.compiling import announced
-from rtmbs.errors import (
-    InputError,
-    LoopOpenError,
-    NotConvergedError,
-    NotFiniteError,
-    SingularTangentError,
-    StepError,
-)
+from rtmbs.errors import InputError, LoopOpenError, NotConvergedError, NotFiniteError, SingularTangentError, StepError
 from rtmbs.inputs import Inputs, evaluate_signals, not_finite_inputs
 from rtmbs.integrators.registry import TRAPEZOIDAL
 from rtmbs.integrators.report import Outcome, StepReport
+from rtmbs.integrators.settings import Rows
 from rtmbs.observers.base import Observer
 from rtmbs.observers.recorder import Recorder
-from rtmbs.options import Options, is_number, one_of, step_size, whole
+from rtmbs.options import MOST_HALVINGS, Options, is_number, one_of, step_size, whole
 from rtmbs.results.reactions import reaction
 from rtmbs.results.result import Result
+from rtmbs.running import run
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
 from rtmbs.start.accelerations import first_accelerations
@@ -40,7 +34,6 @@ from rtmbs.topology import Topology
 
 Array = NDArray[np.float64]
 
-MOST_HALVINGS = 20
 WHOLE = 1e-9  # relative distance from a whole number of steps that is rounding
 
 FAILURES: dict[Outcome, type[StepError]] = {
@@ -63,7 +56,10 @@ class Simulation:
     tol : tolerance of the increment in typical sizes (1 rad; characteristic length), METHODS 1.11
     jacobian : source of K and C, see ``semirecursive.sources``
     tangent_terms : "paper", "inertia", "lagged" or "exact", METHODS 5
-    max_iterations, fixed_iterations : bound of Newton's iteration, or always exactly so many
+    max_iterations, fixed_iterations : bound of Newton's iteration, or always exactly so many (2 are usual): the same
+        work in every step; one that they do not finish is taken and answers UNFINISHED
+    refactor : when the Newton matrix is made anew: "every-iteration", "every-step" (again only when the iteration
+        hardly contracts), or "adaptive": once a step while corrections are small and the iteration contracts well
     projection_weight : "tangent" (the Newton matrix) or "mass"
     project_velocities, project_accelerations : switch a projection off, to see what it does
     shim : measure inconsistent redundant closures from the pose as it is (METHODS 1.13)
@@ -85,6 +81,7 @@ class Simulation:
         tangent_terms: str = "inertia",
         max_iterations: int = 8,
         fixed_iterations: bool = False,
+        refactor: str = "adaptive",
         projection_weight: str = "tangent",
         project_velocities: bool = True,
         project_accelerations: bool = True,
@@ -98,28 +95,18 @@ class Simulation:
             )
         step_size(h)
         self.options = Options(
-            penalty=penalty,
-            alpha=alpha,
-            tol=tol,
-            jacobian=jacobian,
-            tangent_terms=tangent_terms,
-            max_iterations=max_iterations,
-            fixed_iterations=fixed_iterations,
-            projection_weight=projection_weight,
-            project_velocities=project_velocities,
-            project_accelerations=project_accelerations,
-            integrator=integrator,
-            fused=fused,
-        ).checked()
+            penalty, alpha, tol, tangent_terms, max_iterations, fixed_iterations, refactor, projection_weight,
+            project_velocities, project_accelerations, integrator, jacobian, fused,
+        )  # fmt: skip
         self.system = system
         self.equations = SemiRecursiveEquations(system, make_source(jacobian, system))
         evaluate_signals(system, 0.0, self.equations.u)
         if bad := not_finite_inputs(system, self.equations.u):
             raise InputError(f"{', '.join(bad)}: not finite at t = 0; it must return finite numbers")
         with announced():
-            self._start = prepare(self.equations, h, self.options.penalty, alpha, shim)
+            self._start = prepare(self.equations, h, self.penalty, alpha, shim)
         self.start_report: StartReport = self._start.report
-        self._stepper = self._make_stepper(h)
+        self._stepper = self._make_stepper(h, self.equations.alpha)
         arrays, u = self._start.arrays, self.equations.u.copy()
         state = State(system.fingerprint, 0.0, 0, float(h), *arrays[:4], self.equations.alpha.copy(), arrays.R0, u)
         self._states = (state, state.copy())  # the one that counts, and the one the next step writes
@@ -192,6 +179,21 @@ class Simulation:
         state.alpha[:] = self._penalty_factors(h, self.options)
         self.restore(state)
 
+    @property
+    def penalty(self) -> float | None:
+        """Dimensionless penalty; None beside an alpha."""
+        return self.options.c
+
+    @property
+    def fixed_alpha(self) -> float | None:
+        """Penalty in SI units for all rows; None beside a dimensionless one."""
+        return self.options.alpha
+
+    @property
+    def jacobian(self) -> str:
+        """Name of the source of K and C."""
+        return self.options.jacobian
+
     def change(self, **options: Any) -> None:
         """Change options between steps: ``sim.change(jacobian="trace", max_iterations=4)``.
 
@@ -200,32 +202,34 @@ class Simulation:
         the place of ``alpha`` and the reverse, and the penalty factors of the State follow.
         Raises InputError or UnknownNameError for an option that is not valid; then nothing has changed.
         """
-        wanted = self.options.changed(options)
-        old = self.options
+        old, wanted = self.options, self.options.changed(options)
         source = self.equations.source
         if wanted.jacobian != old.jacobian:
             source = make_source(wanted.jacobian, self.system)
-        if (wanted.penalty, wanted.alpha) != (old.penalty, old.alpha):
-            state = self.state.copy()
+        state = self.state.copy()
+        if (wanted.c, wanted.alpha) != (old.c, old.alpha):
             state.alpha[:] = self._penalty_factors(state.h, wanted)
-            self.restore(state)
         self.options, self.equations.source = wanted, source
-        self._stepper, self._stepped = self._make_stepper(self.h), False
+        self._stepper, self._stepped = self._make_stepper(state.h, state.alpha), False
+        self.restore(state)
 
     def _penalty_factors(self, h: float, options: Options) -> Array:
         """Return alpha (m,) for steps of ``h``."""
-        return penalty_factors(self.system, self._start.masses, h, options.penalty, options.alpha)
+        return penalty_factors(self.system, self._start.masses, h, options.c, options.alpha)
 
-    def _make_stepper(self, h: float) -> Stepper:
-        """Return what takes the steps with the options that hold now."""
+    def _make_stepper(self, h: float, alpha: Array) -> Stepper:
+        """Return what takes steps of ``h`` with the options that hold now."""
         options = self.options
-        return Stepper(self.equations, options.settings(self.system, h), options.fused, options.integrator)
+        settings = options.settings(self.system, h, alpha, self._start.masses)
+        return Stepper(self.equations, settings, options.fused, options.integrator)
 
     def restore(self, state: State | str | Path) -> None:
         """Go on from a State, or from a state file; StateError when it cannot, as that of another model."""
         what = "this state" if isinstance(state, State) else f"state file {str(state)!r}"
         taken = state.copy() if isinstance(state, State) else State.load(state)
         taken.check_fit(self.state, f"{what} for model {self.system.name!r}")
+        settings = self.options.settings(self.system, taken.h, taken.alpha, self._start.masses)
+        self._stepper.settings = settings  # some of them follow from h and alpha, which the State brings along
         self._states, self._settled = (taken, taken.copy()), True
 
     # ---- stepping --------------------------------------------------------------------------------------------------
@@ -243,6 +247,30 @@ class Simulation:
             self._states = (new, old)
         return report
 
+    @property
+    def takes_rows(self) -> bool:
+        """True when many steps fit in one kernel call: the fused step, and no function of time to ask in between."""
+        return self._stepper.fused and not self.system.signals
+
+    def take_rows(self, rows: Rows) -> tuple[int, bool]:
+        """Take a step for every row in one kernel call, byte for byte as ``step`` would; for ``run``.
+
+        Returns (steps taken, whether the next one failed). It stops early after a while, and before a step that fails:
+        ``step`` then says why.
+        """
+        old, new = self.state, self._states[1]
+        rows.u[:] = old.u
+        with nullcontext() if self._stepped else announced():
+            done, failed = self._stepper.fill(old, rows)
+        self._stepped = True
+        if done:
+            new.t_ref, new.k, new.h = old.t_ref, old.k + done, old.h
+            new.u[:], new.alpha[:] = old.u, old.alpha
+            for name in ("z", "zd", "zdd", "lam", "R0"):
+                getattr(new, name)[:] = getattr(rows, name)[done - 1]
+            self._states = (new, old)
+        return done, failed
+
     def run(
         self,
         t_end: float,
@@ -259,19 +287,8 @@ class Simulation:
         """
         one_of("on_failure", on_failure, ("raise", "halve"))
         whole("at_most", at_most, 0, MOST_HALVINGS)
-        steps = self.steps_to(t_end)
         recorder = Recorder()
-        watching = [recorder, *observers]
-        for observer in watching:
-            observer.begin(self, steps)
-        for _ in tqdm(range(steps), disable=None if progress else True, unit="step"):
-            report = self.step()
-            if not report.outcome.good:
-                report = self.retry(report, on_failure, at_most)
-            for observer in watching:
-                observer.observe(self, report)
-        for observer in watching:
-            observer.end(self)
+        run(self, self.steps_to(t_end), [recorder, *observers], progress, on_failure, at_most)
         return recorder.result()
 
     def steps_to(self, t_end: float) -> int:

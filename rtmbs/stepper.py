@@ -11,6 +11,7 @@ from rtmbs.integrators.registry import INTEGRATORS, TRAPEZOIDAL
 from rtmbs.integrators.report import Outcome, StepReport
 from rtmbs.integrators.settings import (
     ACCELERATION_VIOLATION,
+    ENOUGH,
     FACTORISATIONS,
     FIRST_CORRECTION,
     ITERATIONS,
@@ -21,12 +22,23 @@ from rtmbs.integrators.settings import (
     RESIDUAL_TICKS,
     SWEEPS,
     VELOCITY_VIOLATION,
+    Rows,
     Settings,
     StateArrays,
 )
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.semirecursive.step import CONVERGED, LOOP_OPEN, NOT_CONVERGED, NOT_FINITE, SMALL_PIVOT, advance
+from rtmbs.semirecursive.step import (
+    CONVERGED,
+    LOOP_OPEN,
+    NOT_CONVERGED,
+    NOT_FINITE,
+    SMALL_PIVOT,
+    UNFINISHED,
+    advance,
+)
+from rtmbs.semirecursive.workspace import Workspace
 from rtmbs.state import State
+from rtmbs.system.system import System
 
 Array = NDArray[np.float64]
 
@@ -35,8 +47,11 @@ ENDINGS = {
     NOT_CONVERGED: Outcome.NOT_CONVERGED,
     NOT_FINITE: Outcome.NOT_FINITE,
     LOOP_OPEN: Outcome.LOOP_OPEN,
+    UNFINISHED: Outcome.UNFINISHED,
 }
 NAMED = 3  # culprits in a report
+MOST_ROWS, MOST_BYTES = 1024, 4e6  # steps in one kernel call, and the memory of their rows
+LONGEST_CALL = 0.05  # [s] so that Ctrl+C and the progress bar wait no longer, but for one step
 
 
 def arrays_of(state: State) -> StateArrays:
@@ -44,33 +59,68 @@ def arrays_of(state: State) -> StateArrays:
     return StateArrays(state.z, state.zd, state.zdd, state.lam, state.R0)
 
 
+def one_row(state: State, record: Array) -> Rows:
+    """Return the single row of a step into ``state``, shared with it."""
+    return Rows(
+        state.z[None], state.zd[None], state.zdd[None], state.lam[None], state.R0[None], state.u[None], record[None]
+    )
+
+
+def rows_for(state: State, steps: int) -> Rows:
+    """Return rows for up to ``steps`` steps from states like this one."""
+    like = one_row(state, np.zeros(RECORD_SIZE))
+    count = int(min(steps, MOST_ROWS, max(MOST_BYTES // sum(values.nbytes for values in like), 1)))
+    return Rows(*(np.zeros((count, *values.shape[1:])) for values in like))
+
+
 class Stepper:
-    """Takes one step from a State to a spare one and reports; never touches the State it starts from."""
+    """Takes steps from a State to rows or to a spare State and reports; never touches the State it starts from."""
 
     def __init__(self, equations: SemiRecursiveEquations, settings: Settings, fused: bool, integrator: str) -> None:
         self.equations, self.settings = equations, settings
-        self.fused = fused and equations.source is None and integrator == TRAPEZOIDAL
+        compiled = equations.source is None and not equations.system.called  # nothing asks Python
+        self.fused = fused and compiled and integrator == TRAPEZOIDAL
         self.integrator = INTEGRATORS[integrator]
         self.record: Array = np.zeros(RECORD_SIZE)
 
     def advance(self, old: State, new: State) -> StepReport:
         """Fill ``new`` with the state at its time; its h, alpha and inputs at that time stand in it already."""
-        equations = self.equations
-        equations.u, equations.alpha = new.u, new.alpha
-        if new.h != self.settings.h:
-            self.settings = self.settings._replace(h=new.h)
-        if bad := not_finite_inputs(equations.system, new.u):
+        self.take_over(new)
+        if bad := not_finite_inputs(self.equations.system, new.u):
             self.record[:] = 0.0
             return self.report(Outcome.NOT_FINITE, new.t, False, 1.0, bad)
         if self.fused:
-            code = advance(
-                equations.tables, equations.lu, equations.work, self.settings, equations.alpha, new.u,
-                arrays_of(old), arrays_of(new), equations.ws, self.record,
-            )  # fmt: skip
+            code, _ = self.cross(old, one_row(new, self.record))
             if code != SMALL_PIVOT:
                 outcome = ENDINGS[code]
                 return self.report(outcome, new.t, False, seconds_per_tick(), self.culprits(outcome))
         return self.readable(old, new)
+
+    def fill(self, old: State, rows: Rows) -> tuple[int, bool]:
+        """Take a step for every row, fused, in one kernel call of at most LONGEST_CALL and a step.
+
+        Returns (good steps, whether the next one failed): who takes that one again with ``advance`` gets its report.
+        """
+        if not np.all(np.isfinite(rows.u)):
+            return 0, True
+        self.take_over(old)
+        code, done = self.cross(old, rows)
+        return done, code not in (CONVERGED, UNFINISHED)
+
+    def cross(self, old: State, rows: Rows) -> tuple[int, int]:
+        """Call the kernel; returns how the last step ended, and the number of good steps."""
+        equations, budget = self.equations, round(LONGEST_CALL / seconds_per_tick())
+        code, done = advance(
+            equations.tables, equations.lu, equations.work, self.settings, equations.alpha, arrays_of(old), rows,
+            equations.ws, budget,
+        )  # fmt: skip
+        return code, done
+
+    def take_over(self, state: State) -> None:
+        """Let inputs, penalty factors and h be those of the state."""
+        self.equations.u, self.equations.alpha = state.u, state.alpha
+        if state.h != self.settings.h:
+            self.settings = self.settings._replace(h=state.h)
 
     def readable(self, old: State, new: State) -> StepReport:
         """The readable step, with the pivoted dense factor when the static order meets too small a pivot."""
@@ -89,6 +139,8 @@ class Stepper:
         if outcome.good:
             return ()
         ws, system = self.equations.ws, self.equations.system
+        if outcome is Outcome.NOT_FINITE and (bad := not_finite_laws(system, ws)):
+            return bad[:NAMED]
         if outcome is Outcome.SINGULAR_TANGENT and self.equations.weakest >= 0:
             return (system.coordinate_names[self.equations.weakest],)
         values: Any = ws.Phi / self.settings.scale if outcome is Outcome.LOOP_OPEN else ws.residual
@@ -106,6 +158,7 @@ class Stepper:
             outcome=outcome,
             t=t,
             iterations=iterations,
+            enough=int(record[ENOUGH]),
             jacobians=int(record[JACOBIANS]),
             factorisations=int(record[FACTORISATIONS]),
             sweeps=int(record[SWEEPS]),
@@ -120,3 +173,18 @@ class Stepper:
             phases={name: record[RESIDUAL_TICKS + k] * unit for k, name in enumerate(PHASES)},
             culprits=culprits,
         )
+
+
+def not_finite_laws(system: System, ws: Workspace) -> tuple[str, ...]:
+    """Return the names of force laws of a person that returned a number that is not finite."""
+    found = []
+    for force in system.forces.values():
+        if force.kind == "law":
+            values = ws.law_wrench[force.row]
+        elif force.kind == "joint law":
+            values = ws.law_force[force.row : force.row + len(force.steps)]
+        else:
+            continue
+        if not np.all(np.isfinite(values)):
+            found.append(force.name)
+    return tuple(found)

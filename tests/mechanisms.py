@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rtmbs.system.laws import no_laws
 from rtmbs.system.tables import (
     DISTANCE,
     DOT,
@@ -105,6 +106,7 @@ def random_tables(
         force_tables,
         spring_tables,
         wrench_tables,
+        no_laws(),
     )
     return Mechanism(tables, np.concatenate(u), R0)
 
@@ -342,3 +344,43 @@ def add_random_forces(rng, model, names: list[str], free: list[str], movable: li
         force = (rng.normal(size=3), rtmbs.Input(rng.normal(size=3)))[k // 2]
         law = rtmbs.Wrench(force=force, torque=rng.normal(size=3), axes=axes)
         model.add_force(f"wrench {k}", law, body=str(rng.choice(free)), point=rng.normal(size=3))
+    add_random_laws(rng, model, names, free, movable)
+
+
+def add_random_laws(rng, model, names: list[str], free: list[str], movable: list[str]) -> None:
+    """Add force laws of a person, smooth in everything they may look at, of every attachment."""
+    for k in range(3):
+        ends = [f"marker {len(model.markers) + side}" for side in (0, 1)]
+        for mark, body in zip(ends, two_bodies(rng, model, names), strict=True):
+            model.add_marker(mark, body, rng.normal(size=3), axes=random_rotation(rng))
+        mix, coupling = rng.normal(size=(6, 18)), rng.normal(size=6)
+        model.add_force(f"law {k}", mixed, between=ends, parameters={"mix": mix, "coupling": coupling})
+    model.add_force("line law", line, between=two_markers(rng, model, names), parameters={"stiffness": 3.0})
+    drag = {"mix": rng.normal(size=(6, 18)), "coupling": rng.normal(size=6)}
+    model.add_force("body law", mixed, body=str(rng.choice(free)), point=rng.normal(size=3), parameters=drag)
+    model.add_force("joint law", hardening, joint=coordinate(rng, model, movable[0]), parameters={"stiffness": 2.0})
+    several = list(dict.fromkeys(coordinate(rng, model, joint) for joint in movable[:3]))
+    model.add_force("joints law", coupled, joints=several, parameters={"stiffness": 2.0})
+
+
+def mixed(t, kinematics, parameters):
+    """Return a wrench that looks at everything: r, R, v, w, t."""
+    r, R, v, w = kinematics
+    x = np.concatenate((r, R.ravel(), v, w))
+    return parameters["mix"] @ np.sin(x) + parameters["coupling"] * np.tanh(np.dot(r, v) + np.dot(w, w) * np.cos(t))
+
+
+def line(t, kinematics, parameters):
+    """Return a pull along the line."""
+    return parameters["stiffness"] * np.dot(kinematics.r, kinematics.r) + np.dot(kinematics.r, kinematics.v)
+
+
+def hardening(t, kinematics, parameters):
+    """Return a torque on one coordinate."""
+    return -parameters["stiffness"] * kinematics.z**3 - np.tanh(kinematics.zd)
+
+
+def coupled(t, kinematics, parameters):
+    """Return forces on coordinates that see each other."""
+    z, zd = kinematics.z, kinematics.zd
+    return -parameters["stiffness"] * (z - np.roll(z, 1)) * np.cos(z) - zd * np.dot(zd, zd)

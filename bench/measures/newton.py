@@ -24,7 +24,7 @@ class Contraction(NamedTuple):
 
 def contraction(model: Model, h: float, tangent_terms: str, steps: int = 100) -> Contraction:
     """Take at most ``steps`` steps, until one fails, and read the scaled corrections of the reports."""
-    sim = Simulation(model.compile(), h, tangent_terms=tangent_terms)
+    sim = Simulation(model.compile(), h, tangent_terms=tangent_terms, refactor="every-iteration")
     counts, rates = [], []
     for _ in range(steps):
         report = sim.step()

@@ -65,7 +65,7 @@ def warm(sources: tuple[str, ...]) -> None:
 
 def measure_source(system: System, source: str, budget: float) -> Row:
     """Take the steps of one source and return what they say of it; the keys that a row holds beside its size."""
-    sim = Simulation(system, h=H, jacobian=source)
+    sim = Simulation(system, h=H, jacobian=source, refactor="every-iteration")  # as the paper
     state = sim.state
     question = Question(state.z.copy(), state.zd.copy(), state.R0.copy(), state.u.copy())
     timed = None

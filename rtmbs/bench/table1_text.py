@@ -83,7 +83,7 @@ def conclusions(rows: list[Row]) -> Iterable[str]:
 
 def largest(gains: list[tuple[float, dict[str, Row]]]) -> str:
     """Return the gain on the mechanism with the most bodies of each layout."""
-    top = {}
+    top: dict[str, tuple[int, str]] = {}
     for gain, case in gains:
         row = case[DIFFERENCES]
         top[row["layout"]] = max(top.get(row["layout"], (0, "")), (row["bodies"], f"{gain:.3g} at {name(row)}"))

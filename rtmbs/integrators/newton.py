@@ -6,6 +6,7 @@ Compiled, and used by the readable step and by the fused step alike, so that bot
 import numpy as np
 
 from rtmbs.compiled import kernel
+from rtmbs.integrators.settings import ADAPTIVE, EVERY_ITERATION
 
 GO_ON, ACCEPT, DIVERGED, NOT_A_NUMBER = 0, 1, 2, 3
 
@@ -13,6 +14,8 @@ SMALL_FIRST = 1e-4  # a first correction this small (in units of the tolerance) 
 REMAINDER = 0.1  # accept when the corrections still to come, theta / (1 - theta) e, are below this
 SLOW_RATE = 0.9  # twice slower than this is divergence
 PAPER_RATE = 0.5  # above this the rest of the step uses the tangent of Eq. 17
+REUSE_RATE = 0.1  # an older factor that contracts worse costs more iterations than it saves factorisations
+STALE_RATE = 0.5  # the same for a person who asked for one factorisation a step: beyond it the factor misleads
 
 
 @kernel
@@ -46,3 +49,25 @@ def verdict(iteration, norm, rate, slow):
     if rate < 1.0 and rate * norm <= REMAINDER * (1.0 - rate):
         return ACCEPT
     return DIVERGED if slow >= 2 else GO_ON
+
+
+@kernel
+def may_reuse(policy, dz, typical, reuse_below):
+    """True when the factor behind the correction ``dz`` may serve the next iteration too.
+
+    Phi_z changes by dP ~ dz over the correction, and an older Phi_z in the factor holds directions that are free now
+    with c dP^2, c the dimensionless penalty (METHODS 1.10): ADAPTIVE asks for sqrt(c) |dz| <= 5e-3. Newton would bear
+    more, but the projections work with this factor too, and in singular poses they turn dP into speed along the motion.
+    """
+    if policy != ADAPTIVE:
+        return policy != EVERY_ITERATION
+    free = 0
+    for i in range(len(dz)):
+        free += 0 if abs(dz[i]) <= reuse_below * typical[i] else 1
+    return free == 0
+
+
+@kernel
+def reuse_pays(policy, norm, rate):
+    """True when the correction by an older factor is good enough to be taken; otherwise the matrix is made anew."""
+    return norm <= SMALL_FIRST or rate <= (REUSE_RATE if policy == ADAPTIVE else STALE_RATE)

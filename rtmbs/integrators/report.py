@@ -1,5 +1,6 @@
 """What a step answers: an Outcome whose members carry the sentence the user reads, and the counts behind it."""
 
+import math
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -8,6 +9,7 @@ class Outcome(Enum):
     """How a step ended. ``value`` is the sentence for the user."""
 
     CONVERGED = "the step converged"
+    UNFINISHED = "the fixed iterations ended before Newton's test was met; the step was taken with what was left"
     NOT_CONVERGED = "Newton's iteration did not converge; try a smaller step h, or look at what is named here"
     SINGULAR_TANGENT = "the Newton matrix is singular; look for a massless body that nothing holds, or a zero inertia"
     NOT_FINITE = "a number that is not finite appeared; look at what is named here"
@@ -16,7 +18,7 @@ class Outcome(Enum):
     @property
     def good(self) -> bool:
         """True when the state was advanced."""
-        return self is Outcome.CONVERGED
+        return self is Outcome.CONVERGED or self is Outcome.UNFINISHED
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,7 @@ class StepReport:
     outcome: Outcome
     t: float  # time the step went to [s]
     iterations: int = 0
+    enough: int = 0  # iterations after which Newton's test was first met; 0: it was not
     jacobians: int = 0
     factorisations: int = 0
     sweeps: int = 0  # projection sweeps, velocity and acceleration together
@@ -39,6 +42,19 @@ class StepReport:
     dense: bool = False  # a pivot was too small, so the pivoted dense factor was used
     phases: dict[str, float] = field(default_factory=dict)  # seconds by phase
     culprits: tuple[str, ...] = ()  # joints or forces with the largest residual, when the step failed
+
+    @property
+    def remainder(self) -> float:
+        """Estimate of the corrections still to come, theta / (1 - theta) e with e the last and theta its rate.
+
+        In units of the tolerance, accepted up to 0.1; infinite when the iteration did not contract.
+        """
+        if len(self.corrections) < 2:
+            return self.corrections[0] if self.corrections else math.inf
+        before, last = self.corrections[-2:]
+        if last == 0.0:
+            return 0.0
+        return last * last / (before - last) if last < before else math.inf
 
     def __str__(self) -> str:
         names = f" ({', '.join(self.culprits)})" if self.culprits else ""

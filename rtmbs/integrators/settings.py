@@ -7,11 +7,15 @@ Array = Any
 TANGENT_TERMS = ("paper", "inertia", "lagged", "exact")  # METHODS 5; the index is the code kernels see
 PAPER, INERTIA, LAGGED, EXACT = range(4)
 
+REFACTOR = ("every-iteration", "every-step", "adaptive")  # when the Newton matrix is made anew, METHODS 1.10
+EVERY_ITERATION, EVERY_STEP, ADAPTIVE = range(3)
+
 # places in the flat record that a compiled step fills
 ITERATIONS, JACOBIANS, FACTORISATIONS, SWEEPS = 0, 1, 2, 3
 POSITION_VIOLATION, VELOCITY_VIOLATION, ACCELERATION_VIOLATION = 4, 5, 6  # rotation rows three places on
 RESIDUAL_TICKS, TANGENT_TICKS, FACTOR_TICKS, SOLVE_TICKS, PROJECTION_TICKS = 10, 11, 12, 13, 14
 PHASES = ("residual", "tangent", "factor", "solve", "projection")
+ENOUGH = 15  # iterations after which Newton's test was first met; 0: it was not
 FIRST_CORRECTION = 16  # scaled corrections, one an iteration
 MAX_ITERATIONS = 48
 RECORD_SIZE = FIRST_CORRECTION + MAX_ITERATIONS
@@ -24,6 +28,8 @@ class Settings(NamedTuple):
     relative: float  # relative tolerance of the increment
     max_iterations: int
     fixed_iterations: bool  # always max_iterations: the same work in every step
+    refactor: int  # index into REFACTOR
+    reuse_below: float  # largest correction, in typical sizes, after which ADAPTIVE may keep the factor
     max_sweeps: int  # projection sweeps at most, for velocities and again for accelerations
     sweep_bound: float  # violation left by the sweeps, relative to the largest joint speed (acceleration)
     tangent_terms: int  # index into TANGENT_TERMS
@@ -45,3 +51,15 @@ class StateArrays(NamedTuple):
     zdd: Array  # (n,)
     lam: Array  # (m,)
     R0: Array  # (nr, 3, 3) reference rotations
+
+
+class Rows(NamedTuple):
+    """Consecutive states, a row a step: what a run fills in one kernel call."""
+
+    z: Array  # (k, n)
+    zd: Array  # (k, n)
+    zdd: Array  # (k, n)
+    lam: Array  # (k, m)
+    R0: Array  # (k, nr, 3, 3)
+    u: Array  # (k, nu) inputs and functions of time at the end of each step, given
+    record: Array  # (k, RECORD_SIZE)

@@ -19,6 +19,8 @@ from rtmbs.integrators.newton import (
     PAPER_RATE,
     SLOW_RATE,
     contraction_rate,
+    may_reuse,
+    reuse_pays,
     scaled_norm,
     verdict,
 )
@@ -26,6 +28,7 @@ from rtmbs.integrators.projection import sweep
 from rtmbs.integrators.report import Outcome
 from rtmbs.integrators.settings import (
     ACCELERATION_VIOLATION,
+    ENOUGH,
     FACTORISATIONS,
     FIRST_CORRECTION,
     ITERATIONS,
@@ -57,7 +60,10 @@ class TrapezoidalStep:
             with np.errstate(over="ignore", invalid="ignore"):  # NOT_FINITE says it
                 increment = self.settings.h * old.zd + 0.5 * self.settings.h**2 * old.zdd
                 outcome, increment = self.correct(increment, old)
-                return self.project(increment, old, new) if outcome.good else outcome
+                if not outcome.good:
+                    return outcome
+                finished = self.project(increment, old, new)
+                return outcome if finished is Outcome.CONVERGED else finished
         except SingularTangent:
             return Outcome.SINGULAR_TANGENT
         except NotFinite:
@@ -70,35 +76,60 @@ class TrapezoidalStep:
         return old.z + increment, 2.0 / h * increment - old.zd, zdd
 
     def correct(self, increment: Array, old: StateArrays) -> tuple[Outcome, Array]:
-        """Newton's iteration on the increment (Eqs. 15 to 18)."""
-        settings, record, equations = self.settings, self.record, self.equations
-        terms, previous, slow = settings.tangent_terms, 0.0, 0
+        """Newton's iteration on the increment (Eqs. 15 to 18); an older factor serves again where it pays."""
+        settings, record = self.settings, self.record
+        terms, previous, slow, reusable = settings.tangent_terms, 0.0, 0, False
         for iteration in range(1, settings.max_iterations + 1):
             with self.phase("residual"):
-                f = 0.25 * settings.h**2 * equations.residual(*self.iterate(increment, old), old.R0)
-            record[JACOBIANS] += 1
-            record[FACTORISATIONS] += 1
-            with self.phase("tangent"):
-                equations.factor(settings, terms, old, self.dense)
-            with self.phase("solve"):
-                dz = equations.solve(-f, refined=True)
+                f = 0.25 * settings.h**2 * self.equations.residual(*self.iterate(increment, old), old.R0)
+            dz, norm = self.reused_correction(f, increment, previous) if reusable else (None, 0.0)
+            if dz is None:
+                dz = self.fresh_correction(f, terms, old)
+                norm = scaled_norm(dz, increment + dz, settings.absolute, settings.relative)
+                reusable = may_reuse(settings.refactor, dz, settings.typical, settings.reuse_below)
             increment = increment + dz
-            norm = scaled_norm(dz, increment, settings.absolute, settings.relative)
             rate = contraction_rate(norm, previous)
             record[ITERATIONS], record[FIRST_CORRECTION + iteration - 1] = iteration, norm
             slow += iteration > 1 and rate > SLOW_RATE
             answer = verdict(iteration, norm, rate, slow)
             if answer == NOT_A_NUMBER:
                 return Outcome.NOT_FINITE, increment
-            if answer == DIVERGED:
+            if answer == ACCEPT and not record[ENOUGH]:
+                record[ENOUGH] = iteration
+            if not settings.fixed_iterations and answer == DIVERGED:
                 return Outcome.NOT_CONVERGED, increment
-            if answer == ACCEPT and (not settings.fixed_iterations or iteration == settings.max_iterations):
-                self.lam = equations.multipliers(dz)
-                return Outcome.CONVERGED, increment
+            if (answer == ACCEPT and not settings.fixed_iterations) or iteration == settings.max_iterations:
+                self.lam = self.equations.multipliers(dz)
+                return self.ending(), increment
             if iteration > 1 and rate > PAPER_RATE:
                 terms = PAPER
             previous = norm
         return Outcome.NOT_CONVERGED, increment
+
+    def reused_correction(self, f: Array, increment: Array, previous: float) -> tuple[Array | None, float]:
+        """Return the correction by the last factor and its scaled norm; None when a new factor pays more."""
+        settings = self.settings
+        with self.phase("solve"):
+            dz = self.equations.solve(-f, refined=False)
+        norm = scaled_norm(dz, increment + dz, settings.absolute, settings.relative)
+        done = self.record[ENOUGH] > 0.0  # fixed iterations go on for the same work's sake
+        pays = done or reuse_pays(settings.refactor, norm, contraction_rate(norm, previous))
+        return (dz if pays else None), norm
+
+    def fresh_correction(self, f: Array, terms: int, old: StateArrays) -> Array:
+        """Return the correction by the Newton matrix of the iterate; raises SingularTangent, NotFinite."""
+        self.record[JACOBIANS] += 1
+        self.record[FACTORISATIONS] += 1
+        with self.phase("tangent"):
+            self.equations.factor(self.settings, terms, old, self.dense)
+        with self.phase("solve"):
+            return self.equations.solve(-f, refined=True)
+
+    def ending(self) -> Outcome:
+        """How the iteration ended: with fixed iterations a step is taken also when Newton's test was not met."""
+        if self.record[ENOUGH]:
+            return Outcome.CONVERGED
+        return Outcome.UNFINISHED if self.settings.fixed_iterations else Outcome.NOT_CONVERGED
 
     def project(self, increment: Array, old: StateArrays, new: StateArrays) -> Outcome:
         """Check the loops, project velocities and accelerations (METHODS 1.12), fill ``new``."""

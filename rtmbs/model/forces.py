@@ -14,6 +14,7 @@ from rtmbs.errors import ModelError
 from rtmbs.model.body import Body
 from rtmbs.model.checks import Array, Numbers, number, numbers
 from rtmbs.model.joint import Joint
+from rtmbs.model.laws import Law
 from rtmbs.model.markers import Marker
 
 TimeFunction = Callable[[float], Any]
@@ -135,9 +136,10 @@ class Force:
     """A law and what it acts on."""
 
     name: str
-    law: ForceLaw
+    law: ForceLaw | Law
     between: tuple[Marker, Marker] | None = None
     joint: tuple[Joint, int] | None = None  # the joint and the number of its coordinate
+    joints: tuple[tuple[Joint, int], ...] | None = None  # several coordinates; none: all of the tree
     body: Body | None = None
     point: Array | None = None  # (3,) body axes of ``body`` [m]
 

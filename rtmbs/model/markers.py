@@ -1,6 +1,6 @@
 """A named point of a body, for springs, rods, driven distances and output."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -15,6 +15,7 @@ class Marker:
     name: str
     body: Body
     point: Array  # (3,) body axes [m]
+    axes: Array = field(default_factory=lambda: np.eye(3))  # (3, 3) marker axes to body axes; force laws work in them
 
     def reference(self) -> Array:
         """Return the point at the reference pose, (3,) world axes [m]."""

@@ -3,19 +3,20 @@
 A value that cannot be is refused where it is written; ``compile`` looks at the whole.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
 from rtmbs.errors import ModelError, unknown_name
 from rtmbs.model.body import GROUND, Body, make_body, make_ground
-from rtmbs.model.checks import Numbers, numbers
+from rtmbs.model.checks import Numbers, numbers, rotation
 from rtmbs.model.drivers import Driver
 from rtmbs.model.forces import Force, ForceLaw
 from rtmbs.model.initial import Initial, make_initial
 from rtmbs.model.joint import WORLD, ClosureOption, Joint, frame_body, frozen, make_joint
 from rtmbs.model.joints import JointType
+from rtmbs.model.laws import Law, LawFunction, make_law
 from rtmbs.model.markers import Marker
 from rtmbs.model.profiles import checked_profile
 from rtmbs.model.rods import Rod, make_rod
@@ -102,18 +103,31 @@ class Model:
         return joint
 
     def add_marker(
-        self, name: str, body: Body | str, point: Numbers = (0.0, 0.0, 0.0), frame: str | Body = WORLD
+        self,
+        name: str,
+        body: Body | str,
+        point: Numbers = (0.0, 0.0, 0.0),
+        frame: str | Body = WORLD,
+        axes: Numbers = None,
     ) -> Marker:
-        """Add a named point of a body: (3,) at the reference pose, in the axes of ``frame`` [m]."""
+        """Add a named point of a body: (3,) at the reference pose, in the axes of ``frame`` [m].
+
+        axes: the marker's axes to those of ``frame`` at the reference pose, a 3 x 3 rotation or a quaternion
+        (w, x, y, z), for force laws that work in axes of their own; by default the body axes.
+        """
         self._new("marker", name, self.markers, self.bodies)
         what = f"marker {name!r}"
         carrier = self._find("body", body, self.bodies, what)
         if isinstance(frame, Body):
             self._find("body", frame, self.bodies, what)
-        axes = frame_body(what, frame, self.bodies)
+        given = frame_body(what, frame, self.bodies)
         place = numbers(point, f"{what}: point", (3,))
-        local = place if axes is carrier else carrier.local(place if axes is None else axes.world(place))
-        marker = self.markers[name] = Marker(name, carrier, frozen(np.array(local)))
+        local = place if given is carrier else carrier.local(place if given is None else given.world(place))
+        turned = np.eye(3)
+        if axes is not None:
+            to_world = np.eye(3) if given is None else given.orientation
+            turned = carrier.orientation.T @ to_world @ rotation(axes, f"{what}: axes")
+        marker = self.markers[name] = Marker(name, carrier, frozen(np.array(local)), frozen(turned))
         return marker
 
     def add_rod(self, name: str, between: Between, length: Numbers = None) -> Rod:
@@ -125,24 +139,49 @@ class Model:
     def add_force(
         self,
         name: str,
-        law: ForceLaw,
+        law: ForceLaw | LawFunction,
         *,
         between: Between | None = None,
         joint: Coordinate | None = None,
+        joints: Sequence[Coordinate] | Literal["all"] | None = None,
         body: Body | str | None = None,
         point: Numbers = None,
+        parameters: Mapping[str, Numbers] | None = None,
+        trace: bool = True,
     ) -> Force:
         """Add a force: a SpringDamper ``between`` two markers; a TorsionSpring or Motor on a ``joint`` (a name, or
         (name, coordinate) when it has several); a Wrench on a ``body`` at ``point`` (3,) in body axes [m].
+
+        Or a function ``law(t, kinematics, parameters)`` in plain NumPy, attached to any of these or to several
+        ``joints`` ("all": every coordinate of the tree). It returns
+
+        * ``between`` markers a and b: the wrench [f, n] (6,) on b at b's marker in axes of marker a, its opposite
+          acting on a at the same point; or a scalar along the line, positive pulls the markers together;
+        * on a ``body``: the wrench [f, n] at ``point``, world axes; its kinematics are relative to the world;
+        * on a ``joint``: the force or torque along the coordinate; on ``joints``: one for each.
+
+        ``parameters`` are defaults by name; each becomes an input ``NAME.PARAMETER``. The law is recorded at
+        ``compile``, with exact derivatives at compiled speed; one that cannot be recorded is called in Python and
+        differentiated by differences (``trace=False`` asks for that), and the start report says so.
         """
         self._new("force", name, self.forces)
         what = f"force {name!r}"
-        if not isinstance(law, ForceLaw):
-            raise ModelError(f"{what}: {law!r} is not a force law; write one such as SpringDamper(stiffness=100.0)")
-        self._only(what, type(law).__name__, law.attaches, between=between, joint=joint, body=body)
-        known = law.checked(what)
+        known: ForceLaw | Law
+        if isinstance(law, ForceLaw):
+            self._only(what, type(law).__name__, law.attaches, between=between, joint=joint, joints=joints, body=body)
+            known = law.checked(what)
+            if parameters is not None:
+                raise ModelError(f"{what}: parameters= belongs to a law written as a function")
+        elif callable(law) and not isinstance(law, type):
+            self._one_place(what, between=between, joint=joint, joints=joints, body=body)
+            known = make_law(what, law, parameters, trace)
+        else:
+            raise ModelError(
+                f"{what}: {law!r} is not a force law; write one such as SpringDamper(stiffness=100.0), or a function "
+                "law(t, kinematics, parameters)"
+            )
         if point is not None and body is None:
-            raise ModelError(f"{what}: point= belongs to body=; a {type(law).__name__} takes {law.attaches}=")
+            raise ModelError(f"{what}: point= belongs to body=; give it with body=, or leave it out")
         if body is not None:
             carrier = self._find("body", body, self.bodies, what)
             if carrier is self.ground:
@@ -151,6 +190,8 @@ class Model:
             force = Force(name, known, body=carrier, point=place)
         elif joint is not None:
             force = Force(name, known, joint=self._coordinate(what, joint))
+        elif joints is not None:
+            force = Force(name, known, joints=self._coordinates(what, joints))
         else:
             assert between is not None
             force = Force(name, known, between=self._between(what, between))
@@ -259,6 +300,27 @@ class Model:
                 f"such as joint=({joint.name!r}, {names[0]!r})"
             )
         return joint, 0
+
+    def _coordinates(self, what: str, wanted: Sequence[Coordinate] | str) -> tuple[tuple[Joint, int], ...]:
+        """Return the coordinates that ``joints=`` means; none for all of the tree."""
+        if wanted == "all":
+            return ()
+        if isinstance(wanted, str) or not isinstance(wanted, Sequence) or not wanted:
+            raise ModelError(f"{what}: joints is {wanted!r}; it must be a list of coordinates, or 'all'")
+        found = tuple(self._coordinate(what, one) for one in wanted)
+        for joint, k in found:
+            if found.count((joint, k)) > 1:
+                raise ModelError(f"{what}: joints names {joint.name}.{joint.type.coordinates[k]} twice")
+        return found
+
+    def _one_place(self, what: str, **given: object) -> None:
+        """Refuse a force law that is attached to nothing, or to two things."""
+        named = [f"{key}=" for key, value in given.items() if value is not None]
+        if len(named) != 1:
+            raise ModelError(
+                f"{what}: a force law takes one of between=, joint=, joints= or body=, not "
+                f"{' and '.join(named) or 'nothing'}"
+            )
 
     def _only(self, what: str, law: str, attaches: Literal["between", "joint", "body"], **given: object) -> None:
         """Refuse a force that is attached to anything but what its law asks for."""

@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.integrators.report import StepReport
+from rtmbs.integrators.settings import ITERATIONS, POSITION_VIOLATION, Rows
 from rtmbs.observers.base import Observer, Watched
 from rtmbs.observers.schedule import Schedule
 from rtmbs.results.replay import replay_energies
-from rtmbs.results.samples import one_sample
+from rtmbs.results.samples import Samples, one_sample
 from rtmbs.semirecursive.workspace import Workspace, workspace
 
 Array = NDArray[np.float64]
@@ -23,7 +24,7 @@ VIOLATIONS = (
     "velocity_violation_rotation",
     "acceleration_violation_rotation",
 )
-COUNTS = ("iterations", "jacobians", "factorisations", "sweeps")
+COUNTS = ("iterations", "jacobians", "factorisations", "sweeps")  # both in the order of a record, see ``settings``
 
 
 class Meter(Observer):
@@ -61,6 +62,16 @@ class EnergyMeter(Meter):
         self.error = max(self.error, abs(self.latest - self.initial))
         self.least, self.most = min(self.least, kinetic), max(self.most, kinetic)
 
+    def look_at_rows(self, sim: Watched, t: Array, rows: Rows) -> None:
+        if not len(t):
+            return
+        energies = np.zeros((3, len(t)))
+        replay_energies(sim.equations.tables, Samples(t, *rows[:-1]), self._scratch, energies)
+        total, kinetic = energies.sum(axis=0), energies[0]
+        self.latest = float(total[-1])
+        self.error = max(self.error, float(np.abs(total - self.initial).max()))
+        self.least, self.most = min(self.least, float(kinetic.min())), max(self.most, float(kinetic.max()))
+
     def measure(self, sim: Watched) -> tuple[float, float]:
         """Return kinetic and total energy [J]."""
         replay_energies(sim.equations.tables, one_sample(sim.state), self._scratch, self._energies)
@@ -94,6 +105,10 @@ class ViolationMeter(Meter):
         for name in VIOLATIONS:
             self.largest[name] = max(self.largest[name], getattr(report, name))
 
+    def look_at_rows(self, sim: Watched, t: Array, rows: Rows) -> None:
+        for place, name in enumerate(VIOLATIONS, POSITION_VIOLATION):
+            self.largest[name] = max(self.largest[name], float(rows.record[:, place].max(initial=0.0)))
+
     def summary(self) -> dict[str, float]:
         return dict(self.largest)
 
@@ -116,6 +131,12 @@ class IterationMeter(Meter):
         self.most = max(self.most, report.iterations)
         for name in COUNTS:
             self.total[name] += getattr(report, name)
+
+    def look_at_rows(self, sim: Watched, t: Array, rows: Rows) -> None:
+        self.steps += len(t)
+        self.most = max(self.most, int(rows.record[:, ITERATIONS].max(initial=0.0)))
+        for place, name in enumerate(COUNTS, ITERATIONS):
+            self.total[name] += int(rows.record[:, place].sum())
 
     @property
     def mean(self) -> float:

@@ -4,8 +4,9 @@ from collections import Counter
 
 import numpy as np
 
-from rtmbs.integrators.report import StepReport
-from rtmbs.observers.base import Observer, Watched
+from rtmbs.integrators.report import Outcome, StepReport
+from rtmbs.integrators.settings import ENOUGH, Rows
+from rtmbs.observers.base import Array, Observer, Watched
 from rtmbs.observers.schedule import EveryStep, Schedule
 from rtmbs.results.catalogue import run_result
 from rtmbs.results.result import Result
@@ -44,6 +45,22 @@ class Recorder(Observer):
         """Record the state."""
         self._record(sim)
 
+    def observe_rows(self, sim: Watched, t: Array, rows: Rows) -> None:
+        """Count how the steps ended, and record those that are due."""
+        unfinished = int(np.count_nonzero(rows.record[:, ENOUGH] == 0.0))
+        for outcome, count in ((Outcome.CONVERGED, len(t) - unfinished), (Outcome.UNFINISHED, unfinished)):
+            if count:
+                self.outcomes[outcome.name] += count
+        super().observe_rows(sim, t, rows)
+
+    def look_at_rows(self, sim: Watched, t: Array, rows: Rows) -> None:
+        """Record the states."""
+        self._make_room(sim, len(t))
+        assert self._samples is not None
+        for kept, new in zip(self._samples, (t, *rows[:-1]), strict=True):  # the last field is the record
+            kept[self.count : self.count + len(t)] = new
+        self.count += len(t)
+
     @property
     def samples(self) -> Samples:
         """What was recorded so far; shares memory with the recorder."""
@@ -65,14 +82,20 @@ class Recorder(Observer):
 
     def _record(self, sim: Watched) -> None:
         """Copy the state into the next sample."""
+        self._make_room(sim, 1)
         assert self._samples is not None
-        if self.count == len(self._samples.t):
-            grown = self._allocate(sim, 2 * self.count)
-            for new, old in zip(grown, self._samples, strict=True):
-                new[: self.count] = old
-            self._samples = grown
         k, state, samples = self.count, sim.state, self._samples
         samples.t[k] = state.t
         samples.z[k], samples.zd[k], samples.zdd[k], samples.lam[k] = state.z, state.zd, state.zdd, state.lam
         samples.R0[k], samples.u[k] = state.R0, state.u
         self.count += 1
+
+    def _make_room(self, sim: Watched, more: int) -> None:
+        """Let ``more`` samples fit."""
+        assert self._samples is not None
+        size = len(self._samples.t)
+        if self.count + more > size:
+            grown = self._allocate(sim, max(2 * size, self.count + more))
+            for new, old in zip(grown, self._samples, strict=True):
+                new[: self.count] = old[: self.count]
+            self._samples = grown

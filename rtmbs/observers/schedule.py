@@ -4,6 +4,9 @@ import math
 import time
 from collections.abc import Callable
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rtmbs.errors import InputError
 
 ROUNDING = 1e-9  # of an interval: a step that ends this little early is in time
@@ -12,6 +15,8 @@ ROUNDING = 1e-9  # of an interval: a step that ends this little early is in time
 class Schedule:
     """Says after which steps an observer looks. The initial state is not asked about: every observer sees it."""
 
+    simulated_time = False  # True when ``due`` depends on nothing else, so that it may be asked after many steps
+
     def start(self, t: float) -> None:
         """Begin at simulated time ``t`` [s]."""
 
@@ -19,16 +24,27 @@ class Schedule:
         """Return True when the step that ended at ``t`` [s] is to be looked at; asked once a step."""
         raise NotImplementedError
 
+    def due_of(self, t: NDArray[np.float64]) -> slice | list[int]:
+        """Return which of the steps that ended at ``t`` (k,) [s] are to be looked at."""
+        return [k for k, instant in enumerate(t.tolist()) if self.due(instant)]
+
 
 class EveryStep(Schedule):
     """After every step."""
 
+    simulated_time = True
+
     def due(self, t: float) -> bool:
         return True
+
+    def due_of(self, t: NDArray[np.float64]) -> slice | list[int]:
+        return slice(None)
 
 
 class Every(Schedule):
     """Every ``dt`` [s] of simulated time: after the first step at or past each multiple, counted from the start."""
+
+    simulated_time = True
 
     def __init__(self, dt: float) -> None:
         self.dt = positive("dt", dt, "s")

@@ -12,7 +12,6 @@ from rtmbs.results.force_channels import (
     reaction_sources,
     violation_sources,
 )
-from rtmbs.results.graph import body_graph
 from rtmbs.results.joint_channels import joint_sources
 from rtmbs.results.result import TIME, Result
 from rtmbs.results.samples import Samples
@@ -43,8 +42,8 @@ class Entry(NamedTuple):
 
 def run_result(system: System, tables: Tables, samples: Samples, outcomes: Mapping[str, int]) -> Result:
     """Return the Result of recorded samples; ``tables`` are those of the simulation, which may have measured shims."""
-    replay = Replay(tables, samples, lambda: body_graph(system))
-    return Result(sources(system, replay), system.name, system.fingerprint, outcomes)
+    replay = Replay(system, tables, samples)
+    return Result(lambda: sources(system, replay), system.name, system.fingerprint, outcomes)
 
 
 def sources(system: System, replay: Replay) -> dict[str, Source]:

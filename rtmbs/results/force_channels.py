@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from rtmbs.results.channel import WORLD, WRENCH, XYZ, Array, Source
-from rtmbs.results.reactions import closure_point, reaction_values, rods
+from rtmbs.results.reactions import closure_point, moved, reaction_values, rods
 from rtmbs.results.swept import Replay
 from rtmbs.system.system import System
 from rtmbs.system.tables import REVOLUTE
@@ -71,7 +71,9 @@ def missed(replay: Replay, order: int, rows: list[int]) -> Array:
 
 
 def force_sources(system: System, replay: Replay) -> Iterator[tuple[str, Source]]:
-    """Yield length and pull of springs, torque or force on a coordinate, and given wrenches as they were given."""
+    """Yield length and pull of springs, torque or force on a coordinate, given wrenches as they were given, and what
+    a law of a person does: to body b at b's marker, or along its coordinates.
+    """
     tables = replay.tables
     for name, kind, row, *_ in system.forces.values():
         if kind == "spring":
@@ -81,10 +83,34 @@ def force_sources(system: System, replay: Replay) -> Iterator[tuple[str, Source]
             turns = tables.steps.kind[tables.joint_forces.step[row]] == REVOLUTE
             what, unit = ("torque", "N m") if turns else ("force", "N")
             yield f"{name}.{what}", Source((), unit, partial(joint_force, replay, row))
+        elif kind == "law":
+            for part, what, unit in ((0, "force", "N"), (3, "torque", "N m")):
+                yield f"{name}.{what}", Source(XYZ, unit, partial(of_law, replay, row, part), WORLD)
+        elif kind == "joint law":
+            yield f"{name}.force", law_source(system, replay, name)
         else:
             slot, frame = int(tables.wrenches.slot[row]), "body" if tables.wrenches.follows[row] else WORLD
             for start, what, unit in ((slot, "force", "N"), (slot + 3, "torque", "N m")):
                 yield f"{name}.{what}", Source(XYZ, unit, partial(inputs, replay, start, 3), frame)
+
+
+def law_source(system: System, replay: Replay, name: str) -> Source:
+    """Return the source of the generalised forces of a law on joints, labelled by coordinate when there are several."""
+    record = system.forces[name]
+    units = ["N m" if replay.tables.steps.kind[step] == REVOLUTE else "N" for step in record.steps]
+    labels = tuple(system.coordinate_names[step] for step in record.steps)
+    if len(labels) == 1:
+        return Source((), units[0], lambda: replay.law_forces[:, record.row])
+    rows = slice(record.row, record.row + len(labels))
+    return Source(labels, ", ".join(units), lambda: replay.law_forces[:, rows])
+
+
+def of_law(replay: Replay, row: int, part: int) -> Array:
+    """Return force (part 0) or torque (part 3) of a force law on body b at b's marker, world axes (S, 3)."""
+    link = len(replay.tables.links.a) - len(replay.tables.laws.frame_a) + row
+    motion = replay.motion(int(replay.tables.links.b[link]))
+    point = motion.r + motion.A @ replay.tables.laws.frame_b[row, :, 3]
+    return np.asarray(moved(replay.link_wrench(link), point)[:, part : part + 3])
 
 
 def of_spring(replay: Replay, part: int, row: int) -> Array:

@@ -13,6 +13,9 @@ from rtmbs.system.system import System
 Array = Any  # numba types by value; the shapes stand on the fields
 
 
+LINKED = ("spring", "wrench", "law")  # kinds of forces that links carry, in their order
+
+
 class BodyGraph(NamedTuple):
     """Bodies without ground, parents before children, and the links of the System; -1 is ground."""
 
@@ -56,7 +59,7 @@ def build_graph(system: System) -> BodyGraph:
     records = [system.bodies[topology.bodies[branch.child]] for branch in topology.tree]
     parents = [number[topology.bodies[branch.parent]] for branch in topology.tree]
     ends = [closure_ends(system, name) for name in system.closure_names]
-    ends += [(force.a, force.b) for force in system.forces.values() if force.kind != "joint"]
+    ends += [(force.a, force.b) for force in system.forces.values() if force.kind in LINKED]
     nb = len(records)
     return BodyGraph(
         step=np.array([record.step for record in records], np.int64),

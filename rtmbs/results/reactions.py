@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import unknown_name
-from rtmbs.results.graph import body_graph, entered_from
+from rtmbs.results.graph import entered_from
 from rtmbs.results.motion import body_motion
 from rtmbs.results.samples import one_sample
 from rtmbs.results.swept import Replay
@@ -29,7 +29,7 @@ def reaction(equations: SemiRecursiveEquations, state: State, joint: str) -> Arr
     Raises UnknownNameError with the nearest names.
     """
     system = equations.system
-    replay = Replay(equations.tables, one_sample(state), lambda: body_graph(system))
+    replay = Replay(system, equations.tables, one_sample(state))
     return reaction_values(replay, system, joint)[0]
 
 

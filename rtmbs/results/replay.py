@@ -11,6 +11,7 @@ from rtmbs.semirecursive.closures import (
     evaluate_closures,
 )
 from rtmbs.semirecursive.forces import given_wrench, spring_energy, spring_pull, spring_state, spring_wrench
+from rtmbs.semirecursive.laws import evaluate_laws, law_wrench
 from rtmbs.semirecursive.sweeps import (
     inverse_dynamics,
     kinetic_energy,
@@ -85,7 +86,7 @@ def inertia_wrench(graph, b, ws):
 
 @kernel
 def link_wrenches(tables, lam, u, ws, out):
-    """out (nl, 6): what every closure, spring and given wrench does to its body b, about the global origin."""
+    """out (nl, 6): what every closure and force does to its body b, about the global origin."""
     link = 0
     for l in range(len(tables.closures.point_a)):
         store6(out, link, closure_wrench(tables.closures, l, lam, ws))
@@ -95,6 +96,9 @@ def link_wrenches(tables, lam, u, ws, out):
         link += 1
     for k in range(len(tables.wrenches.slot)):
         store6(out, link, given_wrench(tables.wrenches, k, tables.links.b[link], u, ws))
+        link += 1
+    for k in range(len(tables.laws.frame_a)):
+        store6(out, link, law_wrench(tables.laws, k, tables.links, link, ws))
         link += 1
 
 
@@ -125,6 +129,7 @@ def replay_wrenches(tables, graph, samples, ws, scratch, first, out):
     for s in range(len(samples.t)):
         sweep_sample(tables, samples, s, ws)
         evaluate_closures(tables, samples.z[s], samples.u[s], ws)
+        evaluate_laws(tables, samples.z[s], samples.zd[s], samples.u[s], ws)
         link_wrenches(tables, samples.lam[s], samples.u[s], ws, scratch[nb:])
         balance_bodies(graph, ws, scratch)
         for k in range(out.shape[1]):
@@ -153,6 +158,16 @@ def replay_energies(tables, samples, ws, out):
         out[0, s] = kinetic_energy(ws)
         out[1, s] = weight_energy(ws, samples.u[s])
         out[2, s] = spring_energy(tables, samples.z[s], samples.u[s], ws)
+
+
+@kernel
+def replay_law_forces(tables, samples, ws, out):
+    """out (S, no): generalised forces of the force laws on joints."""
+    for s in range(len(samples.t)):
+        sweep_sample(tables, samples, s, ws)
+        evaluate_laws(tables, samples.z[s], samples.zd[s], samples.u[s], ws)
+        for k in range(out.shape[1]):
+            out[s, k] = ws.law_force[k]
 
 
 @kernel

@@ -1,6 +1,7 @@
 """``Result``: everything a run recorded, by name."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -23,16 +24,21 @@ class Result:
 
     def __init__(
         self,
-        sources: Mapping[str, Source],
+        sources: Mapping[str, Source] | Callable[[], Mapping[str, Source]],
         name: str = "",
         fingerprint: str = "",
         outcomes: Mapping[str, int] | None = None,
     ) -> None:
-        self._sources = dict(sources)
+        self._given = sources
         self._channels: dict[str, Channel] = {}
         self.name = name  # of the model
         self.fingerprint = fingerprint  # of the System
         self.outcomes = dict(outcomes or {})  # how many steps ended how, by the name of the Outcome
+
+    @cached_property
+    def _sources(self) -> dict[str, Source]:
+        """Every channel by name; a function that lists them is asked when somebody wants a channel."""
+        return dict(self._given() if callable(self._given) else self._given)
 
     def names(self) -> list[str]:
         """Return the names of all channels."""

@@ -1,22 +1,25 @@
 """Samples swept on demand: what channels ask about steps, bodies, links, closures, springs and energies."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rtmbs.results.channel import Array
-from rtmbs.results.graph import BodyGraph
+from rtmbs.results.graph import BodyGraph, body_graph
 from rtmbs.results.replay import (
     replay_closures,
     replay_energies,
     replay_frames,
+    replay_law_forces,
     replay_springs,
     replay_wrenches,
 )
 from rtmbs.results.samples import Samples
+from rtmbs.semirecursive.called import call_laws
 from rtmbs.semirecursive.workspace import workspace
+from rtmbs.system.system import System
 from rtmbs.system.tables import GRAVITY_SLOT, Tables
 
 BLOCK_BYTES = 64_000_000  # memory of one block of swept rows
@@ -39,11 +42,10 @@ class Replay:
     It has a workspace of its own, so nothing that a simulation uses changes.
     """
 
-    def __init__(self, tables: Tables, samples: Samples, graph: Callable[[], BodyGraph]) -> None:
-        self.tables, self.samples = tables, samples
+    def __init__(self, system: System, tables: Tables, samples: Samples) -> None:
+        self.system, self.tables, self.samples = system, tables, samples
         self.n, self.m = samples.z.shape[1], samples.lam.shape[1]
         self.ws = workspace(tables)
-        self._graph = graph
         self._frames = Blocks(self.n, FRAME, len(samples.t), self._sweep_frames)
 
     def forget(self) -> None:
@@ -55,7 +57,7 @@ class Replay:
     @cached_property
     def graph(self) -> BodyGraph:
         """The bodies as the person drew them."""
-        return self._graph()
+        return body_graph(self.system)
 
     def motion(self, step: int) -> StepMotion:
         """Return the motion of a step; -1 is ground."""
@@ -98,12 +100,32 @@ class Replay:
         return out
 
     @cached_property
+    def law_forces(self) -> Array:
+        """Generalised forces (S, no) of the force laws on joints [N m, N]."""
+        out = np.zeros((len(self.samples.t), len(self.tables.laws.row)))
+        for samples, part in self._evaluated(out):
+            replay_law_forces(self.tables, samples, self.ws, part)
+        return out
+
+    def _evaluated(self, out: Array) -> Iterator[tuple[Samples, Array]]:
+        """Yield samples with their rows of ``out``: all at once, or one by one with the called laws evaluated."""
+        if not self.system.called:
+            yield self.samples, out
+            return
+        for s in range(len(self.samples.t)):
+            sample = Samples(*(array[s : s + 1] for array in self.samples))
+            self.ws.z[:], self.ws.zd[:] = sample.z[0], sample.zd[0]
+            call_laws(self.system, self.tables, sample.R0[0], sample.u[0], self.ws)
+            yield sample, out[s : s + 1]
+
+    @cached_property
     def _wrenches(self) -> "Blocks":
         rows = len(self.graph.step) + len(self.graph.link_a)
         scratch = np.zeros((rows, 6))
 
         def sweep(first: int, out: Array) -> None:
-            replay_wrenches(self.tables, self.graph, self.samples, self.ws, scratch, first, out)
+            for samples, part in self._evaluated(out):
+                replay_wrenches(self.tables, self.graph, samples, self.ws, scratch, first, part)
 
         return Blocks(rows, 6, len(self.samples.t), sweep)
 

@@ -11,6 +11,7 @@ from rtmbs.linear.dense_lu import DenseLU
 from rtmbs.linear.sparse_lu import factor, solve, solve_refined
 from rtmbs.linear.sparse_lu import workspace as factor_workspace
 from rtmbs.linear.symbolic import positions
+from rtmbs.semirecursive.called import call_laws, differentiate_laws
 from rtmbs.semirecursive.charts import recentre_charts
 from rtmbs.semirecursive.closures import (
     apply_Phi_z,
@@ -63,6 +64,7 @@ class SemiRecursiveEquations:
         """Return M zdd - Q + Phi_z^T alpha Phi (n,) (Eq. 10), and remember the state."""
         ws = self.ws
         ws.z[:], ws.zd[:], ws.zdd[:] = z, zd, zdd
+        call_laws(self.system, self.tables, R0, self.u, ws)
         evaluate_residual(self.tables, R0, self.u, self.alpha, ws)
         return ws.residual.copy()
 
@@ -137,6 +139,7 @@ class SemiRecursiveEquations:
         """Assemble the closed form into the values of the sparse matrix."""
         state = old if old is not None else self.state_arrays()
         u, alpha, values = self.u, self.alpha, self.work.original
+        differentiate_laws(self.system, self.tables, u, self.ws)
         assemble_tangent(self.tables, terms, mass, velocity, position, u, alpha, state, self.ws, values)
 
     def state_arrays(self) -> StateArrays:

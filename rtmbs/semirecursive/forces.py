@@ -10,6 +10,7 @@ on ground.
 import numpy as np
 
 from rtmbs.compiled import inner_kernel, kernel
+from rtmbs.semirecursive.laws import evaluate_laws, law_variation, law_wrench
 from rtmbs.spatial import (
     add3,
     add6,
@@ -47,6 +48,13 @@ def apply_forces(tables, z, zd, u, ws):
     for k in range(len(wrenches.slot)):
         apply_wrench(tables.links, link, given_wrench(wrenches, k, tables.links.b[link], u, ws), ws)
         link += 1
+    evaluate_laws(tables, z, zd, u, ws)
+    laws = tables.laws
+    for k in range(len(laws.frame_a)):
+        apply_wrench(tables.links, link, law_wrench(laws, k, tables.links, link, ws), ws)
+        link += 1
+    for o in range(len(laws.row)):
+        ws.tau[laws.row[o]] -= ws.law_force[o]
 
 
 @inner_kernel
@@ -150,6 +158,24 @@ def add_force_tangent(tables, u, velocity, position, ws, values):
             dF = given_wrench_variation(wrenches, k, b, u, X, ws)
             add_link_column(links, link, c, dF, cross_force(X, F), ws, values)
         link += 1
+    add_law_tangent(tables, link, velocity, position, ws, values)
+
+
+@inner_kernel
+def add_law_tangent(tables, link, velocity, position, ws, values):
+    """values += velocity C + position K of the force laws, those between frames from ``link`` on."""
+    laws, links = tables.laws, tables.links
+    for k in range(len(laws.frame_a)):
+        F = law_wrench(laws, k, links, link, ws)
+        for c in range(links.pointer[link], links.pointer[link + 1]):
+            S, side = load6(ws.S, links.step[c]), links.sign[c]
+            X, dV = end_motion(links, link, c, velocity, position, ws)
+            dF = law_variation(laws, k, links, link, side, X, dV, ws)
+            add_link_column(links, link, c, dF, scale6(position, cross_force(S, F)), ws, values)
+        link += 1
+    for e in range(len(laws.force_entry)):
+        factor = velocity if laws.force_entry[e, 2] == 1 else position
+        values[laws.force_entry[e, 3]] -= factor * ws.law_entry[e]
 
 
 @inner_kernel

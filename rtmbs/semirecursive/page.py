@@ -25,6 +25,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from rtmbs.semirecursive.page_laws import law_forces, law_wrenches
 from rtmbs.system.tables import DISTANCE, DOT, GRAVITY_SLOT, PRISMATIC, REVOLUTE, TRANSLATION, Array, Tables
 
 ALLOWED = ("concatenate", "cos", "matmul", "sin", "sqrt", "stack", "sum")
@@ -71,9 +72,12 @@ def subtree_recursion(xp, T, x):
 
 
 def recursive(xp):
-    """Return ``xp`` with sums by recursion: a recorder would write n^2 additions down where n are meant."""
+    """Return ``xp`` with sums by recursion: a recorder would write n^2 additions down where n are meant.
+
+    ``whole`` is ``xp`` itself, for force laws, which may use any function.
+    """
     sums = {"path_sum": partial(path_recursion, xp), "subtree_sum": partial(subtree_recursion, xp)}
-    return SimpleNamespace(**{name: getattr(xp, name) for name in ALLOWED}, **sums)
+    return SimpleNamespace(**{name: getattr(xp, name) for name in ALLOWED}, **sums, whole=xp)
 
 
 def levels(parent: Array) -> list[Array]:
@@ -270,11 +274,12 @@ def residual(xp, tables, u, R0, alpha, z, zd, zdd):
 
 
 def joint_forces(xp, tables, u, z, zd):
-    """Return (B, n): -stiffness (z - rest) - damping zd + load, on their coordinates."""
+    """Return (B, n): -stiffness (z - rest) - damping zd + load and the laws of a person, on their coordinates."""
     step, slot = tables.joint_forces.step, tables.joint_forces.slot
     stiffness, damping, rest, load = u[slot], u[slot + 1], u[slot + 2], u[slot + 3]
     law = -stiffness * (take(z, step) - rest) - damping * take(zd, step) + load
-    return scatter(xp, law, step, len(tables.steps.parent))
+    written, row = law_forces(xp, tables, u, z, zd), tables.laws.row[: tables.laws.counts[1]]
+    return scatter(xp, xp.concatenate((law, written), axis=1), np.concatenate((step, row)), len(tables.steps.parent))
 
 
 def points(xp, A, r, V, steps, local):
@@ -285,10 +290,10 @@ def points(xp, A, r, V, steps, local):
 
 
 def force_elements(xp, tables, u, A, r, V):
-    """Return the links (k,) of all springs and given wrenches, and the wrenches (B, k, 6) on their bodies b."""
-    nc, ns, nw = len(tables.closures.point_a), len(tables.springs.point_a), len(tables.wrenches.point)
-    F = xp.concatenate((spring_wrenches(xp, tables, u, A, r, V), given_wrenches(xp, tables, u, A, r, V)), axis=1)
-    return np.arange(nc, nc + ns + nw), F
+    """Return the links (k,) of all forces between bodies, and the wrenches (B, k, 6) on their bodies b."""
+    kinds = (spring_wrenches, given_wrenches, written_wrenches)
+    F = xp.concatenate([wrenches(xp, tables, u, A, r, V) for wrenches in kinds], axis=1)
+    return len(tables.closures.point_a) + np.arange(F.shape[1]), F
 
 
 def spring_wrenches(xp, tables, u, A, r, V):
@@ -316,6 +321,33 @@ def given_wrenches(xp, tables, u, A, r, V):
     f, n = (follows * turn(xp, axes, turn(xp, wrenches.axes, x)) + (1 - follows) * x for x in (f, n))
     x, _ = points(xp, A, r, V, body, wrenches.point)
     return xp.concatenate((f, n + cross(xp, x, f)), axis=-1)
+
+
+def written_wrenches(xp, tables, u, A, r, V):
+    """Return (B, k, 6): laws of a person on r, R, v, w of b relative to a, in axes of a and acting at b's marker."""
+    laws, links = tables.laws, tables.links
+    k, first = int(laws.counts[0]), len(links.a) - len(laws.frame_a)
+    a, b = (side[first : first + k] for side in (links.a, links.b))
+    axes_a, axes_b = (
+        product(xp, on_ground(xp, A, np.eye(3), side), frame[:k, :, :3])
+        for side, frame in ((a, laws.frame_a), (b, laws.frame_b))
+    )
+    x_a, _ = points(xp, A, r, V, a, laws.frame_a[:k, :, 3])
+    x_b, v_b = points(xp, A, r, V, b, laws.frame_b[:k, :, 3])
+    V_a, V_b = (on_ground(xp, V, np.zeros(6), side) for side in (a, b))
+    v = v_b - V_a[..., :3] - cross(xp, V_a[..., 3:], x_b)  # a carries the point where b's marker is
+    into_a = transposed(xp, axes_a)
+    R = product(xp, into_a, axes_b)
+    seen = [turn(xp, into_a, x) for x in (x_b - x_a, v, V_b[..., 3:] - V_a[..., 3:])]
+    kinematics = xp.concatenate((seen[0], R[..., 0, :], R[..., 1, :], R[..., 2, :], *seen[1:]), axis=-1)
+    W = law_wrenches(xp, tables, u, kinematics)
+    f, n = turn(xp, axes_a, W[..., :3]), turn(xp, axes_a, W[..., 3:])
+    return xp.concatenate((f, n + cross(xp, x_b, f)), axis=-1)
+
+
+def transposed(xp, A):
+    """Return A^T for matrices (..., 3, 3)."""
+    return xp.stack([A[..., k] for k in range(3)], axis=-2)
 
 
 # ---------------------------------------------------------------------------------------------------------------- loops

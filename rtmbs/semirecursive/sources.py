@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.ad.function import Derivatives
-from rtmbs.errors import unknown_name
+from rtmbs.errors import InputError, unknown_name
 from rtmbs.semirecursive import page as untyped_page
+from rtmbs.semirecursive.called import call_laws
 from rtmbs.semirecursive.evaluation import evaluate_residual
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.system.system import System
@@ -27,14 +28,17 @@ class CompiledForce:
     """Q(x, p) of the compiled kernels, x = [z, zd], p = [u, R0]; real or complex."""
 
     def __init__(self, system: System, dtype: type) -> None:
-        self.tables, self.ws, self.nu = system.tables, workspace(system.tables, dtype), len(system.u0)
+        self.system, self.tables, self.nu = system, system.tables, len(system.u0)
+        self.ws = workspace(system.tables, dtype)
         self.n, self.alpha = system.n, np.zeros(system.m)
 
     def __call__(self, x: Array, p: Array) -> Array:
         """Return Q (n,)."""
         ws = self.ws
         ws.z[:], ws.zd[:], ws.zdd[:] = x[: self.n], x[self.n :], 0.0
-        evaluate_residual(self.tables, p[self.nu :].reshape(-1, 3, 3), p[: self.nu], self.alpha, ws)
+        R0, u = p[self.nu :].reshape(-1, 3, 3), p[: self.nu]
+        call_laws(self.system, self.tables, R0, u, ws)
+        evaluate_residual(self.tables, R0, u, self.alpha, ws)
         return -ws.tau
 
 
@@ -110,6 +114,7 @@ def trace(system: System) -> Derivatives:
 
 
 STRUCTURED = "structured"
+CALLING = (STRUCTURED, "finite-difference", "central-difference")  # those that may call a law in Python
 
 SOURCES: dict[str, Callable[[System], Derivatives]] = {
     "finite-difference": forward_difference,
@@ -132,4 +137,9 @@ def make_source(name: str, system: System) -> Source | None:
         return None
     if name not in SOURCES:
         raise unknown_name("jacobian", name, source_names())
+    if system.called and name not in CALLING:
+        raise InputError(
+            f"jacobian = {name!r} cannot look into force {system.called[0].name!r}, which only Python can evaluate; "
+            f"take {', '.join(CALLING[:-1])} or {CALLING[-1]}, or write the law so that it can be recorded"
+        )
     return Source(SOURCES[name](system))

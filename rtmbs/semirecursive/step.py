@@ -13,14 +13,18 @@ from rtmbs.compiled import inner_kernel, kernel
 from rtmbs.integrators.newton import (
     ACCEPT,
     DIVERGED,
+    GO_ON,
     PAPER_RATE,
     SLOW_RATE,
     contraction_rate,
+    may_reuse,
+    reuse_pays,
     scaled_norm,
     verdict,
 )
 from rtmbs.integrators.settings import (
     ACCELERATION_VIOLATION,
+    ENOUGH,
     FACTOR_TICKS,
     FACTORISATIONS,
     FIRST_CORRECTION,
@@ -34,6 +38,7 @@ from rtmbs.integrators.settings import (
     SWEEPS,
     TANGENT_TICKS,
     VELOCITY_VIOLATION,
+    StateArrays,
 )
 from rtmbs.linear.sparse_lu import factor, solve, solve_refined
 from rtmbs.semirecursive.charts import recentre_charts
@@ -47,7 +52,7 @@ from rtmbs.semirecursive.closures import (
 from rtmbs.semirecursive.evaluation import assemble_mass_weight, assemble_tangent, evaluate_residual
 from rtmbs.semirecursive.sweeps import sweep_accelerations, sweep_positions, sweep_velocities
 
-CONVERGED, NOT_CONVERGED, SMALL_PIVOT, NOT_FINITE, LOOP_OPEN = range(5)
+CONVERGED, NOT_CONVERGED, SMALL_PIVOT, NOT_FINITE, LOOP_OPEN, UNFINISHED = range(6)
 
 
 @inner_kernel
@@ -68,49 +73,82 @@ def predict(h, old, ws):
 
 @inner_kernel
 def iterate(tables, lu, work, settings, alpha, u, old, ws, record):
-    """Newton's iteration on the increment; returns CONVERGED, NOT_CONVERGED, SMALL_PIVOT or NOT_FINITE."""
-    h, terms = settings.h, settings.tangent_terms
-    q4 = 0.25 * h * h
-    previous, slow = 0.0, 0
+    """Newton's iteration on the increment.
+
+    Returns CONVERGED, UNFINISHED (fixed iterations only), NOT_CONVERGED, SMALL_PIVOT or NOT_FINITE.
+    """
+    h, terms, policy = settings.h, settings.tangent_terms, settings.refactor
+    previous, slow, reusable = 0.0, 0, False
     for iteration in range(1, settings.max_iterations + 1):
         start = ticks()
         set_iterate(h, old, ws)
         evaluate_residual(tables, old.R0, u, alpha, ws)
-        evaluated = ticks()
-        assemble_tangent(tables, terms, 1.0, 0.5 * h, q4, u, alpha, old, ws, work.original)
-        assembled = ticks()
-        bad = factor_copy(lu, work)
-        factored = ticks()
-        record[JACOBIANS] += 1
-        record[FACTORISATIONS] += 1
-        if bad != 0:
-            return small_pivot(work.original, ws.residual)
         for i in range(len(ws.residual)):
-            ws.residual[i] *= -q4
-        if solve_refined(lu, work.original, work.factored, work, ws.residual, ws.dz) < 0:
-            return small_pivot(work.original, ws.residual)
+            ws.residual[i] *= -0.25 * h * h
+        record[RESIDUAL_TICKS] += ticks() - start
+        norm = reused_correction(lu, work, settings, ws, record) if reusable else np.inf
+        done = record[ENOUGH] > 0.0  # fixed iterations go on for the same work's sake
+        if not (reusable and (done or reuse_pays(policy, norm, contraction_rate(norm, previous)))):
+            if not fresh_correction(tables, lu, work, settings, terms, alpha, u, old, ws, record):
+                return small_pivot(work.original, ws.residual)
+            norm = correction_norm(settings, ws)
+            reusable = may_reuse(policy, ws.dz, settings.typical, settings.reuse_below)
         for i in range(len(ws.dz)):
             ws.increment[i] += ws.dz[i]
-        norm = scaled_norm(ws.dz, ws.increment, settings.absolute, settings.relative)
         rate = contraction_rate(norm, previous)
-        solved = ticks()
-        record[RESIDUAL_TICKS] += evaluated - start
-        record[TANGENT_TICKS] += assembled - evaluated
-        record[FACTOR_TICKS] += factored - assembled
-        record[SOLVE_TICKS] += solved - factored
         record[ITERATIONS], record[FIRST_CORRECTION + iteration - 1] = iteration, norm
         slow += 1 if iteration > 1 and rate > SLOW_RATE else 0
         answer = verdict(iteration, norm, rate, slow)
         if answer > DIVERGED:
             return NOT_FINITE
-        if answer == DIVERGED:
-            return NOT_CONVERGED
-        if answer == ACCEPT and (not settings.fixed_iterations or iteration == settings.max_iterations):
-            return CONVERGED
+        if answer == ACCEPT and not done:
+            record[ENOUGH] = iteration
+        if not settings.fixed_iterations and answer != GO_ON:
+            return CONVERGED if answer == ACCEPT else NOT_CONVERGED
         if iteration > 1 and rate > PAPER_RATE:
             terms = PAPER
         previous = norm
+    if settings.fixed_iterations:
+        return CONVERGED if record[ENOUGH] > 0.0 else UNFINISHED
     return NOT_CONVERGED
+
+
+@inner_kernel
+def fresh_correction(tables, lu, work, settings, terms, alpha, u, old, ws, record):
+    """ws.dz by the Newton matrix of the iterate, made and factored now; False when its factor or solution failed."""
+    h, start = settings.h, ticks()
+    assemble_tangent(tables, terms, 1.0, 0.5 * h, 0.25 * h * h, u, alpha, old, ws, work.original)
+    keep_Phi_z(ws)
+    assembled = ticks()
+    bad = factor_copy(lu, work)
+    factored = ticks()
+    record[TANGENT_TICKS] += assembled - start
+    record[FACTOR_TICKS] += factored - assembled
+    record[JACOBIANS] += 1
+    record[FACTORISATIONS] += 1
+    if bad != 0 or solve_refined(lu, work.original, work.factored, work, ws.residual, ws.dz) < 0:
+        return False
+    record[SOLVE_TICKS] += ticks() - factored
+    return True
+
+
+@inner_kernel
+def reused_correction(lu, work, settings, ws, record):
+    """ws.dz by the factor of an earlier iterate of this step, which was checked then; returns its scaled norm."""
+    start = ticks()
+    for i in range(len(ws.dz)):
+        ws.dz[i] = ws.residual[i]
+    solve(lu, work.factored, work, ws.dz)
+    record[SOLVE_TICKS] += ticks() - start
+    return correction_norm(settings, ws)
+
+
+@inner_kernel
+def correction_norm(settings, ws):
+    """Scaled norm of the correction ws.dz, against the increment that it leads to."""
+    for i in range(len(ws.dz)):
+        ws.predicted[i] = ws.increment[i] + ws.dz[i]
+    return scaled_norm(ws.dz, ws.predicted, settings.absolute, settings.relative)
 
 
 @inner_kernel
@@ -211,7 +249,6 @@ def finish(tables, lu, work, settings, alpha, u, old, new, ws, record):
         new.z[i], new.zd[i], new.zdd[i] = ws.z[i], ws.zd[i], ws.zdd[i]
     copy_rotations(old.R0, new.R0)
     set_multipliers(tables, alpha, ws, new.lam)
-    keep_Phi_z(ws)
     sweep_positions(tables.steps, old.R0, new.z, ws)
     evaluate_closures(tables, new.z, u, ws)
     note_violation(ws.Phi, settings, record, POSITION_VIOLATION)
@@ -235,8 +272,8 @@ def finish(tables, lu, work, settings, alpha, u, old, new, ws, record):
     note_violation(ws.Phidd, settings, record, ACCELERATION_VIOLATION)
     recentre_charts(tables.steps, new)
     record[PROJECTION_TICKS] += ticks() - start
-    good = finite(new.z) and finite(new.zd) and finite(new.zdd) and finite(new.lam) and finite(record)
-    return CONVERGED if good else NOT_FINITE
+    numbers = finite(new.z) and finite(new.zd) and finite(new.zdd) and finite(new.lam) and finite(record)
+    return CONVERGED if numbers else NOT_FINITE
 
 
 @kernel
@@ -267,12 +304,37 @@ def copy_rotations(source, target):
                 target[k, i, j] = source[k, i, j]
 
 
-@kernel
-def advance(tables, lu, work, settings, alpha, u, old, new, ws, record):
+@inner_kernel
+def take_step(tables, lu, work, settings, alpha, u, old, new, ws, record):
     """One step from ``old`` to ``new``; ``u`` holds inputs and functions of time at t_{n+1}. Returns how it ended."""
     record[:] = 0.0
     predict(settings.h, old, ws)
     ending = iterate(tables, lu, work, settings, alpha, u, old, ws, record)
-    if ending != CONVERGED:
+    if not good(ending):
         return ending
-    return finish(tables, lu, work, settings, alpha, u, old, new, ws, record)
+    finished = finish(tables, lu, work, settings, alpha, u, old, new, ws, record)
+    return ending if finished == CONVERGED else finished
+
+
+@inner_kernel
+def good(ending):
+    """True when the step was taken."""
+    return ending in (CONVERGED, UNFINISHED)
+
+
+@kernel
+def advance(tables, lu, work, settings, alpha, old, rows, ws, budget):
+    """Take a step for every row, the first from ``old``, the next from the row before it.
+
+    Returns (how the last step ended, good steps): it stops after a step that fails, and when ``budget`` ticks are over.
+    """
+    start, before, ending = ticks(), old, CONVERGED
+    for k in range(len(rows.record)):
+        new = StateArrays(rows.z[k], rows.zd[k], rows.zdd[k], rows.lam[k], rows.R0[k])
+        ending = take_step(tables, lu, work, settings, alpha, rows.u[k], before, new, ws, rows.record[k])
+        if not good(ending):
+            return ending, k
+        if ticks() - start > budget:
+            return ending, k + 1
+        before = new
+    return ending, len(rows.record)

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rtmbs.ad.program import memory_of
 from rtmbs.system.tables import Tables
 
 Array = Any
@@ -39,7 +40,17 @@ class Workspace(NamedTuple):
     zdd: Array  # (n,)
     residual: Array  # (n,)
     dz: Array  # (n,)
+    predicted: Array  # (n,) increment after the correction dz
     impulse: Array  # (m,) what is pulled back through Phi_z^T
+    law_input: Array  # (nx,) kinematics of the force laws
+    law_number: Array  # (nx,) float64: its real part, what the program takes
+    law_parameter: Array  # (np,) float64
+    law_memory: Array  # (slots,) float64: of the program
+    law_output: Array  # (ny,) float64: of the program
+    law_wrench: Array  # (nk, 6) of each law between frames, on b at b's marker, axes of marker a
+    law_local: Array  # (nk, 6, 12) float64: its derivative by r, rotation, v, w of b relative to a, axes of marker a
+    law_force: Array  # (no,) generalised forces of the laws on joints
+    law_entry: Array  # (nf,) float64: their derivatives
 
 
 def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
@@ -50,8 +61,21 @@ def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
         "momentum": (n, 6), "wrench": (n, 6), "Fc": (n, 6), "Ic": (n, 10), "Bc": (n, 12), "X": (n, 6), "Y": (n, 3),
         "psid": (n, 6), "tau": (n,), "Phi": (m,), "Phid": (m,), "Phidd": (m,), "G": (len(tables.closures.kind), 6),
         "Phi_z": (int(tables.closures.entry_pointer[-1]),), "Phi_z_factored": (int(tables.closures.entry_pointer[-1]),),
-        "increment": (n,), "z": (n,), "zd": (n,), "zdd": (n,), "residual": (n,), "dz": (n,), "impulse": (m,),
+        "increment": (n,), "z": (n,), "zd": (n,), "zdd": (n,), "residual": (n,), "dz": (n,), "predicted": (n,),
+        "impulse": (m,),
     }  # fmt: skip
-    ws = Workspace(**{name: np.zeros(shape, dtype) for name, shape in shapes.items()})
+    laws = tables.laws
+    laws_between, program = len(laws.frame_a), laws.program
+    inputs = 18 * laws_between + len(laws.input)
+    shapes |= {"law_input": (inputs,), "law_wrench": (laws_between, 6), "law_force": (len(laws.row),)}
+    real = {
+        "law_number": np.zeros(inputs),
+        "law_parameter": np.zeros(len(laws.slot)),
+        "law_memory": memory_of(program),
+        "law_output": np.zeros(len(program.output)),
+        "law_local": np.zeros((laws_between, 6, 12)),
+        "law_entry": np.zeros(len(laws.force_entry)),
+    }
+    ws = Workspace(**{name: np.zeros(shape, dtype) for name, shape in shapes.items()}, **real)
     ws.A[-1] = np.eye(3)
     return ws

@@ -15,7 +15,7 @@ from rtmbs.start.positions import CLOSED, Assembly, worst_of
 from rtmbs.start.rates import consistent_rates
 from rtmbs.start.redundancy import settle_redundant
 from rtmbs.start.report import StartReport
-from rtmbs.system.system import System
+from rtmbs.system.system import ForceRecord, System
 
 Array = NDArray[np.float64]
 
@@ -105,7 +105,15 @@ def describe(
         penalty=penalty,
         without_effect=blind_blocks(system, blind),
         warnings=tuple(warnings),
+        laws=tuple(path_of(force) for force in system.forces.values() if force.kind in ("law", "joint law")),
     )
+
+
+def path_of(force: ForceRecord) -> str:
+    """Return the sentence that says how a force law of a person is evaluated."""
+    if force.called:
+        return f"{force.name}: called in Python, differentiated by differences, readable step ({force.called})"
+    return f"{force.name}: recorded, compiled, exact derivatives"
 
 
 def largest_change(change: Array, typical: Array) -> tuple[int, float]:

@@ -25,6 +25,7 @@ class StartReport:
     penalty: float | None  # dimensionless c, None when alpha was fixed
     without_effect: tuple[str, ...]  # blocks of loop equations that constrain nothing at this pose
     warnings: tuple[str, ...]
+    laws: tuple[str, ...] = ()  # how each force law of a person is evaluated
 
     def __str__(self) -> str:
         lines = [
@@ -37,6 +38,7 @@ class StartReport:
             f"penalty              {'alpha fixed' if self.penalty is None else f'c = {self.penalty:g}'},"
             f" alpha {self.alpha_min:.3g} to {self.alpha_max:.3g}",
             *([f"without effect here  {listed(self.without_effect)}"] if self.without_effect else []),
+            *(f"force law            {text}" for text in self.laws),
             *(f"warning: {text}" for text in self.warnings),
         ]
         return "\n".join(lines)

@@ -4,15 +4,15 @@ Several spanning trees are tried; the one whose tangent factors with the least a
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rtmbs.errors import ModelError, TopologyError
 from rtmbs.linear.symbolic import flops
-from rtmbs.model import JOINT_TYPES, Joint, Model
+from rtmbs.model import JOINT_TYPES, Force, ForceLaw, Joint, Model
 from rtmbs.system.closures import (
     OneClosure,
     RowLists,
@@ -23,6 +23,7 @@ from rtmbs.system.closures import (
 )
 from rtmbs.system.forces import build_drivers, build_forces
 from rtmbs.system.initial import build_start
+from rtmbs.system.laws import LawTables, build_laws
 from rtmbs.system.pattern import analyse_pattern, build_links, build_paths, paths_to_ground, places
 from rtmbs.system.scales import characteristic_length
 from rtmbs.system.skeleton import Skeleton, build_skeleton, tabulate_steps
@@ -58,13 +59,16 @@ class Draft:
     slots: Slots
     tables: Tables
     lu: Any
+    laws: LawTables
 
 
 def candidates(model: Model) -> list[Topology]:
     """Return the spanning trees worth trying, with rods and drivers written in."""
     needed = {initial.joint.name: "its initial value" for initial in model.initials.values()}
     needed |= {driver.joint[0].name: f"driver {driver.name!r}" for driver in model.drivers.values() if driver.joint}
-    needed |= {force.joint[0].name: f"force {force.name!r}" for force in model.forces.values() if force.joint}
+    for force in model.forces.values():
+        on = (force.joint,) if force.joint else force.joints or ()
+        needed |= {joint.name: f"force {force.name!r}" for joint, _ in on}
     number = {name: k for k, name in enumerate(model.bodies)}
     edges = [as_edge(joint, number, joint.name in needed) for joint in model.joints.values()]
     spans = [(rod.name, "Rod", rod.between) for rod in model.rods.values()]
@@ -112,11 +116,13 @@ def write_draft(model: Model, topology: Topology, length: float) -> Draft:
     steps = tabulate_steps(model, skeleton)
     n = len(steps.kind)
     forces = build_forces(model, skeleton, slots, np.zeros(n, np.int64))
+    laws = build_laws(model, skeleton, slots)
     ways = paths_to_ground(steps.parent)
-    links = build_links(ways, [(closure.a, closure.b) for closure in closures] + forces.pairs)
+    links = build_links(ways, [(closure.a, closure.b) for closure in closures] + forces.pairs + laws.pairs)
     check_links(closures, links.pointer)
-    lu, paths, links = analyse_pattern(build_paths(ways), links)
+    lu, paths, links = analyse_pattern(build_paths(ways), links, laws.entries)
     diagonal = places(lu, np.arange(n), np.arange(n))
+    laws.laws.force_entry[:, 3] = places(lu, *laws.entries)
     tables = Tables(
         steps=steps,
         paths=paths,
@@ -126,8 +132,9 @@ def write_draft(model: Model, topology: Topology, length: float) -> Draft:
         joint_forces=forces.joint_forces._replace(position=diagonal[forces.joint_forces.step]),
         springs=forces.springs,
         wrenches=forces.wrenches,
+        laws=laws.laws,
     )
-    return Draft(topology, skeleton, closures, describe_rows(closures, driver_rows), slots, tables, lu)
+    return Draft(topology, skeleton, closures, describe_rows(closures, driver_rows), slots, tables, lu, laws)
 
 
 def check_links(closures: list[OneClosure], branch_pointer: np.ndarray) -> None:
@@ -176,11 +183,11 @@ def finish(model: Model, draft: Draft, length: float) -> System:
         u0=slots.array(),
         inputs=slots.inputs,
         signals=tuple(slots.signals),
-        fingerprint=fingerprint([*said, *bodies, *markers, *placed, *(array for table in tables for array in table)]),
+        fingerprint=fingerprint([*said, *bodies, *markers, *placed, *arrays(tables)]),
         bodies=bodies,
         joints=joint_records(model, draft),
         markers=markers,
-        forces=force_records(model),
+        forces=force_records(model, draft.laws),
         closures=records,
         typical=typical,
         length=length,
@@ -191,6 +198,7 @@ def finish(model: Model, draft: Draft, length: float) -> System:
         closure_of_row=draft.rows.closure,
         row_is_rotation=draft.rows.is_rotation,
         topology=draft.topology,
+        called=draft.laws.called,
         **start._asdict(),
     )
 
@@ -208,21 +216,37 @@ def marker_records(model: Model, skeleton: Skeleton) -> dict[str, MarkerRecord]:
     return found
 
 
-def force_records(model: Model) -> dict[str, ForceRecord]:
-    """Return every force with its row, table by table."""
+def force_records(model: Model, laws: LawTables) -> dict[str, ForceRecord]:
+    """Return every force with its row, table by table: those that links carry in the order of the links."""
     found = {}
     for kind, attaches in (("spring", "between"), ("joint", "joint"), ("wrench", "body")):
-        mine = [force for force in model.forces.values() if force.law.attaches == attaches]
-        for row, force in enumerate(mine):
-            if force.between:
-                a, b = (marker.body.name for marker in force.between)
-            elif force.joint:
-                a, b = force.joint[0].a.name, force.joint[0].b.name
-            else:
-                assert force.body is not None
-                a, b = model.ground.name, force.body.name
-            found[force.name] = ForceRecord(force.name, kind, row, a, b)
+        plain = [force for force in model.forces.values() if isinstance(force.law, ForceLaw)]
+        for row, force in enumerate(force for force in plain if force.law.attaches == attaches):  # type: ignore[union-attr]
+            found[force.name] = ForceRecord(force.name, kind, row, *ends(model, force))
+    for name, (row, reason) in laws.records.items():
+        steps = laws.steps.get(name, ())
+        kind = "joint law" if name in laws.steps else "law"
+        found[name] = ForceRecord(name, kind, row, *ends(model, model.forces[name]), steps, reason)
     return found
+
+
+def ends(model: Model, force: Force) -> tuple[str, str]:
+    """Return the bodies that a force acts on with -F and F; of a force on joints, those of the first one."""
+    if force.between:
+        return force.between[0].body.name, force.between[1].body.name
+    if force.body is not None:
+        return model.ground.name, force.body.name
+    joint = force.joint[0] if force.joint else force.joints[0][0] if force.joints else None
+    return (joint.a.name, joint.b.name) if joint else (model.ground.name, model.ground.name)
+
+
+def arrays(tables: NamedTuple) -> Iterator[Array]:
+    """Yield every array of nested records."""
+    for part in tables:
+        if isinstance(part, tuple):
+            yield from arrays(part)  # type: ignore[arg-type]
+        else:
+            yield part
 
 
 def joint_records(model: Model, draft: Draft) -> dict[str, JointRecord]:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rtmbs.model import Force, Model
+from rtmbs.model import Force, ForceLaw, Model
 from rtmbs.model.markers import reference_distance
 from rtmbs.system.skeleton import Skeleton
 from rtmbs.system.slots import Slots
@@ -25,7 +25,8 @@ def build_forces(model: Model, skeleton: Skeleton, slots: Slots, diagonal: Integ
     """Return the force tables; ``diagonal`` (n,) holds the places of the matrix's diagonal."""
     by_kind: dict[str, list[Force]] = {"between": [], "joint": [], "body": []}
     for force in model.forces.values():
-        by_kind[force.law.attaches].append(force)
+        if isinstance(force.law, ForceLaw):
+            by_kind[force.law.attaches].append(force)
     springs, spring_pairs = build_springs(by_kind["between"], skeleton, slots)
     joint_forces = build_joint_forces(by_kind["joint"], skeleton, slots, diagonal)
     wrenches, wrench_pairs = build_wrenches(by_kind["body"], skeleton, slots)
@@ -84,6 +85,7 @@ def build_wrenches(forces: list[Force], skeleton: Skeleton, slots: Slots) -> tup
 def add_parameters(force: Force, slots: Slots, length: float = 0.0, unit: str = "") -> int:
     """Give a force its slots, one after the other, and return the first."""
     first = slots.used
+    assert isinstance(force.law, ForceLaw)
     for parameter in force.law.parameters(length, unit):
         name = f"{force.name}.{parameter.label}"
         if parameter.function is not None:

@@ -1,6 +1,7 @@
 """Paths, branches, and the places of their entries in the sparse matrix.
 
-The pattern holds every pair (step, ancestor) and, for every link, every pair of its two branches.
+The pattern holds every pair (step, ancestor), for every link every pair of its two branches, and every pair of joints
+that a force law couples.
 """
 
 from typing import Any
@@ -59,12 +60,15 @@ def build_links(paths: list[Integers], pairs: Pairs) -> Links:
     )
 
 
-def analyse_pattern(paths: Paths, links: Links) -> tuple[Any, Paths, Links]:
-    """Return the static factorisation, and paths and links with their places in its values."""
+def analyse_pattern(paths: Paths, links: Links, more: tuple[Integers, Integers]) -> tuple[Any, Paths, Links]:
+    """Return the static factorisation, and paths and links with their places in its values.
+
+    ``more`` are rows and columns of further entries: joints that a force law couples.
+    """
     n = len(paths.pointer) - 1
     row = np.repeat(np.arange(n, dtype=np.int64), np.diff(paths.pointer))
     block_rows, block_cols = block_pairs(links)
-    lu = analyse(n, np.concatenate([row, block_rows]), np.concatenate([paths.step, block_cols]))
+    lu = analyse(n, np.concatenate([row, block_rows, more[0]]), np.concatenate([paths.step, block_cols, more[1]]))
     paths = paths._replace(position=places(lu, row, paths.step), position_transposed=places(lu, paths.step, row))
     return lu, paths, links._replace(position=places(lu, block_rows, block_cols))
 

@@ -78,10 +78,24 @@ class ForceRecord(NamedTuple):
     """A force element: its row in a table, and the bodies it acts on with -F and F (joint forces: inside the joint)."""
 
     name: str
-    kind: str  # spring, joint, wrench
-    row: int  # of its table
+    kind: str  # spring, joint, wrench, law (between two frames), joint law
+    row: int  # of its table; of a joint law: its first generalised force
     a: str  # body; ground for a given wrench
     b: str
+    steps: tuple[int, ...] = ()  # of a joint law
+    called: str = ""  # why a law is called in Python instead of being compiled
+
+
+class CalledLaw(NamedTuple):
+    """A force law that could not be recorded, and where its values and derivatives go."""
+
+    name: str
+    function: Callable[[Array, Array], Array]  # (x, p) -> values; raises ModelError with the force's name
+    slot: Integers  # (k,) of p: time, then the parameters
+    n: int  # inputs
+    row: int  # of the laws between frames, -1 for one on joints
+    force: int  # first generalised force
+    entry: int  # first derivative of a generalised force, row by row
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +129,7 @@ class System:
     closure_of_row: Integers  # (m,) -1 for a driven coordinate
     row_is_rotation: Mask  # (m,) dimensionless rows; the others are in metres
     topology: Topology
+    called: tuple[CalledLaw, ...] = ()  # force laws that only Python can evaluate
 
     @property
     def n(self) -> int:

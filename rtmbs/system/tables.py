@@ -7,7 +7,8 @@ Conventions, once for the whole package
 * Motion vectors are ``[v, omega]`` and wrenches ``[f, n]``, world axes, at the global origin.
 * A *link* joins two steps ``a`` and ``b`` (either may be -1) through a closure or a force. Its *branch* lists the steps
   on the way from the last common ancestor (not included) down to ``a``, root to tip, with ``sign`` -1, then down to
-  ``b`` with ``sign`` +1. Links 0 .. nc-1 belong to the closures in order, then the springs, then the wrenches.
+  ``b`` with ``sign`` +1. Links 0 .. nc-1 belong to the closures in order, then the springs, the wrenches and
+  the force laws between two frames.
   What passes through a link is a wrench ``F`` on ``b`` and ``-F`` on ``a``, so ``Q_j = sign_j S_j . F``.
 * Whatever a person may change while running stands in one flat array ``u``; tables hold *slots* (indices into ``u``).
 * Steps' local vectors are in step axes from the step's origin (a body's own frame may be placed elsewhere on the step).
@@ -105,6 +106,26 @@ class Wrenches(NamedTuple):
     slot: Array  # (nw,) int64: slot of (fx, fy, fz, nx, ny, nz)
 
 
+class Laws(NamedTuple):
+    """Force laws written by a person, all recorded ones in one program; in the order of the rows: recorded, called.
+
+    Law ``k`` between two frames uses link ``nc + ns + nw + k`` and takes 18 inputs: r, R (row-major), v, w of
+    ``model.laws.Kinematics``. The others, on joint coordinates, take coordinates and rates and give generalised forces.
+    Outputs of the program: wrenches (6 each), generalised forces, entries of the wrenches' derivatives, entries of the
+    forces' derivatives. Called laws (``counts`` says where they begin) are evaluated in Python before a kernel runs.
+    """
+
+    program: Any  # ad.Program of the recorded laws
+    slot: Array  # (np,) int64: slots of the program's parameters
+    frame_a: Array  # (nk, 3, 4): marker axes to step axes of a, and the marker's point in step axes [m]
+    frame_b: Array  # (nk, 3, 4): the same on b
+    wrench_entry: Array  # (ne, 3) int64: law, row (0 to 5), input (0 to 17)
+    row: Array  # (no,) int64: step that a generalised force acts on
+    input: Array  # (ni, 2) int64: step, and 1 for its rate
+    force_entry: Array  # (nf, 4) int64: generalised force, input, 1 for a rate, place in the sparse matrix
+    counts: Array  # (4,) int64: recorded laws between frames, generalised forces, inputs, force entries
+
+
 class Tables(NamedTuple):
     """Everything a kernel needs to know about a mechanism."""
 
@@ -116,3 +137,4 @@ class Tables(NamedTuple):
     joint_forces: JointForces
     springs: Springs
     wrenches: Wrenches
+    laws: Laws

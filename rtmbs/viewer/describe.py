@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.integrators.registry import INTEGRATORS
-from rtmbs.integrators.settings import TANGENT_TERMS
+from rtmbs.integrators.settings import REFACTOR, TANGENT_TERMS
 from rtmbs.results.reactions import ROD
 from rtmbs.semirecursive.sources import source_names
 from rtmbs.simulation import Simulation
@@ -40,6 +40,7 @@ CHOICES = {
     "jacobian": tuple(source_names()),
     "integrator": tuple(INTEGRATORS),
     "tangent_terms": TANGENT_TERMS,
+    "refactor": REFACTOR,
     "projection_weight": ("tangent", "mass"),
 }
 UNITS = {  # of the parameters of forces, by kind of force and last word of the input's name

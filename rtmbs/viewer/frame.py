@@ -26,6 +26,7 @@ OPTIONS = (
     "tol",
     "max_iterations",
     "fixed_iterations",
+    "refactor",
     "tangent_terms",
     "projection_weight",
     "project_velocities",

@@ -148,7 +148,8 @@ class Session:
 
     def option(self, name: str) -> Any:
         """Return the present value of one of ``OPTIONS``."""
-        return self.sim.h if name == "h" else getattr(self.sim.options, name)
+        sim = self.sim
+        return sim.h if name == "h" else sim.penalty if name == "penalty" else getattr(sim.options, name)
 
     def _set_option(self, name: str, value: Any) -> None:
         if name not in OPTIONS:

@@ -62,7 +62,7 @@ def test_counts(written):
     assert written["loop_equations"] == 2 * 3 * 5
     assert written["degrees_of_freedom"] == 3
     assert written["steps"] == 100
-    assert written["newton_iterations"] == written["jacobians"] == written["factorisations"]
+    assert written["newton_iterations"] > written["jacobians"] == written["factorisations"] >= written["steps"]
     assert written["penalty"] == 1e6
     assert written["alpha"] is None
     assert written["real_time_factor"] == pytest.approx(written["t_end"] / written["wall_s"])

@@ -3,7 +3,7 @@
 import numpy as np
 
 from rtmbs.integrators.base import NotFinite, SingularTangent
-from rtmbs.integrators.settings import EXACT, PAPER, Settings, StateArrays
+from rtmbs.integrators.settings import EVERY_ITERATION, EXACT, PAPER, Settings, StateArrays
 
 
 class Pendulum:
@@ -91,6 +91,8 @@ def settings(**options):
         "relative": 1e-6,
         "max_iterations": 8,
         "fixed_iterations": False,
+        "refactor": EVERY_ITERATION,
+        "reuse_below": 1e-4,
         "max_sweeps": 3,
         "sweep_bound": 1e-9,
         "tangent_terms": PAPER,

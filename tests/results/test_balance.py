@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import rtmbs
+from rtmbs.model.laws import Law
 from rtmbs.results.reactions import reaction
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.state import State
@@ -71,10 +72,12 @@ def sums(model, result, g):
 
 
 def add_forces(sums):
-    """Add springs, driven distances and given wrenches; joint forces are inside the joints."""
+    """Add springs, driven distances, given wrenches and force laws; joint forces are inside the joints."""
     result = sums.result
     for name, force in sums.model.forces.items():
-        if force.between:
+        if isinstance(force.law, Law):
+            add_law(sums, name, force)
+        elif force.between:
             add_along(sums, force.between, -result[f"{name}.pull"])
         elif force.body is not None:
             given = [result[f"{name}.{what}"] for what in ("force", "torque")]
@@ -84,6 +87,17 @@ def add_forces(sums):
     for name, driver in sums.model.drivers.items():
         if driver.between:
             add_along(sums, driver.between, result[f"{name}.force"])
+
+
+def add_law(sums, name, force):
+    """Add what a force law does to b at b's marker, and the opposite on a at the same point."""
+    if force.between or force.body:
+        wrench = [sums.result[f"{name}.{what}"] for what in ("force", "torque")]
+    if force.between:
+        a, b = force.between
+        sums.pair(a.body.name, b.body.name, *wrench, sums.place(b.body.name, b.point))
+    elif force.body:
+        sums.add(force.body.name, *wrench, sums.place(force.body.name, force.point))
 
 
 def add_along(sums, between, push):

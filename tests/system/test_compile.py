@@ -20,7 +20,8 @@ from rtmbs.model import (
     TorsionSpring,
     Wrench,
 )
-from rtmbs.system.compile import candidates, write_draft
+from rtmbs.system.compile import arrays, candidates, write_draft
+from tests import mechanisms
 from tests.system.kinematics import (
     add_random_body,
     body_poses,
@@ -196,10 +197,24 @@ def test_places_in_the_matrix_are_those_of_the_same_entry_everywhere(seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_tables_are_contiguous_and_of_two_types_only(seed):
     for system in (compiled(seed)[1], single("Revolute").compile()):
-        for table in system.tables:
-            for array in table:
-                assert array.flags.c_contiguous
-                assert array.dtype in (np.int64, np.float64)
+        for array in arrays(system.tables._replace(laws=system.tables.laws._replace(program=()))):
+            assert array.flags.c_contiguous
+            assert array.dtype in (np.int64, np.float64)
+
+
+def test_a_model_without_laws_has_a_program_of_the_same_types():
+    """Otherwise the kernels would be compiled twice."""
+    with_laws, without = (
+        system.tables.laws for system in (mechanisms.random_model(0, 9).compile(), single("Revolute").compile())
+    )
+    assert len(with_laws.slot) > len(without.slot) == 0
+    for one, other in zip(arrays(with_laws), arrays(without), strict=True):
+        assert (one.dtype, one.ndim) == (other.dtype, other.ndim)
+        assert one.flags.c_contiguous
+        assert other.flags.c_contiguous
+
+
+def test_tables_of_a_small_mechanism_have_their_shapes():
     tables = single("Revolute").compile().tables
     assert tables.closures.point_a.shape == tables.closures.axis_a.shape == (0, 3)
     assert tables.wrenches.axes.shape == (0, 3, 3)
@@ -211,7 +226,7 @@ def test_compiling_twice_gives_the_same_arrays_and_fingerprint(seed):
     model, system = compiled(seed)
     again = model.compile()
     for one, other in zip(system.tables, again.tables, strict=True):
-        for first, second in zip(one, other, strict=True):
+        for first, second in zip(arrays(one), arrays(other), strict=True):
             assert first.tobytes() == second.tobytes()
     assert system.fingerprint == again.fingerprint
 

@@ -1,0 +1,132 @@
+"""A program carried out operation by operation with arrays of any kind: NumPy's, autograd's, the recorder's.
+
+Slow and plain: the readable form of ``program.evaluate``, for code that differentiates through a program or tests it.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rtmbs.ad import operations as o
+from rtmbs.ad.program import SUM, Program
+
+UNARY_NAMES = {
+    o.SIN: "sin",
+    o.COS: "cos",
+    o.TAN: "tan",
+    o.ARCSIN: "arcsin",
+    o.ARCCOS: "arccos",
+    o.ARCTAN: "arctan",
+    o.SINH: "sinh",
+    o.COSH: "cosh",
+    o.TANH: "tanh",
+    o.ARCSINH: "arcsinh",
+    o.ARCCOSH: "arccosh",
+    o.ARCTANH: "arctanh",
+    o.EXP: "exp",
+    o.EXPM1: "expm1",
+    o.LOG: "log",
+    o.LOG1P: "log1p",
+    o.SQRT: "sqrt",
+    o.ABS: "abs",
+    o.SIGN: "sign",
+    o.FLOOR: "floor",
+}
+BINARY_NAMES = {o.ARCTAN2: "arctan2", o.MINIMUM: "minimum", o.MAXIMUM: "maximum"}
+
+
+class Instruction(NamedTuple):
+    """One operation on slots of memory."""
+
+    op: int
+    result: int
+    operands: Sequence[int]
+    added: int  # products added, of a sum
+
+
+def interpreted(xp: Any, program: Program, x: Any, p: Any, outputs: slice) -> Any:
+    """Return some outputs (B, outputs) for independents x (B, n) and parameters p (k,); only what they need is done."""
+    one = 0.0 * x[:, 0] + 1.0  # a column of the kind of x
+    memory: dict[int, Any] = {slot: float(value) * one for slot, value in enumerate(program.constants)}
+    first, n = len(program.constants), int(program.sizes[0])
+    memory |= {first + i: x[:, i] for i in range(n)}
+    memory |= {first + n + i: p[i] * one for i in range(int(program.sizes[1]))}
+    wanted = program.output[outputs]
+    for one_step in needed(program, wanted):
+        memory[one_step.result] = apply(xp, one_step, [memory[slot] for slot in one_step.operands])
+    return xp.stack([memory[slot] for slot in wanted], axis=1)
+
+
+def needed(program: Program, wanted: Iterable[int]) -> list[Instruction]:
+    """Return the instructions that some slots depend on, in order. A slot may be written more than once."""
+    asked, found = set(wanted), []
+    for instruction in reversed(list(instructions(program))):
+        if instruction.result in asked:
+            asked.discard(instruction.result)
+            asked.update(instruction.operands)
+            found.append(instruction)
+    return found[::-1]
+
+
+def instructions(program: Program) -> Iterator[Instruction]:
+    """Yield the instructions of a program in order."""
+    for run in range(len(program.operation)):
+        op, added = int(program.operation[run]), int(program.added[run])
+        arity = 2 * (added + int(program.subtracted[run])) if op == SUM else int(o.ARITY[op])
+        place = int(program.start[run])
+        for _ in range(int(program.count[run])):
+            result, *operands = program.code[place : place + 1 + arity].tolist()
+            yield Instruction(op, result, operands, added)
+            place += 1 + arity
+
+
+def sum_of_products(operands: list[Any], added: int) -> Any:
+    """Return the products of pairs, the first ``added`` added, the others subtracted."""
+    total: Any = 0.0
+    for k in range(len(operands) // 2):
+        product = operands[2 * k] * operands[2 * k + 1]
+        total = total + product if k < added else total - product
+    return total
+
+
+def apply(xp: Any, instruction: Instruction, x: list[Any]) -> Any:
+    """Return the result of one instruction on arrays."""
+    op = instruction.op
+    if op == SUM:
+        return sum_of_products(x, instruction.added)
+    if op in UNARY_NAMES:
+        return getattr(xp, UNARY_NAMES[op])(x[0])
+    if op in BINARY_NAMES:
+        return getattr(xp, BINARY_NAMES[op])(x[0], x[1])
+    if op == o.NEGATE:
+        return -x[0]
+    if op == o.ADD:
+        return x[0] + x[1]
+    if op == o.SUBTRACT:
+        return x[0] - x[1]
+    if op == o.MULTIPLY:
+        return x[0] * x[1]
+    if op == o.DIVIDE:
+        return x[0] / x[1]
+    if op == o.POWER:
+        return x[0] ** x[1]
+    if op == o.HYPOT:
+        return xp.sqrt(x[0] * x[0] + x[1] * x[1])
+    if op == o.SELECT:
+        return xp.where(x[0] != 0.0, x[1], x[2])
+    return truth(xp, op, x)
+
+
+def truth(xp: Any, op: int, x: list[Any]) -> Any:
+    """Return a comparison as ones and zeros, or the guarded product."""
+    if op == o.GUARDED:
+        nothing = (x[0] == 0.0) | (x[1] == 0.0)
+        return xp.where(nothing, 0.0 * x[0], x[0] * x[1])
+    condition = {
+        o.TRUTH: lambda: x[0] != 0.0,
+        o.LESS: lambda: x[0] < x[1],
+        o.LESS_EQUAL: lambda: x[0] <= x[1],
+        o.EQUAL: lambda: x[0] == x[1],
+    }[op]()
+    return xp.where(condition, np.ones(1), np.zeros(1))

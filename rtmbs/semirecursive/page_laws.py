@@ -1,0 +1,39 @@
+"""Force laws of a person, readable: the part of the page form that interprets their program.
+
+The rules of ``page.py`` hold here, but for the operations that a law may hold: arrays (B, ...), the namespace ``xp`` as
+first argument, built by stack and concatenate.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+
+import numpy as np
+
+from rtmbs.ad.interpret import interpreted
+
+INPUTS = 18
+
+
+def law_wrenches(xp, tables, u, kinematics):
+    """Return wrenches (B, k, 6) [f, n] of the recorded laws in axes of a; ``kinematics`` (B, k, 18): r, R, v, w."""
+    B, wrenches = kinematics.shape[0], int(tables.laws.counts[0])
+    if wrenches == 0:
+        return np.zeros((B, 0, 6))
+    x = xp.concatenate((kinematics.reshape((B, -1)), np.zeros((B, int(tables.laws.counts[2])))), axis=1)
+    W = interpreted(whole(xp), tables.laws.program, x, u[tables.laws.slot], slice(6 * wrenches))
+    return W.reshape((B, wrenches, 6))
+
+
+def law_forces(xp, tables, u, z, zd):
+    """Return the generalised forces (B, o) of the recorded laws on joints."""
+    wrenches, forces, inputs = (int(count) for count in tables.laws.counts[:3])
+    if forces == 0:
+        return np.zeros((z.shape[0], 0))
+    columns = [(zd if rate else z)[:, step : step + 1] for step, rate in tables.laws.input[:inputs]]
+    x = xp.concatenate([np.zeros((z.shape[0], INPUTS * wrenches)), *columns], axis=1)
+    mine = slice(6 * wrenches, 6 * wrenches + forces)
+    return interpreted(whole(xp), tables.laws.program, x, u[tables.laws.slot], mine)
+
+
+def whole(xp):
+    """Return the namespace with all its functions, where ``xp`` offers the page's only."""
+    return getattr(xp, "whole", xp)

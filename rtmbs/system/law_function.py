@@ -1,0 +1,172 @@
+"""A person's force law as a function of flat arrays, f(x, p) -> (m,): what is recorded, differentiated and checked.
+
+Inputs x: r, R (row-major), v, w of a law between two frames; coordinates, then rates, of one on joints. Parameters p:
+time, then the person's in the order they were given.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from rtmbs.errors import ModelError
+from rtmbs.model import Force, Joint, Model
+from rtmbs.model.checks import rotation_of_quaternion
+from rtmbs.model.laws import JointKinematics, Kinematics, Law
+from rtmbs.system.system import Array
+
+FRAME_INPUTS = 18
+STATES, SEED, SPREAD = 3, 20, 0.1  # at which a law is tried, near the reference pose
+
+
+class LawFunction:
+    """One force law with everything it needs to be called. Raises ModelError with the force's name.
+
+    ``coordinates`` (joint, number) are those of a law on joints, () for one between two frames.
+    """
+
+    def __init__(self, model: Model, force: Force, coordinates: tuple[tuple[Joint, int], ...]) -> None:
+        assert isinstance(force.law, Law)
+        names = tuple(f"{joint.name}.{joint.type.coordinates[k]}" for joint, k in coordinates)
+        self.what, self.law, self.names = f"force {force.name!r}", force.law, names
+        self.single = force.joint is not None
+        self.along_line = force.between is not None
+        self.n, self.m = (2 * len(names), len(names)) if names else (FRAME_INPUTS, 6)
+        self.k = 1 + sum(value.size for value in force.law.parameters.values())
+        self.p0 = np.concatenate([np.zeros(1), *(value.ravel() for value in force.law.parameters.values())])
+        self.x0 = reference_coordinates(model, coordinates) if names else reference_frames(model, force)
+
+    def __call__(self, x: Any, p: Any) -> Any:
+        """Return the law's values (m,) for inputs x (n,) and parameters p (k,): floats or traced."""
+        parameters, first = {}, 1
+        for name, value in self.law.parameters.items():
+            parameters[name] = p[first : first + value.size].reshape(value.shape)
+            first += value.size
+        if self.names:
+            return self.forces(self.law.function(p[0], self.joint_kinematics(x), parameters))
+        kinematics = Kinematics(x[:3], x[3:12].reshape(3, 3), x[12:15], x[15:18])
+        return self.wrench(self.law.function(p[0], kinematics, parameters), kinematics.r)
+
+    def joint_kinematics(self, x: Any) -> JointKinematics:
+        if self.single:
+            return JointKinematics(x[0], x[1], self.names)
+        return JointKinematics(x[: self.m], x[self.m :], self.names)
+
+    def wrench(self, result: Any, r: Any) -> Any:
+        """Return what a law between two frames returned as a wrench (6,)."""
+        values = self.flat(result)
+        shape = np.shape(values)
+        if shape == (6,):
+            return values
+        if shape == (2, 3):
+            return values.reshape(6)
+        if shape in ((), (1,)) and self.along_line:
+            pull = values.reshape(())
+            return np.concatenate((-pull / np.sqrt(np.dot(r, r)) * r, np.zeros(3)))
+        wanted = "a wrench [f, n] of 6 numbers" + (", or a scalar along the line" if self.along_line else "")
+        raise ModelError(f"{self.what}: its law returned an array of shape {shape}; it must return {wanted}")
+
+    def forces(self, result: Any) -> Any:
+        """Return what a law on joint coordinates returned as generalised forces (m,)."""
+        values = self.flat(result)
+        if np.shape(values) == (self.m,):
+            return values
+        if np.shape(values) == () and self.m == 1:
+            return values.reshape(1)
+        wanted = "one number" if self.single else f"{self.m} numbers, one for each coordinate"
+        raise ModelError(f"{self.what}: its law returned an array of shape {np.shape(values)}; it must return {wanted}")
+
+    def flat(self, result: Any) -> Any:
+        """Return numbers, sequences and traced values as one array; refuse what is none."""
+        if result is None:
+            raise ModelError(f"{self.what}: its law returned None; it must return the force")
+        if isinstance(result, tuple | list):
+            try:
+                return np.stack([self.flat(part) for part in result])
+            except ValueError:
+                raise ModelError(f"{self.what}: its law returned parts of different shapes, {result!r}") from None
+        if hasattr(result, "ids"):
+            return result
+        array = np.asarray(result)
+        if array.dtype == object:
+            return array
+        if array.dtype.kind == "c":
+            raise ModelError(f"{self.what}: its law returned the complex number {result!r}; a force is real")
+        if array.dtype.kind not in "fiub":
+            raise ModelError(f"{self.what}: its law returned {result!r}; it must return numbers")
+        return array.astype(np.float64)
+
+    # ---- trying it -------------------------------------------------------------------------------------------------
+
+    def states(self) -> list[tuple[Array, Array]]:
+        """Return inputs and parameters at which a law is tried: the reference pose at rest, then near it in motion."""
+        rng = np.random.default_rng(SEED)
+        tried = [(self.x0, self.p0)]
+        for _ in range(STATES):
+            x = self.x0 + SPREAD * rng.normal(size=self.n)
+            if not self.names:
+                turn = rotation_of_quaternion(np.append(1.0, 0.5 * SPREAD * rng.normal(size=3)))
+                x[3:12] = (turn @ self.x0[3:12].reshape(3, 3)).ravel()
+            p = self.p0.copy()
+            p[0] = rng.uniform(0.0, 1.0)
+            tried.append((x, p))
+        return tried
+
+    def values_tried(self) -> list[Array]:
+        """Call the law at every state; refuse what raises, is not finite at the reference, or has a memory."""
+        found = []
+        for place, (x, p) in enumerate(self.states()):
+            with np.errstate(all="ignore"):
+                try:
+                    first, second = self.called(x, p), self.called(x, p)
+                except ModelError:
+                    if place == 0:
+                        raise
+                    first = second = np.full(self.m, np.nan)  # a law may refuse states that it was not made for
+            if not np.array_equal(first, second, equal_nan=True):
+                raise ModelError(
+                    f"{self.what}: its law returned {first.tolist()} and then {second.tolist()} for the same input; "
+                    "a law must depend on t, kinematics and parameters only, without a memory or random numbers"
+                )
+            if place == 0 and not np.all(np.isfinite(first)):
+                raise ModelError(
+                    f"{self.what}: its law returned {first.tolist()} at the reference pose, at rest; "
+                    "it must be finite there (divide by numpy.sqrt(v . v + tiny**2), not by a norm that may be zero)"
+                )
+            found.append(first)
+        return found
+
+    def called(self, x: Array, p: Array) -> Array:
+        """Return the values as floats (m,); what a law raises carries its name."""
+        try:
+            return np.asarray(self(x.copy(), p.copy()), np.float64)
+        except ModelError:
+            raise
+        except Exception as error:  # a person's function may raise anything
+            raise ModelError(f"{self.what}: its law raised {type(error).__name__}: {error}") from error
+
+
+def reference_frames(model: Model, force: Force) -> Array:
+    """Return r, R, v, w (18,) of a force between two frames at the reference pose, at rest."""
+    if force.between:
+        a, b = force.between
+        A, B = (marker.body.orientation @ marker.axes for marker in (a, b))
+        d = b.reference() - a.reference()
+    else:
+        assert force.body is not None
+        assert force.point is not None
+        A, B, d = np.eye(3), force.body.orientation, force.body.world(force.point)
+    return np.concatenate((A.T @ d, (A.T @ B).ravel(), np.zeros(6)))
+
+
+def reference_coordinates(model: Model, coordinates: tuple[tuple[Joint, int], ...]) -> Array:
+    """Return the coordinates, as far as the person set them, and zero rates."""
+    z = [start_of(model, joint, k) for joint, k in coordinates]
+    return np.array(z + [0.0] * len(z))
+
+
+def start_of(model: Model, joint: Joint, k: int) -> float:
+    """Return where a coordinate starts, zero when nothing was said."""
+    initial = model.initials.get(joint.name)
+    if initial is None or initial.position is None:
+        return 0.0
+    return float(np.atleast_1d(initial.position)[k])

@@ -1,0 +1,266 @@
+"""Force laws written by a person: recorded, joined into one program, laid out as tables.
+
+A law that cannot be recorded (an ``if`` on a value, a call into other code) stays a Python function that is called; the
+reason is kept for the report. A function of NumPy that the recorder does not know is refused with its way out instead:
+most of them have one that costs nothing.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rtmbs.ad import (
+    Program,
+    Record,
+    Replay,
+    UnsupportedFunctionError,
+    joined,
+    lowered,
+    sparse_jacobian,
+)
+from rtmbs.ad.trace import record as record_function
+from rtmbs.errors import ModelError
+from rtmbs.model import Force, Joint, Model
+from rtmbs.model.laws import Law
+from rtmbs.system.law_function import LawFunction
+from rtmbs.system.skeleton import Placement, Skeleton
+from rtmbs.system.slots import Slots
+from rtmbs.system.system import Array, CalledLaw, Integers
+from rtmbs.system.tables import Laws
+
+AGREEMENT = 1e-9  # relative, of a record with its law
+Pairs = list[tuple[int, int]]
+
+
+class BuiltLaw(NamedTuple):
+    """A law and what recording it gave."""
+
+    force: Force
+    function: LawFunction
+    coordinates: tuple[tuple[Joint, int], ...]
+    record: Record | None  # values, then the entries of their derivative; None: it is called
+    row: Integers  # (entries,) of the derivative
+    column: Integers  # (entries,)
+    time: bool  # it looks at t
+    reason: str  # why it is called
+
+
+class LawTables(NamedTuple):
+    """All force laws, the places in the matrix still open."""
+
+    laws: Laws
+    pairs: Pairs  # steps a, b of the laws between frames, in the order of their links
+    entries: tuple[Integers, Integers]  # rows and columns of the force entries in the matrix
+    called: tuple[CalledLaw, ...]
+    records: dict[str, tuple[int, str]]  # force: row among its kind, how it is evaluated
+    steps: dict[str, tuple[int, ...]]  # force on joints: the steps it acts on
+
+
+def build_laws(model: Model, skeleton: Skeleton, slots: Slots) -> LawTables:
+    """Return the tables of every force law of ``model``; raises ModelError with the name of a law that cannot be."""
+    built = [build_law(model, skeleton, force) for force in model.forces.values() if isinstance(force.law, Law)]
+    first = give_slots(built, slots)
+    frames = recorded_first([law for law in built if not law.coordinates])
+    joints = recorded_first([law for law in built if law.coordinates])
+    placed = [placements(law.force, skeleton) for law in frames]
+    steps = {law.force.name: joint_steps(law, skeleton) for law in joints}
+    tables = Laws(
+        program=lowered(one_record(frames, joints)) if any(law.record for law in built) else no_program(),
+        slot=np.array([slot for law in (*frames, *joints) if law.record for slot in first[law.force.name]], np.int64),
+        frame_a=frame_table([frame(place, *axes) for (place, *axes), _ in placed]),
+        frame_b=frame_table([frame(place, *axes) for _, (place, *axes) in placed]),
+        wrench_entry=wrench_entries(frames),
+        row=np.array([step for law in joints for step in steps[law.force.name]], np.int64),
+        input=input_table([steps[law.force.name] for law in joints]),
+        force_entry=force_entries(joints),
+        counts=np.array(
+            [
+                len([law for law in frames if law.record]),
+                sum(law.function.m for law in joints if law.record),
+                sum(law.function.n for law in joints if law.record),
+                sum(len(law.row) for law in joints if law.record),
+            ],
+            np.int64,
+        ),
+    )
+    row_of, input_of = tables.row, tables.input
+    entries = (row_of[tables.force_entry[:, 0]], input_of[tables.force_entry[:, 1], 0])
+    records = {law.force.name: (k, law.reason) for k, law in enumerate(frames)}
+    first_force = np.cumsum([0] + [law.function.m for law in joints])
+    records |= {law.force.name: (int(k), law.reason) for k, law in zip(first_force, joints, strict=False)}
+    pairs = [(a[0].step, b[0].step) for a, b in placed]
+    return LawTables(tables, pairs, entries, called_laws(frames, joints, first), records, steps)
+
+
+def build_law(model: Model, skeleton: Skeleton, force: Force) -> BuiltLaw:
+    """Try a law in plain numbers, record it, and hold the record against the law."""
+    assert isinstance(force.law, Law)
+    coordinates = (force.joint,) if force.joint else force.joints
+    if coordinates == ():
+        coordinates = tree_coordinates(model, skeleton)
+    function = LawFunction(model, force, coordinates or ())
+    tried = function.values_tried()
+    values, reason = (None, "trace=False") if not force.law.trace else recorded(function)
+    if values is None:
+        row, column = np.divmod(np.arange(function.m * function.n), function.n)
+        return BuiltLaw(force, function, coordinates or (), None, row, column, True, reason)
+    check_record(function, values, tried)
+    sparse = sparse_jacobian(values, values=True)
+    time = bool(np.any(leaves(sparse.record) == function.n))
+    row, column = (np.asarray(part, np.int64) for part in (sparse.row, sparse.column))
+    return BuiltLaw(force, function, coordinates or (), sparse.record, row, column, time, "")
+
+
+def recorded(function: LawFunction) -> tuple[Record | None, str]:
+    """Return the record of a law, or None and the reason why there is none."""
+    try:
+        return record_function(function, function.n, function.m, k=function.k), ""
+    except UnsupportedFunctionError as error:
+        raise ModelError(
+            f"{function.what}: {error} Or give trace=False: the law is then called in Python, by differences"
+        ) from error
+    except Exception as error:  # noqa: BLE001 - numbers went through: the law is sound, but a record cannot hold it
+        return None, str(error).split(": ")[0]
+
+
+def check_record(function: LawFunction, record: Record, tried: Sequence[Array]) -> None:
+    """Refuse a law whose record says something else than the law."""
+    replay = Replay(record)
+    for (x, p), expected in zip(function.states(), tried, strict=True):
+        with np.errstate(all="ignore"):
+            found = replay.value(x, p)
+        sound = np.isfinite(expected)
+        size = max(float(np.max(np.abs(expected[sound]), initial=0.0)), 1e-300)
+        if np.any(np.abs(found - expected)[sound] > AGREEMENT * size):
+            raise ModelError(
+                f"{function.what}: its law was recorded as {found.tolist()} where a call gives {expected.tolist()}; "
+                "it must depend on t, kinematics and parameters only"
+            )
+
+
+def leaves(record: Record) -> Integers:
+    """Return the numbers of the inputs that a record looks at; parameters follow the independents."""
+    from rtmbs.ad.operations import INPUT
+
+    return np.asarray(record.a[record.op == INPUT], np.int64)
+
+
+def tree_coordinates(model: Model, skeleton: Skeleton) -> tuple[tuple[Joint, int], ...]:
+    """Return every public coordinate that the tree has."""
+    joints = (joint for joint in model.joints.values() if joint.name in skeleton.joint_steps)
+    return tuple((joint, k) for joint in joints for k in range(len(joint.type.coordinates)))
+
+
+def recorded_first(laws: list[BuiltLaw]) -> list[BuiltLaw]:
+    return [law for law in laws if law.record] + [law for law in laws if not law.record]
+
+
+def give_slots(built: list[BuiltLaw], slots: Slots) -> dict[str, list[int]]:
+    """Give every law its parameters as inputs, and return the slots of (t, parameters) by force."""
+    clock = slots.add_signal("time", "time", float, 1) if any(law.time for law in built) else 0
+    found = {}
+    for law in built:
+        assert isinstance(law.force.law, Law)
+        mine = [clock]
+        for name, value in law.force.law.parameters.items():
+            slot = slots.add_input(f"{law.force.name}.{name}", value.ravel())
+            mine.extend(range(slot, slots.used))
+        found[law.force.name] = mine
+    return found
+
+
+def placements(force: Force, skeleton: Skeleton) -> tuple[tuple[Placement, Array, Array], ...]:
+    """Return body placement, marker axes and marker point (body axes) of both ends."""
+    if force.between:
+        return tuple((skeleton.bodies[marker.body.name], marker.axes, marker.point) for marker in force.between)
+    assert force.body is not None
+    assert force.point is not None
+    ground = Placement(-1, np.eye(3), np.zeros(3))
+    return (ground, np.eye(3), np.zeros(3)), (skeleton.bodies[force.body.name], np.eye(3), force.point)
+
+
+def frame(place: Placement, axes: Array, point: Array) -> Array:
+    """Return [axes | point] of a marker in step axes (3, 4)."""
+    return np.column_stack((place.rotation @ axes, place.point(point)))
+
+
+def frame_table(frames: list[Array]) -> Array:
+    return np.array(frames, np.float64).reshape(len(frames), 3, 4)
+
+
+def joint_steps(law: BuiltLaw, skeleton: Skeleton) -> tuple[int, ...]:
+    return tuple(skeleton.joint_steps[joint.name][k] for joint, k in law.coordinates)
+
+
+def input_table(steps: list[tuple[int, ...]]) -> Integers:
+    """Return (step, is a rate) of every input: coordinates of a law, then its rates."""
+    rows = [(step, rate) for mine in steps for rate in (0, 1) for step in mine]
+    return np.array(rows, np.int64).reshape(len(rows), 2)
+
+
+def one_record(frames: list[BuiltLaw], joints: list[BuiltLaw]) -> Record:
+    """Join the records; outputs: wrenches, generalised forces, then the entries of both in the same order."""
+    laws = [law for law in (*frames, *joints) if law.record]
+    whole = joined([law.record for law in laws if law.record])
+    values, entries, first = [], [], 0
+    for law in laws:
+        assert law.record
+        values.append(np.arange(first, first + law.function.m))
+        entries.append(np.arange(first + law.function.m, first + law.record.m))
+        first += law.record.m
+    order = np.concatenate([np.zeros(0, np.int64), *values, *entries])
+    return replace(whole, outputs=whole.outputs[order])
+
+
+def no_laws() -> Laws:
+    """Return the tables of a model without force laws."""
+    frames, integers = np.zeros((0, 3, 4)), np.zeros(0, np.int64)
+    wrench_entry, inputs, force_entry = (np.zeros((0, width), np.int64) for width in (3, 2, 4))
+    counts = np.zeros(4, np.int64)
+    return Laws(no_program(), integers, frames, frames, wrench_entry, integers, inputs, force_entry, counts)
+
+
+def no_program() -> Program:
+    """Return the program of a model without recorded laws; making one would load the recorder's kernels."""
+    integers = [np.zeros(0, np.int32) for _ in range(4)]
+    code, output = np.zeros(0, np.uint32), np.zeros(0, np.int32)
+    return Program(*integers, np.zeros(0, np.int64), code, output, np.zeros(0), np.zeros(3, np.int64))
+
+
+def wrench_entries(frames: list[BuiltLaw]) -> Integers:
+    """Return (law, row, input) of every derivative of a wrench; those of called laws are whole blocks elsewhere."""
+    parts = [
+        np.column_stack((np.full(len(law.row), k), law.row, law.column)) for k, law in enumerate(frames) if law.record
+    ]
+    return np.concatenate([np.zeros((0, 3), np.int64), *parts])
+
+
+def force_entries(joints: list[BuiltLaw]) -> Integers:
+    """Return (force, input, is a rate, 0) of every derivative of a generalised force."""
+    parts, force, first = [np.zeros((0, 4), np.int64)], 0, 0
+    for law in joints:
+        rate = (law.column >= law.function.m).astype(np.int64)
+        parts.append(np.column_stack((law.row + force, law.column + first, rate, np.zeros_like(rate))))
+        force, first = force + law.function.m, first + law.function.n
+    return np.concatenate(parts)
+
+
+def called_laws(frames: list[BuiltLaw], joints: list[BuiltLaw], slots: dict[str, list[int]]) -> tuple[CalledLaw, ...]:
+    """Return the laws that Python calls, with the places where their values and derivatives go."""
+    found = []
+    for k, law in enumerate(frames):
+        if not law.record:
+            found.append(called(law, slots, k, 0, 0))
+    force, entry = 0, 0
+    for law in joints:
+        if not law.record:
+            found.append(called(law, slots, -1, force, entry))
+        force, entry = force + law.function.m, entry + len(law.row)
+    return tuple(found)
+
+
+def called(law: BuiltLaw, slots: dict[str, list[int]], row: int, force: int, entry: int) -> CalledLaw:
+    function: Callable[[Any, Any], Any] = law.function.called
+    return CalledLaw(law.force.name, function, np.array(slots[law.force.name]), law.function.n, row, force, entry)
