@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.results.catalogue import sources
 from rtmbs.results.channel import Source
-from rtmbs.results.graph import body_graph
 from rtmbs.results.samples import Samples
 from rtmbs.results.swept import Replay
 from rtmbs.state import State
@@ -26,7 +25,7 @@ class LiveChannels:
     def __init__(self, system: System, tables: Tables, state: State) -> None:
         arrays = (np.zeros((1, *getattr(state, name).shape)) for name in Samples._fields[1:])
         self.samples = Samples(np.zeros(1), *arrays)
-        self.replay = Replay(tables, self.samples, lambda: body_graph(system))
+        self.replay = Replay(system, tables, self.samples)
         self.sources = sources(system, self.replay)
         self.names: tuple[str, ...] = ()
         self._columns: list[tuple[Source, int]] = []

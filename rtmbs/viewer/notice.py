@@ -10,7 +10,7 @@ from rtmbs.compiling import COMPILE
 from rtmbs.viewer.link import Message
 
 
-class CompileNotice(event.Listener):  # type: ignore[misc]
+class CompileNotice(event.Listener):
     """Tells when a first kernel begins to compile, and by ``finished`` how long all of them took."""
 
     def __init__(self, tell: Callable[[Message], None]) -> None:

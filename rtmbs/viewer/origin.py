@@ -55,13 +55,14 @@ class FromFactory:
         function = load_function(self.name, again=self._function is not None)
         known = inspect.signature(function).parameters
         defaults = {name: p.default for name, p in known.items() if p.default is not inspect.Parameter.empty}
-        wanted = {**self.parameters, **changes}
+        wanted = {**self._given, **changes}
         if not any(p.kind is inspect.Parameter.VAR_KEYWORD for p in known.values()):
             for name in wanted:
                 if name not in known:
                     raise unknown_name(f"parameter of {self.name!r}", name, known)
         sim = simulation(function(**wanted), self.name, {**self._options, **options})
-        self._function, self.parameters = function, {**defaults, **wanted}
+        self._function, self._given = function, wanted  # defaults are asked for again: a file may have been edited
+        self.parameters = {**defaults, **wanted}
         return sim
 
     def __getstate__(self) -> dict[str, Any]:

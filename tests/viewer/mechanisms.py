@@ -13,7 +13,7 @@ def motored(length: float = 1.0, torque: float = 0.0) -> rtmbs.Model:
     pin = rtmbs.Revolute(axis=(1.0, 0.0, 0.0))
     model.add_joint("base", pin, "ground", crank)
     model.add_joint("knee", pin, crank, coupler, point=(0.0, 0.0, -0.4))
-    model.add_joint("elbow", pin, coupler, rocker, point=(0.0, length, -0.4), closure="line")
+    model.add_joint("elbow", pin, coupler, rocker, point=(0.0, length, -0.4), cut=True, closure="line")
     model.add_joint("foot", pin, "ground", rocker, point=(0.0, length, 0.0))
     model.add_force("motor", rtmbs.Motor(rtmbs.Input(torque)), joint="base")
     ends = model.add_marker("hook", "ground", (0.0, 0.5, -1.0)), model.add_marker("eye", "coupler", (0.0, 0.5, -0.4))

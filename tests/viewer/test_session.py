@@ -81,7 +81,7 @@ def test_back_and_forth_many_times(session):
 def test_options_go_back_too(session):
     told(session)
     session.seek(28)
-    assert (session.sim.h, session.sim.options.jacobian, session.sim.options.penalty) == (2e-3, "complex-step", 1e6)
+    assert (session.sim.h, session.sim.options.jacobian, session.sim.penalty) == (2e-3, "complex-step", 1e6)
     session.seek(5)
     assert (session.sim.h, session.sim.options.jacobian) == (H, "structured")
     session.seek(60)
