@@ -51,7 +51,7 @@ class Replay:
     def forget(self) -> None:
         """Drop what was swept: the samples were overwritten."""
         self._frames.blocks.clear()
-        for name in ("closures", "energies", "springs", "_wrenches"):
+        for name in ("closures", "energies", "springs", "law_forces", "_wrenches"):
             self.__dict__.pop(name, None)
 
     @cached_property

@@ -116,20 +116,27 @@ def joint_descriptions(system: System, numbers: Mapping[str, int]) -> Iterator[J
 
 
 def link_descriptions(system: System, numbers: Mapping[str, int]) -> Iterator[LinkDescription]:
-    """Yield springs, rods and driven distances."""
+    """Yield springs, force laws between two points, rods and driven distances."""
     tables = system.tables
+
+    def between(name: str, kind: str, a: str, b: str, end_a: Array, end_b: Array) -> LinkDescription:
+        points = in_body(system.bodies[a], end_a), in_body(system.bodies[b], end_b)
+        return LinkDescription(name, kind, numbers[a], numbers[b], *points)
+
     for name, force in system.forces.items():
         if force.kind == "spring":
-            ends = tables.springs.point_a[force.row], tables.springs.point_b[force.row]
-            points = [in_body(system.bodies[body], end) for body, end in zip((force.a, force.b), ends, strict=True)]
-            yield LinkDescription(name, "spring", numbers[force.a], numbers[force.b], points[0], points[1])
+            springs = tables.springs
+            yield between(name, "spring", force.a, force.b, springs.point_a[force.row], springs.point_b[force.row])
+        elif force.kind == "law":
+            ends = tables.laws.frame_a[force.row][:, 3], tables.laws.frame_b[force.row][:, 3]
+            if numbers[force.a] > 0 or np.any(ends[0]):  # a law on one body is told as one between it and the world
+                yield between(name, "law", force.a, force.b, *ends)
     for link in system.topology.links:
         closure = system.closure_names.index(link.name)
-        names = [system.topology.bodies[body] for body in (link.a, link.b)]
-        ends = tables.closures.point_a[closure], tables.closures.point_b[closure]
-        points = [in_body(system.bodies[body], end) for body, end in zip(names, ends, strict=True)]
+        a, b = (system.topology.bodies[body] for body in (link.a, link.b))
         kind = "rod" if link.type == ROD else "driver"
-        yield LinkDescription(link.name, kind, numbers[names[0]], numbers[names[1]], points[0], points[1])
+        ends = tables.closures.point_a[closure], tables.closures.point_b[closure]
+        yield between(link.name, kind, a, b, *ends)
 
 
 def wrench_descriptions(system: System, numbers: Mapping[str, int]) -> Iterator[WrenchDescription]:

@@ -88,10 +88,10 @@ class JointDescription:
 
 @dataclass(frozen=True, eq=False)
 class LinkDescription:
-    """A straight line between two points: a spring, a massless rod or a driven distance."""
+    """A straight line between two points: a spring, a force law, a massless rod or a driven distance."""
 
     name: str
-    kind: str  # "spring", "rod"
+    kind: str  # "spring", "law", "rod", "driver"
     a: int
     b: int
     point_a: Array  # (3,)

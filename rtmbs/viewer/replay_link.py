@@ -54,6 +54,7 @@ class ReplayLink:
         self._scene = self._recording.describe(description)
         self._messages: deque[Message] = deque(maxlen=1000)
         self._sample, self._playing, self._speed = 0, False, 1.0
+        self._time = float(self._t[0])  # in the result [s]; between samples the earlier one is shown
         self._since = (0.0, 0.0)  # wall clock, and time in the result, when play began
         self._plots: Array = np.zeros((len(self._t), 0))
         self._ticket = self._number = 0
@@ -114,17 +115,18 @@ class ReplayLink:
     def _go(self, sample: int) -> None:
         """Pause at a sample, or at the nearest there is."""
         self._sample = min(max(sample, 0), len(self._t) - 1)
+        self._time = float(self._t[self._sample])
         self._start(False)
 
     def _start(self, playing: bool) -> None:
-        self._playing, self._since = playing, (self._clock(), float(self._t[self._sample]))
+        self._playing, self._since = playing, (self._clock(), self._time)
 
     def _advance(self) -> None:
         """Go to the sample that the wall clock has come to; pause at the last."""
         if not self._playing:
             return
-        t = self._since[1] + (self._clock() - self._since[0]) * self._speed
-        self._sample = max(int(np.searchsorted(self._t, t, side="right")) - 1, 0)
+        self._time = self._since[1] + (self._clock() - self._since[0]) * self._speed
+        self._sample = max(int(np.searchsorted(self._t, self._time, side="right")) - 1, 0)
         self._playing = self._sample < len(self._t) - 1
 
     def _set_speed(self, factor: float) -> None:

@@ -1,0 +1,138 @@
+"""A recorded result plays back: the samples as they are, on a clock of the test."""
+
+import numpy as np
+import pytest
+
+from rtmbs import Simulation, load_result
+from rtmbs.errors import InputError, UnknownNameError
+from rtmbs.results.result import Result
+from rtmbs.viewer.commands import Pause, Play, Seek, SetInput, SetSpeed, StepBack, StepForward, Subscribe
+from rtmbs.viewer.connect import replay
+from rtmbs.viewer.describe import describe
+from rtmbs.viewer.recording import rotations
+from rtmbs.viewer.replay_link import ReplayLink
+from tests.viewer.mechanisms import motored
+
+H = 5e-3
+RESULT = Simulation(motored().compile(), h=H).run(0.5)
+
+
+class Clock:
+    """Wall time that the test moves."""
+
+    now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def link(clock):
+    return ReplayLink(RESULT, clock=clock)
+
+
+def test_poses_are_those_of_the_result(link):
+    link.send(Seek(37))
+    frame, scene = link.latest(), link.describe()
+    assert (scene.mode, scene.live, scene.samples) == ("replay", False, 101)
+    assert [body.name for body in scene.bodies] == ["ground", "crank", "coupler", "rocker"]
+    assert (frame.step, frame.t, frame.h) == (37, RESULT.t[37], pytest.approx(H))
+    np.testing.assert_array_equal(frame.r[2], RESULT["coupler.position"][37])
+    center = frame.r[2] + frame.A[2] @ scene.bodies[2].center_of_mass
+    np.testing.assert_allclose(center, RESULT["coupler.mass_center"][37], atol=1e-13)
+    np.testing.assert_array_equal(frame.A[0], np.eye(3))
+    assert frame.energy == pytest.approx(RESULT["energy.total"][37])
+
+
+def test_transport(link, clock):
+    """Play follows the wall clock at its speed and pauses at the end."""
+    link.send(Play())
+    clock.now += 0.1
+    assert link.latest().step == pytest.approx(20, abs=1)
+    link.send(SetSpeed(0.5))
+    clock.now += 0.1
+    assert link.latest().step == pytest.approx(30, abs=1)
+    link.send(Pause())
+    step = link.latest().step
+    clock.now += 1.0
+    assert link.latest().step == step
+    link.send(StepForward(3))
+    link.send(StepBack(1))
+    assert link.latest().step == step + 2
+    link.send(Play())
+    clock.now += 10.0
+    assert (link.latest().step, link.latest().playing) == (100, False)
+    link.send(Play())  # from the beginning again
+    assert (link.latest().step, link.latest().playing) == (0, True)
+    link.send(Seek(-5))
+    assert link.latest().step == 0
+
+
+def test_the_same_frame_until_something_changes(link):
+    assert link.latest() is link.latest()
+    first = link.latest()
+    link.send(StepForward())
+    assert link.latest().number == first.number + 1
+
+
+def test_channels(link):
+    link.send(Subscribe(("motor.torque", "crank.position[z]", "coupler.velocity[y]"), ticket=5))
+    link.send(Seek(10))
+    frame = link.latest()
+    assert (frame.ticket, frame.samples_taken) == (5, 11)
+    np.testing.assert_array_equal(frame.plots[-11:, 3], RESULT["coupler.velocity"][:11, 1])
+    np.testing.assert_array_equal(frame.plots[-11:, 0], RESULT.t[:11])
+    assert np.all(np.isnan(frame.plots[:-11]))
+    for name, words in (("crank.colour", "crank.colour"), ("crank.position[w]", "axis of channel")):
+        link.send(Subscribe((name,)))
+        assert words in link.messages()[-1].text
+    assert link.latest().ticket == 5
+
+
+def test_nothing_can_be_changed(link):
+    link.send(SetInput("motor.torque", 1.0))
+    (message,) = link.messages()
+    assert (message.kind, "recorded result" in message.text) == ("warning", True)
+
+
+def test_a_file_with_its_model(tmp_path):
+    """Shapes and joints come from the model; another model is refused."""
+    RESULT.save(tmp_path / "run.npz")
+    link = replay(tmp_path / "run.npz", motored())
+    scene, own = link.describe(), describe(Simulation(motored().compile()))
+    assert [joint.name for joint in scene.joints] == [joint.name for joint in own.joints]
+    assert scene.inputs == ()
+    assert link.latest().r.shape == (4, 3)
+    other = motored()
+    other.add_body("more", mass=1.0)
+    other.add_joint("held", __import__("rtmbs").Fixed(), "ground", "more")
+    with pytest.raises(InputError, match="another mechanism"):
+        replay(load_result(tmp_path / "run.npz"), other)
+
+
+def test_what_is_no_recording_is_refused(tmp_path):
+    with pytest.raises(InputError, match="holds no body"):
+        ReplayLink(Result({}))
+    with pytest.raises(InputError, match="does not exist"):
+        replay(tmp_path / "none.npz")
+
+
+def test_rotations_of_quaternions():
+    """A turn about an axis, and orthonormal for any unit quaternion."""
+    c, s = np.cos(0.3), np.sin(0.3)
+    turn = rotations(np.array([[c, 0.0, 0.0, s]]))[0]
+    np.testing.assert_allclose(turn[:2, :2], [[np.cos(0.6), -np.sin(0.6)], [np.sin(0.6), np.cos(0.6)]], atol=1e-15)
+    q = np.random.default_rng(3).normal(size=(20, 4))
+    R = rotations(q / np.linalg.norm(q, axis=1, keepdims=True))
+    np.testing.assert_allclose(R @ np.swapaxes(R, 1, 2), np.broadcast_to(np.eye(3), (20, 3, 3)), atol=1e-14)
+    np.testing.assert_allclose(np.linalg.det(R), 1.0)
+
+
+def test_unknown_names_are_refused_by_kind(link):
+    with pytest.raises(UnknownNameError):
+        link._columns(("crank.position[w]",))

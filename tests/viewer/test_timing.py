@@ -1,0 +1,121 @@
+"""Statistics of steps, the frame in shared memory, and commands that came together."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from rtmbs import Simulation
+from rtmbs.viewer.commands import MoveGrab, Pause, Play, SetInput, StepForward
+from rtmbs.viewer.frame import STEPS
+from rtmbs.viewer.inbox import coalesced
+from rtmbs.viewer.manual import ManualLink
+from rtmbs.viewer.shared import SharedFrames
+from rtmbs.viewer.timing import Ring, Timing
+from tests.viewer.mechanisms import motored
+
+
+class Clock:
+    """Wall time that the test moves."""
+
+    now = 5.0
+
+    def __call__(self):
+        return self.now
+
+
+def test_a_ring_keeps_the_last():
+    ring = Ring(4)
+    assert np.all(np.isnan(ring.ordered()))
+    assert len(ring.known()) == 0
+    for value in range(3):
+        ring.add(value)
+    np.testing.assert_array_equal(ring.ordered(), [np.nan, 0, 1, 2])
+    for value in range(3, 10):
+        ring.add(value)
+    np.testing.assert_array_equal(ring.ordered(), [6, 7, 8, 9])
+    assert ring.count == 10
+
+
+def test_percentiles_and_real_time_factor():
+    timing = Timing()
+    assert timing.percentiles() == (0.0, 0.0)
+    assert timing.real_time_factor(5e-3) == 0.0
+    for k in range(1, 101):
+        timing.add(1e-5 * k, None)
+    p50, p99 = timing.percentiles()
+    assert p50 == pytest.approx(51e-5, rel=0.02)
+    assert p99 == pytest.approx(99e-5)
+    assert timing.real_time_factor(5e-3) == pytest.approx(5e-3 / 50.5e-5)
+    for _ in range(2 * STEPS):
+        timing.add(1.0, None)
+    assert timing.percentiles() == (1.0, 1.0)
+
+
+def test_actual_speed_is_that_of_the_last_second():
+    clock = Clock()
+    timing, t = Timing(clock), 0.0
+    for wall, step in ((0.01, 0.005), (0.01, 0.02)):  # half real time for three seconds, then twice
+        for _ in range(300):
+            clock.now += wall
+            t += step
+            timing.mark(t)
+    assert timing.actual_speed() == pytest.approx(2.0)
+    assert len(timing._trail) < 20
+    timing.stop()
+    assert timing.actual_speed() == 0.0
+
+
+def test_only_the_last_of_a_kind_counts():
+    a, b = (lambda v: SetInput("a", v)), (lambda v: SetInput("b", v))
+    move = MoveGrab((1.0, 0.0, 0.0)), MoveGrab((2.0, 0.0, 0.0))
+    assert coalesced([a(1), b(1), a(2), move[0], b(2), move[1]]) == [a(2), b(2), move[1]]
+
+
+def test_a_step_stands_between_settings():
+    """What was set before a step counts for that step."""
+    a = [SetInput("a", v) for v in range(4)]
+    commands = [a[0], a[1], StepForward(1), a[2], a[3], Play(), Pause()]
+    assert coalesced(commands) == [a[1], StepForward(1), a[3], Play(), Pause()]
+    assert coalesced([]) == []
+
+
+def test_readers_of_shared_memory_never_see_half_a_frame():
+    """A writer as fast as it can be, a reader in another thread: r, A and step of a frame always belong together."""
+    sim = Simulation(motored().compile())
+    link = ManualLink(sim)
+    layout, frames = link.describe().layout, []
+    for k in range(20):
+        frame = link.latest()
+        frames.append(
+            type(frame)(**{**vars(frame), "step": k, "r": np.full((4, 3), k), "plots": np.full_like(frame.plots, k)})
+        )
+    writer = SharedFrames(layout)
+    reader = SharedFrames(layout, writer.name)
+    assert reader.read() is None
+    stop = threading.Event()
+
+    def write():
+        while not stop.is_set():
+            for frame in frames:
+                writer.publish(frame)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    seen = set()
+    try:
+        end = time.monotonic() + 30.0
+        count = 0
+        while (count < 2000 or len(seen) < 5) and time.monotonic() < end:
+            if (frame := reader.read()) is not None:
+                count += 1
+                seen.add(frame.step)
+                assert np.all(frame.r == frame.step)
+                assert np.all(frame.plots == frame.step)
+    finally:
+        stop.set()
+        thread.join()
+        reader.close()
+        writer.close()
+    assert len(seen) >= 5
