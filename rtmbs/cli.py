@@ -1,12 +1,11 @@
-"""The console script ``rtmbs``: info, check, warmup, bench."""
+"""The console script ``rtmbs``: info, check, warmup, bench, view."""
 
-import argparse
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
 
-from rtmbs.bench.arguments import Parser, answer, number
+from rtmbs.bench.arguments import Parser, answer
 from rtmbs.errors import unknown_name
+from rtmbs.view_command import option_parser
 
 PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "autograd", "tqdm")
 EXTRAS = ("matplotlib", "PySide6", "pyqtgraph")
@@ -105,23 +104,12 @@ def check(words: Words) -> int:
         parser.read(words or ["--help"])
     name = words[0]
     defaults = library.defaults(name)
-    options = vars(mechanism_parser(name, defaults, library.describe(name)).read(words[1:]))
+    options = vars(option_parser(f"rtmbs check {name}", defaults, library.describe(name)).read(words[1:]))
     sim = Simulation(library.build(name, **options).compile())
     print(sim.topology)
     print()
     print(sim.start_report)
     return 0
-
-
-def mechanism_parser(name: str, defaults: dict[str, Any], description: str) -> Parser:
-    """Return a parser with one option for every parameter of a mechanism, in the units of the library (SI, rad)."""
-    parser = Parser(
-        prog=f"rtmbs check {name}", description=description, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    for option, default in defaults.items():
-        reader: Callable[[str], Any] = number if isinstance(default, float) else type(default)
-        parser.add_argument(f"--{option.replace('_', '-')}", type=reader, default=default, help=f"default: {default}")
-    return parser
 
 
 def warmup(words: Words) -> int:
@@ -142,10 +130,18 @@ def bench(words: Words) -> int:
     return run(words, "rtmbs bench")
 
 
+def view(words: Words) -> int:
+    """Watch, push and tune a mechanism in a window, or film it: rtmbs view fourbar --ny 4 --nz 40"""
+    from rtmbs.view_command import run
+
+    return run(words)
+
+
 COMMANDS: dict[str, Callable[[Words], int]] = {
     "info": info,
     "check": check,
     "warmup": warmup,
     "bench": bench,
+    "view": view,
     "version": version,
 }

@@ -3,10 +3,12 @@
 import os
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from rtmbs.viewer.connect import connect
+from rtmbs.errors import InputError
+from rtmbs.viewer.connect import RESULT, connect, replay
 from rtmbs.viewer.link import Link
 from rtmbs.viewer.qt import check_qt
 from rtmbs.viewer.theme import theme_named
@@ -22,22 +24,38 @@ def view(
     parameters: Mapping[str, Any] | None = None,
     options: Mapping[str, Any] | None = None,
     theme: str = "white",
+    model: Any = None,
     **settings: Any,
 ) -> int:
-    """Show a mechanism, and return the exit code of the window.
+    """Show a mechanism or a recorded result, and return the exit code of the window.
 
-    target, mode, parameters, options, settings: as of ``connect``.  theme: "white" or "dark".
+    target: what ``connect`` takes, a Result or the path of one.  mode: "process" or "thread"; for a program that steps
+    its own Simulation there is ``manual_viewer.ManualViewer``.  theme: "white" or "dark".
+    model: the Model of a result, for shapes and joints.  parameters, options, settings: as of ``connect``.
     Raises InputError when Qt is missing or unusable, UnknownNameError for a target, mode or theme that does not exist.
     """
     check_qt()
-    colors = theme_named(theme)
-    link = connect(target, mode, parameters=parameters, options=options, **settings)
-    return show(link, colors.name, lambda path: connect(path, mode, options=options))
+    if mode == "manual":
+        raise InputError("view(mode='manual') would never return; use rtmbs.viewer.manual_viewer.ManualViewer(sim)")
+    theme_named(theme)
+    link = open_link(target, mode, model, parameters=parameters, options=options, **settings)
+    return show(link, theme, lambda path: open_link(path, mode, options=options))
+
+
+def open_link(target: Any, mode: str, model: Any = None, **settings: Any) -> Link:
+    """Return the Link to a recorded result, or to a new session."""
+    if is_result(target):
+        return replay(target, model)
+    return connect(target, mode, **settings)
+
+
+def is_result(target: Any) -> bool:
+    """True for a Result, or the path of one."""
+    return str(target).endswith(RESULT) if isinstance(target, str | Path) else type(target).__name__ == "Result"
 
 
 def show(link: Link, theme: str = "white", opener: Any = None) -> int:
     """Open the window on a Link and run it to its end."""
-    os.environ.setdefault(RENDERER_THREADS, "1")
     app = application()
     from rtmbs.viewer.window import Window
 
@@ -46,7 +64,7 @@ def show(link: Link, theme: str = "white", opener: Any = None) -> int:
 
     def tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         """What escapes from Qt's own callbacks goes to the banner, and to the terminal as ever."""
-        window.banner.tell(f"{kind.__name__}: {error}", offer_back=False)
+        window.fail(error)
         old_hook(kind, error, trace)
 
     sys.excepthook = tell
@@ -55,11 +73,12 @@ def show(link: Link, theme: str = "white", opener: Any = None) -> int:
         return int(app.exec())
     finally:
         sys.excepthook = old_hook
-        link.close()
+        window.link.close()
 
 
 def application() -> Any:
     """Return the application of Qt, made when there is none yet."""
+    os.environ.setdefault(RENDERER_THREADS, "1")
     from PySide6.QtWidgets import QApplication
 
     app = QApplication.instance() or QApplication(["rtmbs"])

@@ -87,6 +87,8 @@ class Window(QMainWindow):
             "plots": self._dock("Plots", self.plots_panel, bottom),
             "log": self._dock("Log", self.log_panel, bottom),
         }
+        self.tabifyDockWidget(self.docks["profiler"], self.docks["plots"])
+        self.tabifyDockWidget(self.docks["plots"], self.docks["log"])
         self.resizeDocks([self.docks["parameters"]], [310], Qt.Orientation.Horizontal)
         self.resizeDocks([self.docks["profiler"], self.docks["plots"]], [230, 260], Qt.Orientation.Vertical)
         self.canvas.installEventFilter(self)
@@ -98,6 +100,7 @@ class Window(QMainWindow):
         dock.setWidget(panel)
         self.addDockWidget(area, dock)
         dock.hide()
+        dock.visibilityChanged.connect(self._redraw_soon)
         return dock
 
     def _connect(self) -> None:
@@ -250,8 +253,13 @@ class Window(QMainWindow):
         self.log_panel.appendPlainText(sentence)
 
     def toggle(self, name: str) -> None:
-        """Show a dock, or hide it."""
-        self.docks[name].setVisible(not self.docks[name].isVisible())
+        """Show a dock before the others, or hide it."""
+        dock = self.docks[name]
+        behind = dock.isVisible() and dock.visibleRegion().isEmpty()  # another tab lies over it
+        dock.setVisible(behind or not dock.isVisible())
+        dock.raise_()
+
+    def _redraw_soon(self) -> None:
         self._panels_drawn = 0.0
 
     def select(self, body: int | None) -> None:
@@ -279,6 +287,7 @@ class Window(QMainWindow):
         link = self.opener(path)
         self.link.close()
         self.link, self.frame, self.description, self._fit_next = link, None, None, True
+        self.banner.hide()
         self.waiting.show()
 
     def state_text(self) -> str:
@@ -311,10 +320,14 @@ class Window(QMainWindow):
             try:
                 slot(*arguments)
             except Exception as error:  # noqa: BLE001 (the window must outlive whatever a slot meets)
-                self.banner.tell(f"{type(error).__name__}: {error}", offer_back=False)
-                self.place_overlays()
+                self.fail(error)
 
         return call
+
+    def fail(self, error: BaseException) -> None:
+        """Show an exception; the window goes on."""
+        self.banner.tell(f"{type(error).__name__}: {error}", offer_back=False)
+        self.place_overlays()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self.canvas and event.type() == QEvent.Type.Resize:

@@ -15,7 +15,7 @@ from rtmbs.viewer.panels.inputs import NUMBER
 
 MILLI = 1e-3
 AXES = ("x", "y", "z")
-PENALTIES = ("penalty (dimensionless)", "alpha (SI units)")
+PENALTIES = ("penalty c", "alpha, SI units")
 WORDS = {"layout": LAYOUTS, "closure": tuple(CLOSURES)}  # of parameters of factories that are known to take words
 TITLES = {
     "jacobian": "Jacobian source",
@@ -58,6 +58,9 @@ class Parameters(ParameterTree):
             groups.append({"name": INPUTS, "type": "group", "children": inputs})
         self.root = Parameter.create(name="parameters", type="group", children=groups)
         self.setParameters(self.root, showTop=False)
+        for group in self.root.children():
+            for row in group.children() if group.name() != INPUTS else ():
+                row.setOpts(default=None)  # only inputs have a default to go back to
         self.root.sigTreeStateChanged.connect(self._changed)
         if BUILDING in self.root.names:
             self.root.child(BUILDING, "build").sigActivated.connect(self._build)
@@ -114,7 +117,7 @@ class Parameters(ParameterTree):
             amount = float(self.root.child(STEPPING, "amount").value())
             if name == "stiffening":  # the number of the other kind would be off by many powers of ten
                 amount = 1e6 if kind == PENALTIES[0] else 1e10
-            return SetOption(kind.split()[0], amount) if amount > 0.0 else None
+            return SetOption(kind.split()[0].strip(","), amount) if amount > 0.0 else None
         return SetOption(name, value)
 
     def _build(self) -> None:

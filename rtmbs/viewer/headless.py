@@ -1,0 +1,150 @@
+"""Pictures of a mechanism without a window and without a display: a video, images, or one image."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tqdm import tqdm
+
+from rtmbs.errors import InputError
+from rtmbs.model import Model
+from rtmbs.results.result import Result
+from rtmbs.simulation import Simulation
+from rtmbs.viewer.camera import Camera
+from rtmbs.viewer.commands import Play, SetSpeed
+from rtmbs.viewer.describe import Shapes, describe
+from rtmbs.viewer.description import SceneDescription
+from rtmbs.viewer.flat import Flat
+from rtmbs.viewer.frame import Frame
+from rtmbs.viewer.manual import ManualLink
+from rtmbs.viewer.offscreen import NoOpenGL, Offscreen
+from rtmbs.viewer.replay_link import ReplayLink
+from rtmbs.viewer.scene import Scene
+from rtmbs.viewer.theme import theme_named
+from rtmbs.viewer.video import Video
+
+WHOLE = 1e-9  # of a step: a picture that comes this little early is in time
+
+
+@dataclass(frozen=True)
+class Filming:
+    """What pictures are taken.
+
+    frames: how many.  rate: pictures a second of the video.  speed: simulated seconds a second of the video.
+    camera: a preset of ``camera.PRESETS``.  opengl: False takes matplotlib without trying OpenGL first.
+    """
+
+    frames: int = 200
+    rate: float = 30.0
+    speed: float = 1.0
+    width: int = 1200
+    height: int = 700
+    theme: str = "white"
+    camera: str = "isometric"
+    opengl: bool = True
+    progress: bool = False
+
+
+@dataclass(frozen=True)
+class Filmed:
+    """What came of it."""
+
+    pictures: int
+    renderer: str  # OpenGL or matplotlib
+    reason: str  # why it was not OpenGL; "" otherwise
+    t: float  # time of the last picture [s]
+    seconds: float  # wall time
+    stopped: str = ""  # the sentence of a step that failed
+
+
+def film_simulation(sim: Simulation, out: str | Path, filming: Filming, shapes: Shapes | None = None) -> Filmed:
+    """Step ``sim`` and take pictures on the way, the first of the present state; no step is left out.
+
+    Ends early, with what there is, when a step fails.
+    Raises InputError for a file that cannot be written or a size or rate that cannot be, UnknownNameError for a theme
+    or a camera that does not exist.
+    """
+    link, told = ManualLink(sim, shapes=shapes), list[str]()
+    return replace(film(link.describe(), stepped(sim, link, filming, told), out, filming), stopped="; ".join(told))
+
+
+def stepped(sim: Simulation, link: ManualLink, filming: Filming, told: list[str]) -> Iterator[Frame]:
+    """Yield a frame for each picture; the sentence of a step that fails goes to ``told``, and ends it."""
+    start = sim.t
+    for number in range(filming.frames):
+        target = start + number * filming.speed / filming.rate
+        while sim.t < target - WHOLE * sim.h and link.should_step():
+            link.sync(sim, sim.step())
+        link.should_step()  # publishes what is new
+        frame = link.latest()
+        assert frame is not None
+        yield frame
+        told.extend(message.text for message in link.messages() if message.kind == "failure")
+        if told:
+            return
+
+
+def film_result(result: Result, out: str | Path, filming: Filming, model: Model | None = None) -> Filmed:
+    """Take pictures of a recorded result, from its beginning; past its end it stands still.
+
+    model: of the mechanism, for shapes and joints.  Raises as ``film_simulation``.
+    """
+    now = [0.0]
+    description = None if model is None else describe(Simulation(model.compile()))
+    link = ReplayLink(result, description, clock=lambda: now[0])
+
+    def played() -> Iterator[Frame]:
+        link.send(SetSpeed(filming.speed))
+        link.send(Play())
+        for number in range(filming.frames):
+            now[0] = number / filming.rate
+            frame = link.latest()
+            assert frame is not None
+            yield frame
+
+    return film(link.describe(), played(), out, filming)
+
+
+def film(description: SceneDescription, frames: Iterator[Frame], out: str | Path, filming: Filming) -> Filmed:
+    """Draw ``frames`` and write them to ``out``."""
+    check(filming)
+    theme, camera = theme_named(filming.theme), Camera()
+    camera.look(filming.camera)
+    camera.resize(filming.width, filming.height)
+    start, last, scene = time.perf_counter(), 0.0, None
+    with Video(out, filming.rate) as video:
+        painter, reason = make_painter(filming)
+        try:
+            for frame in tqdm(frames, total=filming.frames, disable=None if filming.progress else True, unit="picture"):
+                if scene is None:
+                    scene = Scene(description, theme, frame)
+                    camera.fit(scene.points())
+                scene.show(frame)
+                video.add(painter.draw(scene.batches(), scene.lines(), camera, scene.background()))
+                last = frame.t
+        finally:
+            painter.close()
+    renderer = "matplotlib" if isinstance(painter, Flat) else "OpenGL"
+    return Filmed(video.pictures, renderer, reason, last, time.perf_counter() - start)
+
+
+def make_painter(filming: Filming) -> tuple[Offscreen | Flat, str]:
+    """Return whoever can draw here, and why it is not OpenGL."""
+    reason = "it was not asked for"
+    if filming.opengl:
+        try:
+            return Offscreen(filming.width, filming.height), ""
+        except NoOpenGL as error:
+            reason = str(error)
+    return Flat(filming.width, filming.height), reason
+
+
+def check(filming: Filming) -> None:
+    """Raise InputError for numbers that make no picture."""
+    for name, least in (("frames", 1), ("width", 16), ("height", 16)):
+        if getattr(filming, name) < least:
+            raise InputError(f"{name} is {getattr(filming, name)}; it must be at least {least}")
+    for name in ("rate", "speed"):
+        if not 0.0 < getattr(filming, name) < float("inf"):
+            raise InputError(f"{name} is {getattr(filming, name)!r}; it must be a positive number")

@@ -1,0 +1,89 @@
+"""The camera: points to pixels and back, and pictures that hold everything."""
+
+import numpy as np
+import pytest
+
+from rtmbs.errors import UnknownNameError
+from rtmbs.viewer.camera import NEAR, PRESETS, Camera
+
+POINTS = np.random.default_rng(3).uniform((-2.0, -5.0, -1.0), (4.0, 3.0, 6.0), size=(60, 3))
+
+
+def clip(camera: Camera, points: np.ndarray) -> np.ndarray:
+    """Return normalised device coordinates by the matrices that OpenGL gets."""
+    homogeneous = np.column_stack([points, np.ones(len(points))]) @ (camera.projection() @ camera.view()).T
+    return homogeneous[:, :3] / homogeneous[:, 3:]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_pixels_are_those_of_the_matrices(preset):
+    camera = Camera(width=1000, height=600)
+    camera.look(preset)
+    camera.fit(POINTS)
+    device, pixels = clip(camera, POINTS), camera.project(POINTS)
+    assert np.allclose(pixels[:, 0], 500.0 * (1.0 + device[:, 0]))
+    assert np.allclose(pixels[:, 1], 300.0 * (1.0 - device[:, 1]))
+    assert np.all(np.abs(device[:, 2]) < 1.0), "between the clip planes"
+
+
+def test_a_ray_goes_through_its_pixel():
+    camera = Camera(center=np.array([1.0, -2.0, 0.5]), distance=7.0, azimuth=130.0, elevation=-25.0)
+    start, direction = camera.ray(321.0, 123.0)
+    assert np.linalg.norm(direction) == pytest.approx(1.0)
+    for way in (0.5, 3.0, 20.0):
+        assert camera.project(start + way * direction)[0, :2] == pytest.approx((321.0, 123.0))
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize(("width", "height"), [(1200, 700), (400, 900)])
+def test_fit_holds_all_points_and_wastes_no_room(preset, width, height):
+    camera = Camera(width=width, height=height)
+    camera.look(preset)
+    camera.fit(POINTS)
+    x, y, depth = camera.project(POINTS).T
+    assert x.min() >= 0.0
+    assert x.max() <= width
+    assert y.min() >= 0.0
+    assert y.max() <= height
+    assert depth.min() > NEAR * camera.distance
+    assert max(np.ptp(x) / width, np.ptp(y) / height) > 0.85
+
+
+def test_fit_of_one_point_and_of_none():
+    camera = Camera()
+    camera.fit(np.array([[1.0, 2.0, 3.0]]))
+    assert np.allclose(camera.center, (1.0, 2.0, 3.0))
+    before = camera.center.copy()
+    camera.fit(np.full((4, 3), np.nan))
+    assert np.array_equal(camera.center, before)
+
+
+def test_pan_moves_the_picture_by_pixels():
+    camera = Camera(distance=5.0)
+    point = camera.center.copy()
+    before = camera.project(point)[0]
+    camera.pan(30.0, -12.0)
+    assert camera.project(point)[0, :2] - before[:2] == pytest.approx((30.0, -12.0))
+
+
+def test_zoom_and_orbit_keep_the_center():
+    camera = Camera(distance=5.0)
+    camera.orbit(400.0, 200.0)
+    assert -180.0 <= camera.azimuth <= 180.0
+    assert camera.elevation == 90.0, "never over the top"
+    camera.zoom(2.0)
+    assert camera.distance == 2.5
+    assert camera.project(camera.center)[0] == pytest.approx((600.0, 350.0, 2.5))
+
+
+def test_a_dragged_point_stays_in_its_plane():
+    camera = Camera(distance=5.0, azimuth=20.0, elevation=40.0)
+    point = np.array([0.3, -0.2, 0.7])
+    target = camera.at_depth_of(800.0, 200.0, point)
+    assert camera.project(target)[0, :2] == pytest.approx((800.0, 200.0))
+    assert camera.project(target)[0, 2] == pytest.approx(camera.project(point)[0, 2])
+
+
+def test_an_unknown_preset_is_named():
+    with pytest.raises(UnknownNameError, match="did you mean 'front'"):
+        Camera().look("frnt")

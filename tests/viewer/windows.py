@@ -1,0 +1,60 @@
+"""A window on a session that steps only when a test says so."""
+
+import warnings
+from typing import Any
+
+from rtmbs.simulation import Simulation
+from rtmbs.viewer.commands import Command
+from rtmbs.viewer.manual import ManualLink
+
+
+class Watched(ManualLink):
+    """A manual link that remembers what it was sent."""
+
+    def __init__(self, sim: Simulation, **options: Any) -> None:
+        super().__init__(sim, playing=False, **options)
+        self.sim, self.sent = sim, list[Command]()
+
+    def send(self, command: Command) -> None:
+        self.sent.append(command)
+        super().send(command)
+
+    def turn(self, steps: int = 50) -> None:
+        """Let commands take effect, and take the steps that are wanted, so many at most."""
+        for _ in range(steps):
+            if not self.should_step():
+                break
+            self.sync(self.sim, self.sim.step())
+
+
+def open_window(qtbot: Any, sim: Simulation, **options: Any) -> Any:
+    """Return a shown window whose first frame is there; ``window.link`` is a Watched."""
+    from rtmbs.viewer.window import Window
+
+    link = Watched(sim, **options)
+    link.turn()
+    window = Window(link)
+    window._timer.stop()  # the test says when
+    qtbot.addWidget(window)
+    window.show()
+    qtbot.waitExposed(window)
+    activate(window)
+    window.tick()
+    assert window.frame is not None
+    link.sent.clear()  # the subscription of the plots
+    return window
+
+
+def activate(window: Any) -> None:
+    """Give a window the keyboard; under Xvfb there is no window manager that would."""
+    from PySide6.QtWidgets import QApplication
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        QApplication.setActiveWindow(window)
+
+
+def follow(window: Any, steps: int = 50) -> None:
+    """Let the session take in what it was sent, and the window what comes of it."""
+    window.link.turn(steps)
+    window.tick()
