@@ -55,6 +55,11 @@ class ProcessLink:
         self._messages: deque[Message] = deque(maxlen=1000)
         self._ended = self._closed = False
 
+    @property
+    def pid(self) -> int:
+        """Number of the session's process."""
+        return self._process.pid or 0
+
     def describe(self) -> SceneDescription:
         while self._scene is None:
             alive = self._process.is_alive()

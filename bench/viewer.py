@@ -1,0 +1,169 @@
+"""The live viewer measured: pictures a second, step times, missed deadlines, time to the first picture, memory.
+
+    xvfb-run -a -s "-screen 0 1280x800x24" env LP_NUM_THREADS=1 python bench/viewer.py --seconds 20
+    python bench/viewer.py --layout stacked --plots 8 --seconds 600     # on a desktop
+
+The window draws in this process, the steps run in one of their own (``--mode thread``: here). It prints JSON:
+``pictures_per_second``; ``p50_ms``, ``p99_ms`` of all steps and ``missed_percent`` of their deadlines;
+``first_picture_s`` from the start of this process; resident memory of both processes after five seconds and at the end.
+"""
+
+import argparse
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+BEGUN = time.time()
+PLOTTED = (
+    "rod_1_0.position[y]", "rod_1_0.position[z]", "rod_2_1.velocity[y]", "rod_2_1.acceleration[z]",
+    "pin_1_0.angle", "cut_1_0.reaction[fx]", "energy.kinetic", "energy.total",
+)  # fmt: skip
+SETTLED = 5.0  # [s] of playing before anything is counted
+
+
+def main() -> None:
+    """Open the window, play, count, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ny", type=int, default=4)
+    parser.add_argument("--nz", type=int, default=40)
+    parser.add_argument("--layout", default="parallel")
+    parser.add_argument("--h", type=float, default=5e-3, help="step [s]")
+    parser.add_argument("--mode", default="process", choices=("process", "thread"))
+    parser.add_argument("--plots", type=int, default=0, help="channels that are plotted, up to 8")
+    parser.add_argument("--profiler", action="store_true", help="with the profiler open")
+    parser.add_argument("--seconds", type=float, default=20.0)
+    arguments = parser.parse_args()
+    print(json.dumps(measure(arguments), indent=1))
+
+
+def measure(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the numbers."""
+    from rtmbs.viewer.connect import connect
+
+    parameters = {"ny": arguments.ny, "nz": arguments.nz, "layout": arguments.layout}
+    link = connect("fourbar", arguments.mode, parameters=parameters, options={"h": arguments.h})
+    from rtmbs.viewer.commands import Play, Subscribe
+    from rtmbs.viewer.view import application
+
+    app = application()
+    from rtmbs.viewer.window import Window
+
+    window = Window(link)
+    window.show()
+    drawn = Drawn(window)
+    while not drawn.count:
+        app.processEvents()
+    first = time.time() - started()
+    if arguments.plots:
+        window.docks["plots"].show()
+        window.plots_panel.wanted.disconnect()
+        link.send(Subscribe(PLOTTED[: arguments.plots]))
+    if arguments.profiler:
+        window.docks["profiler"].show()
+    wait_until_ready(app, window)
+    link.send(Play())
+    run(app, SETTLED)
+    steps, before = StepTimes(link), memory(link)
+    start, pictures, frame = time.perf_counter(), drawn.count, link.latest()
+    end = start + arguments.seconds
+    while time.perf_counter() < end:
+        run(app, 0.25)
+        steps.take()
+    seconds, last, after = time.perf_counter() - start, link.latest(), memory(link)
+    window.close()
+    return {
+        "mechanism": f"{arguments.layout} {arguments.ny} x {arguments.nz}, h = {arguments.h:g} s",
+        "mode": arguments.mode,
+        "plots": arguments.plots,
+        "cores": len(os.sched_getaffinity(0)),
+        "pictures_per_second": round((drawn.count - pictures) / seconds, 1),
+        "speed": round((last.t - frame.t) / seconds, 4),
+        "steps": last.step - frame.step,
+        "p50_ms": round(1e3 * steps.percentile(50), 3),
+        "p99_ms": round(1e3 * steps.percentile(99), 3),
+        "missed_percent": round(100.0 * (last.missed - frame.missed) / max(last.deadlines - frame.deadlines, 1), 3),
+        "first_picture_s": round(first, 2),
+        "memory_before_MB": before,
+        "memory_after_MB": after,
+        "history_steps": last.newest - last.oldest + 1,
+    }
+
+
+class Drawn:
+    """Counts pictures that reached the screen and show something."""
+
+    def __init__(self, window: Any) -> None:
+        self.window, self.count = window, 0
+        window.canvas.frameSwapped.connect(self.add)
+
+    def add(self) -> None:
+        """One more, once a frame is there."""
+        if self.window.frame is not None:
+            self.count += 1
+
+
+class StepTimes:
+    """Wall times of all steps, gathered from the rings of frames that overlap."""
+
+    def __init__(self, link: Any) -> None:
+        import numpy as np
+
+        self.np, self.link = np, link
+        self.seen = link.latest().steps_taken
+        self.times: list[float] = []
+
+    def take(self) -> None:
+        """Add the steps since the last look."""
+        frame = self.link.latest()
+        new = min(frame.steps_taken - self.seen, len(frame.step_times))
+        if new:
+            self.times.extend(frame.step_times[-new:].tolist())
+        self.seen = frame.steps_taken
+
+    def percentile(self, q: float) -> float:
+        """Return a percentile [s]."""
+        return float(self.np.percentile(self.times, q))
+
+
+def run(app: Any, seconds: float) -> None:
+    """Run the window's events."""
+    from PySide6.QtCore import QEventLoop, QTimer
+
+    loop = QEventLoop()
+    QTimer.singleShot(int(1e3 * seconds), loop.quit)
+    loop.exec()
+
+
+def wait_until_ready(app: Any, window: Any) -> None:
+    """Run events until the session has said that it is built."""
+    while "bodies," not in window.log_panel.toPlainText():
+        run(app, 0.05)
+
+
+def started() -> float:
+    """Return when this process began (the imports before this file included) [s since the epoch]."""
+    try:
+        ticks = float(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
+        boot = next(float(line.split()[1]) for line in Path("/proc/stat").read_text().splitlines() if "btime" in line)
+        return boot + ticks / os.sysconf("SC_CLK_TCK")
+    except OSError:
+        return BEGUN
+
+
+def memory(link: Any) -> dict[str, float]:
+    """Return resident memory of the window and of the session [MB]; nothing where /proc is not."""
+    pids = {"window": "self"}
+    if hasattr(link, "pid"):
+        pids["session"] = str(link.pid)
+    found = {}
+    for name, pid in pids.items():
+        path = Path(f"/proc/{pid}/statm")
+        if path.exists():
+            found[name] = round(int(path.read_text().split()[1]) * os.sysconf("SC_PAGESIZE") / 1e6, 1)
+    return found
+
+
+if __name__ == "__main__":
+    main()
