@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,7 @@ from rtmbs.start.prepare import prepare
 from rtmbs.start.report import StartReport
 from rtmbs.state import State
 from rtmbs.stepper import Stepper
+from rtmbs.system.attach import attached
 from rtmbs.system.system import System
 from rtmbs.topology import Topology
 
@@ -134,6 +136,22 @@ class Simulation:
         if not np.array_equal(u[place], numbers):
             self._settled = False  # first: an interrupt in between costs a solution, not the order of a step
             u[place] = numbers
+
+    def attach(self, force: str, body: str, point: Any = (0.0, 0.0, 0.0)) -> None:
+        """Let a force law that acts on one body act on ``body`` at ``point`` (3,) in body axes [m] from now on.
+
+        Accelerations follow at once, as with an input. Results recorded before keep the body they were recorded with.
+        Raises UnknownNameError, and InputError for a force that is no law on one body, and for ground.
+        """
+        place = np.asarray(point, np.float64)
+        if place.shape != (3,) or not np.all(np.isfinite(place)):
+            raise InputError(f"point is {point!r}; it must be three numbers in body axes")
+        system = attached(self.system, force, body, place)
+        source = make_source(self.jacobian, system)
+        self.system = system
+        self.equations.replace_system(system)
+        self.equations.source = source
+        self._settled = False
 
     def _settle(self) -> None:
         """Solve for the accelerations and multipliers that belong to changed inputs: positions and rates stay.
