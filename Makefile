@@ -49,7 +49,7 @@ slow: $(DEV_STAMP)  ## the long physics and scale runs
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow
 
 # Each peer is installed by itself: one that has no package for this machine is skipped, and the rest is measured.
-peers: $(RUN_STAMP)  ## run the four-bar beside Exudyn, MuJoCo, Drake, Pinocchio: tables and plot of docs/performance.md
+peers: $(RUN_STAMP)  ## run the four-bar beside other programs: tables and plots in docs
 	$(PIP) install -e '.[plot]'
 	$(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['peers'], sep='\n')" \
 		| while read -r peer; do $(PIP) install "$$peer" || echo "$$peer cannot be installed here, skipped" >&2; done
