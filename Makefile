@@ -7,11 +7,12 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
+JSON ?= bench.json
 RUN_STAMP := $(VENV)/.stamp-run
 DEV_STAMP := $(VENV)/.stamp-dev
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help run test slow lint format types warmup dev peers clean
+.PHONY: help run test slow lint format types warmup dev bench peers clean
 
 help:  ## say what can be made
 	@sed -n 's/^\([a-z]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
@@ -47,6 +48,11 @@ test: $(DEV_STAMP)  ## set up and pass every test but the slow ones
 slow: $(DEV_STAMP)  ## the long physics and scale runs
 	$(BIN)/python -m rtmbs warmup
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow
+
+bench: $(RUN_STAMP)  ## measure kernels, factor, step and start; JSON=PATH names the file for python -m bench.compare
+	$(PIP) install -e '.[bench]'
+	$(BIN)/python -m rtmbs warmup
+	$(BIN)/python -m pytest bench/suites --benchmark-json $(JSON) --benchmark-columns=min,median,iqr,rounds
 
 # Each peer is installed by itself: one that has no package for this machine is skipped, and the rest is measured.
 peers: $(RUN_STAMP)  ## run the four-bar beside other programs: tables and plots in docs

@@ -69,6 +69,16 @@ def test_a_hiccup_of_a_few_rounds_is_not_told(tmp_path):
     assert verdicts(tmp_path, {"step": old}, {"step": new})["step"].words == ""
 
 
+def test_a_busy_machine_is_no_slowdown(tmp_path):
+    """Two thirds of the rounds share the processor with somebody: they last twice as long, the others as before."""
+    old, new = noisy(1), noisy(2)
+    new[: 2 * ROUNDS // 3] *= 2.0
+    found = verdicts(tmp_path, {"step": old}, {"step": new})["step"]
+    assert found.p < 1e-6
+    assert found.ratio > 1.5
+    assert found.words == ""
+
+
 def test_a_gain_is_no_failure(tmp_path):
     old, new = {"step": noisy(1, 1.5e-3)}, {"step": noisy(2)}
     assert verdicts(tmp_path, old, new)["step"].words == "faster"
@@ -76,9 +86,9 @@ def test_a_gain_is_no_failure(tmp_path):
 
 
 def test_too_few_rounds_cannot_tell(tmp_path):
-    found = verdicts(tmp_path, {"import": [1.0, 1.01, 1.02]}, {"import": [2.0, 2.01, 2.02]})["import"]
+    found = verdicts(tmp_path, {"import": [1.0, 1.01, 1.02, 1.0]}, {"import": [2.0, 2.01, 2.02, 2.0]})["import"]
     assert math.isnan(found.p)
-    assert found.words == "fewer than 4 rounds: cannot be told"
+    assert found.words == "fewer than 5 rounds: cannot be told"
 
 
 def test_a_file_against_itself_shows_nothing(tmp_path, capsys):
