@@ -1,4 +1,4 @@
-"""docs/derivatives.md runs: its code blocks are executed one after the other, with the assertions that stand in them."""
+"""docs/derivatives.md runs: its code blocks are executed one after the other, with the assertions in them."""
 
 import re
 import subprocess
