@@ -507,6 +507,7 @@ BOUNDED = {
     "topology.py: traverse": "every joint is reached once from each body",
     "topology.py: grow": "every joint is pushed once from each body",
     "topology.py: find": "up a forest",
+    "system/attach.py: path_to": "up a tree",
     "ad/builder.py: emit_power": "the exponent is halved",
     "ad/builder.py: find": "the table always has a free place",
     "ad/elementwise.py: folded": "the elements are halved",
