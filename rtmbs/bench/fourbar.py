@@ -17,6 +17,7 @@ from rtmbs.observers import EnergyMeter, IterationMeter, StepTimeMeter, Violatio
 from rtmbs.simulation import Simulation
 
 SCHEMA_VERSION = 1
+MAX_ITERATIONS = 8  # METHODS 1.11
 WHOLE = 1e-9  # relative distance of t_end / h from a whole number that is taken for rounding
 
 Array = NDArray[np.float64]
@@ -39,6 +40,8 @@ class Options:
     alpha: float | None  # in SI units
     tol: float
     jacobian: str
+    refactor: str = "adaptive"
+    fixed_iterations: int | None = None  # so many in every step, or as many as Newton's test asks for
 
     @classmethod
     def names(cls) -> list[str]:
@@ -53,8 +56,10 @@ class Options:
         """Return the mechanism of this size, consistent and ready for its first step."""
         system = self.model(ny, nz).compile()
         return Simulation(
-            system, h=self.h, penalty=self.penalty, alpha=self.alpha, tol=self.tol, jacobian=self.jacobian
-        )
+            system, h=self.h, penalty=self.penalty, alpha=self.alpha, tol=self.tol, jacobian=self.jacobian,
+            refactor=self.refactor, max_iterations=self.fixed_iterations or MAX_ITERATIONS,
+            fixed_iterations=self.fixed_iterations is not None,
+        )  # fmt: skip
 
     def steps(self) -> int:
         """Return the number of steps; t_end must be a whole number of them."""
@@ -125,6 +130,7 @@ def counts(meters: Meters) -> Record:
     total = meters.iterations.total
     return {
         "newton_iterations": total["iterations"],
+        "enough": {str(count): steps for count, steps in sorted(meters.iterations.enough.items())},
         "jacobians": total["jacobians"],
         "factorisations": total["factorisations"],
         "sweeps": total["sweeps"],
