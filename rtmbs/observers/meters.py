@@ -114,13 +114,17 @@ class ViolationMeter(Meter):
 
 
 class IterationMeter(Meter):
-    """Sums of Newton iterations, Jacobians, factorisations and projection sweeps; the most iterations of one step."""
+    """Sums of Newton iterations, Jacobians, factorisations and projection sweeps; the most iterations of one step.
+
+    ``enough`` counts steps by the iterations after which Newton's test was first met, 0 where it was not: what a fixed
+    number of iterations is to be compared with.
+    """
 
     def __init__(self, schedule: Schedule | None = None) -> None:
         super().__init__(schedule)
         self.steps = self.most = self.dense = 0
         self.total: Counter[str] = Counter()
-        self.enough: Counter[int] = Counter()  # steps by the iterations that were enough; 0: none were
+        self.enough: Counter[int] = Counter()
 
     def start(self, sim: Watched, steps: int | None) -> None:
         self.steps = self.most = self.dense = 0
