@@ -31,13 +31,21 @@ INEXACT = (DIFFERENCES, "central-difference", "finite-difference-page")
 def main() -> None:
     """Read both files, fill the page, draw the plot."""
     rows = json.loads(TABLE1.read_text(encoding="utf-8"))["rows"]
-    insert(PAGE, "table1", "\n\n".join([*(scaled(rows, layout) for layout in layouts(rows)), STARS]))
-    insert(PAGE, "table1 pairs", "\n\n".join(pairs(rows, layout) for layout in layouts(rows)))
-    insert(PAGE, "table1 ratios", ratios(rows))
-    insert(PAGE, "table1 errors", errors(rows))
-    insert(PAGE, "table1 wanted", wanted(rows))
-    insert(PAGE, "newton", newton(json.loads(NEWTON.read_text(encoding="utf-8"))["newton"]))
+    for name, text in tables(rows, json.loads(NEWTON.read_text(encoding="utf-8"))["newton"]).items():
+        insert(PAGE, name, text)
     draw(str(TABLE1), str(PLOT))
+
+
+def tables(rows: list[Row], counts: list[Row]) -> dict[str, str]:
+    """Return every table of the page by the name of its markers."""
+    return {
+        "table1": "\n\n".join([*(scaled(rows, layout) for layout in layouts(rows)), STARS]),
+        "table1 pairs": "\n\n".join(pairs(rows, layout) for layout in layouts(rows)),
+        "table1 ratios": ratios(rows),
+        "table1 errors": errors(rows),
+        "table1 wanted": wanted(rows),
+        "newton": newton(counts),
+    }
 
 
 def layouts(rows: list[Row]) -> list[str]:
