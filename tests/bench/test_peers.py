@@ -8,10 +8,11 @@ import importlib
 import numpy as np
 import pytest
 
+from bench.peers import campaign
 from bench.peers import mechanism as description
 from bench.peers.campaign import available, medians, run
 from bench.peers.mechanism import LAYOUTS, Outcome, build, first_angles, largest_gap, relative_rate, relative_turn
-from bench.peers.registry import PEERS, RTMBS, Peer
+from bench.peers.registry import KERNELS, PEERS, RTMBS, Peer
 from bench.peers.report import draw, text
 from bench.peers.rtmbs_joints import prepared, simulate
 from bench.peers.targets import TARGETS, line
@@ -123,6 +124,32 @@ def test_a_missing_peer_is_skipped_with_a_line(capsys):
     missing = Peer("Nobody *", "nobody", "no_such_package_anywhere", "nobody-at-all")
     assert available([missing, RTMBS]) == [RTMBS]
     assert "Nobody: nobody-at-all is not installed, skipped" in capsys.readouterr().err
+
+
+def test_a_campaign_asks_in_turns_and_outlives_a_peer_that_fails(monkeypatch, capsys):
+    """Round after round, every job once; who fails is a line in the log and no row of the tables."""
+    asked = []
+
+    def work(peer, *arguments):
+        asked.append((peer, arguments))
+        if peer is broken:
+            raise RuntimeError("no such joint")
+        if len(arguments) == 5:
+            theta = references.fourbar(4, 1, 1.0, arguments[0]).q.tolist()
+            return {"seconds": len(asked), "theta": theta, "loop_gap": 0.0, "pin_gap": 0.0}
+        return {"residual, tree": 1.0}
+
+    broken = Peer("Broken", "broken", "rtmbs", "rtmbs")
+    monkeypatch.setattr(campaign, "work", work)
+    for group, peers in {"PEERS": (RTMBS, broken), "KERNELS": KERNELS[:1], "JACOBIANS": (), "SMALL": ()}.items():
+        monkeypatch.setattr(campaign, group, peers)
+    record = campaign.measure(3, (STEP,), nz=1)
+    assert asked == asked[: len(asked) // 3] * 3
+    assert [(run["module"], run["layout"]) for run in record["runs"]] == [(RTMBS.module, layout) for layout in LAYOUTS]
+    assert record["runs"][0]["seconds"] == 1 + len(asked) // 3, "the median of three rounds"
+    assert record["runs"][0]["error_max"] == 0.0
+    assert len(record["kernels"]) == 2
+    assert "Broken ('stacked', 4, 1, 0.005, 1.0): no such joint" in capsys.readouterr().err
 
 
 VALUES = {
