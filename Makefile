@@ -7,11 +7,12 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
+JSON ?= bench.json
 RUN_STAMP := $(VENV)/.stamp-run
 DEV_STAMP := $(VENV)/.stamp-dev
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help run test slow lint format types warmup dev peers clean
+.PHONY: help run test slow lint format types warmup dev bench peers clean
 
 help:  ## say what can be made
 	@sed -n 's/^\([a-z]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
@@ -48,13 +49,18 @@ slow: $(DEV_STAMP)  ## the long physics and scale runs
 	$(BIN)/python -m rtmbs warmup
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow
 
+bench: $(RUN_STAMP)  ## measure kernels, factor, step and start; JSON=PATH names the file for python -m bench.compare
+	$(PIP) install -e '.[bench]'
+	$(BIN)/python -m rtmbs warmup
+	$(BIN)/python -m pytest bench/suites --benchmark-json $(JSON) --benchmark-columns=min,median,iqr,rounds
+
 # Each peer is installed by itself: one that has no package for this machine is skipped, and the rest is measured.
-peers: $(RUN_STAMP)  ## run the four-bar beside Exudyn, MuJoCo, Drake, Pinocchio: tables and plot of docs/performance.md
+peers: $(RUN_STAMP)  ## run the four-bar beside other programs: tables and plots in docs
 	$(PIP) install -e '.[plot]'
 	$(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['peers'], sep='\n')" \
 		| while read -r peer; do $(PIP) install "$$peer" || echo "$$peer cannot be installed here, skipped" >&2; done
 	$(BIN)/python -m rtmbs warmup
-	$(BIN)/python -m bench.peers --docs
+	$(BIN)/python -m bench.peers --docs --json bench/peers.json
 
 lint: $(DEV_STAMP)  ## ruff: rules and format
 	$(BIN)/ruff check .

@@ -29,6 +29,7 @@ from rtmbs.start.prepare import prepare
 from rtmbs.start.report import StartReport
 from rtmbs.state import State
 from rtmbs.stepper import Stepper
+from rtmbs.system.attach import attached
 from rtmbs.system.system import System
 from rtmbs.topology import Topology
 
@@ -59,7 +60,8 @@ class Simulation:
     max_iterations, fixed_iterations : bound of Newton's iteration, or always exactly so many (2 are usual): the same
         work in every step; one that they do not finish is taken and answers UNFINISHED
     refactor : when the Newton matrix is made anew: "every-iteration", "every-step" (again only when the iteration
-        hardly contracts), or "adaptive": once a step while corrections are small and the iteration contracts well
+        hardly contracts), or "adaptive": once a step while corrections are small and the iteration contracts well.
+        Multipliers and reactions of a step with one matrix are less exact than its motion (docs/performance.md)
     projection_weight : "tangent" (the Newton matrix) or "mass"
     project_velocities, project_accelerations : switch a projection off, to see what it does
     shim : measure inconsistent redundant closures from the pose as it is (METHODS 1.13)
@@ -81,7 +83,7 @@ class Simulation:
         tangent_terms: str = "inertia",
         max_iterations: int = 8,
         fixed_iterations: bool = False,
-        refactor: str = "adaptive",
+        refactor: str = "every-iteration",
         projection_weight: str = "tangent",
         project_velocities: bool = True,
         project_accelerations: bool = True,
@@ -110,8 +112,19 @@ class Simulation:
         arrays, u = self._start.arrays, self.equations.u.copy()
         state = State(system.fingerprint, 0.0, 0, float(h), *arrays[:4], self.equations.alpha.copy(), arrays.R0, u)
         self._states = (state, state.copy())  # the one that counts, and the one the next step writes
-        self._settled, self._stepped = True, False
+        self._settled = True
+        self._stepped = self._rehearse()
         self.inputs = Inputs(system, self)
+
+    def _rehearse(self) -> bool:
+        """Take a step that never counts, into the spare state, so that the first real one is no slower than others.
+
+        It loads the kernel, measures the clock and touches the memory. Only the fused step: it asks no person's law.
+        """
+        if self._stepper.fused:
+            with announced():
+                self._stepper.advance(*self._states)
+        return self._stepper.fused
 
     # ---- state -----------------------------------------------------------------------------------------------------
 
@@ -132,6 +145,22 @@ class Simulation:
         if not np.array_equal(u[place], numbers):
             self._settled = False  # first: an interrupt in between costs a solution, not the order of a step
             u[place] = numbers
+
+    def attach(self, force: str, body: str, point: Any = (0.0, 0.0, 0.0)) -> None:
+        """Let a force law that acts on one body act on ``body`` at ``point`` (3,) in body axes [m] from now on.
+
+        Accelerations follow at once, as with an input. Results recorded before keep the body they were recorded with.
+        Raises UnknownNameError, and InputError for a force that is no law on one body, and for ground.
+        """
+        place = np.asarray(point, np.float64)
+        if place.shape != (3,) or not np.all(np.isfinite(place)):
+            raise InputError(f"point is {point!r}; it must be three numbers in body axes")
+        system = attached(self.system, force, body, place)
+        source = make_source(self.jacobian, system)
+        self.system = system
+        self.equations.replace_system(system)
+        self.equations.source = source
+        self._settled = False
 
     def _settle(self) -> None:
         """Solve for the accelerations and multipliers that belong to changed inputs: positions and rates stay.

@@ -518,6 +518,7 @@ BOUNDED = {
     "viewer/worker.py: _receive": "LIMIT",
     "viewer/worker.py: run": "until Quit: a session has no end of its own",
     "viewer/worker.py: turn": "commands that have come",
+    "system/attach.py: path_to": "up a tree",
     "ad/builder.py: emit_power": "the exponent is halved",
     "ad/builder.py: find": "the table always has a free place",
     "ad/elementwise.py: folded": "the elements are halved",

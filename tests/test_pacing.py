@@ -1,8 +1,11 @@
 """Pacing on a clock of our own: exact, and without waiting."""
 
+import gc
+
+import numpy as np
 import pytest
 
-from rtmbs.pacing import Pacer
+from rtmbs.pacing import Pacer, paced, quiet_collector
 
 TICK = 1e-4
 
@@ -14,13 +17,14 @@ class Clock:
         self.now = 100.0
         self.slept = 0.0
         self.tick = 0.0
+        self.oversleep = 0.0
 
     def read(self):
         self.now += self.tick
         return self.now
 
     def sleep(self, seconds):
-        self.now += seconds
+        self.now += seconds + self.oversleep
         self.slept += seconds
 
 
@@ -103,3 +107,59 @@ def test_on_the_real_clock_no_wait_returns_early():
     for _ in range(5):
         pacer.wait()
     assert time.perf_counter() - start >= 0.0099
+
+
+# ---------------------------------------------------------------------------------------------- percentiles, paced runs
+
+
+def test_percentiles_are_those_of_every_wait(clock):
+    pacer = pacer_on(clock, spin=0.0)
+    lates = [0.001 * (k % 7) for k in range(50)]
+    for late in lates:
+        clock.oversleep = late
+        pacer.wait()
+    found = pacer.punctuality()
+    np.testing.assert_allclose(np.sort(pacer.lateness()), np.sort(lates), atol=1e-9)
+    expected = np.percentile(lates, (50.0, 99.0, 99.9))
+    np.testing.assert_allclose((found.p50, found.p99, found.p999), expected, atol=1e-9)
+    assert found.max_lateness == pytest.approx(0.006, abs=1e-9)
+    for word in ("p50", "p99", "p99.9"):
+        assert word in str(found)
+
+
+def test_only_the_last_waits_are_kept(clock, monkeypatch):
+    monkeypatch.setattr("rtmbs.pacing.KEPT", 4)
+    pacer = pacer_on(clock, spin=0.0)
+    for k in range(10):
+        clock.oversleep = 0.001 * k
+        pacer.wait()
+    np.testing.assert_allclose(np.sort(pacer.lateness()), (0.006, 0.007, 0.008, 0.009), atol=1e-9)
+    assert pacer.punctuality().deadlines == 10
+
+
+def test_a_paced_run_times_its_work_and_goes_on_counting(clock):
+    pacer = pacer_on(clock, spin=0.0)
+
+    def work():
+        clock.now += 0.004
+
+    durations = paced(work, pacer, 5)
+    np.testing.assert_allclose(durations, 0.004, atol=3 * TICK)
+    clock.now += 100.0  # a pause is no backlog
+    paced(work, pacer, 3)
+    found = pacer.punctuality()
+    assert (found.deadlines, found.missed, found.moved) == (8, 0, 0)
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_the_collector_rests_and_is_as_before_afterwards(enabled):
+    was, frozen = gc.isenabled(), gc.get_freeze_count()
+    try:
+        gc.enable() if enabled else gc.disable()
+        with quiet_collector():
+            assert not gc.isenabled()
+            assert gc.get_freeze_count() > frozen
+        assert gc.isenabled() is enabled
+        assert gc.get_freeze_count() == 0
+    finally:
+        gc.enable() if was else gc.disable()

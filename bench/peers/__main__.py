@@ -4,12 +4,14 @@ import argparse
 import json
 from pathlib import Path
 
+from bench.documents import insert
 from bench.peers import report
 from bench.peers.campaign import NZ, ROUNDS, STEP, STEPS, measure
 from bench.peers.registry import ROOT
 
 PAGE, PLOT = ROOT / "docs" / "performance.md", ROOT / "docs" / "work_precision.png"
-BEGIN, END = "<!-- begin: make peers -->", "<!-- end: make peers -->"
+DERIVATIVES = ROOT / "docs" / "derivatives.md"
+MARKER = "make peers"
 
 
 def main() -> None:
@@ -20,9 +22,7 @@ def main() -> None:
     parser.add_argument("--no-plot", action="store_true", help=f"steps of {1e3 * STEP:g} ms only")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the measured values")
     parser.add_argument("--read", type=Path, metavar="PATH", help="measure nothing, take the values of this file")
-    parser.add_argument(
-        "--docs", action="store_true", help=f"write the tables and the plot to {PAGE.relative_to(ROOT)}"
-    )
+    parser.add_argument("--docs", action="store_true", help="write the tables and the plot into docs/")
     options = parser.parse_args()
     if options.read is not None:
         record = json.loads(options.read.read_text(encoding="utf-8"))
@@ -30,18 +30,12 @@ def main() -> None:
         record = measure(options.rounds, (STEP,) if options.no_plot else STEPS, options.nz)
     if options.json is not None:
         options.json.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    text = report.text(record)
-    print(text)
+    print(report.text(record))
     if options.docs:
-        PAGE.write_text(inserted(PAGE.read_text(encoding="utf-8"), text), encoding="utf-8")
+        insert(PAGE, MARKER, report.text(record))
+        insert(DERIVATIVES, MARKER, report.jacobians(record))
         if not options.no_plot:
             report.draw(record, PLOT)
-
-
-def inserted(page: str, text: str) -> str:
-    """Return ``page`` with ``text`` between its two markers."""
-    before, rest = page.split(BEGIN)
-    return f"{before}{BEGIN}\n\n{text}\n\n{END}{rest.split(END)[1]}"
 
 
 if __name__ == "__main__":

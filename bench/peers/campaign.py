@@ -1,5 +1,9 @@
-"""The measurements: every run in turns with the others, round after round, and medians over the rounds."""
+"""The measurements: every run in turns with the others, round after round, and medians over the rounds.
 
+Seconds are those of the steps alone: models are built, first accelerations solved for and code loaded before.
+"""
+
+import importlib.metadata
 import math
 import os
 import platform
@@ -12,7 +16,7 @@ from typing import Any
 from tqdm import tqdm
 
 from bench.peers.mechanism import LAYOUTS
-from bench.peers.registry import KERNELS, PEERS, Peer, work
+from bench.peers.registry import JACOBIANS, KERNELS, PEERS, SMALL, Peer, work
 from rtmbs.bench import references
 
 NY, NZ, T_END = 4, 40, 1.0
@@ -25,28 +29,32 @@ Job = tuple[Peer, tuple[Any, ...]]  # a worker and its arguments
 
 
 def measure(rounds: int, steps: Sequence[float], nz: int = NZ) -> Record:
-    """Return the runs, the kernels and the machine. A step of the plot other than that of the table is run once."""
-    peers, kernels = available(PEERS), available(KERNELS)
-    table: list[Job] = [(peer, (layout, NY, nz, STEP, T_END)) for layout in LAYOUTS for peer in peers]
-    table += [(peer, (layout, NY, nz)) for layout in LAYOUTS for peer in kernels]
-    plot: list[Job] = [
-        (peer, (layout, NY, nz, h, T_END)) for h in steps if h != STEP for layout in LAYOUTS for peer in peers
-    ]
-    answers: dict[Job, list[Record]] = {}
-    jobs = table * rounds + plot
-    for job in tqdm(jobs, desc="peers", unit="run", disable=None):
-        peer, arguments = job
-        try:
-            answers.setdefault(job, []).append(work(peer, *arguments))
-        except Exception as error:  # noqa: BLE001  a peer that fails is a line in the log, not the end of the rest
-            print(f"{peer.name()} {arguments}: {error}", file=sys.stderr)
+    """Return the runs, the kernels, the Jacobians, the small mechanisms, and the machine."""
+    peers, kernels, jacobians, small = (available(group) for group in (PEERS, KERNELS, JACOBIANS, SMALL))
+    jobs: list[Job] = [(peer, (layout, NY, nz, h, T_END)) for h in steps for layout in LAYOUTS for peer in peers]
+    jobs += [(peer, (layout, NY, nz)) for layout in LAYOUTS for peer in (*kernels, *jacobians)]
+    jobs += [(peer, (LAYOUTS[0], 1, 1)) for peer in small]
+    answers = asked(jobs, rounds)
     return {
         "machine": machine(),
         "rounds": rounds,
         "nz": nz,
-        "runs": [run(*job, found, nz) for job, found in answers.items() if found and job[0] in PEERS],
-        "kernels": [kernel(*job, found) for job, found in answers.items() if found and job[0] in KERNELS],
+        "runs": [run(*job, found, nz) for job, found in answers.items() if job[0] in PEERS],
+        "kernels": [medians(*job, found) for job, found in answers.items() if job[0] in KERNELS],
+        "jacobians": [medians(*job, found) for job, found in answers.items() if job[0] in JACOBIANS],
+        "small": [medians(*job, found) for job, found in answers.items() if job[0] in SMALL],
     }
+
+
+def asked(jobs: list[Job], rounds: int) -> dict[Job, list[Record]]:
+    """Return what the workers answered: every job once a round, the rounds one after the other."""
+    answers: dict[Job, list[Record]] = {}
+    for peer, arguments in tqdm(jobs * rounds, desc="peers", unit="run", disable=None):
+        try:
+            answers.setdefault((peer, arguments), []).append(work(peer, *arguments))
+        except Exception as error:  # noqa: BLE001  a peer that fails is a line in the log, not the end of the rest
+            print(f"{peer.name()} {arguments}: {error}", file=sys.stderr)
+    return {job: found for job, found in answers.items() if found}
 
 
 def available(peers: Sequence[Peer]) -> list[Peer]:
@@ -70,24 +78,24 @@ def run(peer: Peer, arguments: tuple[Any, ...], answers: list[Record], nz: int) 
         "spread": [min(answer["seconds"] for answer in answers), max(answer["seconds"] for answer in answers)],
         "error": abs(theta[0] - float(exact[0])),
         "error_max": max(abs(found - float(right)) for found, right in zip(theta, exact, strict=True)),
-        "loop_gap": answers[0]["loop_gap"],
+        "gap": max(answers[0]["loop_gap"], answers[0]["pin_gap"]),
         "good": math.isfinite(theta[0]),
     }
 
 
-def kernel(peer: Peer, arguments: tuple[Any, ...], answers: list[Record]) -> Record:
-    """Return the medians of the kernels on one layout [us]."""
-    times = {name: median(answer[name] for answer in answers) for name in answers[0]}
-    return {"peer": peer.name(), "module": peer.module, "layout": arguments[0], "us": times}
+def medians(peer: Peer, arguments: tuple[Any, ...], answers: list[Record]) -> Record:
+    """Return the medians of all numbers of an answer."""
+    values = {name: median(answer[name] for answer in answers) for name in answers[0]}
+    return {"peer": peer.name(), "module": peer.module, "layout": arguments[0], "values": values}
 
 
 def machine() -> str:
-    """Return processor, cores, system and Python in one line."""
+    """Return processor, cores, system, Python and what compiles rtmbs in one line."""
     model = platform.processor() or platform.machine()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
         lines = cpuinfo.read_text(encoding="utf-8").splitlines()
         model = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), model)
-    return (
-        f"{model}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
-    )
+    versions = ", ".join(f"{name} {importlib.metadata.version(name.lower())}" for name in ("NumPy", "numba"))
+    python = f"Python {platform.python_version()}, {versions}"
+    return f"{model}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}, {python}"

@@ -64,6 +64,8 @@ def measure(mechanism: Mechanism) -> dict[str, float]:
         old, values = equations.state_arrays(), equations.work.original
         answer[f"residual, {name}"] = timed(residuals, tables, R0, u, alpha, ws)
         answer[f"tangent, {name}"] = timed(tangents, tables, u, alpha, old, ws, values)
+        if not loops:
+            answer["residual and tangent, tree"] = answer["residual, tree"] + answer["tangent, tree"]
     lu, work = equations.lu, equations.work
     answer["factor, loops"] = timed(factors, lu, work)
     answer["solve, loops"] = timed(solutions, lu, work, np.zeros(equations.n))

@@ -5,7 +5,7 @@ All lies in planes parallel to YZ and turns about X, gravity is 9.81 m/s^2 along
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,6 +81,21 @@ def build(layout: str, ny: int = 4, nz: int = 40, angle: float = math.radians(30
             nodes, moved = ground_nodes(ny, SPACING * (k - 1)), np.zeros(3)
         nodes, moved = add_row(mechanism, k, nodes, moved, angle, rate if k == 1 else 0.0)
     return mechanism
+
+
+def windows() -> Mechanism:
+    """Return IFToMM benchmark A02 with two windows: posts upright, v(B0) = 1 m/s."""
+    return build("stacked", 2, 1, angle=math.pi, rate=-1.0)
+
+
+def pendulum() -> Mechanism:
+    """Return a bar on a pin, released at rest when level: benchmark A01 but for the mass, which is spread out here."""
+    mechanism = build("parallel", 1, 1, angle=0.5 * math.pi, rate=0.0)
+    return replace(mechanism, bars=mechanism.bars[:1], tree=mechanism.tree[:1], loops=[])
+
+
+T_SMALL = 10.0  # [s]
+SMALL = {"A01": (pendulum, 1e-3), "A02": (windows, 2.5e-3)}  # and their steps [s]
 
 
 Node = tuple[int, float, Array]  # bar or GROUND, how far along it, the point at the start

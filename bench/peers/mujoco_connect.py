@@ -1,9 +1,10 @@
-"""MuJoCo: joint coordinates, loops by connect constraints, implicitfast, sparse Jacobian.
+"""MuJoCo: joint coordinates, loops by connect constraints, Euler, Newton's solver, sparse Jacobian, no islands.
 
 Constraints of MuJoCo are soft. They are made as stiff as they go: the time constant at its lower bound of two steps and
 an impedance of 0.9999. At 5 ms that closes the loops of the stacked layout 2000 times better than the defaults and
-makes
-theta_1 ten times better, in the same time.
+makes theta_1 ten times better, in the same time. Of the solvers Newton's is the fastest and CG diverges on the stacked
+layout; without islands the parallel layout takes three quarters of the time; implicitfast gives what Euler gives, for
+nothing here is damped.
 """
 
 import time
@@ -28,7 +29,7 @@ IMPEDANCE = [0.9999, 0.9999, 0.001, 0.5, 2.0]
 
 
 def simulate(mechanism: Mechanism, h: float, steps: int) -> Outcome:
-    """Run ``steps`` steps of ``h`` from Python, one call a step."""
+    """Run ``steps`` steps of ``h`` in one call."""
     model = built(mechanism, h)
     data = mujoco.MjData(model)
     mujoco.mj_step(model, data)
@@ -37,8 +38,7 @@ def simulate(mechanism: Mechanism, h: float, steps: int) -> Outcome:
         data.joint(pin.name).qvel = relative_rate(mechanism, pin)
     mujoco.mj_forward(model, data)
     before = time.perf_counter()
-    for _ in range(steps):
-        mujoco.mj_step(model, data)
+    mujoco.mj_step(model, data, steps)
     seconds = time.perf_counter() - before
 
     mujoco.mj_kinematics(model, data)
@@ -53,8 +53,9 @@ def built(mechanism: Mechanism, h: float) -> mujoco.MjModel:
     spec = mujoco.MjSpec()
     option = spec.option
     option.timestep, option.gravity = h, [0.0, 0.0, -GRAVITY]
-    option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
-    option.jacobian = mujoco.mjtJacobian.mjJAC_SPARSE
+    option.integrator = mujoco.mjtIntegrator.mjINT_EULER
+    option.jacobian, option.solver = mujoco.mjtJacobian.mjJAC_SPARSE, mujoco.mjtSolver.mjSOL_NEWTON
+    option.disableflags = mujoco.mjtDisableBit.mjDSBL_ISLAND
     bodies = []
     for bar, pin in zip(mechanism.bars, mechanism.tree, strict=True):
         above = spec.worldbody if pin.a == GROUND else bodies[pin.a]

@@ -1,4 +1,8 @@
-"""Who is measured, and how their workers are called."""
+"""Who is measured, and how their workers are called.
+
+Every program runs in the fastest of the settings that were tried: see the file of each, and ``FASTEST`` for what only
+an environment variable can say.
+"""
 
 import importlib
 import importlib.metadata
@@ -13,6 +17,7 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent.parent
 LONGEST = 600.0  # seconds that a worker may take
+FASTEST = {"EXUDYN_MODULE": "fast"}  # Exudyn without range checks
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "BLIS_NUM_THREADS")
 
 
@@ -49,12 +54,20 @@ KERNELS = (
     Peer("rtmbs *", "kernels_rtmbs", "rtmbs", "rtmbs"),
     Peer("Pinocchio *", "kernels_pinocchio", "pinocchio", "pin"),
 )
+JACOBIANS = (
+    Peer("rtmbs *, trace", "jacobian_trace", "rtmbs", "rtmbs"),
+    Peer("CasADi *, SX, interpreted", "jacobian_casadi", "casadi", "casadi"),
+)
+SMALL = (
+    Peer("rtmbs *", "small_rtmbs", "rtmbs", "rtmbs"),
+    Peer("Exudyn *, planar bodies", "small_exudyn", "exudyn", "exudyn"),
+)
 
 
 def work(peer: Peer, *arguments: Any) -> dict[str, Any]:
     """Return the answer of one worker, run by itself on one thread; RuntimeError when it fails or takes too long."""
     command = [sys.executable, "-W", "ignore", "-m", "bench.peers.worker", peer.module, *map(str, arguments)]
-    environment = {**os.environ, **dict.fromkeys(THREADS, "1")}
+    environment = {**os.environ, **FASTEST, **dict.fromkeys(THREADS, "1")}
     done = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=LONGEST, check=False
     )

@@ -4,8 +4,10 @@ One program then serves them all in one call, and equal operations of different 
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rtmbs.ad import operations as o
 from rtmbs.ad.record import Record
@@ -25,7 +27,7 @@ def joined(records: Sequence[Record]) -> Record:
         leaf = record.op == o.INPUT
         a[leaf] += np.where(record.a[leaf] < record.n, x, p - record.n).astype(np.int32)
         b, c = (np.where(arity > place, column + steps, 0) for place, column in ((1, record.b), (2, record.c)))
-        parts = (record.op, a, b, c, record.constants, record.outputs + steps)
+        parts: tuple[NDArray[Any], ...] = (record.op, a, b, c, record.constants, record.outputs + steps)
         for column, part in zip(columns, parts, strict=True):
             column.append(part.astype(column[0].dtype))
         steps, constants = steps + len(record.op), constants + len(record.constants)

@@ -11,8 +11,9 @@ from tqdm import tqdm
 
 from rtmbs.bench.arguments import Parser, answer, count, number, positive
 from rtmbs.errors import InputError, unknown_name
+from rtmbs.integrators.settings import REFACTOR
 
-PROBLEMS = ("fourbar", "table1")
+PROBLEMS = ("fourbar", "realtime", "table1")
 PENALTY = 1e6  # METHODS 1.24
 TOLERANCE = 1e-9
 
@@ -37,6 +38,8 @@ def run(words: list[str], program: str) -> int:
         from rtmbs.bench.table1_options import table1_parser
 
         return run_table1(table1_parser(f"{program} table1").read(words[1:]))
+    if problem == "realtime":
+        return run_realtime(realtime_parser(f"{program} realtime").read(words[1:]))
     return run_fourbar(fourbar_parser(f"{program} fourbar").read(words[1:]))
 
 
@@ -47,6 +50,28 @@ def fourbar_parser(program: str) -> Parser:
         description="Simulate the multiple four-bar of n_y x n_z parallelograms and report times and errors.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
+    add_fourbar(parser)
+    parser.add_argument("--t-end", type=positive, default=1.0, help="end of the run [s]")
+    return parser
+
+
+def realtime_parser(program: str) -> Parser:
+    """Return the parser of the options of ``realtime``: those of the four-bar, and the wall time."""
+    parser = Parser(
+        prog=program,
+        description="Step by the wall clock, one step a period h, beside an empty loop, and say how punctual both are.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    parser.add_argument("mechanism", choices=("fourbar",), help="what is stepped")
+    add_fourbar(parser)
+    parser.add_argument(
+        "--seconds", type=positive, default=30.0, help="of stepping; the empty loop takes as long again"
+    )
+    return parser
+
+
+def add_fourbar(parser: Parser) -> None:
+    """Add the options that say which four-bar, and how it is stepped."""
     add = parser.add_argument
     add("--ny", type=count, default=4, help="four-bars in series along Y")
     add("--nz", type=count, default=40, help="rows along Z: degrees of freedom")
@@ -55,27 +80,46 @@ def fourbar_parser(program: str) -> Parser:
     add("--angle", type=number, default=30.0, metavar="DEG", help="of all rods at the start [degrees]")
     add("--rate", type=number, default=0.1, metavar="RAD_S", help="of the first row at the start [rad/s]")
     add("--h", type=positive, default=5e-3, help="step [s]")
-    add("--t-end", type=positive, default=1.0, help="end of the run [s]")
     penalties = parser.add_mutually_exclusive_group()
     penalties.add_argument("--penalty", type=positive, metavar="C", help=f"dimensionless, {PENALTY:g} unless told")
     penalties.add_argument("--alpha", type=positive, help="one fixed penalty factor in SI units, as in the paper")
     add("--tol", type=positive, default=TOLERANCE, help="of Newton's increment, relative to 1 rad or 1 length")
     add("--jacobian", default="structured", metavar="NAME", help="source of K and C")
+    add("--refactor", choices=REFACTOR, default="adaptive", help="when the Newton matrix is made anew")
+    add("--fixed-iterations", type=count, metavar="N", help="so many Newton iterations in every step")
     add("--json", type=Path, metavar="PATH", help="write the measured values to this file")
-    return parser
 
 
 def run_fourbar(options: argparse.Namespace) -> int:
     """Run the four-bar, print the report and write the JSON file."""
     from rtmbs.bench import fourbar, report
 
-    if options.penalty is None and options.alpha is None:
-        options.penalty = PENALTY
     check_folder(options.json)
-    record = fourbar.measure(fourbar.Options(**{name: getattr(options, name) for name in fourbar.Options.names()}))
+    record = fourbar.measure(fourbar.Options(**chosen(options)))
     print(report.text(record))
     write(options.json, record)
     return 0
+
+
+def run_realtime(options: argparse.Namespace) -> int:
+    """Run the four-bar against the wall clock, print the statistics and write the JSON file."""
+    from rtmbs.bench import fourbar, realtime
+
+    check_folder(options.json)
+    seconds, options.t_end = options.seconds, options.seconds
+    record = realtime.measure(fourbar.Options(**chosen(options)), seconds)
+    print(realtime.text(record))
+    write(options.json, record)
+    return 0
+
+
+def chosen(options: argparse.Namespace) -> dict[str, Any]:
+    """Return what the four-bar was asked for, with the default penalty unless another was given."""
+    from rtmbs.bench import fourbar
+
+    if options.penalty is None and options.alpha is None:
+        options.penalty = PENALTY
+    return {name: getattr(options, name) for name in fourbar.Options.names()}
 
 
 def run_table1(options: argparse.Namespace) -> int:

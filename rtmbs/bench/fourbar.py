@@ -3,19 +3,21 @@
 import math
 import time
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs import __version__, library
 from rtmbs.bench import references
-from rtmbs.bench.watch import Watch, energy
+from rtmbs.bench.stepping import percentiles_us, timed_steps
 from rtmbs.compiling import announced
 from rtmbs.errors import InputError
+from rtmbs.observers import EnergyMeter, IterationMeter, StepTimeMeter, ViolationMeter
 from rtmbs.simulation import Simulation
 
 SCHEMA_VERSION = 1
+MAX_ITERATIONS = 8  # METHODS 1.11
 WHOLE = 1e-9  # relative distance of t_end / h from a whole number that is taken for rounding
 
 Array = NDArray[np.float64]
@@ -38,6 +40,8 @@ class Options:
     alpha: float | None  # in SI units
     tol: float
     jacobian: str
+    refactor: str = "adaptive"
+    fixed_iterations: int | None = None  # so many in every step, or as many as Newton's test asks for
 
     @classmethod
     def names(cls) -> list[str]:
@@ -52,8 +56,10 @@ class Options:
         """Return the mechanism of this size, consistent and ready for its first step."""
         system = self.model(ny, nz).compile()
         return Simulation(
-            system, h=self.h, penalty=self.penalty, alpha=self.alpha, tol=self.tol, jacobian=self.jacobian
-        )
+            system, h=self.h, penalty=self.penalty, alpha=self.alpha, tol=self.tol, jacobian=self.jacobian,
+            refactor=self.refactor, max_iterations=self.fixed_iterations or MAX_ITERATIONS,
+            fixed_iterations=self.fixed_iterations is not None,
+        )  # fmt: skip
 
     def steps(self) -> int:
         """Return the number of steps; t_end must be a whole number of them."""
@@ -73,25 +79,37 @@ def measure(options: Options) -> Record:
     compiled = time.perf_counter()
     sim = options.simulation(options.ny, options.nz)
     ready = time.perf_counter()
-    watch = Watch()
-    watch.run(sim, steps, f"four-bar {options.ny} x {options.nz}")
-    wall = sum(watch.seconds)
+    watching = meters()
+    seconds = timed_steps(sim, steps, watching, f"four-bar {options.ny} x {options.nz}")
+    wall = sum(seconds)
 
     record: Record = {"schema_version": SCHEMA_VERSION, "version": __version__, "problem": "fourbar"}
     record |= {("angle_deg" if name == "angle" else name): value for name, value in asdict(options).items()}
     record |= sizes(sim) | {"steps": steps}
     record |= {"setup_s": ready - compiled, "compile_s": compiled - start, "wall_s": wall}
-    record |= {"real_time_factor": options.t_end / wall, "step_us": watch.step_us()}
-    record |= counts(watch) | errors(sim, options) | violations(watch)
+    record |= {"real_time_factor": options.t_end / wall, "step_us": percentiles_us(seconds)}
+    record |= counts(watching) | errors(sim, options) | violations(watching)
     return record
+
+
+class Meters(NamedTuple):
+    """What watches a run; the times of steps are taken without it."""
+
+    iterations: IterationMeter
+    violations: ViolationMeter
+    energy: EnergyMeter
+    phases: StepTimeMeter
+
+
+def meters() -> Meters:
+    """Return new meters."""
+    return Meters(IterationMeter(), ViolationMeter(), EnergyMeter(), StepTimeMeter())
 
 
 def warm(options: Options) -> None:
     """Load or compile every kernel of the run on the smallest mechanism of its kind."""
     with announced():
-        sim = options.simulation(1, 1)
-        sim.step()
-        energy(sim)
+        timed_steps(options.simulation(1, 1), 1, meters(), "warm")
 
 
 def sizes(sim: Simulation) -> Record:
@@ -107,22 +125,25 @@ def sizes(sim: Simulation) -> Record:
     }
 
 
-def counts(watch: Watch) -> Record:
+def counts(meters: Meters) -> Record:
     """Return what the steps took."""
+    total = meters.iterations.total
     return {
-        "newton_iterations": watch.newton_iterations,
-        "jacobians": watch.jacobians,
-        "factorisations": watch.factorisations,
-        "sweeps": watch.sweeps,
-        "dense_steps": watch.dense_steps,
-        "phases_s": watch.phases,
-        "energy_error": watch.energy_error,
+        "newton_iterations": total["iterations"],
+        "enough": {str(count): steps for count, steps in sorted(meters.iterations.enough.items())},
+        "jacobians": total["jacobians"],
+        "factorisations": total["factorisations"],
+        "sweeps": total["sweeps"],
+        "dense_steps": meters.iterations.dense,
+        "phases_s": dict(meters.phases.phases),
+        "energy_error": meters.energy.error,
     }
 
 
-def violations(watch: Watch) -> Record:
+def violations(meters: Meters) -> Record:
     """Return the largest loop violations after projection: [m], [m/s], [m/s^2], and rotation rows under ``*_rad``."""
-    return {f"max_{name.replace('_rotation', '_rad')}": value for name, value in watch.violations.items()}
+    largest = meters.violations.largest
+    return {f"max_{name.replace('_rotation', '_rad')}": value for name, value in largest.items()}
 
 
 def errors(sim: Simulation, options: Options) -> Record:

@@ -6,6 +6,7 @@ from typing import Any
 Record = dict[str, Any]
 Lines = Iterable[tuple[str, str]]
 LABEL = 26  # columns of a label
+MANY = 10**9
 
 DEFINITION = "simulated time / wall time of the steps; above 1 is faster than real time"
 
@@ -41,7 +42,7 @@ def method(r: Record) -> Lines:
     yield "steps", f"{r['steps']} of {1e3 * r['h']:g} ms to t = {r['t_end']:g} s"
     chosen = f"c = {r['penalty']:g}" if r["penalty"] is not None else "fixed"
     yield "penalty", f"{chosen}, alpha {spread(r['alpha_min'], r['alpha_max'])}"
-    yield "tolerance, Jacobian", f"{r['tol']:g}, {r['jacobian']}"
+    yield "tolerance, Jacobian", f"{r['tol']:g}, {r['jacobian']}, Newton matrix {r['refactor']}"
 
 
 def times(r: Record) -> Lines:
@@ -57,10 +58,18 @@ def times(r: Record) -> Lines:
 def work(r: Record) -> Lines:
     steps = r["steps"]
     yield "Newton iterations", f"{r['newton_iterations']} ({r['newton_iterations'] / steps:.2f} a step)"
+    if r["fixed_iterations"] is not None:
+        yield "enough would have been", ", ".join(enough(r["enough"]))
     yield "Jacobians, factorisations", f"{r['jacobians']}, {r['factorisations']}"
     yield "projection sweeps", f"{r['sweeps']} ({r['sweeps'] / steps:.2f} a step)"
     if r["dense_steps"]:
         yield "dense factors", f"{r['dense_steps']} steps met a pivot that was too small"
+
+
+def enough(steps: dict[str, int]) -> Iterable[str]:
+    """Yield how many steps would have been done after how many iterations, more than the fixed number last."""
+    for count in sorted(steps, key=lambda count: int(count) or MANY):
+        yield f"{count} iterations in {steps[count]} steps" if int(count) else f"more in {steps[count]} steps"
 
 
 def errors(r: Record) -> Lines:

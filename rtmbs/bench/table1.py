@@ -11,7 +11,7 @@ from rtmbs import library
 from rtmbs.bench import paper
 from rtmbs.bench.fourbar import sizes
 from rtmbs.bench.pairs import ClosedForm, Pair, Question, Timed, distances
-from rtmbs.bench.watch import Watch
+from rtmbs.bench.stepping import timed_step
 from rtmbs.compiling import announced
 from rtmbs.semirecursive.sources import make_source
 from rtmbs.simulation import Simulation
@@ -72,27 +72,25 @@ def measure_source(system: System, source: str, budget: float) -> Row:
     if sim.equations.source is not None:
         timed = sim.equations.source = Timed(sim.equations.source)
         timed(*question)  # what a source prepares at its first answer is no part of a step
-    watch = step(sim, budget)
-    wall = sum(watch.seconds)
-    row: Row = {"bodies": sizes(sim)["bodies"], "n_jacs": watch.jacobians, "steps": len(watch.seconds)}
-    return row | {"scaled_s": wall * paper.SCALED_TO / watch.jacobians} | judge(system, sim, timed)
+    seconds, jacobians = step(sim, budget)
+    row: Row = {"bodies": sizes(sim)["bodies"], "n_jacs": jacobians, "steps": len(seconds)}
+    return row | {"scaled_s": sum(seconds) * paper.SCALED_TO / jacobians} | judge(system, sim, timed)
 
 
-def step(sim: Simulation, budget: float) -> Watch:
-    """Take the steps of the paper's run, fewer when they last longer than ``budget`` [s], one at least."""
-    watch = Watch()
+def step(sim: Simulation, budget: float) -> tuple[list[float], int]:
+    """Take the steps of the paper's run, fewer when they last longer than ``budget`` [s], one at least.
+
+    Returns the wall time of each [s] and the evaluations of K and C in all of them.
+    """
+    times, jacobians = [], 0
     end = time.perf_counter() + budget
     for _ in range(STEPS):
-        before = time.perf_counter()
-        report = sim.step()
-        now = time.perf_counter()
-        watch.seconds.append(now - before)
-        watch.look(report)
-        if not report.outcome.good:
-            raise sim.error(report)
-        if now >= end:
+        report, seconds = timed_step(sim)
+        times.append(seconds)
+        jacobians += report.jacobians
+        if time.perf_counter() >= end:
             break
-    return watch
+    return times, jacobians
 
 
 def judge(system: System, sim: Simulation, timed: Timed | None) -> Row:

@@ -75,6 +75,13 @@ def conclusions(rows: list[Row]) -> Iterable[str]:
                 f"one pair by {source}: {min(values):.3g} to {max(values):.3g} times as fast as by {DIFFERENCES},"
                 f" faster in {faster} of {len(gains)} rows; {largest(gains)}"
             )
+    for source in ("trace", "autograd"):
+        ratios = [row["ratio_to_differences"] for row in rows if row["source"] == source]
+        if ratios and None not in ratios:
+            yield (
+                f"same Q, scaled time of {source} over {FOOTING.get(source, DIFFERENCES)}:"
+                f" {min(ratios):.2g} to {max(ratios):.2g}"
+            )
     for kind, chosen in (("exact sources", False), ("differences", True)):
         errors = [max(row["error_K"], row["error_C"]) for row in rows if (row["source"] in INEXACT) is chosen]
         if errors:

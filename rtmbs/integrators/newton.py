@@ -6,11 +6,10 @@ Compiled, and used by the readable step and by the fused step alike, so that bot
 import numpy as np
 
 from rtmbs.compiled import kernel
-from rtmbs.integrators.settings import ADAPTIVE, EVERY_ITERATION
+from rtmbs.integrators.settings import ADAPTIVE, EVERY_ITERATION, SMALL_FIRST
 
 GO_ON, ACCEPT, DIVERGED, NOT_A_NUMBER = 0, 1, 2, 3
 
-SMALL_FIRST = 1e-4  # a first correction this small (in units of the tolerance) needs no second look
 REMAINDER = 0.1  # accept when the corrections still to come, theta / (1 - theta) e, are below this
 SLOW_RATE = 0.9  # twice slower than this is divergence
 PAPER_RATE = 0.5  # above this the rest of the step uses the tangent of Eq. 17

@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass, field
 from enum import Enum
 
+from rtmbs.integrators.settings import SMALL_FIRST
+
 
 class Outcome(Enum):
     """How a step ended. ``value`` is the sentence for the user."""
@@ -47,13 +49,14 @@ class StepReport:
     def remainder(self) -> float:
         """Estimate of the corrections still to come, theta / (1 - theta) e with e the last and theta its rate.
 
-        In units of the tolerance, accepted up to 0.1; infinite when the iteration did not contract.
+        In units of the tolerance, accepted up to 0.1; infinite when the iteration did not contract. A correction at
+        rounding contracts no more, and is itself the estimate.
         """
         if len(self.corrections) < 2:
             return self.corrections[0] if self.corrections else math.inf
         before, last = self.corrections[-2:]
-        if last == 0.0:
-            return 0.0
+        if last <= SMALL_FIRST:
+            return last
         return last * last / (before - last) if last < before else math.inf
 
     def __str__(self) -> str:

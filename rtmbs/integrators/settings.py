@@ -7,6 +7,7 @@ Array = Any
 TANGENT_TERMS = ("paper", "inertia", "lagged", "exact")  # METHODS 5; the index is the code kernels see
 PAPER, INERTIA, LAGGED, EXACT = range(4)
 
+SMALL_FIRST = 1e-4  # a correction this small (in units of the tolerance) needs no second look
 REFACTOR = ("every-iteration", "every-step", "adaptive")  # when the Newton matrix is made anew, METHODS 1.10
 EVERY_ITERATION, EVERY_STEP, ADAPTIVE = range(3)
 

@@ -48,6 +48,18 @@ def aerodynamic_drag(t: float, kinematics: Kinematics, parameters: Parameters) -
     return np.concatenate((-factor * np.sqrt(np.dot(v, v) + STILL**2) * v, np.zeros(3)))
 
 
+def point_spring(t: float, kinematics: Kinematics, parameters: Parameters) -> Any:
+    """On a ``body`` at a point: a spring-damper without length to ``target``, such as a hand that pulls.
+
+    parameters: target (3,) in the world [m], stiffness [N/m], damping [N s/m], limit [N]: the elastic pull never
+    exceeds it. ``Simulation.attach`` moves it to another body.
+    """
+    pull = parameters["stiffness"] * (parameters["target"] - kinematics.r)
+    size = np.sqrt(np.dot(pull, pull) + STILL**2)
+    share = np.minimum(1.0, parameters["limit"] / size)
+    return np.concatenate((share * pull - parameters["damping"] * kinematics.v, np.zeros(3)))
+
+
 def bushing(t: float, kinematics: Kinematics, parameters: Parameters) -> Any:
     """``between`` two markers: linear in place, turn and velocities; the turn is its axis times its sine.
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.integrators.report import StepReport
-from rtmbs.integrators.settings import ITERATIONS, POSITION_VIOLATION, Rows
+from rtmbs.integrators.settings import ENOUGH, ITERATIONS, POSITION_VIOLATION, Rows
 from rtmbs.observers.base import Observer, Watched
 from rtmbs.observers.schedule import Schedule
 from rtmbs.results.replay import replay_energies
@@ -114,27 +114,34 @@ class ViolationMeter(Meter):
 
 
 class IterationMeter(Meter):
-    """Sums of Newton iterations, Jacobians, factorisations and projection sweeps; the most iterations of one step."""
+    """Sums of Newton iterations, Jacobians, factorisations and projection sweeps; the most iterations of one step.
+
+    ``enough`` counts steps by the iterations after which Newton's test was first met, 0 where it was not: what a fixed
+    number of iterations is to be compared with.
+    """
 
     def __init__(self, schedule: Schedule | None = None) -> None:
         super().__init__(schedule)
         self.steps = self.most = self.dense = 0
         self.total: Counter[str] = Counter()
+        self.enough: Counter[int] = Counter()
 
     def start(self, sim: Watched, steps: int | None) -> None:
         self.steps = self.most = self.dense = 0
-        self.total = Counter()
+        self.total, self.enough = Counter(), Counter()
 
     def look(self, sim: Watched, report: StepReport) -> None:
         self.steps += 1
         self.dense += report.dense
         self.most = max(self.most, report.iterations)
+        self.enough[report.enough] += 1
         for name in COUNTS:
             self.total[name] += getattr(report, name)
 
     def look_at_rows(self, sim: Watched, t: Array, rows: Rows) -> None:
         self.steps += len(t)
         self.most = max(self.most, int(rows.record[:, ITERATIONS].max(initial=0.0)))
+        self.enough.update(rows.record[:, ENOUGH].astype(int).tolist())
         for place, name in enumerate(COUNTS, ITERATIONS):
             self.total[name] += int(rows.record[:, place].sum())
 

@@ -58,6 +58,12 @@ class SemiRecursiveEquations:
         self.rows, self.columns = np.divmod(system.lu.pattern, max(self.n, 1))
         self.places = positions(system.lu, self.rows, self.columns)
 
+    def replace_system(self, system: System) -> None:
+        """Go on with a System of the same coordinates and equations whose forces act elsewhere (``system.attach``)."""
+        shim = self.tables.closures.shim
+        self.system = system
+        self.tables = system.tables._replace(closures=system.tables.closures._replace(shim=shim))
+
     # ---- evaluation ----------------------------------------------------------------------------------------------
 
     def residual(self, z: Array, zd: Array, zdd: Array, R0: Array) -> Array:

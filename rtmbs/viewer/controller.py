@@ -222,9 +222,11 @@ class Controller:
     def publish(self) -> None:
         """Publish a frame of the present state."""
         self.stale, self.published = False, time.perf_counter()
-        kept = self.pacer.punctuality()
+        pacer = self.pacer
         self.outlet.publish(
-            self.photographer.take(playing=self.playing, speed=self.speed, deadlines=kept.deadlines, missed=kept.missed)
+            self.photographer.take(
+                playing=self.playing, speed=self.speed, deadlines=pacer.deadlines, missed=pacer.missed
+            )
         )
 
     def tell(self, kind: Kind, text: str) -> None:

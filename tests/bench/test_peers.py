@@ -8,13 +8,14 @@ import importlib
 import numpy as np
 import pytest
 
+from bench.peers import campaign
 from bench.peers import mechanism as description
-from bench.peers.__main__ import inserted
-from bench.peers.campaign import available, kernel, run
+from bench.peers.campaign import available, medians, run
 from bench.peers.mechanism import LAYOUTS, Outcome, build, first_angles, largest_gap, relative_rate, relative_turn
 from bench.peers.registry import KERNELS, PEERS, RTMBS, Peer
 from bench.peers.report import draw, text
 from bench.peers.rtmbs_joints import prepared, simulate
+from bench.peers.targets import TARGETS, line
 from rtmbs import Simulation, library
 from rtmbs.bench import references
 
@@ -125,32 +126,106 @@ def test_a_missing_peer_is_skipped_with_a_line(capsys):
     assert "Nobody: nobody-at-all is not installed, skipped" in capsys.readouterr().err
 
 
-def made_up_record():
-    """A campaign in which the first peer is slower than rtmbs by fifty times and the fourth is faster."""
-    theta = (references.fourbar(4, 40, 1.0, "stacked").q + 1e-6).tolist()
+def test_a_campaign_asks_in_turns_and_outlives_a_peer_that_fails(monkeypatch, capsys):
+    """Round after round, every job once; who fails is a line in the log and no row of the tables."""
+    asked = []
+
+    def work(peer, *arguments):
+        asked.append((peer, arguments))
+        if peer is broken:
+            raise RuntimeError("no such joint")
+        if len(arguments) == 5:
+            theta = references.fourbar(4, 1, 1.0, arguments[0]).q.tolist()
+            return {"seconds": len(asked), "theta": theta, "loop_gap": 0.0, "pin_gap": 0.0}
+        return {"residual, tree": 1.0}
+
+    broken = Peer("Broken", "broken", "rtmbs", "rtmbs")
+    monkeypatch.setattr(campaign, "work", work)
+    for group, peers in {"PEERS": (RTMBS, broken), "KERNELS": KERNELS[:1], "JACOBIANS": (), "SMALL": ()}.items():
+        monkeypatch.setattr(campaign, group, peers)
+    record = campaign.measure(3, (STEP,), nz=1)
+    assert asked == asked[: len(asked) // 3] * 3
+    assert [(run["module"], run["layout"]) for run in record["runs"]] == [(RTMBS.module, layout) for layout in LAYOUTS]
+    assert record["runs"][0]["seconds"] == 1 + len(asked) // 3, "the median of three rounds"
+    assert record["runs"][0]["error_max"] == 0.0
+    assert len(record["kernels"]) == 2
+    assert "Broken ('stacked', 4, 1, 0.005, 1.0): no such joint" in capsys.readouterr().err
+
+
+VALUES = {
+    "kernels": {
+        "kernels_rtmbs": {"residual, tree": 10.0, "tangent, tree": 50.0, "factor, loops": 401.0},
+        "kernels_pinocchio": {"residual, tree": 20.0, "tangent, tree": 50.0},
+    },
+    "jacobians": {
+        "jacobian_trace": {"pair_ms": 0.5, "prepare_s": 1.0, "operations": 1000, "entries": 10},
+        "jacobian_casadi": {"pair_ms": 0.25, "prepare_s": 2.0, "operations": 2000, "entries": 10},
+    },
+    "small": {"small_rtmbs": {"A01": 5.0, "A02": 30.0}, "small_exudyn": {"A01": 4.0}},
+}
+
+
+def made_up_record(nz=40):
+    """A campaign in which the first peer is slower than rtmbs by fifty times and the last is faster."""
+    theta = (references.fourbar(4, 40, 1.0, "stacked").q + 1e-7).tolist()
     seconds = {"rtmbs_joints": 0.2, "exudyn_spatial": 10.0, "mujoco_connect": 0.1}
-    runs, kernels = [], []
+    record = {"machine": "a machine", "rounds": 3, "nz": nz, "runs": [], "kernels": [], "jacobians": [], "small": []}
     for layout in LAYOUTS:
         for module, time in seconds.items():
-            peer = Peer(module, module, "rtmbs", "rtmbs")
-            answers = [{"seconds": factor * time, "theta": theta, "loop_gap": 1e-9} for factor in (1.0, 3.0, 0.5)]
-            runs += [run(peer, (layout, 4, 40, h, 1.0), answers, 40) for h in (STEP, 1e-3)]
-        for peer, value in zip(KERNELS, (10.0, 20.0), strict=True):
-            named = Peer(peer.module, peer.module, "rtmbs", "rtmbs")
-            kernels.append(kernel(named, (layout, 4, 40), [{"residual, tree": value}]))
-    return {"machine": "a machine", "rounds": 3, "nz": 40, "runs": runs, "kernels": kernels}
+            peer, gaps = Peer(module, module, "rtmbs", "rtmbs"), {"loop_gap": 1e-9, "pin_gap": 2e-9}
+            answers = [{"seconds": factor * time, "theta": theta, **gaps} for factor in (1.0, 3.0, 0.5)]
+            record["runs"] += [run(peer, (layout, 4, 40, h, 1.0), answers, 40) for h in (STEP, 1e-3)]
+        for group, modules in VALUES.items():
+            for module, values in modules.items():
+                peer, lower = Peer(module, module, "rtmbs", "rtmbs"), dict.fromkeys(values, 0.0)
+                answers = [values, lower, {name: 9.0 * value for name, value in values.items()}]
+                record[group].append(medians(peer, (layout, 4, nz), answers))
+    return record
 
 
 def test_the_report_takes_medians_and_says_who_is_slower():
     lines = text(made_up_record()).splitlines()
     spatial = next(line for line in lines if line.startswith("| exudyn_spatial"))
     assert "| 10.000 | 5.000, 30.000 |" in spatial
-    assert spatial.endswith("| 0.02 | 0.1 | reached |")
+    assert spatial.endswith("| 2e-09 | 0.02 |  |"), "the largest gap of all joints, the ratio"
     mujoco = next(line for line in lines if line.startswith("| mujoco_connect"))
-    assert mujoco.endswith("| 2.00 | 0.5 | not reached, rtmbs is slower |")
-    assert any(line == "| residual, tree | stacked | 10.0 | 20.0 | 0.50 | 1 | reached |" for line in lines)
-    widths = {line.count("|") for line in lines if line.startswith("| residual")}
-    assert widths == {8}
+    assert mujoco.endswith("| 2.00 | rtmbs is slower |")
+    assert "| residual, tree | stacked | 10.0 | 20.0 | 0.50 |  |" in lines
+    assert "| factor, loops | parallel | 401.0 |  |  |  |" in lines
+    assert "| A01 | 5.0 | 4.0 | 1.25 | rtmbs is slower |" in lines
+    assert "| jacobian_casadi | stacked | 0.25 | 2 | 2,000 | 10 | 2.00 | rtmbs is slower |" in lines
+    tables = [block.splitlines() for block in text(made_up_record()).split("\n\n") if block.startswith("|")]
+    assert len(tables) == 6
+    for rows in tables:
+        assert len({row.count("|") for row in rows}) == 1, "every row has the cells of its head"
+
+
+def test_every_target_is_printed_with_its_verdict():
+    printed = text(made_up_record())
+    for words in (
+        "| stacked: error of theta_1 | 1e-06 rad | 1e-07 rad | reached |",
+        "| stacked: run, over Exudyn spatial | 0.1 | 0.02 | reached |",
+        "| stacked: run, over MuJoCo | 0.5 | 2 | not reached, rtmbs is slower |",
+        "| parallel: run, over Exudyn planar | 0.15 |  | not measured |",
+        "over MuJoCo on one | 1 |  | not measured: a step of rtmbs runs on one thread |",
+        "| stacked: residual, tree, over Pinocchio | 1 | 0.5 | reached |",
+        "| parallel: residual, loops, over Pinocchio | 1.5 |  | not measured |",
+        "| stacked: tangent, tree, over Pinocchio | 0.7 | 1 | not reached |",
+        "| stacked: one factorisation | 400 us | 4e+02 us | not reached |",
+        "| A02 with two windows: a step inside run | 25 us | 30 us | not reached |",
+        "| stacked: K, C by trace, over CasADi | 1.5 | 2 | not reached, rtmbs is slower |",
+    ):
+        assert words in printed
+    assert all(target.name in printed for target in TARGETS)
+
+
+def test_an_empty_campaign_measured_nothing():
+    empty = {"runs": [], "kernels": [], "jacobians": [], "small": []}
+    assert all(line(target, empty)[3].startswith("not measured") for target in TARGETS)
+
+
+def test_targets_are_for_the_full_size_only():
+    assert "wanted at 4 x 40" not in text(made_up_record(nz=2))
 
 
 def test_the_plot_is_drawn(tmp_path):
@@ -159,10 +234,31 @@ def test_the_plot_is_drawn(tmp_path):
     assert (tmp_path / "plot.png").stat().st_size > 10_000
 
 
-def test_tables_go_between_the_markers():
-    page = "above\n<!-- begin: make peers -->\nold\n<!-- end: make peers -->\nbelow\n"
-    once = inserted(page, "new")
-    assert "old" not in once
-    assert once.startswith("above\n")
-    assert once.endswith("\nbelow\n")
-    assert inserted(once, "new") == once
+def test_small_mechanisms_are_the_benchmarks():
+    """A02 moves as the mechanism of the library does; A01 is one bar, level and at rest."""
+    shared, own = prepared(description.windows(), 1e-3), Simulation(library.build("windows").compile(), h=1e-3)
+    for sim in (shared, own):
+        for _ in range(200):
+            assert sim.step().outcome.good
+    np.testing.assert_allclose(np.abs(shared.state.z[0]), np.abs(own.state.z[0]), rtol=1e-9)
+    np.testing.assert_allclose(np.abs(shared.state.zd[0]), np.abs(own.state.zd[0]), rtol=1e-9)
+    (bar,) = description.pendulum().bars
+    assert bar.point(1.0) == pytest.approx([0.0, 1.0, 0.0])
+    assert (bar.rate, description.pendulum().loops) == (0.0, [])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_casadi_differentiates_the_same_force(layout):
+    """The record, translated step by step, has the value of Q; its Jacobian by CasADi is ours."""
+    casadi = pytest.importorskip("casadi")
+    from bench.peers import jacobian_casadi
+    from bench.peers.jacobian_trace import recorded
+
+    mechanism = build(layout, 2, 2)
+    replay, x, p, _ = recorded(mechanism)
+    sx, sp = casadi.SX.sym("x", replay.n), casadi.SX.sym("p", replay.k)
+    value = casadi.Function("Q", [sx, sp], [jacobian_casadi.translated(replay.record, sx, sp)])
+    np.testing.assert_allclose(np.array(value(x, p)).ravel(), replay.value(x, p), rtol=1e-13, atol=1e-13)
+    answer = jacobian_casadi.measure(mechanism)
+    assert answer["entries"] == len(replay.row)
+    assert 0.0 < answer["pair_ms"] < 100.0

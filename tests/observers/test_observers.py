@@ -1,5 +1,7 @@
 """Recorder and meters on a running linkage; watching changes nothing."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -160,6 +162,11 @@ def test_violation_and_iteration_meters_sum_up_the_reports():
         assert summary[name] == sum(getattr(report, name) for report in reports)
     assert summary["most"] == max(report.iterations for report in reports)
     assert summary["mean"] == summary["iterations"] / 50
+    assert iterations.enough == Counter(report.enough for report in reports)
+
+    counted = IterationMeter()
+    simulation().run(0.1, observers=[counted])  # in rows: nobody asks for a look after every step
+    assert (counted.summary(), counted.enough) == (summary, iterations.enough)
 
 
 def test_step_time_meter():

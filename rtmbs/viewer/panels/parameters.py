@@ -19,9 +19,6 @@ PENALTIES = ("penalty c", "alpha, SI units")
 WORDS = {"layout": LAYOUTS, "closure": tuple(CLOSURES)}  # of parameters of factories that are known to take words
 TITLES = {
     "jacobian": "Jacobian source",
-    "integrator": "integrator",
-    "tangent_terms": "tangent terms",
-    "projection_weight": "projection weight",
     "max_iterations": "iterations at most",
     "fixed_iterations": "fixed iterations",
     "project_velocities": "project velocities",
@@ -128,8 +125,9 @@ class Parameters(ParameterTree):
 def step_rows(description: SceneDescription) -> Iterator[dict[str, Any]]:
     """Yield the rows of the options."""
     choices = description.choices
-    yield choice("jacobian", choices["jacobian"])
-    yield choice("integrator", choices["integrator"])
+    first = ("jacobian", "integrator")
+    for name in first:
+        yield choice(name, choices[name])
     yield {"name": "h", "title": "step h", "type": "float", "value": 5.0, "suffix": " ms", "dec": True, "step": 0.1}
     yield {"name": "stiffening", "title": "loops held by", "type": "list", "limits": list(PENALTIES)}
     yield {"name": "amount", "title": "size", "type": "float", "value": 1e6, "dec": True, "step": 1.0, "minStep": 1e-9}
@@ -145,13 +143,14 @@ def step_rows(description: SceneDescription) -> Iterator[dict[str, Any]]:
     yield {"name": "max_iterations", "title": TITLES["max_iterations"], "type": "int", "value": 8, "limits": (1, 48)}
     for name in ("fixed_iterations", "project_velocities", "project_accelerations"):
         yield {"name": name, "title": TITLES[name], "type": "bool", "value": False}
-    yield choice("tangent_terms", choices["tangent_terms"])
-    yield choice("projection_weight", choices["projection_weight"])
+    for name in choices:
+        if name not in first:
+            yield choice(name, choices[name])
 
 
 def choice(name: str, words: tuple[str, ...]) -> dict[str, Any]:
     """Return a row that chooses among words."""
-    return {"name": name, "title": TITLES[name], "type": "list", "limits": list(words), "value": words[0]}
+    return {"name": name, "title": TITLES.get(name, name.replace("_", " ")), "type": "list", "limits": list(words), "value": words[0]}
 
 
 def build_rows(parameters: dict[str, Any]) -> Iterator[dict[str, Any]]:

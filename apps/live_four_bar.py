@@ -1,0 +1,83 @@
+"""The multiple four-bar of the paper, live: watch it, pull it, change its size and the source of its Jacobian.
+
+    python apps/live_four_bar.py                     # 40 parallel frames of 4 four-bars, as in the paper's table
+    python apps/live_four_bar.py --ny 2 --nz 3 --layout stacked
+    python apps/live_four_bar.py --check             # no window: it keeps real time, or says why not
+
+``--check`` plays the mechanism for a few seconds in the process that the window would watch, changes options on the way
+and goes back in its history and forward again; it ends with an error when a number differs or real time was missed.
+"""
+
+import argparse
+import sys
+import time
+from typing import Any
+
+REAL_TIME = 0.98  # of the simulated time that the wall clock asks for
+
+
+def main() -> int:
+    """Open the window, or check without one."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ny", type=int, default=4, help="four-bars in series")
+    parser.add_argument("--nz", type=int, default=40, help="frames side by side, or storeys")
+    parser.add_argument("--layout", default="parallel", choices=("parallel", "stacked"))
+    parser.add_argument("--h", type=float, default=5e-3, help="step [s]")
+    parser.add_argument("--check", action="store_true", help="no window: check what the window would show")
+    parser.add_argument("--seconds", type=float, default=2.0, help="how long --check plays")
+    given = parser.parse_args()
+    parameters = {"ny": given.ny, "nz": given.nz, "layout": given.layout}
+    if given.check:
+        return check(parameters, given.h, given.seconds)
+    from rtmbs.viewer.view import view
+
+    return view("fourbar", parameters=parameters, options={"h": given.h})
+
+
+def check(parameters: dict[str, Any], h: float, seconds: float) -> int:
+    """Play, switch, go back and forward; return 0 when all is as it must be."""
+    from rtmbs.viewer.commands import Pause, Play, Seek, SetInput, SetOption, StepForward
+    from rtmbs.viewer.connect import connect
+
+    link = connect("fourbar", "process", parameters=parameters, options={"h": h})
+    try:
+        scene = link.describe()
+        print(f"{scene.name}: {scene.facts['bodies']} bodies, {scene.degrees_of_freedom} degrees of freedom")
+        link.send(Play())
+        frame = seen(link, lambda frame: frame.t >= 0.5 * seconds)
+        link.send(SetOption("jacobian", "central-difference"))
+        link.send(SetInput("gravity", (0.0, 2.0, -9.0)))
+        link.send(StepForward(5))
+        link.send(SetOption("jacobian", "structured"))
+        link.send(Play())
+        frame = seen(link, lambda frame: frame.playing and frame.t >= seconds)
+        link.send(Pause())
+        last = seen(link, lambda frame: not frame.playing)
+        link.send(Seek(last.oldest))
+        seen(link, lambda frame: frame.step == last.oldest)
+        link.send(StepForward(last.step - last.oldest))
+        again = seen(link, lambda frame: frame.step == last.step)
+    finally:
+        link.close()
+    same = again.z.tobytes() == last.z.tobytes()
+    print(f"{last.step} steps, p50 {1e3 * frame.p50:.2f} ms, p99 {1e3 * frame.p99:.2f} ms, deadline {1e3 * h:g} ms")
+    print(f"speed {frame.actual_speed:.3f}, {frame.missed} of {frame.deadlines} deadlines missed")
+    print(f"back to step {last.oldest} and forward again: {'the same bytes' if same else 'other numbers'}")
+    return 0 if same and last.outcome.good and frame.actual_speed > REAL_TIME else 1
+
+
+def seen(link: Any, condition: Any, patience: float = 60.0) -> Any:
+    """Return the first frame for which ``condition`` holds; exit with the messages when none comes."""
+    end = time.monotonic() + patience
+    told = []
+    while time.monotonic() < end:
+        frame = link.latest()
+        if frame is not None and condition(frame):
+            return frame
+        told += [message.text for message in link.messages() if message.kind in ("warning", "failure")]
+        time.sleep(1e-3)
+    raise SystemExit(f"nothing came within {patience:g} s; {'; '.join(told) or 'no message'}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
