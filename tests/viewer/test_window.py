@@ -1,0 +1,358 @@
+"""The window: controls become commands, frames and messages become what is shown, and nothing closes it."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("PySide6", reason="PySide6 is not installed; pip install 'rtmbs[viewer]' brings it")
+pytest.importorskip("pyqtgraph", reason="pyqtgraph is not installed; pip install 'rtmbs[viewer]' brings it")
+
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from rtmbs.integrators.report import Outcome
+from rtmbs.simulation import Simulation
+from rtmbs.viewer.commands import Grab, Play, Rebuild, Seek, SetInput, SetOption, SetSpeed, StepBack, Subscribe
+from rtmbs.viewer.link import Message
+from rtmbs.viewer.manual_viewer import ManualViewer
+from rtmbs.viewer.origin import FromFactory
+from rtmbs.viewer.panels.parameters import BUILDING, INPUTS, PENALTIES, STEPPING
+from rtmbs.viewer.panels.plots import ENERGY, VIOLATION
+from tests.viewer.mechanisms import failing, motored
+from tests.viewer.windows import follow, open_window
+
+
+@pytest.fixture
+def window(qtbot):
+    return open_window(qtbot, Simulation(motored().compile()))
+
+
+@pytest.fixture
+def panel(window):
+    window.act.parameters()
+    window.tick()
+    window.parameters_panel.show_frame(window.frame)
+    assert window.link.sent == [], "showing what holds changes nothing"
+    return window.parameters_panel
+
+
+# ---- parameters ------------------------------------------------------------------------------------------------------
+
+
+def test_every_input_that_can_be_set_has_a_slider(window, panel):
+    settable = [entry.name for entry in window.description.inputs if entry.settable]
+    assert [row.name() for row in panel.root.child(INPUTS).children()] == settable
+    assert panel.root.child(INPUTS, "spring.stiffness").value() == 50.0
+
+
+def test_a_slider_sets_its_input(window, panel):
+    row = panel.root.child(INPUTS, "spring.stiffness")
+    slider = next(iter(row.items)).widget
+    slider.slider.setValue(slider.slider.maximum())
+    assert window.link.sent == [SetInput("spring.stiffness", 100.0)]
+    follow(window)
+    stiffness = next(entry for entry in window.description.inputs if entry.name == "spring.stiffness")
+    assert window.frame.inputs[stiffness.place].tolist() == [100.0]
+
+
+def test_a_typed_number_moves_the_end_of_the_slider(window, panel):
+    slider = next(iter(panel.root.child(INPUTS, "spring.stiffness").items)).widget
+    slider.spin.setValue(730.0)
+    assert window.link.sent == [SetInput("spring.stiffness", 730.0)]
+    assert slider.high == 730.0
+    assert slider.slider.value() == slider.slider.maximum()
+
+
+def test_one_of_three_numbers_sends_all_three(window, panel):
+    panel.root.child(INPUTS, "gravity", "x").setValue(1.5)
+    assert window.link.sent == [SetInput("gravity", (1.5, 0.0, -9.81))]
+
+
+@pytest.mark.parametrize(
+    ("row", "value", "command"),
+    [
+        ("jacobian", "complex-step", SetOption("jacobian", "complex-step")),
+        ("h", 2.0, SetOption("h", 2e-3)),
+        ("amount", 1e7, SetOption("penalty", 1e7)),
+        ("stiffening", PENALTIES[1], SetOption("alpha", 1e10)),
+        ("fixed_iterations", True, SetOption("fixed_iterations", True)),
+        ("max_iterations", 4, SetOption("max_iterations", 4)),
+        ("project_velocities", False, SetOption("project_velocities", False)),
+        ("tangent_terms", "paper", SetOption("tangent_terms", "paper")),
+        ("projection_weight", "mass", SetOption("projection_weight", "mass")),
+        ("tol", 1e-6, SetOption("tol", 1e-6)),
+    ],
+)
+def test_every_switch_becomes_an_option_and_comes_back_in_the_frame(window, panel, row, value, command):
+    panel.root.child(STEPPING, row).setValue(value)
+    assert window.link.sent == [command]
+    follow(window)
+    assert window.frame.option(command.name, window.description.choices.get(command.name, ())) == command.value
+    panel.show_frame(window.frame)
+    assert panel.root.child(STEPPING, row).value() == value
+    assert window.link.sent == [command], "what comes back is not sent again"
+
+
+def test_frames_bring_back_what_somebody_else_changed(window, panel):
+    window.link.send(SetInput("spring.stiffness", 66.0))
+    window.link.send(SetOption("h", 1e-3))
+    follow(window)
+    window.link.sent.clear()
+    panel.show_frame(window.frame)
+    assert panel.root.child(INPUTS, "spring.stiffness").value() == 66.0
+    assert panel.root.child(STEPPING, "h").value() == pytest.approx(1.0)
+    assert window.link.sent == []
+
+
+def test_parameters_of_the_factory_wait_for_build(qtbot):
+    origin = FromFactory("rtmbs.library.fourbar:fourbar", {"ny": 2, "nz": 1})
+    window = open_window(qtbot, origin.make({}, {}))
+    window.link._controller.origin = origin
+    window.link._controller.build({}, {})
+    follow(window)
+    window.link.sent.clear()
+    panel = window.parameters_panel
+    panel.root.child(BUILDING, "nz").setValue(3)
+    panel.root.child(BUILDING, "layout").setValue("parallel")
+    assert window.link.sent == []
+    panel.root.child(BUILDING, "build").activate()
+    (command,) = window.link.sent
+    assert isinstance(command, Rebuild)
+    assert {"ny": 2, "nz": 3, "layout": "parallel"}.items() <= command.parameters.items()
+    window.link.should_step()
+    window.tick()
+    assert window.title() == "fourbar parallel 2 x 3"
+    assert len(window.scene.description.bodies) == 1 + 3 * 5
+    x = window.canvas.camera.project(window.scene.points())[:, 0]
+    assert x.min() >= 0.0
+    assert x.max() <= window.canvas.camera.width, "another mechanism is fitted into the picture"
+
+
+# ---- transport -------------------------------------------------------------------------------------------------------
+
+
+def test_buttons_are_the_actions(window):
+    for name in ("step_forward", "step_back", "play_or_pause", "reset"):
+        QTest.mouseClick(window.transport.buttons[name], Qt.MouseButton.LeftButton)
+    assert [type(command).__name__ for command in window.link.sent] == ["StepForward", "StepBack", "Play", "Reset"]
+
+
+def test_the_slider_goes_through_the_history(window):
+    window.act.ten_forward()
+    follow(window)
+    window.transport.show_frame(window.frame)
+    assert (window.transport.slider.minimum(), window.transport.slider.maximum()) == (0, 10)
+    window.link.sent.clear()
+    window.transport.slider.setValue(4)
+    assert window.link.sent == [Seek(4)]
+    follow(window)
+    assert window.frame.step == 4
+    window.transport.show_frame(window.frame)
+    assert window.link.sent == [Seek(4)], "showing where it is asks for nothing"
+    assert window.transport.time.text() == "t = 0.020 s   step 4"
+
+
+def test_a_speed_can_be_chosen(window):
+    box = window.transport.speed
+    box.activated.emit(box.findData(0.1))
+    assert window.link.sent == [SetSpeed(0.1)]
+    follow(window)
+    window.transport.show_frame(window.frame)
+    assert box.currentData() == 0.1
+
+
+# ---- plots and profiler ----------------------------------------------------------------------------------------------
+
+
+def test_ticked_channels_are_subscribed_and_drawn(window):
+    plots = window.plots_panel
+    assert plots.chosen() == [ENERGY, VIOLATION]
+    plots.choose("crank.position")
+    plots.choose("base.angle") if "base.angle" in plots._channels else plots.choose("crank.velocity")
+    subscription = window.link.sent[-1]
+    assert isinstance(subscription, Subscribe)
+    assert subscription.names[:3] == ("crank.position[x]", "crank.position[y]", "crank.position[z]")
+    for _ in range(30):
+        window.act.step_forward()
+        follow(window)
+    plots.redraw()
+    t, y = plots._curves["crank.position"][1].getData()
+    assert t[-1] == pytest.approx(window.frame.t)
+    assert len(t) >= 30
+    assert np.all(np.diff(t) > 0.0)
+    assert y[-1] == pytest.approx(window.frame.r[1][1])
+    total = plots._curves[ENERGY][3].getData()[1]
+    assert abs(total[-1]) == pytest.approx(abs(window.frame.energy - total[0] - plots._start_energy), abs=1e-12)
+    assert plots._curves[VIOLATION][0].getData()[1].size >= 30
+
+
+def test_going_back_in_time_shortens_the_curves(window):
+    for _ in range(5):
+        window.act.ten_forward()
+        follow(window)
+    assert window.plots_panel._energy.rows[-1, 0] == pytest.approx(0.25)
+    window.link.send(Seek(20))
+    follow(window)
+    times = window.plots_panel._energy.rows[:, 0]
+    assert times[-1] == pytest.approx(0.1)
+    assert np.all(np.diff(times) > 0.0)
+
+
+def test_one_channel_too_many_is_refused(window):
+    plots = window.plots_panel
+    names = [name for name, channel in plots._channels.items() if len(channel.axes) == 3]
+    for name in names[:7]:
+        plots.choose(name)
+    assert len(plots._columns) == 15, "five of three numbers; a sixth would be 18"
+    assert len([name for name in plots.chosen() if name in names]) == 5
+
+
+def test_the_filter_leaves_what_holds_all_its_words(window):
+    plots = window.plots_panel
+    plots.filter.setText("crank velo")
+    shown = [
+        item.data(0, Qt.ItemDataRole.UserRole) for item in plots._leaves()
+        if not item.isHidden() and (item.parent() is None or not item.parent().isHidden())
+    ]  # fmt: skip
+    shown = [name for name in shown if name in plots._channels and "crank" in name]
+    assert shown
+    assert all("velo" in name for name in shown)
+
+
+def test_the_profiler_shows_the_statistics_of_the_frame(window):
+    window.act.ten_forward()
+    follow(window)
+    profiler = window.profiler_panel
+    profiler.show_frame(window.frame)
+    assert profiler._histogram.opts["height"].sum() == 10
+    assert profiler._marks["p99"].value() == window.frame.p99
+    assert profiler._phase_bars.opts["width"].tolist() == window.frame.phases.tolist()
+    assert profiler._newton.getData()[1][-10:].tolist() == window.frame.iterations[-10:].tolist()
+    assert window.frame.iterations[-1] >= 1
+
+
+def test_the_info_overlay_names_what_counts(window):
+    window.act.ten_forward()
+    follow(window)
+    window.info.show_frame(window.frame, window.description, 30.0)
+    text = window.info.text()
+    for words in ("motored", "0.050 s", "real-time factor", "simulated / wall time", "step time p99", "energy"):
+        assert words in text
+
+
+# ---- failure ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_failed_step_keeps_the_picture_and_offers_a_way_back(qtbot):
+    window = open_window(qtbot, Simulation(failing(at=0.1).compile()))
+    window.act.play_or_pause()
+    follow(window, 100)
+    assert window.frame.outcome is Outcome.NOT_FINITE
+    last_good = window.frame.t
+    assert not window.frame.playing
+    assert window.banner.isVisible()
+    assert Outcome.NOT_FINITE.value in window.banner.text.text()
+    assert "motor" in window.banner.text.text(), "the culprit is named"
+    QTest.mouseClick(window.banner.back_button, Qt.MouseButton.LeftButton)
+    assert window.link.sent[-1] == StepBack(10)
+    follow(window)
+    assert not window.banner.isVisible()
+    assert window.frame.t == pytest.approx(last_good - 10 * window.frame.h)
+    assert window.isVisible()
+
+
+def test_an_exception_in_a_slot_is_shown_and_the_window_lives(window, monkeypatch):
+    def trip(*_):
+        raise ZeroDivisionError("a plot divides by zero")
+
+    monkeypatch.setattr(window.plots_panel, "gather", trip)
+    window.act.step_forward()
+    window.link.turn()
+    window.guarded(window.tick)()
+    assert window.banner.isVisible()
+    assert "a plot divides by zero" in window.banner.text.text()
+    assert not window.banner.back_button.isVisible()
+    QTest.mouseClick(window.banner.close_button, Qt.MouseButton.LeftButton)
+    assert not window.banner.isVisible()
+    assert window.isVisible()
+
+
+def test_messages_are_told_by_their_kind(window):
+    for kind in ("log", "info", "busy", "warning", "failure"):
+        window.link.tell(Message(kind, f"this is {kind}", 7, 0.035))
+        window.tick()
+    assert window.banner.text.text() == "this is failure"
+    lines = window.log_panel.toPlainText().splitlines()[-5:]
+    assert [line.split()[-1] for line in lines] == ["log", "info", "busy", "warning", "failure"]
+    assert all("0.0350 s" in line and "7" in line for line in lines)
+    assert window.statusBar().currentMessage() == "this is busy"
+
+
+def test_a_refused_command_is_a_sentence(window):
+    window.link.send(SetOption("jacobian", "guess"))
+    follow(window)
+    assert "guess" in window.banner.text.text()
+    assert not window.banner.back_button.isVisible()
+
+
+def test_opening_what_cannot_be_opened_keeps_the_present_one(window):
+    before = window.link
+    window.guarded(window.open)("nowhere.py")
+    assert window.link is before
+    assert "no other model to open" in window.banner.text.text()
+
+
+def test_opening_another_model_shows_it(qtbot, window):
+    from tests.viewer.windows import Watched
+
+    opened = []
+
+    def opener(path):
+        opened.append(path)
+        link = Watched(Simulation(failing().compile()))
+        link.turn()
+        return link
+
+    window.opener, old = opener, window.link
+    window.act.open_model("pendulum.py")
+    assert opened == ["pendulum.py"]
+    assert old.over
+    window.tick()
+    assert window.title() == "failing"
+
+
+def test_ten_thousand_commands_are_taken_in(window):
+    for number in range(10_000):
+        window.send(SetInput("spring.stiffness", 50.0 + number))
+    window.send(Play())
+    follow(window, 3)
+    stiffness = next(entry for entry in window.description.inputs if entry.name == "spring.stiffness")
+    assert window.frame.inputs[stiffness.place].tolist() == [10_049.0]
+    assert window.frame.step == 3
+
+
+# ---- manual mode -----------------------------------------------------------------------------------------------------
+
+
+def test_a_program_steps_and_the_window_looks_on(qtbot):
+    sim = Simulation(motored().compile())
+    viewer = ManualViewer(sim)
+    qtbot.addWidget(viewer.window)
+    viewer.window._timer.stop()
+    while sim.t < 0.1:
+        if viewer.should_step():
+            viewer.sync(sim, sim.step())
+    viewer.window.tick()
+    assert viewer.window.frame.t == pytest.approx(0.1)
+    viewer.window.act.play_or_pause()
+    assert not viewer.should_step(), "paused"
+    viewer.close()
+    assert viewer.over
+
+
+def test_a_grab_names_the_body_and_its_point(window):
+    pick = window.scene.pick(window.scene.center_of(1) + np.array([9.0, 0.0, 0.0]), np.array([-1.0, 0.0, 0.0]))
+    window.canvas.grabbed.emit(pick)
+    (grab,) = window.link.sent
+    assert isinstance(grab, Grab)
+    assert grab.body == "crank"
+    assert window.scene.selected == 1
