@@ -150,7 +150,8 @@ def step_rows(description: SceneDescription) -> Iterator[dict[str, Any]]:
 
 def choice(name: str, words: tuple[str, ...]) -> dict[str, Any]:
     """Return a row that chooses among words."""
-    return {"name": name, "title": TITLES.get(name, name.replace("_", " ")), "type": "list", "limits": list(words), "value": words[0]}
+    title = TITLES.get(name, name.replace("_", " "))
+    return {"name": name, "title": title, "type": "list", "limits": list(words), "value": words[0]}
 
 
 def build_rows(parameters: dict[str, Any]) -> Iterator[dict[str, Any]]:
