@@ -52,6 +52,12 @@ class LiveChannels:
             raise unknown_name(f"axis of channel {owner!r}", axis, self.sources[owner].axes)
         return self.sources[owner], self.sources[owner].axes.index(axis)
 
+    def follow(self, system: System, tables: Tables) -> None:
+        """Go on with a System of which a force acts on another body now."""
+        if system is not self.replay.system:
+            self.replay.system, self.replay.tables = system, tables
+            self.replay.__dict__.pop("graph", None)
+
     def read(self, state: State) -> Array:
         """Return the values (k,) of the chosen channels at ``state``."""
         samples = self.samples

@@ -9,6 +9,9 @@ from typing import Any, Protocol
 from rtmbs.errors import InputError, RtmbsError
 from rtmbs.integrators.report import StepReport
 from rtmbs.pacing import Pacer
+from rtmbs.state import State
+from rtmbs.system.system import System
+from rtmbs.viewer.carry import carried
 from rtmbs.viewer.channels import LiveChannels
 from rtmbs.viewer.commands import (
     LOGGED,
@@ -76,6 +79,7 @@ class Controller:
         self.playing, self.ahead, self.speed = playing, 0, 1.0
         self.over, self.stale, self.published = False, True, -math.inf
         self.generation, self.pacer = 0, Pacer(1.0)
+        self._plain_made: System | None = None
         self.notice = CompileNotice(outlet.tell)
         self.session: Session | None = None
 
@@ -172,15 +176,33 @@ class Controller:
                 result.save(command.path)
                 self.tell("info", f"{len(result)} samples saved to {command.path}")
             elif isinstance(command, SaveState):
-                self.sim.state.save(command.path)
+                self._plain(self.sim.state).save(command.path)
                 self.tell("info", f"state at t = {self.sim.t:g} s saved to {command.path}")
             else:
-                self.live.load(command.path)
+                self.live.load(self._with_hand(State.load(command.path)))
                 self.tell("info", f"state at t = {self.sim.t:g} s loaded from {command.path}")
         except OSError as error:
             self.tell("warning", f"{command.path}: {error.strerror or error}")
         self.pacer.restart()
         self.timing.stop()
+
+    def _plain(self, state: State) -> State:
+        """Return the state as one of the model without a hand, which the person's programs can load."""
+        system = self._plain_system()
+        return state if system is None else carried(state, self.sim.system, system)
+
+    def _with_hand(self, state: State) -> State:
+        """Return a state of either model as one of the session."""
+        own = self.sim.system
+        if state.fingerprint == own.fingerprint or (system := self._plain_system()) is None:
+            return state
+        return carried(state, system, own)
+
+    def _plain_system(self) -> System | None:
+        """Return the System of the model as it was written, compiled when it is first needed."""
+        if self.origin.model is not None and self._plain_made is None:
+            self._plain_made = self.origin.model.compile()
+        return self._plain_made
 
     # ---- building and publishing -------------------------------------------------------------------------------------
 
@@ -197,6 +219,7 @@ class Controller:
         )
         photographer = Photographer(session, channels, timing, generation)
         self.session, self.timing, self.photographer = session, timing, photographer
+        self._plain_made = None
         self.generation = generation
         self.outlet.present(scene)
         self.publish()

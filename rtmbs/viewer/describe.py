@@ -31,6 +31,7 @@ from rtmbs.viewer.description import (
     WrenchDescription,
 )
 from rtmbs.viewer.frame import FrameLayout
+from rtmbs.viewer.grab import HAND, has_hand
 from rtmbs.viewer.outline import outline
 
 Array = NDArray[np.float64]
@@ -195,6 +196,8 @@ def input_descriptions(system: System) -> Iterator[InputDescription]:
     """Yield the inputs in the order of their names in the model."""
     timed = {slot for signal in system.signals for slot in range(signal.slot, signal.slot + signal.size)}
     for name, place in system.inputs.items():
+        if name.rpartition(".")[0] == HAND and has_hand(system):
+            continue  # what a grab sets
         yield InputDescription(name, system.u0[place].copy(), unit(system, name), place, place.start not in timed)
 
 

@@ -25,6 +25,7 @@ class Origin(Protocol):
     name: str  # for the person
     parameters: dict[str, Any]  # that ``make`` may change
     renewable: bool  # False: ``make`` answers once, and starting anew means going back to the first state
+    model: Model | None  # of the last Simulation made, as the person wrote it; None when there is no Model
 
     def make(self, changes: Mapping[str, Any], options: Mapping[str, Any]) -> "Simulation":
         """Return a new Simulation with some parameters and options of the Simulation changed.
@@ -49,6 +50,7 @@ class FromFactory:
         self._options = dict(options or {})
         self._given = dict(parameters or {})
         self._function: Callable[..., Model] | None = None
+        self.model: Model | None = None
         self.parameters = dict(self._given)
 
     def make(self, changes: Mapping[str, Any], options: Mapping[str, Any]) -> "Simulation":
@@ -60,13 +62,15 @@ class FromFactory:
             for name in wanted:
                 if name not in known:
                     raise unknown_name(f"parameter of {self.name!r}", name, known)
-        sim = simulation(function(**wanted), self.name, {**self._options, **options})
+        made = function(**wanted)
+        sim = simulation(made, self.name, {**self._options, **options})
+        self.model = made if isinstance(made, Model) else None
         self._function, self._given = function, wanted  # defaults are asked for again: a file may have been edited
         self.parameters = {**defaults, **wanted}
         return sim
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_function": None}  # imported again by whoever receives it
+        return {**self.__dict__, "_function": None, "model": None}  # imported again by whoever receives it
 
 
 class FromModel:
@@ -76,17 +80,19 @@ class FromModel:
 
     def __init__(self, model: Model, options: Mapping[str, Any] | None = None) -> None:
         self.name, self.parameters = model.name, dict[str, Any]()
-        self._model, self._options = model, dict(options or {})
+        self._options = dict(options or {})
+        self.model: Model | None = model
 
     def make(self, changes: Mapping[str, Any], options: Mapping[str, Any]) -> "Simulation":
         refuse_parameters(self.name, changes)
-        return simulation(self._model, self.name, {**self._options, **options})
+        return simulation(self.model, self.name, {**self._options, **options})
 
 
 class FromSimulation:
     """A Simulation that a program has made, in whatever state it is. It stays in its process."""
 
     renewable = False
+    model: Model | None = None
 
     def __init__(self, sim: "Simulation") -> None:
         self.name, self.parameters = sim.system.name, dict[str, Any]()
@@ -101,12 +107,16 @@ class FromSimulation:
 
 
 def simulation(made: Any, name: str, options: Mapping[str, Any]) -> "Simulation":
-    """Return the Simulation of a Model or a System that a factory returned; InputError for anything else."""
+    """Return the Simulation of a Model or a System that a factory returned; InputError for anything else.
+
+    A Model gets a hand, so that its bodies can be pulled; a System is taken as it is.
+    """
     from rtmbs.simulation import Simulation
     from rtmbs.system.system import System
+    from rtmbs.viewer.grab import compiled_with_hand
 
     if isinstance(made, Model):
-        made = made.compile()
+        made = compiled_with_hand(made)
     if not isinstance(made, System):
         raise InputError(f"{name!r} returned {type(made).__name__}; it must return an rtmbs.Model")
     return Simulation(made, **options)

@@ -36,6 +36,7 @@ class Session:
         self.step_number = 0
         self.outcome = Outcome.CONVERGED  # of the last step tried
         self.report: StepReport | None = None  # of the last good step
+        self.grip = grab.grip_of(sim.system)  # where the hand is attached, pulling or not
         self.hold: grab.Hold | None = None
         self.inputs_set: dict[str, Any] = {}  # by name, since the start
         self._first = sim.state.copy()
@@ -71,8 +72,9 @@ class Session:
         moment = self.history.seek(step)
         self.step_number, self.outcome, self.report = moment.step, Outcome.CONVERGED, None
         self._set_options(moment)
+        grab.attach(self.sim, moment.grip, self.grip)  # before the state: what is attached asks for new accelerations
         self.sim.restore(moment.state)
-        self._set_hold(moment.hold)
+        self.grip, self.hold = moment.grip, moment.hold
         self._apply_known()
 
     def restart(self, keep_inputs: bool = False) -> None:
@@ -89,19 +91,20 @@ class Session:
             for name, value in inputs.items():
                 self.apply(SetInput(name, value))
 
-    def load(self, path: str) -> None:
-        """Go on from a state file; StateError when it does not fit. The history begins anew."""
-        self.sim.restore(path)
+    def load(self, state: State) -> None:
+        """Go on from a state; StateError when it does not fit. The history begins anew, and the hand is open."""
+        self.sim.restore(state)
         self._begin()
 
     def _begin(self) -> None:
         self.step_number, self.outcome, self.report = 0, Outcome.CONVERGED, None
-        self.inputs_set = {}
-        self._set_hold(None)
+        self.inputs_set, self.hold = {}, None
+        if grab.has_hand(self.sim.system):
+            grab.pull(self.sim, None)
         self.history.begin(self._moment())
 
     def _moment(self) -> Moment:
-        return Moment(self.step_number, self.sim.state.copy(), self.sim.options, self.hold)
+        return Moment(self.step_number, self.sim.state.copy(), self.sim.options, self.grip, self.hold)
 
     def _apply_known(self) -> None:
         """Apply the commands that the history has at the present place."""
@@ -166,6 +169,9 @@ class Session:
             self.sim.change(**{f.name: getattr(then, f.name) for f in fields(then)})
 
     def _set_hold(self, hold: grab.Hold | None) -> None:
+        if hold is not None:
+            grab.attach(self.sim, hold.grip, self.grip)
+            self.grip = hold.grip
         if hold != self.hold:
             grab.pull(self.sim, hold)
             self.hold = hold

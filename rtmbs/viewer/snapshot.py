@@ -7,11 +7,11 @@ from rtmbs.observers.meters import VIOLATIONS
 from rtmbs.results.replay import replay_energies
 from rtmbs.results.samples import one_sample
 from rtmbs.semirecursive.workspace import workspace
+from rtmbs.simulation import Simulation
 from rtmbs.state import State
 from rtmbs.viewer.channels import LiveChannels
 from rtmbs.viewer.describe import CHOICES
 from rtmbs.viewer.frame import OPTIONS, PLOTS, SAMPLES, Frame
-from rtmbs.viewer.grab import reach
 from rtmbs.viewer.session import Session
 from rtmbs.viewer.timing import Timing
 
@@ -55,10 +55,12 @@ class Plots:
         self.ticket, self.count = ticket, 0
         self._rows[:] = np.nan
 
-    def sample(self, state: State) -> None:
-        """Append the values at ``state``."""
+    def sample(self, sim: Simulation) -> None:
+        """Append the values at the present state."""
         if not self.channels.names:
             return
+        state = sim.state
+        self.channels.follow(sim.system, sim.equations.tables)
         row = self._rows[self.count % SAMPLES]
         row[0], row[1 : 1 + len(self.channels.names)] = state.t, self.channels.read(state)
         self.count += 1
@@ -83,16 +85,15 @@ class Photographer:
         session, sim, timing = self.session, self.session.sim, self.timing
         state, report, hold = sim.state, self.session.report, self.session.hold
         if sampled:
-            self.plots.sample(state)
+            self.plots.sample(sim)
         r, A, (kinetic, weight, elastic) = self.poses.read(state)
         p50, p99 = timing.percentiles()
         self.number += 1
         grabbed, point, target, force = -1, NOWHERE, NOWHERE, 0.0
         if hold is not None:
-            grabbed = list(sim.system.bodies).index(hold.body)
-            point = r[grabbed] + A[grabbed] @ np.array(hold.point)
-            target = reach(sim, hold, point)
-            force = hold.stiffness * float(np.linalg.norm(target - point))
+            grabbed = list(sim.system.bodies).index(hold.grip.body)
+            point = r[grabbed] + A[grabbed] @ np.array(hold.grip.point)
+            target, force = np.array(hold.target), hold.force(point)
         return Frame(
             generation=self.generation,
             number=self.number,

@@ -14,7 +14,7 @@ SIM = Simulation(motored().compile())
 def moment(step):
     state = SIM.state.copy()
     state.k = step
-    return Moment(step, state, SIM.options, None)
+    return Moment(step, state, SIM.options, None, None)
 
 
 def filled(steps, **bounds):

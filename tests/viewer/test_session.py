@@ -6,7 +6,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from rtmbs import Motor, Outcome, Simulation, library
+from rtmbs import Motor, Outcome, Simulation, State, library
 from rtmbs.errors import InputError, RtmbsError, StateError, UnknownNameError
 from rtmbs.viewer.commands import Play, SetInput, SetOption
 from rtmbs.viewer.history import History
@@ -213,11 +213,11 @@ def test_files(session, tmp_path):
     session.state.save(tmp_path / "state.npz")
     last = contents(session.state)
     session.seek(3)
-    session.load(str(tmp_path / "state.npz"))
+    session.load(State.load(tmp_path / "state.npz"))
     assert contents(session.state) == last
     assert (session.history.oldest, session.history.newest) == (0, 0)
     with pytest.raises(StateError, match="another model"):
-        Session(Simulation(library.build("pendulum").compile())).load(str(tmp_path / "state.npz"))
+        Session(Simulation(library.build("pendulum").compile())).load(State.load(tmp_path / "state.npz"))
 
 
 def test_memory_does_not_grow_beyond_the_history():

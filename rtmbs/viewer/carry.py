@@ -1,0 +1,27 @@
+"""States between a session, whose model has a hand, and the model as its person wrote it: carried over by name."""
+
+from dataclasses import replace
+
+from rtmbs.errors import StateError
+from rtmbs.inputs import evaluate_signals
+from rtmbs.state import State
+from rtmbs.system.system import System
+
+
+def carried(state: State, old: System, new: System) -> State:
+    """Return a state of ``old`` as one of ``new``, which has the same coordinates and equations, but other inputs.
+
+    Inputs that ``old`` does not have keep the values of the model. Raises StateError when the two do not fit.
+    """
+    if old.fingerprint == new.fingerprint:
+        return state
+    if state.fingerprint != old.fingerprint:
+        raise StateError(f"this state belongs to another model than {old.name!r}")
+    if (old.coordinate_names, old.row_names) != (new.coordinate_names, new.row_names):
+        raise StateError(f"a state of {old.name!r} cannot be carried over: the coordinates are others")
+    u = new.u0.copy()
+    for name, place in new.inputs.items():
+        if name in old.inputs:
+            u[place] = state.u[old.inputs[name]]
+    evaluate_signals(new, state.t, u)
+    return replace(state.copy(), fingerprint=new.fingerprint, u=u)
