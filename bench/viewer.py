@@ -1,6 +1,6 @@
 """The live viewer measured: pictures a second, step times, missed deadlines, time to the first picture, memory.
 
-    xvfb-run -a -s "-screen 0 1280x800x24" env LP_NUM_THREADS=1 python bench/viewer.py --seconds 20
+    xvfb-run -a -s "-screen 0 1280x800x24" python bench/viewer.py --seconds 20
     python bench/viewer.py --layout stacked --plots 8 --seconds 600     # on a desktop
 
 The window draws in this process, the steps run in one of their own (``--mode thread``: here). It prints JSON:

@@ -3,6 +3,7 @@
 import math
 import time
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -62,6 +63,7 @@ class Controller:
 
     playing: steps are wanted as time goes by.  ahead: steps that were asked for and not yet taken.
     speed: simulated over wall time.  over: Quit has come.  stale: something changed since the last frame.
+    built: called after every build, before anybody plays.
     """
 
     def __init__(
@@ -73,9 +75,10 @@ class Controller:
         shapes: Shapes | None = None,
         history: tuple[int, int] | None = None,
         playing: bool = False,
+        built: Callable[[], None] = lambda: None,
     ) -> None:
         self.origin, self.outlet, self.mode, self.shapes = origin, outlet, mode, shapes
-        self._limits = history
+        self._limits, self._built = history, built
         self.playing, self.ahead, self.speed = playing, 0, 1.0
         self.over, self.stale, self.published = False, True, -math.inf
         self.generation, self.pacer = 0, Pacer(1.0)
@@ -224,6 +227,7 @@ class Controller:
         self.outlet.present(scene)
         self.publish()
         self._warm_up()
+        self._built()
         self.notice.finished()
         self.tell("info", f"{self.origin.name}: {scene.facts['bodies']} bodies, {time.perf_counter() - start:.1f} s")
 

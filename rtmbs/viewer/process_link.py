@@ -157,6 +157,13 @@ class Sender:
                 frames.close()
 
 
+def settle() -> None:
+    """Let the garbage collector pass over what a build made: looking through it takes longer than a step may."""
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
+
+
 def serve(origin: Origin, inbox: Any, outbox: Any, options: dict[str, Any]) -> None:
     """Run a worker until Quit, or until the process that started this one is gone."""
     start = time.perf_counter()
@@ -170,8 +177,7 @@ def serve(origin: Origin, inbox: Any, outbox: Any, options: dict[str, Any]) -> N
     def wanted() -> bool:
         return parent is None or parent.is_alive()
 
-    worker = Worker(origin, inbox, sender, mode="process", wanted=wanted, **options)
-    gc.freeze()
+    worker = Worker(origin, inbox, sender, mode="process", wanted=wanted, built=settle, **options)
     try:
         worker.run()
     finally:

@@ -13,7 +13,8 @@ from rtmbs.viewer.link import Link
 from rtmbs.viewer.qt import check_qt
 from rtmbs.viewer.theme import theme_named
 
-# A renderer without a graphics card would take every core, also the one that the steps need.
+# A renderer without a graphics card would take every core, also the one that the steps need. 0 draws in the thread of the
+# window: on two cores more pictures and fewer missed deadlines than with one more thread (bench/viewer.py).
 RENDERER_THREADS = "LP_NUM_THREADS"
 
 
@@ -78,7 +79,7 @@ def show(link: Link, theme: str = "white", opener: Any = None) -> int:
 
 def application() -> Any:
     """Return the application of Qt, made when there is none yet."""
-    os.environ.setdefault(RENDERER_THREADS, "1")
+    os.environ.setdefault(RENDERER_THREADS, "0")
     from PySide6.QtWidgets import QApplication
 
     app = QApplication.instance() or QApplication(["rtmbs"])
