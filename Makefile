@@ -9,10 +9,11 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 JSON ?= bench.json
 RUN_STAMP := $(VENV)/.stamp-run
+VIEW_STAMP := $(VENV)/.stamp-view
 DEV_STAMP := $(VENV)/.stamp-dev
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help run test slow lint format types warmup dev bench peers clean
+.PHONY: help run view test slow lint format types warmup dev bench peers clean
 
 help:  ## say what can be made
 	@sed -n 's/^\([a-z]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
@@ -28,12 +29,19 @@ $(RUN_STAMP): pyproject.toml | $(BIN)/python
 	$(PIP) install -e .
 	@touch $@
 
-$(DEV_STAMP): pyproject.toml | $(BIN)/python
-	$(PIP) install -e '.[dev]'
+$(VIEW_STAMP): pyproject.toml | $(BIN)/python
+	$(PIP) install -e '.[viewer]'
 	@touch $@ $(RUN_STAMP)
+
+$(DEV_STAMP): pyproject.toml | $(BIN)/python
+	$(PIP) install -e '.[dev,viewer]'
+	@touch $@ $(RUN_STAMP) $(VIEW_STAMP)
 
 run: $(RUN_STAMP)  ## set up and run the main job: the 4 x 40 four-bar in real time
 	$(BIN)/python -m rtmbs.bench fourbar --ny 4 --nz 40
+
+view: $(VIEW_STAMP)  ## set up and open the live viewer on the 4 x 40 four-bar, its rows side by side
+	$(BIN)/python -m rtmbs view fourbar --ny 4 --nz 40 --layout parallel
 
 dev: $(DEV_STAMP)  ## set up the environment with every tool of the house
 
@@ -42,6 +50,7 @@ warmup: $(RUN_STAMP)  ## compile the kernels ahead
 
 # Kernels are compiled once before the workers start, so that they find them in the cache.
 test: $(DEV_STAMP)  ## set up and pass every test but the slow ones
+	@.ci/packages
 	$(BIN)/python -m rtmbs warmup
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
 

@@ -1,4 +1,4 @@
-"""Take the pictures of docs/viewer.md from the real window: ``python bench/viewer_pictures.py docs`` (extra ``viewer``).
+"""Take the pictures of docs/viewer.md from the real window (extra ``viewer``).
 
     xvfb-run -a -s "-screen 0 1280x800x24" env LP_NUM_THREADS=1 python bench/viewer_pictures.py docs
 
@@ -36,7 +36,7 @@ class Session:
         self.app = application()
         from rtmbs.viewer.window import Window
 
-        self.window = Window(connect(target, "thread", **options), theme_named(theme))
+        self.window = Window(connect(target, "process", **options), theme_named(theme))
         self.window.resize(*SIZE)
         self.window.show()
         self.wait(lambda: self.window.frame is not None)
@@ -66,6 +66,7 @@ class Session:
     def shoot(self, path: Path) -> None:
         """Save the window, and close it."""
         self.rest(CALM)
+        self.window.canvas.draw_smooth()
         self.window.grab().save(str(path))
         self.window.close()
 
@@ -102,11 +103,11 @@ def profiler(path: Path) -> None:
 
 def plots(path: Path) -> None:
     session = fourbar("stacked", 2, 3)
-    session.window.info.hide()
+    session.window.act.info()
     session.window.act.plots()
     session.rest(0.5)
     session.window.act.fit()
-    for channel in ("rod_1_0.position", "pin_1_0.angle"):
+    for channel in ("coupler_3_1.position", "pin_1_0.angle"):
         session.window.plots_panel.choose(channel)
     session.play(3.0)
     session.shoot(path)
@@ -131,10 +132,8 @@ def help_map(path: Path) -> None:
 
 
 def failure(path: Path) -> None:
-    session = Session(failing(), "white")
+    session = Session(f"{__file__}:failing", "white")
     session.play(10.0)
-    session.window.act.profiler()
-    session.window.act.profiler()
     session.shoot(path)
 
 

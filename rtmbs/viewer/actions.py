@@ -27,6 +27,7 @@ from rtmbs.viewer.theme import DARK, WHITE
 if TYPE_CHECKING:
     from rtmbs.viewer.window import Window
 
+MOST_COVERED = 0.4  # of the width, that the info overlay may take from the picture
 MANY = 10  # steps of "ten steps back"
 MODELS = "Models and results (*.py *.npz)"
 RESULTS, STATES = "Results (*.npz)", "States (*.npz)"
@@ -135,7 +136,8 @@ class Actions:
     def fit(self) -> None:
         canvas = self.window.canvas
         if canvas.scene is not None:
-            canvas.camera.fit(canvas.scene.points())
+            left = self.window.info.geometry().right() if self.window.info.isVisible() else 0
+            canvas.camera.fit(canvas.scene.framing(), min(left, MOST_COVERED * canvas.width()))
             canvas.update()
 
     def look_isometric(self) -> None:
@@ -171,7 +173,8 @@ class Actions:
         self.window.place_overlays()
 
     def info(self) -> None:
-        self.window.info.setVisible(not self.window.info.isVisible())
+        self.window.info_wanted = not self.window.info_wanted
+        self.window.place_overlays()
 
     def profiler(self) -> None:
         self.window.toggle("profiler")
@@ -221,6 +224,7 @@ class Actions:
 
     def choose_nothing(self) -> None:
         self.window.help.hide()
+        self.window.place_overlays()
         self.window.select(None)
 
 

@@ -124,30 +124,41 @@ class Camera:
             raise unknown_name("camera preset", preset, PRESETS)
         self.azimuth, self.elevation = PRESETS[preset]
 
-    def fit(self, points: ArrayLike) -> None:
-        """Keep the direction, and stand so that all ``points`` (k, 3) are in the picture, as large as they may be."""
+    def fit(self, points: ArrayLike, left: float = 0.0) -> None:
+        """Keep the direction, and stand so that all ``points`` (k, 3) are in the picture, as large as they may be.
+
+        left: pixels at the left border that are left free, for something that lies over the picture.
+        """
         points = np.atleast_2d(np.asarray(points, float))
         points = points[np.all(np.isfinite(points), axis=1)]
         if not len(points):
             return
         axes = self.axes()
         seen = points @ axes.T
-        middle, reach = self._window(seen)
+        middle, reach = self._window(seen, 1.0 - 2.0 * left / self.width)
         self.center, self.distance = middle @ axes, max(reach, 1e-6)
 
-    def _window(self, seen: Array) -> tuple[Array, float]:
+    def _window(self, seen: Array, left: float) -> tuple[Array, float]:
         """Return centre in eye axes and distance so that ``seen`` (k, 3) in eye axes fill the picture.
 
-        A point at (u, v, w) from the centre is inside while |u| <= slope (distance - w): on each side the outermost
-        support in the direction of the slanted plane decides, so two supports fix the middle and the distance.
+        left: where the free part begins, as a share of the half width left of the middle.
+        A point (u, v, w) from the centre is inside while u <= slope (distance - w), and the same on the other three
+        sides. So the support of the points in the direction of each side decides: two of them fix the least distance.
         """
-        slope_y = math.tan(math.radians(self.field_of_view) / 2.0) / MARGIN
-        slopes = np.array([slope_y * self.width / self.height, slope_y])
+        slope = math.tan(math.radians(self.field_of_view) / 2.0) / MARGIN
+        across = slope * self.width / self.height
         depth = 0.5 * (float(seen[:, 2].min()) + float(seen[:, 2].max()))
         w = seen[:, 2] - depth
-        middle, reach = np.array([0.0, 0.0, depth]), 0.0
-        for axis, slope in enumerate(slopes):
-            high, low = float(np.max(seen[:, axis] + slope * w)), float(np.max(-seen[:, axis] + slope * w))
-            middle[axis] = 0.5 * (high - low)
-            reach = max(reach, 0.5 * (high + low) / slope)
-        return middle, max(reach, float(np.max(w)) / (1.0 - NEAR))
+        sides = ((0, across, left * across), (1, slope, slope))  # axis, slope above it, slope below it
+        support = [
+            (float(np.max(seen[:, axis] + above * w)), float(np.max(-seen[:, axis] + below * w)))
+            for axis, above, below in sides
+        ]
+        reach = max(
+            (high + low) / (above + below) for (high, low), (_, above, below) in zip(support, sides, strict=True)
+        )
+        reach = max(reach, float(np.max(w)) / (1.0 - NEAR))
+        middle = np.array([0.0, 0.0, depth])
+        for (high, low), (axis, above, below) in zip(support, sides, strict=True):
+            middle[axis] = 0.5 * (high - low - (above - below) * reach)
+        return middle, reach

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QImage, QMouseEvent, QPainter, QPaintEvent, QSurfaceFormat, QWheelEvent
+from PySide6.QtOpenGL import QOpenGLPaintDevice
 from PySide6.QtOpenGLWidgets import QOpenGLWidget
 from PySide6.QtWidgets import QWidget
 
@@ -47,7 +48,7 @@ class Canvas(QOpenGLWidget):
         self._target: Framebuffer | None = None
         self._smooth_next = False
         self._calm = QTimer(self, singleShot=True, interval=CALM)
-        self._calm.timeout.connect(self._draw_smooth)
+        self._calm.timeout.connect(self.draw_smooth)
         self._last, self._pressed = QPointF(), QPointF()
         self._pull: Pick | None = None
         self.setFormat(surface_format())
@@ -96,10 +97,19 @@ class Canvas(QOpenGLWidget):
         elif not self._calm.isActive() or self._calm.remainingTime() < CALM // 2:
             self._calm.start()
         if self.labels:
-            painter = QPainter(self)
-            draw_labels(painter, scene, self.camera)
-            painter.end()
+            self._draw_labels()
         self.pictures += 1
+
+    def _draw_labels(self) -> None:
+        """Write on the framebuffer that is bound; a painter on the widget would go elsewhere while it is grabbed."""
+        assert self.scene is not None
+        ratio = self.devicePixelRatioF()
+        device = QOpenGLPaintDevice(round(self.width() * ratio), round(self.height() * ratio))
+        device.setDevicePixelRatio(ratio)
+        painter = QPainter(device)
+        painter.setFont(self.font())
+        draw_labels(painter, self.scene, self.camera)
+        painter.end()
 
     def picture(self) -> Picture:
         """Draw once with smooth edges and return the picture, labels included."""
@@ -118,7 +128,8 @@ class Canvas(QOpenGLWidget):
             self._target = Framebuffer(width, height, SAMPLES)
         return self._target
 
-    def _draw_smooth(self) -> None:
+    def draw_smooth(self) -> None:
+        """Draw the next picture with smooth edges."""
         self._smooth_next = True
         self.update()
 

@@ -40,7 +40,7 @@ void main() {
     float key = max(dot(n, vec3(0.36, 0.62, 0.70)), 0.0);  // over the right shoulder of the eye
     float fill = max(dot(n, vec3(-0.70, -0.10, 0.70)), 0.0);
     float gleam = pow(key, 20.0);
-    base = vec4(color.rgb * (0.46 + 0.50 * key + 0.14 * fill) + vec3(0.10 * gleam), color.a);
+    base = vec4(color.rgb * (0.56 + 0.42 * key + 0.14 * fill) + vec3(0.10 * gleam), color.a);
     gl_Position = projection * seen;
 }
 """

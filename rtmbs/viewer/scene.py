@@ -111,6 +111,10 @@ class Scene:
         """Return world points (k, 3) that a picture of everything must hold [m]."""
         return self._placed(self._outline_body, self._outline)
 
+    def framing(self) -> Array:
+        """Return world points (k, 3) that a picture should hold: everything, and the tips of the axes [m]."""
+        return np.concatenate([self.points(), self._axes.points[:, 1]]) if self.shown["axes"] else self.points()
+
     def center_of(self, body: int) -> Array:
         """Return where the mass centre of a body is now (3,) [m]."""
         local = self.description.bodies[body].center_of_mass

@@ -46,7 +46,7 @@ class Window(QMainWindow):
         self.link, self.theme, self.opener = link, theme, opener
         self.frame: Frame | None = None
         self.description: SceneDescription | None = None
-        self.speed = 1.0
+        self.speed, self.info_wanted = 1.0, True
         self.followed: int | None = None
         self.capture: Capture | None = None
         self.shown = dict.fromkeys(PARTS, True)
@@ -67,7 +67,7 @@ class Window(QMainWindow):
     def _build(self) -> None:
         self.setWindowTitle("rtmbs")
         self.resize(1200, 700)
-        self.canvas, self.transport = Canvas(), Transport()
+        self.canvas, self.transport = Canvas(), Transport(self.theme)
         center, column = QWidget(), QVBoxLayout()
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -89,7 +89,7 @@ class Window(QMainWindow):
         }
         self.tabifyDockWidget(self.docks["profiler"], self.docks["plots"])
         self.tabifyDockWidget(self.docks["plots"], self.docks["log"])
-        self.resizeDocks([self.docks["parameters"]], [310], Qt.Orientation.Horizontal)
+        self.resizeDocks([self.docks["parameters"]], [380], Qt.Orientation.Horizontal)
         self.resizeDocks([self.docks["profiler"], self.docks["plots"]], [230, 260], Qt.Orientation.Vertical)
         self.canvas.installEventFilter(self)
         self.statusBar().showMessage("F1 shows the keys")
@@ -138,7 +138,7 @@ class Window(QMainWindow):
         app.setPalette(palette(theme))
         self.setStyleSheet(sheet(theme))
         self.waiting.setStyleSheet(f"color: {theme.muted}; font-size: 15px; background: transparent;")
-        for part in (self.info, self.help, self.banner, self.profiler_panel, self.plots_panel):
+        for part in (self.info, self.help, self.banner, self.transport, self.profiler_panel, self.plots_panel):
             part.set_theme(theme)
         if self.description is not None and self.frame is not None:
             self._make_scene()
@@ -169,6 +169,7 @@ class Window(QMainWindow):
         self._make_scene()
         for panel in (self.parameters_panel, self.plots_panel, self.transport):
             panel.describe(description)
+        self.info.show_frame(frame, description, self._rate)  # its size is known before the picture is fitted beside it
         if self._fit_next:
             self.act.fit()
         self._fit_next = False
@@ -335,8 +336,9 @@ class Window(QMainWindow):
         return super().eventFilter(watched, event)
 
     def place_overlays(self) -> None:
-        """Put help, banner and the waiting sentence where they belong in the canvas."""
+        """Put help, banner and the waiting sentence where they belong in the canvas; help takes the place of info."""
         width, height = self.canvas.width(), self.canvas.height()
+        self.info.setVisible(self.info_wanted and not self.help.isVisible())
         self.help.center_in(width, height)
         self.help.raise_()
         self.banner.setFixedWidth(max(min(width - 40, 860), 260))

@@ -49,6 +49,18 @@ def test_fit_holds_all_points_and_wastes_no_room(preset, width, height):
     assert max(np.ptp(x) / width, np.ptp(y) / height) > 0.85
 
 
+@pytest.mark.parametrize("left", [120.0, 400.0])
+def test_fit_leaves_the_left_border_free(left):
+    camera = Camera(width=1000, height=600)
+    camera.fit(POINTS, left)
+    x, y, _ = camera.project(POINTS).T
+    assert x.min() >= left
+    assert x.max() <= 1000.0
+    assert y.min() >= 0.0
+    assert y.max() <= 600.0
+    assert max(np.ptp(x) / (1000.0 - left), np.ptp(y) / 600.0) > 0.85
+
+
 def test_fit_of_one_point_and_of_none():
     camera = Camera()
     camera.fit(np.array([[1.0, 2.0, 3.0]]))

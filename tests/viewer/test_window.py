@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("PySide6", reason="PySide6 is not installed; pip install 'rtmbs[viewer]' brings it")
+pytest.importorskip("PySide6.QtWidgets", reason="Qt cannot be loaded; see docs/viewer.md", exc_type=ImportError)
 pytest.importorskip("pyqtgraph", reason="pyqtgraph is not installed; pip install 'rtmbs[viewer]' brings it")
 
 from PySide6.QtCore import Qt

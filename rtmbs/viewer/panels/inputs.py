@@ -27,12 +27,13 @@ class SliderSpin(QWidget):
         self.spin = SpinBox(
             value=value, suffix=f" {unit}" if unit else "", dec=True, step=0.1, minStep=1e-9, compactHeight=False
         )
-        self.spin.setMinimumWidth(92)
+        self.slider.setMinimumWidth(60)
+        self.spin.setMinimumWidth(96)
         self.spin.setOpts(format="{value:.6g}{suffix}")
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(self.slider, 3)
-        row.addWidget(self.spin, 2)
+        row.addWidget(self.slider, 2)
+        row.addWidget(self.spin, 3)
         self.set_value(value)
         self.slider.valueChanged.connect(self._slid)
         self.spin.sigValueChanged.connect(self._typed)

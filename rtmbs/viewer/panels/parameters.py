@@ -5,7 +5,7 @@ from typing import Any
 
 from pyqtgraph.parametertree import Parameter, ParameterTree
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QHeaderView, QWidget
 
 from rtmbs.library.fourbar import CLOSURES, LAYOUTS
 from rtmbs.viewer.commands import Command, Rebuild, SetInput, SetOption
@@ -36,6 +36,7 @@ class Parameters(ParameterTree):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent, showHeader=False)
         self.setAlternatingRowColors(False)
+        self.header().setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
         self.root = Parameter.create(name="parameters", type="group")
         self._description: SceneDescription | None = None
         self._listening = True

@@ -3,18 +3,21 @@
 import math
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSlider, QStyle, QToolButton, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSlider, QToolButton, QWidget
 
 from rtmbs.viewer.commands import Seek
 from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.frame import Frame
+from rtmbs.viewer.icons import icon
+from rtmbs.viewer.keys import BY_ACTION, shown
+from rtmbs.viewer.theme import Theme
 
 SPEEDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
-BUTTONS = (  # action of the table of keys, icon
-    ("reset", QStyle.StandardPixmap.SP_MediaSkipBackward),
-    ("step_back", QStyle.StandardPixmap.SP_MediaSeekBackward),
-    ("play_or_pause", QStyle.StandardPixmap.SP_MediaPlay),
-    ("step_forward", QStyle.StandardPixmap.SP_MediaSeekForward),
+BUTTONS = (  # action of the table of keys, name of an icon
+    ("reset", "start"),
+    ("step_back", "back"),
+    ("play_or_pause", "play"),
+    ("step_forward", "forward"),
 )
 
 
@@ -25,15 +28,16 @@ class Transport(QWidget):
     sought = Signal(object)  # a Seek
     speed_chosen = Signal(float)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         row = QHBoxLayout(self)
         row.setContentsMargins(8, 3, 8, 3)
         self.buttons: dict[str, QToolButton] = {}
-        for action, icon in BUTTONS:
+        self._playing, self._color = False, theme.text
+        for action, _ in BUTTONS:
             button = QToolButton()
             button.setAutoRaise(True)
-            button.setIcon(self.style().standardIcon(icon))
+            button.setToolTip(f"{BY_ACTION[action].text} ({shown(BY_ACTION[action].keys)})")
             button.clicked.connect(lambda _=False, action=action: self.called.emit(action))
             row.addWidget(button)
             self.buttons[action] = button
@@ -47,10 +51,20 @@ class Transport(QWidget):
             self.speed.addItem(speed_text(factor), factor)
         self.speed.setCurrentIndex(SPEEDS.index(1.0))
         self.speed.activated.connect(lambda index: self.speed_chosen.emit(self.speed.itemData(index)))
-        for widget, stretch in ((self.slider, 1), (self.time, 0), (QLabel("speed"), 0), (self.speed, 0)):
+        for widget, stretch in ((self.slider, 1), (self.time, 0), (QLabel("   speed"), 0), (self.speed, 0)):
             row.addWidget(widget, stretch)
+        self._draw_icons()
         for quiet in (*self.buttons.values(), self.slider, self.speed):
             quiet.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # keys belong to the window
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self._color = theme.text
+        self._draw_icons()
+
+    def _draw_icons(self) -> None:
+        for action, name in BUTTONS:
+            self.buttons[action].setIcon(icon("pause" if name == "play" and self._playing else name, self._color))
 
     def describe(self, description: SceneDescription) -> None:
         """Say in the tip of the slider what it goes through."""
@@ -64,10 +78,9 @@ class Transport(QWidget):
             if not self.slider.isSliderDown():
                 self.slider.setValue(frame.step)
         self.time.setText(f"t = {frame.t:.3f} s   step {frame.step}")
-        icon = QStyle.StandardPixmap.SP_MediaPause if frame.playing else QStyle.StandardPixmap.SP_MediaPlay
-        if self.buttons["play_or_pause"].property("icon_shown") != icon.value:
-            self.buttons["play_or_pause"].setIcon(self.style().standardIcon(icon))
-            self.buttons["play_or_pause"].setProperty("icon_shown", icon.value)
+        if frame.playing != self._playing:
+            self._playing = frame.playing
+            self._draw_icons()
         nearest = min(range(len(SPEEDS)), key=lambda k: abs(math.log(SPEEDS[k] / frame.desired_speed)))
         if nearest != self.speed.currentIndex():
             self.speed.setCurrentIndex(nearest)
