@@ -13,8 +13,8 @@ from rtmbs.viewer.link import Link
 from rtmbs.viewer.qt import check_qt
 from rtmbs.viewer.theme import theme_named
 
-# A renderer without a graphics card would take every core, also the one that the steps need. 0 draws in the thread of the
-# window: on two cores more pictures and fewer missed deadlines than with one more thread (bench/viewer.py).
+# A renderer without a graphics card would take every core, also the one that the steps need. 0 draws in the thread of
+# the window: on two cores more pictures and fewer missed deadlines than with one more thread (bench/viewer.py).
 RENDERER_THREADS = "LP_NUM_THREADS"
 
 
