@@ -1,0 +1,63 @@
+"""docs/viewer.md names every command, option and mode; the app ends with its own check."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rtmbs.viewer import commands
+from rtmbs.viewer.connect import MODES
+from rtmbs.viewer.frame import OPTIONS, PLOTS
+from rtmbs.viewer.grab import DAMPING_RATIO, FREQUENCY, HAND
+from rtmbs.viewer.history import BYTES, STATES
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "viewer.md").read_text(encoding="utf-8")
+SECTION = PAGE.split("## Commands and history")[1].split("\n## ")[0]
+COMMANDS = [
+    name for name, kind in vars(commands).items() if isinstance(kind, type) and issubclass(kind, commands.Command)
+]
+
+
+@pytest.mark.parametrize("name", sorted({*COMMANDS} - {"Command"}))
+def test_every_command_is_told(name):
+    assert re.search(rf"`{name}[(`]", SECTION), f"docs/viewer.md does not say what {name} does"
+
+
+def test_no_command_is_told_that_does_not_exist():
+    cells = [line.split("|")[1] for line in SECTION.splitlines() if line.startswith("| `")]
+    told = {word for cell in cells for word in re.findall(r"`(\w+)", cell)}
+    assert told <= {*COMMANDS}
+
+
+def test_options_and_modes_are_told():
+    assert {option for option in OPTIONS if f"`{option}`" not in SECTION} == set()
+    assert {mode for mode in MODES if f"`{mode}`" not in PAGE} == set()
+
+
+def test_numbers_of_the_page_are_those_of_the_code():
+    assert f"{STATES:,} steps or {BYTES // 10**6} MB" in SECTION
+    assert f"up to {PLOTS}" in SECTION
+    assert f"swings at {FREQUENCY:g} Hz, damped at {DAMPING_RATIO:g} of critical" in SECTION
+    assert f"`{HAND}`" in SECTION
+
+
+def test_the_app_checks_itself():
+    """A small four-bar plays in real time, is switched, goes back and forward to the same bytes."""
+    words = ["apps/live_four_bar.py", "--check", "--ny", "1", "--nz", "2", "--seconds", "1"]
+    done = subprocess.run([sys.executable, *words], cwd=ROOT, capture_output=True, text=True, timeout=180)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "the same bytes" in done.stdout
+
+
+def test_importing_rtmbs_or_the_session_loads_no_qt():
+    code = (
+        "import sys, rtmbs, rtmbs.viewer, rtmbs.viewer.connect; "
+        "print([m for m in ('numba', 'scipy', 'PySide6', 'pyqtgraph', 'OpenGL') if m in sys.modules]); "
+        "import rtmbs.viewer.worker, rtmbs.viewer.manual, rtmbs.viewer.replay_link; "
+        "print([m for m in ('PySide6', 'pyqtgraph', 'OpenGL') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.stdout.split("\n")[:2] == ["[]", "[]"], done.stderr
