@@ -35,7 +35,7 @@ class Inputs(Mapping[str, Any]):
     def __getitem__(self, name: str) -> float | Array:
         place = self._place(name)
         values = self._holder.read_input(place)
-        return float(values[0]) if len(values) == 1 else values.copy()
+        return float(values[0]) if len(values) == 1 else values.copy().reshape(self._system.shapes.get(name, -1))
 
     def __setitem__(self, name: str, value: Any) -> None:
         place = self._place(name)

@@ -149,10 +149,14 @@ class Simulation:
     def attach(self, force: str, body: str, point: Any = (0.0, 0.0, 0.0)) -> None:
         """Let a force law that acts on one body act on ``body`` at ``point`` (3,) in body axes [m] from now on.
 
-        Accelerations follow at once, as with an input. Results recorded before keep the body they were recorded with.
+        Accelerations follow at once, as with an input. A State does not carry the attachment: attach again before a
+        State of that time is restored. A run that is being recorded refuses it.
         Raises UnknownNameError, and InputError for a force that is no law on one body, and for ground.
         """
-        place = np.asarray(point, np.float64)
+        try:
+            place = np.asarray(point, np.float64)
+        except (TypeError, ValueError):
+            place = np.zeros(0)
         if place.shape != (3,) or not np.all(np.isfinite(place)):
             raise InputError(f"point is {point!r}; it must be three numbers in body axes")
         system = attached(self.system, force, body, place)

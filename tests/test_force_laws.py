@@ -292,6 +292,39 @@ def test_what_cannot_be_a_law_is_refused_by_name(name):
         machine(joint=law).compile()
 
 
+def test_a_call_into_other_code_runs_by_differences():
+    special = pytest.importorskip("scipy.special")
+    system = machine(joint=lambda t, k, p: -3.0 * special.erf(k.z)).compile()
+    assert [one.name for one in system.called] == ["coil"]
+    good_steps(Simulation(system, h=H), 3)
+    assert "a call of erf, which is not NumPy's" in str(Simulation(system, h=H).start_report)
+
+
+def test_markers_in_one_place_have_no_line():
+    model = machine()
+    ends = model.add_marker("here", "ground", (0, 0, 1)), model.add_marker("there", "crank", (0, 0, 1))
+    model.add_force("x", lambda t, k, p: 3.0, between=ends)
+    with np.errstate(all="ignore"), pytest.raises(ModelError, match=r"force 'x': its markers coincide.*no line"):
+        model.compile()
+
+
+def test_two_inputs_of_one_name_are_refused():
+    model = machine()
+    model.add_force("x", coil, joint="a", parameters={"stiffness": 1.0, "y.z": 1.0})
+    model.add_force("x.y", coil, joint="a", parameters={"stiffness": 1.0, "z": 1.0})
+    with pytest.raises(ModelError, match=r"two inputs would be called 'x.y.z'"):
+        model.compile()
+
+
+def test_all_joints_without_a_coordinate_are_no_joints():
+    model = rtmbs.Model("free")
+    body = model.add_body("body", mass=1.0, inertia=(1, 1, 1))
+    model.add_joint("free", rtmbs.Floating(), model.ground, body)
+    model.add_force("x", coil, joints="all")
+    with pytest.raises(ModelError, match=r"force 'x': joints='all' finds no coordinate"):
+        model.compile()
+
+
 BAD_LINE_LAWS = {
     "five numbers": (lambda t, k, p: np.ones(5), r"shape \(5,\); it must return a wrench \[f, n\] of 6 numbers, or"),
     "ragged": (lambda t, k, p: (np.ones(3), np.ones(2)), r"force 'line': its law returned parts of different shapes"),
@@ -305,6 +338,92 @@ def test_what_cannot_act_between_markers_is_refused(name):
         machine(line=law).compile()
 
 
+def test_a_law_may_vanish_at_the_reference_pose():
+    """A spring at its own free length gives zero in one form and rounding in the other; that is no other law."""
+    for seed in range(12):
+        place = np.random.default_rng(seed).normal(size=3)
+        model = rtmbs.Model("rest")
+        body = model.add_body("body", mass=1.0, inertia=(1, 1, 1), position=place)
+        model.add_joint("free", rtmbs.Floating(), model.ground, body, point=place)
+        ends = model.add_marker("a", "ground"), model.add_marker("b", body, frame=body)
+        free = {"free": float(np.linalg.norm(place))}
+        model.add_force("law", lambda t, k, p: 1e4 * (np.linalg.norm(k.r) - p["free"]), between=ends, parameters=free)
+        assert model.compile().called == ()
+
+
+def norm_drag(t, kinematics, parameters):
+    return np.concatenate((-0.3 * np.linalg.norm(kinematics.v) * kinematics.v, np.zeros(3)))
+
+
+def test_a_derivative_that_is_no_number_at_rest_is_refused_by_name_and_can_be_called():
+    def model(**options):
+        one = rtmbs.Model("drag")
+        body = one.add_body("body", mass=1.0, inertia=(1, 1, 1))
+        one.add_joint("free", rtmbs.Floating(), one.ground, body)
+        one.add_force("law", norm_drag, body=body, **options)
+        return one
+
+    with (
+        np.errstate(all="ignore"),
+        pytest.raises(ModelError, match=r"force 'law': the derivative.*tiny\*\*2.*trace=False"),
+    ):
+        model().compile()
+    sim = Simulation(model(trace=False).compile(), h=1e-3)
+    result = sim.run(0.1)
+    np.testing.assert_allclose(result["law.force"][-1, 2], 0.3 * result["body.velocity"][-1, 2] ** 2, rtol=1e-9)
+
+
+def test_a_law_may_write_over_what_it_is_given():
+    """Names of single values stay what they were, and the line of the markers stays where it is."""
+
+    def careless(t, kinematics, parameters):
+        r = kinematics.r
+        length = np.sqrt(np.dot(r, r))
+        longer = length
+        longer *= 2.0
+        r -= np.array([0.0, 0.0, 0.2])
+        return longer - length
+
+    plain = Simulation(machine(line=lambda t, k, p: np.sqrt(np.dot(k.r, k.r))).compile(), h=H)
+    other = Simulation(machine(line=careless).compile(), h=H)
+    assert other.system.called == ()
+    good_steps(plain, 5)
+    good_steps(other, 5)
+    assert difference(plain.state, other.state) < 1e-12
+
+
+def test_an_array_of_zeros_of_its_kind_can_be_written_into():
+    def written(t, kinematics, parameters):
+        f = np.zeros_like(kinematics.r)
+        f[2] = -parameters["stiffness"] * kinematics.r[2]
+        return f, np.zeros(3)
+
+    model = machine(line=written)
+    assert model.compile().called == ()
+
+
+def test_a_table_of_parameters_keeps_its_shape():
+    model = rtmbs.Model("bush")
+    body = model.add_body("body", mass=1.0, inertia=(1, 1, 1))
+    model.add_joint("free", rtmbs.Floating(), model.ground, body)
+    K = np.arange(9.0).reshape(3, 3)
+    model.add_force("law", lambda t, k, p: (-p["K"] @ k.r, np.zeros(3)), body=body, parameters={"K": K})
+    sim = Simulation(model.compile(), h=H)
+    np.testing.assert_array_equal(sim.inputs["law.K"], K)
+    sim.inputs["law.K"] = 2 * K
+    np.testing.assert_array_equal(sim.inputs["law.K"], 2 * K)
+
+
+def test_called_laws_of_different_code_are_different_models():
+    prints = {machine(joint=law).compile().fingerprint for law in (branching_coil, other_coil)}
+    assert len(prints) == 2
+    assert machine(joint=branching_coil).compile().fingerprint in prints
+
+
+def other_coil(t, kinematics, parameters):
+    return -30.0 * math.sin(kinematics.z)
+
+
 BAD_PLACES = {
     "nowhere": ({}, r"force 'x': a force law takes one of between=, joint=, joints= or body=, not nothing"),
     "two places": ({"joint": "a", "body": "crank"}, r"not joint= and body="),
@@ -314,6 +433,7 @@ BAD_PLACES = {
     "a name": ({"joint": "a", "parameters": {"": 1.0}}, r"a parameter is named ''; it must be a word"),
     "a text": ({"joint": "a", "parameters": {"k": "soft"}}, r"parameter 'k' is 'soft'"),
     "infinite": ({"joint": "a", "parameters": {"k": math.inf}}, r"parameter 'k' is inf; it must hold finite numbers"),
+    "trace": ({"joint": "a", "trace": "no"}, r"trace is 'no'; it must be True or False"),
     "a point": ({"joint": "a", "point": (0, 0, 0)}, r"point= belongs to body="),
 }
 

@@ -6,14 +6,16 @@ from pathlib import Path
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_example_runs():
-    (example,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+def test_the_examples_run():
     names = {}
-    exec(compile(example, "README.md", "exec"), names)
+    for example in re.findall(r"```python\n(.*?)```", README, re.DOTALL):
+        exec(compile(example, "README.md", "exec"), names)
     result = names["result"]
     assert len(result) == 201
     assert result["a.angle"][0] == 0.5
     assert result["a.reaction"].shape == (201, 6)
+    assert names["sim"].t == 1.0
+    assert "recorded" in str(names["sim"].start_report)
 
 
 def test_the_commands_stand_at_the_top():

@@ -20,6 +20,10 @@ WAYS_OUT = {
     "argmax": "Write numpy.maximum, or numpy.where on comparisons: which one is largest differs from replay to replay.",
     "argmin": "Write numpy.minimum, or numpy.where on comparisons: which one is least differs from replay to replay.",
     "interp": "Write the pieces with numpy.where, or fit a polynomial.",
+    "select": "Write numpy.where in numpy.where.",
+    "piecewise": "Write numpy.where in numpy.where.",
+    "nan_to_num": "Bound the argument instead, so that no such value arises: numpy.where, numpy.maximum.",
+    "round": "Write numpy.floor(x + 0.5).",
     "fmin": "Write numpy.minimum.",
     "fmax": "Write numpy.maximum.",
 }

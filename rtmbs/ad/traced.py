@@ -133,6 +133,8 @@ class TracedArray(NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         rule = UNIVERSAL.get(ufunc) if method == "__call__" else REDUCTIONS.get((ufunc, method))
+        if rule is None and getattr(np, ufunc.__name__, None) is not ufunc:
+            refuse_number(f"a call of {ufunc.__name__}, which is not NumPy's,")
         if rule is None or options.get("where", True) is not True:
             refuse_function(ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}")
         out = options.pop("out", None)
@@ -200,9 +202,14 @@ def plain_index(index: Any) -> Any:
 
 
 def write_out(result: TracedArray, out: Any) -> Any:
-    """Put a result where ``out=`` or an in-place operator wants it."""
+    """Put a result where ``out=`` or an in-place operator wants it.
+
+    A single value is not written over: NumPy's scalars cannot be changed, so other names of it keep what they have.
+    """
     if not isinstance(out, TracedArray):
         refuse_number("writing a traced value into an array of floats (`+=`, out=)")
+    if out.ndim == 0:
+        return result
     out.ids[...] = result.ids
     return out
 

@@ -55,6 +55,8 @@ def make_law(what: str, function: Any, parameters: Mapping[str, Any] | None, tra
         ) from None
     except ValueError:
         pass  # a function that says nothing about itself
+    if not isinstance(trace, bool):
+        raise ModelError(f"{what}: trace is {trace!r}; it must be True or False")
     if parameters is not None and not isinstance(parameters, Mapping):
         raise ModelError(f"{what}: parameters is {parameters!r}; it must be a dictionary of names and numbers")
     values = {name: parameter(what, name, value) for name, value in (parameters or {}).items()}

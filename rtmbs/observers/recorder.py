@@ -1,9 +1,11 @@
 """The recorder keeps states; everything a person asks for by name is worked out from them afterwards."""
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 
+from rtmbs.errors import InputError
 from rtmbs.integrators.report import Outcome, StepReport
 from rtmbs.integrators.settings import ENOUGH, Rows
 from rtmbs.observers.base import Array, Observer, Watched
@@ -28,11 +30,12 @@ class Recorder(Observer):
         self.outcomes: Counter[str] = Counter()  # steps by the name of their Outcome, looked at or not
         self._samples: Samples | None = None
         self._sim: Watched | None = None
+        self._system: Any = None
 
     def start(self, sim: Watched, steps: int | None) -> None:
         """Allocate, and record the initial state."""
         known = steps is not None and isinstance(self.schedule, EveryStep)
-        self.count, self.outcomes, self._sim = 0, Counter(), sim
+        self.count, self.outcomes, self._sim, self._system = 0, Counter(), sim, sim.system
         self._samples = self._allocate(sim, steps + 1 if known and steps is not None else CHUNK)
         self._record(sim)
 
@@ -42,7 +45,9 @@ class Recorder(Observer):
         super().observe(sim, report)
 
     def look(self, sim: Watched, report: StepReport) -> None:
-        """Record the state."""
+        """Record the state; InputError when a force was attached elsewhere, for channels know one place of it only."""
+        if sim.system is not self._system:
+            raise InputError("a force was attached elsewhere while a run is recorded; begin another recording after it")
         self._record(sim)
 
     def observe_rows(self, sim: Watched, t: Array, rows: Rows) -> None:

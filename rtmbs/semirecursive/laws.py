@@ -67,7 +67,9 @@ def take_wrenches(laws, ws):
         k, row, column = laws.wrench_entry[e, 0], laws.wrench_entry[e, 1], laws.wrench_entry[e, 2]
         place = INPUTS * k + column
         entry = ws.law_output[first + e]
-        ws.law_wrench[k, row] += entry * (ws.law_input[place] - ws.law_number[place])
+        imaginary = ws.law_input[place] - ws.law_number[place]
+        if imaginary != 0.0:
+            ws.law_wrench[k, row] += entry * imaginary
         add_local(ws.law_local, k, row, column, entry, ws.law_number, INPUTS * k)
 
 
@@ -97,7 +99,9 @@ def take_forces(laws, ws):
         entry = ws.law_output[first + e]
         ws.law_entry[e] = entry
         place = inputs + laws.force_entry[e, 1]
-        ws.law_force[laws.force_entry[e, 0]] += entry * (ws.law_input[place] - ws.law_number[place])
+        imaginary = ws.law_input[place] - ws.law_number[place]
+        if imaginary != 0.0:
+            ws.law_force[laws.force_entry[e, 0]] += entry * imaginary
 
 
 @inner_kernel

@@ -136,7 +136,8 @@ def make_source(name: str, system: System) -> Source | None:
     if name == STRUCTURED:
         return None
     if name not in SOURCES:
-        raise unknown_name("jacobian", name, source_names())
+        error = unknown_name("jacobian", name, source_names())
+        raise type(error)(f"{error} The sources are {', '.join(source_names())}")
     if system.called and name not in CALLING:
         raise InputError(
             f"jacobian = {name!r} cannot look into force {system.called[0].name!r}, which only Python can evaluate; "

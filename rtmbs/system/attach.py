@@ -14,8 +14,6 @@ from rtmbs.system.pattern import join
 from rtmbs.system.system import Array, Integers, System
 from rtmbs.system.tables import Links
 
-LAW = "law"
-
 
 def attached(system: System, force: str, body: str, point: Array) -> System:
     """Return ``system`` with the law ``force`` acting on ``body`` at ``point`` (3,) in body axes [m].
@@ -25,7 +23,7 @@ def attached(system: System, force: str, body: str, point: Array) -> System:
     if force not in system.forces:
         raise unknown_name("force", force, system.forces)
     record, ground = system.forces[force], next(iter(system.bodies))
-    if record.kind != LAW or record.a != ground:
+    if not record.on_body:
         raise InputError(f"force {force!r} cannot be attached elsewhere; only a force law on one body (body=) can")
     if body not in system.bodies:
         raise unknown_name("body", body, system.bodies)

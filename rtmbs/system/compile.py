@@ -174,7 +174,7 @@ def finish(model: Model, draft: Draft, length: float) -> System:
     bodies = {name: body_record(model, skeleton, name) for name in model.bodies}
     markers = marker_records(model, skeleton)
     records = closure_records(draft.closures)
-    said = [model.name, *names, *draft.rows.names, *map(repr, slots.inputs.items())]
+    said = [model.name, *names, *draft.rows.names, *map(repr, slots.inputs.items()), *draft.laws.code]
     placed = [part for record in (*bodies.values(), *markers.values()) for part in record]
     return System(
         name=model.name,
@@ -183,6 +183,7 @@ def finish(model: Model, draft: Draft, length: float) -> System:
         u0=slots.array(),
         inputs=slots.inputs,
         signals=tuple(slots.signals),
+        shapes=slots.shapes,
         fingerprint=fingerprint([*said, *bodies, *markers, *placed, *arrays(tables)]),
         bodies=bodies,
         joints=joint_records(model, draft),
@@ -226,7 +227,8 @@ def force_records(model: Model, laws: LawTables) -> dict[str, ForceRecord]:
     for name, (row, reason) in laws.records.items():
         steps = laws.steps.get(name, ())
         kind = "joint law" if name in laws.steps else "law"
-        found[name] = ForceRecord(name, kind, row, *ends(model, model.forces[name]), steps, reason)
+        force = model.forces[name]
+        found[name] = ForceRecord(name, kind, row, *ends(model, force), steps, reason, force.body is not None)
     return found
 
 

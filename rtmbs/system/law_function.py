@@ -43,8 +43,9 @@ class LawFunction:
             first += value.size
         if self.names:
             return self.forces(self.law.function(p[0], self.joint_kinematics(x), parameters))
+        r = x[:3].copy()  # a law may write over what it is given
         kinematics = Kinematics(x[:3], x[3:12].reshape(3, 3), x[12:15], x[15:18])
-        return self.wrench(self.law.function(p[0], kinematics, parameters), kinematics.r)
+        return self.wrench(self.law.function(p[0], kinematics, parameters), r)
 
     def joint_kinematics(self, x: Any) -> JointKinematics:
         if self.single:
@@ -83,7 +84,10 @@ class LawFunction:
             try:
                 return np.stack([self.flat(part) for part in result])
             except ValueError:
-                raise ModelError(f"{self.what}: its law returned parts of different shapes, {result!r}") from None
+                raise ModelError(
+                    f"{self.what}: its law returned parts of different shapes, {result!r}; it must return a force and "
+                    "a torque of three numbers each, or all numbers in one array"
+                ) from None
         if hasattr(result, "ids"):
             return result
         array = np.asarray(result)
@@ -126,6 +130,11 @@ class LawFunction:
                 raise ModelError(
                     f"{self.what}: its law returned {first.tolist()} and then {second.tolist()} for the same input; "
                     "a law must depend on t, kinematics and parameters only, without a memory or random numbers"
+                )
+            if place == 0 and self.along_line and not np.any(x[:3]) and np.any(np.isnan(first)):
+                raise ModelError(
+                    f"{self.what}: its markers coincide at the reference pose, so a scalar has no line to act along; "
+                    "return a wrench [f, n], or place the markers apart"
                 )
             if place == 0 and not np.all(np.isfinite(first)):
                 raise ModelError(

@@ -30,7 +30,7 @@ from rtmbs.system.slots import Slots
 from rtmbs.system.system import Array, CalledLaw, Integers
 from rtmbs.system.tables import Laws
 
-AGREEMENT = 1e-9  # relative, of a record with its law
+AGREEMENT = 1e-9  # of a record with its law, relative to the largest value tried
 Pairs = list[tuple[int, int]]
 
 
@@ -56,6 +56,7 @@ class LawTables(NamedTuple):
     called: tuple[CalledLaw, ...]
     records: dict[str, tuple[int, str]]  # force: row among its kind, how it is evaluated
     steps: dict[str, tuple[int, ...]]  # force on joints: the steps it acts on
+    code: tuple[str, ...]  # of the called laws: what tells two of them apart
 
 
 def build_laws(model: Model, skeleton: Skeleton, slots: Slots) -> LawTables:
@@ -91,7 +92,19 @@ def build_laws(model: Model, skeleton: Skeleton, slots: Slots) -> LawTables:
     first_force = np.cumsum([0] + [law.function.m for law in joints])
     records |= {law.force.name: (int(k), law.reason) for k, law in zip(first_force, joints, strict=False)}
     pairs = [(a[0].step, b[0].step) for a, b in placed]
-    return LawTables(tables, pairs, entries, called_laws(frames, joints, first), records, steps)
+    code = tuple(code_of(law) for law in built if not law.record)
+    return LawTables(tables, pairs, entries, called_laws(frames, joints, first), records, steps, code)
+
+
+def code_of(law: BuiltLaw) -> str:
+    """Return what a called law is known by: its name, instructions and constants, as far as Python shows them."""
+    assert isinstance(law.force.law, Law)
+    function = law.force.law.function
+    code = getattr(function, "__code__", None)
+    inside = (code.co_code.hex(), code.co_consts, code.co_names) if code else ()
+    plain = [part for part in inside if not isinstance(part, tuple)]
+    plain += [repr(one) for part in inside if isinstance(part, tuple) for one in part if not hasattr(one, "co_code")]
+    return " ".join([law.force.name, getattr(function, "__qualname__", type(function).__name__), *plain])
 
 
 def build_law(model: Model, skeleton: Skeleton, force: Force) -> BuiltLaw:
@@ -100,6 +113,11 @@ def build_law(model: Model, skeleton: Skeleton, force: Force) -> BuiltLaw:
     coordinates = (force.joint,) if force.joint else force.joints
     if coordinates == ():
         coordinates = tree_coordinates(model, skeleton)
+        if not coordinates:
+            raise ModelError(
+                f"force {force.name!r}: joints='all' finds no coordinate; spherical and floating joints have none of "
+                "their own, so attach the law by body= or between="
+            )
     function = LawFunction(model, force, coordinates or ())
     tried = function.values_tried()
     values, reason = (None, "trace=False") if not force.law.trace else recorded(function)
@@ -122,21 +140,27 @@ def recorded(function: LawFunction) -> tuple[Record | None, str]:
             f"{function.what}: {error} Or give trace=False: the law is then called in Python, by differences"
         ) from error
     except Exception as error:  # noqa: BLE001 - numbers went through: the law is sound, but a record cannot hold it
-        return None, str(error).split(": ")[0]
+        return None, str(error).split(". ")[0]
 
 
 def check_record(function: LawFunction, record: Record, tried: Sequence[Array]) -> None:
     """Refuse a law whose record says something else than the law."""
     replay = Replay(record)
-    for (x, p), expected in zip(function.states(), tried, strict=True):
+    size = max(float(np.max(np.abs(values[np.isfinite(values)]), initial=0.0)) for values in tried)
+    for place, ((x, p), expected) in enumerate(zip(function.states(), tried, strict=True)):
         with np.errstate(all="ignore"):
-            found = replay.value(x, p)
+            found, J = replay.value_and_jacobian(x, p)
         sound = np.isfinite(expected)
-        size = max(float(np.max(np.abs(expected[sound]), initial=0.0)), 1e-300)
         if np.any(np.abs(found - expected)[sound] > AGREEMENT * size):
             raise ModelError(
                 f"{function.what}: its law was recorded as {found.tolist()} where a call gives {expected.tolist()}; "
-                "it must depend on t, kinematics and parameters only"
+                "it must do the same with recorded values as with numbers, and depend on t, kinematics and parameters "
+                "only: no isinstance, nothing from outside that changes"
+            )
+        if place == 0 and not np.all(np.isfinite(J)):
+            raise ModelError(
+                f"{function.what}: the derivative of its law is not finite at the reference pose, at rest; write "
+                "numpy.sqrt(v . v + tiny**2) for a norm that may be zero (trace=False calls the law in Python instead)"
             )
 
 
@@ -167,6 +191,8 @@ def give_slots(built: list[BuiltLaw], slots: Slots) -> dict[str, list[int]]:
         for name, value in law.force.law.parameters.items():
             slot = slots.add_input(f"{law.force.name}.{name}", value.ravel())
             mine.extend(range(slot, slots.used))
+            if value.ndim > 1:
+                slots.shapes[f"{law.force.name}.{name}"] = value.shape
         found[law.force.name] = mine
     return found
 

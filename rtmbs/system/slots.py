@@ -19,6 +19,7 @@ class Slots:
     values: list[Array] = field(default_factory=list)
     used: int = 0
     inputs: dict[str, slice] = field(default_factory=dict)
+    shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)  # of inputs that are tables
     signals: list[Signal] = field(default_factory=list)
 
     def add(self, value: Array) -> int:
@@ -30,6 +31,8 @@ class Slots:
 
     def add_input(self, name: str, value: Array) -> int:
         """Append numbers that a person may set by ``name``."""
+        if name in self.inputs:
+            raise ModelError(f"two inputs would be called {name!r}; rename a force or one of its parameters")
         slot = self.add(value)
         self.inputs[name] = slice(slot, self.used)
         return slot

@@ -1,7 +1,7 @@
 """``System``: everything constant about a compiled mechanism, and the names of all of it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -84,6 +84,7 @@ class ForceRecord(NamedTuple):
     b: str
     steps: tuple[int, ...] = ()  # of a joint law
     called: str = ""  # why a law is called in Python instead of being compiled
+    on_body: bool = False  # a law on one body, which may be attached to another
 
 
 class CalledLaw(NamedTuple):
@@ -130,6 +131,9 @@ class System:
     row_is_rotation: Mask  # (m,) dimensionless rows; the others are in metres
     topology: Topology
     called: tuple[CalledLaw, ...] = ()  # force laws that only Python can evaluate
+    shapes: Mapping[str, tuple[int, ...]] = field(
+        default_factory=dict
+    )  # of inputs that are tables
 
     @property
     def n(self) -> int:

@@ -7,6 +7,7 @@ import rtmbs
 from rtmbs import Simulation, library
 from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.library.force_laws import point_spring
+from rtmbs.observers.recorder import Recorder
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.system.attach import attached
 from rtmbs.system.compile import arrays
@@ -108,5 +109,17 @@ def test_what_cannot_be_attached_is_refused_by_name():
     ):
         with pytest.raises(kind, match=message):
             attached(system, force, body, np.zeros(3))
-    with pytest.raises(InputError, match="three numbers in body axes"):
-        Simulation(fourbar()).attach("hand", "ground", (1.0, 2.0))
+    for point in ((1.0, 2.0), "here"):
+        with pytest.raises(InputError, match="three numbers in body axes"):
+            Simulation(fourbar()).attach("hand", "ground", point)
+
+
+def test_a_recording_refuses_an_attachment_on_the_way():
+    """Channels of a force know one body; a recording with two would say something wrong about the first."""
+    sim, recorder = Simulation(fourbar(), h=2e-3), Recorder()
+    recorder.begin(sim, None)
+    recorder.observe(sim, sim.step())
+    sim.attach("hand", list(sim.system.bodies)[-1])
+    report = sim.step()
+    with pytest.raises(InputError, match="attached elsewhere while a run is recorded"):
+        recorder.observe(sim, report)
