@@ -1,11 +1,11 @@
 """The live viewer measured: pictures a second, step times, missed deadlines, time to the first picture, memory.
 
     xvfb-run -a -s "-screen 0 1280x800x24" python bench/viewer.py --seconds 20
-    python bench/viewer.py --layout stacked --plots 8 --seconds 600     # on a desktop
+    python bench/viewer.py --layout stacked --plots 8 --settle 30 --seconds 600     # on a desktop
 
 The window draws in this process, the steps run in one of their own (``--mode thread``: here). It prints JSON:
 ``pictures_per_second``; ``p50_ms``, ``p99_ms`` of all steps and ``missed_percent`` of their deadlines;
-``first_picture_s`` from the start of this process; resident memory of both processes after five seconds and at the end.
+``first_picture_s`` from the start of this process; resident memory of both processes before (``--settle``) and after.
 """
 
 import argparse
@@ -20,7 +20,7 @@ PLOTTED = (
     "rod_1_0.position[y]", "rod_1_0.position[z]", "rod_2_1.velocity[y]", "rod_2_1.acceleration[z]",
     "pin_1_0.angle", "cut_1_0.reaction[fx]", "energy.kinetic", "energy.total",
 )  # fmt: skip
-SETTLED = 5.0  # [s] of playing before anything is counted
+SETTLED = 5.0  # [s]
 
 
 def main() -> None:
@@ -33,6 +33,7 @@ def main() -> None:
     parser.add_argument("--mode", default="process", choices=("process", "thread"))
     parser.add_argument("--plots", type=int, default=0, help="channels that are plotted, up to 8")
     parser.add_argument("--profiler", action="store_true", help="with the profiler open")
+    parser.add_argument("--settle", type=float, default=SETTLED, help="playing before; 30 s fill the history [s]")
     parser.add_argument("--seconds", type=float, default=20.0)
     arguments = parser.parse_args()
     print(json.dumps(measure(arguments), indent=1))
@@ -64,7 +65,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         window.docks["profiler"].show()
     wait_until_ready(app, window)
     link.send(Play())
-    run(app, SETTLED)
+    run(app, arguments.settle)
     steps, before = StepTimes(link), memory(link)
     start, pictures, frame = time.perf_counter(), drawn.count, link.latest()
     end = start + arguments.seconds
