@@ -53,6 +53,7 @@ class Frame:
     r: Array  # (nb, 3) origins of the bodies, ground first [m]
     A: Array  # (nb, 3, 3) body to world
     z: Array  # (n,) joint coordinates [rad or m]
+    zd: Array  # (n,) their rates
     inputs: Array  # (nu,) by the places in ``InputDescription.place``
     grabbed: int  # number of the body that is pulled, -1 for none
     grab_point: Array  # (3,) world; not a number without a grab [m]
@@ -116,6 +117,7 @@ class FrameLayout:
             "r": (nb, 3),
             "A": (nb, 3, 3),
             "z": (n,),
+            "zd": (n,),
             "inputs": (nu,),
             "grab_point": (3,),
             "grab_target": (3,),

@@ -182,6 +182,7 @@ class ReplayLink:
             r=r,
             A=A,
             z=np.zeros(0),
+            zd=np.zeros(0),
             inputs=np.zeros(0),
             grabbed=-1,
             grab_point=NOWHERE,

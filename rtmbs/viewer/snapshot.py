@@ -107,6 +107,7 @@ class Photographer:
             r=r,
             A=A,
             z=state.z.copy(),
+            zd=state.zd.copy(),
             inputs=state.u.copy(),
             grabbed=grabbed,
             grab_point=point,

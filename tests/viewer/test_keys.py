@@ -175,7 +175,9 @@ def test_the_state_is_copied_as_text(window):
     press(window, "Ctrl+C")
     lines = dict(line.split(" = ", 1) for line in QGuiApplication.clipboard().text().splitlines())
     assert float(lines["t"]) == window.frame.t == 0.005
-    assert [float(lines[name]) for name in window.description.coordinates] == window.frame.z.tolist()
+    motions = [lines[name].split(", rate ") for name in window.description.coordinates]
+    assert [float(value) for value, _ in motions] == window.link.sim.state.z.tolist()
+    assert [float(rate) for _, rate in motions] == window.link.sim.state.zd.tolist()
     assert lines["gravity"] == "[0.0, 0.0, -9.81]"
 
 
