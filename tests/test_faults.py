@@ -516,6 +516,7 @@ BOUNDED = {
     "viewer/manual.py: should_step": "commands that have come",
     "viewer/process_link.py: _read": "messages that have come, until the queue is empty",
     "viewer/process_link.py: describe": "until the worker speaks or its process ends",
+    "viewer/process_link.py: present": "the oldest goes",
     "viewer/thread_link.py: messages": "messages that have come",
     "viewer/timing.py: mark": "the oldest mark goes",
     "viewer/worker.py: _receive": "LIMIT",

@@ -99,6 +99,12 @@ class Controller:
             self.pause()
             self.tell("failure", self.live.failure(report))
 
+    def fail(self, error: Exception) -> None:
+        """Pause, and tell what was raised."""
+        if self.session is not None:
+            self.pause()
+        self.tell("failure", told(error))
+
     # ---- commands --------------------------------------------------------------------------------------------------
 
     def handle(self, command: Command) -> None:

@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import pickle
 import queue
+import signal
 import time
 from collections import deque
 from typing import Any
@@ -21,6 +22,7 @@ from rtmbs.viewer.origin import Origin
 from rtmbs.viewer.shared import SharedFrames
 
 PATIENCE = 5.0  # [s] that ``close`` waits for the step under way, before it ends the process
+RETIRED = 2  # memories of earlier builds that are kept
 LOOK = 0.1  # [s] between two looks whether a process that is still building lives
 
 Scene = tuple[SceneDescription, str]  # with the name of the memory of its frames
@@ -124,9 +126,10 @@ class ProcessLink:
 
     def _show(self, scene: SceneDescription, memory: str) -> None:
         """Take over the frames of another mechanism."""
-        if self._frames is not None:
-            self._frames.close()
-        self._frames, self._scene, self._number = SharedFrames(scene.layout, memory), scene, (-1, 0)
+        old, frames = self._frames, SharedFrames(scene.layout, memory)
+        self._frames, self._scene, self._number = frames, scene, (-1, 0)
+        if old is not None:
+            old.close()
 
 
 class Sender:
@@ -140,6 +143,8 @@ class Sender:
     def present(self, description: SceneDescription) -> None:
         if self._frames is not None:
             self._retired.append(self._frames)  # a window may still be opening it
+        while len(self._retired) > RETIRED:
+            self._retired.pop(0).close()
         self._frames = SharedFrames(description.layout)
         self._outbox.put((description, self._frames.name))
 
@@ -167,6 +172,7 @@ def settle() -> None:
 def serve(origin: Origin, inbox: Any, outbox: Any, options: dict[str, Any]) -> None:
     """Run a worker until Quit, or until the process that started this one is gone."""
     start = time.perf_counter()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C in a terminal reaches both; the window's process decides
     sender = Sender(outbox)
     parent = multiprocessing.parent_process()
     sender.tell(Message("busy", f"loading the compiled kernels in process {os.getpid()}"))

@@ -39,7 +39,7 @@ class Session:
         self.grip = grab.grip_of(sim.system)  # where the hand is attached, pulling or not
         self.hold: grab.Hold | None = None
         self.inputs_set: dict[str, Any] = {}  # by name, since the start
-        self._first = sim.state.copy()
+        self._first, self._first_grip = sim.state.copy(), self.grip
         self.history.begin(self._moment())
 
     # ---- stepping --------------------------------------------------------------------------------------------------
@@ -82,10 +82,11 @@ class Session:
 
         ``keep_inputs`` sets again what was set by name.
         """
-        h, options, inputs = self.sim.h, self.sim.options, dict(self.inputs_set)
+        h, inputs = self.sim.h, dict(self.inputs_set)
+        grab.attach(self.sim, self._first_grip, self.grip)
+        self.grip = self._first_grip
         self.sim.restore(self._first)
         self.sim.h = h  # with it the penalty factors of the present options
-        assert self.sim.options is options
         self._begin()
         if keep_inputs:
             for name, value in inputs.items():

@@ -9,7 +9,7 @@ from typing import Any
 from rtmbs.errors import RtmbsError
 from rtmbs.pacing import Pacer
 from rtmbs.viewer.commands import Command, Pause, Quit
-from rtmbs.viewer.controller import Controller, Outlet, told
+from rtmbs.viewer.controller import Controller, Outlet
 from rtmbs.viewer.inbox import coalesced
 from rtmbs.viewer.origin import Origin
 
@@ -42,16 +42,15 @@ class Worker:
             try:
                 controller.build({}, {})
             except Exception as error:  # noqa: BLE001 (a person's factory may raise anything)
-                controller.tell("failure", told(error))
+                controller.fail(error)
                 return
             while not controller.over:
                 try:
                     self.turn()
                 except RtmbsError as error:
                     controller.tell("warning", str(error))
-                except Exception as error:  # noqa: BLE001 (a person's functions may raise anything)
-                    controller.pause()
-                    controller.tell("failure", told(error))
+                except Exception as error:  # noqa: BLE001 (a person's code may raise anything)
+                    controller.fail(error)
 
     def turn(self) -> None:
         """Take commands, then a step when one is due."""
@@ -95,9 +94,13 @@ class Worker:
         self._step()
 
     def _step(self) -> None:
-        """Take a step; one that fails pauses the session and leaves the last good state."""
+        """Take a step; one that fails, or raises, pauses the session and leaves the last good state."""
         start = time.perf_counter()
-        report = self.controller.live.step()
+        try:
+            report = self.controller.live.step()
+        except Exception as error:  # noqa: BLE001 (a person's functions may raise anything)
+            self.controller.fail(error)
+            return
         self.controller.count(report, time.perf_counter() - start)
 
     def _listen(self, seconds: float) -> None:

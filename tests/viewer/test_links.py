@@ -360,6 +360,18 @@ def test_a_function_that_raises_pauses_and_the_session_lives():
     link.close()
 
 
+def test_a_function_of_time_that_answers_wrongly_pauses_once():
+    """An error of rtmbs raised by a step is no refused command: it is told once, not at every deadline."""
+    model = motored()
+    model.add_force("wind", rtmbs.Wrench(force=lambda t: (0.0, 0.0, 0.0) if t < 0.03 else (1.0,)), body="rocker")
+    link = connect(model, "thread", playing=True)
+    told(link, "it must return 3 numbers", "failure")
+    wait(link, lambda f: not f.playing, "pause")
+    time.sleep(0.1)
+    assert [message for message in link.messages() if message.kind in ("warning", "failure")] == []
+    link.close()
+
+
 def test_a_process_that_dies_is_told():
     link = connect(MOTORED, "process")
     link.describe()
