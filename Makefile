@@ -69,7 +69,7 @@ peers: $(RUN_STAMP)  ## run the four-bar beside other programs: tables and plots
 	$(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['peers'], sep='\n')" \
 		| while read -r peer; do $(PIP) install "$$peer" || echo "$$peer cannot be installed here, skipped" >&2; done
 	$(BIN)/python -m rtmbs warmup
-	$(BIN)/python -m bench.peers --docs --json bench/peers.json
+	$(BIN)/python -m bench.peers --docs
 
 lint: $(DEV_STAMP)  ## ruff: rules and format
 	$(BIN)/ruff check .

@@ -1,4 +1,7 @@
-"""``python -m bench.peers``: measure, print the tables, and with ``--docs`` write them and the plot into docs/."""
+"""``python -m bench.peers``: measure, print the tables, and with ``--docs`` write them and the plot into docs/.
+
+The values behind the documents are kept in ``bench/peers.json``; a test holds the two together.
+"""
 
 import argparse
 import json
@@ -11,6 +14,7 @@ from bench.peers.registry import ROOT
 
 PAGE, PLOT = ROOT / "docs" / "performance.md", ROOT / "docs" / "work_precision.png"
 DERIVATIVES = ROOT / "docs" / "derivatives.md"
+VALUES = ROOT / "bench" / "peers.json"
 MARKER = "make peers"
 
 
@@ -22,15 +26,19 @@ def main() -> None:
     parser.add_argument("--no-plot", action="store_true", help=f"steps of {1e3 * STEP:g} ms only")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write the measured values")
     parser.add_argument("--read", type=Path, metavar="PATH", help="measure nothing, take the values of this file")
-    parser.add_argument("--docs", action="store_true", help="write the tables and the plot into docs/")
+    parser.add_argument(
+        "--docs",
+        action="store_true",
+        help=f"write the tables and the plot into docs/, the values to {VALUES.relative_to(ROOT)}",
+    )
     options = parser.parse_args()
     if options.read is not None:
         record = json.loads(options.read.read_text(encoding="utf-8"))
     else:
         record = measure(options.rounds, (STEP,) if options.no_plot else STEPS, options.nz)
-    if options.json is not None:
-        options.json.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     print(report.text(record))
+    for path in {options.json, VALUES if options.docs else None} - {None}:
+        path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     if options.docs:
         insert(PAGE, MARKER, report.text(record))
         insert(DERIVATIVES, MARKER, report.jacobians(record))

@@ -23,6 +23,7 @@ NY, NZ, T_END = 4, 40, 1.0
 STEP = 5e-3  # of the table [s]
 STEPS = (10e-3, 5e-3, 2e-3, 1e-3, 0.5e-3)  # of the plot [s]
 ROUNDS = 5
+UNDISTURBED = 0.95  # share of its core that a worker has on a quiet machine
 
 Record = dict[str, Any]
 Job = tuple[Peer, tuple[Any, ...]]  # a worker and its arguments
@@ -34,9 +35,10 @@ def measure(rounds: int, steps: Sequence[float], nz: int = NZ) -> Record:
     jobs: list[Job] = [(peer, (layout, NY, nz, h, T_END)) for h in steps for layout in LAYOUTS for peer in peers]
     jobs += [(peer, (layout, NY, nz)) for layout in LAYOUTS for peer in (*kernels, *jacobians)]
     jobs += [(peer, (LAYOUTS[0], 1, 1)) for peer in small]
-    answers = asked(jobs, rounds)
+    answers, disturbed = asked(jobs, rounds)
     return {
         "machine": machine(),
+        "disturbed": [disturbed, sum(len(found) for found in answers.values())],
         "rounds": rounds,
         "nz": nz,
         "runs": [run(*job, found, nz) for job, found in answers.items() if job[0] in PEERS],
@@ -46,15 +48,18 @@ def measure(rounds: int, steps: Sequence[float], nz: int = NZ) -> Record:
     }
 
 
-def asked(jobs: list[Job], rounds: int) -> dict[Job, list[Record]]:
-    """Return what the workers answered: every job once a round, the rounds one after the other."""
+def asked(jobs: list[Job], rounds: int) -> tuple[dict[Job, list[Record]], int]:
+    """Return what the workers answered, every job once a round, and how many others kept from their core."""
     answers: dict[Job, list[Record]] = {}
+    disturbed = 0
     for peer, arguments in tqdm(jobs * rounds, desc="peers", unit="run", disable=None):
         try:
-            answers.setdefault((peer, arguments), []).append(work(peer, *arguments))
+            answer, share = work(peer, *arguments)
+            answers.setdefault((peer, arguments), []).append(answer)
+            disturbed += share < UNDISTURBED
         except Exception as error:  # noqa: BLE001  a peer that fails is a line in the log, not the end of the rest
             print(f"{peer.name()} {arguments}: {error}", file=sys.stderr)
-    return {job: found for job, found in answers.items() if found}
+    return answers, disturbed
 
 
 def available(peers: Sequence[Peer]) -> list[Peer]:

@@ -64,8 +64,11 @@ SMALL = (
 )
 
 
-def work(peer: Peer, *arguments: Any) -> dict[str, Any]:
-    """Return the answer of one worker, run by itself on one thread; RuntimeError when it fails or takes too long."""
+def work(peer: Peer, *arguments: Any) -> tuple[dict[str, Any], float]:
+    """Return the answer of one worker, run by itself on one thread, and the share of its core that it was given.
+
+    Raises RuntimeError when it fails, TimeoutExpired when it takes too long.
+    """
     command = [sys.executable, "-W", "ignore", "-m", "bench.peers.worker", peer.module, *map(str, arguments)]
     environment = {**os.environ, **FASTEST, **dict.fromkeys(THREADS, "1")}
     done = subprocess.run(
@@ -74,5 +77,5 @@ def work(peer: Peer, *arguments: Any) -> dict[str, Any]:
     if done.returncode != 0 or not done.stdout.strip():
         lines = (done.stderr or done.stdout).strip().splitlines()
         raise RuntimeError(lines[-1] if lines else f"exit code {done.returncode}")
-    answer: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
-    return answer
+    said = json.loads(done.stdout.strip().splitlines()[-1])
+    return said["answer"], float(said["share"])

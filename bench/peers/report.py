@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.documents import table
-from bench.peers.campaign import NY, NZ, STEP, T_END
+from bench.peers.campaign import NY, NZ, STEP, T_END, UNDISTURBED
 from bench.peers.mechanism import LAYOUTS
 from bench.peers.registry import RTMBS
 from bench.peers.targets import verdicts
@@ -27,10 +27,20 @@ def text(record: Record) -> str:
     """Return everything between the markers of the page."""
     head = (
         f"{NY} x {record['nz']}, {T_END:g} s simulated in steps of {1e3 * STEP:g} ms, one thread pinned to one core, a "
-        f"process a run, programs in turns, medians of {record['rounds']}. {record['machine']}."
+        f"process a run, programs in turns, medians of {record['rounds']}. {record['machine']}.{disturbance(record)}"
     )
     parts = [head, *(runs(record, layout) for layout in LAYOUTS), kernels(record), small(record), jacobians(record)]
     return "\n\n".join(part for part in [*parts, verdicts(record) if record["nz"] == NZ else ""] if part)
+
+
+def disturbance(record: Record) -> str:
+    """Return a sentence when other programs had a part of the core."""
+    disturbed, all_runs = record["disturbed"]
+    if not disturbed:
+        return ""
+    return (
+        f" Not a quiet machine: {disturbed} of {all_runs} runs had less than {100 * UNDISTURBED:.0f} % of their core."
+    )
 
 
 def runs(record: Record, layout: str) -> str:

@@ -1,13 +1,14 @@
 """One measurement in a process of its own: ``python -m bench.peers.worker MODULE LAYOUT NY NZ H T_END``.
 
 The last line of standard output is the answer as JSON. The caller sets the environment that keeps libraries to one
-thread; the process keeps itself to one core.
+thread; the process keeps itself to one core, and says what share of that core it was given.
 """
 
 import importlib
 import json
 import os
 import sys
+import time
 
 from bench.peers import mechanism as description
 from bench.peers.mechanism import Mechanism
@@ -20,8 +21,10 @@ def main() -> None:
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     mechanism = description.build(layout, int(ny), int(nz))
     peer = importlib.import_module(f"bench.peers.{module}")
+    wall, processor = time.perf_counter(), time.process_time()
     answer = run(peer, mechanism, *map(float, rest)) if rest else peer.measure(mechanism)
-    print(json.dumps(answer), flush=True)
+    share = (time.process_time() - processor) / (time.perf_counter() - wall)
+    print(json.dumps({"answer": answer, "share": share}), flush=True)
 
 
 def run(peer: object, mechanism: Mechanism, h: float, t_end: float) -> dict[str, object]:

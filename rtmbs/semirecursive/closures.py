@@ -79,10 +79,11 @@ def apply_Phi_z(tables, ws, x, out):
     for l in range(len(closures.point_a)):
         entry = closures.entry_pointer[l]
         for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
-            out[row] = 0.0
+            total = 0.0 * x[0]
             for k in range(links.pointer[l], links.pointer[l + 1]):
-                out[row] += ws.Phi_z[entry] * x[links.step[k]]
+                total += ws.Phi_z[entry] * x[links.step[k]]
                 entry += 1
+            out[row] = total
     for k in range(len(drivers.step)):
         out[len(closures.kind) + k] = x[drivers.step[k]]
 
@@ -98,12 +99,13 @@ def pull_back_through(tables, Phi_z, x, scale, out):
     """out += scale Phi_z^T x with a Phi_z (entries,) of the caller's choice."""
     closures, links, drivers = tables.closures, tables.links, tables.drivers
     for l in range(len(closures.point_a)):
-        entry = closures.entry_pointer[l]
-        for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
-            weight = scale * x[row]
-            for k in range(links.pointer[l], links.pointer[l + 1]):
-                out[links.step[k]] += Phi_z[entry] * weight
-                entry += 1
+        first, width = closures.row_pointer[l], links.pointer[l + 1] - links.pointer[l]
+        for k in range(width):  # one place of ``out`` at a time: rows would write it again and again
+            total, entry = 0.0 * x[0], closures.entry_pointer[l] + k
+            for row in range(first, closures.row_pointer[l + 1]):
+                total += Phi_z[entry] * x[row]
+                entry += width
+            out[links.step[links.pointer[l] + k]] += scale * total
     for k in range(len(drivers.step)):
         out[drivers.step[k]] += scale * x[len(closures.kind) + k]
 
@@ -128,9 +130,10 @@ def closure_accelerations(tables, zdd, u, ws):
     for l in range(len(closures.point_a)):
         a, b = links.a[l], links.b[l]
         Va, Vb = load6(ws.V, a), load6(ws.V, b)
+        xa, xb = place(ws.A, ws.r, a, load3(closures.point_a, l)), place(ws.A, ws.r, b, load3(closures.point_b, l))
         relative, acceleration = sub6(Vb, Va), sub6(load6(ws.acc, b), load6(ws.acc, a))
         for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
-            Gd = row_variation(closures, row, l, a, b, Va, Vb, ws)
+            Gd = row_variation(closures, row, a, b, xa, xb, Va, Vb, ws)
             ws.Phidd[row] = dot6(load6(ws.G, row), acceleration) + dot6(Gd, relative)
             slot = closures.slot[row]
             if slot >= 0:
@@ -140,10 +143,12 @@ def closure_accelerations(tables, zdd, u, ws):
 
 
 @inner_kernel
-def row_variation(closures, row, l, a, b, Xa, Xb, ws):
-    """Change of G of one row when step a moves by the twist Xa and step b by Xb: Gdot for velocities, and Phi_zz."""
+def row_variation(closures, row, a, b, xa, xb, Xa, Xb, ws):
+    """Change of G of one row when step a moves by the twist Xa and step b by Xb: Gdot for velocities, and Phi_zz.
+
+    ``xa`` and ``xb`` are the points of the closure on both steps, world axes.
+    """
     kind = closures.kind[row]
-    xb = place(ws.A, ws.r, b, load3(closures.point_b, l))
     dxb = point_velocity(Xb, xb)
     if kind == TRANSLATION:
         axis = rotate(ws.A, a, load3(closures.axis_a, row))
@@ -153,7 +158,6 @@ def row_variation(closures, row, l, a, b, Xa, Xb, ws):
         axis_a, axis_b = rotate(ws.A, a, load3(closures.axis_a, row)), rotate(ws.A, b, load3(closures.axis_b, row))
         turned_a, turned_b = cross3(angular(Xa), axis_a), cross3(angular(Xb), axis_b)
         return join(scale3(0.0, dxb), add3(cross3(turned_b, axis_a), cross3(axis_b, turned_a)))
-    xa = place(ws.A, ws.r, a, load3(closures.point_a, l))
     dxa = point_velocity(Xa, xa)
     moment = add3(cross3(dxa, xb), cross3(xa, dxb))
     return scale6(1.0 / closures.length[row], join(sub3(dxb, dxa), moment))

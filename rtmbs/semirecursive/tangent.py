@@ -7,6 +7,8 @@ The Coriolis matrix 2 B of a body needs twelve numbers only: a motion [v, w] giv
 momentum and N = -(J omega)~ - 2 v c^T + 2 (c . v) 1 + omega~ J - J omega~, c the mass times the centre.
 """
 
+from numpy import uint64 as at
+
 from rtmbs.compiled import inner_kernel
 from rtmbs.semirecursive.closures import closure_wrench, row_variation
 from rtmbs.semirecursive.forces import add_link_column
@@ -26,6 +28,7 @@ from rtmbs.spatial import (
     load3,
     load6,
     load10,
+    place,
     scale3,
     scale6,
     store3,
@@ -100,10 +103,53 @@ def accumulate_composites(steps, ws):
 
 
 @inner_kernel
+def bring_path(paths, start, depth, ws):
+    """Let the columns of ws.path be X, Y and S of the ancestors of a step, root first.
+
+    Neighbours in the tree share most of their path: only columns below the last common ancestor are copied. ws.held
+    names the step of every column and, last, how many columns belong to one path.
+    """
+    last = len(ws.held) - 1
+    same = min(depth, ws.held[last])
+    for _ in range(same):
+        if ws.held[same - 1] == paths.step[start + same - 1]:
+            break
+        same -= 1
+    for d in range(same, depth):
+        j = paths.step[start + d]
+        for k in range(6):
+            ws.path[k, d], ws.path[9 + k, d] = ws.X[j, k], ws.S[j, k]
+        for k in range(3):
+            ws.path[6 + k, d] = ws.Y[j, k]
+        ws.held[d] = j
+    ws.held[last] = depth
+
+
+@inner_kernel
+def multiply_path(path, depth, left, left_coriolis, right):
+    """Rows 15 and 16 of ``path``: left . X + left_coriolis . Y, and right . S, of every column; vectorised."""
+    a0, a1, a2, a3, a4, a5 = left
+    b0, b1, b2 = left_coriolis
+    c0, c1, c2, c3, c4, c5 = right
+    for d in range(depth):
+        k = at(d)
+        linear_part = a0 * path[at(0), k] + a1 * path[at(1), k] + a2 * path[at(2), k]
+        angular_part = a3 * path[at(3), k] + a4 * path[at(4), k] + a5 * path[at(5), k]
+        coriolis_part = b0 * path[at(6), k] + b1 * path[at(7), k] + b2 * path[at(8), k]
+        path[at(15), k] = linear_part + angular_part + coriolis_part
+    for d in range(depth):
+        k = at(d)
+        linear_part = c0 * path[at(9), k] + c1 * path[at(10), k] + c2 * path[at(11), k]
+        angular_part = c3 * path[at(12), k] + c4 * path[at(13), k] + c5 * path[at(14), k]
+        path[at(16), k] = linear_part + angular_part
+
+
+@inner_kernel
 def add_rigid_body_tangent(tables, mass, velocity, position, ws, values):
     """values += mass M + velocity C + position K of the rigid bodies and gravity; needs inverse_dynamics before."""
     steps, paths = tables.steps, tables.paths
     accumulate_composites(steps, ws)
+    ws.held[len(ws.held) - 1] = 0
     for i in range(len(ws.tau)):
         p, S = steps.parent[i], load6(ws.S, i)
         V_parent = load6(ws.V, p)
@@ -119,11 +165,12 @@ def add_rigid_body_tangent(tables, mass, velocity, position, ws, values):
         left, left_coriolis = inertia_times(inertia, S), coriolis_transposed(ws, i, S)
         right = add6(inertia_times(inertia, X), coriolis_times(ws, i, combine6(velocity, S, position, psid)))
         right = add6(right, scale6(position, cross_force(S, load6(ws.Fc, i))))
-        last = paths.pointer[i + 1] - 1
-        for k in range(paths.pointer[i], last):
-            j = paths.step[k]
-            values[paths.position[k]] += dot6(left, load6(ws.X, j)) + dot3(left_coriolis, load3(ws.Y, j))
-            values[paths.position_transposed[k]] += dot6(right, load6(ws.S, j))
+        start, last = paths.pointer[i], paths.pointer[i + 1] - 1
+        bring_path(paths, start, last - start, ws)
+        multiply_path(ws.path, last - start, left, left_coriolis, right)
+        for d in range(last - start):
+            values[paths.position[start + d]] += ws.path[15, d]
+            values[paths.position_transposed[start + d]] += ws.path[16, d]
         values[paths.position[last]] += dot6(left, X) + dot3(left_coriolis, Y)
 
 
@@ -133,15 +180,23 @@ def add_penalty_tangent(tables, alpha, position, ws, values):
     closures, links, drivers = tables.closures, tables.links, tables.drivers
     for l in range(len(closures.point_a)):
         width = links.pointer[l + 1] - links.pointer[l]
-        entry = closures.entry_pointer[l]
-        for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
-            place = links.block_pointer[l]
-            for j in range(width):
-                weight = position * alpha[row] * ws.Phi_z[entry + j]
-                for i in range(width):
-                    values[links.position[place + i]] += weight * ws.Phi_z[entry + i]
-                place += width
-            entry += width
+        block, first, rows = links.block_pointer[l], closures.row_pointer[l], closures.row_pointer[l + 1]
+        rows, start, Phi_z = rows - first, closures.entry_pointer[l], ws.Phi_z
+        e1, e2 = start + min(1, rows - 1) * width, start + min(2, rows - 1) * width  # rows past the last weigh nothing
+        e3, e4 = start + min(3, rows - 1) * width, start + min(4, rows - 1) * width
+        e5 = start + min(5, rows - 1) * width
+        for j in range(width):
+            w0 = position * alpha[first] * Phi_z[start + j]
+            w1 = position * alpha[first + 1] * Phi_z[e1 + j] if rows > 1 else 0.0
+            w2 = position * alpha[first + 2] * Phi_z[e2 + j] if rows > 2 else 0.0
+            w3 = position * alpha[first + 3] * Phi_z[e3 + j] if rows > 3 else 0.0
+            w4 = position * alpha[first + 4] * Phi_z[e4 + j] if rows > 4 else 0.0
+            w5 = position * alpha[first + 5] * Phi_z[e5 + j] if rows > 5 else 0.0
+            for i in range(width):
+                low = w0 * Phi_z[at(start + i)] + w1 * Phi_z[at(e1 + i)] + w2 * Phi_z[at(e2 + i)]
+                high = w3 * Phi_z[at(e3 + i)] + w4 * Phi_z[at(e4 + i)] + w5 * Phi_z[at(e5 + i)]
+                values[at(links.position[at(block + i)])] += low + high
+            block += width
     for k in range(len(drivers.step)):
         values[drivers.position[k]] += position * alpha[len(closures.kind) + k]
 
@@ -153,14 +208,15 @@ def add_multiplier_tangent(tables, lam, position, ws, values):
     for l in range(len(closures.point_a)):
         a, b = links.a[l], links.b[l]
         F = closure_wrench(closures, l, lam, ws)
+        xa, xb = place(ws.A, ws.r, a, load3(closures.point_a, l)), place(ws.A, ws.r, b, load3(closures.point_b, l))
         zero = scale6(0.0, F)
         for c in range(links.pointer[l], links.pointer[l + 1]):
             X = scale6(position, load6(ws.S, links.step[c]))
             dF = zero
             for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
                 if links.sign[c] < 0.0:
-                    dG = row_variation(closures, row, l, a, b, X, zero, ws)
+                    dG = row_variation(closures, row, a, b, xa, xb, X, zero, ws)
                 else:
-                    dG = row_variation(closures, row, l, a, b, zero, X, ws)
+                    dG = row_variation(closures, row, a, b, xa, xb, zero, X, ws)
                 dF = add6(dF, scale6(-lam[row], dG))
             add_link_column(links, l, c, dF, cross_force(X, F), ws, values)

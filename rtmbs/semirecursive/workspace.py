@@ -27,6 +27,8 @@ class Workspace(NamedTuple):
     X: Array  # (n, 6) per column: mass S + velocity 2 psid + position psidd
     Y: Array  # (n, 3) per column, angular parts: velocity S + position psid
     psid: Array  # (n, 6) V_parent x S
+    path: Array  # (17, depth) columns X, Y, S of the ancestors of one step, and two rows of products
+    held: Array  # (depth + 1,) int64: step of each column of path; last, how many columns there are
     tau: Array  # (n,) M zdd - Q
     Phi: Array  # (m,) loop equations [m or 1]
     Phid: Array  # (m,)
@@ -68,7 +70,10 @@ def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
     laws_between, program = len(laws.frame_a), laws.program
     inputs = 18 * laws_between + len(laws.input)
     shapes |= {"law_input": (inputs,), "law_wrench": (laws_between, 6), "law_force": (len(laws.row),)}
+    depth = int(np.diff(tables.paths.pointer).max(initial=0))
+    shapes |= {"path": (17, depth)}
     real = {
+        "held": np.zeros(depth + 1, np.int64),
         "law_number": np.zeros(inputs),
         "law_parameter": np.zeros(len(laws.slot)),
         "law_memory": memory_of(program),

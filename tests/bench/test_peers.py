@@ -4,16 +4,19 @@ What another program needs to be there for is skipped without it.
 """
 
 import importlib
+import json
 
 import numpy as np
 import pytest
 
+from bench.documents import inserted
 from bench.peers import campaign
 from bench.peers import mechanism as description
+from bench.peers.__main__ import DERIVATIVES, MARKER, PAGE, VALUES
 from bench.peers.campaign import available, medians, run
 from bench.peers.mechanism import LAYOUTS, Outcome, build, first_angles, largest_gap, relative_rate, relative_turn
 from bench.peers.registry import KERNELS, PEERS, RTMBS, Peer
-from bench.peers.report import draw, text
+from bench.peers.report import draw, jacobians, text
 from bench.peers.rtmbs_joints import prepared, simulate
 from bench.peers.targets import TARGETS, line
 from rtmbs import Simulation, library
@@ -136,8 +139,8 @@ def test_a_campaign_asks_in_turns_and_outlives_a_peer_that_fails(monkeypatch, ca
             raise RuntimeError("no such joint")
         if len(arguments) == 5:
             theta = references.fourbar(4, 1, 1.0, arguments[0]).q.tolist()
-            return {"seconds": len(asked), "theta": theta, "loop_gap": 0.0, "pin_gap": 0.0}
-        return {"residual, tree": 1.0}
+            return {"seconds": len(asked), "theta": theta, "loop_gap": 0.0, "pin_gap": 0.0}, 0.99
+        return {"residual, tree": 1.0}, 0.5
 
     broken = Peer("Broken", "broken", "rtmbs", "rtmbs")
     monkeypatch.setattr(campaign, "work", work)
@@ -149,10 +152,12 @@ def test_a_campaign_asks_in_turns_and_outlives_a_peer_that_fails(monkeypatch, ca
     assert record["runs"][0]["seconds"] == 1 + len(asked) // 3, "the median of three rounds"
     assert record["runs"][0]["error_max"] == 0.0
     assert len(record["kernels"]) == 2
+    assert record["disturbed"] == [6, 12]
+    assert "Not a quiet machine: 6 of 12 runs had less than 95% of their core." in text(record)
     assert "Broken ('stacked', 4, 1, 0.005, 1.0): no such joint" in capsys.readouterr().err
 
 
-VALUES = {
+MADE_UP = {
     "kernels": {
         "kernels_rtmbs": {"residual, tree": 10.0, "tangent, tree": 50.0, "factor, loops": 401.0},
         "kernels_pinocchio": {"residual, tree": 20.0, "tangent, tree": 50.0},
@@ -169,13 +174,14 @@ def made_up_record(nz=40):
     """A campaign in which the first peer is slower than rtmbs by fifty times and the last is faster."""
     theta = (references.fourbar(4, 40, 1.0, "stacked").q + 1e-7).tolist()
     seconds = {"rtmbs_joints": 0.2, "exudyn_spatial": 10.0, "mujoco_connect": 0.1}
-    record = {"machine": "a machine", "rounds": 3, "nz": nz, "runs": [], "kernels": [], "jacobians": [], "small": []}
+    record = {"machine": "a machine", "disturbed": [0, 66], "rounds": 3, "nz": nz}
+    record |= {"runs": [], "kernels": [], "jacobians": [], "small": []}
     for layout in LAYOUTS:
         for module, time in seconds.items():
             peer, gaps = Peer(module, module, "rtmbs", "rtmbs"), {"loop_gap": 1e-9, "pin_gap": 2e-9}
             answers = [{"seconds": factor * time, "theta": theta, **gaps} for factor in (1.0, 3.0, 0.5)]
             record["runs"] += [run(peer, (layout, 4, 40, h, 1.0), answers, 40) for h in (STEP, 1e-3)]
-        for group, modules in VALUES.items():
+        for group, modules in MADE_UP.items():
             for module, values in modules.items():
                 peer, lower = Peer(module, module, "rtmbs", "rtmbs"), dict.fromkeys(values, 0.0)
                 answers = [values, lower, {name: 9.0 * value for name, value in values.items()}]
@@ -219,6 +225,14 @@ def test_every_target_is_printed_with_its_verdict():
     assert all(target.name in printed for target in TARGETS)
 
 
+def test_the_pages_hold_what_was_measured():
+    """Whoever measures again does it with ``--docs``."""
+    record = json.loads(VALUES.read_text(encoding="utf-8"))
+    for path, words in ((PAGE, text(record)), (DERIVATIVES, jacobians(record))):
+        page = path.read_text(encoding="utf-8")
+        assert inserted(page, MARKER, words) == page, f"{path.name} holds the tables of another campaign"
+
+
 def test_an_empty_campaign_measured_nothing():
     empty = {"runs": [], "kernels": [], "jacobians": [], "small": []}
     assert all(line(target, empty)[3].startswith("not measured") for target in TARGETS)
@@ -226,6 +240,7 @@ def test_an_empty_campaign_measured_nothing():
 
 def test_targets_are_for_the_full_size_only():
     assert "wanted at 4 x 40" not in text(made_up_record(nz=2))
+    assert "quiet" not in text(made_up_record())
 
 
 def test_the_plot_is_drawn(tmp_path):
