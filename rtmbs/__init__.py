@@ -49,6 +49,7 @@ HOMES = {
     "ViolationMeter": "rtmbs.observers",
     "Wrench": "rtmbs.model",
     "load_result": "rtmbs.results",
+    "view": "rtmbs.viewer.view",
 }
 ROOMS = ("errors", "library")  # modules that are public names themselves
 
@@ -94,6 +95,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.results import load_result as load_result
     from rtmbs.simulation import Simulation as Simulation
     from rtmbs.state import State as State
+    from rtmbs.viewer.view import view as view
 
 
 def __getattr__(name: str) -> Any:
