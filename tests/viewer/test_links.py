@@ -1,7 +1,11 @@
 """Sessions behind a link: the same contract whether they live in a thread or in a process of their own."""
 
+import os
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -35,6 +39,7 @@ from tests.viewer.mechanisms import failing, motored
 
 MOTORED = "tests.viewer.mechanisms:motored"
 H = 5e-3
+ROOT = Path(__file__).parents[2]
 
 
 def wait(link, condition, what, seconds=60.0):
@@ -379,6 +384,44 @@ def test_a_process_that_dies_is_told():
     told(link, "process ended", "failure")
     link.close()
     link.close()
+
+
+ORPHAN = """
+import time
+from rtmbs.viewer.connect import connect
+from rtmbs.viewer.commands import Play
+
+if __name__ == "__main__":
+    link = connect("tests.viewer.mechanisms:motored", "process", playing=True)
+    link.describe()
+    print(link.pid, flush=True)
+    time.sleep(60.0)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked at in /proc")
+def test_a_session_ends_with_the_window_that_was_killed(tmp_path):
+    """Nobody is left who could want it; an orphan would compute for ever."""
+    script = tmp_path / "orphan.py"
+    script.write_text(ORPHAN)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    window = subprocess.Popen([sys.executable, str(script)], cwd=ROOT, env=environment, stdout=subprocess.PIPE)
+    pid = int(window.stdout.readline())
+    window.kill()
+    window.wait()
+    window.stdout.close()
+    end = time.monotonic() + 20.0
+    while lives(pid) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not lives(pid)
+
+
+def lives(pid):
+    """True while a process runs; one that has ended and waits to be buried does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
 
 
 # -------------------------------------------------------------------------------------------------------------- targets
