@@ -62,14 +62,32 @@ def copies(count, a, b):
             b[k] = a[k]
 
 
+@numba.njit(parallel=True)
+def fork(a):
+    """Give two threads a number each, and wait for both."""
+    for k in numba.prange(2):
+        a[64 * k] += 1.0
+
+
+@numba.njit
+def forks(count, a):
+    """Do so many times."""
+    for _ in range(count):
+        fork(a)
+
+
 def rates() -> Values:
-    """Return what one core does: flops a second in scalars and in vectors, bytes a second from the second cache."""
+    """Return what one core does: flops a second in scalars and in vectors, bytes a second from the second cache.
+
+    And what it takes to hand work to a second thread and wait for it [us].
+    """
     rng = np.random.default_rng(0)
     a, out, x, y, b = rng.random((64, 12)), np.zeros((64, 3)), rng.random(512), rng.random((4, 512)), rng.random(32_000)
     scalar = shortest(tuples, a, out) / (64 * 15)
     vector = shortest(updates, x, y) / (512 * 8)
     copied = shortest(copies, b, b.copy()) / (16 * len(b))
-    return {"scalar": 1.0 / scalar, "vector": 1.0 / vector, "bytes": 1.0 / copied}
+    forked = 1e6 * shortest(forks, np.zeros(128))
+    return {"scalar": 1.0 / scalar, "vector": 1.0 / vector, "bytes": 1.0 / copied, "fork_us": forked}
 
 
 def shortest(loop: Any, *arguments: Any) -> float:
@@ -192,7 +210,8 @@ def text(values: Values) -> str:
     r = values["rates"]
     said = (
         f"Rates of this core ({values['machine']}): {1e-9 * r['scalar']:.1f} Gflop/s in scalars, "
-        f"{1e-9 * r['vector']:.1f} Gflop/s in vectors, {1e-9 * r['bytes']:.0f} GB/s copied within the second cache."
+        f"{1e-9 * r['vector']:.1f} Gflop/s in vectors, {1e-9 * r['bytes']:.0f} GB/s copied within the second cache. "
+        f"An empty loop over two threads takes {r['fork_us']:.0f} us."
     )
     parts = [said]
     for found in values["phases"]:

@@ -60,8 +60,7 @@ class Simulation:
     max_iterations, fixed_iterations : bound of Newton's iteration, or always exactly so many (2 are usual): the same
         work in every step; one that they do not finish is taken and answers UNFINISHED
     refactor : when the Newton matrix is made anew: "every-iteration", "every-step" (again only when the iteration
-        hardly contracts), or "adaptive": once a step while corrections are small and the iteration contracts well.
-        Multipliers and reactions of a step with one matrix are less exact than its motion (docs/performance.md)
+        hardly contracts), or "adaptive": once a step while corrections are small and the iteration contracts well
     projection_weight : "tangent" (the Newton matrix) or "mass"
     project_velocities, project_accelerations : switch a projection off, to see what it does
     shim : measure inconsistent redundant closures from the pose as it is (METHODS 1.13)
@@ -83,7 +82,7 @@ class Simulation:
         tangent_terms: str = "inertia",
         max_iterations: int = 8,
         fixed_iterations: bool = False,
-        refactor: str = "every-iteration",
+        refactor: str = "adaptive",
         projection_weight: str = "tangent",
         project_velocities: bool = True,
         project_accelerations: bool = True,

@@ -61,6 +61,9 @@ class Equations(Protocol):
     def apply_Phi_z(self, x: Array) -> Array:
         """Return Phi_z x (m,)."""
 
+    def apply_factored(self, x: Array) -> Array:
+        """Return Phi_z x (m,) with the Phi_z inside the last factor."""
+
     def multipliers(self, dz: Array) -> Array:
         """Return alpha (Phi + Phi_z dz) (m,) at the remembered state, dz the correction found there.
 

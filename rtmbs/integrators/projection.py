@@ -25,7 +25,8 @@ def sweep(
     ----------
     rates : (n,) velocities or accelerations before projection
     violation : (m,) Phid or Phidd of ``rates``; it follows the change of the rates linearly
-    multiplier : called with q4 alpha times the violation that each sweep leaves: weight change = -Phi_z^T of it
+    multiplier : called with q4 alpha (violation + Phi_z change) of each sweep, Phi_z that of the factor: weight change
+        is -Phi_z^T of it
     """
     q4 = 0.25 * settings.h**2
     bound = settings.sweep_bound * np.max(np.abs(rates) / settings.typical, initial=0.0)
@@ -35,6 +36,6 @@ def sweep(
         impulse = q4 * equations.alpha * violation
         change = equations.respond(impulse)
         rates = rates + change
+        multiplier(q4 * equations.alpha * (violation + equations.apply_factored(change)))
         violation = violation + equations.apply_Phi_z(change)
-        multiplier(q4 * equations.alpha * violation)
     return rates, violation, settings.max_sweeps

@@ -124,7 +124,7 @@ class IterationMeter(Meter):
         super().__init__(schedule)
         self.steps = self.most = self.dense = 0
         self.total: Counter[str] = Counter()
-        self.enough: Counter[int] = Counter()
+        self.enough: Counter[int] = Counter()  # steps by the iterations that were enough; 0: none were
 
     def start(self, sim: Watched, steps: int | None) -> None:
         self.steps = self.most = self.dense = 0

@@ -75,13 +75,19 @@ def fill_branch(closures, links, l, ws):
 @kernel
 def apply_Phi_z(tables, ws, x, out):
     """out = Phi_z x for coordinates x (n,) and rows out (m,)."""
+    apply_through(tables, ws.Phi_z, x, out)
+
+
+@kernel
+def apply_through(tables, Phi_z, x, out):
+    """out = Phi_z x with a Phi_z (entries,) of the caller's choice."""
     closures, links, drivers = tables.closures, tables.links, tables.drivers
     for l in range(len(closures.point_a)):
         entry = closures.entry_pointer[l]
         for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
             total = 0.0 * x[0]
             for k in range(links.pointer[l], links.pointer[l + 1]):
-                total += ws.Phi_z[entry] * x[links.step[k]]
+                total += Phi_z[entry] * x[links.step[k]]
                 entry += 1
             out[row] = total
     for k in range(len(drivers.step)):

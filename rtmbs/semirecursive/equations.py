@@ -15,6 +15,7 @@ from rtmbs.semirecursive.called import call_laws, differentiate_laws
 from rtmbs.semirecursive.charts import recentre_charts
 from rtmbs.semirecursive.closures import (
     apply_Phi_z,
+    apply_through,
     closure_accelerations,
     closure_velocities,
     evaluate_closures,
@@ -97,6 +98,12 @@ class SemiRecursiveEquations:
         """Return Phi_z x (m,)."""
         out = np.zeros(self.m)
         apply_Phi_z(self.tables, self.ws, x, out)
+        return out
+
+    def apply_factored(self, x: Array) -> Array:
+        """Return Phi_z x (m,) with the Phi_z inside the last factor."""
+        out = np.zeros(self.m)
+        apply_through(self.tables, self.ws.Phi_z_factored, x, out)
         return out
 
     def pull_back(self, x: Array) -> Array:
@@ -221,8 +228,8 @@ class SemiRecursiveEquations:
         return x
 
     def multipliers(self, dz: Array) -> Array:
-        """Return alpha (Phi + Phi_z dz) (m,) at the state last given to ``residual``, dz the correction found there."""
-        return np.asarray(self.alpha * (self.ws.Phi + self.apply_Phi_z(dz)))
+        """Return alpha (Phi + Phi_z dz) (m,) at the state last given to ``residual``, with the Phi_z in the factor."""
+        return np.asarray(self.alpha * (self.ws.Phi + self.apply_factored(dz)))
 
     def respond(self, impulse: Array) -> Array:
         """Return -A^-1 Phi_z^T impulse (n,) with the last factor A and the Phi_z inside it."""

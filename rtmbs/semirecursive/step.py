@@ -44,6 +44,7 @@ from rtmbs.linear.sparse_lu import factor, solve, solve_refined
 from rtmbs.semirecursive.charts import recentre_charts
 from rtmbs.semirecursive.closures import (
     apply_Phi_z,
+    apply_through,
     closure_accelerations,
     closure_velocities,
     evaluate_closures,
@@ -217,8 +218,9 @@ def sweep_rates(tables, lu, work, settings, alpha, rates, violation, ws, lam, sh
     A is the last factor, and Phi_z^T the one inside it. Newton's last correction came after it, and what Phi_z changed
     by then, delta, would be multiplied by the penalty: A^-1 q4 (Phi_z + delta)^T alpha = O(1) + O(c delta).
 
-    ``violation`` follows linearly: what Phi_z does to the change of the rates. ``lam`` gathers share q4 alpha
-    violation, the multipliers that the projection of accelerations adds.
+    ``violation`` follows linearly: what Phi_z does to the change of the rates. ``lam`` gathers the multipliers that the
+    projection of accelerations adds: weight change = -Phi_z^T share q4 alpha (violation + Phi_z change), both Phi_z
+    that of the factor, for that is what the factor solved. The Phi_z of now would add q4 alpha delta change.
     """
     q4 = 0.25 * settings.h * settings.h
     bound = settings.sweep_bound * largest_rate(rates, settings.typical)
@@ -233,10 +235,13 @@ def sweep_rates(tables, lu, work, settings, alpha, rates, violation, ws, lam, sh
         solve(lu, work.factored, work, ws.dz)
         for i in range(len(rates)):
             rates[i] += ws.dz[i]
+        if share > 0.0:
+            apply_through(tables, ws.Phi_z_factored, ws.dz, ws.impulse)
+            for row in range(len(alpha)):
+                lam[row] += share * q4 * alpha[row] * (violation[row] + ws.impulse[row])
         apply_Phi_z(tables, ws, ws.dz, ws.impulse)
         for row in range(len(alpha)):
             violation[row] += ws.impulse[row]
-            lam[row] += share * q4 * alpha[row] * violation[row]
     return settings.max_sweeps
 
 
@@ -278,12 +283,12 @@ def finish(tables, lu, work, settings, alpha, u, old, new, ws, record):
 
 @kernel
 def set_multipliers(tables, alpha, ws, lam):
-    """lam = alpha (Phi + Phi_z dz) at the state last evaluated, dz the correction found there.
+    """lam = alpha (Phi + Phi_z dz) at the state last evaluated, dz the correction found there, Phi_z in the factor.
 
     That is what balances the forces in the last linear solve. alpha Phi at z_n + increment would be the same but for
-    the rounding of Phi, which alpha makes large: 1e-3 N at 1 ms.
+    the rounding of Phi, which alpha makes large: 1e-3 N at 1 ms. So would be a Phi_z evaluated after an older factor.
     """
-    apply_Phi_z(tables, ws, ws.dz, ws.impulse)
+    apply_through(tables, ws.Phi_z_factored, ws.dz, ws.impulse)
     for row in range(len(alpha)):
         lam[row] = alpha[row] * (ws.Phi[row] + ws.impulse[row])
 

@@ -131,9 +131,7 @@ class System:
     row_is_rotation: Mask  # (m,) dimensionless rows; the others are in metres
     topology: Topology
     called: tuple[CalledLaw, ...] = ()  # force laws that only Python can evaluate
-    shapes: Mapping[str, tuple[int, ...]] = field(
-        default_factory=dict
-    )  # of inputs that are tables
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # of inputs that are tables
 
     @property
     def n(self) -> int:

@@ -153,7 +153,7 @@ def test_a_campaign_asks_in_turns_and_outlives_a_peer_that_fails(monkeypatch, ca
     assert record["runs"][0]["error_max"] == 0.0
     assert len(record["kernels"]) == 2
     assert record["disturbed"] == [6, 12]
-    assert "Not a quiet machine: 6 of 12 runs had less than 95% of their core." in text(record)
+    assert "Not a quiet machine: 6 of 12 runs had less than 95 % of their core." in text(record)
     assert "Broken ('stacked', 4, 1, 0.005, 1.0): no such joint" in capsys.readouterr().err
 
 

@@ -32,7 +32,7 @@ def test_the_work_of_parallel_rows_grows_by_the_same_for_each():
 def test_tables_say_what_was_found():
     row = {"flops": 2_000_000, "bytes": 500_000, "calls": 1.0, "us": 150.0}
     found = {"layout": "stacked", "nz": 40, "phases": dict.fromkeys(phases.KIND, row)}
-    rates = {"scalar": 1e10, "vector": 2e10, "bytes": 1e11}
+    rates = {"scalar": 1e10, "vector": 2e10, "bytes": 1e11, "fork_us": 5.0}
     grown = [{"layout": "stacked", "nz": nz, "us": 3.0 * nz**1.5, "start_s": 0.1} for nz in (10, 20, 40)]
     text = phases.text({"machine": "m", "rates": rates, "phases": [found], "growth": grown})
     assert "| factor | 1.00 | 2000 | 500 | 100.0 | 100.0 | 150.0 | 1.5 |" in text

@@ -69,6 +69,10 @@ class Pendulum:
         self.ask("apply_Phi_z")
         return np.array([self.z @ x])
 
+    def apply_factored(self, x):
+        self.ask("apply_factored")
+        return np.array([self.factored @ x])
+
     def multipliers(self, dz):
         self.ask("multipliers")
         return self.alpha * ((self.z @ self.z - 1.0) / 2.0 + self.z @ dz)
