@@ -88,7 +88,8 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         "first_picture_s": round(first, 2),
         "memory_before_MB": before,
         "memory_after_MB": after,
-        "history_steps": last.newest - last.oldest + 1,
+        "history_steps_before": frame.newest - frame.oldest + 1,
+        "history_steps_after": last.newest - last.oldest + 1,
     }
 
 

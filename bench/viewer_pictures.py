@@ -5,6 +5,7 @@
 Every picture is a window of 1200 x 700 on a session that really runs; nothing is drawn by hand.
 """
 
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -21,11 +22,11 @@ SIZE = (1200, 700)
 CALM = 0.6  # [s] after which edges are smooth
 
 
-def main(folder: str) -> None:
-    """Take all pictures."""
-    for name, shoot in PICTURES.items():
+def main(folder: str, *names: str) -> None:
+    """Take the pictures of these names, or all."""
+    for name in names or PICTURES:
         path = Path(folder) / f"viewer_{name}.png"
-        shoot(path)
+        PICTURES[name](path)
         print(path)
 
 
@@ -115,6 +116,7 @@ def plots(path: Path) -> None:
 
 def parameters(path: Path) -> None:
     session = fourbar("stacked", 2, 2)
+    session.window.act.info()
     session.window.act.parameters()
     session.rest(0.5)
     session.window.act.fit()
@@ -132,7 +134,7 @@ def help_map(path: Path) -> None:
 
 
 def failure(path: Path) -> None:
-    session = Session(f"{__file__}:failing", "white")
+    session = Session(f"{os.path.relpath(__file__)}:failing", "white")
     session.play(10.0)
     session.shoot(path)
 
@@ -156,4 +158,4 @@ PICTURES = {
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else "docs")
+    main(*(sys.argv[1:] or ["docs"]))
