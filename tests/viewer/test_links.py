@@ -473,7 +473,7 @@ def test_a_file_is_read_anew_by_reload(tmp_path):
         (motored(), {"parameters": {"a": 1}}, InputError, "built already"),
         (motored(), {"mode": "manual"}, InputError, "takes the Simulation"),
     ],
-    ids=str,
+    ids=["misspelt", "a number", "a result", "no mode", "a model with parameters", "manual"],
 )
 def test_what_is_no_target_is_refused(target, options, error, words):
     with pytest.raises(error, match=words):
