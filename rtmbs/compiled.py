@@ -71,6 +71,17 @@ def inner_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     return dispatcher
 
 
+def merged_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """An inner kernel that is written into its caller before anything is compiled.
+
+    For large kernels with one caller: each level of calls would optimise everything below it once more.
+    """
+    dispatcher = compiled(function, no_cpython_wrapper=True, inline="always")
+    if not config.DISABLE_JIT:
+        dispatcher.__class__ = InnerDispatcher
+    return dispatcher
+
+
 def compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     """Return ``function`` as a numba dispatcher that keeps its machine code in this version's cache folder."""
     previous, config.CACHE_DIR = config.CACHE_DIR, str(CACHE_FOLDER)

@@ -9,7 +9,7 @@ on ground.
 
 import numpy as np
 
-from rtmbs.compiled import inner_kernel, kernel
+from rtmbs.compiled import inner_kernel, kernel, merged_kernel
 from rtmbs.semirecursive.laws import evaluate_laws, law_variation, law_wrench
 from rtmbs.spatial import (
     add3,
@@ -34,7 +34,7 @@ from rtmbs.spatial import (
 )
 
 
-@inner_kernel
+@merged_kernel
 def apply_forces(tables, z, zd, u, ws):
     """tau -= Q of every force element, at the swept positions and velocities."""
     joint_forces, springs, wrenches = tables.joint_forces, tables.springs, tables.wrenches
@@ -134,7 +134,7 @@ def given_wrench_variation(wrenches, k, b, u, X, ws):
     return join(scale3(0.0, x), cross3(dx, (u[slot], u[slot + 1], u[slot + 2])))
 
 
-@inner_kernel
+@merged_kernel
 def add_force_tangent(tables, u, velocity, position, ws, values):
     """values += velocity C + position K of the force elements; ``psid`` as the rigid-body tangent left it."""
     joint_forces, springs, wrenches, links = tables.joint_forces, tables.springs, tables.wrenches, tables.links
@@ -161,7 +161,7 @@ def add_force_tangent(tables, u, velocity, position, ws, values):
     add_law_tangent(tables, link, velocity, position, ws, values)
 
 
-@inner_kernel
+@merged_kernel
 def add_law_tangent(tables, link, velocity, position, ws, values):
     """values += velocity C + position K of the force laws, those between frames from ``link`` on."""
     laws, links = tables.laws, tables.links

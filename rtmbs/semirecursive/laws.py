@@ -6,7 +6,7 @@ axes of a, so a common rigid motion changes nothing but directions; its derivati
 """
 
 from rtmbs.ad.program import evaluate
-from rtmbs.compiled import inner_kernel
+from rtmbs.compiled import inner_kernel, merged_kernel
 from rtmbs.spatial import (
     add3,
     angular,
@@ -53,7 +53,7 @@ def evaluate_laws(tables, z, zd, u, ws):
     take_forces(laws, ws)
 
 
-@inner_kernel
+@merged_kernel
 def take_wrenches(laws, ws):
     """Read wrenches and their derivatives from the program's outputs."""
     wrenches = laws.counts[0]
@@ -87,7 +87,7 @@ def add_local(local, k, row, column, entry, x, first):
         local[k, row, column - 6] += entry
 
 
-@inner_kernel
+@merged_kernel
 def take_forces(laws, ws):
     """Read generalised forces and their derivatives from the program's outputs."""
     counts = laws.counts

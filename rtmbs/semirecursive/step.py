@@ -9,7 +9,7 @@ alpha Phi_z) (Eq. 17) plus ``tangent_terms``; projections in the form of METHODS
 import numpy as np
 
 from rtmbs.clock import ticks
-from rtmbs.compiled import inner_kernel, kernel
+from rtmbs.compiled import inner_kernel, kernel, merged_kernel
 from rtmbs.integrators.newton import (
     ACCEPT,
     DIVERGED,
@@ -72,7 +72,7 @@ def predict(h, old, ws):
         ws.increment[i] = h * old.zd[i] + 0.5 * h * h * old.zdd[i]
 
 
-@inner_kernel
+@merged_kernel
 def iterate(tables, lu, work, settings, alpha, u, old, ws, record):
     """Newton's iteration on the increment.
 
@@ -114,7 +114,7 @@ def iterate(tables, lu, work, settings, alpha, u, old, ws, record):
     return NOT_CONVERGED
 
 
-@inner_kernel
+@merged_kernel
 def fresh_correction(tables, lu, work, settings, terms, alpha, u, old, ws, record):
     """ws.dz by the Newton matrix of the iterate, made and factored now; False when its factor or solution failed."""
     h, start = settings.h, ticks()
@@ -133,7 +133,7 @@ def fresh_correction(tables, lu, work, settings, terms, alpha, u, old, ws, recor
     return True
 
 
-@inner_kernel
+@merged_kernel
 def reused_correction(lu, work, settings, ws, record):
     """ws.dz by the factor of an earlier iterate of this step, which was checked then; returns its scaled norm."""
     start = ticks()
@@ -245,7 +245,7 @@ def sweep_rates(tables, lu, work, settings, alpha, rates, violation, ws, lam, sh
     return settings.max_sweeps
 
 
-@inner_kernel
+@merged_kernel
 def finish(tables, lu, work, settings, alpha, u, old, new, ws, record):
     """Close the step at z_n + increment: check the loops, project rates and accelerations, fill ``new``."""
     start, q4 = ticks(), 0.25 * settings.h * settings.h
@@ -309,7 +309,7 @@ def copy_rotations(source, target):
                 target[k, i, j] = source[k, i, j]
 
 
-@inner_kernel
+@merged_kernel
 def take_step(tables, lu, work, settings, alpha, u, old, new, ws, record):
     """One step from ``old`` to ``new``; ``u`` holds inputs and functions of time at t_{n+1}. Returns how it ended."""
     record[:] = 0.0
