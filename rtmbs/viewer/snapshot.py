@@ -83,17 +83,13 @@ class Photographer:
     ) -> Frame:
         """Return a Frame of the present state."""
         session, sim, timing = self.session, self.session.sim, self.timing
-        state, report, hold = sim.state, self.session.report, self.session.hold
+        state, report = sim.state, self.session.report
         if sampled:
             self.plots.sample(sim)
         r, A, (kinetic, weight, elastic) = self.poses.read(state)
         p50, p99 = timing.percentiles()
         self.number += 1
-        grabbed, point, target, force = -1, NOWHERE, NOWHERE, 0.0
-        if hold is not None:
-            grabbed = list(sim.system.bodies).index(hold.grip.body)
-            point = r[grabbed] + A[grabbed] @ np.array(hold.grip.point)
-            target, force = np.array(hold.target), hold.force(point)
+        grabbed, point, target, force = self.grab(r, A)
         return Frame(
             generation=self.generation,
             number=self.number,
@@ -134,6 +130,15 @@ class Photographer:
             plots=self.plots.ordered(),
             samples_taken=self.plots.count,
         )
+
+    def grab(self, r: Array, A: Array) -> tuple[int, Array, Array, float]:
+        """Return the body held, its point and the target (3,) [m], and the pull [N]; body -1 while nothing is held."""
+        hold = self.session.hold
+        if hold is None:
+            return -1, NOWHERE, NOWHERE, 0.0
+        body = list(self.session.sim.system.bodies).index(hold.grip.body)
+        point = r[body] + A[body] @ np.array(hold.grip.point)
+        return body, point, np.array(hold.target), hold.force(point)
 
 
 def option_numbers(session: Session) -> Array:
