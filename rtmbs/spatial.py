@@ -178,6 +178,12 @@ def place(A, r, i, v):
 
 
 @inner_kernel
+def load33(A, i):
+    """Return A[i] as three row tuples."""
+    return load3(A[i], 0), load3(A[i], 1), load3(A[i], 2)
+
+
+@inner_kernel
 def multiply33(A, i, B, j):
     """Return the product A[i] B[j] as three row tuples."""
     b0 = (B[j, 0, 0], B[j, 1, 0], B[j, 2, 0])
@@ -197,11 +203,16 @@ def store33(A, i, R):
 
 @inner_kernel
 def turn(R, axis, angle):
-    """Return R exp(axis~ angle) for three row tuples R and a unit axis (Rodrigues, row by row).
+    """Return R exp(axis~ angle) for three row tuples R and a unit axis."""
+    return turn_by(R, axis, np.cos(angle), np.sin(angle))
+
+
+@inner_kernel
+def turn_by(R, axis, c, s):
+    """Return R exp(axis~ angle) for the cosine and the sine of the angle (Rodrigues, row by row).
 
     A row a of R becomes c a + s (a x axis) + (1 - c) (a . axis) axis.
     """
-    c, s = np.cos(angle), np.sin(angle)
     return turn_row(R[0], axis, c, s), turn_row(R[1], axis, c, s), turn_row(R[2], axis, c, s)
 
 

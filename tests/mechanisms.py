@@ -139,10 +139,14 @@ def random_steps(rng, n: int) -> tuple[Steps, Array]:
     mass[inner & (what == 1)] = 0.0
     inertia[inner & (what > 0)] = 0.0
     referenced = rng.random(n) < 0.25
+    rotations = np.array([random_rotation(rng) for _ in range(n)])
+    turned = rng.random(n) < 0.7
+    rotations[~turned] = np.eye(3)
     steps = Steps(
         kind=np.where(rng.random(n) < 0.7, REVOLUTE, PRISMATIC),
         parent=parent,
-        offset_rotation=np.array([random_rotation(rng) for _ in range(n)]),
+        offset_rotation=rotations,
+        turned=turned.astype(np.int64),
         offset=0.5 * rng.normal(size=(n, 3)),
         axis=random_units(rng, n),
         reference=np.where(referenced, np.cumsum(referenced) - 1, -1),

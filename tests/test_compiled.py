@@ -176,7 +176,8 @@ from rtmbs.integrators.settings import StateArrays
 from rtmbs.semirecursive import charts
 from rtmbs.system.tables import Steps
 n = 3
-steps = Steps(np.zeros(n, np.int64), np.arange(-1, n - 1), np.tile(np.eye(3), (n, 1, 1)), np.zeros((n, 3)), np.eye(3),
+steps = Steps(np.zeros(n, np.int64), np.arange(-1, n - 1), np.tile(np.eye(3), (n, 1, 1)), np.zeros(n, np.int64),
+              np.zeros((n, 3)), np.eye(3),
               np.array([0, -1, -1]), np.ones(n), np.zeros((n, 3)), np.zeros((n, 3, 3)))
 state = StateArrays(np.array([0.1, 1.2, 0.3]), np.ones(n), np.ones(n), np.zeros(0), np.eye(3)[None].copy())
 charts.recentre_charts(steps, state)

@@ -5,6 +5,7 @@ with G = dPhi/dX_b the other side is -G, and Phi_z[j] = sign_j S_j . G on the br
 """
 
 from rtmbs.compiled import inner_kernel, kernel
+from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, fill_branch
 from rtmbs.spatial import (
     add3,
     add6,
@@ -61,61 +62,6 @@ def evaluate_row(closures, row, a, b, xa, xb, u, ws):
         store6(ws.G, row, scale6(1.0 / length, join(d, cross3(xa, xb))))
 
 
-@inner_kernel
-def fill_branch(closures, links, l, ws):
-    """Phi_z of closure ``l``, rows by branch: sign_j S_j . G."""
-    entry = closures.entry_pointer[l]
-    for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
-        G = load6(ws.G, row)
-        for k in range(links.pointer[l], links.pointer[l + 1]):
-            ws.Phi_z[entry] = links.sign[k] * dot6(load6(ws.S, links.step[k]), G)
-            entry += 1
-
-
-@kernel
-def apply_Phi_z(tables, ws, x, out):
-    """out = Phi_z x for coordinates x (n,) and rows out (m,)."""
-    apply_through(tables, ws.Phi_z, x, out)
-
-
-@kernel
-def apply_through(tables, Phi_z, x, out):
-    """out = Phi_z x with a Phi_z (entries,) of the caller's choice."""
-    closures, links, drivers = tables.closures, tables.links, tables.drivers
-    for l in range(len(closures.point_a)):
-        entry = closures.entry_pointer[l]
-        for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
-            total = 0.0 * x[0]
-            for k in range(links.pointer[l], links.pointer[l + 1]):
-                total += Phi_z[entry] * x[links.step[k]]
-                entry += 1
-            out[row] = total
-    for k in range(len(drivers.step)):
-        out[len(closures.kind) + k] = x[drivers.step[k]]
-
-
-@kernel
-def pull_back(tables, ws, x, scale, out):
-    """out += scale Phi_z^T x for rows x (m,) and coordinates out (n,)."""
-    pull_back_through(tables, ws.Phi_z, x, scale, out)
-
-
-@kernel
-def pull_back_through(tables, Phi_z, x, scale, out):
-    """out += scale Phi_z^T x with a Phi_z (entries,) of the caller's choice."""
-    closures, links, drivers = tables.closures, tables.links, tables.drivers
-    for l in range(len(closures.point_a)):
-        first, width = closures.row_pointer[l], links.pointer[l + 1] - links.pointer[l]
-        for k in range(width):  # one place of ``out`` at a time: rows would write it again and again
-            total, entry = 0.0 * x[0], closures.entry_pointer[l] + k
-            for row in range(first, closures.row_pointer[l + 1]):
-                total += Phi_z[entry] * x[row]
-                entry += width
-            out[links.step[links.pointer[l] + k]] += scale * total
-    for k in range(len(drivers.step)):
-        out[drivers.step[k]] += scale * x[len(closures.kind) + k]
-
-
 @kernel
 def closure_velocities(tables, zd, u, ws):
     """Phid = Phi_z zd + Phi_t; linear in zd, so it needs no sweep."""
@@ -136,16 +82,33 @@ def closure_accelerations(tables, zdd, u, ws):
     for l in range(len(closures.point_a)):
         a, b = links.a[l], links.b[l]
         Va, Vb = load6(ws.V, a), load6(ws.V, b)
-        xa, xb = place(ws.A, ws.r, a, load3(closures.point_a, l)), place(ws.A, ws.r, b, load3(closures.point_b, l))
         relative, acceleration = sub6(Vb, Va), sub6(load6(ws.acc, b), load6(ws.acc, a))
+        xb = place(ws.A, ws.r, b, load3(closures.point_b, l))
+        e = seen_acceleration(relative, acceleration, Va, Vb, xb)
         for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
-            Gd = row_variation(closures, row, a, b, xa, xb, Va, Vb, ws)
-            ws.Phidd[row] = dot6(load6(ws.G, row), acceleration) + dot6(Gd, relative)
+            if closures.kind[row] == TRANSLATION:
+                ws.Phidd[row] = ws.G[row, 0] * e[0] + ws.G[row, 1] * e[1] + ws.G[row, 2] * e[2]
+            else:
+                xa = place(ws.A, ws.r, a, load3(closures.point_a, l))
+                Gd = row_variation(closures, row, a, b, xa, xb, Va, Vb, ws)
+                ws.Phidd[row] = dot6(load6(ws.G, row), acceleration) + dot6(Gd, relative)
             slot = closures.slot[row]
             if slot >= 0:
                 ws.Phidd[row] -= (u[slot + 1] * u[slot + 1] + u[slot] * u[slot + 2]) / closures.length[row]
     for k in range(len(drivers.step)):
         ws.Phidd[len(closures.kind) + k] = zdd[drivers.step[k]] - u[drivers.slot[k] + 2]
+
+
+@inner_kernel
+def seen_acceleration(relative, acceleration, Va, Vb, xb):
+    """Return e with Phidd = -axis . e for every TRANSLATION row of a closure: the point xb as step a sees it move.
+
+    G = -[axis; xb x axis] and Gdot = -[turned; dxb x axis + xb x turned], turned = omega_a x axis. With [y, w] the
+    relative motion shifted to xb, G . acc + Gdot . V = -axis . (acc at xb) - turned . y - axis . (w x dxb), and
+    turned . y = axis . (y x omega_a).
+    """
+    w, y = angular(relative), point_velocity(relative, xb)
+    return add3(add3(point_velocity(acceleration, xb), cross3(y, angular(Va))), cross3(w, point_velocity(Vb, xb)))
 
 
 @inner_kernel

@@ -13,15 +13,8 @@ from rtmbs.linear.sparse_lu import workspace as factor_workspace
 from rtmbs.linear.symbolic import positions
 from rtmbs.semirecursive.called import call_laws, differentiate_laws
 from rtmbs.semirecursive.charts import recentre_charts
-from rtmbs.semirecursive.closures import (
-    apply_Phi_z,
-    apply_through,
-    closure_accelerations,
-    closure_velocities,
-    evaluate_closures,
-    pull_back,
-    pull_back_through,
-)
+from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back, pull_back_through
+from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities, evaluate_closures
 from rtmbs.semirecursive.evaluation import assemble_mass_weight, assemble_tangent, evaluate_residual
 from rtmbs.semirecursive.forces import spring_energy
 from rtmbs.semirecursive.sweeps import (

@@ -2,7 +2,8 @@
 
 from rtmbs.compiled import kernel
 from rtmbs.integrators.settings import EXACT, LAGGED, PAPER
-from rtmbs.semirecursive.closures import evaluate_closures, pull_back
+from rtmbs.semirecursive.closure_jacobian import pull_back
+from rtmbs.semirecursive.closures import evaluate_closures
 from rtmbs.semirecursive.forces import add_force_tangent, apply_forces
 from rtmbs.semirecursive.sweeps import (
     inverse_dynamics,

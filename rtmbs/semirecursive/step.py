@@ -42,14 +42,8 @@ from rtmbs.integrators.settings import (
 )
 from rtmbs.linear.sparse_lu import factor, solve, solve_refined
 from rtmbs.semirecursive.charts import recentre_charts
-from rtmbs.semirecursive.closures import (
-    apply_Phi_z,
-    apply_through,
-    closure_accelerations,
-    closure_velocities,
-    evaluate_closures,
-    pull_back_through,
-)
+from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back_through
+from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities, evaluate_closures
 from rtmbs.semirecursive.evaluation import assemble_mass_weight, assemble_tangent, evaluate_residual
 from rtmbs.semirecursive.sweeps import sweep_accelerations, sweep_positions, sweep_velocities
 

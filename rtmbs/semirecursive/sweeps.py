@@ -5,6 +5,7 @@ Oracle: ``page.py``. Equations 7 to 9 of the paper in the spatial convention of 
 """
 
 from rtmbs.compiled import inner_kernel, kernel
+from rtmbs.semirecursive.sines import sines_and_cosines
 from rtmbs.spatial import (
     add6,
     cross3,
@@ -18,6 +19,7 @@ from rtmbs.spatial import (
     load3,
     load6,
     load10,
+    load33,
     multiply33,
     place,
     scale3,
@@ -25,7 +27,7 @@ from rtmbs.spatial import (
     store3,
     store6,
     store33,
-    turn,
+    turn_by,
 )
 from rtmbs.system.tables import GRAVITY_SLOT, REVOLUTE
 
@@ -33,9 +35,10 @@ from rtmbs.system.tables import GRAVITY_SLOT, REVOLUTE
 @kernel
 def sweep_positions(steps, R0, z, ws):
     """Frames A, r and columns S of every step from the coordinates ``z`` and reference rotations ``R0``."""
+    sines_and_cosines(z, ws.sine, ws.cosine)
     for i in range(len(z)):
         p = steps.parent[i]
-        R = multiply33(ws.A, p, steps.offset_rotation, i)
+        R = load33(ws.A, p) if steps.turned[i] == 0 else multiply33(ws.A, p, steps.offset_rotation, i)
         origin = place(ws.A, ws.r, p, load3(steps.offset, i))
         if steps.reference[i] >= 0:
             store33(ws.A, i, R)
@@ -43,7 +46,7 @@ def sweep_positions(steps, R0, z, ws):
         axis = load3(steps.axis, i)
         u = (dot3(R[0], axis), dot3(R[1], axis), dot3(R[2], axis))
         if steps.kind[i] == REVOLUTE:
-            store33(ws.A, i, turn(R, axis, z[i]))
+            store33(ws.A, i, turn_by(R, axis, ws.cosine[i], ws.sine[i]))
             store3(ws.r, i, origin)
             store6(ws.S, i, join(cross3(origin, u), u))
         else:

@@ -36,6 +36,8 @@ from rtmbs.spatial import (
     symmetric_times,
 )
 
+SHORT = 6  # ancestors that are taken one by one; more are worth copying side by side
+
 
 @inner_kernel
 def store_coriolis(ws, i):
@@ -145,6 +147,25 @@ def multiply_path(path, depth, left, left_coriolis, right):
 
 
 @inner_kernel
+def pair_few(paths, start, last, left, left_coriolis, right, ws, values):
+    """Entries of a step with the ancestors from ``start`` to ``last``, one by one: copying columns would not pay."""
+    for d in range(start, last):
+        j = at(paths.step[at(d)])
+        values[at(paths.position[at(d)])] += dot6(left, load6(ws.X, j)) + dot3(left_coriolis, load3(ws.Y, j))
+        values[at(paths.position_transposed[at(d)])] += dot6(right, load6(ws.S, j))
+
+
+@inner_kernel
+def pair_many(paths, start, last, left, left_coriolis, right, ws, values):
+    """The same for many ancestors, whose columns stand side by side in ws.path."""
+    bring_path(paths, start, last - start, ws)
+    multiply_path(ws.path, last - start, left, left_coriolis, right)
+    for d in range(last - start):
+        values[at(paths.position[at(start + d)])] += ws.path[at(15), at(d)]
+        values[at(paths.position_transposed[at(start + d)])] += ws.path[at(16), at(d)]
+
+
+@inner_kernel
 def add_rigid_body_tangent(tables, mass, velocity, position, ws, values):
     """values += mass M + velocity C + position K of the rigid bodies and gravity; needs inverse_dynamics before."""
     steps, paths = tables.steps, tables.paths
@@ -166,39 +187,55 @@ def add_rigid_body_tangent(tables, mass, velocity, position, ws, values):
         right = add6(inertia_times(inertia, X), coriolis_times(ws, i, combine6(velocity, S, position, psid)))
         right = add6(right, scale6(position, cross_force(S, load6(ws.Fc, i))))
         start, last = paths.pointer[i], paths.pointer[i + 1] - 1
-        bring_path(paths, start, last - start, ws)
-        multiply_path(ws.path, last - start, left, left_coriolis, right)
-        for d in range(last - start):
-            values[paths.position[start + d]] += ws.path[15, d]
-            values[paths.position_transposed[start + d]] += ws.path[16, d]
+        if last - start <= SHORT:
+            pair_few(paths, start, last, left, left_coriolis, right, ws, values)
+        else:
+            pair_many(paths, start, last, left, left_coriolis, right, ws, values)
         values[paths.position[last]] += dot6(left, X) + dot3(left_coriolis, Y)
 
 
 @inner_kernel
 def add_penalty_tangent(tables, alpha, position, ws, values):
-    """values += position Phi_z^T diag(alpha) Phi_z."""
+    """values += position Phi_z^T diag(alpha) Phi_z; five rows at a time, as in ``closure_jacobian``."""
     closures, links, drivers = tables.closures, tables.links, tables.drivers
     for l in range(len(closures.point_a)):
-        width = links.pointer[l + 1] - links.pointer[l]
-        block, first, rows = links.block_pointer[l], closures.row_pointer[l], closures.row_pointer[l + 1]
-        rows, start, Phi_z = rows - first, closures.entry_pointer[l], ws.Phi_z
-        e1, e2 = start + min(1, rows - 1) * width, start + min(2, rows - 1) * width  # rows past the last weigh nothing
-        e3, e4 = start + min(3, rows - 1) * width, start + min(4, rows - 1) * width
-        e5 = start + min(5, rows - 1) * width
-        for j in range(width):
-            w0 = position * alpha[first] * Phi_z[start + j]
-            w1 = position * alpha[first + 1] * Phi_z[e1 + j] if rows > 1 else 0.0
-            w2 = position * alpha[first + 2] * Phi_z[e2 + j] if rows > 2 else 0.0
-            w3 = position * alpha[first + 3] * Phi_z[e3 + j] if rows > 3 else 0.0
-            w4 = position * alpha[first + 4] * Phi_z[e4 + j] if rows > 4 else 0.0
-            w5 = position * alpha[first + 5] * Phi_z[e5 + j] if rows > 5 else 0.0
-            for i in range(width):
-                low = w0 * Phi_z[at(start + i)] + w1 * Phi_z[at(e1 + i)] + w2 * Phi_z[at(e2 + i)]
-                high = w3 * Phi_z[at(e3 + i)] + w4 * Phi_z[at(e4 + i)] + w5 * Phi_z[at(e5 + i)]
-                values[at(links.position[at(block + i)])] += low + high
-            block += width
+        begin, end, entry = closures.row_pointer[at(l)], closures.row_pointer[at(l + 1)], closures.entry_pointer[at(l)]
+        width, block = links.pointer[at(l + 1)] - links.pointer[at(l)], links.block_pointer[at(l)]
+        whole = end - (end - begin) % 5
+        for row in range(begin, whole, 5):
+            add_five_rows(ws.Phi_z, entry, width, alpha, row, position, links.position, block, values)
+            entry += 5 * width
+        for row in range(whole, end):
+            add_row(ws.Phi_z, entry, width, position * alpha[at(row)], links.position, block, values)
+            entry += width
     for k in range(len(drivers.step)):
         values[drivers.position[k]] += position * alpha[len(closures.kind) + k]
+
+
+@inner_kernel
+def add_five_rows(Phi_z, entry, width, alpha, row, position, places, block, values):
+    """values += position Phi_z^T diag(alpha) Phi_z of five rows of one closure."""
+    a0, a1, a2 = position * alpha[at(row)], position * alpha[at(row + 1)], position * alpha[at(row + 2)]
+    a3, a4 = position * alpha[at(row + 3)], position * alpha[at(row + 4)]
+    e1, e2, e3, e4 = entry + width, entry + 2 * width, entry + 3 * width, entry + 4 * width
+    for j in range(width):
+        w0, w1, w2 = a0 * Phi_z[at(entry + j)], a1 * Phi_z[at(e1 + j)], a2 * Phi_z[at(e2 + j)]
+        w3, w4 = a3 * Phi_z[at(e3 + j)], a4 * Phi_z[at(e4 + j)]
+        for i in range(width):
+            low = w0 * Phi_z[at(entry + i)] + w1 * Phi_z[at(e1 + i)]
+            high = w2 * Phi_z[at(e2 + i)] + w3 * Phi_z[at(e3 + i)]
+            values[at(places[at(block + i)])] += (low + high) + w4 * Phi_z[at(e4 + i)]
+        block += width
+
+
+@inner_kernel
+def add_row(Phi_z, entry, width, weight, places, block, values):
+    """values += weight Phi_z^T Phi_z of one row."""
+    for j in range(width):
+        w = weight * Phi_z[at(entry + j)]
+        for i in range(width):
+            values[at(places[at(block + i)])] += w * Phi_z[at(entry + i)]
+        block += width
 
 
 @inner_kernel

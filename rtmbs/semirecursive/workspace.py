@@ -13,6 +13,8 @@ Array = Any
 class Workspace(NamedTuple):
     """Overwritten by every evaluation; nothing here survives a step."""
 
+    sine: Array  # (n,) of every coordinate; unused for displacements
+    cosine: Array  # (n,)
     A: Array  # (n + 1, 3, 3) step axes to world
     r: Array  # (n + 1, 3) step origins [m]
     S: Array  # (n, 6) column b of each step, motion vector at the global origin
@@ -59,12 +61,12 @@ def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
     """Allocate the scratch of ``tables``; ``dtype`` complex for complex-step differentiation."""
     n, m = len(tables.steps.kind), len(tables.closures.kind) + len(tables.drivers.step)
     shapes: dict[str, tuple[int, ...]] = {
-        "A": (n + 1, 3, 3), "r": (n + 1, 3), "S": (n, 6), "V": (n + 1, 6), "acc": (n + 1, 6), "inertia": (n, 10),
-        "momentum": (n, 6), "wrench": (n, 6), "Fc": (n, 6), "Ic": (n, 10), "Bc": (n, 12), "X": (n, 6), "Y": (n, 3),
-        "psid": (n, 6), "tau": (n,), "Phi": (m,), "Phid": (m,), "Phidd": (m,), "G": (len(tables.closures.kind), 6),
-        "Phi_z": (int(tables.closures.entry_pointer[-1]),), "Phi_z_factored": (int(tables.closures.entry_pointer[-1]),),
-        "increment": (n,), "z": (n,), "zd": (n,), "zdd": (n,), "residual": (n,), "dz": (n,), "predicted": (n,),
-        "impulse": (m,),
+        "sine": (n,), "cosine": (n,), "A": (n + 1, 3, 3), "r": (n + 1, 3), "S": (n, 6), "V": (n + 1, 6),
+        "acc": (n + 1, 6), "inertia": (n, 10), "momentum": (n, 6), "wrench": (n, 6), "Fc": (n, 6), "Ic": (n, 10),
+        "Bc": (n, 12), "X": (n, 6), "Y": (n, 3), "psid": (n, 6), "tau": (n,), "Phi": (m,), "Phid": (m,), "Phidd": (m,),
+        "G": (len(tables.closures.kind), 6), "Phi_z": (int(tables.closures.entry_pointer[-1]),),
+        "Phi_z_factored": (int(tables.closures.entry_pointer[-1]),), "increment": (n,), "z": (n,), "zd": (n,),
+        "zdd": (n,), "residual": (n,), "dz": (n,), "predicted": (n,), "impulse": (m,),
     }  # fmt: skip
     laws = tables.laws
     laws_between, program = len(laws.frame_a), laws.program

@@ -156,10 +156,12 @@ def tabulate_steps(model: Model, skeleton: Skeleton) -> Steps:
         carried[place.step].append(place_mass(model.bodies[name], place))
     lumps = [merge(group) if group else Lump(0.0, np.zeros(3), np.zeros((3, 3))) for group in carried[:n]]
     steps = skeleton.steps
+    rotations = np.array([step.offset_rotation for step in steps]).reshape(n, 3, 3)
     return Steps(
         kind=np.array([step.kind for step in steps], np.int64),
         parent=np.array([step.parent for step in steps], np.int64),
-        offset_rotation=np.array([step.offset_rotation for step in steps]).reshape(n, 3, 3),
+        offset_rotation=rotations,
+        turned=np.any(rotations != np.eye(3), axis=(1, 2)).astype(np.int64),
         offset=np.array([step.offset for step in steps]).reshape(n, 3),
         axis=np.array([step.axis for step in steps]).reshape(n, 3),
         reference=np.array([step.reference for step in steps], np.int64),

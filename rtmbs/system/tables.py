@@ -29,6 +29,7 @@ class Steps(NamedTuple):
     kind: Array  # (n,) int64: REVOLUTE or PRISMATIC
     parent: Array  # (n,) int64: parent step, -1 for ground
     offset_rotation: Array  # (n, 3, 3) step frame at z = 0 to parent step frame
+    turned: Array  # (n,) int64: 0 when offset_rotation is the identity, as for frames parallel at the reference pose
     offset: Array  # (n, 3) origin of the step frame at z = 0, in parent step axes [m]
     axis: Array  # (n, 3) unit vector in step axes (the same before and after the step's own turn)
     reference: Array  # (n,) int64: index of the reference rotation that follows offset_rotation, or -1

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rtmbs.integrators.settings import EXACT, INERTIA, LAGGED, PAPER, StateArrays
-from rtmbs.semirecursive import closures, page
+from rtmbs.semirecursive import closure_jacobian, closures, page
 from rtmbs.semirecursive.charts import LIMIT
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.evaluation import assemble_mass_weight, assemble_tangent, evaluate_residual
@@ -102,9 +102,9 @@ def test_closures(case):
     assert error(ws.Phidd, one(page.closure_accelerations, mechanism, z, zd, zdd)) < EXACTLY
     Phi_z = one(page.closure_jacobian, mechanism, z)
     rows, columns = np.zeros(len(lam)), np.zeros(len(z))
-    closures.apply_Phi_z(tables, ws, zd, rows)
+    closure_jacobian.apply_Phi_z(tables, ws, zd, rows)
     assert error(rows, Phi_z @ zd) < EXACTLY
-    closures.pull_back(tables, ws, lam, 1.0, columns)
+    closure_jacobian.pull_back(tables, ws, lam, 1.0, columns)
     assert error(columns, Phi_z.T @ lam) < EXACTLY
     assert error(columns, page.loop_force(np, *mechanism, lam, z[None])[0]) < EXACTLY
 

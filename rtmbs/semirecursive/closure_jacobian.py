@@ -1,0 +1,102 @@
+"""Compiled products with Phi_z, which is stored as one dense block a closure: its rows by the steps of its branch.
+
+Blocks are small (a revolute cut joint: 5 rows, 3 to 9 steps), so five rows are taken at a time and every number of the
+coordinates is loaded once. Places are cast to unsigned (`at`): numba would fold negative ones, which costs as much as
+the products.
+"""
+
+from numpy import uint64 as at
+
+from rtmbs.compiled import inner_kernel, kernel
+from rtmbs.spatial import dot6, load6
+
+
+@inner_kernel
+def fill_branch(closures, links, l, ws):
+    """Phi_z of closure ``l``, rows by branch: sign_j S_j . G."""
+    entry = closures.entry_pointer[at(l)]
+    first, last = links.pointer[at(l)], links.pointer[at(l + 1)]
+    for row in range(closures.row_pointer[at(l)], closures.row_pointer[at(l + 1)]):
+        G = load6(ws.G, at(row))
+        for k in range(first, last):
+            ws.Phi_z[at(entry)] = links.sign[at(k)] * dot6(load6(ws.S, at(links.step[at(k)])), G)
+            entry += 1
+
+
+@kernel
+def apply_Phi_z(tables, ws, x, out):
+    """out = Phi_z x for coordinates x (n,) and rows out (m,)."""
+    apply_through(tables, ws.Phi_z, x, out)
+
+
+@kernel
+def apply_through(tables, Phi_z, x, out):
+    """out = Phi_z x with a Phi_z (entries,) of the caller's choice."""
+    closures, links, drivers = tables.closures, tables.links, tables.drivers
+    for l in range(len(closures.point_a)):
+        begin, end, entry = closures.row_pointer[at(l)], closures.row_pointer[at(l + 1)], closures.entry_pointer[at(l)]
+        first = links.pointer[at(l)]
+        width, whole = links.pointer[at(l + 1)] - first, end - (end - begin) % 5
+        for row in range(begin, whole, 5):
+            apply_five_rows(Phi_z, entry, links.step, first, width, x, out, row)
+            entry += 5 * width
+        for row in range(whole, end):
+            total = 0.0 * x[0]
+            for k in range(width):
+                total += Phi_z[at(entry + k)] * x[at(links.step[at(first + k)])]
+            out[at(row)] = total
+            entry += width
+    for k in range(len(drivers.step)):
+        out[len(closures.kind) + k] = x[drivers.step[k]]
+
+
+@inner_kernel
+def apply_five_rows(Phi_z, entry, step, first, width, x, out, row):
+    """out[row : row + 5] = five rows of Phi_z x."""
+    t0 = t1 = t2 = t3 = t4 = 0.0 * x[0]
+    for k in range(width):
+        e, y = entry + k, x[at(step[at(first + k)])]
+        t0 += Phi_z[at(e)] * y
+        t1 += Phi_z[at(e + width)] * y
+        t2 += Phi_z[at(e + 2 * width)] * y
+        t3 += Phi_z[at(e + 3 * width)] * y
+        t4 += Phi_z[at(e + 4 * width)] * y
+    out[at(row)], out[at(row + 1)], out[at(row + 2)], out[at(row + 3)], out[at(row + 4)] = t0, t1, t2, t3, t4
+
+
+@kernel
+def pull_back(tables, ws, x, scale, out):
+    """out += scale Phi_z^T x for rows x (m,) and coordinates out (n,)."""
+    pull_back_through(tables, ws.Phi_z, x, scale, out)
+
+
+@kernel
+def pull_back_through(tables, Phi_z, x, scale, out):
+    """out += scale Phi_z^T x with a Phi_z (entries,) of the caller's choice."""
+    closures, links, drivers = tables.closures, tables.links, tables.drivers
+    for l in range(len(closures.point_a)):
+        begin, end, entry = closures.row_pointer[at(l)], closures.row_pointer[at(l + 1)], closures.entry_pointer[at(l)]
+        first = links.pointer[at(l)]
+        width, whole = links.pointer[at(l + 1)] - first, end - (end - begin) % 5
+        for row in range(begin, whole, 5):
+            pull_five_rows(Phi_z, entry, links.step, first, width, x, row, scale, out)
+            entry += 5 * width
+        for row in range(whole, end):
+            y = scale * x[at(row)]
+            for k in range(width):
+                out[at(links.step[at(first + k)])] += Phi_z[at(entry + k)] * y
+            entry += width
+    for k in range(len(drivers.step)):
+        out[drivers.step[k]] += scale * x[len(closures.kind) + k]
+
+
+@inner_kernel
+def pull_five_rows(Phi_z, entry, step, first, width, x, row, scale, out):
+    """out += scale times five rows of Phi_z, transposed, times x[row : row + 5]."""
+    y0, y1, y2 = scale * x[at(row)], scale * x[at(row + 1)], scale * x[at(row + 2)]
+    y3, y4 = scale * x[at(row + 3)], scale * x[at(row + 4)]
+    for k in range(width):
+        e = entry + k
+        low = Phi_z[at(e)] * y0 + Phi_z[at(e + width)] * y1
+        high = Phi_z[at(e + 2 * width)] * y2 + Phi_z[at(e + 3 * width)] * y3
+        out[at(step[at(first + k)])] += (low + high) + Phi_z[at(e + 4 * width)] * y4
