@@ -82,6 +82,20 @@ def merged_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     return dispatcher
 
 
+def entry_for(dispatcher: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[..., Any]:
+    """Return the machine code of a kernel for arguments of exactly these types; compiled or loaded when needed.
+
+    A dispatcher looks up the type of every array of its arguments at every call, which takes a small step longer than
+    the step. Whoever calls the entry itself answers for the types: C-contiguous arrays of the same dtypes and ranks.
+    """
+    if config.DISABLE_JIT:
+        return dispatcher
+    types = tuple(numba.typeof(argument) for argument in arguments)
+    dispatcher.compile(types)  # type: ignore[attr-defined]
+    entry: Callable[..., Any] = dispatcher.overloads[types].entry_point  # type: ignore[attr-defined]
+    return entry
+
+
 def compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     """Return ``function`` as a numba dispatcher that keeps its machine code in this version's cache folder."""
     previous, config.CACHE_DIR = config.CACHE_DIR, str(CACHE_FOLDER)

@@ -88,6 +88,8 @@ def evaluate_signals(system: System, t: float, u: Array) -> None:
 
 def not_finite_inputs(system: System, u: Array) -> tuple[str, ...]:
     """Return the names of inputs and signals that hold a number that is not finite."""
+    if np.isfinite(u).all():
+        return ()
     bad = [name for name, place in system.inputs.items() if not np.all(np.isfinite(u[place]))]
     for signal in system.signals:
         if not np.all(np.isfinite(u[signal.slot : signal.slot + signal.size])) and signal.name not in bad:

@@ -11,6 +11,8 @@ from rtmbs.errors import StateError
 
 FORMAT = 1
 KINDS = {"fingerprint": "U", "k": "i"}  # numpy's letter of an entry that is not float64
+RANKS = {"z": 1, "zd": 1, "zdd": 1, "lam": 1, "alpha": 1, "R0": 3, "u": 1}  # axes of the arrays
+FLOAT = np.dtype(np.float64)
 SCALARS = ("fingerprint", "t_ref", "k", "h")
 
 Array = NDArray[np.float64]
@@ -39,6 +41,20 @@ class State:
     def t(self) -> float:
         """Time [s], t_ref + k h: no sum of rounded steps."""
         return self.t_ref + self.k * self.h
+
+    def tidy(self) -> None:
+        """Make every array a contiguous one of float64, as kernels read them; a person may have put others here.
+
+        Raises StateError for one of another rank.
+        """
+        for name, rank in RANKS.items():
+            values = getattr(self, name)
+            if values.dtype is FLOAT and values.flags.c_contiguous and values.ndim == rank:
+                continue
+            numbers = np.array(values, np.float64, order="C")
+            if numbers.ndim != rank:
+                raise StateError(f"{name} of the state has {numbers.ndim} axes; the step needs {rank}")
+            setattr(self, name, numbers)
 
     def copy(self) -> Self:
         """Return a State that shares no memory with this one."""

@@ -1,11 +1,13 @@
 """One step of a Simulation: fused for the structured tangent, readable otherwise, dense when a pivot fails."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.clock import seconds_per_tick
+from rtmbs.compiled import entry_for
 from rtmbs.inputs import not_finite_inputs
 from rtmbs.integrators.registry import INTEGRATORS, TRAPEZOIDAL
 from rtmbs.integrators.report import Outcome, StepReport
@@ -82,9 +84,12 @@ class Stepper:
         self.fused = fused and compiled and integrator == TRAPEZOIDAL
         self.integrator = INTEGRATORS[integrator]
         self.record: Array = np.zeros(RECORD_SIZE)
+        self.entry: Callable[..., Any] | None = None  # of ``advance``: its types are always the same
 
     def advance(self, old: State, new: State) -> StepReport:
         """Fill ``new`` with the state at its time; its h, alpha and inputs at that time stand in it already."""
+        old.tidy()
+        new.tidy()
         self.take_over(new)
         if bad := not_finite_inputs(self.equations.system, new.u):
             self.record[:] = 0.0
@@ -101,8 +106,9 @@ class Stepper:
 
         Returns (good steps, whether the next one failed): who takes that one again with ``advance`` gets its report.
         """
-        if not np.all(np.isfinite(rows.u)):
+        if not np.isfinite(rows.u).all():
             return 0, True
+        old.tidy()
         self.take_over(old)
         code, done = self.cross(old, rows)
         return done, code not in (CONVERGED, UNFINISHED)
@@ -110,10 +116,13 @@ class Stepper:
     def cross(self, old: State, rows: Rows) -> tuple[int, int]:
         """Call the kernel; returns how the last step ended, and the number of good steps."""
         equations, budget = self.equations, round(LONGEST_CALL / seconds_per_tick())
-        code, done = advance(
+        arguments = (
             equations.tables, equations.lu, equations.work, self.settings, equations.alpha, arrays_of(old), rows,
             equations.ws, budget,
         )  # fmt: skip
+        if self.entry is None:
+            self.entry = entry_for(advance, arguments)
+        code, done = self.entry(*arguments)
         return code, done
 
     def take_over(self, state: State) -> None:

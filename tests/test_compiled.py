@@ -16,7 +16,8 @@ import pytest
 from numba.core.registry import CPUDispatcher
 
 import rtmbs
-from rtmbs.compiled import CACHE_FOLDER, InnerDispatcher, cache_folder, kernel_sources
+from rtmbs.compiled import CACHE_FOLDER, InnerDispatcher, cache_folder, entry_for, kernel_sources
+from rtmbs.integrators.newton import scaled_norm
 from rtmbs.semirecursive.step import advance
 from tests.contracts.machines import LIBRARY, closed_simulation, good_steps, library_simulation
 
@@ -277,3 +278,13 @@ def test_uncompiled_kernels_give_the_same_numbers(tmp_path):
         for field, tolerance in {"z": 1e-12, "zd": 1e-12, "R0": 1e-12, "zdd": 1e-10, "lam": 1e-4}.items():
             size = np.abs(expected[field]).max(initial=1.0)
             np.testing.assert_allclose(found[field], expected[field], atol=tolerance * size, err_msg=f"{name} {field}")
+
+
+# ------------------------------------------------------------------------------------------------------ entries
+
+
+def test_an_entry_is_the_kernel_for_its_types():
+    dz, ones = np.array([3e-9, 4e-9]), np.ones(2)
+    arguments = (dz, ones, 1e-9 * ones, 0.0)
+    assert entry_for(scaled_norm, arguments)(*arguments) == scaled_norm(*arguments)
+    assert scaled_norm(*arguments) == pytest.approx(np.sqrt(12.5))

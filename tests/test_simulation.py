@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import rtmbs
 from rtmbs import Outcome, Simulation, library
-from rtmbs.errors import InputError, NotConvergedError, UnknownNameError
+from rtmbs.errors import InputError, NotConvergedError, StateError, UnknownNameError
 from rtmbs.integrators.settings import MAX_ITERATIONS, PHASES
 from rtmbs.semirecursive.sources import source_names
 from tests.contracts.machines import contents, everything, good_steps, library_simulation
@@ -103,6 +103,27 @@ def test_stepping_alike_gives_the_same_bytes():
         good_steps(other, 1)
         good_steps(Simulation(CRANK, h=1e-3), 1)
     assert everything(one) == everything(other)
+
+
+@pytest.mark.parametrize("field", ["z", "zd", "zdd", "lam", "u", "alpha"])
+def test_an_array_of_another_layout_in_the_state_is_read_right(field):
+    """The usual step skips the look-up of types; an array that a person put in place of one of ours must not."""
+    sim, other = (library_simulation("fourbar") for _ in range(2))
+    assert sim.step().outcome.good
+    assert other.step().outcome.good
+    values = getattr(other.state, field)
+    strided = np.repeat(values, 2)[::2]
+    assert not strided.flags.c_contiguous or len(strided) < 2
+    setattr(other.state, field, strided)
+    assert sim.step().outcome == other.step().outcome
+    assert contents(sim.state) == contents(other.state)
+
+
+def test_an_array_of_another_rank_in_the_state_is_refused():
+    sim = library_simulation("fourbar")
+    sim.state.z = sim.state.z[:, None]
+    with pytest.raises(StateError, match="z of the state has 2 axes; the step needs 1"):
+        sim.step()
 
 
 def test_a_copy_goes_its_own_way():

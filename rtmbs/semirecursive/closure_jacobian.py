@@ -8,19 +8,27 @@ the products.
 from numpy import uint64 as at
 
 from rtmbs.compiled import inner_kernel, kernel
-from rtmbs.spatial import dot6, load6
+from rtmbs.spatial import dot6, load6, scale6
 
 
 @inner_kernel
 def fill_branch(closures, links, l, ws):
     """Phi_z of closure ``l``, rows by branch: sign_j S_j . G."""
-    entry = closures.entry_pointer[at(l)]
-    first, last = links.pointer[at(l)], links.pointer[at(l + 1)]
-    for row in range(closures.row_pointer[at(l)], closures.row_pointer[at(l + 1)]):
+    begin, end, entry = closures.row_pointer[at(l)], closures.row_pointer[at(l + 1)], closures.entry_pointer[at(l)]
+    first = links.pointer[at(l)]
+    width, whole = links.pointer[at(l + 1)] - first, end - (end - begin) % 5
+    for row in range(begin, whole, 5):
+        for k in range(width):
+            S = scale6(links.sign[at(first + k)], load6(ws.S, at(links.step[at(first + k)])))
+            for i in range(5):
+                ws.Phi_z[at(entry + i * width + k)] = dot6(S, load6(ws.G, at(row + i)))
+        entry += 5 * width
+    for row in range(whole, end):
         G = load6(ws.G, at(row))
-        for k in range(first, last):
-            ws.Phi_z[at(entry)] = links.sign[at(k)] * dot6(load6(ws.S, at(links.step[at(k)])), G)
-            entry += 1
+        for k in range(width):
+            S = load6(ws.S, at(links.step[at(first + k)]))
+            ws.Phi_z[at(entry + k)] = links.sign[at(first + k)] * dot6(S, G)
+        entry += width
 
 
 @kernel
