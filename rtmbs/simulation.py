@@ -58,6 +58,8 @@ class Simulation:
     shim : measure inconsistent redundant closures from the pose as it is (METHODS 1.13)
     integrator : a name of ``integrators.registry``
     fused : one compiled kernel a step (False: the readable step, for comparison)
+    threads : at most so many threads in ``run``. Parts of the mechanism that share nothing but ground are dealt out to
+        them as ``groups``, each with a Newton iteration of its own; what hangs together stays on one thread
 
     Raises InputError for an option out of range, StartError when no consistent start exists.
     """
@@ -81,6 +83,7 @@ class Simulation:
         shim: bool = False,
         integrator: str = TRAPEZOIDAL,
         fused: bool = True,
+        threads: int = 1,
     ) -> None:
         if not isinstance(system, System):
             raise InputError(
@@ -89,7 +92,7 @@ class Simulation:
         step_size(h)
         self.options = Options(
             penalty, alpha, tol, tangent_terms, max_iterations, fixed_iterations, refactor, projection_weight,
-            project_velocities, project_accelerations, integrator, jacobian, fused,
+            project_velocities, project_accelerations, integrator, jacobian, fused, threads,
         )  # fmt: skip
         self.system = system
         self.equations = SemiRecursiveEquations(system, make_source(jacobian, system))
@@ -218,6 +221,16 @@ class Simulation:
         """Name of the source of K and C."""
         return self.options.jacobian
 
+    @property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """Names of the coordinates that advance together, a tuple a thread of ``run``.
+
+        There is one group only when ``threads`` is 1, when everything hangs together, and when a step asks Python:
+        for a function of time, a called law, another source of K and C, or a step that is not fused.
+        """
+        names = self.system.coordinate_names
+        return tuple(tuple(names[i] for i in group) for group in self._stepper.coordinates)
+
     def change(self, **options: Any) -> None:
         """Change options between steps: ``sim.change(jacobian="trace", max_iterations=4)``.
 
@@ -245,7 +258,7 @@ class Simulation:
         """Return what takes steps of ``h`` with the options that hold now."""
         options = self.options
         settings = options.settings(self.system, h, alpha, self._start.masses)
-        return Stepper(self.equations, settings, options.fused, options.integrator)
+        return Stepper(self.equations, settings, options.fused, options.integrator, options.threads)
 
     def restore(self, state: State | str | Path) -> None:
         """Go on from a State, or from a state file; StateError when it cannot, as that of another model."""
