@@ -23,6 +23,7 @@ from rtmbs.system.tables import Tables
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
+MOST_ROWS = 1 << 20
 Ending = tuple[int, int]  # how the last step of a kernel call ended, and the number of good steps
 
 
@@ -80,6 +81,7 @@ class Groups:
         self.tables, self.coordinates = tables, find_groups(tables, lu, threads)
         several = len(self.coordinates) > 1
         self.members = [Group(tables, coordinates) for coordinates in self.coordinates] if several else []
+        self.longest = MOST_ROWS  # rows of a call that all groups finish in time
 
     def __len__(self) -> int:
         return len(self.coordinates)
@@ -90,10 +92,14 @@ class Groups:
         """Take a step for every row, all groups at once on threads of their own or one after the other on this one.
 
         Each group stops after ``budget`` ticks and before a step that fails; good are the steps that all groups took.
+        The next call is as long as the slowest came, so that the others do not run ahead for nothing.
         """
-        calls = [partial(group.advance, settings, alpha, old, rows, budget) for group in self.members]
+        count = min(len(rows.record), self.longest)
+        wanted = Rows(*(values[:count] for values in rows))
+        calls = [partial(group.advance, settings, alpha, old, wanted, budget) for group in self.members]
         endings = at_once(calls) if side_by_side else [call() for call in calls]
         done = min(good for _, good in endings)
+        self.longest = min(2 * self.longest, MOST_ROWS) if done == count else max(done, 1)
         records = [group.rows.record[:done] for group in self.members if group.rows is not None]
         rows.record[:done] = combined(np.array(records), side_by_side)
         last = [ending for ending, good in endings if good == done]

@@ -27,8 +27,8 @@ def text(record: Record) -> str:
     """Return everything between the markers of the page."""
     head = (
         f"{NY} x {record['nz']}, {T_END:g} s simulated in steps of {1e3 * STEP:g} ms, one thread pinned to one core, 2 "
-        f"threads to two, a process a run, programs in turns, medians of {record['rounds']}. {record['machine']}.{disturbance(record)}"
-        f"{later(record)}"
+        f"threads to two, a process a run, programs in turns, medians of {record['rounds']}. {record['machine']}."
+        f"{disturbance(record)}{later(record)}"
     )
     parts = [head, *(runs(record, layout) for layout in LAYOUTS), kernels(record), small(record), jacobians(record)]
     return "\n\n".join(part for part in [*parts, verdicts(record) if record["nz"] == NZ else ""] if part)
