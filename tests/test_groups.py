@@ -15,6 +15,7 @@ from rtmbs.integrators.settings import ENOUGH, FIRST_CORRECTION, ITERATIONS, REC
 from rtmbs.library.force_laws import point_spring
 from rtmbs.observers import EnergyMeter, IterationMeter, ViolationMeter
 from tests.contracts.machines import beside, contents, difference, everything, good_steps
+from tests.contracts.test_steps import STEP, cart_model
 from tests.system.parts import pair
 from tests.test_running import ByHand, hold_together
 
@@ -215,6 +216,17 @@ def test_halving_gives_the_same_bytes_in_rows_and_by_hand():
     results = [sim.run(0.4, on_failure="halve", observers=more) for sim, more in ((rows, []), (single, [ByHand()]))]
     assert everything(rows) == everything(single)
     assert results[0].t.tobytes() == results[1].t.tobytes()
+
+
+def test_a_pivot_that_is_too_small_in_one_group():
+    """That step is the dense one of the whole mechanism, by hand and in a run."""
+    system = beside(cart_model(), library.build("pendulum")).compile()
+    one, two, rows = (Simulation(system, h=STEP, threads=threads) for threads in (1, 2, 2))
+    assert len(two.groups) == 2
+    reports = [sim.step() for sim in (one, two)]
+    assert all(report.dense and report.outcome is Outcome.CONVERGED for report in reports)
+    assert rows.run(STEP).outcomes == {"CONVERGED": 1}
+    assert everything(one) == everything(two) == everything(rows)
 
 
 def test_numbers_that_are_not_finite_are_named(system):
