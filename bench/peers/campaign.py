@@ -85,8 +85,7 @@ def added(record: Record, more: Record) -> Record:
     found = {**record, "later": sorted({*record.get("later", []), *(entry["peer"] for entry in more["runs"])})}
     for group in ("runs", "kernels", "jacobians", "small"):
         new = {key_of(entry): entry for entry in more[group]}
-        found[group] = [new.pop(key_of(entry), entry) for entry in record[group]]
-        found[group] += new.values()
+        found[group] = [new.pop(key_of(entry), entry) for entry in record[group]] + list(new.values())
     return found
 
 
