@@ -23,6 +23,7 @@ RELATIVE = 1e-6
 LOOP_TOLERANCE = 1e-3
 SHORTEST, LONGEST = 1e-100, 1e100  # steps [s]: their squares are still numbers
 MOST_HALVINGS = 20
+MOST_THREADS = 256
 FREED = 5e-3  # sqrt(c) times the largest correction behind which an older factor may serve (METHODS 1.10)
 
 
@@ -43,6 +44,7 @@ class Options:
     integrator: str
     jacobian: str  # checked by whoever makes the source
     fused: bool
+    threads: int = 1
 
     def __post_init__(self) -> None:
         if self.penalty is not None and self.alpha is not None:
@@ -51,6 +53,7 @@ class Options:
             )
         positive(tol=self.tol, **({"penalty": self.c} if self.alpha is None else {"alpha": self.alpha}))
         whole("max_iterations", self.max_iterations, 1, MAX_ITERATIONS)
+        whole("threads", self.threads, 1, MOST_THREADS)
         one_of("tangent_terms", self.tangent_terms, TANGENT_TERMS)
         one_of("refactor", self.refactor, REFACTOR)
         one_of("integrator", self.integrator, INTEGRATORS)
@@ -112,7 +115,7 @@ def positive(**values: Any) -> None:
 
 def whole(name: str, value: Any, least: int, most: int) -> None:
     """Raise InputError for a value that is not a whole number in these bounds."""
-    if not (isinstance(value, Integral) and least <= int(value) <= most):
+    if isinstance(value, bool) or not (isinstance(value, Integral) and least <= int(value) <= most):
         raise InputError(f"{name} is {value!r}; it must be a whole number from {least} to {most}")
 
 

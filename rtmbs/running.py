@@ -9,10 +9,14 @@ from typing import Protocol
 import numpy as np
 from tqdm import tqdm
 
+from rtmbs.errors import InputError
 from rtmbs.integrators.report import StepReport
 from rtmbs.integrators.settings import Rows
 from rtmbs.observers.base import Observer, Watched
+from rtmbs.options import is_number
 from rtmbs.stepper import rows_for
+
+WHOLE = 1e-9  # relative distance from a whole number of steps that is rounding
 
 
 class Runner(Watched, Protocol):
@@ -60,3 +64,18 @@ def take_rows(sim: Runner, observers: Sequence[Observer], rows: Rows) -> tuple[i
 def first(rows: Rows, count: int) -> Rows:
     """Return the first ``count`` rows, shared."""
     return Rows(*(values[:count] for values in rows))
+
+
+def steps_between(t: float, t_end: float, h: float) -> int:
+    """Return the whole number of steps of ``h`` between two times [s]; InputError names the nearest h otherwise."""
+    if not is_number(t_end):
+        raise InputError(f"t_end is {t_end!r}; it must be a time in seconds")
+    span = t_end - t
+    if span < -WHOLE * h:
+        raise InputError(f"t_end = {t_end!r} lies before the present t = {t:g} s; give a later time")
+    steps = round(span / h)
+    if abs(span / h - steps) > WHOLE * max(steps, 1):
+        raise InputError(
+            f"t_end = {t_end:g} s is no whole number of steps of h = {h!r} s; h = {span / max(steps, 1)!r} fits"
+        )
+    return steps

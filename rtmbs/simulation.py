@@ -10,17 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.compiling import announced
-from rtmbs.errors import InputError, LoopOpenError, NotConvergedError, NotFiniteError, SingularTangentError, StepError
+from rtmbs.errors import InputError, StepError
+from rtmbs.failures import in_parts, step_error
 from rtmbs.inputs import Inputs, evaluate_signals, not_finite_inputs
 from rtmbs.integrators.registry import TRAPEZOIDAL
-from rtmbs.integrators.report import Outcome, StepReport
+from rtmbs.integrators.report import StepReport
 from rtmbs.integrators.settings import Rows
 from rtmbs.observers.base import Observer
 from rtmbs.observers.recorder import Recorder
-from rtmbs.options import MOST_HALVINGS, Options, is_number, one_of, step_size, whole
+from rtmbs.options import MOST_HALVINGS, Options, one_of, step_size, whole
 from rtmbs.results.reactions import reaction
 from rtmbs.results.result import Result
-from rtmbs.running import run
+from rtmbs.running import run, steps_between
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
 from rtmbs.start.accelerations import first_accelerations
@@ -34,15 +35,6 @@ from rtmbs.system.system import System
 from rtmbs.topology import Topology
 
 Array = NDArray[np.float64]
-
-WHOLE = 1e-9  # relative distance from a whole number of steps that is rounding
-
-FAILURES: dict[Outcome, type[StepError]] = {
-    Outcome.NOT_CONVERGED: NotConvergedError,
-    Outcome.SINGULAR_TANGENT: SingularTangentError,
-    Outcome.NOT_FINITE: NotFiniteError,
-    Outcome.LOOP_OPEN: LoopOpenError,
-}
 
 
 class Simulation:
@@ -66,6 +58,8 @@ class Simulation:
     shim : measure inconsistent redundant closures from the pose as it is (METHODS 1.13)
     integrator : a name of ``integrators.registry``
     fused : one compiled kernel a step (False: the readable step, for comparison)
+    threads : at most so many threads in ``run``. Parts of the mechanism that share nothing but ground are dealt out to
+        them as ``groups``, each with a Newton iteration of its own; what hangs together stays on one thread
 
     Raises InputError for an option out of range, StartError when no consistent start exists.
     """
@@ -89,6 +83,7 @@ class Simulation:
         shim: bool = False,
         integrator: str = TRAPEZOIDAL,
         fused: bool = True,
+        threads: int = 1,
     ) -> None:
         if not isinstance(system, System):
             raise InputError(
@@ -97,7 +92,7 @@ class Simulation:
         step_size(h)
         self.options = Options(
             penalty, alpha, tol, tangent_terms, max_iterations, fixed_iterations, refactor, projection_weight,
-            project_velocities, project_accelerations, integrator, jacobian, fused,
+            project_velocities, project_accelerations, integrator, jacobian, fused, threads,
         )  # fmt: skip
         self.system = system
         self.equations = SemiRecursiveEquations(system, make_source(jacobian, system))
@@ -226,6 +221,16 @@ class Simulation:
         """Name of the source of K and C."""
         return self.options.jacobian
 
+    @property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """Names of the coordinates that advance together, a tuple a thread of ``run``.
+
+        There is one group only when ``threads`` is 1, when everything hangs together, and when a step asks Python:
+        for a function of time, a called law, another source of K and C, or a step that is not fused.
+        """
+        names = self.system.coordinate_names
+        return tuple(tuple(names[i] for i in group) for group in self._stepper.coordinates)
+
     def change(self, **options: Any) -> None:
         """Change options between steps: ``sim.change(jacobian="trace", max_iterations=4)``.
 
@@ -253,7 +258,7 @@ class Simulation:
         """Return what takes steps of ``h`` with the options that hold now."""
         options = self.options
         settings = options.settings(self.system, h, alpha, self._start.masses)
-        return Stepper(self.equations, settings, options.fused, options.integrator)
+        return Stepper(self.equations, settings, options.fused, options.integrator, options.threads)
 
     def restore(self, state: State | str | Path) -> None:
         """Go on from a State, or from a state file; StateError when it cannot, as that of another model."""
@@ -325,49 +330,17 @@ class Simulation:
 
     def steps_to(self, t_end: float) -> int:
         """Return the whole number of steps to ``t_end``; InputError names the nearest h otherwise."""
-        if not is_number(t_end):
-            raise InputError(f"t_end is {t_end!r}; it must be a time in seconds")
-        span = t_end - self.t
-        if span < -WHOLE * self.h:
-            raise InputError(f"t_end = {t_end!r} lies before the present t = {self.t:g} s; give a later time")
-        steps = round(span / self.h)
-        if abs(span / self.h - steps) > WHOLE * max(steps, 1):
-            nearest = span / max(steps, 1)
-            raise InputError(
-                f"t_end = {t_end:g} s is no whole number of steps of h = {self.h!r} s; h = {nearest!r} fits"
-            )
-        return steps
+        return steps_between(self.t, t_end, self.h)
 
     def retry(self, report: StepReport, on_failure: str, at_most: int) -> StepReport:
         """Take the failed step in 2, 4, ... parts when asked; raise the matching error otherwise."""
         if on_failure == "raise":
             raise self.error(report)
-        h, before = self.h, self.state.copy()
-        try:
-            for halving in range(1, at_most + 1):
-                self.h = h / 2**halving
-                for _ in range(2**halving):
-                    report = self.step()
-                    if not report.outcome.good:
-                        break
-                else:
-                    self.h = h
-                    return report
-                self.restore(before)
-        except BaseException:  # whatever raised: half a step is no step
-            self.restore(before)
-            raise
-        raise self.error(report)
+        return in_parts(self, report, at_most)
 
     def error(self, report: StepReport) -> StepError:
         """Return the error that a failed step stands for, with step, time, history and names."""
-        history = ", ".join(f"{size:.2e}" for size in report.corrections) or "none"
-        names = f"; largest at {', '.join(report.culprits)}" if report.culprits else ""
-        where = f"step {self.state.k + 1} to t = {report.t:g} s"
-        message = f"{where}: {report.outcome.value}{names}; scaled corrections: {history}"
-        return FAILURES[report.outcome](
-            message, step=self.state.k + 1, t=report.t, residuals=report.corrections, culprits=report.culprits
-        )
+        return step_error(self.state.k + 1, report)
 
     def reaction(self, joint: str) -> Array:
         """Return the wrench [f, n] (6,) of the first body on the second at the joint point, world axes [N, N m]."""

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from rtmbs.clock import seconds_per_tick
 from rtmbs.compiled import entry_for
+from rtmbs.groups import Groups
 from rtmbs.inputs import not_finite_inputs
 from rtmbs.integrators.registry import INTEGRATORS, TRAPEZOIDAL
 from rtmbs.integrators.report import Outcome, StepReport
@@ -51,9 +52,15 @@ ENDINGS = {
     LOOP_OPEN: Outcome.LOOP_OPEN,
     UNFINISHED: Outcome.UNFINISHED,
 }
+GOOD = {code for code, outcome in ENDINGS.items() if outcome.good}
 NAMED = 3  # culprits in a report
 MOST_ROWS, MOST_BYTES = 1024, 4e6  # steps in one kernel call, and the memory of their rows
 LONGEST_CALL = 0.05  # [s] so that Ctrl+C and the progress bar wait no longer, but for one step
+
+
+def budget() -> int:
+    """Return the ticks of the longest kernel call."""
+    return round(LONGEST_CALL / seconds_per_tick())
 
 
 def arrays_of(state: State) -> StateArrays:
@@ -76,15 +83,39 @@ def rows_for(state: State, steps: int) -> Rows:
 
 
 class Stepper:
-    """Takes steps from a State to rows or to a spare State and reports; never touches the State it starts from."""
+    """Takes steps from a State to rows or to a spare State and reports; never touches the State it starts from.
 
-    def __init__(self, equations: SemiRecursiveEquations, settings: Settings, fused: bool, integrator: str) -> None:
+    With more than one thread, components of the mechanism are stepped in groups, in rows and one by one alike, so that
+    both give the same numbers; a step that a group cannot do is that of the whole.
+    """
+
+    def __init__(
+        self, equations: SemiRecursiveEquations, settings: Settings, fused: bool, integrator: str, threads: int = 1
+    ) -> None:
         self.equations, self.settings = equations, settings
         compiled = equations.source is None and not equations.system.called  # nothing asks Python
         self.fused = fused and compiled and integrator == TRAPEZOIDAL
         self.integrator = INTEGRATORS[integrator]
         self.record: Array = np.zeros(RECORD_SIZE)
         self.entry: Callable[..., Any] | None = None  # of ``advance``: its types are always the same
+        self.threads = threads if self.fused and not equations.system.signals else 1
+        self._groups: Groups | None = None
+
+    @property
+    def groups(self) -> Groups | None:
+        """The groups that the mechanism is stepped in, or None when it is stepped as a whole."""
+        if self.threads == 1:
+            return None
+        tables, lu = self.equations.tables, self.equations.lu
+        if self._groups is None or self._groups.tables is not tables:  # a force was attached elsewhere
+            self._groups = Groups(tables, lu, self.threads)
+        return self._groups if len(self._groups) > 1 else None
+
+    @property
+    def coordinates(self) -> list[NDArray[np.int64]]:
+        """The coordinates of each group, all in one when the mechanism is stepped as a whole."""
+        groups = self.groups
+        return [np.arange(self.equations.n)] if groups is None else groups.coordinates
 
     def advance(self, old: State, new: State) -> StepReport:
         """Fill ``new`` with the state at its time; its h, alpha and inputs at that time stand in it already."""
@@ -95,14 +126,17 @@ class Stepper:
             self.record[:] = 0.0
             return self.report(Outcome.NOT_FINITE, new.t, False, 1.0, bad)
         if self.fused:
-            code, _ = self.cross(old, one_row(new, self.record))
+            row = one_row(new, self.record)
+            code, _ = self.cross(old, row, side_by_side=False)
+            if code not in GOOD and self.groups is not None:
+                code, _ = self.cross_whole(old, row)
             if code != SMALL_PIVOT:
                 outcome = ENDINGS[code]
                 return self.report(outcome, new.t, False, seconds_per_tick(), self.culprits(outcome))
         return self.readable(old, new)
 
     def fill(self, old: State, rows: Rows) -> tuple[int, bool]:
-        """Take a step for every row, fused, in one kernel call of at most LONGEST_CALL and a step.
+        """Take a step for every row, fused, in one kernel call a thread of at most LONGEST_CALL and a step.
 
         Returns (good steps, whether the next one failed): who takes that one again with ``advance`` gets its report.
         """
@@ -110,15 +144,26 @@ class Stepper:
             return 0, True
         old.tidy()
         self.take_over(old)
-        code, done = self.cross(old, rows)
-        return done, code not in (CONVERGED, UNFINISHED)
+        code, done = self.cross(old, rows, side_by_side=True)
+        return done, code not in GOOD
 
-    def cross(self, old: State, rows: Rows) -> tuple[int, int]:
-        """Call the kernel; returns how the last step ended, and the number of good steps."""
-        equations, budget = self.equations, round(LONGEST_CALL / seconds_per_tick())
+    def cross(self, old: State, rows: Rows, side_by_side: bool) -> tuple[int, int]:
+        """Call the kernel, once for every group; returns how the last step ended, and the number of good steps."""
+        groups, equations = self.groups, self.equations
+        if groups is None:
+            return self.cross_whole(old, rows)
+        try:
+            return groups.advance(self.settings, equations.alpha, arrays_of(old), rows, budget(), side_by_side)
+        except BaseException:  # an interrupt: a thread may still be writing, to what nobody will read
+            self._groups = None
+            raise
+
+    def cross_whole(self, old: State, rows: Rows) -> tuple[int, int]:
+        """Call the kernel for the whole mechanism; returns as ``cross``."""
+        equations = self.equations
         arguments = (
             equations.tables, equations.lu, equations.work, self.settings, equations.alpha, arrays_of(old), rows,
-            equations.ws, budget,
+            equations.ws, budget(),
         )  # fmt: skip
         if self.entry is None:
             self.entry = entry_for(advance, arguments)

@@ -394,7 +394,7 @@ def test_run_raises_the_matching_error(ending, form):
 
 
 def test_every_outcome_has_an_error_and_a_sentence():
-    from rtmbs.simulation import FAILURES
+    from rtmbs.failures import FAILURES
 
     assert {*FAILURES, Outcome.CONVERGED, Outcome.UNFINISHED} == set(Outcome)
     assert {outcome for _, _, outcome, _ in ENDINGS.values()} == set(FAILURES)

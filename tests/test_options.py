@@ -24,6 +24,7 @@ SWITCHES = [
     {"fused": False},
     {"integrator": "trapezoidal"},
     {"refactor": "every-iteration"},
+    {"threads": 2},
     {"max_iterations": 2, "fixed_iterations": True, "refactor": "every-step"},
 ]
 

@@ -29,10 +29,19 @@ Record = dict[str, Any]
 Job = tuple[Peer, tuple[Any, ...]]  # a worker and its arguments
 
 
-def measure(rounds: int, steps: Sequence[float], nz: int = NZ) -> Record:
-    """Return the runs, the kernels, the Jacobians, the small mechanisms, and the machine."""
-    peers, kernels, jacobians, small = (available(group) for group in (PEERS, KERNELS, JACOBIANS, SMALL))
-    jobs: list[Job] = [(peer, (layout, NY, nz, h, T_END)) for h in steps for layout in LAYOUTS for peer in peers]
+def measure(rounds: int, steps: Sequence[float], nz: int = NZ, only: Sequence[str] = ()) -> Record:
+    """Return the runs, the kernels, the Jacobians, the small mechanisms, and the machine.
+
+    only: names of modules; nothing else is measured.
+    """
+    peers, kernels, jacobians, small = (available(group, only) for group in (PEERS, KERNELS, JACOBIANS, SMALL))
+    jobs: list[Job] = [
+        (peer, (layout, NY, nz, h, T_END))
+        for h in steps
+        for layout in LAYOUTS
+        for peer in peers
+        if layout in peer.layouts
+    ]
     jobs += [(peer, (layout, NY, nz)) for layout in LAYOUTS for peer in (*kernels, *jacobians)]
     jobs += [(peer, (LAYOUTS[0], 1, 1)) for peer in small]
     answers, disturbed = asked(jobs, rounds)
@@ -62,12 +71,27 @@ def asked(jobs: list[Job], rounds: int) -> tuple[dict[Job, list[Record]], int]:
     return answers, disturbed
 
 
-def available(peers: Sequence[Peer]) -> list[Peer]:
-    """Return those that are installed; say which are not."""
-    for peer in peers:
-        if not peer.installed():
-            print(f"{peer.label.replace(' *', '')}: {peer.package} is not installed, skipped", file=sys.stderr)
-    return [peer for peer in peers if peer.installed()]
+def available(peers: Sequence[Peer], only: Sequence[str] = ()) -> list[Peer]:
+    """Return those that can be measured, of those that are wanted; say which cannot."""
+    wanted = [peer for peer in peers if not only or peer.module in only]
+    for peer in wanted:
+        if missing := peer.missing():
+            print(f"{peer.label.replace(' *', '')}: {missing}, skipped", file=sys.stderr)
+    return [peer for peer in wanted if not peer.missing()]
+
+
+def added(record: Record, more: Record) -> Record:
+    """Return a campaign with some measurements in the place of its own, and a note of which were made later."""
+    found = {**record, "later": sorted({*record.get("later", []), *(entry["peer"] for entry in more["runs"])})}
+    for group in ("runs", "kernels", "jacobians", "small"):
+        new = {key_of(entry): entry for entry in more[group]}
+        found[group] = [new.pop(key_of(entry), entry) for entry in record[group]] + list(new.values())
+    return found
+
+
+def key_of(entry: Record) -> tuple[Any, ...]:
+    """Return what tells a measurement from others of its group."""
+    return entry["module"], entry["layout"], entry.get("h")
 
 
 def run(peer: Peer, arguments: tuple[Any, ...], answers: list[Record], nz: int) -> Record:

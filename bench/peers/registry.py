@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.peers.mechanism import LAYOUTS
+
 ROOT = Path(__file__).parent.parent.parent
 LONGEST = 600.0  # seconds that a worker may take
 FASTEST = {"EXUDYN_MODULE": "fast"}  # Exudyn without range checks
@@ -29,9 +31,17 @@ class Peer:
     module: str  # in this folder
     imported: str  # what must be importable
     package: str  # distribution, for the version
+    cores: int = 1
+    layouts: tuple[str, ...] = LAYOUTS
 
     def installed(self) -> bool:
         return importlib.util.find_spec(self.imported) is not None
+
+    def missing(self) -> str:
+        """Return what it lacks here, empty when it can be measured."""
+        if not self.installed():
+            return f"{self.package} is not installed"
+        return "" if cores() >= self.cores else f"{self.cores} cores are not there"
 
     def name(self) -> str:
         """Return the label with the version; a checkout that is not installed says it by itself."""
@@ -42,9 +52,16 @@ class Peer:
         return self.label.replace("*", version)
 
 
+def cores() -> int:
+    """Return the cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 RTMBS = Peer("rtmbs *", "rtmbs_joints", "rtmbs", "rtmbs")
+THREADED = Peer("rtmbs *, 2 threads", "rtmbs_threads", "rtmbs", "rtmbs", 2, ("parallel",))  # stacked hangs together
 PEERS = (
     RTMBS,
+    THREADED,
     Peer("Exudyn *, spatial bodies", "exudyn_spatial", "exudyn", "exudyn"),
     Peer("Exudyn *, planar bodies", "exudyn_planar", "exudyn", "exudyn"),
     Peer("MuJoCo *, connect constraints", "mujoco_connect", "mujoco", "mujoco"),
@@ -65,11 +82,12 @@ SMALL = (
 
 
 def work(peer: Peer, *arguments: Any) -> tuple[dict[str, Any], float]:
-    """Return the answer of one worker, run by itself on one thread, and the share of its core that it was given.
+    """Return the answer of one worker, run by itself on its cores, and the share of a core that it was given.
 
     Raises RuntimeError when it fails, TimeoutExpired when it takes too long.
     """
-    command = [sys.executable, "-W", "ignore", "-m", "bench.peers.worker", peer.module, *map(str, arguments)]
+    command = [sys.executable, "-W", "ignore", "-m", "bench.peers.worker", str(peer.cores), peer.module]
+    command += map(str, arguments)
     environment = {**os.environ, **FASTEST, **dict.fromkeys(THREADS, "1")}
     done = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=LONGEST, check=False

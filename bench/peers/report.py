@@ -6,7 +6,7 @@ from typing import Any
 from bench.documents import table
 from bench.peers.campaign import NY, NZ, STEP, T_END, UNDISTURBED
 from bench.peers.mechanism import LAYOUTS
-from bench.peers.registry import RTMBS
+from bench.peers.registry import RTMBS, THREADED
 from bench.peers.targets import verdicts
 
 Record = dict[str, Any]
@@ -20,14 +20,15 @@ KERNEL_PEER = {
     "residual and tangent, tree": "tangent, tree",
 }
 # Lines of the plot in the order in which programs are measured: colours that a colour-blind eye tells apart.
-COLOURS, MARKERS = ("#000000", "#0072b2", "#56b4e9", "#d55e00", "#009e73"), "os^Dv"
+COLOURS, MARKERS = ("#000000", "#cc79a7", "#0072b2", "#56b4e9", "#d55e00", "#009e73"), "oPs^Dv"
 
 
 def text(record: Record) -> str:
     """Return everything between the markers of the page."""
     head = (
-        f"{NY} x {record['nz']}, {T_END:g} s simulated in steps of {1e3 * STEP:g} ms, one thread pinned to one core, a "
-        f"process a run, programs in turns, medians of {record['rounds']}. {record['machine']}.{disturbance(record)}"
+        f"{NY} x {record['nz']}, {T_END:g} s simulated in steps of {1e3 * STEP:g} ms, one thread pinned to one core, 2 "
+        f"threads to two, a process a run, programs in turns, medians of {record['rounds']}. {record['machine']}."
+        f"{disturbance(record)}{later(record)}"
     )
     parts = [head, *(runs(record, layout) for layout in LAYOUTS), kernels(record), small(record), jacobians(record)]
     return "\n\n".join(part for part in [*parts, verdicts(record) if record["nz"] == NZ else ""] if part)
@@ -43,6 +44,12 @@ def disturbance(record: Record) -> str:
     )
 
 
+def later(record: Record) -> str:
+    """Return a sentence about programs that were not measured in turns with the rest."""
+    names = record.get("later", [])
+    return f" By itself, later: {', '.join(names)}." if names else ""
+
+
 def runs(record: Record, layout: str) -> str:
     """Return the table of one layout."""
     found = [run for run in record["runs"] if run["layout"] == layout and run["h"] == STEP]
@@ -53,7 +60,7 @@ def runs(record: Record, layout: str) -> str:
         low, high = run["spread"]
         times = [f"{run['seconds']:.3f}", f"{low:.3f}, {high:.3f}"]
         errors = [f"{run['error']:.1e}", f"{run['error_max']:.1e}", f"{run['gap']:.0e}"]
-        peer = None if run["module"] == RTMBS.module else run["seconds"]
+        peer = None if run["module"] in (RTMBS.module, THREADED.module) else run["seconds"]
         rows.append([run["peer"], *times, *errors, *against(own, peer)])
     return table([*head, "joints open [m]", "rtmbs / peer", ""], rows)
 

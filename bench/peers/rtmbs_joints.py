@@ -11,10 +11,10 @@ from rtmbs.library.shapes import add_bar
 PIN = Revolute(axis=(1.0, 0.0, 0.0))
 
 
-def simulate(mechanism: Mechanism, h: float, steps: int) -> Outcome:
+def simulate(mechanism: Mechanism, h: float, steps: int, threads: int = 1) -> Outcome:
     """Run ``steps`` steps of ``h`` in one call, recording; two steps of another Simulation load the kernels before."""
-    prepared(mechanism, h).run(2 * h)
-    sim = prepared(mechanism, h)
+    prepared(mechanism, h, threads).run(2 * h)
+    sim = prepared(mechanism, h, threads)
     before = time.perf_counter()
     sim.run(h * steps)
     seconds = time.perf_counter() - before
@@ -30,9 +30,9 @@ def simulate(mechanism: Mechanism, h: float, steps: int) -> Outcome:
     return Outcome(seconds, starts, directions)
 
 
-def prepared(mechanism: Mechanism, h: float) -> Simulation:
+def prepared(mechanism: Mechanism, h: float, threads: int = 1) -> Simulation:
     """Return the mechanism, consistent and ready for its first step."""
-    return Simulation(model(mechanism).compile(), h=h)
+    return Simulation(model(mechanism).compile(), h=h, threads=threads)
 
 
 def model(mechanism: Mechanism) -> Model:

@@ -1,7 +1,7 @@
-"""One measurement in a process of its own: ``python -m bench.peers.worker MODULE LAYOUT NY NZ H T_END``.
+"""One measurement in a process of its own: ``python -m bench.peers.worker CORES MODULE LAYOUT NY NZ H T_END``.
 
 The last line of standard output is the answer as JSON. The caller sets the environment that keeps libraries to one
-thread; the process keeps itself to one core, and says what share of that core it was given.
+thread; the process keeps itself to so many cores, and says what share of a core it was given.
 """
 
 import importlib
@@ -16,9 +16,9 @@ from bench.peers.mechanism import Mechanism
 
 def main() -> None:
     """Read the arguments, measure, print."""
-    module, layout, ny, nz, *rest = sys.argv[1:]
+    cores, module, layout, ny, nz, *rest = sys.argv[1:]
     if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-int(cores) :])
     mechanism = description.build(layout, int(ny), int(nz))
     peer = importlib.import_module(f"bench.peers.{module}")
     wall, processor = time.perf_counter(), time.process_time()

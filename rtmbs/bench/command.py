@@ -87,6 +87,12 @@ def add_fourbar(parser: Parser) -> None:
     add("--jacobian", default="structured", metavar="NAME", help="source of K and C")
     add("--refactor", choices=REFACTOR, default="adaptive", help="when the Newton matrix is made anew")
     add("--fixed-iterations", type=count, metavar="N", help="so many Newton iterations in every step")
+    add(
+        "--threads",
+        type=count,
+        default=1,
+        help="at most, for parts that share nothing but ground, in a run in one call",
+    )
     add("--json", type=Path, metavar="PATH", help="write the measured values to this file")
 
 

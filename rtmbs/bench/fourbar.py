@@ -15,6 +15,7 @@ from rtmbs.compiling import announced
 from rtmbs.errors import InputError
 from rtmbs.observers import EnergyMeter, IterationMeter, StepTimeMeter, ViolationMeter
 from rtmbs.simulation import Simulation
+from rtmbs.state import State
 
 SCHEMA_VERSION = 1
 MAX_ITERATIONS = 8  # METHODS 1.11
@@ -42,6 +43,7 @@ class Options:
     jacobian: str
     refactor: str = "adaptive"
     fixed_iterations: int | None = None  # so many in every step, or as many as Newton's test asks for
+    threads: int = 1  # at most, in a run in one call
 
     @classmethod
     def names(cls) -> list[str]:
@@ -58,7 +60,7 @@ class Options:
         return Simulation(
             system, h=self.h, penalty=self.penalty, alpha=self.alpha, tol=self.tol, jacobian=self.jacobian,
             refactor=self.refactor, max_iterations=self.fixed_iterations or MAX_ITERATIONS,
-            fixed_iterations=self.fixed_iterations is not None,
+            fixed_iterations=self.fixed_iterations is not None, threads=self.threads,
         )  # fmt: skip
 
     def steps(self) -> int:
@@ -79,7 +81,7 @@ def measure(options: Options) -> Record:
     compiled = time.perf_counter()
     sim = options.simulation(options.ny, options.nz)
     ready = time.perf_counter()
-    watching = meters()
+    watching, before = meters(), sim.state.copy()
     seconds = timed_steps(sim, steps, watching, f"four-bar {options.ny} x {options.nz}")
     wall = sum(seconds)
 
@@ -89,7 +91,21 @@ def measure(options: Options) -> Record:
     record |= {"setup_s": ready - compiled, "compile_s": compiled - start, "wall_s": wall}
     record |= {"real_time_factor": options.t_end / wall, "step_us": percentiles_us(seconds)}
     record |= counts(watching) | errors(sim, options) | violations(watching)
-    return record
+    return record | in_one_call(sim, before, options.t_end)
+
+
+def in_one_call(sim: Simulation, before: State, t_end: float) -> Record:
+    """Return the time of the same steps in one call of ``run``, and the coordinates of each thread that took them.
+
+    Wall time None: a step asks Python, and ``run`` takes them one by one.
+    """
+    found: Record = {"groups": [len(group) for group in sim.groups], "run_s": None}
+    if sim.takes_rows:
+        sim.restore(before)
+        start = time.perf_counter()
+        sim.run(t_end)
+        found["run_s"] = time.perf_counter() - start
+    return found
 
 
 class Meters(NamedTuple):

@@ -49,10 +49,22 @@ def times(r: Record) -> Lines:
     yield "load and compile kernels", f"{r['compile_s']:.3f} s"
     yield "set up the mechanism", f"{r['setup_s']:.3f} s"
     yield "run", f"{r['wall_s']:.3f} s wall for {r['t_end']:g} s simulated"
+    yield "run in one call", "steps ask Python" if r["run_s"] is None else f"{r['run_s']:.3f} s"
+    yield "threads in one call", threads(r)
     yield "real-time factor", f"{r['real_time_factor']:.2f} ({DEFINITION})"
     step = r["step_us"]
     yield "one step", f"p50 {duration(step['p50'])}, p99 {duration(step['p99'])}, max {duration(step['max'])}"
     yield "phases", split(r["phases_s"])
+
+
+def threads(r: Record) -> str:
+    """Return how many threads a run in one call has, and why not as many as it might."""
+    groups = r["groups"]
+    if len(groups) > 1:
+        return f"{len(groups)}, for {', '.join(map(str, groups[:-1]))} and {groups[-1]} coordinates"
+    if r["threads"] == 1:
+        return "1"
+    return "1 (one component: nothing to share)" if r["run_s"] is not None else "1 (steps ask Python)"
 
 
 def work(r: Record) -> Lines:

@@ -107,8 +107,8 @@ def close_distance(name: str, between: tuple[Marker, Marker], row: OneRow, skele
     return OneClosure(name, a.step, b.step, a.point(between[0].point), b.point(between[1].point), [row], none, none)
 
 
-def tabulate_closures(found: list[OneClosure], branch_sizes: Integers) -> Closures:
-    """Return the closures as arrays; ``branch_sizes`` (nc,) tells how many coordinates each of them sees."""
+def tabulate_closures(found: list[OneClosure]) -> Closures:
+    """Return the closures as arrays, their places in the flat Phi_z still open."""
     rows = [row for closure in found for row in closure.rows]
     counts = np.array([len(closure.rows) for closure in found], np.int64)
     nc, mc = len(found), len(rows)
@@ -122,7 +122,7 @@ def tabulate_closures(found: list[OneClosure], branch_sizes: Integers) -> Closur
         length=np.array([row.length for row in rows], np.float64),
         slot=np.array([row.slot for row in rows], np.int64),
         shim=np.zeros(mc),
-        entry_pointer=pointer(counts * branch_sizes),
+        entry_pointer=np.zeros(nc + 1, np.int64),
     )
 
 

@@ -24,7 +24,7 @@ from rtmbs.system.closures import (
 from rtmbs.system.forces import build_drivers, build_forces
 from rtmbs.system.initial import build_start
 from rtmbs.system.laws import LawTables, build_laws
-from rtmbs.system.pattern import analyse_pattern, build_links, build_paths, paths_to_ground, places
+from rtmbs.system.pattern import give_places, lay_out
 from rtmbs.system.scales import characteristic_length
 from rtmbs.system.skeleton import Skeleton, build_skeleton, tabulate_steps
 from rtmbs.system.slots import Slots
@@ -114,25 +114,23 @@ def write_draft(model: Model, topology: Topology, length: float) -> Draft:
     closures = build_closures(model, topology, skeleton, slots, length)
     drivers, driver_rows = build_drivers(model, skeleton, slots)
     steps = tabulate_steps(model, skeleton)
-    n = len(steps.kind)
-    forces = build_forces(model, skeleton, slots, np.zeros(n, np.int64))
+    forces = build_forces(model, skeleton, slots)
     laws = build_laws(model, skeleton, slots)
-    ways = paths_to_ground(steps.parent)
-    links = build_links(ways, [(closure.a, closure.b) for closure in closures] + forces.pairs + laws.pairs)
+    ends = [(closure.a, closure.b) for closure in closures] + forces.pairs + laws.pairs
+    paths, links = lay_out(steps.parent, ends)
     check_links(closures, links.pointer)
-    lu, paths, links = analyse_pattern(build_paths(ways), links, laws.entries)
-    diagonal = places(lu, np.arange(n), np.arange(n))
-    laws.laws.force_entry[:, 3] = places(lu, *laws.entries)
-    tables = Tables(
-        steps=steps,
-        paths=paths,
-        links=links,
-        closures=tabulate_closures(closures, np.diff(links.pointer)[: len(closures)]),
-        drivers=drivers._replace(position=diagonal[drivers.step]),
-        joint_forces=forces.joint_forces._replace(position=diagonal[forces.joint_forces.step]),
-        springs=forces.springs,
-        wrenches=forces.wrenches,
-        laws=laws.laws,
+    lu, tables = give_places(
+        Tables(
+            steps=steps,
+            paths=paths,
+            links=links,
+            closures=tabulate_closures(closures),
+            drivers=drivers,
+            joint_forces=forces.joint_forces,
+            springs=forces.springs,
+            wrenches=forces.wrenches,
+            laws=laws.laws,
+        )
     )
     return Draft(topology, skeleton, closures, describe_rows(closures, driver_rows), slots, tables, lu, laws)
 

@@ -8,7 +8,6 @@ from rtmbs.model import Force, ForceLaw, Model
 from rtmbs.model.markers import reference_distance
 from rtmbs.system.skeleton import Skeleton
 from rtmbs.system.slots import Slots
-from rtmbs.system.system import Integers
 from rtmbs.system.tables import REVOLUTE, Drivers, JointForces, Springs, Wrenches
 
 
@@ -21,14 +20,14 @@ class ForceTables(NamedTuple):
     pairs: list[tuple[int, int]]
 
 
-def build_forces(model: Model, skeleton: Skeleton, slots: Slots, diagonal: Integers) -> ForceTables:
-    """Return the force tables; ``diagonal`` (n,) holds the places of the matrix's diagonal."""
+def build_forces(model: Model, skeleton: Skeleton, slots: Slots) -> ForceTables:
+    """Return the force tables, their places in the matrix still open."""
     by_kind: dict[str, list[Force]] = {"between": [], "joint": [], "body": []}
     for force in model.forces.values():
         if isinstance(force.law, ForceLaw):
             by_kind[force.law.attaches].append(force)
     springs, spring_pairs = build_springs(by_kind["between"], skeleton, slots)
-    joint_forces = build_joint_forces(by_kind["joint"], skeleton, slots, diagonal)
+    joint_forces = build_joint_forces(by_kind["joint"], skeleton, slots)
     wrenches, wrench_pairs = build_wrenches(by_kind["body"], skeleton, slots)
     return ForceTables(joint_forces, springs, wrenches, spring_pairs + wrench_pairs)
 
@@ -48,7 +47,7 @@ def build_springs(forces: list[Force], skeleton: Skeleton, slots: Slots) -> tupl
     return Springs(ends[0], ends[1], np.array(slot, np.int64)), pairs
 
 
-def build_joint_forces(forces: list[Force], skeleton: Skeleton, slots: Slots, diagonal: Integers) -> JointForces:
+def build_joint_forces(forces: list[Force], skeleton: Skeleton, slots: Slots) -> JointForces:
     """Return what acts on one coordinate."""
     step, slot = [], []
     for force in forces:
@@ -57,7 +56,7 @@ def build_joint_forces(forces: list[Force], skeleton: Skeleton, slots: Slots, di
         step.append(skeleton.joint_steps[joint.name][k])
         slot.append(add_parameters(force, slots, unit=joint.type.units()[k]))
     steps = np.array(step, np.int64)
-    return JointForces(steps, np.array(slot, np.int64), diagonal[steps])
+    return JointForces(steps, np.array(slot, np.int64), np.zeros(len(steps), np.int64))
 
 
 def build_wrenches(forces: list[Force], skeleton: Skeleton, slots: Slots) -> tuple[Wrenches, list[tuple[int, int]]]:

@@ -52,7 +52,6 @@ class LawTables(NamedTuple):
 
     laws: Laws
     pairs: Pairs  # steps a, b of the laws between frames, in the order of their links
-    entries: tuple[Integers, Integers]  # rows and columns of the force entries in the matrix
     called: tuple[CalledLaw, ...]
     records: dict[str, tuple[int, str]]  # force: row among its kind, how it is evaluated
     steps: dict[str, tuple[int, ...]]  # force on joints: the steps it acts on
@@ -86,14 +85,12 @@ def build_laws(model: Model, skeleton: Skeleton, slots: Slots) -> LawTables:
             np.int64,
         ),
     )
-    row_of, input_of = tables.row, tables.input
-    entries = (row_of[tables.force_entry[:, 0]], input_of[tables.force_entry[:, 1], 0])
     records = {law.force.name: (k, law.reason) for k, law in enumerate(frames)}
     first_force = np.cumsum([0] + [law.function.m for law in joints])
     records |= {law.force.name: (int(k), law.reason) for k, law in zip(first_force, joints, strict=False)}
     pairs = [(a[0].step, b[0].step) for a, b in placed]
     code = tuple(code_of(law) for law in built if not law.record)
-    return LawTables(tables, pairs, entries, called_laws(frames, joints, first), records, steps, code)
+    return LawTables(tables, pairs, called_laws(frames, joints, first), records, steps, code)
 
 
 def code_of(law: BuiltLaw) -> str:

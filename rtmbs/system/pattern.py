@@ -11,7 +11,7 @@ import numpy as np
 from rtmbs.linear.symbolic import analyse, positions
 from rtmbs.system.closures import pointer
 from rtmbs.system.system import Integers
-from rtmbs.system.tables import Links, Paths
+from rtmbs.system.tables import Links, Paths, Tables
 
 Pairs = list[tuple[int, int]]
 
@@ -60,17 +60,34 @@ def build_links(paths: list[Integers], pairs: Pairs) -> Links:
     )
 
 
-def analyse_pattern(paths: Paths, links: Links, more: tuple[Integers, Integers]) -> tuple[Any, Paths, Links]:
-    """Return the static factorisation, and paths and links with their places in its values.
+def lay_out(parent: Integers, pairs: Pairs) -> tuple[Paths, Links]:
+    """Return paths to ground and links between ``pairs`` of steps, their places still open."""
+    paths = paths_to_ground(parent)
+    return build_paths(paths), build_links(paths, pairs)
 
-    ``more`` are rows and columns of further entries: joints that a force law couples.
+
+def give_places(tables: Tables) -> tuple[Any, Tables]:
+    """Return the static factorisation of the tangent, and the tables with the places of all entries in its values.
+
+    Places in the flat Phi_z, ``Closures.entry_pointer``, are given with them.
     """
-    n = len(paths.pointer) - 1
+    paths, links, laws, n = tables.paths, tables.links, tables.laws, len(tables.steps.kind)
     row = np.repeat(np.arange(n, dtype=np.int64), np.diff(paths.pointer))
     block_rows, block_cols = block_pairs(links)
-    lu = analyse(n, np.concatenate([row, block_rows, more[0]]), np.concatenate([paths.step, block_cols, more[1]]))
-    paths = paths._replace(position=places(lu, row, paths.step), position_transposed=places(lu, paths.step, row))
-    return lu, paths, links._replace(position=places(lu, block_rows, block_cols))
+    coupled = laws.row[laws.force_entry[:, 0]], laws.input[laws.force_entry[:, 1], 0]
+    rows, cols = np.concatenate([row, block_rows, coupled[0]]), np.concatenate([paths.step, block_cols, coupled[1]])
+    lu = analyse(n, rows, cols)
+    diagonal = places(lu, np.arange(n), np.arange(n))
+    rows_of, branches_of = np.diff(tables.closures.row_pointer), np.diff(links.pointer)
+    entry = np.column_stack((laws.force_entry[:, :3], places(lu, *coupled)))
+    return lu, tables._replace(
+        paths=paths._replace(position=places(lu, row, paths.step), position_transposed=places(lu, paths.step, row)),
+        links=links._replace(position=places(lu, block_rows, block_cols)),
+        closures=tables.closures._replace(entry_pointer=pointer(rows_of * branches_of[: len(rows_of)])),
+        drivers=tables.drivers._replace(position=diagonal[tables.drivers.step]),
+        joint_forces=tables.joint_forces._replace(position=diagonal[tables.joint_forces.step]),
+        laws=laws._replace(force_entry=entry),
+    )
 
 
 def block_pairs(links: Links) -> tuple[Integers, Integers]:

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from bench.documents import inserted
-from bench.peers import campaign
+from bench.peers import campaign, registry, rtmbs_joints, rtmbs_threads
 from bench.peers import mechanism as description
 from bench.peers.__main__ import DERIVATIVES, MARKER, PAGE, VALUES
 from bench.peers.campaign import available, medians, run
 from bench.peers.mechanism import LAYOUTS, Outcome, build, first_angles, largest_gap, relative_rate, relative_turn
-from bench.peers.registry import KERNELS, PEERS, RTMBS, Peer
+from bench.peers.registry import KERNELS, PEERS, RTMBS, THREADED, Peer
 from bench.peers.report import draw, jacobians, text
 from bench.peers.rtmbs_joints import prepared, simulate
 from bench.peers.targets import TARGETS, line
@@ -80,7 +80,9 @@ def test_rtmbs_finds_the_exact_motion(layout):
     assert outcome.seconds > 0.0
 
 
-@pytest.mark.parametrize("peer", [peer for peer in PEERS if peer is not RTMBS], ids=lambda peer: peer.module)
+@pytest.mark.parametrize(
+    "peer", [peer for peer in PEERS if peer not in (RTMBS, THREADED)], ids=lambda peer: peer.module
+)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_peer_runs_the_same_mechanism(peer, layout):
     """First-order programs come close, and closer with a smaller step."""
@@ -116,6 +118,15 @@ def test_pinocchio_has_the_same_tree(layout):
     of = [sim.system.joints[pin.name].steps[0] for pin in mechanism.tree]
     np.testing.assert_allclose(residual[of], tau[to], atol=1e-9)
     np.testing.assert_allclose(M[np.ix_(of, of)], mass[np.ix_(to, to)], atol=1e-9)
+
+
+def test_two_threads_move_the_same_mechanism():
+    """Each thread has rows of its own; the bench would not say so if there was nothing to share."""
+    mechanism = build("parallel", 2, 3)
+    assert len(prepared(mechanism, STEP, rtmbs_threads.THREADS).groups) == THREADED.cores == 2
+    assert len(prepared(build("stacked", 2, 3), STEP, rtmbs_threads.THREADS).groups) == 1
+    one, two = (module.simulate(mechanism, STEP, 100) for module in (rtmbs_joints, rtmbs_threads))
+    np.testing.assert_allclose(first_angles(mechanism, one), first_angles(mechanism, two), atol=1e-11)
 
 
 def test_relative_rates_follow_the_tree():
@@ -173,7 +184,7 @@ MADE_UP = {
 def made_up_record(nz=40):
     """A campaign in which the first peer is slower than rtmbs by fifty times and the last is faster."""
     theta = (references.fourbar(4, 40, 1.0, "stacked").q + 1e-7).tolist()
-    seconds = {"rtmbs_joints": 0.2, "exudyn_spatial": 10.0, "mujoco_connect": 0.1}
+    seconds = {"rtmbs_joints": 0.2, "rtmbs_threads": 0.12, "exudyn_spatial": 10.0, "mujoco_connect": 0.1}
     record = {"machine": "a machine", "disturbed": [0, 66], "rounds": 3, "nz": nz}
     record |= {"runs": [], "kernels": [], "jacobians": [], "small": []}
     for layout in LAYOUTS:
@@ -213,7 +224,7 @@ def test_every_target_is_printed_with_its_verdict():
         "| stacked: run, over Exudyn spatial | 0.1 | 0.02 | reached |",
         "| stacked: run, over MuJoCo | 0.5 | 2 | not reached, rtmbs is slower |",
         "| parallel: run, over Exudyn planar | 0.15 |  | not measured |",
-        "over MuJoCo on one | 1 |  | not measured: a step of rtmbs runs on one thread |",
+        "| parallel: run on two threads, over MuJoCo on one | 1 | 1.2 | not reached, rtmbs is slower |",
         "| stacked: residual, tree, over Pinocchio | 1 | 0.5 | reached |",
         "| parallel: residual, loops, over Pinocchio | 1.5 |  | not measured |",
         "| stacked: tangent, tree, over Pinocchio | 0.7 | 1 | not reached |",
@@ -231,6 +242,27 @@ def test_the_pages_hold_what_was_measured():
     for path, words in ((PAGE, text(record)), (DERIVATIVES, jacobians(record))):
         page = path.read_text(encoding="utf-8")
         assert inserted(page, MARKER, words) == page, f"{path.name} holds the tables of another campaign"
+
+
+def test_what_is_measured_later_takes_its_place_and_says_so():
+    old, new = made_up_record(), made_up_record()
+    later = [entry for entry in new["runs"] if entry["module"] == "mujoco_connect" and entry["h"] == STEP]
+    for entry in later:
+        entry["seconds"] = 0.05
+    fresh = {**later[0], "peer": "another", "module": "another"}
+    record = campaign.added(old, {"runs": [*later, fresh], "kernels": [], "jacobians": [], "small": []})
+    assert len(record["runs"]) == len(old["runs"]) + 1
+    assert [entry["module"] for entry in record["runs"][:-1]] == [entry["module"] for entry in old["runs"]]
+    assert "By itself, later: another, mujoco_connect." in text(record)
+    assert "| parallel: run on two threads, over MuJoCo on one | 1 | 2.4 |" in text(record)
+    assert "later" not in text(old)
+
+
+def test_a_machine_with_too_few_cores_is_said(monkeypatch, capsys):
+    monkeypatch.setattr(registry, "cores", lambda: 1)
+    assert available([RTMBS, THREADED]) == [RTMBS]
+    assert "rtmbs, 2 threads: 2 cores are not there, skipped" in capsys.readouterr().err
+    assert available([RTMBS, THREADED], ["rtmbs_threads"]) == []
 
 
 def test_an_empty_campaign_measured_nothing():

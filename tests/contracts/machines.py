@@ -4,7 +4,7 @@
 every kind of driver; ``LIBRARY`` lists the mechanisms of the library with a step that suits them.
 """
 
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import numpy as np
 
@@ -33,8 +33,11 @@ def library_simulation(name, **options):
     return Simulation(library_system(name), **{"h": STEPS.get(name, 2e-3), **options})
 
 
-def closed_model(seed, bodies=9, driven=True):
-    """Return a random model whose loops close at the reference pose, in motion, under every force."""
+def closed_model(seed, bodies=9, driven=True, timed=True):
+    """Return a random model whose loops close at the reference pose, in motion, under every force.
+
+    timed: some forces are functions of time; otherwise constants stand in their place.
+    """
     rng = np.random.default_rng((seed, 7))
     model = rtmbs.Model(f"closed {seed}", gravity=rng.normal(size=3) - (0.0, 0.0, 9.81))
     names = ["ground"]
@@ -52,7 +55,7 @@ def closed_model(seed, bodies=9, driven=True):
         model.add_joint(f"cut {k}", example(rng, kind), *ends, point=rng.normal(size=3), cut=True, closure=closure)
         if kind == "Revolute" and closure is None:
             model.add_force("ghost motor", rtmbs.Motor(0.3), joint=f"cut {k}")
-    add_forces(rng, model, moving)
+    add_forces(rng, model, moving, timed)
     if driven:
         add_drivers(rng, model, moving)
     set_rates(rng, model)
@@ -79,7 +82,7 @@ def movable(model):
     return [(joint.name, name) for joint in joints for name in joint.type.coordinates]
 
 
-def add_forces(rng, model, moving):
+def add_forces(rng, model, moving, timed=True):
     """Add every force law, in every form of its values."""
     for k in range(2):
         ends = (model.add_marker(f"from {k}", "ground", rng.normal(size=3) + 2.0),)
@@ -87,10 +90,11 @@ def add_forces(rng, model, moving):
         model.add_force(f"spring {k}", rtmbs.SpringDamper(*rng.uniform(1, 5, 2)), between=ends)
     for k, place in enumerate(movable(model)[:3]):
         model.add_force(f"torsion {k}", rtmbs.TorsionSpring(*rng.uniform(0.5, 3, 3)), joint=place)
-        value = (0.7, rtmbs.Input(0.5), np.cos)[k % 3]
+        value = (0.7, rtmbs.Input(0.5), np.cos if timed else 1.0)[k % 3]
         model.add_force(f"motor {k}", rtmbs.Motor(value), joint=place)
     force, torque = rtmbs.Input(rng.normal(size=3)), lambda t: (np.sin(t), 0.0, 1.0)
-    model.add_force("push", rtmbs.Wrench(force=force, torque=torque, axes="body"), body=moving[0])
+    wrench = rtmbs.Wrench(force=force, torque=torque if timed else (0.0, 0.0, 1.0), axes="body")
+    model.add_force("push", wrench, body=moving[0])
 
 
 def add_drivers(rng, model, moving):
@@ -150,3 +154,49 @@ def good_steps(sim, count):
     reports = [sim.step() for _ in range(count)]
     assert all(report.outcome.good for report in reports), [str(report) for report in reports]
     return reports
+
+
+# --------------------------------------------------------------------------------------------------------- side by side
+
+
+def beside(*models):
+    """Return one model that holds several, with names "0 NAME", "1 NAME", ...; they share ground and nothing else.
+
+    Gravity is that of the first.
+    """
+    whole = rtmbs.Model(" beside ".join(model.name for model in models), gravity=models[0].gravity)
+    for number, model in enumerate(models):
+        new = {model.ground: whole.ground, None: None}
+
+        def copied(kind, one, number=number, new=new, **changes):
+            name = f"{number} {one.name}"
+            new[one] = getattr(whole, kind)[name] = replace(one, name=name, **changes)
+
+        for body in model.bodies.values():
+            if body is not model.ground:
+                copied("bodies", body)
+        for joint in model.joints.values():
+            copied("joints", joint, a=new[joint.a], b=new[joint.b])
+        for marker in model.markers.values():
+            copied("markers", marker, body=new[marker.body])
+        for kind in ("rods", "drivers", "forces"):
+            for one in getattr(model, kind).values():
+                copied(kind, one, **attached_to(one, new))
+        for initial in model.initials.values():
+            joint = new[initial.joint]
+            whole.initials[joint.name] = replace(initial, joint=joint)
+    return whole
+
+
+def attached_to(one, new):
+    """Return where the copy of a rod, a driver or a force is attached."""
+    found = {}
+    if one.between is not None:
+        found["between"] = tuple(new[marker] for marker in one.between)
+    if getattr(one, "joint", None) is not None:
+        found["joint"] = (new[one.joint[0]], one.joint[1])
+    if getattr(one, "joints", None) is not None:
+        found["joints"] = tuple((new[joint], k) for joint, k in one.joints)
+    if getattr(one, "body", None) is not None:
+        found["body"] = new[one.body]
+    return found

@@ -130,7 +130,7 @@ def test_readable_step_falls_back_too(monkeypatch):
 STEP, BAND = 0.5, 32.0  # powers of two: the pivots of ``carts`` are zero to the last bit
 
 
-def carts():
+def cart_model():
     """Two carts on a rail with a band between them, each pushed off its place by just what makes its pivot zero."""
     model = rtmbs.Model("carts", gravity=(0.0, 0.0, 0.0))
     for name in ("left", "right"):
@@ -140,7 +140,11 @@ def carts():
         model.set_initial(f"{name} rail", position=0.125 if name == "left" else 1.25, rate=0.5)
     marks = [model.add_marker(f"{name} hook", name) for name in ("left", "right")]
     model.add_force("band", rtmbs.SpringDamper(BAND, length=1.0), between=marks)
-    return Simulation(model.compile(), h=STEP)
+    return model
+
+
+def carts():
+    return Simulation(cart_model().compile(), h=STEP)
 
 
 def test_zero_pivots_of_a_regular_matrix():

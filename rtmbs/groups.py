@@ -1,0 +1,136 @@
+"""Groups of components: parts of a mechanism that share nothing but ground, each stepped by itself.
+
+Every group has tables, a factor, scratch and rows of its own, so that one kernel call a group may run on a thread of
+its own for many steps, without a word between them. Which thread is faster decides nothing: a step depends on the row
+before it only, and rows count up to where the last group came.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.integrators.settings import ENOUGH, RECORD_SIZE, RESIDUAL_TICKS, Rows, Settings, StateArrays
+from rtmbs.linear.sparse_lu import workspace as factor_workspace
+from rtmbs.semirecursive.step import CONVERGED, UNFINISHED, advance
+from rtmbs.semirecursive.workspace import workspace
+from rtmbs.system.components import find_groups
+from rtmbs.system.restrict import restricted
+from rtmbs.system.tables import Tables
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+MOST_ROWS = 1 << 20
+Ending = tuple[int, int]  # how the last step of a kernel call ended, and the number of good steps
+
+
+class Group:
+    """Some components of a mechanism, and all that a kernel needs to step them."""
+
+    def __init__(self, tables: Tables, coordinates: Integers) -> None:
+        part = restricted(tables, coordinates)
+        self.coordinates, self.tables, self.lu = coordinates, part.tables, part.lu
+        self.ws, self.work = workspace(part.tables), factor_workspace(part.lu)
+        z, lam, R0 = (as_slice(index) for index in (part.coordinates, part.rows, part.references))
+        self.place = StateArrays(z, z, z, lam, R0)  # of each array in that of the whole
+        self.settings: tuple[Settings, Settings] | None = None  # of the whole, of the group
+        self.rows: Rows | None = None
+
+    def advance(self, settings: Settings, alpha: Array, old: StateArrays, rows: Rows, budget: int) -> Ending:
+        """Take a step for every row, and fill the group's part of ``rows`` (``record`` apart) with the good ones."""
+        own = self.room_for(rows)
+        before = StateArrays(*(values[place] for values, place in zip(old, self.place, strict=True)))
+        ending, done = advance(
+            self.tables, self.lu, self.work, self.settings_in(settings), alpha[self.place.lam], before, own, self.ws,
+            budget,
+        )  # fmt: skip
+        for name, place in self.place._asdict().items():
+            getattr(rows, name)[:done, place] = getattr(own, name)[:done]
+        return ending, done
+
+    def room_for(self, rows: Rows) -> Rows:
+        """Return the group's own rows, as many as ``rows``, with the same inputs."""
+        count = len(rows.record)
+        if self.rows is None or len(self.rows.record) < count:
+            parts = {name: getattr(rows, name)[:, place] for name, place in self.place._asdict().items()}
+            arrays = {name: np.zeros(part.shape) for name, part in parts.items()}
+            self.rows = Rows(**arrays, u=rows.u, record=np.zeros((count, RECORD_SIZE)))
+        return Rows(*(values[:count] for values in self.rows))._replace(u=rows.u)
+
+    def settings_in(self, settings: Settings) -> Settings:
+        """Return the settings of the whole with tolerances and sizes of this group's coordinates and equations."""
+        if self.settings is None or self.settings[0] is not settings:
+            z, lam = self.place.z, self.place.lam
+            own = settings._replace(
+                absolute=settings.absolute[z],
+                typical=settings.typical[z],
+                rotation=settings.rotation[lam],
+                scale=settings.scale[lam],
+            )
+            self.settings = settings, own
+        return self.settings[1]
+
+
+class Groups:
+    """A mechanism in at most ``threads`` groups of its components; fewer when it has fewer components."""
+
+    def __init__(self, tables: Tables, lu: Any, threads: int) -> None:
+        self.tables, self.coordinates = tables, find_groups(tables, lu, threads)
+        several = len(self.coordinates) > 1
+        self.members = [Group(tables, coordinates) for coordinates in self.coordinates] if several else []
+        self.longest = MOST_ROWS  # rows of a call that all groups finish in time
+
+    def __len__(self) -> int:
+        return len(self.coordinates)
+
+    def advance(
+        self, settings: Settings, alpha: Array, old: StateArrays, rows: Rows, budget: int, side_by_side: bool
+    ) -> Ending:
+        """Take a step for every row, all groups at once on threads of their own or one after the other on this one.
+
+        Each group stops after ``budget`` ticks and before a step that fails; good are the steps that all groups took.
+        The next call is as long as the slowest came, so that the others do not run ahead for nothing.
+        """
+        count = min(len(rows.record), self.longest)
+        wanted = Rows(*(values[:count] for values in rows))
+        calls = [partial(group.advance, settings, alpha, old, wanted, budget) for group in self.members]
+        endings = at_once(calls) if side_by_side else [call() for call in calls]
+        done = min(good for _, good in endings)
+        self.longest = min(2 * self.longest, MOST_ROWS) if done == count else max(done, 1)
+        records = [group.rows.record[:done] for group in self.members if group.rows is not None]
+        rows.record[:done] = combined(np.array(records), side_by_side)
+        last = [ending for ending, good in endings if good == done]
+        return next((ending for ending in last if ending not in (CONVERGED, UNFINISHED)), max(last)), done
+
+
+def at_once(calls: Sequence[Callable[[], Ending]]) -> list[Ending]:
+    """Make all calls, the first on this thread, and return their answers when all are back.
+
+    Threads are made for the purpose: 0.1 ms of the 50 that a call may last, and none is left behind to look after.
+    """
+    with ThreadPoolExecutor(len(calls) - 1) as pool:
+        others = [pool.submit(call) for call in calls[1:]]
+        return [calls[0](), *(other.result() for other in others)]
+
+
+def combined(records: Array, side_by_side: bool) -> Array:
+    """Return the records (k, RECORD_SIZE) of steps from those of their groups (groups, k, RECORD_SIZE).
+
+    The largest of every number, but ENOUGH is 0 when one group did not come so far, and phases of groups that ran one
+    after the other add up.
+    """
+    whole: Array = records.max(axis=0)
+    whole[:, ENOUGH] *= np.all(records[:, :, ENOUGH] > 0.0, axis=0)
+    if not side_by_side:
+        whole[:, RESIDUAL_TICKS:ENOUGH] = records[:, :, RESIDUAL_TICKS:ENOUGH].sum(axis=0)
+    return whole
+
+
+def as_slice(index: Integers) -> Any:
+    """Return an ascending index as a slice when it has no gaps: views instead of copies."""
+    if len(index) == 0:
+        return slice(0, 0)
+    return slice(int(index[0]), int(index[-1]) + 1) if index[-1] - index[0] == len(index) - 1 else index

@@ -1,0 +1,72 @@
+"""Parts of a mechanism that share nothing but ground, and how they are shared out over threads.
+
+Two coordinates belong to one component when a chain of entries of the tangent's pattern joins them, or a force law that
+looks at one and acts on the other: a law may depend on a coordinate without having a derivative by it.
+"""
+
+import numpy as np
+
+from rtmbs.ad.restrict import flows
+from rtmbs.linear.symbolic import FIRST, REST, WIDTH, SparseLU
+from rtmbs.system.law_function import FRAME_INPUTS
+from rtmbs.system.system import Array, Integers
+from rtmbs.system.tables import Tables
+
+PER_COORDINATE = 3000.0  # flops of residual, tangent and projections a step, `python -m bench.phases`
+AS_EVEN = 1.02  # contiguous groups are kept when the heaviest is at most so much heavier than that of others
+
+
+def find_groups(tables: Tables, lu: SparseLU, threads: int) -> list[Integers]:
+    """Return the coordinates of at most ``threads`` groups of components, ascending, about equal in work."""
+    component = find_components(tables, lu)
+    group = share_out(predicted_work(component, lu), threads)[component]
+    return [found for g in range(threads) if len(found := np.flatnonzero(group == g))]
+
+
+def find_components(tables: Tables, lu: SparseLU) -> Integers:
+    """Return the component of every coordinate (n,), numbered by their first coordinates."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    pairs = np.concatenate([np.column_stack(np.divmod(lu.pattern, lu.n)), law_pairs(tables)])
+    graph = coo_array((np.ones(len(pairs), np.bool_), (pairs[:, 0], pairs[:, 1])), shape=(lu.n, lu.n))
+    _, label = connected_components(graph, directed=False)
+    _, first, number = np.unique(label, return_index=True, return_inverse=True)
+    rank = np.zeros(len(first), np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[number]
+
+
+def law_pairs(tables: Tables) -> Integers:
+    """Return pairs of coordinates (k, 2) that recorded force laws join."""
+    laws, links = tables.laws, tables.links
+    between = len(links.a) - len(laws.frame_a)
+    ends = np.maximum(links.a, links.b)[between : between + laws.counts[0]]  # any step of the component will do
+    home = np.concatenate([np.repeat(ends, FRAME_INPUTS), laws.input[: laws.counts[2], 0]])
+    pairs, source = flows(laws.program)
+    first, forces = 6 * laws.counts[0], laws.counts[1]
+    acts, of = laws.row[:forces], source[first : first + forces]
+    looked = np.column_stack((acts[of >= 0], home[of[of >= 0]]))
+    both = np.concatenate([home[pairs], looked])
+    return both[np.all(both >= 0, axis=1)]
+
+
+def predicted_work(component: Integers, lu: SparseLU) -> Array:
+    """Return the flops of a step of every component (components,): of its sweeps, and of its share of the factor."""
+    work = np.asarray(PER_COORDINATE * np.bincount(component), np.float64)
+    owner = component[lu.order[lu.fronts[:, FIRST]]]
+    for k, width, rest in zip(owner, lu.fronts[:, WIDTH], lu.fronts[:, REST], strict=True):
+        below = np.arange(rest, rest + width)
+        work[k] += float(np.sum(below + 2 * below * below))
+    return work
+
+
+def share_out(work: Array, threads: int) -> Integers:
+    """Return the group of every component: neighbours together when that is about as even as any other way."""
+    neighbours = np.minimum((np.cumsum(work) - 0.5 * work) * threads / work.sum(), threads - 1).astype(np.int64)
+    packed, load = np.zeros(len(work), np.int64), np.zeros(threads)
+    for k in np.argsort(-work, kind="stable"):  # the largest first, each to whoever has least
+        packed[k] = np.argmin(load)
+        load[packed[k]] += work[k]
+    heaviest = np.bincount(neighbours, work, threads).max()
+    return neighbours if heaviest <= AS_EVEN * load.max() else packed

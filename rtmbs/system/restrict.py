@@ -1,0 +1,119 @@
+"""Tables of some components of a mechanism alone: the same numbers under new indices, a matrix of their own.
+
+Slots stay: all parts share one array of inputs.
+"""
+
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.ad.restrict import restricted as restricted_program
+from rtmbs.system.closures import pointer
+from rtmbs.system.law_function import FRAME_INPUTS
+from rtmbs.system.pattern import give_places, lay_out
+from rtmbs.system.system import Integers, Mask
+from rtmbs.system.tables import Closures, Laws, Steps, Tables
+
+Table = TypeVar("Table", bound=NamedTuple)
+
+
+class Part(NamedTuple):
+    """Some components: what belongs to them, ascending, and their tables."""
+
+    coordinates: Integers
+    rows: Integers  # loop equations
+    references: Integers  # reference rotations
+    tables: Tables
+    lu: Any  # SparseLU of their tangent
+
+
+def restricted(tables: Tables, coordinates: Integers) -> Part:
+    """Return the part of the mechanism with these coordinates: whole components, ascending.
+
+    Force laws must be recorded ones. Elements between ground and ground are in no part, for they do nothing.
+    """
+    new = np.full(len(tables.steps.kind) + 1, -1, np.int64)  # by old step; the last is ground, which stays -1
+    new[coordinates] = np.arange(len(coordinates))
+    a, b, closures = tables.links.a, tables.links.b, tables.closures
+    linked = new[np.maximum(a, b)] >= 0
+    ends = np.cumsum([len(closures.point_a), len(tables.springs.slot), len(tables.wrenches.slot)])
+    closed, springs, wrenches, laws = np.split(linked, ends)
+    driven, forced = new[tables.drivers.step] >= 0, new[tables.joint_forces.step] >= 0
+    steps, references = restricted_steps(tables.steps, coordinates, new)
+    paths, links = lay_out(steps.parent, list(zip(new[a[linked]].tolist(), new[b[linked]].tolist(), strict=True)))
+    kept = Tables(
+        steps=steps,
+        paths=paths,
+        links=links,
+        closures=restricted_closures(closures, closed),
+        drivers=renumbered(chosen(tables.drivers, driven), new),
+        joint_forces=renumbered(chosen(tables.joint_forces, forced), new),
+        springs=chosen(tables.springs, springs),
+        wrenches=chosen(tables.wrenches, wrenches),
+        laws=restricted_laws(tables.laws, laws, new),
+    )
+    lu, kept = give_places(kept)
+    rows = np.flatnonzero(np.concatenate([rows_of(closures, closed), driven]))
+    return Part(coordinates, rows, references, kept, lu)
+
+
+def chosen(table: Table, which: Mask | Integers) -> Table:
+    """Return some rows of a table."""
+    return type(table)(*(column[which] for column in table))
+
+
+def renumbered(table: Any, new: Integers) -> Any:
+    """Return a table with its steps under their new numbers."""
+    return table._replace(step=new[table.step])
+
+
+def restricted_steps(steps: Steps, coordinates: Integers, new: Integers) -> tuple[Steps, Integers]:
+    """Return some steps, and the old numbers of their reference rotations."""
+    kept = chosen(steps, coordinates)
+    turned = kept.reference >= 0
+    references, number = np.unique(kept.reference[turned], return_inverse=True)
+    reference = np.full(len(coordinates), -1, np.int64)
+    reference[turned] = number
+    return kept._replace(parent=new[kept.parent], reference=reference), references
+
+
+def rows_of(closures: Closures, which: Mask) -> Mask:
+    """Return which rows belong to some closures."""
+    return np.repeat(which, np.diff(closures.row_pointer))
+
+
+def restricted_closures(closures: Closures, which: Mask) -> Closures:
+    """Return some closures, their places in the flat Phi_z still open."""
+    rows = rows_of(closures, which)
+    by_row = ("kind", "axis_a", "axis_b", "length", "slot", "shim")
+    counts = np.diff(closures.row_pointer)[which]
+    return Closures(
+        row_pointer=pointer(counts),
+        point_a=closures.point_a[which],
+        point_b=closures.point_b[which],
+        entry_pointer=np.zeros(len(counts) + 1, np.int64),
+        **{name: getattr(closures, name)[rows] for name in by_row},
+    )
+
+
+def restricted_laws(laws: Laws, between: Mask, new: Integers) -> Laws:
+    """Return the laws of some links and steps, their places in the matrix still open, and their part of the program."""
+    acting, looked_at = new[laws.row] >= 0, new[laws.input[:, 0]] >= 0
+    wrench_entry, force_entry = between[laws.wrench_entry[:, 0]], acting[laws.force_entry[:, 0]]
+    outputs: NDArray[np.bool_] = np.concatenate([np.repeat(between, 6), acting, wrench_entry, force_entry])
+    inputs = np.concatenate([np.repeat(between, FRAME_INPUTS), looked_at])
+    program, parameters = restricted_program(laws.program, np.flatnonzero(inputs), np.flatnonzero(outputs))
+    law, force, place = (np.cumsum(kept) - 1 for kept in (between, acting, looked_at))  # new numbers
+    wrenches, forces = laws.wrench_entry[wrench_entry], laws.force_entry[force_entry]
+    return Laws(
+        program=program,
+        slot=laws.slot[parameters],
+        frame_a=laws.frame_a[between],
+        frame_b=laws.frame_b[between],
+        wrench_entry=np.column_stack((law[wrenches[:, 0]], wrenches[:, 1:])),
+        row=new[laws.row[acting]],
+        input=np.column_stack((new[laws.input[looked_at, 0]], laws.input[looked_at, 1])),
+        force_entry=np.column_stack((force[forces[:, 0]], place[forces[:, 1]], forces[:, 2:])),
+        counts=np.array([between.sum(), acting.sum(), looked_at.sum(), len(forces)], np.int64),
+    )
