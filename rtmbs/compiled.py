@@ -88,11 +88,11 @@ def entry_for(dispatcher: Callable[..., Any], arguments: tuple[Any, ...]) -> Cal
     A dispatcher looks up the type of every array of its arguments at every call, which takes a small step longer than
     the step. Whoever calls the entry itself answers for the types: C-contiguous arrays of the same dtypes and ranks.
     """
-    if config.DISABLE_JIT:
-        return dispatcher
+    if not isinstance(dispatcher, CPUDispatcher):
+        return dispatcher  # NUMBA_DISABLE_JIT
     types = tuple(numba.typeof(argument) for argument in arguments)
-    dispatcher.compile(types)  # type: ignore[attr-defined]
-    entry: Callable[..., Any] = dispatcher.overloads[types].entry_point  # type: ignore[attr-defined]
+    dispatcher.compile(types)
+    entry: Callable[..., Any] = dispatcher.overloads[types].entry_point
     return entry
 
 
