@@ -32,6 +32,7 @@ from rtmbs.semirecursive.sweeps import (
     weight_energy,
 )
 from rtmbs.semirecursive.workspace import Workspace, workspace
+from rtmbs.system.pattern import without_relays
 from rtmbs.system.system import System
 from rtmbs.system.tables import Tables
 
@@ -45,6 +46,7 @@ class SemiRecursiveEquations:
     """
 
     def __init__(self, system: System, source: Any = None) -> None:
+        system = system if source is None else without_relays(system)  # its K and C are full
         self.system = system
         self.tables: Tables = with_own_shim(system.tables)
         self.n, self.m = len(system.tables.steps.kind), len(system.row_names)
@@ -56,7 +58,7 @@ class SemiRecursiveEquations:
         self.source = source
         self.dense: DenseLU | None = None
         self.weakest = -1  # coordinate of the pivot that failed, when the last factor did
-        self.rows, self.columns = np.divmod(system.lu.pattern, max(self.n, 1))
+        self.rows, self.columns = np.divmod(system.lu.pattern, max(system.lu.n, 1))
         self.places = positions(system.lu, self.rows, self.columns)
 
     def replace_system(self, system: System) -> None:
@@ -144,9 +146,16 @@ class SemiRecursiveEquations:
         lam_n for ``lagged``.
         """
         self.fill(mass, velocity, position, terms, old)
-        out = np.zeros((self.n, self.n))
-        out[self.rows, self.columns] = self.work.original[self.places]
-        return out
+        return self.dense_values()
+
+    def dense_values(self) -> Array:
+        """Return the assembled values as a dense matrix (n, n), the unknowns of relays eliminated."""
+        n, size = self.n, self.lu.n
+        full = np.zeros((size, size))
+        full[self.rows, self.columns] = self.work.original[self.places]
+        if size == n:
+            return full
+        return np.asarray(full[:n, :n] - full[:n, n:] @ np.linalg.solve(full[n:, n:], full[n:, :n]))
 
     def fill(self, mass: float, velocity: float, position: float, terms: int, old: StateArrays | None) -> None:
         """Assemble the closed form into the values of the sparse matrix."""
@@ -201,15 +210,13 @@ class SemiRecursiveEquations:
         if not np.all(np.isfinite(self.work.original)):
             raise NotFinite("the Newton matrix holds a number that is not finite")
         if dense:
-            matrix = np.zeros((self.n, self.n))
-            matrix[self.rows, self.columns] = self.work.original[self.places]
-            self.dense = DenseLU(matrix)
+            self.dense = DenseLU(self.dense_values())
             bad = self.dense.status
         else:
             self.work.factored[:] = self.work.original
             bad = factor(self.lu, self.work.factored, self.work)
         if bad:
-            self.weakest = bad - 1
+            self.weakest = bad - 1 if bad <= self.n else int(np.argmax(np.abs(self.ws.residual)))  # a relay has no name
             raise SingularTangent(f"pivot {self.weakest} ({self.system.coordinate_names[self.weakest]}) is too small")
 
     def solve(self, b: Array, refined: bool = False) -> Array:

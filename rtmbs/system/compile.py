@@ -24,7 +24,7 @@ from rtmbs.system.closures import (
 from rtmbs.system.forces import build_drivers, build_forces
 from rtmbs.system.initial import build_start
 from rtmbs.system.laws import LawTables, build_laws
-from rtmbs.system.pattern import analyse_pattern, build_links, build_paths, paths_to_ground, places
+from rtmbs.system.pattern import analyse_pattern, build_links, paths_to_ground, places
 from rtmbs.system.scales import characteristic_length
 from rtmbs.system.skeleton import Skeleton, build_skeleton, tabulate_steps
 from rtmbs.system.slots import Slots
@@ -120,12 +120,14 @@ def write_draft(model: Model, topology: Topology, length: float) -> Draft:
     ways = paths_to_ground(steps.parent)
     links = build_links(ways, [(closure.a, closure.b) for closure in closures] + forces.pairs + laws.pairs)
     check_links(closures, links.pointer)
-    lu, paths, links = analyse_pattern(build_paths(ways), links, laws.entries)
+    handed = any(model.forces[name].body is not None for name in laws.records)  # may be attached to any body later
+    lu, paths, relays, links = analyse_pattern(steps.parent, ways, links, laws.entries, relayed=not handed)
     diagonal = places(lu, np.arange(n), np.arange(n))
     laws.laws.force_entry[:, 3] = places(lu, *laws.entries)
     tables = Tables(
         steps=steps,
         paths=paths,
+        relays=relays,
         links=links,
         closures=tabulate_closures(closures, np.diff(links.pointer)[: len(closures)]),
         drivers=drivers._replace(position=diagonal[drivers.step]),
@@ -184,7 +186,7 @@ def finish(model: Model, draft: Draft, length: float) -> System:
         inputs=slots.inputs,
         signals=tuple(slots.signals),
         shapes=slots.shapes,
-        fingerprint=fingerprint([*said, *bodies, *markers, *placed, *arrays(tables)]),
+        fingerprint=fingerprint([*said, *bodies, *markers, *placed, *arrays(tables._replace(relays=()))]),
         bodies=bodies,
         joints=joint_records(model, draft),
         markers=markers,
