@@ -2,6 +2,8 @@
 
 Closed form of DESIGN section 6 (Singh, Russell, Wensing 2022), with C = dtau/dzd and K = dtau/dz of tau = M zdd - Q.
 With accelerations swept at zdd = 0 this is Eq. 17 of the paper; with the iterate's zdd it holds M_z zdd as well.
+In a deep tree the pairs end at the relay above the step; what lies beyond comes in by the relay's unknowns
+(``system.relays``).
 
 The Coriolis matrix 2 B of a body needs twelve numbers only: a motion [v, w] gives [2 w x p; N w] with p the linear
 momentum and N = -(J omega)~ - 2 v c^T + 2 (c . v) 1 + omega~ J - J omega~, c the mass times the centre.
@@ -179,7 +181,7 @@ def add_rigid_body_tangent(tables, mass, velocity, position, ws, values):
 
 @inner_kernel
 def join_relay(places, i, left, left_coriolis, right, values):
-    """Entries of step ``i`` with the relay above it: left and left_coriolis by t in its row, -right in the rows of f."""
+    """Entries of step ``i`` with the relay above it: left, left_coriolis by t in its row, -right in the rows of f."""
     values[places[i, 0]], values[places[i, 1]], values[places[i, 2]] = left[0], left[1], left[2]
     values[places[i, 3]], values[places[i, 4]], values[places[i, 5]] = left[3], left[4], left[5]
     values[places[i, 6]], values[places[i, 7]] = left_coriolis[0], left_coriolis[1]

@@ -1,17 +1,19 @@
 """Relays: steps of a deep tree through which the steps below and the steps above act on each other.
 
 In joint coordinates every step couples with all its ancestors: in a tower of n storeys the tangent has O(n^2) entries,
-and eliminating them takes O(n^3). But step i, below a relay c, meets the columns of the steps above only through
+and eliminating them takes O(n^3). But a step i below a relay c meets the steps j from c upwards only through two sums
+(``semirecursive.tangent`` has the names: entry (i, j) is left_i . X_j + left_coriolis_i . Y_j, (j, i) is S_j . right_i)
 
-    t = sum_j [X_j; Y_j] dz_j  over c and the steps above it      (9 numbers: entry (i, j) is [left_i; left_coriolis_i] . [X_j; Y_j])
-    f = sum_i right_i dz_i     over the steps below c             (6 numbers: entry (j, i) is S_j . right_i)
+    t_c = sum_j [X_j; Y_j] dz_j    9 numbers, over c and the steps above it
+    f_c = sum_i right_i dz_i       6 numbers, over the steps below c
 
-(tangent.py has the names). With t and f as unknowns of their own, each relay adding to those of the next one up,
+With t and f as unknowns of their own, in sections between relays that add up,
 
-    t_c - t_up - sum_j [X_j; Y_j] dz_j = 0,    f_c - sum_i right_i dz_i - sum_below f = 0
+    t_c - t_up - sum_j [X_j; Y_j] dz_j = 0,    f_c - sum_i right_i dz_i - sum_below f = 0,
 
-entries remain between steps of one section only, and all grows with n. Eliminated between the steps below and the relay
-itself, t and f have pivots 1, and what is left between them is the articulated inertia of all that hangs on the relay.
+only pairs of steps within a section remain entries, and everything grows with n. Eliminated after the steps below and
+before the relay itself, t and f have pivots 1, and what then joins them is the articulated inertia of all that hangs on
+the relay. Their right-hand sides are zero, so the factor hides them from its callers.
 """
 
 from typing import Any
