@@ -46,26 +46,46 @@ class SemiRecursiveEquations:
     """
 
     def __init__(self, system: System, source: Any = None) -> None:
-        system = system if source is None else without_relays(system)  # its K and C are full
-        self.system = system
-        self.tables: Tables = with_own_shim(system.tables)
         self.n, self.m = len(system.tables.steps.kind), len(system.row_names)
         self.u: Array = system.u0.copy()
         self.alpha: Array = np.zeros(self.m)
+        self.shim: Array = system.tables.closures.shim.copy()  # the System never changes, the start may measure a shim
+        self.dense: DenseLU | None = None
+        self.weakest = -1  # coordinate of the pivot that failed, when the last factor did
+        self.given = system
+        self.allocate(system)
+        self.source = source
+
+    @property
+    def source(self) -> Any:
+        """Source of K and C, None for the closed form; any other gives whole matrices, for which no relay stands in."""
+        return self._source
+
+    @source.setter
+    def source(self, source: Any) -> None:
+        self._source = source
+        wanted = self.given if source is None else without_relays(self.given)
+        if wanted.lu is not self.lu:
+            self.allocate(wanted)
+
+    def allocate(self, system: System) -> None:
+        """Work with the tables and the pattern of ``system``, and scratch of their size."""
+        self.take_tables(system)
         self.ws: Workspace = workspace(system.tables)
         self.lu = system.lu
         self.work = factor_workspace(system.lu)
-        self.source = source
-        self.dense: DenseLU | None = None
-        self.weakest = -1  # coordinate of the pivot that failed, when the last factor did
         self.rows, self.columns = np.divmod(system.lu.pattern, max(system.lu.n, 1))
         self.places = positions(system.lu, self.rows, self.columns)
 
+    def take_tables(self, system: System) -> None:
+        """Let the tables be those of ``system``, with the shim of these equations."""
+        self.system = system
+        self.tables: Tables = system.tables._replace(closures=system.tables.closures._replace(shim=self.shim))
+
     def replace_system(self, system: System) -> None:
         """Go on with a System of the same coordinates and equations whose forces act elsewhere (``system.attach``)."""
-        shim = self.tables.closures.shim
-        self.system = system
-        self.tables = system.tables._replace(closures=system.tables.closures._replace(shim=shim))
+        self.given = system
+        self.take_tables(system)
 
     # ---- evaluation ----------------------------------------------------------------------------------------------
 
@@ -247,8 +267,3 @@ class SemiRecursiveEquations:
     def recentre(self, state: StateArrays) -> None:
         """Re-centre rotation charts of a finished state, in place."""
         recentre_charts(self.tables.steps, state)
-
-
-def with_own_shim(tables: Tables) -> Tables:
-    """Return the tables with a shim of their own: the System never changes, the start may measure a shim."""
-    return tables._replace(closures=tables.closures._replace(shim=tables.closures.shim.copy()))

@@ -162,6 +162,19 @@ def test_a_source_of_whole_jacobians_gets_all_pairs(always):
     np.testing.assert_array_equal(equations.assemble(1.0, 0.0, 0.0), full.assemble(1.0, 0.0, 0.0))
 
 
+def test_the_source_may_change_between_steps():
+    """There and back: tables, pattern and scratch follow."""
+    build = library.build("fourbar", ny=1, nz=60).compile
+    plain, changing = Simulation(build(), h=5e-3), Simulation(build(), h=5e-3)
+    assert len(changing.equations.tables.relays.step) > 0
+    for source in ("structured", "finite-difference", "structured"):
+        changing.change(jacobian=source)
+        assert (len(changing.equations.tables.relays.step) > 0) == (source == "structured")
+        plain.step()
+        changing.step()
+        np.testing.assert_allclose(changing.state.z, plain.state.z, rtol=0, atol=1e-9)
+
+
 def test_both_forms_of_the_step_agree_in_a_deep_tree():
     system = library.build("fourbar", ny=1, nz=80).compile()
     assert len(system.tables.relays.step) > 0
