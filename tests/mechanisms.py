@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rtmbs.system.laws import no_laws
+from rtmbs.system.relays import no_relays
 from rtmbs.system.tables import (
     DISTANCE,
     DOT,
@@ -100,6 +101,7 @@ def random_tables(
     tables = Tables(
         steps,
         make_paths(steps.parent),
+        no_relays(n),
         links,
         closure_tables,
         driver_tables,

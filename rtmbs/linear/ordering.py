@@ -91,20 +91,30 @@ def candidates(pointer: Array, index: Array, orders: Iterable[Array]) -> Iterato
     """Yield elimination orders to compare: the caller's, last row first (leaves of a tree first), minimum degree."""
     n = len(pointer) - 1
     for order in orders:
-        order = np.asarray(order, np.int64)
-        if not np.array_equal(np.sort(order), np.arange(n)):
-            raise ValueError(f"an elimination order must be a permutation of 0 .. {n - 1}")
-        yield order
+        yield checked(order, n)
     yield np.arange(n - 1, -1, -1, dtype=np.int64)
     yield minimum_degree(pointer, index)
 
 
-def best_order(pointer: Array, index: Array, orders: Iterable[Array] = ()) -> tuple[Array, Array, Array]:
-    """Return (order, parent, counts) of the candidate with least flops.
+def checked(order: Array, n: int) -> Array:
+    """Return the order as numbers; raises ValueError when it is no permutation."""
+    order = np.asarray(order, np.int64)
+    if not np.array_equal(np.sort(order), np.arange(n)):
+        raise ValueError(f"an elimination order must be a permutation of 0 .. {n - 1}")
+    return order
+
+
+def best_order(
+    pointer: Array, index: Array, orders: Iterable[Array] = (), only: Array | None = None
+) -> tuple[Array, Array, Array]:
+    """Return (order, parent, counts) of the candidate with least flops, or of the ``only`` one there is.
 
     An order without fill cannot be beaten (the pattern is then chordal, and each fill edge only adds to the counts),
     so the search ends there.
     """
+    if only is not None:
+        only = checked(only, len(pointer) - 1)
+        return only, *analyse_order(pointer, index, only)[:2]
     best, least = None, -1
     for order in candidates(pointer, index, orders):
         parent, counts, work = analyse_order(pointer, index, order)

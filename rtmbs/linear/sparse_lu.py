@@ -28,13 +28,14 @@ class LUWorkspace(NamedTuple):
     factored: Array  # (size,) values overwritten by factor
     remainder: Array  # (remainder_size,) stack of remainders
     diagonal: Array  # (n,) diagonal before elimination, by place
-    residual: Array  # (n,)
+    residual: Array  # (n,) hidden rows included, like the next two
     scale: Array  # (n,)
+    solution: Array  # (n,)
 
 
 def workspace(lu: SparseLU, dtype: type = np.float64) -> LUWorkspace:
     """Allocate the scratch that factor and solve need."""
-    sizes = (lu.size, lu.size, lu.remainder_size, lu.n, lu.n, lu.n)
+    sizes = (lu.size, lu.size, lu.remainder_size, lu.n, lu.n, lu.n, lu.n)
     return LUWorkspace(*(np.zeros(size, dtype) for size in sizes))
 
 
@@ -67,16 +68,34 @@ def factor(lu, values, work):
     return 0
 
 
-@kernel
-def solve(lu, values, work, b):
-    """Solve A x = b with factored values; ``b`` (n,) in original numbering becomes x."""
+@inner_kernel
+def substitute(lu, values, x):
+    """Solve A x = b with factored values; ``x`` (n,), hidden rows included, holds b before and the solution after."""
     fronts = lu.fronts
     for s in range(len(fronts)):
         own, rows = lu.order[fronts[s, FIRST] :], lu.rest[fronts[s, LIST] :]
-        forward(values, b, own, rows, fronts[s, WIDTH], fronts[s, REST], fronts[s, UPPER], fronts[s, LOWER])
+        forward(values, x, own, rows, fronts[s, WIDTH], fronts[s, REST], fronts[s, UPPER], fronts[s, LOWER])
     for s in range(len(fronts) - 1, -1, -1):
         own, rows = lu.order[fronts[s, FIRST] :], lu.rest[fronts[s, LIST] :]
-        backward(values, b, own, rows, fronts[s, WIDTH], fronts[s, REST], fronts[s, UPPER])
+        backward(values, x, own, rows, fronts[s, WIDTH], fronts[s, REST], fronts[s, UPPER])
+
+
+@inner_kernel
+def extend(lu, b, x):
+    """Let x (n,) be b (visible,) and zeros in hidden rows."""
+    for i in range(lu.visible):
+        x[i] = b[i]
+    for i in range(lu.visible, lu.n):
+        x[i] = 0.0
+
+
+@kernel
+def solve(lu, values, work, b):
+    """Solve A x = b with factored values; ``b`` (visible,) in original numbering becomes x."""
+    extend(lu, b, work.solution)
+    substitute(lu, values, work.solution)
+    for i in range(lu.visible):
+        b[i] = work.solution[i]
 
 
 @inner_kernel
@@ -91,7 +110,7 @@ def subtract_product(lu, original, x, out, scale, scaled):
 
 @kernel
 def multiply(lu, original, x, out):
-    """out = A x with the values as accumulated, before factor; x and out (n,) in original numbering, two arrays."""
+    """out = A x with the values as accumulated, before factor; x and out (n,), hidden rows included, two arrays."""
     for i in range(lu.n):
         out[i] = 0.0
     subtract_product(lu, original, x, out, out, False)
@@ -101,10 +120,13 @@ def multiply(lu, original, x, out):
 
 @inner_kernel
 def backward_error(lu, original, work, b, x):
-    """Return max_i |b - A x|_i / (|A| |x| + |b|)_i (Oettli and Prager), b - A x in work.residual; inf for NaN."""
+    """Return max_i |b - A x|_i / (|A| |x| + |b|)_i (Oettli and Prager), b - A x in work.residual; inf for NaN.
+
+    b has ``visible`` numbers, x and the residual have n.
+    """
+    extend(lu, b, work.residual)
     for i in range(lu.n):
-        work.residual[i] = b[i]
-        work.scale[i] = abs(b[i])
+        work.scale[i] = abs(work.residual[i])
     subtract_product(lu, original, x, work.residual, work.scale, True)
     worst = 0.0
     for i in range(lu.n):
@@ -121,17 +143,20 @@ def solve_refined(lu, original, factored, work, b, x):
     """Solve A x = b, check the residual once, refine only when it asks for it; returns the number of refinements.
 
     Returns -1 when the backward error stays above USELESS or is not a number: take the pivoted dense factor.
-    ``original``: values as accumulated; ``factored``: the same after factor; b and x (n,) are not the same array.
+    ``original``: values as accumulated; ``factored``: the same after factor; b and x (visible,) are not the same array.
     """
     for i in range(lu.n):
-        x[i], work.residual[i] = 0.0, b[i]
+        work.solution[i] = 0.0
+    extend(lu, b, work.residual)
     error, count = np.inf, -1
     while error > BACKWARD_ERROR and count < MAX_REFINEMENTS:
-        solve(lu, factored, work, work.residual)
+        substitute(lu, factored, work.residual)
         for i in range(lu.n):
-            x[i] += work.residual[i]
+            work.solution[i] += work.residual[i]
         count += 1
-        error, previous = backward_error(lu, original, work, b, x), error
+        error, previous = backward_error(lu, original, work, b, work.solution), error
         if not error < 0.5 * previous:
             break
+    for i in range(lu.visible):
+        x[i] = work.solution[i]
     return count if error < USELESS else -1

@@ -34,6 +34,7 @@ class SparseLU(NamedTuple):
     """A pattern, its elimination order and its storage; constant. Kernels take it next to the values."""
 
     n: int  # rows
+    visible: int  # of these the first ones, which callers give and get; hidden ones have right-hand side zero
     size: int  # length of the flat values
     remainder_size: int  # length of the work array of remainders
     factor_flops: int  # of the chosen order, without the zeros that merging adds
@@ -45,17 +46,25 @@ class SparseLU(NamedTuple):
     pattern: Array  # (entries,) int64: sorted row n + col of the entries that the caller may use
 
 
-def analyse(n: int, rows: Array, cols: Array, orders: Iterable[Array] | None = None) -> SparseLU:
+def analyse(
+    n: int,
+    rows: Array,
+    cols: Array,
+    orders: Iterable[Array] | None = None,
+    order: Array | None = None,
+    hidden: int = 0,
+) -> SparseLU:
     """Return the static factorisation of an n x n matrix with entries at (rows[k], cols[k]).
 
     The pattern is symmetrised and the diagonal is added. Of several elimination orders (those given in ``orders``, last
-    row first, minimum degree) the one with least flops is kept.
+    row first, minimum degree) the one with least flops is kept, unless ``order`` says which one it is to be. The last
+    ``hidden`` unknowns have right-hand side zero and are nobody's business: solve takes and gives vectors without them.
     Raises ValueError when n is negative, an index lies outside 0 .. n - 1 or an order is no permutation.
     """
     rows, cols = np.asarray(rows, np.int64).ravel(), np.asarray(cols, np.int64).ravel()
     check_indices(n, rows, cols)
     pointer, index, keys = symmetric_pattern(n, rows, cols)
-    order, parent, counts = best_order(pointer, index, orders or ())
+    order, parent, counts = best_order(pointer, index, orders or (), order)
     front_of_place, front_parent = group_fronts(parent, counts)
     front = front_of_place[inverse(order)]
     rests = rest_rows(front, len(front_parent), front_parent, pointer, index)
@@ -65,7 +74,7 @@ def analyse(n: int, rows: Array, cols: Array, orders: Iterable[Array] | None = N
     size, remainder_size = lay_out(fronts)
     flops = int(np.sum(counts + 2 * counts * counts))
     return SparseLU(
-        n, size, remainder_size, flops, n + 2 * int(counts.sum()), final, fronts, rest, relative, keys
+        n, n - hidden, size, remainder_size, flops, n + 2 * int(counts.sum()), final, fronts, rest, relative, keys
     )  # fmt: skip
 
 

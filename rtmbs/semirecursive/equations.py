@@ -25,6 +25,7 @@ from rtmbs.semirecursive.sweeps import (
     weight_energy,
 )
 from rtmbs.semirecursive.workspace import Workspace, workspace
+from rtmbs.system.pattern import without_relays
 from rtmbs.system.system import System
 from rtmbs.system.tables import Tables
 
@@ -38,25 +39,46 @@ class SemiRecursiveEquations:
     """
 
     def __init__(self, system: System, source: Any = None) -> None:
-        self.system = system
-        self.tables: Tables = with_own_shim(system.tables)
         self.n, self.m = len(system.tables.steps.kind), len(system.row_names)
         self.u: Array = system.u0.copy()
         self.alpha: Array = np.zeros(self.m)
+        self.shim: Array = system.tables.closures.shim.copy()  # the System never changes, the start may measure a shim
+        self.dense: DenseLU | None = None
+        self.weakest = -1  # coordinate of the pivot that failed, when the last factor did
+        self.given = system
+        self.allocate(system)
+        self.source = source
+
+    @property
+    def source(self) -> Any:
+        """Source of K and C, None for the closed form; any other gives whole matrices, for which no relay stands in."""
+        return self._source
+
+    @source.setter
+    def source(self, source: Any) -> None:
+        self._source = source
+        wanted = self.given if source is None else without_relays(self.given)
+        if wanted.lu is not self.lu:
+            self.allocate(wanted)
+
+    def allocate(self, system: System) -> None:
+        """Work with the tables and the pattern of ``system``, and scratch of their size."""
+        self.take_tables(system)
         self.ws: Workspace = workspace(system.tables)
         self.lu = system.lu
         self.work = factor_workspace(system.lu)
-        self.source = source
-        self.dense: DenseLU | None = None
-        self.weakest = -1  # coordinate of the pivot that failed, when the last factor did
-        self.rows, self.columns = np.divmod(system.lu.pattern, max(self.n, 1))
+        self.rows, self.columns = np.divmod(system.lu.pattern, max(system.lu.n, 1))
         self.places = positions(system.lu, self.rows, self.columns)
+
+    def take_tables(self, system: System) -> None:
+        """Let the tables be those of ``system``, with the shim of these equations."""
+        self.system = system
+        self.tables: Tables = system.tables._replace(closures=system.tables.closures._replace(shim=self.shim))
 
     def replace_system(self, system: System) -> None:
         """Go on with a System of the same coordinates and equations whose forces act elsewhere (``system.attach``)."""
-        shim = self.tables.closures.shim
-        self.system = system
-        self.tables = system.tables._replace(closures=system.tables.closures._replace(shim=shim))
+        self.given = system
+        self.take_tables(system)
 
     # ---- evaluation ----------------------------------------------------------------------------------------------
 
@@ -137,9 +159,16 @@ class SemiRecursiveEquations:
         lam_n for ``lagged``.
         """
         self.fill(mass, velocity, position, terms, old)
-        out = np.zeros((self.n, self.n))
-        out[self.rows, self.columns] = self.work.original[self.places]
-        return out
+        return self.dense_values()
+
+    def dense_values(self) -> Array:
+        """Return the assembled values as a dense matrix (n, n), the unknowns of relays eliminated."""
+        n, size = self.n, self.lu.n
+        full = np.zeros((size, size))
+        full[self.rows, self.columns] = self.work.original[self.places]
+        if size == n:
+            return full
+        return np.asarray(full[:n, :n] - full[:n, n:] @ np.linalg.solve(full[n:, n:], full[n:, :n]))
 
     def fill(self, mass: float, velocity: float, position: float, terms: int, old: StateArrays | None) -> None:
         """Assemble the closed form into the values of the sparse matrix."""
@@ -194,15 +223,13 @@ class SemiRecursiveEquations:
         if not np.all(np.isfinite(self.work.original)):
             raise NotFinite("the Newton matrix holds a number that is not finite")
         if dense:
-            matrix = np.zeros((self.n, self.n))
-            matrix[self.rows, self.columns] = self.work.original[self.places]
-            self.dense = DenseLU(matrix)
+            self.dense = DenseLU(self.dense_values())
             bad = self.dense.status
         else:
             self.work.factored[:] = self.work.original
             bad = factor(self.lu, self.work.factored, self.work)
         if bad:
-            self.weakest = bad - 1
+            self.weakest = bad - 1 if bad <= self.n else int(np.argmax(np.abs(self.ws.residual)))  # a relay has no name
             raise SingularTangent(f"pivot {self.weakest} ({self.system.coordinate_names[self.weakest]}) is too small")
 
     def solve(self, b: Array, refined: bool = False) -> Array:
@@ -233,8 +260,3 @@ class SemiRecursiveEquations:
     def recentre(self, state: StateArrays) -> None:
         """Re-centre rotation charts of a finished state, in place."""
         recentre_charts(self.tables.steps, state)
-
-
-def with_own_shim(tables: Tables) -> Tables:
-    """Return the tables with a shim of their own: the System never changes, the start may measure a shim."""
-    return tables._replace(closures=tables.closures._replace(shim=tables.closures.shim.copy()))

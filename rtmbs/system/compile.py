@@ -6,7 +6,7 @@ Several spanning trees are tried; the one whose tangent factors with the least a
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from rtmbs.system.scales import characteristic_length
 from rtmbs.system.skeleton import Skeleton, build_skeleton, tabulate_steps
 from rtmbs.system.slots import Slots
 from rtmbs.system.system import Array, BodyRecord, ForceRecord, JointRecord, MarkerRecord, System
-from rtmbs.system.tables import REVOLUTE, Tables
+from rtmbs.system.tables import REVOLUTE, Relays, Tables
 from rtmbs.topology import Edge, Link, Topology, spanning_trees
 
 FORMAT = 1  # of the tables; part of the fingerprint
@@ -117,12 +117,14 @@ def write_draft(model: Model, topology: Topology, length: float) -> Draft:
     forces = build_forces(model, skeleton, slots)
     laws = build_laws(model, skeleton, slots)
     ends = [(closure.a, closure.b) for closure in closures] + forces.pairs + laws.pairs
-    paths, links = lay_out(steps.parent, ends)
+    paths, relays, links = lay_out(steps.parent, ends)
     check_links(closures, links.pointer)
+    handed = any(model.forces[name].body is not None for name in laws.records)  # may be attached to any body later
     lu, tables = give_places(
         Tables(
             steps=steps,
             paths=paths,
+            relays=relays,
             links=links,
             closures=tabulate_closures(closures),
             drivers=drivers,
@@ -130,7 +132,8 @@ def write_draft(model: Model, topology: Topology, length: float) -> Draft:
             springs=forces.springs,
             wrenches=forces.wrenches,
             laws=laws.laws,
-        )
+        ),
+        relayed=not handed,
     )
     return Draft(topology, skeleton, closures, describe_rows(closures, driver_rows), slots, tables, lu, laws)
 
@@ -173,6 +176,8 @@ def finish(model: Model, draft: Draft, length: float) -> System:
     markers = marker_records(model, skeleton)
     records = closure_records(draft.closures)
     said = [model.name, *names, *draft.rows.names, *map(repr, slots.inputs.items()), *draft.laws.code]
+    # relays follow from the tree, which the steps say
+    told = [part for part in tables if not isinstance(part, Relays)]
     placed = [part for record in (*bodies.values(), *markers.values()) for part in record]
     return System(
         name=model.name,
@@ -182,7 +187,7 @@ def finish(model: Model, draft: Draft, length: float) -> System:
         inputs=slots.inputs,
         signals=tuple(slots.signals),
         shapes=slots.shapes,
-        fingerprint=fingerprint([*said, *bodies, *markers, *placed, *arrays(tables)]),
+        fingerprint=fingerprint([*said, *bodies, *markers, *placed, *arrays(told)]),
         bodies=bodies,
         joints=joint_records(model, draft),
         markers=markers,
@@ -240,11 +245,11 @@ def ends(model: Model, force: Force) -> tuple[str, str]:
     return (joint.a.name, joint.b.name) if joint else (model.ground.name, model.ground.name)
 
 
-def arrays(tables: NamedTuple) -> Iterator[Array]:
+def arrays(tables: Iterable[Any]) -> Iterator[Array]:
     """Yield every array of nested records."""
     for part in tables:
         if isinstance(part, tuple):
-            yield from arrays(part)  # type: ignore[arg-type]
+            yield from arrays(part)
         else:
             yield part
 

@@ -1,19 +1,32 @@
 """Paths, branches, and the places of their entries in the sparse matrix.
 
 The pattern holds every pair (step, ancestor), for every link every pair of its two branches, and every pair of joints
-that a force law couples.
+that a force law couples. In a deep tree relays stand in for the pairs of steps far from each other (``system.relays``).
 """
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from rtmbs.linear.symbolic import analyse, positions
+from rtmbs.linear.symbolic import analyse, flops, positions
 from rtmbs.system.closures import pointer
-from rtmbs.system.system import Integers
-from rtmbs.system.tables import Links, Paths, Tables
+from rtmbs.system.relays import HIDDEN, choose_relays, hidden_entries, no_relays, relay_order
+from rtmbs.system.system import Integers, System
+from rtmbs.system.tables import Links, Paths, Relays, Tables
 
 Pairs = list[tuple[int, int]]
+
+WORTH_WHILE = 0.8  # relays are taken when they leave at most this part of the arithmetic: they have entries to fill too
+
+
+class Pattern(NamedTuple):
+    """A static factorisation, and the tables with their places in its values."""
+
+    lu: Any
+    paths: Paths
+    relays: Relays
+    links: Links
 
 
 def paths_to_ground(parent: Integers) -> list[Integers]:
@@ -60,34 +73,102 @@ def build_links(paths: list[Integers], pairs: Pairs) -> Links:
     )
 
 
-def lay_out(parent: Integers, pairs: Pairs) -> tuple[Paths, Links]:
-    """Return paths to ground and links between ``pairs`` of steps, their places still open."""
+def lay_out(parent: Integers, pairs: Pairs) -> tuple[Paths, Relays, Links]:
+    """Return paths to ground, no relays, and links between ``pairs`` of steps, their places still open."""
     paths = paths_to_ground(parent)
-    return build_paths(paths), build_links(paths, pairs)
+    return build_paths(paths), no_relays(len(paths)), build_links(paths, pairs)
 
 
-def give_places(tables: Tables) -> tuple[Any, Tables]:
+def give_places(tables: Tables, relayed: bool = True) -> tuple[Any, Tables]:
     """Return the static factorisation of the tangent, and the tables with the places of all entries in its values.
 
-    Places in the flat Phi_z, ``Closures.entry_pointer``, are given with them.
+    Relays are chosen when they are allowed, by ``relayed``, and pay. Places in the flat Phi_z,
+    ``Closures.entry_pointer``, are given with the others.
     """
-    paths, links, laws, n = tables.paths, tables.links, tables.laws, len(tables.steps.kind)
-    row = np.repeat(np.arange(n, dtype=np.int64), np.diff(paths.pointer))
-    block_rows, block_cols = block_pairs(links)
+    laws, parent = tables.laws, tables.steps.parent
     coupled = laws.row[laws.force_entry[:, 0]], laws.input[laws.force_entry[:, 1], 0]
-    rows, cols = np.concatenate([row, block_rows, coupled[0]]), np.concatenate([paths.step, block_cols, coupled[1]])
-    lu = analyse(n, rows, cols)
-    diagonal = places(lu, np.arange(n), np.arange(n))
-    rows_of, branches_of = np.diff(tables.closures.row_pointer), np.diff(links.pointer)
-    entry = np.column_stack((laws.force_entry[:, :3], places(lu, *coupled)))
-    return lu, tables._replace(
-        paths=paths._replace(position=places(lu, row, paths.step), position_transposed=places(lu, paths.step, row)),
-        links=links._replace(position=places(lu, block_rows, block_cols)),
+    found = analyse_pattern(parent, paths_to_ground(parent), tables.links, coupled, relayed)
+    diagonal = places(found.lu, np.arange(len(parent)), np.arange(len(parent)))
+    rows_of, branches_of = np.diff(tables.closures.row_pointer), np.diff(tables.links.pointer)
+    entry = np.column_stack((laws.force_entry[:, :3], places(found.lu, *coupled)))
+    return found.lu, tables._replace(
+        paths=found.paths,
+        relays=found.relays,
+        links=found.links,
         closures=tables.closures._replace(entry_pointer=pointer(rows_of * branches_of[: len(rows_of)])),
         drivers=tables.drivers._replace(position=diagonal[tables.drivers.step]),
         joint_forces=tables.joint_forces._replace(position=diagonal[tables.joint_forces.step]),
         laws=laws._replace(force_entry=entry),
     )
+
+
+def without_relays(system: System) -> System:
+    """Return the System with all pairs of a path in its pattern: what K and C of other sources ask for."""
+    if len(system.tables.relays.step) == 0:
+        return system
+    lu, tables = give_places(system.tables, relayed=False)
+    return replace(system, tables=tables, lu=lu)
+
+
+def analyse_pattern(
+    parent: Integers, ways: list[Integers], links: Links, more: tuple[Integers, Integers], relayed: bool = True
+) -> Pattern:
+    """Return the factorisation with least arithmetic, with relays (if allowed, by ``relayed``) or without.
+
+    ``ways`` are the paths from ground. ``more`` are rows and columns of further entries: joints that a force law
+    couples. Without relays the pattern holds all pairs of a path.
+    """
+    relays, of = choose_relays(parent)
+    rows, cols = block_pairs(links)
+    entries = np.concatenate([rows, more[0]]), np.concatenate([cols, more[1]])
+    if not relayed or len(relays) == 0:
+        return direct_pattern(ways, links, entries)
+    short = relayed_pattern(relays, of, ways, links, entries)
+    above = np.array([len(way) - 1 for way in ways])  # entries below a pivot, but for what loops add
+    if flops(short.lu) <= WORTH_WHILE * np.sum(above + 2 * above * above):
+        return short
+    direct = direct_pattern(ways, links, entries)
+    return short if flops(short.lu) <= WORTH_WHILE * flops(direct.lu) else direct
+
+
+def direct_pattern(ways: list[Integers], links: Links, entries: tuple[Integers, Integers]) -> Pattern:
+    """Return the pattern of all pairs (step, ancestor), those of the links, and ``entries``."""
+    n, paths = len(ways), build_paths(ways)
+    row = np.repeat(np.arange(n, dtype=np.int64), np.diff(paths.pointer))
+    lu = analyse(n, np.concatenate([row, entries[0]]), np.concatenate([paths.step, entries[1]]))
+    return Pattern(lu, located(lu, paths, row), no_relays(n), links._replace(position=places(lu, *block_pairs(links))))
+
+
+def relayed_pattern(
+    relays: Integers, of: Integers, ways: list[Integers], links: Links, entries: tuple[Integers, Integers]
+) -> Pattern:
+    """Return the pattern of the pairs of each section of the tree, and of the unknowns of the relays between them."""
+    n, hidden = len(ways), HIDDEN * len(relays)
+    cut = [len(ways[relays[r]]) if r >= 0 else 0 for r in of]
+    short = [way[start:] for way, start in zip(ways, cut, strict=True)]
+    paths = build_paths(short)
+    under, below, above, starts, one, minus = hidden_entries(relays, of, short)
+    row = np.repeat(np.arange(n, dtype=np.int64), np.diff(paths.pointer))
+    pairs = np.concatenate([below.reshape(-1, 2), above.reshape(-1, 2), minus])
+    rows, cols = np.concatenate([row, entries[0], pairs[:, 0]]), np.concatenate([paths.step, entries[1], pairs[:, 1]])
+    lu = analyse(n + hidden, rows, cols, order=relay_order(relays, n), hidden=hidden)
+    table = no_relays(n).below
+    table[under] = places(lu, below[..., 0], below[..., 1]).reshape(below.shape[:-1])
+    found = Relays(
+        step=relays,
+        of=of,
+        below=table,
+        pointer=starts,
+        above=places(lu, above[..., 0], above[..., 1]).reshape(above.shape[:-1]),
+        one=places(lu, one[:, 0], one[:, 1]),
+        minus=places(lu, minus[:, 0], minus[:, 1]),
+    )
+    return Pattern(lu, located(lu, paths, row), found, links._replace(position=places(lu, *block_pairs(links))))
+
+
+def located(lu: Any, paths: Paths, row: Integers) -> Paths:
+    """Return the paths with their places; ``row`` is the step that each entry belongs to."""
+    return paths._replace(position=places(lu, row, paths.step), position_transposed=places(lu, paths.step, row))
 
 
 def block_pairs(links: Links) -> tuple[Integers, Integers]:

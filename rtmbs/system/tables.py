@@ -21,6 +21,7 @@ Array = Any  # numba types by value; the shapes and dtypes stand on the fields
 REVOLUTE, PRISMATIC = 0, 1
 TRANSLATION, DOT, DISTANCE = 0, 1, 2
 GRAVITY_SLOT = 0
+MOTION, WRENCH = 9, 6  # unknowns of a relay: its t and its f
 
 
 class Steps(NamedTuple):
@@ -39,12 +40,24 @@ class Steps(NamedTuple):
 
 
 class Paths(NamedTuple):
-    """For every step the steps from ground to itself, itself last."""
+    """For every step the steps from the relay above it, or else from ground, to itself; itself last, the relay not."""
 
     pointer: Array  # (n + 1,) int64
     step: Array  # (paths,) int64
     position: Array  # (paths,) int64: place of tangent entry (i, path step) in the values of the sparse matrix
     position_transposed: Array  # (paths,) int64: place of entry (path step, i)
+
+
+class Relays(NamedTuple):
+    """Steps of a deep tree with unknowns of their own, t (9,) and f (6,); ``system.relays`` has the equations."""
+
+    step: Array  # (nr,) int64
+    of: Array  # (n,) int64: relay above each step, or -1
+    below: Array  # (n, 15) int64: places of t of that relay in the row of the step, and of the step in the rows of f
+    pointer: Array  # (nr + 1,) int64 into above
+    above: Array  # (entries, 15) int64, along the path of each relay: places of a step in the rows of t, f in its row
+    one: Array  # (15 nr,) int64: diagonal places
+    minus: Array  # (15 nr at most,) int64: places (t, t of the relay above) and (f of the relay above, f)
 
 
 class Links(NamedTuple):
@@ -132,6 +145,7 @@ class Tables(NamedTuple):
 
     steps: Steps
     paths: Paths
+    relays: Relays
     links: Links
     closures: Closures
     drivers: Drivers

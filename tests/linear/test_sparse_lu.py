@@ -86,6 +86,42 @@ def test_many_small_fronts(seed, monkeypatch):
     check_against_dense((n, rows, cols), rng)
 
 
+@pytest.mark.parametrize("hidden", [1, 5, 17])
+def test_hidden_unknowns_are_solved_for_and_not_shown(hidden):
+    """The last unknowns have right-hand side zero; vectors of the caller end before them."""
+    rng = np.random.default_rng(hidden)
+    n, rows, cols, _ = stacked(2, 6)
+    order = rng.permutation(n)
+    lu = analyse(n, rows, cols, order=order, hidden=hidden)
+    assert (lu.n, lu.visible) == (n, n - hidden)
+    assert sorted(lu.order) == list(range(n))
+    A, b = dominant(n, rows, cols, rng), rng.standard_normal(n - hidden)
+    work = workspace(lu)
+    work.original[:] = work.factored[:] = accumulated(lu, A)
+    assert factor(lu, work.factored, work) == 0
+    expected = np.linalg.solve(A, np.append(b, np.zeros(hidden)))[: n - hidden]
+    x, y = b.copy(), np.empty(n - hidden)
+    solve(lu, work.factored, work, x)
+    np.testing.assert_allclose(x, expected, rtol=1e-12, atol=1e-14)
+    assert solve_refined(lu, work.original, work.factored, work, b, y) == 0
+    np.testing.assert_allclose(y, expected, rtol=1e-12, atol=1e-14)
+
+
+def test_refinement_sees_hidden_rows():
+    rng = np.random.default_rng(11)
+    n, rows, cols, _ = stacked(2, 6)
+    lu = analyse(n, rows, cols, hidden=9)
+    A, b = dominant(n, rows, cols, rng), rng.standard_normal(n - 9)
+    near = A.copy()
+    near[-9:] *= 1.0 + 1e-8
+    near[-9:, : n - 9] *= 1.0 - 1e-8
+    work, x = workspace(lu), np.empty(n - 9)
+    original, work.factored[:] = accumulated(lu, A), accumulated(lu, near)
+    assert factor(lu, work.factored, work) == 0
+    assert solve_refined(lu, original, work.factored, work, b, x) >= 1
+    np.testing.assert_allclose(x, np.linalg.solve(A, np.append(b, np.zeros(9)))[: n - 9], rtol=1e-11, atol=1e-13)
+
+
 def test_an_empty_matrix_is_solved():
     lu = analyse(0, [], [])
     work, b = workspace(lu), np.zeros(0)

@@ -76,6 +76,8 @@ def test_the_order_of_the_caller_is_used_when_it_is_best():
 def test_wrong_orders_are_refused(order):
     with pytest.raises(ValueError, match=r"permutation of 0 \.\. 2"):
         analyse(3, [0], [1], orders=[np.array(order)])
+    with pytest.raises(ValueError, match="permutation"):
+        analyse(3, [0], [1], order=np.array(order))
 
 
 def test_indices_outside_are_refused_by_name():

@@ -156,7 +156,8 @@ def spring_length(mechanism, s):
 
 def reference_closures(mechanism, z):
     """Return Phi row by row."""
-    (closures, links, drivers), u = (mechanism.tables[i] for i in (3, 2, 4)), mechanism.u
+    tables, u = mechanism.tables, mechanism.u
+    closures, links, drivers = tables.closures, tables.links, tables.drivers
     A, r = poses(mechanism, z)
     Phi = []
     for l in range(len(closures.point_a)):

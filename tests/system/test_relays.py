@@ -1,0 +1,190 @@
+"""Relays: where they stand, that they leave the equations as they are, and that what they cost grows with the tree."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from rtmbs import Model, Revolute, Simulation, library
+from rtmbs.integrators.settings import TANGENT_TERMS
+from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.semirecursive.sources import make_source
+from rtmbs.stepper import arrays_of
+from rtmbs.system.pattern import give_places, without_relays
+from rtmbs.system.relays import SPACING, choose_relays, no_relays
+from tests.mechanisms import random_model
+
+AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.6, 0.0, 0.8))
+
+
+def chain(bodies, foot=False):
+    """Return a hanging chain of bodies, each with a short tip beside it; ``foot`` closes a loop over the lower half."""
+    model, above = Model("chain"), "ground"
+    for k in range(bodies):
+        for name, mass in ((f"link {k}", 1.0), (f"tip {k}", 0.2)):
+            model.add_body(name, mass=mass, inertia=(0.1, 0.2, 0.15), position=(0.0, 0.05 * (k % 3), -0.1 * k - 0.05))
+        point = (0.0, 0.0, -0.1 * k)
+        model.add_joint(f"joint {k}", Revolute(AXES[k % 3]), above, f"link {k}", point=point)
+        model.add_joint(f"side {k}", Revolute(AXES[(k + 1) % 3]), f"link {k}", f"tip {k}", point=point)
+        above = f"link {k}"
+    if foot:
+        model.add_joint("foot", Revolute(AXES[0]), f"link {bodies // 2}", above, cut=True, closure="line")
+    return model
+
+
+@pytest.fixture
+def always(monkeypatch):
+    """Take relays wherever they can stand, whatever they cost."""
+    monkeypatch.setattr("rtmbs.system.pattern.WORTH_WHILE", np.inf)
+
+
+def relays_allowed(tables, relayed):
+    """``give_places`` for a law on a body that is never attached elsewhere."""
+    return give_places(tables)
+
+
+def random_state(system, seed):
+    rng = np.random.default_rng(seed)
+    return rng.uniform(-1, 1, system.n), rng.normal(size=system.n), rng.normal(size=system.n)
+
+
+def pair(system):
+    """Return the equations with relays and without, with the same penalties."""
+    both = SemiRecursiveEquations(system), SemiRecursiveEquations(without_relays(system))
+    for equations in both:
+        equations.alpha[:] = np.random.default_rng(1).uniform(10.0, 1e4, equations.m)
+    return both
+
+
+# ------------------------------------------------------------------------------------------------- where they stand
+
+
+def test_relays_are_apart_from_each_other_and_from_the_tips():
+    relays, of = choose_relays(np.arange(-1, 99))
+    assert list(relays) == list(range(SPACING - 1, 100 - SPACING, SPACING))
+    assert list(of[[SPACING - 1, SPACING, 2 * SPACING - 1, 2 * SPACING]]) == [-1, 0, 0, 1]
+    assert of[99] == len(relays) - 1
+
+
+def test_twigs_and_bushes_have_none():
+    stem = np.arange(-1, 2 * SPACING - 2)
+    assert len(choose_relays(stem)[0]) == 0
+    bush = np.concatenate([[-1], np.zeros(500, np.int64)])
+    assert len(choose_relays(bush)[0]) == 0
+    assert len(library.build("fourbar", ny=4, nz=10).compile().tables.relays.step) == 0
+    assert len(library.build("fourbar", ny=4, nz=40, layout="parallel").compile().tables.relays.step) == 0
+
+
+def test_they_are_taken_only_where_they_save_arithmetic():
+    few, many = (library.build("fourbar", ny=4, nz=nz).compile() for nz in (16, 40))
+    assert len(few.tables.relays.step) == 0
+    assert len(many.tables.relays.step) > 0
+    assert many.lu.factor_flops < 0.5 * without_relays(many).lu.factor_flops
+
+
+def test_a_force_that_may_be_attached_anywhere_keeps_all_pairs():
+    model = chain(100)
+    assert len(model.compile().tables.relays.step) > 0
+    model.add_force("hand", lambda t, k, p: (-p["k"] * k.r, 0.0 * k.r), body="link 3", parameters={"k": 10.0})
+    assert len(model.compile().tables.relays.step) == 0
+
+
+@pytest.mark.parametrize("nz", [40, 80])
+def test_entries_and_arithmetic_grow_with_the_tower(nz):
+    lu, twice = (library.build("fourbar", ny=4, nz=k).compile().lu for k in (nz, 2 * nz))
+    assert twice.factor_nonzeros < 2.2 * lu.factor_nonzeros
+    assert twice.factor_flops < 2.2 * lu.factor_flops
+    assert twice.size < 2.2 * lu.size
+
+
+# ---------------------------------------------------------------------------------------------- the same equations
+
+
+@pytest.mark.parametrize("terms", range(len(TANGENT_TERMS)), ids=TANGENT_TERMS)
+@pytest.mark.parametrize("foot", [False, True], ids=["open", "closed"])
+def test_the_tangent_is_that_without_them(terms, foot, always):
+    system = chain(40, foot).compile()
+    assert len(system.tables.relays.step) >= 2
+    short, full = pair(system)
+    state = random_state(system, 0)
+    for weights in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (1.0, 0.3, 0.2)):
+        matrices = []
+        for equations in (short, full):
+            equations.residual(*state, system.R0)
+            matrices.append(equations.assemble(*weights, terms))
+        scale = np.abs(matrices[1]).max()
+        np.testing.assert_allclose(matrices[0], matrices[1], rtol=0, atol=1e-12 * scale)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_tangent_of_random_mechanisms_is_that_without_them(seed, monkeypatch, always):
+    monkeypatch.setattr("rtmbs.system.relays.SPACING", 4)
+    monkeypatch.setattr(sys.modules["rtmbs.system.compile"], "give_places", relays_allowed)
+    system = random_model(seed, 30).compile()
+    assert len(system.tables.relays.step) > 0
+    short, full = pair(system)
+    state = random_state(system, seed)
+    for equations in (short, full):
+        equations.residual(*state, system.R0)
+    one, other = (equations.assemble(1.0, 0.4, 0.2) for equations in (short, full))
+    np.testing.assert_allclose(one, other, rtol=0, atol=1e-11 * np.abs(other).max())
+
+
+def test_solutions_are_those_without_them_and_need_no_refinement():
+    system = library.build("fourbar", ny=2, nz=60).compile()
+    sim = Simulation(system, h=5e-3)
+    sim.run(0.05)
+    short, full = pair(system)
+    b = np.random.default_rng(2).normal(size=system.n)
+    answers = []
+    for equations in (short, full):
+        equations.u, equations.alpha = sim.state.u, sim.state.alpha
+        equations.residual(sim.state.z, sim.state.zd, sim.state.zdd, sim.state.R0)
+        equations.factor(sim._stepper.settings, 1, arrays_of(sim.state), dense=False)
+        answers.append(equations.solve(b, refined=True))
+        again = equations.solve(b)
+        np.testing.assert_allclose(again, answers[-1], rtol=1e-7, atol=1e-10 * np.abs(again).max())
+        equations.factor(sim._stepper.settings, 1, arrays_of(sim.state), dense=True)
+        answers.append(equations.solve(b))
+    for answer in answers[1:]:
+        np.testing.assert_allclose(answer, answers[0], rtol=0, atol=1e-7 * np.abs(answers[0]).max())
+
+
+def test_a_source_of_whole_jacobians_gets_all_pairs(always):
+    system = chain(40).compile()
+    source = make_source("finite-difference", system)
+    equations = SemiRecursiveEquations(system, source)
+    assert len(equations.tables.relays.step) == 0
+    z, zd, zdd = random_state(system, 4)
+    equations.residual(z, zd, zdd, system.R0)
+    full = SemiRecursiveEquations(without_relays(system))
+    full.residual(z, zd, zdd, system.R0)
+    np.testing.assert_array_equal(equations.assemble(1.0, 0.0, 0.0), full.assemble(1.0, 0.0, 0.0))
+
+
+def test_the_source_may_change_between_steps():
+    """There and back: tables, pattern and scratch follow."""
+    build = library.build("fourbar", ny=1, nz=60).compile
+    plain, changing = Simulation(build(), h=5e-3), Simulation(build(), h=5e-3)
+    assert len(changing.equations.tables.relays.step) > 0
+    for source in ("structured", "finite-difference", "structured"):
+        changing.change(jacobian=source)
+        assert (len(changing.equations.tables.relays.step) > 0) == (source == "structured")
+        plain.step()
+        changing.step()
+        np.testing.assert_allclose(changing.state.z, plain.state.z, rtol=0, atol=1e-9)
+
+
+def test_both_forms_of_the_step_agree_in_a_deep_tree():
+    system = library.build("fourbar", ny=1, nz=80).compile()
+    assert len(system.tables.relays.step) > 0
+    fused, readable = Simulation(system, h=5e-3), Simulation(system, h=5e-3, fused=False)
+    for _ in range(5):
+        fused.step()
+        readable.step()
+    np.testing.assert_allclose(fused.state.z, readable.state.z, rtol=0, atol=1e-11)
+    np.testing.assert_allclose(fused.state.zd, readable.state.zd, rtol=0, atol=1e-9)
+
+
+def test_a_tree_without_relays_has_empty_tables():
+    assert [len(part) for part in no_relays(3)] == [0, 3, 3, 1, 0, 0, 0]
