@@ -16,6 +16,8 @@ import numba
 from numba.core import config
 from numba.core.registry import CPUDispatcher
 
+import rtmbs.record_type  # noqa: F401  records are known before the first kernel is typed
+
 PACKAGE = Path(__file__).parent
 KERNEL_ROOMS = ("semirecursive", "linear", "integrators", "system", "ad", "results")
 
