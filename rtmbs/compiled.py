@@ -73,6 +73,17 @@ def inner_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     return dispatcher
 
 
+def inlined_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """An inner kernel whose machine code stands in place of every call.
+
+    For what runs in the innermost loops: a call would read again where arrays are, which the caller's loop knows.
+    """
+    dispatcher = compiled(function, no_cpython_wrapper=True, forceinline=True)
+    if not config.DISABLE_JIT:
+        dispatcher.__class__ = InnerDispatcher
+    return dispatcher
+
+
 def merged_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """An inner kernel that is written into its caller before anything is compiled.
 

@@ -4,7 +4,7 @@ Rows as METHODS 1.25 with points and axes carried by step ``a``, so that a row i
 with G = dPhi/dX_b the other side is -G, and Phi_z[j] = sign_j S_j . G on the branch of the link and zero elsewhere.
 """
 
-from rtmbs.compiled import inner_kernel, kernel
+from rtmbs.compiled import inlined_kernel, inner_kernel, kernel
 from rtmbs.spatial import (
     add3,
     add6,
@@ -42,7 +42,7 @@ def evaluate_closures(tables, z, u, ws):
         ws.Phi[first + k] = z[drivers.step[k]] - u[drivers.slot[k]]
 
 
-@inner_kernel
+@inlined_kernel
 def evaluate_row(closures, row, a, b, xa, xb, u, ws):
     """Phi and G = dPhi/dX_b of one row."""
     kind = closures.kind[row]
@@ -61,7 +61,7 @@ def evaluate_row(closures, row, a, b, xa, xb, u, ws):
         store6(ws.G, row, scale6(1.0 / length, join(d, cross3(xa, xb))))
 
 
-@inner_kernel
+@inlined_kernel
 def fill_branch(closures, links, l, ws):
     """Phi_z of closure ``l``, rows by branch: sign_j S_j . G."""
     entry = closures.entry_pointer[l]
@@ -148,7 +148,7 @@ def closure_accelerations(tables, zdd, u, ws):
         ws.Phidd[len(closures.kind) + k] = zdd[drivers.step[k]] - u[drivers.slot[k] + 2]
 
 
-@inner_kernel
+@inlined_kernel
 def row_variation(closures, row, a, b, xa, xb, Xa, Xb, ws):
     """Change of G of one row when step a moves by the twist Xa and step b by Xb: Gdot for velocities, and Phi_zz.
 
