@@ -6,15 +6,23 @@ from typing import Any
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.typing.templates import AttributeTemplate
-from numba.extending import NativeValue, infer_getattr, lower_getattr_generic, models, register_model, typeof_impl, unbox
+from numba.extending import (
+    NativeValue,
+    infer_getattr,
+    lower_getattr_generic,
+    models,
+    register_model,
+    typeof_impl,
+    unbox,
+)
 
 from rtmbs.record import Record
 
 WORD = 8  # bytes
-BYTE, INT64 = ir.IntType(8), ir.IntType(64)
+INT64 = ir.IntType(64)
 
 
-class RecordType(types.Type):  # type: ignore[misc]
+class RecordType(types.Type):
     """A record by address: its class and the types of its fields."""
 
     def __init__(self, cls: type, fields: tuple[Any, ...]) -> None:
@@ -42,7 +50,7 @@ def size(field: Any) -> int:
     return 1
 
 
-@typeof_impl.register(Record)  # type: ignore[misc]
+@typeof_impl.register(Record)
 def typeof_record(value: Any, context: Any) -> RecordType:
     """Type a record by what it holds."""
     fields = tuple(typeof_impl(part, context) for part in value)
@@ -71,7 +79,7 @@ class RecordAttributes(AttributeTemplate):  # type: ignore[misc]
         return record.fields.get(field)
 
 
-@lower_getattr_generic(RecordType)  # type: ignore[misc]
+@lower_getattr_generic(RecordType)
 def read_field(context: Any, builder: Any, record: RecordType, address: Any, field: str) -> Any:
     """Read a field: an inner record is an address too, a number is one word, an array is put together by a helper."""
     tell_sizes(builder.function)
@@ -134,7 +142,7 @@ def array_reader(context: Any, module: Any, kind: Any) -> Any:
     return reader
 
 
-@unbox(RecordType)  # type: ignore[misc]
+@unbox(RecordType)
 def unbox_record(record: RecordType, value: Any, c: Any) -> NativeValue:
     """Take the address across."""
     number = c.pyapi.object_getattr_string(value, "address")

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from rtmbs.record import record
+
 Array = Any
 
 TANGENT_TERMS = ("paper", "inertia", "lagged", "exact")  # METHODS 5; the index is the code kernels see
