@@ -6,7 +6,7 @@ the kernels do. A *record* is laid out once in memory, as a flat list of words o
 address. ``record_type`` says to numba how to read it. For Python it stays the named tuple that it is.
 """
 
-from functools import cached_property
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,18 +16,29 @@ T = TypeVar("T", bound=type)
 Words = NDArray[np.int64]
 
 
+class Once:
+    """A property worked out when it is first asked for; without the lock of ``cached_property``: sessions are threads."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self.function = function
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        """Work the value out and keep it; of two threads at once the first to finish is believed by both."""
+        return instance.__dict__.setdefault(self.function.__name__, self.function(instance))
+
+
 class Record:
     """What ``@record`` adds to a NamedTuple: its words, laid out when a kernel first asks for the address.
 
     Fields are arrays, records and numbers. The tuple cannot change, and arrays stay where they are, so the words hold.
     """
 
-    @cached_property
+    @Once
     def words(self) -> Words:
         """The record in memory (words,): see ``words_of``."""
         return np.concatenate([words_of(value) for value in self])  # type: ignore[attr-defined]
 
-    @cached_property
+    @Once
     def address(self) -> int:
         """Where the words are: all that a kernel is given."""
         return int(self.words.ctypes.data)
