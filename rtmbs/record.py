@@ -17,7 +17,7 @@ Words = NDArray[np.int64]
 
 
 class Once:
-    """A property worked out when it is first asked for; without the lock of ``cached_property``: sessions are threads."""
+    """A property worked out when first asked for; without the lock of ``cached_property``: sessions are threads."""
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
         self.function = function
