@@ -80,10 +80,9 @@ def compile_start() -> None:
 
 
 def compile_sources() -> None:
-    """Take one step by every source of K and C, and a readable one."""
+    """Take one readable step by every source of K and C."""
     for jacobian in source_names():
-        small_simulation(*MECHANISMS[0], jacobian=jacobian).run(STEP)
-    small_simulation(*MECHANISMS[0], fused=False).run(STEP)
+        small_simulation(*MECHANISMS[0], jacobian=jacobian, fused=False).run(STEP)
 
 
 def compile_results() -> None:
