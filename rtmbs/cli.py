@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from rtmbs.bench.arguments import Parser, answer
+from rtmbs.bench.arguments import count as whole_number
 from rtmbs.errors import unknown_name
 from rtmbs.view_command import option_parser
 
@@ -114,11 +115,13 @@ def check(words: Words) -> int:
 
 def warmup(words: Words) -> int:
     """Compile the kernels ahead, so that the first run starts at once."""
-    Parser(prog="rtmbs warmup", description=warmup.__doc__).read(words)
+    from rtmbs.bench.apart import usable_cores
     from rtmbs.bench.warmup import compile_kernels
     from rtmbs.compiled import CACHE_FOLDER
 
-    count, seconds = compile_kernels()
+    parser = Parser(prog="rtmbs warmup", description=warmup.__doc__)
+    parser.add_argument("--jobs", type=whole_number, default=usable_cores(), help="processes at a time (%(default)s)")
+    count, seconds = compile_kernels(parser.read(words).jobs)
     print(f"kernels ready in {seconds:.1f} s ({count} compiled now), kept in {CACHE_FOLDER}")
     return 0
 

@@ -16,6 +16,9 @@ import numba
 from numba.core import config
 from numba.core.registry import CPUDispatcher
 
+import rtmbs.record_type  # noqa: F401  records are known before the first kernel is typed
+from rtmbs.inner_library import InnerCompiler
+
 PACKAGE = Path(__file__).parent
 KERNEL_ROOMS = ("semirecursive", "linear", "integrators", "system", "ad", "results")
 
@@ -65,7 +68,18 @@ def inner_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
     Unpacking the records of a mechanism is a good part of the compile time of a small kernel.
     """
-    dispatcher = compiled(function, no_cpython_wrapper=True)
+    dispatcher = compiled(function, no_cpython_wrapper=True, pipeline_class=InnerCompiler)
+    if not config.DISABLE_JIT:
+        dispatcher.__class__ = InnerDispatcher
+    return dispatcher
+
+
+def inlined_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """An inner kernel whose machine code stands in place of every call.
+
+    For what runs in the innermost loops: a call would read again where arrays are, which the caller's loop knows.
+    """
+    dispatcher = compiled(function, no_cpython_wrapper=True, pipeline_class=InnerCompiler, forceinline=True)
     if not config.DISABLE_JIT:
         dispatcher.__class__ = InnerDispatcher
     return dispatcher
@@ -76,7 +90,7 @@ def merged_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
     For large kernels with one caller: each level of calls would optimise everything below it once more.
     """
-    dispatcher = compiled(function, no_cpython_wrapper=True, inline="always")
+    dispatcher = compiled(function, no_cpython_wrapper=True, pipeline_class=InnerCompiler, inline="always")
     if not config.DISABLE_JIT:
         dispatcher.__class__ = InnerDispatcher
     return dispatcher

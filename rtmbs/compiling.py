@@ -23,17 +23,25 @@ class Compilations(event.Listener):  # type: ignore[misc]
         self.count = 0
         self.bar: Any = None
 
-    def on_start(self, event: Any) -> None:
-        """Before a kernel is compiled; kernels it calls follow inside."""
+    def begin(self, kernel: str) -> None:
+        """A kernel is being compiled."""
         if self.bar is None:
             print(f"compiling kernels, the first time only; kept in {CACHE_FOLDER}", file=sys.stderr)
             self.bar = tqdm(total=self.expected, desc="compiling", unit="kernel", disable=None, leave=False)
-        self.bar.set_postfix_str(event.data["dispatcher"].py_func.__name__)
+        self.bar.set_postfix_str(kernel)
+
+    def end(self) -> None:
+        """A kernel was compiled."""
+        self.count += 1
+        self.bar.update()
+
+    def on_start(self, event: Any) -> None:
+        """Before a kernel is compiled; kernels it calls follow inside."""
+        self.begin(event.data["dispatcher"].py_func.__name__)
 
     def on_end(self, event: Any) -> None:
         """After a kernel was compiled."""
-        self.count += 1
-        self.bar.update()
+        self.end()
 
     def close(self) -> None:
         """Take the bar away."""

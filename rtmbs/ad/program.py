@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from rtmbs.ad import operations as o
 from rtmbs.ad.operations import evaluate_binary, evaluate_unary
 from rtmbs.compiled import kernel
+from rtmbs.record import record
 
 Array = Any
 SUM = len(o.NAMES)  # sum of products, the one operation with any number of operands
 
 
+@record
 class Program(NamedTuple):
     """Runs of instructions on slots. Memory: constants, independents, parameters, results."""
 

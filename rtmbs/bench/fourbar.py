@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from rtmbs import __version__, library
 from rtmbs.bench import references
+from rtmbs.bench.apart import usable_cores
 from rtmbs.bench.stepping import percentiles_us, timed_steps
+from rtmbs.bench.warmup import ONE_RUN, fill_cache
 from rtmbs.compiling import announced
 from rtmbs.errors import InputError
 from rtmbs.observers import EnergyMeter, IterationMeter, StepTimeMeter, ViolationMeter
@@ -124,7 +126,8 @@ def meters() -> Meters:
 
 def warm(options: Options) -> None:
     """Load or compile every kernel of the run on the smallest mechanism of its kind."""
-    with announced():
+    with announced() as compilations:
+        fill_cache(compilations, ONE_RUN, usable_cores())
         timed_steps(options.simulation(1, 1), 1, meters(), "warm")
 
 

@@ -2,6 +2,8 @@
 
 from typing import Any, NamedTuple
 
+from rtmbs.record import record
+
 Array = Any
 
 TANGENT_TERMS = ("paper", "inertia", "lagged", "exact")  # METHODS 5; the index is the code kernels see
@@ -22,6 +24,7 @@ MAX_ITERATIONS = 48
 RECORD_SIZE = FIRST_CORRECTION + MAX_ITERATIONS
 
 
+@record
 class Settings(NamedTuple):
     """Everything a step depends on that is neither state nor mechanism."""
 

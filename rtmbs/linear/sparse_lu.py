@@ -13,6 +13,7 @@ from rtmbs.compiled import inner_kernel, kernel
 from rtmbs.linear.fronts import eliminate, hand_over, subtract_products
 from rtmbs.linear.substitution import backward, forward, subtract_front
 from rtmbs.linear.symbolic import FIRST, LIST, LOWER, REMAINDER, REST, STARTS, STRIDE, UPPER, WIDTH, SparseLU
+from rtmbs.record import record
 
 Array = Any
 
@@ -21,6 +22,7 @@ MAX_REFINEMENTS = 3
 USELESS = 1e-6  # a backward error that stays above this says: the static order does not suit these values
 
 
+@record
 class LUWorkspace(NamedTuple):
     """Scratch of one factorisation; allocated once."""
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from rtmbs.linear.ordering import best_order, inverse, symmetric_pattern
 from rtmbs.linear.supernodes import group_fronts, heir_first
+from rtmbs.record import record
 
 Array = Any
 
@@ -30,6 +31,7 @@ STARTS, INHERITS = 11, 12  # 1: clears its own remainder; 1: is the heir of its 
 COLUMNS = 13
 
 
+@record
 class SparseLU(NamedTuple):
     """A pattern, its elimination order and its storage; constant. Kernels take it next to the values."""
 

@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from rtmbs.record import record
 from rtmbs.system.system import System
 
 Array = Any  # numba types by value; the shapes stand on the fields
@@ -16,6 +17,7 @@ Array = Any  # numba types by value; the shapes stand on the fields
 LINKED = ("spring", "wrench", "law")  # kinds of forces that links carry, in their order
 
 
+@record
 class BodyGraph(NamedTuple):
     """Bodies without ground, parents before children, and the links of the System; -1 is ground."""
 

@@ -4,11 +4,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rtmbs.record import record
 from rtmbs.state import State
 
 Array = Any  # numba types by value; the shapes stand on the fields
 
 
+@record
 class Samples(NamedTuple):
     """States at S instants."""
 

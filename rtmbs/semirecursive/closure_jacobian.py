@@ -7,11 +7,11 @@ the products.
 
 from numpy import uint64 as at
 
-from rtmbs.compiled import inner_kernel, kernel
+from rtmbs.compiled import inlined_kernel, kernel
 from rtmbs.spatial import dot6, load6, scale6
 
 
-@inner_kernel
+@inlined_kernel
 def fill_branch(closures, links, l, ws):
     """Phi_z of closure ``l``, rows by branch: sign_j S_j . G."""
     begin, end, entry = closures.row_pointer[at(l)], closures.row_pointer[at(l + 1)], closures.entry_pointer[at(l)]
@@ -58,7 +58,7 @@ def apply_through(tables, Phi_z, x, out):
         out[len(closures.kind) + k] = x[drivers.step[k]]
 
 
-@inner_kernel
+@inlined_kernel
 def apply_five_rows(Phi_z, entry, step, first, width, x, out, row):
     """out[row : row + 5] = five rows of Phi_z x."""
     t0 = t1 = t2 = t3 = t4 = 0.0 * x[0]
@@ -98,7 +98,7 @@ def pull_back_through(tables, Phi_z, x, scale, out):
         out[drivers.step[k]] += scale * x[len(closures.kind) + k]
 
 
-@inner_kernel
+@inlined_kernel
 def pull_five_rows(Phi_z, entry, step, first, width, x, row, scale, out):
     """out += scale times five rows of Phi_z, transposed, times x[row : row + 5]."""
     y0, y1, y2 = scale * x[at(row)], scale * x[at(row + 1)], scale * x[at(row + 2)]

@@ -4,7 +4,7 @@ Rows as METHODS 1.25 with points and axes carried by step ``a``, so that a row i
 with G = dPhi/dX_b the other side is -G, and Phi_z[j] = sign_j S_j . G on the branch of the link and zero elsewhere.
 """
 
-from rtmbs.compiled import inner_kernel, kernel
+from rtmbs.compiled import inlined_kernel, inner_kernel, kernel
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, fill_branch
 from rtmbs.spatial import (
     add3,
@@ -43,7 +43,7 @@ def evaluate_closures(tables, z, u, ws):
         ws.Phi[first + k] = z[drivers.step[k]] - u[drivers.slot[k]]
 
 
-@inner_kernel
+@inlined_kernel
 def evaluate_row(closures, row, a, b, xa, xb, u, ws):
     """Phi and G = dPhi/dX_b of one row."""
     kind = closures.kind[row]
@@ -99,7 +99,7 @@ def closure_accelerations(tables, zdd, u, ws):
         ws.Phidd[len(closures.kind) + k] = zdd[drivers.step[k]] - u[drivers.slot[k] + 2]
 
 
-@inner_kernel
+@inlined_kernel
 def seen_acceleration(relative, acceleration, Va, Vb, xb):
     """Return e with Phidd = -axis . e for every TRANSLATION row of a closure: the point xb as step a sees it move.
 
@@ -111,7 +111,7 @@ def seen_acceleration(relative, acceleration, Va, Vb, xb):
     return add3(add3(point_velocity(acceleration, xb), cross3(y, angular(Va))), cross3(w, point_velocity(Vb, xb)))
 
 
-@inner_kernel
+@inlined_kernel
 def row_variation(closures, row, a, b, xa, xb, Xa, Xb, ws):
     """Change of G of one row when step a moves by the twist Xa and step b by Xb: Gdot for velocities, and Phi_zz.
 

@@ -11,7 +11,7 @@ momentum and N = -(J omega)~ - 2 v c^T + 2 (c . v) 1 + omega~ J - J omega~, c th
 
 from numpy import uint64 as at
 
-from rtmbs.compiled import inner_kernel
+from rtmbs.compiled import inlined_kernel, inner_kernel
 from rtmbs.semirecursive.closures import closure_wrench, row_variation
 from rtmbs.semirecursive.forces import add_link_column
 from rtmbs.spatial import (
@@ -41,7 +41,7 @@ from rtmbs.spatial import (
 SHORT = 6  # ancestors that are taken one by one; more are worth copying side by side
 
 
-@inner_kernel
+@inlined_kernel
 def store_coriolis(ws, i):
     """Write the twelve Coriolis numbers of body ``i``."""
     v, w = linear(load6(ws.V, i)), angular(load6(ws.V, i))
@@ -63,7 +63,7 @@ def store_coriolis(ws, i):
     ws.Bc[i, 11] = cv - 2.0 * v[2] * c[2] + c2[2] + c2[2]
 
 
-@inner_kernel
+@inlined_kernel
 def coriolis_times(ws, i, a):
     """Return 2 Bc_i a."""
     p, w = load3(ws.Bc, i), angular(a)
@@ -76,7 +76,7 @@ def coriolis_times(ws, i, a):
     return join(scale3(2.0, cross3(w, p)), n)
 
 
-@inner_kernel
+@inlined_kernel
 def coriolis_transposed(ws, i, a):
     """Return the angular part of 2 Bc_i^T a (its linear part is zero)."""
     p, v, w = load3(ws.Bc, i), linear(a), angular(a)
@@ -106,7 +106,7 @@ def accumulate_composites(steps, ws):
                 ws.Bc[p, k] += ws.Bc[i, k]
 
 
-@inner_kernel
+@inlined_kernel
 def bring_path(paths, start, depth, ws):
     """Let the columns of ws.path be X, Y and S of the ancestors of a step, root first.
 
@@ -129,7 +129,7 @@ def bring_path(paths, start, depth, ws):
     ws.held[last] = depth
 
 
-@inner_kernel
+@inlined_kernel
 def multiply_path(path, depth, left, left_coriolis, right):
     """Rows 15 and 16 of ``path``: left . X + left_coriolis . Y, and right . S, of every column; vectorised."""
     a0, a1, a2, a3, a4, a5 = left
@@ -148,7 +148,7 @@ def multiply_path(path, depth, left, left_coriolis, right):
         path[at(16), k] = linear_part + angular_part
 
 
-@inner_kernel
+@inlined_kernel
 def pair_few(paths, start, last, left, left_coriolis, right, ws, values):
     """Entries of a step with the ancestors from ``start`` to ``last``, one by one: copying columns would not pay."""
     for d in range(start, last):
@@ -247,7 +247,7 @@ def add_penalty_tangent(tables, alpha, position, ws, values):
         values[drivers.position[k]] += position * alpha[len(closures.kind) + k]
 
 
-@inner_kernel
+@inlined_kernel
 def add_five_rows(Phi_z, entry, width, alpha, row, position, places, block, values):
     """values += position Phi_z^T diag(alpha) Phi_z of five rows of one closure."""
     a0, a1, a2 = position * alpha[at(row)], position * alpha[at(row + 1)], position * alpha[at(row + 2)]
@@ -263,7 +263,7 @@ def add_five_rows(Phi_z, entry, width, alpha, row, position, places, block, valu
         block += width
 
 
-@inner_kernel
+@inlined_kernel
 def add_row(Phi_z, entry, width, weight, places, block, values):
     """values += weight Phi_z^T Phi_z of one row."""
     for j in range(width):

@@ -5,11 +5,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rtmbs.ad.program import memory_of
+from rtmbs.record import record
 from rtmbs.system.tables import Tables
 
 Array = Any
 
 
+@record
 class Workspace(NamedTuple):
     """Overwritten by every evaluation; nothing here survives a step."""
 

@@ -16,6 +16,8 @@ Conventions, once for the whole package
 
 from typing import Any, NamedTuple
 
+from rtmbs.record import record
+
 Array = Any  # numba types by value; the shapes and dtypes stand on the fields
 
 REVOLUTE, PRISMATIC = 0, 1
@@ -24,6 +26,7 @@ GRAVITY_SLOT = 0
 MOTION, WRENCH = 9, 6  # unknowns of a relay: its t and its f
 
 
+@record
 class Steps(NamedTuple):
     """Elementary joints, root to tips."""
 
@@ -39,6 +42,7 @@ class Steps(NamedTuple):
     inertia: Array  # (n, 3, 3) about the mass centre, step axes [kg m^2]
 
 
+@record
 class Paths(NamedTuple):
     """For every step the steps from the relay above it, or else from ground, to itself; itself last, the relay not."""
 
@@ -48,6 +52,7 @@ class Paths(NamedTuple):
     position_transposed: Array  # (paths,) int64: place of entry (path step, i)
 
 
+@record
 class Relays(NamedTuple):
     """Steps of a deep tree with unknowns of their own, t (9,) and f (6,); ``system.relays`` has the equations."""
 
@@ -60,6 +65,7 @@ class Relays(NamedTuple):
     minus: Array  # (15 nr at most,) int64: places (t, t of the relay above) and (f of the relay above, f)
 
 
+@record
 class Links(NamedTuple):
     """Pairs of steps joined by a closure or a force, and the coordinates between them."""
 
@@ -72,6 +78,7 @@ class Links(NamedTuple):
     position: Array  # (blocks,) int64: row-major (branch, branch) places [row j, column i] in the sparse matrix
 
 
+@record
 class Closures(NamedTuple):
     """Cut joints and rods; closure ``l`` uses link ``l``. METHODS 1.25, with points and axes carried by step ``a``."""
 
@@ -87,6 +94,7 @@ class Closures(NamedTuple):
     entry_pointer: Array  # (nc + 1,) int64: start of the closure's (rows, branch) block in the flat Phi_z
 
 
+@record
 class Drivers(NamedTuple):
     """Prescribed coordinates: rows mc .. m-1 of Phi, Phi = z_step - f(t)."""
 
@@ -95,6 +103,7 @@ class Drivers(NamedTuple):
     position: Array  # (nd,) int64: diagonal place in the sparse matrix
 
 
+@record
 class JointForces(NamedTuple):
     """Q_step += -stiffness (z - rest) - damping zd + load; torsional springs, motors."""
 
@@ -103,6 +112,7 @@ class JointForces(NamedTuple):
     position: Array  # (nj,) int64: diagonal place in the sparse matrix
 
 
+@record
 class Springs(NamedTuple):
     """Spring-dampers between two points; spring ``k`` uses link ``nc + k``."""
 
@@ -111,6 +121,7 @@ class Springs(NamedTuple):
     slot: Array  # (ns,) int64: slot of (stiffness, damping, length, tension); pull = k (l - length) + c ld + tension
 
 
+@record
 class Wrenches(NamedTuple):
     """Given wrenches on one body; wrench ``k`` uses link ``nc + ns + k`` with a = ground."""
 
@@ -120,6 +131,7 @@ class Wrenches(NamedTuple):
     slot: Array  # (nw,) int64: slot of (fx, fy, fz, nx, ny, nz)
 
 
+@record
 class Laws(NamedTuple):
     """Force laws written by a person, all recorded ones in one program; in the order of the rows: recorded, called.
 
@@ -140,6 +152,7 @@ class Laws(NamedTuple):
     counts: Array  # (4,) int64: recorded laws between frames, generalised forces, inputs, force entries
 
 
+@record
 class Tables(NamedTuple):
     """Everything a kernel needs to know about a mechanism."""
 
