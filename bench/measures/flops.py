@@ -1,7 +1,7 @@
 """Count the flops of the kernels by running their text with numbers that count; started by ``bench.phases``.
 
-Runs with NUMBA_DISABLE_JIT=1, so that a kernel is the Python function it was written as. Sines, cosines and square
-roots count as one.
+Runs with NUMBA_DISABLE_JIT=1, so that a kernel is the Python function it was written as. Roundings and square roots
+count as one, sines and cosines as the polynomials that they are.
 """
 
 import json
@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from rtmbs import spatial
 from rtmbs.integrators.settings import INERTIA, StateArrays
 from rtmbs.linear.sparse_lu import factor, solve, solve_refined
-from rtmbs.semirecursive import step
+from rtmbs.semirecursive import sines, step
 from rtmbs.semirecursive.evaluation import assemble_tangent, evaluate_residual
 
 
@@ -33,6 +32,10 @@ class Counted:
 
     def __float__(self) -> float:
         return self.value
+
+    @property
+    def real(self) -> "Counted":
+        return self
 
     def __neg__(self) -> "Counted":
         return Counted(-self.value)
@@ -93,7 +96,7 @@ def count(path: Path) -> dict[str, int]:
     """Return the flops of every phase at the pickled state."""
     tables, lu, ws, work, alpha, state, settings = pickle.loads(path.read_bytes())
     ws, work = (type(held)(*map(numbers, held)) for held in (ws, work))
-    spatial.np = SimpleNamespace(sin=function(math.sin), cos=function(math.cos), sqrt=function(math.sqrt))
+    sines.np = SimpleNamespace(floor=function(math.floor))
     step.np = SimpleNamespace(isfinite=lambda x: math.isfinite(float(x)), inf=math.inf)
     old = StateArrays(*(numbers(getattr(state, name)) for name in StateArrays._fields))
     new, u, alpha = StateArrays(*map(np.copy, old)), numbers(state.u), numbers(alpha)
