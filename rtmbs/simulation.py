@@ -110,18 +110,25 @@ class Simulation:
         self._states = (state, state.copy())  # the one that counts, and the one the next step writes
         self._settled = True
         self.inputs = Inputs(system, self)
-        self._stepped = self._rehearse()
+        self._stepped = False
+        self._rehearse()
 
-    def _rehearse(self) -> bool:
-        """Take a step that never counts, into the spare state, so that the first real one is no slower than others.
+    def _rehearse(self) -> None:
+        """Take a few steps that never count, so that the first real one is no slower than others.
 
-        It loads the kernel, measures the clock and touches the memory. Only the fused step: it asks no person's law.
+        They load the kernel, measure the clock and touch the memory. Only the fused step, and functions of time keep
+        their values: nothing asks a function of a person.
         """
-        if self._stepper.fused:
-            with announced():
-                for _ in range(REHEARSALS):  # the first one loads the kernel, which drives all else out of the caches
+        if not self._stepper.fused:
+            return
+        start = self._states[0].copy()
+        with announced():
+            for _ in range(REHEARSALS):  # the first one loads the kernel, which drives all else out of the caches
+                if self.system.signals:
                     self._stepper.advance(*self._states)
-        return self._stepper.fused
+                else:
+                    self.step()
+        self._states, self._stepped = (start, start.copy()), True
 
     # ---- state -----------------------------------------------------------------------------------------------------
 
