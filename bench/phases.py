@@ -125,7 +125,7 @@ def touched(sim: Simulation) -> Values:
     bodies = (ws.A, ws.r, ws.S, ws.V, ws.acc, ws.inertia, ws.momentum, ws.wrench, ws.Fc, ws.tau)
     branches = (t.links.pointer, t.links.step, t.links.sign, ws.Phi_z, ws.Phi, ws.G)
     sweep = (*t.steps, *t.closures, *bodies, *branches)
-    pairs = (*t.paths, *t.relays, t.links.position, ws.Phi_z)
+    pairs = (*t.paths, *t.interfaces, t.links.position, ws.Phi_z)
     tangent = (*pairs, *bodies, ws.Ic, ws.Bc, ws.X, ws.Y, ws.psid, work.original)
     index = (e.lu.fronts, e.lu.order, e.lu.rest, e.lu.relative)
     sizes = {

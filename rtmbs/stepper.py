@@ -174,7 +174,7 @@ class Stepper:
         """Let inputs, penalty factors and h be those of the state."""
         self.equations.u, self.equations.alpha = state.u, state.alpha
         if state.h != self.settings.h:
-            self.settings = self.settings._replace(h=state.h)
+            self.settings = self.settings._replace(h=float(state.h))
 
     def readable(self, old: State, new: State) -> StepReport:
         """The readable step, with the pivoted dense factor when the static order meets too small a pivot."""

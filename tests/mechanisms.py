@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rtmbs.system.interfaces import no_interfaces
 from rtmbs.system.laws import no_laws
-from rtmbs.system.relays import no_relays
 from rtmbs.system.tables import (
     DISTANCE,
     DOT,
@@ -101,7 +101,7 @@ def random_tables(
     tables = Tables(
         steps,
         make_paths(steps.parent),
-        no_relays(n),
+        no_interfaces(n),
         links,
         closure_tables,
         driver_tables,

@@ -25,7 +25,7 @@ from rtmbs.semirecursive.sweeps import (
     weight_energy,
 )
 from rtmbs.semirecursive.workspace import Workspace, workspace
-from rtmbs.system.pattern import without_relays
+from rtmbs.system.pattern import without_interfaces
 from rtmbs.system.system import System
 from rtmbs.system.tables import Tables
 
@@ -51,13 +51,13 @@ class SemiRecursiveEquations:
 
     @property
     def source(self) -> Any:
-        """Source of K and C, None for the closed form; any other gives whole matrices, for which no relay stands in."""
+        """Source of K and C, None for the closed form; any other gives whole matrices, which have no interfaces."""
         return self._source
 
     @source.setter
     def source(self, source: Any) -> None:
         self._source = source
-        wanted = self.given if source is None else without_relays(self.given)
+        wanted = self.given if source is None else without_interfaces(self.given)
         if wanted.lu is not self.lu:
             self.allocate(wanted)
 
@@ -162,7 +162,7 @@ class SemiRecursiveEquations:
         return self.dense_values()
 
     def dense_values(self) -> Array:
-        """Return the assembled values as a dense matrix (n, n), the unknowns of relays eliminated."""
+        """Return the assembled values as a dense matrix (n, n), the unknowns of interfaces eliminated."""
         n, size = self.n, self.lu.n
         full = np.zeros((size, size))
         full[self.rows, self.columns] = self.work.original[self.places]
@@ -229,7 +229,8 @@ class SemiRecursiveEquations:
             self.work.factored[:] = self.work.original
             bad = factor(self.lu, self.work.factored, self.work)
         if bad:
-            self.weakest = bad - 1 if bad <= self.n else int(np.argmax(np.abs(self.ws.residual)))  # a relay has no name
+            unnamed = bad > self.n  # an unknown of an interface
+            self.weakest = int(np.argmax(np.abs(self.ws.residual))) if unnamed else bad - 1
             raise SingularTangent(f"pivot {self.weakest} ({self.system.coordinate_names[self.weakest]}) is too small")
 
     def solve(self, b: Array, refined: bool = False) -> Array:

@@ -2,8 +2,8 @@
 
 Closed form of DESIGN section 6 (Singh, Russell, Wensing 2022), with C = dtau/dzd and K = dtau/dz of tau = M zdd - Q.
 With accelerations swept at zdd = 0 this is Eq. 17 of the paper; with the iterate's zdd it holds M_z zdd as well.
-In a deep tree the pairs end at the relay above the step; what lies beyond comes in by the relay's unknowns
-(``system.relays``).
+In a deep tree the pairs end at the interface above the step; what lies beyond comes in by the interface's unknowns
+(``system.interfaces``).
 
 The Coriolis matrix 2 B of a body needs twelve numbers only: a motion [v, w] gives [2 w x p; N w] with p the linear
 momentum and N = -(J omega)~ - 2 v c^T + 2 (c . v) 1 + omega~ J - J omega~, c the mass times the centre.
@@ -194,14 +194,14 @@ def add_rigid_body_tangent(tables, mass, velocity, position, ws, values):
         else:
             pair_many(paths, start, last, left, left_coriolis, right, ws, values)
         values[paths.position[last]] += dot6(left, X) + dot3(left_coriolis, Y)
-        if tables.relays.of[i] >= 0:
-            join_relay(tables.relays.below, i, left, left_coriolis, right, values)
+        if tables.interfaces.of[i] >= 0:
+            join_interface(tables.interfaces.below, i, left, left_coriolis, right, values)
     join_sections(tables, ws, values)
 
 
 @inner_kernel
-def join_relay(places, i, left, left_coriolis, right, values):
-    """Entries of step ``i`` with the relay above it: left, left_coriolis by t in its row, -right in the rows of f."""
+def join_interface(places, i, left, left_coriolis, right, values):
+    """Entries of step ``i`` with the interface above it: left, left_coriolis by t in its row, -right in those of f."""
     values[places[i, 0]], values[places[i, 1]], values[places[i, 2]] = left[0], left[1], left[2]
     values[places[i, 3]], values[places[i, 4]], values[places[i, 5]] = left[3], left[4], left[5]
     values[places[i, 6]], values[places[i, 7]] = left_coriolis[0], left_coriolis[1]
@@ -212,21 +212,21 @@ def join_relay(places, i, left, left_coriolis, right, values):
 
 @inner_kernel
 def join_sections(tables, ws, values):
-    """What relays have with the steps of their own paths and with each other (``system.relays`` has the equations)."""
-    relays, paths = tables.relays, tables.paths
-    for k in range(len(relays.one)):
-        values[relays.one[k]] = 1.0
-    for k in range(len(relays.minus)):
-        values[relays.minus[k]] = -1.0
-    for r in range(len(relays.step)):
-        start = paths.pointer[relays.step[r]] - relays.pointer[r]
-        for entry in range(relays.pointer[r], relays.pointer[r + 1]):
+    """What interfaces have with the steps of their own paths and with each other (equations: ``system.interfaces``)."""
+    interfaces, paths = tables.interfaces, tables.paths
+    for k in range(len(interfaces.one)):
+        values[interfaces.one[k]] = 1.0
+    for k in range(len(interfaces.minus)):
+        values[interfaces.minus[k]] = -1.0
+    for r in range(len(interfaces.step)):
+        start = paths.pointer[interfaces.step[r]] - interfaces.pointer[r]
+        for entry in range(interfaces.pointer[r], interfaces.pointer[r + 1]):
             j = paths.step[start + entry]
             for k in range(6):
-                values[relays.above[entry, k]] = -ws.X[j, k]
-                values[relays.above[entry, 9 + k]] = ws.S[j, k]
+                values[interfaces.above[entry, k]] = -ws.X[j, k]
+                values[interfaces.above[entry, 9 + k]] = ws.S[j, k]
             for k in range(3):
-                values[relays.above[entry, 6 + k]] = -ws.Y[j, k]
+                values[interfaces.above[entry, 6 + k]] = -ws.Y[j, k]
 
 
 @inner_kernel

@@ -29,7 +29,7 @@ from rtmbs.system.scales import characteristic_length
 from rtmbs.system.skeleton import Skeleton, build_skeleton, tabulate_steps
 from rtmbs.system.slots import Slots
 from rtmbs.system.system import Array, BodyRecord, ForceRecord, JointRecord, MarkerRecord, System
-from rtmbs.system.tables import REVOLUTE, Relays, Tables
+from rtmbs.system.tables import REVOLUTE, Interfaces, Tables
 from rtmbs.topology import Edge, Link, Topology, spanning_trees
 
 FORMAT = 1  # of the tables; part of the fingerprint
@@ -117,14 +117,14 @@ def write_draft(model: Model, topology: Topology, length: float) -> Draft:
     forces = build_forces(model, skeleton, slots)
     laws = build_laws(model, skeleton, slots)
     ends = [(closure.a, closure.b) for closure in closures] + forces.pairs + laws.pairs
-    paths, relays, links = lay_out(steps.parent, ends)
+    paths, interfaces, links = lay_out(steps.parent, ends)
     check_links(closures, links.pointer)
     handed = any(model.forces[name].body is not None for name in laws.records)  # may be attached to any body later
     lu, tables = give_places(
         Tables(
             steps=steps,
             paths=paths,
-            relays=relays,
+            interfaces=interfaces,
             links=links,
             closures=tabulate_closures(closures),
             drivers=drivers,
@@ -133,7 +133,7 @@ def write_draft(model: Model, topology: Topology, length: float) -> Draft:
             wrenches=forces.wrenches,
             laws=laws.laws,
         ),
-        relayed=not handed,
+        divided=not handed,
     )
     return Draft(topology, skeleton, closures, describe_rows(closures, driver_rows), slots, tables, lu, laws)
 
@@ -176,8 +176,8 @@ def finish(model: Model, draft: Draft, length: float) -> System:
     markers = marker_records(model, skeleton)
     records = closure_records(draft.closures)
     said = [model.name, *names, *draft.rows.names, *map(repr, slots.inputs.items()), *draft.laws.code]
-    # relays follow from the tree, which the steps say
-    told = [part for part in tables if not isinstance(part, Relays)]
+    # interfaces follow from the tree, which the steps say
+    told = [part for part in tables if not isinstance(part, Interfaces)]
     placed = [part for record in (*bodies.values(), *markers.values()) for part in record]
     return System(
         name=model.name,

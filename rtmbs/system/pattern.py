@@ -1,7 +1,8 @@
 """Paths, branches, and the places of their entries in the sparse matrix.
 
 The pattern holds every pair (step, ancestor), for every link every pair of its two branches, and every pair of joints
-that a force law couples. In a deep tree relays stand in for the pairs of steps far from each other (``system.relays``).
+that a force law couples. In a deep tree interfaces stand in for the pairs of steps far from each other
+(``system.interfaces``).
 """
 
 from dataclasses import replace
@@ -11,13 +12,13 @@ import numpy as np
 
 from rtmbs.linear.symbolic import analyse, flops, positions
 from rtmbs.system.closures import pointer
-from rtmbs.system.relays import HIDDEN, choose_relays, hidden_entries, no_relays, relay_order
+from rtmbs.system.interfaces import HIDDEN, choose_interfaces, hidden_entries, interface_order, no_interfaces
 from rtmbs.system.system import Integers, System
-from rtmbs.system.tables import Links, Paths, Relays, Tables
+from rtmbs.system.tables import Interfaces, Links, Paths, Tables
 
 Pairs = list[tuple[int, int]]
 
-WORTH_WHILE = 0.8  # relays are taken when they leave at most this part of the arithmetic: they have entries to fill too
+WORTH_WHILE = 0.8  # part of the arithmetic that interfaces may leave at most: they have entries to fill, too
 
 
 class Pattern(NamedTuple):
@@ -25,7 +26,7 @@ class Pattern(NamedTuple):
 
     lu: Any
     paths: Paths
-    relays: Relays
+    interfaces: Interfaces
     links: Links
 
 
@@ -73,27 +74,27 @@ def build_links(paths: list[Integers], pairs: Pairs) -> Links:
     )
 
 
-def lay_out(parent: Integers, pairs: Pairs) -> tuple[Paths, Relays, Links]:
-    """Return paths to ground, no relays, and links between ``pairs`` of steps, their places still open."""
+def lay_out(parent: Integers, pairs: Pairs) -> tuple[Paths, Interfaces, Links]:
+    """Return paths to ground, no interfaces, and links between ``pairs`` of steps, their places still open."""
     paths = paths_to_ground(parent)
-    return build_paths(paths), no_relays(len(paths)), build_links(paths, pairs)
+    return build_paths(paths), no_interfaces(len(paths)), build_links(paths, pairs)
 
 
-def give_places(tables: Tables, relayed: bool = True) -> tuple[Any, Tables]:
+def give_places(tables: Tables, divided: bool = True) -> tuple[Any, Tables]:
     """Return the static factorisation of the tangent, and the tables with the places of all entries in its values.
 
-    Relays are chosen when they are allowed, by ``relayed``, and pay. Places in the flat Phi_z,
+    Interfaces are chosen when they are allowed, by ``divided``, and pay. Places in the flat Phi_z,
     ``Closures.entry_pointer``, are given with the others.
     """
     laws, parent = tables.laws, tables.steps.parent
     coupled = laws.row[laws.force_entry[:, 0]], laws.input[laws.force_entry[:, 1], 0]
-    found = analyse_pattern(parent, paths_to_ground(parent), tables.links, coupled, relayed)
+    found = analyse_pattern(parent, paths_to_ground(parent), tables.links, coupled, divided)
     diagonal = places(found.lu, np.arange(len(parent)), np.arange(len(parent)))
     rows_of, branches_of = np.diff(tables.closures.row_pointer), np.diff(tables.links.pointer)
     entry = np.column_stack((laws.force_entry[:, :3], places(found.lu, *coupled)))
     return found.lu, tables._replace(
         paths=found.paths,
-        relays=found.relays,
+        interfaces=found.interfaces,
         links=found.links,
         closures=tables.closures._replace(entry_pointer=pointer(rows_of * branches_of[: len(rows_of)])),
         drivers=tables.drivers._replace(position=diagonal[tables.drivers.step]),
@@ -102,28 +103,28 @@ def give_places(tables: Tables, relayed: bool = True) -> tuple[Any, Tables]:
     )
 
 
-def without_relays(system: System) -> System:
+def without_interfaces(system: System) -> System:
     """Return the System with all pairs of a path in its pattern: what K and C of other sources ask for."""
-    if len(system.tables.relays.step) == 0:
+    if len(system.tables.interfaces.step) == 0:
         return system
-    lu, tables = give_places(system.tables, relayed=False)
+    lu, tables = give_places(system.tables, divided=False)
     return replace(system, tables=tables, lu=lu)
 
 
 def analyse_pattern(
-    parent: Integers, ways: list[Integers], links: Links, more: tuple[Integers, Integers], relayed: bool = True
+    parent: Integers, ways: list[Integers], links: Links, more: tuple[Integers, Integers], divided: bool = True
 ) -> Pattern:
-    """Return the factorisation with least arithmetic, with relays (if allowed, by ``relayed``) or without.
+    """Return the factorisation with least arithmetic, with interfaces (if allowed, by ``divided``) or without.
 
     ``ways`` are the paths from ground. ``more`` are rows and columns of further entries: joints that a force law
-    couples. Without relays the pattern holds all pairs of a path.
+    couples. Without interfaces the pattern holds all pairs of a path.
     """
-    relays, of = choose_relays(parent)
+    interfaces, of = choose_interfaces(parent)
     rows, cols = block_pairs(links)
     entries = np.concatenate([rows, more[0]]), np.concatenate([cols, more[1]])
-    if not relayed or len(relays) == 0:
+    if not divided or len(interfaces) == 0:
         return direct_pattern(ways, links, entries)
-    short = relayed_pattern(relays, of, ways, links, entries)
+    short = divided_pattern(interfaces, of, ways, links, entries)
     above = np.array([len(way) - 1 for way in ways])  # entries below a pivot, but for what loops add
     if flops(short.lu) <= WORTH_WHILE * np.sum(above + 2 * above * above):
         return short
@@ -136,26 +137,28 @@ def direct_pattern(ways: list[Integers], links: Links, entries: tuple[Integers, 
     n, paths = len(ways), build_paths(ways)
     row = np.repeat(np.arange(n, dtype=np.int64), np.diff(paths.pointer))
     lu = analyse(n, np.concatenate([row, entries[0]]), np.concatenate([paths.step, entries[1]]))
-    return Pattern(lu, located(lu, paths, row), no_relays(n), links._replace(position=places(lu, *block_pairs(links))))
+    return Pattern(
+        lu, located(lu, paths, row), no_interfaces(n), links._replace(position=places(lu, *block_pairs(links)))
+    )
 
 
-def relayed_pattern(
-    relays: Integers, of: Integers, ways: list[Integers], links: Links, entries: tuple[Integers, Integers]
+def divided_pattern(
+    interfaces: Integers, of: Integers, ways: list[Integers], links: Links, entries: tuple[Integers, Integers]
 ) -> Pattern:
-    """Return the pattern of the pairs of each section of the tree, and of the unknowns of the relays between them."""
-    n, hidden = len(ways), HIDDEN * len(relays)
-    cut = [len(ways[relays[r]]) if r >= 0 else 0 for r in of]
+    """Return the pattern of the pairs of each section of the tree, and of the unknowns of their interfaces."""
+    n, hidden = len(ways), HIDDEN * len(interfaces)
+    cut = [len(ways[interfaces[r]]) if r >= 0 else 0 for r in of]
     short = [way[start:] for way, start in zip(ways, cut, strict=True)]
     paths = build_paths(short)
-    under, below, above, starts, one, minus = hidden_entries(relays, of, short)
+    under, below, above, starts, one, minus = hidden_entries(interfaces, of, short)
     row = np.repeat(np.arange(n, dtype=np.int64), np.diff(paths.pointer))
     pairs = np.concatenate([below.reshape(-1, 2), above.reshape(-1, 2), minus])
     rows, cols = np.concatenate([row, entries[0], pairs[:, 0]]), np.concatenate([paths.step, entries[1], pairs[:, 1]])
-    lu = analyse(n + hidden, rows, cols, order=relay_order(relays, n), hidden=hidden)
-    table = no_relays(n).below
+    lu = analyse(n + hidden, rows, cols, order=interface_order(interfaces, n), hidden=hidden)
+    table = no_interfaces(n).below
     table[under] = places(lu, below[..., 0], below[..., 1]).reshape(below.shape[:-1])
-    found = Relays(
-        step=relays,
+    found = Interfaces(
+        step=interfaces,
         of=of,
         below=table,
         pointer=starts,

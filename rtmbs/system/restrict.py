@@ -42,11 +42,11 @@ def restricted(tables: Tables, coordinates: Integers) -> Part:
     driven, forced = new[tables.drivers.step] >= 0, new[tables.joint_forces.step] >= 0
     steps, references = restricted_steps(tables.steps, coordinates, new)
     pairs = list(zip(new[a[linked]].tolist(), new[b[linked]].tolist(), strict=True))
-    paths, relays, links = lay_out(steps.parent, pairs)
+    paths, interfaces, links = lay_out(steps.parent, pairs)
     kept = Tables(
         steps=steps,
         paths=paths,
-        relays=relays,
+        interfaces=interfaces,
         links=links,
         closures=restricted_closures(closures, closed),
         drivers=renumbered(chosen(tables.drivers, driven), new),
@@ -55,7 +55,7 @@ def restricted(tables: Tables, coordinates: Integers) -> Part:
         wrenches=chosen(tables.wrenches, wrenches),
         laws=restricted_laws(tables.laws, laws, new),
     )
-    lu, kept = give_places(kept, relayed=len(tables.relays.step) > 0)
+    lu, kept = give_places(kept, divided=len(tables.interfaces.step) > 0)
     rows = np.flatnonzero(np.concatenate([rows_of(closures, closed), driven]))
     return Part(coordinates, rows, references, kept, lu)
 

@@ -23,7 +23,7 @@ Array = Any  # numba types by value; the shapes and dtypes stand on the fields
 REVOLUTE, PRISMATIC = 0, 1
 TRANSLATION, DOT, DISTANCE = 0, 1, 2
 GRAVITY_SLOT = 0
-MOTION, WRENCH = 9, 6  # unknowns of a relay: its t and its f
+MOTION, WRENCH = 9, 6  # unknowns of an interface: its t and its f
 
 
 @record
@@ -44,7 +44,7 @@ class Steps(NamedTuple):
 
 @record
 class Paths(NamedTuple):
-    """For every step the steps from the relay above it, or else from ground, to itself; itself last, the relay not."""
+    """For every step the steps from below the next interface, or else from ground, to itself, itself last."""
 
     pointer: Array  # (n + 1,) int64
     step: Array  # (paths,) int64
@@ -53,16 +53,16 @@ class Paths(NamedTuple):
 
 
 @record
-class Relays(NamedTuple):
-    """Steps of a deep tree with unknowns of their own, t (9,) and f (6,); ``system.relays`` has the equations."""
+class Interfaces(NamedTuple):
+    """Steps of a deep tree with unknowns of their own, t (9,) and f (6,); ``system.interfaces`` has the equations."""
 
     step: Array  # (nr,) int64
-    of: Array  # (n,) int64: relay above each step, or -1
-    below: Array  # (n, 15) int64: places of t of that relay in the row of the step, and of the step in the rows of f
+    of: Array  # (n,) int64: interface above each step, or -1
+    below: Array  # (n, 15) int64: places of t of that interface in the row of the step, of the step in the rows of f
     pointer: Array  # (nr + 1,) int64 into above
-    above: Array  # (entries, 15) int64, along the path of each relay: places of a step in the rows of t, f in its row
+    above: Array  # (entries, 15) int64, along the path of each: places of a step in the rows of t, f in its row
     one: Array  # (15 nr,) int64: diagonal places
-    minus: Array  # (15 nr at most,) int64: places (t, t of the relay above) and (f of the relay above, f)
+    minus: Array  # (15 nr at most,) int64: places (t, t of the interface above) and (f of the interface above, f)
 
 
 @record
@@ -158,7 +158,7 @@ class Tables(NamedTuple):
 
     steps: Steps
     paths: Paths
-    relays: Relays
+    interfaces: Interfaces
     links: Links
     closures: Closures
     drivers: Drivers

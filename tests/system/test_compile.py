@@ -21,7 +21,7 @@ from rtmbs.model import (
     Wrench,
 )
 from rtmbs.system.compile import arrays, candidates, write_draft
-from rtmbs.system.pattern import without_relays
+from rtmbs.system.pattern import without_interfaces
 from tests import mechanisms
 from tests.system.kinematics import (
     add_random_body,
@@ -364,11 +364,11 @@ def test_the_cheapest_spanning_tree_is_kept():
 
 
 def test_stacked_four_bars_factor_as_cheaply_as_the_design_says():
-    """With all pairs of a path in the pattern; relays leave a third of the arithmetic."""
+    """With all pairs of a path in the pattern; interfaces leave a third of the arithmetic."""
     from rtmbs.library.fourbar import fourbar
 
     system = fourbar(4, 40).compile()
-    full = without_relays(system).lu
+    full = without_interfaces(system).lu
     assert full.factor_nonzeros < 33_000
     assert flops(full) < 1_900_000
     assert system.lu.factor_nonzeros < 24_000

@@ -1,4 +1,4 @@
-"""Relays: where they stand, that they leave the equations as they are, and that what they cost grows with the tree."""
+"""Interfaces: where they stand, that they leave the equations as they are, that their cost grows with the tree only."""
 
 import sys
 
@@ -10,8 +10,8 @@ from rtmbs.integrators.settings import TANGENT_TERMS
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
 from rtmbs.stepper import arrays_of
-from rtmbs.system.pattern import give_places, without_relays
-from rtmbs.system.relays import SPACING, choose_relays, no_relays
+from rtmbs.system.interfaces import SPACING, choose_interfaces, no_interfaces
+from rtmbs.system.pattern import give_places, without_interfaces
 from tests.mechanisms import random_model
 
 AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.6, 0.0, 0.8))
@@ -34,11 +34,11 @@ def chain(bodies, foot=False):
 
 @pytest.fixture
 def always(monkeypatch):
-    """Take relays wherever they can stand, whatever they cost."""
+    """Take interfaces wherever they can stand, whatever they cost."""
     monkeypatch.setattr("rtmbs.system.pattern.WORTH_WHILE", np.inf)
 
 
-def relays_allowed(tables, relayed):
+def interfaces_allowed(tables, divided):
     """``give_places`` for a law on a body that is never attached elsewhere."""
     return give_places(tables)
 
@@ -49,8 +49,8 @@ def random_state(system, seed):
 
 
 def pair(system):
-    """Return the equations with relays and without, with the same penalties."""
-    both = SemiRecursiveEquations(system), SemiRecursiveEquations(without_relays(system))
+    """Return the equations with interfaces and without, with the same penalties."""
+    both = SemiRecursiveEquations(system), SemiRecursiveEquations(without_interfaces(system))
     for equations in both:
         equations.alpha[:] = np.random.default_rng(1).uniform(10.0, 1e4, equations.m)
     return both
@@ -59,34 +59,34 @@ def pair(system):
 # ------------------------------------------------------------------------------------------------- where they stand
 
 
-def test_relays_are_apart_from_each_other_and_from_the_tips():
-    relays, of = choose_relays(np.arange(-1, 99))
-    assert list(relays) == list(range(SPACING - 1, 100 - SPACING, SPACING))
+def test_interfaces_are_apart_from_each_other_and_from_the_tips():
+    interfaces, of = choose_interfaces(np.arange(-1, 99))
+    assert list(interfaces) == list(range(SPACING - 1, 100 - SPACING, SPACING))
     assert list(of[[SPACING - 1, SPACING, 2 * SPACING - 1, 2 * SPACING]]) == [-1, 0, 0, 1]
-    assert of[99] == len(relays) - 1
+    assert of[99] == len(interfaces) - 1
 
 
 def test_twigs_and_bushes_have_none():
     stem = np.arange(-1, 2 * SPACING - 2)
-    assert len(choose_relays(stem)[0]) == 0
+    assert len(choose_interfaces(stem)[0]) == 0
     bush = np.concatenate([[-1], np.zeros(500, np.int64)])
-    assert len(choose_relays(bush)[0]) == 0
-    assert len(library.build("fourbar", ny=4, nz=10).compile().tables.relays.step) == 0
-    assert len(library.build("fourbar", ny=4, nz=40, layout="parallel").compile().tables.relays.step) == 0
+    assert len(choose_interfaces(bush)[0]) == 0
+    assert len(library.build("fourbar", ny=4, nz=10).compile().tables.interfaces.step) == 0
+    assert len(library.build("fourbar", ny=4, nz=40, layout="parallel").compile().tables.interfaces.step) == 0
 
 
 def test_they_are_taken_only_where_they_save_arithmetic():
     few, many = (library.build("fourbar", ny=4, nz=nz).compile() for nz in (16, 40))
-    assert len(few.tables.relays.step) == 0
-    assert len(many.tables.relays.step) > 0
-    assert many.lu.factor_flops < 0.5 * without_relays(many).lu.factor_flops
+    assert len(few.tables.interfaces.step) == 0
+    assert len(many.tables.interfaces.step) > 0
+    assert many.lu.factor_flops < 0.5 * without_interfaces(many).lu.factor_flops
 
 
 def test_a_force_that_may_be_attached_anywhere_keeps_all_pairs():
     model = chain(100)
-    assert len(model.compile().tables.relays.step) > 0
+    assert len(model.compile().tables.interfaces.step) > 0
     model.add_force("hand", lambda t, k, p: (-p["k"] * k.r, 0.0 * k.r), body="link 3", parameters={"k": 10.0})
-    assert len(model.compile().tables.relays.step) == 0
+    assert len(model.compile().tables.interfaces.step) == 0
 
 
 @pytest.mark.parametrize("nz", [40, 80])
@@ -104,7 +104,7 @@ def test_entries_and_arithmetic_grow_with_the_tower(nz):
 @pytest.mark.parametrize("foot", [False, True], ids=["open", "closed"])
 def test_the_tangent_is_that_without_them(terms, foot, always):
     system = chain(40, foot).compile()
-    assert len(system.tables.relays.step) >= 2
+    assert len(system.tables.interfaces.step) >= 2
     short, full = pair(system)
     state = random_state(system, 0)
     for weights in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (1.0, 0.3, 0.2)):
@@ -118,10 +118,10 @@ def test_the_tangent_is_that_without_them(terms, foot, always):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_the_tangent_of_random_mechanisms_is_that_without_them(seed, monkeypatch, always):
-    monkeypatch.setattr("rtmbs.system.relays.SPACING", 4)
-    monkeypatch.setattr(sys.modules["rtmbs.system.compile"], "give_places", relays_allowed)
+    monkeypatch.setattr("rtmbs.system.interfaces.SPACING", 4)
+    monkeypatch.setattr(sys.modules["rtmbs.system.compile"], "give_places", interfaces_allowed)
     system = random_model(seed, 30).compile()
-    assert len(system.tables.relays.step) > 0
+    assert len(system.tables.interfaces.step) > 0
     short, full = pair(system)
     state = random_state(system, seed)
     for equations in (short, full):
@@ -154,10 +154,10 @@ def test_a_source_of_whole_jacobians_gets_all_pairs(always):
     system = chain(40).compile()
     source = make_source("finite-difference", system)
     equations = SemiRecursiveEquations(system, source)
-    assert len(equations.tables.relays.step) == 0
+    assert len(equations.tables.interfaces.step) == 0
     z, zd, zdd = random_state(system, 4)
     equations.residual(z, zd, zdd, system.R0)
-    full = SemiRecursiveEquations(without_relays(system))
+    full = SemiRecursiveEquations(without_interfaces(system))
     full.residual(z, zd, zdd, system.R0)
     np.testing.assert_array_equal(equations.assemble(1.0, 0.0, 0.0), full.assemble(1.0, 0.0, 0.0))
 
@@ -166,10 +166,10 @@ def test_the_source_may_change_between_steps():
     """There and back: tables, pattern and scratch follow."""
     build = library.build("fourbar", ny=1, nz=60).compile
     plain, changing = Simulation(build(), h=5e-3), Simulation(build(), h=5e-3)
-    assert len(changing.equations.tables.relays.step) > 0
+    assert len(changing.equations.tables.interfaces.step) > 0
     for source in ("structured", "finite-difference", "structured"):
         changing.change(jacobian=source)
-        assert (len(changing.equations.tables.relays.step) > 0) == (source == "structured")
+        assert (len(changing.equations.tables.interfaces.step) > 0) == (source == "structured")
         plain.step()
         changing.step()
         np.testing.assert_allclose(changing.state.z, plain.state.z, rtol=0, atol=1e-9)
@@ -177,7 +177,7 @@ def test_the_source_may_change_between_steps():
 
 def test_both_forms_of_the_step_agree_in_a_deep_tree():
     system = library.build("fourbar", ny=1, nz=80).compile()
-    assert len(system.tables.relays.step) > 0
+    assert len(system.tables.interfaces.step) > 0
     fused, readable = Simulation(system, h=5e-3), Simulation(system, h=5e-3, fused=False)
     for _ in range(5):
         fused.step()
@@ -186,5 +186,5 @@ def test_both_forms_of_the_step_agree_in_a_deep_tree():
     np.testing.assert_allclose(fused.state.zd, readable.state.zd, rtol=0, atol=1e-9)
 
 
-def test_a_tree_without_relays_has_empty_tables():
-    assert [len(part) for part in no_relays(3)] == [0, 3, 3, 1, 0, 0, 0]
+def test_a_tree_without_interfaces_has_empty_tables():
+    assert [len(part) for part in no_interfaces(3)] == [0, 3, 3, 1, 0, 0, 0]
