@@ -7,11 +7,10 @@ before the kernels run.
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.semirecursive.laws import INPUTS
 from rtmbs.semirecursive.sweeps import sweep_positions, sweep_velocities
 from rtmbs.semirecursive.workspace import Workspace
 from rtmbs.system.system import CalledLaw, System
-from rtmbs.system.tables import Tables
+from rtmbs.system.tables import FRAME_INPUTS, Tables
 
 Array = NDArray[np.float64]
 
@@ -71,7 +70,7 @@ def placed(ws: Workspace, step: int, frame: Array) -> tuple[Array, Array]:
 
 def wrench_differences(law: CalledLaw, x: Array, p: Array, length: float) -> Array:
     """Return the derivative (6, 12) of a wrench by r, a turn d of R as (d x) R, v and w."""
-    along = np.zeros((12, INPUTS))
+    along = np.zeros((12, FRAME_INPUTS))
     along[0:3, 0:3] = along[6:9, 12:15] = along[9:12, 15:18] = np.eye(3)
     for k in range(3):
         along[3 + k, 3:12] = np.cross(np.eye(3)[k], x[3:12].reshape(3, 3).T).T.ravel()

@@ -21,8 +21,7 @@ from rtmbs.spatial import (
     sub3,
     sub6,
 )
-
-INPUTS = 18  # r (3), R (9, row-major), v (3), w (3)
+from rtmbs.system.tables import FRAME_INPUTS
 
 
 @inner_kernel
@@ -39,7 +38,7 @@ def evaluate_laws(tables, z, zd, u, ws):
     first = len(tables.links.a) - len(laws.frame_a)
     for k in range(counts[0]):
         set_kinematics(laws, k, tables.links, first + k, ws)
-    inputs = INPUTS * counts[0]
+    inputs = FRAME_INPUTS * counts[0]
     for i in range(counts[2]):
         step = laws.input[i, 0]
         ws.law_input[inputs + i] = zd[step] if laws.input[i, 1] == 1 else z[step]
@@ -65,12 +64,12 @@ def take_wrenches(laws, ws):
     first = 6 * wrenches + laws.counts[1]
     for e in range(len(laws.wrench_entry)):
         k, row, column = laws.wrench_entry[e, 0], laws.wrench_entry[e, 1], laws.wrench_entry[e, 2]
-        place = INPUTS * k + column
+        place = FRAME_INPUTS * k + column
         entry = ws.law_output[first + e]
         imaginary = ws.law_input[place] - ws.law_number[place]
         if imaginary != 0.0:
             ws.law_wrench[k, row] += entry * imaginary
-        add_local(ws.law_local, k, row, column, entry, ws.law_number, INPUTS * k)
+        add_local(ws.law_local, k, row, column, entry, ws.law_number, FRAME_INPUTS * k)
 
 
 @inner_kernel
@@ -94,7 +93,7 @@ def take_forces(laws, ws):
     first = 6 * counts[0]
     for o in range(counts[1]):
         ws.law_force[o] = ws.law_output[first + o]
-    first, inputs = first + counts[1] + len(laws.wrench_entry), INPUTS * counts[0]
+    first, inputs = first + counts[1] + len(laws.wrench_entry), FRAME_INPUTS * counts[0]
     for e in range(counts[3]):
         entry = ws.law_output[first + e]
         ws.law_entry[e] = entry
@@ -140,7 +139,7 @@ def set_kinematics(laws, k, links, l, ws):
     relative = sub6(load6(ws.V, b), load6(ws.V, a))
     r = components(axes, sub3(xb, marker_point(ws, a, laws.frame_a, k)))
     v, w = components(axes, point_velocity(relative, xb)), components(axes, angular(relative))
-    first = INPUTS * k
+    first = FRAME_INPUTS * k
     R = components(axes, other[0]), components(axes, other[1]), components(axes, other[2])
     for c in range(3):
         ws.law_input[first + c], ws.law_input[first + 12 + c], ws.law_input[first + 15 + c] = r[c], v[c], w[c]

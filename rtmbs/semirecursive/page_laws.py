@@ -9,8 +9,7 @@ first argument, built by stack and concatenate.
 import numpy as np
 
 from rtmbs.ad.interpret import interpreted
-
-INPUTS = 18
+from rtmbs.system.tables import FRAME_INPUTS
 
 
 def law_wrenches(xp, tables, u, kinematics):
@@ -29,7 +28,7 @@ def law_forces(xp, tables, u, z, zd):
     if forces == 0:
         return np.zeros((z.shape[0], 0))
     columns = [(zd if rate else z)[:, step : step + 1] for step, rate in tables.laws.input[:inputs]]
-    x = xp.concatenate([np.zeros((z.shape[0], INPUTS * wrenches)), *columns], axis=1)
+    x = xp.concatenate([np.zeros((z.shape[0], FRAME_INPUTS * wrenches)), *columns], axis=1)
     mine = slice(6 * wrenches, 6 * wrenches + forces)
     return interpreted(whole(xp), tables.laws.program, x, u[tables.laws.slot], mine)
 

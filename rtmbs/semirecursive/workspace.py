@@ -6,7 +6,7 @@ import numpy as np
 
 from rtmbs.ad.program import memory_of
 from rtmbs.record import record
-from rtmbs.system.tables import Tables
+from rtmbs.system.tables import FRAME_INPUTS, Tables
 
 Array = Any
 
@@ -72,7 +72,7 @@ def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
     }  # fmt: skip
     laws = tables.laws
     laws_between, program = len(laws.frame_a), laws.program
-    inputs = 18 * laws_between + len(laws.input)
+    inputs = FRAME_INPUTS * laws_between + len(laws.input)
     shapes |= {"law_input": (inputs,), "law_wrench": (laws_between, 6), "law_force": (len(laws.row),)}
     depth = int(np.diff(tables.paths.pointer).max(initial=0))
     shapes |= {"path": (17, depth)}

@@ -8,9 +8,8 @@ import numpy as np
 
 from rtmbs.ad.restrict import flows
 from rtmbs.linear.symbolic import FIRST, REST, WIDTH, SparseLU
-from rtmbs.system.law_function import FRAME_INPUTS
 from rtmbs.system.system import Array, Integers
-from rtmbs.system.tables import Tables
+from rtmbs.system.tables import FRAME_INPUTS, Tables
 
 PER_COORDINATE = 3000.0  # flops of residual, tangent and projections a step, `python -m bench.phases`
 AS_EVEN = 1.02  # contiguous groups are kept when the heaviest is at most so much heavier than that of others

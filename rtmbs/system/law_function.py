@@ -13,8 +13,8 @@ from rtmbs.model import Force, Joint, Model
 from rtmbs.model.checks import rotation_of_quaternion
 from rtmbs.model.laws import JointKinematics, Kinematics, Law
 from rtmbs.system.system import Array
+from rtmbs.system.tables import FRAME_INPUTS
 
-FRAME_INPUTS = 18
 STATES, SEED, SPREAD = 3, 20, 0.1  # at which a law is tried, near the reference pose
 
 

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from rtmbs.ad.restrict import restricted as restricted_program
 from rtmbs.system.closures import pointer
-from rtmbs.system.law_function import FRAME_INPUTS
 from rtmbs.system.pattern import give_places, lay_out
 from rtmbs.system.system import Integers, Mask
-from rtmbs.system.tables import Closures, Laws, Steps, Tables
+from rtmbs.system.tables import FRAME_INPUTS, Closures, Laws, Steps, Tables
 
 Table = TypeVar("Table", bound=NamedTuple)
 

@@ -23,6 +23,7 @@ Array = Any  # numba types by value; the shapes and dtypes stand on the fields
 REVOLUTE, PRISMATIC = 0, 1
 TRANSLATION, DOT, DISTANCE = 0, 1, 2
 GRAVITY_SLOT = 0
+FRAME_INPUTS = 18  # of a force law between two frames: r (3), R (9, row-major), v (3), w (3) of b relative to a
 MOTION, WRENCH = 9, 6  # unknowns of an interface: its t and its f
 
 
@@ -135,7 +136,7 @@ class Wrenches(NamedTuple):
 class Laws(NamedTuple):
     """Force laws written by a person, all recorded ones in one program; in the order of the rows: recorded, called.
 
-    Law ``k`` between two frames uses link ``nc + ns + nw + k`` and takes 18 inputs: r, R (row-major), v, w of
+    Law ``k`` between two frames uses link ``nc + ns + nw + k`` and takes FRAME_INPUTS inputs, in the order of
     ``model.laws.Kinematics``. The others, on joint coordinates, take coordinates and rates and give generalised forces.
     Outputs of the program: wrenches (6 each), generalised forces, entries of the wrenches' derivatives, entries of the
     forces' derivatives. Called laws (``counts`` says where they begin) are evaluated in Python before a kernel runs.
