@@ -1,12 +1,20 @@
-"""Print the table of the README: ``python bench/readme_table.py``; each row is a run of ``python -m rtmbs.bench``."""
+"""Print the table of the README: ``python -m bench.readme_table --docs`` writes it.
 
+Each row is a run of ``python -m rtmbs.bench``.
+"""
+
+import argparse
 import json
-import platform
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
+
+from bench.documents import insert, table
+
+README = Path(__file__).parent.parent / "README.md"
+NAME = "python -m bench.readme_table"
 
 RUNS = {
     "stacked": [],
@@ -35,15 +43,21 @@ def measure(options: list[str]) -> dict[str, Any]:
         return answer
 
 
-def main() -> None:
-    """Print the table in Markdown."""
-    print(f"4 x 40: 361 bodies, 360 coordinates, 1 s in 200 steps of 5 ms; {platform.machine()}, one thread.\n")
-    print("| layout | " + " | ".join(COLUMNS) + " |")
-    print("|---" * (len(COLUMNS) + 1) + "|")
-    for name, options in RUNS.items():
-        data = min((measure(options) for _ in range(3)), key=lambda d: d["wall_s"])
-        print(f"| {name} | " + " | ".join(column(data) for column in COLUMNS.values()) + " |")
+def main() -> int:
+    """Print the table in Markdown, and write it into the README when asked to."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--docs", action="store_true", help="write the table into README.md")
+    options = parser.parse_args()
+    rows = []
+    for name, words in RUNS.items():
+        data = min((measure(words) for _ in range(3)), key=lambda d: d["wall_s"])
+        rows.append([name, *(column(data) for column in COLUMNS.values())])
+    text = table(["layout", *COLUMNS], rows)
+    print(text)
+    if options.docs:
+        insert(README, NAME, text)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
