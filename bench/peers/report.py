@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bench.documents import table
 from bench.peers.campaign import NY, NZ, STEP, T_END, UNDISTURBED
 from bench.peers.mechanism import LAYOUTS
@@ -19,6 +21,7 @@ KERNEL_PEER = {
     "tangent, loops": "tangent, tree",
     "residual and tangent, tree": "tangent, tree",
 }
+EQUAL_ERROR = 1e-6  # [rad]
 # Lines of the plot in the order in which programs are measured: colours that a colour-blind eye tells apart.
 COLOURS, MARKERS = ("#000000", "#cc79a7", "#0072b2", "#56b4e9", "#d55e00", "#009e73"), "oPs^Dv"
 
@@ -30,7 +33,8 @@ def text(record: Record) -> str:
         f"threads to two, a process a run, programs in turns, medians of {record['rounds']}. {record['machine']}."
         f"{disturbance(record)}{later(record)}"
     )
-    parts = [head, *(runs(record, layout) for layout in LAYOUTS), kernels(record), small(record), jacobians(record)]
+    tables = [*(runs(record, layout) for layout in LAYOUTS), equally_exact(record)]
+    parts = [head, *tables, kernels(record), small(record), jacobians(record)]
     return "\n\n".join(part for part in [*parts, verdicts(record) if record["nz"] == NZ else ""] if part)
 
 
@@ -63,6 +67,31 @@ def runs(record: Record, layout: str) -> str:
         peer = None if run["module"] in (RTMBS.module, THREADED.module) else run["seconds"]
         rows.append([run["peer"], *times, *errors, *against(own, peer)])
     return table([*head, "joints open [m]", "rtmbs / peer", ""], rows)
+
+
+def equally_exact(record: Record) -> str:
+    """Return the table of times to one error of theta_1 in the parallel layout, read off the lines of the plot."""
+    names = list(dict.fromkeys(run["peer"] for run in record["runs"]))
+    rows = []
+    for name in names:
+        runs = [run for run in record["runs"] if run["peer"] == name and run["layout"] == "parallel" and run["good"]]
+        found = time_to(EQUAL_ERROR, [run["error"] for run in runs], [run["seconds"] for run in runs])
+        if found is not None:
+            rows.append([name, found])
+    return table([f"parallel, error of theta_1 of {EQUAL_ERROR:.0e} rad", "time [s]"], rows) if rows else ""
+
+
+def time_to(wanted: float, errors: list[float], seconds: list[float]) -> str | None:
+    """Return the time to an error by a straight line in logarithms; None for fewer than two steps.
+
+    Above the time of the most exact run when that is not exact enough.
+    """
+    if len(errors) < 2:
+        return None
+    x, y = np.log(np.array(sorted(zip(errors, seconds, strict=True)))).T
+    if np.log(wanted) < x[0]:
+        return f"more than {np.exp(y[0]):.2g}"
+    return f"{np.exp(np.interp(np.log(wanted), x, y)):.3f}"
 
 
 def against(own: float | None, peer: float | None) -> list[str]:

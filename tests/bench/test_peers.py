@@ -16,7 +16,7 @@ from bench.peers.__main__ import DERIVATIVES, MARKER, PAGE, VALUES
 from bench.peers.campaign import available, medians, run
 from bench.peers.mechanism import LAYOUTS, Outcome, build, first_angles, largest_gap, relative_rate, relative_turn
 from bench.peers.registry import KERNELS, PEERS, RTMBS, THREADED, Peer
-from bench.peers.report import draw, jacobians, text
+from bench.peers.report import draw, jacobians, text, time_to
 from bench.peers.rtmbs_joints import prepared, simulate
 from bench.peers.targets import TARGETS, line
 from rtmbs import Simulation, library
@@ -212,9 +212,16 @@ def test_the_report_takes_medians_and_says_who_is_slower():
     assert "| A01 | 5.0 | 4.0 | 1.25 | rtmbs is slower |" in lines
     assert "| jacobian_casadi | stacked | 0.25 | 2 | 2,000 | 10 | 2.00 | rtmbs is slower |" in lines
     tables = [block.splitlines() for block in text(made_up_record()).split("\n\n") if block.startswith("|")]
-    assert len(tables) == 6
+    assert len(tables) == 7
     for rows in tables:
         assert len({row.count("|") for row in rows}) == 1, "every row has the cells of its head"
+
+
+def test_times_to_one_error_are_read_off_the_line():
+    assert time_to(1e-6, [1e-4, 1e-8], [1.0, 100.0]) == "10.000"
+    assert time_to(1e-4, [1e-8, 1e-4], [100.0, 1.0]) == "1.000"
+    assert time_to(1e-9, [1e-8, 1e-4], [100.0, 1.0]) == "more than 1e+02"
+    assert time_to(1e-6, [1e-6], [1.0]) is None
 
 
 def test_every_target_is_printed_with_its_verdict():
