@@ -64,14 +64,8 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def inner_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel that only kernels call: no wrapper that unpacks its arguments from Python is compiled.
-
-    Unpacking the records of a mechanism is a good part of the compile time of a small kernel.
-    """
-    dispatcher = compiled(function, no_cpython_wrapper=True, pipeline_class=InnerCompiler)
-    if not config.DISABLE_JIT:
-        dispatcher.__class__ = InnerDispatcher
-    return dispatcher
+    """A kernel that only kernels call: it has no door to Python and no machine code of its own."""
+    return inner(function)
 
 
 def inlined_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -79,10 +73,7 @@ def inlined_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
     For what runs in the innermost loops: a call would read again where arrays are, which the caller's loop knows.
     """
-    dispatcher = compiled(function, no_cpython_wrapper=True, pipeline_class=InnerCompiler, forceinline=True)
-    if not config.DISABLE_JIT:
-        dispatcher.__class__ = InnerDispatcher
-    return dispatcher
+    return inner(function, forceinline=True)
 
 
 def merged_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -90,7 +81,12 @@ def merged_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
     For large kernels with one caller: each level of calls would optimise everything below it once more.
     """
-    dispatcher = compiled(function, no_cpython_wrapper=True, pipeline_class=InnerCompiler, inline="always")
+    return inner(function, inline="always")
+
+
+def inner(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    """Compile ``function`` for kernels alone; a call from Python is refused."""
+    dispatcher = compiled(function, no_cpython_wrapper=True, pipeline_class=InnerCompiler, **options)
     if not config.DISABLE_JIT:
         dispatcher.__class__ = InnerDispatcher
     return dispatcher

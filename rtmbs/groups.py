@@ -23,7 +23,7 @@ from rtmbs.system.tables import Tables
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
-MOST_ROWS = 1 << 20
+UNBOUNDED = 1 << 20
 Ending = tuple[int, int]  # how the last step of a kernel call ended, and the number of good steps
 
 
@@ -81,7 +81,7 @@ class Groups:
         self.tables, self.coordinates = tables, find_groups(tables, lu, threads)
         several = len(self.coordinates) > 1
         self.members = [Group(tables, coordinates) for coordinates in self.coordinates] if several else []
-        self.longest = MOST_ROWS  # rows of a call that all groups finish in time
+        self.longest = UNBOUNDED  # rows of a call that all groups finish in time
 
     def __len__(self) -> int:
         return len(self.coordinates)
@@ -99,7 +99,7 @@ class Groups:
         calls = [partial(group.advance, settings, alpha, old, wanted, budget) for group in self.members]
         endings = at_once(calls) if side_by_side else [call() for call in calls]
         done = min(good for _, good in endings)
-        self.longest = min(2 * self.longest, MOST_ROWS) if done == count else max(done, 1)
+        self.longest = min(2 * self.longest, UNBOUNDED) if done == count else max(done, 1)
         records = [group.rows.record[:done] for group in self.members if group.rows is not None]
         rows.record[:done] = combined(np.array(records), side_by_side)
         last = [ending for ending, good in endings if good == done]

@@ -24,6 +24,8 @@ class Once:
 
     def __get__(self, instance: Any, owner: type) -> Any:
         """Work the value out and keep it; of two threads at once the first to finish is believed by both."""
+        if instance is None:
+            return self
         return instance.__dict__.setdefault(self.function.__name__, self.function(instance))
 
 

@@ -1,7 +1,7 @@
 """Simulation: a System in motion. Steps call the integrator, then the observers that are due."""
 
 from collections.abc import Iterable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.compiling import announced
-from rtmbs.errors import InputError, StepError
+from rtmbs.errors import InputError, StartError, StepError
 from rtmbs.failures import in_parts, step_error
 from rtmbs.inputs import Inputs, evaluate_signals, not_finite_inputs
 from rtmbs.integrators.registry import TRAPEZOIDAL
@@ -124,10 +124,10 @@ class Simulation:
         start = self._states[0].copy()
         with announced():
             for _ in range(REHEARSALS):  # the first one loads the kernel, which drives all else out of the caches
-                if self.system.signals:
-                    self._stepper.advance(*self._states)
-                else:
-                    self.step()
+                plain = not self.system.signals
+                report = Simulation.step(self) if plain else self._stepper.advance(*self._states)
+                if report.dense or not report.outcome.good:
+                    break
         self._states, self._stepped = (start, start.copy()), True
 
     # ---- state -----------------------------------------------------------------------------------------------------
@@ -178,10 +178,10 @@ class Simulation:
         """
         state = self._states[0]
         self.equations.u = state.u
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"), suppress(StartError):
             zdd, lam = first_accelerations(self.equations, state.z, state.zd, state.R0, self._start.masses)
-        if np.all(np.isfinite(zdd)) and np.all(np.isfinite(lam)):
-            state.zdd[:], state.lam[:] = zdd, lam
+            if np.all(np.isfinite(zdd)) and np.all(np.isfinite(lam)):
+                state.zdd[:], state.lam[:] = zdd, lam
         self._settled = True
 
     @property
@@ -257,7 +257,9 @@ class Simulation:
         if (wanted.c, wanted.alpha) != (old.c, old.alpha):
             state.alpha[:] = self._penalty_factors(state.h, wanted)
         self.options, self.equations.source = wanted, source
-        self._stepper, self._stepped = self._make_stepper(state.h, state.alpha), False
+        stepper = self._make_stepper(state.h, state.alpha)
+        stepper.keep_groups(self._stepper)
+        self._stepper, self._stepped = stepper, False
         self.restore(state)
 
     def _penalty_factors(self, h: float, options: Options) -> Array:

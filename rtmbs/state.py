@@ -1,5 +1,6 @@
 """State: everything a simulation needs to go on, and its file."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Self
@@ -11,7 +12,6 @@ from rtmbs.errors import StateError
 
 FORMAT = 1
 KINDS = {"fingerprint": "U", "k": "i"}  # numpy's letter of an entry that is not float64
-RANKS = {"z": 1, "zd": 1, "zdd": 1, "lam": 1, "alpha": 1, "R0": 3, "u": 1}  # axes of the arrays
 FLOAT = np.dtype(np.float64)
 SCALARS = ("fingerprint", "t_ref", "k", "h")
 
@@ -42,18 +42,22 @@ class State:
         """Time [s], t_ref + k h: no sum of rounded steps."""
         return self.t_ref + self.k * self.h
 
-    def tidy(self) -> None:
-        """Make every array a contiguous one of float64, as kernels read them; a person may have put others here.
+    def tidy(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        """Make the arrays named in ``shapes`` what kernels read and write: a person may have put others here.
 
-        Raises StateError for one of another rank.
+        Raises StateError for one that holds no numbers or has another shape.
         """
-        for name, rank in RANKS.items():
-            values = getattr(self, name)
-            if values.dtype is FLOAT and values.flags.c_contiguous and values.ndim == rank:
+        for name, shape in shapes.items():
+            values: Any = getattr(self, name)
+            usual = isinstance(values, np.ndarray) and values.dtype is FLOAT and values.shape == shape
+            if usual and values.flags.carray:
                 continue
-            numbers = np.array(values, np.float64, order="C")
-            if numbers.ndim != rank:
-                raise StateError(f"{name} of the state has {numbers.ndim} axes; the step needs {rank}")
+            try:
+                numbers = np.array(values, np.float64, order="C")
+            except (TypeError, ValueError):
+                raise StateError(f"{name} of the state is {values!r}; the step needs {shape} numbers") from None
+            if numbers.shape != shape:
+                raise StateError(f"{name} of the state has shape {numbers.shape}; the step needs {shape}")
             setattr(self, name, numbers)
 
     def copy(self) -> Self:

@@ -97,9 +97,18 @@ class Stepper:
         self.fused = fused and compiled and integrator == TRAPEZOIDAL
         self.integrator = INTEGRATORS[integrator]
         self.record: Array = np.zeros(RECORD_SIZE)
+        n, m = (equations.n,), (equations.m,)
+        self.shapes = {
+            "z": n, "zd": n, "zdd": n, "lam": m, "alpha": m, "R0": equations.system.R0.shape,
+            "u": equations.system.u0.shape,
+        }  # fmt: skip
         self.entry: Callable[..., Any] | None = None  # of ``advance``: its types are always the same
         self.threads = threads if self.fused and not equations.system.signals else 1
         self._groups: Groups | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copies and pickles look up the entry for themselves: it is an address in this process."""
+        return {**self.__dict__, "entry": None}
 
     @property
     def groups(self) -> Groups | None:
@@ -111,6 +120,11 @@ class Stepper:
             self._groups = Groups(tables, lu, self.threads)
         return self._groups if len(self._groups) > 1 else None
 
+    def keep_groups(self, other: "Stepper") -> None:
+        """Go on with the groups of another Stepper of the same equations: making them takes longer than a step."""
+        if self.threads == other.threads:
+            self._groups = other._groups
+
     @property
     def coordinates(self) -> list[NDArray[np.int64]]:
         """The coordinates of each group, all in one when the mechanism is stepped as a whole."""
@@ -119,8 +133,8 @@ class Stepper:
 
     def advance(self, old: State, new: State) -> StepReport:
         """Fill ``new`` with the state at its time; its h, alpha and inputs at that time stand in it already."""
-        old.tidy()
-        new.tidy()
+        old.tidy(self.shapes)
+        new.tidy(self.shapes)
         self.take_over(new)
         if bad := not_finite_inputs(self.equations.system, new.u):
             self.record[:] = 0.0
@@ -142,7 +156,7 @@ class Stepper:
         """
         if not np.isfinite(rows.u).all():
             return 0, True
-        old.tidy()
+        old.tidy(self.shapes)
         self.take_over(old)
         code, done = self.cross(old, rows, side_by_side=True)
         return done, code not in GOOD

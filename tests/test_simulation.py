@@ -3,6 +3,7 @@
 import copy
 import itertools
 import math
+import pickle
 import re
 
 import numpy as np
@@ -119,11 +120,63 @@ def test_an_array_of_another_layout_in_the_state_is_read_right(field):
     assert contents(sim.state) == contents(other.state)
 
 
-def test_an_array_of_another_rank_in_the_state_is_refused():
+@pytest.mark.parametrize(
+    ("field", "bad", "words"),
+    [
+        ("z", np.zeros((4, 1)), r"z of the state has shape \(4, 1\); the step needs"),
+        ("lam", np.zeros(0), r"lam of the state has shape \(0,\); the step needs"),
+        ("alpha", np.zeros(1), r"alpha of the state has shape \(1,\); the step needs"),
+        ("zd", ["fast"], r"zd of the state is \['fast'\]; the step needs"),
+    ],
+)
+def test_an_array_that_does_not_fit_is_refused_before_the_step(field, bad, words):
     sim = library_simulation("fourbar")
-    sim.state.z = sim.state.z[:, None]
-    with pytest.raises(StateError, match="z of the state has 2 axes; the step needs 1"):
+    setattr(sim.state, field, bad)
+    with pytest.raises(StateError, match=words):
         sim.step()
+
+
+def test_a_list_is_read_and_an_array_that_must_not_be_written_is_left_alone():
+    sim, other = (library_simulation("fourbar") for _ in range(2))
+    fixed = sim.state.z.copy()
+    fixed.flags.writeable = False
+    before = fixed.copy()
+    sim.state.z, sim.state.zd = fixed, sim.state.zd.tolist()
+    for one in (sim, other):
+        good_steps(one, 3)
+    assert fixed.tobytes() == before.tobytes()
+    assert contents(sim.state) == contents(other.state)
+
+
+def test_a_simulation_goes_through_a_pickle():
+    sim = library_simulation("fourbar")
+    good_steps(sim, 2)
+    other = pickle.loads(pickle.dumps(sim))
+    for one in (sim, other):
+        good_steps(one, 3)
+    assert contents(sim.state) == contents(other.state)
+
+
+def test_a_step_of_ones_own_is_not_rehearsed():
+    class Counting(Simulation):
+        def step(self):
+            self.count = getattr(self, "count", 0) + 1
+            return super().step()
+
+    sim = Counting(library_simulation("fourbar").system, h=1e-3)
+    assert not hasattr(sim, "count")
+    assert sim.step().outcome.good
+    assert sim.count == 1
+
+
+@pytest.mark.parametrize("refactor", ["every-step", "adaptive"])
+def test_the_exact_tangent_is_made_anew_for_every_iteration(refactor):
+    """With an older one the multipliers of an earlier iterate would go into the projections."""
+    system = library_simulation("crank_rocker").system
+    sims = [Simulation(system, h=2e-3, tangent_terms="exact", refactor=one) for one in (refactor, "every-iteration")]
+    for sim in sims:
+        sim.run(0.1)
+    assert contents(sims[0].state) == contents(sims[1].state)
 
 
 def test_a_copy_goes_its_own_way():

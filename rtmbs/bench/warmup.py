@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 import numba
@@ -49,7 +50,8 @@ def compile_kernels(jobs: int = 1) -> tuple[int, float]:
 def fill_cache(compilations: Compilations, tasks: Iterable[str], jobs: int) -> None:
     """Let processes fill an empty cache with what some tasks need."""
     if jobs > 1 and apart.worthwhile():
-        apart.compile_apart([apart.command(__name__, task) for task in tasks], jobs, compilations)
+        with suppress(OSError):  # no process can be started: this one compiles everything
+            apart.compile_apart([apart.command(__name__, task) for task in tasks], jobs, compilations)
 
 
 def compile_step() -> None:

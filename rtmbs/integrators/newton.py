@@ -6,7 +6,7 @@ Compiled, and used by the readable step and by the fused step alike, so that bot
 import numpy as np
 
 from rtmbs.compiled import kernel
-from rtmbs.integrators.settings import ADAPTIVE, EVERY_ITERATION, SMALL_FIRST
+from rtmbs.integrators.settings import ADAPTIVE, EVERY_ITERATION, EVERY_STEP, EXACT, SMALL_FIRST
 
 GO_ON, ACCEPT, DIVERGED, NOT_A_NUMBER = 0, 1, 2, 3
 
@@ -51,15 +51,18 @@ def verdict(iteration, norm, rate, slow):
 
 
 @kernel
-def may_reuse(policy, dz, typical, reuse_below):
+def may_reuse(policy, terms, dz, typical, reuse_below):
     """True when the factor behind the correction ``dz`` may serve the next iteration too.
 
     Phi_z changes by dP ~ dz over the correction, and an older Phi_z in the factor holds directions that are free now
     with c dP^2, c the dimensionless penalty (METHODS 1.10): ADAPTIVE asks for sqrt(c) |dz| <= 5e-3. Newton would bear
     more, but the projections work with this factor too, and in singular poses they turn dP into speed along the motion.
+    EXACT is made anew always: alpha Phi of an earlier iterate in the factor would go into the projections.
     """
-    if policy != ADAPTIVE:
-        return policy != EVERY_ITERATION
+    if policy == EVERY_ITERATION or terms == EXACT:
+        return False
+    if policy == EVERY_STEP:
+        return True
     free = 0
     for i in range(len(dz)):
         free += 0 if abs(dz[i]) <= reuse_below * typical[i] else 1

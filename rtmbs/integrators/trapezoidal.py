@@ -86,7 +86,7 @@ class TrapezoidalStep:
             if dz is None:
                 dz = self.fresh_correction(f, terms, old)
                 norm = scaled_norm(dz, increment + dz, settings.absolute, settings.relative)
-                reusable = may_reuse(settings.refactor, dz, settings.typical, settings.reuse_below)
+                reusable = may_reuse(settings.refactor, terms, dz, settings.typical, settings.reuse_below)
             increment = increment + dz
             rate = contraction_rate(norm, previous)
             record[ITERATIONS], record[FIRST_CORRECTION + iteration - 1] = iteration, norm

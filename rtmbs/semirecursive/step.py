@@ -87,7 +87,7 @@ def iterate(tables, lu, work, settings, alpha, u, old, ws, record):
             if not fresh_correction(tables, lu, work, settings, terms, alpha, u, old, ws, record):
                 return small_pivot(work.original, ws.residual)
             norm = correction_norm(settings, ws)
-            reusable = may_reuse(policy, ws.dz, settings.typical, settings.reuse_below)
+            reusable = may_reuse(policy, terms, ws.dz, settings.typical, settings.reuse_below)
         for i in range(len(ws.dz)):
             ws.increment[i] += ws.dz[i]
         rate = contraction_rate(norm, previous)

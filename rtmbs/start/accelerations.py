@@ -32,6 +32,8 @@ def first_accelerations(
     assemble_mass_weight(equations.tables, 1.0, weight, equations.ws, equations.work.original)
     equations.work.factored[:] = equations.work.original
     if bad := factor(equations.lu, equations.work.factored, equations.work):
+        if not np.isfinite(equations.work.original).all():
+            raise StartError("a number that is not finite appeared: a force, an input, a rate or an angle is too large")
         raise StartError(
             f"coordinate {equations.system.coordinate_names[bad - 1]!r} has no inertia and no loop holds it;"
             " give its body mass or inertia"

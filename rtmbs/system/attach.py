@@ -1,7 +1,7 @@
 """A System whose force law acts on another body: what a hand that lets go and takes hold elsewhere needs.
 
 The tree, its pattern and every coordinate stay, for a link from ground to a body lives on the path to that body, and
-all pairs of a path are in the pattern already.
+all pairs of a path are in the pattern already: models with a law on a body have no interfaces (``write_draft``).
 """
 
 from dataclasses import replace

@@ -32,7 +32,7 @@ from rtmbs.system.system import Array, BodyRecord, ForceRecord, JointRecord, Mar
 from rtmbs.system.tables import REVOLUTE, Interfaces, Tables
 from rtmbs.topology import Edge, Link, Topology, spanning_trees
 
-FORMAT = 1  # of the tables; part of the fingerprint
+FORMAT = 2  # of the tables; part of the fingerprint
 
 
 def compile(model: Model) -> System:
