@@ -1,0 +1,1 @@
+"""Campaigns: claims about every mechanism, tried on random ones. ``python -m bench.campaigns`` prints tried, survived."""
