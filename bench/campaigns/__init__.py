@@ -1,1 +1,1 @@
-"""Campaigns: claims about every mechanism, tried on random ones. ``python -m bench.campaigns`` prints tried, survived."""
+"""Campaigns: claims about every mechanism, tried on random ones; ``python -m bench.campaigns`` says how many held."""

@@ -1,4 +1,4 @@
-"""``python -m bench.campaigns [NAME ...] [--cases N] [--seed S] [--bounded] [--json PATH]``: tried, survived, the worst.
+"""``python -m bench.campaigns [NAME ...] [--cases N] [--seed S] [--bounded] [--json PATH]``: cases tried, survived.
 
 Ends with 1 when a claim did not hold.
 """

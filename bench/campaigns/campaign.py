@@ -1,4 +1,4 @@
-"""A campaign, and the tally that it returns. Each module of this folder that defines ``CAMPAIGN`` is found by itself."""
+"""A campaign, and the tally that it returns; each module of this folder that defines ``CAMPAIGN`` is found."""
 
 import importlib
 import pkgutil
