@@ -174,17 +174,17 @@ LEAF_CALLER = """
 import json, sys
 import numpy as np
 from rtmbs.integrators.settings import StateArrays
-from rtmbs.semirecursive import charts
+from rtmbs.semirecursive import rotations
 from rtmbs.system.tables import Steps
 n = 3
 steps = Steps(np.zeros(n, np.int64), np.arange(-1, n - 1), np.tile(np.eye(3), (n, 1, 1)), np.zeros(n, np.int64),
               np.zeros((n, 3)), np.eye(3),
               np.array([0, -1, -1]), np.ones(n), np.zeros((n, 3)), np.zeros((n, 3, 3)))
 state = StateArrays(np.array([0.1, 1.2, 0.3]), np.ones(n), np.ones(n), np.zeros(0), np.eye(3)[None].copy())
-charts.recentre_charts(steps, state)
-stats = charts.recentre_charts.stats
+rotations.commit_rotations(steps, state)
+stats = rotations.commit_rotations.stats
 print(json.dumps({"zd": state.zd.tolist(), "hits": sum(stats.cache_hits.values()),
-                  "misses": sum(stats.cache_misses.values()), "file": charts.__file__}))
+                  "misses": sum(stats.cache_misses.values()), "file": rotations.__file__}))
 """
 
 

@@ -87,7 +87,7 @@ class TrapezoidalStep:
                 dz = self.fresh_correction(f, terms, old)
                 norm = scaled_norm(dz, increment + dz, settings.absolute, settings.relative)
                 reusable = may_reuse(settings.refactor, terms, dz, settings.typical, settings.reuse_below)
-            increment = increment + dz
+            increment = self.equations.corrected(increment, dz)
             rate = contraction_rate(norm, previous)
             record[ITERATIONS], record[FIRST_CORRECTION + iteration - 1] = iteration, norm
             slow += iteration > 1 and rate > SLOW_RATE
@@ -156,7 +156,7 @@ class TrapezoidalStep:
             self.note(Phidd, ACCELERATION_VIOLATION)
             for target, value in zip(new, (z, zd, zdd, lam, old.R0), strict=True):
                 target[:] = value
-            equations.recentre(new)
+            equations.commit(new)
         finite = all(np.all(np.isfinite(values)) for values in (new.z, new.zd, new.zdd, new.lam, record))
         return Outcome.CONVERGED if finite else Outcome.NOT_FINITE
 

@@ -41,10 +41,10 @@ from rtmbs.integrators.settings import (
     StateArrays,
 )
 from rtmbs.linear.sparse_lu import factor, solve, solve_refined
-from rtmbs.semirecursive.charts import recentre_charts
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back_through
 from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities, evaluate_closures
 from rtmbs.semirecursive.evaluation import assemble_mass_weight, assemble_tangent, evaluate_residual
+from rtmbs.semirecursive.rotations import add_correction, commit_rotations
 from rtmbs.semirecursive.sweeps import sweep_accelerations, sweep_positions, sweep_velocities
 
 CONVERGED, NOT_CONVERGED, SMALL_PIVOT, NOT_FINITE, LOOP_OPEN, UNFINISHED = range(6)
@@ -88,8 +88,7 @@ def iterate(tables, lu, work, settings, alpha, u, old, ws, record):
                 return small_pivot(work.original, ws.residual)
             norm = correction_norm(settings, ws)
             reusable = may_reuse(policy, terms, ws.dz, settings.typical, settings.reuse_below)
-        for i in range(len(ws.dz)):
-            ws.increment[i] += ws.dz[i]
+        add_correction(tables.steps, ws.z, ws.dz, ws.increment)
         rate = contraction_rate(norm, previous)
         record[ITERATIONS], record[FIRST_CORRECTION + iteration - 1] = iteration, norm
         slow += 1 if iteration > 1 and rate > SLOW_RATE else 0
@@ -269,7 +268,7 @@ def finish(tables, lu, work, settings, alpha, u, old, new, ws, record):
     if settings.project_accelerations:
         record[SWEEPS] += sweep_rates(tables, lu, work, settings, alpha, new.zdd, ws.Phidd, ws, new.lam, 1.0)
     note_violation(ws.Phidd, settings, record, ACCELERATION_VIOLATION)
-    recentre_charts(tables.steps, new)
+    commit_rotations(tables.steps, new.z, new.R0)
     record[PROJECTION_TICKS] += ticks() - start
     numbers = finite(new.z) and finite(new.zd) and finite(new.zdd) and finite(new.lam) and finite(record)
     return CONVERGED if numbers else NOT_FINITE

@@ -29,7 +29,7 @@ from rtmbs.system.scales import characteristic_length
 from rtmbs.system.skeleton import Skeleton, build_skeleton, tabulate_steps
 from rtmbs.system.slots import Slots
 from rtmbs.system.system import Array, BodyRecord, ForceRecord, JointRecord, MarkerRecord, System
-from rtmbs.system.tables import REVOLUTE, Interfaces, Tables
+from rtmbs.system.tables import PRISMATIC, Interfaces, Tables
 from rtmbs.topology import Edge, Link, Topology, spanning_trees
 
 FORMAT = 2  # of the tables; part of the fingerprint
@@ -169,7 +169,7 @@ def check_massless(model: Model, draft: Draft) -> None:
 def finish(model: Model, draft: Draft, length: float) -> System:
     """Return the System of the chosen draft."""
     skeleton, tables, slots = draft.skeleton, draft.tables, draft.slots
-    typical = np.where(tables.steps.kind == REVOLUTE, 1.0, length)
+    typical = np.where(tables.steps.kind == PRISMATIC, length, 1.0)
     start = build_start(model, skeleton, typical)
     names = [step.name for step in skeleton.steps]
     bodies = {name: body_record(model, skeleton, name) for name in model.bodies}
@@ -262,8 +262,8 @@ def joint_records(model: Model, draft: Draft) -> dict[str, JointRecord]:
     found = {}
     for name, joint in model.joints.items():
         elements = joint.type.steps()
-        axes_a = [joint.axes_a @ (joint.axes_b.T @ one.axis if one.chart else one.axis) for one in elements]
-        axes_b = [one.axis if one.chart else joint.axes_b @ one.axis for one in elements]
+        axes_a = [joint.axes_a @ (joint.axes_b.T @ one.axis if one.kind == "rotation" else one.axis) for one in elements]
+        axes_b = [one.axis if one.kind == "rotation" else joint.axes_b @ one.axis for one in elements]
         found[name] = JointRecord(
             name=name,
             type=type(joint.type).__name__,

@@ -67,9 +67,9 @@ def apply_initial(initial: Initial, skeleton: Skeleton, start: Start) -> None:
     backwards = skeleton.reversed[joint.name]
     if backwards:
         position, rate = inverse_motion(joint, position, turn, rate)
-    chart = steps[-3:]
-    start.R0[int(skeleton.steps[chart[0]].reference)] = reference @ turn.T if backwards else reference.T @ turn
-    start.zd0[chart] = rate[3:]
+    rotation = steps[-3:]
+    start.R0[int(skeleton.steps[rotation[0]].reference)] = reference @ turn.T if backwards else reference.T @ turn
+    start.zd0[rotation] = rate[3:]
     if joint.type.start == "pose":
         start.z0[steps[:3]], start.zd0[steps[:3]] = position, rate[:3]
 

@@ -76,7 +76,8 @@ def restricted_steps(steps: Steps, coordinates: Integers, new: Integers) -> tupl
     references, number = np.unique(kept.reference[turned], return_inverse=True)
     reference = np.full(len(coordinates), -1, np.int64)
     reference[turned] = number
-    return kept._replace(parent=new[kept.parent], reference=reference), references
+    moved = {name: new[getattr(kept, name)] for name in ("parent", "base", "tip")}
+    return kept._replace(**moved, reference=reference), references
 
 
 def rows_of(closures: Closures, which: Mask) -> Mask:
