@@ -83,7 +83,7 @@ def committed(mechanism: Mechanism, motion: Motion) -> tuple[Mechanism, Motion]:
     """Return the same state at a step boundary: turns of rotation steps in R0, their coordinates zero."""
     z, R0, reference = motion.z.copy(), mechanism.R0.copy(), mechanism.tables.steps.reference
     for i in np.flatnonzero(reference >= 0):
-        R0[reference[i]] = R0[reference[i]] @ exponential(z[i : i + 3])
+        R0[reference[i]] = R0[reference[i]] @ exponential(z[i : i + 3] @ mechanism.tables.steps.axis[i : i + 3])
         z[i : i + 3] = 0.0
     return mechanism._replace(R0=R0), motion._replace(z=z)
 
@@ -182,7 +182,8 @@ def random_steps(rng, n: int) -> tuple[Steps, Array]:
     rotations[~turned] = np.eye(3)
     offset, axis = 0.5 * rng.normal(size=(n, 3)), random_units(rng, n)
     offset[behind] = 0.0
-    axis[kind == ROTATION] = np.tile(np.eye(3), (int(np.count_nonzero(reference >= 0)), 1))
+    for first in np.flatnonzero(reference >= 0):
+        axis[first : first + 3] = random_rotation(rng)
     steps = Steps(
         kind=kind,
         parent=parent,

@@ -169,7 +169,7 @@ def with_turns(xp, steps, rotation, z):
         return rotation
     order = np.arange(len(steps.kind))
     order[first] = len(order) + np.arange(len(first))
-    delta = xp.stack([z[:, first + k] for k in range(3)], axis=-1)
+    delta = sum(z[:, first + k, None] * steps.axis[first + k] for k in range(3))
     return xp.concatenate((rotation, exponential(xp, delta)), axis=1)[:, order]
 
 

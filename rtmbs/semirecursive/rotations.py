@@ -1,4 +1,6 @@
-"""Three rotation steps as one element on the rotation group: R = R0 exp(delta~), delta = z[i : i + 3] (METHODS 1.16).
+"""Three rotation steps as one element on the rotation group: R = R0 exp(delta~) (METHODS 1.16).
+
+z[i], z[i + 1], z[i + 2] are the components of delta along the axes of the steps, a triad fixed in the body.
 
 R0 is the rotation at the last step boundary. At every boundary R0 takes the turn in and delta becomes zero, so no pose
 is singular and no number of turns is lost. Rates are the angular velocity in axes fixed in the body, so that a step's
@@ -11,7 +13,7 @@ those of the rates. The increment follows by d(delta) = T^-1(delta) dtheta, T th
 import numpy as np
 
 from rtmbs.compiled import inner_kernel, kernel
-from rtmbs.spatial import add3, combine6, cross3, dot3, load6, load33, scale3, store3, store6
+from rtmbs.spatial import add3, combine6, cross3, dot3, load3, load6, load33, scale3, store3, store6
 from rtmbs.system.tables import ROTATION
 
 TERMS = 14  # of the power series in theta^2: rounding only up to SERIES
@@ -35,6 +37,13 @@ def turn_factors(q):
     for k in range(TERMS - 2, -1, -1):
         s, c = SINE[k] + q * s, COSINE[k] + q * c
     return s, c
+
+
+@inner_kernel
+def turn_of(steps, z, i):
+    """Return delta (3,) of rotation steps i, i + 1, i + 2 in step axes; z holds it along their axes."""
+    x, y = scale3(z[i], load3(steps.axis, i)), scale3(z[i + 1], load3(steps.axis, i + 1))
+    return add3(add3(x, y), scale3(z[i + 2], load3(steps.axis, i + 2)))
 
 
 @inner_kernel
@@ -114,7 +123,7 @@ def commit_rotations(steps, z, R0):
     for i in range(len(steps.kind)):
         q = steps.reference[i]
         if q >= 0:
-            a, b, c = turned_by(load33(R0, q), (z[i], z[i + 1], z[i + 2]))
+            a, b, c = turned_by(load33(R0, q), turn_of(steps, z, i))
             ab, bc, ca = 0.5 * dot3(a, b), 0.5 * dot3(b, c), 0.5 * dot3(c, a)  # rows serve as well as columns
             store3(R0[q], 0, nearer(a, dot3(a, a), b, ab, c, ca))
             store3(R0[q], 1, nearer(b, dot3(b, b), a, ab, c, bc))

@@ -5,7 +5,7 @@ Oracle: ``page.py``. Equations 7 to 9 of the paper in the spatial convention of 
 """
 
 from rtmbs.compiled import inner_kernel, kernel
-from rtmbs.semirecursive.rotations import turned_by
+from rtmbs.semirecursive.rotations import turn_of, turned_by
 from rtmbs.semirecursive.sines import sines_and_cosines
 from rtmbs.spatial import (
     add6,
@@ -43,7 +43,7 @@ def sweep_positions(steps, R0, z, ws):
         origin = place(ws.A, ws.r, p, load3(steps.offset, i))
         if steps.reference[i] >= 0:
             store33(ws.A, i, R)
-            R = turned_by(multiply33(ws.A, i, R0, steps.reference[i]), (z[i], z[i + 1], z[i + 2]))
+            R = turned_by(multiply33(ws.A, i, R0, steps.reference[i]), turn_of(steps, z, i))
         axis = load3(steps.axis, i)
         u = (dot3(R[0], axis), dot3(R[1], axis), dot3(R[2], axis))
         if steps.kind[i] == PRISMATIC:

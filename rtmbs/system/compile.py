@@ -170,7 +170,7 @@ def finish(model: Model, draft: Draft, length: float) -> System:
     """Return the System of the chosen draft."""
     skeleton, tables, slots = draft.skeleton, draft.tables, draft.slots
     typical = np.where(tables.steps.kind == PRISMATIC, length, 1.0)
-    start = build_start(model, skeleton, typical)
+    start = build_start(model, skeleton, tables.steps.axis, typical)
     names = [step.name for step in skeleton.steps]
     bodies = {name: body_record(model, skeleton, name) for name in model.bodies}
     markers = marker_records(model, skeleton)

@@ -14,6 +14,9 @@ from rtmbs.system.system import Array, Integers
 from rtmbs.system.tables import PRISMATIC, REVOLUTE, ROTATION, Steps
 from rtmbs.topology import Topology
 
+SWEEPS = 12  # of Jacobi's rotations: each doubles the digits at least
+ROUNDING = 1e-16  # off-diagonal inertia, relative to the two it couples, that is none
+
 KINDS = {"revolute": REVOLUTE, "prismatic": PRISMATIC, "rotation": ROTATION}
 
 
@@ -156,6 +159,31 @@ def merge(lumps: list[Lump]) -> Lump:
     return Lump(mass, center, inertia)
 
 
+def about_origin(lump: Lump) -> Array:
+    """Return the inertia (3, 3) about the origin of the step, step axes."""
+    d = lump.center
+    return lump.inertia + lump.mass * (d @ d * np.eye(3) - np.outer(d, d))
+
+
+def principal_axes(J: Array) -> Array:
+    """Return a right-handed triad (3, 3), by rows, in which the inertia J is diagonal; that of J's axes when it is.
+
+    Rates along them decouple: a thin rod between two balls spins about itself without a share of the large inertia and
+    of the penalties across it. Jacobi's rotations in plain arithmetic, so that every machine finds the same digits.
+    """
+    J, axes = J.copy(), np.eye(3)
+    for _ in range(SWEEPS):
+        for p, q in ((0, 1), (0, 2), (1, 2)):
+            if abs(J[p, q]) <= ROUNDING * np.sqrt(abs(J[p, p] * J[q, q])):
+                continue
+            slope = (J[q, q] - J[p, p]) / (2.0 * J[p, q])
+            t = (1.0 if slope >= 0.0 else -1.0) / (abs(slope) + np.sqrt(1.0 + slope * slope))
+            c = 1.0 / np.sqrt(1.0 + t * t)
+            for rows in (J, J.T, axes):
+                rows[p], rows[q] = c * (rows[p] - t * rows[q]), c * (rows[q] + t * rows[p])
+    return axes
+
+
 def tabulate_steps(model: Model, skeleton: Skeleton) -> Steps:
     """Return the steps as arrays, welded bodies merged into the step that carries them."""
     n = len(skeleton.steps)
@@ -168,6 +196,9 @@ def tabulate_steps(model: Model, skeleton: Skeleton) -> Steps:
     parent = np.array([step.parent for step in steps], np.int64)
     reference = np.array([step.reference for step in steps], np.int64)
     base, tip = elements_of(parent, reference)
+    axis = np.array([step.axis for step in steps]).reshape(n, 3)
+    for first in np.flatnonzero(reference >= 0):
+        axis[first : first + 3] = principal_axes(about_origin(lumps[first + 2]))
     return Steps(
         kind=np.array([step.kind for step in steps], np.int64),
         parent=parent,
@@ -176,7 +207,7 @@ def tabulate_steps(model: Model, skeleton: Skeleton) -> Steps:
         offset_rotation=rotations,
         turned=np.any(rotations != np.eye(3), axis=(1, 2)).astype(np.int64),
         offset=np.array([step.offset for step in steps]).reshape(n, 3),
-        axis=np.array([step.axis for step in steps]).reshape(n, 3),
+        axis=axis,
         reference=reference,
         mass=np.array([lump.mass for lump in lumps], np.float64),
         mass_center=np.array([lump.center for lump in lumps]).reshape(n, 3),

@@ -4,8 +4,9 @@ Conventions, once for the whole package
 ---------------------------------------
 * A *step* is one degree of freedom; ``n`` of them, a parent always before its children. Revolute and prismatic steps
   have a coordinate each. Three *rotation* steps in a row, i, i + 1, i + 2, are one element of a spherical or floating
-  joint: they share one frame, R = R0 exp(delta~) from the parent's with delta = z[i : i + 3], and their axes are fixed
-  in it. Their rates are the angular velocity in these axes. R0 is the rotation at the last step boundary.
+  joint: they share one frame, R = R0 exp(delta~) from the parent's, delta = sum of z[i + k] axis[i + k]. Their axes are
+  the principal ones of the body, fixed in it, and their rates are the angular velocity along these axes. R0 is the
+  rotation at the last step boundary.
   Step ``-1`` is ground. Arrays over steps in the workspace have ``n + 1`` rows, so that row ``-1`` is ground.
 * Motion vectors are ``[v, omega]`` and wrenches ``[f, n]``, world axes, at the global origin.
 * A *link* joins two steps ``a`` and ``b`` (either may be -1) through a closure or a force. Its *branch* lists the steps
@@ -41,7 +42,8 @@ class Steps(NamedTuple):
     offset_rotation: Array  # (n, 3, 3) step frame at z = 0 to parent step frame
     turned: Array  # (n,) int64: 0 when offset_rotation is the identity, as for frames parallel at the reference pose
     offset: Array  # (n, 3) origin of the step frame at z = 0, in parent step axes [m]
-    axis: Array  # (n, 3) unit vector in step axes (the same before and after the step's own turn)
+    axis: Array  # (n, 3) unit vector in step axes (the same before and after the step's own turn);
+    # of three rotation steps a right-handed triad
     reference: Array  # (n,) int64: of the first of three rotation steps, the index of its R0; otherwise -1
     mass: Array  # (n,) [kg], zero on massless frames
     mass_center: Array  # (n, 3) step axes [m]

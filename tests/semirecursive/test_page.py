@@ -70,7 +70,7 @@ def poses(mechanism, z):
         A_parent, r_parent = (A[p], r[p]) if p >= 0 else (np.eye(3), np.zeros(3))
         frame = A_parent @ steps.offset_rotation[i]
         if steps.reference[i] >= 0:
-            frame = frame @ mechanism.R0[steps.reference[i]] @ exponential(z[i : i + 3])
+            frame = frame @ mechanism.R0[steps.reference[i]] @ exponential(z[i : i + 3] @ steps.axis[i : i + 3])
         u, origin = steps.axis[i], r_parent + A_parent @ steps.offset[i]
         if steps.kind[i] == REVOLUTE:  # columns: what the turn does to the unit vectors
             turned = [e * np.cos(z[i]) + np.cross(u, e) * np.sin(z[i]) + u * u[k] * (1 - np.cos(z[i]))
