@@ -71,11 +71,14 @@ def random_motion(seed: int, tables: Tables) -> Motion:
 
 def exponential(d: Array) -> Array:
     """Return exp(d~) (3, 3), also of complex d."""
-    D = np.array([[0, -d[2], d[1]], [d[2], 0, -d[0]], [-d[1], d[0], 0]])
+    halvings = max(0, int(np.ceil(np.log2(np.abs(d).max() + 1e-300))) + 1)
+    D = np.array([[0, -d[2], d[1]], [d[2], 0, -d[0]], [-d[1], d[0], 0]]) / 2.0**halvings
     total = power = np.eye(3) + 0 * D
-    for k in range(1, 40):
+    for k in range(1, 20):
         power = power @ D / k
         total = total + power
+    for _ in range(halvings):
+        total = total @ total
     return total
 
 

@@ -173,17 +173,16 @@ def test_the_system_never_changes():
 LEAF_CALLER = """
 import json, sys
 import numpy as np
-from rtmbs.integrators.settings import StateArrays
 from rtmbs.semirecursive import rotations
 from rtmbs.system.tables import Steps
 n = 3
-steps = Steps(np.zeros(n, np.int64), np.arange(-1, n - 1), np.tile(np.eye(3), (n, 1, 1)), np.zeros(n, np.int64),
+steps = Steps(np.full(n, 2), np.arange(-1, n - 1), np.full(n, -1), np.full(n, 2), np.tile(np.eye(3), (n, 1, 1)), np.zeros(n, np.int64),
               np.zeros((n, 3)), np.eye(3),
               np.array([0, -1, -1]), np.ones(n), np.zeros((n, 3)), np.zeros((n, 3, 3)))
-state = StateArrays(np.array([0.1, 1.2, 0.3]), np.ones(n), np.ones(n), np.zeros(0), np.eye(3)[None].copy())
-rotations.commit_rotations(steps, state)
+R0 = np.eye(3)[None].copy()
+rotations.commit_rotations(steps, np.array([0.1, 1.2, 0.3]), R0)
 stats = rotations.commit_rotations.stats
-print(json.dumps({"zd": state.zd.tolist(), "hits": sum(stats.cache_hits.values()),
+print(json.dumps({"R0": R0.tolist(), "hits": sum(stats.cache_hits.values()),
                   "misses": sum(stats.cache_misses.values()), "file": rotations.__file__}))
 """
 
@@ -209,10 +208,10 @@ def test_an_edited_leaf_is_seen(tmp_path):
     assert Path(first["file"]).is_relative_to(package)
     assert first["misses"] == 1
     again = run(LEAF_CALLER, package, cache)
-    assert (again["zd"], again["hits"], again["misses"]) == (first["zd"], 1, 0)
+    assert (again["R0"], again["hits"], again["misses"]) == (first["R0"], 1, 0)
     leaf.write_text(changed, encoding="utf-8")
     edited = run(LEAF_CALLER, package, cache)
-    assert edited["zd"] != first["zd"]
+    assert edited["R0"] != first["R0"]
     assert edited["misses"] == 1
     leaf.write_text(text, encoding="utf-8")
     back = run(LEAF_CALLER, package, cache)
