@@ -29,9 +29,10 @@ from rtmbs.start.penalty import penalty_factors
 from rtmbs.start.prepare import prepare
 from rtmbs.start.report import StartReport
 from rtmbs.state import State
-from rtmbs.stepper import Stepper
+from rtmbs.stepper import Stepper, arrays_of
 from rtmbs.system.attach import attached
 from rtmbs.system.system import System
+from rtmbs.system.tables import ROTATION
 from rtmbs.topology import Topology
 
 Array = NDArray[np.float64]
@@ -279,6 +280,8 @@ class Simulation:
         taken.check_fit(self.state, f"{what} for model {self.system.name!r}")
         settings = self.options.settings(self.system, taken.h, taken.alpha, self._start.masses)
         self._stepper.settings = settings  # some of them follow from h and alpha, which the State brings along
+        if np.any(taken.z[self.system.tables.steps.kind == ROTATION]):
+            self.equations.commit(arrays_of(taken))  # a step begins with these at zero
         self._states, self._settled = (taken, taken.copy()), True
 
     # ---- stepping --------------------------------------------------------------------------------------------------

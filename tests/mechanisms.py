@@ -206,11 +206,10 @@ def random_steps(rng, n: int) -> tuple[Steps, Array]:
 
 def random_elements(rng, n: int) -> tuple[Array, Array, Array]:
     """Return kind, reference and parent (n,) of random elements: revolute, prismatic, three rotation steps in a row."""
-    kind, reference, parent = [], [], []
+    kind, reference, parent, bearing = [], [], [], []
     count = 0
     while len(kind) < n:
         i = len(kind)
-        bearing = [j for j in range(i) if kind[j] != ROTATION or j + 1 == i or kind[j + 1] != ROTATION or reference[j + 1] >= 0]
         above = int(rng.choice((-1, i - 1, rng.choice([-1, *bearing])), p=(0.1, 0.5, 0.4))) if i else -1
         if i + 3 <= n and rng.random() < 0.25:
             kind += [ROTATION] * 3
@@ -221,6 +220,7 @@ def random_elements(rng, n: int) -> tuple[Array, Array, Array]:
             kind.append(REVOLUTE if rng.random() < 0.7 else PRISMATIC)
             reference.append(-1)
             parent.append(above)
+        bearing.append(len(kind) - 1)
     return np.array(kind), np.array(reference), np.array(parent)
 
 

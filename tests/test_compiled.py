@@ -176,8 +176,8 @@ import numpy as np
 from rtmbs.semirecursive import rotations
 from rtmbs.system.tables import Steps
 n = 3
-steps = Steps(np.full(n, 2), np.arange(-1, n - 1), np.full(n, -1), np.full(n, 2), np.tile(np.eye(3), (n, 1, 1)), np.zeros(n, np.int64),
-              np.zeros((n, 3)), np.eye(3),
+steps = Steps(np.full(n, 2), np.arange(-1, n - 1), np.full(n, -1), np.full(n, 2), np.tile(np.eye(3), (n, 1, 1)),
+              np.zeros(n, np.int64), np.zeros((n, 3)), np.eye(3),
               np.array([0, -1, -1]), np.ones(n), np.zeros((n, 3)), np.zeros((n, 3, 3)))
 R0 = np.eye(3)[None].copy()
 rotations.commit_rotations(steps, np.array([0.1, 1.2, 0.3]), R0)
@@ -215,7 +215,7 @@ def test_an_edited_leaf_is_seen(tmp_path):
     assert edited["misses"] == 1
     leaf.write_text(text, encoding="utf-8")
     back = run(LEAF_CALLER, package, cache)
-    assert (back["zd"], back["hits"]) == (first["zd"], 1)
+    assert (back["R0"], back["hits"]) == (first["R0"], 1)
     assert len(list(cache.iterdir())) == 2
 
 

@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
 
 import rtmbs
 from rtmbs import Simulation, State, library
 from rtmbs.errors import StateError
+from rtmbs.system.tables import ROTATION
 from tests.contracts.machines import LIBRARY, closed_model, contents, everything, good_steps, library_simulation
 
 FEW = hypothesis_settings(max_examples=12)
@@ -116,6 +118,23 @@ def test_reference_rotations_are_part_of_the_state(tmp_path):
         good_steps(other, 1)
         assert contents(other.state) == before
     assert len(references) == 60, "a rotation at every step boundary"
+
+
+def test_a_state_between_step_boundaries_is_taken_to_one():
+    """Turns may stand in the coordinates or in the reference rotations: the same pose, and the same motion."""
+    sim, other = simulation("tumbling"), simulation("tumbling")
+    good_steps(sim, 5)
+    shifted, turn = sim.state.copy(), np.array([0.7, -0.4, 1.1])
+    rotation = np.flatnonzero(sim.system.tables.steps.kind == ROTATION)
+    shifted.z[rotation] = turn
+    along = turn @ sim.system.tables.steps.axis[rotation]
+    shifted.R0[0] = shifted.R0[0] @ Rotation.from_rotvec(-along).as_matrix()
+    other.restore(shifted)
+    assert np.all(other.state.z[rotation] == 0.0)
+    good_steps(sim, 20)
+    good_steps(other, 20)
+    for name in ("z", "zd", "R0"):
+        assert np.abs(getattr(sim.state, name) - getattr(other.state, name)).max() < 1e-10, name
 
 
 def test_scratch_is_no_part_of_the_state():

@@ -1,10 +1,10 @@
 """Compiled force elements: their share of Q, and their local stiffness and damping in the tangent.
 
 A link carries a wrench F on step b and -F on step a, so Q_j = sign_j S_j . F on its branch. The derivative of Q_j by
-z_i has two parts: S_j turns with step i when i lies above j, or in its element (S_j . (S_i x* F) with a minus sign), and F itself changes.
-F changes with the displacement twist S_i of its end and, through the velocities, with S_i x V_end + psid_i
-(METHODS 1.26). Both parts stay on the branch, because every element is invariant under a common rigid motion or hangs
-on ground.
+z_i has two parts: S_j turns with step i when i lies above j, or in its element (S_j . (S_i x* F) with a minus sign),
+and F itself changes. F changes with the displacement twist S_i of its end and, through the velocities, with
+S_i x V_end + psid_i (METHODS 1.26). Both parts stay on the branch, because every element is invariant under a common
+rigid motion or hangs on ground.
 """
 
 import numpy as np

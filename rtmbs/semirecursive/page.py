@@ -27,7 +27,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from rtmbs.semirecursive.page_laws import law_forces, law_wrenches
-from rtmbs.system.tables import DISTANCE, DOT, GRAVITY_SLOT, PRISMATIC, REVOLUTE, ROTATION, TRANSLATION, Array, Tables
+from rtmbs.system.tables import DISTANCE, DOT, GRAVITY_SLOT, PRISMATIC, REVOLUTE, TRANSLATION, Array, Tables
 
 ALLOWED = ("concatenate", "cos", "matmul", "sin", "sqrt", "stack", "sum")
 

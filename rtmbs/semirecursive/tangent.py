@@ -2,8 +2,8 @@
 
 Closed form of DESIGN section 6 (Singh, Russell, Wensing 2022), with C = dtau/dzd and K = dtau/dz of tau = M zdd - Q.
 With accelerations swept at zdd = 0 this is Eq. 17 of the paper; with the iterate's zdd it holds M_z zdd as well.
-Three rotation steps are one element with columns fixed in the body: V_base, not V_parent, drives psid, and Sd = V_tip x S
-(for other steps the same as psid). A column is a small turn in body axes; its rates are S T^-1 (``rotations``).
+Three rotation steps are one element with columns fixed in the body: psid = V_base x S, and Sd = V_tip x S, which for
+other steps is the same. A column is a small turn in body axes; its rates are S T^-1 (``rotations``, METHODS 1.16).
 In a deep tree the pairs end at the interface above the step; what lies beyond comes in by the interface's unknowns
 (``system.interfaces``).
 

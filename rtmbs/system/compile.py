@@ -262,8 +262,7 @@ def joint_records(model: Model, draft: Draft) -> dict[str, JointRecord]:
     found = {}
     for name, joint in model.joints.items():
         elements = joint.type.steps()
-        axes_a = [joint.axes_a @ (joint.axes_b.T @ one.axis if one.kind == "rotation" else one.axis) for one in elements]
-        axes_b = [one.axis if one.kind == "rotation" else joint.axes_b @ one.axis for one in elements]
+        axes = [joint.axes_b.T @ one.axis if one.kind == "rotation" else one.axis for one in elements]
         found[name] = JointRecord(
             name=name,
             type=type(joint.type).__name__,
@@ -278,8 +277,8 @@ def joint_records(model: Model, draft: Draft) -> dict[str, JointRecord]:
             units=joint.type.units(),
             point_a=joint.point_a,
             point_b=joint.point_b,
-            axes_a=np.reshape(axes_a, (-1, 3)),
-            axes_b=np.reshape(axes_b, (-1, 3)),
+            axes_a=np.reshape([joint.axes_a @ axis for axis in axes], (-1, 3)),
+            axes_b=np.reshape([joint.axes_b @ axis for axis in axes], (-1, 3)),
             frame_a=joint.axes_a,
             frame_b=joint.axes_b,
         )

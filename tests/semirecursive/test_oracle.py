@@ -20,7 +20,16 @@ from rtmbs.semirecursive.forces import spring_energy
 from rtmbs.semirecursive.rotations import add_correction, commit_rotations
 from rtmbs.semirecursive.sweeps import kinetic_energy, weight_energy
 from rtmbs.semirecursive.workspace import workspace
-from tests.mechanisms import committed, mechanism_of, random_model, random_motion, random_tables, size, turns
+from tests.mechanisms import (
+    committed,
+    mechanism_of,
+    random_model,
+    random_motion,
+    random_tables,
+    random_units,
+    size,
+    turns,
+)
 
 EXACTLY = 1e-12  # relative to the largest entry
 STEP = 1e-40
@@ -333,8 +342,8 @@ def test_rotation_factors_are_exact_at_every_angle():
     """The series and the closed forms, against rotation vectors of SciPy, from no turn to beyond half a turn."""
     first = single_rotation()
     rng = np.random.default_rng(7)
-    for size in (0.0, 1e-9, 1e-4, 0.1, 0.99, 1.01, 2.0, 3.1, 3.2, 4.5, 6.0):
-        d = size * (lambda x: x / np.linalg.norm(x))(rng.normal(size=3))
+    for angle in (0.0, 1e-9, 1e-4, 0.1, 0.99, 1.01, 2.0, 3.1, 3.2, 4.5, 6.0):
+        d = angle * random_units(rng, 1)[0]
         z, R0 = d.copy(), np.eye(3)[None].copy()
         commit_rotations(first, z, R0)
         assert np.abs(R0[0] - Rotation.from_rotvec(d).as_matrix()).max() < 1e-15
