@@ -41,6 +41,7 @@ HOMES = {
     "Spherical": "rtmbs.model",
     "Spline": "rtmbs.model",
     "SpringDamper": "rtmbs.model",
+    "Staircase": "rtmbs.model",
     "State": "rtmbs.state",
     "StepReport": "rtmbs.integrators.report",
     "StepTimeMeter": "rtmbs.observers",
@@ -78,6 +79,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.model import Spherical as Spherical
     from rtmbs.model import Spline as Spline
     from rtmbs.model import SpringDamper as SpringDamper
+    from rtmbs.model import Staircase as Staircase
     from rtmbs.model import TorsionSpring as TorsionSpring
     from rtmbs.model import Universal as Universal
     from rtmbs.model import Wrench as Wrench

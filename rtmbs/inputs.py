@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, unknown_name
-from rtmbs.system.system import System
+from rtmbs.system.system import Signal, System
 
 Array = NDArray[np.float64]
 
@@ -76,14 +76,19 @@ def evaluate_signals(system: System, t: float, u: Array) -> None:
     numbers. One that is not finite stays in ``u``: the step then answers NOT_FINITE and names the signal.
     """
     for signal in system.signals:
-        try:
-            values = np.asarray(signal.function(t), np.float64)
-            if values.shape != (signal.size,):
-                raise InputError(f"{signal.name!r} returned {values.tolist()!r}; it must return {signal.size} numbers")
-        except Exception as error:
-            error.add_note(f"in the function of time {signal.name!r} at t = {t:g} s")
-            raise
-        u[signal.slot : signal.slot + signal.size] = values
+        u[signal.slot : signal.slot + signal.size] = signal_values(signal, t)
+
+
+def signal_values(signal: Signal, t: float) -> Array:
+    """Return the values (size,) of one function of time at ``t``; raises as ``evaluate_signals`` does."""
+    try:
+        values = np.asarray(signal.function(t), np.float64)
+        if values.shape != (signal.size,):
+            raise InputError(f"{signal.name!r} returned {values.tolist()!r}; it must return {signal.size} numbers")
+    except Exception as error:
+        error.add_note(f"in the function of time {signal.name!r} at t = {t:g} s")
+        raise
+    return values
 
 
 def not_finite_inputs(system: System, u: Array) -> tuple[str, ...]:

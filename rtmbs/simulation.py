@@ -16,6 +16,7 @@ from rtmbs.inputs import Inputs, evaluate_signals, not_finite_inputs
 from rtmbs.integrators.registry import TRAPEZOIDAL
 from rtmbs.integrators.report import StepReport
 from rtmbs.integrators.settings import Rows
+from rtmbs.jumps import mean_inputs
 from rtmbs.observers.base import Observer
 from rtmbs.observers.recorder import Recorder
 from rtmbs.options import MOST_HALVINGS, Options, one_of, step_size, whole
@@ -177,13 +178,16 @@ class Simulation:
         Forces may jump with an input; a step that began with the accelerations of the old forces would average the two
         and lose an order of accuracy. Inputs too large for that leave them as they are: the step will say NOT_FINITE.
         """
-        state = self._states[0]
+        self._solve_accelerations(self._states[0])
+        self._settled = True
+
+    def _solve_accelerations(self, state: State) -> None:
+        """Solve for the accelerations and multipliers of ``state``, in place."""
         self.equations.u = state.u
         with np.errstate(over="ignore", invalid="ignore"), suppress(StartError):
             zdd, lam = first_accelerations(self.equations, state.z, state.zd, state.R0, self._start.masses)
             if np.all(np.isfinite(zdd)) and np.all(np.isfinite(lam)):
                 state.zdd[:], state.lam[:] = zdd, lam
-        self._settled = True
 
     @property
     def topology(self) -> Topology:
@@ -292,10 +296,16 @@ class Simulation:
         new.t_ref, new.k, new.h = old.t_ref, old.k + 1, old.h
         new.u[:], new.alpha[:] = old.u, old.alpha
         evaluate_signals(self.system, new.t, new.u)
+        across = mean_inputs(self.system, old.t, old.h, old.u, new.u)
+        if across is not None:
+            after, new.u = new.u, across
         with nullcontext() if self._stepped else announced():
             report = self._stepper.advance(old, new)
         self._stepped = True
         if report.outcome.good:
+            if across is not None:
+                new.u = after
+                self._solve_accelerations(new)
             self._states = (new, old)
         return report
 

@@ -495,6 +495,7 @@ def test_inputs_survive_halving():
 # Why each `while` of the package ends.
 BOUNDED = {
     "bench/apart.py: compile_apart": "every worker says once that it ended, killed or not; Ctrl+C ends all",
+    "jumps.py: located": "the interval is halved until its edge, in 30 turns",
     "running.py: run": "every turn takes a step or raises",
     "clock.py: seconds_per_tick": "2 ms of wall time",
     "pacing.py: _wait_until": "the deadline passes",

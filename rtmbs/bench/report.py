@@ -89,8 +89,8 @@ def errors(r: Record) -> Lines:
         translation, rotation = r[f"max_{name}_violation"], r[f"max_{name}_violation_rad"]
         yield f"loop {name}", f"{translation:.2e} {unit}, rotation {rotation:.2e} {unit.replace('m', 'rad', 1)}"
     yield "energy", f"{r['energy_error']:.2e} J, largest |E - E0|"
-    yield "angle of row 1", f"{r['error_theta1']:.2e} rad from the exact reference"
-    yield "largest over the rows", f"{r['error_theta_max']:.2e} rad"
+    yield "largest over all angles", f"{r['error_theta_max']:.2e} rad from the exact reference"
+    yield "angle of row 1", f"{r['error_theta1']:.2e} rad"
 
 
 def end(r: Record) -> Lines:

@@ -21,7 +21,7 @@ from rtmbs.model.joints import (
 )
 from rtmbs.model.markers import Marker
 from rtmbs.model.model import Model
-from rtmbs.model.profiles import PROFILES, ConstantRate, Function, Profile, Sine, SmoothStep, Spline
+from rtmbs.model.profiles import PROFILES, ConstantRate, Function, Profile, Sine, SmoothStep, Spline, Staircase
 from rtmbs.model.rods import Rod
 from rtmbs.model.rows import Row
 
@@ -57,6 +57,7 @@ __all__ = [
     "Spherical",
     "Spline",
     "SpringDamper",
+    "Staircase",
     "Step",
     "TorsionSpring",
     "Universal",

@@ -151,7 +151,7 @@ def scalars(**values: float) -> tuple[Parameter, ...]:
 def checked_value(value: Any, what: str, shape: tuple[int, ...]) -> Any:
     """Return a constant or an ``Input`` with checked numbers; a function is tried when the model is compiled."""
     if callable(value):
-        return value
+        return value.checked(what) if hasattr(value, "checked") else value
     if isinstance(value, Input):
         default = np.zeros(shape) if shape and np.ndim(value.default) == 0 and not value.default else value.default
         return Input(numbers(default, f"{what}: default", shape))

@@ -1,9 +1,13 @@
-"""Functions of time for drivers. Each answers (f, fd, fdd) at t, so that velocities and accelerations are exact."""
+"""Functions of time. Those of drivers answer (f, fd, fdd) at t, so that velocities and accelerations are exact.
+
+A function of time may say when it jumps: ``jumps``, times in seconds, is an attribute of any function, of forces as of
+drivers (``torque.jumps = (0.5,)``). Of a driver only fdd may jump. One that says nothing is watched (``rtmbs.jumps``).
+"""
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -23,6 +27,8 @@ class Profile(Protocol):
 @dataclass(frozen=True)
 class Numeric:
     """A profile whose fields are numbers."""
+
+    jumps: ClassVar[tuple[float, ...]] = ()  # none
 
     def checked(self, what: str) -> Self:
         """Return this profile with floats; refuse what is not a finite number."""
@@ -86,6 +92,7 @@ class Spline:
     t: Numbers  # (k,) increasing times [s]
     values: Numbers  # (k,)
     coefficients: Array = field(default_factory=lambda: np.zeros((4, 0)), repr=False)  # cubic first, (4, k - 1)
+    jumps: ClassVar[tuple[float, ...]] = ()  # none
 
     def checked(self, what: str) -> Self:
         size = np.size(self.t)
@@ -122,20 +129,54 @@ def natural_spline(t: Array, values: Array) -> Array:
 
 @dataclass(frozen=True)
 class Function:
-    """A person's own f(t) with its first and second derivative."""
+    """The user's own f(t) with its first and second derivative; ``jumps`` are the times at which fdd jumps [s]."""
 
     f: Callable[[float], float]
     fd: Callable[[float], float]
     fdd: Callable[[float], float]
+    jumps: Numbers | None = None  # None: not declared
 
     def checked(self, what: str) -> Self:
         for name in ("f", "fd", "fdd"):
             if not callable(getattr(self, name)):
                 raise ModelError(f"{what}: {name} is {getattr(self, name)!r}; it must be a function of t")
-        return self
+        if self.jumps is None:
+            return self
+        return replace(self, jumps=numbers(self.jumps, f"{what}: jumps", (np.size(self.jumps),)))
 
     def __call__(self, t: float) -> Motion:
         return self.f(t), self.fd(t), self.fdd(t)
+
+
+@dataclass(frozen=True, eq=False)
+class Staircase:
+    """Of a force: holds ``values[k]`` from ``t[k]`` on, ``values[0]`` before; it says when it jumps.
+
+    ``values`` are numbers (k,) for a motor, or vectors (k, 3) for a force or a torque.
+    """
+
+    t: Numbers  # (k,) increasing times [s]
+    values: Numbers  # (k,) or (k, 3)
+
+    def checked(self, what: str) -> Self:
+        """Return this staircase with arrays; refuse times that do not increase, and a wrong number of values."""
+        size = np.size(self.t)
+        if size == 0:
+            raise ModelError(f"{what}: t is empty; a staircase needs at least one time")
+        times = numbers(self.t, f"{what}: t", (size,))
+        values = numbers(self.values, f"{what}: values", (size, 3) if np.ndim(self.values) == 2 else (size,))
+        if not np.all(np.diff(times) > 0.0):
+            raise ModelError(f"{what}: t is {self.t!r}; times must increase")
+        return replace(self, t=times, values=values)
+
+    @property
+    def jumps(self) -> Array:
+        """Times of its steps (k - 1,) [s]."""
+        return np.asarray(self.t, np.float64)[1:]
+
+    def __call__(self, t: float) -> Any:
+        """Return the value held at ``t``."""
+        return self.values[max(int(np.searchsorted(self.t, t, side="right")) - 1, 0)]
 
 
 def checked_profile(profile: Any, what: str) -> Profile:

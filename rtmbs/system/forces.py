@@ -105,7 +105,7 @@ def build_drivers(model: Model, skeleton: Skeleton, slots: Slots) -> tuple[Drive
         if driver.joint:
             joint, k = driver.joint
             step.append(skeleton.joint_steps[joint.name][k])
-            slot.append(slots.add_signal(f"driver {driver.name!r}", driver.name, driver.profile, 3))
+            slot.append(slots.add_signal(f"driver {driver.name!r}", driver.name, driver.profile, 3, driver=True))
             rows.append((driver.name, skeleton.steps[step[-1]].kind == REVOLUTE))
     steps = np.array(step, np.int64)
     return Drivers(steps, np.array(slot, np.int64), np.zeros(len(steps), np.int64)), rows

@@ -202,7 +202,7 @@ def recorded_first(laws: list[BuiltLaw]) -> list[BuiltLaw]:
 
 def give_slots(built: list[BuiltLaw], slots: Slots) -> dict[str, list[int]]:
     """Give every law its parameters as inputs, and return the slots of (t, parameters) by force."""
-    clock = slots.add_signal("time", "time", float, 1) if any(law.time for law in built) else 0
+    clock = slots.add_signal("time", "time", float, 1, smooth=True) if any(law.time for law in built) else 0
     found = {}
     for law in built:
         assert isinstance(law.force.law, Law)

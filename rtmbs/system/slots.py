@@ -7,9 +7,13 @@ from typing import Any
 import numpy as np
 
 from rtmbs.errors import ModelError
+from rtmbs.model.checks import numbers
 from rtmbs.system.system import Array, Signal
 
 TimeFunction = Callable[[float], Any]
+
+BESIDE = 1e-9  # of a second, or of the time: so near to a declared jump are the values before and after
+CONTINUOUS, STEEP = 1e-6, 20.0  # of the size, and of what its derivative explains, tenfold: a change that is no jump
 
 
 @dataclass
@@ -37,10 +41,18 @@ class Slots:
         self.inputs[name] = slice(slot, self.used)
         return slot
 
-    def add_signal(self, what: str, name: str, function: TimeFunction, size: int) -> int:
-        """Append a function of time; it is tried at t = 0."""
-        slot = self.add(sample(what, function, size))
-        self.signals.append(Signal(slot, size, as_sequence(function) if size == 1 else function, name))
+    def add_signal(
+        self, what: str, name: str, function: TimeFunction, size: int, *, driver: bool = False, smooth: bool = False
+    ) -> int:
+        """Append a function of time; it is tried at t = 0, that of a driver at its declared jumps as well.
+
+        ``smooth`` says that it never jumps, for a function that cannot say so itself.
+        """
+        slot, jumps = self.add(sample(what, function, size)), () if smooth else jump_times(what, function)
+        if driver:
+            check_jumps(what, function, jumps or ())
+        sequence = as_sequence(function) if size == 1 else function
+        self.signals.append(Signal(slot, size, sequence, name, jumps, driver))
         return slot
 
     def array(self) -> Array:
@@ -48,24 +60,47 @@ class Slots:
         return np.concatenate([np.zeros(0), *self.values])
 
 
-def sample(what: str, function: TimeFunction, size: int) -> Array:
-    """Return a function's values at t = 0, refused when they are not ``size`` finite numbers."""
+def sample(what: str, function: TimeFunction, size: int, t: float = 0.0) -> Array:
+    """Return a function's values at ``t`` [s], refused when they are not ``size`` finite numbers."""
     wanted = "one number" if size == 1 else f"{size} numbers"
     try:
-        value = function(0.0)
+        value = function(t)
     except Exception as error:  # a person's function may raise anything
-        raise ModelError(f"{what} raised {type(error).__name__} at t = 0: {error}") from error
+        raise ModelError(f"{what} raised {type(error).__name__} at t = {t:g}: {error}") from error
     try:
         values = np.asarray(value, np.float64)
     except (TypeError, ValueError):
         values = np.zeros((0, 0))
     if values.shape != (size,) and not (size == 1 and values.ndim == 0):
-        raise ModelError(f"{what} returned {value!r} at t = 0; it must return {wanted}")
+        raise ModelError(f"{what} returned {value!r} at t = {t:g}; it must return {wanted}")
     if not np.all(np.isfinite(values)):
-        raise ModelError(f"{what} returned {value!r} at t = 0; it must return {wanted}, finite")
+        raise ModelError(f"{what} returned {value!r} at t = {t:g}; it must return {wanted}, finite")
     return values.reshape(size)
+
+
+def jump_times(what: str, function: TimeFunction) -> tuple[float, ...] | None:
+    """Return the times [s] at which a function says that it jumps, by ``jumps``; None when it says nothing."""
+    declared = getattr(function, "jumps", None)
+    if declared is None:
+        return None
+    times = numbers(declared, f"{what}: jumps", (np.size(declared),))
+    return tuple(np.unique(times).tolist())
+
+
+def check_jumps(what: str, function: TimeFunction, jumps: tuple[float, ...]) -> None:
+    """Refuse a declared jump in the value or the rate of a driver: no finite force can follow."""
+    for time in jumps:
+        near = BESIDE * max(1.0, abs(time))
+        before, after = sample(what, function, 3, time - near), sample(what, function, 3, time + near)
+        size = np.maximum(np.abs(before), np.abs(after))
+        for k, name in enumerate(("value", "rate")):
+            if abs(after[k] - before[k]) > CONTINUOUS * size[k] + STEEP * near * size[k + 1]:
+                raise ModelError(
+                    f"{what}: its {name} jumps from {before[k]:g} to {after[k]:g} at t = {time:g} s, which no finite "
+                    "force can follow; only its second derivative may jump"
+                )
 
 
 def as_sequence(function: TimeFunction) -> Callable[[float], Sequence[float]]:
     """Return a function of one number as one of a sequence."""
-    return lambda t: np.reshape(function(t), 1)  # type: ignore[return-value]
+    return lambda t: np.asarray(function(t), np.float64).reshape(1)  # type: ignore[return-value]

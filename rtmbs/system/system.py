@@ -22,6 +22,8 @@ class Signal(NamedTuple):
     size: int
     function: Callable[[float], Sequence[float]]  # of t [s], ``size`` floats
     name: str  # what a person reads: ``motor.torque``, ``drive``
+    jumps: tuple[float, ...] | None = None  # times at which it jumps [s], ascending; None: not declared
+    driver: bool = False  # (f, fd, fdd) of a driver
 
 
 class BodyRecord(NamedTuple):

@@ -227,7 +227,7 @@ def test_times_to_one_error_are_read_off_the_line():
 def test_every_target_is_printed_with_its_verdict():
     printed = text(made_up_record())
     for words in (
-        "| stacked: error of theta_1 | 1e-06 rad | 1e-07 rad | reached |",
+        "| stacked: largest error | 0.0002 rad | 1e-07 rad | reached |",
         "| stacked: run, over Exudyn spatial | 0.1 | 0.02 | reached |",
         "| stacked: run, over MuJoCo | 0.5 | 2 | not reached, rtmbs is slower |",
         "| parallel: run, over Exudyn planar | 0.15 |  | not measured |",

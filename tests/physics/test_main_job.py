@@ -4,7 +4,7 @@ from bench.measures.main_job import measure
 
 
 def check(found):
-    assert found["error_theta1"] <= 1e-6
+    assert found["error_theta_max"] <= 2e-4
     assert found["newton_iterations"] <= 410
     assert found["max_position_violation"] <= 1e-6
     assert found["max_velocity_violation"] <= 1e-9
@@ -15,7 +15,6 @@ def test_stacked():
     found = measure()
     check(found)
     assert (found["bodies"], found["coordinates"], found["degrees_of_freedom"]) == (361, 360, 40)
-    assert found["error_theta_max"] < 3e-4
 
 
 def test_stacked_with_the_fixed_penalty_of_the_paper():
