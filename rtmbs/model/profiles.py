@@ -7,8 +7,8 @@ from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from rtmbs.errors import ModelError
-from rtmbs.model.checks import Array, Numbers, number, numbers
+from rtmbs.errors import ModelError, shown
+from rtmbs.model.checks import Array, Numbers, number, numbers, shape_of
 
 Motion = tuple[float, float, float]
 
@@ -88,7 +88,8 @@ class Spline:
     coefficients: Array = field(default_factory=lambda: np.zeros((4, 0)), repr=False)  # cubic first, (4, k - 1)
 
     def checked(self, what: str) -> Self:
-        size = np.size(self.t)
+        shape = shape_of(self.t, f"{what}: t", "it must be a list of times")
+        size = math.prod(shape)
         if size < 2:
             raise ModelError(f"{what}: t has {size} values; a spline needs at least two")
         times, values = numbers(self.t, f"{what}: t", (size,)), numbers(self.values, f"{what}: values", (size,))
@@ -131,7 +132,7 @@ class Function:
     def checked(self, what: str) -> Self:
         for name in ("f", "fd", "fdd"):
             if not callable(getattr(self, name)):
-                raise ModelError(f"{what}: {name} is {getattr(self, name)!r}; it must be a function of t")
+                raise ModelError(f"{what}: {name} is {shown(getattr(self, name))}; it must be a function of t")
         return self
 
     def __call__(self, t: float) -> Motion:
@@ -140,10 +141,10 @@ class Function:
 
 def checked_profile(profile: Any, what: str) -> Profile:
     """Return ``profile`` with its numbers checked; anything that answers (f, fd, fdd) at t will do."""
-    if hasattr(profile, "checked"):
+    if hasattr(profile, "checked") and not isinstance(profile, type):
         profile = profile.checked(what)
-    if not callable(profile):
-        raise ModelError(f"{what}: {profile!r} is not a profile; write one such as ConstantRate(rate=1.0)")
+    if not callable(profile) or isinstance(profile, type):
+        raise ModelError(f"{what}: {shown(profile)} is not a profile; write one such as ConstantRate(rate=1.0)")
     return profile
 
 
