@@ -12,7 +12,9 @@ from scipy.spatial.transform import Rotation
 
 import rtmbs
 from rtmbs import Simulation, State, library
+from rtmbs.archive import write_archive
 from rtmbs.errors import StateError
+from rtmbs.state import FORMAT
 from rtmbs.system.tables import ROTATION
 from tests.contracts.machines import LIBRARY, closed_model, contents, everything, good_steps, library_simulation
 
@@ -226,7 +228,11 @@ def rewritten(path, **changes):
     """Write the file again with entries changed, or left out where None."""
     with np.load(path) as file:
         entries = {name: file[name] for name in file.files} | changes
-    np.savez(path, **{name: value for name, value in entries.items() if value is not None})
+    kept = {name: value for name, value in entries.items() if value is not None}
+    if "format" in changes or "checksum" in changes:
+        np.savez(path, **kept)
+    else:
+        write_archive(path, FORMAT, ((name, kept[name]) for name in kept if name not in ("format", "checksum")))
     return path
 
 
@@ -267,6 +273,12 @@ def test_a_damaged_file_is_refused_or_harmless(changes, tmp_path_factory):
 def test_a_missing_entry(saved, name):
     sim, path = saved
     refused(sim, rewritten(path, **{name: None}), f"lacks {name}")
+
+
+def test_contents_that_are_not_those_of_the_checksum(saved):
+    sim, path = saved
+    refused(sim, rewritten(path, checksum=np.array("0" * 64)), "checksum")
+    refused(sim, rewritten(path, checksum=None), "lacks checksum")
 
 
 @pytest.mark.parametrize("name", [f.name for f in fields(State) if f.name not in ("fingerprint", "k")])
@@ -315,7 +327,8 @@ def test_a_step_that_is_not_positive(saved):
 
 def test_another_format(saved):
     sim, path = saved
-    refused(sim, rewritten(path, format=np.array(99)), "format 99", "reads format 1")
+    refused(sim, rewritten(path, format=np.array(99)), "format 99", "reads format 2", "update rtmbs")
+    refused(sim, rewritten(path, format=np.array(1)), "format 1", "an older version wrote it")
     refused(sim, rewritten(path, format=np.array([1.5, 2.0])), "format")
     refused(sim, rewritten(path, format=None), "lacks format")
 
@@ -350,7 +363,7 @@ def test_what_is_no_state_file(saved, tmp_path):
     np.save(tmp_path / "array.npy", np.zeros(3))
     refused(sim, tmp_path / "array.npy", "truncated or no state file")
     np.savez(tmp_path / "objects.npz", z=np.array([{}], dtype=object))
-    refused(sim, tmp_path / "objects.npz", "truncated or no state file")  # pickle is never opened
+    refused(sim, tmp_path / "objects.npz", "is damaged: z.npy says it is object")  # pickle is never opened
     sim.run(sim.t + 2 * sim.h).save(tmp_path / "result.npz")
     refused(sim, tmp_path / "result.npz")
     refused(sim, tmp_path, "truncated or no state file")

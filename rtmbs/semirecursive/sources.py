@@ -140,9 +140,9 @@ def source_names() -> list[str]:
 
 def make_source(name: str, system: System) -> Source | None:
     """Return the source called ``name``, None for the closed form; the error lists the valid names."""
-    if name == STRUCTURED:
+    if isinstance(name, str) and name == STRUCTURED:
         return None
-    if name not in SOURCES:
+    if not (isinstance(name, str) and name in SOURCES):
         error = unknown_name("jacobian", name, source_names())
         raise type(error)(f"{error} The sources are {', '.join(source_names())}")
     if system.called and name not in CALLING:

@@ -8,6 +8,7 @@ alpha Phi_z) (Eq. 17) plus ``tangent_terms``; projections in the form of METHODS
 
 import numpy as np
 
+from rtmbs.bounds import BEYOND
 from rtmbs.clock import ticks
 from rtmbs.compiled import inner_kernel, kernel, merged_kernel
 from rtmbs.integrators.newton import (
@@ -161,6 +162,24 @@ def finite(values):
 
 
 @inner_kernel
+def in_range(values):
+    """True when every entry is a number that a mechanism may have."""
+    bad = 0
+    for k in range(len(values)):
+        bad += 0 if abs(values[k]) <= BEYOND else 1
+    return bad == 0
+
+
+@inner_kernel
+def startable(old, alpha):
+    """True when a step may start from ``old``: its numbers are in range, and its penalty factors positive."""
+    bad = 0
+    for row in range(len(alpha)):
+        bad += 0 if alpha[row] > 0.0 and np.isfinite(alpha[row]) else 1
+    return bad == 0 and in_range(old.z) and in_range(old.zd) and in_range(old.zdd) and in_range(old.lam)
+
+
+@inner_kernel
 def factor_copy(lu, work):
     """Factor the assembled tangent, keeping the original for refinement."""
     for k in range(len(work.original)):
@@ -270,7 +289,7 @@ def finish(tables, lu, work, settings, alpha, u, old, new, ws, record):
     note_violation(ws.Phidd, settings, record, ACCELERATION_VIOLATION)
     commit_rotations(tables.steps, new.z, new.R0)
     record[PROJECTION_TICKS] += ticks() - start
-    numbers = finite(new.z) and finite(new.zd) and finite(new.zdd) and finite(new.lam) and finite(record)
+    numbers = in_range(new.z) and in_range(new.zd) and in_range(new.zdd) and in_range(new.lam) and finite(record)
     return CONVERGED if numbers else NOT_FINITE
 
 
@@ -306,6 +325,8 @@ def copy_rotations(source, target):
 def take_step(tables, lu, work, settings, alpha, u, old, new, ws, record):
     """One step from ``old`` to ``new``; ``u`` holds inputs and functions of time at t_{n+1}. Returns how it ended."""
     record[:] = 0.0
+    if not startable(old, alpha):
+        return NOT_FINITE
     predict(settings.h, old, ws)
     ending = iterate(tables, lu, work, settings, alpha, u, old, ws, record)
     if not good(ending):
