@@ -14,10 +14,9 @@ import numpy as np
 
 from rtmbs.compiled import inner_kernel, kernel
 from rtmbs.spatial import add3, combine6, cross3, dot3, load3, load6, load33, scale3, store3, store6
-from rtmbs.system.tables import ROTATION
 
-TERMS = 14  # of the power series in theta^2: rounding only up to SERIES
-SERIES = 10.0  # [rad^2] beyond, the closed form loses nothing
+FEW, TERMS = 6, 14  # of the power series in theta^2: rounding only below SMALL, and below SERIES
+SMALL, SERIES = 0.1, 10.0  # [rad^2]; beyond SERIES the closed form loses nothing
 SINE = tuple((-1.0) ** k / float(np.prod(np.arange(1.0, 2 * k + 2))) for k in range(TERMS))  # sin(theta) / theta
 COSINE = tuple((-1.0) ** k / float(np.prod(np.arange(1.0, 2 * k + 3))) for k in range(TERMS))  # (1 - cos) / theta^2
 # theta <= 1: (1 - theta/2 cot(theta/2)) / theta^2, the Bernoulli numbers |B_2k| / (2k)!
@@ -33,8 +32,11 @@ def turn_factors(q):
     if q.real > SERIES:
         theta = np.sqrt(q)
         return np.sin(theta) / theta, (1.0 - np.cos(theta)) / q
-    s, c = 0.0 * q + SINE[TERMS - 1], 0.0 * q + COSINE[TERMS - 1]
-    for k in range(TERMS - 2, -1, -1):
+    s, c = 0.0 * q, 0.0 * q
+    if q.real > SMALL:
+        for k in range(TERMS - 1, FEW - 1, -1):
+            s, c = SINE[k] + q * s, COSINE[k] + q * c
+    for k in range(FEW - 1, -1, -1):
         s, c = SINE[k] + q * s, COSINE[k] + q * c
     return s, c
 
@@ -73,20 +75,21 @@ def bend(q):
 
 
 @inner_kernel
-def increment_of(d, turn):
-    """Return T^-1(d) turn = turn + d x turn / 2 + bend d x (d x turn)."""
+def excess(d, bent, turn):
+    """Return (T^-1(d) - 1) turn = d x turn / 2 + bend d x (d x turn); ``bent`` is bend(d . d)."""
     x = cross3(d, turn)
-    return add3(turn, add3(scale3(0.5, x), scale3(bend(dot3(d, d)), cross3(d, x))))
+    return add3(scale3(0.5, x), scale3(bent, cross3(d, x)))
 
 
 @kernel
 def add_correction(steps, delta, dz, increment):
     """increment += dz, of rotation steps T^-1(delta) dz; ``delta`` (n,) holds the coordinates dz was found at."""
     for i in range(len(dz)):
-        if steps.kind[i] != ROTATION:
-            increment[i] += dz[i]
-        elif steps.reference[i] >= 0:
-            more = increment_of((delta[i], delta[i + 1], delta[i + 2]), (dz[i], dz[i + 1], dz[i + 2]))
+        increment[i] += dz[i]
+    for i in range(len(dz)):
+        if steps.reference[i] >= 0:
+            d = (delta[i], delta[i + 1], delta[i + 2])
+            more = excess(d, bend(dot3(d, d)), (dz[i], dz[i + 1], dz[i + 2]))
             for k in range(3):
                 increment[i + k] += more[k]
 
@@ -94,13 +97,16 @@ def add_correction(steps, delta, dz, increment):
 @inner_kernel
 def set_rate_columns(steps, delta, ws):
     """ws.rate of rotation steps: columns S T^-1(delta), what turns in body axes do to rates; S itself at delta = 0."""
+    if len(ws.rate) == 0:
+        return
     unit = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
     for i in range(len(steps.kind)):
         if steps.reference[i] >= 0:
             d = (delta[i], delta[i + 1], delta[i + 2])
+            bent = bend(dot3(d, d))
             S0, S1, S2 = load6(ws.S, i), load6(ws.S, i + 1), load6(ws.S, i + 2)
             for k in range(3):
-                t = increment_of(d, unit[k])
+                t = add3(unit[k], excess(d, bent, unit[k]))
                 store6(ws.rate, i + k, combine6(1.0, combine6(t[0], S0, t[1], S1), t[2], S2))
 
 
@@ -109,9 +115,10 @@ def take_rate_columns(steps, delta, C):
     """Columns of the matrix C (k, n) of rotation steps become those of C T^-1(delta), in place."""
     for i in range(len(steps.kind)):
         if steps.reference[i] >= 0:
+            d = (-delta[i], -delta[i + 1], -delta[i + 2])  # T^-1(-delta) is T^-1(delta) transposed
             for row in range(len(C)):
-                d, c = (delta[i], delta[i + 1], delta[i + 2]), (C[row, i], C[row, i + 1], C[row, i + 2])
-                C[row, i], C[row, i + 1], C[row, i + 2] = increment_of(scale3(-1.0, d), c)  # T^-1 transposed
+                c = (C[row, i], C[row, i + 1], C[row, i + 2])
+                C[row, i], C[row, i + 1], C[row, i + 2] = add3(c, excess(d, bend(dot3(d, d)), c))
 
 
 @kernel

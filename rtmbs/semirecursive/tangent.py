@@ -212,6 +212,8 @@ def turn_columns(steps, paths, position, ws, values):
 
     To entry (r, c), r < c, comes position (S_c x S_r) . F, and S_c x S_r is the third column or its opposite.
     """
+    if len(ws.rate) == 0:
+        return
     for i in range(len(steps.kind)):
         if steps.reference[i] >= 0:
             F = load6(ws.Fc, i)
