@@ -3,8 +3,10 @@
 Conventions, once for the whole package
 ---------------------------------------
 * A *step* is one degree of freedom, revolute or prismatic; ``n`` of them, a parent always before its children.
-  Step ``-1`` is ground. Arrays over steps in the workspace have ``n + 1`` rows, so that row ``-1`` is ground.
-* Motion vectors are ``[v, omega]`` and wrenches ``[f, n]``, world axes, at the global origin.
+  Step ``-1`` is ground. Arrays over steps in the workspace have ``n + 1`` rows, so that row ``-1`` is ground. Parts
+  that may be far from the global origin see ground from origins of their own, as steps -2, -3, ... in further rows:
+  a negative step is ground.
+* Motion vectors are ``[v, omega]`` and wrenches ``[f, n]``, world axes, at the global origin, or at the part's own.
 * A *link* joins two steps ``a`` and ``b`` (either may be -1) through a closure or a force. Its *branch* lists the steps
   on the way from the last common ancestor (not included) down to ``a``, root to tip, with ``sign`` -1, then down to
   ``b`` with ``sign`` +1. Links 0 .. nc-1 belong to the closures in order, then the springs, the wrenches and
@@ -32,7 +34,7 @@ class Steps(NamedTuple):
     """Elementary joints, root to tips."""
 
     kind: Array  # (n,) int64: REVOLUTE or PRISMATIC
-    parent: Array  # (n,) int64: parent step, -1 for ground
+    parent: Array  # (n,) int64: parent step; negative for ground, the row that the part sees
     offset_rotation: Array  # (n, 3, 3) step frame at z = 0 to parent step frame
     turned: Array  # (n,) int64: 0 when offset_rotation is the identity, as for frames parallel at the reference pose
     offset: Array  # (n, 3) origin of the step frame at z = 0, in parent step axes [m]
@@ -41,6 +43,18 @@ class Steps(NamedTuple):
     mass: Array  # (n,) [kg], zero on massless frames
     mass_center: Array  # (n, 3) step axes [m]
     inertia: Array  # (n, 3, 3) about the mass centre, step axes [kg m^2]
+
+
+@record
+class Origins(NamedTuple):
+    """Points o about which parts of a mechanism are evaluated; ground's row -2-k has r = -o (``system.origins``)."""
+
+    row: Array  # (n,) int64: row of ground that the step's part sees; -1 from the global origin
+    fixed: Array  # (g, 3) where the part stands while its slides are zero [m]
+    grid: Array  # (g,) width of the grid on which o lies [m]
+    pointer: Array  # (g + 1,) int64 into step and direction
+    step: Array  # (slides,) int64: slides that carry the part away from there
+    direction: Array  # (slides, 3) world axes
 
 
 @record
@@ -70,8 +84,8 @@ class Interfaces(NamedTuple):
 class Links(NamedTuple):
     """Pairs of steps joined by a closure or a force, and the coordinates between them."""
 
-    a: Array  # (nl,) int64
-    b: Array  # (nl,) int64
+    a: Array  # (nl,) int64; negative for ground, the row that the part of the other end sees
+    b: Array  # (nl,) int64, likewise
     pointer: Array  # (nl + 1,) int64 into step and sign
     step: Array  # (branches,) int64: branch of a (root to tip), then branch of b
     sign: Array  # (branches,) float64: -1 on the branch of a, +1 on the branch of b
@@ -158,6 +172,7 @@ class Tables(NamedTuple):
     """Everything a kernel needs to know about a mechanism."""
 
     steps: Steps
+    origins: Origins
     paths: Paths
     interfaces: Interfaces
     links: Links
