@@ -10,6 +10,7 @@ import numpy as np
 
 from rtmbs.system.interfaces import no_interfaces
 from rtmbs.system.laws import no_laws
+from rtmbs.system.origins import no_origins, with_origins
 from rtmbs.system.skeleton import elements_of
 from rtmbs.system.tables import (
     DISTANCE,
@@ -136,6 +137,7 @@ def random_tables(
     closure_tables = closure_tables._replace(entry_pointer=entries)
     tables = Tables(
         steps,
+        no_origins(n),
         make_paths(steps.parent),
         no_interfaces(n),
         links,
@@ -146,7 +148,7 @@ def random_tables(
         wrench_tables,
         no_laws(),
     )
-    return Mechanism(tables, np.concatenate(u), R0)
+    return Mechanism(with_origins(tables), np.concatenate(u), R0)
 
 
 # --------------------------------------------------------------------------------------------------------------- pieces

@@ -11,7 +11,7 @@ from rtmbs.system.system import BodyRecord, System
 Reading = Callable[[BodyMotion], Array]
 
 BODY: dict[str, tuple[str, Reading]] = {  # position, velocity and acceleration are those of the body's origin
-    "position": ("m", lambda body: body.origin),
+    "position": ("m", lambda body: body.in_world(body.origin)),
     "velocity": ("m/s", lambda body: body.velocity(body.origin)),
     "acceleration": ("m/s^2", lambda body: body.acceleration(body.origin)),
     "angular_velocity": ("rad/s", lambda body: body.omega),
@@ -50,5 +50,5 @@ def of_point(replay: Replay, record: BodyRecord, point: Array, what: str) -> Arr
     body = body_motion(replay, record)
     x = body.point(point)
     if what == "position":
-        return x
+        return body.in_world(x)
     return body.velocity(x) if what == "velocity" else body.acceleration(x)

@@ -84,8 +84,10 @@ class Measured:
     def relative(self) -> RelativeMotion:
         """Motion of b seen from a."""
         record, bodies = self.record, self.system.bodies
-        a, b = body_motion(self.replay, bodies[record.a]), body_motion(self.replay, bodies[record.b])
-        return RelativeMotion(a, b, record.point_a, record.point_b)
+        a, b = bodies[record.a], bodies[record.b]
+        ground = min(self.replay.row(a.step), self.replay.row(b.step))
+        seen = [body_motion(self.replay, body, ground) for body in (a, b)]
+        return RelativeMotion(seen[0], seen[1], record.point_a, record.point_b)
 
     @property
     def orientation(self) -> Array:

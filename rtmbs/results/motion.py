@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.results.swept import Replay, StepMotion
+from rtmbs.system.origins import WORLD
 from rtmbs.system.system import BodyRecord
 
 Array = NDArray[np.float64]
@@ -17,7 +18,7 @@ class BodyMotion:
     """Pose, velocity and acceleration of one body over S samples."""
 
     orientation: Array  # (S, 3, 3) body to world
-    origin: Array  # (S, 3) [m]
+    origin: Array  # (S, 3) from the origin of its part, as all places here [m]
     step: StepMotion
 
     @property
@@ -31,8 +32,12 @@ class BodyMotion:
         return np.asarray(self.step.acc[:, 3:])
 
     def point(self, local: Array) -> Array:
-        """Return where a point (3,) of body axes stands (S, 3) [m]."""
+        """Return where a point (3,) of body axes stands (S, 3), from the origin of its part [m]."""
         return np.asarray(self.origin + self.orientation @ local)
+
+    def in_world(self, x: Array) -> Array:
+        """Return a place ``x`` (S, 3) from the world's origin [m]."""
+        return np.asarray(x + self.step.o)
 
     def velocity(self, x: Array) -> Array:
         """Return the velocity (S, 3) of the body's point at ``x`` (S, 3) [m/s]."""
@@ -47,9 +52,9 @@ class BodyMotion:
         return np.asarray(swept + np.cross(self.omega, self.velocity(x)))
 
 
-def body_motion(replay: Replay, body: BodyRecord) -> BodyMotion:
-    """Return the motion of a body."""
-    step = replay.motion(body.step)
+def body_motion(replay: Replay, body: BodyRecord, ground: int = WORLD) -> BodyMotion:
+    """Return the motion of a body; of one that stands still as seen from the origin of the row ``ground``."""
+    step = replay.motion(body.step if body.step >= 0 else ground)
     return BodyMotion(step.A @ body.rotation, step.r + step.A @ body.position, step)
 
 

@@ -15,6 +15,7 @@ from rtmbs.results.samples import one_sample
 from rtmbs.results.swept import Replay
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.state import State
+from rtmbs.system.origins import WORLD
 from rtmbs.system.system import JointRecord, System
 
 Array = NDArray[np.float64]
@@ -37,8 +38,8 @@ def reaction_values(replay: Replay, system: System, name: str) -> Array:
     """Return the reaction of a joint or a rod over all samples (S, 6)."""
     if name in system.joints:
         record = system.joints[name]
-        at_origin = joint_wrench(replay, system, record)
-        return moved(at_origin, body_motion(replay, system.bodies[record.b]).point(record.point_b))
+        at_origin, ground = joint_wrench(replay, system, record)
+        return moved(at_origin, body_motion(replay, system.bodies[record.b], ground).point(record.point_b))
     if name in rods(system):
         closure = system.closure_names.index(name)
         return moved(replay.link_wrench(closure), closure_point(replay, closure, "b"))
@@ -50,19 +51,21 @@ def rods(system: System) -> list[str]:
     return [link.name for link in system.topology.links if link.type == ROD]
 
 
-def joint_wrench(replay: Replay, system: System, record: JointRecord) -> Array:
-    """Return the wrench on body b through a joint, about the global origin (S, 6)."""
+def joint_wrench(replay: Replay, system: System, record: JointRecord) -> tuple[Array, int]:
+    """Return the wrench on body b through a joint (S, 6), and the row of ground whose origin it is taken about."""
     if record.closure >= 0:  # cut, or a ghost, which is massless: what its closure passes on is what its steps carry
-        return replay.link_wrench(record.closure)
+        links = replay.tables.links
+        ends = replay.row(int(links.a[record.closure])), replay.row(int(links.b[record.closure]))
+        return replay.link_wrench(record.closure), min(ends)
     if not record.in_tree:  # a cut floating joint holds nothing
-        return np.zeros((len(replay.samples.t), 6))
+        return np.zeros((len(replay.samples.t), 6)), WORLD
     child, backwards = entered_from(system, record.name)
     wrench = replay.body_wrench(child)
-    return -wrench if backwards else wrench
+    return (-wrench if backwards else wrench), replay.row(int(replay.graph.step[child]))
 
 
 def closure_point(replay: Replay, closure: int, side: str) -> Array:
-    """Return where point a or b of a closure stands (S, 3), world axes [m]."""
+    """Return where point a or b of a closure stands (S, 3), world axes from the origin of its part [m]."""
     closures, links = replay.tables.closures, replay.tables.links
     step, local = (links.a, closures.point_a) if side == "a" else (links.b, closures.point_b)
     motion = replay.motion(int(step[closure]))
@@ -70,6 +73,6 @@ def closure_point(replay: Replay, closure: int, side: str) -> Array:
 
 
 def moved(wrench: Array, x: Array) -> Array:
-    """Return wrenches (S, 6) about the global origin, taken about the points ``x`` (S, 3) instead."""
+    """Return wrenches (S, 6) about an origin, taken about the points ``x`` (S, 3) from there instead."""
     force, moment = wrench[:, :3], wrench[:, 3:]
     return np.concatenate((force, moment - np.cross(x, force)), axis=1)

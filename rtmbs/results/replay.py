@@ -36,20 +36,21 @@ from rtmbs.spatial import (
     scale3,
     scale6,
     store6,
+    sub3,
 )
 
 
 @kernel
 def sweep_sample(tables, samples, s, ws):
     """Positions, velocities and accelerations of sample ``s``."""
-    sweep_positions(tables.steps, samples.R0[s], samples.z[s], ws)
+    sweep_positions(tables, samples.R0[s], samples.z[s], ws)
     sweep_velocities(tables.steps, samples.zd[s], ws)
     sweep_accelerations(tables.steps, samples.zd[s], samples.zdd[s], samples.u[s], ws)
 
 
 @kernel
 def replay_frames(tables, samples, ws, first, out):
-    """out (S, steps, 24): frames and motions of the steps from ``first`` on."""
+    """out (S, steps, 27): frames, motions and origins of the steps from ``first`` on."""
     for s in range(len(samples.t)):
         sweep_sample(tables, samples, s, ws)
         for k in range(out.shape[1]):
@@ -57,7 +58,7 @@ def replay_frames(tables, samples, ws, first, out):
             for c in range(9):
                 row[c] = ws.A[i, c // 3, c % 3]
             for c in range(3):
-                row[9 + c] = ws.r[i, c]
+                row[9 + c], row[24 + c] = ws.r[i, c], -ws.r[tables.origins.row[i], c]
             for c in range(6):
                 row[12 + c], row[18 + c] = ws.V[i, c], ws.acc[i, c]
 
@@ -103,23 +104,34 @@ def link_wrenches(tables, lam, u, ws, out):
 
 
 @kernel
-def balance_bodies(graph, ws, wrenches):
+def passed_on(graph, body, row, F, ws):
+    """Return F, taken about the origin of ``row``, about that of a body: the world's for one welded to ground."""
+    if graph.step[body] >= 0:
+        return F
+    f = (F[0], F[1], F[2])
+    return join(f, sub3((F[3], F[4], F[5]), cross3(load3(ws.r, row), f)))
+
+
+@kernel
+def balance_bodies(tables, graph, ws, wrenches):
     """wrenches (nb + nl, 6): from those of links (behind the bodies) to what passes into every body from its parent.
 
     Through the joint above a body goes what its subtree needs: inertia wrenches less what the links do.
     """
+    links, origins = tables.links, tables.origins
     nb = len(graph.step)
     for b in range(nb):
         store6(wrenches, b, inertia_wrench(graph, b, ws))
     for l in range(len(graph.link_a)):
-        F = load6(wrenches, nb + l)
+        F, row = load6(wrenches, nb + l), min(links.a[l], links.b[l])
         if graph.link_b[l] >= 0:
-            increase6(wrenches, graph.link_b[l], scale6(-1.0, F))
+            increase6(wrenches, graph.link_b[l], scale6(-1.0, passed_on(graph, graph.link_b[l], row, F, ws)))
         if graph.link_a[l] >= 0:
-            increase6(wrenches, graph.link_a[l], F)
+            increase6(wrenches, graph.link_a[l], passed_on(graph, graph.link_a[l], row, F, ws))
     for b in range(nb - 1, -1, -1):
         if graph.parent[b] >= 0:
-            increase6(wrenches, graph.parent[b], load6(wrenches, b))
+            row = origins.row[graph.step[b]] if graph.step[b] >= 0 else -1
+            increase6(wrenches, graph.parent[b], passed_on(graph, graph.parent[b], row, load6(wrenches, b), ws))
 
 
 @kernel
@@ -131,7 +143,7 @@ def replay_wrenches(tables, graph, samples, ws, scratch, first, out):
         evaluate_closures(tables, samples.z[s], samples.u[s], ws)
         evaluate_laws(tables, samples.z[s], samples.zd[s], samples.u[s], ws)
         link_wrenches(tables, samples.lam[s], samples.u[s], ws, scratch[nb:])
-        balance_bodies(graph, ws, scratch)
+        balance_bodies(tables, graph, ws, scratch)
         for k in range(out.shape[1]):
             store6(out[s], k, load6(scratch, first + k))
 
@@ -156,7 +168,7 @@ def replay_energies(tables, samples, ws, out):
         place_inertias(tables.steps, ws)
         inverse_dynamics(tables.steps, ws)
         out[0, s] = kinetic_energy(ws)
-        out[1, s] = weight_energy(ws, samples.u[s])
+        out[1, s] = weight_energy(tables, ws, samples.u[s])
         out[2, s] = spring_energy(tables, samples.z[s], samples.u[s], ws)
 
 

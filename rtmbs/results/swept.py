@@ -19,20 +19,22 @@ from rtmbs.results.replay import (
 from rtmbs.results.samples import Samples
 from rtmbs.semirecursive.called import call_laws
 from rtmbs.semirecursive.workspace import workspace
+from rtmbs.system.origins import WORLD
 from rtmbs.system.system import System
 from rtmbs.system.tables import GRAVITY_SLOT, Tables
 
 BLOCK_BYTES = 64_000_000  # memory of one block of swept rows
-FRAME = 24  # numbers a step: A (9), r (3), V (6), acc (6)
+FRAME = 27  # numbers a step: A (9), r (3), V (6), acc (6), o (3)
 
 
 class StepMotion(NamedTuple):
-    """Frame and motion of one step over all samples, world axes at the global origin."""
+    """Frame and motion of one step over all samples, world axes at the origin of its part."""
 
     A: Array  # (S, 3, 3) step axes to world
-    r: Array  # (S, 3) [m]
+    r: Array  # (S, 3) from that origin [m]
     V: Array  # (S, 6) [v, omega]
     acc: Array  # (S, 6) plain derivative of V, ground accelerating with -g
+    o: Array  # (S, 3) that origin [m]
     g: Array  # (S, 3) gravity
 
 
@@ -60,22 +62,28 @@ class Replay:
         return body_graph(self.system)
 
     def motion(self, step: int) -> StepMotion:
-        """Return the motion of a step; -1 is ground."""
+        """Return the motion of a step; a negative one is ground, as seen from the origin of that row."""
         g = self.samples.u[:, GRAVITY_SLOT : GRAVITY_SLOT + 3]
         S = len(g)
         if step < 0:
             still = np.zeros((S, 6))
             A = np.broadcast_to(np.eye(3), (S, 3, 3))
-            return StepMotion(A, still[:, :3], still, np.concatenate((-g, still[:, 3:]), axis=1), g)
+            seeing = np.flatnonzero(self.tables.origins.row == step)
+            o = self.motion(int(seeing[0])).o if step < WORLD else still[:, :3]
+            return StepMotion(A, -o, still, np.concatenate((-g, still[:, 3:]), axis=1), o, g)
         row = self._frames.row(step)
-        return StepMotion(row[:, :9].reshape(S, 3, 3), row[:, 9:12], row[:, 12:18], row[:, 18:], g)
+        return StepMotion(row[:, :9].reshape(S, 3, 3), row[:, 9:12], row[:, 12:18], row[:, 18:24], row[:, 24:], g)
+
+    def row(self, step: int) -> int:
+        """Return the row of ground that the part of a step sees."""
+        return int(self.tables.origins.row[step]) if step >= 0 else step
 
     def body_wrench(self, body: int) -> Array:
-        """Return what passes into a body of the graph from its parent (S, 6), at the global origin [N, N m]."""
+        """Return what passes into a body of the graph from its parent (S, 6), at its part's origin [N, N m]."""
         return self._wrenches.row(body)
 
     def link_wrench(self, link: int) -> Array:
-        """Return what a link does to its body b (S, 6), at the global origin [N, N m]."""
+        """Return what a link does to its body b (S, 6), at the origin of its part [N, N m]."""
         return self._wrenches.row(len(self.graph.step) + link)
 
     @cached_property

@@ -21,7 +21,7 @@ def call_laws(system: System, tables: Tables, R0: Array, u: Array, ws: Workspace
     """Evaluate every called law at ``ws.z``, ``ws.zd``; raises what a law raises."""
     if not system.called:
         return
-    sweep_positions(tables.steps, R0, ws.z, ws)
+    sweep_positions(tables, R0, ws.z, ws)
     sweep_velocities(tables.steps, ws.zd, ws)
     for law in system.called:
         values = law.function(law_input(law, tables, ws), u[law.slot])
@@ -54,17 +54,14 @@ def law_input(law: CalledLaw, tables: Tables, ws: Workspace) -> Array:
     a, b = int(links.a[link]), int(links.b[link])
     axes_a, x_a = placed(ws, a, laws.frame_a[law.row])
     axes_b, x_b = placed(ws, b, laws.frame_b[law.row])
-    zero = np.zeros(6)
-    V = (ws.V[b] if b >= 0 else zero) - (ws.V[a] if a >= 0 else zero)
+    V = ws.V[b] - ws.V[a]
     v = V[:3] + np.cross(V[3:], x_b)
     R = axes_a.T @ axes_b
     return np.concatenate((axes_a.T @ (x_b - x_a), R.ravel(), axes_a.T @ v, axes_a.T @ V[3:]))
 
 
 def placed(ws: Workspace, step: int, frame: Array) -> tuple[Array, Array]:
-    """Return a marker's axes and point in the world; frame (3, 4) in step axes, step -1 is ground."""
-    if step < 0:
-        return frame[:, :3], frame[:, 3]
+    """Return a marker's axes in the world, and its point from the origin of its part; frame (3, 4) in step axes."""
     return ws.A[step] @ frame[:, :3], ws.r[step] + ws.A[step] @ frame[:, 3]
 
 

@@ -93,7 +93,7 @@ class SemiRecursiveEquations:
     def close(self, z: Array, R0: Array) -> Array:
         """Return Phi (m,) at z, and remember Phi_z."""
         self.ws.z[:] = z
-        sweep_positions(self.tables.steps, R0, self.ws.z, self.ws)
+        sweep_positions(self.tables, R0, self.ws.z, self.ws)
         evaluate_closures(self.tables, self.ws.z, self.u, self.ws)
         return self.ws.Phi.copy()
 
@@ -144,7 +144,7 @@ class SemiRecursiveEquations:
         self.residual(z, zd, np.zeros(self.n), R0)
         return (
             float(kinetic_energy(self.ws)),
-            float(weight_energy(self.ws, self.u)),
+            float(weight_energy(self.tables, self.ws, self.u)),
             float(spring_energy(self.tables, z, self.u, self.ws)),
         )
 

@@ -19,7 +19,7 @@ from rtmbs.semirecursive.tangent import add_multiplier_tangent, add_penalty_tang
 @kernel
 def evaluate_residual(tables, R0, u, alpha, ws):
     """residual = M zdd - Q + Phi_z^T alpha Phi at ws.z, ws.zd, ws.zdd; leaves every sweep in ``ws``."""
-    sweep_positions(tables.steps, R0, ws.z, ws)
+    sweep_positions(tables, R0, ws.z, ws)
     place_inertias(tables.steps, ws)
     evaluate_closures(tables, ws.z, u, ws)
     sweep_velocities(tables.steps, ws.zd, ws)

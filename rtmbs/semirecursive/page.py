@@ -192,7 +192,9 @@ def frames(xp, tables, R0, z):
     A, r = [np.eye(3)[None, None]], [np.zeros((1, 1, 3))]
     order = levels(parent)
     for level in order:
-        p = np.where(parent[level] < 0, 0, place[parent[level]])  # place of the parent in the level above
+        p = np.where(
+            parent[level] < 0, 0, place[np.maximum(parent[level], 0)]
+        )  # place of the parent in the level above
         place[level] = np.arange(len(level))
         A_parent, r_parent = take(A[-1], p), take(r[-1], p)
         A.append(product(xp, A_parent, take(rotation, level)))

@@ -266,7 +266,7 @@ def finish(tables, lu, work, settings, alpha, u, old, new, ws, record):
         new.z[i], new.zd[i], new.zdd[i] = ws.z[i], ws.zd[i], ws.zdd[i]
     copy_rotations(old.R0, new.R0)
     set_multipliers(tables, alpha, ws, new.lam)
-    sweep_positions(tables.steps, old.R0, new.z, ws)
+    sweep_positions(tables, old.R0, new.z, ws)
     evaluate_closures(tables, new.z, u, ws)
     note_violation(ws.Phi, settings, record, POSITION_VIOLATION)
     if not relative_violation(ws.Phi, settings.scale) <= settings.loop_tolerance:

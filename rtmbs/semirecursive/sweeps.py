@@ -4,6 +4,8 @@ The order of one evaluation is fixed (DESIGN section 4) and each sweep reads onl
 Oracle: ``page.py``. Equations 7 to 9 of the paper in the spatial convention of METHODS 1.1.
 """
 
+import numpy as np
+
 from rtmbs.compiled import inner_kernel, kernel
 from rtmbs.semirecursive.rotations import turn_of, turned_by
 from rtmbs.semirecursive.sines import sines_and_cosines
@@ -33,9 +35,26 @@ from rtmbs.spatial import (
 from rtmbs.system.tables import GRAVITY_SLOT, PRISMATIC, REVOLUTE
 
 
+@inner_kernel
+def place_origins(origins, z, ws):
+    """r = -o for ground as seen from every origin o: where the part's base is, on a grid, so zero near the world's.
+
+    ``o`` is a constant to derivatives: nothing depends on it but rounding.
+    """
+    for k in range(len(origins.fixed)):
+        row = len(ws.r) - 2 - k
+        for c in range(3):
+            o = origins.fixed[k, c]
+            for e in range(origins.pointer[k], origins.pointer[k + 1]):
+                o += z[origins.step[e]].real * origins.direction[e, c]
+            ws.r[row, c] = -origins.grid[k] * np.floor(o / origins.grid[k] + 0.5)
+
+
 @kernel
-def sweep_positions(steps, R0, z, ws):
+def sweep_positions(tables, R0, z, ws):
     """Frames A, r and columns S of every step from the coordinates ``z`` and reference rotations ``R0``."""
+    steps = tables.steps
+    place_origins(tables.origins, z, ws)
     sines_and_cosines(z, ws.sine, ws.cosine)
     for i in range(len(z)):
         p = steps.parent[i]
@@ -70,8 +89,9 @@ def sweep_velocities(steps, zd, ws):
 @kernel
 def sweep_accelerations(steps, zd, zdd, u, ws):
     """acc[i] = acc[parent] + S[i] zdd[i] + V[base] x S[i] zd[i]; ground accelerates with -gravity."""
-    for k in range(3):
-        ws.acc[-1, k] = -u[GRAVITY_SLOT + k]
+    for row in range(len(zd), len(ws.acc)):
+        for k in range(3):
+            ws.acc[row, k] = -u[GRAVITY_SLOT + k]
     for i in range(len(zd)):
         S = load6(ws.S, i)
         own = add6(scale6(zdd[i], S), scale6(zd[i], cross_motion(load6(ws.V, steps.base[i]), S)))
@@ -126,10 +146,11 @@ def kinetic_energy(ws):
 
 
 @kernel
-def weight_energy(ws, u):
-    """Potential energy of gravity, -g . (mass times centre) over all bodies [J]."""
+def weight_energy(tables, ws, u):
+    """Potential energy of gravity, -g . (mass times centre) over all bodies [J]; zero at the world's origin."""
     total = 0.0 * ws.inertia[0, 0]
     for i in range(len(ws.S)):
+        ground = tables.origins.row[i]
         for k in range(3):
-            total -= u[GRAVITY_SLOT + k] * ws.inertia[i, 1 + k]
+            total -= u[GRAVITY_SLOT + k] * (ws.inertia[i, 1 + k] - ws.inertia[i, 0] * ws.r[ground, k])
     return total

@@ -1,4 +1,4 @@
-"""Scratch of one evaluation: every array a kernel writes, allocated once. Row -1 of step arrays is ground."""
+"""Scratch of one evaluation: every array a kernel writes, allocated once. The last rows of step arrays are ground."""
 
 from typing import Any, NamedTuple
 
@@ -17,11 +17,11 @@ class Workspace(NamedTuple):
 
     sine: Array  # (n,) of every coordinate; unused for displacements
     cosine: Array  # (n,)
-    A: Array  # (n + 1, 3, 3) step axes to world
-    r: Array  # (n + 1, 3) step origins [m]
-    S: Array  # (n, 6) column b of each step, motion vector at the global origin
-    V: Array  # (n + 1, 6) velocities
-    acc: Array  # (n + 1, 6) spatial accelerations, gravity as base acceleration
+    A: Array  # (n + 1 + g, 3, 3) step axes to world; ground in row -1, and in row -2-k as seen from the origin k
+    r: Array  # (n + 1 + g, 3) step origins, from the origin of the step's part [m]
+    S: Array  # (n, 6) column b of each step, motion vector at that origin
+    V: Array  # (n + 1 + g, 6) velocities
+    acc: Array  # (n + 1 + g, 6) spatial accelerations, gravity as base acceleration
     inertia: Array  # (n, 10) body inertia at the global origin
     momentum: Array  # (n, 6) inertia times velocity
     wrench: Array  # (n, 6) inertia wrench of each body, gravity included
@@ -63,9 +63,10 @@ class Workspace(NamedTuple):
 def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
     """Allocate the scratch of ``tables``; ``dtype`` complex for complex-step differentiation."""
     n, m = len(tables.steps.kind), len(tables.closures.kind) + len(tables.drivers.step)
+    rows = n + 1 + len(tables.origins.fixed)
     shapes: dict[str, tuple[int, ...]] = {
-        "sine": (n,), "cosine": (n,), "A": (n + 1, 3, 3), "r": (n + 1, 3), "S": (n, 6), "V": (n + 1, 6),
-        "acc": (n + 1, 6), "inertia": (n, 10), "momentum": (n, 6), "wrench": (n, 6), "Fc": (n, 6), "Ic": (n, 10),
+        "sine": (n,), "cosine": (n,), "A": (rows, 3, 3), "r": (rows, 3), "S": (n, 6), "V": (rows, 6),
+        "acc": (rows, 6), "inertia": (n, 10), "momentum": (n, 6), "wrench": (n, 6), "Fc": (n, 6), "Ic": (n, 10),
         "Bc": (n, 12), "X": (n, 6), "Y": (n, 3), "psid": (n, 6), "tau": (n,), "Phi": (m,),
         "Phid": (m,), "Phidd": (m,), "G": (len(tables.closures.kind), 6),
         "Phi_z": (int(tables.closures.entry_pointer[-1]),),
@@ -89,5 +90,5 @@ def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
         "law_entry": np.zeros(len(laws.force_entry)),
     }
     ws = Workspace(**{name: np.zeros(shape, dtype) for name, shape in shapes.items()}, **real)
-    ws.A[-1] = np.eye(3)
+    ws.A[n:] = np.eye(3)
     return ws

@@ -57,9 +57,10 @@ def with_branch(links: Links, link: int, b: int, branch: Integers, system: Syste
     places = np.split(links.position, links.block_pointer[link : link + 2])
     grown = np.arange(len(links.pointer)) > link
     more, more_places = len(branch) - len(step[1]), len(block) - len(places[1])
-    ends = links.b.copy()
-    ends[link] = b
+    ends, ground = links.b.copy(), links.a.copy()
+    ends[link], ground[link] = b, system.tables.origins.row[b]
     return links._replace(
+        a=ground,
         b=ends,
         pointer=links.pointer + more * grown,
         step=join([step[0], branch, step[2]]),

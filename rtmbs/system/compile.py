@@ -24,6 +24,7 @@ from rtmbs.system.closures import (
 from rtmbs.system.forces import build_drivers, build_forces
 from rtmbs.system.initial import build_start
 from rtmbs.system.laws import LawTables, build_laws
+from rtmbs.system.origins import no_origins, with_origins
 from rtmbs.system.pattern import give_places, lay_out
 from rtmbs.system.scales import characteristic_length
 from rtmbs.system.skeleton import Skeleton, build_skeleton, tabulate_steps
@@ -32,7 +33,7 @@ from rtmbs.system.system import Array, BodyRecord, ForceRecord, JointRecord, Mar
 from rtmbs.system.tables import PRISMATIC, Interfaces, Tables
 from rtmbs.topology import Edge, Link, Topology, spanning_trees
 
-FORMAT = 2  # of the tables; part of the fingerprint
+FORMAT = 3  # of the tables; part of the fingerprint
 
 
 def compile(model: Model) -> System:
@@ -123,6 +124,7 @@ def write_draft(model: Model, topology: Topology, length: float) -> Draft:
     lu, tables = give_places(
         Tables(
             steps=steps,
+            origins=no_origins(len(steps.parent)),
             paths=paths,
             interfaces=interfaces,
             links=links,
@@ -168,7 +170,7 @@ def check_massless(model: Model, draft: Draft) -> None:
 
 def finish(model: Model, draft: Draft, length: float) -> System:
     """Return the System of the chosen draft."""
-    skeleton, tables, slots = draft.skeleton, draft.tables, draft.slots
+    skeleton, tables, slots = draft.skeleton, with_origins(draft.tables), draft.slots
     typical = np.where(tables.steps.kind == PRISMATIC, length, 1.0)
     start = build_start(model, skeleton, tables.steps.axis, typical)
     names = [step.name for step in skeleton.steps]

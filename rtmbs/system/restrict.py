@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rtmbs.ad.restrict import restricted as restricted_program
 from rtmbs.system.closures import pointer
+from rtmbs.system.origins import no_origins, with_origins
 from rtmbs.system.pattern import give_places, lay_out
 from rtmbs.system.system import Integers, Mask
 from rtmbs.system.tables import FRAME_INPUTS, Closures, Laws, Steps, Tables
@@ -34,7 +35,7 @@ def restricted(tables: Tables, coordinates: Integers) -> Part:
     """
     new = np.full(len(tables.steps.kind) + 1, -1, np.int64)  # by old step; the last is ground, which stays -1
     new[coordinates] = np.arange(len(coordinates))
-    a, b, closures = tables.links.a, tables.links.b, tables.closures
+    a, b, closures = np.maximum(tables.links.a, -1), np.maximum(tables.links.b, -1), tables.closures
     linked = new[np.maximum(a, b)] >= 0
     ends = np.cumsum([len(closures.point_a), len(tables.springs.slot), len(tables.wrenches.slot)])
     closed, springs, wrenches, laws = np.split(linked, ends)
@@ -44,6 +45,7 @@ def restricted(tables: Tables, coordinates: Integers) -> Part:
     paths, interfaces, links = lay_out(steps.parent, pairs)
     kept = Tables(
         steps=steps,
+        origins=no_origins(len(coordinates)),
         paths=paths,
         interfaces=interfaces,
         links=links,
@@ -56,7 +58,7 @@ def restricted(tables: Tables, coordinates: Integers) -> Part:
     )
     lu, kept = give_places(kept, divided=len(tables.interfaces.step) > 0)
     rows = np.flatnonzero(np.concatenate([rows_of(closures, closed), driven]))
-    return Part(coordinates, rows, references, kept, lu)
+    return Part(coordinates, rows, references, with_origins(kept), lu)
 
 
 def chosen(table: Table, which: Mask | Integers) -> Table:
@@ -76,7 +78,7 @@ def restricted_steps(steps: Steps, coordinates: Integers, new: Integers) -> tupl
     references, number = np.unique(kept.reference[turned], return_inverse=True)
     reference = np.full(len(coordinates), -1, np.int64)
     reference[turned] = number
-    moved = {name: new[getattr(kept, name)] for name in ("parent", "base", "tip")}
+    moved = {name: new[np.maximum(getattr(kept, name), -1)] for name in ("parent", "base", "tip")}
     return kept._replace(**moved, reference=reference), references
 
 

@@ -7,8 +7,10 @@ Conventions, once for the whole package
   joint: they share one frame, R = R0 exp(delta~) from the parent's, delta = sum of z[i + k] axis[i + k]. Their axes are
   the principal ones of the body, fixed in it, and their rates are the angular velocity along these axes. R0 is the
   rotation at the last step boundary.
-  Step ``-1`` is ground. Arrays over steps in the workspace have ``n + 1`` rows, so that row ``-1`` is ground.
-* Motion vectors are ``[v, omega]`` and wrenches ``[f, n]``, world axes, at the global origin.
+  Step ``-1`` is ground. Arrays over steps in the workspace have ``n + 1`` rows, so that row ``-1`` is ground. Parts
+  that may be far from the global origin see ground from origins of their own, as steps -2, -3, ... in further rows:
+  a negative step is ground.
+* Motion vectors are ``[v, omega]`` and wrenches ``[f, n]``, world axes, at the global origin, or at the part's own.
 * A *link* joins two steps ``a`` and ``b`` (either may be -1) through a closure or a force. Its *branch* lists the steps
   on the way from the last common ancestor (not included) down to ``a``, root to tip, with ``sign`` -1, then down to
   ``b`` with ``sign`` +1. Links 0 .. nc-1 belong to the closures in order, then the springs, the wrenches and
@@ -36,7 +38,7 @@ class Steps(NamedTuple):
     """Elementary joints, root to tips."""
 
     kind: Array  # (n,) int64: REVOLUTE, PRISMATIC or ROTATION
-    parent: Array  # (n,) int64: parent step, -1 for ground
+    parent: Array  # (n,) int64: parent step; negative for ground, the row that the part sees
     base: Array  # (n,) int64: what the element moves against: the parent of its first step
     tip: Array  # (n,) int64: last step of the element, which carries its axis: i, or that of the three rotation steps
     offset_rotation: Array  # (n, 3, 3) step frame at z = 0 to parent step frame
@@ -48,6 +50,18 @@ class Steps(NamedTuple):
     mass: Array  # (n,) [kg], zero on massless frames
     mass_center: Array  # (n, 3) step axes [m]
     inertia: Array  # (n, 3, 3) about the mass centre, step axes [kg m^2]
+
+
+@record
+class Origins(NamedTuple):
+    """Points o about which parts of a mechanism are evaluated; ground's row -2-k has r = -o (``system.origins``)."""
+
+    row: Array  # (n,) int64: row of ground that the step's part sees; -1 from the global origin
+    fixed: Array  # (g, 3) where the part stands while its slides are zero [m]
+    grid: Array  # (g,) width of the grid on which o lies [m]
+    pointer: Array  # (g + 1,) int64 into step and direction
+    step: Array  # (slides,) int64: slides that carry the part away from there
+    direction: Array  # (slides, 3) world axes
 
 
 @record
@@ -77,8 +91,8 @@ class Interfaces(NamedTuple):
 class Links(NamedTuple):
     """Pairs of steps joined by a closure or a force, and the coordinates between them."""
 
-    a: Array  # (nl,) int64
-    b: Array  # (nl,) int64
+    a: Array  # (nl,) int64; negative for ground, the row that the part of the other end sees
+    b: Array  # (nl,) int64, likewise
     pointer: Array  # (nl + 1,) int64 into step and sign
     step: Array  # (branches,) int64: branch of a (root to tip), then branch of b
     sign: Array  # (branches,) float64: -1 on the branch of a, +1 on the branch of b
@@ -165,6 +179,7 @@ class Tables(NamedTuple):
     """Everything a kernel needs to know about a mechanism."""
 
     steps: Steps
+    origins: Origins
     paths: Paths
     interfaces: Interfaces
     links: Links

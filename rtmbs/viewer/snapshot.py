@@ -9,6 +9,7 @@ from rtmbs.results.samples import one_sample
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.simulation import Simulation
 from rtmbs.state import State
+from rtmbs.system.origins import WORLD
 from rtmbs.viewer.channels import LiveChannels
 from rtmbs.viewer.describe import CHOICES
 from rtmbs.viewer.frame import OPTIONS, PLOTS, SAMPLES, Frame
@@ -28,6 +29,7 @@ class Poses:
         bodies = list(system.bodies.values())
         self.tables = session.sim.equations.tables
         self.steps = np.array([body.step for body in bodies])
+        self.grounds = np.append(self.tables.origins.row, WORLD)[self.steps]  # rows of ground that they see
         self.rotations = np.array([body.rotation for body in bodies])
         self.positions = np.array([body.position for body in bodies])
         self.ws = workspace(self.tables)
@@ -37,7 +39,7 @@ class Poses:
         """Return r (nb, 3), A (nb, 3, 3) and kinetic energy, energy of weight and elastic energy [J]."""
         replay_energies(self.tables, one_sample(state), self.ws, self._energies)
         A = self.ws.A[self.steps]
-        r = self.ws.r[self.steps] + np.einsum("bij,bj->bi", A, self.positions)
+        r = self.ws.r[self.steps] - self.ws.r[self.grounds] + np.einsum("bij,bj->bi", A, self.positions)
         return r, A @ self.rotations, self._energies[:, 0].tolist()
 
 

@@ -80,7 +80,7 @@ def test_sweeps(case):
     Vd = page.accelerations(np, T, S, page.acceleration_rest(np, tables, V, S, zd), zdd)
     gravity = np.concatenate((mechanism.u[:3], np.zeros(3)))  # the kernels let ground accelerate with -g
     for found, expected in ((ws.A, A), (ws.r, r), (ws.V, V), (ws.acc, Vd - gravity)):
-        assert error(found[:-1], expected[0]) < EXACTLY
+        assert error(found[: len(z)], expected[0]) < EXACTLY
     assert error(ws.S, S[0]) < EXACTLY
 
 
@@ -128,7 +128,7 @@ def test_energies(case):
     A, r = page.frames(np, mechanism.tables, mechanism.R0, z[None])
     centres, _ = page.mass_geometry(np, mechanism.tables, A, r)
     weight = -np.sum(mechanism.tables.steps.mass[:, None] * centres[0] * mechanism.u[:3])
-    assert weight_energy(ws, mechanism.u) == pytest.approx(weight, rel=1e-11, abs=1e-11)
+    assert weight_energy(mechanism.tables, ws, mechanism.u) == pytest.approx(weight, rel=1e-11, abs=1e-11)
     elastic = elastic_energy(mechanism, z[None], A, r)
     assert spring_energy(mechanism.tables, z, mechanism.u, ws) == pytest.approx(elastic, rel=EXACTLY)
 

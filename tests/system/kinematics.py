@@ -13,10 +13,11 @@ def random_rotation(rng):
 
 
 def step_frames(system: System, z, R0):
-    """Return A (n + 1, 3, 3) and r (n + 1, 3) of all steps; row -1 is ground."""
+    """Return A (n + 1 + g, 3, 3) and r (n + 1 + g, 3) of all steps in the world; the last rows are ground."""
     steps = system.tables.steps
     n = len(steps.kind)
-    A, r = np.tile(np.eye(3), (n + 1, 1, 1)), np.zeros((n + 1, 3))
+    rows = n + 1 + len(system.tables.origins.fixed)
+    A, r = np.tile(np.eye(3), (rows, 1, 1)), np.zeros((rows, 3))
     for i in range(n):
         p = steps.parent[i]
         A[i] = A[p] @ steps.offset_rotation[i]

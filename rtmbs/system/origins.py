@@ -1,0 +1,115 @@
+"""Points about which the parts of a mechanism are evaluated, so that it may be anywhere (METHODS 1.28).
+
+Motion vectors, wrenches and inertias hold moments about one point of the world. Far from it, at a distance of d times
+the size of a mechanism, moments of inertia cancel to d^2 of their rounding. Nothing but that point would change if it
+were another one, so every part that hangs together has its own, near its base, and *sees* ground from there: a row of
+ground in the workspace, with r = -o. Near the world's origin o is exactly zero.
+"""
+
+import numpy as np
+
+from rtmbs.system.system import Array, Integers
+from rtmbs.system.tables import PRISMATIC, Links, Origins, Steps, Tables
+
+CELL = 64.0  # sizes of a part: o lies on a grid of about this width, and stays while the base moves in a cell
+WORLD = -1  # row of ground as seen from the world's origin
+
+
+def with_origins(tables: Tables) -> Tables:
+    """Return the tables with an origin for every part that may be far from the world's: one that stands far, or slides.
+
+    Parents and ends of links on ground become the row of ground that their part sees.
+    """
+    steps, links = tables.steps, tables.links
+    part = parts(steps, links)
+    row, rows, fixed, moving, grid = np.full(len(part), WORLD, np.int64), 0, [], [], []
+    for number in np.unique(part):
+        mine = np.flatnonzero(part == number)
+        place, slides = base_of(steps, mine)
+        width = cell(steps, mine)
+        if not slides and np.all(np.abs(place) < 0.5 * width):
+            continue
+        rows += 1
+        row[mine] = WORLD - rows
+        fixed.append(place)
+        moving.append(slides)
+        grid.append(width)
+    counts = np.array([len(slides) for slides in moving], np.int64)
+    chains = [slide for slides in moving for slide in slides]
+    origins = Origins(
+        row=row,
+        fixed=np.reshape(fixed, (rows, 3)),
+        grid=np.array(grid, np.float64),
+        pointer=np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)]),
+        step=np.array([step for step, _ in chains], np.int64),
+        direction=np.reshape([direction for _, direction in chains], (len(chains), 3)),
+    )
+    seen = {name: np.where(getattr(steps, name) < 0, row, getattr(steps, name)) for name in ("parent", "base")}
+    return tables._replace(steps=steps._replace(**seen), links=on_rows(links, row), origins=origins)
+
+
+def no_origins(n: int) -> Origins:
+    """Return the origins of ``n`` steps that all see ground from the world's."""
+    none = np.zeros(0, np.int64)
+    return Origins(
+        np.full(n, WORLD, np.int64),
+        np.zeros((0, 3)),
+        np.zeros(0),
+        np.zeros(1, np.int64),
+        none,
+        none[:, None] + np.zeros(3),
+    )
+
+
+def on_rows(links: Links, row: Integers) -> Links:
+    """Return the links with ends on ground seen from the other end's origin; ``row`` is that of every step."""
+    seen = np.append(row, WORLD)  # of ground at both ends
+    other_a, other_b = seen[np.maximum(links.b, WORLD)], seen[np.maximum(links.a, WORLD)]
+    return links._replace(a=np.where(links.a < 0, other_a, links.a), b=np.where(links.b < 0, other_b, links.b))
+
+
+def parts(steps: Steps, links: Links) -> Integers:
+    """Return for every step the number of its part: steps that joints and links join, other than through ground."""
+    part = np.arange(len(steps.parent))
+    for i, p in enumerate(steps.parent):
+        part[i] = part[p] if p >= 0 else i
+    for a, b in zip(links.a, links.b, strict=True):
+        if a >= 0 and b >= 0 and part[a] != part[b]:
+            part[part == part[b]] = part[a]
+    return part
+
+
+def base_of(steps: Steps, mine: Integers) -> tuple[Array, list[tuple[int, Array]]]:
+    """Return where a part stands on ground [m], and the slides (step, direction) that carry it away from there.
+
+    A base that does not slide comes first: what is hinged to ground stays.
+    """
+    bases = mine[steps.parent[mine] < 0]
+    chains = [slides_of(steps, int(base)) for base in bases]
+    return min(chains, key=lambda chain: len(chain[1]) > 0)
+
+
+def slides_of(steps: Steps, base: int) -> tuple[Array, list[tuple[int, Array]]]:
+    """Return where what follows the first slides of ``base`` stands while they are zero, and their directions."""
+    A, place, slides, step = np.eye(3), np.zeros(3), [], base
+    for _ in range(len(steps.parent)):
+        place = place + A @ steps.offset[step]
+        A = A @ steps.offset_rotation[step]
+        children = np.flatnonzero(steps.parent == step)
+        if steps.kind[step] != PRISMATIC:
+            break
+        slides.append((step, A @ steps.axis[step]))
+        if len(children) != 1:
+            break
+        step = int(children[0])
+    return place, slides
+
+
+def cell(steps: Steps, mine: Integers) -> float:
+    """Return the width of the grid of a part's origin [m], a power of two."""
+    inner = mine[steps.parent[mine] >= 0]
+    arms = np.linalg.norm(np.concatenate([steps.offset[inner], steps.mass_center[mine]]), axis=1)
+    heavy = mine[steps.mass[mine] > 0.0]
+    turning = np.trace(steps.inertia[heavy], axis1=1, axis2=2) / steps.mass[heavy]
+    size = max(float(np.max(arms, initial=0.0)), float(np.sqrt(np.max(turning, initial=0.0)))) or 1.0
+    return float(2.0 ** np.ceil(np.log2(CELL * size)))
