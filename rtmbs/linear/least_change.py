@@ -5,16 +5,21 @@ min 1/2 dx^T W dx subject to J dx = r, by multiplier sweeps on W + beta J^T J: e
 squares answer (J^T of it is zero). Dense or sparse costs are the library's business.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import lu_factor, lu_solve
 from scipy.sparse import csc_array, diags_array
 from scipy.sparse.linalg import splu
 
 Array = NDArray[np.float64]
 
 STIFFNESS = 1e9  # beta, for J and W of order one
+LARGE = 1e4  # bound of |J|^2 above which beta shrinks: W must not be lost beside beta J^T J
 MAX_SWEEPS = 12
 ENOUGH = 1e-14
+DENSE = 0.3  # share of entries above which a dense factor is faster
 
 
 def least_change(J: csc_array, r: Array, weight: Array) -> Array:
@@ -28,15 +33,25 @@ def least_change(J: csc_array, r: Array, weight: Array) -> Array:
     """
     if J.shape[1] == 0 or J.shape[0] == 0:
         return np.zeros(J.shape[1])
-    JT = J.T.tocsr()
-    A = csc_array(diags_array(weight) + STIFFNESS * (JT @ J))
-    factor = splu(A, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+    JT, size_of = J.T.tocsr(), abs(J)
+    norm = float(np.max(size_of.sum(axis=0), initial=0.0) * np.max(size_of.sum(axis=1), initial=0.0))
+    stiffness = STIFFNESS * min(1.0, LARGE / max(norm, 1.0))
+    solve = factored(csc_array(diags_array(weight) + stiffness * (JT @ J)))
     dx, multiplier = np.zeros(J.shape[1]), np.zeros(J.shape[0])
     size = np.max(np.abs(r), initial=0.0)
     for _ in range(MAX_SWEEPS):
         left = r - J @ dx
         if np.max(np.abs(JT @ left), initial=0.0) <= ENOUGH * size:
             break
-        dx = dx + factor.solve(JT @ (multiplier + STIFFNESS * left) - weight * dx)
-        multiplier = multiplier + STIFFNESS * (r - J @ dx)
+        dx = dx + solve(JT @ (multiplier + stiffness * left) - weight * dx)
+        multiplier = multiplier + stiffness * (r - J @ dx)
     return np.asarray(dx)
+
+
+def factored(A: csc_array) -> Callable[[Array], Array]:
+    """Return the solution with the symmetric A, dense when few of its entries are zero."""
+    if A.nnz > DENSE * A.shape[0] ** 2:
+        lu = lu_factor(A.toarray(), overwrite_a=True, check_finite=False)
+        return lambda b: np.asarray(lu_solve(lu, b, check_finite=False))
+    factor = splu(A, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+    return lambda b: np.asarray(factor.solve(b))

@@ -1,52 +1,169 @@
-"""Rank-revealing algebra for assembly: numerical rank, weighted least squares, left null space."""
+"""Which rows of a sparse matrix are independent: multifrontal QR of the transpose, rounding dropped as it appears.
 
-from typing import Any, NamedTuple
+A row is dependent when what is left of it, after the rows kept before it, is not larger than a tolerance. Rows come in
+blocks; the largest of a block is taken first. Blocks are eliminated in the order given, so of two equal rows the one in
+the later block is named. Every front is dense and as narrow as the rows that share columns with its block. What is
+dropped bounds how far the matrix is from one of the rank found; that the kept rows are independent is tested by
+inverse iteration with their triangular factor.
+"""
+
+from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import svd
+from numpy.typing import NDArray
+from scipy.linalg import qr
+from scipy.linalg.lapack import dgeqp3, dormqr
+from scipy.sparse import coo_array, csc_array, csr_array
+from scipy.sparse.linalg import splu
 
-Array = Any
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
-
-class LeastSquares(NamedTuple):
-    """What `least_squares` found."""
-
-    x: Array  # (n,) solution of least weighted norm
-    left_null: Array  # (m, m - rank) orthonormal columns u with u^T A = 0: combinations of rows that hold nothing
-    rank: int
-    singular_values: Array  # (min(m, n),) of A with its columns divided by the roots of the weights, descending
-
-
-def numerical_rank(singular_values: Array, tolerance: float) -> int:
-    """Return how many singular values exceed ``tolerance`` times the largest; 0 when all are zero or there are none."""
-    values = np.asarray(singular_values, np.float64)
-    largest = values.max(initial=0.0)
-    return int(np.count_nonzero(values > tolerance * largest)) if largest > 0.0 else 0
+EQUILIBRATIONS = 12
+PROBES = 8  # directions of the inverse iteration; more when all of them turn out to be dependent
+ITERATIONS = 3
 
 
-def least_squares(A: Array, b: Array, rcond: float, weights: Array | None = None) -> LeastSquares:
-    """Return the x that minimises |A x - b|, and of all such x the one with the least sum of weights_i x_i^2.
+class Piece(NamedTuple):
+    """Rows of the transpose that wait for the next block that they touch: a dense matrix over ``columns``."""
+
+    columns: Indices
+    values: Array
+
+
+def equilibrate(bound: csr_array) -> tuple[Array, Array]:
+    """Return row and column factors that bring the largest entry of every row and column of ``bound`` to one.
+
+    ``bound`` (m, n) holds no negative number. Empty rows and columns keep the factor one.
+    """
+    entries = bound.tocoo()
+    i, j = entries.coords
+    some = entries.data > 0.0
+    i, j, size = i[some], j[some], np.log2(entries.data[some])
+    row, column = np.zeros(bound.shape[0]), np.zeros(bound.shape[1])
+    for _ in range(EQUILIBRATIONS):
+        scaled = size + row[i] + column[j]
+        row, column = row - 0.5 * largest(scaled, i, len(row)), column - 0.5 * largest(scaled, j, len(column))
+    row -= largest(size + row[i] + column[j], i, len(row))
+    return np.exp2(np.round(row)), np.exp2(np.round(column))
+
+
+def largest(values: Array, place: Indices, count: int) -> Array:
+    """Return the largest of the values at every place; zero where there is none."""
+    found = np.full(count, -np.inf)
+    np.maximum.at(found, place, values)
+    return np.where(np.isfinite(found), found, 0.0)
+
+
+def independent_rows(P: csr_array, blocks: Indices, tolerance: float) -> Mask:
+    """Return which rows of P (m, n) make up a basis of all rows, up to ``tolerance``.
 
     Parameters
     ----------
-    A : (m, n) matrix; any rank
-    b : (m,) right-hand side
-    rcond : singular values below rcond times the largest count as zero
-    weights : (n,) positive; 1 when not given
-
-    Raises
-    ------
-    ValueError : a weight is not positive, or sizes do not fit.
+    P : (m, n), entries compared with ``tolerance`` after all scaling
+    blocks : (m,) block of every row; blocks are eliminated in ascending order
+    tolerance : a row is dependent when its part outside the rows kept before is at most so long
     """
-    A, b = np.asarray(A, np.float64), np.asarray(b, np.float64)
-    roots = np.sqrt(np.ones(A.shape[1]) if weights is None else np.asarray(weights, np.float64))
-    if A.ndim != 2 or b.shape != A.shape[:1] or roots.shape != A.shape[1:]:
-        raise ValueError(f"sizes do not fit: A {A.shape}, b {b.shape}, weights {roots.shape}")
-    if not np.all(roots > 0.0):
-        raise ValueError(f"weight {int(np.argmax(~(roots > 0.0)))} is not positive")
-    if A.size == 0:
-        return LeastSquares(np.zeros(A.shape[1]), np.eye(A.shape[0]), 0, np.zeros(0))
-    U, values, Vt = svd(A / roots, full_matrices=True, check_finite=True)
-    rank = numerical_rank(values, rcond)
-    y = Vt[:rank].T @ ((U[:, :rank].T @ b) / values[:rank])
-    return LeastSquares(y / roots, U[:, rank:], rank, values)
+    kept, R = eliminate(P, blocks, tolerance)
+    keep = np.zeros(P.shape[0], np.bool_)
+    keep[kept] = True
+    if len(kept):
+        keep[kept[weak_columns(R, tolerance)]] = False
+    return keep
+
+
+def eliminate(P: csr_array, blocks: Indices, tolerance: float) -> tuple[Indices, csc_array]:
+    """Return the rows kept, as they were eliminated, and the triangular factor R of their transpose, P_kept^T = Q R."""
+    order = np.argsort(blocks, kind="stable")
+    numbers, starts = np.unique(blocks[order], return_index=True)
+    members = np.split(order, starts[1:])
+    number = np.searchsorted(numbers, blocks)
+    waiting: list[list[Piece]] = [[] for _ in members]
+    transposed = P.tocsc()
+    for j in range(P.shape[1]):
+        at = slice(transposed.indptr[j], transposed.indptr[j + 1])
+        touched, row = transposed.indices[at].astype(np.int64), transposed.data[at]
+        if len(touched):
+            waiting[int(number[touched].min())].append(Piece(touched, row[None, :]))
+    kept: list[Indices] = []
+    upper: list[tuple[Indices, Array]] = []  # rows of R: columns as rows of P, and values
+    for block, own in enumerate(members):
+        if not waiting[block]:
+            continue
+        columns, front = assemble_front(waiting[block], own)
+        waiting[block] = []
+        triangle, rest, pivots = reduce_front(front, len(own))
+        rank = int(np.count_nonzero(np.abs(np.diagonal(triangle)) > tolerance))
+        kept.append(own[pivots[:rank]])
+        upper.append(
+            (np.concatenate([kept[-1], columns[len(own) :]]), np.hstack([triangle[:rank, :rank], rest[:rank]]))
+        )
+        pass_on(waiting, number, columns[len(own) :], rest[rank:])
+    return in_one(kept, upper, P.shape[0])
+
+
+def reduce_front(front: Array, width: int) -> tuple[Array, Array, Indices]:
+    """Return the triangle of the first ``width`` columns, the other columns turned alike, and the order of pivots."""
+    factored, pivots, tau, _, _ = dgeqp3(front[:, :width])
+    rest = front[:, width:]
+    if rest.shape[1]:
+        rest = dormqr("L", "T", factored[:, : len(tau)], tau, rest, 64 * rest.shape[1])[0]
+    return np.triu(factored), rest, np.asarray(pivots - 1, np.int64)
+
+
+def in_one(kept: list[Indices], upper: list[tuple[Indices, Array]], m: int) -> tuple[Indices, csc_array]:
+    """Put the rows of R together; columns of rows that were not kept are left out."""
+    order = np.concatenate([np.zeros(0, np.int64), *kept])
+    place = np.full(m, -1)
+    place[order] = np.arange(len(order))
+    parts, top = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))], 0
+    for columns, values in upper:
+        i, k = np.nonzero(values * (place[columns] >= 0))
+        parts.append((top + i, place[columns[k]], values[i, k]))
+        top += len(values)
+    i, j, entries = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return order, csc_array(coo_array((entries, (i, j)), shape=(top, top)))
+
+
+def assemble_front(pieces: list[Piece], own: Indices) -> tuple[Indices, Array]:
+    """Return the columns of a front, its own first, and its dense values."""
+    others = np.setdiff1d(np.concatenate([piece.columns for piece in pieces]), own)
+    columns = np.concatenate([own, others])
+    order = np.argsort(columns)
+    front = np.zeros((sum(len(piece.values) for piece in pieces), len(columns)), order="F")
+    top = 0
+    for piece in pieces:
+        where = order[np.searchsorted(columns, piece.columns, sorter=order)]
+        front[top : top + len(piece.values), where] = piece.values
+        top += len(piece.values)
+    return columns, front
+
+
+def pass_on(waiting: list[list[Piece]], number: Indices, columns: Indices, rest: Array) -> None:
+    """Hand what is left of a front, made no taller than wide, to the next block that it touches."""
+    if not len(columns) or not len(rest):
+        return
+    if len(rest) > len(columns):
+        rest = qr(rest, mode="r", check_finite=False)[0][: len(columns)]
+    waiting[int(number[columns].min())].append(Piece(columns, rest))
+
+
+def weak_columns(R: csc_array, tolerance: float) -> Indices:
+    """Return the columns of the upper triangular R without which no singular value is below ``tolerance``."""
+    factor = splu(R, permc_spec="NATURAL", diag_pivot_thresh=0.0, options={"Equil": False})
+    n = R.shape[0]
+    probes = min(PROBES, n)
+    while True:
+        X = np.random.default_rng(0).standard_normal((n, probes))
+        for _ in range(ITERATIONS):
+            X = np.linalg.qr(factor.solve(factor.solve(X, trans="T")))[0]
+        U, values, Vt = np.linalg.svd(R @ X, full_matrices=False)
+        weak = int(np.count_nonzero(values <= tolerance))
+        if weak < probes or probes == n:
+            break
+        probes = min(2 * probes, n)
+    if weak == 0:
+        return np.zeros(0, np.int64)
+    null = X @ Vt[probes - weak :].T
+    return np.asarray(qr(null.T, mode="r", pivoting=True, check_finite=False)[1][:weak], np.int64)

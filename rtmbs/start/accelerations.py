@@ -1,21 +1,26 @@
 """First accelerations and multipliers: the constrained equations of motion at the start (METHODS 1.8, 1.15).
 
-M zdd + Phi_z^T lam = Q, Phidd = 0, by multiplier sweeps on M + q4 Phi_z^T alpha Phi_z with the alpha of c = 1e6: the
-answer for redundant loops is the least lam in the norm of 1 / alpha. Never zero by default: a wrong first acceleration
-costs an order of accuracy.
+M zdd + Phi_z^T lam = Q, Phidd = 0, by the augmented Lagrangian with the weight c m_l: with A = M + Phi_z^T weight Phi_z,
+lam solves (Phi_z A^-1 Phi_z^T) lam = what is left of Phidd. Scaled by the roots of the weights that matrix has the
+eigenvalues s / (1 + s): one but for the directions that a nearly singular pose loses. Conjugate gradients need one
+iteration for each cluster, and of all answers for redundant loops give the least lam in the norm of 1 / weight.
+Never zero by default: a wrong first acceleration costs an order of accuracy.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import StartError
-from rtmbs.linear.sparse_lu import factor, solve
+from rtmbs.semirecursive.closure_jacobian import apply_through
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.semirecursive.evaluation import assemble_mass_weight
+from rtmbs.start.noise import ROUNDING, accuracy_of
+from rtmbs.start.weight import factor_weights
 
 Array = NDArray[np.float64]
 
-MAX_SWEEPS = 30
+ROUNDS = 6  # of conjugate gradients, each from the residual of the round before
+MAX_ITERATIONS = 60  # of one round
+LOST = 1e-13  # eigenvalue that counts as zero: no multiplier acts in that direction
+SOLVED = 0.1  # of the accuracy of the geometry: what is left of Phidd, in terms of its parts
 ENOUGH = 1e-13
 
 
@@ -24,34 +29,74 @@ def first_accelerations(
 ) -> tuple[Array, Array]:
     """Return zdd (n,) and lam (m,) of the constrained equations at z, zd.
 
-    ``masses`` (m,) are the effective masses of the rows, ``stiffness`` the dimensionless penalty c of the sweeps.
+    ``masses`` (m,) are the effective masses of the rows, ``stiffness`` the dimensionless penalty c. Where loops or
+    drivers contradict each other there is no solution; `start.motion.check_motion` judges what is returned.
+    Raises StartError naming the coordinate when nothing gives it inertia.
     """
-    weight = stiffness * masses
+    root = np.sqrt(stiffness * masses)
     zdd, lam = np.zeros(equations.n), np.zeros(equations.m)
     force, violation = unbalance(equations, z, zd, zdd, lam, R0)
-    assemble_mass_weight(equations.tables, 1.0, weight, equations.ws, equations.work.original)
-    equations.work.factored[:] = equations.work.original
-    if bad := factor(equations.lu, equations.work.factored, equations.work):
-        if not np.isfinite(equations.work.original).all():
-            raise StartError("a number that is not finite appeared: a force, an input, a rate or an angle is too large")
-        raise StartError(
-            f"coordinate {equations.system.coordinate_names[bad - 1]!r} has no inertia and no loop holds it;"
-            " give its body mass or inertia"
-        )
+    factor_weights(equations, [root * root])
     previous = np.inf
-    for _ in range(MAX_SWEEPS):
-        change = -(force + equations.pull_back(weight * violation))
-        solve(equations.lu, equations.work.factored, equations.work, change)
-        zdd = zdd + change
-        lam = lam + weight * (violation + equations.apply_Phi_z(change))
+    for _ in range(ROUNDS):
+        change = -equations.solve(force + equations.pull_back(root * root * violation))
+        left = root * (violation + equations.apply_Phi_z(change))  # of the scaled equations of lam
+        relative, rounding = violation_terms(equations, zd, zdd + change, (lam + root * left) / masses)
+        enough = root * (SOLVED * accuracy_of(equations) * relative + rounding)
+        change, more = correction(equations, root, change, left, enough)
+        zdd, lam = zdd + change, lam + more
+        force, violation = unbalance(equations, z, zd, zdd, lam, R0)
         size = np.max(np.abs(change), initial=0.0)
-        if size <= ENOUGH * np.max(np.abs(zdd), initial=0.0) or (
-            size >= 0.5 * previous and size <= 1e-9 * np.max(np.abs(zdd))
-        ):
+        if size <= ENOUGH * np.max(np.abs(zdd), initial=0.0) or size >= 0.5 * previous:
             break
         previous = size
-        force, violation = unbalance(equations, z, zd, zdd, lam, R0)
     return zdd, lam
+
+
+def correction(
+    equations: SemiRecursiveEquations, root: Array, change: Array, left: Array, enough: Array
+) -> tuple[Array, Array]:
+    """Return the changes of zdd and lam that take away what ``left`` (m,) of the loops, by conjugate gradients.
+
+    ``change`` (n,) is the answer without multipliers, root (m,) that of the weights inside the factor. Iterations end
+    at ``enough``, where rounding begins: what is left there is the part of redundant equations, which no multiplier
+    takes away.
+    """
+    more, step, square = np.zeros(len(root)), left, float(left @ left)
+    for _ in range(MAX_ITERATIONS):
+        if np.all(np.abs(left) <= enough):
+            break
+        response = equations.solve(equations.pull_back(root * step))
+        seen = root * equations.apply_Phi_z(response)
+        if not (curvature := float(step @ seen)) > LOST * float(step @ step):
+            break
+        length = square / curvature
+        more, change, left = more + length * step, change - length * response, left - length * seen
+        square, previous = float(left @ left), square
+        step = left + (square / previous) * step
+    return change, root * (more + left)  # with what is left, so that forces balance whatever was reached
+
+
+def violation_terms(equations: SemiRecursiveEquations, zd: Array, zdd: Array, pushed: Array) -> tuple[Array, Array]:
+    """Return the size of the terms of Phidd (m,), and its rounding, which grows with distances from the origin.
+
+    pushed (m,) is lam over the effective masses: what the loops prevent counts too, or a truss at rest had no size.
+    """
+    ws, tables = equations.ws, equations.tables
+    count, links = len(tables.closures.kind), tables.links
+    terms = np.zeros(equations.m)
+    speed = np.abs(zd) * np.max(np.abs(zd) / equations.system.typical, initial=0.0)
+    apply_through(tables, np.abs(ws.Phi_z), np.abs(zdd) + speed, terms)
+    terms += np.abs(pushed) + np.abs(equations.closure_accelerations(zd, np.zeros(equations.n)))
+    equations.closure_accelerations(zd, zdd)
+    closure = equations.system.closure_of_row[:count]
+    a, b = links.a[closure], links.b[closure]
+    motion = np.abs(ws.acc[a]) + np.abs(ws.acc[b])
+    turning = np.linalg.norm(ws.V[a, 3:], axis=1) + np.linalg.norm(ws.V[b, 3:], axis=1)
+    motion += turning[:, None] * (np.abs(ws.V[a]) + np.abs(ws.V[b]))
+    rounding = np.zeros(equations.m)
+    rounding[:count] = ROUNDING * np.sum(np.abs(ws.G) * motion, axis=1)
+    return terms, rounding
 
 
 def unbalance(

@@ -34,15 +34,25 @@ class LoopJacobian:
             branch = links.step[links.pointer[closure] : links.pointer[closure + 1]]
             rows.append(np.repeat(own, len(branch)))
             columns.append(np.tile(branch, len(own)))
+        sizes = [len(own) for own in rows]
+        self.closures = np.repeat(np.arange(len(sizes)), sizes)  # of every entry that is not a driver's
+        self.inner = len(self.closures)
         rows.append(len(closures.kind) + np.arange(len(drivers.step)))
         columns.append(drivers.step)
         self.rows, self.columns = np.concatenate(rows).astype(np.int64), np.concatenate(columns).astype(np.int64)
         self.shape, self.drivers = (m, n), len(drivers.step)
 
+    def values(self, equations: SemiRecursiveEquations) -> Array:
+        """Return the entries of Phi_z at the closed state, in the order of ``rows`` and ``columns``."""
+        return np.concatenate([equations.ws.Phi_z, np.ones(self.drivers)])
+
+    def sparse(self, values: Array) -> csc_array:
+        """Return the matrix (m, n) with these entries."""
+        return csc_array(coo_array((values, (self.rows, self.columns)), shape=self.shape))
+
     def matrix(self, equations: SemiRecursiveEquations) -> csc_array:
         """Return Phi_z (m, n) at the closed state."""
-        values = np.concatenate([equations.ws.Phi_z, np.ones(self.drivers)])
-        return csc_array(coo_array((values, (self.rows, self.columns)), shape=self.shape))
+        return self.sparse(self.values(equations))
 
     def groups(self) -> list[Group]:
         """Return the connected groups, those with at least one row."""

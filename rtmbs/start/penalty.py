@@ -2,65 +2,82 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array
 
-from rtmbs.errors import InputError, StartError
-from rtmbs.linear.sparse_lu import factor, solve
+from rtmbs.errors import InputError
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.semirecursive.evaluation import assemble_mass_weight
+from rtmbs.start.loops import LoopJacobian
+from rtmbs.start.noise import RELATIVE, closure_points, noise_of
+from rtmbs.start.weight import factor_weights
 from rtmbs.system.system import System
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
-BLIND = 1e-12  # lambda_max of a block, relative to the largest in the model, below which it constrains nothing
 
-
-def effective_masses(equations: SemiRecursiveEquations, Phi_z: csc_array) -> tuple[Array, NDArray[np.bool_]]:
+def effective_masses(equations: SemiRecursiveEquations, jacobian: LoopJacobian) -> tuple[Array, Mask]:
     """Return m_l (m,), expanded from blocks, and which rows belong to a block that constrains nothing.
 
-    m_l = 1 / lambda_max(P_l M^-1 P_l^T) of the rows P_l of one block. A blind block takes the mass of its sister block,
-    times length squared for rotation, or of the strongest block of the model.
+    m_l = 1 / lambda_max(P_l M^-1 P_l^T) of the rows P_l of one block. A block is blind when each of its entries is
+    rounding; it takes the mass against every motion of its kind between its two bodies, held or not. When there is
+    none, it takes the mass, or the inertia, of the body that it holds.
     """
-    system, length = equations.system, equations.system.length
+    system = equations.system
     factor_mass(equations)
-    rows_of = Phi_z.tocsr()
-    blocks = [
-        np.flatnonzero(system.block_of_row == block) for block in range(int(system.block_of_row.max(initial=-1)) + 1)
-    ]
-    mobility = np.array([largest_mobility(equations, rows_of[rows].toarray()) for rows in blocks])
-    turning = np.array([bool(system.row_is_rotation[rows[0]]) for rows in blocks], bool)
-    comparable = np.where(turning, mobility * length**2, mobility)  # 1 / kg
-    blind = comparable <= BLIND * np.max(comparable, initial=0.0)
-    masses, blind_rows = np.zeros(equations.m), np.zeros(equations.m, bool)
-    lightest = 1.0 / np.max(comparable, initial=0.0) if np.any(~blind) else 1.0
-    for block, rows in enumerate(blocks):
-        sister = sister_of(block, blocks, system.closure_of_row)
-        if not blind[block]:
-            mass = 1.0 / mobility[block]
-        else:
-            as_translation = lightest if sister is None or blind[sister] else 1.0 / comparable[sister]
-            mass = as_translation * (length**2 if turning[block] else 1.0)
-        masses[rows], blind_rows[rows] = mass, blind[block]
+    values = jacobian.values(equations)
+    Phi_z = jacobian.sparse(values).tocsr()
+    seeing = np.bincount(jacobian.rows, np.abs(values) > noise_of(equations, jacobian), equations.m) > 0.0
+    masses, blind_rows = np.zeros(equations.m), np.zeros(equations.m, np.bool_)
+    for rows in blocks_of_rows(system):
+        blind = not np.any(seeing[rows])
+        masses[rows] = (
+            mass_of_blind(equations, int(rows[0])) if blind else mass_against(equations, Phi_z[rows].toarray())
+        )
+        blind_rows[rows] = blind
     return masses, blind_rows
 
 
-def sister_of(block: int, blocks: list[NDArray[np.int64]], closure_of_row: NDArray[np.int64]) -> int | None:
-    """Return the other block of the same closure, if there is one."""
-    closure = closure_of_row[blocks[block][0]]
-    for other in (block - 1, block + 1):
-        if closure >= 0 and 0 <= other < len(blocks) and closure_of_row[blocks[other][0]] == closure:
-            return other
-    return None
+def blocks_of_rows(system: System) -> list[NDArray[np.int64]]:
+    """Return the rows of every block."""
+    order = np.argsort(system.block_of_row, kind="stable")
+    starts = np.flatnonzero(np.diff(system.block_of_row[order], prepend=-1))
+    return np.split(order, starts[1:]) if len(order) else []
 
 
-def largest_mobility(equations: SemiRecursiveEquations, rows: Array) -> float:
-    """Return lambda_max(P_l M^-1 P_l^T) for the dense rows P_l (k, n)."""
-    answers = np.empty_like(rows)
-    for k, row in enumerate(rows):
-        x = row.copy()
-        solve(equations.lu, equations.work.factored, equations.work, x)
-        answers[k] = x
-    return float(np.linalg.eigvalsh(0.5 * (rows @ answers.T + answers @ rows.T))[-1])
+def mass_of_blind(equations: SemiRecursiveEquations, row: int) -> float:
+    """Return the mass, or inertia, against the relative motion that a blind block would hold if it could."""
+    system, tables, ws = equations.system, equations.tables, equations.ws
+    closure, turning = int(system.closure_of_row[row]), bool(system.row_is_rotation[row])
+    branch = slice(tables.links.pointer[closure], tables.links.pointer[closure + 1])
+    steps, sign = tables.links.step[branch], tables.links.sign[branch]
+    spin, x = ws.S[steps, 3:], closure_points(equations)[1][closure]
+    motion = spin if turning else ws.S[steps, :3] + np.cross(spin, x)
+    reach = np.linalg.norm(spin, axis=1) * (1.0 if turning else np.linalg.norm(x - ws.r[steps], axis=1))
+    if np.any(np.linalg.norm(motion, axis=1) > RELATIVE * np.maximum(reach, system.length)):
+        rows = np.zeros((3, equations.n))
+        rows[:, steps] = (sign[:, None] * motion).T
+        return mass_against(equations, rows)
+    return mass_held(equations, closure, turning)
+
+
+def mass_held(equations: SemiRecursiveEquations, closure: int, turning: bool) -> float:
+    """Return the mass, or the largest moment of inertia, of body b of a closure; of body a when b has none."""
+    steps, links = equations.tables.steps, equations.tables.links
+    held = [step for step in (links.b[closure], links.a[closure]) if step >= 0 and steps.mass[step] > 0.0]
+    mass = steps.mass[held[0]] if held else mean_mass(equations)
+    inertia = float(np.linalg.eigvalsh(steps.inertia[held[0]])[-1]) if held else 0.0
+    return float((inertia or mass * equations.system.length**2) if turning else mass)
+
+
+def mean_mass(equations: SemiRecursiveEquations) -> float:
+    """Return the mean mass of the bodies that have one; 1 when none has."""
+    mass = equations.tables.steps.mass
+    return float(np.mean(mass[mass > 0.0])) if np.any(mass > 0.0) else 1.0
+
+
+def mass_against(equations: SemiRecursiveEquations, rows: Array) -> float:
+    """Return 1 / lambda_max(P_l M^-1 P_l^T) for the dense rows P_l (k, n)."""
+    answers = np.array([equations.solve(row) for row in rows])
+    return 1.0 / float(np.linalg.eigvalsh(0.5 * (rows @ answers.T + answers @ rows.T))[-1])
 
 
 def factor_mass(equations: SemiRecursiveEquations) -> None:
@@ -69,18 +86,9 @@ def factor_mass(equations: SemiRecursiveEquations) -> None:
     tau is the mean mass of a body (times length squared in rotation rows): a massless body counts as a typical one.
     Raises StartError naming the coordinate when nothing gives it inertia.
     """
-    system, tables = equations.system, equations.tables
-    mean = float(np.sum(tables.steps.mass)) / max(int(np.count_nonzero(tables.steps.mass)), 1)
-    unit = np.where(system.row_is_rotation, system.length**2, 1.0)
-    for tau in (0.0, mean):
-        assemble_mass_weight(tables, tau, unit, equations.ws, equations.work.original)
-        equations.work.factored[:] = equations.work.original
-        if (bad := factor(equations.lu, equations.work.factored, equations.work)) == 0:
-            return
-    raise StartError(
-        f"coordinate {system.coordinate_names[bad - 1]!r} has no inertia: the bodies it moves are massless (or turn"
-        " about their own mass points) and no loop holds them; give them mass or inertia, or close them"
-    )
+    system = equations.system
+    typical = np.where(system.row_is_rotation, system.length**2, 1.0) * mean_mass(equations)
+    factor_weights(equations, [np.zeros(equations.m), typical])
 
 
 def set_alpha(

@@ -1,5 +1,8 @@
 """Assembly: the pose nearest to what the person wrote that closes every loop (METHODS 1.15)."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array, diags_array
@@ -32,6 +35,16 @@ class Assembly:
         self.scale, self.typical = scale, typical
         self.jacobian = LoopJacobian(equations.tables, equations.m, equations.n)
         self.groups = self.jacobian.groups()
+        self.iterations = MAX_ITERATIONS
+
+    @contextmanager
+    def patience(self, iterations: int) -> Iterator[None]:
+        """Give up after so many iterations, for a while."""
+        self.iterations = iterations
+        try:
+            yield
+        finally:
+            self.iterations = MAX_ITERATIONS
 
     def gap(self, z: Array) -> Array:
         """Return Phi over its scale (m,), order one."""
@@ -71,7 +84,7 @@ class Assembly:
         weights allow, and a share below 2 / (1 + bend) settles.
         """
         previous, gap = np.inf, self.gap(z)
-        for _ in range(MAX_ITERATIONS):
+        for _ in range(self.iterations):
             if (worst := worst_of(gap)) <= CLOSED and previous <= STILL:
                 break
             step = self.change(z, pull * (wanted - z), gap, pinned, weights)

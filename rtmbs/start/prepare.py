@@ -10,11 +10,12 @@ from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.start.accelerations import first_accelerations
 from rtmbs.start.checks import check_facing, check_finite, check_springs
 from rtmbs.start.mobility import Mobility
+from rtmbs.start.motion import check_motion
 from rtmbs.start.penalty import effective_masses, set_alpha
 from rtmbs.start.positions import CLOSED, Assembly, worst_of
 from rtmbs.start.rates import consistent_rates
 from rtmbs.start.redundancy import settle_redundant
-from rtmbs.start.report import StartReport
+from rtmbs.start.report import StartReport, listed
 from rtmbs.system.system import ForceRecord, System
 
 Array = NDArray[np.float64]
@@ -49,15 +50,16 @@ def prepare(
         z = settle_redundant(equations, assembly, z, gap, h, penalty, fixed_alpha, shim)
     check_facing(equations)
     check_springs(equations)
-    masses, blind = effective_masses(equations, assembly.jacobian.matrix(equations))
+    masses, blind = effective_masses(equations, assembly.jacobian)
     set_alpha(equations, masses, h, penalty, fixed_alpha)
     equations.close(z, R0)
     gaps = equations.ws.Phi.copy()
     zd = consistent_rates(assembly, system.zd0, system.pinned_zd, system.weights)
-    mobility = Mobility.find(equations, assembly, z, masses)
+    mobility = Mobility.find(equations, assembly, z)
     zdd, lam = first_accelerations(equations, z, zd, R0, masses)
     arrays = StateArrays(z, zd, zdd, lam, R0)
     check_finite(equations, arrays)
+    check_motion(assembly, z, zd, zdd, lam, masses)
     equations.commit(arrays)
     report = describe(equations, arrays, gaps, z, zd, mobility, blind, penalty)
     return Start(arrays, masses, report)
@@ -83,6 +85,12 @@ def describe(
             f"the start is singular (RankDrop): {n - mobility.rank} degrees of freedom here,"
             f" {n - mobility.nearby} nearby"
         )
+    if not mobility.known and not mobility.locked:
+        warnings.append(
+            "no closed pose was found beside the start of some loops: were the start singular, it would not show"
+        )
+    if mobility.locked:
+        warnings.append(f"no degree of freedom is left in what {listed(mobility.locked)} join: the loops alone hold it")
     shims = np.abs(equations.tables.closures.shim)
     if np.any(shims):
         worst = int(np.argmax(shims))
@@ -99,7 +107,6 @@ def describe(
         degrees_of_freedom=n - mobility.rank,
         degrees_of_freedom_nearby=n - mobility.nearby,
         redundant=mobility.redundant,
-        estimated_rank=mobility.estimated,
         alpha_min=float(np.min(equations.alpha, initial=np.inf)) if equations.m else 0.0,
         alpha_max=float(np.max(equations.alpha, initial=0.0)),
         penalty=penalty,

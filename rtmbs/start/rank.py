@@ -1,61 +1,56 @@
-"""Numerical rank of the loop equations, which of them are redundant, and the stress an inconsistent one would cause."""
+"""Numerical rank of the loop equations: which rows are independent, and what no motion can remove (METHODS 1.13)."""
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import qr, svd
-from scipy.sparse import csc_array, diags_array
-from scipy.sparse.linalg import splu
+from scipy.sparse import csr_array, diags_array
 
-from rtmbs.start.loops import Group
+from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.linear.rank import equilibrate, independent_rows
+from rtmbs.start.loops import Group, LoopJacobian
+from rtmbs.start.noise import noise_of
 
 Array = NDArray[np.float64]
-
-TOLERANCE = 1e-10  # of the largest singular value of the block-scaled Phi_z
-DENSE_LIMIT = 1500  # coordinates of a group; above, the rank is estimated from sparse pivots
-FLOOR = 1e-9
+Mask = NDArray[np.bool_]
 
 
-def scaled(Phi_z: csc_array, masses: Array) -> csc_array:
-    """Return Phi_z with each row times sqrt(m_l), so that translations and rotations compare."""
-    return csc_array(diags_array(np.sqrt(masses)) @ Phi_z)
+class Scaled:
+    """Phi_z with rows and columns divided so that the rounding of an entry is at most one, whatever its units."""
+
+    def __init__(self, equations: SemiRecursiveEquations, jacobian: LoopJacobian) -> None:
+        noise = jacobian.sparse(noise_of(equations, jacobian)).tocsr()
+        row, column = equilibrate(noise)
+        self.row = row  # factor of each row
+        self.P = csr_array(diags_array(row) @ jacobian.matrix(equations) @ diags_array(column))
+        rounding = diags_array(row) @ noise @ diags_array(column)
+        self.tolerance = float(np.sqrt(np.max((rounding * rounding).sum(axis=1), initial=1.0)))
+        self.blocks = blocks_of(equations)
+
+    def independent(self, rows: NDArray[np.int64] | None = None) -> Mask:
+        """Return which rows are independent, of all or of those given."""
+        chosen = np.arange(len(self.row)) if rows is None else rows
+        return independent_rows(self.P[chosen], self.blocks[chosen], self.tolerance)
 
 
-def group_rank(P: csc_array, group: Group) -> tuple[int, bool]:
-    """Return the rank of one group of loops and whether it is an estimate."""
-    block = P[group.rows][:, group.columns]
-    if len(group.columns) > DENSE_LIMIT:
-        return estimated_rank(block), True
-    values = svd(block.toarray(), compute_uv=False, check_finite=False)
-    return int(np.count_nonzero(values > TOLERANCE * values[0])) if values[0] > 0 else 0, False
+def blocks_of(equations: SemiRecursiveEquations) -> NDArray[np.int64]:
+    """Return the block of every row: its closure, and one for each driven coordinate, behind all closures."""
+    closure = equations.system.closure_of_row
+    driven = closure < 0
+    return np.where(driven, np.max(closure, initial=0) + np.cumsum(driven), closure)
 
 
-def estimated_rank(block: csc_array) -> int:
-    """Count the squared singular values above a floor, for large groups.
+def inconsistent_part(scaled: Scaled, group: Group, root: Array, Phi: Array) -> Array:
+    """Return the part of Phi of the group that no motion can remove, smallest in the metric of the penalties.
 
-    By Sylvester's law P^T P - floor has as many positive pivots as eigenvalues above zero. The floor stands for
-    singular values of 3e-5 of the largest, where ``TOLERANCE`` looks down to 1e-10: so it is an estimate.
+    root @ Phi is split; ``root`` (m,) is the root of the effective masses. Left null vectors of Phi_z follow from the
+    rows that depend on others: each is a combination of the rows kept.
     """
-    gram = (block.T @ block).tocsc()
-    floor = FLOOR * float(np.max(gram.diagonal()))
-    if floor == 0.0:
-        return 0
-    A = csc_array(gram - floor * diags_array(np.ones(gram.shape[0])))
-    pivots = splu(A, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}).U.diagonal()
-    return int(np.count_nonzero(pivots > 0.0))
-
-
-def redundant_rows(P: csc_array, group: Group, rank: int) -> NDArray[np.int64]:
-    """Return the rows of the group that the others already hold: the last ones of a pivoted QR of P^T."""
-    if len(group.rows) == rank:
-        return np.zeros(0, np.int64)
-    block = P[group.rows][:, group.columns].toarray()
-    order = qr(block.T, mode="r", pivoting=True, check_finite=False)[1]
-    return np.sort(group.rows[order[rank:]])
-
-
-def inconsistent_part(P: csc_array, group: Group, Phi: Array) -> Array:
-    """Return U_2 U_2^T Phi of the group, the part of Phi that no motion can remove (METHODS 1.13)."""
-    block = P[group.rows][:, group.columns].toarray()
-    U, values, _ = svd(block, full_matrices=True, check_finite=False)
-    left = U[:, int(np.count_nonzero(values > TOLERANCE * values[0])) :]
-    return np.asarray(left @ (left.T @ Phi[group.rows]))
+    rows = group.rows
+    keep = scaled.independent(rows)
+    if np.all(keep):
+        return np.zeros(len(rows))
+    dense = scaled.P[rows][:, group.columns].toarray()
+    null = np.zeros((len(rows), int(np.count_nonzero(~keep))))
+    null[~keep] = np.eye(null.shape[1])
+    null[keep] = -np.linalg.lstsq(dense[keep].T, dense[~keep].T, rcond=None)[0]
+    Y = np.linalg.qr(null * (scaled.row[rows] / root[rows])[:, None])[0]
+    return np.asarray(Y @ (Y.T @ (root * Phi)[rows])) / root[rows]

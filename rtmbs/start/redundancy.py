@@ -8,7 +8,7 @@ from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.start.accelerations import first_accelerations
 from rtmbs.start.penalty import effective_masses, set_alpha
 from rtmbs.start.positions import CLOSED, REFUSED, Assembly, check_closed, worst_of
-from rtmbs.start.rank import inconsistent_part, scaled
+from rtmbs.start.rank import Scaled, inconsistent_part
 
 Array = NDArray[np.float64]
 
@@ -29,7 +29,7 @@ def settle_redundant(
 ) -> Array:
     """Judge a gap that no motion removes: shim it when asked, refuse it when it would stress the mechanism."""
     system, shims = equations.system, equations.tables.closures.shim
-    masses, _ = effective_masses(equations, assembly.jacobian.matrix(equations))
+    masses, _ = effective_masses(equations, assembly.jacobian)
     set_alpha(equations, masses, h, penalty, fixed_alpha)
     pose = measure_shims(equations, assembly, z, masses)
     stuck = np.zeros(equations.m)
@@ -67,10 +67,10 @@ def measure_shims(equations: SemiRecursiveEquations, assembly: Assembly, z: Arra
         Phi = equations.close(z, assembly.R0).copy()
         if worst_of(Phi / assembly.scale) <= CLOSED:
             break
-        P = scaled(assembly.jacobian.matrix(equations), masses)
+        scaled = Scaled(equations, assembly.jacobian)
         for group in assembly.groups:
             rows = group.rows[group.rows < len(shims)]
-            part = inconsistent_part(P, group, root * Phi) / root[group.rows]
+            part = inconsistent_part(scaled, group, root, Phi)
             shims[rows] += part[group.rows < len(shims)]
         z = assembly.solve(z, equations.system.pinned_z, equations.system.weights)
     return z

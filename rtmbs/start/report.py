@@ -19,7 +19,6 @@ class StartReport:
     degrees_of_freedom: int
     degrees_of_freedom_nearby: int  # at a random assembled pose close by
     redundant: tuple[str, ...]  # loop equations that other loop equations already hold
-    estimated_rank: bool  # a group of loops was too large for singular values
     alpha_min: float
     alpha_max: float
     penalty: float | None  # dimensionless c, None when alpha was fixed

@@ -1,52 +1,84 @@
-"""Rank, least squares and left null space against numpy, on matrices of known rank."""
+"""Independent rows of sparse matrices against singular values, on matrices of known rank and on spiteful ones."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array, diags_array
 
-from rtmbs.linear.rank import least_squares, numerical_rank
+from rtmbs.linear.rank import equilibrate, independent_rows
 
-
-@pytest.mark.parametrize(
-    ("values", "rank"),
-    [([], 0), ([0.0, 0.0], 0), ([2.0], 1), ([1.0, 1e-9, 1e-11], 2), ([1e-200, 1e-201], 2), ([5.0, 5e-10], 1)],
-)
-def test_numerical_rank(values, rank):
-    assert numerical_rank(np.array(values), 1e-10) == rank
+TOLERANCE = 1e-9
 
 
-@given(st.integers(1, 8), st.integers(1, 8), st.integers(0, 8), st.integers(0, 2**32 - 1))
-@settings(max_examples=60, deadline=None)
-def test_least_squares(m, n, rank, seed):
+def check(dense, blocks=None):
+    """Return the rows kept, after holding their number and their independence against singular values."""
+    blocks = np.arange(len(dense)) if blocks is None else blocks
+    keep = independent_rows(csr_array(dense), blocks, TOLERANCE)
+    rank = np.linalg.matrix_rank(dense, tol=TOLERANCE)
+    assert np.count_nonzero(keep) == rank
+    if rank:
+        assert np.linalg.svd(dense[keep], compute_uv=False)[-1] > 0.1 * TOLERANCE
+    return keep
+
+
+@given(st.integers(0, 10**6), st.integers(1, 14), st.integers(1, 14), st.data())
+@settings(max_examples=80, deadline=None)
+def test_dense_matrices(seed, rows, columns, data):
+    rank = data.draw(st.integers(0, min(rows, columns)))
     rng = np.random.default_rng(seed)
-    rank = min(rank, m, n)
-    A = rng.standard_normal((m, rank)) @ rng.standard_normal((rank, n))
-    b, weights = rng.standard_normal(m), rng.uniform(0.5, 2.0, n)
-    found = least_squares(A, b, 1e-9, weights)
-    assert found.rank == rank
-    assert found.left_null.shape == (m, m - rank)
-    np.testing.assert_allclose(found.left_null.T @ found.left_null, np.eye(m - rank), atol=1e-12)
-    np.testing.assert_allclose(found.left_null.T @ A, 0.0, atol=1e-12)
-    root = np.sqrt(weights)
-    expected = np.linalg.pinv(A / root, rcond=1e-9) @ b / root
-    np.testing.assert_allclose(found.x, expected, atol=1e-8 * (1.0 + np.abs(expected).max()))
+    check(rng.normal(size=(rows, rank)) @ rng.normal(size=(rank, columns)), rng.integers(0, rows, rows))
 
 
-def test_weights_choose_among_solutions():
-    A, b = np.array([[1.0, 1.0]]), np.array([3.0])
-    np.testing.assert_allclose(least_squares(A, b, 1e-10).x, [1.5, 1.5])
-    np.testing.assert_allclose(least_squares(A, b, 1e-10, np.array([1.0, 2.0])).x, [2.0, 1.0])
+@given(st.integers(0, 10**6), st.integers(2, 40), st.integers(1, 40), st.floats(0.02, 0.3))
+@settings(max_examples=80, deadline=None)
+def test_sparse_matrices_with_repeated_rows(seed, rows, columns, density):
+    """A row is another one, turned round and scaled, or the sum of two."""
+    rng = np.random.default_rng(seed)
+    dense = np.where(rng.random((rows, columns)) < density, rng.normal(size=(rows, columns)), 0.0)
+    for _ in range(rows // 4):
+        i, j, k = rng.integers(0, rows, 3)
+        dense[i] = -2.0 * dense[j] if rng.random() < 0.5 else dense[j] + dense[k]
+    check(dense, rng.permutation(np.sort(rng.integers(0, rows, rows))))
 
 
-def test_nothing_to_solve():
-    assert least_squares(np.zeros((0, 3)), np.zeros(0), 1e-10).x.tolist() == [0.0, 0.0, 0.0]
-    found = least_squares(np.zeros((2, 3)), np.ones(2), 1e-10)
-    assert (found.rank, found.x.tolist()) == (0, [0.0, 0.0, 0.0])
+def test_the_later_of_two_equal_blocks_is_named():
+    rng = np.random.default_rng(1)
+    one = rng.normal(size=(3, 6))
+    keep = check(np.vstack([one, rng.normal(size=(1, 6)), one]), np.array([0, 0, 0, 1, 2, 2, 2]))
+    np.testing.assert_array_equal(keep, [True, True, True, True, False, False, False])
 
 
-def test_wrong_input_is_refused():
-    with pytest.raises(ValueError, match="weight 1 is not positive"):
-        least_squares(np.eye(2), np.ones(2), 1e-10, np.array([1.0, 0.0]))
-    with pytest.raises(ValueError, match="sizes do not fit"):
-        least_squares(np.eye(2), np.ones(3), 1e-10)
+@pytest.mark.parametrize("n", [20, 60, 90])
+def test_no_pivot_is_small_and_yet_the_rank_is(n):
+    """1 on the diagonal and -1 above it: every pivot is one, the smallest singular value 2^(1 - n) or so."""
+    spiteful = np.eye(n) - np.triu(np.ones((n, n)), 1)
+    check(spiteful.T)
+    check(np.kron(np.eye(3), spiteful.T))
+
+
+def test_many_weak_directions_hide_behind_good_pivots():
+    """More of them than the inverse iteration takes at once."""
+    n, copies = 60, 12
+    spiteful = np.eye(n) - np.triu(np.ones((n, n)), 1)
+    check(np.kron(np.eye(copies), spiteful.T))
+
+
+def test_nothing_there():
+    assert independent_rows(csr_array((0, 3)), np.zeros(0, np.int64), 1.0).tolist() == []
+    assert independent_rows(csr_array((2, 3)), np.arange(2), 1.0).tolist() == [False, False]
+
+
+@given(st.integers(0, 10**6), st.integers(1, 12), st.integers(1, 12))
+@settings(max_examples=60, deadline=None)
+def test_equilibration_takes_units_out(seed, rows, columns):
+    """Whatever units rows and columns have, the scaled matrix is that of a matrix without any, up to powers of two."""
+    rng = np.random.default_rng(seed)
+    plain = rng.uniform(0.5, 1.0, (rows, columns))
+    given_ = np.exp2(rng.integers(-60, 60, rows))[:, None] * plain * np.exp2(rng.integers(-60, 60, columns))
+    row, column = equilibrate(csr_array(given_))
+    scaled = (diags_array(row) @ csr_array(given_) @ diags_array(column)).toarray()
+    assert 0.25 <= scaled.max(axis=1).min()
+    assert 0.25 <= scaled.max(axis=0).min()
+    assert scaled.max() <= 2.0
+    assert set(np.unique(np.frexp(row)[0])) == {0.5}, "powers of two: scaling does not round"

@@ -18,7 +18,7 @@ def moving(name):
     """Return an assembly at a closed pose with consistent random rates, and the effective masses there."""
     system = system_of(name)
     assembly, z = closed_pose(system)
-    masses, _ = effective_masses(assembly.equations, assembly.jacobian.matrix(assembly.equations))
+    masses, _ = effective_masses(assembly.equations, assembly.jacobian)
     assembly.gap(z)
     rng = np.random.default_rng(3)
     zd = consistent_rates(

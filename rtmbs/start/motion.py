@@ -1,0 +1,79 @@
+"""Judges first accelerations, and says which drivers contradict each other (METHODS 1.15)."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.errors import StartError
+from rtmbs.start.accelerations import unbalance, violation_terms
+from rtmbs.start.noise import accuracy_of
+from rtmbs.start.positions import Assembly
+from rtmbs.system.system import System
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+ALLOWED = 1e4  # accuracies of the geometry: Phidd left, in terms of its parts
+SETTLED = 1e-6  # change of an acceleration that is still wanted, relative to the largest of its group
+PART = 1e-3  # of the largest violation left: a row with less has no part in a contradiction
+
+
+def check_motion(assembly: Assembly, z: Array, zd: Array, zdd: Array, lam: Array, masses: Array) -> None:
+    """Refuse first accelerations that do not satisfy the equations of motion; the factor is still theirs.
+
+    ``masses`` (m,) are the effective ones: in their metric what is left of Phidd is smallest.
+    Raises StartError naming the drivers that contradict each other, or the loop that no acceleration keeps closed.
+    """
+    equations = assembly.equations
+    force, violation = unbalance(equations, z, zd, zdd, lam, assembly.R0)
+    terms, rounding = violation_terms(equations, zd, zdd, lam / masses)
+    allowed = ALLOWED * (accuracy_of(equations) * terms + rounding)
+    root = np.sqrt(masses)
+    if np.any(np.abs(violation) > allowed):
+        open_rows = np.where(np.abs(violation) > allowed, root * np.abs(violation), 0.0)
+        row = int(np.argmax(open_rows))
+        raise StartError(contradiction(equations.system, drivers_in(assembly, root * violation, row), row, violation))
+    change = np.abs(equations.solve(force)) / assembly.typical
+    for group in assembly.groups:
+        pushed = np.max((np.abs(lam) / masses / assembly.scale)[group.rows])
+        largest = np.max(np.abs(zdd[group.columns]) / assembly.typical[group.columns], initial=pushed)
+        if np.max(change[group.columns], initial=0.0) > SETTLED * largest:
+            worst = group.columns[int(np.argmax(change[group.columns]))]
+            raise StartError(
+                f"the first acceleration of {equations.system.coordinate_names[worst]!r} did not converge:"
+                " the pose is nearly singular; start from a pose farther from the dead centre of this loop"
+            )
+
+
+def drivers_in(assembly: Assembly, left: Array, row: int) -> list[str]:
+    """Return the drivers that take part in what is left of the equations of the group of ``row``."""
+    group = next(group for group in assembly.groups if row in group.rows)
+    significant = group.rows[np.abs(left[group.rows]) > PART * np.max(np.abs(left[group.rows]))]
+    return [
+        assembly.equations.system.row_names[k].removesuffix(".distance") for k in significant if is_given(assembly, k)
+    ]
+
+
+def is_given(assembly: Assembly, row: int) -> bool:
+    """True when a row follows a driver."""
+    slot = assembly.equations.tables.closures.slot
+    return row >= len(slot) or bool(slot[row] >= 0)
+
+
+def contradiction(system: System, drivers: list[str], row: int, violation: Array) -> str:
+    """Return the sentence that says why no acceleration satisfies ``row``."""
+    unit = "rad/s2" if system.row_is_rotation[row] else "m/s2"
+    left = f"{abs(violation[row]):.4g} {unit} would be left at {system.row_names[row]!r}"
+    if len(drivers) > 1:
+        return (
+            f"drivers {', '.join(map(repr, drivers))} contradict each other in acceleration at the start: {left};"
+            " take one of them away, or give profiles that agree in position, velocity and acceleration"
+        )
+    if drivers:
+        return (
+            f"driver {drivers[0]!r} asks for an acceleration that the loops do not allow at the start: {left};"
+            " the pose may be a dead centre: start beside it, or give a profile that starts at rest"
+        )
+    return (
+        f"no acceleration keeps the loops closed at the start: {left}; the pose is singular and the initial rates lie"
+        " on no branch of its motion: start a little beside it, or give other rates"
+    )

@@ -1,0 +1,56 @@
+"""How much of every entry of Phi_z is rounding, from the sizes of the terms that cancel in it (METHODS 1.13).
+
+An entry is the speed of the closure's point, or of an axis, along the row's direction per unit rate. Its terms are as
+large as the arm from the joint to the point, for an axis one. Below RELATIVE of that size the entry counts as zero:
+axes, points and closed poses are not known better. Columns and wrenches stand at the global origin, so rounding of the
+distances from there comes on top.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.start.loops import LoopJacobian
+from rtmbs.system.tables import DISTANCE, DOT
+
+Array = NDArray[np.float64]
+
+RELATIVE = 1e-10  # of the terms: assembly closes to 1e-12, and a rank must not hang on that
+SHIMS = 10.0  # shims: equations that are redundant up to a shim are meant to be redundant
+ROUNDING = 100.0 * float(np.finfo(np.float64).eps)  # of distances from the global origin
+
+
+def accuracy_of(equations: SemiRecursiveEquations) -> float:
+    """Return the relative size of terms below which nothing counts: RELATIVE, or what the shims admit."""
+    shim = float(np.max(np.abs(equations.tables.closures.shim), initial=0.0))
+    return max(RELATIVE, SHIMS * shim / equations.system.length)
+
+
+def noise_of(equations: SemiRecursiveEquations, jacobian: LoopJacobian) -> Array:
+    """Return the rounding of every entry of ``jacobian.matrix`` at the closed state (entries,)."""
+    ws, closures = equations.ws, equations.tables.closures
+    relative = accuracy_of(equations)
+    if jacobian.inner == 0:
+        return np.full(jacobian.drivers, relative)
+    row, step, closure = jacobian.rows[: jacobian.inner], jacobian.columns[: jacobian.inner], jacobian.closures
+    xa, xb = closure_points(equations)
+    kind, length = closures.kind[row], np.where(closures.kind == DISTANCE, closures.length, 1.0)[row]
+    gap = np.linalg.norm(xb - xa, axis=1)[closure]
+    arm = np.linalg.norm(xb[closure] - ws.r[step], axis=1)
+    far = np.linalg.norm(xb, axis=1)[closure] + np.linalg.norm(ws.r[step], axis=1)
+    turns = np.linalg.norm(ws.S[step, 3:], axis=1)
+    slides = np.where(turns > 0.0, 0.0, np.linalg.norm(ws.S[step, :3], axis=1))
+    point = turns * (relative * arm + ROUNDING * far) + slides * relative
+    distance = (point * gap + (turns * arm + slides) * ROUNDING * far) / length
+    noise = np.where(kind == DOT, relative * turns, np.where(kind == DISTANCE, distance, point))
+    return np.concatenate([noise, np.full(jacobian.drivers, relative)])
+
+
+def closure_points(equations: SemiRecursiveEquations) -> tuple[Array, Array]:
+    """Return where the points of every closure stand on its steps a and b (nc, 3), world axes [m]."""
+    ws, closures, links = equations.ws, equations.tables.closures, equations.tables.links
+    nc = len(closures.point_a)
+    ends = []
+    for step, point in ((links.a[:nc], closures.point_a), (links.b[:nc], closures.point_b)):
+        ends.append(ws.r[step] + np.einsum("kij,kj->ki", ws.A[step], point))
+    return ends[0], ends[1]

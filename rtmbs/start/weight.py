@@ -1,0 +1,49 @@
+"""The factor that the start solves with: M + Phi_z^T weight Phi_z, in static order, or dense where that loses digits."""
+
+from contextlib import suppress
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.errors import StartError
+from rtmbs.integrators.base import NotFinite, SingularTangent
+from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.semirecursive.evaluation import assemble_mass_weight
+
+Array = NDArray[np.float64]
+
+DENSE_LIMIT = 6000  # coordinates: a dense factor of more takes gigabytes
+
+
+def factor_weights(equations: SemiRecursiveEquations, weights: list[Array]) -> None:
+    """Factor M + Phi_z^T weight Phi_z with the first of the weights (m,) that allows it; ``equations.solve`` solves.
+
+    Static order first, for every weight; a long straight chain needs the exchanges of a dense factor.
+    Raises StartError naming the coordinate when nothing gives it inertia.
+    """
+    for dense in (False, True) if equations.n <= DENSE_LIMIT else (False,):
+        for weight in weights:
+            assemble_mass_weight(equations.tables, 1.0, weight, equations.ws, equations.work.original)
+            try:
+                with suppress(SingularTangent):
+                    return equations.factor_values(dense)
+            except NotFinite:
+                raise StartError(
+                    "a number that is not finite appeared: a force, an input, a rate or an angle is too large"
+                ) from None
+    raise StartError(reason(equations))
+
+
+def reason(equations: SemiRecursiveEquations) -> str:
+    """Return why no factor was found, with the name of the coordinate."""
+    name = equations.system.coordinate_names[equations.weakest]
+    if equations.n > DENSE_LIMIT:
+        return (
+            f"coordinate {name!r} has no inertia, or one that rounding hides in a mechanism of {equations.n} coordinates"
+            f" (above {DENSE_LIMIT} no dense factor is tried); give what it moves mass and inertia, or bend a long"
+            " straight chain at the start"
+        )
+    return (
+        f"coordinate {name!r} has no inertia: the bodies it moves are massless (or turn about their own mass points)"
+        " and no loop holds them; give them mass or inertia, or close them"
+    )
