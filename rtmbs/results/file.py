@@ -32,6 +32,8 @@ def entries(result: Result) -> Iterator[tuple[str, Any]]:
     yield "fingerprint", np.array(result.fingerprint)
     yield "outcome_names", words(list(result.outcomes))
     yield "outcome_counts", np.array(list(result.outcomes.values()), np.int64)
+    yield "warning_names", words(list(result.warnings))
+    yield "warning_counts", np.array(list(result.warnings.values()), np.int64)
     table: list[tuple[str, str, str, str]] = []
     for name in result.names():
         channel = result.read(name)
@@ -67,11 +69,15 @@ def load_result(path: str | Path) -> Result:
     if lost := [name for name, *_ in [(TIME,), *table] if name not in data]:
         raise InputError(f"{where} lacks the channel {lost[0]!r}; save it again with Result.save")
     outcomes = dict(zip(data["outcome_names"].tolist(), data["outcome_counts"].tolist(), strict=True))
+    warnings = {}
+    if "warning_names" in data:  # files of earlier versions have none
+        warnings = dict(zip(data["warning_names"].tolist(), data["warning_counts"].tolist(), strict=True))
     return Result(
         {name: stored(data[name], axes, unit, frame) for name, axes, unit, frame in table},
         name=str(data["model"]),
         fingerprint=str(data["fingerprint"]),
         outcomes=outcomes,
+        warnings=warnings,
     )
 
 
