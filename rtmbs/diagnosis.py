@@ -151,7 +151,8 @@ def bent(equations: SemiRecursiveEquations, settings: Settings, old: StateArrays
     M = np.abs(np.diag(equations.mass_matrix()))
     bend = at(start + way)[1] - here - (at(start + SLIGHT * way)[1] - here) / SLIGHT
     bend /= max(float(np.max(np.abs(way) / settings.typical, initial=0.0)), 1e-300)
-    m, n, found = equations.m, equations.n, {}
+    found: dict[str, float] = {}
+    m, n = equations.m, equations.n
     for row in np.flatnonzero(np.isfinite(bend[:m])):
         closure = int(equations.system.closure_of_row[row])
         if closure >= 0:
@@ -165,7 +166,8 @@ def bent(equations: SemiRecursiveEquations, settings: Settings, old: StateArrays
 
 def law_bends(equations: SemiRecursiveEquations, settings: Settings, M: Array, bend: Array) -> dict[str, float]:
     """Return the bends of the laws by name: forces times h^2/4 over the mass of the coordinates that they act on."""
-    system, found = equations.system, {}
+    system = equations.system
+    found: dict[str, float] = {}
     tables, count = system.tables, len(system.tables.laws.frame_a)
     first = len(tables.closures.point_a) + len(tables.springs.slot) + len(tables.wrenches.slot)
     for force in system.forces.values():

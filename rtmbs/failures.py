@@ -50,7 +50,7 @@ def in_parts(sim: Stepping, report: StepReport, at_most: int) -> StepReport:
     """Take the failed step of ``report`` in 2, 4, ... parts, ``at_most`` times, and go on with h.
 
     A twin takes the parts, and the Simulation takes over its state by one assignment: whatever raises in between, half
-    a step is no step. Returns the report of the whole; raises the StepError of ``report`` when no number of parts helps.
+    a step is no step. Returns the report of the whole; raises the StepError of ``report`` when no parts help.
     """
     for halving in range(1, at_most + 1):
         twin = sim.twin()
@@ -59,16 +59,19 @@ def in_parts(sim: Stepping, report: StepReport, at_most: int) -> StepReport:
         while len(reports) < 2**halving and (not reports or reports[-1].outcome.good):
             reports.append(twin.step())
         if reports[-1].outcome.good:
+            together = whole(reports)
             sim.take_over(twin)
-            return whole(reports)
+            return together
     tried = f"; in 2 to {2**at_most} parts it failed too" if at_most else ""
     raise step_error(sim.state.k + 1, report, tried)
 
 
 def whole(reports: list[StepReport]) -> StepReport:
-    """Return the report of a step from those of its parts: sums of counts, the worst outcome, the largest violations."""
+    """Return the report of a step from those of its parts: sums of counts, worst outcome, largest violations."""
     outcomes = [report.outcome for report in reports]
-    worst = next((outcome for outcome in (Outcome.UNPROJECTED, Outcome.UNFINISHED) if outcome in outcomes), outcomes[-1])
+    worst = next(
+        (outcome for outcome in (Outcome.UNPROJECTED, Outcome.UNFINISHED) if outcome in outcomes), outcomes[-1]
+    )
     sums = ("iterations", "tries", "shortened", "evaluations", "jacobians", "factorisations", "sweeps")
     largest = [name for name in StepReport.__dataclass_fields__ if "violation" in name]
     return replace(

@@ -287,9 +287,12 @@ class Simulation:
     # Several attributes that must agree change by one call of ``update``: an interrupt comes before it or after it.
 
     def twin(self) -> Self:
-        """Return a Simulation at the same state that steps by itself; they share equations, so one of them at a time."""
+        """Return a Simulation at the same state that steps by itself; they share equations: one of them at a time."""
         other, state = copy.copy(self), self.state.copy()
-        other._states, other._stepper = (state, state.copy()), self._stepper.like(self.equations, self._stepper.settings)
+        other._states, other._stepper = (
+            (state, state.copy()),
+            self._stepper.like(self.equations, self._stepper.settings),
+        )
         return other
 
     def take_over(self, twin: Self) -> None:
@@ -379,8 +382,8 @@ class Simulation:
         return steps_between(self.t, t_end, self.h)
 
     def retry(self, report: StepReport, on_failure: str, at_most: int) -> StepReport:
-        """Take the failed step in 2, 4, ... parts when asked; raise the matching error otherwise."""
-        if on_failure == "raise":
+        """Take the failed step in 2, 4, ... parts when asked and of use; raise the matching error otherwise."""
+        if on_failure == "raise" or report.hopeless or not_finite_inputs(self.system, self.state.u):
             raise self.error(report)
         return in_parts(self, report, at_most)
 

@@ -11,6 +11,10 @@ from numpy.typing import NDArray
 from rtmbs.integrators.base import Equations, NotFinite, SingularTangent
 from rtmbs.integrators.newton import (
     ACCEPT,
+    BISECTIONS,
+    FLAT,
+    MOST_BY_SLOPE,
+    MOST_EVALUATIONS,
     RESTING,
     SHORTEST,
     STEADY,
@@ -26,6 +30,7 @@ from rtmbs.integrators.newton import (
 from rtmbs.integrators.report import Outcome
 from rtmbs.integrators.settings import (
     ENOUGH,
+    EVALUATIONS,
     FIRST_CORRECTION,
     FOLLOWED,
     ITERATIONS,
@@ -69,17 +74,15 @@ class Damped:
 
     def take(self, most: int) -> bool:
         """Take a share of a correction when the one found behind it is shorter; True when Newton's test is met."""
-        step, settings, record = self.step, self.step.settings, self.step.record
+        step, record = self.step, self.step.record
         share, norm, previous = 1.0, np.inf, 0.0
         base, way, lam_base, lam_way = self.increment, self.increment, self.lam, self.lam
         for _ in range(most):
-            dz, found = self.correction()
+            dz, found = self.correction(step.residual(self.increment, self.old))
             if descends(found, norm, share):
                 previous, norm = norm if share == 1.0 and np.isfinite(norm) else 0.0, found
-                record[FIRST_CORRECTION + int(record[ITERATIONS])] = norm
-                record[ITERATIONS] += 1
                 step.lam = step.equations.multipliers(dz)
-                if verdict(2 if previous > 0.0 else 1, norm, contraction_rate(norm, previous), 0) == ACCEPT:
+                if self.small_enough(norm, previous):
                     return self.arrive(dz)
                 base, way, lam_base, lam_way = self.increment, dz, self.lam, step.lam
                 share = min(1.0, 2.0 * share)
@@ -91,13 +94,51 @@ class Damped:
             self.increment, self.lam = base + share * way, lam_base + share * (lam_way - lam_base)
         return False
 
-    def correction(self) -> tuple[Array, float]:
-        """Return the correction by a factor of its own and its scaled norm, infinite when there is none.
+    def take_by_slope(self) -> bool:
+        """Go the whole way unless the work of the residual changes its sign on it, then to where it is small."""
+        step, record = self.step, self.step.record
+        before, previous, f = record[EVALUATIONS], 0.0, step.residual(self.increment, self.old)
+        for _ in range(MOST_EVALUATIONS):
+            dz, norm = self.correction(f)
+            if not np.isfinite(norm):
+                return False
+            step.lam = step.equations.multipliers(dz)
+            if self.small_enough(norm, previous):
+                return self.arrive(dz)
+            if record[EVALUATIONS] - before > MOST_BY_SLOPE - BISECTIONS:
+                return False
+            share, f = self.walk_down(dz, f)
+            previous = norm if share == 1.0 else 0.0
+        return False
+
+    def walk_down(self, way: Array, f: Array) -> tuple[float, Array]:
+        """Go along the correction until the work on it is FLAT; return the share and the residual there."""
+        base, first, low, high, share = self.increment, float(way @ -f), 0.0, 1.0, 1.0
+        for _ in range(BISECTIONS):
+            self.increment = base + share * way
+            f = self.step.residual(self.increment, self.old)
+            slope = float(way @ -f)
+            if (share == 1.0 and slope * first >= 0.0) or abs(slope) <= FLAT * abs(first):
+                return share, f
+            low, high = (share, high) if slope * first >= 0.0 else (low, share)
+            self.step.record[SHORTENED] += 1
+            share = 0.5 * (low + high)
+        return 0.0, f
+
+    def small_enough(self, norm: float, previous: float) -> bool:
+        """Note a correction; True when Newton's test is met (``previous`` 0 without a whole correction before)."""
+        record = self.step.record
+        record[FIRST_CORRECTION + int(record[ITERATIONS])] = norm
+        record[ITERATIONS] += 1
+        return bool(verdict(2 if previous > 0.0 else 1, norm, contraction_rate(norm, previous), 0) == ACCEPT)
+
+    def correction(self, f: Array) -> tuple[Array, float]:
+        """Return the correction for a residual by a factor of its own, and its scaled norm, infinite without one.
 
         FOLLOWED terms are those of LAGGED with the accelerations and multipliers of the iterate.
         """
         step, settings, here, terms = self.step, self.step.settings, self.old, self.terms
-        f, self.tried, self.last = step.residual(self.increment, self.old), self.increment, None
+        self.tried, self.last = self.increment, None
         if terms == FOLLOWED:
             here = StateArrays(*step.iterate(self.increment, self.old), self.lam, self.old.R0)
             terms = LAGGED

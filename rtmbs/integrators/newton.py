@@ -6,7 +6,16 @@ Compiled, and used by the readable step and by the fused step alike, so that bot
 import numpy as np
 
 from rtmbs.compiled import kernel
-from rtmbs.integrators.settings import ADAPTIVE, EVERY_ITERATION, EVERY_STEP, EXACT, FOLLOWED, PAPER, SMALL_FIRST
+from rtmbs.integrators.settings import (
+    ADAPTIVE,
+    EVERY_ITERATION,
+    EVERY_STEP,
+    EXACT,
+    FOLLOWED,
+    INERTIA,
+    PAPER,
+    SMALL_FIRST,
+)
 
 GO_ON, ACCEPT, DIVERGED, NOT_A_NUMBER = 0, 1, 2, 3
 
@@ -18,11 +27,15 @@ STALE_RATE = 0.5  # the same for a person who asked for one factorisation a step
 
 # Further tries, METHODS 1.11: terms of the tangent and the increment that each begins with.
 ACCELERATED, STEADY, RESTING = range(3)  # h zd_n + h^2/2 zdd_n, h zd_n, nothing
-TRY_TERMS = (FOLLOWED, FOLLOWED, FOLLOWED, PAPER)
-TRY_START = (ACCELERATED, STEADY, RESTING, STEADY)
+TRY_TERMS = (FOLLOWED, FOLLOWED, FOLLOWED, PAPER, INERTIA)
+TRY_START = (ACCELERATED, STEADY, RESTING, STEADY, RESTING)
 MOST_TRIES = len(TRY_TERMS)
+BY_SLOPE = 5  # number of the one that is damped by slopes
 STEADY_TRY = 2  # number of the one that fixed iterations spend what is left of them on
 MOST_EVALUATIONS = 24  # of one try
+MOST_BY_SLOPE = 96  # of that one
+BISECTIONS = 20  # of one correction by slopes
+FLAT = 0.5  # of the slope at the beginning of a correction: where it is flatter than that, the share is taken
 DESCENT = 0.05  # a share s of a correction is taken when the next correction is shorter by this times s at least
 SHORTEST = 1.0 / 128.0  # share below which a try gives up
 LEFT_OVER = 1e-6  # of the largest joint rate (acceleration): what sweeps may leave that ended at their number

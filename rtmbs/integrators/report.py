@@ -8,16 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.integrators.newton import TRY_START, TRY_TERMS
-from rtmbs.integrators.settings import ENOUGH, FOLLOWED, LEFT, SMALL_FIRST
+from rtmbs.integrators.settings import ENOUGH, FOLLOWED, INERTIA, LEFT, PAPER, SMALL_FIRST
 
 Array = NDArray[np.float64]
 
+TERM_WORDS = {
+    FOLLOWED: "damped, with accelerations and multipliers of the iterate",
+    PAPER: "damped, tangent of Eq. 17",
+    INERTIA: "damped by slopes",
+}
 START_WORDS = ("constant accelerations", "constant rates", "rest")
 START_NAMES = tuple(START_WORDS[start] for start in TRY_START)
-TERM_NAMES = tuple(
-    "damped, with accelerations and multipliers of the iterate" if terms == FOLLOWED else "damped, tangent of Eq. 17"
-    for terms in TRY_TERMS
-)
+TERM_NAMES = tuple(TERM_WORDS[terms] for terms in TRY_TERMS)
 
 
 class Outcome(Enum):
@@ -44,9 +46,10 @@ def outcomes_of(records: Array) -> dict[Outcome, int]:
     """Return how many of the good steps with these records (k, RECORD_SIZE) ended how."""
     unfinished = records[:, ENOUGH] == 0.0
     left = (records[:, LEFT] > 0.0) & ~unfinished
-    counts = {Outcome.UNFINISHED: np.count_nonzero(unfinished), Outcome.UNPROJECTED: np.count_nonzero(left)}
-    counts = {Outcome.CONVERGED: len(records) - sum(counts.values()), **counts}
-    return {outcome: int(count) for outcome, count in counts.items() if count}
+    others, unprojected = int(np.count_nonzero(unfinished)), int(np.count_nonzero(left))
+    converged = len(records) - others - unprojected
+    counts = {Outcome.CONVERGED: converged, Outcome.UNFINISHED: others, Outcome.UNPROJECTED: unprojected}
+    return {outcome: count for outcome, count in counts.items() if count}
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from rtmbs.integrators.base import Equations, NotFinite, SingularTangent
 from rtmbs.integrators.damping import Damped, restart
 from rtmbs.integrators.newton import (
     ACCEPT,
+    BY_SLOPE,
     DIVERGED,
     MOST_EVALUATIONS,
     NOT_A_NUMBER,
@@ -88,7 +89,8 @@ class TrapezoidalStep:
                     outcome, increment = self.correct(increment, old)
                 else:
                     damped = Damped(self, old, number)
-                    outcome = Outcome.CONVERGED if damped.take(MOST_EVALUATIONS) else Outcome.NOT_CONVERGED
+                    found = damped.take_by_slope() if number == BY_SLOPE else damped.take(MOST_EVALUATIONS)
+                    outcome = Outcome.CONVERGED if found else Outcome.NOT_CONVERGED
                     increment = damped.increment
                 if not outcome.good:
                     return outcome
@@ -220,9 +222,7 @@ class TrapezoidalStep:
         rate, acceleration = (np.max(np.abs(values) / settings.typical) for values in (new.zd, new.zdd))
         Phid, Phidd = (np.max(np.abs(violation) / settings.scale, initial=0.0) for violation in self.left)
         left = settings.project_velocities and Phid > velocity_allowance(settings, rate)
-        left = left or (
-            settings.project_accelerations and Phidd > acceleration_allowance(settings, rate, acceleration)
-        )
+        left = left or (settings.project_accelerations and Phidd > acceleration_allowance(settings, rate, acceleration))
         record[LEFT] = float(left)
         return Outcome.UNPROJECTED if left and outcome is Outcome.CONVERGED else outcome
 

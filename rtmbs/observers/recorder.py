@@ -22,7 +22,7 @@ CHUNK = 256  # samples that are allocated at first when nobody knows how many wi
 class Kept(NamedTuple):
     """What a recorder has, replaced as a whole: an interrupt leaves all of a step or nothing of it."""
 
-    count: int = 0  # samples
+    size: int = 0  # samples
     time: float = float("nan")  # of the last step seen, looked at or not [s]
     outcomes: Mapping[str, int] = {}  # steps by the name of their Outcome
     helped: int = 0  # steps that a further try took
@@ -55,7 +55,7 @@ class Recorder(Observer):
     @property
     def count(self) -> int:
         """Samples so far."""
-        return self._kept.count
+        return self._kept.size
 
     @property
     def time(self) -> float:
@@ -91,10 +91,10 @@ class Recorder(Observer):
         """Record the states."""
         self._make_room(sim, len(t))
         assert self._samples is not None
-        first = self._seen.count
+        first = self._seen.size
         for kept, new in zip(self._samples, (t, *rows[:-1]), strict=True):  # the last field is the record
             kept[first : first + len(t)] = new
-        self._seen = self._seen._replace(count=first + len(t))
+        self._seen = self._seen._replace(size=first + len(t))
 
     @property
     def samples(self) -> Samples:
@@ -113,7 +113,7 @@ class Recorder(Observer):
         """Return what will be kept after steps up to ``t`` that ended so; the samples are still to come."""
         old = self._kept
         counts = {name: old.outcomes.get(name, 0) + ended.get(name, 0) for name in {**old.outcomes, **ended}}
-        return Kept(old.count, t, counts, old.helped + helped, old.in_parts + in_parts)
+        return Kept(old.size, t, counts, old.helped + helped, old.in_parts + in_parts)
 
     def _warnings(self, samples: Samples) -> dict[str, int]:
         """Return how many steps there is something to say about, by what it is."""
@@ -130,17 +130,17 @@ class Recorder(Observer):
         """Copy the state into the next sample."""
         self._make_room(sim, 1)
         assert self._samples is not None
-        k, state, samples = self._seen.count, sim.state, self._samples
+        k, state, samples = self._seen.size, sim.state, self._samples
         samples.t[k] = state.t
         samples.z[k], samples.zd[k], samples.zdd[k], samples.lam[k] = state.z, state.zd, state.zdd, state.lam
         samples.R0[k], samples.u[k] = state.R0, state.u
-        self._seen = self._seen._replace(count=k + 1)
+        self._seen = self._seen._replace(size=k + 1)
 
     def _make_room(self, sim: Watched, more: int) -> None:
         """Let ``more`` samples fit."""
         assert self._samples is not None
         size = len(self._samples.t)
-        count = self._seen.count
+        count = self._seen.size
         if count + more > size:
             grown = self._allocate(sim, max(2 * size, count + more))
             for new, old in zip(grown, self._samples, strict=True):

@@ -12,8 +12,12 @@ from rtmbs.clock import ticks
 from rtmbs.compiled import inner_kernel, kernel, merged_kernel
 from rtmbs.integrators.newton import (
     ACCEPT,
+    BISECTIONS,
+    BY_SLOPE,
     DIVERGED,
+    FLAT,
     GO_ON,
+    MOST_BY_SLOPE,
     MOST_EVALUATIONS,
     PAPER_RATE,
     RESTING,
@@ -153,17 +157,12 @@ def try_again(tables, lu, work, settings, number, most, alpha, u, old, ws, recor
     begin(number, settings.h, old, ws, record)
     share, norm, previous = 1.0, np.inf, 0.0
     for _ in range(most):
+        evaluate_iterate(tables, settings.h, alpha, u, old, ws, record)
         found = correction_here(tables, lu, work, settings, number, alpha, u, old, ws, record)
         if descends(found, norm, share):
             previous, norm = norm if share == 1.0 and np.isfinite(norm) else 0.0, found
-            record[ITERATIONS] += 1
-            record[FIRST_CORRECTION + int(record[ITERATIONS]) - 1] = norm
-            if verdict(2 if previous > 0.0 else 1, norm, contraction_rate(norm, previous), 0) == ACCEPT:
-                apply_correction(1.0, ws.dz, ws)
-                if too_far(settings.h, ws.increment, old.zd, old.zdd, settings.typical):
-                    return NOT_CONVERGED
-                record[ENOUGH] = record[ITERATIONS]
-                return CONVERGED
+            if small_enough(norm, previous, record):
+                return arrive(settings, old, ws, record)
             stand_here(tables, alpha, ws)
             share = min(1.0, 2.0 * share)
         elif np.isfinite(norm):
@@ -173,6 +172,75 @@ def try_again(tables, lu, work, settings, number, most, alpha, u, old, ws, recor
             return NOT_CONVERGED
         walk(share, ws)
     return NOT_CONVERGED
+
+
+@kernel
+def try_by_slope(tables, lu, work, settings, alpha, u, old, ws, record):
+    """Further try BY_SLOPE: Newton damped by the work of the residual along a correction, METHODS 1.11.
+
+    It goes the whole way unless the work changes its sign on it, then to where it is small: what friction, stops and
+    potentials in general have there is their minimum. Returns CONVERGED or NOT_CONVERGED.
+    """
+    begin(BY_SLOPE, settings.h, old, ws, record)
+    before, previous = record[EVALUATIONS], 0.0
+    evaluate_iterate(tables, settings.h, alpha, u, old, ws, record)
+    for _ in range(MOST_EVALUATIONS):
+        norm = correction_here(tables, lu, work, settings, BY_SLOPE, alpha, u, old, ws, record)
+        if not np.isfinite(norm):
+            return NOT_CONVERGED
+        if small_enough(norm, previous, record):
+            return arrive(settings, old, ws, record)
+        if record[EVALUATIONS] - before > MOST_BY_SLOPE - BISECTIONS:
+            return NOT_CONVERGED
+        stand_here(tables, alpha, ws)
+        previous = norm if walk_down(tables, settings.h, alpha, u, old, ws, record) == 1.0 else 0.0
+    return NOT_CONVERGED
+
+
+@inner_kernel
+def walk_down(tables, h, alpha, u, old, ws, record):
+    """Go along the correction until the work of the residual on it is FLAT; returns the share, evaluated."""
+    first, low, high, share = work_done(ws), 0.0, 1.0, 1.0
+    for _ in range(BISECTIONS):
+        walk(share, ws)
+        evaluate_iterate(tables, h, alpha, u, old, ws, record)
+        slope = work_done(ws)
+        if (share == 1.0 and slope * first >= 0.0) or abs(slope) <= FLAT * abs(first):
+            return share
+        if slope * first >= 0.0:
+            low = share
+        else:
+            high = share
+        record[SHORTENED] += 1
+        share = 0.5 * (low + high)
+    return 0.0
+
+
+@inner_kernel
+def work_done(ws):
+    """Work of the residual along the correction."""
+    total = 0.0
+    for i in range(len(ws.way)):
+        total += ws.way[i] * ws.residual[i]
+    return total
+
+
+@inner_kernel
+def small_enough(norm, previous, record):
+    """Note a correction of a further try; True when Newton's test is met (``previous``: the one before if whole)."""
+    record[ITERATIONS] += 1
+    record[FIRST_CORRECTION + int(record[ITERATIONS]) - 1] = norm
+    return verdict(2 if previous > 0.0 else 1, norm, contraction_rate(norm, previous), 0) == ACCEPT
+
+
+@inner_kernel
+def arrive(settings, old, ws, record):
+    """Take the last correction; CONVERGED when that ends in the neighbourhood of the predictor."""
+    apply_correction(1.0, ws.dz, ws)
+    if too_far(settings.h, ws.increment, old.zd, old.zdd, settings.typical):
+        return NOT_CONVERGED
+    record[ENOUGH] = record[ITERATIONS]
+    return CONVERGED
 
 
 @inner_kernel
@@ -193,19 +261,16 @@ def begin(number, h, old, ws, record):
 
 @inner_kernel
 def correction_here(tables, lu, work, settings, number, alpha, u, old, ws, record):
-    """ws.dz at the increment that is tried, by a factor of its own; returns its scaled norm, infinite without one.
+    """ws.dz at the state last evaluated, by a factor of its own; returns its scaled norm, infinite without one.
 
     FOLLOWED terms are those of LAGGED with the accelerations and multipliers of the iterate in place of the last
     step's. The multipliers are those that linear solutions gave on the way here: alpha Phi of an iterate off its loops
     is huge, and makes the matrix of EXACT indefinite.
     """
-    evaluate_iterate(tables, settings.h, alpha, u, old, ws, record)
-    terms = TRY_TERMS[number - 1]
+    terms, here = TRY_TERMS[number - 1], old
     if terms == FOLLOWED:
-        here = StateArrays(ws.z, ws.zd, ws.zdd, ws.lam_here, old.R0)
-        solved = fresh_correction(tables, lu, work, settings, LAGGED, alpha, u, here, ws, record)
-    else:
-        solved = fresh_correction(tables, lu, work, settings, terms, alpha, u, old, ws, record)
+        terms, here = LAGGED, StateArrays(ws.z, ws.zd, ws.zdd, ws.lam_here, old.R0)
+    solved = fresh_correction(tables, lu, work, settings, terms, alpha, u, here, ws, record)
     norm = correction_norm(settings, ws)
     return norm if solved and np.isfinite(norm) else np.inf
 
@@ -450,6 +515,8 @@ def take_step(tables, lu, work, settings, alpha, u, old, new, ws, record):
             restart(record)
             predict(settings.h, old, ws)
             ending = iterate(tables, lu, work, settings, alpha, u, old, ws, record)
+        elif number == BY_SLOPE:
+            ending = try_by_slope(tables, lu, work, settings, alpha, u, old, ws, record)
         else:
             ending = try_again(tables, lu, work, settings, number, MOST_EVALUATIONS, alpha, u, old, ws, record)
         if good(ending):
