@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from typing import Any
 
 LISTED = 6  # names shown when one is unknown
 LONGEST_SHOWN = 200  # letters of a value in a message
@@ -46,9 +47,12 @@ class StartError(RtmbsError):
 class StepError(RtmbsError):
     """A step failed and the state is as it was before.
 
-    ``step`` and ``t`` are those the step set out for, ``residuals`` the history of Newton's residual norms and
-    ``culprits`` the joints or forces with the largest residual.
+    ``step`` and ``t`` are those the step set out for, ``residuals`` the history of Newton's scaled corrections,
+    ``culprits`` the drivers, laws, loops or coordinates at fault, ``reason`` a sentence about them. ``result`` is the
+    Result up to that step when it failed in ``Simulation.run``, otherwise None.
     """
+
+    result: Any = None
 
     def __init__(
         self,
@@ -58,12 +62,14 @@ class StepError(RtmbsError):
         t: float = float("nan"),
         residuals: Sequence[float] = (),
         culprits: Sequence[str] = (),
+        reason: str = "",
     ) -> None:
         super().__init__(message)
         self.step = step
         self.t = t
         self.residuals = tuple(residuals)
         self.culprits = tuple(culprits)
+        self.reason = reason
 
 
 class NotConvergedError(StepError):

@@ -1,6 +1,7 @@
 """What becomes of a step that fails: its error, or another try in smaller parts."""
 
-from typing import Protocol
+from dataclasses import replace
+from typing import Protocol, Self
 
 from rtmbs.errors import LoopOpenError, NotConvergedError, NotFiniteError, SingularTangentError, StepError
 from rtmbs.integrators.report import Outcome, StepReport
@@ -15,44 +16,68 @@ FAILURES: dict[Outcome, type[StepError]] = {
 
 
 class Stepping(Protocol):
-    """Whoever can go back and step again; a Simulation."""
+    """Whoever can let a twin step in its place; a Simulation."""
 
     h: float
 
     @property
     def state(self) -> State: ...
     def step(self) -> StepReport: ...
-    def restore(self, state: State) -> None: ...
+    def twin(self) -> Self: ...
+    def take_over(self, twin: Self) -> None: ...
 
 
-def step_error(step: int, report: StepReport) -> StepError:
-    """Return the error that the failed step number ``step`` stands for, with time, history and names."""
+def step_error(step: int, report: StepReport, tried: str = "") -> StepError:
+    """Return the error that the failed step number ``step`` stands for, with time, reason, history and names.
+
+    ``tried`` says what else was tried.
+    """
     history = ", ".join(f"{size:.2e}" for size in report.corrections) or "none"
     names = f"; largest at {', '.join(report.culprits)}" if report.culprits else ""
-    message = f"step {step} to t = {report.t:g} s: {report.outcome.value}{names}; scaled corrections: {history}"
+    reason = f"; {report.reason}" if report.reason else ""
+    message = f"step {step} to t = {report.t:g} s: {report.advice}{reason}{names}; scaled corrections: {history}{tried}"
     return FAILURES[report.outcome](
-        message, step=step, t=report.t, residuals=report.corrections, culprits=report.culprits
+        message,
+        step=step,
+        t=report.t,
+        residuals=report.corrections,
+        culprits=report.culprits,
+        reason=report.reason,
     )
 
 
 def in_parts(sim: Stepping, report: StepReport, at_most: int) -> StepReport:
-    """Take the failed step of ``report`` in 2, 4, ... parts, ``at_most`` times, and go back to h.
+    """Take the failed step of ``report`` in 2, 4, ... parts, ``at_most`` times, and go on with h.
 
-    Returns the report of the last part; raises the matching StepError when no number of parts helps.
+    A twin takes the parts, and the Simulation takes over its state by one assignment: whatever raises in between, half
+    a step is no step. Returns the report of the whole; raises the StepError of ``report`` when no parts help.
     """
-    h, before = sim.h, sim.state.copy()
-    try:
-        for halving in range(1, at_most + 1):
-            sim.h = h / 2**halving
-            for _ in range(2**halving):
-                report = sim.step()
-                if not report.outcome.good:
-                    break
-            else:
-                sim.h = h
-                return report
-            sim.restore(before)
-    except BaseException:  # whatever raised: half a step is no step
-        sim.restore(before)
-        raise
-    raise step_error(sim.state.k + 1, report)
+    for halving in range(1, at_most + 1):
+        twin = sim.twin()
+        twin.h = sim.h / 2**halving
+        reports: list[StepReport] = []
+        while len(reports) < 2**halving and (not reports or reports[-1].outcome.good):
+            reports.append(twin.step())
+        if reports[-1].outcome.good:
+            together = whole(reports)
+            sim.take_over(twin)
+            return together
+    tried = f"; in 2 to {2**at_most} parts it failed too" if at_most else ""
+    raise step_error(sim.state.k + 1, report, tried)
+
+
+def whole(reports: list[StepReport]) -> StepReport:
+    """Return the report of a step from those of its parts: sums of counts, worst outcome, largest violations."""
+    outcomes = [report.outcome for report in reports]
+    worst = next(
+        (outcome for outcome in (Outcome.UNPROJECTED, Outcome.UNFINISHED) if outcome in outcomes), outcomes[-1]
+    )
+    sums = ("iterations", "tries", "shortened", "evaluations", "jacobians", "factorisations", "sweeps")
+    largest = [name for name in StepReport.__dataclass_fields__ if "violation" in name]
+    return replace(
+        reports[-1],
+        outcome=worst,
+        parts=len(reports),
+        **{name: sum(getattr(report, name) for report in reports) for name in sums},
+        **{name: max(getattr(report, name) for report in reports) for name in largest},
+    )

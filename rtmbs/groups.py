@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rtmbs.integrators.settings import ENOUGH, RECORD_SIZE, RESIDUAL_TICKS, Rows, Settings, StateArrays
 from rtmbs.linear.sparse_lu import workspace as factor_workspace
-from rtmbs.semirecursive.step import CONVERGED, UNFINISHED, advance
+from rtmbs.semirecursive.step import CONVERGED, UNFINISHED, UNPROJECTED, advance
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.system.components import find_groups
 from rtmbs.system.restrict import restricted
@@ -24,6 +24,7 @@ from rtmbs.system.tables import Tables
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 UNBOUNDED = 1 << 20
+TAKEN = (CONVERGED, UNFINISHED, UNPROJECTED)  # endings of a step that was taken, from the best to the worst
 Ending = tuple[int, int]  # how the last step of a kernel call ended, and the number of good steps
 
 
@@ -103,7 +104,7 @@ class Groups:
         records = [group.rows.record[:done] for group in self.members if group.rows is not None]
         rows.record[:done] = combined(np.array(records), side_by_side)
         last = [ending for ending, good in endings if good == done]
-        return next((ending for ending in last if ending not in (CONVERGED, UNFINISHED)), max(last)), done
+        return next((ending for ending in last if ending not in TAKEN), max(last)), done
 
 
 def at_once(calls: Sequence[Callable[[], Ending]]) -> list[Ending]:

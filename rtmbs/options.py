@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rtmbs.bounds import LONGEST, SHORTEST
 from rtmbs.errors import InputError, shown, unknown_name
+from rtmbs.integrators.newton import MOST_TRIES
 from rtmbs.integrators.registry import INTEGRATORS
 from rtmbs.integrators.settings import MAX_ITERATIONS, REFACTOR, TANGENT_TERMS, Settings
 from rtmbs.system.system import System
@@ -45,6 +46,7 @@ class Options:
     jacobian: str  # checked by whoever makes the source
     fused: bool
     threads: int = 1
+    tries: int = MOST_TRIES
 
     def __post_init__(self) -> None:
         if self.penalty is not None and self.alpha is not None:
@@ -54,6 +56,7 @@ class Options:
         positive(tol=self.tol, **({"penalty": self.c} if self.alpha is None else {"alpha": self.alpha}))
         whole("max_iterations", self.max_iterations, 1, MAX_ITERATIONS)
         whole("threads", self.threads, 1, MOST_THREADS)
+        whole("tries", self.tries, 0, MOST_TRIES)
         one_of("tangent_terms", self.tangent_terms, TANGENT_TERMS)
         one_of("refactor", self.refactor, REFACTOR)
         one_of("integrator", self.integrator, INTEGRATORS)
@@ -89,6 +92,7 @@ class Options:
             relative=RELATIVE,
             max_iterations=int(self.max_iterations),
             fixed_iterations=bool(self.fixed_iterations),
+            tries=int(self.tries),
             refactor=REFACTOR.index(self.refactor),
             reuse_below=FREED / math.sqrt(max(float(np.max(held, initial=0.0)), 1.0)),
             max_sweeps=SWEEPS_SCALED if self.alpha is None else SWEEPS_FIXED,

@@ -3,8 +3,9 @@
 As long as every observer takes rows, many steps are one kernel call; otherwise, and for a step that fails, one by one.
 """
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
 
 import numpy as np
 from tqdm import tqdm
@@ -13,6 +14,7 @@ from rtmbs.errors import InputError, shown
 from rtmbs.integrators.report import StepReport
 from rtmbs.integrators.settings import Rows
 from rtmbs.observers.base import Observer, Watched
+from rtmbs.observers.recorder import Recorder
 from rtmbs.options import is_number
 from rtmbs.stepper import rows_for
 
@@ -27,38 +29,88 @@ class Runner(Watched, Protocol):
     def take_rows(self, rows: Rows) -> tuple[int, bool]: ...
     def step(self) -> StepReport: ...
     def retry(self, report: StepReport, on_failure: str, at_most: int) -> StepReport: ...
+    def mark(self) -> Any: ...
+    def back_to(self, mark: Any) -> None: ...
 
 
-def run(sim: Runner, steps: int, observers: Sequence[Observer], progress: bool, on_failure: str, at_most: int) -> None:
-    """Take ``steps`` steps, watched by ``observers``; raises StepError when one fails for good."""
-    for observer in observers:
+def run(
+    sim: Runner,
+    steps: int,
+    recorder: Recorder,
+    observers: Sequence[Observer],
+    progress: bool,
+    on_failure: str,
+    at_most: int,
+) -> None:
+    """Take ``steps`` steps, watched by ``recorder`` and ``observers``; raises StepError when one fails for good.
+
+    Whatever raises, the last sample of the recorder is the state that counts.
+    """
+    watching = [recorder, *observers]
+    for observer in watching:
         observer.begin(sim, steps)
-    in_rows = sim.takes_rows and all(observer.takes_rows for observer in observers)
+    in_rows = sim.takes_rows and all(observer.takes_rows for observer in watching)
     rows = rows_for(sim.state, steps if in_rows else 0)
     with tqdm(total=steps, disable=None if progress else True, unit="step") as bar:
         while steps > 0:
-            done, single = take_rows(sim, observers, first(rows, steps)) if in_rows else (0, True)
-            if single:
-                report = sim.step()
-                if not report.outcome.good:
-                    report = sim.retry(report, on_failure, at_most)
-                for observer in observers:
-                    observer.observe(sim, report)
-            steps -= done + single
-            bar.update(done + single)
-    for observer in observers:
+            done, failed = take_rows(sim, watching, first(rows, steps)) if in_rows else (0, True)
+            if failed:
+                take_step(sim, watching, on_failure, at_most)
+            steps -= done + failed
+            bar.update(done + failed)
+    for observer in watching:
         observer.end(sim)
 
 
-def take_rows(sim: Runner, observers: Sequence[Observer], rows: Rows) -> tuple[int, bool]:
+def take_rows(sim: Runner, watching: Sequence[Observer], rows: Rows) -> tuple[int, bool]:
     """Take steps in one kernel call; returns (steps taken, whether the next one failed)."""
     t_ref, k, h = sim.state.t_ref, sim.state.k, sim.state.h
-    done, failed = sim.take_rows(rows)
-    if done:
-        t, seen = t_ref + np.arange(k + 1, k + done + 1, dtype=np.float64) * h, first(rows, done)
-        for observer in observers:
-            observer.observe_rows(sim, t, seen)
+    with shown_to_all(sim, watching) as show:
+        done, failed = sim.take_rows(rows)
+        if done:
+            t, seen = t_ref + np.arange(k + 1, k + done + 1, dtype=np.float64) * h, first(rows, done)
+            show(lambda observer: observer.observe_rows(sim, t, seen))
     return done, failed
+
+
+def take_step(sim: Runner, watching: Sequence[Observer], on_failure: str, at_most: int) -> None:
+    """Take one step, in parts when it fails and that is asked for."""
+    with shown_to_all(sim, watching) as show:
+        report = sim.step()
+        if not report.outcome.good:
+            report = sim.retry(report, on_failure, at_most)
+        show(lambda observer: observer.observe(sim, report))
+
+
+@contextmanager
+def shown_to_all(sim: Runner, watching: Sequence[Observer]) -> Iterator[Callable[[Callable[[Observer], None]], None]]:
+    """Steps taken inside and shown by what this yields are shown to every observer, or to none and then taken back.
+
+    An interrupt before the recorder, the first of them, has the steps takes them back. After that the observers behind
+    the one that was interrupted see them before it goes on its way: no record has a hole. The interrupted one may have
+    seen half.
+    """
+    mark, waiting = sim.mark(), list(watching)
+    acts: list[Callable[[Observer], None]] = []
+
+    def show(act: Callable[[Observer], None]) -> None:
+        acts.append(act)
+        while waiting:
+            act(waiting[0])
+            del waiting[0]
+
+    try:
+        yield show
+    except BaseException:
+        recorder = watching[0]
+        assert isinstance(recorder, Recorder)
+        if recorder.time != sim.state.t:
+            sim.back_to(mark)
+        else:
+            for observer in waiting[1 if waiting and waiting[0] is not recorder else 0 :]:
+                if observer is not recorder and acts:
+                    acts[0](observer)
+        raise
 
 
 def first(rows: Rows, count: int) -> Rows:

@@ -1,10 +1,11 @@
 """Simulation: a System in motion. Steps call the integrator, then the observers that are due."""
 
+import copy
 from collections.abc import Iterable
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from rtmbs.compiling import announced
 from rtmbs.errors import InputError, StartError, StepError, shown
 from rtmbs.failures import in_parts, step_error
 from rtmbs.inputs import Inputs, evaluate_signals, not_finite_inputs
+from rtmbs.integrators.newton import MOST_TRIES
 from rtmbs.integrators.registry import TRAPEZOIDAL
 from rtmbs.integrators.report import StepReport
 from rtmbs.integrators.settings import Rows
@@ -67,6 +69,8 @@ class Simulation:
     fused : one compiled kernel a step (False: the readable step, for comparison)
     threads : at most so many threads in ``run``. Parts of the mechanism that share nothing but ground are dealt out to
         them as ``groups``, each with a Newton iteration of its own; what hangs together stays on one thread
+    tries : at most so many further tries of a step whose Newton iteration fails, damped and from other starts (METHODS
+        1.11); 0 for none. Steps that need none cost nothing. Fixed iterations spend only their own number
 
     Raises InputError for an option out of range, StartError when no consistent start exists.
     """
@@ -91,6 +95,7 @@ class Simulation:
         integrator: str = TRAPEZOIDAL,
         fused: bool = True,
         threads: int = 1,
+        tries: int = MOST_TRIES,
     ) -> None:
         if not isinstance(system, System):
             raise InputError(
@@ -101,7 +106,7 @@ class Simulation:
         self._inside: int | None = None  # the thread that is in a guarded method
         self.options = Options(
             penalty, alpha, tol, tangent_terms, max_iterations, fixed_iterations, refactor, projection_weight,
-            project_velocities, project_accelerations, integrator, jacobian, fused, threads,
+            project_velocities, project_accelerations, integrator, jacobian, fused, threads, tries,
         )  # fmt: skip
         self.system = system
         self.equations = SemiRecursiveEquations(system, make_source(jacobian, system))
@@ -111,9 +116,9 @@ class Simulation:
         with announced():
             self._start = prepare(self.equations, h, self.penalty, alpha, shim)
         self.start_report: StartReport = self._start.report
-        self._stepper = self._make_stepper(h, self.equations.alpha)
         arrays, u = self._start.arrays, self.equations.u.copy()
         state = State(system.fingerprint, 0.0, 0, float(h), *arrays[:4], self.equations.alpha.copy(), arrays.R0, u)
+        self._stepper = self._make_stepper(self.options, self.equations, state)
         self._states = (state, state.copy())  # the one that counts, and the one the next step writes
         self._settled = True
         self.inputs = Inputs(system, self)
@@ -173,11 +178,11 @@ class Simulation:
         if place.shape != (3,) or not np.all(np.isfinite(place)):
             raise InputError(f"point is {shown(point)}; it must be three numbers in body axes")
         system = attached(self.system, force, body, place)
-        source = make_source(self.jacobian, system)
-        self.system = system
-        self.equations.replace_system(system)
-        self.equations.source = source
-        self._settled = False
+        equations = copy.copy(self.equations)
+        equations.replace_system(system)
+        equations.source = make_source(self.jacobian, system)
+        stepper = self._stepper.like(equations, self._stepper.settings)
+        vars(self).update(system=system, equations=equations, _stepper=stepper, _settled=False)
 
     @one_thread
     def _settle(self) -> None:
@@ -265,27 +270,25 @@ class Simulation:
         Raises InputError or UnknownNameError for an option that is not valid; then nothing has changed.
         """
         old, wanted = self.options, self.options.changed(options)
-        source = self.equations.source
+        state, equations = self.state.copy(), self.equations
         if wanted.jacobian != old.jacobian:
-            source = make_source(wanted.jacobian, self.system)
-        state = self.state.copy()
+            equations = copy.copy(equations)
+            equations.source = make_source(wanted.jacobian, self.system)
         if (wanted.c, wanted.alpha) != (old.c, old.alpha):
             state.alpha[:] = self._penalty_factors(state.h, wanted)
-        self.options, self.equations.source = wanted, source
-        stepper = self._make_stepper(state.h, state.alpha)
+        stepper = self._make_stepper(wanted, equations, state)
         stepper.keep_groups(self._stepper)
-        self._stepper, self._stepped = stepper, False
-        self.restore(state)
+        states = (state, state.copy())
+        vars(self).update(options=wanted, equations=equations, _stepper=stepper, _states=states, _stepped=False)
 
     def _penalty_factors(self, h: float, options: Options) -> Array:
         """Return alpha (m,) for steps of ``h``."""
         return penalty_factors(self.system, self._start.masses, h, options.c, options.alpha)
 
-    def _make_stepper(self, h: float, alpha: Array) -> Stepper:
-        """Return what takes steps of ``h`` with the options that hold now."""
-        options = self.options
-        settings = options.settings(self.system, h, alpha, self._start.masses)
-        return Stepper(self.equations, settings, options.fused, options.integrator, options.threads)
+    def _make_stepper(self, options: Options, equations: SemiRecursiveEquations, state: State) -> Stepper:
+        """Return what takes steps from ``state`` with these options."""
+        settings = options.settings(self.system, state.h, state.alpha, self._start.masses)
+        return Stepper(equations, settings, options.fused, options.integrator, options.threads)
 
     @one_thread
     def restore(self, state: State | str | Path) -> None:
@@ -296,10 +299,36 @@ class Simulation:
         taken.check_fit(self.state, what)
         settings = self.options.settings(self.system, taken.h, taken.alpha, self._start.masses)
         check_closed(self.equations, taken, settings, what)
-        self._stepper.settings = settings  # some of them follow from h and alpha, which the State brings along
         if np.any(taken.z[self.system.tables.steps.kind == ROTATION]):
             self.equations.commit(arrays_of(taken))  # a step begins with these at zero
-        self._states, self._settled = (taken, taken.copy()), True
+        stepper = self._stepper.like(self.equations, settings)  # some follow from h and alpha, which the State brings
+        vars(self).update(_stepper=stepper, _states=(taken, taken.copy()), _settled=True)
+
+    # Several attributes that must agree change by one call of ``update``: an interrupt comes before it or after it.
+
+    def twin(self) -> Self:
+        """Return a Simulation at the same state that steps by itself; they share equations: one of them at a time."""
+        other, state = copy.copy(self), self.state.copy()
+        other._states, other._stepper = (
+            (state, state.copy()),
+            self._stepper.like(self.equations, self._stepper.settings),
+        )
+        return other
+
+    def take_over(self, twin: Self) -> None:
+        """Go on from the state of a twin, with h and the penalty factors of this Simulation."""
+        state = twin.state.copy()
+        state.t_ref, state.k, state.h = state.t, 0, self.h
+        state.alpha[:] = self.state.alpha
+        self._states = (state, state.copy())
+
+    def mark(self) -> tuple[State, State]:
+        """Return what ``back_to`` goes back to, as long as one step or one call of ``take_rows`` came in between."""
+        return self._states
+
+    def back_to(self, mark: tuple[State, State]) -> None:
+        """Take back the steps since ``mark``: they wrote the spare state only."""
+        self._states = mark
 
     # ---- stepping --------------------------------------------------------------------------------------------------
 
@@ -357,19 +386,27 @@ class Simulation:
         *,
         observers: Iterable[Observer] = (),
         progress: bool = False,
-        on_failure: str = "raise",
+        on_failure: str = "halve",
         at_most: int = 6,
     ) -> Result:
         """Step to ``t_end`` [s] and return what was recorded.
 
-        ``on_failure="halve"`` retries a failed step in 2, 4, ... parts, ``at_most`` times, and goes back to h.
-        Raises InputError when t_end is no whole number of steps away, StepError when a step fails.
+        A step that fails after all its tries is taken in 2, 4, ... parts, ``at_most`` times, and the run goes on with
+        h; ``Result.warnings`` counts such steps. With ``on_failure="raise"`` it ends the run.
+        Raises InputError when t_end is no whole number of steps away, StepError when a step fails for good. Whatever
+        ends a run early, StepError and KeyboardInterrupt alike, carries the Result so far as ``result``: its last
+        sample is the state of the Simulation, and another ``run`` goes on from there.
         """
         switches(progress=progress)
         one_of("on_failure", on_failure, ("raise", "halve"))
         whole("at_most", at_most, 0, MOST_HALVINGS)
         recorder = Recorder()
-        run(self, self.steps_to(t_end), [recorder, *observers], progress, on_failure, at_most)
+        try:
+            run(self, self.steps_to(t_end), recorder, list(observers), progress, on_failure, at_most)
+        except BaseException as error:
+            if recorder.count and not isinstance(error, InputError):
+                error.result = recorder.result()  # type: ignore[attr-defined]
+            raise
         return recorder.result()
 
     def steps_to(self, t_end: float) -> int:
@@ -377,8 +414,8 @@ class Simulation:
         return steps_between(self.t, t_end, self.h)
 
     def retry(self, report: StepReport, on_failure: str, at_most: int) -> StepReport:
-        """Take the failed step in 2, 4, ... parts when asked; raise the matching error otherwise."""
-        if on_failure == "raise":
+        """Take the failed step in 2, 4, ... parts when asked and of use; raise the matching error otherwise."""
+        if on_failure == "raise" or report.hopeless or not_finite_inputs(self.system, self.state.u):
             raise self.error(report)
         return in_parts(self, report, at_most)
 

@@ -1,6 +1,8 @@
 """One step of a Simulation: fused for the structured tangent, readable otherwise, dense when a pivot fails."""
 
+import copy
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ from numpy.typing import NDArray
 from rtmbs.bounds import BEYOND
 from rtmbs.clock import seconds_per_tick
 from rtmbs.compiled import entry_for
+from rtmbs.diagnosis import diagnose
 from rtmbs.groups import Groups
 from rtmbs.inputs import not_finite_inputs
 from rtmbs.integrators.registry import INTEGRATORS, TRAPEZOIDAL
@@ -16,6 +19,7 @@ from rtmbs.integrators.report import Outcome, StepReport
 from rtmbs.integrators.settings import (
     ACCELERATION_VIOLATION,
     ENOUGH,
+    EVALUATIONS,
     FACTORISATIONS,
     FIRST_CORRECTION,
     ITERATIONS,
@@ -24,7 +28,9 @@ from rtmbs.integrators.settings import (
     POSITION_VIOLATION,
     RECORD_SIZE,
     RESIDUAL_TICKS,
+    SHORTENED,
     SWEEPS,
+    TRIES,
     VELOCITY_VIOLATION,
     Rows,
     Settings,
@@ -38,6 +44,7 @@ from rtmbs.semirecursive.step import (
     NOT_FINITE,
     SMALL_PIVOT,
     UNFINISHED,
+    UNPROJECTED,
     advance,
 )
 from rtmbs.semirecursive.workspace import Workspace
@@ -52,6 +59,7 @@ ENDINGS = {
     NOT_FINITE: Outcome.NOT_FINITE,
     LOOP_OPEN: Outcome.LOOP_OPEN,
     UNFINISHED: Outcome.UNFINISHED,
+    UNPROJECTED: Outcome.UNPROJECTED,
 }
 GOOD = {code for code, outcome in ENDINGS.items() if outcome.good}
 NAMED = 3  # culprits in a report
@@ -126,6 +134,13 @@ class Stepper:
         if self.threads == other.threads:
             self._groups = other._groups
 
+    def like(self, equations: SemiRecursiveEquations, settings: Settings) -> "Stepper":
+        """Return a Stepper of equations of the same types and sizes, with other settings and a record of its own."""
+        other = copy.copy(self)
+        other.equations, other.settings, other.entry = equations, settings, self.entry
+        other.record = np.zeros(RECORD_SIZE)
+        return other
+
     @property
     def coordinates(self) -> list[NDArray[np.int64]]:
         """The coordinates of each group, all in one when the mechanism is stepped as a whole."""
@@ -147,7 +162,8 @@ class Stepper:
                 code, _ = self.cross_whole(old, row)
             if code != SMALL_PIVOT:
                 outcome = ENDINGS[code]
-                return self.report(outcome, new.t, False, seconds_per_tick(), self.culprits(outcome, old))
+                report = self.report(outcome, new.t, False, seconds_per_tick(), self.culprits(outcome, old))
+                return self.explained(report, old)
         return self.readable(old, new)
 
     def fill(self, old: State, rows: Rows) -> tuple[int, bool]:
@@ -198,7 +214,15 @@ class Stepper:
             outcome = step.advance(arrays_of(old), arrays_of(new))
             if outcome is not Outcome.SINGULAR_TANGENT:
                 break
-        return self.report(outcome, new.t, dense, 1.0, self.culprits(outcome, old))
+        return self.explained(self.report(outcome, new.t, dense, 1.0, self.culprits(outcome, old)), old)
+
+    def explained(self, report: StepReport, old: State) -> StepReport:
+        """Return the report of a failed step with its reason, and who is at fault in front of where it shows."""
+        if report.outcome.good or report.outcome is Outcome.NOT_FINITE:
+            return report
+        found = diagnose(self.equations, self.settings, arrays_of(old))
+        names = tuple(dict.fromkeys((*found.culprits, *report.culprits)))
+        return replace(report, culprits=names, reason=found.reason, hopeless=found.hopeless)
 
     def culprits(self, outcome: Outcome, old: State) -> tuple[str, ...]:
         """Return the names that a failed step from ``old`` is to be known by.
@@ -229,6 +253,9 @@ class Stepper:
             t=t,
             iterations=iterations,
             enough=int(record[ENOUGH]),
+            tries=int(record[TRIES]),
+            shortened=int(record[SHORTENED]),
+            evaluations=int(record[EVALUATIONS]),
             jacobians=int(record[JACOBIANS]),
             factorisations=int(record[FACTORISATIONS]),
             sweeps=int(record[SWEEPS]),

@@ -401,7 +401,7 @@ def spoilt(spoil):
     def act():
         model = machine()
         spoil(model)
-        Simulation(model.compile(), h=1e-2).run(0.05)
+        Simulation(model.compile(), h=1e-2).run(0.05, on_failure="raise")
 
     return act
 

@@ -378,16 +378,17 @@ def test_run_raises_the_matching_error(ending, form):
     assert iterations in (None, report.iterations)
     before = everything(sim)
     with pytest.raises(kind) as caught:
-        sim.run(sim.t + 3 * sim.h)
+        sim.run(sim.t + 3 * sim.h, on_failure="raise")
     error = caught.value
     assert isinstance(error, StepError)
     assert (error.step, error.t) == (taken + 1, report.t)
     assert error.residuals == report.corrections
     assert error.culprits == report.culprits
-    names = {*sim.system.coordinate_names, *sim.system.row_names}
+    names = {*sim.system.coordinate_names, *sim.system.row_names, *sim.system.closure_names}
     assert error.culprits
     assert set(error.culprits) <= names
-    for words in (f"step {taken + 1} to t = {report.t:g} s", outcome.value, *error.culprits):
+    assert error.reason == report.reason
+    for words in (f"step {taken + 1} to t = {report.t:g} s", outcome.value, error.reason, *error.culprits):
         assert words in str(error)
     assert all(f"{size:.2e}" in str(error) for size in error.residuals)
     assert everything(sim) == before
@@ -396,7 +397,7 @@ def test_run_raises_the_matching_error(ending, form):
 def test_every_outcome_has_an_error_and_a_sentence():
     from rtmbs.failures import FAILURES
 
-    assert {*FAILURES, Outcome.CONVERGED, Outcome.UNFINISHED} == set(Outcome)
+    assert {*FAILURES, Outcome.CONVERGED, Outcome.UNFINISHED, Outcome.UNPROJECTED} == set(Outcome)
     assert {outcome for _, _, outcome, _ in ENDINGS.values()} == set(FAILURES)
     assert set(FAILURES.values()) == {kind for kind in vars(errors).values() if kind in StepError.__subclasses__()}
     assert all(len(outcome.value) > 15 for outcome in Outcome)
@@ -496,7 +497,10 @@ def test_inputs_survive_halving():
 BOUNDED = {
     "bench/apart.py: compile_apart": "every worker says once that it ended, killed or not; Ctrl+C ends all",
     "jumps.py: located": "the interval is halved until its edge, in 30 turns",
+    "failures.py: in_parts": "every turn takes a part or ends",
     "running.py: run": "every turn takes a step or raises",
+    "running.py: show": "every turn serves an observer or raises",
+    "running.py: shown_to_all": "no loop of its own: that of show",
     "clock.py: seconds_per_tick": "2 ms of wall time",
     "pacing.py: _wait_until": "the deadline passes",
     "linear/fronts.py: eliminate": "p grows by the pivots taken, up to the width",

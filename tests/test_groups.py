@@ -203,7 +203,7 @@ def test_a_group_that_fails_on_the_way_ends_the_run_as_ever():
     while (report := by_hand.step()).outcome.good:
         taken += 1
     with pytest.raises(NotConvergedError) as caught:
-        sim.run(10.0)
+        sim.run(10.0, on_failure="raise")
     assert taken > 0
     assert caught.value.step == taken + 1
     assert caught.value.residuals == report.corrections

@@ -160,7 +160,7 @@ def test_a_step_that_fails_on_the_way_raises_as_ever():
     assert taken > 0
     sim = failing_on_the_way()
     with pytest.raises(NotConvergedError) as caught:
-        sim.run(10.0, observers=[recorder])
+        sim.run(10.0, observers=[recorder], on_failure="raise")
     assert caught.value.step == taken + 1
     assert caught.value.residuals == report.corrections
     assert everything(sim) == everything(by_hand)

@@ -289,7 +289,7 @@ def test_a_run_that_fails_keeps_what_was_recorded():
     sim.run(0.01)
     sim.h = 0.3
     with pytest.raises(NotConvergedError):
-        sim.run(sim.t + 0.9, observers=[recorder])
+        sim.run(sim.t + 0.9, observers=[recorder], on_failure="raise")
     assert recorder.count >= 1
     assert recorder.result().t[0] == pytest.approx(0.01)
 

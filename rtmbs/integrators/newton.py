@@ -6,7 +6,16 @@ Compiled, and used by the readable step and by the fused step alike, so that bot
 import numpy as np
 
 from rtmbs.compiled import kernel
-from rtmbs.integrators.settings import ADAPTIVE, EVERY_ITERATION, EVERY_STEP, EXACT, SMALL_FIRST
+from rtmbs.integrators.settings import (
+    ADAPTIVE,
+    EVERY_ITERATION,
+    EVERY_STEP,
+    EXACT,
+    FOLLOWED,
+    INERTIA,
+    PAPER,
+    SMALL_FIRST,
+)
 
 GO_ON, ACCEPT, DIVERGED, NOT_A_NUMBER = 0, 1, 2, 3
 
@@ -15,6 +24,22 @@ SLOW_RATE = 0.9  # twice slower than this is divergence
 PAPER_RATE = 0.5  # above this the rest of the step uses the tangent of Eq. 17
 REUSE_RATE = 0.1  # an older factor that contracts worse costs more iterations than it saves factorisations
 STALE_RATE = 0.5  # the same for a person who asked for one factorisation a step: beyond it the factor misleads
+
+# Further tries, METHODS 1.11: terms of the tangent and the increment that each begins with.
+ACCELERATED, STEADY, RESTING = range(3)  # h zd_n + h^2/2 zdd_n, h zd_n, nothing
+TRY_TERMS = (FOLLOWED, FOLLOWED, FOLLOWED, PAPER, INERTIA)
+TRY_START = (ACCELERATED, STEADY, RESTING, STEADY, RESTING)
+MOST_TRIES = len(TRY_TERMS)
+BY_SLOPE = 5  # number of the one that is damped by slopes
+STEADY_TRY = 2  # number of the one that fixed iterations spend what is left of them on
+MOST_EVALUATIONS = 24  # of one try
+MOST_BY_SLOPE = 96  # of that one
+BISECTIONS = 20  # of one correction by slopes
+FLAT = 0.5  # of the slope at the beginning of a correction: where it is flatter than that, the share is taken
+DESCENT = 0.05  # a share s of a correction is taken when the next correction is shorter by this times s at least
+SHORTEST = 1.0 / 128.0  # share below which a try gives up
+LEFT_OVER = 1e-6  # of the largest joint rate (acceleration): what sweeps may leave that ended at their number
+FAR = 0.25  # largest distance from h zd_n + h^2/2 zdd_n, in typical sizes, that a further try may end at
 
 
 @kernel
@@ -73,3 +98,49 @@ def may_reuse(policy, terms, dz, typical, reuse_below):
 def reuse_pays(policy, norm, rate):
     """True when the correction by an older factor is good enough to be taken; otherwise the matrix is made anew."""
     return norm <= SMALL_FIRST or rate <= (REUSE_RATE if policy == ADAPTIVE else STALE_RATE)
+
+
+@kernel
+def descends(found, norm, share):
+    """True when the correction ``found`` after a share of a correction ``norm`` is shorter, as Newton's flow promises.
+
+    Along the flow the next correction is 1 - share of the last. Both come from factors of their own iterates: with an
+    older Phi_z the penalty would multiply its change, METHODS 1.10, and no share would be short enough.
+    """
+    return np.isfinite(found) and found <= (1.0 - DESCENT * share) * norm
+
+
+@kernel
+def shorter(share, found, norm):
+    """Return the share to try after one that did not descend."""
+    return share * (0.5 if found < 4.0 * norm else 0.25)
+
+
+@kernel
+def too_far(h, increment, zd, zdd, typical):
+    """True when the end of a step lies FAR from where constant accelerations lead: h^2/4 times their change.
+
+    The equations of a large step have solutions beside the one wanted; what the plain iteration does not find from
+    its predictor is believed only in the neighbourhood.
+    """
+    for i in range(len(increment)):
+        if not abs(increment[i] - h * zd[i] - 0.5 * h * h * zdd[i]) <= FAR * typical[i]:
+            return True
+    return False
+
+
+@kernel
+def velocity_allowance(settings, rate):
+    """Largest |Phid| / scale that a finished projection leaves, ``rate`` the largest joint rate in typical sizes."""
+    return max(LEFT_OVER * rate, settings.absolute[0] / settings.typical[0] / settings.h)
+
+
+@kernel
+def acceleration_allowance(settings, rate, acceleration):
+    """Largest |Phidd| / scale that a finished projection leaves, of the largest joint rate and acceleration.
+
+    rate^2 stands for what turns without accelerating; a loop that moves by less than Newton's tolerance in a step is
+    as good as still.
+    """
+    still = settings.absolute[0] / settings.typical[0] * 4.0 / (settings.h * settings.h)
+    return max(LEFT_OVER * max(acceleration, rate * rate), still)

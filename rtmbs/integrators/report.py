@@ -4,7 +4,22 @@ import math
 from dataclasses import dataclass, field
 from enum import Enum
 
-from rtmbs.integrators.settings import SMALL_FIRST
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.integrators.newton import TRY_START, TRY_TERMS
+from rtmbs.integrators.settings import ENOUGH, FOLLOWED, INERTIA, LEFT, PAPER, SMALL_FIRST
+
+Array = NDArray[np.float64]
+
+TERM_WORDS = {
+    FOLLOWED: "damped, with accelerations and multipliers of the iterate",
+    PAPER: "damped, tangent of Eq. 17",
+    INERTIA: "damped by slopes",
+}
+START_WORDS = ("constant accelerations", "constant rates", "rest")
+START_NAMES = tuple(START_WORDS[start] for start in TRY_START)
+TERM_NAMES = tuple(TERM_WORDS[terms] for terms in TRY_TERMS)
 
 
 class Outcome(Enum):
@@ -12,6 +27,10 @@ class Outcome(Enum):
 
     CONVERGED = "the step converged"
     UNFINISHED = "the fixed iterations ended before Newton's test was met; the step was taken with what was left"
+    UNPROJECTED = (
+        "the step was taken, but its projections ended before the velocities or accelerations of the loops met their "
+        "bound; accelerations and reactions of this step may be wrong; look for a singular pose or a very light body"
+    )
     NOT_CONVERGED = "Newton's iteration did not converge; try a smaller step h, or look at what is named here"
     SINGULAR_TANGENT = "the Newton matrix is singular; look for a massless body that nothing holds, or a zero inertia"
     NOT_FINITE = "a number that is not finite, or beyond all range, appeared; look at what is named here"
@@ -20,7 +39,17 @@ class Outcome(Enum):
     @property
     def good(self) -> bool:
         """True when the state was advanced."""
-        return self is Outcome.CONVERGED or self is Outcome.UNFINISHED
+        return self in (Outcome.CONVERGED, Outcome.UNFINISHED, Outcome.UNPROJECTED)
+
+
+def outcomes_of(records: Array) -> dict[Outcome, int]:
+    """Return how many of the good steps with these records (k, RECORD_SIZE) ended how."""
+    unfinished = records[:, ENOUGH] == 0.0
+    left = (records[:, LEFT] > 0.0) & ~unfinished
+    others, unprojected = int(np.count_nonzero(unfinished)), int(np.count_nonzero(left))
+    converged = len(records) - others - unprojected
+    counts = {Outcome.CONVERGED: converged, Outcome.UNFINISHED: others, Outcome.UNPROJECTED: unprojected}
+    return {outcome: count for outcome, count in counts.items() if count}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +60,14 @@ class StepReport:
     t: float  # time the step went to [s]
     iterations: int = 0
     enough: int = 0  # iterations after which Newton's test was first met; 0: it was not
+    tries: int = 0  # further tries that were begun, after the plain iteration failed
+    shortened: int = 0  # corrections of further tries that were taken back and tried shorter
+    evaluations: int = 0  # residuals evaluated, all tries together
+    parts: int = 1  # equal parts that the step was taken in
     jacobians: int = 0
     factorisations: int = 0
     sweeps: int = 0  # projection sweeps, velocity and acceleration together
-    corrections: tuple[float, ...] = ()  # scaled Newton corrections, one an iteration
+    corrections: tuple[float, ...] = ()  # scaled Newton corrections, one an iteration, of the try that counts
     position_violation: float = 0.0  # max |Phi| [m]
     velocity_violation: float = 0.0  # max |Phid| after projection [m/s]
     acceleration_violation: float = 0.0  # max |Phidd| after projection [m/s^2]
@@ -43,7 +76,19 @@ class StepReport:
     acceleration_violation_rotation: float = 0.0
     dense: bool = False  # a pivot was too small, so the pivoted dense factor was used
     phases: dict[str, float] = field(default_factory=dict)  # seconds by phase
-    culprits: tuple[str, ...] = ()  # joints or forces with the largest residual, when the step failed
+    culprits: tuple[str, ...] = ()  # drivers, laws, loops or coordinates that the failed step is known by
+    reason: str = ""  # why the step failed, as far as that can be measured
+    hopeless: bool = False  # True when no smaller step helps: a driver wants what its loops cannot reach
+
+    @property
+    def advice(self) -> str:
+        """The sentence of the outcome; without the advice of a smaller step where none would help."""
+        return self.outcome.value.split(";")[0] if self.hopeless else self.outcome.value
+
+    @property
+    def tried(self) -> tuple[str, ...]:
+        """What was tried after the plain iteration failed, in order; when the step was taken the last one helped."""
+        return tuple(f"{TERM_NAMES[k]}, from {START_NAMES[k]}" for k in range(self.tries))
 
     @property
     def remainder(self) -> float:
@@ -61,4 +106,6 @@ class StepReport:
 
     def __str__(self) -> str:
         names = f" ({', '.join(self.culprits)})" if self.culprits else ""
-        return f"t = {self.t:.6g} s: {self.outcome.value}{names}; {self.iterations} iterations"
+        helped = f", after {self.tries} further tries: {self.tried[-1]}" if self.tries and self.outcome.good else ""
+        parts = f", in {self.parts} parts" if self.parts > 1 else ""
+        return f"t = {self.t:.6g} s: {self.outcome.value}{names}; {self.iterations} iterations{helped}{parts}"

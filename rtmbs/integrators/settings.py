@@ -7,7 +7,7 @@ from rtmbs.record import record
 Array = Any
 
 TANGENT_TERMS = ("paper", "inertia", "lagged", "exact")  # METHODS 5; the index is the code kernels see
-PAPER, INERTIA, LAGGED, EXACT = range(4)
+PAPER, INERTIA, LAGGED, EXACT, FOLLOWED = range(5)  # FOLLOWED: of further tries only, see ``newton.TRY_TERMS``
 
 SMALL_FIRST = 1e-4  # a correction this small (in units of the tolerance) needs no second look
 REFACTOR = ("every-iteration", "every-step", "adaptive")  # when the Newton matrix is made anew, METHODS 1.10
@@ -19,7 +19,11 @@ POSITION_VIOLATION, VELOCITY_VIOLATION, ACCELERATION_VIOLATION = 4, 5, 6  # rota
 RESIDUAL_TICKS, TANGENT_TICKS, FACTOR_TICKS, SOLVE_TICKS, PROJECTION_TICKS = 10, 11, 12, 13, 14
 PHASES = ("residual", "tangent", "factor", "solve", "projection")
 ENOUGH = 15  # iterations after which Newton's test was first met; 0: it was not
-FIRST_CORRECTION = 16  # scaled corrections, one an iteration
+TRIES = 16  # further tries, begun after the plain iteration failed
+SHORTENED = 17  # corrections of further tries that were taken back and tried shorter
+EVALUATIONS = 18  # residuals evaluated, all tries together
+LEFT = 19  # 1 when the projections left more than their bound
+FIRST_CORRECTION = 20  # scaled corrections, one an iteration of the last try
 MAX_ITERATIONS = 48
 RECORD_SIZE = FIRST_CORRECTION + MAX_ITERATIONS
 
@@ -32,6 +36,7 @@ class Settings(NamedTuple):
     relative: float  # relative tolerance of the increment
     max_iterations: int
     fixed_iterations: bool  # always max_iterations: the same work in every step
+    tries: int  # further tries at most, after the plain iteration failed
     refactor: int  # index into REFACTOR
     reuse_below: float  # largest correction, in typical sizes, after which ADAPTIVE may keep the factor
     max_sweeps: int  # projection sweeps at most, for velocities and again for accelerations

@@ -13,16 +13,22 @@ from numpy.typing import NDArray
 
 from rtmbs.bounds import BEYOND
 from rtmbs.integrators.base import Equations, NotFinite, SingularTangent
+from rtmbs.integrators.damping import Damped, restart
 from rtmbs.integrators.newton import (
     ACCEPT,
+    BY_SLOPE,
     DIVERGED,
+    MOST_EVALUATIONS,
     NOT_A_NUMBER,
     PAPER_RATE,
     SLOW_RATE,
+    STEADY_TRY,
+    acceleration_allowance,
     contraction_rate,
     may_reuse,
     reuse_pays,
     scaled_norm,
+    velocity_allowance,
     verdict,
 )
 from rtmbs.integrators.projection import sweep
@@ -30,10 +36,12 @@ from rtmbs.integrators.report import Outcome
 from rtmbs.integrators.settings import (
     ACCELERATION_VIOLATION,
     ENOUGH,
+    EVALUATIONS,
     FACTORISATIONS,
     FIRST_CORRECTION,
     ITERATIONS,
     JACOBIANS,
+    LEFT,
     PAPER,
     PHASES,
     POSITION_VIOLATION,
@@ -53,20 +61,44 @@ class TrapezoidalStep:
     def __init__(self, equations: Equations, settings: Settings, record: Array, dense: bool = False) -> None:
         self.equations, self.settings, self.record, self.dense = equations, settings, record, dense
         self.lam: Array = np.zeros(equations.m)  # multipliers of the last correction
+        self.left: tuple[Array, Array] = self.lam, self.lam  # Phid, Phidd that the projections left
 
     def advance(self, old: StateArrays, new: StateArrays) -> Outcome:
-        """Predict, correct, project; ``new`` is complete only when the answer is CONVERGED."""
+        """Predict, correct, project; ``new`` is complete only when the answer is good.
+
+        Where that fails there are further tries; when none of them helps it is done again, so that a report tells of
+        it. A singular matrix is first left to the dense factor, and fixed iterations to ``spend``.
+        """
         self.record[:] = 0.0
         if not self.startable(old):
             return Outcome.NOT_FINITE
+        tries = 0 if self.settings.fixed_iterations else self.settings.tries
+        outcome = self.attempt(0, old, new)
+        if outcome.good or tries == 0 or (outcome is Outcome.SINGULAR_TANGENT and not self.dense):
+            return outcome
+        for number in range(1, tries + 1):
+            outcome = self.attempt(number, old, new)
+            if outcome.good:
+                return outcome
+        return self.attempt(0, old, new)
+
+    def attempt(self, number: int, old: StateArrays, new: StateArrays) -> Outcome:
+        """Take the step by the plain iteration (0) or by a further try (1, 2, ...)."""
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # NOT_FINITE says it
-                increment = self.settings.h * old.zd + 0.5 * self.settings.h**2 * old.zdd
-                outcome, increment = self.correct(increment, old)
+                if number == 0:
+                    restart(self.record)
+                    increment = self.settings.h * old.zd + 0.5 * self.settings.h**2 * old.zdd
+                    outcome, increment = self.correct(increment, old)
+                else:
+                    damped = Damped(self, old, number)
+                    found = damped.take_by_slope() if number == BY_SLOPE else damped.take(MOST_EVALUATIONS)
+                    outcome = Outcome.CONVERGED if found else Outcome.NOT_CONVERGED
+                    increment = damped.increment
                 if not outcome.good:
                     return outcome
                 finished = self.project(increment, old, new)
-                return outcome if finished is Outcome.CONVERGED else finished
+                return self.judged(outcome, new) if finished is Outcome.CONVERGED else finished
         except SingularTangent:
             return Outcome.SINGULAR_TANGENT
         except NotFinite:
@@ -88,8 +120,7 @@ class TrapezoidalStep:
         settings, record = self.settings, self.record
         terms, previous, slow, reusable = settings.tangent_terms, 0.0, 0, False
         for iteration in range(1, settings.max_iterations + 1):
-            with self.phase("residual"):
-                f = 0.25 * settings.h**2 * self.equations.residual(*self.iterate(increment, old), old.R0)
+            f = self.residual(increment, old)
             dz, norm = self.reused_correction(f, increment, previous) if reusable else (None, 0.0)
             if dz is None:
                 dz = self.fresh_correction(f, terms, old)
@@ -106,6 +137,8 @@ class TrapezoidalStep:
                 record[ENOUGH] = iteration
             if not settings.fixed_iterations and answer == DIVERGED:
                 return Outcome.NOT_CONVERGED, increment
+            if self.may_spend(answer, iteration):
+                return self.spend(settings.max_iterations - iteration, old)
             if (answer == ACCEPT and not settings.fixed_iterations) or iteration == settings.max_iterations:
                 self.lam = self.equations.multipliers(dz)
                 return self.ending(), increment
@@ -113,6 +146,26 @@ class TrapezoidalStep:
                 terms = PAPER
             previous = norm
         return Outcome.NOT_CONVERGED, increment
+
+    def residual(self, increment: Array, old: StateArrays) -> Array:
+        """Return q4 (M zdd - Q + Phi_z^T alpha Phi) (n,) at z_n + increment."""
+        self.record[EVALUATIONS] += 1
+        with self.phase("residual"):
+            q4 = 0.25 * self.settings.h**2
+            return np.asarray(q4 * self.equations.residual(*self.iterate(increment, old), old.R0))
+
+    def may_spend(self, answer: int, iteration: int) -> bool:
+        """True when fixed iterations diverge, and some are left to try another way."""
+        settings = self.settings
+        wanted = settings.fixed_iterations and settings.tries > 0 and not self.record[ENOUGH]
+        return bool(wanted and answer == DIVERGED and iteration < settings.max_iterations)
+
+    def spend(self, left: int, old: StateArrays) -> tuple[Outcome, Array]:
+        """What is left of fixed iterations, on one damped try from constant rates."""
+        damped = Damped(self, old, STEADY_TRY)
+        if damped.take(left):
+            return Outcome.CONVERGED, damped.increment
+        return damped.at_last()
 
     def reused_correction(self, f: Array, increment: Array, previous: float) -> tuple[Array | None, float]:
         """Return the correction by the last factor and its scaled norm; None when a new factor pays more."""
@@ -162,11 +215,24 @@ class TrapezoidalStep:
                 zdd, Phidd, count = sweep(equations, settings, zdd, Phidd, lam.__iadd__)
                 record[SWEEPS] += count
             self.note(Phidd, ACCELERATION_VIOLATION)
+            self.left = Phid, Phidd
             for target, value in zip(new, (z, zd, zdd, lam, old.R0), strict=True):
                 target[:] = value
             equations.commit(new)
         sound = in_range(new.z, new.zd, new.zdd, new.lam) and bool(np.all(np.isfinite(record)))
         return Outcome.CONVERGED if sound else Outcome.NOT_FINITE
+
+    def judged(self, outcome: Outcome, new: StateArrays) -> Outcome:
+        """UNPROJECTED in place of CONVERGED when sweeps reached their number before the loops met their bound."""
+        settings, record = self.settings, self.record
+        if record[SWEEPS] < settings.max_sweeps or len(new.z) == 0:
+            return outcome
+        rate, acceleration = (np.max(np.abs(values) / settings.typical) for values in (new.zd, new.zdd))
+        Phid, Phidd = (np.max(np.abs(violation) / settings.scale, initial=0.0) for violation in self.left)
+        left = settings.project_velocities and Phid > velocity_allowance(settings, rate)
+        left = left or (settings.project_accelerations and Phidd > acceleration_allowance(settings, rate, acceleration))
+        record[LEFT] = float(left)
+        return Outcome.UNPROJECTED if left and outcome is Outcome.CONVERGED else outcome
 
     def note(self, violation: Array, where: int) -> None:
         """Write the largest translation and rotation violation to the record."""

@@ -1,20 +1,32 @@
 """The recorder keeps states; everything a person asks for by name is worked out from them afterwards."""
 
-from collections import Counter
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rtmbs.errors import InputError
-from rtmbs.integrators.report import Outcome, StepReport
-from rtmbs.integrators.settings import ENOUGH, Rows
+from rtmbs.integrators.report import StepReport, outcomes_of
+from rtmbs.integrators.settings import TRIES, Rows
 from rtmbs.observers.base import Array, Observer, Watched
 from rtmbs.observers.schedule import EveryStep, Schedule
 from rtmbs.results.catalogue import run_result
 from rtmbs.results.result import Result
+from rtmbs.results.ringing import ringing
 from rtmbs.results.samples import Samples
 
+HELPED, IN_PARTS = "taken by a further try", "taken in parts"
 CHUNK = 256  # samples that are allocated at first when nobody knows how many will come; doubled when full
+
+
+class Kept(NamedTuple):
+    """What a recorder has, replaced as a whole: an interrupt leaves all of a step or nothing of it."""
+
+    size: int = 0  # samples
+    time: float = float("nan")  # of the last step seen, looked at or not [s]
+    outcomes: Mapping[str, int] = {}  # steps by the name of their Outcome
+    helped: int = 0  # steps that a further try took
+    in_parts: int = 0  # steps that were taken in parts
 
 
 class Recorder(Observer):
@@ -26,8 +38,7 @@ class Recorder(Observer):
 
     def __init__(self, schedule: Schedule | None = None) -> None:
         super().__init__(schedule)
-        self.count = 0  # samples so far
-        self.outcomes: Counter[str] = Counter()  # steps by the name of their Outcome, looked at or not
+        self._kept = self._seen = Kept()
         self._samples: Samples | None = None
         self._sim: Watched | None = None
         self._system: Any = None
@@ -35,14 +46,33 @@ class Recorder(Observer):
     def start(self, sim: Watched, steps: int | None) -> None:
         """Allocate, and record the initial state."""
         known = steps is not None and isinstance(self.schedule, EveryStep)
-        self.count, self.outcomes, self._sim, self._system = 0, Counter(), sim, sim.system
+        self._sim, self._system = sim, sim.system
+        self._kept = self._seen = Kept(time=sim.state.t)
         self._samples = self._allocate(sim, steps + 1 if known and steps is not None else CHUNK)
         self._record(sim)
+        self._kept = self._seen
+
+    @property
+    def count(self) -> int:
+        """Samples so far."""
+        return self._kept.size
+
+    @property
+    def time(self) -> float:
+        """Time of the last step seen, looked at or not [s]."""
+        return self._kept.time
+
+    @property
+    def outcomes(self) -> Mapping[str, int]:
+        """Steps by the name of their Outcome, looked at or not."""
+        return self._kept.outcomes
 
     def observe(self, sim: Watched, report: StepReport) -> None:
         """Count how the step ended, and record it when it is due."""
-        self.outcomes[report.outcome.name] += 1
+        ended = {report.outcome.name: 1}
+        self._seen = self._after(sim.state.t, ended, int(report.tries > 0), int(report.parts > 1))
         super().observe(sim, report)
+        self._kept = self._seen
 
     def look(self, sim: Watched, report: StepReport) -> None:
         """Record the state; InputError when a force was attached elsewhere, for channels know one place of it only."""
@@ -52,19 +82,19 @@ class Recorder(Observer):
 
     def observe_rows(self, sim: Watched, t: Array, rows: Rows) -> None:
         """Count how the steps ended, and record those that are due."""
-        unfinished = int(np.count_nonzero(rows.record[:, ENOUGH] == 0.0))
-        for outcome, count in ((Outcome.CONVERGED, len(t) - unfinished), (Outcome.UNFINISHED, unfinished)):
-            if count:
-                self.outcomes[outcome.name] += count
+        ended = {outcome.name: count for outcome, count in outcomes_of(rows.record).items()}
+        self._seen = self._after(float(t[-1]), ended, int(np.count_nonzero(rows.record[:, TRIES])), 0)
         super().observe_rows(sim, t, rows)
+        self._kept = self._seen
 
     def look_at_rows(self, sim: Watched, t: Array, rows: Rows) -> None:
         """Record the states."""
         self._make_room(sim, len(t))
         assert self._samples is not None
+        first = self._seen.size
         for kept, new in zip(self._samples, (t, *rows[:-1]), strict=True):  # the last field is the record
-            kept[self.count : self.count + len(t)] = new
-        self.count += len(t)
+            kept[first : first + len(t)] = new
+        self._seen = self._seen._replace(size=first + len(t))
 
     @property
     def samples(self) -> Samples:
@@ -77,7 +107,18 @@ class Recorder(Observer):
         """Return the channels of what was recorded so far."""
         samples, sim = self.samples, self._sim
         assert sim is not None
-        return run_result(sim.system, sim.equations.tables, samples, self.outcomes)
+        return run_result(sim.system, sim.equations.tables, samples, self.outcomes, self._warnings(samples))
+
+    def _after(self, t: float, ended: Mapping[str, int], helped: int, in_parts: int) -> Kept:
+        """Return what will be kept after steps up to ``t`` that ended so; the samples are still to come."""
+        old = self._kept
+        counts = {name: old.outcomes.get(name, 0) + ended.get(name, 0) for name in {**old.outcomes, **ended}}
+        return Kept(old.size, t, counts, old.helped + helped, old.in_parts + in_parts)
+
+    def _warnings(self, samples: Samples) -> dict[str, int]:
+        """Return how many steps there is something to say about, by what it is."""
+        counts = {HELPED: self._kept.helped, IN_PARTS: self._kept.in_parts}
+        return {**{name: count for name, count in counts.items() if count}, **ringing(self._system, samples)}
 
     def _allocate(self, sim: Watched, size: int) -> Samples:
         """Return arrays for ``size`` samples."""
@@ -89,18 +130,19 @@ class Recorder(Observer):
         """Copy the state into the next sample."""
         self._make_room(sim, 1)
         assert self._samples is not None
-        k, state, samples = self.count, sim.state, self._samples
+        k, state, samples = self._seen.size, sim.state, self._samples
         samples.t[k] = state.t
         samples.z[k], samples.zd[k], samples.zdd[k], samples.lam[k] = state.z, state.zd, state.zdd, state.lam
         samples.R0[k], samples.u[k] = state.R0, state.u
-        self.count += 1
+        self._seen = self._seen._replace(size=k + 1)
 
     def _make_room(self, sim: Watched, more: int) -> None:
         """Let ``more`` samples fit."""
         assert self._samples is not None
         size = len(self._samples.t)
-        if self.count + more > size:
-            grown = self._allocate(sim, max(2 * size, self.count + more))
+        count = self._seen.size
+        if count + more > size:
+            grown = self._allocate(sim, max(2 * size, count + more))
             for new, old in zip(grown, self._samples, strict=True):
-                new[: self.count] = old[: self.count]
+                new[:count] = old[:count]
             self._samples = grown

@@ -40,10 +40,16 @@ class Entry(NamedTuple):
     source: Source
 
 
-def run_result(system: System, tables: Tables, samples: Samples, outcomes: Mapping[str, int]) -> Result:
+def run_result(
+    system: System,
+    tables: Tables,
+    samples: Samples,
+    outcomes: Mapping[str, int],
+    warnings: Mapping[str, int] | None = None,
+) -> Result:
     """Return the Result of recorded samples; ``tables`` are those of the simulation, which may have measured shims."""
     replay = Replay(system, tables, samples)
-    return Result(lambda: sources(system, replay), system.name, system.fingerprint, outcomes)
+    return Result(lambda: sources(system, replay), system.name, system.fingerprint, outcomes, warnings)
 
 
 def sources(system: System, replay: Replay) -> dict[str, Source]:

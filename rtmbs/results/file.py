@@ -13,10 +13,10 @@ from rtmbs.results.channel import Source
 from rtmbs.results.result import TIME, Result
 
 FORMAT = 2
-HEAD = ("model", "fingerprint", "outcome_names")  # words
+HEAD = ("model", "fingerprint", "outcome_names", "warning_names")  # words
 TABLE = ("channel_names", "channel_axes", "channel_units", "channel_frames")  # words, one a channel
-COUNTS = "outcome_counts"
-TAKEN = (FIRST, *HEAD, COUNTS, *TABLE, CHECKSUM)  # no channel has these names
+COUNTS = ("outcome_counts", "warning_counts")  # whole numbers, one a name
+TAKEN = (FIRST, *HEAD, *COUNTS, *TABLE, CHECKSUM)  # no channel has these names
 BETWEEN = ", "  # axes of one channel
 
 
@@ -30,7 +30,9 @@ def entries(result: Result) -> Iterator[tuple[str, Any]]:
     yield "model", np.array(result.name)
     yield "fingerprint", np.array(result.fingerprint)
     yield "outcome_names", words(list(result.outcomes))
-    yield COUNTS, np.array(list(result.outcomes.values()), np.int64)
+    yield "warning_names", words(list(result.warnings))
+    for name, counted in zip(COUNTS, (result.outcomes, result.warnings), strict=True):
+        yield name, np.array(list(counted.values()), np.int64)
     table: list[tuple[str, str, str, str]] = []
     for name in result.names():
         if name in TAKEN:
@@ -67,21 +69,22 @@ def load_result(path: str | Path) -> Result:
         {name: stored(data[name], axes, unit, frame) for name, axes, unit, frame in table},
         name=str(data["model"]),
         fingerprint=str(data["fingerprint"]),
-        outcomes=dict(zip(data["outcome_names"].tolist(), data[COUNTS].tolist(), strict=True)),
+        outcomes=dict(zip(data["outcome_names"].tolist(), data["outcome_counts"].tolist(), strict=True)),
+        warnings=dict(zip(data["warning_names"].tolist(), data["warning_counts"].tolist(), strict=True)),
     )
 
 
 def check_head(data: dict[str, Any], where: str) -> None:
     """Refuse a file whose head is not that of a result: its entries, their types and lengths."""
-    if missing := [name for name in (*HEAD, COUNTS, *TABLE) if name not in data]:
+    if missing := [name for name in (*HEAD, *COUNTS, *TABLE) if name not in data]:
         raise ResultError(f"{where} lacks {', '.join(missing)}; save it again with Result.save")
     rank = {"model": 0, "fingerprint": 0}
-    for name, kind in [*((name, "U") for name in (*HEAD, *TABLE)), (COUNTS, "i")]:
+    for name, kind in [*((name, "U") for name in (*HEAD, *TABLE)), *((name, "i") for name in COUNTS)]:
         if data[name].dtype.kind != kind or data[name].ndim != rank.get(name, 1):
             raise ResultError(
                 f"{where}: {name} is {data[name].dtype} of shape {data[name].shape}; save it again with Result.save"
             )
-    for together in (("outcome_names", COUNTS), TABLE):
+    for together in (("outcome_names", "outcome_counts"), ("warning_names", "warning_counts"), TABLE):
         if len({len(data[name]) for name in together}) > 1:
             raise ResultError(f"{where}: {', '.join(together)} differ in length; save it again with Result.save")
 

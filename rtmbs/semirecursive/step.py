@@ -13,31 +13,53 @@ from rtmbs.clock import ticks
 from rtmbs.compiled import inner_kernel, kernel, merged_kernel
 from rtmbs.integrators.newton import (
     ACCEPT,
+    BISECTIONS,
+    BY_SLOPE,
     DIVERGED,
+    FLAT,
     GO_ON,
+    MOST_BY_SLOPE,
+    MOST_EVALUATIONS,
     PAPER_RATE,
+    RESTING,
+    SHORTEST,
     SLOW_RATE,
+    STEADY,
+    STEADY_TRY,
+    TRY_START,
+    TRY_TERMS,
+    acceleration_allowance,
     contraction_rate,
+    descends,
     may_reuse,
     reuse_pays,
     scaled_norm,
+    shorter,
+    too_far,
+    velocity_allowance,
     verdict,
 )
 from rtmbs.integrators.settings import (
     ACCELERATION_VIOLATION,
     ENOUGH,
+    EVALUATIONS,
     FACTOR_TICKS,
     FACTORISATIONS,
     FIRST_CORRECTION,
+    FOLLOWED,
     ITERATIONS,
     JACOBIANS,
+    LAGGED,
+    LEFT,
     PAPER,
     POSITION_VIOLATION,
     PROJECTION_TICKS,
     RESIDUAL_TICKS,
+    SHORTENED,
     SOLVE_TICKS,
     SWEEPS,
     TANGENT_TICKS,
+    TRIES,
     VELOCITY_VIOLATION,
     StateArrays,
 )
@@ -48,7 +70,7 @@ from rtmbs.semirecursive.evaluation import assemble_mass_weight, assemble_tangen
 from rtmbs.semirecursive.rotations import add_correction, commit_rotations
 from rtmbs.semirecursive.sweeps import sweep_accelerations, sweep_positions, sweep_velocities
 
-CONVERGED, NOT_CONVERGED, SMALL_PIVOT, NOT_FINITE, LOOP_OPEN, UNFINISHED = range(6)
+CONVERGED, NOT_CONVERGED, SMALL_PIVOT, NOT_FINITE, LOOP_OPEN, UNFINISHED, UNPROJECTED = range(7)
 
 
 @inner_kernel
@@ -71,17 +93,13 @@ def predict(h, old, ws):
 def iterate(tables, lu, work, settings, alpha, u, old, ws, record):
     """Newton's iteration on the increment.
 
-    Returns CONVERGED, UNFINISHED (fixed iterations only), NOT_CONVERGED, SMALL_PIVOT or NOT_FINITE.
+    Returns CONVERGED, UNFINISHED (fixed iterations only), NOT_CONVERGED, SMALL_PIVOT or NOT_FINITE. With fixed
+    iterations one that diverges spends what is left of them on a damped try.
     """
     h, terms, policy = settings.h, settings.tangent_terms, settings.refactor
     previous, slow, reusable = 0.0, 0, False
     for iteration in range(1, settings.max_iterations + 1):
-        start = ticks()
-        set_iterate(h, old, ws)
-        evaluate_residual(tables, old.R0, u, alpha, ws)
-        for i in range(len(ws.residual)):
-            ws.residual[i] *= -0.25 * h * h
-        record[RESIDUAL_TICKS] += ticks() - start
+        evaluate_iterate(tables, h, alpha, u, old, ws, record)
         norm = reused_correction(lu, work, settings, ws, record) if reusable else np.inf
         done = record[ENOUGH] > 0.0  # fixed iterations go on for the same work's sake
         if not (reusable and (done or reuse_pays(policy, norm, contraction_rate(norm, previous)))):
@@ -100,12 +118,186 @@ def iterate(tables, lu, work, settings, alpha, u, old, ws, record):
             record[ENOUGH] = iteration
         if not settings.fixed_iterations and answer != GO_ON:
             return CONVERGED if answer == ACCEPT else NOT_CONVERGED
+        if answer == DIVERGED and not done and settings.tries > 0 and iteration < settings.max_iterations:
+            left = settings.max_iterations - iteration
+            return spend(tables, lu, work, settings, left, alpha, u, old, ws, record)
         if iteration > 1 and rate > PAPER_RATE:
             terms = PAPER
         previous = norm
     if settings.fixed_iterations:
         return CONVERGED if record[ENOUGH] > 0.0 else UNFINISHED
     return NOT_CONVERGED
+
+
+@inner_kernel
+def evaluate_iterate(tables, h, alpha, u, old, ws, record):
+    """ws.residual = -q4 (M zdd - Q + Phi_z^T alpha Phi) at z_n + ws.increment."""
+    start = ticks()
+    set_iterate(h, old, ws)
+    evaluate_residual(tables, old.R0, u, alpha, ws)
+    for i in range(len(ws.residual)):
+        ws.residual[i] *= -0.25 * h * h
+    record[EVALUATIONS] += 1
+    record[RESIDUAL_TICKS] += ticks() - start
+
+
+@kernel
+def try_again(tables, lu, work, settings, number, most, alpha, u, old, ws, record):
+    """Further try ``number`` (1, 2, ...): Newton damped by the length of its next correction, METHODS 1.11.
+
+    A share of a correction is taken when the correction found behind it is shorter (``descends``), otherwise half the
+    share is tried. ``most`` residuals are evaluated. Returns CONVERGED or NOT_CONVERGED.
+    """
+    begin(number, settings.h, old, ws, record)
+    share, norm, previous = 1.0, np.inf, 0.0
+    for _ in range(most):
+        evaluate_iterate(tables, settings.h, alpha, u, old, ws, record)
+        found = correction_here(tables, lu, work, settings, number, alpha, u, old, ws, record)
+        if descends(found, norm, share):
+            previous, norm = norm if share == 1.0 and np.isfinite(norm) else 0.0, found
+            if small_enough(norm, previous, record):
+                return arrive(tables, settings, old, ws, record)
+            stand_here(tables, alpha, ws)
+            share = min(1.0, 2.0 * share)
+        elif np.isfinite(norm):
+            record[SHORTENED] += 1
+            share = shorter(share, found, norm)
+        if not np.isfinite(norm) or share < SHORTEST:
+            return NOT_CONVERGED
+        walk(share, ws)
+    return NOT_CONVERGED
+
+
+@kernel
+def try_by_slope(tables, lu, work, settings, alpha, u, old, ws, record):
+    """Further try BY_SLOPE: Newton damped by the work of the residual along a correction, METHODS 1.11.
+
+    It goes the whole way unless the work changes its sign on it, then to where it is small: what friction, stops and
+    potentials in general have there is their minimum. Returns CONVERGED or NOT_CONVERGED.
+    """
+    begin(BY_SLOPE, settings.h, old, ws, record)
+    before, previous = record[EVALUATIONS], 0.0
+    evaluate_iterate(tables, settings.h, alpha, u, old, ws, record)
+    for _ in range(MOST_EVALUATIONS):
+        norm = correction_here(tables, lu, work, settings, BY_SLOPE, alpha, u, old, ws, record)
+        if not np.isfinite(norm):
+            return NOT_CONVERGED
+        if small_enough(norm, previous, record):
+            return arrive(tables, settings, old, ws, record)
+        if record[EVALUATIONS] - before > MOST_BY_SLOPE - BISECTIONS:
+            return NOT_CONVERGED
+        stand_here(tables, alpha, ws)
+        previous = norm if walk_down(tables, settings.h, alpha, u, old, ws, record) == 1.0 else 0.0
+    return NOT_CONVERGED
+
+
+@inner_kernel
+def walk_down(tables, h, alpha, u, old, ws, record):
+    """Go along the correction until the work of the residual on it is FLAT; returns the share, evaluated."""
+    first, low, high, share = work_done(ws), 0.0, 1.0, 1.0
+    for _ in range(BISECTIONS):
+        walk(share, ws)
+        evaluate_iterate(tables, h, alpha, u, old, ws, record)
+        slope = work_done(ws)
+        if (share == 1.0 and slope * first >= 0.0) or abs(slope) <= FLAT * abs(first):
+            return share
+        if slope * first >= 0.0:
+            low = share
+        else:
+            high = share
+        record[SHORTENED] += 1
+        share = 0.5 * (low + high)
+    return 0.0
+
+
+@inner_kernel
+def work_done(ws):
+    """Work of the residual along the correction."""
+    total = 0.0
+    for i in range(len(ws.way)):
+        total += ws.way[i] * ws.residual[i]
+    return total
+
+
+@inner_kernel
+def small_enough(norm, previous, record):
+    """Note a correction of a further try; True when Newton's test is met (``previous``: the one before if whole)."""
+    record[ITERATIONS] += 1
+    record[FIRST_CORRECTION + int(record[ITERATIONS]) - 1] = norm
+    return verdict(2 if previous > 0.0 else 1, norm, contraction_rate(norm, previous), 0) == ACCEPT
+
+
+@inner_kernel
+def arrive(tables, settings, old, ws, record):
+    """Take the last correction; CONVERGED when that ends in the neighbourhood of the predictor."""
+    add_correction(tables.steps, ws.z, ws.dz, ws.increment)
+    if too_far(settings.h, ws.increment, old.zd, old.zdd, settings.typical):
+        return NOT_CONVERGED
+    record[ENOUGH] = record[ITERATIONS]
+    return CONVERGED
+
+
+@inner_kernel
+def begin(number, h, old, ws, record):
+    """Start a try: its increment, the multipliers of the last step, no corrections yet."""
+    predict(h, old, ws)
+    start = TRY_START[number - 1]
+    for i in range(len(ws.increment)):
+        if start == STEADY:
+            ws.increment[i] = h * old.zd[i]
+        elif start == RESTING:
+            ws.increment[i] = 0.0
+    for row in range(len(ws.lam_here)):
+        ws.lam_here[row] = old.lam[row]
+    record[TRIES] = number
+    restart(record)
+
+
+@inner_kernel
+def correction_here(tables, lu, work, settings, number, alpha, u, old, ws, record):
+    """ws.dz at the state last evaluated, by a factor of its own; returns its scaled norm, infinite without one.
+
+    FOLLOWED terms are those of LAGGED with the accelerations and multipliers of the iterate in place of the last
+    step's. The multipliers are those that linear solutions gave on the way here: alpha Phi of an iterate off its loops
+    is huge, and makes the matrix of EXACT indefinite.
+    """
+    terms, here = TRY_TERMS[number - 1], old
+    if terms == FOLLOWED:
+        terms, here = LAGGED, StateArrays(ws.z, ws.zd, ws.zdd, ws.lam_here, old.R0)
+    solved = fresh_correction(tables, lu, work, settings, terms, alpha, u, here, ws, record)
+    norm = correction_norm(settings, ws)
+    return norm if solved and np.isfinite(norm) else np.inf
+
+
+@inner_kernel
+def stand_here(tables, alpha, ws):
+    """Keep the iterate, what its correction adds and its multipliers, so that shares of it can be tried."""
+    for i in range(len(ws.dz)):
+        ws.base[i], ws.way[i] = ws.increment[i], 0.0
+    add_correction(tables.steps, ws.z, ws.dz, ws.way)
+    for row in range(len(ws.lam_here)):
+        ws.lam_base[row] = ws.lam_here[row]
+    set_multipliers(tables, alpha, ws, ws.lam_way)
+
+
+@inner_kernel
+def walk(share, ws):
+    """Go a share of the way from the iterate that was kept, multipliers too."""
+    for i in range(len(ws.base)):
+        ws.increment[i] = ws.base[i] + share * ws.way[i]
+    for row in range(len(ws.lam_here)):
+        ws.lam_here[row] = ws.lam_base[row] + share * (ws.lam_way[row] - ws.lam_base[row])
+
+
+@inner_kernel
+def spend(tables, lu, work, settings, left, alpha, u, old, ws, record):
+    """What is left of fixed iterations, on one damped try from constant rates; its last correction is taken anyhow."""
+    if try_again(tables, lu, work, settings, STEADY_TRY, left, alpha, u, old, ws, record) == CONVERGED:
+        return CONVERGED
+    if not (finite(ws.residual) and finite(ws.dz)):
+        return small_pivot(work.original, ws.residual)
+    add_correction(tables.steps, ws.z, ws.dz, ws.increment)
+    return UNFINISHED
 
 
 @merged_kernel
@@ -323,22 +515,60 @@ def copy_rotations(source, target):
 
 @merged_kernel
 def take_step(tables, lu, work, settings, alpha, u, old, new, ws, record):
-    """One step from ``old`` to ``new``; ``u`` holds inputs and functions of time at t_{n+1}. Returns how it ended."""
+    """One step from ``old`` to ``new``; ``u`` holds inputs and functions of time at t_{n+1}. Returns how it ended.
+
+    The plain iteration comes first. Where it fails there are further tries; when none of them helps it is done again,
+    so that a report tells of it. A small pivot is left to the dense factor, and fixed iterations to ``spend``.
+    """
     record[:] = 0.0
     if not startable(old, alpha):
         return NOT_FINITE
-    predict(settings.h, old, ws)
-    ending = iterate(tables, lu, work, settings, alpha, u, old, ws, record)
-    if not good(ending):
+    ending, tries = CONVERGED, 0 if settings.fixed_iterations else settings.tries
+    for number in range(tries + 2):
+        if number == 0 or number > tries:
+            restart(record)
+            predict(settings.h, old, ws)
+            ending = iterate(tables, lu, work, settings, alpha, u, old, ws, record)
+        elif number == BY_SLOPE:
+            ending = try_by_slope(tables, lu, work, settings, alpha, u, old, ws, record)
+        else:
+            ending = try_again(tables, lu, work, settings, number, MOST_EVALUATIONS, alpha, u, old, ws, record)
+        if good(ending):
+            finished = finish(tables, lu, work, settings, alpha, u, old, new, ws, record)
+            if finished == CONVERGED:
+                return judged(ending, settings, new, ws, record)
+            ending = finished
+        if tries == 0 or (number == 0 and ending == SMALL_PIVOT):
+            return ending
+    return ending
+
+
+@inner_kernel
+def restart(record):
+    """Forget the corrections of the tries before, not their number and their work."""
+    record[ENOUGH], record[ITERATIONS] = 0.0, 0.0
+    for place in range(FIRST_CORRECTION, len(record)):
+        record[place] = 0.0
+
+
+@inner_kernel
+def judged(ending, settings, new, ws, record):
+    """UNPROJECTED in place of CONVERGED when sweeps reached their number before the loops met their bound."""
+    if record[SWEEPS] < settings.max_sweeps or len(new.z) == 0:
         return ending
-    finished = finish(tables, lu, work, settings, alpha, u, old, new, ws, record)
-    return ending if finished == CONVERGED else finished
+    rate = largest_rate(new.zd, settings.typical)
+    velocity = velocity_allowance(settings, rate)
+    acceleration = acceleration_allowance(settings, rate, largest_rate(new.zdd, settings.typical))
+    left = settings.project_velocities and relative_violation(ws.Phid, settings.scale) > velocity
+    left = left or (settings.project_accelerations and relative_violation(ws.Phidd, settings.scale) > acceleration)
+    record[LEFT] = 1.0 if left else 0.0
+    return UNPROJECTED if left and ending == CONVERGED else ending
 
 
 @inner_kernel
 def good(ending):
     """True when the step was taken."""
-    return ending in (CONVERGED, UNFINISHED)
+    return ending in (CONVERGED, UNFINISHED, UNPROJECTED)
 
 
 @kernel

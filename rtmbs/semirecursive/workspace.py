@@ -49,6 +49,11 @@ class Workspace(NamedTuple):
     dz: Array  # (n,)
     predicted: Array  # (n,) increment after the correction dz
     impulse: Array  # (m,) what is pulled back through Phi_z^T
+    base: Array  # (n,) increment of the iterate that a damped try stands at
+    way: Array  # (n,) its correction
+    lam_base: Array  # (m,) multipliers there
+    lam_way: Array  # (m,) those that its linear solution gives
+    lam_here: Array  # (m,) those of the share of the way that is being tried
     law_input: Array  # (nx,) kinematics of the force laws
     law_number: Array  # (nx,) float64: its real part, what the program takes
     law_parameter: Array  # (np,) float64
@@ -71,7 +76,8 @@ def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
         "Phid": (m,), "Phidd": (m,), "G": (len(tables.closures.kind), 6),
         "Phi_z": (int(tables.closures.entry_pointer[-1]),),
         "Phi_z_factored": (int(tables.closures.entry_pointer[-1]),), "increment": (n,), "z": (n,), "zd": (n,),
-        "zdd": (n,), "residual": (n,), "dz": (n,), "predicted": (n,), "impulse": (m,),
+        "zdd": (n,), "residual": (n,), "dz": (n,), "predicted": (n,), "impulse": (m,), "base": (n,), "way": (n,),
+        "lam_base": (m,), "lam_way": (m,), "lam_here": (m,),
     }  # fmt: skip
     shapes["rate"] = (n if np.any(tables.steps.reference >= 0) else 0, 6)
     laws = tables.laws

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import rtmbs
+from bench.measures.random_mechanisms import random_simulation
 from rtmbs import Simulation, library
 from rtmbs.integrators.report import Outcome
 from rtmbs.integrators.settings import TANGENT_TERMS
@@ -99,6 +100,23 @@ def test_inputs_and_a_new_step_in_between():
         return sim
 
     hold_together(machine, steps=10)
+
+
+@pytest.mark.parametrize("seed", [0, 2, 6, 9, 26, 36])
+def test_further_tries_are_the_same_tries(seed):
+    """Steps of 20 ms that are too large for random mechanisms: the same ways are tried, to the same end."""
+    fused, readable = (random_simulation(seed, 2e-2, fused=form) for form in (True, False))
+    helped = failed = 0
+    for _ in range(25):
+        one, other = fused.step(), readable.step()
+        for name in ("outcome", "tries", "shortened", "evaluations", "iterations", "factorisations", "culprits"):
+            assert getattr(one, name) == getattr(other, name), name
+        assert difference(fused.state, readable.state) <= SAME
+        helped += one.tries > 0 and one.outcome.good
+        if not one.outcome.good:
+            failed += 1
+            break
+    assert helped + failed > 0
 
 
 # --------------------------------------------------------------------------------------------------- the dense fallback

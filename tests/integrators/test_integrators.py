@@ -4,19 +4,23 @@ import numpy as np
 import pytest
 
 from rtmbs.integrators.base import NotFinite, SingularTangent
+from rtmbs.integrators.newton import MOST_BY_SLOPE, MOST_EVALUATIONS, MOST_TRIES
 from rtmbs.integrators.registry import INTEGRATORS
 from rtmbs.integrators.report import Outcome
 from rtmbs.integrators.settings import (
+    EVALUATIONS,
     EXACT,
     FACTORISATIONS,
     FIRST_CORRECTION,
     ITERATIONS,
+    LEFT,
     PHASES,
     POSITION_VIOLATION,
     RECORD_SIZE,
     RESIDUAL_TICKS,
     SWEEPS,
     TANGENT_TERMS,
+    TRIES,
 )
 from tests.integrators.toy import QUESTIONS, Pendulum, empty, reference, settings, start
 
@@ -188,8 +192,32 @@ def test_sweeps_are_bounded(name):
     for most in (0, 1, 4):
         equations = Broken("apply_Phi_z", 1, lambda value: 0.0 * value)
         outcome, _, record = step(name, equations, max_sweeps=most)
-        assert outcome is Outcome.CONVERGED
+        assert outcome is Outcome.UNPROJECTED, "what no sweep removes is left, and that is said"
+        assert record[LEFT] == 1.0
         assert record[SWEEPS] <= 2 * most
+
+
+@ALL
+def test_further_tries_are_bounded(name):
+    """A residual that never settles ends every try; the report tells of the plain iteration, and counts all work."""
+    rng = np.random.default_rng(3)
+    for tries in range(MOST_TRIES + 1):
+        equations = Broken("residual", 1, lambda value: rng.normal(size=2) * 100.0)
+        outcome, _, record = step(name, equations, tries=tries)
+        assert outcome is Outcome.NOT_CONVERGED
+        assert record[TRIES] == tries
+        assert equations.asked["residual"] == record[EVALUATIONS] <= 16 + 4 * MOST_EVALUATIONS + MOST_BY_SLOPE
+        assert record[ITERATIONS] <= 8
+
+
+@ALL
+def test_what_converges_is_not_tried_again(name):
+    """The same questions in the same number, with and without further tries at hand."""
+    with_tries, without = Pendulum(), Pendulum()
+    one, other = step(name, with_tries, tries=MOST_TRIES), step(name, without, tries=0)
+    assert with_tries.asked == without.asked
+    assert one[2][TRIES] == 0
+    assert all(mine.tobytes() == theirs.tobytes() for mine, theirs in zip(one[1], other[1], strict=True))
 
 
 @ALL

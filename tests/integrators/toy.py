@@ -99,6 +99,7 @@ def settings(**options):
         "relative": 1e-6,
         "max_iterations": 8,
         "fixed_iterations": False,
+        "tries": 0,
         "refactor": EVERY_ITERATION,
         "reuse_below": 1e-4,
         "max_sweeps": 3,

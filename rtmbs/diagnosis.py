@@ -1,0 +1,186 @@
+"""Why a step failed: the driver that is beyond reach, or the law or the loop that is least linear over the step.
+
+Worked out after the failure, from evaluations alone; the sizes that are named are dimensionless.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.integrators.base import NotFinite, SingularTangent
+from rtmbs.integrators.settings import INERTIA, Settings, StateArrays
+from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.system.tables import PRISMATIC
+
+Array = NDArray[np.float64]
+
+LARGEST = 250_000  # entries of Phi_z up to which reach is tried
+MOVES = 30  # towards closed loops
+LONGEST = 0.5  # largest move, in typical sizes
+CLOSED = 1e-6  # violation, relative to the size of each row, of loops that are closed
+SLIGHT = 1e-6  # part of a correction that shows the slope
+BENT = 1e-3  # of the first correction: below it an element is as good as linear
+SHARE = 0.5  # of the largest bend, from which on an element is named too
+NAMED = 3  # elements
+INERTIAS = "inertia forces"
+
+
+class Diagnosis(NamedTuple):
+    """What is known about a failed step."""
+
+    culprits: tuple[str, ...] = ()  # drivers, laws, loops
+    reason: str = ""
+    hopeless: bool = False  # no smaller step helps
+
+
+def diagnose(equations: SemiRecursiveEquations, settings: Settings, old: StateArrays) -> Diagnosis:
+    """Return why the step from ``old`` with the inputs of ``equations`` at its end fails, as far as that shows."""
+    with np.errstate(all="ignore"):
+        if (driver := beyond_reach(equations, settings, old)) is not None:
+            return driver
+        sizes = [*turns(equations, settings, old), *stiffness(equations, settings, old)]
+        bends = bent(equations, settings, old)
+    worst = max(bends.values(), default=0.0)
+    ranked = sorted(bends, key=lambda name: -bends[name])
+    names = tuple(name for name in ranked if bends[name] >= max(SHARE * worst, BENT))[:NAMED]
+    if names:
+        sizes.append(f"least linear over the step: {', '.join(names)}")
+    return Diagnosis(tuple(name for name in names if name != INERTIAS), "; ".join(sizes))
+
+
+# ---------------------------------------------------------------------------------------------------------------- reach
+
+
+def beyond_reach(equations: SemiRecursiveEquations, settings: Settings, old: StateArrays) -> Diagnosis | None:
+    """Return the driver without which the loops close at the end of the step, when they do not close with it."""
+    system = equations.system
+    rows = driver_rows(system)
+    if not rows or system.n * system.m > LARGEST or closes(equations, settings, old, np.ones(system.m, bool)):
+        return None
+    for name, mine in rows.items():
+        others = np.ones(system.m, bool)
+        others[mine] = False
+        if closes(equations, settings, old, others):
+            reason = f"driver {name!r} is beyond reach: the loops cannot close where it wants to be"
+            return Diagnosis((name,), f"{reason}; change its profile, no smaller step helps", True)
+    return None
+
+
+def driver_rows(system: Any) -> dict[str, list[int]]:
+    """Return the rows of every driver by its name: a driven coordinate has no closure, a driven distance a slot."""
+    slots = {signal.slot: signal.name for signal in system.signals}
+    closures, drivers = system.tables.closures, system.tables.drivers
+    found: dict[str, list[int]] = {}
+    for row, slot in enumerate([*closures.slot.tolist(), *drivers.slot.tolist()]):
+        if slot >= 0 and slot in slots:
+            found.setdefault(slots[slot], []).append(row)
+    return found
+
+
+def closes(equations: SemiRecursiveEquations, settings: Settings, old: StateArrays, rows: NDArray[np.bool_]) -> bool:
+    """True when these rows can be closed from the old positions: least squares, with moves that are not too long."""
+    z, weight = old.z.copy(), 1.0 / settings.scale[rows]
+    for _ in range(MOVES):
+        violation = equations.close(z, old.R0)[rows] * weight
+        if not np.all(np.isfinite(violation)):
+            return False
+        if np.max(np.abs(violation), initial=0.0) <= CLOSED:
+            return True
+        jacobian = equations.closure_jacobian()[rows] * weight[:, None] * settings.typical
+        move = -np.linalg.lstsq(jacobian, violation, rcond=1e-10)[0]
+        z += settings.typical * move * min(1.0, LONGEST / max(float(np.max(np.abs(move))), 1e-300))
+    return False
+
+
+# ---------------------------------------------------------------------------------------------------------------- sizes
+
+
+def turns(equations: SemiRecursiveEquations, settings: Settings, old: StateArrays) -> Iterator[str]:
+    """Yield the largest angle that a coordinate turns in the step, w h."""
+    kind = equations.system.tables.steps.kind
+    angles = np.where(kind == PRISMATIC, 0.0, np.abs(old.zd) * settings.h)
+    if angles.any():
+        name = equations.system.coordinate_names[int(np.argmax(angles))]
+        yield f"rate times step is {angles.max():.2g} rad at {name!r}"
+
+
+def stiffness(equations: SemiRecursiveEquations, settings: Settings, old: StateArrays) -> Iterator[str]:
+    """Yield the largest k h^2 / m or c h / m of a coordinate, from the diagonals of K, C and M without penalties."""
+    alpha, equations.alpha = equations.alpha, np.zeros_like(equations.alpha)
+    try:
+        equations.residual(old.z, old.zd, old.zdd, old.R0)
+        parts = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+        M, C, K = (np.abs(np.diag(equations.assemble(*part))) for part in parts)
+    finally:
+        equations.alpha = alpha
+    M = np.maximum(M, 1e-12 * M.max(initial=1e-300))
+    stiff, damped = K * settings.h**2 / M, C * settings.h / M
+    what = "stiffness times step squared" if stiff.max(initial=0.0) >= damped.max(initial=0.0) else "damping times step"
+    sizes = np.maximum(stiff, damped)
+    if sizes.any():
+        name = equations.system.coordinate_names[int(np.argmax(sizes))]
+        yield f"{what} over mass is {sizes.max():.2g} at {name!r}"
+
+
+# ----------------------------------------------------------------------------------------------------------------- bend
+
+
+def bent(equations: SemiRecursiveEquations, settings: Settings, old: StateArrays) -> dict[str, float]:
+    """Return how far each law and each loop is from linear along the first correction, relative to it, by name.
+
+    A loop: Phi at the end of the correction less Phi and its slope at the beginning, over its scale. A law: the same of
+    its force, times h^2/4 over the smallest mass that it moves. What remains of M zdd - Q are inertia forces.
+    """
+    h, q4 = settings.h, 0.25 * settings.h**2
+    start = h * old.zd + 0.5 * h * h * old.zdd
+
+    def at(increment: Array) -> tuple[Array, Array]:
+        zdd = 4.0 / h**2 * increment - 4.0 / h * old.zd - old.zdd
+        residual = equations.residual(old.z + increment, 2.0 / h * increment - old.zd, zdd, old.R0)
+        ws = equations.ws
+        return residual, np.concatenate((ws.Phi / settings.scale, ws.tau, ws.law_wrench.ravel(), ws.law_force))
+
+    residual, here = at(start)
+    try:
+        equations.factor(settings, INERTIA, old, True)
+        way = equations.solve(-q4 * residual)
+    except (SingularTangent, NotFinite):
+        return {}
+    M = np.abs(np.diag(equations.mass_matrix()))
+    bend = at(start + way)[1] - here - (at(start + SLIGHT * way)[1] - here) / SLIGHT
+    bend /= max(float(np.max(np.abs(way) / settings.typical, initial=0.0)), 1e-300)
+    found: dict[str, float] = {}
+    m, n = equations.m, equations.n
+    for row in np.flatnonzero(np.isfinite(bend[:m])):
+        closure = int(equations.system.closure_of_row[row])
+        if closure >= 0:
+            name = equations.system.closure_names[closure]
+            found[name] = max(found.get(name, 0.0), abs(float(bend[row])))
+    laws = law_bends(equations, settings, M, bend[m + n :])
+    inertias = q4 * np.abs(bend[m : m + n]) / np.maximum(M * settings.typical, 1e-300)
+    rest = float(np.max(inertias[np.isfinite(inertias)], initial=0.0)) - sum(laws.values())
+    return found | laws | {INERTIAS: rest}
+
+
+def law_bends(equations: SemiRecursiveEquations, settings: Settings, M: Array, bend: Array) -> dict[str, float]:
+    """Return the bends of the laws by name: forces times h^2/4 over the mass of the coordinates that they act on."""
+    system = equations.system
+    found: dict[str, float] = {}
+    tables, count = system.tables, len(system.tables.laws.frame_a)
+    first = len(tables.closures.point_a) + len(tables.springs.slot) + len(tables.wrenches.slot)
+    for force in system.forces.values():
+        if force.kind == "law":
+            link = first + force.row
+            steps = tables.links.step[tables.links.pointer[link] : tables.links.pointer[link + 1]]
+            values = bend[6 * force.row : 6 * force.row + 6]
+        elif force.kind == "joint law":
+            steps = np.array(force.steps)
+            values = bend[6 * count + force.row : 6 * count + force.row + len(steps)]
+        else:
+            continue
+        if len(steps) and np.all(np.isfinite(values)):
+            mass = float(np.min(M[steps] * settings.typical[steps]))
+            found[force.name] = 0.25 * settings.h**2 * float(np.max(np.abs(values))) / max(mass, 1e-300)
+    return found
