@@ -164,7 +164,7 @@ def chaotic(t, k, p):
     """A map that nearly doubles each turn: rounding, in another order than NumPy's, grows to the size of the law."""
     x = k.z + 0.3
     for _ in range(60):
-        x = 3.9 * x * (1.0 - x)
+        x = 1.3 * (3.0 * x) * (1.0 - x)  # recorded with one constant
     return x - k.zd
 
 
