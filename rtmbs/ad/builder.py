@@ -151,13 +151,16 @@ def normal_sum(B: Builder, op: Int, a: Int, b: Int) -> tuple[Int, Int, Int, Any]
 
 @kernel
 def normal_product(B: Builder, op: Int, a: Int, b: Int) -> tuple[Int, Int, Int, Any]:
-    """a b, guarded or not: signs move outwards, constants are positive, in front and together."""
+    """a b, guarded or not: signs move outwards, constants are positive, in front and together.
+
+    A guarded product keeps its guard beside a constant that is not finite: the other factor may be an exact zero.
+    """
     minus = (B.code[a, 0] == o.NEGATE) != (B.code[b, 0] == o.NEGATE)
     a = int64(B.code[a, 1]) if B.code[a, 0] == o.NEGATE else a
     b = int64(B.code[b, 1]) if B.code[b, 0] == o.NEGATE else b
     if B.code[b, 0] == o.CONSTANT:
         a, b = b, a
-    if B.code[a, 0] != o.CONSTANT:
+    if B.code[a, 0] != o.CONSTANT or (op == o.GUARDED and not np.isfinite(B.value[a])):
         return op, min(a, b), max(a, b), minus
     factor = B.value[a]
     if B.code[b, 0] == o.MULTIPLY and B.code[B.code[b, 1], 0] == o.CONSTANT:

@@ -174,6 +174,28 @@ def test_branches_follow_the_values():
     np.testing.assert_array_equal(made.jacobian(np.zeros(2)), [[0, 0], [1, 0], [1, 0]])
 
 
+@pytest.mark.parametrize("mode", ["sparse", "dense", "compressed"])
+def test_a_branch_not_taken_may_hold_constants_that_are_no_numbers(mode):
+    """0 times a constant infinity stays guarded: the constant is folded, the condition follows the values."""
+    bad = {
+        "division by zero": lambda x: np.log(-x * x - 1.0) / (x - x),
+        "infinity": lambda x: np.inf * x,
+        "no number": lambda x: np.nan * x - np.inf,
+    }
+    for name, branch in bad.items():
+        traced = Traced(lambda x, branch=branch: np.sin(np.where(x < 50.0, x, branch(x))), 1, mode=mode)
+        np.testing.assert_allclose(traced.jacobian(np.array([0.4])), [[np.cos(0.4)]], rtol=1e-15, err_msg=name)
+
+
+@pytest.mark.parametrize("mode", ["sparse", "dense", "compressed"])
+def test_logaddexp_where_both_are_equal(mode):
+    """A soft plus at rest: its halves meet there, and the derivative is one half."""
+    traced = Traced(lambda x: np.logaddexp(x[0], x[1]) + np.logaddexp(0.0, x[0]), 2, mode=mode)
+    for x in ([0.0, 0.0], [3.0, 3.0], [0.3, -0.4], [700.0, -700.0], [-800.0, 800.0]):
+        a, b, c = (1.0 / (1.0 + np.exp(np.clip(d, -750.0, 700.0))) for d in (x[1] - x[0], x[0] - x[1], -x[0]))
+        np.testing.assert_allclose(traced.jacobian(np.array(x)), [[a + c, b]], rtol=1e-13, atol=1e-300)
+
+
 def test_powers_at_zero():
     made = Traced(lambda x: np.stack((x[0] ** x[1], x[0] ** 2.5, np.float64(2.0) ** x[1])), 2)
     np.testing.assert_allclose(made.jacobian(np.array([0.0, 2.0])), [[0, 0], [0, 0], [0, 4 * np.log(2)]], atol=1e-15)

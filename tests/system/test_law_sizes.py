@@ -155,3 +155,34 @@ def test_a_law_whose_derivative_is_beyond_the_limit_is_refused_by_name(monkeypat
     monkeypatch.setattr("rtmbs.ad.eliminate.LARGEST", 1000)
     with pytest.raises(ModelError, match=r"force 'L': its law's derivative is too long.*trace=False"):
         free(points(18)).compile()
+
+
+# -------------------------------------------------------------------------------------------------------- steep laws
+
+
+def chaotic(t, k, p):
+    """A map that nearly doubles each turn: rounding, in another order than NumPy's, grows to the size of the law."""
+    x = k.z + 0.3
+    for _ in range(60):
+        x = 1.3 * (3.0 * x) * (1.0 - x)  # recorded with one constant
+    return x - k.zd
+
+
+def test_a_law_that_rounding_moves_is_not_called_another():
+    """Its record is as good as the law: a change of 1e-9 in the inputs moves both by more than they differ."""
+    [built] = laws_of(hinge(chaotic))
+    assert built.reason == ""
+
+
+def forgetful(t, k, p):
+    return k.z * (2.0 if hasattr(k.z, "ids") else 1.0) + 1.0
+
+
+def test_a_law_whose_record_says_something_else_is_refused():
+    with pytest.raises(ModelError, match=r"force 'L': its law was recorded as .* where a call gives"):
+        hinge(forgetful).compile()
+
+
+def test_a_record_that_is_no_number_where_the_law_is_one_is_refused():
+    with pytest.raises(ModelError, match=r"recorded as \[nan\] where a call gives"):
+        hinge(lambda t, k, p: k.z * (np.nan if hasattr(k.z, "ids") else 1.0)).compile()
