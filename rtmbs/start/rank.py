@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array
 
-from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.linear.rank import equilibrate, independent_rows
+from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.start.loops import Group, LoopJacobian
 from rtmbs.start.noise import noise_of
 
