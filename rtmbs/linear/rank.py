@@ -158,7 +158,7 @@ def weak_columns(R: csc_array, tolerance: float) -> Indices:
         X = np.random.default_rng(0).standard_normal((n, probes))
         for _ in range(ITERATIONS):
             X = np.linalg.qr(factor.solve(factor.solve(X, trans="T")))[0]
-        U, values, Vt = np.linalg.svd(R @ X, full_matrices=False)
+        _, values, Vt = np.linalg.svd(R @ X, full_matrices=False)
         weak = int(np.count_nonzero(values <= tolerance))
         if weak < probes or probes == n:
             break

@@ -1,6 +1,6 @@
 """First accelerations and multipliers: the constrained equations of motion at the start (METHODS 1.8, 1.15).
 
-M zdd + Phi_z^T lam = Q, Phidd = 0, by the augmented Lagrangian with the weight c m_l: with A = M + Phi_z^T weight Phi_z,
+M zdd + Phi_z^T lam = Q, Phidd = 0, by the augmented Lagrangian with the weight c m_l: A = M + Phi_z^T weight Phi_z, and
 lam solves (Phi_z A^-1 Phi_z^T) lam = what is left of Phidd. Scaled by the roots of the weights that matrix has the
 eigenvalues s / (1 + s): one but for the directions that a nearly singular pose loses. Conjugate gradients need one
 iteration for each cluster, and of all answers for redundant loops give the least lam in the norm of 1 / weight.

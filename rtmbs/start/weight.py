@@ -1,4 +1,4 @@
-"""The factor that the start solves with: M + Phi_z^T weight Phi_z, in static order, or dense where that loses digits."""
+"""The factor of the start: M + Phi_z^T weight Phi_z, in static order, or dense where that order loses all digits."""
 
 from contextlib import suppress
 
@@ -39,9 +39,9 @@ def reason(equations: SemiRecursiveEquations) -> str:
     name = equations.system.coordinate_names[equations.weakest]
     if equations.n > DENSE_LIMIT:
         return (
-            f"coordinate {name!r} has no inertia, or one that rounding hides in a mechanism of {equations.n} coordinates"
-            f" (above {DENSE_LIMIT} no dense factor is tried); give what it moves mass and inertia, or bend a long"
-            " straight chain at the start"
+            f"coordinate {name!r} has no inertia, or one that rounding hides among {equations.n} coordinates (above"
+            f" {DENSE_LIMIT} no dense factor is tried); give what it moves mass and inertia, or bend a long straight"
+            " chain at the start"
         )
     return (
         f"coordinate {name!r} has no inertia: the bodies it moves are massless (or turn about their own mass points)"

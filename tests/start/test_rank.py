@@ -57,14 +57,14 @@ def test_large_groups_are_counted_and_named(ny, nz):
     assert len(report.redundant) == 3 * ny * nz
 
 
-@pytest.mark.parametrize("windows", [1, 12, 50])
+@pytest.mark.parametrize("windows", [1, 5, 20])
 def test_a_singular_start_of_many_loops_is_seen(windows):
     """All posts flat: a random pose beside it leaves some windows flat, one post alone leads all of them out."""
     report = Simulation(library.build("fourbar", ny=windows, nz=1, angle=np.pi / 2).compile()).start_report
     assert (report.degrees_of_freedom, report.degrees_of_freedom_nearby) == (windows + 1, 1)
 
 
-# ---------------------------------------------------------------------------------------------------- rounding and scale
+# --------------------------------------------------------------------------------------------------- rounding and scale
 
 
 def door(seed, hinges, far=0.0, size=1.0, mass=20.0):
@@ -107,8 +107,9 @@ def test_rank_does_not_hang_on_the_place(seed, shift):
 def test_hinges_that_are_not_coaxial_lock_the_door():
     """A hinge that is a micron off is no rounding: nothing moves, and the report says so."""
     model = door(3, 1)
-    off = np.array([1.0, 0.5, 0.0]) * 1e-6
-    model.add_joint("off", rtmbs.Revolute(axis=(1, 0, 0)), "ground", "door", point=off + (0, 0, 1), cut=True)
+    lower = model.joints["hinge 0"]
+    place = lower.point_a + 1e-6 * np.cross(lower.type.axis, (0.0, 0.6, 0.8))
+    model.add_joint("off", rtmbs.Revolute(axis=lower.type.axis), "ground", "door", point=place, cut=True)
     report = Simulation(model.compile()).start_report
     assert report.degrees_of_freedom == 0
     assert any("no degree of freedom is left" in warning and "off" in warning for warning in report.warnings)
