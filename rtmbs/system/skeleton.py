@@ -117,7 +117,7 @@ def enter(skeleton: Skeleton, joint: Joint, parent: Placement, backwards: bool) 
 
 
 def check_rotations(joint: Joint) -> None:
-    """Refuse a joint type whose rotation steps are not ROTATION, three in a row: they are one element to the kernels."""
+    """Refuse a joint type whose rotation steps are not ROTATION, three in a row: they are one element."""
     elements = joint.type.steps()
     found = [k for k, element in enumerate(elements) if element.kind == "rotation"]
     whole = len(found) == 3 and found[2] - found[0] == 2
