@@ -39,6 +39,7 @@ class JointType:
     3. ``start`` says what ``set_initial`` takes: ``coordinates`` (a value for each), ``quaternion`` (of b relative to
        a), ``pose`` (point and quaternion) or ``nothing``.
     4. ``steps()`` lists its elementary steps from a to b. A step's axis is fixed in what stands before it and after it.
+       ``ROTATION`` are the three that turn in every way.
     5. ``rows()`` lists its equations when it is cut: as many as 6 less the number of steps. They hold for all values of
        the coordinates, and their Jacobian has full rank at the reference pose.
     6. ``aligned()`` lists the directions that point the same way in a and b whenever the joint is assembled; equations

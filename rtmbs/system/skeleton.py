@@ -9,7 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rtmbs.errors import ModelError
 from rtmbs.model import Body, Joint, Model
+from rtmbs.model.joints import ROTATION as ROTATIONS
 from rtmbs.system.system import Array, Integers
 from rtmbs.system.tables import PRISMATIC, REVOLUTE, ROTATION, Steps
 from rtmbs.topology import Topology
@@ -92,6 +94,7 @@ def enter(skeleton: Skeleton, joint: Joint, parent: Placement, backwards: bool) 
     (point_p, axes_p), (point_c, axes_c) = sides[::-1] if backwards else sides
     offset_rotation, offset = parent.rotation @ axes_p @ axes_c.T, parent.point(point_p)
     elements = joint.type.steps()
+    check_rotations(joint)
     if not elements:
         return Placement(parent.step, offset_rotation, offset - offset_rotation @ point_c)
     mirrored = backwards and joint.type.start != "pose"
@@ -111,6 +114,18 @@ def enter(skeleton: Skeleton, joint: Joint, parent: Placement, backwards: bool) 
     skeleton.reversed[joint.name] = backwards
     skeleton.mover.update(dict.fromkeys((number for _, number in numbers), (joint.a if backwards else joint.b).name))
     return Placement(last, np.eye(3), -point_c)
+
+
+def check_rotations(joint: Joint) -> None:
+    """Refuse a joint type whose rotation steps are not ROTATION, three in a row: they are one element."""
+    elements = joint.type.steps()
+    found = [k for k, element in enumerate(elements) if element.kind == "rotation"]
+    whole = len(found) == 3 and found[2] - found[0] == 2
+    if found and not (whole and all(elements[k] is step for k, step in zip(found, ROTATIONS, strict=True))):
+        raise ModelError(
+            f"joint {joint.name!r}: the steps of {type(joint.type).__name__} hold {len(found)} of kind 'rotation'; "
+            "write *ROTATION, the three of them in a row, or steps of kind 'revolute'"
+        )
 
 
 def walking_order(joint: Joint, mirrored: bool) -> list[int]:

@@ -5,6 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from rtmbs.integrators.settings import INERTIA, StateArrays
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import STRUCTURED, make_source, source_names
 from tests.contracts.machines import LIBRARY, library_simulation
@@ -71,6 +72,26 @@ def test_all_agree_in_motion(machine):
     for name in source_names():
         for mine, theirs in zip(answer(name, *case), (K, C), strict=True):
             assert np.abs(mine - theirs).max() <= tolerance(name) * size, name
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_newton_matrices_agree_at_an_iterate(seed):
+    """Between step boundaries, where the rates of rotation steps are not the derivatives of their coordinates."""
+    system = random_model(seed, 9).compile()
+    mechanism, motion = mechanism_of(seed, system), random_motion(seed, system.tables)
+    equations, answers = SemiRecursiveEquations(system), {}
+    equations.u[:], equations.alpha[:] = mechanism.u, motion.alpha
+    old = StateArrays(motion.z, motion.zd, motion.zdd, motion.lam, mechanism.R0)
+    for name in source_names():
+        equations.source = make_source(name, system)
+        equations.residual(*motion[:3], mechanism.R0)
+        if equations.source is None:
+            equations.fill(1.0, 0.3, 0.1, INERTIA, old)
+        else:
+            equations.fill_from_source(0.3, 0.1, INERTIA, old)
+        answers[name] = equations.dense_values()
+    for name, found in answers.items():
+        assert np.abs(found - answers[STRUCTURED]).max() <= tolerance(name) * np.abs(found).max(), name
 
 
 @pytest.mark.parametrize("name", [name for name in source_names() if name != STRUCTURED])

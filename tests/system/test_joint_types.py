@@ -1,10 +1,14 @@
 """Every registered joint type: its steps, its equations and its direction, whatever way the tree walks."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from rtmbs.model import JOINT_TYPES, Fixed, Floating, Model, Revolute
+from rtmbs.errors import ModelError
+from rtmbs.model import JOINT_TYPES, Fixed, Floating, JointType, Model, Revolute
+from rtmbs.model.joints import ROTATION, Step
 from tests.system.kinematics import (
     add_random_body,
     body_poses,
@@ -179,3 +183,28 @@ def test_units_and_names_come_one_a_coordinate(name):
     kind = JOINT_TYPES[name].example(random_rotation(np.random.default_rng(0)))
     assert len(kind.units()) == len(kind.coordinates)
     assert not kind.coordinates or len(kind.coordinates) == len(kind.steps())
+
+
+@dataclass(frozen=True)
+class Odd(JointType):
+    """Joint types whose rotation steps are no element."""
+
+    start = "nothing"
+    which = 0
+
+    def steps(self):
+        slide, first = Step("prismatic", np.array([1.0, 0.0, 0.0])), ROTATION[0]
+        choices = (first,), (*ROTATION[:2], slide, ROTATION[2]), ROTATION[::-1], (*ROTATION, slide, first)
+        return choices[self.which]
+
+    def rows(self):
+        return ()
+
+
+@pytest.mark.parametrize("which", range(4))
+def test_rotation_steps_come_three_in_a_row(which):
+    model = Model("odd")
+    model.add_body("b", mass=1.0, inertia=(1.0, 1.0, 1.0))
+    model.add_joint("j", type(f"Odd{which}", (Odd,), {"which": which})(), model.ground, "b")
+    with pytest.raises(ModelError, match=r"'j'.*rotation.*\*ROTATION, the three of them in a row"):
+        model.compile()
