@@ -97,7 +97,7 @@ def test_the_folder_follows_sources_versions_and_ways_to_compile(monkeypatch):
         (numba, "__version__", "0.0.0"),
         (cache_folder, "kernel_sources", lambda: kernel_sources()[:-1]),
         (cache_folder.llvmlite, "__version__", "0.0.0"),
-        (config, "BOUNDSCHECK", 1),
+        (config, "BOUNDSCHECK", not config.BOUNDSCHECK),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(target, name, value)
