@@ -14,19 +14,21 @@ Indices = NDArray[np.int64]
 
 ALLOWED = 1e4  # accuracies of the geometry: Phidd left, in terms of its parts
 SETTLED = 1e-6  # change of an acceleration that is still wanted, relative to the largest of its group
+UNSEEN = 1e-13  # of the sizes: a change of a coordinate, or a gap, in one step that is rounding
 PART = 1e-3  # of the largest violation left: a row with less has no part in a contradiction
 
 
-def check_motion(assembly: Assembly, z: Array, zd: Array, zdd: Array, lam: Array, masses: Array) -> None:
+def check_motion(assembly: Assembly, z: Array, zd: Array, zdd: Array, lam: Array, masses: Array, h: float) -> None:
     """Refuse first accelerations that do not satisfy the equations of motion; the factor is still theirs.
 
-    ``masses`` (m,) are the effective ones: in their metric what is left of Phidd is smallest.
+    ``masses`` (m,) are the effective ones: in their metric what is left of Phidd is smallest. What moves nothing by more
+    than rounding in a step h [s] is no fault: forces may balance to zero.
     Raises StartError naming the drivers that contradict each other, or the loop that no acceleration keeps closed.
     """
     equations = assembly.equations
     force, violation = unbalance(equations, z, zd, zdd, lam, assembly.R0)
     terms, rounding = violation_terms(equations, zd, zdd, lam / masses)
-    allowed = ALLOWED * (accuracy_of(equations) * terms + rounding)
+    allowed = ALLOWED * (accuracy_of(equations) * terms + rounding) + UNSEEN / h**2 * assembly.scale
     root = np.sqrt(masses)
     if np.any(np.abs(violation) > allowed):
         open_rows = np.where(np.abs(violation) > allowed, root * np.abs(violation), 0.0)
@@ -36,7 +38,7 @@ def check_motion(assembly: Assembly, z: Array, zd: Array, zdd: Array, lam: Array
     for group in assembly.groups:
         pushed = np.max((np.abs(lam) / masses / assembly.scale)[group.rows])
         largest = np.max(np.abs(zdd[group.columns]) / assembly.typical[group.columns], initial=pushed)
-        if np.max(change[group.columns], initial=0.0) > SETTLED * largest:
+        if np.max(change[group.columns], initial=0.0) > SETTLED * largest + UNSEEN / h**2:
             worst = group.columns[int(np.argmax(change[group.columns]))]
             raise StartError(
                 f"the first acceleration of {equations.system.coordinate_names[worst]!r} did not converge:"

@@ -59,7 +59,7 @@ def prepare(
     zdd, lam = first_accelerations(equations, z, zd, R0, masses)
     arrays = StateArrays(z, zd, zdd, lam, R0)
     check_finite(equations, arrays)
-    check_motion(assembly, z, zd, zdd, lam, masses)
+    check_motion(assembly, z, zd, zdd, lam, masses, h)
     equations.commit(arrays)
     report = describe(equations, arrays, gaps, z, zd, mobility, blind, penalty)
     return Start(arrays, masses, report)

@@ -104,6 +104,21 @@ def test_rank_does_not_hang_on_the_place(seed, shift):
     assert Simulation(model.compile()).start_report.degrees_of_freedom == 1
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_a_door_that_hangs_in_balance(seed):
+    """Its mass centre on the axis: no acceleration, and no size to measure rounding by."""
+    rng = np.random.default_rng(seed)
+    axis, point = rng.normal(size=3), rng.normal(size=3)
+    model = rtmbs.Model("balanced")
+    model.add_body("door", mass=20.0, center_of_mass=axis, inertia=(2, 1, 2.5), position=point)
+    for k in range(2):
+        model.add_joint(f"hinge {k}", rtmbs.Revolute(axis), "ground", "door", point=point + 1.5 * k * axis, cut=k > 0)
+    model.set_initial("hinge 0", position=0.3)
+    sim = Simulation(model.compile())
+    assert abs(sim.state.zdd[0]) < 1e-9
+    assert sim.step().outcome.good
+
+
 def test_hinges_that_are_not_coaxial_lock_the_door():
     """A hinge that is a micron off is no rounding: nothing moves, and the report says so."""
     model = door(3, 1)
