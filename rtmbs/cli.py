@@ -64,11 +64,11 @@ def facts() -> list[tuple[str, str]]:
     import numba
 
     from rtmbs import __version__
-    from rtmbs.compiled import CACHE_FOLDER
+    from rtmbs.cache_folder import FILES, PLACE
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     set_by_hand = [f"{name}={os.environ[name]}" for name in THREAD_VARIABLES if name in os.environ]
-    compiled = list(CACHE_FOLDER.rglob("*.nbc")) if CACHE_FOLDER.is_dir() else []
+    compiled = list(PLACE.folder.glob(FILES)) if PLACE.folder else []
     size = sum(path.stat().st_size for path in compiled) / 1e6
     return [
         ("rtmbs", __version__),
@@ -79,7 +79,7 @@ def facts() -> list[tuple[str, str]]:
         ("threads of numba", f"{numba.config.NUMBA_NUM_THREADS}"),
         ("thread variables", ", ".join(set_by_hand) or "none set"),
         ("just-in-time", "off (NUMBA_DISABLE_JIT)" if numba.config.DISABLE_JIT else "on"),
-        ("compiled kernels", f"{CACHE_FOLDER} ({len(compiled)} files, {size:.1f} MB)"),
+        ("compiled kernels", f"{PLACE.folder or 'kept nowhere'} ({len(compiled)} files, {size:.1f} MB)"),
     ]
 
 
@@ -117,12 +117,12 @@ def warmup(words: Words) -> int:
     """Compile the kernels ahead, so that the first run starts at once."""
     from rtmbs.bench.apart import usable_cores
     from rtmbs.bench.warmup import compile_kernels
-    from rtmbs.compiled import CACHE_FOLDER
+    from rtmbs.cache_folder import PLACE
 
     parser = Parser(prog="rtmbs warmup", description=warmup.__doc__)
     parser.add_argument("--jobs", type=whole_number, default=usable_cores(), help="processes at a time (%(default)s)")
     count, seconds = compile_kernels(parser.read(words).jobs)
-    print(f"kernels ready in {seconds:.1f} s ({count} compiled now), kept in {CACHE_FOLDER}")
+    print(f"kernels ready in {seconds:.1f} s ({count} compiled now), {PLACE}")
     return 0
 
 

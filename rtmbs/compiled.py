@@ -1,15 +1,10 @@
 """The one decorator every compiled kernel wears.
 
-numba's on-disk cache looks only at the function's own file: after an edit of a callee in another file the caller would
-run old code. The cache folder is therefore keyed by a hash of every kernel source, of the numba version and of the
-processor, and handed to numba while a kernel is decorated; the caches of other packages stay where they are.
+Machine code is kept on disk by ``kernel_cache``, in the folder that ``cache_folder`` chooses: it is keyed by a hash of
+every kernel source, because after an edit of a callee in another file the caller would run old code.
 """
 
-import hashlib
-import os
-import platform
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numba
@@ -18,29 +13,7 @@ from numba.core.registry import CPUDispatcher
 
 import rtmbs.record_type  # noqa: F401  records are known before the first kernel is typed
 from rtmbs.inner_library import InnerCompiler
-
-PACKAGE = Path(__file__).parent
-KERNEL_ROOMS = ("semirecursive", "linear", "integrators", "system", "ad", "results")
-
-
-def kernel_sources() -> list[Path]:
-    """Return every source file whose text a cached kernel may depend on."""
-    rooms = [PACKAGE / room for room in KERNEL_ROOMS]
-    return sorted([*PACKAGE.glob("*.py"), *(path for room in rooms for path in room.rglob("*.py"))])
-
-
-def cache_folder() -> Path:
-    """Return the folder of the compiled kernels that belong to exactly these sources, this numba and this processor."""
-    digest = hashlib.sha256()
-    for part in (numba.__version__, platform.machine(), platform.python_version(), platform.processor()):
-        digest.update(part.encode())
-    for path in kernel_sources():
-        digest.update(path.read_bytes())
-    root = os.environ.get("RTMBS_CACHE_DIR") or Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "rtmbs"
-    return Path(root) / digest.hexdigest()[:16]
-
-
-CACHE_FOLDER = cache_folder()
+from rtmbs.kernel_cache import KernelCache
 
 
 class InnerDispatcher(CPUDispatcher):  # type: ignore[misc]
@@ -107,11 +80,9 @@ def entry_for(dispatcher: Callable[..., Any], arguments: tuple[Any, ...]) -> Cal
 
 
 def compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
-    """Return ``function`` as a numba dispatcher that keeps its machine code in this version's cache folder."""
-    previous, config.CACHE_DIR = config.CACHE_DIR, str(CACHE_FOLDER)
-    try:
-        jit = numba.njit(cache=True, nogil=True, error_model="numpy", _nrt=False, no_cfunc_wrapper=True, **options)
-        dispatcher: Callable[..., Any] = jit(function)
-        return dispatcher
-    finally:
-        config.CACHE_DIR = previous
+    """Return ``function`` as a numba dispatcher that keeps its machine code on disk."""
+    jit = numba.njit(nogil=True, error_model="numpy", _nrt=False, no_cfunc_wrapper=True, **options)
+    dispatcher: Callable[..., Any] = jit(function)
+    if isinstance(dispatcher, CPUDispatcher):
+        dispatcher._cache = KernelCache(function)
+    return dispatcher

@@ -8,7 +8,7 @@ from typing import Any
 from numba.core import event
 from tqdm import tqdm
 
-from rtmbs.compiled import CACHE_FOLDER, kernel_sources
+from rtmbs.cache_folder import PLACE, kernel_sources
 
 COMPILE = "numba:compile"  # numba's event around every real compilation; a kernel from the cache raises none
 
@@ -26,7 +26,7 @@ class Compilations(event.Listener):  # type: ignore[misc]
     def begin(self, kernel: str) -> None:
         """A kernel is being compiled."""
         if self.bar is None:
-            print(f"compiling kernels, the first time only; kept in {CACHE_FOLDER}", file=sys.stderr)
+            print(f"compiling kernels{', the first time only' if PLACE.folder else ''}; {PLACE}", file=sys.stderr)
             self.bar = tqdm(total=self.expected, desc="compiling", unit="kernel", disable=None, leave=False)
         self.bar.set_postfix_str(kernel)
 

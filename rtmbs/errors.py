@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 LISTED = 6  # names shown when one is unknown
+LONGEST_SHOWN = 200  # letters of a value in a message
 
 
 class RtmbsError(Exception):
@@ -27,7 +28,15 @@ class InputError(RtmbsError, ValueError):
 
 
 class StateError(RtmbsError, ValueError):
-    """A state file is truncated, not finite, or another model's."""
+    """A state or its file is damaged, not finite, another model's, or one that no step can have left behind."""
+
+
+class ResultError(InputError):
+    """A result file is truncated, damaged, or none at all."""
+
+
+class BusyError(RtmbsError, RuntimeError):
+    """A thread came into a Simulation while another one was inside."""
 
 
 class StartError(RtmbsError):
@@ -73,15 +82,23 @@ class LoopOpenError(StepError):
     """Newton was satisfied, but a loop is open by more than its bound."""
 
 
+def shown(value: object) -> str:
+    """Return a value as a message shows it: no longer than a line or two, and whatever its own ``repr`` does."""
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 - an integer of 5,000 digits, or whatever a user's object raises
+        return f"a {type(value).__name__} that cannot be printed"
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
+
+
 def unknown_name(kind: str, name: object, valid: Iterable[str]) -> UnknownNameError:
     """Return the error for a ``name`` that no ``kind`` carries, with the nearest valid names."""
     names = list(valid)
     if not names:
-        return UnknownNameError(f"there is no {kind} named {name!r}; the model has no {kind} yet")
-    nearest = get_close_matches(str(name), names, n=LISTED, cutoff=0.5)
-    shown = nearest or names[:LISTED]
-    listed = ", ".join(repr(known) for known in shown)
+        return UnknownNameError(f"there is no {kind} named {shown(name)}; the model has no {kind} yet")
+    nearest = get_close_matches(name, names, n=LISTED, cutoff=0.5) if isinstance(name, str) else []
+    listed = ", ".join(repr(known) for known in nearest or names[:LISTED])
     if nearest:
-        return UnknownNameError(f"there is no {kind} named {name!r}; did you mean {listed}?")
+        return UnknownNameError(f"there is no {kind} named {shown(name)}; did you mean {listed}?")
     more = "" if len(names) <= LISTED else f" and {len(names) - LISTED} more"
-    return UnknownNameError(f"there is no {kind} named {name!r}; there are {listed}{more}")
+    return UnknownNameError(f"there is no {kind} named {shown(name)}; there are {listed}{more}")

@@ -6,7 +6,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import InputError, unknown_name
+from rtmbs.errors import InputError, shown, unknown_name
+from rtmbs.model.checks import as_floats
 from rtmbs.system.system import Signal, System
 
 Array = NDArray[np.float64]
@@ -44,13 +45,13 @@ class Inputs(Mapping[str, Any]):
             raise InputError(f"input {name!r} is a function of time; give the force an rtmbs.Input to set it by hand")
         wanted = f"input {name!r} takes {size} number{'s' if size > 1 else ''}"
         try:
-            numbers = np.asarray(value, float).reshape(-1)
-        except (TypeError, ValueError):
-            raise InputError(f"{wanted}, got {value!r}") from None
+            numbers = as_floats(value).reshape(-1)
+        except ValueError:
+            raise InputError(f"{wanted}, got {shown(value)}") from None
         if numbers.size != size:
             raise InputError(f"{wanted}, got {numbers.size}")
         if not np.all(np.isfinite(numbers)):
-            raise InputError(f"input {name!r} must be finite, got {value!r}")
+            raise InputError(f"input {name!r} must be finite, got {shown(value)}")
         self._holder.write_input(place, numbers)
 
     def __contains__(self, name: object) -> bool:
@@ -65,7 +66,7 @@ class Inputs(Mapping[str, Any]):
     def _place(self, name: str) -> slice:
         try:
             return self._system.inputs[name]
-        except KeyError:
+        except (KeyError, TypeError):  # or a name that nothing can be looked up by
             raise unknown_name("input", name, self._system.inputs) from None
 
 

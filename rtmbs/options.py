@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import InputError, unknown_name
+from rtmbs.bounds import LONGEST, SHORTEST
+from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.integrators.registry import INTEGRATORS
 from rtmbs.integrators.settings import MAX_ITERATIONS, REFACTOR, TANGENT_TERMS, Settings
 from rtmbs.system.system import System
@@ -21,7 +22,6 @@ SWEEPS_SCALED, SWEEPS_FIXED = 3, 10  # projection sweeps at most, METHODS 1.12
 SWEEP_BOUND = 1e-9
 RELATIVE = 1e-6
 LOOP_TOLERANCE = 1e-3
-SHORTEST, LONGEST = 1e-100, 1e100  # steps [s]: their squares are still numbers
 MOST_HALVINGS = 20
 MOST_THREADS = 256
 FREED = 5e-3  # sqrt(c) times the largest correction behind which an older factor may serve (METHODS 1.10)
@@ -58,6 +58,10 @@ class Options:
         one_of("refactor", self.refactor, REFACTOR)
         one_of("integrator", self.integrator, INTEGRATORS)
         one_of("projection_weight", self.projection_weight, ("tangent", "mass"))
+        switches(
+            fixed_iterations=self.fixed_iterations, fused=self.fused, project_velocities=self.project_velocities,
+            project_accelerations=self.project_accelerations,
+        )  # fmt: skip
 
     @property
     def c(self) -> float | None:
@@ -102,21 +106,24 @@ class Options:
 
 
 def is_number(value: Any) -> bool:
-    """True for a finite real number."""
-    return isinstance(value, Real) and math.isfinite(value)
+    """True for a finite real number; a switch is none, and an integer beyond all floats is not finite."""
+    try:
+        return not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def positive(**values: Any) -> None:
     """Raise InputError for the first value that is not a finite positive number."""
     for name, value in values.items():
         if not (is_number(value) and value > 0):
-            raise InputError(f"{name} is {value!r}; it must be a positive number")
+            raise InputError(f"{name} is {shown(value)}; it must be a positive number")
 
 
 def whole(name: str, value: Any, least: int, most: int) -> None:
     """Raise InputError for a value that is not a whole number in these bounds."""
     if isinstance(value, bool) or not (isinstance(value, Integral) and least <= int(value) <= most):
-        raise InputError(f"{name} is {value!r}; it must be a whole number from {least} to {most}")
+        raise InputError(f"{name} is {shown(value)}; it must be a whole number from {least} to {most}")
 
 
 def step_size(h: float) -> None:
@@ -126,7 +133,14 @@ def step_size(h: float) -> None:
         raise InputError(f"h is {h!r} s; it must lie between {SHORTEST:g} and {LONGEST:g} s")
 
 
+def switches(**values: Any) -> None:
+    """Raise InputError for the first value that is neither True nor False: "off" would switch on."""
+    for name, value in values.items():
+        if not isinstance(value, bool | np.bool_):
+            raise InputError(f"{name} is {shown(value)}; it must be True or False")
+
+
 def one_of(option: str, value: str, valid: Iterable[str]) -> None:
     """Raise an error that lists the valid words of an option."""
-    if value not in valid:
+    if not (isinstance(value, str) and value in valid):
         raise unknown_name(option, value, valid)

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from tqdm import tqdm
 
-from rtmbs.errors import InputError
+from rtmbs.errors import InputError, shown
 from rtmbs.integrators.report import StepReport
 from rtmbs.integrators.settings import Rows
 from rtmbs.observers.base import Observer, Watched
@@ -69,7 +69,7 @@ def first(rows: Rows, count: int) -> Rows:
 def steps_between(t: float, t_end: float, h: float) -> int:
     """Return the whole number of steps of ``h`` between two times [s]; InputError names the nearest h otherwise."""
     if not is_number(t_end):
-        raise InputError(f"t_end is {t_end!r}; it must be a time in seconds")
+        raise InputError(f"t_end is {shown(t_end)}; it must be a time in seconds")
     span = t_end - t
     if span < -WHOLE * h:
         raise InputError(f"t_end = {t_end!r} lies before the present t = {t:g} s; give a later time")

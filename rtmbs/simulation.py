@@ -10,29 +10,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.compiling import announced
-from rtmbs.errors import InputError, StartError, StepError
+from rtmbs.errors import InputError, StartError, StepError, shown
 from rtmbs.failures import in_parts, step_error
 from rtmbs.inputs import Inputs, evaluate_signals, not_finite_inputs
 from rtmbs.integrators.registry import TRAPEZOIDAL
 from rtmbs.integrators.report import StepReport
 from rtmbs.integrators.settings import Rows
 from rtmbs.jumps import mean_inputs
+from rtmbs.model.checks import as_floats
 from rtmbs.observers.base import Observer
 from rtmbs.observers.recorder import Recorder
-from rtmbs.options import MOST_HALVINGS, Options, one_of, step_size, whole
+from rtmbs.one_thread import one_thread
+from rtmbs.options import MOST_HALVINGS, Options, one_of, step_size, switches, whole
 from rtmbs.results.reactions import reaction
 from rtmbs.results.result import Result
 from rtmbs.running import run, steps_between
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
 from rtmbs.start.accelerations import first_accelerations
+from rtmbs.start.checks import check_closed
 from rtmbs.start.penalty import penalty_factors
 from rtmbs.start.prepare import prepare
 from rtmbs.start.report import StartReport
-from rtmbs.state import State
-from rtmbs.stepper import Stepper
+from rtmbs.state import State, check_time
+from rtmbs.stepper import Stepper, arrays_of
 from rtmbs.system.attach import attached
 from rtmbs.system.system import System
+from rtmbs.system.tables import ROTATION
 from rtmbs.topology import Topology
 
 Array = NDArray[np.float64]
@@ -90,9 +94,11 @@ class Simulation:
     ) -> None:
         if not isinstance(system, System):
             raise InputError(
-                f"a Simulation takes a compiled System, not {system!r}; write Simulation(model.compile(), ...)"
+                f"a Simulation takes a compiled System, not {shown(system)}; write Simulation(model.compile(), ...)"
             )
         step_size(h)
+        switches(shim=shim)
+        self._inside: int | None = None  # the thread that is in a guarded method
         self.options = Options(
             penalty, alpha, tol, tangent_terms, max_iterations, fixed_iterations, refactor, projection_weight,
             project_velocities, project_accelerations, integrator, jacobian, fused, threads,
@@ -144,6 +150,7 @@ class Simulation:
         """Return the numbers of one input of the state that counts."""
         return self._states[0].u[place]
 
+    @one_thread
     def write_input(self, place: slice, numbers: Array) -> None:
         """Change one input of the state that counts; its accelerations follow before anybody sees them."""
         u = self._states[0].u
@@ -151,6 +158,7 @@ class Simulation:
             self._settled = False  # first: an interrupt in between costs a solution, not the order of a step
             u[place] = numbers
 
+    @one_thread
     def attach(self, force: str, body: str, point: Any = (0.0, 0.0, 0.0)) -> None:
         """Let a force law that acts on one body act on ``body`` at ``point`` (3,) in body axes [m] from now on.
 
@@ -159,11 +167,11 @@ class Simulation:
         Raises UnknownNameError, and InputError for a force that is no law on one body, and for ground.
         """
         try:
-            place = np.asarray(point, np.float64)
-        except (TypeError, ValueError):
+            place = as_floats(point)
+        except ValueError:
             place = np.zeros(0)
         if place.shape != (3,) or not np.all(np.isfinite(place)):
-            raise InputError(f"point is {point!r}; it must be three numbers in body axes")
+            raise InputError(f"point is {shown(point)}; it must be three numbers in body axes")
         system = attached(self.system, force, body, place)
         source = make_source(self.jacobian, system)
         self.system = system
@@ -171,6 +179,7 @@ class Simulation:
         self.equations.source = source
         self._settled = False
 
+    @one_thread
     def _settle(self) -> None:
         """Solve for the accelerations and multipliers that belong to changed inputs: positions and rates stay.
 
@@ -213,6 +222,7 @@ class Simulation:
         return self.state.h
 
     @h.setter
+    @one_thread
     def h(self, h: float) -> None:
         step_size(h)
         state = self.state.copy()
@@ -245,6 +255,7 @@ class Simulation:
         names = self.system.coordinate_names
         return tuple(tuple(names[i] for i in group) for group in self._stepper.coordinates)
 
+    @one_thread
     def change(self, **options: Any) -> None:
         """Change options between steps: ``sim.change(jacobian="trace", max_iterations=4)``.
 
@@ -276,20 +287,27 @@ class Simulation:
         settings = options.settings(self.system, h, alpha, self._start.masses)
         return Stepper(self.equations, settings, options.fused, options.integrator, options.threads)
 
+    @one_thread
     def restore(self, state: State | str | Path) -> None:
         """Go on from a State, or from a state file; StateError when it cannot, as that of another model."""
         what = "this state" if isinstance(state, State) else f"state file {str(state)!r}"
         taken = state.copy() if isinstance(state, State) else State.load(state)
-        taken.check_fit(self.state, f"{what} for model {self.system.name!r}")
+        what = f"{what} for model {self.system.name!r}"
+        taken.check_fit(self.state, what)
         settings = self.options.settings(self.system, taken.h, taken.alpha, self._start.masses)
+        check_closed(self.equations, taken, settings, what)
         self._stepper.settings = settings  # some of them follow from h and alpha, which the State brings along
+        if np.any(taken.z[self.system.tables.steps.kind == ROTATION]):
+            self.equations.commit(arrays_of(taken))  # a step begins with these at zero
         self._states, self._settled = (taken, taken.copy()), True
 
     # ---- stepping --------------------------------------------------------------------------------------------------
 
+    @one_thread
     def step(self) -> StepReport:
         """Take one step. A step that fails, whatever raised in it, leaves the state byte for byte as it was."""
         old, new = self.state, self._states[1]
+        check_time(old, "this state")
         new.t_ref, new.k, new.h = old.t_ref, old.k + 1, old.h
         new.u[:], new.alpha[:] = old.u, old.alpha
         evaluate_signals(self.system, new.t, new.u)
@@ -311,6 +329,7 @@ class Simulation:
         """True when many steps fit in one kernel call: the fused step, and no function of time to ask in between."""
         return self._stepper.fused and not self.system.signals
 
+    @one_thread
     def take_rows(self, rows: Rows) -> tuple[int, bool]:
         """Take a step for every row in one kernel call, byte for byte as ``step`` would; for ``run``.
 
@@ -318,6 +337,7 @@ class Simulation:
         ``step`` then says why.
         """
         old, new = self.state, self._states[1]
+        check_time(old, "this state")
         rows.u[:] = old.u
         with nullcontext() if self._stepped else announced():
             done, failed = self._stepper.fill(old, rows)
@@ -330,6 +350,7 @@ class Simulation:
             self._states = (new, old)
         return done, failed
 
+    @one_thread
     def run(
         self,
         t_end: float,
@@ -344,6 +365,7 @@ class Simulation:
         ``on_failure="halve"`` retries a failed step in 2, 4, ... parts, ``at_most`` times, and goes back to h.
         Raises InputError when t_end is no whole number of steps away, StepError when a step fails.
         """
+        switches(progress=progress)
         one_of("on_failure", on_failure, ("raise", "halve"))
         whole("at_most", at_most, 0, MOST_HALVINGS)
         recorder = Recorder()
@@ -364,6 +386,7 @@ class Simulation:
         """Return the error that a failed step stands for, with step, time, history and names."""
         return step_error(self.state.k + 1, report)
 
+    @one_thread
     def reaction(self, joint: str) -> Array:
         """Return the wrench [f, n] (6,) of the first body on the second at the joint point, world axes [N, N m]."""
         return reaction(self.equations, self.state, joint)

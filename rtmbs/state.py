@@ -1,5 +1,6 @@
 """State: everything a simulation needs to go on, and its file."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -8,12 +9,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import StateError
+from rtmbs.archive import DamagedFile, read_archive, write_archive
+from rtmbs.bounds import BEYOND, LONGEST, SHORTEST
+from rtmbs.errors import StateError, shown
 
-FORMAT = 1
-KINDS = {"fingerprint": "U", "k": "i"}  # numpy's letter of an entry that is not float64
+FORMAT = 2
 FLOAT = np.dtype(np.float64)
-SCALARS = ("fingerprint", "t_ref", "k", "h")
+KINDS = {str: "U", int: "i", float: "f", bool: "b"}  # numpy's letter of a field that is no array
+ROTATION_TOLERANCE = 1e-6  # largest entry of R^T R - 1; steps multiply rotations without end
 
 Array = NDArray[np.float64]
 
@@ -54,8 +57,8 @@ class State:
                 continue
             try:
                 numbers = np.array(values, np.float64, order="C")
-            except (TypeError, ValueError):
-                raise StateError(f"{name} of the state is {values!r}; the step needs {shape} numbers") from None
+            except (TypeError, ValueError, OverflowError):
+                raise StateError(f"{name} of the state is {shown(values)}; the step needs {shape} numbers") from None
             if numbers.shape != shape:
                 raise StateError(f"{name} of the state has shape {numbers.shape}; the step needs {shape}")
             setattr(self, name, numbers)
@@ -67,61 +70,101 @@ class State:
         return type(self)(**values)
 
     def save(self, path: str | Path) -> None:
-        """Write the state to an ``npz`` file without pickle."""
-        values: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
-        with open(path, "wb") as file:
-            np.savez(file, format=FORMAT, **values)
+        """Write the state to an ``npz`` file without pickle; an older file stays until the new one is whole.
+
+        Raises StateError naming an entry that no state can have, OSError when the file cannot be written.
+        """
+        entries = [(f.name, entry(f.name, f.type, stored(self, f.name, f.type), "this state")) for f in fields(self)]
+        write_archive(path, FORMAT, entries)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
         """Read a state file.
 
-        Raises StateError naming the file and the entry when it is no state file, truncated, of another format or holds
-        a number that is not finite.
+        Raises StateError naming the file and the entry when it is no state file, truncated, changed by a byte, of
+        another format or holds a number that is not finite.
         """
         file = f"state file {str(path)!r}"
         try:
-            data = read_arrays(path)
+            data = read_archive(path, FORMAT, "state file")
         except FileNotFoundError:
             raise StateError(f"{file} does not exist") from None
-        except Exception as error:  # a damaged archive may raise anything
-            raise StateError(f"{file} is truncated or no state file ({error}); save it again") from error
-        if "format" in data and not np.array_equal(data["format"], FORMAT):
-            raise StateError(f"{file} has format {data['format']}, this version reads format {FORMAT}")
-        names = [f.name for f in fields(cls)]
-        if missing := [name for name in ("format", *names) if name not in data]:
+        except DamagedFile as error:
+            raise StateError(f"{file} {error}") from error.__cause__
+        if missing := [f.name for f in fields(cls) if f.name not in data]:
             raise StateError(f"{file} lacks {', '.join(missing)}; save it again with State.save")
-        return cls(**{name: entry(name, data[name], file) for name in names})
+        return cls(**{f.name: entry(f.name, f.type, data[f.name], file) for f in fields(cls)})
 
     def check_fit(self, other: "State", what: str) -> None:
         """Refuse a state that cannot go on where ``other`` stands; raises StateError naming ``what`` and the entry."""
         if self.fingerprint != other.fingerprint:
-            raise StateError(f"{what}: it belongs to another model")
-        if not (np.isfinite(self.h) and self.h > 0.0):
-            raise StateError(f"{what}: h is {self.h!r}; it must be a positive number")
+            raise StateError(
+                f"{what}: it belongs to another model, or to this one with other functions of time (their code is "
+                "compared, so another version of Python counts as well)"
+            )
         for f in fields(self):
-            mine, wanted = np.asarray(getattr(self, f.name)), np.asarray(getattr(other, f.name))
-            if mine.shape != wanted.shape:
+            mine, wanted = stored(self, f.name, f.type), np.asarray(getattr(other, f.name))
+            if f.name != "fingerprint" and mine.shape != wanted.shape:
                 raise StateError(f"{what}: {f.name} has shape {mine.shape}, the model needs {wanted.shape}")
-            if f.name != "fingerprint" and not np.all(np.isfinite(mine)):
-                raise StateError(f"{what}: {f.name} holds a number that is not finite")
+            setattr(self, f.name, entry(f.name, f.type, mine, what))
+        self.check_values(what)
+
+    def check_values(self, what: str) -> None:
+        """Refuse numbers that no step can have left behind; raises StateError naming ``what`` and the entry."""
+        check_time(self, what)
+        if self.k < 0:
+            raise StateError(f"{what}: k is {self.k}; steps are counted from 0")
+        for name in ("z", "zd", "zdd", "lam"):
+            if np.any(np.abs(getattr(self, name)) > BEYOND):
+                raise StateError(f"{what}: {name} holds a number beyond {BEYOND:g}; no step leaves one")
+        if np.any(self.alpha <= 0.0):
+            raise StateError(f"{what}: alpha holds {np.min(self.alpha):g}; penalty factors are positive")
+        miss = np.abs(np.swapaxes(self.R0, 1, 2) @ self.R0 - np.eye(3))
+        if not np.max(miss, initial=0.0) <= ROTATION_TOLERANCE or np.any(np.linalg.det(self.R0) < 0.0):
+            raise StateError(f"{what}: R0 holds a matrix that is no rotation; R^T R must be 1, and its determinant 1")
 
 
-def read_arrays(path: str | Path) -> dict[str, Array]:
-    """Return the arrays of an ``npz`` file by name."""
-    with np.load(path, allow_pickle=False) as file:
-        return {name: file[name] for name in file.files}
+def check_time(state: State, what: str) -> None:
+    """Refuse a step out of its range, and a time that is not finite or that a step would not move.
+
+    Raises StateError naming ``what``.
+    """
+    h = state.h
+    try:
+        t, following = state.t_ref + state.k * h, state.t_ref + (state.k + 1) * h
+    except (TypeError, OverflowError):
+        raise StateError(f"{what}: its time is {shown(state.t_ref)} + {shown(state.k)} {shown(h)}, no number") from None
+    if SHORTEST <= h <= LONGEST and t < following < math.inf:
+        return
+    if not (math.isfinite(h) and h > 0.0):
+        raise StateError(f"{what}: h is {h!r}; it must be a positive number")
+    if not SHORTEST <= h <= LONGEST:
+        raise StateError(f"{what}: h is {h!r} s; it must lie between {SHORTEST:g} and {LONGEST:g} s")
+    if not math.isfinite(t):
+        raise StateError(f"{what}: its time t_ref + k h is {t!r}; it must be finite")
+    raise StateError(f"{what}: its time is {t!r} s, where a step of {h!r} s is lost in rounding; make t_ref smaller")
 
 
-def entry(name: str, value: Array, file: str) -> Any:
-    """Return one entry of a state file, scalars as Python's own; raises StateError naming file and entry."""
-    kind = KINDS.get(name, "f")
-    if value.dtype.kind != kind or (kind == "f" and value.dtype != np.float64):
-        raise StateError(f"{file}: {name} is of type {value.dtype}; save it again with State.save")
-    if kind == "f" and not np.all(np.isfinite(value)):
-        raise StateError(f"{file}: {name} holds a number that is not finite")
-    if name not in SCALARS:
+def stored(state: State, name: str, kind: Any) -> np.ndarray[Any, Any]:
+    """Return a field as the array that a file holds: numbers, also of a list or of another type."""
+    value = getattr(state, name)
+    if kind in KINDS and not (kind is float and isinstance(value, int)):
+        return np.asarray(value)
+    try:
+        return np.array(value, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise StateError(f"{name} of the state is {shown(value)}; it must hold numbers") from None
+
+
+def entry(name: str, kind: Any, value: np.ndarray[Any, Any], where: str) -> Any:
+    """Return one entry of a state, a scalar as Python's own; raises StateError naming ``where`` and the entry."""
+    letter = KINDS.get(kind, "f")
+    if value.dtype.kind != letter or (letter == "f" and value.dtype != np.float64):
+        raise StateError(f"{where}: {name} is of type {value.dtype}; save it again with State.save")
+    if letter == "f" and not np.all(np.isfinite(value)):
+        raise StateError(f"{where}: {name} holds a number that is not finite")
+    if kind not in KINDS:
         return value
     if value.shape != ():
-        raise StateError(f"{file}: {name} has shape {value.shape}, one value is needed; save it again with State.save")
+        raise StateError(f"{where}: {name} has shape {value.shape}, one value is needed; save it again with State.save")
     return value.item()

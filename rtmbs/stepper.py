@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.bounds import BEYOND
 from rtmbs.clock import seconds_per_tick
 from rtmbs.compiled import entry_for
 from rtmbs.groups import Groups
@@ -146,7 +147,7 @@ class Stepper:
                 code, _ = self.cross_whole(old, row)
             if code != SMALL_PIVOT:
                 outcome = ENDINGS[code]
-                return self.report(outcome, new.t, False, seconds_per_tick(), self.culprits(outcome))
+                return self.report(outcome, new.t, False, seconds_per_tick(), self.culprits(outcome, old))
         return self.readable(old, new)
 
     def fill(self, old: State, rows: Rows) -> tuple[int, bool]:
@@ -197,17 +198,18 @@ class Stepper:
             outcome = step.advance(arrays_of(old), arrays_of(new))
             if outcome is not Outcome.SINGULAR_TANGENT:
                 break
-        return self.report(outcome, new.t, dense, 1.0, self.culprits(outcome))
+        return self.report(outcome, new.t, dense, 1.0, self.culprits(outcome, old))
 
-    def culprits(self, outcome: Outcome) -> tuple[str, ...]:
-        """Return the names that a failed step is to be known by.
+    def culprits(self, outcome: Outcome, old: State) -> tuple[str, ...]:
+        """Return the names that a failed step from ``old`` is to be known by.
 
-        The coordinate without a pivot, or the coordinates or loop equations with the largest residual.
+        What was out of range before it, the coordinate without a pivot, or the coordinates or loop equations with the
+        largest residual.
         """
         if outcome.good:
             return ()
         ws, system = self.equations.ws, self.equations.system
-        if outcome is Outcome.NOT_FINITE and (bad := not_finite_laws(system, ws)):
+        if outcome is Outcome.NOT_FINITE and (bad := out_of_range(system, old) or not_finite_laws(system, ws)):
             return bad[:NAMED]
         if outcome is Outcome.SINGULAR_TANGENT and self.equations.weakest >= 0:
             return (system.coordinate_names[self.equations.weakest],)
@@ -241,6 +243,16 @@ class Stepper:
             phases={name: record[RESIDUAL_TICKS + k] * unit for k, name in enumerate(PHASES)},
             culprits=culprits,
         )
+
+
+def out_of_range(system: System, state: State) -> tuple[str, ...]:
+    """Return what no step can start from: entries of a state, such as ``zd of crank.angle``, that are out of range."""
+    found, names, rows = [], system.coordinate_names, system.row_names
+    for place, owner in (("z", names), ("zd", names), ("zdd", names), ("lam", rows)):
+        bad = np.flatnonzero(~(np.abs(getattr(state, place)) <= BEYOND))
+        found += [f"{place} of {owner[i]}" for i in bad[:NAMED]]
+    bad = np.flatnonzero(~((state.alpha > 0.0) & np.isfinite(state.alpha)))
+    return (*found, *(f"alpha of {rows[i]}" for i in bad[:NAMED]))
 
 
 def not_finite_laws(system: System, ws: Workspace) -> tuple[str, ...]:

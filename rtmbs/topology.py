@@ -290,7 +290,7 @@ def describe(topology: Topology) -> Iterator[str]:
     for branch in topology.tree:
         edge = edges[branch.edge]
         names = ", ".join(f"{edge.name}.{name}" for name in edge.coordinates)
-        shown = names or ("welded" if edge.weld else f"{edge.size} of a chart")
+        shown = names or ("welded" if edge.weld else f"{edge.size} of a rotation")
         rows.append((edge.name, edge.type, f"{bodies[branch.parent]} -> {bodies[branch.child]}", shown))
     yield from table(rows)
     rows = [("cuts", "type", "equations", "loop")]

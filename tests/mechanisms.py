@@ -11,11 +11,13 @@ import numpy as np
 from rtmbs.system.interfaces import no_interfaces
 from rtmbs.system.laws import no_laws
 from rtmbs.system.origins import no_origins, with_origins
+from rtmbs.system.skeleton import elements_of
 from rtmbs.system.tables import (
     DISTANCE,
     DOT,
     PRISMATIC,
     REVOLUTE,
+    ROTATION,
     TRANSLATION,
     Array,
     Closures,
@@ -63,9 +65,42 @@ def random_motion(seed: int, tables: Tables) -> Motion:
     """Return a random state of ``tables``."""
     rng = np.random.default_rng((seed, 1))
     n, m = size(tables)
-    reach = np.where(tables.steps.kind == REVOLUTE, np.pi, 1.0)
+    reach = np.choose(tables.steps.kind, (np.pi, 1.0, 1.5))
     z = rng.uniform(-reach, reach)
     return Motion(z, rng.normal(size=n), 3 * rng.normal(size=n), rng.uniform(0.5, 2, m) * 100, 10 * rng.normal(size=m))
+
+
+def exponential(d: Array) -> Array:
+    """Return exp(d~) (3, 3), also of complex d."""
+    halvings = max(0, int(np.ceil(np.log2(np.abs(d).max() + 1e-300))) + 1)
+    D = np.array([[0, -d[2], d[1]], [d[2], 0, -d[0]], [-d[1], d[0], 0]]) / 2.0**halvings
+    total = power = np.eye(3) + 0 * D
+    for k in range(1, 20):
+        power = power @ D / k
+        total = total + power
+    for _ in range(halvings):
+        total = total @ total
+    return total
+
+
+def committed(mechanism: Mechanism, motion: Motion) -> tuple[Mechanism, Motion]:
+    """Return the same state at a step boundary: turns of rotation steps in R0, their coordinates zero."""
+    z, R0, reference = motion.z.copy(), mechanism.R0.copy(), mechanism.tables.steps.reference
+    for i in np.flatnonzero(reference >= 0):
+        R0[reference[i]] = R0[reference[i]] @ exponential(z[i : i + 3] @ mechanism.tables.steps.axis[i : i + 3])
+        z[i : i + 3] = 0.0
+    return mechanism._replace(R0=R0), motion._replace(z=z)
+
+
+def turns(tables: Tables, z: Array) -> Array:
+    """Return T (n, n): R0 exp(delta~) of rotation steps turns by T d(delta) in body axes; else the identity."""
+    T = np.eye(len(z))
+    for i in np.flatnonzero(tables.steps.reference >= 0):
+        d = z[i : i + 3]
+        for k, e in enumerate(np.eye(3)):
+            W = exponential(d).T @ exponential(d + 1e-40j * e).imag / 1e-40
+            T[i : i + 3, i + k] = W[2, 1], W[0, 2], W[1, 0]
+    return T
 
 
 def random_tables(
@@ -85,16 +120,17 @@ def random_tables(
     steps, R0 = random_steps(rng, n)
     u = [rng.normal(size=3) - np.array([0.0, 0.0, 9.81])]
     closure_tables = random_closures(rng, closures, u)
-    driver_step = rng.choice(n, min(drivers, n), replace=False)
+    plain = np.flatnonzero(steps.kind != ROTATION)  # what has a coordinate to drive or push
+    driver_step = rng.choice(plain, min(drivers, len(plain)), replace=False)
     driver_tables = Drivers(driver_step, slots(rng, u, len(driver_step), 3), driver_step * n + driver_step)
-    force_step = rng.integers(n, size=joint_forces)
-    force_tables = JointForces(force_step, slots(rng, u, joint_forces, 4), force_step * n + force_step)
+    force_step = rng.choice(plain, size=joint_forces if len(plain) else 0)
+    force_tables = JointForces(force_step, slots(rng, u, len(force_step), 4), force_step * n + force_step)
     spring_tables = Springs(rng.normal(size=(springs, 3)), rng.normal(size=(springs, 3)), slots(rng, u, springs, 4))
     axes = np.array([random_rotation(rng) for _ in range(wrenches)]).reshape(-1, 3, 3)
     wrench_tables = Wrenches(rng.normal(size=(wrenches, 3)), axes, np.arange(wrenches) % 2, slots(rng, u, wrenches, 6))
 
-    ends = [random_ends(rng, steps.parent, k) for k in range(len(closures) + springs)]
-    ends += [(-1, int(rng.integers(n))) for _ in range(wrenches)]
+    ends = [random_ends(rng, steps, k) for k in range(len(closures) + springs)]
+    ends += [(-1, int(steps.tip[rng.integers(n)])) for _ in range(wrenches)]
     links = make_links(steps.parent, ends)
     width = np.diff(links.pointer)[: len(closures)]
     entries = np.concatenate(([0], np.cumsum(width * np.diff(closure_tables.row_pointer))))
@@ -132,33 +168,62 @@ def random_units(rng, k: int) -> Array:
 
 
 def random_steps(rng, n: int) -> tuple[Steps, Array]:
-    """Return random steps: revolute and prismatic, some massless, some point masses, some with reference rotations."""
-    parent = np.array([rng.choice((-1, i - 1, rng.integers(-1, i)), p=(0.1, 0.5, 0.4)) if i else -1 for i in range(n)])
+    """Return random steps of every kind, some massless, some point masses, some without an offset rotation."""
+    kind, reference, parent = random_elements(rng, n)
+    base, tip = elements_of(parent, reference)
+    within = tip != np.arange(n)  # the first two of three rotation steps bear nothing
+    behind = np.flatnonzero((kind == ROTATION) & (reference < 0))
     principal = rng.uniform(0.1, 1, (n, 3))
     moments = principal.sum(axis=1, keepdims=True) - principal  # any two exceed the third
     turn = np.array([random_rotation(rng) for _ in range(n)])
     mass, inertia = rng.uniform(0.5, 2, n), np.einsum("nij,nj,nkj->nik", turn, moments, turn)
     inner = np.isin(np.arange(n), parent)
     what = rng.choice(3, n, p=(0.6, 0.3, 0.1))  # body, massless frame, point mass; tips have mass
-    mass[inner & (what == 1)] = 0.0
-    inertia[inner & (what > 0)] = 0.0
-    referenced = rng.random(n) < 0.25
+    mass[inner & (what == 1) | within] = 0.0
+    inertia[inner & (what > 0) | within] = 0.0
     rotations = np.array([random_rotation(rng) for _ in range(n)])
     turned = rng.random(n) < 0.7
+    turned[behind] = False
     rotations[~turned] = np.eye(3)
+    offset, axis = 0.5 * rng.normal(size=(n, 3)), random_units(rng, n)
+    offset[behind] = 0.0
+    for first in np.flatnonzero(reference >= 0):
+        axis[first : first + 3] = random_rotation(rng)
     steps = Steps(
-        kind=np.where(rng.random(n) < 0.7, REVOLUTE, PRISMATIC),
+        kind=kind,
         parent=parent,
+        base=base,
+        tip=tip,
         offset_rotation=rotations,
         turned=turned.astype(np.int64),
-        offset=0.5 * rng.normal(size=(n, 3)),
-        axis=random_units(rng, n),
-        reference=np.where(referenced, np.cumsum(referenced) - 1, -1),
+        offset=offset,
+        axis=axis,
+        reference=reference,
         mass=mass,
         mass_center=0.3 * rng.normal(size=(n, 3)),
         inertia=inertia,
     )
-    return steps, np.array([random_rotation(rng) for _ in range(referenced.sum())]).reshape(-1, 3, 3)
+    return steps, np.array([random_rotation(rng) for _ in range(reference.max(initial=-1) + 1)]).reshape(-1, 3, 3)
+
+
+def random_elements(rng, n: int) -> tuple[Array, Array, Array]:
+    """Return kind, reference and parent (n,) of random elements: revolute, prismatic, three rotation steps in a row."""
+    kind, reference, parent, bearing = [], [], [], []
+    count = 0
+    while len(kind) < n:
+        i = len(kind)
+        above = int(rng.choice((-1, i - 1, rng.choice([-1, *bearing])), p=(0.1, 0.5, 0.4))) if i else -1
+        if i + 3 <= n and rng.random() < 0.25:
+            kind += [ROTATION] * 3
+            reference += [count, -1, -1]
+            parent += [above, i, i + 1]
+            count += 1
+        else:
+            kind.append(REVOLUTE if rng.random() < 0.7 else PRISMATIC)
+            reference.append(-1)
+            parent.append(above)
+        bearing.append(len(kind) - 1)
+    return np.array(kind), np.array(reference), np.array(parent)
 
 
 def slots(rng, u: list, count: int, width: int) -> Array:
@@ -200,16 +265,19 @@ def path(parent: Array, i: int) -> list[int]:
     return steps[::-1]
 
 
-def random_ends(rng, parent: Array, k: int) -> tuple[int, int]:
-    """Return two different ends: in turn any two steps, step and ground, ground and step, a step and one above it."""
-    n = len(parent)
-    first, second = rng.choice(n, 2, replace=False) if n > 1 else (0, -1)
+def random_ends(rng, steps: Steps, k: int) -> tuple[int, int]:
+    """Return two different ends: in turn any two steps, step and ground, ground and step, a step and one above it.
+
+    Of rotation steps the last of three, which bodies sit on.
+    """
+    parent, bearing = steps.parent, np.unique(steps.tip)
+    first, second = rng.choice(bearing, 2, replace=False) if len(bearing) > 1 else (bearing[0], -1)
     if k % 4 == 1:
         second = -1
     elif k % 4 == 2:
         first = -1
     elif k % 4 == 3:
-        second = rng.choice([-1, *path(parent, first)[:-1]])
+        second = rng.choice([-1, *(i for i in path(parent, first)[:-1] if steps.tip[i] == i)])
         first, second = rng.permutation((first, second))
     return int(first), int(second)
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from rtmbs import Simulation, errors, library
+from rtmbs.archive import write_archive
 from rtmbs.errors import (
     InputError,
     LoopOpenError,
@@ -25,8 +26,10 @@ from rtmbs.model import (
     Cylindrical,
     Fixed,
     Floating,
+    ForceLaw,
     Function,
     Input,
+    JointType,
     Model,
     Motor,
     Prismatic,
@@ -158,10 +161,35 @@ CASES = {
     "a second ground": (lambda m: m.add_body("ground", mass=1.0), ["'ground'", "already"]),
     "a body named world": (lambda m: m.add_body("world", mass=1.0), ["'world'", "frame="]),
     "empty name": (lambda m: m.add_body("", mass=1.0), ["body name", "''"]),
+    "a name that is a number": (lambda m: m.add_body(3, mass=1.0), ["body name is 3", "word"]),
+    "a name of two lines": (lambda m: m.add_body("a\nb", mass=1.0), ["body name", "printable"]),
+    "a name that no file can carry": (lambda m: m.add_body("\ud800", mass=1.0), ["body name", "printable"]),
+    "a name without end": (lambda m: m.add_body("a" * 1001, mass=1.0), ["body name", "1000", "..."]),
+    "a model without a name": (lambda m: Model(7), ["model name is 7"]),
+    "frame a tuple": (joint(Fixed(), frame=("world",)), ["'extra'", "frame is ('world',)", "'world', or a body"]),
+    "frame a set": (joint(Fixed(), frame={"world"}), ["'extra'", "frame is {'world'}", "'world', or a body"]),
+    "type an array": (joint(np.eye(3)), ["'extra'", "not a joint type", "Revolute(axis"]),
+    "type without a kind": (joint(JointType()), ["'extra'", "not a joint type"]),
+    "cut a word": (joint(Revolute(X), cut="no"), ["'extra'", "cut is 'no'", "True or False"]),
+    "closure a list": (joint(Revolute(X), closure=["line"]), ["'extra'", "closure is ['line']", "'line', 'point'"]),
+    "coordinate of nothing": (force(Motor(), joint=()), ["'spring'", "()", "(joint, coordinate)"]),
+    "coordinate an array": (force(Motor(), joint=("sleeve", np.zeros(2))), ["'sleeve'", "displacement, angle"]),
+    "joints an array": (force(lambda t, k, p: 0.0, joints=np.zeros(2)), ["'spring'", "joints is array", "'all'"]),
+    "law without a kind": (force(ForceLaw(), joint="hinge"), ["'spring'", "not a force law"]),
+    "axes an array": (force(Wrench(force=X, axes=np.zeros(2)), body="ball"), ["'spring'", "axes is array", "'world'"]),
     "two forces of one name": (twice(force(Motor(), joint="hinge")), ["'spring'", "already a force"]),
     "negative mass": (body(mass=-1.0), ["'wheel'", "mass", "-1", "zero or more"]),
     "mass not a number": (body(mass=NAN), ["'wheel'", "mass", "nan", "finite"]),
     "mass a word": (body(mass="heavy"), ["'wheel'", "mass", "'heavy'", "one number"]),
+    "mass a number in words": (body(mass="5"), ["'wheel'", "mass is '5'", "one number"]),
+    "mass a switch": (body(mass=True), ["'wheel'", "mass is True", "one number"]),
+    "mass complex": (body(mass=np.array(1j)), ["'wheel'", "mass", "one number"]),
+    "mass beyond all floats": (body(mass=10**400), ["'wheel'", "mass is 1000", "one number"]),
+    "mass beyond all digits": (body(mass=10**5000), ["'wheel'", "mass is a int that cannot be printed"]),
+    "mass beyond all range": (body(mass=1e120), ["'wheel'", "mass is 1e+120", "beyond 1e+100"]),
+    "inertia ragged": (body(inertia=[[1.0], [1.0, 2.0]]), ["'wheel'", "inertia is [[1.0], [1.0, 2.0]]", "3 x 3"]),
+    "orientation ragged": (body(orientation=[[1], []]), ["'wheel'", "orientation is [[1], []]", "quaternion"]),
+    "position of objects": (body(position=np.array([{}, 1, 2])), ["'wheel'", "position", "3 numbers"]),
     "infinite mass centre": (body(center_of_mass=(0, INF, 0)), ["'wheel'", "center_of_mass", "inf"]),
     "mass centre of two numbers": (body(center_of_mass=(0, 0)), ["'wheel'", "center_of_mass", "(2,)", "3 numbers"]),
     "inertia negative": (body(inertia=(1, 1, -1e-3)), ["'wheel'", "inertia", "-0.001", "negative"]),
@@ -235,6 +263,9 @@ CASES = {
     "driver without derivatives": (driver(lambda t: t), ["'drive'", "3 numbers"]),
     "driver that is a number": (driver(3.0), ["'drive'", "3.0", "ConstantRate"]),
     "driver function missing": (driver(Function(math.sin, math.cos, 0.0)), ["'drive'", "fdd", "function of t"]),
+    "driver that is a type": (driver(ConstantRate), ["'drive'", "not a profile", "ConstantRate(rate=1.0)"]),
+    "motor of a number in words": (force(Motor("5"), joint="hinge"), ["'spring'", "value is '5'", "one number"]),
+    "spline ragged": (driver(Spline([[0.0], [1.0, 2.0]], 1.0)), ["'drive'", "t is [[0.0], [1.0, 2.0]]", "times"]),
     "driver on a ball": (driver(ConstantRate(1.0), joint="socket"), ["'drive'", "'socket'", "Spherical"]),
     "driver on nothing": (lambda m: m.add_driver("drive", ConstantRate(1.0)), ["'drive'", "joint= or between="]),
     "two drivers of one coordinate": (
@@ -251,6 +282,8 @@ CASES = {
     "initial quaternion short": (initial("socket", (1, 0, 0)), ["'socket'", "4 numbers", "quaternion"]),
     "initial quaternion zero": (initial("socket", (0, 0, 0, 0)), ["'socket'", "zero quaternion"]),
     "initial value not a number": (initial("hinge", NAN), ["'hinge'", "position", "nan"]),
+    "initial values ragged": (initial("sleeve", [[1], [1, 2]]), ["'sleeve'", "[[1], [1, 2]]", "2 numbers"]),
+    "initial pin a word": (initial("hinge", 1.0, pin="soft"), ["'hinge'", "pin is 'soft'", "True or False"]),
     "initial weight zero": (initial("hinge", 1.0, weight=0.0), ["'hinge'", "weight", "above zero"]),
 }
 
@@ -323,6 +356,7 @@ def system():
     model = machine()
     model.add_force("motor", Motor(Input(1.0)), joint="hinge")
     model.add_force("wind", Wrench(force=Input((0, 0, 0)), torque=lambda t: (t, 0, 0)), body="ball")
+    model.add_rod("rod", ("tip", "post"))
     return model.compile()
 
 
@@ -454,7 +488,46 @@ def entries(**changes):
     def change(path):
         with np.load(path) as file:
             kept = {name: file[name] for name in file.files} | changes
-        np.savez(path, **{name: value for name, value in kept.items() if value is not None})
+        kept.pop("checksum")
+        form = int(kept.pop("format"))
+        write_archive(path, form, ((name, value) for name, value in kept.items() if value is not None))
+
+    return change
+
+
+def state_of(change):
+    """Change a copy of the state, and go on from it."""
+
+    def act():
+        sim = simulation()
+        state = sim.state.copy()
+        change(state)
+        sim.restore(state)
+
+    return act
+
+
+def live(change):
+    """Change the state that counts, and take a step."""
+
+    def act():
+        sim = simulation()
+        change(sim.state)
+        if not (report := sim.step()).outcome.good:
+            raise sim.error(report)
+
+    return act
+
+
+def put(name, value):
+    """Change the first number of an array, or all of an entry."""
+
+    def change(state):
+        values = getattr(state, name)
+        if isinstance(values, np.ndarray) and np.ndim(value) == 0:
+            values.flat[0] = value
+        else:
+            setattr(state, name, value)
 
     return change
 
@@ -473,10 +546,30 @@ STATES = {
     "of another model": (other_model, ["another model", "'machine'"]),
     "not finite": (entries(zd=np.full(6, NAN)), ["zd", "not finite"]),
     "without rates": (entries(zd=None), ["lacks zd"]),
-    "of another format": (entries(format=np.array(7)), ["format 7", "reads format 1"]),
+    "of another format": (entries(format=np.array(7)), ["format 7", "reads format 2"]),
     "of fewer coordinates": (entries(z=np.zeros(5)), ["z has shape (5,)", "(6,)"]),
     "of whole numbers": (entries(z=np.zeros(6, int)), ["z is of type int64"]),
     "with a step of zero": (entries(h=np.array(0.0)), ["h is 0.0"]),
+    "with a step beyond range": (entries(h=np.array(1e-300)), ["h is 1e-300", "between"]),
+    "with a count below zero": (entries(k=np.array(-7)), ["k is -7", "from 0"]),
+    "of a time that stands still": (entries(t_ref=np.array(1e300)), ["1e+300 s", "lost in rounding"]),
+    "of numbers beyond range": (entries(z=np.full(6, 1e160)), ["z holds a number beyond 1e+100"]),
+}
+
+# case: (entry of a state that no step leaves behind, value, words)
+NO_STATES = {
+    "alpha of zero": ("alpha", 0.0, ["alpha holds 0", "positive"]),
+    "alpha negative": ("alpha", -1.0, ["alpha holds -1", "positive"]),
+    "k negative": ("k", -1, ["k is -1"]),
+    "k no integer": ("k", 1.5, ["k is of type float64"]),
+    "k beyond all floats": ("k", 10**400, ["k is of type object"]),
+    "t_ref infinite": ("t_ref", INF, ["t_ref", "not finite"]),
+    "t_ref a word": ("t_ref", "now", ["t_ref is of type <U3"]),
+    "h beyond range": ("h", 1e200, ["h is 1e+200", "between"]),
+    "R0 no rotation": ("R0", 2.0, ["R0", "rotation"]),
+    "z open": ("z", np.array([0.0, 0.5, 0.0, 0.0, 0.0, 0.0]), ["rod", "open by", "z, R0 or u"]),
+    "lam infinite": ("lam", INF, ["lam", "not finite"]),
+    "u not a number": ("u", NAN, ["u", "not finite"]),
 }
 
 # case: (what is done, its error, words that the message must contain)
@@ -490,6 +583,24 @@ RUNS = {
     "h beyond all measure": (option(h=1e-300), InputError, ["h is 1e-300", "between"]),
     "h set to zero": (new_step(0.0), InputError, ["h is 0.0", "positive"]),
     "h set to nothing": (new_step(None), InputError, ["h is None", "positive"]),
+    "h a switch": (option(h=True), InputError, ["h is True", "positive"]),
+    "h beyond all floats": (option(h=10**400), InputError, ["h is 1000", "positive"]),
+    "h beyond all digits": (option(h=10**5000), InputError, ["h is a int that cannot be printed"]),
+    "project_velocities a word": (option(project_velocities="off"), InputError, ["'off'", "True or False"]),
+    "fixed_iterations a number": (option(fixed_iterations=1), InputError, ["fixed_iterations is 1", "True or False"]),
+    "fused a word": (option(fused="no"), InputError, ["fused is 'no'", "True or False"]),
+    "shim a word": (option(shim="no"), InputError, ["shim is 'no'", "True or False"]),
+    "progress a word": (running(0.1, progress="bar"), InputError, ["progress is 'bar'", "True or False"]),
+    "jacobian a list": (option(jacobian=["trace"]), UnknownNameError, ["['trace']", "'structured'"]),
+    "integrator a number": (option(integrator=1), UnknownNameError, ["named 1", "'trapezoidal'"]),
+    "live time not a number": (live(put("t_ref", NAN)), StateError, ["this state", "time", "finite"]),
+    "live time that stands still": (live(put("t_ref", 1e300)), StateError, ["1e+300 s", "lost in rounding"]),
+    "live count beyond all floats": (live(put("k", 10**400)), StateError, ["this state", "no number"]),
+    "live step beyond range": (live(put("h", 5e-324)), StateError, ["h is 5e-324", "between"]),
+    "live multiplier infinite": (live(put("lam", INF)), NotFiniteError, ["beyond all range", "lam of rod"]),
+    "live coordinate beyond range": (live(put("z", 1e160)), NotFiniteError, ["beyond all range", "z of hinge.angle"]),
+    "live rate beyond range": (live(put("zd", -1e101)), NotFiniteError, ["beyond all range", "zd of hinge.angle"]),
+    "live penalty negative": (live(put("alpha", -1.0)), NotFiniteError, ["beyond all range", "alpha of rod"]),
     "penalty zero": (option(penalty=0.0), InputError, ["penalty is 0.0", "positive"]),
     "penalty negative": (option(penalty=-1e6), InputError, ["penalty is -1000000.0", "positive"]),
     "penalty not a number": (option(penalty=NAN), InputError, ["penalty is nan"]),
@@ -561,6 +672,10 @@ RUNS = {
         ["division by zero", "'motor.torque' at t = 0.01 s"],
     ),
     "force that returns a word": (spoilt(from_now_on(lambda t: "much")), ValueError, ["'much'", "'motor.torque'"]),
+    **{
+        f"state with {case}": (state_of(put(name, value)), StateError, ["this state for model 'machine'", *words])
+        for case, (name, value, words) in NO_STATES.items()
+    },
     **{f"state file {case}": (state_file(change), StateError, words) for case, (change, words) in STATES.items()},
 }
 

@@ -32,11 +32,11 @@ def test_the_version_is_that_of_the_package():
 
 
 def test_info_says_versions_threads_and_the_cache_folder(capsys):
-    from rtmbs.compiled import CACHE_FOLDER
+    from rtmbs.cache_folder import PLACE
 
     assert main(["info"]) == 0
     printed = capsys.readouterr().out
-    for word in ("rtmbs", "Python", "numpy", "numba", "threads", str(CACHE_FOLDER)):
+    for word in ("rtmbs", "Python", "numpy", "numba", "threads", str(PLACE.folder)):
         assert word in printed
 
 
@@ -89,14 +89,14 @@ def test_help(capsys, words):
 
 
 def test_warmup_says_where_the_kernels_are(capsys):
-    from rtmbs.compiled import CACHE_FOLDER
+    from rtmbs.cache_folder import FILES, PLACE
 
     assert main(["warmup"]) == 0
     printed = capsys.readouterr()
     assert printed.out.startswith("kernels ready in ")
-    assert printed.out.endswith(f"{CACHE_FOLDER}\n")
+    assert printed.out.endswith(f"{PLACE}\n")
     assert "\r" not in printed.err, "no progress bar in a pipe"
-    assert any(CACHE_FOLDER.rglob("*.nbc")) or os.environ.get("NUMBA_DISABLE_JIT") == "1"
+    assert any(PLACE.folder.glob(FILES)) or os.environ.get("NUMBA_DISABLE_JIT") == "1"
 
 
 def test_the_module_is_the_console_script():

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tracemalloc
+from functools import partial
 from pathlib import Path
 
 import numba
@@ -16,7 +17,8 @@ import pytest
 from numba.core.registry import CPUDispatcher
 
 import rtmbs
-from rtmbs.compiled import CACHE_FOLDER, InnerDispatcher, cache_folder, entry_for, kernel_sources
+from rtmbs.cache_folder import PLACE, kernel_sources
+from rtmbs.compiled import InnerDispatcher, entry_for
 from rtmbs.integrators.newton import scaled_norm
 from rtmbs.semirecursive.step import advance
 from tests.contracts.machines import LIBRARY, closed_simulation, good_steps, library_simulation
@@ -59,7 +61,8 @@ def test_no_kernel_can_allocate():
 
 def test_every_kernel_is_kept_in_the_folder_of_its_sources():
     for name, kernel in KERNELS.items():
-        assert Path(kernel._cache.cache_path).is_relative_to(CACHE_FOLDER), name
+        assert kernel._cache.cache_path == str(PLACE.folder), name
+        assert kernel._cache.stamp == "", name
         assert Path(kernel.py_func.__code__.co_filename) in kernel_sources(), name
 
 
@@ -100,8 +103,8 @@ def kernel_without_cache(kernel, function):
 
 
 def test_numba_keeps_the_caches_of_others():
-    """The folder is handed over while a kernel is decorated, and nobody else's setting is touched."""
-    assert str(CACHE_FOLDER) not in str(numba.config.CACHE_DIR)
+    """Kernels have a cache of their own, and nobody else's setting is touched."""
+    assert str(PLACE.folder) not in str(numba.config.CACHE_DIR)
 
 
 def test_one_compilation_serves_every_mechanism():
@@ -173,22 +176,21 @@ def test_the_system_never_changes():
 LEAF_CALLER = """
 import json, sys
 import numpy as np
-from rtmbs.integrators.settings import StateArrays
-from rtmbs.semirecursive import charts
+from rtmbs.semirecursive import rotations
 from rtmbs.system.tables import Steps
 n = 3
-steps = Steps(np.zeros(n, np.int64), np.arange(-1, n - 1), np.tile(np.eye(3), (n, 1, 1)), np.zeros(n, np.int64),
-              np.zeros((n, 3)), np.eye(3),
+steps = Steps(np.full(n, 2), np.arange(-1, n - 1), np.full(n, -1), np.full(n, 2), np.tile(np.eye(3), (n, 1, 1)),
+              np.zeros(n, np.int64), np.zeros((n, 3)), np.eye(3),
               np.array([0, -1, -1]), np.ones(n), np.zeros((n, 3)), np.zeros((n, 3, 3)))
-state = StateArrays(np.array([0.1, 1.2, 0.3]), np.ones(n), np.ones(n), np.zeros(0), np.eye(3)[None].copy())
-charts.recentre_charts(steps, state)
-stats = charts.recentre_charts.stats
-print(json.dumps({"zd": state.zd.tolist(), "hits": sum(stats.cache_hits.values()),
-                  "misses": sum(stats.cache_misses.values()), "file": charts.__file__}))
+R0 = np.eye(3)[None].copy()
+rotations.commit_rotations(steps, np.array([0.1, 1.2, 0.3]), R0)
+stats = rotations.commit_rotations.stats
+print(json.dumps({"R0": R0.tolist(), "hits": sum(stats.cache_hits.values()),
+                  "misses": sum(stats.cache_misses.values()), "file": rotations.__file__}))
 """
 
 
-def run(code, folder, cache, **environment):
+def run_copy(code, folder, cache, **environment):
     """Run Python on a copy of the package with a cache of its own; return what it printed."""
     environment = {**os.environ, "RTMBS_CACHE_DIR": str(cache), "PYTHONPATH": str(folder), **environment}
     command = [sys.executable, "-c", code]
@@ -196,45 +198,37 @@ def run(code, folder, cache, **environment):
     return json.loads(done.stdout)
 
 
-def test_an_edited_leaf_is_seen(tmp_path):
-    """numba looks only at the file of the function that is called; the folder looks at every kernel's text."""
-    package, cache = tmp_path / "package", tmp_path / "cache"
+@pytest.mark.parametrize("writable", [True, False])
+def test_an_edited_leaf_is_seen(tmp_path, writable):
+    """numba looks only at the file of the function that is called; the folder looks at every kernel's text.
+
+    So does the one that is taken when the chosen one cannot be written. numba would fall back to the sources' folders.
+    """
+    package, chosen, spare = tmp_path / "package", tmp_path / "cache", tmp_path / "spare"
+    cache = chosen if writable else spare / f"rtmbs-{os.getuid()}"
+    spare.mkdir()
+    chosen.mkdir() if writable else chosen.touch()
+    run = partial(run_copy, LEAF_CALLER, package, chosen, TMPDIR=str(spare))
     shutil.copytree(PACKAGE, package / "rtmbs", ignore=shutil.ignore_patterns("__pycache__"))
     leaf = package / "rtmbs" / "spatial.py"
     text, name = leaf.read_text(encoding="utf-8"), "def dot3(a, b):\n"
     body = text.index("return", text.index(name))
     changed = text[:body] + "return 2.0 * a[0] * b[0]  # " + text[body:]
 
-    first = run(LEAF_CALLER, package, cache)
+    first = run()
     assert Path(first["file"]).is_relative_to(package)
     assert first["misses"] == 1
-    again = run(LEAF_CALLER, package, cache)
-    assert (again["zd"], again["hits"], again["misses"]) == (first["zd"], 1, 0)
+    again = run()
+    assert (again["R0"], again["hits"], again["misses"]) == (first["R0"], 1, 0)
     leaf.write_text(changed, encoding="utf-8")
-    edited = run(LEAF_CALLER, package, cache)
-    assert edited["zd"] != first["zd"]
+    edited = run()
+    assert edited["R0"] != first["R0"]
     assert edited["misses"] == 1
     leaf.write_text(text, encoding="utf-8")
-    back = run(LEAF_CALLER, package, cache)
-    assert (back["zd"], back["hits"]) == (first["zd"], 1)
+    back = run()
+    assert (back["R0"], back["hits"]) == (first["R0"], 1)
     assert len(list(cache.iterdir())) == 2
-
-
-def test_the_folder_follows_sources_and_versions(tmp_path, monkeypatch):
-    monkeypatch.setenv("RTMBS_CACHE_DIR", str(tmp_path))
-    folders = [cache_folder()]
-    assert folders[0].parent == tmp_path
-    assert cache_folder() == folders[0]
-    monkeypatch.setattr(numba, "__version__", "0.0.0")
-    folders.append(cache_folder())
-    monkeypatch.undo()
-    monkeypatch.setenv("RTMBS_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr("rtmbs.compiled.kernel_sources", lambda: kernel_sources()[:-1])
-    folders.append(cache_folder())
-    assert len(set(folders)) == 3
-    monkeypatch.delenv("RTMBS_CACHE_DIR")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
-    assert cache_folder().parent == tmp_path / "elsewhere" / "rtmbs"
+    assert not [path for path in package.rglob("*") if path.suffix in (".nbi", ".nbc")]
 
 
 def test_every_file_with_a_kernel_is_a_kernel_source():
@@ -269,8 +263,9 @@ print(json.dumps(found))
 
 def test_uncompiled_kernels_give_the_same_numbers(tmp_path):
     """NUMBA_DISABLE_JIT=1: the same text run by Python. lam is alpha times rounding, so it is compared with alpha."""
-    plain = run(MOTIONS, ROOT, CACHE_FOLDER.parent, NUMBA_DISABLE_JIT="1")
-    fast = run(MOTIONS, ROOT, CACHE_FOLDER.parent, NUMBA_DISABLE_JIT="0")
+    cache = PLACE.folder.parent if PLACE.folder else tmp_path
+    plain = run_copy(MOTIONS, ROOT, cache, NUMBA_DISABLE_JIT="1")
+    fast = run_copy(MOTIONS, ROOT, cache, NUMBA_DISABLE_JIT="0")
     assert (plain.pop("disabled"), fast.pop("disabled")) == (True, False)
     for name, expected in fast.items():
         found = plain[name]

@@ -217,7 +217,7 @@ def test_equations_that_answer_no_number(question, bad, monkeypatch):
     for turn in range(1, calls[0] + 1):
         calls[0], first = 0, turn
         report = sim.step()
-        if question in ("factor", "factor_mass_weight", "recentre"):  # these answer nothing
+        if question in ("factor", "factor_mass_weight", "commit"):  # these answer nothing
             assert report.outcome.good
             sim._states = sim._states[::-1]
         else:

@@ -430,7 +430,7 @@ BAD_PLACES = {
     "a twin": ({"joints": ["a", "a"]}, r"force 'x': joints names a.angle twice"),
     "a word": ({"joints": "some"}, r"joints is 'some'; it must be a list of coordinates, or 'all'"),
     "parameters": ({"joint": "a", "parameters": [1.0]}, r"parameters is \[1.0\]; it must be a dictionary"),
-    "a name": ({"joint": "a", "parameters": {"": 1.0}}, r"a parameter is named ''; it must be a word"),
+    "a name": ({"joint": "a", "parameters": {"": 1.0}}, r"parameter name is ''; it must be a word"),
     "a text": ({"joint": "a", "parameters": {"k": "soft"}}, r"parameter 'k' is 'soft'"),
     "infinite": ({"joint": "a", "parameters": {"k": math.inf}}, r"parameter 'k' is inf; it must hold finite numbers"),
     "trace": ({"joint": "a", "trace": "no"}, r"trace is 'no'; it must be True or False"),

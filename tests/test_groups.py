@@ -82,7 +82,7 @@ def test_options(system, options):
     same_motion(system, 100, **options)
 
 
-def test_charts_are_re_centred():
+def test_rotations_are_committed():
     sim = same_motion(linkages("crank_rocker", "top", "top"), 250, 1e-6, h=5e-3)
     assert not np.array_equal(sim.state.R0, sim.system.R0)
 

@@ -89,7 +89,7 @@ def test_a_simulation_in_the_middle_of_its_time():
         return sim
 
     sim = hold_together(make, 250)
-    assert not np.array_equal(sim.state.R0, sim.system.R0), "charts were re-centred on the way"
+    assert not np.array_equal(sim.state.R0, sim.system.R0), "the top has turned"
 
 
 def test_calls_that_end_early_take_the_same_steps(calls, monkeypatch):

@@ -41,7 +41,6 @@ class Errors(NamedTuple):
     rms: Array
     velocity_violation: Array  # (steps,) largest |Phid| [m/s]
     velocity_bound: Array  # (steps,) what it may be with projection: 1e-9 of the largest joint speed [m/s]
-    recentred: tuple[int, ...]  # how often a chart was re-centred
 
     @property
     def slopes(self) -> dict[str, float]:
@@ -62,7 +61,7 @@ def errors(problem: Problem, steps: tuple[float, ...] = STEPS, zero_start: bool 
     system = problem.model().compile()
     times = np.arange(1, round(problem.t_end / max(steps)) + 1) * max(steps)
     exact = problem.exact(times)
-    rms, violations, bounds, recentred = [], [], [], []
+    rms, violations, bounds = [], [], []
     for h in steps:
         sim = Simulation(system, h, **options)
         if zero_start:
@@ -75,9 +74,7 @@ def errors(problem: Problem, steps: tuple[float, ...] = STEPS, zero_start: bool 
         violations.append(watch.velocity_violation)
         speed = float(np.max(np.abs(watch.samples.zd) / system.typical))
         bounds.append(SWEEP_BOUND * speed * system.length)
-        R0 = watch.samples.R0
-        recentred.append(int(np.count_nonzero(np.any(R0[1:] != R0[:-1], axis=(1, 2, 3)))))
-    return Errors(np.array(rms).T, np.array(violations), np.array(bounds), tuple(recentred), steps)
+    return Errors(np.array(rms).T, np.array(violations), np.array(bounds), steps)
 
 
 class Watch(Recorder):

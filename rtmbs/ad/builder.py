@@ -2,7 +2,9 @@
 
 Equal steps are found by a hash table (value numbering), constants are folded, zeros and ones vanish, signs move
 outwards: (-a) b = -(a b), a + (-b) = a - b. Everything here runs compiled, on a ``Builder``, whose arrays are larger
-than what is in use: a caller sees to it that ``SPARE`` steps are left before each ``emit``.
+than what is in use. Kernels do not allocate, and do not look either: who calls ``emit`` or ``emit_power`` asks ``room``
+for ``PER_EMIT`` or ``PER_POWER`` steps before each call. These are counted from the calls of ``step``, each of which
+writes to one free place, whether the step turns out to be new or not.
 
 A rule brings an operation into its normal form: another operation and arguments, and whether the sign is turned. The
 form ``SAME`` is the first argument itself.
@@ -15,6 +17,7 @@ from numpy import int64
 
 from rtmbs.ad import operations as o
 from rtmbs.ad.operations import evaluate_binary, evaluate_unary
+from rtmbs.ad.tape import LARGEST, too_large
 from rtmbs.compiled import kernel
 
 Array = Any
@@ -22,8 +25,13 @@ Int = Any  # int64: numbers from arrays are narrower, and a kernel compiles once
 ZERO, ONE = int64(0), int64(1)  # the first two steps of every builder are these constants
 NONE = int64(0)  # in the place of an argument that is not there
 SAME = -1
-SPARE = 64  # steps that one operation may need at most
 LARGEST_POWER = 64  # whole exponents up to here are spelled with products
+
+# Most calls of ``step`` in one ``emit``: a quotient by a constant has two constants (the inverse, a product of
+# factors), the operation and its sign. ``emit_select`` and ``constant`` have one.
+PER_EMIT = 4
+# In one ``emit_power``: a product and a square for every bit of the exponent, and the quotient of a negative one.
+PER_POWER = (2 * LARGEST_POWER.bit_length() + 1) * PER_EMIT
 
 
 class Builder(NamedTuple):
@@ -47,7 +55,9 @@ def new_builder(capacity: int) -> Builder:
 
 
 def grown(builder: Builder) -> Builder:
-    """Return the same builder with twice the room."""
+    """Return the same builder with twice the room; raises RecordSizeError beyond ``LARGEST`` steps."""
+    if len(builder.code) >= LARGEST:
+        raise too_large(LARGEST)
     larger = new_builder(2 * len(builder.code))
     larger.code[: len(builder.code)] = builder.code
     larger.value[: len(builder.code)] = builder.value
@@ -55,6 +65,12 @@ def grown(builder: Builder) -> Builder:
     larger.table[:] = -1
     rehash(larger)
     return larger
+
+
+@kernel
+def room(B: Builder, steps: Int) -> bool:
+    """Return whether so many steps can be written. The table, more than twice as long, always has a free place."""
+    return bool(B.size[0] + steps <= len(B.code))
 
 
 @kernel
@@ -82,7 +98,10 @@ def rehash(B: Builder) -> None:
 
 @kernel
 def step(B: Builder, op: Int, a: Int, b: Int, c: Int, value: float) -> Int:
-    """Return the step with this operation and these arguments, or this value; it is written unless it is there."""
+    """Return the step with this operation and these arguments, or this value; it is written unless it is there.
+
+    Either way one place has to be free: the value is put there to have its bits compared.
+    """
     new = B.size[0]
     B.value[new] = value
     i = find(B, op, a, b, c, int64(B.bits[new]))
@@ -200,7 +219,7 @@ def normal_form(B: Builder, op: Int, a: Int, b: Int) -> tuple[Int, Int, Int, Any
 
 @kernel
 def emit(B: Builder, op: Int, a: Int, b: Int) -> Int:
-    """Return the step for an operation on one or two arguments, in its simplest form."""
+    """Return the step for an operation on one or two arguments, in its simplest form; takes room for ``PER_EMIT``."""
     if B.code[a, 0] == o.CONSTANT and (op <= o.TRUTH or B.code[b, 0] == o.CONSTANT):
         if op <= o.TRUTH:
             return constant(B, evaluate_unary(op, B.value[a]))
@@ -221,7 +240,7 @@ def emit_select(B: Builder, a: Int, b: Int, c: Int) -> Int:
 
 @kernel
 def emit_power(B: Builder, a: Int, exponent: float) -> Int:
-    """Return a to a constant power: whole and half exponents become products and roots."""
+    """Return a to a constant power: whole and half exponents become products and roots; takes ``PER_POWER``."""
     size = abs(exponent)
     if size != 0.5 and (size != np.floor(size) or size > LARGEST_POWER):
         return step(B, o.POWER, a, constant(B, exponent), NONE, 0.0)

@@ -7,6 +7,10 @@ all are gone, the edges left are the entries of the Jacobian; what was never joi
 Nothing is multiplied here. A factor is a *literal*: twice a number, plus one when its sign is turned. Numbers below
 ``first_sum`` are steps of the record, the others sums of products of literals. Products wait at their edge until the
 edge is needed, and then become one sum.
+
+Kernels do not allocate. Who calls ``put_product`` or ``settle`` has asked for room before: one product takes at most
+one edge and two terms (a literal that waited alone becomes a term too), settling an edge takes one sum. An edge is
+settled at most once, with its vertex or at the end, so there are no more sums than edges.
 """
 
 from typing import Any, NamedTuple
@@ -15,6 +19,7 @@ import numpy as np
 from numpy import int64
 
 from rtmbs.ad.builder import ONE
+from rtmbs.ad.tape import LARGEST, too_large
 from rtmbs.compiled import kernel
 
 Array = Any
@@ -52,7 +57,9 @@ def new_work(vertices: int, edges: int, first_sum: int) -> Work:
 
 
 def grown_work(work: Work) -> Work:
-    """Return the same lists with twice the room."""
+    """Return the same lists with twice the room; raises RecordSizeError beyond ``LARGEST`` edges."""
+    if len(work.edges) >= LARGEST:
+        raise too_large(LARGEST)
     larger = new_work(len(work.vertices), 2 * len(work.edges), 0)
     for name in ("edges", "terms", "sums", "vertices", "sizes"):
         getattr(larger, name)[: len(getattr(work, name))] = getattr(work, name)
@@ -165,9 +172,10 @@ def eliminate_vertex(W: Work, v: Int) -> None:
 @kernel
 def fits(W: Work, v: Int) -> bool:
     """Return whether the elimination of v fits into the arrays."""
-    joins = int64(W.vertices[v, N_IN]) * int64(W.vertices[v, N_OUT])
-    edges, terms = W.sizes[EDGES] + joins, W.sizes[PRODUCTS] + 2 * joins
-    return bool(edges <= len(W.edges) and 2 * edges <= len(W.table) and terms <= len(W.terms))
+    into, out = int64(W.vertices[v, N_IN]), int64(W.vertices[v, N_OUT])
+    edges, terms = W.sizes[EDGES] + into * out, W.sizes[PRODUCTS] + 2 * into * out
+    fine = edges <= len(W.edges) and 2 * edges <= len(W.table) and terms <= len(W.terms)
+    return bool(fine and W.sizes[SUMS] + into + out <= len(W.sums))
 
 
 @kernel

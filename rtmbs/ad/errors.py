@@ -15,6 +15,10 @@ class UnsupportedFunctionError(TraceError):
     """A function of NumPy met a traced value and has no rule for it."""
 
 
+class RecordSizeError(DerivativeError):
+    """A record, or the record of its derivatives, takes more steps than there may be."""
+
+
 class RecordFileError(DerivativeError):
     """A saved record is truncated, of another version, or no record at all."""
 

@@ -1,7 +1,8 @@
 """The sparse Jacobian of a record as a record of its own, in the cheapest of three orders of elimination.
 
 Forward and reverse accumulation are two orders, Markowitz's is the third: each is carried out in numbers, and the one
-with the fewest products is written down.
+with the fewest products is written down. The first two take at most as many products as there are edges times inputs,
+or outputs; Markowitz's, which may fill in without bound, is given up where it has taken more than the better of them.
 """
 
 from typing import Any, NamedTuple
@@ -11,7 +12,7 @@ from numpy import int64
 from numpy.typing import NDArray
 
 from rtmbs.ad import operations as o
-from rtmbs.ad.builder import ONE, SPARE, ZERO, Builder, emit, grown
+from rtmbs.ad.builder import ONE, PER_EMIT, ZERO, Builder, emit, grown, room
 from rtmbs.ad.eliminate import (
     EDGES,
     GONE,
@@ -28,16 +29,17 @@ from rtmbs.ad.eliminate import (
     put_product,
     settle,
 )
+from rtmbs.ad.errors import RecordSizeError
 from rtmbs.ad.linearise import Graph, linearised
 from rtmbs.ad.markowitz import eliminate_greedily, heap_of
 from rtmbs.ad.record import Record, finished
 from rtmbs.ad.rules import GUARDED_FACTORS
-from rtmbs.ad.tape import Ids
+from rtmbs.ad.tape import LARGEST, Ids, too_large
 from rtmbs.compiled import kernel
 
 Array = Any
-ORDERS = ("markowitz", "reverse", "forward")
-LIMIT = 1 << 30  # products; more do not fit into 32 bit numbers
+ORDERS = ("reverse", "forward", "markowitz")  # of orders that take the same number of products the last one is taken
+MOST = 2 * LARGEST  # products of one elimination
 
 
 class SparseJacobian(NamedTuple):
@@ -72,31 +74,39 @@ def sparse_jacobian(record: Record, values: bool = False, orders: tuple[str, ...
 def cheapest(graph: Graph, orders: tuple[str, ...]) -> tuple[Work, dict[str, int]]:
     """Return what elimination in the best of some orders leaves, and the products counted in each order.
 
-    An order that has taken more products than the best one before it is given up there.
+    An order that has taken more products than the best one before it is given up there, and so is one that is too large
+    while another is not.
     """
-    work = eliminated(graph, orders[0])
-    best = int(work.sizes[PRODUCTS])
-    products = {orders[0]: best}
-    for order in orders[1:]:
-        other = eliminated(graph, order, best)
+    work, best, products = None, MOST, {}
+    for order in orders:
+        try:
+            other = eliminated(graph, order, best)
+        except RecordSizeError:
+            continue
         products[order] = int(other.sizes[PRODUCTS])
-        if products[order] < best:
+        if products[order] <= best:
             work, best = other, products[order]
+    if work is None:
+        raise too_large(LARGEST)
     return work, products
 
 
-def eliminated(graph: Graph, order: str, limit: int = LIMIT) -> Work:
-    """Return what elimination in this order leaves; every output row has a vertex of its own behind the others."""
+def eliminated(graph: Graph, order: str, limit: int) -> Work:
+    """Return what elimination leaves, or has left where it took more than ``limit`` products.
+
+    Every output row has a vertex of its own behind the others.
+    """
     rows = graph.vertices + np.arange(len(graph.output), dtype=np.int32)
     source, target = np.concatenate((graph.source, graph.output)), np.concatenate((graph.target, rows))
     literal = np.concatenate((literals(graph), np.full(len(rows), 2 * ONE, dtype=np.int32)))
+    # Edges are loaded without a look: one edge and two terms each. The rest is room for elimination.
     work = new_work(graph.vertices + len(rows), 2 * len(source) + 16, int(graph.builder.size[0]))
     load_edges(work, source, target, literal)
 
     between = np.setdiff1d(np.arange(graph.vertices, dtype=np.int32), graph.input)
     if order == "markowitz":
         heap = heap_of(work, between)
-        while not eliminate_greedily(work, heap):
+        while not eliminate_greedily(work, heap, limit) and work.sizes[PRODUCTS] <= limit:
             work = grown_work(work)
         return work
     sequence = between.copy() if order == "forward" else between[::-1].copy()
@@ -118,8 +128,11 @@ def literals(graph: Graph) -> Ids:
 
 
 def settled(work: Work, edges: NDArray[np.int64]) -> Work:
-    """Return the work with one sum for each of these edges, in their order, as the last of its sums."""
-    while work.sizes[PRODUCTS] + 2 * len(edges) > len(work.terms) or work.sizes[SUMS] + len(edges) > len(work.sums):
+    """Return the work with one sum for each of these edges, in their order, as the last of its sums.
+
+    An edge takes one sum and, when it was settled before, one term.
+    """
+    while work.sizes[PRODUCTS] + len(edges) > len(work.terms) or work.sizes[SUMS] + len(edges) > len(work.sums):
         work = grown_work(work)
     settle_edges(work, edges)
     return work
@@ -169,14 +182,18 @@ def settle_edges(W: Work, edges: Array) -> None:
 
 @kernel
 def write_sums(W: Work, B: Builder, guard: Array, sums: Array, start: int) -> int:
-    """Write sums of products from ``start`` on; return where room or sums ended."""
+    """Write sums of products from ``start`` on; return where room or sums ended.
+
+    Room is asked for before every product: a sum may have thousands. One that did not fit is begun again, and its first
+    products are found where they are.
+    """
     first = W.sizes[3]
     for s in range(start, len(sums)):
-        if B.size[0] + SPARE > len(B.code):
-            return s
         total, careful = ZERO, False
         t = W.sums[s]
         while t >= 0:
+            if not room(B, 2 * PER_EMIT):
+                return s
             l, r = W.terms[t, 0] >> 1, W.terms[t, 1] >> 1
             left = int64(l if l < first else sums[l - first])
             right = int64(r if r < first else sums[r - first])

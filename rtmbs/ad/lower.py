@@ -30,7 +30,7 @@ class Instructions(NamedTuple):
 def lowered(record: Record) -> Program:
     """Return a record as a program."""
     instructions = instructions_of(record)
-    key = instructions.shape.astype(np.int64) @ np.array([1 << 48, 1 << 24, 1])
+    key = instructions.shape.astype(np.int64) @ np.array([1 << 56, 1 << 28, 1])  # fewer products than steps, LARGEST
     level = np.zeros(len(record.op) + 1, dtype=np.int32)
     find_levels(instructions.result, instructions.pointer, instructions.operand, level)
     order = np.lexsort((key, level[instructions.result]))
@@ -57,12 +57,13 @@ def instructions_of(record: Record) -> Instructions:
     """Return the instructions in the order of the record."""
     steps = len(record.op)
     swallowed = swallowed_steps(record)
+    # A sum that swallows t - 1 others has at most t + 1 <= 2 t products of two operands; every step is swallowed by one
+    # sum only, so all sums together take at most four operands a step, and other operations take at most three.
     shape, result = np.zeros((steps, 3), dtype=np.int32), np.zeros(steps, dtype=np.int32)
-    pointer, operand = np.zeros(steps + 1, dtype=np.int64), np.zeros(4 * steps + 8, dtype=np.int32)
+    pointer, operand = np.zeros(steps + 1, dtype=np.int64), np.zeros(4 * steps, dtype=np.int32)
+    stack = np.zeros(steps + 1, dtype=np.int64)  # each step of a sum takes itself away before it puts two others
     columns = (record.op, record.a, record.b, record.c, o.ARITY)
-    count = write_instructions(
-        *columns, swallowed, shape, result, pointer, operand, np.zeros(steps + 2, dtype=np.int64)
-    )
+    count = write_instructions(*columns, swallowed, shape, result, pointer, operand, stack)
     return Instructions(shape[:count], result[:count], pointer[: count + 1], operand[: pointer[count]].copy())
 
 

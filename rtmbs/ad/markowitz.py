@@ -15,6 +15,7 @@ from rtmbs.ad.eliminate import (
     N_OUT,
     NEXT_IN,
     NEXT_OUT,
+    PRODUCTS,
     SOURCE,
     TARGET,
     Work,
@@ -26,6 +27,7 @@ from rtmbs.compiled import kernel
 
 Array = Any
 Int = Any
+MANY = int64(1 << 30)  # joins beyond which vertices are alike: a key, joins times vertices, has 64 bits
 
 
 class Heap(NamedTuple):
@@ -42,7 +44,7 @@ def heap_of(work: Work, between: Ids) -> Heap:
     n = len(work.vertices)
     size = np.array([len(between)])
     heap = Heap(np.zeros(n, np.int64), np.zeros(len(between), np.int32), np.full(n, -1, np.int32), size)
-    joins = work.vertices[between, N_IN].astype(np.int64) * work.vertices[between, N_OUT]
+    joins = np.minimum(work.vertices[between, N_IN].astype(np.int64) * work.vertices[between, N_OUT], MANY)
     heap.key[between] = joins * n - between
     heap.vertex[:] = between[np.argsort(heap.key[between], kind="stable")]  # sorted is a heap
     heap.place[heap.vertex] = np.arange(len(between))
@@ -77,16 +79,17 @@ def shift(H: Heap, k: Int) -> None:
 def rekey(W: Work, H: Heap, v: Int) -> None:
     """Bring the key of a vertex up to date."""
     if H.place[v] >= 0:
-        H.key[v] = int64(W.vertices[v, N_IN]) * int64(W.vertices[v, N_OUT]) * len(W.vertices) - v
+        joins = min(int64(W.vertices[v, N_IN]) * int64(W.vertices[v, N_OUT]), MANY)
+        H.key[v] = joins * len(W.vertices) - v
         shift(H, int64(H.place[v]))
 
 
 @kernel
-def eliminate_greedily(W: Work, H: Heap) -> bool:
-    """Eliminate the vertex with the fewest joins next; return whether all went before room ended."""
+def eliminate_greedily(W: Work, H: Heap, limit: Int) -> bool:
+    """Eliminate the vertex with the fewest joins next; return whether all went before room or ``limit`` ended."""
     while H.size[0] > 0:
         v = int64(H.vertex[0])
-        if not fits(W, v):
+        if W.sizes[PRODUCTS] > limit or not fits(W, v):
             return False
         H.place[v] = -1
         H.size[0] -= 1

@@ -9,7 +9,20 @@ from numpy import int64
 from numpy.typing import NDArray
 
 from rtmbs.ad import operations as o
-from rtmbs.ad.builder import NONE, SPARE, Builder, constant, emit, emit_power, emit_select, grown, new_builder, step
+from rtmbs.ad.builder import (
+    NONE,
+    PER_EMIT,
+    PER_POWER,
+    Builder,
+    constant,
+    emit,
+    emit_power,
+    emit_select,
+    grown,
+    new_builder,
+    room,
+    step,
+)
 from rtmbs.ad.errors import RecordFileError
 from rtmbs.ad.tape import Ids, Tape
 from rtmbs.compiled import kernel
@@ -106,6 +119,7 @@ def check_record(record: Record, name: str) -> None:
     """Raise unless every step takes earlier steps only: replays do not look."""
     index = np.arange(len(record.op))
     fine = all(getattr(record, column).dtype == dtype for column, dtype in DTYPES.items())
+    fine = fine and all(getattr(record, column).ndim == 1 for column in DTYPES)
     fine = fine and len(record.op) == len(record.a) == len(record.b) == len(record.c)
     fine = fine and bool(np.all(record.op < len(o.NAMES)))
     if fine:
@@ -116,7 +130,7 @@ def check_record(record: Record, name: str) -> None:
         fine &= bool(np.all((leaf >= 0) & (leaf < record.n + record.k)))
         place = record.a[record.op == o.CONSTANT]
         fine &= bool(np.all((place >= 0) & (place < len(record.constants))))
-        fine &= bool(np.all((record.outputs >= 0) & (record.outputs < len(record.op))))
+        fine &= bool(np.all((record.outputs >= 0) & (record.outputs < len(record.op)))) and min(record.n, record.k) >= 0
     if not fine:
         raise RecordFileError(f"{name} is damaged: a step takes a step that is not there")
 
@@ -136,7 +150,7 @@ def rebuilt(tape: Tape, outputs: Ids) -> tuple[Builder, Ids]:
     alive = np.zeros(len(op), dtype=bool)
     alive[outputs.ravel()] = True
     mark_needed(op, a, b, c, o.ARITY, alive)
-    builder = new_builder(2 * int(np.count_nonzero(alive)) + 2 * SPARE)
+    builder = new_builder(2 * int(np.count_nonzero(alive)) + PER_POWER)
     where = np.full(len(op), -1, dtype=np.int32)
     done = 0
     while (done := rewrite(builder, op, a, b, c, constants, alive, where, done)) < len(op):
@@ -162,11 +176,11 @@ def mark_needed(op: Any, a: Any, b: Any, c: Any, arity: Any, alive: Any) -> None
 def rewrite(B: Builder, op: Any, a: Any, b: Any, c: Any, constants: Any, alive: Any, where: Any, start: int) -> int:
     """Write the marked steps from ``start`` on in their simplest form; return where room or steps ended."""
     for i in range(start, len(op)):
-        if B.size[0] + SPARE > len(B.code):
+        kind = int64(op[i])
+        if not room(B, PER_POWER if kind == o.POWER else PER_EMIT):
             return i
         if not alive[i]:
             continue
-        kind = int64(op[i])
         if kind == o.CONSTANT:
             where[i] = constant(B, constants[a[i]])
         elif kind == o.INPUT:

@@ -5,20 +5,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.ad.errors import TraceError
+from rtmbs.ad.errors import RecordSizeError, TraceError
 from rtmbs.ad.operations import CONSTANT, INPUT
 
 Ids = NDArray[np.int32]
+
+# Steps of one record, of its derivatives and of the products in between: a gigabyte or two. Numbers of 32 bits, of
+# which elimination takes one for a sign, would serve for 2**30.
+LARGEST = 1 << 25
+
+
+def too_large(steps: int) -> RecordSizeError:
+    """Return the error for a record of more than ``steps`` steps."""
+    return RecordSizeError(
+        f"the record would take more than {steps:,} steps; record a part of the function, write its loops with fewer "
+        "turns, or keep what does not depend on the inputs out of it"
+    )
 
 
 class Tape:
     """Steps in the order they happened: operation and the numbers of the steps it takes.
 
     A constant keeps in ``a`` its place in ``constants``; an input its place among the inputs. Nothing is simplified
-    here.
+    here. Raises RecordSizeError when more than ``limit`` steps are written.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int = LARGEST) -> None:
+        self.limit = limit
         self.op: list[NDArray[np.uint8]] = []
         self.a: list[Ids] = []
         self.b: list[Ids] = []
@@ -34,6 +47,8 @@ class Tape:
             raise TraceError("the record is closed: a traced value is used after trace_off()")
         a, b, c = np.broadcast_arrays(a, b, c)
         count = a.size
+        if self.size + count > self.limit:
+            raise too_large(self.limit)
         for column, new in zip((self.a, self.b, self.c), (a, b, c), strict=True):
             column.append(np.array(new, dtype=np.int32).ravel())
         self.op.append(np.full(count, op, dtype=np.uint8) if np.ndim(op) == 0 else np.array(op, dtype=np.uint8))

@@ -22,7 +22,7 @@ from rtmbs.ad.function import Array, Function
 from rtmbs.ad.namespace import recorder
 from rtmbs.ad.record import Record, simplified
 from rtmbs.ad.replay import Replay
-from rtmbs.ad.tape import Tape
+from rtmbs.ad.tape import LARGEST, Tape
 from rtmbs.ad.traced import NO_NUMBER, TracedArray, steps
 
 # What NumPy says when it meets a traced value before this package does, and what was tried then.
@@ -34,9 +34,13 @@ FOREIGN = {
 
 
 class Trace:
-    """A recorder: marks inputs, hands out traced arrays, takes outputs."""
+    """A recorder: marks inputs, hands out traced arrays, takes outputs.
 
-    def __init__(self) -> None:
+    Raises RecordSizeError when more than ``limit`` operations, inputs and constants are written.
+    """
+
+    def __init__(self, limit: int = LARGEST) -> None:
+        self.limit = limit
         self.tape: Tape | None = None
         self.independents: list[TracedArray] = []
         self.parameters: list[TracedArray] = []
@@ -47,7 +51,7 @@ class Trace:
         """Begin to record."""
         if self.tape is not None:
             raise TraceError("this trace has been on before; a trace records once, so make another one")
-        self.tape = Tape()
+        self.tape = Tape(self.limit)
 
     def trace_off(self) -> None:
         """End the record and simplify it."""
@@ -105,11 +109,21 @@ class Trace:
 
 
 def record(
-    f: Callable[..., Array], n: int, m: int | None = None, *, k: int = 0, batched: bool = False, xp: Any = recorder
+    f: Callable[..., Array],
+    n: int,
+    m: int | None = None,
+    *,
+    k: int = 0,
+    batched: bool = False,
+    xp: Any = recorder,
+    limit: int = LARGEST,
 ) -> Record:
-    """Record f(x) or, with k parameters, f(x, p). ``f`` is called once, on traced arrays."""
+    """Record f(x) or, with k parameters, f(x, p). ``f`` is called once, on traced arrays.
+
+    Raises RecordSizeError when it takes more than ``limit`` steps.
+    """
     function = Function(f, n, m, batched=batched, xp=xp)
-    trace = Trace()
+    trace = Trace(limit)
     with trace:
         x = trace.independent(n)
         p = trace.parameter(k) if k else None

@@ -14,7 +14,7 @@ from queue import SimpleQueue
 
 from numba.core import config, event
 
-from rtmbs.compiled import CACHE_FOLDER, PACKAGE
+from rtmbs.cache_folder import FILES, PACKAGE, PLACE
 from rtmbs.compiling import COMPILE, Compilations
 
 Command = list[str]
@@ -28,8 +28,8 @@ def usable_cores() -> int:
 
 
 def worthwhile() -> bool:
-    """True when nothing is in the cache yet: a worker takes seconds to find that all is there."""
-    return not config.DISABLE_JIT and next(CACHE_FOLDER.rglob("*.nbi"), None) is None
+    """True when there is a cache and nothing is in it yet: a worker takes seconds to find that all is there."""
+    return not config.DISABLE_JIT and PLACE.folder is not None and next(PLACE.folder.glob(FILES), None) is None
 
 
 def command(module: str, task: str) -> Command:
@@ -107,6 +107,6 @@ def work(tasks: Mapping[str, Callable[[], None]]) -> None:
 
 
 def end_with_parent() -> None:
-    """Leave when the pipe from the parent closes. numba moves finished files into the cache: none is half written."""
+    """Leave when the pipe from the parent closes. Finished files are moved into the cache: none is half written."""
     sys.stdin.buffer.read()
     os._exit(1)

@@ -77,5 +77,8 @@ class Equations(Protocol):
         A Phi_z evaluated after the factor would not do: A^-1 (Phi_z + delta)^T alpha multiplies delta by the penalty.
         """
 
-    def recentre(self, state: StateArrays) -> None:
-        """Re-centre rotation charts of a finished state, in place."""
+    def corrected(self, increment: Array, dz: Array) -> Array:
+        """Return the increment (n,) after the correction ``dz``: their sum, but for rotations on the group."""
+
+    def commit(self, state: StateArrays) -> None:
+        """Let the reference rotations of a finished state take in its rotation steps, in place."""

@@ -14,7 +14,7 @@ class Outcome(Enum):
     UNFINISHED = "the fixed iterations ended before Newton's test was met; the step was taken with what was left"
     NOT_CONVERGED = "Newton's iteration did not converge; try a smaller step h, or look at what is named here"
     SINGULAR_TANGENT = "the Newton matrix is singular; look for a massless body that nothing holds, or a zero inertia"
-    NOT_FINITE = "a number that is not finite appeared; look at what is named here"
+    NOT_FINITE = "a number that is not finite, or beyond all range, appeared; look at what is named here"
     LOOP_OPEN = "the step converged but a loop stays open beyond its bound; raise the penalty or take a smaller step h"
 
     @property

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.bounds import BEYOND
 from rtmbs.integrators.base import Equations, NotFinite, SingularTangent
 from rtmbs.integrators.newton import (
     ACCEPT,
@@ -56,6 +57,8 @@ class TrapezoidalStep:
     def advance(self, old: StateArrays, new: StateArrays) -> Outcome:
         """Predict, correct, project; ``new`` is complete only when the answer is CONVERGED."""
         self.record[:] = 0.0
+        if not self.startable(old):
+            return Outcome.NOT_FINITE
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # NOT_FINITE says it
                 increment = self.settings.h * old.zd + 0.5 * self.settings.h**2 * old.zdd
@@ -68,6 +71,11 @@ class TrapezoidalStep:
             return Outcome.SINGULAR_TANGENT
         except NotFinite:
             return Outcome.NOT_FINITE
+
+    def startable(self, old: StateArrays) -> bool:
+        """True when a step may start from ``old``: its numbers are in range, and its penalty factors positive."""
+        alpha = self.equations.alpha
+        return bool(np.all((alpha > 0.0) & np.isfinite(alpha))) and in_range(old.z, old.zd, old.zdd, old.lam)
 
     def iterate(self, increment: Array, old: StateArrays) -> tuple[Array, Array, Array]:
         """z, zd, zdd from the increment and the history terms (Eqs. 13 and 14)."""
@@ -87,7 +95,7 @@ class TrapezoidalStep:
                 dz = self.fresh_correction(f, terms, old)
                 norm = scaled_norm(dz, increment + dz, settings.absolute, settings.relative)
                 reusable = may_reuse(settings.refactor, terms, dz, settings.typical, settings.reuse_below)
-            increment = increment + dz
+            increment = self.equations.corrected(increment, dz)
             rate = contraction_rate(norm, previous)
             record[ITERATIONS], record[FIRST_CORRECTION + iteration - 1] = iteration, norm
             slow += iteration > 1 and rate > SLOW_RATE
@@ -156,9 +164,9 @@ class TrapezoidalStep:
             self.note(Phidd, ACCELERATION_VIOLATION)
             for target, value in zip(new, (z, zd, zdd, lam, old.R0), strict=True):
                 target[:] = value
-            equations.recentre(new)
-        finite = all(np.all(np.isfinite(values)) for values in (new.z, new.zd, new.zdd, new.lam, record))
-        return Outcome.CONVERGED if finite else Outcome.NOT_FINITE
+            equations.commit(new)
+        sound = in_range(new.z, new.zd, new.zdd, new.lam) and bool(np.all(np.isfinite(record)))
+        return Outcome.CONVERGED if sound else Outcome.NOT_FINITE
 
     def note(self, violation: Array, where: int) -> None:
         """Write the largest translation and rotation violation to the record."""
@@ -172,3 +180,8 @@ class TrapezoidalStep:
         start = time.perf_counter()
         yield
         self.record[RESIDUAL_TICKS + PHASES.index(name)] += time.perf_counter() - start
+
+
+def in_range(*arrays: Array) -> bool:
+    """True when every entry is a number that a mechanism may have."""
+    return all(bool(np.all(np.abs(values) <= BEYOND)) for values in arrays)

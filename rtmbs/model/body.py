@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rtmbs.errors import ModelError
-from rtmbs.model.checks import Array, Numbers, number, numbers, rotation
+from rtmbs.model.checks import Array, Numbers, number, numbers, rotation, shape_of
 
 GROUND = "ground"
 ROUNDING = 1e-9  # what an inertia may miss a condition by, relative to its largest entry
@@ -56,7 +56,7 @@ def make_ground() -> Body:
 
 def inertia_matrix(value: Numbers, what: str) -> Array:
     """Return the symmetric (3, 3) inertia that ``value`` means, refused when no body can have it."""
-    shape = np.shape(value)
+    shape = shape_of(value, what, "give 3 numbers, 6 (xx, yy, zz, xy, xz, yz) or 3 x 3")
     if shape == (3,):
         matrix = np.diag(numbers(value, what, (3,)))
     elif shape == (6,):

@@ -3,16 +3,19 @@
 ``what`` is the beginning of the sentence a person reads, such as ``body 'crank': mass``.
 """
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import ModelError
+from rtmbs.bounds import BEYOND
+from rtmbs.errors import ModelError, shown
 
 Array = NDArray[np.float64]
 Numbers = Any  # anything numpy turns into floats
 
+LONGEST_NAME = 1000  # letters
 ROTATION_TOLERANCE = 1e-8  # largest entry of R^T R - 1 that is taken for rounding
 
 
@@ -26,31 +29,73 @@ def numbers(value: Numbers, what: str, shape: tuple[int, ...]) -> Array:
     """Return ``value`` as a read-only float array of this ``shape`` without NaN or infinity."""
     wanted = "one number" if not shape else " x ".join(str(size) for size in shape) + " numbers"
     try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ModelError(f"{what} is {value!r}; it must be {wanted}") from None
+        array = as_floats(value)
+    except ValueError:
+        raise ModelError(f"{what} is {shown(value)}; it must be {wanted}") from None
     if array.shape != shape:
         raise ModelError(f"{what} has shape {array.shape}; it must be {wanted}")
     if not np.all(np.isfinite(array)):
-        raise ModelError(f"{what} is {value!r}; every number must be finite")
+        raise ModelError(f"{what} is {shown(value)}; every number must be finite")
+    if np.any(np.abs(array) > BEYOND):
+        raise ModelError(f"{what} is {shown(value)}; no number may be beyond {BEYOND:g}, whose square is none")
     array.flags.writeable = False
     return array
+
+
+def as_floats(value: Numbers) -> Array:
+    """Return real numbers as a new float array; ValueError for anything else, for words and switches too."""
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind == "O" and all(isinstance(one, Real) and not isinstance(one, bool) for one in array.flat):
+            array = array.astype(np.float64)
+        if array.dtype.kind not in "fiu":
+            raise ValueError(f"entries of type {array.dtype} are no numbers")
+        return np.array(array, dtype=np.float64)
+    except Exception as error:  # a ragged list, an integer beyond all floats, whatever a user's object raises
+        raise ValueError(str(error)) from error
+
+
+def shape_of(value: Numbers, what: str, wanted: str) -> tuple[int, ...]:
+    """Return the shape of numbers that may come in several; ModelError when they are none."""
+    try:
+        return as_floats(value).shape
+    except ValueError:
+        raise ModelError(f"{what} is {shown(value)}; {wanted}") from None
+
+
+def name_of(kind: str, name: Any) -> str:
+    """Return a name; ModelError for one that is empty, or that no file and no line of text can carry."""
+    if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
+        raise ModelError(f"{kind} name is {shown(name)}; it must be a word of at most {LONGEST_NAME} printable letters")
+    return name
+
+
+def switch(value: Any, what: str) -> bool:
+    """Return True or False; ModelError for anything else, which would mean True more often than not."""
+    if not isinstance(value, bool | np.bool_):
+        raise ModelError(f"{what} is {shown(value)}; it must be True or False")
+    return bool(value)
 
 
 def direction(value: Numbers, what: str) -> Array:
     """Return the unit vector along ``value``."""
     vector = numbers(value, what, (3,))
-    size = float(np.linalg.norm(vector))
-    if size == 0.0:
+    if not np.any(vector):
         raise ModelError(f"{what} is zero; it must be a direction such as (1, 0, 0)")
-    unit = np.array(vector / size)
+    unit = unit_vector(vector)
     unit.flags.writeable = False
     return unit
 
 
+def unit_vector(vector: Array) -> Array:
+    """Return a vector but zero divided by its length, however small or large it is."""
+    scaled = vector / np.max(np.abs(vector))
+    return np.asarray(scaled / np.linalg.norm(scaled))
+
+
 def rotation(value: Numbers, what: str) -> Array:
     """Return the (3, 3) rotation given as such, or as a quaternion (w, x, y, z) that is normalised here."""
-    if np.shape(value) == (4,):
+    if shape_of(value, what, "it must be a 3 x 3 rotation, or a quaternion (w, x, y, z)") == (4,):
         quaternion = numbers(value, what, (4,))
         if not np.any(quaternion):
             raise ModelError(f"{what} is a zero quaternion; no rotation is (1, 0, 0, 0)")
@@ -71,7 +116,7 @@ def rotation(value: Numbers, what: str) -> Array:
 
 def rotation_of_quaternion(quaternion: Array) -> Array:
     """Return the rotation of a quaternion (w, x, y, z) of any length but zero."""
-    w, x, y, z = quaternion / np.linalg.norm(quaternion)
+    w, x, y, z = unit_vector(quaternion)
     return np.array(
         [
             [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],

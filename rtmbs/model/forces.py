@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
-from rtmbs.errors import ModelError
+from rtmbs.errors import ModelError, shown
 from rtmbs.model.body import Body
 from rtmbs.model.checks import Array, Numbers, number, numbers
 from rtmbs.model.joint import Joint
@@ -116,8 +116,8 @@ class Wrench(ForceLaw):
     attaches = "body"
 
     def checked(self, what: str) -> Self:
-        if self.axes not in ("world", "body"):
-            raise ModelError(f"{what}: axes is {self.axes!r}; it must be 'world' or 'body'")
+        if not (isinstance(self.axes, str) and self.axes in ("world", "body")):
+            raise ModelError(f"{what}: axes is {shown(self.axes)}; it must be 'world' or 'body'")
         force, torque = (
             checked_value(self.force, f"{what}: force", (3,)),
             checked_value(self.torque, f"{what}: torque", (3,)),
@@ -153,7 +153,7 @@ def checked_value(value: Any, what: str, shape: tuple[int, ...]) -> Any:
     if callable(value):
         return value.checked(what) if hasattr(value, "checked") else value
     if isinstance(value, Input):
-        default = np.zeros(shape) if shape and np.ndim(value.default) == 0 and not value.default else value.default
+        default = np.zeros(shape) if isinstance(value.default, int | float) and not value.default else value.default
         return Input(numbers(default, f"{what}: default", shape))
     return numbers(value, what, shape)
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rtmbs.errors import ModelError
-from rtmbs.model.checks import Array, Numbers, number, numbers
+from rtmbs.errors import ModelError, shown
+from rtmbs.model.checks import Array, Numbers, number, numbers, shape_of, switch, unit_vector
 from rtmbs.model.joint import Joint
 
 SIZES = {"quaternion": (4, 3), "pose": (7, 6)}  # numbers of a position and of a rate
@@ -41,7 +41,7 @@ def make_initial(joint: Joint, position: Numbers, rate: Numbers, pin: bool, weig
         raise ModelError(f"{what}: weight is {heavy}; it must be above zero")
     places = None if position is None else start_values(joint, position, f"{what}: position", 0)
     rates = None if rate is None else start_values(joint, rate, f"{what}: rate", 1)
-    return Initial(joint, places, rates, bool(pin), heavy)
+    return Initial(joint, places, rates, switch(pin, f"{what}: pin"), heavy)
 
 
 def start_values(joint: Joint, value: Numbers, what: str, order: int) -> Array:
@@ -51,12 +51,13 @@ def start_values(joint: Joint, value: Numbers, what: str, order: int) -> Array:
         size, meaning = len(names), ", ".join(names)
     else:
         size, meaning = SIZES[joint.type.start][order], MEANINGS[joint.type.start][order]
-    if np.shape(value) != (size,) and not (size == 1 and np.shape(value) == ()):
-        raise ModelError(f"{what} is {value!r}; it must be {size} number{'s' * (size > 1)}: {meaning}")
+    wanted = f"it must be {size} number{'s' * (size > 1)}: {meaning}"
+    shape = shape_of(value, what, wanted)
+    if shape != (size,) and not (size == 1 and shape == ()):
+        raise ModelError(f"{what} is {shown(value)}; {wanted}")
     values = np.array(numbers(np.reshape(value, size), what, (size,)))
     if order == 0 and joint.type.start != "coordinates":
-        length = float(np.linalg.norm(values[-4:]))
-        if length == 0.0:
+        if not np.any(values[-4:]):
             raise ModelError(f"{what} has a zero quaternion; no rotation is (1, 0, 0, 0)")
-        values[-4:] /= length
+        values[-4:] = unit_vector(values[-4:])
     return values

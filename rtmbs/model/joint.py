@@ -6,9 +6,9 @@ from typing import Literal
 
 import numpy as np
 
-from rtmbs.errors import ModelError, unknown_name
+from rtmbs.errors import ModelError, shown, unknown_name
 from rtmbs.model.body import Body
-from rtmbs.model.checks import Array, Numbers, numbers
+from rtmbs.model.checks import Array, Numbers, numbers, switch
 from rtmbs.model.joints import JointType, Line, Revolute, Spherical
 from rtmbs.model.rows import Rows
 
@@ -63,18 +63,18 @@ def make_joint(
 ) -> Joint:
     """Return a checked joint, placed by one ``point`` of the frame, or by ``points`` in the axes of a and of b."""
     what = f"joint {name!r}"
-    if not isinstance(type, JointType):
-        raise ModelError(f"{what}: {type!r} is not a joint type; write one such as Revolute(axis=(1, 0, 0))")
+    if not isinstance(type, JointType) or type.__class__ is JointType:
+        raise ModelError(f"{what}: {shown(type)} is not a joint type; write one such as Revolute(axis=(1, 0, 0))")
     if a is b:
         raise ModelError(f"{what} joins body {a.name!r} to itself; name two different bodies")
-    if closure is not None and closure not in CLOSURE_OPTIONS:
-        raise ModelError(f"{what}: closure is {closure!r}; it must be 'line', 'point' or None")
+    if closure is not None and not (isinstance(closure, str) and closure in CLOSURE_OPTIONS):
+        raise ModelError(f"{what}: closure is {shown(closure)}; it must be 'line', 'point' or None")
     if closure is not None and not isinstance(type, Revolute):
         raise ModelError(f"{what}: closure={closure!r} is for a cut Revolute; write the joint as Line or Spherical")
     orientation = np.eye(3) if frame is None else frame.orientation
     point_a, point_b = joint_points(what, a, b, point, points, frame)
     axes_a, axes_b = frozen(a.orientation.T @ orientation), frozen(b.orientation.T @ orientation)
-    return Joint(name, type.checked(what), a, b, point_a, point_b, axes_a, axes_b, bool(cut), closure)
+    return Joint(name, type.checked(what), a, b, point_a, point_b, axes_a, axes_b, switch(cut, f"{what}: cut"), closure)
 
 
 def joint_points(
@@ -99,7 +99,10 @@ def frame_body(what: str, frame: str | Body, bodies: Mapping[str, Body]) -> Body
             return None
         if frame not in bodies:
             raise ModelError(f"{what}: frame: {unknown_name('body', frame, [WORLD, *bodies])}")
-    return frame if isinstance(frame, Body) else bodies[frame]
+        return bodies[frame]
+    if not isinstance(frame, Body):
+        raise ModelError(f"{what}: frame is {shown(frame)}; it must be 'world', or a body or its name")
+    return frame
 
 
 def frozen(array: Array) -> Array:

@@ -14,8 +14,8 @@ from rtmbs.model import rows
 from rtmbs.model.checks import Array, Numbers, direction, perpendiculars
 from rtmbs.model.rows import Rows
 
-Kind = Literal["revolute", "prismatic"]
-UNITS: dict[Kind, str] = {"revolute": "rad", "prismatic": "m"}
+Kind = Literal["revolute", "prismatic", "rotation"]
+UNITS: dict[Kind, str] = {"revolute": "rad", "prismatic": "m", "rotation": "rad"}
 PERPENDICULAR = 1e-8  # largest cosine that is taken for rounding
 X, Y, Z = np.eye(3)
 
@@ -24,11 +24,10 @@ class Step(NamedTuple):
     """One elementary degree of freedom, on the way from body a to body b."""
 
     kind: Kind
-    axis: Array  # (3,) unit vector in joint axes; of a chart step, in the axes of the body that the tree enters
-    chart: bool = False  # one of the three revolutes X, Y, Z that follow a reference rotation
+    axis: Array  # (3,) unit vector in joint axes; of a rotation, in the axes of the body that the tree enters
 
 
-CHART = (Step("revolute", X, True), Step("revolute", Y, True), Step("revolute", Z, True))
+ROTATION = (Step("rotation", X), Step("rotation", Y), Step("rotation", Z))  # always these three, in this order
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class JointType:
     """What every joint type answers.
 
     1. Its fields are directions in joint axes (world axes at the reference pose, or those of ``frame=``).
-    2. ``coordinates`` names its public coordinates, one a step, or is empty when the steps are a chart.
+    2. ``coordinates`` names its public coordinates, one a step, or is empty when there are rotations among them.
     3. ``start`` says what ``set_initial`` takes: ``coordinates`` (a value for each), ``quaternion`` (of b relative to
        a), ``pose`` (point and quaternion) or ``nothing``.
     4. ``steps()`` lists its elementary steps from a to b. A step's axis is fixed in what stands before it and after it.
@@ -177,7 +176,7 @@ class Spherical(JointType):
     start = "quaternion"
 
     def steps(self) -> tuple[Step, ...]:
-        return CHART
+        return ROTATION
 
     def rows(self) -> Rows:
         return rows.same_point()
@@ -190,7 +189,7 @@ class Floating(JointType):
     start = "pose"
 
     def steps(self) -> tuple[Step, ...]:
-        return (Step("prismatic", X), Step("prismatic", Y), Step("prismatic", Z), *CHART)
+        return (Step("prismatic", X), Step("prismatic", Y), Step("prismatic", Z), *ROTATION)
 
     def rows(self) -> Rows:
         return ()
@@ -204,7 +203,7 @@ class Line(JointType):
     start = "nothing"
 
     def steps(self) -> tuple[Step, ...]:
-        return (Step("prismatic", np.array(self.axis)), *CHART)
+        return (Step("prismatic", np.array(self.axis)), *ROTATION)
 
     def rows(self) -> Rows:
         return rows.same_line(np.array(self.axis))

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rtmbs.errors import ModelError
-from rtmbs.model.checks import Array
+from rtmbs.errors import ModelError, shown
+from rtmbs.model.checks import Array, as_floats, name_of, switch
 
 
 class Kinematics(NamedTuple):
@@ -55,23 +55,22 @@ def make_law(what: str, function: Any, parameters: Mapping[str, Any] | None, tra
         ) from None
     except ValueError:
         pass  # a function that says nothing about itself
-    if not isinstance(trace, bool):
-        raise ModelError(f"{what}: trace is {trace!r}; it must be True or False")
     if parameters is not None and not isinstance(parameters, Mapping):
-        raise ModelError(f"{what}: parameters is {parameters!r}; it must be a dictionary of names and numbers")
+        raise ModelError(f"{what}: parameters is {shown(parameters)}; it must be a dictionary of names and numbers")
     values = {name: parameter(what, name, value) for name, value in (parameters or {}).items()}
-    return Law(function, values, trace)
+    return Law(function, values, switch(trace, f"{what}: trace"))
 
 
 def parameter(what: str, name: Any, value: Any) -> Array:
     """Return the default of one parameter, any number of finite floats."""
-    if not isinstance(name, str) or not name.strip():
-        raise ModelError(f"{what}: a parameter is named {name!r}; it must be a word")
+    name_of(f"{what}: parameter", name)
     try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ModelError(f"{what}: parameter {name!r} is {value!r}; it must be a number or an array of them") from None
+        array = as_floats(value)
+    except ValueError:
+        raise ModelError(
+            f"{what}: parameter {name!r} is {shown(value)}; it must be a number or an array of them"
+        ) from None
     if not np.all(np.isfinite(array)) or array.size == 0:
-        raise ModelError(f"{what}: parameter {name!r} is {value!r}; it must hold finite numbers")
+        raise ModelError(f"{what}: parameter {name!r} is {shown(value)}; it must hold finite numbers")
     array.flags.writeable = False
     return array

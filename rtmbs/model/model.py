@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
-from rtmbs.errors import ModelError, unknown_name
+from rtmbs.errors import ModelError, shown, unknown_name
 from rtmbs.model.body import GROUND, Body, make_body, make_ground
-from rtmbs.model.checks import Numbers, numbers, rotation
+from rtmbs.model.checks import Numbers, name_of, numbers, rotation
 from rtmbs.model.drivers import Driver
 from rtmbs.model.forces import Force, ForceLaw
 from rtmbs.model.initial import Initial, make_initial
@@ -33,7 +33,7 @@ class Model:
     """A mechanism in words. Elements stay in the order they were added; ``ground`` is the body that stands still."""
 
     def __init__(self, name: str = "model", gravity: Numbers = (0.0, 0.0, -9.81)) -> None:
-        self.name = name
+        self.name = name_of("model", name)
         self.gravity = numbers(gravity, f"model {name!r}: gravity", (3,))
         self.bodies: dict[str, Body] = {GROUND: make_ground()}
         self.joints: dict[str, Joint] = {}
@@ -167,7 +167,7 @@ class Model:
         self._new("force", name, self.forces)
         what = f"force {name!r}"
         known: ForceLaw | Law
-        if isinstance(law, ForceLaw):
+        if isinstance(law, ForceLaw) and type(law) is not ForceLaw:
             self._only(what, type(law).__name__, law.attaches, between=between, joint=joint, joints=joints, body=body)
             known = law.checked(what)
             if parameters is not None:
@@ -177,8 +177,8 @@ class Model:
             known = make_law(what, law, parameters, trace)
         else:
             raise ModelError(
-                f"{what}: {law!r} is not a force law; write one such as SpringDamper(stiffness=100.0), or a function "
-                "law(t, kinematics, parameters)"
+                f"{what}: {shown(law)} is not a force law; write one such as SpringDamper(stiffness=100.0), or a "
+                "function law(t, kinematics, parameters)"
             )
         if point is not None and body is None:
             raise ModelError(f"{what}: point= belongs to body=; give it with body=, or leave it out")
@@ -246,8 +246,7 @@ class Model:
 
     def _new(self, kind: str, name: str, *taken: Mapping[str, object]) -> None:
         """Refuse a name that is empty or that an element of these kinds carries."""
-        if not isinstance(name, str) or not name.strip():
-            raise ModelError(f"{kind} name is {name!r}; it must be a word")
+        name_of(kind, name)
         for elements in taken:
             if name in elements:
                 other = type(elements[name]).__name__.lower()
@@ -261,15 +260,15 @@ class Model:
                 raise type(error)(f"{what}: {error}")
             return known[wanted]
         name = getattr(wanted, "name", None)
-        if name is None or known.get(name) is not wanted:
-            shown = repr(wanted) if name is None else f"{kind} {name!r}"
-            raise ModelError(f"{what}: {shown} is not a {kind} of model {self.name!r}; take one that this model made")
+        if not isinstance(name, str) or known.get(name) is not wanted:
+            given = f"{kind} {name!r}" if isinstance(name, str) else shown(wanted)
+            raise ModelError(f"{what}: {given} is not a {kind} of model {self.name!r}; take one that this model made")
         return wanted
 
     def _between(self, what: str, between: Between) -> tuple[Marker, Marker]:
         """Return two markers on different bodies."""
         if not isinstance(between, tuple | list) or len(between) != 2:
-            raise ModelError(f"{what}: between is {between!r}; it must be two markers")
+            raise ModelError(f"{what}: between is {shown(between)}; it must be two markers")
         first, second = (self._find("marker", marker, self.markers, what) for marker in between)
         if first.body is second.body:
             raise ModelError(
@@ -280,7 +279,8 @@ class Model:
 
     def _coordinate(self, what: str, wanted: Coordinate) -> tuple[Joint, int]:
         """Return the joint and the number of its coordinate that ``wanted`` means."""
-        pair = isinstance(wanted, tuple)
+        if isinstance(wanted, tuple) and len(wanted) != 2:
+            raise ModelError(f"{what}: {shown(wanted)} is no coordinate; write a joint, or (joint, coordinate)")
         joint = self._find("joint", wanted[0] if isinstance(wanted, tuple) else wanted, self.joints, what)
         names, kind = joint.type.coordinates, type(joint.type).__name__
         if not names:
@@ -288,10 +288,10 @@ class Model:
                 f"{what}: joint {joint.name!r} is {kind} and has no coordinate of its own; "
                 "use a joint made of Revolute, Prismatic, Cylindrical, Universal or Planar"
             )
-        if isinstance(wanted, tuple) and pair:
-            if len(wanted) != 2 or wanted[1] not in names:
+        if isinstance(wanted, tuple):
+            if not (isinstance(wanted[1], str) and wanted[1] in names):
                 raise ModelError(
-                    f"{what}: joint {joint.name!r} has the coordinates {', '.join(names)}, not {wanted[1:]!r}"
+                    f"{what}: joint {joint.name!r} has the coordinates {', '.join(names)}, not {shown(wanted[1])}"
                 )
             return joint, names.index(wanted[1])
         if len(names) > 1:
@@ -303,10 +303,10 @@ class Model:
 
     def _coordinates(self, what: str, wanted: Sequence[Coordinate] | str) -> tuple[tuple[Joint, int], ...]:
         """Return the coordinates that ``joints=`` means; none for all of the tree."""
-        if wanted == "all":
+        if isinstance(wanted, str) and wanted == "all":
             return ()
         if isinstance(wanted, str) or not isinstance(wanted, Sequence) or not wanted:
-            raise ModelError(f"{what}: joints is {wanted!r}; it must be a list of coordinates, or 'all'")
+            raise ModelError(f"{what}: joints is {shown(wanted)}; it must be a list of coordinates, or 'all'")
         found = tuple(self._coordinate(what, one) for one in wanted)
         for joint, k in found:
             if found.count((joint, k)) > 1:

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from rtmbs.errors import ModelError
-from rtmbs.model.checks import Array, Numbers, number, numbers
+from rtmbs.errors import ModelError, shown
+from rtmbs.model.checks import Array, Numbers, number, numbers, shape_of
 
 Motion = tuple[float, float, float]
 
@@ -95,7 +95,8 @@ class Spline:
     jumps: ClassVar[tuple[float, ...]] = ()  # none
 
     def checked(self, what: str) -> Self:
-        size = np.size(self.t)
+        shape = shape_of(self.t, f"{what}: t", "it must be a list of times")
+        size = math.prod(shape)
         if size < 2:
             raise ModelError(f"{what}: t has {size} values; a spline needs at least two")
         times, values = numbers(self.t, f"{what}: t", (size,)), numbers(self.values, f"{what}: values", (size,))
@@ -139,10 +140,11 @@ class Function:
     def checked(self, what: str) -> Self:
         for name in ("f", "fd", "fdd"):
             if not callable(getattr(self, name)):
-                raise ModelError(f"{what}: {name} is {getattr(self, name)!r}; it must be a function of t")
+                raise ModelError(f"{what}: {name} is {shown(getattr(self, name))}; it must be a function of t")
         if self.jumps is None:
             return self
-        return replace(self, jumps=numbers(self.jumps, f"{what}: jumps", (np.size(self.jumps),)))
+        size = math.prod(shape_of(self.jumps, f"{what}: jumps", "it must be a list of times"))
+        return replace(self, jumps=numbers(self.jumps, f"{what}: jumps", (size,)))
 
     def __call__(self, t: float) -> Motion:
         return self.f(t), self.fd(t), self.fdd(t)
@@ -160,13 +162,14 @@ class Staircase:
 
     def checked(self, what: str) -> Self:
         """Return this staircase with arrays; refuse times that do not increase, and a wrong number of values."""
-        size = np.size(self.t)
+        size = math.prod(shape_of(self.t, f"{what}: t", "it must be a list of times"))
         if size == 0:
             raise ModelError(f"{what}: t is empty; a staircase needs at least one time")
+        vectors = len(shape_of(self.values, f"{what}: values", "it must be a list of numbers or of vectors")) == 2
         times = numbers(self.t, f"{what}: t", (size,))
-        values = numbers(self.values, f"{what}: values", (size, 3) if np.ndim(self.values) == 2 else (size,))
+        values = numbers(self.values, f"{what}: values", (size, 3) if vectors else (size,))
         if not np.all(np.diff(times) > 0.0):
-            raise ModelError(f"{what}: t is {self.t!r}; times must increase")
+            raise ModelError(f"{what}: t is {shown(self.t)}; times must increase")
         return replace(self, t=times, values=values)
 
     @property
@@ -181,10 +184,10 @@ class Staircase:
 
 def checked_profile(profile: Any, what: str) -> Profile:
     """Return ``profile`` with its numbers checked; anything that answers (f, fd, fdd) at t will do."""
-    if hasattr(profile, "checked"):
+    if hasattr(profile, "checked") and not isinstance(profile, type):
         profile = profile.checked(what)
-    if not callable(profile):
-        raise ModelError(f"{what}: {profile!r} is not a profile; write one such as ConstantRate(rate=1.0)")
+    if not callable(profile) or isinstance(profile, type):
+        raise ModelError(f"{what}: {shown(profile)} is not a profile; write one such as ConstantRate(rate=1.0)")
     return profile
 
 

@@ -12,11 +12,11 @@ from rtmbs.linear.sparse_lu import factor, solve, solve_refined
 from rtmbs.linear.sparse_lu import workspace as factor_workspace
 from rtmbs.linear.symbolic import positions
 from rtmbs.semirecursive.called import call_laws, differentiate_laws
-from rtmbs.semirecursive.charts import recentre_charts
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back, pull_back_through
 from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities, evaluate_closures
 from rtmbs.semirecursive.evaluation import assemble_mass_weight, assemble_tangent, evaluate_residual
 from rtmbs.semirecursive.forces import spring_energy
+from rtmbs.semirecursive.rotations import add_correction, commit_rotations, take_rate_columns
 from rtmbs.semirecursive.sweeps import (
     kinetic_energy,
     sweep_accelerations,
@@ -153,8 +153,9 @@ class SemiRecursiveEquations:
     def assemble(
         self, mass: float, velocity: float, position: float, terms: int = PAPER, old: StateArrays | None = None
     ) -> Array:
-        """Return mass M + velocity C + position (K + Phi_z^T alpha Phi_z + terms) as a dense matrix (n, n).
+        """Return (mass M + velocity C) T^-1 + position (K + Phi_z^T alpha Phi_z + terms) as a dense matrix (n, n).
 
+        K by small turns in body axes where there are rotation steps; T is the identity at the state of a step boundary.
         At the state last given to ``residual``; ``terms`` indexes ``settings.TANGENT_TERMS``; ``old`` holds zdd_n and
         lam_n for ``lagged``.
         """
@@ -184,7 +185,10 @@ class SemiRecursiveEquations:
 
     def mass_matrix(self) -> Array:
         """Return M (n, n) at the state last evaluated."""
-        return self.assemble(1.0, 0.0, 0.0)
+        zd = self.ws.zd.copy()
+        assemble_mass_weight(self.tables, 0.0, self.alpha, self.ws, self.work.original)
+        self.ws.zd[:] = zd
+        return self.dense_values()
 
     def force(self, z: Array, zd: Array, R0: Array) -> Array:
         """Return Q(z, zd) (n,), velocity terms included (Eq. 9)."""
@@ -204,6 +208,8 @@ class SemiRecursiveEquations:
     def fill_from_source(self, velocity: float, position: float, terms: int, old: StateArrays) -> None:
         """Take K and C from ``source``; M, penalties and the terms beyond -dQ/dz from the closed form."""
         K, C = self.source(self.ws.z, self.ws.zd, old.R0, self.u)
+        C = np.ascontiguousarray(C)
+        take_rate_columns(self.tables.steps, self.ws.z, C)
         self.fill(1.0, velocity, position, terms, old)
         values, no_alpha = self.work.original, np.zeros(self.m)
         everything = values.copy()
@@ -258,6 +264,12 @@ class SemiRecursiveEquations:
         pull_back_through(self.tables, self.ws.Phi_z_factored, impulse, -1.0, pulled)
         return self.solve(pulled)
 
-    def recentre(self, state: StateArrays) -> None:
-        """Re-centre rotation charts of a finished state, in place."""
-        recentre_charts(self.tables.steps, state)
+    def corrected(self, increment: Array, dz: Array) -> Array:
+        """Return the increment (n,) after the correction ``dz`` found at the remembered state."""
+        moved = increment.copy()
+        add_correction(self.tables.steps, self.ws.z, dz, moved)
+        return moved
+
+    def commit(self, state: StateArrays) -> None:
+        """Let the reference rotations of a finished state take in its rotation steps, in place."""
+        commit_rotations(self.tables.steps, state.z, state.R0)

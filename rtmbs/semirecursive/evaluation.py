@@ -5,6 +5,7 @@ from rtmbs.integrators.settings import EXACT, LAGGED, PAPER
 from rtmbs.semirecursive.closure_jacobian import pull_back
 from rtmbs.semirecursive.closures import evaluate_closures
 from rtmbs.semirecursive.forces import add_force_tangent, apply_forces
+from rtmbs.semirecursive.rotations import set_rate_columns
 from rtmbs.semirecursive.sweeps import (
     inverse_dynamics,
     place_inertias,
@@ -34,7 +35,10 @@ def evaluate_residual(tables, R0, u, alpha, ws):
 
 @kernel
 def assemble_tangent(tables, terms, mass, velocity, position, u, alpha, old, ws, values):
-    """values = mass M + velocity C + position (K + Phi_z^T alpha Phi_z) at the state last evaluated.
+    """values = (mass M + velocity C) T^-1 + position (K + Phi_z^T alpha Phi_z) at the state last evaluated.
+
+    The columns of rotation steps are small turns in body axes, exp(dtheta~) behind R0 exp(delta~), and T is the right
+    Jacobian at delta = ws.z: the identity for other steps, and where delta = 0.
 
     ``terms`` chooses what K holds besides -dQ/dz (METHODS 5): paper nothing, inertia M_z zdd of the iterate, lagged
     M_z zdd_n + (Phi_z^T lam_n)_z, exact M_z zdd + (Phi_z^T alpha Phi)_z.
@@ -49,6 +53,7 @@ def assemble_tangent(tables, terms, mass, velocity, position, u, alpha, old, ws,
         inverse_dynamics(tables.steps, ws)
     for k in range(len(values)):
         values[k] = 0.0
+    set_rate_columns(tables.steps, ws.z, ws)
     add_rigid_body_tangent(tables, mass, velocity, position, ws, values)
     add_force_tangent(tables, u, velocity, position, ws, values)
     add_penalty_tangent(tables, alpha, position, ws, values)
@@ -64,6 +69,7 @@ def assemble_mass_weight(tables, position, alpha, ws, values):
     place_inertias(tables.steps, ws)
     for i in range(len(ws.zd)):
         ws.zd[i] = 0.0
+    set_rate_columns(tables.steps, ws.zd, ws)
     for k in range(len(values)):
         values[k] = 0.0
     add_rigid_body_tangent(tables, 1.0, 0.0, 0.0, ws, values)

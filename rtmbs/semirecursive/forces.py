@@ -1,10 +1,10 @@
 """Compiled force elements: their share of Q, and their local stiffness and damping in the tangent.
 
 A link carries a wrench F on step b and -F on step a, so Q_j = sign_j S_j . F on its branch. The derivative of Q_j by
-z_i has two parts: S_j turns with step i when i lies above j (S_j . (S_i x* F) with a minus sign), and F itself changes.
-F changes with the displacement twist S_i of its end and, through the velocities, with S_i x V_end + psid_i
-(METHODS 1.26). Both parts stay on the branch, because every element is invariant under a common rigid motion or hangs
-on ground.
+z_i has two parts: S_j turns with step i when i lies above j, or in its element (S_j . (S_i x* F) with a minus sign),
+and F itself changes. F changes with the displacement twist S_i of its end and, through the velocities, with
+S_i x V_end + psid_i (METHODS 1.26). Both parts stay on the branch, because every element is invariant under a common
+rigid motion or hangs on ground.
 """
 
 import numpy as np
@@ -32,6 +32,7 @@ from rtmbs.spatial import (
     scale6,
     sub3,
 )
+from rtmbs.system.tables import ROTATION
 
 
 @merged_kernel
@@ -146,9 +147,9 @@ def add_force_tangent(tables, u, velocity, position, ws, values):
         F = spring_wrench(springs, k, links, link, u, ws)
         for c in range(links.pointer[link], links.pointer[link + 1]):
             S, side = load6(ws.S, links.step[c]), links.sign[c]
-            X, dV = end_motion(links, link, c, velocity, position, ws)
+            X, dV = end_motion(tables.steps, links, link, c, velocity, position, ws)
             dF = spring_variation(springs, k, links, link, u, side, X, dV, ws)
-            add_link_column(links, link, c, dF, scale6(position, cross_force(S, F)), ws, values)
+            add_link_column(tables.steps, links, link, c, dF, scale6(position, cross_force(S, F)), ws, values)
         link += 1
     for k in range(len(wrenches.slot)):
         b = links.b[link]
@@ -156,7 +157,7 @@ def add_force_tangent(tables, u, velocity, position, ws, values):
         for c in range(links.pointer[link], links.pointer[link + 1]):
             X = scale6(position, load6(ws.S, links.step[c]))
             dF = given_wrench_variation(wrenches, k, b, u, X, ws)
-            add_link_column(links, link, c, dF, cross_force(X, F), ws, values)
+            add_link_column(tables.steps, links, link, c, dF, cross_force(X, F), ws, values)
         link += 1
     add_law_tangent(tables, link, velocity, position, ws, values)
 
@@ -169,9 +170,9 @@ def add_law_tangent(tables, link, velocity, position, ws, values):
         F = law_wrench(laws, k, links, link, ws)
         for c in range(links.pointer[link], links.pointer[link + 1]):
             S, side = load6(ws.S, links.step[c]), links.sign[c]
-            X, dV = end_motion(links, link, c, velocity, position, ws)
+            X, dV = end_motion(tables.steps, links, link, c, velocity, position, ws)
             dF = law_variation(laws, k, links, link, side, X, dV, ws)
-            add_link_column(links, link, c, dF, scale6(position, cross_force(S, F)), ws, values)
+            add_link_column(tables.steps, links, link, c, dF, scale6(position, cross_force(S, F)), ws, values)
         link += 1
     for e in range(len(laws.force_entry)):
         factor = velocity if laws.force_entry[e, 2] == 1 else position
@@ -179,29 +180,34 @@ def add_law_tangent(tables, link, velocity, position, ws, values):
 
 
 @inner_kernel
-def end_motion(links, l, c, velocity, position, ws):
+def end_motion(steps, links, l, c, velocity, position, ws):
     """Twist and velocity change of the end that branch entry ``c`` moves.
 
-    Twist position S, velocity change position (S x V_end + psid) + velocity S.
+    Twist position S, velocity change position (S x V_end + psid) + velocity S, of rotation steps velocity S T^-1.
     """
     i = links.step[c]
     end = links.a[l] if links.sign[c] < 0.0 else links.b[l]
     S = load6(ws.S, i)
     swept = add6(cross_motion(S, load6(ws.V, end)), load6(ws.psid, i))
-    return scale6(position, S), combine6(position, swept, velocity, S)
+    rate = load6(ws.rate, i) if steps.kind[i] == ROTATION else S
+    return scale6(position, S), combine6(position, swept, velocity, rate)
 
 
 @inner_kernel
-def add_link_column(links, l, c, dF, turned, ws, values):
-    """Column of branch entry ``c``: -sign_j S_j . dF in every row j, + sign_j S_j . turned where c lies above j."""
-    first, last = links.pointer[l], links.pointer[l + 1]
+def add_link_column(steps, links, l, c, dF, turned, ws, values):
+    """Column of branch entry ``c``: -sign_j S_j . dF in every row j, + sign_j S_j . turned where step c turns j.
+
+    It turns what lies below it, itself, and all of its element.
+    """
+    first, last, i = links.pointer[l], links.pointer[l + 1], links.step[c]
     width = last - first
     place_in_values = links.block_pointer[l] + c - first
     below = scale6(-1.0, dF)
     with_turn = add6(below, turned)
     for k in range(first, last):
-        W = with_turn if k >= c and links.sign[k] == links.sign[c] else below
-        values[links.position[place_in_values]] += links.sign[k] * dot6(load6(ws.S, links.step[k]), W)
+        j = links.step[k]
+        W = with_turn if steps.tip[j] >= i and links.sign[k] == links.sign[c] else below
+        values[links.position[place_in_values]] += links.sign[k] * dot6(load6(ws.S, j), W)
         place_in_values += width
 
 

@@ -14,13 +14,14 @@ Rules of this file, which let arrays, complex numbers, automatic differentiation
 * Built by stack and concatenate, no assignment to items; no norm, abs or conj: complex steps must pass.
 * Sums over the tree are ``path_sum`` and ``subtree_sum``; a namespace may offer its own two under these names.
 
-Arguments: ``u`` (nu,) inputs, ``R0`` (nr, 3, 3) reference rotations, ``z, zd, zdd`` (B, n).
+Arguments: ``u`` (nu,) inputs, ``R0`` (nr, 3, 3) reference rotations (of the last step boundary), ``z, zd, zdd`` (B, n).
 """
 
 # Arrays of five namespaces pass through here: there is no type to write down.
 # mypy: allow-untyped-defs, allow-untyped-calls
 
 from functools import partial
+from math import factorial
 from types import SimpleNamespace
 
 import numpy as np
@@ -29,6 +30,9 @@ from rtmbs.semirecursive.page_laws import law_forces, law_wrenches
 from rtmbs.system.tables import DISTANCE, DOT, GRAVITY_SLOT, PRISMATIC, REVOLUTE, TRANSLATION, Array, Tables
 
 ALLOWED = ("concatenate", "cos", "matmul", "sin", "sqrt", "stack", "sum")
+
+TERMS = 16  # of the power series of a rotation: exact to rounding beyond half a turn, smooth at none
+SINE, COSINE = [[(-1.0) ** k / factorial(2 * k + extra) for k in range(TERMS)] for extra in (1, 2)]
 
 # ---------------------------------------------------------------------------------------------------------------- tree
 
@@ -155,7 +159,30 @@ def local_frames(xp, tables, R0, z):
     u_tilde = tilde(np, u)
     rotation = np.eye(3) + sine * u_tilde + versine * np.matmul(u_tilde, u_tilde)  # Rodrigues
     slide = turn(np, offset_rotation, u) * displacement[..., None]
-    return product(xp, offset_rotation, rotation), steps.offset + slide
+    return product(xp, offset_rotation, with_turns(xp, steps, rotation, z)), steps.offset + slide
+
+
+def with_turns(xp, steps, rotation, z):
+    """Return ``rotation`` (B, n, 3, 3) with exp(delta~) at the first of every three rotation steps."""
+    first = np.flatnonzero(steps.reference >= 0)
+    if len(first) == 0:
+        return rotation
+    order = np.arange(len(steps.kind))
+    order[first] = len(order) + np.arange(len(first))
+    delta = sum(z[:, first + k, None] * steps.axis[first + k] for k in range(3))
+    return xp.concatenate((rotation, exponential(xp, delta)), axis=1)[:, order]
+
+
+def exponential(xp, delta):
+    """Return exp(delta~) = 1 + sin(theta)/theta delta~ + (1 - cos(theta))/theta^2 delta~^2, theta = |delta|.
+
+    The factors are power series in theta^2, so that derivatives at zero need no limit.
+    """
+    q, D = dot(xp, delta, delta), tilde(xp, delta)
+    sine, cosine = 0 * q + SINE[-1], 0 * q + COSINE[-1]
+    for s, c in zip(SINE[-2::-1], COSINE[-2::-1], strict=True):
+        sine, cosine = q * sine + s, q * cosine + c
+    return np.eye(3) + sine[..., None, None] * D + cosine[..., None, None] * product(xp, D, D)
 
 
 def frames(xp, tables, R0, z):
@@ -165,7 +192,9 @@ def frames(xp, tables, R0, z):
     A, r = [np.eye(3)[None, None]], [np.zeros((1, 1, 3))]
     order = levels(parent)
     for level in order:
-        p = np.where(parent[level] < 0, 0, place[np.maximum(parent[level], 0)])  # place of the parent in the level above
+        p = np.where(
+            parent[level] < 0, 0, place[np.maximum(parent[level], 0)]
+        )  # place of the parent in the level above
         place[level] = np.arange(len(level))
         A_parent, r_parent = take(A[-1], p), take(r[-1], p)
         A.append(product(xp, A_parent, take(rotation, level)))
@@ -175,9 +204,9 @@ def frames(xp, tables, R0, z):
 
 
 def columns(xp, tables, A, r):
-    """Return S (B, n, 6), the columns of R_d (Eq. 6): revolute [r x u, u], prismatic [u, 0]."""
+    """Return S (B, n, 6), the columns of R_d (Eq. 6): revolute and rotation [r x u, u], prismatic [u, 0]."""
     u = turn(xp, A, tables.steps.axis)
-    turning = (tables.steps.kind == REVOLUTE)[:, None]
+    turning = (tables.steps.kind != PRISMATIC)[:, None]
     return xp.concatenate((turning * cross(xp, r, u) + ~turning * u, turning * u), axis=-1)
 
 
@@ -186,8 +215,12 @@ def velocities(xp, T, S, zd):
     return path_sum(xp, T, S * zd[..., None])
 
 
-def acceleration_rest(xp, V, S, zd):
-    """Return d = Rdot_d zd (B, n, 6) (METHODS: d/dt S_i = V_parent x S_i, and V_i serves as well, as S_i x S_i = 0)."""
+def acceleration_rest(xp, tables, V, S, zd):
+    """Return d = Rdot_d zd (B, n, 6): d/dt S_i = V_i x S_i of the element's tip, and V_base serves as well.
+
+    The difference of the two is the element's own velocity, whose cross product with itself is zero (METHODS 1.1).
+    """
+    V = on_ground(xp, V, np.zeros(6), tables.steps.base)
     v, w, S_v, S_w = V[..., :3], V[..., 3:], S[..., :3], S[..., 3:]
     Sd = xp.concatenate((cross(xp, w, S_v) + cross(xp, v, S_w), cross(xp, w, S_w)), axis=-1)
     return Sd * zd[..., None]
@@ -251,7 +284,7 @@ def mass_matrix(xp, tables, u, R0, z):
 def inverse_dynamics(xp, tables, u, R0, z, zd, zdd):
     """Return M zdd - Q (B, n), without loops: R_d^T T^T (M_bar Vd - Q_bar) - joint forces."""
     T, A, r, S, V = motion(xp, tables, R0, z, zd)
-    Vd = accelerations(xp, T, S, acceleration_rest(xp, V, S, zd), zdd)
+    Vd = accelerations(xp, T, S, acceleration_rest(xp, tables, V, S, zd), zdd)
     wrench = turn(xp, body_inertia(xp, tables, A, r), Vd) - body_wrench(xp, tables, u, A, r, V)
     return dot(xp, S, subtree_sum(xp, T, wrench)) - joint_forces(xp, tables, u, z, zd)
 
@@ -259,7 +292,7 @@ def inverse_dynamics(xp, tables, u, R0, z, zd, zdd):
 def force(xp, tables, u, R0, z, zd):
     """Return Q = R_d^T T^T (Q_bar - M_bar T Rdot_d zd) + joint forces (B, n) (Eq. 9, with the missing dot)."""
     T, A, r, S, V = motion(xp, tables, R0, z, zd)
-    rest = path_sum(xp, T, acceleration_rest(xp, V, S, zd))
+    rest = path_sum(xp, T, acceleration_rest(xp, tables, V, S, zd))
     wrench = body_wrench(xp, tables, u, A, r, V) - turn(xp, body_inertia(xp, tables, A, r), rest)
     return dot(xp, S, subtree_sum(xp, T, wrench)) + joint_forces(xp, tables, u, z, zd)
 
@@ -427,7 +460,7 @@ def closure_velocities(xp, tables, u, R0, z, zd):
 def closure_accelerations(xp, tables, u, R0, z, zd, zdd):
     """Return Phidd (B, m), from the swept velocities and accelerations: G . (Vd_b - Vd_a) + Gd . (V_b - V_a)."""
     T, A, r, S, V = motion(xp, tables, R0, z, zd)
-    Vd = accelerations(xp, T, S, acceleration_rest(xp, V, S, zd), zdd)
+    Vd = accelerations(xp, T, S, acceleration_rest(xp, tables, V, S, zd), zdd)
     G, Gd = row_wrenches(xp, tables, A, r, V)
     L, Ld, Ldd = row_lengths(tables, u)
     *_, distance, length = row_kinds(tables)

@@ -17,8 +17,10 @@ from rtmbs.errors import InputError, unknown_name
 from rtmbs.semirecursive import page as untyped_page
 from rtmbs.semirecursive.called import call_laws
 from rtmbs.semirecursive.evaluation import evaluate_residual
+from rtmbs.semirecursive.rotations import commit_rotations
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.system.system import System
+from rtmbs.system.tables import Steps
 
 Array = NDArray[np.float64]
 page: Any = untyped_page  # its numbers may be of any kind, so it carries no types
@@ -55,13 +57,18 @@ class PageForce:
 
 
 class Source:
-    """K and C from one Jacobian of Q by x = [z, zd]."""
+    """K and C from one Jacobian of Q by x = [z, zd].
 
-    def __init__(self, derivatives: Derivatives) -> None:
-        self.derivatives = derivatives
+    Rotations are taken in by R0 first: the derivative by a rotation step is that by a small turn in body axes.
+    """
+
+    def __init__(self, derivatives: Derivatives, steps: Steps) -> None:
+        self.derivatives, self.steps = derivatives, steps
 
     def __call__(self, z: Array, zd: Array, R0: Array, u: Array) -> tuple[Array, Array]:
         """Return K and C (n, n)."""
+        z, R0 = z.copy(), R0.copy()
+        commit_rotations(self.steps, z, R0)
         J = self.derivatives.jacobian(np.concatenate([z, zd]), np.concatenate([u, R0.ravel()]))
         return -J[:, : len(z)], -J[:, len(z) :]
 
@@ -133,9 +140,9 @@ def source_names() -> list[str]:
 
 def make_source(name: str, system: System) -> Source | None:
     """Return the source called ``name``, None for the closed form; the error lists the valid names."""
-    if name == STRUCTURED:
+    if isinstance(name, str) and name == STRUCTURED:
         return None
-    if name not in SOURCES:
+    if not (isinstance(name, str) and name in SOURCES):
         error = unknown_name("jacobian", name, source_names())
         raise type(error)(f"{error} The sources are {', '.join(source_names())}")
     if system.called and name not in CALLING:
@@ -143,4 +150,4 @@ def make_source(name: str, system: System) -> Source | None:
             f"jacobian = {name!r} cannot look into force {system.called[0].name!r}, which only Python can evaluate; "
             f"take {', '.join(CALLING[:-1])} or {CALLING[-1]}, or write the law so that it can be recorded"
         )
-    return Source(SOURCES[name](system))
+    return Source(SOURCES[name](system), system.tables.steps)

@@ -8,6 +8,7 @@ alpha Phi_z) (Eq. 17) plus ``tangent_terms``; projections in the form of METHODS
 
 import numpy as np
 
+from rtmbs.bounds import BEYOND
 from rtmbs.clock import ticks
 from rtmbs.compiled import inner_kernel, kernel, merged_kernel
 from rtmbs.integrators.newton import (
@@ -41,10 +42,10 @@ from rtmbs.integrators.settings import (
     StateArrays,
 )
 from rtmbs.linear.sparse_lu import factor, solve, solve_refined
-from rtmbs.semirecursive.charts import recentre_charts
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back_through
 from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities, evaluate_closures
 from rtmbs.semirecursive.evaluation import assemble_mass_weight, assemble_tangent, evaluate_residual
+from rtmbs.semirecursive.rotations import add_correction, commit_rotations
 from rtmbs.semirecursive.sweeps import sweep_accelerations, sweep_positions, sweep_velocities
 
 CONVERGED, NOT_CONVERGED, SMALL_PIVOT, NOT_FINITE, LOOP_OPEN, UNFINISHED = range(6)
@@ -88,8 +89,7 @@ def iterate(tables, lu, work, settings, alpha, u, old, ws, record):
                 return small_pivot(work.original, ws.residual)
             norm = correction_norm(settings, ws)
             reusable = may_reuse(policy, terms, ws.dz, settings.typical, settings.reuse_below)
-        for i in range(len(ws.dz)):
-            ws.increment[i] += ws.dz[i]
+        add_correction(tables.steps, ws.z, ws.dz, ws.increment)
         rate = contraction_rate(norm, previous)
         record[ITERATIONS], record[FIRST_CORRECTION + iteration - 1] = iteration, norm
         slow += 1 if iteration > 1 and rate > SLOW_RATE else 0
@@ -159,6 +159,24 @@ def finite(values):
     for k in range(len(values)):
         bad += 0 if np.isfinite(values[k]) else 1
     return bad == 0
+
+
+@inner_kernel
+def in_range(values):
+    """True when every entry is a number that a mechanism may have."""
+    bad = 0
+    for k in range(len(values)):
+        bad += 0 if abs(values[k]) <= BEYOND else 1
+    return bad == 0
+
+
+@inner_kernel
+def startable(old, alpha):
+    """True when a step may start from ``old``: its numbers are in range, and its penalty factors positive."""
+    bad = 0
+    for row in range(len(alpha)):
+        bad += 0 if alpha[row] > 0.0 and np.isfinite(alpha[row]) else 1
+    return bad == 0 and in_range(old.z) and in_range(old.zd) and in_range(old.zdd) and in_range(old.lam)
 
 
 @inner_kernel
@@ -269,9 +287,9 @@ def finish(tables, lu, work, settings, alpha, u, old, new, ws, record):
     if settings.project_accelerations:
         record[SWEEPS] += sweep_rates(tables, lu, work, settings, alpha, new.zdd, ws.Phidd, ws, new.lam, 1.0)
     note_violation(ws.Phidd, settings, record, ACCELERATION_VIOLATION)
-    recentre_charts(tables.steps, new)
+    commit_rotations(tables.steps, new.z, new.R0)
     record[PROJECTION_TICKS] += ticks() - start
-    numbers = finite(new.z) and finite(new.zd) and finite(new.zdd) and finite(new.lam) and finite(record)
+    numbers = in_range(new.z) and in_range(new.zd) and in_range(new.zdd) and in_range(new.lam) and finite(record)
     return CONVERGED if numbers else NOT_FINITE
 
 
@@ -307,6 +325,8 @@ def copy_rotations(source, target):
 def take_step(tables, lu, work, settings, alpha, u, old, new, ws, record):
     """One step from ``old`` to ``new``; ``u`` holds inputs and functions of time at t_{n+1}. Returns how it ended."""
     record[:] = 0.0
+    if not startable(old, alpha):
+        return NOT_FINITE
     predict(settings.h, old, ws)
     ending = iterate(tables, lu, work, settings, alpha, u, old, ws, record)
     if not good(ending):

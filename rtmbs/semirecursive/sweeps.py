@@ -7,6 +7,7 @@ Oracle: ``page.py``. Equations 7 to 9 of the paper in the spatial convention of 
 import numpy as np
 
 from rtmbs.compiled import inner_kernel, kernel
+from rtmbs.semirecursive.rotations import turn_of, turned_by
 from rtmbs.semirecursive.sines import sines_and_cosines
 from rtmbs.spatial import (
     add6,
@@ -31,7 +32,7 @@ from rtmbs.spatial import (
     store33,
     turn_by,
 )
-from rtmbs.system.tables import GRAVITY_SLOT, REVOLUTE
+from rtmbs.system.tables import GRAVITY_SLOT, PRISMATIC, REVOLUTE
 
 
 @inner_kernel
@@ -61,19 +62,21 @@ def sweep_positions(tables, R0, z, ws):
         origin = place(ws.A, ws.r, p, load3(steps.offset, i))
         if steps.reference[i] >= 0:
             store33(ws.A, i, R)
-            R = multiply33(ws.A, i, R0, steps.reference[i])
+            R = turned_by(multiply33(ws.A, i, R0, steps.reference[i]), turn_of(steps, z, i))
         axis = load3(steps.axis, i)
         u = (dot3(R[0], axis), dot3(R[1], axis), dot3(R[2], axis))
-        if steps.kind[i] == REVOLUTE:
-            store33(ws.A, i, turn_by(R, axis, ws.cosine[i], ws.sine[i]))
-            store3(ws.r, i, origin)
-            store6(ws.S, i, join(cross3(origin, u), u))
-        else:
+        if steps.kind[i] == PRISMATIC:
             store33(ws.A, i, R)
             for k in range(3):
                 ws.r[i, k] = origin[k] + z[i] * u[k]
                 ws.S[i, k] = u[k]
                 ws.S[i, 3 + k] = 0.0
+        else:
+            if steps.kind[i] == REVOLUTE:
+                R = turn_by(R, axis, ws.cosine[i], ws.sine[i])
+            store33(ws.A, i, R)
+            store3(ws.r, i, origin)
+            store6(ws.S, i, join(cross3(origin, u), u))
 
 
 @kernel
@@ -85,14 +88,14 @@ def sweep_velocities(steps, zd, ws):
 
 @kernel
 def sweep_accelerations(steps, zd, zdd, u, ws):
-    """acc[i] = acc[parent] + S[i] zdd[i] + V[parent] x S[i] zd[i]; ground accelerates with -gravity."""
+    """acc[i] = acc[parent] + S[i] zdd[i] + V[base] x S[i] zd[i]; ground accelerates with -gravity."""
     for row in range(len(zd), len(ws.acc)):
         for k in range(3):
             ws.acc[row, k] = -u[GRAVITY_SLOT + k]
     for i in range(len(zd)):
-        p, S = steps.parent[i], load6(ws.S, i)
-        own = add6(scale6(zdd[i], S), scale6(zd[i], cross_motion(load6(ws.V, p), S)))
-        store6(ws.acc, i, add6(load6(ws.acc, p), own))
+        S = load6(ws.S, i)
+        own = add6(scale6(zdd[i], S), scale6(zd[i], cross_motion(load6(ws.V, steps.base[i]), S)))
+        store6(ws.acc, i, add6(load6(ws.acc, steps.parent[i]), own))
 
 
 @inner_kernel

@@ -2,6 +2,8 @@
 
 Closed form of DESIGN section 6 (Singh, Russell, Wensing 2022), with C = dtau/dzd and K = dtau/dz of tau = M zdd - Q.
 With accelerations swept at zdd = 0 this is Eq. 17 of the paper; with the iterate's zdd it holds M_z zdd as well.
+Three rotation steps are one element with columns fixed in the body: psid = V_base x S, and Sd = V_tip x S, which for
+other steps is the same. A column is a small turn in body axes; its rates are S T^-1 (``rotations``, METHODS 1.16).
 In a deep tree the pairs end at the interface above the step; what lies beyond comes in by the interface's unknowns
 (``system.interfaces``).
 
@@ -37,6 +39,7 @@ from rtmbs.spatial import (
     store6,
     symmetric_times,
 )
+from rtmbs.system.tables import ROTATION
 
 SHORT = 6  # ancestors that are taken one by one; more are worth copying side by side
 
@@ -174,19 +177,22 @@ def add_rigid_body_tangent(tables, mass, velocity, position, ws, values):
     accumulate_composites(steps, ws)
     ws.held[len(ws.held) - 1] = 0
     for i in range(len(ws.tau)):
-        p, S = steps.parent[i], load6(ws.S, i)
-        V_parent = load6(ws.V, p)
-        psid = cross_motion(V_parent, S)
-        psidd = add6(cross_motion(load6(ws.acc, p), S), cross_motion(V_parent, psid))
-        # psid + sd = 2 psid, for V x S = (V_parent + S zd) x S and S x S = 0
-        X = add6(combine6(mass, S, 2.0 * velocity, psid), scale6(position, psidd))
-        Y = add3(scale3(velocity, angular(S)), scale3(position, angular(psid)))
+        base, S = steps.base[i], load6(ws.S, i)
+        V_base = load6(ws.V, base)
+        psid = cross_motion(V_base, S)
+        psidd = add6(cross_motion(load6(ws.acc, base), S), cross_motion(V_base, psid))
+        rate, twice = S, scale6(2.0, psid)  # psid + Sd = 2 psid, for V x S = (V_base + S zd) x S and S x S = 0
+        if steps.kind[i] == ROTATION:
+            rate = load6(ws.rate, i)
+            twice = cross_motion(add6(V_base, load6(ws.V, steps.tip[i])), rate)
+        X = add6(combine6(mass, rate, velocity, twice), scale6(position, psidd))
+        Y = add3(scale3(velocity, angular(rate)), scale3(position, angular(psid)))
         store6(ws.psid, i, psid)
         store6(ws.X, i, X)
         store3(ws.Y, i, Y)
         inertia = load10(ws.Ic, i)
         left, left_coriolis = inertia_times(inertia, S), coriolis_transposed(ws, i, S)
-        right = add6(inertia_times(inertia, X), coriolis_times(ws, i, combine6(velocity, S, position, psid)))
+        right = add6(inertia_times(inertia, X), coriolis_times(ws, i, combine6(velocity, rate, position, psid)))
         right = add6(right, scale6(position, cross_force(S, load6(ws.Fc, i))))
         start, last = paths.pointer[i], paths.pointer[i + 1] - 1
         if last - start <= SHORT:
@@ -196,7 +202,25 @@ def add_rigid_body_tangent(tables, mass, velocity, position, ws, values):
         values[paths.position[last]] += dot6(left, X) + dot3(left_coriolis, Y)
         if tables.interfaces.of[i] >= 0:
             join_interface(tables.interfaces.below, i, left, left_coriolis, right, values)
+    turn_columns(steps, paths, position, ws, values)
     join_sections(tables, ws, values)
+
+
+@inner_kernel
+def turn_columns(steps, paths, position, ws, values):
+    """Rows of rotation steps above the column, within an element: all three columns turn with the body.
+
+    To entry (r, c), r < c, comes position (S_c x S_r) . F, and S_c x S_r is the third column or its opposite.
+    """
+    if len(ws.rate) == 0:
+        return
+    for i in range(len(steps.kind)):
+        if steps.reference[i] >= 0:
+            F = load6(ws.Fc, i)
+            second, third = paths.pointer[i + 2] - 1, paths.pointer[i + 3] - 1  # places of (i + 1, i + 1), ...
+            values[paths.position_transposed[second - 1]] -= position * dot6(load6(ws.S, i + 2), F)
+            values[paths.position_transposed[third - 2]] += position * dot6(load6(ws.S, i + 1), F)
+            values[paths.position_transposed[third - 1]] -= position * dot6(load6(ws.S, i), F)
 
 
 @inner_kernel
@@ -291,4 +315,4 @@ def add_multiplier_tangent(tables, lam, position, ws, values):
                 else:
                     dG = row_variation(closures, row, a, b, xa, xb, zero, X, ws)
                 dF = add6(dF, scale6(-lam[row], dG))
-            add_link_column(links, l, c, dF, cross_force(X, F), ws, values)
+            add_link_column(tables.steps, links, l, c, dF, cross_force(X, F), ws, values)

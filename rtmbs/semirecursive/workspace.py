@@ -28,9 +28,10 @@ class Workspace(NamedTuple):
     Fc: Array  # (n, 6) inertia wrenches summed over the subtree
     Ic: Array  # (n, 10) inertias summed over the subtree (M_sum)
     Bc: Array  # (n, 12) Coriolis part summed over the subtree: linear momentum (3), angular block (9)
-    X: Array  # (n, 6) per column: mass S + velocity 2 psid + position psidd
+    X: Array  # (n, 6) per column: mass S + velocity (psid + Sd) + position psidd
     Y: Array  # (n, 3) per column, angular parts: velocity S + position psid
-    psid: Array  # (n, 6) V_parent x S
+    psid: Array  # (n, 6) V_base x S
+    rate: Array  # (n, 6), or none without rotation steps: S T^-1, what a turn in body axes does to V by the rates
     path: Array  # (17, depth) columns X, Y, S of the ancestors of one step, and two rows of products
     held: Array  # (depth + 1,) int64: step of each column of path; last, how many columns there are
     tau: Array  # (n,) M zdd - Q
@@ -66,11 +67,13 @@ def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
     shapes: dict[str, tuple[int, ...]] = {
         "sine": (n,), "cosine": (n,), "A": (rows, 3, 3), "r": (rows, 3), "S": (n, 6), "V": (rows, 6),
         "acc": (rows, 6), "inertia": (n, 10), "momentum": (n, 6), "wrench": (n, 6), "Fc": (n, 6), "Ic": (n, 10),
-        "Bc": (n, 12), "X": (n, 6), "Y": (n, 3), "psid": (n, 6), "tau": (n,), "Phi": (m,), "Phid": (m,), "Phidd": (m,),
-        "G": (len(tables.closures.kind), 6), "Phi_z": (int(tables.closures.entry_pointer[-1]),),
+        "Bc": (n, 12), "X": (n, 6), "Y": (n, 3), "psid": (n, 6), "tau": (n,), "Phi": (m,),
+        "Phid": (m,), "Phidd": (m,), "G": (len(tables.closures.kind), 6),
+        "Phi_z": (int(tables.closures.entry_pointer[-1]),),
         "Phi_z_factored": (int(tables.closures.entry_pointer[-1]),), "increment": (n,), "z": (n,), "zd": (n,),
         "zdd": (n,), "residual": (n,), "dz": (n,), "predicted": (n,), "impulse": (m,),
     }  # fmt: skip
+    shapes["rate"] = (n if np.any(tables.steps.reference >= 0) else 0, 6)
     laws = tables.laws
     laws_between, program = len(laws.frame_a), laws.program
     inputs = FRAME_INPUTS * laws_between + len(laws.input)

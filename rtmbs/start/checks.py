@@ -1,27 +1,40 @@
-"""What a start must not be: not finite, assembled the wrong way round, a spring without a direction."""
+"""What a start must not be: not finite, open, assembled the wrong way round, a spring without a direction."""
 
 import numpy as np
 
-from rtmbs.errors import StartError
-from rtmbs.integrators.settings import StateArrays
+from rtmbs.bounds import BEYOND
+from rtmbs.errors import StartError, StateError
+from rtmbs.integrators.settings import Settings, StateArrays
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.state import State
 
 COINCIDENT = 1e-12  # distance of the markers of a spring, in characteristic lengths, that is none
 
 
 def check_finite(equations: SemiRecursiveEquations, arrays: StateArrays) -> None:
-    """Refuse a start that is not finite: a state never is."""
+    """Refuse a start that is not finite, or beyond all range: a state never is."""
     system = equations.system
     for name, values in (("position", arrays.z), ("rate", arrays.zd), ("acceleration", arrays.zdd)):
-        if len(bad := np.flatnonzero(~np.isfinite(values))):
+        if len(bad := np.flatnonzero(~(np.abs(values) <= BEYOND))):
             raise StartError(
                 f"the first {name} of {system.coordinate_names[bad[0]]!r} is not finite; look for numbers far"
                 " too large in gravity, forces, inputs and initial values"
             )
-    if len(bad := np.flatnonzero(~np.isfinite(arrays.lam))):
+    if len(bad := np.flatnonzero(~(np.abs(arrays.lam) <= BEYOND))):
         raise StartError(
             f"the first multiplier of {system.row_names[bad[0]]!r} is not finite; look for numbers far too large"
             " in forces and penalties"
+        )
+
+
+def check_closed(equations: SemiRecursiveEquations, state: State, settings: Settings, what: str) -> None:
+    """Refuse a state whose loops are further open than a step leaves them; raises StateError naming ``what``."""
+    equations.u = state.u  # driven coordinates are compared with functions of time that stand there
+    gap = np.abs(equations.close(state.z, state.R0)) / settings.scale
+    if not np.max(gap, initial=0.0) <= settings.loop_tolerance:
+        raise StateError(
+            f"{what}: {equations.system.row_names[int(np.argmax(gap))]!r} is open by {np.max(gap):.3g} of its size; "
+            f"a step leaves {settings.loop_tolerance:g} at most, so z, R0 or u is not what a step left"
         )
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array, diags_array
+from scipy.sparse import coo_array, csc_array, diags_array
 
 from rtmbs.errors import StartError
 from rtmbs.linear.least_change import least_change
@@ -88,7 +88,7 @@ class Assembly:
 
     def change(self, z: Array, back: Array, gap: Array, pinned: NDArray[np.bool_], weights: Array) -> Array:
         """Return the Gauss-Newton step: towards ``back`` where the loops allow, and onto the loops."""
-        J = self.jacobian.matrix(self.equations)
+        J = self.jacobian.matrix(self.equations) @ turns(self.equations.tables.steps.reference, z)
         step = np.where(pinned, 0.0, back)
         for group in self.groups:
             free = group.columns[~pinned[group.columns]]
@@ -114,7 +114,34 @@ class Assembly:
         tables = self.equations.tables
         free = ~pinned & (tables.steps.kind == REVOLUTE)
         free[tables.drivers.step] = False
-        return np.where(free, z - TURN * np.round((z - wanted) / TURN), z)
+        z = np.where(free, z - TURN * np.round((z - wanted) / TURN), z)
+        for i in np.flatnonzero(tables.steps.reference >= 0):
+            size = np.linalg.norm(z[i : i + 3])
+            if not pinned[i] and size > 0.5 * TURN:
+                z[i : i + 3] *= 1.0 - TURN / size  # the same rotation, the other way round
+        return z
+
+
+def turns(reference: NDArray[np.int64], z: Array) -> csc_array:
+    """Return the matrix (n, n) from changes of z to what Phi_z takes: T(delta) of rotation steps, else the identity."""
+    n, first = len(z), np.flatnonzero(reference >= 0)
+    own = (first[:, None] + np.arange(3)).ravel()
+    plain = np.setdiff1d(np.arange(n), own)
+    rows = np.concatenate((plain, np.repeat(own, 3)))
+    columns = np.concatenate((plain, np.tile(own.reshape(-1, 1, 3), (1, 3, 1)).ravel()))
+    blocks = [right_jacobian(z[i : i + 3]).ravel() for i in first]
+    return csc_array(coo_array((np.concatenate((np.ones(len(plain)), *blocks)), (rows, columns)), shape=(n, n)))
+
+
+def right_jacobian(delta: Array) -> Array:
+    """Return T (3, 3): exp(delta~) turns by T d(delta) in the axes it leads to.
+
+    T = 1 - (1 - cos(theta)) / theta^2 delta~ + (theta - sin(theta)) / theta^3 delta~^2, theta = |delta|.
+    """
+    theta, tilde = float(np.linalg.norm(delta)), np.cross(np.eye(3), delta)
+    half = np.sinc(theta / TURN)  # sin(theta / 2) / (theta / 2)
+    square = (theta - np.sin(theta)) / theta**3 if theta > 1e-2 else 1.0 / 6.0 - theta**2 / 120.0
+    return np.asarray(np.eye(3) - 0.5 * half**2 * tilde + square * tilde @ tilde)
 
 
 def scaled_block(J: csc_array, group: Group, columns: NDArray[np.int64], scale: Array, typical: Array) -> csc_array:

@@ -58,7 +58,7 @@ def prepare(
     zdd, lam = first_accelerations(equations, z, zd, R0, masses)
     arrays = StateArrays(z, zd, zdd, lam, R0)
     check_finite(equations, arrays)
-    equations.recentre(arrays)
+    equations.commit(arrays)
     report = describe(equations, arrays, gaps, z, zd, mobility, blind, penalty)
     return Start(arrays, masses, report)
 

@@ -30,7 +30,7 @@ from rtmbs.system.scales import characteristic_length
 from rtmbs.system.skeleton import Skeleton, build_skeleton, tabulate_steps
 from rtmbs.system.slots import Slots
 from rtmbs.system.system import Array, BodyRecord, ForceRecord, JointRecord, MarkerRecord, System
-from rtmbs.system.tables import REVOLUTE, Interfaces, Tables
+from rtmbs.system.tables import PRISMATIC, Interfaces, Tables
 from rtmbs.topology import Edge, Link, Topology, spanning_trees
 
 FORMAT = 3  # of the tables; part of the fingerprint
@@ -171,8 +171,8 @@ def check_massless(model: Model, draft: Draft) -> None:
 def finish(model: Model, draft: Draft, length: float) -> System:
     """Return the System of the chosen draft."""
     skeleton, tables, slots = draft.skeleton, with_origins(draft.tables), draft.slots
-    typical = np.where(tables.steps.kind == REVOLUTE, 1.0, length)
-    start = build_start(model, skeleton, typical)
+    typical = np.where(tables.steps.kind == PRISMATIC, length, 1.0)
+    start = build_start(model, skeleton, tables.steps.axis, typical)
     names = [step.name for step in skeleton.steps]
     bodies = {name: body_record(model, skeleton, name) for name in model.bodies}
     markers = marker_records(model, skeleton)
@@ -264,8 +264,7 @@ def joint_records(model: Model, draft: Draft) -> dict[str, JointRecord]:
     found = {}
     for name, joint in model.joints.items():
         elements = joint.type.steps()
-        axes_a = [joint.axes_a @ (joint.axes_b.T @ one.axis if one.chart else one.axis) for one in elements]
-        axes_b = [one.axis if one.chart else joint.axes_b @ one.axis for one in elements]
+        axes = [joint.axes_b.T @ one.axis if one.kind == "rotation" else one.axis for one in elements]
         found[name] = JointRecord(
             name=name,
             type=type(joint.type).__name__,
@@ -280,8 +279,8 @@ def joint_records(model: Model, draft: Draft) -> dict[str, JointRecord]:
             units=joint.type.units(),
             point_a=joint.point_a,
             point_b=joint.point_b,
-            axes_a=np.reshape(axes_a, (-1, 3)),
-            axes_b=np.reshape(axes_b, (-1, 3)),
+            axes_a=np.reshape([joint.axes_a @ axis for axis in axes], (-1, 3)),
+            axes_b=np.reshape([joint.axes_b @ axis for axis in axes], (-1, 3)),
             frame_a=joint.axes_a,
             frame_b=joint.axes_b,
         )

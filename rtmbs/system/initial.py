@@ -25,8 +25,11 @@ class Start(NamedTuple):
     weights: Array  # (n,)
 
 
-def build_start(model: Model, skeleton: Skeleton, typical: Array) -> Start:
-    """Return the start; drivers give way to what a person said, unless it is pinned and contradicts them."""
+def build_start(model: Model, skeleton: Skeleton, axis: Array, typical: Array) -> Start:
+    """Return the start; drivers give way to what a person said, unless it is pinned and contradicts them.
+
+    axis (n, 3) as in ``Steps``: those of rotation steps say along which axes of the body their rates are.
+    """
     n = len(skeleton.steps)
     none = np.zeros(n, np.bool_)
     rotations = np.tile(np.eye(3), (skeleton.references, 1, 1))
@@ -36,7 +39,7 @@ def build_start(model: Model, skeleton: Skeleton, typical: Array) -> Start:
         step, motion = driven_step(driver, skeleton), sample(f"driver {driver.name!r}", driver.profile, 3)
         start.z0[step], start.zd0[step] = motion[0], motion[1]
     for initial in model.initials.values():
-        apply_initial(initial, skeleton, start)
+        apply_initial(initial, skeleton, axis, start)
     for driver in drivers:
         check_conflict(driver, driven_step(driver, skeleton), start, typical)
     return start
@@ -47,7 +50,7 @@ def driven_step(driver: Driver, skeleton: Skeleton) -> int:
     return skeleton.joint_steps[driver.joint[0].name][driver.joint[1]]
 
 
-def apply_initial(initial: Initial, skeleton: Skeleton, start: Start) -> None:
+def apply_initial(initial: Initial, skeleton: Skeleton, axis: Array, start: Start) -> None:
     """Write the values of one joint into the start."""
     joint = initial.joint
     steps = list(skeleton.joint_steps[joint.name])
@@ -67,9 +70,9 @@ def apply_initial(initial: Initial, skeleton: Skeleton, start: Start) -> None:
     backwards = skeleton.reversed[joint.name]
     if backwards:
         position, rate = inverse_motion(joint, position, turn, rate)
-    chart = steps[-3:]
-    start.R0[int(skeleton.steps[chart[0]].reference)] = reference @ turn.T if backwards else reference.T @ turn
-    start.zd0[chart] = rate[3:]
+    rotation = steps[-3:]
+    start.R0[int(skeleton.steps[rotation[0]].reference)] = reference @ turn.T if backwards else reference.T @ turn
+    start.zd0[rotation] = axis[rotation] @ rate[3:]
     if joint.type.start == "pose":
         start.z0[steps[:3]], start.zd0[steps[:3]] = position, rate[:3]
 

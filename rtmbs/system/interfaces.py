@@ -30,10 +30,11 @@ SPACING = 12  # steps from interface to interface on a path; fewest entries and 
 HIDDEN = MOTION + WRENCH  # unknowns of an interface
 
 
-def choose_interfaces(parent: Integers) -> tuple[Integers, Integers]:
+def choose_interfaces(parent: Integers, tip: Integers) -> tuple[Integers, Integers]:
     """Return (interfaces, of): steps that SPACING others separate from the one above and as many from the deepest tip.
 
-    ``of`` (n,) is the index of the interface above every step, or -1.
+    ``of`` (n,) is the index of the interface above every step, or -1. Only the last step of an element (``tip``, as in
+    ``Steps``) may be one: three rotation steps turn each other's columns.
     """
     n = len(parent)
     height = np.zeros(n, np.int64)
@@ -48,7 +49,7 @@ def choose_interfaces(parent: Integers) -> tuple[Integers, Integers]:
             of[i] = own[p]
         elif p >= 0:
             of[i], since[i] = of[p], since[p] + 1
-        if since[i] >= SPACING and height[i] >= SPACING:
+        if since[i] >= SPACING and height[i] >= SPACING and tip[i] == i:
             own[i] = len(interfaces)
             interfaces.append(i)
     return np.array(interfaces, np.int64), of

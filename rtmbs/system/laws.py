@@ -14,7 +14,9 @@ import numpy as np
 from rtmbs.ad import (
     Program,
     Record,
+    RecordSizeError,
     Replay,
+    SparseJacobian,
     UnsupportedFunctionError,
     joined,
     lowered,
@@ -31,6 +33,9 @@ from rtmbs.system.system import Array, CalledLaw, Integers
 from rtmbs.system.tables import Laws
 
 AGREEMENT = 1e-9  # of a record with its law, relative to the largest value tried
+# Operations that a law may write: a compile of 10,000 takes a second or two and 30 MB, of 100,000 twenty seconds and
+# a gigabyte at most (docs/derivatives.md).
+LARGEST_LAW = 200_000
 Pairs = list[tuple[int, int]]
 
 
@@ -121,8 +126,8 @@ def build_law(model: Model, skeleton: Skeleton, force: Force) -> BuiltLaw:
     if values is None:
         row, column = np.divmod(np.arange(function.m * function.n), function.n)
         return BuiltLaw(force, function, coordinates or (), None, row, column, True, reason)
-    check_record(function, values, tried)
-    sparse = sparse_jacobian(values, values=True)
+    sparse = with_derivative(function, values)
+    check_record(function, sparse.record, tried)
     time = bool(np.any(leaves(sparse.record) == function.n))
     row, column = (np.asarray(part, np.int64) for part in (sparse.row, sparse.column))
     return BuiltLaw(force, function, coordinates or (), sparse.record, row, column, time, "")
@@ -131,7 +136,9 @@ def build_law(model: Model, skeleton: Skeleton, force: Force) -> BuiltLaw:
 def recorded(function: LawFunction) -> tuple[Record | None, str]:
     """Return the record of a law, or None and the reason why there is none."""
     try:
-        return record_function(function, function.n, function.m, k=function.k), ""
+        return record_function(function, function.n, function.m, k=function.k, limit=LARGEST_LAW), ""
+    except RecordSizeError as error:
+        raise ModelError(too_large(function, "law", error)) from error
     except UnsupportedFunctionError as error:
         raise ModelError(
             f"{function.what}: {error} Or give trace=False: the law is then called in Python, by differences"
@@ -140,13 +147,28 @@ def recorded(function: LawFunction) -> tuple[Record | None, str]:
         return None, str(error).split(". ")[0]
 
 
+def with_derivative(function: LawFunction, values: Record) -> SparseJacobian:
+    """Return the record of a law and of the entries of its derivative."""
+    try:
+        return sparse_jacobian(values, values=True)
+    except RecordSizeError as error:
+        raise ModelError(too_large(function, "law's derivative", error)) from error
+
+
+def too_large(function: LawFunction, what: str, error: RecordSizeError) -> str:
+    return (
+        f"{function.what}: its {what} is too long: {error}. Or give trace=False: the law is then called in Python, "
+        "by differences"
+    )
+
+
 def check_record(function: LawFunction, record: Record, tried: Sequence[Array]) -> None:
-    """Refuse a law whose record says something else than the law."""
+    """Refuse a law whose record, values and then entries of the derivative, says something else than the law."""
     replay = Replay(record)
     size = max(float(np.max(np.abs(values[np.isfinite(values)]), initial=0.0)) for values in tried)
     for place, ((x, p), expected) in enumerate(zip(function.states(), tried, strict=True)):
         with np.errstate(all="ignore"):
-            found, J = replay.value_and_jacobian(x, p)
+            found, entries = np.split(replay.value(x, p), [function.m])
         sound = np.isfinite(expected)
         if np.any(np.abs(found - expected)[sound] > AGREEMENT * size):
             raise ModelError(
@@ -154,7 +176,7 @@ def check_record(function: LawFunction, record: Record, tried: Sequence[Array]) 
                 "it must do the same with recorded values as with numbers, and depend on t, kinematics and parameters "
                 "only: no isinstance, nothing from outside that changes"
             )
-        if place == 0 and not np.all(np.isfinite(J)):
+        if place == 0 and not np.all(np.isfinite(entries)):
             raise ModelError(
                 f"{function.what}: the derivative of its law is not finite at the reference pose, at rest; write "
                 "numpy.sqrt(v . v + tiny**2) for a norm that may be zero (trace=False calls the law in Python instead)"

@@ -44,8 +44,8 @@ def with_origins(tables: Tables) -> Tables:
         step=np.array([step for step, _ in chains], np.int64),
         direction=np.reshape([direction for _, direction in chains], (len(chains), 3)),
     )
-    parent = np.where(steps.parent < 0, row, steps.parent)
-    return tables._replace(steps=steps._replace(parent=parent), links=on_rows(links, row), origins=origins)
+    seen = {name: np.where(getattr(steps, name) < 0, row, getattr(steps, name)) for name in ("parent", "base")}
+    return tables._replace(steps=steps._replace(**seen), links=on_rows(links, row), origins=origins)
 
 
 def no_origins(n: int) -> Origins:

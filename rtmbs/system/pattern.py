@@ -86,9 +86,9 @@ def give_places(tables: Tables, divided: bool = True) -> tuple[Any, Tables]:
     Interfaces are chosen when they are allowed, by ``divided``, and pay. Places in the flat Phi_z,
     ``Closures.entry_pointer``, are given with the others.
     """
-    laws, parent = tables.laws, tables.steps.parent
+    laws, parent, tip = tables.laws, tables.steps.parent, tables.steps.tip
     coupled = laws.row[laws.force_entry[:, 0]], laws.input[laws.force_entry[:, 1], 0]
-    found = analyse_pattern(parent, paths_to_ground(parent), tables.links, coupled, divided)
+    found = analyse_pattern(parent, tip, paths_to_ground(parent), tables.links, coupled, divided)
     diagonal = places(found.lu, np.arange(len(parent)), np.arange(len(parent)))
     rows_of, branches_of = np.diff(tables.closures.row_pointer), np.diff(tables.links.pointer)
     entry = np.column_stack((laws.force_entry[:, :3], places(found.lu, *coupled)))
@@ -112,14 +112,19 @@ def without_interfaces(system: System) -> System:
 
 
 def analyse_pattern(
-    parent: Integers, ways: list[Integers], links: Links, more: tuple[Integers, Integers], divided: bool = True
+    parent: Integers,
+    tip: Integers,
+    ways: list[Integers],
+    links: Links,
+    more: tuple[Integers, Integers],
+    divided: bool = True,
 ) -> Pattern:
     """Return the factorisation with least arithmetic, with interfaces (if allowed, by ``divided``) or without.
 
     ``ways`` are the paths from ground. ``more`` are rows and columns of further entries: joints that a force law
     couples. Without interfaces the pattern holds all pairs of a path.
     """
-    interfaces, of = choose_interfaces(parent)
+    interfaces, of = choose_interfaces(parent, tip)
     rows, cols = block_pairs(links)
     entries = np.concatenate([rows, more[0]]), np.concatenate([cols, more[1]])
     if not divided or len(interfaces) == 0:

@@ -78,7 +78,8 @@ def restricted_steps(steps: Steps, coordinates: Integers, new: Integers) -> tupl
     references, number = np.unique(kept.reference[turned], return_inverse=True)
     reference = np.full(len(coordinates), -1, np.int64)
     reference[turned] = number
-    return kept._replace(parent=new[np.maximum(kept.parent, -1)], reference=reference), references
+    moved = {name: new[np.maximum(getattr(kept, name), -1)] for name in ("parent", "base", "tip")}
+    return kept._replace(**moved, reference=reference), references
 
 
 def rows_of(closures: Closures, which: Mask) -> Mask:

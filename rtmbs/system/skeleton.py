@@ -10,11 +10,14 @@ from typing import NamedTuple
 import numpy as np
 
 from rtmbs.model import Body, Joint, Model
-from rtmbs.system.system import Array
-from rtmbs.system.tables import PRISMATIC, REVOLUTE, Steps
+from rtmbs.system.system import Array, Integers
+from rtmbs.system.tables import PRISMATIC, REVOLUTE, ROTATION, Steps
 from rtmbs.topology import Topology
 
-KINDS = {"revolute": REVOLUTE, "prismatic": PRISMATIC}
+SWEEPS = 12  # of Jacobi's rotations: each doubles the digits at least
+ROUNDING = 1e-16  # off-diagonal inertia, relative to the two it couples, that is none
+
+KINDS = {"revolute": REVOLUTE, "prismatic": PRISMATIC, "rotation": ROTATION}
 
 
 class Placement(NamedTuple):
@@ -82,8 +85,8 @@ def enter(skeleton: Skeleton, joint: Joint, parent: Placement, backwards: bool) 
     """Append the steps of a joint behind ``parent`` and return where the body sits that they carry.
 
     Walked from b to a, the inverse of X1(z1) X2(z2) is X2(-z2) X1(-z1): the steps come in reversed order with turned
-    axes, so every coordinate keeps the person's sign. A chart stays as it is, X, Y, Z of the body entered, and so does
-    the whole of a floating joint: they have no public coordinates, and start values are inverted instead.
+    axes, so every coordinate keeps the person's sign. Rotations stay as they are, X, Y, Z of the body entered, and so
+    does the whole of a floating joint: they have no public coordinates, and start values are inverted instead.
     """
     sides = (joint.point_a, joint.axes_a), (joint.point_b, joint.axes_b)
     (point_p, axes_p), (point_c, axes_c) = sides[::-1] if backwards else sides
@@ -95,9 +98,9 @@ def enter(skeleton: Skeleton, joint: Joint, parent: Placement, backwards: bool) 
     numbers, last = [], parent.step
     for k in walking_order(joint, mirrored):
         element = elements[k]
-        axis = element.axis if element.chart else axes_c @ element.axis * (-1.0 if mirrored else 1.0)
+        axis = element.axis if element.kind == "rotation" else axes_c @ element.axis * (-1.0 if mirrored else 1.0)
         reference = -1
-        if element.chart and not (k > 0 and elements[k - 1].chart):
+        if element.kind == "rotation" and not (k > 0 and elements[k - 1].kind == "rotation"):
             reference, skeleton.references = skeleton.references, skeleton.references + 1
         step = OneStep(KINDS[element.kind], last, offset_rotation, offset, axis, reference, step_name(joint, k))
         last = len(skeleton.steps)
@@ -111,13 +114,13 @@ def enter(skeleton: Skeleton, joint: Joint, parent: Placement, backwards: bool) 
 
 
 def walking_order(joint: Joint, mirrored: bool) -> list[int]:
-    """Return the numbers of the joint's steps as the tree passes them; a chart's three stay in order."""
+    """Return the numbers of the joint's steps as the tree passes them; three rotations stay in order."""
     elements = joint.type.steps()
     if not mirrored:
         return list(range(len(elements)))
-    chart = [k for k, element in enumerate(elements) if element.chart]
-    plain = [k for k in range(len(elements)) if k not in chart]
-    return chart + plain[::-1] if chart and chart[0] > 0 else plain[::-1] + chart
+    rotation = [k for k, element in enumerate(elements) if element.kind == "rotation"]
+    plain = [k for k in range(len(elements)) if k not in rotation]
+    return rotation + plain[::-1] if rotation and rotation[0] > 0 else plain[::-1] + rotation
 
 
 def step_name(joint: Joint, k: int) -> str:
@@ -125,8 +128,16 @@ def step_name(joint: Joint, k: int) -> str:
     if joint.type.coordinates:
         return f"{joint.name}.{joint.type.coordinates[k]}"
     elements = joint.type.steps()
-    same = [i for i, element in enumerate(elements) if element.chart == elements[k].chart]
-    return f"{joint.name}.{'chart' if elements[k].chart else 'slide'}_{same.index(k) + 1}"
+    same = [i for i, element in enumerate(elements) if element.kind == elements[k].kind]
+    return f"{joint.name}.{'rotation' if elements[k].kind == 'rotation' else 'slide'}_{same.index(k) + 1}"
+
+
+def elements_of(parent: Integers, reference: Integers) -> tuple[Integers, Integers]:
+    """Return ``base`` and ``tip`` (n,) of ``Steps``: three rotation steps are one element, any other is its own."""
+    base, tip = parent.copy(), np.arange(len(parent), dtype=np.int64)
+    for first in np.flatnonzero(reference >= 0):
+        base[first : first + 3], tip[first : first + 3] = parent[first], first + 2
+    return base, tip
 
 
 def place_mass(body: Body, place: Placement) -> Lump:
@@ -148,6 +159,31 @@ def merge(lumps: list[Lump]) -> Lump:
     return Lump(mass, center, inertia)
 
 
+def about_origin(lump: Lump) -> Array:
+    """Return the inertia (3, 3) about the origin of the step, step axes."""
+    d = lump.center
+    return lump.inertia + lump.mass * (d @ d * np.eye(3) - np.outer(d, d))
+
+
+def principal_axes(J: Array) -> Array:
+    """Return a right-handed triad (3, 3), by rows, in which the inertia J is diagonal; that of J's axes when it is.
+
+    Rates along them decouple: a thin rod between two balls spins about itself without a share of the large inertia and
+    of the penalties across it. Jacobi's rotations in plain arithmetic, so that every machine finds the same digits.
+    """
+    J, axes = J.copy(), np.eye(3)
+    for _ in range(SWEEPS):
+        for p, q in ((0, 1), (0, 2), (1, 2)):
+            if abs(J[p, q]) <= ROUNDING * np.sqrt(abs(J[p, p] * J[q, q])):
+                continue
+            slope = (J[q, q] - J[p, p]) / (2.0 * J[p, q])
+            t = (1.0 if slope >= 0.0 else -1.0) / (abs(slope) + np.sqrt(1.0 + slope * slope))
+            c = 1.0 / np.sqrt(1.0 + t * t)
+            for rows in (J, J.T, axes):
+                rows[p], rows[q] = c * (rows[p] - t * rows[q]), c * (rows[q] + t * rows[p])
+    return axes
+
+
 def tabulate_steps(model: Model, skeleton: Skeleton) -> Steps:
     """Return the steps as arrays, welded bodies merged into the step that carries them."""
     n = len(skeleton.steps)
@@ -157,14 +193,22 @@ def tabulate_steps(model: Model, skeleton: Skeleton) -> Steps:
     lumps = [merge(group) if group else Lump(0.0, np.zeros(3), np.zeros((3, 3))) for group in carried[:n]]
     steps = skeleton.steps
     rotations = np.array([step.offset_rotation for step in steps]).reshape(n, 3, 3)
+    parent = np.array([step.parent for step in steps], np.int64)
+    reference = np.array([step.reference for step in steps], np.int64)
+    base, tip = elements_of(parent, reference)
+    axis = np.array([step.axis for step in steps]).reshape(n, 3)
+    for first in np.flatnonzero(reference >= 0):
+        axis[first : first + 3] = principal_axes(about_origin(lumps[first + 2]))
     return Steps(
         kind=np.array([step.kind for step in steps], np.int64),
-        parent=np.array([step.parent for step in steps], np.int64),
+        parent=parent,
+        base=base,
+        tip=tip,
         offset_rotation=rotations,
         turned=np.any(rotations != np.eye(3), axis=(1, 2)).astype(np.int64),
         offset=np.array([step.offset for step in steps]).reshape(n, 3),
-        axis=np.array([step.axis for step in steps]).reshape(n, 3),
-        reference=np.array([step.reference for step in steps], np.int64),
+        axis=axis,
+        reference=reference,
         mass=np.array([lump.mass for lump in lumps], np.float64),
         mass_center=np.array([lump.center for lump in lumps]).reshape(n, 3),
         inertia=np.array([lump.inertia for lump in lumps]).reshape(n, 3, 3),

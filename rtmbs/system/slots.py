@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from rtmbs.errors import ModelError
-from rtmbs.model.checks import numbers
+from rtmbs.errors import ModelError, shown
+from rtmbs.model.checks import as_floats, numbers
 from rtmbs.system.system import Array, Signal
 
 TimeFunction = Callable[[float], Any]
@@ -68,13 +68,13 @@ def sample(what: str, function: TimeFunction, size: int, t: float = 0.0) -> Arra
     except Exception as error:  # a person's function may raise anything
         raise ModelError(f"{what} raised {type(error).__name__} at t = {t:g}: {error}") from error
     try:
-        values = np.asarray(value, np.float64)
-    except (TypeError, ValueError):
+        values = as_floats(value)
+    except ValueError:
         values = np.zeros((0, 0))
     if values.shape != (size,) and not (size == 1 and values.ndim == 0):
-        raise ModelError(f"{what} returned {value!r} at t = {t:g}; it must return {wanted}")
+        raise ModelError(f"{what} returned {shown(value)} at t = {t:g}; it must return {wanted}")
     if not np.all(np.isfinite(values)):
-        raise ModelError(f"{what} returned {value!r} at t = {t:g}; it must return {wanted}, finite")
+        raise ModelError(f"{what} returned {shown(value)} at t = {t:g}; it must return {wanted}, finite")
     return values.reshape(size)
 
 

@@ -46,14 +46,14 @@ class JointRecord(NamedTuple):
     b: str  # body
     in_tree: bool
     ghost: bool  # its steps move a massless copy of b, which the closure holds to b
-    steps: tuple[int, ...]  # in the order of the coordinates, or of the chart; (-1,) none
+    steps: tuple[int, ...]  # in the order of the coordinates, or of the type's steps; (-1,) none
     reversed: bool  # the tree walks from b to a
     closure: int  # -1 none
-    coordinates: tuple[str, ...]  # public names; empty for charts, fixed joints
+    coordinates: tuple[str, ...]  # public names; empty with rotations, and for fixed joints
     units: tuple[str, ...]  # of the coordinates: rad, m
     point_a: Array  # (3,) body axes of a [m]
     point_b: Array  # (3,) body axes of b [m]
-    axes_a: Array  # (k, 3) axes of the k steps from a to b (chart: of b), body axes of a at zero coordinates
+    axes_a: Array  # (k, 3) axes of the k steps from a to b (of a rotation: of b), body axes of a at zero coordinates
     axes_b: Array  # (k, 3) the same in body axes of b
     frame_a: Array  # (3, 3) joint axes to body axes of a
     frame_b: Array  # (3, 3) joint axes to body axes of b

@@ -2,7 +2,11 @@
 
 Conventions, once for the whole package
 ---------------------------------------
-* A *step* is one degree of freedom, revolute or prismatic; ``n`` of them, a parent always before its children.
+* A *step* is one degree of freedom; ``n`` of them, a parent always before its children. Revolute and prismatic steps
+  have a coordinate each. Three *rotation* steps in a row, i, i + 1, i + 2, are one element of a spherical or floating
+  joint: they share one frame, R = R0 exp(delta~) from the parent's, delta = sum of z[i + k] axis[i + k]. Their axes are
+  the principal ones of the body, fixed in it, and their rates are the angular velocity along these axes. R0 is the
+  rotation at the last step boundary.
   Step ``-1`` is ground. Arrays over steps in the workspace have ``n + 1`` rows, so that row ``-1`` is ground. Parts
   that may be far from the global origin see ground from origins of their own, as steps -2, -3, ... in further rows:
   a negative step is ground.
@@ -22,7 +26,7 @@ from rtmbs.record import record
 
 Array = Any  # numba types by value; the shapes and dtypes stand on the fields
 
-REVOLUTE, PRISMATIC = 0, 1
+REVOLUTE, PRISMATIC, ROTATION = 0, 1, 2
 TRANSLATION, DOT, DISTANCE = 0, 1, 2
 GRAVITY_SLOT = 0
 FRAME_INPUTS = 18  # of a force law between two frames: r (3), R (9, row-major), v (3), w (3) of b relative to a
@@ -33,13 +37,16 @@ MOTION, WRENCH = 9, 6  # unknowns of an interface: its t and its f
 class Steps(NamedTuple):
     """Elementary joints, root to tips."""
 
-    kind: Array  # (n,) int64: REVOLUTE or PRISMATIC
+    kind: Array  # (n,) int64: REVOLUTE, PRISMATIC or ROTATION
     parent: Array  # (n,) int64: parent step; negative for ground, the row that the part sees
+    base: Array  # (n,) int64: what the element moves against: the parent of its first step
+    tip: Array  # (n,) int64: last step of the element, which carries its axis: i, or that of the three rotation steps
     offset_rotation: Array  # (n, 3, 3) step frame at z = 0 to parent step frame
     turned: Array  # (n,) int64: 0 when offset_rotation is the identity, as for frames parallel at the reference pose
     offset: Array  # (n, 3) origin of the step frame at z = 0, in parent step axes [m]
-    axis: Array  # (n, 3) unit vector in step axes (the same before and after the step's own turn)
-    reference: Array  # (n,) int64: index of the reference rotation that follows offset_rotation, or -1
+    axis: Array  # (n, 3) unit vector in step axes (the same before and after the step's own turn);
+    # of three rotation steps a right-handed triad
+    reference: Array  # (n,) int64: of the first of three rotation steps, the index of its R0; otherwise -1
     mass: Array  # (n,) [kg], zero on massless frames
     mass_center: Array  # (n, 3) step axes [m]
     inertia: Array  # (n, 3, 3) about the mass centre, step axes [kg m^2]

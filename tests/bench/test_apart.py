@@ -10,6 +10,7 @@ import pytest
 from numba.core import config
 
 from rtmbs.bench import apart, warmup
+from rtmbs.cache_folder import Place
 from rtmbs.compiling import Compilations
 from rtmbs.semirecursive.step import advance
 
@@ -68,12 +69,11 @@ def test_a_worker_ends_when_its_parent_is_gone():
 
 @COMPILED
 def test_only_an_empty_cache_is_worth_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(apart, "CACHE_FOLDER", tmp_path / "not yet there")
+    monkeypatch.setattr(apart, "PLACE", Place(None, "nothing can be written"))
+    assert not apart.worthwhile()
+    monkeypatch.setattr(apart, "PLACE", Place(tmp_path, ""))
     assert apart.worthwhile()
-    monkeypatch.setattr(apart, "CACHE_FOLDER", tmp_path)
-    assert apart.worthwhile()
-    (tmp_path / "room").mkdir()
-    (tmp_path / "room" / "kernel.nbi").touch()
+    (tmp_path / "kernel.nbc").touch()
     assert not apart.worthwhile()
 
 

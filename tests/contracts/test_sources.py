@@ -8,7 +8,7 @@ import pytest
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import STRUCTURED, make_source, source_names
 from tests.contracts.machines import LIBRARY, library_simulation
-from tests.mechanisms import mechanism_of, random_model, random_motion
+from tests.mechanisms import committed, mechanism_of, random_model, random_motion
 
 # Relative to the largest entry, by what a name holds; any other source claims to be exact.
 EXACT = 1e-11
@@ -31,9 +31,9 @@ def answer(name, system, z, zd, R0, u):
 
 
 def random_case(seed):
-    """Return a system and a state of it with open loops."""
+    """Return a system and a state of it with open loops, at a step boundary."""
     system = random_model(seed, 9).compile()
-    mechanism, motion = mechanism_of(seed, system), random_motion(seed, system.tables)
+    mechanism, motion = committed(mechanism_of(seed, system), random_motion(seed, system.tables))
     return system, motion.z, motion.zd, mechanism.R0, mechanism.u
 
 

@@ -81,8 +81,12 @@ class Pendulum:
         self.ask("respond")
         return self.solve(-self.factored * impulse[0], refined=False)
 
-    def recentre(self, state):
-        self.ask("recentre")
+    def corrected(self, increment, dz):
+        self.ask("corrected")
+        return increment + dz
+
+    def commit(self, state):
+        self.ask("commit")
 
 
 QUESTIONS = [name for name in vars(Pendulum) if name not in ("n", "m", "ask", "check") and not name.startswith("_")]

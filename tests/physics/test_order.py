@@ -31,10 +31,7 @@ def test_order_two_with_the_mass_weight(name):
     assert all(within(order) for order in found.slopes.values()), (found.slopes, found.rms)
 
 
-def test_the_top_turns_through_its_charts():
-    found = errors(PROBLEMS["heavy top"])
-    assert min(found.recentred) >= 3
-    assert len(set(found.recentred)) <= 2, "about as often with every step"
+def test_the_top_turns_through_every_orientation():
     times = np.linspace(0.0, PROBLEMS["heavy top"].t_end, 81)
     turned = orders.matrices(references.top(times).quaternion)
     for axis in range(3):

@@ -50,12 +50,11 @@ def carried_over(system, other, samples, result):
             if not name.startswith("F."):
                 made[key][:, i] = values[:, other.coordinate_names.index(name)]
     joint = system.joints["F"]
-    slides, chart = list(joint.steps[:3]), list(joint.steps[3:])
-    w = result["F.rate"]
-    made["z"][:, slides], made["zd"][:, slides], made["zd"][:, chart] = result["F.position"], result["F.velocity"], w
+    slides, rotation = list(joint.steps[:3]), list(joint.steps[3:])
+    along = system.tables.steps.axis[rotation].T
+    made["z"][:, slides], made["zd"][:, slides] = result["F.position"], result["F.velocity"]
     made["zdd"][:, slides] = result["F.linear_acceleration"]
-    rest = np.stack((w[:, 1] * w[:, 2], -w[:, 0] * w[:, 2], w[:, 0] * w[:, 1]), axis=1)
-    made["zdd"][:, chart] = result["F.acceleration"] - rest  # of a chart at zero angles
+    made["zd"][:, rotation], made["zdd"][:, rotation] = result["F.rate"] @ along, result["F.acceleration"] @ along
     reference = joint.frame_a @ joint.frame_b.T
     R0 = reference.T @ rotations(result["F.orientation"])
     lam = np.zeros((len(samples.t), system.m))

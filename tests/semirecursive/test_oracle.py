@@ -5,19 +5,31 @@ with central differences of the kernels themselves to what differences can do.
 """
 
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
+import rtmbs
 from rtmbs.integrators.settings import EXACT, INERTIA, LAGGED, PAPER, StateArrays
 from rtmbs.semirecursive import closure_jacobian, closures, page
-from rtmbs.semirecursive.charts import LIMIT
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.evaluation import assemble_mass_weight, assemble_tangent, evaluate_residual
 from rtmbs.semirecursive.forces import spring_energy
+from rtmbs.semirecursive.rotations import add_correction, commit_rotations
 from rtmbs.semirecursive.sweeps import kinetic_energy, weight_energy
 from rtmbs.semirecursive.workspace import workspace
-from tests.mechanisms import mechanism_of, random_model, random_motion, random_tables, size
+from tests.mechanisms import (
+    committed,
+    mechanism_of,
+    random_model,
+    random_motion,
+    random_tables,
+    random_units,
+    size,
+    turns,
+)
 
 EXACTLY = 1e-12  # relative to the largest entry
 STEP = 1e-40
@@ -65,7 +77,7 @@ def test_sweeps(case):
     mechanism, (z, zd, zdd, *_), ws = case
     tables, R0 = mechanism.tables, mechanism.R0
     T, A, r, S, V = page.motion(np, tables, R0, z[None], zd[None])
-    Vd = page.accelerations(np, T, S, page.acceleration_rest(np, V, S, zd), zdd)
+    Vd = page.accelerations(np, T, S, page.acceleration_rest(np, tables, V, S, zd), zdd)
     gravity = np.concatenate((mechanism.u[:3], np.zeros(3)))  # the kernels let ground accelerate with -g
     for found, expected in ((ws.A, A), (ws.r, r), (ws.V, V), (ws.acc, Vd - gravity)):
         assert error(found[: len(z)], expected[0]) < EXACTLY
@@ -149,7 +161,10 @@ def compiled_tangent(case, mass, velocity, position, terms=PAPER, alpha=None, ol
 
 
 def expected_tangent(case, mass, velocity, position, terms=PAPER, alpha=None):
-    """Return the same from complex steps of the page; ``lagged`` with the zdd and lam of the state itself."""
+    """Return the same from complex steps of the page; ``lagged`` with the zdd and lam of the state itself.
+
+    The page differentiates by z, the kernels by a small turn in body axes: d z = T^-1 d theta.
+    """
     mechanism, (z, zd, zdd, given, lam), _ = case
     alpha = given if alpha is None else alpha
     if terms == PAPER:
@@ -159,7 +174,8 @@ def expected_tangent(case, mass, velocity, position, terms=PAPER, alpha=None):
     if terms in (LAGGED, EXACT):
         lam = lam if terms == LAGGED else alpha * one(page.closures, mechanism, z)
         K = K + jacobian(partial(page.loop_force, np, *mechanism, lam), (z,), 0)
-    return mass * M + velocity * C + position * (K + P.T @ (alpha[:, None] * P))
+    changes = np.linalg.inv(turns(mechanism.tables, z))
+    return (mass * M + velocity * C + position * K) @ changes + position * P.T @ (alpha[:, None] * P)
 
 
 ALL_TERMS = pytest.mark.parametrize(
@@ -196,7 +212,8 @@ def test_exact_tangent_is_the_derivative_of_the_compiled_residual(case):
     step = 1e-6
     units = step * np.eye(len(motion.z))
     difference = np.stack([(residual(e) - residual(-e)) / (2 * step) for e in units], axis=1)
-    assert error(compiled_tangent(case, 10.0, 3.0, 1.0, EXACT), difference) < 1e-8
+    found = compiled_tangent(case, 10.0, 3.0, 1.0, EXACT) @ turns(mechanism.tables, motion.z)
+    assert error(found, difference) < 1e-8
 
 
 def test_exact_tangent_is_the_complex_step_of_the_compiled_residual(case):
@@ -206,7 +223,8 @@ def test_exact_tangent_is_the_complex_step_of_the_compiled_residual(case):
     for e in 1j * STEP * np.eye(len(motion.z)):
         moved = motion._replace(z=motion.z + e, zd=motion.zd + 3 * e, zdd=motion.zdd + 10 * e)
         columns.append(evaluated(mechanism, moved, complex).residual.imag / STEP)
-    assert error(compiled_tangent(case, 10.0, 3.0, 1.0, EXACT), np.stack(columns, axis=1)) < EXACTLY
+    found = compiled_tangent(case, 10.0, 3.0, 1.0, EXACT) @ turns(mechanism.tables, motion.z)
+    assert error(found, np.stack(columns, axis=1)) < EXACTLY
 
 
 def test_lagged_terms_come_from_the_last_step(case):
@@ -281,8 +299,9 @@ def test_newton_matrix_from_a_source(compiled, terms):
     equations, mechanism, motion = compiled
 
     def source(z, zd, R0, u):
-        f = partial(page.force, np, mechanism.tables, u, R0)
-        return -jacobian(f, (z, zd), 0), -jacobian(f, (z, zd), 1)
+        there, moved = committed(mechanism._replace(R0=R0), motion._replace(z=z))
+        f = partial(page.force, np, mechanism.tables, u, there.R0)
+        return -jacobian(f, (moved.z, zd), 0), -jacobian(f, (moved.z, zd), 1)
 
     h, old = 2 * H, StateArrays(motion.z, motion.zd, motion.zdd, motion.lam, mechanism.R0)
     equations.residual(motion.z, motion.zd, motion.zdd, mechanism.R0)
@@ -295,22 +314,48 @@ def test_newton_matrix_from_a_source(compiled, terms):
     assert error(found, structured) < EXACTLY
 
 
-def test_recentred_charts_move_nothing(compiled):
-    """New reference rotations and coordinates, the same frames, velocities and accelerations of every body."""
+def test_committed_rotations_move_nothing(compiled):
+    """New reference rotations and zero coordinates, the same frames, velocities and accelerations of every body."""
     equations, mechanism, motion = compiled
-    tables, charts = mechanism.tables, np.flatnonzero(mechanism.tables.steps.reference >= 0)
-    motion.z[charts[::2] + 1] = 1.3  # the others stay where they are, some inside the limit
+    tables, first = mechanism.tables, np.flatnonzero(mechanism.tables.steps.reference >= 0)
     state = StateArrays(*(x.copy() for x in (*motion[:3], motion.lam, mechanism.R0)))
-    equations.recentre(state)
-    moved = charts[np.abs(motion.z[charts + 1]) > LIMIT]
-    assert np.all(state.z[moved] == 0.0)
-    assert np.all(np.delete(state.z == motion.z, np.concatenate((moved, moved + 1, moved + 2))))
-    tips = np.setdiff1d(np.arange(len(motion.z)), np.concatenate((moved, moved + 1)))  # inner frames of a chart turn
+    equations.commit(state)
+    turned = (first[:, None] + np.arange(3)).ravel()
+    assert len(turned) > 0
+    assert np.all(state.z[turned] == 0.0)
+    assert np.array_equal(np.delete(state.z, turned), np.delete(motion.z, turned))
+    for after, before in ((state.zd, motion.zd), (state.zdd, motion.zdd), (state.lam, motion.lam)):
+        assert np.array_equal(after, before)
 
     def swept(z, zd, zdd, R0):
         T, A, r, S, V = page.motion(np, tables, R0, z[None], zd[None])
-        return A, r, V, page.accelerations(np, T, S, page.acceleration_rest(np, V, S, zd[None]), zdd[None])
+        rest = page.acceleration_rest(np, tables, V, S, zd[None])
+        return A, r, V, page.accelerations(np, T, S, rest, zdd[None])
 
     after = swept(state.z, state.zd, state.zdd, state.R0)
     for found, expected in zip(after, swept(*motion[:3], mechanism.R0), strict=True):
-        assert error(found[0, tips], expected[0, tips]) < EXACTLY
+        assert error(found, expected) < EXACTLY
+    assert np.abs(np.swapaxes(state.R0, 1, 2) @ state.R0 - np.eye(3)).max() < 1e-15
+
+
+def test_rotation_factors_are_exact_at_every_angle():
+    """The series and the closed forms, against rotation vectors of SciPy, from no turn to beyond half a turn."""
+    first = single_rotation()
+    rng = np.random.default_rng(7)
+    for angle in (0.0, 1e-9, 1e-4, 0.1, 0.99, 1.01, 2.0, 3.1, 3.2, 4.5, 6.0):
+        d = angle * random_units(rng, 1)[0]
+        z, R0 = d.copy(), np.eye(3)[None].copy()
+        commit_rotations(first, z, R0)
+        assert np.abs(R0[0] - Rotation.from_rotvec(d).as_matrix()).max() < 1e-15
+        increment, dz = np.zeros(3), rng.normal(size=3)
+        add_correction(first, d, dz, increment)
+        T = turns(SimpleNamespace(steps=first), d)
+        assert error(T @ increment, dz) < 1e-13
+
+
+def single_rotation():
+    """Return the steps of one ball joint."""
+    model = rtmbs.Model("ball")
+    model.add_body("b", mass=1.0, inertia=(1.0, 1.0, 1.0))
+    model.add_joint("j", rtmbs.Spherical(), model.ground, "b")
+    return model.compile().tables.steps

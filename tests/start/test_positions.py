@@ -10,6 +10,7 @@ from rtmbs import Simulation
 from rtmbs.errors import StartError
 from rtmbs.start.loops import LoopJacobian
 from rtmbs.start.positions import CLOSED, REFUSED, worst_of
+from tests.mechanisms import turns
 from tests.start.cases import INDEPENDENT, MODELS, assembly_of, closed_pose, fourbar, system_of
 
 ALL = pytest.mark.parametrize("name", MODELS)
@@ -25,13 +26,18 @@ def perturbed(name, seed, size=0.05):
 
 
 def stationary(assembly, z, wanted, weights, free):
-    """Return how far W (z - wanted) is from the rows of Phi_z: zero at the nearest pose."""
-    assembly.gap(z)
-    J = assembly.equations.closure_jacobian()[:, free] * assembly.typical[free]
+    """Return how far W (z - wanted) is from the rows of the Jacobian by z: zero at the nearest pose."""
+    J = jacobian(assembly, z)[:, free] * assembly.typical[free]
     pull = weights[free] * ((z - wanted) / assembly.typical)[free]
     _, values, Vt = np.linalg.svd(J, full_matrices=False)
     rows = Vt[values > 1e-9 * values.max(initial=0.0)]
     return np.abs(pull - rows.T @ (rows @ pull)).max(initial=0.0)
+
+
+def jacobian(assembly, z):
+    """Return the derivative of Phi by z: Phi_z, and by turns of rotation steps."""
+    assembly.gap(z)
+    return assembly.equations.closure_jacobian() @ turns(assembly.equations.tables, z)
 
 
 @ALL
@@ -71,8 +77,7 @@ def optimised(assembly, wanted, weights):
         return 2.0 * weights * (z - wanted) / assembly.typical**2
 
     def opening(z):
-        assembly.gap(z)
-        return assembly.equations.closure_jacobian() / assembly.scale[:, None]
+        return jacobian(assembly, z) / assembly.scale[:, None]
 
     answer = minimize(
         far, wanted, jac=slope, method="SLSQP", options={"ftol": 1e-14, "maxiter": 200},

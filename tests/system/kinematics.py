@@ -5,7 +5,7 @@ from scipy.spatial.transform import Rotation
 
 from rtmbs.model import JOINT_TYPES, JointType
 from rtmbs.system import System
-from rtmbs.system.tables import DISTANCE, REVOLUTE, TRANSLATION
+from rtmbs.system.tables import DISTANCE, PRISMATIC, REVOLUTE, TRANSLATION
 
 
 def random_rotation(rng):
@@ -23,10 +23,11 @@ def step_frames(system: System, z, R0):
         A[i] = A[p] @ steps.offset_rotation[i]
         r[i] = r[p] + A[p] @ steps.offset[i]
         if steps.reference[i] >= 0:
-            A[i] = A[i] @ R0[steps.reference[i]]
+            turn = Rotation.from_rotvec(np.asarray(z[i : i + 3]) @ steps.axis[i : i + 3])
+            A[i] = A[i] @ R0[steps.reference[i]] @ turn.as_matrix()
         if steps.kind[i] == REVOLUTE:
             A[i] = A[i] @ Rotation.from_rotvec(z[i] * steps.axis[i]).as_matrix()
-        else:
+        elif steps.kind[i] == PRISMATIC:
             r[i] = r[i] + A[i] @ (steps.axis[i] * z[i])
     return A, r
 

@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from rtmbs import Model, Revolute, Simulation, library
+from rtmbs import Model, Prismatic, Revolute, Simulation, Spherical, library
 from rtmbs.integrators.settings import TANGENT_TERMS
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
@@ -60,17 +60,54 @@ def pair(system):
 
 
 def test_interfaces_are_apart_from_each_other_and_from_the_tips():
-    interfaces, of = choose_interfaces(np.arange(-1, 99))
+    interfaces, of = choose_interfaces(np.arange(-1, 99), np.arange(100))
     assert list(interfaces) == list(range(SPACING - 1, 100 - SPACING, SPACING))
     assert list(of[[SPACING - 1, SPACING, 2 * SPACING - 1, 2 * SPACING]]) == [-1, 0, 0, 1]
     assert of[99] == len(interfaces) - 1
 
 
+def test_none_stands_within_an_element():
+    """A chain of ball joints: the thirtieth step and so on would often be the first or second of three."""
+    system = balls(20)
+    interfaces, of = choose_interfaces(system.tables.steps.parent, system.tables.steps.tip)
+    assert len(interfaces) >= 3
+    assert np.all(system.tables.steps.tip[interfaces] == interfaces)
+    for first in np.flatnonzero(system.tables.steps.reference >= 0):
+        assert len(set(of[first : first + 3])) == 1
+
+
+def balls(bodies):
+    """Return a compiled chain that hangs in ball joints, behind a slide that puts them out of step with SPACING."""
+    model, above = Model("balls"), "slide"
+    model.add_body("slide", mass=1.0, inertia=(1.0, 1.0, 1.0))
+    model.add_joint("slide", Prismatic(AXES[2]), model.ground, "slide", point=(0.0, 0.0, 0.0))
+    for k in range(bodies):
+        position = (0.01 * (k % 3), 0.02 * (k % 2), -0.1 * k - 0.05)
+        model.add_body(f"b{k}", mass=1.0 + 0.1 * k, inertia=(0.1, 0.2, 0.15), position=position)
+        model.add_joint(f"j{k}", Spherical(), above, f"b{k}", point=(0.0, 0.0, -0.1 * k))
+        above = f"b{k}"
+    return model.compile()
+
+
+@pytest.mark.parametrize("terms", range(len(TANGENT_TERMS)))
+def test_a_chain_of_ball_joints_at_an_iterate(terms, always):
+    """The tangent is that without interfaces, where rotation steps are not at a step boundary."""
+    system = balls(20)
+    answers = []
+    z, zd, zdd = random_state(system, 3)
+    for equations in pair(system):
+        equations.residual(z, zd, zdd, system.R0)
+        old = equations.state_arrays()._replace(lam=np.zeros(0), R0=system.R0)
+        answers.append(equations.assemble(1.0, 0.01, 1e-4, terms, old))
+    assert len(give_places(system.tables)[1].interfaces.step) >= 3
+    assert np.abs(answers[0] - answers[1]).max() < 1e-11 * np.abs(answers[1]).max()
+
+
 def test_twigs_and_bushes_have_none():
     stem = np.arange(-1, 2 * SPACING - 2)
-    assert len(choose_interfaces(stem)[0]) == 0
+    assert len(choose_interfaces(stem, np.arange(len(stem)))[0]) == 0
     bush = np.concatenate([[-1], np.zeros(500, np.int64)])
-    assert len(choose_interfaces(bush)[0]) == 0
+    assert len(choose_interfaces(bush, np.arange(len(bush)))[0]) == 0
     assert len(library.build("fourbar", ny=4, nz=10).compile().tables.interfaces.step) == 0
     assert len(library.build("fourbar", ny=4, nz=40, layout="parallel").compile().tables.interfaces.step) == 0
 

@@ -1,0 +1,33 @@
+"""How much memory there is: what is larger is refused in words before it is asked for."""
+
+import os
+from pathlib import Path
+
+CONTAINER = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+UNKNOWN = float("inf")  # on a system that does not say
+
+
+def machine_memory() -> float:
+    """Return the memory of this machine, or of the container it runs in [bytes]; infinite when nobody says."""
+    try:
+        size = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, OSError, ValueError):
+        size = UNKNOWN
+    return min([size, *(limit for path in CONTAINER if (limit := limit_in(path)) > 0.0)])
+
+
+def limit_in(path: Path) -> float:
+    """Return the number in a file of the system; infinite when there is none."""
+    try:
+        return float(path.read_text())
+    except (OSError, ValueError):
+        return UNKNOWN
+
+
+def in_words(size: float) -> str:
+    """Return a number of bytes as a user reads it."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if size < 1000.0:
+            return f"{size:.3g} {unit}"
+        size /= 1000.0
+    return f"{size:.3g} TB"

@@ -1,0 +1,145 @@
+"""Three rotation steps as one element on the rotation group: R = R0 exp(delta~) (METHODS 1.16).
+
+z[i], z[i + 1], z[i + 2] are the components of delta along the axes of the steps, a triad fixed in the body.
+
+R0 is the rotation at the last step boundary. At every boundary R0 takes the turn in and delta becomes zero, so no pose
+is singular and no number of turns is lost. Rates are the angular velocity in axes fixed in the body, so that a step's
+increment is h/2 (w_n + w_{n+1}): the trapezoidal rule on the group.
+
+A Newton correction of these steps is a further small turn exp(dtheta~) in body axes, for then Phi_z and the columns are
+those of the rates. The increment follows by d(delta) = T^-1(delta) dtheta, T the right Jacobian of the exponential.
+"""
+
+import numpy as np
+
+from rtmbs.compiled import inner_kernel, kernel
+from rtmbs.spatial import add3, combine6, cross3, dot3, load3, load6, load33, scale3, store3, store6
+
+FEW, TERMS = 6, 14  # of the power series in theta^2: rounding only below SMALL, and below SERIES
+SMALL, SERIES = 0.1, 10.0  # [rad^2]; beyond SERIES the closed form loses nothing
+SINE = tuple((-1.0) ** k / float(np.prod(np.arange(1.0, 2 * k + 2))) for k in range(TERMS))  # sin(theta) / theta
+COSINE = tuple((-1.0) ** k / float(np.prod(np.arange(1.0, 2 * k + 3))) for k in range(TERMS))  # (1 - cos) / theta^2
+# theta <= 1: (1 - theta/2 cot(theta/2)) / theta^2, the Bernoulli numbers |B_2k| / (2k)!
+INVERSE = (
+    1.0 / 12.0, 1.0 / 720.0, 1.0 / 30240.0, 1.0 / 1209600.0, 1.0 / 47900160.0, 691.0 / 1307674368000.0,
+    1.0 / 74724249600.0, 3617.0 / 10670622842880000.0,
+)  # fmt: skip
+
+
+@inner_kernel
+def turn_factors(q):
+    """Return sin(theta) / theta and (1 - cos(theta)) / theta^2 for q = theta^2, which may be complex."""
+    if q.real > SERIES:
+        theta = np.sqrt(q)
+        return np.sin(theta) / theta, (1.0 - np.cos(theta)) / q
+    s, c = 0.0 * q, 0.0 * q
+    if q.real > SMALL:
+        for k in range(TERMS - 1, FEW - 1, -1):
+            s, c = SINE[k] + q * s, COSINE[k] + q * c
+    for k in range(FEW - 1, -1, -1):
+        s, c = SINE[k] + q * s, COSINE[k] + q * c
+    return s, c
+
+
+@inner_kernel
+def turn_of(steps, z, i):
+    """Return delta (3,) of rotation steps i, i + 1, i + 2 in step axes; z holds it along their axes."""
+    x, y = scale3(z[i], load3(steps.axis, i)), scale3(z[i + 1], load3(steps.axis, i + 1))
+    return add3(add3(x, y), scale3(z[i + 2], load3(steps.axis, i + 2)))
+
+
+@inner_kernel
+def turned_by(R, d):
+    """Return R exp(d~) for three row tuples R: a row a becomes a + s a x d + c (a x d) x d."""
+    s, c = turn_factors(dot3(d, d))
+    return turned_row(R[0], d, s, c), turned_row(R[1], d, s, c), turned_row(R[2], d, s, c)
+
+
+@inner_kernel
+def turned_row(a, d, s, c):
+    """Return one row of R exp(d~)."""
+    x = cross3(a, d)
+    return add3(a, add3(scale3(s, x), scale3(c, cross3(x, d))))
+
+
+@inner_kernel
+def bend(q):
+    """Return (1 - theta/2 cot(theta/2)) / theta^2 for q = theta^2, theta below 2 pi."""
+    if q > 1.0:
+        half = 0.5 * np.sqrt(q)
+        return (1.0 - half * np.cos(half) / np.sin(half)) / q
+    total = INVERSE[7]
+    for k in range(6, -1, -1):
+        total = INVERSE[k] + q * total
+    return total
+
+
+@inner_kernel
+def excess(d, bent, turn):
+    """Return (T^-1(d) - 1) turn = d x turn / 2 + bend d x (d x turn); ``bent`` is bend(d . d)."""
+    x = cross3(d, turn)
+    return add3(scale3(0.5, x), scale3(bent, cross3(d, x)))
+
+
+@kernel
+def add_correction(steps, delta, dz, increment):
+    """increment += dz, of rotation steps T^-1(delta) dz; ``delta`` (n,) holds the coordinates dz was found at."""
+    for i in range(len(dz)):
+        increment[i] += dz[i]
+    for i in range(len(dz)):
+        if steps.reference[i] >= 0:
+            d = (delta[i], delta[i + 1], delta[i + 2])
+            more = excess(d, bend(dot3(d, d)), (dz[i], dz[i + 1], dz[i + 2]))
+            for k in range(3):
+                increment[i + k] += more[k]
+
+
+@inner_kernel
+def set_rate_columns(steps, delta, ws):
+    """ws.rate of rotation steps: columns S T^-1(delta), what turns in body axes do to rates; S itself at delta = 0."""
+    if len(ws.rate) == 0:
+        return
+    unit = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+    for i in range(len(steps.kind)):
+        if steps.reference[i] >= 0:
+            d = (delta[i], delta[i + 1], delta[i + 2])
+            bent = bend(dot3(d, d))
+            S0, S1, S2 = load6(ws.S, i), load6(ws.S, i + 1), load6(ws.S, i + 2)
+            for k in range(3):
+                t = add3(unit[k], excess(d, bent, unit[k]))
+                store6(ws.rate, i + k, combine6(1.0, combine6(t[0], S0, t[1], S1), t[2], S2))
+
+
+@kernel
+def take_rate_columns(steps, delta, C):
+    """Columns of the matrix C (k, n) of rotation steps become those of C T^-1(delta), in place."""
+    for i in range(len(steps.kind)):
+        if steps.reference[i] >= 0:
+            d = (-delta[i], -delta[i + 1], -delta[i + 2])  # T^-1(-delta) is T^-1(delta) transposed
+            for row in range(len(C)):
+                c = (C[row, i], C[row, i + 1], C[row, i + 2])
+                C[row, i], C[row, i + 1], C[row, i + 2] = add3(c, excess(d, bend(dot3(d, d)), c))
+
+
+@kernel
+def commit_rotations(steps, z, R0):
+    """Let R0 of every rotation take in its turn, R0 exp(delta~), and delta in ``z`` be zero; rates are as they were.
+
+    One Newton step to the nearest rotation, R (3 - R^T R) / 2, keeps rounding from adding up.
+    """
+    for i in range(len(steps.kind)):
+        q = steps.reference[i]
+        if q >= 0:
+            a, b, c = turned_by(load33(R0, q), turn_of(steps, z, i))
+            ab, bc, ca = 0.5 * dot3(a, b), 0.5 * dot3(b, c), 0.5 * dot3(c, a)  # rows serve as well as columns
+            store3(R0[q], 0, nearer(a, dot3(a, a), b, ab, c, ca))
+            store3(R0[q], 1, nearer(b, dot3(b, b), a, ab, c, bc))
+            store3(R0[q], 2, nearer(c, dot3(c, c), a, ca, b, bc))
+            for k in range(3):
+                z[i + k] = 0.0
+
+
+@inner_kernel
+def nearer(a, aa, b, ab, c, ac):
+    """Return row a of (3 - R R^T) R / 2; aa its square, ab and ac half its products with the others."""
+    return add3(scale3(1.5 - 0.5 * aa, a), add3(scale3(-ab, b), scale3(-ac, c)))
