@@ -1,5 +1,7 @@
 """Random mechanisms at home, far away, and on the way there at great speed: the same motion, reactions, violations."""
 
+from contextlib import suppress
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,13 +11,15 @@ from rtmbs import Wrench as Push
 from rtmbs.errors import RtmbsError
 
 Array = NDArray[np.float64]
+Seed = tuple[int, int]
 
 DISTANCES = (1e3, 1e6, 1e7)  # [m]
-SPEEDS = (1e3, 1e5)  # [m/s], for floating mechanisms that nothing ties to ground
-FASTER = 1e2  # so much larger are the bounds at these speeds: a step of 200 m has its last place at 3e-14 m
+SPEEDS = {1e3: 1.0, 1e5: 1e2}  # [m/s], of floating mechanisms that nothing ties to ground, and factors of the bounds
+EASY = 6  # iterations of Newton that suffice at home
 STEPS, H = 100, 2e-3  # [s]
 LATTICE = 2.0**-20  # places lie on it [m], so that the shape of a mechanism is the same at every distance
 BOUNDS = {"position": 1e-9, "rate": 1e-8, "acceleration": 1e-6, "reaction": 1e-6, "violation": 1e-8}  # relative, or SI
+TRIES = 9  # mechanisms that are drawn until one runs at home
 ULPS = 16.0  # last places of the distance: a place in the world is known no better
 
 
@@ -24,7 +28,7 @@ def run(count: int, seed: int) -> Tally:
     tally = Tally()
     for number in range(seed, seed + count):
         try:
-            wrong = compare(number, tally)
+            wrong = compare(*at_home(number), tally)
         except RtmbsError as error:
             wrong = str(error)
         if wrong:
@@ -34,11 +38,18 @@ def run(count: int, seed: int) -> Tally:
     return tally
 
 
-def compare(seed: int, tally: Tally) -> str:
+def at_home(number: int) -> tuple[Seed, dict[str, Array]]:
+    """Return the seed of a mechanism that runs where it is built, and what its run ends with; StartError, StepError."""
+    for attempt in range(TRIES - 1):
+        with suppress(RtmbsError):
+            return (number, attempt), measure((number, attempt), np.zeros(3), np.zeros(3), EASY)
+    return (number, TRIES), measure((number, TRIES), np.zeros(3), np.zeros(3), EASY)
+
+
+def compare(seed: Seed, home: dict[str, Array], tally: Tally) -> str:
     """Return what differs too much between home and far away, at rest or at speed, or nothing."""
     rest = np.zeros(3)
-    home = measure(seed, rest, rest)
-    direction = np.random.default_rng((seed, 1)).normal(size=3)
+    direction = np.random.default_rng((*seed, 1)).normal(size=3)
     direction /= np.linalg.norm(direction)
     for distance in DISTANCES:
         place = on_lattice(distance * direction)
@@ -48,9 +59,9 @@ def compare(seed: int, tally: Tally) -> str:
         moved = float(np.max(np.abs(away["place"] - place - home["place"])))
         if not moved <= BOUNDS["position"] + ULPS * np.spacing(distance):
             return f"a body stands {moved:.2g} m off at {distance / 1e3:g} km"
-    for speed in SPEEDS if is_free(mechanism(seed, rest, rest)) else ():
+    for speed, factor in SPEEDS.items() if is_free(mechanism(seed, rest, rest)) else ():
         away = measure(seed, rest, speed * direction)
-        if wrong := differing(home, away, FASTER, f"at {speed / 1e3:g} km/s", tally):
+        if wrong := differing(home, away, factor, f"at {speed / 1e3:g} km/s", tally):
             return wrong
     return ""
 
@@ -70,14 +81,15 @@ def is_free(model: Model) -> bool:
     return isinstance(model.joints["j0"].type, Floating) and "post" not in model.forces
 
 
-def measure(seed: int, place: Array, velocity: Array) -> dict[str, Array]:
+def measure(seed: Seed, place: Array, velocity: Array, iterations: int = 8) -> dict[str, Array]:
     """Return what a run of one mechanism that starts at ``place`` (3,) with ``velocity`` (3,) ends with."""
-    simulation, violations = Simulation(mechanism(seed, place, velocity).compile(), h=H), ViolationMeter()
+    system, violations = mechanism(seed, place, velocity).compile(), ViolationMeter()
+    simulation = Simulation(system, h=H, max_iterations=iterations)
     result = simulation.run(STEPS * H, observers=[violations])
-    system, state = simulation.system, simulation.state
+    state = simulation.state
     shape = [k for k, name in enumerate(system.coordinate_names) if ".slide_" not in name]  # not where it stands
     return {
-        "position": state.z[shape],
+        "position": np.concatenate([state.z[shape], state.R0.ravel()]),
         "rate": state.zd[shape],
         "acceleration": state.zdd,
         "reaction": np.concatenate([simulation.reaction(joint) for joint in system.joints]),
@@ -86,7 +98,7 @@ def measure(seed: int, place: Array, velocity: Array) -> dict[str, Array]:
     }
 
 
-def mechanism(seed: int, place: Array, velocity: Array) -> Model:
+def mechanism(seed: Seed, place: Array, velocity: Array) -> Model:
     """Return a random tree of bodies on a floating or grounded base at ``place``, with a loop, springs, a wrench."""
     rng = np.random.default_rng(seed)
     model = Model("far", gravity=tuple(rng.normal(size=3) - (0.0, 0.0, 9.81)))
@@ -143,6 +155,6 @@ CAMPAIGN = Campaign(
     "far_away",
     "10,000 km from the origin a mechanism moves as it does there: angles, rates, accelerations, reactions, violations",
     full=400,
-    bounded=40,
+    bounded=20,
     run=run,
 )

@@ -47,7 +47,7 @@ class Workspace(NamedTuple):
     zdd: Array  # (n,)
     residual: Array  # (n,)
     dz: Array  # (n,)
-    predicted: Array  # (n,) increment after the correction dz
+    predicted: Array  # (n,) size of the increment after the correction dz, at most typical
     impulse: Array  # (m,) what is pulled back through Phi_z^T
     law_input: Array  # (nx,) kinematics of the force laws
     law_number: Array  # (nx,) float64: its real part, what the program takes
