@@ -68,6 +68,7 @@ class Group:
             own = settings._replace(
                 absolute=settings.absolute[z],
                 typical=settings.typical[z],
+                pace=settings.pace[z],
                 rotation=settings.rotation[lam],
                 scale=settings.scale[lam],
             )

@@ -14,6 +14,7 @@ from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.integrators.newton import MOST_TRIES
 from rtmbs.integrators.registry import INTEGRATORS
 from rtmbs.integrators.settings import MAX_ITERATIONS, REFACTOR, TANGENT_TERMS, Settings
+from rtmbs.system.origins import travelling
 from rtmbs.system.system import System
 
 Array = NDArray[np.float64]
@@ -104,6 +105,7 @@ class Options:
             loop_tolerance=LOOP_TOLERANCE,
             absolute=self.tol * system.typical,
             typical=system.typical,
+            pace=np.where(travelling(system.tables), np.inf, system.typical),
             rotation=rotation,
             scale=np.where(rotation, 1.0, system.length),
         )

@@ -22,7 +22,6 @@ from rtmbs.integrators.newton import (
     TRY_TERMS,
     contraction_rate,
     descends,
-    scaled_norm,
     shorter,
     too_far,
     verdict,
@@ -55,6 +54,7 @@ class Trying(Protocol):
     def iterate(self, increment: Array, old: StateArrays) -> tuple[Array, Array, Array]: ...
     def residual(self, increment: Array, old: StateArrays) -> Array: ...
     def fresh_correction(self, f: Array, terms: int, old: StateArrays) -> Array: ...
+    def correction_norm(self, dz: Array, increment: Array) -> float: ...
 
 
 class Damped:
@@ -137,7 +137,7 @@ class Damped:
 
         FOLLOWED terms are those of LAGGED with the accelerations and multipliers of the iterate.
         """
-        step, settings, here, terms = self.step, self.step.settings, self.old, self.terms
+        step, here, terms = self.step, self.old, self.terms
         self.tried, self.last = self.increment, None
         if terms == FOLLOWED:
             here = StateArrays(*step.iterate(self.increment, self.old), self.lam, self.old.R0)
@@ -147,7 +147,7 @@ class Damped:
         except (SingularTangent, NotFinite):
             return f, np.inf
         self.last = dz
-        norm = float(scaled_norm(dz, self.increment + dz, settings.absolute, settings.relative))
+        norm = step.correction_norm(dz, self.increment + dz)
         return dz, (norm if np.isfinite(norm) else np.inf)
 
     def at_last(self) -> tuple[Outcome, Array]:

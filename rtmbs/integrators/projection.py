@@ -29,7 +29,7 @@ def sweep(
         is -Phi_z^T of it
     """
     q4 = 0.25 * settings.h**2
-    bound = settings.sweep_bound * np.max(np.abs(rates) / settings.typical, initial=0.0)
+    bound = settings.sweep_bound * np.max(np.abs(rates) / settings.pace, initial=0.0)
     for count in range(settings.max_sweeps):
         if np.max(np.abs(violation) / settings.scale, initial=0.0) <= bound:
             return rates, violation, count

@@ -48,6 +48,7 @@ class Settings(NamedTuple):
     loop_tolerance: float  # |Phi| / scale above which a converged step is refused
     absolute: Array  # (n,) absolute tolerance of the increment [rad or m]
     typical: Array  # (n,) typical size of a coordinate [rad or m]
+    pace: Array  # (n,) the same, what the largest joint speed is measured in; infinite where loops do not feel it
     rotation: Array  # (m,) bool: rows that measure rotation
     scale: Array  # (m,) size a row is compared with: characteristic length, or 1 for rotation
 

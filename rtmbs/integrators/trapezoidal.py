@@ -124,7 +124,7 @@ class TrapezoidalStep:
             dz, norm = self.reused_correction(f, increment, previous) if reusable else (None, 0.0)
             if dz is None:
                 dz = self.fresh_correction(f, terms, old)
-                norm = scaled_norm(dz, increment + dz, settings.absolute, settings.relative)
+                norm = self.correction_norm(dz, increment + dz)
                 reusable = may_reuse(settings.refactor, terms, dz, settings.typical, settings.reuse_below)
             increment = self.equations.corrected(increment, dz)
             rate = contraction_rate(norm, previous)
@@ -167,12 +167,18 @@ class TrapezoidalStep:
             return Outcome.CONVERGED, damped.increment
         return damped.at_last()
 
+    def correction_norm(self, dz: Array, increment: Array) -> float:
+        """Return the scaled norm of a correction against the increment it leads to, up to the typical size."""
+        settings = self.settings
+        reached = np.minimum(np.abs(increment), settings.typical)
+        return float(scaled_norm(dz, reached, settings.absolute, settings.relative))
+
     def reused_correction(self, f: Array, increment: Array, previous: float) -> tuple[Array | None, float]:
         """Return the correction by the last factor and its scaled norm; None when a new factor pays more."""
         settings = self.settings
         with self.phase("solve"):
             dz = self.equations.solve(-f, refined=False)
-        norm = scaled_norm(dz, increment + dz, settings.absolute, settings.relative)
+        norm = self.correction_norm(dz, increment + dz)
         done = self.record[ENOUGH] > 0.0  # fixed iterations go on for the same work's sake
         pays = done or reuse_pays(settings.refactor, norm, contraction_rate(norm, previous))
         return (dz if pays else None), norm

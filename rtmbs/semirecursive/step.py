@@ -332,9 +332,12 @@ def reused_correction(lu, work, settings, ws, record):
 
 @inner_kernel
 def correction_norm(settings, ws):
-    """Scaled norm of the correction ws.dz, against the increment that it leads to."""
+    """Scaled norm of the correction ws.dz, against the increment that it leads to, up to the typical size.
+
+    A fast vehicle goes many sizes in a step: that allows its corrections nothing more.
+    """
     for i in range(len(ws.dz)):
-        ws.predicted[i] = ws.increment[i] + ws.dz[i]
+        ws.predicted[i] = min(abs(ws.increment[i] + ws.dz[i]), settings.typical[i])
     return scaled_norm(ws.dz, ws.predicted, settings.absolute, settings.relative)
 
 
@@ -407,11 +410,11 @@ def relative_violation(values, scale):
 
 
 @inner_kernel
-def largest_rate(rates, typical):
-    """Largest |rate| of all coordinates, prismatic ones divided by their typical length."""
+def largest_rate(rates, pace):
+    """Largest |rate| of all coordinates that loops feel, prismatic ones divided by their typical length."""
     top = 0.0
     for i in range(len(rates)):
-        top = max(top, abs(rates[i]) / typical[i])
+        top = max(top, abs(rates[i]) / pace[i])
     return top
 
 
@@ -427,7 +430,7 @@ def sweep_rates(tables, lu, work, settings, alpha, rates, violation, ws, lam, sh
     that of the factor, for that is what the factor solved. The Phi_z of now would add q4 alpha delta change.
     """
     q4 = 0.25 * settings.h * settings.h
-    bound = settings.sweep_bound * largest_rate(rates, settings.typical)
+    bound = settings.sweep_bound * largest_rate(rates, settings.pace)
     for sweep in range(settings.max_sweeps):
         if relative_violation(violation, settings.scale) <= bound:
             return sweep

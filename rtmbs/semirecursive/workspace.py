@@ -47,7 +47,7 @@ class Workspace(NamedTuple):
     zdd: Array  # (n,)
     residual: Array  # (n,)
     dz: Array  # (n,)
-    predicted: Array  # (n,) increment after the correction dz
+    predicted: Array  # (n,) size of the increment after the correction dz, at most typical
     impulse: Array  # (m,) what is pulled back through Phi_z^T
     base: Array  # (n,) increment of the iterate that a damped try stands at
     way: Array  # (n,) its correction

@@ -8,10 +8,10 @@ ground in the workspace, with r = -o. Near the world's origin o is exactly zero.
 
 import numpy as np
 
-from rtmbs.system.system import Array, Integers
+from rtmbs.system.system import Array, Integers, Mask
 from rtmbs.system.tables import PRISMATIC, Links, Origins, Steps, Tables
 
-CELL = 64.0  # sizes of a part: o lies on a grid of about this width, and stays while the base moves in a cell
+CELL = 16.0  # sizes of a part: o lies on a grid of about this width, and stays while the base moves in a cell
 WORLD = -1  # row of ground as seen from the world's origin
 
 
@@ -59,6 +59,15 @@ def no_origins(n: int) -> Origins:
         none,
         none[:, None] + np.zeros(3),
     )
+
+
+def travelling(tables: Tables) -> Mask:
+    """Return which steps (n,) only carry a part through the world: slides of its base that no closure feels."""
+    found = np.zeros(len(tables.steps.kind), np.bool_)
+    found[tables.origins.step] = True
+    found[tables.links.step[: tables.links.pointer[len(tables.closures.point_a)]]] = False
+    found[tables.drivers.step] = False
+    return found
 
 
 def on_rows(links: Links, row: Integers) -> Links:

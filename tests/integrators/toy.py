@@ -111,6 +111,7 @@ def settings(**options):
         "loop_tolerance": 1e-3,
         "absolute": np.full(2, 1e-9),
         "typical": np.ones(2),
+        "pace": np.ones(2),
         "rotation": np.zeros(1, bool),
         "scale": np.ones(1),
     }
