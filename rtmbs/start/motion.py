@@ -21,8 +21,8 @@ PART = 1e-3  # of the largest violation left: a row with less has no part in a c
 def check_motion(assembly: Assembly, z: Array, zd: Array, zdd: Array, lam: Array, masses: Array, h: float) -> None:
     """Refuse first accelerations that do not satisfy the equations of motion; the factor is still theirs.
 
-    ``masses`` (m,) are the effective ones: in their metric what is left of Phidd is smallest. What moves nothing by more
-    than rounding in a step h [s] is no fault: forces may balance to zero.
+    ``masses`` (m,) are the effective ones: in their metric what is left of Phidd is smallest. What moves nothing by
+    more than rounding in a step h [s] is no fault: forces may balance to zero.
     Raises StartError naming the drivers that contradict each other, or the loop that no acceleration keeps closed.
     """
     equations = assembly.equations
