@@ -33,6 +33,7 @@ from rtmbs.system.system import Array, CalledLaw, Integers
 from rtmbs.system.tables import Laws
 
 AGREEMENT = 1e-9  # of a record with its law, relative to the largest value tried
+ROUNDINGS = 10.0  # of a law that rounding moves: its record may be so many times as far from extended precision
 # Operations that a law may write: a compile of 10,000 takes a second or two and 30 MB, of 100,000 twenty seconds and
 # a gigabyte at most (docs/derivatives.md).
 LARGEST_LAW = 200_000
@@ -171,7 +172,7 @@ def check_record(function: LawFunction, record: Record, tried: Sequence[Array]) 
             found, entries = np.split(replay.value(x, p), [function.m])
             apart = np.nan_to_num(np.abs(found - expected), nan=np.inf)
         sound = np.isfinite(expected)
-        if np.any(apart[sound] > AGREEMENT * size) and np.any((apart > blur(function, x, p))[sound]):
+        if np.any(apart[sound] > AGREEMENT * size) and np.any((apart > blur(function, x, p, expected))[sound]):
             raise ModelError(
                 f"{function.what}: its law was recorded as {found.tolist()} where a call gives {expected.tolist()}; "
                 "it must do the same with recorded values as with numbers, and depend on t, kinematics and parameters "
@@ -184,15 +185,20 @@ def check_record(function: LawFunction, record: Record, tried: Sequence[Array]) 
             )
 
 
-def blur(function: LawFunction, x: Array, p: Array) -> Array:
-    """Return how far a law moves when its inputs move by ``AGREEMENT``: rounding alone may move a steep one as far."""
+def blur(function: LawFunction, x: Array, p: Array, expected: Array) -> Array:
+    """Return how far rounding may move a law (m,), which is no disagreement.
+
+    A change of the inputs by ``AGREEMENT`` says it, and so do the digits of extended precision, where there are any.
+    """
     change = AGREEMENT * np.maximum(np.abs(x), 1.0) * np.where(np.arange(len(x)) % 2, 1.0, -1.0)
     with np.errstate(all="ignore"):
         try:
             one, other = function.called(x + change, p), function.called(x - change, p)
+            fine = function.called(x.astype(np.longdouble), p.astype(np.longdouble))
         except ModelError:
             return np.zeros(function.m)
-    return np.nan_to_num(np.abs(one - other), nan=np.inf)
+        moved = np.maximum(np.abs(one - other), ROUNDINGS * np.abs(fine - expected))
+    return np.nan_to_num(moved, nan=np.inf)
 
 
 def leaves(record: Record) -> Integers:
