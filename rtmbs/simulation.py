@@ -19,6 +19,7 @@ from rtmbs.integrators.settings import Rows
 from rtmbs.model.checks import as_floats
 from rtmbs.observers.base import Observer
 from rtmbs.observers.recorder import Recorder
+from rtmbs.observers.schedule import Schedule
 from rtmbs.one_thread import one_thread
 from rtmbs.options import MOST_HALVINGS, Options, one_of, step_size, switches, whole
 from rtmbs.results.reactions import reaction
@@ -346,21 +347,26 @@ class Simulation:
         progress: bool = False,
         on_failure: str = "raise",
         at_most: int = 6,
+        record: Schedule | None = None,
     ) -> Result:
-        """Step to ``t_end`` [s] and return what was recorded.
+        """Step to ``t_end`` [s] and return what was recorded: every step, or those that ``record`` says.
 
         ``on_failure="halve"`` retries a failed step in 2, 4, ... parts, ``at_most`` times, and goes back to h.
-        Raises InputError when t_end is no whole number of steps away, StepError when a step fails.
+        Raises InputError when t_end is no whole number of steps away or the record does not fit, StepError when a step
+        fails.
         """
         switches(progress=progress)
         one_of("on_failure", on_failure, ("raise", "halve"))
         whole("at_most", at_most, 0, MOST_HALVINGS)
-        recorder = Recorder()
+        if not (record is None or isinstance(record, Schedule)):
+            raise InputError(f"record is {shown(record)}; it must be a schedule such as rtmbs.Every(0.1)")
+        recorder = Recorder(record)
         run(self, self.steps_to(t_end), [recorder, *observers], progress, on_failure, at_most)
         return recorder.result()
 
     def steps_to(self, t_end: float) -> int:
         """Return the whole number of steps to ``t_end``; InputError names the nearest h otherwise."""
+        check_time(self.state, "this state")
         return steps_between(self.t, t_end, self.h)
 
     def retry(self, report: StepReport, on_failure: str, at_most: int) -> StepReport:

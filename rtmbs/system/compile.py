@@ -32,7 +32,7 @@ from rtmbs.system.system import Array, BodyRecord, ForceRecord, JointRecord, Mar
 from rtmbs.system.tables import REVOLUTE, Interfaces, Tables
 from rtmbs.topology import Edge, Link, Topology, spanning_trees
 
-FORMAT = 2  # of the tables; part of the fingerprint
+FORMAT = 3  # of the tables; part of the fingerprint
 
 
 def compile(model: Model) -> System:
@@ -175,7 +175,7 @@ def finish(model: Model, draft: Draft, length: float) -> System:
     bodies = {name: body_record(model, skeleton, name) for name in model.bodies}
     markers = marker_records(model, skeleton)
     records = closure_records(draft.closures)
-    said = [model.name, *names, *draft.rows.names, *map(repr, slots.inputs.items()), *draft.laws.code]
+    said = [model.name, *names, *draft.rows.names, *map(repr, slots.inputs.items()), *slots.told, *draft.laws.code]
     # interfaces follow from the tree, which the steps say
     told = [part for part in tables if not isinstance(part, Interfaces)]
     placed = [part for record in (*bodies.values(), *markers.values()) for part in record]

@@ -8,6 +8,7 @@ import numpy as np
 
 from rtmbs.errors import ModelError, shown
 from rtmbs.model.checks import as_floats
+from rtmbs.system.identity import identity
 from rtmbs.system.system import Array, Signal
 
 TimeFunction = Callable[[float], Any]
@@ -22,6 +23,7 @@ class Slots:
     inputs: dict[str, slice] = field(default_factory=dict)
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)  # of inputs that are tables
     signals: list[Signal] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)  # what tells the functions of the signals from others
 
     def add(self, value: Array) -> int:
         """Append numbers and return their slot."""
@@ -41,6 +43,7 @@ class Slots:
     def add_signal(self, what: str, name: str, function: TimeFunction, size: int) -> int:
         """Append a function of time; it is tried at t = 0."""
         slot = self.add(sample(what, function, size))
+        self.told += [name, identity(function)]
         self.signals.append(Signal(slot, size, as_sequence(function) if size == 1 else function, name))
         return slot
 
