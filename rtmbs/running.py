@@ -18,6 +18,7 @@ from rtmbs.observers.recorder import Recorder
 from rtmbs.options import is_number
 from rtmbs.stepper import rows_for
 
+MOST_STEPS = 2.0**53  # beyond it a count of steps is no exact number
 WHOLE = 1e-9  # relative distance from a whole number of steps that is rounding
 
 
@@ -125,6 +126,8 @@ def steps_between(t: float, t_end: float, h: float) -> int:
     span = t_end - t
     if span < -WHOLE * h:
         raise InputError(f"t_end = {t_end!r} lies before the present t = {t:g} s; give a later time")
+    if span / h > MOST_STEPS:
+        raise InputError(f"t_end = {t_end!r} lies {span / h:.3g} steps of h = {h!r} s ahead; take an earlier t_end")
     steps = round(span / h)
     if abs(span / h - steps) > WHOLE * max(steps, 1):
         raise InputError(

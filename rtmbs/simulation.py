@@ -22,6 +22,7 @@ from rtmbs.jumps import mean_inputs
 from rtmbs.model.checks import as_floats
 from rtmbs.observers.base import Observer
 from rtmbs.observers.recorder import Recorder
+from rtmbs.observers.schedule import Schedule
 from rtmbs.one_thread import one_thread
 from rtmbs.options import MOST_HALVINGS, Options, one_of, step_size, switches, whole
 from rtmbs.results.reactions import reaction
@@ -388,19 +389,22 @@ class Simulation:
         progress: bool = False,
         on_failure: str = "halve",
         at_most: int = 6,
+        record: Schedule | None = None,
     ) -> Result:
-        """Step to ``t_end`` [s] and return what was recorded.
+        """Step to ``t_end`` [s] and return what was recorded: every step, or those that ``record`` says.
 
         A step that fails after all its tries is taken in 2, 4, ... parts, ``at_most`` times, and the run goes on with
         h; ``Result.warnings`` counts such steps. With ``on_failure="raise"`` it ends the run.
-        Raises InputError when t_end is no whole number of steps away, StepError when a step fails for good. Whatever
-        ends a run early, StepError and KeyboardInterrupt alike, carries the Result so far as ``result``: its last
-        sample is the state of the Simulation, and another ``run`` goes on from there.
+        Raises InputError when t_end is no whole number of steps away or the record does not fit, StepError when a step
+        fails for good. Whatever ends a run early, StepError and KeyboardInterrupt alike, carries the Result so far as
+        ``result``: its last sample is the state of the Simulation, and another ``run`` goes on from there.
         """
         switches(progress=progress)
         one_of("on_failure", on_failure, ("raise", "halve"))
         whole("at_most", at_most, 0, MOST_HALVINGS)
-        recorder = Recorder()
+        if not (record is None or isinstance(record, Schedule)):
+            raise InputError(f"record is {shown(record)}; it must be a schedule such as rtmbs.Every(0.1)")
+        recorder = Recorder(record)
         try:
             run(self, self.steps_to(t_end), recorder, list(observers), progress, on_failure, at_most)
         except BaseException as error:
@@ -411,6 +415,7 @@ class Simulation:
 
     def steps_to(self, t_end: float) -> int:
         """Return the whole number of steps to ``t_end``; InputError names the nearest h otherwise."""
+        check_time(self.state, "this state")
         return steps_between(self.t, t_end, self.h)
 
     def retry(self, report: StepReport, on_failure: str, at_most: int) -> StepReport:

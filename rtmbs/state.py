@@ -97,7 +97,7 @@ class State:
 
     def check_fit(self, other: "State", what: str) -> None:
         """Refuse a state that cannot go on where ``other`` stands; raises StateError naming ``what`` and the entry."""
-        if self.fingerprint != other.fingerprint:
+        if not isinstance(self.fingerprint, str) or self.fingerprint != other.fingerprint:
             raise StateError(
                 f"{what}: it belongs to another model, or to this one with other functions of time (their code is "
                 "compared, so another version of Python counts as well)"
@@ -148,11 +148,10 @@ def check_time(state: State, what: str) -> None:
 def stored(state: State, name: str, kind: Any) -> np.ndarray[Any, Any]:
     """Return a field as the array that a file holds: numbers, also of a list or of another type."""
     value = getattr(state, name)
-    if kind in KINDS and not (kind is float and isinstance(value, int)):
-        return np.asarray(value)
+    floats = kind not in KINDS or (kind is float and isinstance(value, int))
     try:
-        return np.array(value, np.float64)
-    except (TypeError, ValueError, OverflowError):
+        return np.array(value, np.float64) if floats else np.asarray(value)
+    except Exception:  # noqa: BLE001 - a ragged list, an integer beyond all floats, whatever a user's object raises
         raise StateError(f"{name} of the state is {shown(value)}; it must hold numbers") from None
 
 

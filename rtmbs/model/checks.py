@@ -16,6 +16,7 @@ Array = NDArray[np.float64]
 Numbers = Any  # anything numpy turns into floats
 
 LONGEST_NAME = 1000  # letters
+SMALL = 1e-140  # length of a vector whose squares are still exact
 ROTATION_TOLERANCE = 1e-8  # largest entry of R^T R - 1 that is taken for rounding
 
 
@@ -89,8 +90,11 @@ def direction(value: Numbers, what: str) -> Array:
 
 def unit_vector(vector: Array) -> Array:
     """Return a vector but zero divided by its length, however small or large it is."""
-    scaled = vector / np.max(np.abs(vector))
-    return np.asarray(scaled / np.linalg.norm(scaled))
+    size = float(np.linalg.norm(vector))
+    if size < SMALL:  # squares were lost
+        vector = vector / np.max(np.abs(vector))
+        size = float(np.linalg.norm(vector))
+    return np.asarray(vector / size)
 
 
 def rotation(value: Numbers, what: str) -> Array:

@@ -1,5 +1,6 @@
 """The recorder keeps states; everything a person asks for by name is worked out from them afterwards."""
 
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -8,14 +9,16 @@ import numpy as np
 from rtmbs.errors import InputError
 from rtmbs.integrators.report import StepReport, outcomes_of
 from rtmbs.integrators.settings import TRIES, Rows
+from rtmbs.memory import in_words, machine_memory
 from rtmbs.observers.base import Array, Observer, Watched
-from rtmbs.observers.schedule import EveryStep, Schedule
+from rtmbs.observers.schedule import Schedule
 from rtmbs.results.catalogue import run_result
 from rtmbs.results.result import Result
 from rtmbs.results.ringing import ringing
 from rtmbs.results.samples import Samples
 
 HELPED, IN_PARTS = "taken by a further try", "taken in parts"
+SHARE = 0.5  # of the memory that a record may take: its channels are worked out beside it
 CHUNK = 256  # samples that are allocated at first when nobody knows how many will come; doubled when full
 
 
@@ -44,11 +47,11 @@ class Recorder(Observer):
         self._system: Any = None
 
     def start(self, sim: Watched, steps: int | None) -> None:
-        """Allocate, and record the initial state."""
-        known = steps is not None and isinstance(self.schedule, EveryStep)
+        """Allocate, and record the initial state; InputError when so many samples do not fit into the memory."""
+        known = None if steps is None else self.schedule.samples(steps, sim.state.h)
         self._sim, self._system = sim, sim.system
         self._kept = self._seen = Kept(time=sim.state.t)
-        self._samples = self._allocate(sim, steps + 1 if known and steps is not None else CHUNK)
+        self._samples = self._allocate(sim, CHUNK if known is None else known + 1)
         self._record(sim)
         self._kept = self._seen
 
@@ -123,7 +126,14 @@ class Recorder(Observer):
     def _allocate(self, sim: Watched, size: int) -> Samples:
         """Return arrays for ``size`` samples."""
         state = sim.state
-        shapes = (getattr(state, name).shape for name in Samples._fields[1:])
+        shapes = [getattr(state, name).shape for name in Samples._fields[1:]]
+        wanted = 8.0 * size * (1 + sum(math.prod(shape) for shape in shapes))
+        if wanted > SHARE * (memory := machine_memory()):
+            raise InputError(
+                f"a record of {size} samples takes {in_words(wanted)}, and this machine has {in_words(memory)} of "
+                "memory; look less often, such as sim.run(t_end, record=Every(0.1)) for a sample every 0.1 s, or take "
+                "an earlier t_end"
+            )
         return Samples(np.zeros(size), *(np.zeros((size, *shape)) for shape in shapes))
 
     def _record(self, sim: Watched) -> None:

@@ -20,6 +20,10 @@ class Schedule:
     def start(self, t: float) -> None:
         """Begin at simulated time ``t`` [s]."""
 
+    def samples(self, steps: int, h: float) -> int | None:
+        """Return how many of so many steps of ``h`` [s] are to be looked at, at most; None when nobody knows."""
+        return None
+
     def due(self, t: float) -> bool:
         """Return True when the step that ended at ``t`` [s] is to be looked at; asked once a step."""
         raise NotImplementedError
@@ -33,6 +37,9 @@ class EveryStep(Schedule):
     """After every step."""
 
     simulated_time = True
+
+    def samples(self, steps: int, h: float) -> int | None:
+        return steps
 
     def due(self, t: float) -> bool:
         return True
@@ -53,6 +60,9 @@ class Every(Schedule):
 
     def start(self, t: float) -> None:
         self.first, self.seen = t, 0
+
+    def samples(self, steps: int, h: float) -> int | None:
+        return min(steps, math.ceil(steps * h / self.dt) + 1)
 
     def due(self, t: float) -> bool:
         multiple = math.floor((t - self.first) / self.dt + ROUNDING)

@@ -36,6 +36,8 @@ def reaction(equations: SemiRecursiveEquations, state: State, joint: str) -> Arr
 
 def reaction_values(replay: Replay, system: System, name: str) -> Array:
     """Return the reaction of a joint or a rod over all samples (S, 6)."""
+    if not isinstance(name, str):  # nothing can be looked up by a list
+        raise unknown_name("joint", name, [*system.joints, *rods(system)])
     if name in system.joints:
         record = system.joints[name]
         at_origin, ground = joint_wrench(replay, system, record)

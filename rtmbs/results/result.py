@@ -48,19 +48,19 @@ class Result:
 
     def channel(self, name: str) -> Channel:
         """Return a channel with its axes and unit; UnknownNameError lists the nearest names."""
-        if name not in self._channels:
+        if not (isinstance(name, str) and name in self._channels):
             self._channels[name] = self.read(name)
         return self._channels[name]
 
     def about(self, name: str) -> tuple[tuple[str, ...], str]:
         """Return axes and unit of a channel without working it out."""
-        if name not in self._sources:
+        if not (isinstance(name, str) and name in self._sources):
             raise unknown_name("channel", name, self._sources)
         return self._sources[name].axes, self._sources[name].unit
 
     def read(self, name: str) -> Channel:
         """Return a channel without keeping it."""
-        if name not in self._sources:
+        if not (isinstance(name, str) and name in self._sources):
             raise unknown_name("channel", name, self._sources)
         return self._sources[name].channel(name)
 

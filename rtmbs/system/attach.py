@@ -20,12 +20,12 @@ def attached(system: System, force: str, body: str, point: Array) -> System:
 
     Raises UnknownNameError, and InputError for a force that is no law on one body, and for ground.
     """
-    if force not in system.forces:
+    if not (isinstance(force, str) and force in system.forces):
         raise unknown_name("force", force, system.forces)
     record, ground = system.forces[force], next(iter(system.bodies))
     if not record.on_body:
         raise InputError(f"force {force!r} cannot be attached elsewhere; only a force law on one body (body=) can")
-    if body not in system.bodies:
+    if not (isinstance(body, str) and body in system.bodies):
         raise unknown_name("body", body, system.bodies)
     if body == ground:
         raise InputError(f"force {force!r}: body {body!r} stands still; name another body")

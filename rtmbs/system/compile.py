@@ -177,7 +177,7 @@ def finish(model: Model, draft: Draft, length: float) -> System:
     bodies = {name: body_record(model, skeleton, name) for name in model.bodies}
     markers = marker_records(model, skeleton)
     records = closure_records(draft.closures)
-    said = [model.name, *names, *draft.rows.names, *map(repr, slots.inputs.items()), *draft.laws.code]
+    said = [model.name, *names, *draft.rows.names, *map(repr, slots.inputs.items()), *slots.told, *draft.laws.code]
     # interfaces follow from the tree, which the steps say
     told = [part for part in tables if not isinstance(part, Interfaces)]
     placed = [part for record in (*bodies.values(), *markers.values()) for part in record]

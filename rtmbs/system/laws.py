@@ -26,6 +26,7 @@ from rtmbs.ad.trace import record as record_function
 from rtmbs.errors import ModelError
 from rtmbs.model import Force, Joint, Model
 from rtmbs.model.laws import Law
+from rtmbs.system.identity import identity
 from rtmbs.system.law_function import LawFunction
 from rtmbs.system.skeleton import Placement, Skeleton
 from rtmbs.system.slots import Slots
@@ -100,14 +101,9 @@ def build_laws(model: Model, skeleton: Skeleton, slots: Slots) -> LawTables:
 
 
 def code_of(law: BuiltLaw) -> str:
-    """Return what a called law is known by: its name, instructions and constants, as far as Python shows them."""
+    """Return what a called law is known by: its name and the identity of its function."""
     assert isinstance(law.force.law, Law)
-    function = law.force.law.function
-    code = getattr(function, "__code__", None)
-    inside = (code.co_code.hex(), code.co_consts, code.co_names) if code else ()
-    plain = [part for part in inside if not isinstance(part, tuple)]
-    plain += [repr(one) for part in inside if isinstance(part, tuple) for one in part if not hasattr(one, "co_code")]
-    return " ".join([law.force.name, getattr(function, "__qualname__", type(function).__name__), *plain])
+    return f"{law.force.name} {identity(law.force.law.function)}"
 
 
 def build_law(model: Model, skeleton: Skeleton, force: Force) -> BuiltLaw:

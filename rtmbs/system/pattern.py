@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from rtmbs.linear.symbolic import analyse, flops, positions
 from rtmbs.system.closures import pointer
@@ -22,12 +23,11 @@ WORTH_WHILE = 0.8  # part of the arithmetic that interfaces may leave at most: t
 
 
 class Pattern(NamedTuple):
-    """A static factorisation, and the tables with their places in its values."""
+    """A static factorisation, and the tables of the tree with their places in its values."""
 
     lu: Any
     paths: Paths
     interfaces: Interfaces
-    links: Links
 
 
 def paths_to_ground(parent: Integers) -> list[Integers]:
@@ -89,13 +89,14 @@ def give_places(tables: Tables, divided: bool = True) -> tuple[Any, Tables]:
     laws, parent, tip = tables.laws, tables.steps.parent, tables.steps.tip
     coupled = laws.row[laws.force_entry[:, 0]], laws.input[laws.force_entry[:, 1], 0]
     found = analyse_pattern(parent, tip, paths_to_ground(parent), tables.links, coupled, divided)
+    links = tables.links._replace(position=block_places(found.lu, tables.links))
     diagonal = places(found.lu, np.arange(len(parent)), np.arange(len(parent)))
     rows_of, branches_of = np.diff(tables.closures.row_pointer), np.diff(tables.links.pointer)
     entry = np.column_stack((laws.force_entry[:, :3], places(found.lu, *coupled)))
     return found.lu, tables._replace(
         paths=found.paths,
         interfaces=found.interfaces,
-        links=found.links,
+        links=links,
         closures=tables.closures._replace(entry_pointer=pointer(rows_of * branches_of[: len(rows_of)])),
         drivers=tables.drivers._replace(position=diagonal[tables.drivers.step]),
         joint_forces=tables.joint_forces._replace(position=diagonal[tables.joint_forces.step]),
@@ -125,30 +126,28 @@ def analyse_pattern(
     couples. Without interfaces the pattern holds all pairs of a path.
     """
     interfaces, of = choose_interfaces(parent, tip)
-    rows, cols = block_pairs(links)
+    rows, cols = block_pairs(links, len(parent))
     entries = np.concatenate([rows, more[0]]), np.concatenate([cols, more[1]])
     if not divided or len(interfaces) == 0:
-        return direct_pattern(ways, links, entries)
-    short = divided_pattern(interfaces, of, ways, links, entries)
+        return direct_pattern(ways, entries)
+    short = divided_pattern(interfaces, of, ways, entries)
     above = np.array([len(way) - 1 for way in ways])  # entries below a pivot, but for what loops add
     if flops(short.lu) <= WORTH_WHILE * np.sum(above + 2 * above * above):
         return short
-    direct = direct_pattern(ways, links, entries)
+    direct = direct_pattern(ways, entries)
     return short if flops(short.lu) <= WORTH_WHILE * flops(direct.lu) else direct
 
 
-def direct_pattern(ways: list[Integers], links: Links, entries: tuple[Integers, Integers]) -> Pattern:
-    """Return the pattern of all pairs (step, ancestor), those of the links, and ``entries``."""
+def direct_pattern(ways: list[Integers], entries: tuple[Integers, Integers]) -> Pattern:
+    """Return the pattern of all pairs (step, ancestor), and ``entries``."""
     n, paths = len(ways), build_paths(ways)
     row = np.repeat(np.arange(n, dtype=np.int64), np.diff(paths.pointer))
     lu = analyse(n, np.concatenate([row, entries[0]]), np.concatenate([paths.step, entries[1]]))
-    return Pattern(
-        lu, located(lu, paths, row), no_interfaces(n), links._replace(position=places(lu, *block_pairs(links)))
-    )
+    return Pattern(lu, located(lu, paths, row), no_interfaces(n))
 
 
 def divided_pattern(
-    interfaces: Integers, of: Integers, ways: list[Integers], links: Links, entries: tuple[Integers, Integers]
+    interfaces: Integers, of: Integers, ways: list[Integers], entries: tuple[Integers, Integers]
 ) -> Pattern:
     """Return the pattern of the pairs of each section of the tree, and of the unknowns of their interfaces."""
     n, hidden = len(ways), HIDDEN * len(interfaces)
@@ -171,7 +170,7 @@ def divided_pattern(
         one=places(lu, one[:, 0], one[:, 1]),
         minus=places(lu, minus[:, 0], minus[:, 1]),
     )
-    return Pattern(lu, located(lu, paths, row), found, links._replace(position=places(lu, *block_pairs(links))))
+    return Pattern(lu, located(lu, paths, row), found)
 
 
 def located(lu: Any, paths: Paths, row: Integers) -> Paths:
@@ -179,14 +178,34 @@ def located(lu: Any, paths: Paths, row: Integers) -> Paths:
     return paths._replace(position=places(lu, row, paths.step), position_transposed=places(lu, paths.step, row))
 
 
-def block_pairs(links: Links) -> tuple[Integers, Integers]:
-    """Return rows and columns of every link's (branch, branch) block, row by row."""
-    found_rows, found_cols = [], []
-    for l in range(len(links.a)):
-        branch = links.step[links.pointer[l] : links.pointer[l + 1]]
-        found_rows.append(np.repeat(branch, len(branch)))
-        found_cols.append(np.tile(branch, len(branch)))
-    return join(found_rows), join(found_cols)
+def block_pairs(links: Links, n: int) -> tuple[Integers, Integers]:
+    """Return rows and columns of every entry in some link's (branch, branch) block, each once.
+
+    With B the links over the n steps of their branches, these are the entries of B^T B: in a chain whose bodies are all
+    tied to each other the blocks hold hundreds of times as many.
+    """
+    if len(links.step) == 0:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    B = csr_array((np.ones(len(links.step), np.int64), links.step, links.pointer), (len(links.a), n))
+    found = (B.T @ B).tocoo()
+    return found.row.astype(np.int64), found.col.astype(np.int64)
+
+
+def block_places(lu: Any, links: Links) -> Integers:
+    """Return the places of every link's (branch, branch) block, row by row, link by link.
+
+    Blocks that hold more than the whole matrix read their places off a table of it, one link at a time.
+    """
+    branches = np.split(links.step, links.pointer[1:-1])
+    if links.block_pointer[-1] <= lu.n * lu.n:
+        rows = join([np.repeat(branch, len(branch)) for branch in branches])
+        return places(lu, rows, join([np.tile(branch, len(branch)) for branch in branches]))
+    table = np.zeros((lu.n, lu.n), np.int64)
+    table.flat[lu.pattern] = places(lu, *np.divmod(lu.pattern, lu.n))
+    found = np.empty(int(links.block_pointer[-1]), np.int64)
+    for branch, start, end in zip(branches, links.block_pointer, links.block_pointer[1:], strict=False):
+        found[start:end] = table[np.ix_(branch, branch)].ravel()
+    return found
 
 
 def places(lu: Any, rows: Integers, cols: Integers) -> Integers:

@@ -5,6 +5,8 @@ import numpy as np
 from rtmbs.model import Model
 from rtmbs.system.system import Array
 
+ROUNDING = 1e-9  # of a distance
+
 
 def characteristic_length(model: Model) -> float:
     """Return the largest distance between the joint points of one moving body [m].
@@ -39,8 +41,18 @@ def joint_points(model: Model) -> dict[str, list[Array]]:
 
 
 def spread(places: list[Array]) -> float:
-    """Return the largest distance between any two of several points."""
+    """Return the largest distance between any two of several points.
+
+    Two points are no further apart than their radii about the middle together, so most pairs are never looked at.
+    """
     if len(places) < 2:
         return 0.0
-    cloud = np.array(places)
-    return float(np.max(np.linalg.norm(cloud[:, None] - cloud[None], axis=2)))
+    cloud = np.unique(np.array(places), axis=0)
+    radius = np.linalg.norm(cloud - cloud.mean(axis=0), axis=1)
+    outer = np.argsort(-radius, kind="stable")
+    cloud, radius, widest = cloud[outer], radius[outer], 0.0
+    for k, point in enumerate(cloud):
+        if 2.0 * radius[k] < widest * (1.0 - ROUNDING):
+            break
+        widest = max(widest, float(np.max(np.linalg.norm(cloud[k:] - point, axis=1))))
+    return widest

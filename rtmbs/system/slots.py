@@ -8,6 +8,7 @@ import numpy as np
 
 from rtmbs.errors import ModelError, shown
 from rtmbs.model.checks import as_floats, numbers
+from rtmbs.system.identity import identity
 from rtmbs.system.system import Array, Signal
 
 TimeFunction = Callable[[float], Any]
@@ -25,6 +26,7 @@ class Slots:
     inputs: dict[str, slice] = field(default_factory=dict)
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)  # of inputs that are tables
     signals: list[Signal] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)  # what tells the functions of the signals from others
 
     def add(self, value: Array) -> int:
         """Append numbers and return their slot."""
@@ -49,6 +51,7 @@ class Slots:
         ``smooth`` says that it never jumps, for a function that cannot say so itself.
         """
         slot, jumps = self.add(sample(what, function, size)), () if smooth else jump_times(what, function)
+        self.told += [name, identity(function)]
         if driver:
             check_jumps(what, function, jumps or ())
         sequence = as_sequence(function) if size == 1 else function

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 import rtmbs
-from rtmbs import library
+from rtmbs import Simulation, library
+from rtmbs.errors import InputError
 from rtmbs.observers import (
     EnergyMeter,
     Every,
+    EveryStep,
     IterationMeter,
     Observer,
     Recorder,
@@ -219,3 +221,24 @@ def test_what_was_recorded_before_a_failure_is_kept():
         sim.run(1.0, observers=[recorder])
     assert len(recorder.result()) == 5
     assert np.isfinite(recorder.result()["P.position"]).all()
+
+
+def test_a_record_that_does_not_fit_is_refused_with_the_way_out(monkeypatch):
+    sim = Simulation(library.build("top").compile(), h=1e-3)
+    before = sim.state.copy()
+    with pytest.raises(InputError, match=r"TB, and this machine has .*record=Every\(0.1\)"):
+        sim.run(1e9)
+    assert (sim.state.k, sim.state.z.tobytes()) == (0, before.z.tobytes())
+    result = sim.run(1.0, record=Every(0.1))
+    np.testing.assert_allclose(result.t, np.linspace(0.0, 1.0, 11), atol=1e-12)
+    with pytest.raises(InputError, match=r"record is 0\.1; it must be a schedule such as"):
+        sim.run(2.0, record=0.1)
+    monkeypatch.setattr("rtmbs.observers.recorder.machine_memory", lambda: 1e5)
+    with pytest.raises(InputError, match="record of 1001 samples takes"):
+        sim.run(2.0)
+    sim.run(2.0, record=Every(0.1))
+
+
+@pytest.mark.parametrize(("schedule", "wanted"), [(EveryStep(), 100), (Every(0.05), 21), (Every(1e-9), 100)])
+def test_a_schedule_knows_how_many_samples_there_may_be(schedule, wanted):
+    assert schedule.samples(100, 0.01) == wanted
