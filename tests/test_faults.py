@@ -494,6 +494,7 @@ def test_inputs_survive_halving():
 
 # Why each `while` of the package ends.
 BOUNDED = {
+    "linear/rank.py: weak_columns": "probes double until they are as many as the columns",
     "bench/apart.py: compile_apart": "every worker says once that it ended, killed or not; Ctrl+C ends all",
     "running.py: run": "every turn takes a step or raises",
     "clock.py: seconds_per_tick": "2 ms of wall time",
