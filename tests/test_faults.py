@@ -495,6 +495,7 @@ def test_inputs_survive_halving():
 
 # Why each `while` of the package ends.
 BOUNDED = {
+    "linear/rank.py: weak_columns": "probes double until they are as many as the columns",
     "bench/apart.py: compile_apart": "every worker says once that it ended, killed or not; Ctrl+C ends all",
     "jumps.py: located": "the interval is halved until its edge, in 30 turns",
     "failures.py: in_parts": "every turn takes a part or ends",
