@@ -16,6 +16,7 @@ from rtmbs.results.catalogue import run_result
 from rtmbs.results.result import Result
 from rtmbs.results.ringing import ringing
 from rtmbs.results.samples import Samples
+from rtmbs.system.system import System
 
 HELPED, IN_PARTS = "taken by a further try", "taken in parts"
 SHARE = 0.5  # of the memory that a record may take: its channels are worked out beside it
@@ -110,18 +111,16 @@ class Recorder(Observer):
         """Return the channels of what was recorded so far."""
         samples, sim = self.samples, self._sim
         assert sim is not None
-        return run_result(sim.system, sim.equations.tables, samples, self.outcomes, self._warnings(samples))
+        kept, system = self._kept, sim.system
+        return run_result(
+            system, sim.equations.tables, samples, kept.outcomes, lambda: warnings_of(kept, system, samples)
+        )
 
     def _after(self, t: float, ended: Mapping[str, int], helped: int, in_parts: int) -> Kept:
         """Return what will be kept after steps up to ``t`` that ended so; the samples are still to come."""
         old = self._kept
         counts = {name: old.outcomes.get(name, 0) + ended.get(name, 0) for name in {**old.outcomes, **ended}}
         return Kept(old.size, t, counts, old.helped + helped, old.in_parts + in_parts)
-
-    def _warnings(self, samples: Samples) -> dict[str, int]:
-        """Return how many steps there is something to say about, by what it is."""
-        counts = {HELPED: self._kept.helped, IN_PARTS: self._kept.in_parts}
-        return {**{name: count for name, count in counts.items() if count}, **ringing(self._system, samples)}
 
     def _allocate(self, sim: Watched, size: int) -> Samples:
         """Return arrays for ``size`` samples."""
@@ -156,3 +155,9 @@ class Recorder(Observer):
             for new, old in zip(grown, self._samples, strict=True):
                 new[:count] = old[:count]
             self._samples = grown
+
+
+def warnings_of(kept: Kept, system: System, samples: Samples) -> dict[str, int]:
+    """Return how many steps needed help and how many samples ring, by what there is to say."""
+    counts = {HELPED: kept.helped, IN_PARTS: kept.in_parts}
+    return {**{name: count for name, count in counts.items() if count}, **ringing(system, samples)}

@@ -1,6 +1,6 @@
 """All channels of a run by name, each worked out when it is asked for."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from rtmbs.results.body_channels import body_sources, marker_sources
@@ -45,7 +45,7 @@ def run_result(
     tables: Tables,
     samples: Samples,
     outcomes: Mapping[str, int],
-    warnings: Mapping[str, int] | None = None,
+    warnings: Callable[[], Mapping[str, int]] | None = None,
 ) -> Result:
     """Return the Result of recorded samples; ``tables`` are those of the simulation, which may have measured shims."""
     replay = Replay(system, tables, samples)

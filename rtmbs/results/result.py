@@ -28,14 +28,19 @@ class Result:
         name: str = "",
         fingerprint: str = "",
         outcomes: Mapping[str, int] | None = None,
-        warnings: Mapping[str, int] | None = None,
+        warnings: Callable[[], Mapping[str, int]] | Mapping[str, int] | None = None,
     ) -> None:
         self._given = sources
         self._channels: dict[str, Channel] = {}
         self.name = name  # of the model
         self.fingerprint = fingerprint  # of the System
         self.outcomes = dict(outcomes or {})  # how many steps ended how, by the name of the Outcome
-        self.warnings = dict(warnings or {})  # how many steps needed help or ring, by what there is to say
+        self._warnings = warnings
+
+    @cached_property
+    def warnings(self) -> dict[str, int]:
+        """How many steps needed help, and how many samples ring, by what there is to say; worked out when asked for."""
+        return dict((self._warnings() if callable(self._warnings) else self._warnings) or {})
 
     @cached_property
     def _sources(self) -> dict[str, Source]:

@@ -529,7 +529,8 @@ def take_step(tables, lu, work, settings, alpha, u, old, new, ws, record):
     ending, tries = CONVERGED, 0 if settings.fixed_iterations else settings.tries
     for number in range(tries + 2):
         if number == 0 or number > tries:
-            restart(record)
+            if number > 0:
+                restart(record)
             predict(settings.h, old, ws)
             ending = iterate(tables, lu, work, settings, alpha, u, old, ws, record)
         elif number == BY_SLOPE:
