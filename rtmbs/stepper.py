@@ -10,7 +10,7 @@ from rtmbs.bounds import BEYOND
 from rtmbs.clock import seconds_per_tick
 from rtmbs.compiled import entry_for
 from rtmbs.groups import Groups
-from rtmbs.inputs import not_finite_inputs
+from rtmbs.inputs import in_range, not_finite_inputs
 from rtmbs.integrators.registry import INTEGRATORS, TRAPEZOIDAL
 from rtmbs.integrators.report import Outcome, StepReport
 from rtmbs.integrators.settings import (
@@ -155,7 +155,7 @@ class Stepper:
 
         Returns (good steps, whether the next one failed): who takes that one again with ``advance`` gets its report.
         """
-        if not np.isfinite(rows.u).all():
+        if not in_range(rows.u):
             return 0, True
         old.tidy(self.shapes)
         self.take_over(old)
