@@ -6,6 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.bounds import BEYOND
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.model.checks import as_floats
 from rtmbs.system.system import Signal, System
@@ -92,12 +93,17 @@ def signal_values(signal: Signal, t: float) -> Array:
     return values
 
 
+def in_range(values: Array) -> bool:
+    """True when every entry is a number that a mechanism may have."""
+    return bool(np.abs(values).max(initial=0.0) <= BEYOND)  # NaN is not
+
+
 def not_finite_inputs(system: System, u: Array) -> tuple[str, ...]:
-    """Return the names of inputs and signals that hold a number that is not finite."""
-    if np.isfinite(u).all():
+    """Return the names of inputs and signals that hold a number that is not finite, or beyond all range."""
+    if in_range(u):
         return ()
-    bad = [name for name, place in system.inputs.items() if not np.all(np.isfinite(u[place]))]
+    bad = [name for name, place in system.inputs.items() if not in_range(u[place])]
     for signal in system.signals:
-        if not np.all(np.isfinite(u[signal.slot : signal.slot + signal.size])) and signal.name not in bad:
+        if not in_range(u[signal.slot : signal.slot + signal.size]) and signal.name not in bad:
             bad.append(signal.name)
     return tuple(bad)

@@ -114,7 +114,7 @@ class State:
         check_time(self, what)
         if self.k < 0:
             raise StateError(f"{what}: k is {self.k}; steps are counted from 0")
-        for name in ("z", "zd", "zdd", "lam"):
+        for name in ("z", "zd", "zdd", "lam", "u"):
             if np.any(np.abs(getattr(self, name)) > BEYOND):
                 raise StateError(f"{what}: {name} holds a number beyond {BEYOND:g}; no step leaves one")
         if np.any(self.alpha <= 0.0):

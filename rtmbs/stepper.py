@@ -13,7 +13,7 @@ from rtmbs.clock import seconds_per_tick
 from rtmbs.compiled import entry_for
 from rtmbs.diagnosis import diagnose
 from rtmbs.groups import Groups
-from rtmbs.inputs import not_finite_inputs
+from rtmbs.inputs import in_range, not_finite_inputs
 from rtmbs.integrators.registry import INTEGRATORS, TRAPEZOIDAL
 from rtmbs.integrators.report import Outcome, StepReport
 from rtmbs.integrators.settings import (
@@ -171,7 +171,7 @@ class Stepper:
 
         Returns (good steps, whether the next one failed): who takes that one again with ``advance`` gets its report.
         """
-        if not np.isfinite(rows.u).all():
+        if not in_range(rows.u):
             return 0, True
         old.tidy(self.shapes)
         self.take_over(old)

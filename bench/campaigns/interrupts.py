@@ -73,19 +73,20 @@ def interrupted(case: int, name: str, threads: int, reference: Reference) -> str
         thread.start()
         with suppress(fault):
             go_on(sim, case % STEP_BY_STEP == 0)
-        while thread.is_alive():  # a second signal, or one after the end of the run, comes here
-            with suppress(fault):
-                thread.join()
-        with suppress(fault):
-            time.sleep(0.0)
+        thread.join()
     finally:
         signal.signal(number, previous)
     return judged(sim, reference)
 
 
 def raising(fault: type[BaseException]) -> Any:
+    """Return a handler that raises ``fault`` while ``go_on`` runs, and does nothing before and after it."""
+
     def handler(number: int, frame: Any) -> None:
-        raise fault
+        while frame is not None and frame.f_code is not go_on.__code__:
+            frame = frame.f_back
+        if frame is not None:
+            raise fault
 
     return handler
 
