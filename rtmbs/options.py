@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from rtmbs.bounds import LONGEST, SHORTEST
 from rtmbs.errors import InputError, shown, unknown_name
-from rtmbs.integrators.newton import MOST_TRIES
 from rtmbs.integrators.registry import INTEGRATORS
 from rtmbs.integrators.settings import MAX_ITERATIONS, REFACTOR, TANGENT_TERMS, Settings
+from rtmbs.integrators.tries import MOST_TRIES
 from rtmbs.system.origins import travelling
 from rtmbs.system.system import System
 

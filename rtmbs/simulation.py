@@ -14,10 +14,10 @@ from rtmbs.compiling import announced
 from rtmbs.errors import InputError, StartError, StepError, shown
 from rtmbs.failures import in_parts, step_error
 from rtmbs.inputs import Inputs, evaluate_signals, not_finite_inputs
-from rtmbs.integrators.newton import MOST_TRIES
 from rtmbs.integrators.registry import TRAPEZOIDAL
 from rtmbs.integrators.report import StepReport
 from rtmbs.integrators.settings import Rows
+from rtmbs.integrators.tries import MOST_TRIES
 from rtmbs.jumps import mean_inputs
 from rtmbs.model.checks import as_floats
 from rtmbs.observers.base import Observer

@@ -148,6 +148,8 @@ def check_time(state: State, what: str) -> None:
 def stored(state: State, name: str, kind: Any) -> np.ndarray[Any, Any]:
     """Return a field as the array that a file holds: numbers, also of a list or of another type."""
     value = getattr(state, name)
+    if type(value) in (float, int, str) or (type(value) is np.ndarray and value.dtype is FLOAT):
+        return np.array(value)
     floats = kind not in KINDS or (kind is float and isinstance(value, int))
     try:
         return np.array(value, np.float64) if floats else np.asarray(value)

@@ -358,7 +358,7 @@ def not_finite(**options):
 
 
 ENDINGS = {
-    "not converged": (stubborn, NotConvergedError, Outcome.NOT_CONVERGED, 6),
+    "not converged": (stubborn, NotConvergedError, Outcome.NOT_CONVERGED, 3),
     "loop open": (slack, LoopOpenError, Outcome.LOOP_OPEN, None),
     "singular": (singular, SingularTangentError, Outcome.SINGULAR_TANGENT, 0),
     "not finite": (not_finite, NotFiniteError, Outcome.NOT_FINITE, None),
@@ -384,7 +384,7 @@ def test_run_raises_the_matching_error(ending, form):
     assert (error.step, error.t) == (taken + 1, report.t)
     assert error.residuals == report.corrections
     assert error.culprits == report.culprits
-    names = {*sim.system.coordinate_names, *sim.system.row_names, *sim.system.closure_names}
+    names = {*sim.system.coordinate_names, *sim.system.row_names, *sim.system.closure_names, *sim.system.inputs}
     assert error.culprits
     assert set(error.culprits) <= names
     assert error.reason == report.reason

@@ -179,7 +179,12 @@ def test_a_fault_anywhere_in_an_attachment_leaves_all_or_nothing(kind):
     after = held(reference)
     assert before != after
     for at in range(0, count, max(count // 120, 1)):
-        raised_at(kind, at, FAULTS[at % len(FAULTS)](), lambda sim=sim: sim.attach("hand", bodies[-1], (0.0, 0.1, 0.0)))
+        raised_at(
+            kind,
+            at,
+            FAULTS[at % len(FAULTS)](),
+            lambda sim=sim: sim.attach("hand", bodies[-1], np.array((0.0, 0.1, 0.0))),
+        )
         found = held(sim)
         assert found in (before, after), f"event {at} of {count}"
         if found == after:

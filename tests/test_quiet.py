@@ -34,7 +34,7 @@ control(3)
 found["control"] = rtsys.get_allocation_stats().mi_alloc - before.mi_alloc
 for name in ("crank_rocker", "top"):
     sim = Simulation(library.build(name).compile(), h=1e-3)
-    for _ in range(100):
+    for _ in range(3000):
         sim.step()
     places, before = addresses(sim), rtsys.get_allocation_stats()
     blocks = sys.getallocatedblocks()

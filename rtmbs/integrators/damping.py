@@ -15,11 +15,7 @@ from rtmbs.integrators.newton import (
     FLAT,
     MOST_BY_SLOPE,
     MOST_EVALUATIONS,
-    RESTING,
     SHORTEST,
-    STEADY,
-    TRY_START,
-    TRY_TERMS,
     contraction_rate,
     descends,
     shorter,
@@ -39,6 +35,7 @@ from rtmbs.integrators.settings import (
     Settings,
     StateArrays,
 )
+from rtmbs.integrators.tries import RESTING, STEADY, TRY_START, TRY_TERMS
 
 Array = NDArray[np.float64]
 

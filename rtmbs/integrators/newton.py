@@ -11,9 +11,6 @@ from rtmbs.integrators.settings import (
     EVERY_ITERATION,
     EVERY_STEP,
     EXACT,
-    FOLLOWED,
-    INERTIA,
-    PAPER,
     SMALL_FIRST,
 )
 
@@ -25,13 +22,7 @@ PAPER_RATE = 0.5  # above this the rest of the step uses the tangent of Eq. 17
 REUSE_RATE = 0.1  # an older factor that contracts worse costs more iterations than it saves factorisations
 STALE_RATE = 0.5  # the same for a person who asked for one factorisation a step: beyond it the factor misleads
 
-# Further tries, METHODS 1.11: terms of the tangent and the increment that each begins with.
-ACCELERATED, STEADY, RESTING = range(3)  # h zd_n + h^2/2 zdd_n, h zd_n, nothing
-TRY_TERMS = (FOLLOWED, FOLLOWED, FOLLOWED, PAPER, INERTIA)
-TRY_START = (ACCELERATED, STEADY, RESTING, STEADY, RESTING)
-MOST_TRIES = len(TRY_TERMS)
-BY_SLOPE = 5  # number of the one that is damped by slopes
-STEADY_TRY = 2  # number of the one that fixed iterations spend what is left of them on
+# Further tries, METHODS 1.11
 MOST_EVALUATIONS = 24  # of one try
 MOST_BY_SLOPE = 96  # of that one
 BISECTIONS = 20  # of one correction by slopes

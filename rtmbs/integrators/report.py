@@ -7,8 +7,8 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.integrators.newton import TRY_START, TRY_TERMS
 from rtmbs.integrators.settings import ENOUGH, FOLLOWED, INERTIA, LEFT, PAPER, SMALL_FIRST
+from rtmbs.integrators.tries import TRY_START, TRY_TERMS
 
 Array = NDArray[np.float64]
 

@@ -7,7 +7,7 @@ from rtmbs.record import record
 Array = Any
 
 TANGENT_TERMS = ("paper", "inertia", "lagged", "exact")  # METHODS 5; the index is the code kernels see
-PAPER, INERTIA, LAGGED, EXACT, FOLLOWED = range(5)  # FOLLOWED: of further tries only, see ``newton.TRY_TERMS``
+PAPER, INERTIA, LAGGED, EXACT, FOLLOWED = range(5)  # FOLLOWED: of further tries only, see ``tries.TRY_TERMS``
 
 SMALL_FIRST = 1e-4  # a correction this small (in units of the tolerance) needs no second look
 REFACTOR = ("every-iteration", "every-step", "adaptive")  # when the Newton matrix is made anew, METHODS 1.10

@@ -16,13 +16,11 @@ from rtmbs.integrators.base import Equations, NotFinite, SingularTangent
 from rtmbs.integrators.damping import Damped, restart
 from rtmbs.integrators.newton import (
     ACCEPT,
-    BY_SLOPE,
     DIVERGED,
     MOST_EVALUATIONS,
     NOT_A_NUMBER,
     PAPER_RATE,
     SLOW_RATE,
-    STEADY_TRY,
     acceleration_allowance,
     contraction_rate,
     may_reuse,
@@ -51,6 +49,7 @@ from rtmbs.integrators.settings import (
     Settings,
     StateArrays,
 )
+from rtmbs.integrators.tries import BY_SLOPE, STEADY_TRY
 
 Array = NDArray[np.float64]
 

@@ -45,6 +45,8 @@ def numbers(value: Numbers, what: str, shape: tuple[int, ...]) -> Array:
 
 def as_floats(value: Numbers) -> Array:
     """Return real numbers as a new float array; ValueError for anything else, for words and switches too."""
+    if type(value) is np.ndarray and value.dtype == np.float64:
+        return value.copy()
     try:
         array = np.asarray(value)
         if array.dtype.kind == "O" and all(isinstance(one, Real) and not isinstance(one, bool) for one in array.flat):

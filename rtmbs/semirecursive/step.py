@@ -14,20 +14,14 @@ from rtmbs.compiled import inner_kernel, kernel, merged_kernel
 from rtmbs.integrators.newton import (
     ACCEPT,
     BISECTIONS,
-    BY_SLOPE,
     DIVERGED,
     FLAT,
     GO_ON,
     MOST_BY_SLOPE,
     MOST_EVALUATIONS,
     PAPER_RATE,
-    RESTING,
     SHORTEST,
     SLOW_RATE,
-    STEADY,
-    STEADY_TRY,
-    TRY_START,
-    TRY_TERMS,
     acceleration_allowance,
     contraction_rate,
     descends,
@@ -63,6 +57,7 @@ from rtmbs.integrators.settings import (
     VELOCITY_VIOLATION,
     StateArrays,
 )
+from rtmbs.integrators.tries import BY_SLOPE, RESTING, STEADY, STEADY_TRY, TRY_START, TRY_TERMS
 from rtmbs.linear.sparse_lu import factor, solve, solve_refined
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back_through
 from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities, evaluate_closures

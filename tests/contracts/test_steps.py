@@ -102,7 +102,7 @@ def test_inputs_and_a_new_step_in_between():
     hold_together(machine, steps=10)
 
 
-@pytest.mark.parametrize("seed", [0, 2, 8, 9, 26, 36])
+@pytest.mark.parametrize("seed", [0, 2, 8, 9, 29, 36])
 def test_further_tries_are_the_same_tries(seed):
     """Steps of 20 ms that are too large for random mechanisms: the same ways are tried, to the same end."""
     fused, readable = (random_simulation(seed, 2e-2, fused=form) for form in (True, False))

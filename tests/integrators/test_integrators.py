@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 from rtmbs.integrators.base import NotFinite, SingularTangent
-from rtmbs.integrators.newton import MOST_BY_SLOPE, MOST_EVALUATIONS, MOST_TRIES
+from rtmbs.integrators.newton import (
+    MOST_BY_SLOPE,
+    MOST_EVALUATIONS,
+)
 from rtmbs.integrators.registry import INTEGRATORS
 from rtmbs.integrators.report import Outcome
 from rtmbs.integrators.settings import (
@@ -22,6 +25,7 @@ from rtmbs.integrators.settings import (
     TANGENT_TERMS,
     TRIES,
 )
+from rtmbs.integrators.tries import MOST_TRIES
 from tests.integrators.toy import QUESTIONS, Pendulum, empty, reference, settings, start
 
 ALL = pytest.mark.parametrize("name", INTEGRATORS)

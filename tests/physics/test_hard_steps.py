@@ -6,7 +6,11 @@ import pytest
 import rtmbs
 from bench.measures.friction import FRICTION, chain, slider, wheel
 from rtmbs import Outcome, Simulation, library
-from rtmbs.integrators.newton import MOST_BY_SLOPE, MOST_EVALUATIONS, MOST_TRIES
+from rtmbs.integrators.newton import (
+    MOST_BY_SLOPE,
+    MOST_EVALUATIONS,
+)
+from rtmbs.integrators.tries import MOST_TRIES
 
 SMOOTHED = 1e-4
 
@@ -96,7 +100,10 @@ def test_ordinary_runs_are_finished(name):
 
 def test_further_tries_end_near_their_predictor():
     """What a damped try finds far from where constant accelerations lead is not believed."""
-    from rtmbs.integrators.newton import FAR, too_far
+    from rtmbs.integrators.newton import (
+        FAR,
+        too_far,
+    )
 
     ones, zero = np.ones(2), np.zeros(2)
     assert not too_far(0.1, 0.1 * ones, ones, zero, ones)

@@ -135,11 +135,8 @@ def test_a_gap_too_large_for_a_shim():
 
 
 def test_gravity_beyond_all_numbers():
-    model = rtmbs.Model("heavy", gravity=(0.0, 0.0, -1e308))
-    model.add_body("stone", mass=100.0, center_of_mass=(0, 1, 0), inertia=(1, 1, 1))
-    model.add_joint("pivot", X, "ground", "stone")
-    with pytest.raises(StartError, match=r"first acceleration of 'pivot\.angle' is not finite"):
-        Simulation(model.compile())
+    with pytest.raises(rtmbs.errors.ModelError, match=r"gravity is .*; no number may be beyond 1e\+100"):
+        rtmbs.Model("heavy", gravity=(0.0, 0.0, -1e308))
 
 
 def test_a_function_that_is_finite_only_once():
