@@ -148,7 +148,7 @@ def check_time(state: State, what: str) -> None:
 def stored(state: State, name: str, kind: Any) -> np.ndarray[Any, Any]:
     """Return a field as the array that a file holds: numbers, also of a list or of another type."""
     value = getattr(state, name)
-    if type(value) in (float, int, str) or (type(value) is np.ndarray and value.dtype is FLOAT):
+    if type(value) is kind or (type(value) is np.ndarray and value.dtype is FLOAT):
         return np.array(value)
     floats = kind not in KINDS or (kind is float and isinstance(value, int))
     try:
