@@ -4,7 +4,7 @@ As long as every observer takes rows, many steps are one kernel call; otherwise,
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, Protocol
 
 import numpy as np
@@ -52,13 +52,15 @@ def run(
         observer.begin(sim, steps)
     in_rows = sim.takes_rows and all(observer.takes_rows for observer in watching)
     rows = rows_for(sim.state, steps if in_rows else 0)
-    with tqdm(total=steps, disable=None if progress else True, unit="step") as bar:
+    # No bar at all when none is asked for: an interrupt inside tqdm may keep the lock that all bars share.
+    with tqdm(total=steps, disable=None, unit="step") if progress else nullcontext() as bar:
         while steps > 0:
             done, failed = take_rows(sim, watching, first(rows, steps)) if in_rows else (0, True)
             if failed:
                 take_step(sim, watching, on_failure, at_most)
             steps -= done + failed
-            bar.update(done + failed)
+            if bar is not None:
+                bar.update(done + failed)
     for observer in watching:
         observer.end(sim)
 
