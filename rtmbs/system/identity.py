@@ -98,7 +98,7 @@ def object_parts(value: Any, seen: set[int], asked: bool) -> Iterator[bytes]:
     kind = value if isinstance(value, type) else type(value)
     name = getattr(value, "__qualname__", None) if callable(value) else None  # of a built-in function
     yield f"{kind.__qualname__} {name if isinstance(name, str) else ''}".encode()
-    if not asked or isinstance(value, type):
+    if not asked or isinstance(value, type | np.ufunc):  # attributes of NumPy's functions come with their use
         return
     if isinstance(inner := getattr(value, "py_func", None), FunctionType):  # a function compiled by numba
         yield from parts(inner, seen)
