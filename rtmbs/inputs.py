@@ -106,4 +106,5 @@ def not_finite_inputs(system: System, u: Array) -> tuple[str, ...]:
     for signal in system.signals:
         if not in_range(u[signal.slot : signal.slot + signal.size]) and signal.name not in bad:
             bad.append(signal.name)
-    return tuple(bad)
+    nameless = [f"u[{slot}]" for slot in range(len(u)) if not in_range(u[slot : slot + 1])]  # of no input
+    return tuple(bad or nameless)

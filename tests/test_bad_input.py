@@ -519,6 +519,13 @@ def live(change):
     return act
 
 
+def spoil_last_nameless(state):
+    """Put a number beyond range into a slot of u that belongs to no input."""
+    sim = simulation()
+    named = {slot for place in sim.system.inputs.values() for slot in range(place.start, place.stop)}
+    state.u[max(set(range(len(state.u))) - named)] = 1e160
+
+
 def put(name, value):
     """Change the first number of an array, or all of an entry."""
 
@@ -600,6 +607,7 @@ RUNS = {
     "live multiplier infinite": (live(put("lam", INF)), NotFiniteError, ["beyond all range", "lam of rod"]),
     "live coordinate beyond range": (live(put("z", 1e160)), NotFiniteError, ["beyond all range", "z of hinge.angle"]),
     "live rate beyond range": (live(put("zd", -1e101)), NotFiniteError, ["beyond all range", "zd of hinge.angle"]),
+    "live slot of no input": (live(spoil_last_nameless), NotFiniteError, ["beyond all range", "u["]),
     "live penalty negative": (live(put("alpha", -1.0)), NotFiniteError, ["beyond all range", "alpha of rod"]),
     "penalty zero": (option(penalty=0.0), InputError, ["penalty is 0.0", "positive"]),
     "penalty negative": (option(penalty=-1e6), InputError, ["penalty is -1000000.0", "positive"]),
