@@ -1,11 +1,21 @@
 """Tables in the documents: what a script measured goes between two markers that carry its name."""
 
+import sys
 from pathlib import Path
+
+KINEMATICS = Path(__file__).parents[1] / "docs" / "kinematics.md"
 
 
 def insert(page: Path, name: str, text: str) -> None:
     """Put ``text`` between the markers called ``name`` of a page; ValueError when the page has no such pair."""
     page.write_text(inserted(page.read_text(encoding="utf-8"), name, text), encoding="utf-8")
+
+
+def told(text: str, page: Path, name: str) -> None:
+    """Print a text; with ``--write`` on the command line put it into its page too."""
+    print(text)
+    if "--write" in sys.argv[1:]:
+        insert(page, name, text)
 
 
 def inserted(text_of_page: str, name: str, text: str) -> str:

@@ -52,12 +52,14 @@ HOMES = {
     "load_result": "rtmbs.results",
     "view": "rtmbs.viewer.view",
 }
-ROOMS = ("errors", "library")  # modules that are public names themselves
+ROOMS = ("errors", "kinematics", "language", "library")  # modules that are public names themselves
 
 __all__ = sorted([*HOMES, *ROOMS, "__version__"])
 
 if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_imports.py holds the two together
     from rtmbs import errors as errors
+    from rtmbs import kinematics as kinematics
+    from rtmbs import language as language
     from rtmbs import library as library
     from rtmbs.errors import RtmbsError as RtmbsError
     from rtmbs.integrators.report import Outcome as Outcome

@@ -1,4 +1,4 @@
-"""The console script ``rtmbs``: info, check, warmup, bench, view."""
+"""The console script ``rtmbs``: info, check, run, format, warmup, bench, view."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from rtmbs.bench.arguments import Parser, answer
 from rtmbs.bench.arguments import count as whole_number
 from rtmbs.errors import unknown_name
-from rtmbs.view_command import option_parser
 
 PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "autograd", "tqdm")
 EXTRAS = ("matplotlib", "PySide6", "pyqtgraph")
@@ -95,22 +94,31 @@ def installed(package: str) -> str:
 
 
 def check(words: Words) -> int:
-    """Print the tree, the cuts and the degrees of freedom of a library mechanism."""
-    from rtmbs import library
-    from rtmbs.simulation import Simulation
+    """Print what a model file or a library mechanism is made of: rtmbs check slider_crank.mks"""
+    from rtmbs.commands.check import run
 
-    parser = Parser(prog="rtmbs check", description=check.__doc__, epilog=f"mechanisms: {', '.join(library.names())}")
-    parser.add_argument("mechanism", metavar="MODEL", help="name of a library mechanism; its options follow")
-    if not words or words[0].startswith("-"):
-        parser.read(words or ["--help"])
-    name = words[0]
-    defaults = library.defaults(name)
-    options = vars(option_parser(f"rtmbs check {name}", defaults, library.describe(name)).read(words[1:]))
-    sim = Simulation(library.build(name, **options).compile())
-    print(sim.topology)
-    print()
-    print(sim.start_report)
-    return 0
+    return run(words)
+
+
+def run_file(words: Words) -> int:
+    """Make the analysis of a model file: rtmbs run slider_crank.mks --out slider.npz"""
+    from rtmbs.commands.run import run
+
+    return run(words)
+
+
+def format_file(words: Words) -> int:
+    """Print a model file in its usual form, or write it so: rtmbs format slider_crank.mks --in-place"""
+    from rtmbs.commands.format import run
+
+    return run(words)
+
+
+def plot(words: Words) -> int:
+    """Plot channels of a recorded result: rtmbs plot slider.h5 block.x --out slider.png"""
+    from rtmbs.commands.plot import run
+
+    return run(words)
 
 
 def warmup(words: Words) -> int:
@@ -143,6 +151,9 @@ def view(words: Words) -> int:
 COMMANDS: dict[str, Callable[[Words], int]] = {
     "info": info,
     "check": check,
+    "run": run_file,
+    "format": format_file,
+    "plot": plot,
     "warmup": warmup,
     "bench": bench,
     "view": view,

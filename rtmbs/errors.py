@@ -6,6 +6,8 @@ from typing import Any
 
 LISTED = 6  # names shown when one is unknown
 LONGEST_SHOWN = 200  # letters of a value in a message
+LONGEST_LINE = 160  # letters of a line that a picture shows
+COMPARED, LONGEST_COMPARED = 2000, 60  # names, and letters of one, that are compared with an unknown name
 
 
 class RtmbsError(Exception):
@@ -26,6 +28,36 @@ class TopologyError(ModelError):
 
 class InputError(RtmbsError, ValueError):
     """An option or an input of a run is not usable: ``h <= 0``, an unknown input, a value that is not finite."""
+
+
+class LanguageError(InputError):
+    """A model file says what cannot be. The message is one line; ``picture`` shows the file's line with a caret."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: str = "",
+        line: int = 0,
+        column: int = 0,
+        text: str = "",
+        expected: Sequence[str] = (),
+    ) -> None:
+        place = f"{file}:{line}:{column}: " if line else f"{file}: " if file else ""
+        super().__init__("".join(letter if letter.isprintable() else "?" for letter in place + message))
+        self.file, self.line, self.column = file, line, column  # line and column from 1; 0: of the whole file
+        self.text = text  # of the line
+        self.expected = tuple(expected)  # what might have stood there instead
+
+    @property
+    def picture(self) -> str:
+        """The line of the file, and a caret below the place; empty for an error of the whole file."""
+        if not self.line:
+            return ""
+        first = max(self.column - 1 - LONGEST_LINE // 2, 0)
+        part = self.text[first : first + LONGEST_LINE]
+        line = "".join(letter if letter.isprintable() else " " for letter in part)
+        return f"{line}\n{' ' * (self.column - 1 - first)}^"
 
 
 class StateError(RtmbsError, ValueError):
@@ -102,9 +134,17 @@ def unknown_name(kind: str, name: object, valid: Iterable[str]) -> UnknownNameEr
     names = list(valid)
     if not names:
         return UnknownNameError(f"there is no {kind} named {shown(name)}; the model has no {kind} yet")
-    nearest = get_close_matches(name, names, n=LISTED, cutoff=0.5) if isinstance(name, str) else []
+    nearest = nearest_names(name, names) if isinstance(name, str) else []
     listed = ", ".join(repr(known) for known in nearest or names[:LISTED])
     if nearest:
         return UnknownNameError(f"there is no {kind} named {shown(name)}; did you mean {listed}?")
     more = "" if len(names) <= LISTED else f" and {len(names) - LISTED} more"
     return UnknownNameError(f"there is no {kind} named {shown(name)}; there are {listed}{more}")
+
+
+def nearest_names(name: str, names: Iterable[str]) -> list[str]:
+    """Return the names most like ``name``, the nearest first; long names and long lists are not looked through."""
+    if len(name) > LONGEST_COMPARED:
+        return []
+    compared = [known for known in names if len(known) <= LONGEST_COMPARED][:COMPARED]
+    return get_close_matches(name, compared, n=LISTED, cutoff=0.5)

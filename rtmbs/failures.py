@@ -46,6 +46,9 @@ def step_error(step: int, report: StepReport, tried: str = "") -> StepError:
     )
 
 
+WORST = (Outcome.NEAR_SINGULAR, Outcome.UNBALANCED, Outcome.UNPROJECTED, Outcome.UNFINISHED)  # of parts that were taken
+
+
 def in_parts(sim: Stepping, report: StepReport, at_most: int) -> StepReport:
     """Take the failed step of ``report`` in 2, 4, ... parts, ``at_most`` times, and go on with h.
 
@@ -69,10 +72,8 @@ def in_parts(sim: Stepping, report: StepReport, at_most: int) -> StepReport:
 def whole(reports: list[StepReport]) -> StepReport:
     """Return the report of a step from those of its parts: sums of counts, worst outcome, largest violations."""
     outcomes = [report.outcome for report in reports]
-    worst = next(
-        (outcome for outcome in (Outcome.UNPROJECTED, Outcome.UNFINISHED) if outcome in outcomes), outcomes[-1]
-    )
-    sums = ("iterations", "tries", "shortened", "evaluations", "jacobians", "factorisations", "sweeps")
+    worst = next((outcome for outcome in WORST if outcome in outcomes), outcomes[-1])
+    sums = ("iterations", "tries", "shortened", "evaluations", "jacobians", "factorisations", "sweeps", "energy_given")
     largest = [name for name in StepReport.__dataclass_fields__ if "violation" in name]
     return replace(
         reports[-1],

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.integrators.settings import ENOUGH, RECORD_SIZE, RESIDUAL_TICKS, Rows, Settings, StateArrays
+from rtmbs.integrators.settings import ENOUGH, GIVEN, RECORD_SIZE, RESIDUAL_TICKS, Rows, Settings, StateArrays
 from rtmbs.linear.sparse_lu import workspace as factor_workspace
-from rtmbs.semirecursive.step import CONVERGED, UNFINISHED, UNPROJECTED, advance
+from rtmbs.semirecursive.step import CONVERGED, NEAR, UNBALANCED, UNFINISHED, UNPROJECTED, advance
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.system.components import find_groups
 from rtmbs.system.restrict import restricted
@@ -24,7 +24,7 @@ from rtmbs.system.tables import Tables
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 UNBOUNDED = 1 << 20
-TAKEN = (CONVERGED, UNFINISHED, UNPROJECTED)  # endings of a step that was taken, from the best to the worst
+TAKEN = (CONVERGED, UNFINISHED, UNPROJECTED, UNBALANCED, NEAR)  # endings of a step that was taken, from best to worst
 Ending = tuple[int, int]  # how the last step of a kernel call ended, and the number of good steps
 
 
@@ -36,7 +36,7 @@ class Group:
         self.coordinates, self.tables, self.lu = coordinates, part.tables, part.lu
         self.ws, self.work = workspace(part.tables), factor_workspace(part.lu)
         z, lam, R0 = (as_slice(index) for index in (part.coordinates, part.rows, part.references))
-        self.place = StateArrays(z, z, z, lam, R0)  # of each array in that of the whole
+        self.place = StateArrays(z, z, z, lam, R0, z)  # of each array in that of the whole
         self.settings: tuple[Settings, Settings] | None = None  # of the whole, of the group
         self.rows: Rows | None = None
 
@@ -71,6 +71,8 @@ class Group:
                 pace=settings.pace[z],
                 rotation=settings.rotation[lam],
                 scale=settings.scale[lam],
+                mass=settings.mass[lam],
+                first=settings.first[lam],
             )
             self.settings = settings, own
         return self.settings[1]
@@ -125,6 +127,7 @@ def combined(records: Array, side_by_side: bool) -> Array:
     after the other add up.
     """
     whole: Array = records.max(axis=0)
+    whole[:, GIVEN] = records[:, :, GIVEN].sum(axis=0)
     whole[:, ENOUGH] *= np.all(records[:, :, ENOUGH] > 0.0, axis=0)
     if not side_by_side:
         whole[:, RESIDUAL_TICKS:ENOUGH] = records[:, :, RESIDUAL_TICKS:ENOUGH].sum(axis=0)

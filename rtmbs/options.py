@@ -43,6 +43,7 @@ class Options:
     projection_weight: str
     project_velocities: bool
     project_accelerations: bool
+    hold_energy: bool
     integrator: str
     jacobian: str  # checked by whoever makes the source
     fused: bool
@@ -64,7 +65,7 @@ class Options:
         one_of("projection_weight", self.projection_weight, ("tangent", "mass"))
         switches(
             fixed_iterations=self.fixed_iterations, fused=self.fused, project_velocities=self.project_velocities,
-            project_accelerations=self.project_accelerations,
+            project_accelerations=self.project_accelerations, hold_energy=self.hold_energy,
         )  # fmt: skip
 
     @property
@@ -101,6 +102,7 @@ class Options:
             tangent_terms=TANGENT_TERMS.index(self.tangent_terms),
             project_velocities=bool(self.project_velocities),
             project_accelerations=bool(self.project_accelerations),
+            hold_energy=bool(self.hold_energy and self.project_velocities),
             mass_weight=self.projection_weight == "mass",
             loop_tolerance=LOOP_TOLERANCE,
             absolute=self.tol * system.typical,
@@ -108,7 +110,16 @@ class Options:
             pace=np.where(travelling(system.tables), np.inf, system.typical),
             rotation=rotation,
             scale=np.where(rotation, 1.0, system.length),
+            mass=masses,
+            first=first_rows(system),
+            held=float(np.max(held, initial=0.0)),
         )
+
+
+def first_rows(system: System) -> NDArray[np.bool_]:
+    """Return (m,) which rows begin a closure; a driven coordinate is one by itself."""
+    closure = system.closure_of_row
+    return np.asarray((np.diff(closure, prepend=-2) != 0) | (closure < 0))
 
 
 def is_number(value: Any) -> bool:

@@ -16,7 +16,7 @@ from rtmbs.failures import in_parts, step_error
 from rtmbs.inputs import Inputs, evaluate_signals, not_finite_inputs
 from rtmbs.integrators.registry import TRAPEZOIDAL
 from rtmbs.integrators.report import StepReport
-from rtmbs.integrators.settings import Rows
+from rtmbs.integrators.settings import Rows, StateArrays
 from rtmbs.integrators.tries import MOST_TRIES
 from rtmbs.jumps import mean_inputs
 from rtmbs.model.checks import as_floats
@@ -28,6 +28,7 @@ from rtmbs.options import MOST_HALVINGS, Options, one_of, step_size, switches, w
 from rtmbs.results.reactions import reaction
 from rtmbs.results.result import Result
 from rtmbs.running import run, steps_between
+from rtmbs.semirecursive.balance import OWN
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
 from rtmbs.start.accelerations import first_accelerations
@@ -44,6 +45,7 @@ from rtmbs.topology import Topology
 
 Array = NDArray[np.float64]
 
+SAME_ENERGY = 1e-9  # relative difference of a state's energy that is rounding
 REHEARSALS = 3  # steps that never count, before the first one
 
 
@@ -65,6 +67,8 @@ class Simulation:
         hardly contracts), or "adaptive": once a step while corrections are small and the iteration contracts well
     projection_weight : "tangent" (the Newton matrix) or "mass"
     project_velocities, project_accelerations : switch a projection off, to see what it does
+    hold_energy : scale the rates of loops after each step so that their energy balances (METHODS 1.7); needs projected
+        velocities. Loops with drivers, functions of time, force laws or dampers between bodies are left alone
     shim : measure inconsistent redundant closures from the pose as it is (METHODS 1.13)
     integrator : a name of ``integrators.registry``
     fused : one compiled kernel a step (False: the readable step, for comparison)
@@ -73,7 +77,8 @@ class Simulation:
     tries : at most so many further tries of a step whose Newton iteration fails, damped and from other starts (METHODS
         1.11); 0 for none. Steps that need none cost nothing. Fixed iterations spend only their own number
 
-    Raises InputError for an option out of range, StartError when no consistent start exists.
+    Raises InputError for an option out of range, ModelError for a massless body that nothing holds, StartError when
+    no consistent start exists.
     """
 
     def __init__(
@@ -92,6 +97,7 @@ class Simulation:
         projection_weight: str = "tangent",
         project_velocities: bool = True,
         project_accelerations: bool = True,
+        hold_energy: bool = True,
         shim: bool = False,
         integrator: str = TRAPEZOIDAL,
         fused: bool = True,
@@ -107,7 +113,7 @@ class Simulation:
         self._inside: int | None = None  # the thread that is in a guarded method
         self.options = Options(
             penalty, alpha, tol, tangent_terms, max_iterations, fixed_iterations, refactor, projection_weight,
-            project_velocities, project_accelerations, integrator, jacobian, fused, threads, tries,
+            project_velocities, project_accelerations, hold_energy, integrator, jacobian, fused, threads, tries,
         )  # fmt: skip
         self.system = system
         self.equations = SemiRecursiveEquations(system, make_source(jacobian, system))
@@ -118,7 +124,9 @@ class Simulation:
             self._start = prepare(self.equations, h, self.penalty, alpha, shim)
         self.start_report: StartReport = self._start.report
         arrays, u = self._start.arrays, self.equations.u.copy()
-        state = State(system.fingerprint, 0.0, 0, float(h), *arrays[:4], self.equations.alpha.copy(), arrays.R0, u)
+        state = State(
+            system.fingerprint, 0.0, 0, float(h), *arrays[:4], self.equations.alpha.copy(), arrays.R0, u, arrays.energy
+        )
         self._stepper = self._make_stepper(self.options, self.equations, state)
         self._states = (state, state.copy())  # the one that counts, and the one the next step writes
         self._settled = True
@@ -198,10 +206,19 @@ class Simulation:
     def _solve_accelerations(self, state: State) -> None:
         """Solve for the accelerations and multipliers of ``state``, in place."""
         self.equations.u = state.u
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._count_inputs(state)
         with np.errstate(over="ignore", invalid="ignore"), suppress(StartError):
             zdd, lam = first_accelerations(self.equations, state.z, state.zd, state.R0, self._start.masses)
             if np.all(np.isfinite(zdd)) and np.all(np.isfinite(lam)):
                 state.zdd[:], state.lam[:] = zdd, lam
+
+    def _count_inputs(self, state: State) -> None:
+        """Let balances go on with the potentials of changed inputs; what the path has beyond zd stays."""
+        found, _ = self.equations.component_energies(state.z, state.zd, state.R0)
+        if np.all(np.isfinite(found)):
+            begun = np.any(state.energy != 0.0, axis=1)
+            state.energy[begun] += (found - state.energy[:, OWN])[begun, None]
 
     @property
     def topology(self) -> Topology:
@@ -302,10 +319,18 @@ class Simulation:
         check_closed(self.equations, taken, settings, what)
         if np.any(taken.z[self.system.tables.steps.kind == ROTATION]):
             self.equations.commit(arrays_of(taken))  # a step begins with these at zero
+        self._hold_energy_of(taken)
         stepper = self._stepper.like(self.equations, settings)  # some follow from h and alpha, which the State brings
         vars(self).update(_stepper=stepper, _states=(taken, taken.copy()), _settled=True)
 
     # Several attributes that must agree change by one call of ``update``: an interrupt comes before it or after it.
+
+    def _hold_energy_of(self, taken: State) -> None:
+        """Let another balance begin where positions or rates of a state were changed by hand."""
+        self.equations.u = taken.u
+        found, size = self.equations.component_energies(taken.z, taken.zd, taken.R0)
+        if np.any(np.abs(found - taken.energy[:, OWN]) > SAME_ENERGY * size):
+            taken.energy[:] = 0.0
 
     def twin(self) -> Self:
         """Return a Simulation at the same state that steps by itself; they share equations: one of them at a time."""
@@ -339,7 +364,7 @@ class Simulation:
         old, new = self.state, self._states[1]
         check_time(old, "this state")
         new.t_ref, new.k, new.h = old.t_ref, old.k + 1, old.h
-        new.u[:], new.alpha[:] = old.u, old.alpha
+        self._take_inputs(old, new)
         evaluate_signals(self.system, new.t, new.u)
         across = mean_inputs(self.system, old.t, old.h, old.u, new.u)
         if across is not None:
@@ -353,6 +378,14 @@ class Simulation:
                 self._solve_accelerations(new)
             self._states = (new, old)
         return report
+
+    def _take_inputs(self, old: State, new: State) -> None:
+        """Copy inputs and penalty factors; StateError when something else was written into the live State."""
+        try:
+            new.u[:], new.alpha[:] = old.u, old.alpha
+        except (TypeError, ValueError):
+            old.tidy(self._stepper.shapes)  # says what they must be
+            raise
 
     @property
     def takes_rows(self) -> bool:
@@ -368,6 +401,7 @@ class Simulation:
         """
         old, new = self.state, self._states[1]
         check_time(old, "this state")
+        self._take_inputs(old, new)
         rows.u[:] = old.u
         with nullcontext() if self._stepped else announced():
             done, failed = self._stepper.fill(old, rows)
@@ -375,7 +409,7 @@ class Simulation:
         if done:
             new.t_ref, new.k, new.h = old.t_ref, old.k + done, old.h
             new.u[:], new.alpha[:] = old.u, old.alpha
-            for name in ("z", "zd", "zdd", "lam", "R0"):
+            for name in StateArrays._fields:
                 getattr(new, name)[:] = getattr(rows, name)[done - 1]
             self._states = (new, old)
         return done, failed
@@ -404,9 +438,10 @@ class Simulation:
         whole("at_most", at_most, 0, MOST_HALVINGS)
         if not (record is None or isinstance(record, Schedule)):
             raise InputError(f"record is {shown(record)}; it must be a schedule such as rtmbs.Every(0.1)")
-        recorder = Recorder(record)
+        recorder, watching = Recorder(record), observers_of(observers)
+        self.state.tidy(self._stepper.shapes)
         try:
-            run(self, self.steps_to(t_end), recorder, list(observers), progress, on_failure, at_most)
+            run(self, self.steps_to(t_end), recorder, watching, progress, on_failure, at_most)
         except BaseException as error:
             if recorder.count and not isinstance(error, InputError):
                 error.result = recorder.result()  # type: ignore[attr-defined]
@@ -432,3 +467,14 @@ class Simulation:
     def reaction(self, joint: str) -> Array:
         """Return the wrench [f, n] (6,) of the first body on the second at the joint point, world axes [N, N m]."""
         return reaction(self.equations, self.state, joint)
+
+
+def observers_of(observers: Any) -> list[Observer]:
+    """Return what watches a run as a list; InputError for anything that cannot watch."""
+    listed = list(observers) if isinstance(observers, Iterable) and not isinstance(observers, str) else [observers]
+    for one in listed:
+        if not all(callable(getattr(one, name, None)) for name in ("begin", "observe", "end")):
+            raise InputError(
+                f"observers hold {shown(one)}; each must be an observer, such as rtmbs.EnergyMeter(), in a list"
+            )
+    return listed

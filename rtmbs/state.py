@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.archive import DamagedFile, read_archive, write_archive
-from rtmbs.bounds import BEYOND, LONGEST, SHORTEST
+from rtmbs.bounds import BEYOND, LONGEST, SHORTEST, are_rotations
 from rtmbs.errors import StateError, shown
 
 FORMAT = 2
 FLOAT = np.dtype(np.float64)
 KINDS = {str: "U", int: "i", float: "f", bool: "b"}  # numpy's letter of a field that is no array
-ROTATION_TOLERANCE = 1e-6  # largest entry of R^T R - 1; steps multiply rotations without end
 
 Array = NDArray[np.float64]
 
@@ -39,6 +38,8 @@ class State:
     alpha: Array  # (m,) penalty factors, frozen when h was set
     R0: Array  # (nr, 3, 3) reference rotations of spherical and floating joints
     u: Array  # (nu,) inputs
+    energy: Array  # (n, 2) energy that components with loops keep on their path, and that of z and zd, at their first
+    # coordinate [J]; 0 elsewhere, and where one is yet to be kept
 
     @property
     def t(self) -> float:
@@ -119,8 +120,7 @@ class State:
                 raise StateError(f"{what}: {name} holds a number beyond {BEYOND:g}; no step leaves one")
         if np.any(self.alpha <= 0.0):
             raise StateError(f"{what}: alpha holds {np.min(self.alpha):g}; penalty factors are positive")
-        miss = np.abs(np.swapaxes(self.R0, 1, 2) @ self.R0 - np.eye(3))
-        if not np.max(miss, initial=0.0) <= ROTATION_TOLERANCE or np.any(np.linalg.det(self.R0) < 0.0):
+        if not np.all(are_rotations(self.R0)):
             raise StateError(f"{what}: R0 holds a matrix that is no rotation; R^T R must be 1, and its determinant 1")
 
 
@@ -132,9 +132,10 @@ def check_time(state: State, what: str) -> None:
     h = state.h
     try:
         t, following = state.t_ref + state.k * h, state.t_ref + (state.k + 1) * h
+        sound = SHORTEST <= h <= LONGEST and t < following < math.inf
     except (TypeError, OverflowError):
         raise StateError(f"{what}: its time is {shown(state.t_ref)} + {shown(state.k)} {shown(h)}, no number") from None
-    if SHORTEST <= h <= LONGEST and t < following < math.inf:
+    if sound:
         return
     if not (math.isfinite(h) and h > 0.0):
         raise StateError(f"{what}: h is {h!r}; it must be a positive number")

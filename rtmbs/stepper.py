@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.bounds import BEYOND
+from rtmbs.bounds import BEYOND, are_rotations
 from rtmbs.clock import seconds_per_tick
 from rtmbs.compiled import entry_for
 from rtmbs.diagnosis import diagnose
@@ -22,6 +22,7 @@ from rtmbs.integrators.settings import (
     EVALUATIONS,
     FACTORISATIONS,
     FIRST_CORRECTION,
+    GIVEN,
     ITERATIONS,
     JACOBIANS,
     PHASES,
@@ -40,9 +41,11 @@ from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.step import (
     CONVERGED,
     LOOP_OPEN,
+    NEAR,
     NOT_CONVERGED,
     NOT_FINITE,
     SMALL_PIVOT,
+    UNBALANCED,
     UNFINISHED,
     UNPROJECTED,
     advance,
@@ -60,6 +63,8 @@ ENDINGS = {
     LOOP_OPEN: Outcome.LOOP_OPEN,
     UNFINISHED: Outcome.UNFINISHED,
     UNPROJECTED: Outcome.UNPROJECTED,
+    NEAR: Outcome.NEAR_SINGULAR,
+    UNBALANCED: Outcome.UNBALANCED,
 }
 GOOD = {code for code, outcome in ENDINGS.items() if outcome.good}
 NAMED = 3  # culprits in a report
@@ -74,14 +79,13 @@ def budget() -> int:
 
 def arrays_of(state: State) -> StateArrays:
     """Return the arrays a step reads and writes, shared with ``state``."""
-    return StateArrays(state.z, state.zd, state.zdd, state.lam, state.R0)
+    return StateArrays(state.z, state.zd, state.zdd, state.lam, state.R0, state.energy)
 
 
 def one_row(state: State, record: Array) -> Rows:
     """Return the single row of a step into ``state``, shared with it."""
-    return Rows(
-        state.z[None], state.zd[None], state.zdd[None], state.lam[None], state.R0[None], state.u[None], record[None]
-    )
+    arrays = {name: values[None] for name, values in arrays_of(state)._asdict().items()}
+    return Rows(**arrays, u=state.u[None], record=record[None])
 
 
 def rows_for(state: State, steps: int) -> Rows:
@@ -109,7 +113,7 @@ class Stepper:
         n, m = (equations.n,), (equations.m,)
         self.shapes = {
             "z": n, "zd": n, "zdd": n, "lam": m, "alpha": m, "R0": equations.system.R0.shape,
-            "u": equations.system.u0.shape,
+            "u": equations.system.u0.shape, "energy": (*n, 2),
         }  # fmt: skip
         self.entry: Callable[..., Any] | None = None  # of ``advance``: its types are always the same
         self.threads = threads if self.fused and not equations.system.signals else 1
@@ -266,6 +270,7 @@ class Stepper:
             position_violation_rotation=record[POSITION_VIOLATION + 3],
             velocity_violation_rotation=record[VELOCITY_VIOLATION + 3],
             acceleration_violation_rotation=record[ACCELERATION_VIOLATION + 3],
+            energy_given=record[GIVEN],
             dense=dense,
             phases={name: record[RESIDUAL_TICKS + k] * unit for k, name in enumerate(PHASES)},
             culprits=culprits,
@@ -278,6 +283,11 @@ def out_of_range(system: System, state: State) -> tuple[str, ...]:
     for place, owner in (("z", names), ("zd", names), ("zdd", names), ("lam", rows)):
         bad = np.flatnonzero(~(np.abs(getattr(state, place)) <= BEYOND))
         found += [f"{place} of {owner[i]}" for i in bad[:NAMED]]
+    with np.errstate(all="ignore"):
+        first = [
+            int(np.flatnonzero(system.tables.steps.reference == k)[0]) for k in np.flatnonzero(~are_rotations(state.R0))
+        ]
+    found += [f"R0 of {names[i].rpartition('.')[0]}, which is no rotation" for i in first[:NAMED]]
     bad = np.flatnonzero(~((state.alpha > 0.0) & np.isfinite(state.alpha)))
     return (*found, *(f"alpha of {rows[i]}" for i in bad[:NAMED]))
 

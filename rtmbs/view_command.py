@@ -10,12 +10,13 @@ from rtmbs.errors import InputError
 
 EXAMPLES = """
 MODEL is a mechanism of the library (its options follow it), a Python file with a function build(), or another function
-of it as file.py:function, package.module:function, or a recorded result (.npz).
+of it as file.py:function, package.module:function, or a recorded result (.npz, .h5).
 
   rtmbs view fourbar --ny 4 --nz 40
   rtmbs view my_robot.py --h 1e-3
   rtmbs view fourbar --ny 4 --nz 40 --headless --frames 200 --out movie.mp4
 """
+RESULTS = (".npz", ".h5", ".hdf5")  # how the names of recorded results end
 OPTIONS = ("h", "penalty", "alpha", "tol", "jacobian")  # of the Simulation
 
 
@@ -26,7 +27,7 @@ def run(words: list[str]) -> int:
         parser.read(words or ["--help"])
     name = words[0]
     options, left = parser.parse_known_args(words)
-    if name.endswith(".npz"):
+    if name.endswith(RESULTS):
         return view_result(options, left)
     return view_model(options, read_parameters(name, left))
 
@@ -114,7 +115,7 @@ def view_result(options: argparse.Namespace, words: list[str]) -> int:
     elif words:
         view_parser().refuse(words)
     if options.headless:
-        from rtmbs.results.file import load_result
+        from rtmbs.results.forms import load_result
         from rtmbs.viewer.headless import film_result
 
         return report(film_result(load_result(options.model), out_path(options), filming(options), model), options)

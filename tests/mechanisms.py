@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rtmbs.system.balance import no_balance
 from rtmbs.system.interfaces import no_interfaces
 from rtmbs.system.laws import no_laws
 from rtmbs.system.origins import no_origins, with_origins
@@ -147,6 +148,7 @@ def random_tables(
         spring_tables,
         wrench_tables,
         no_laws(),
+        no_balance(n),
     )
     return Mechanism(with_origins(tables), np.concatenate(u), R0)
 

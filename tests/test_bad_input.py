@@ -211,13 +211,17 @@ CASES = {
     "point not a number": (joint(Revolute(X), point=(0, 0, NAN)), ["'extra'", "point", "nan"]),
     "point and point_a": (joint(Revolute(X), point=X, point_a=X), ["'extra'", "point_a= and point_b="]),
     "point_a alone": (joint(Revolute(X), point_a=X), ["'extra'", "point_a= and point_b="]),
+    "axes_a alone": (joint(Revolute(X), axes_a=np.eye(3)), ["'extra'", "both axes_a= and axes_b="]),
+    "axes_a and a frame": (
+        joint(Revolute(X), axes_a=np.eye(3), axes_b=np.eye(3), frame="crank"),
+        ["'extra'", "give frame=, or both"],
+    ),
+    "axes_b sheared": (joint(Revolute(X), axes_a=np.eye(3), axes_b=SKEW), ["'extra'", "axes_b is not a rotation"]),
     "closure unknown": (joint(Revolute(X), closure="plane"), ["'extra'", "'plane'", "'line'"]),
     "closure of a ball": (joint(Spherical(), closure="line"), ["'extra'", "Revolute"]),
     "closure of a ghost": (ghost_with_closure, ["'extra'", "closure='line'", "'motor'"]),
     "body connected to nothing": (alone(cut=False), ["'wheel'", "not connected to ground", "Floating"]),
     "body behind a cut": (alone(cut=True), ["'wheel'", "'extra'", "cut=True"]),
-    "massless tip on a spring": (massless_tip, ["'hand'", "massless", "wrist.angle", "mass or inertia"]),
-    "massless chain": (massless_chain, ["'first'", "massless", "one.angle"]),
     "loop of fixed joints": (twice(joint(Fixed()), joint(Fixed(), name="more")), ["'more'", "'extra'", "cut=True"]),
     "rod between welded bodies": (welded_rod, ["'bar'", "fixed joints"]),
     "spring on one body": (force(SpringDamper(1.0), between=("base", "post")), ["'spring'", "'base'", "'ground'"]),
@@ -267,7 +271,30 @@ CASES = {
     "motor of a number in words": (force(Motor("5"), joint="hinge"), ["'spring'", "value is '5'", "one number"]),
     "spline ragged": (driver(Spline([[0.0], [1.0, 2.0]], 1.0)), ["'drive'", "t is [[0.0], [1.0, 2.0]]", "times"]),
     "driver on a ball": (driver(ConstantRate(1.0), joint="socket"), ["'drive'", "'socket'", "Spherical"]),
-    "driver on nothing": (lambda m: m.add_driver("drive", ConstantRate(1.0)), ["'drive'", "joint= or between="]),
+    "driver on nothing": (
+        lambda m: m.add_driver("drive", ConstantRate(1.0)),
+        ["'drive'", "joint=, between=, body= or axes="],
+    ),
+    "driver of ground": (driver(ConstantRate(1.0), body=("ground", "x")), ["'drive'", "ground", "another body"]),
+    "driver of no coordinate": (driver(ConstantRate(1.0), body=("crank", "w")), ["'drive'", "yaw, pitch", "'w'"]),
+    "driver of a body alone": (driver(ConstantRate(1.0), body="crank"), ["'drive'", "'crank'", "(body, coordinate)"]),
+    "driver of one axis": (driver(ConstantRate(1.0), axes=("tip",)), ["'drive'", "two markers"]),
+    "driver of no axis": (driver(ConstantRate(1.0), axes=(("tip", "x"), "base")), ["'drive'", "('tip', 'x')", "'h'"]),
+    "driver that joint coordinates cannot follow": (
+        driver(ConstantRate(1.0), body=("crank", "yaw")),
+        ["'drive'", "crank.yaw", "kinematic analysis"],
+    ),
+    "driven angle in joint coordinates": (
+        driver(ConstantRate(1.0), axes=("tip", ("base", "f"))),
+        ["'drive'", "angle of tip.h and base.f", "kinematic analysis"],
+    ),
+    "two drivers of one body coordinate": (
+        twice(
+            driver(ConstantRate(1.0), body=("crank", "x")),
+            lambda m: m.add_driver("more", Sine(1.0, 1.0), body=("crank", "x")),
+        ),
+        ["'more'", "'drive'", "crank.x"],
+    ),
     "two drivers of one coordinate": (
         twice(driver(ConstantRate(1.0)), lambda m: m.add_driver("again", ConstantRate(1.0), joint="hinge")),
         ["'again'", "'drive'", "hinge.angle"],
@@ -660,6 +687,12 @@ RUNS = {
         StartError,
         ["'weld", "contradict each other by 0.001", "stress", "shim=True"],
     ),
+    "massless tip on a spring": (
+        spoilt(massless_tip),
+        ModelError,
+        ["'hand'", "massless", "wrist.angle", "mass or inertia"],
+    ),
+    "massless chain": (spoilt(massless_chain), ModelError, ["'first'", "massless", "one.angle"]),
     "bead without inertia": (spoilt(bead), StartError, ["'spin.angle'", "no inertia", "give"]),
     "spring without direction": (spoilt(coincident_spring), StartError, ["'coil'", "coincide"]),
     "Newton that does not converge": (
@@ -704,3 +737,33 @@ def test_the_machine_runs_as_it_is():
     sim = simulation()
     sim.run(0.02)
     assert sim.t == 0.02
+
+
+@pytest.mark.parametrize("fused", [True, False])
+@pytest.mark.parametrize("wrong", [2.0 * np.eye(3), -np.eye(3), np.diag([1.0, 1.0, -1.0]), np.full((3, 3), np.nan)])
+def test_a_reference_rotation_that_is_none_ends_the_step(fused, wrong):
+    """Written into the live State: what ``restore`` refuses no step takes, nor a twin, nor a run."""
+    sim = Simulation(library.build("top").compile(), h=1e-3, fused=fused)
+    sim.step()
+    sim.state.R0[0] = wrong
+    for stepping in (sim, sim.twin()):
+        report = stepping.step()
+        assert report.outcome.name == "NOT_FINITE"
+        assert any("R0 of" in name and "no rotation" in name for name in report.culprits), report.culprits
+    with pytest.raises((NotFiniteError, StateError), match="R0"):
+        sim.run(sim.t + 2e-3)
+
+
+@pytest.mark.parametrize("observers", [None, 3.5, "x", [3], [None]])
+def test_what_cannot_watch_is_no_observer(observers):
+    with pytest.raises(InputError, match="observers hold"):
+        Simulation(library.build("top").compile(), h=1e-3).run(2e-3, observers=observers)
+
+
+@pytest.mark.parametrize(("entry", "value"), [("u", "x"), ("u", np.zeros(99)), ("alpha", np.zeros((2, 2))), ("h", 1j)])
+def test_what_no_state_holds_ends_a_step_in_words(entry, value):
+    for go in (lambda sim: sim.step(), lambda sim: sim.run(sim.t + 1e-3)):
+        sim = Simulation(library.build("crank_rocker").compile(), h=1e-3)
+        setattr(sim.state, entry, value)
+        with pytest.raises(StateError):
+            go(sim) if entry != "h" else sim.step()

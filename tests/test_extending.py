@@ -7,6 +7,15 @@ from pathlib import Path
 
 PAGE = Path(__file__).parents[1] / "docs" / "extending.md"
 
+TEXT = """MODEL added SYSTEM (DYNAMIC ANALYSIS);
+PENDULUM bob (length = 500 mm, pivot = (1, 0, 0));
+BODY sled (mass = 1, inertia = (1, 1, 1));
+triad a (body = ground); triad b (body = sled); triad c (body = ground, origin = (3, 0, 0));
+pin in slot joint slot (triad = a, triad = b);
+cable pull (triad = b, triad = c, tension = 2 N);
+ENDMODEL
+"""
+
 USE = """
 import numpy as np
 import rtmbs
@@ -35,15 +44,30 @@ E = [sum(sim.equations.energies(s.z, s.zd, s.R0)) for s in (sim.state.copy(),)]
 sim.run(0.2)
 s = sim.state
 assert abs(sum(sim.equations.energies(s.z, s.zd, s.R0)) - E[0]) < 1e-4
+
+from rtmbs.language import build, format, write
+
+document = build(TEXT)
+assert type(document.model.joints["slot"].type) is PinInSlot
+assert build(write(document)).model.compile().fingerprint == document.model.compile().fingerprint
+sim = rtmbs.Simulation(document.model.compile(), h=1e-2)
+result = sim.run(0.1)
+np.testing.assert_allclose(result["bob pin.angle"], 0.0, atol=1e-12)
+assert np.linalg.norm(result["sled.position"][-1]) > 1e-3
+assert "pendulum bob (length = 500 mm" in format(TEXT)
 print("fine")
 """
 
 
 def test_the_code_of_the_page_runs() -> None:
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     done = subprocess.run(
-        [sys.executable, "-c", "\n".join([*blocks, USE])], capture_output=True, text=True, check=False, timeout=300
+        [sys.executable, "-c", "\n".join([*blocks, f"TEXT = {TEXT!r}", USE])],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "fine"

@@ -47,7 +47,7 @@ def test_a_step_that_fails_for_good_carries_the_result_so_far():
     assert len(result) == caught.value.step > 1
     assert result.t[-1] == sim.t
     assert result["crank_pivot.angle"].shape == result.t.shape
-    assert result.outcomes == {"CONVERGED": caught.value.step - 1}
+    assert sum(result.outcomes.values()) == caught.value.step - 1
 
 
 @pytest.mark.parametrize("observers", [list, lambda: [ByHand()]], ids=["rows", "single"])

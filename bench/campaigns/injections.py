@@ -39,6 +39,9 @@ def pick(rng: np.random.Generator) -> tuple[str, float]:
     return str(rng.choice(NAMES)), float(rng.choice(BAD))
 
 
+SETTLED = {"zdd", "lam", "energy"}  # what settling changes after an input has: the step that fails comes behind it
+
+
 def judged(sim: Simulation, by_rows: bool) -> str:
     """Go on with the simulation; return what is wrong: a result that is not finite, or a failed state that moved."""
     before = contents(sim._states[0])  # ``state`` would settle first
@@ -53,7 +56,7 @@ def judged(sim: Simulation, by_rows: bool) -> str:
     if report.outcome.good:
         numbers = (sim.state.z, sim.state.zd, sim.state.zdd, sim.state.lam)
         return "" if all(np.all(np.isfinite(one)) for one in numbers) else f"{report.outcome.name} is not finite"
-    left = {name for name, value in contents(sim._states[0]).items() if value != before[name]} - {"zdd", "lam"}
+    left = {name for name, value in contents(sim._states[0]).items() if value != before[name]} - SETTLED
     return f"{report.outcome.name} changed {', '.join(left)}" if left else ""
 
 

@@ -27,7 +27,8 @@ def arrays(k):
     return np.full(size, float(k))
 def state(k):
     a = arrays(k)
-    return State("kills", 0.0, k, 1e-3, a, a, a, a, a + 1.0, np.zeros((0, 3, 3)), a)
+    R0, energy = np.zeros((0, 3, 3)), np.full((size, 2), float(k))
+    return State("kills", 0.0, k, 1e-3, a, a, a, a, a + 1.0, R0, a, energy)
 def result(k):
     return Result({name: Source((), "s", lambda: arrays(k)) for name in ("t", "a", "b")}, "kills")
 state(0).save(folder / "state"), result(0).save(folder / "result")

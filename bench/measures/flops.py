@@ -14,9 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from rtmbs.integrators import multipliers
 from rtmbs.integrators.settings import INERTIA, StateArrays
 from rtmbs.linear.sparse_lu import factor, solve, solve_refined
-from rtmbs.semirecursive import sines, step
+from rtmbs.semirecursive import balance, projection, sines, step
+from rtmbs.semirecursive import multipliers as reactions
 from rtmbs.semirecursive.evaluation import assemble_tangent, evaluate_residual
 
 
@@ -96,8 +98,11 @@ def count(path: Path) -> dict[str, int]:
     """Return the flops of every phase at the pickled state."""
     tables, lu, ws, work, alpha, state, settings = pickle.loads(path.read_bytes())
     ws, work = (type(held)(*map(numbers, held)) for held in (ws, work))
-    sines.np = SimpleNamespace(floor=function(math.floor))
-    step.np = SimpleNamespace(isfinite=lambda x: math.isfinite(float(x)), inf=math.inf)
+    scalar = SimpleNamespace(
+        isfinite=lambda x: math.isfinite(float(x)), inf=math.inf, sqrt=function(math.sqrt), floor=function(math.floor)
+    )
+    for module in (balance, multipliers, projection, reactions, sines, step):
+        module.np = scalar
     old = StateArrays(*(numbers(getattr(state, name)) for name in StateArrays._fields))
     new, u, alpha = StateArrays(*map(np.copy, old)), numbers(state.u), numbers(alpha)
     h, record, found = settings.h, np.zeros(64), {}
@@ -110,7 +115,7 @@ def count(path: Path) -> dict[str, int]:
     counted("residual", evaluate_residual, tables, old.R0, u, alpha, ws)
     weights = (Counted(1.0), Counted(0.5 * h), Counted(0.25 * h * h))
     counted("tangent", assemble_tangent, tables, INERTIA, *weights, u, alpha, old, ws, work.original)
-    step.keep_Phi_z(ws)
+    reactions.keep_Phi_z(ws)
     work.factored[:] = work.original
     counted("factor", factor, lu, work.factored, work)
     ws.dz[:] = [Counted(0.0) for _ in ws.dz]

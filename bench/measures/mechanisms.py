@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from rtmbs import Floating, Model, Motor, Revolute, Sine, TorsionSpring
+from rtmbs import Floating, Model, Motor, Revolute, Sine, Spherical, TorsionSpring
 from rtmbs.library.linkages import LENGTHS, START, corners
 from rtmbs.library.shapes import add_bar
 from rtmbs.model.profiles import Profile
@@ -148,4 +148,22 @@ def floating_ring() -> Model:
     model.add_force("helix", TorsionSpring(3.0, damping=0.2), joint="rocker_pivot")
     model.set_initial("free", position=(0, 0, 0, 1, 0, 0, 0), rate=(0.5, -0.3, 2.0, 1.0, 2.0, -1.5))
     model.set_initial("crank_pivot", rate=2.0)
+    return model
+
+
+def rssr(rate: float = 6.0) -> Model:
+    """Return a spatial four-bar whose rod hangs in two balls and spins about its own axis."""
+    a, b, c, d = map(np.array, ((0.0, 0.0, 0.0), (0.3, 0.1, 0.3), (0.2, 1.2, 0.8), (0.1, 1.3, 0.0)))
+    model = Model("rssr")
+    for name, start, end, mass, axial in (
+        ("crank", a, b, 1.0, 1e-3),
+        ("rod", b, c, 0.7, 1e-2),
+        ("rocker", d, c, 1.5, 1e-3),
+    ):
+        add_bar(model, name, start, end, mass, axial=axial * mass * float(np.sum((end - start) ** 2)))
+    model.add_joint("crank_pivot", Revolute((1.0, 0.1, 0.0)), "ground", "crank", point=a)
+    model.add_joint("near", Spherical(), "crank", "rod", point=b)
+    model.add_joint("far", Spherical(), "rod", "rocker", point=c, cut=True)
+    model.add_joint("rocker_pivot", Revolute((0.3, 1.0, 0.1)), "ground", "rocker", point=d)
+    model.set_initial("crank_pivot", position=0.0, rate=rate)
     return model

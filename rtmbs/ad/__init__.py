@@ -32,8 +32,10 @@ HOMES = {
     "joined": "rtmbs.ad.join",
     "lowered": "rtmbs.ad.lower",
     "memory_of": "rtmbs.ad.program",
+    "gradient_record": "rtmbs.ad.adjoint",
     "recorder": "rtmbs.ad.namespace",
     "sparse_jacobian": "rtmbs.ad.jacobian",
+    "tangent_record": "rtmbs.ad.tangent",
     "warm_up": "rtmbs.ad.warmup",
 }
 

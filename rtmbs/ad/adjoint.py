@@ -16,7 +16,7 @@ from rtmbs.ad.tape import Ids
 
 def gradient_record(record: Record) -> Record:
     """Return the record of w . df/dx (n,) with parameters p (k,), then w (m,)."""
-    graph = linearised(record, seeds=True)
+    graph = linearised(record, seeds=record.m)
     builder, bar = written(reverse_sums(graph), graph.builder)
     outputs = np.full(record.n, ZERO, dtype=np.int32)
     outputs[graph.column] = bar[graph.vertices - 1 - graph.input]

@@ -23,7 +23,7 @@ class Graph(NamedTuple):
 
     builder: Builder  # values and factors
     value: Ids  # (m,) steps of the builder that hold the outputs
-    seed: Ids  # (m,) steps of the builder that hold one more parameter for each output, when asked for
+    seed: Ids  # (seeds,) steps of the builder that hold further parameters
     vertices: int
     source: Ids  # (edges,) vertex, lower than target
     target: Ids  # (edges,) vertex; edges are sorted by it
@@ -34,11 +34,11 @@ class Graph(NamedTuple):
     row: Ids  # (outputs with derivatives,) the number of the output
 
 
-def linearised(record: Record, seeds: bool = False) -> Graph:
-    """Return the graph of a record's derivatives by its independents."""
+def linearised(record: Record, seeds: int = 0) -> Graph:
+    """Return the graph of a record's derivatives by its independents, with so many parameters more, its seeds."""
     tape = tape_of(record)
     source, target, factor = edges(record, tape)
-    seed = tape.append(o.INPUT, record.n + record.k + np.arange(record.m if seeds else 0))
+    seed = tape.append(o.INPUT, record.n + record.k + np.arange(seeds))
     builder, where = rebuilt(tape, np.concatenate((record.outputs, factor, seed)))
     factor = where[factor]
     source, target, factor = source[factor != ZERO], target[factor != ZERO], factor[factor != ZERO]

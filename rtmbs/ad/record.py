@@ -25,6 +25,7 @@ from rtmbs.ad.builder import (
 )
 from rtmbs.ad.errors import RecordFileError
 from rtmbs.ad.tape import Ids, Tape
+from rtmbs.atomic_file import replacing
 from rtmbs.compiled import kernel
 
 VERSION = 1
@@ -80,8 +81,8 @@ class Record:
         return f"{i}: {o.NAMES[op].lower()} {arguments}"
 
     def save(self, path: str | Path) -> None:
-        """Write the record into an ``npz`` file without pickle."""
-        with Path(path).open("wb") as file:
+        """Write the record into an ``npz`` file without pickle; an older file stays until the new one is whole."""
+        with replacing(path) as file:
             arrays: dict[str, Any] = self.arrays()
             np.savez_compressed(file, rtmbs_record=VERSION, **arrays)
 

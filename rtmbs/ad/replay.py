@@ -20,6 +20,7 @@ from rtmbs.ad.lower import lowered
 from rtmbs.ad.program import Program, evaluate, memory_of
 from rtmbs.ad.record import Record, finished, load_record
 from rtmbs.ad.sweeps import BLOCK, sweep_forward, sweep_reverse
+from rtmbs.compiled import entry_for
 
 Floats = NDArray[np.float64]
 MODES = ("sparse", "dense", "compressed")
@@ -27,16 +28,22 @@ NOTHING = np.zeros(0)
 
 
 class Runner:
-    """A program with its memory: one call fills in the inputs, runs, and returns the outputs."""
+    """A program with its memory: one call fills in the inputs, runs, and returns the outputs.
+
+    Inputs are C-contiguous arrays of floats: the machine code is called itself, which saves a small program most of its
+    time.
+    """
 
     def __init__(self, record: Record) -> None:
         self.program: Program = lowered(record)
         self.memory = memory_of(self.program)
         self.y = np.zeros(record.m)
+        types = (self.program, self.memory, np.zeros(record.n), np.zeros(record.k), self.y)
+        self.evaluate = entry_for(evaluate, types)
 
     def __call__(self, x: Floats, p: Floats) -> Floats:
         """Return the outputs; the array is overwritten by the next call."""
-        evaluate(self.program, self.memory, x, p, self.y)
+        self.evaluate(self.program, self.memory, x, p, self.y)
         return self.y
 
 

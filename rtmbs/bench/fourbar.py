@@ -156,6 +156,7 @@ def counts(meters: Meters) -> Record:
         "dense_steps": meters.iterations.dense,
         "phases_s": dict(meters.phases.phases),
         "energy_error": meters.energy.error,
+        "energy_given": meters.energy.given,
     }
 
 

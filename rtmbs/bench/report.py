@@ -88,7 +88,7 @@ def errors(r: Record) -> Lines:
     for name, unit in (("position", "m"), ("velocity", "m/s"), ("acceleration", "m/s^2")):
         translation, rotation = r[f"max_{name}_violation"], r[f"max_{name}_violation_rad"]
         yield f"loop {name}", f"{translation:.2e} {unit}, rotation {rotation:.2e} {unit.replace('m', 'rad', 1)}"
-    yield "energy", f"{r['energy_error']:.2e} J, largest |E - E0|"
+    yield "energy", f"{r['energy_error']:.2e} J, largest |E - E0|, {r['energy_given']:.2e} J given back to the loops"
     yield "largest over all angles", f"{r['error_theta_max']:.2e} rad from the exact reference"
     yield "angle of row 1", f"{r['error_theta1']:.2e} rad"
 

@@ -62,12 +62,13 @@ def compile_step() -> None:
     system = library.build(name, **built).compile()
     equations = SemiRecursiveEquations(system)
     options = Options(
-        None, None, 1e-9, "inertia", 8, False, "adaptive", "tangent", True, True, TRAPEZOIDAL, "structured", True
+        None, None, 1e-9, "inertia", 8, False, "adaptive", "tangent", True, True, True, TRAPEZOIDAL, "structured", True
     )
     m = equations.m
     settings = options.settings(system, STEP, np.ones(m), np.ones(m))
     at_rest = (system.z0, system.zd0, np.zeros_like(system.z0), np.zeros(m))
-    state = State(system.fingerprint, 0.0, 0, STEP, *at_rest, equations.alpha, system.R0, equations.u)
+    energy = np.zeros((system.n, 2))
+    state = State(system.fingerprint, 0.0, 0, STEP, *at_rest, equations.alpha, system.R0, equations.u, energy)
     arguments = (
         equations.tables, equations.lu, equations.work, settings, equations.alpha, arrays_of(state),
         one_row(state, np.zeros(RECORD_SIZE)), equations.ws, 1,

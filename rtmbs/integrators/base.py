@@ -34,6 +34,10 @@ class Equations(Protocol):
     m: int
     alpha: Array  # (m,) penalty factors
 
+    @property
+    def stiffness(self) -> float:
+        """Largest share of applied forces in the diagonal of the last Newton matrix; 1 when that is not known."""
+
     def residual(self, z: Array, zd: Array, zdd: Array, R0: Array) -> Array:
         """Return M zdd - Q + Phi_z^T alpha Phi (n,) at the state, and remember the state."""
 
@@ -43,8 +47,8 @@ class Equations(Protocol):
         Raises SingularTangent, NotFinite.
         """
 
-    def factor_mass_weight(self, settings: Settings, dense: bool) -> None:
-        """Factor M + h^2/4 Phi_z^T alpha Phi_z at the closed state."""
+    def factor_mass_weight(self, settings: Settings, dense: bool, share: float = 1.0) -> None:
+        """Factor M + share h^2/4 Phi_z^T alpha Phi_z at the closed state."""
 
     def solve(self, b: Array, refined: bool) -> Array:
         """Solve with the last factor; ``refined`` improves the answer when its residual asks for it."""
@@ -57,6 +61,12 @@ class Equations(Protocol):
 
     def closure_accelerations(self, zd: Array, zdd: Array) -> Array:
         """Return Phidd (m,) at the closed state."""
+
+    def hold_energies(self, held: bool, h: float, old: StateArrays, new: StateArrays) -> float:
+        """Scale new.zd so that the energy of the path to the closed state new.z balances; fill new.energy.
+
+        Returns what was given or taken [J]; nothing, and no energy, when not ``held``.
+        """
 
     def apply_Phi_z(self, x: Array) -> Array:
         """Return Phi_z x (m,)."""
@@ -76,6 +86,9 @@ class Equations(Protocol):
 
         A Phi_z evaluated after the factor would not do: A^-1 (Phi_z + delta)^T alpha multiplies delta by the penalty.
         """
+
+    def imbalance(self, state: StateArrays) -> Array:
+        """Return M zdd - Q + Phi_z^T lam (n,) at a finished state, and remember the state."""
 
     def corrected(self, increment: Array, dz: Array) -> Array:
         """Return the increment (n,) after the correction ``dz``: their sum, but for rotations on the group."""

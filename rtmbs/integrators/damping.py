@@ -137,7 +137,7 @@ class Damped:
         step, here, terms = self.step, self.old, self.terms
         self.tried, self.last = self.increment, None
         if terms == FOLLOWED:
-            here = StateArrays(*step.iterate(self.increment, self.old), self.lam, self.old.R0)
+            here = StateArrays(*step.iterate(self.increment, self.old), self.lam, self.old.R0, self.old.energy)
             terms = LAGGED
         try:
             dz = step.fresh_correction(f, terms, here)

@@ -11,31 +11,102 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.integrators.base import Equations
-from rtmbs.integrators.settings import Settings
+from rtmbs.integrators.newton import LEFT_OVER
+from rtmbs.integrators.settings import FACTORISATIONS, NEAR_SINGULAR, PUSHED, SWEEPS, Settings, StateArrays
 
 Array = NDArray[np.float64]
 
+SLOW = 0.05  # of what a sweep found: a last sweep that leaves more meets a direction that loops hardly hold
+PASSES = 2.0  # Phi_z of that direction changes by so many times its value in a step that passes a singular pose
+SOFTER = 1e3  # times softer are the loops that such a step is projected by
+
 
 def sweep(
-    equations: Equations, settings: Settings, rates: Array, violation: Array, multiplier: Callable[[Array], Any]
-) -> tuple[Array, Array, int]:
-    """Return the projected rates, the violation left and the number of sweeps.
+    equations: Equations,
+    settings: Settings,
+    weight: float,
+    rates: Array,
+    violation: Array,
+    multiplier: Callable[[Array], Any],
+) -> tuple[Array, Array, list[float], Array]:
+    """Return the projected rates, the violation left, its size before and after every sweep, and the last change.
 
     Parameters
     ----------
+    weight : q4 of the loops in the last factor
     rates : (n,) velocities or accelerations before projection
     violation : (m,) Phid or Phidd of ``rates``; it follows the change of the rates linearly
-    multiplier : called with q4 alpha (violation + Phi_z change) of each sweep, Phi_z that of the factor: weight change
-        is -Phi_z^T of it
+    multiplier : called with weight alpha (violation + Phi_z change) of each sweep, Phi_z that of the factor: the factor
+        times change is -Phi_z^T of it
     """
-    q4 = 0.25 * settings.h**2
     bound = settings.sweep_bound * np.max(np.abs(rates) / settings.pace, initial=0.0)
-    for count in range(settings.max_sweeps):
-        if np.max(np.abs(violation) / settings.scale, initial=0.0) <= bound:
-            return rates, violation, count
-        impulse = q4 * equations.alpha * violation
+    sizes, change = [largest(violation, settings)], np.zeros_like(rates)
+    for _ in range(settings.max_sweeps):
+        if sizes[-1] <= bound:
+            break
+        impulse = weight * equations.alpha * violation
         change = equations.respond(impulse)
         rates = rates + change
-        multiplier(q4 * equations.alpha * (violation + equations.apply_factored(change)))
+        multiplier(weight * equations.alpha * (violation + equations.apply_factored(change)))
         violation = violation + equations.apply_Phi_z(change)
-    return rates, violation, settings.max_sweeps
+        sizes.append(largest(violation, settings))
+    return rates, violation, sizes, change
+
+
+def largest(violation: Array, settings: Settings) -> float:
+    """Return the largest violation of a row in terms of its scale."""
+    return float(np.max(np.abs(violation) / settings.scale, initial=0.0))
+
+
+def project_velocities(
+    equations: Equations, settings: Settings, old: StateArrays, z: Array, zd: Array, dense: bool, record: Array
+) -> tuple[Array, Array, float]:
+    """Return the projected velocities, Phid left, and the weight that accelerations are projected with.
+
+    A step that ends where loops lose a direction is projected by loops SOFTER times as soft, from the rates of the
+    integrator: they hold what other directions need, and leave the lost one alone (METHODS 1.14). Raises
+    SingularTangent, NotFinite.
+    """
+    weight = 0.25 * settings.h**2
+    Phid = equations.closure_velocities(zd)
+    if not settings.project_velocities:
+        return zd, Phid, weight
+    projected, left, sizes, change = sweep(equations, settings, weight, zd, Phid, lambda impulse: None)
+    record[SWEEPS] += len(sizes) - 1
+    record[PUSHED] += 2.0 / settings.h * settings.held * sum(sizes[1:])
+    if (
+        len(sizes) > 1
+        and slow(equations, settings, projected, left, change)
+        and loses(equations, settings, old, z, change)
+    ):
+        record[NEAR_SINGULAR] = 1.0
+        record[FACTORISATIONS] += 1
+        weight /= SOFTER
+        equations.factor_mass_weight(settings, dense, 1.0 / SOFTER)
+        Phid = equations.closure_velocities(zd)
+        projected, left, sizes, _ = sweep(equations, settings, weight, zd, Phid, lambda impulse: None)
+        record[SWEEPS] += len(sizes) - 1
+    return projected, left, weight
+
+
+def slow(equations: Equations, settings: Settings, rates: Array, left: Array, change: Array) -> bool:
+    """True when the last sweep left more than SLOW of the violation that it found, and its ``change`` of rates matters.
+
+    What redundant equations leave moves nothing.
+    """
+    moved, fastest = (float(np.max(np.abs(values) / settings.typical, initial=0.0)) for values in (change, rates))
+    if moved <= LEFT_OVER * fastest:
+        return False
+    return largest(left, settings) > SLOW * largest(left - equations.apply_Phi_z(change), settings)
+
+
+def loses(equations: Equations, settings: Settings, old: StateArrays, z: Array, direction: Array) -> bool:
+    """True when Phi_z of a direction changed in this step by PASSES times its value.
+
+    Loops that are merely soft hold a direction as softly at both ends of a step.
+    """
+    here = equations.apply_Phi_z(direction)
+    equations.close(old.z, old.R0)
+    there = equations.apply_Phi_z(direction)
+    equations.close(z, old.R0)
+    return largest(there - here, settings) > PASSES * largest(here, settings)

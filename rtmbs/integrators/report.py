@@ -7,7 +7,18 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.integrators.settings import ENOUGH, FOLLOWED, INERTIA, LEFT, PAPER, SMALL_FIRST
+from rtmbs.integrators.settings import (
+    ENOUGH,
+    FOLLOWED,
+    FORCES,
+    INERTIA,
+    LEFT,
+    LOOPS,
+    NEAR_SINGULAR,
+    NOTHING,
+    PAPER,
+    SMALL_FIRST,
+)
 from rtmbs.integrators.tries import TRY_START, TRY_TERMS
 
 Array = NDArray[np.float64]
@@ -31,6 +42,14 @@ class Outcome(Enum):
         "the step was taken, but its projections ended before the velocities or accelerations of the loops met their "
         "bound; accelerations and reactions of this step may be wrong; look for a singular pose or a very light body"
     )
+    NEAR_SINGULAR = (
+        "the step was taken next to a singular pose, where loops lose a direction: rates and accelerations in that "
+        "direction are those of the integrator, and reactions of this step may be wrong"
+    )
+    UNBALANCED = (
+        "the step was taken, but multipliers of its loops miss their bound of 1 % of the largest; reactions of this "
+        "step may be wrong; look for a singular pose or a stiff force, or take a smaller step h"
+    )
     NOT_CONVERGED = "Newton's iteration did not converge; try a smaller step h, or look at what is named here"
     SINGULAR_TANGENT = "the Newton matrix is singular; look for a massless body that nothing holds, or a zero inertia"
     NOT_FINITE = "a number that is not finite, or beyond all range, appeared; look at what is named here"
@@ -39,17 +58,33 @@ class Outcome(Enum):
     @property
     def good(self) -> bool:
         """True when the state was advanced."""
-        return self in (Outcome.CONVERGED, Outcome.UNFINISHED, Outcome.UNPROJECTED)
+        return self in TAKEN
+
+
+TAKEN = frozenset(
+    (Outcome.CONVERGED, Outcome.UNFINISHED, Outcome.UNPROJECTED, Outcome.UNBALANCED, Outcome.NEAR_SINGULAR)
+)
 
 
 def outcomes_of(records: Array) -> dict[Outcome, int]:
     """Return how many of the good steps with these records (k, RECORD_SIZE) ended how."""
     unfinished = records[:, ENOUGH] == 0.0
-    left = (records[:, LEFT] > 0.0) & ~unfinished
-    others, unprojected = int(np.count_nonzero(unfinished)), int(np.count_nonzero(left))
-    converged = len(records) - others - unprojected
-    counts = {Outcome.CONVERGED: converged, Outcome.UNFINISHED: others, Outcome.UNPROJECTED: unprojected}
-    return {outcome: count for outcome, count in counts.items() if count}
+    near = (records[:, NEAR_SINGULAR] > 0.0) & ~unfinished
+    missed = np.where(unfinished | near, NOTHING, records[:, LEFT])
+    counts = {
+        Outcome.CONVERGED: np.count_nonzero(~unfinished & ~near & (missed == NOTHING)),
+        Outcome.UNFINISHED: np.count_nonzero(unfinished),
+        Outcome.UNPROJECTED: np.count_nonzero(missed == LOOPS),
+        Outcome.UNBALANCED: np.count_nonzero(missed == FORCES),
+        Outcome.NEAR_SINGULAR: np.count_nonzero(near),
+    }
+    return {outcome: int(count) for outcome, count in counts.items() if count}
+
+
+def doubtful_steps(records: Array) -> Array:
+    """Return 1 for every good step with these records (k, RECORD_SIZE) that did not converge in all it did, else 0."""
+    doubtful = (records[:, ENOUGH] == 0.0) | (records[:, LEFT] > 0.0) | (records[:, NEAR_SINGULAR] > 0.0)
+    return np.asarray(doubtful, np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +109,7 @@ class StepReport:
     position_violation_rotation: float = 0.0
     velocity_violation_rotation: float = 0.0
     acceleration_violation_rotation: float = 0.0
+    energy_given: float = 0.0  # what the balance of energy gave to loops or took from them, as the sum of its sizes [J]
     dense: bool = False  # a pivot was too small, so the pivoted dense factor was used
     phases: dict[str, float] = field(default_factory=dict)  # seconds by phase
     culprits: tuple[str, ...] = ()  # drivers, laws, loops or coordinates that the failed step is known by

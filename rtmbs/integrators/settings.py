@@ -22,8 +22,13 @@ ENOUGH = 15  # iterations after which Newton's test was first met; 0: it was not
 TRIES = 16  # further tries, begun after the plain iteration failed
 SHORTENED = 17  # corrections of further tries that were taken back and tried shorter
 EVALUATIONS = 18  # residuals evaluated, all tries together
-LEFT = 19  # 1 when the projections left more than their bound
-FIRST_CORRECTION = 20  # scaled corrections, one an iteration of the last try
+LEFT = 19  # what missed its bound: NOTHING, LOOPS (Phid or Phidd) or FORCES (multipliers)
+NOTHING, LOOPS, FORCES = 0.0, 1.0, 2.0
+GIVEN = 20  # what the balance of energy gave or took [J]
+NEAR_SINGULAR = 21  # 1 when the step ended where loops lose a direction
+PUSHED = 22  # impulses of the projections as forces, per effective mass and size [1/s^2]
+REMAINS = 23  # changes of multipliers that further sweeps would bring, in the same terms
+FIRST_CORRECTION = 24  # scaled corrections, one an iteration of the last try
 MAX_ITERATIONS = 48
 RECORD_SIZE = FIRST_CORRECTION + MAX_ITERATIONS
 
@@ -44,6 +49,7 @@ class Settings(NamedTuple):
     tangent_terms: int  # index into TANGENT_TERMS
     project_velocities: bool
     project_accelerations: bool
+    hold_energy: bool  # scale the rates of loops to their balance of energy
     mass_weight: bool  # project with weight M + q4 Phi_z^T alpha Phi_z instead of the Newton matrix
     loop_tolerance: float  # |Phi| / scale above which a converged step is refused
     absolute: Array  # (n,) absolute tolerance of the increment [rad or m]
@@ -51,6 +57,9 @@ class Settings(NamedTuple):
     pace: Array  # (n,) the same, what the largest joint speed is measured in; infinite where loops do not feel it
     rotation: Array  # (m,) bool: rows that measure rotation
     scale: Array  # (m,) size a row is compared with: characteristic length, or 1 for rotation
+    mass: Array  # (m,) effective mass of each row [kg or kg m^2]
+    first: Array  # (m,) bool: rows with which a closure begins
+    held: float  # largest dimensionless penalty of a row, h^2/4 alpha / mass
 
 
 class StateArrays(NamedTuple):
@@ -61,6 +70,7 @@ class StateArrays(NamedTuple):
     zdd: Array  # (n,)
     lam: Array  # (m,)
     R0: Array  # (nr, 3, 3) reference rotations
+    energy: Array  # (n, 2) [J] of each component that keeps one, at its first step: of its path, of z and zd
 
 
 class Rows(NamedTuple):
@@ -71,5 +81,6 @@ class Rows(NamedTuple):
     zdd: Array  # (k, n)
     lam: Array  # (k, m)
     R0: Array  # (k, nr, 3, 3)
+    energy: Array  # (k, n, 2)
     u: Array  # (k, nu) inputs and functions of time at the end of each step, given
     record: Array  # (k, RECORD_SIZE)

@@ -11,9 +11,23 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.bounds import BEYOND
+from rtmbs.bounds import BEYOND, are_rotations
 from rtmbs.integrators.base import Equations, NotFinite, SingularTangent
 from rtmbs.integrators.damping import Damped, restart
+from rtmbs.integrators.multipliers import (
+    ENDLESS,
+    FOUND,
+    ROUNDS,
+    SUSPICIOUS,
+    UNBALANCED,
+    impulse_share,
+    largest_acceleration,
+    largest_imbalance,
+    load_floors,
+    share_of_floor,
+    suspicious,
+    yet_to_come,
+)
 from rtmbs.integrators.newton import (
     ACCEPT,
     DIVERGED,
@@ -29,7 +43,7 @@ from rtmbs.integrators.newton import (
     velocity_allowance,
     verdict,
 )
-from rtmbs.integrators.projection import sweep
+from rtmbs.integrators.projection import project_velocities, sweep
 from rtmbs.integrators.report import Outcome
 from rtmbs.integrators.settings import (
     ACCELERATION_VIOLATION,
@@ -37,12 +51,18 @@ from rtmbs.integrators.settings import (
     EVALUATIONS,
     FACTORISATIONS,
     FIRST_CORRECTION,
+    FORCES,
+    GIVEN,
     ITERATIONS,
     JACOBIANS,
     LEFT,
+    LOOPS,
+    NEAR_SINGULAR,
     PAPER,
     PHASES,
     POSITION_VIOLATION,
+    PUSHED,
+    REMAINS,
     RESIDUAL_TICKS,
     SWEEPS,
     VELOCITY_VIOLATION,
@@ -104,9 +124,10 @@ class TrapezoidalStep:
             return Outcome.NOT_FINITE
 
     def startable(self, old: StateArrays) -> bool:
-        """True when a step may start from ``old``: its numbers are in range, and its penalty factors positive."""
+        """True when a step may start from ``old``: numbers in range, penalties positive, rotations that are such."""
         alpha = self.equations.alpha
-        return bool(np.all((alpha > 0.0) & np.isfinite(alpha))) and in_range(old.z, old.zd, old.zdd, old.lam)
+        sound = bool(np.all((alpha > 0.0) & np.isfinite(alpha))) and in_range(old.z, old.zd, old.zdd, old.lam)
+        return sound and bool(np.all(np.isfinite(old.R0)) and np.all(are_rotations(old.R0)))
 
     def iterate(self, increment: Array, old: StateArrays) -> tuple[Array, Array, Array]:
         """z, zd, zdd from the increment and the history terms (Eqs. 13 and 14)."""
@@ -210,34 +231,109 @@ class TrapezoidalStep:
             if settings.mass_weight and equations.m:
                 equations.factor_mass_weight(settings, self.dense)
                 record[FACTORISATIONS] += 1
-            Phid = equations.closure_velocities(zd)
-            if settings.project_velocities:
-                zd, Phid, count = sweep(equations, settings, zd, Phid, lambda impulse: None)
-                record[SWEEPS] += count
+            zd, Phid, weight = project_velocities(equations, settings, old, z, zd, self.dense, record)
             self.note(Phid, VELOCITY_VIOLATION)
+            new.z[:], new.zd[:], new.zdd[:] = z, zd, zdd
+            record[GIVEN] = equations.hold_energies(settings.hold_energy, settings.h, old, new)
+            zd = new.zd.copy()
             Phidd = equations.closure_accelerations(zd, zdd)
             if settings.project_accelerations:
-                zdd, Phidd, count = sweep(equations, settings, zdd, Phidd, lam.__iadd__)
-                record[SWEEPS] += count
+                zdd, Phidd, sizes, _ = sweep(equations, settings, weight, zdd, Phidd, lam.__iadd__)
+                record[SWEEPS] += len(sizes) - 1
+                record[PUSHED] += settings.held * sum(sizes[1:])
+                record[REMAINS] = settings.held * yet_to_come(sizes[-1], sizes[-2]) if len(sizes) > 1 else 0.0
             self.note(Phidd, ACCELERATION_VIOLATION)
             self.left = Phid, Phidd
-            for target, value in zip(new, (z, zd, zdd, lam, old.R0), strict=True):
+            for target, value in zip(new, (z, zd, zdd, lam, old.R0), strict=False):
                 target[:] = value
             equations.commit(new)
         sound = in_range(new.z, new.zd, new.zdd, new.lam) and bool(np.all(np.isfinite(record)))
         return Outcome.CONVERGED if sound else Outcome.NOT_FINITE
 
     def judged(self, outcome: Outcome, new: StateArrays) -> Outcome:
-        """UNPROJECTED in place of CONVERGED when sweeps reached their number before the loops met their bound."""
+        """UNPROJECTED or UNBALANCED in place of CONVERGED when loops or multipliers miss their bound."""
+        record = self.record
+        if record[NEAR_SINGULAR]:
+            return Outcome.NEAR_SINGULAR if outcome is Outcome.CONVERGED else outcome
+        if self.loops_left(new):
+            record[LEFT] = LOOPS
+            return Outcome.UNPROJECTED if outcome is Outcome.CONVERGED else outcome
+        if outcome is Outcome.CONVERGED and self.equations.m and self.unbalanced(new):
+            record[LEFT] = FORCES
+            return Outcome.UNBALANCED
+        return outcome
+
+    def loops_left(self, new: StateArrays) -> bool:
+        """True when sweeps reached their number before the loops met their bound."""
         settings, record = self.settings, self.record
         if record[SWEEPS] < settings.max_sweeps or len(new.z) == 0:
-            return outcome
+            return False
         rate, acceleration = (np.max(np.abs(values) / settings.typical) for values in (new.zd, new.zdd))
         Phid, Phidd = (np.max(np.abs(violation) / settings.scale, initial=0.0) for violation in self.left)
         left = settings.project_velocities and Phid > velocity_allowance(settings, rate)
-        left = left or (settings.project_accelerations and Phidd > acceleration_allowance(settings, rate, acceleration))
-        record[LEFT] = float(left)
-        return Outcome.UNPROJECTED if left and outcome is Outcome.CONVERGED else outcome
+        return bool(
+            left or (settings.project_accelerations and Phidd > acceleration_allowance(settings, rate, acceleration))
+        )
+
+    def unbalanced(self, new: StateArrays) -> bool:
+        """True when the multipliers miss their bound: solved for with weight M where the free bounds do not tell.
+
+        Raises NotFinite when a force is no number at the end of the step, SingularTangent.
+        """
+        settings, equations = self.settings, self.equations
+        rate, acceleration = self.paces(new.zd, new.zdd)
+        if not suspicious(settings, self.record, rate, acceleration, equations.stiffness):
+            return False
+        floor = self.floors(new.lam, new.zd, new.zdd)
+        force = equations.imbalance(new)
+        if not np.all(np.isfinite(force)):
+            raise NotFinite("a force at the end of the step is no number")
+        if self.record[REMAINS] <= SUSPICIOUS * acceleration and self.harmless(force, floor):
+            return False
+        found = self.miss(force, floor)
+        if not np.isfinite(found):
+            raise NotFinite("what would balance the forces at the end of the step is no number")
+        return found > FOUND
+
+    def harmless(self, force: Array, floor: Array) -> bool:
+        """True when forces left over are small, and so are the multipliers that the last factor answers them with."""
+        if not largest_imbalance(force, self.settings, floor) <= UNBALANCED:
+            return False
+        pushed = self.equations.apply_factored(self.equations.solve(-force, refined=False))
+        if not np.all(np.isfinite(pushed)):
+            raise NotFinite("what would balance the forces at the end of the step is no number")
+        return bool(impulse_share(pushed, self.settings, self.equations.alpha, floor) <= UNBALANCED)
+
+    def miss(self, force: Array, floor: Array) -> float:
+        """Return the largest error of a multiplier in terms of its floor, by an augmented Lagrangian with weight M.
+
+        ``force`` (n,) is what does not balance at the finished state, which was evaluated last.
+        """
+        settings, equations, alpha = self.settings, self.equations, self.equations.alpha
+        equations.factor_mass_weight(settings, self.dense)
+        self.record[FACTORISATIONS] += 1
+        q4, left = 0.25 * settings.h**2, self.left[1].copy()
+        lam, wanted, shares = np.zeros_like(left), equations.solve(-force, refined=False), [ENDLESS, ENDLESS]
+        change = wanted
+        for _ in range(ROUNDS):
+            violation = left + equations.apply_Phi_z(change)
+            shares.append(impulse_share(violation, settings, alpha, floor))
+            lam += q4 * alpha * violation
+            change = wanted + equations.respond(lam)
+        found = share_of_floor(lam, settings, floor) + yet_to_come(shares[-1], shares[-2])
+        return float(found) if np.all(np.isfinite(lam)) else np.nan
+
+    def floors(self, lam: Array, zd: Array, zdd: Array) -> Array:
+        """Return what errors of multipliers are compared with (m,)."""
+        floor = np.zeros_like(lam)
+        load_floors(self.settings, lam, self.paces(zd, zdd)[1], floor)
+        return floor
+
+    def paces(self, zd: Array, zdd: Array) -> tuple[float, float]:
+        """Return the largest rate and the largest acceleration of all coordinates that loops feel."""
+        settings = self.settings
+        rate, acceleration = (float(np.max(np.abs(values) / settings.pace, initial=0.0)) for values in (zd, zdd))
+        return rate, float(largest_acceleration(settings, rate, acceleration))
 
     def note(self, violation: Array, where: int) -> None:
         """Write the largest translation and rotation violation to the record."""

@@ -17,6 +17,7 @@ Numbers = Any  # anything numpy turns into floats
 
 LONGEST_NAME = 1000  # letters
 SMALL = 1e-140  # length of a vector whose squares are still exact
+UNIT = 1e-15  # distance of a length from 1 that is rounding: dividing once more would only move the last digit
 ROTATION_TOLERANCE = 1e-8  # largest entry of R^T R - 1 that is taken for rounding
 
 
@@ -91,8 +92,10 @@ def direction(value: Numbers, what: str) -> Array:
 
 
 def unit_vector(vector: Array) -> Array:
-    """Return a vector but zero divided by its length, however small or large it is."""
+    """Return a vector but zero divided by its length, however small or large it is; a unit vector stays as it is."""
     size = float(np.linalg.norm(vector))
+    if abs(size - 1.0) <= UNIT:
+        return vector
     if size < SMALL:  # squares were lost
         vector = vector / np.max(np.abs(vector))
         size = float(np.linalg.norm(vector))

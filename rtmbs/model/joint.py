@@ -8,7 +8,7 @@ import numpy as np
 
 from rtmbs.errors import ModelError, shown, unknown_name
 from rtmbs.model.body import Body
-from rtmbs.model.checks import Array, Numbers, numbers, switch
+from rtmbs.model.checks import Array, Numbers, numbers, rotation, switch
 from rtmbs.model.joints import JointType, Line, Revolute, Spherical
 from rtmbs.model.rows import Rows
 
@@ -58,10 +58,11 @@ def make_joint(
     point: Numbers,
     points: tuple[Numbers, Numbers],
     frame: Body | None,
+    turns: tuple[Numbers, Numbers],
     cut: bool,
     closure: ClosureOption | None,
 ) -> Joint:
-    """Return a checked joint, placed by one ``point`` of the frame, or by ``points`` in the axes of a and of b."""
+    """Return a checked joint: one ``point`` of the frame or ``points`` in a and b, axes of the frame or ``turns``."""
     what = f"joint {name!r}"
     if not isinstance(type, JointType) or type.__class__ is JointType:
         raise ModelError(f"{what}: {shown(type)} is not a joint type; write one such as Revolute(axis=(1, 0, 0))")
@@ -71,9 +72,8 @@ def make_joint(
         raise ModelError(f"{what}: closure is {shown(closure)}; it must be 'line', 'point' or None")
     if closure is not None and not isinstance(type, Revolute):
         raise ModelError(f"{what}: closure={closure!r} is for a cut Revolute; write the joint as Line or Spherical")
-    orientation = np.eye(3) if frame is None else frame.orientation
     point_a, point_b = joint_points(what, a, b, point, points, frame)
-    axes_a, axes_b = frozen(a.orientation.T @ orientation), frozen(b.orientation.T @ orientation)
+    axes_a, axes_b = joint_axes(what, a, b, turns, frame)
     return Joint(name, type.checked(what), a, b, point_a, point_b, axes_a, axes_b, switch(cut, f"{what}: cut"), closure)
 
 
@@ -90,6 +90,17 @@ def joint_points(
     local = numbers((0.0, 0.0, 0.0) if point is None else point, f"{what}: point", (3,))
     world = local if frame is None else frame.world(local)
     return frozen(a.local(world)), frozen(b.local(world))
+
+
+def joint_axes(what: str, a: Body, b: Body, turns: tuple[Numbers, Numbers], frame: Body | None) -> tuple[Array, Array]:
+    """Return the rotations of joint axes to the axes of a and of b."""
+    given = [value is not None for value in turns]
+    if any(given):
+        if frame is not None or not all(given):
+            raise ModelError(f"{what}: give frame=, or both axes_a= and axes_b=")
+        return rotation(turns[0], f"{what}: axes_a"), rotation(turns[1], f"{what}: axes_b")
+    orientation = np.eye(3) if frame is None else frame.orientation
+    return frozen(a.orientation.T @ orientation), frozen(b.orientation.T @ orientation)
 
 
 def frame_body(what: str, frame: str | Body, bodies: Mapping[str, Body]) -> Body | None:

@@ -11,7 +11,7 @@ import numpy as np
 from rtmbs.errors import ModelError, shown, unknown_name
 from rtmbs.model.body import GROUND, Body, make_body, make_ground
 from rtmbs.model.checks import Numbers, name_of, numbers, rotation
-from rtmbs.model.drivers import Driver
+from rtmbs.model.drivers import BODY_COORDINATES, MARKER_AXES, Driver
 from rtmbs.model.forces import Force, ForceLaw
 from rtmbs.model.initial import Initial, make_initial
 from rtmbs.model.joint import WORLD, ClosureOption, Joint, frame_body, frozen, make_joint
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 Element = TypeVar("Element", Body, Joint, Marker)
 Between = tuple[Marker | str, Marker | str]
+Axis = Marker | str | tuple[Marker | str, str]
 Coordinate = Joint | str | tuple[Joint | str, str]
 
 
@@ -80,6 +81,8 @@ class Model:
         point: Numbers = None,
         point_a: Numbers = None,
         point_b: Numbers = None,
+        axes_a: Numbers = None,
+        axes_b: Numbers = None,
         frame: str | Body = WORLD,
         cut: bool = False,
         closure: ClosureOption | None = None,
@@ -88,9 +91,11 @@ class Model:
 
         point: (3,) the joint's point at the reference pose, in the axes of ``frame`` (the world or a body) [m]; or
         point_a, point_b: (3,) in the body axes of a and of b, when the reference poses need not fit together.
+        axes_a, axes_b: joint axes to body axes of a and of b, each a 3 x 3 rotation or a quaternion (w, x, y, z), in
+        place of ``frame``; at zero coordinates the two agree.
         cut: close a loop here instead of in the joint that topology would choose.
         closure: a revolute that ends up cut is closed as a "line" (2 equations) or a "point" (3), not with all five.
-        At zero coordinates the bodies are oriented as at the reference pose.
+        Without axes_a and axes_b the bodies are oriented at zero coordinates as at the reference pose.
         """
         self._new("joint", name, self.joints, self.rods, self.drivers)
         what = f"joint {name!r}"
@@ -98,7 +103,8 @@ class Model:
         if isinstance(frame, Body):
             self._find("body", frame, self.bodies, what)
         axes = frame_body(what, frame, self.bodies)
-        joint = make_joint(name, type, body_a, body_b, point, (point_a, point_b), axes, cut, closure)
+        points, turns = (point_a, point_b), (axes_a, axes_b)
+        joint = make_joint(name, type, body_a, body_b, point, points, axes, turns, cut, closure)
         self.joints[name] = joint
         return joint
 
@@ -125,8 +131,10 @@ class Model:
         local = place if given is carrier else carrier.local(place if given is None else given.world(place))
         turned = np.eye(3)
         if axes is not None:
-            to_world = np.eye(3) if given is None else given.orientation
-            turned = carrier.orientation.T @ to_world @ rotation(axes, f"{what}: axes")
+            turned = np.array(rotation(axes, f"{what}: axes"))
+            if given is not carrier:
+                to_world = np.eye(3) if given is None else given.orientation
+                turned = carrier.orientation.T @ to_world @ turned
         marker = self.markers[name] = Marker(name, carrier, frozen(np.array(local)), frozen(turned))
         return marker
 
@@ -199,20 +207,38 @@ class Model:
         return force
 
     def add_driver(
-        self, name: str, profile: Any, *, joint: Coordinate | None = None, between: Between | None = None
+        self,
+        name: str,
+        profile: Any,
+        *,
+        joint: Coordinate | None = None,
+        between: Between | None = None,
+        body: tuple[Body | str, str] | None = None,
+        axes: tuple[Axis, Axis] | None = None,
     ) -> Driver:
-        """Prescribe a joint coordinate, or the distance of two markers, by a profile that answers (f, fd, fdd) at t."""
+        """Prescribe something by a profile that answers (f, fd, fdd) at t: one of
+
+        * ``joint``: a joint coordinate; ``between``: the distance of two markers [m];
+        * ``body``: (body, coordinate), one of x, y, z of its origin [m] and yaw, pitch, roll [rad] in the world;
+        * ``axes``: the angle of two axes [rad], each a marker (its h axis) or (marker, "f", "g" or "h").
+
+        A Simulation follows the first two, a kinematic analysis all of them.
+        """
         self._new("driver", name, self.drivers, self.joints, self.rods)
         what = f"driver {name!r}"
-        if (joint is None) == (between is None):
-            raise ModelError(f"{what}: give joint= or between=, one of the two")
+        if sum(given is not None for given in (joint, between, body, axes)) != 1:
+            raise ModelError(f"{what}: give joint=, between=, body= or axes=, one of the four")
         known = checked_profile(profile, what)
         if between is not None:
             driver = Driver(name, known, between=self._between(what, between))
+        elif body is not None:
+            driver = Driver(name, known, body=self._body_coordinate(what, body))
+        elif axes is not None:
+            driver = Driver(name, known, axes=self._axes(what, axes))
         else:
             assert joint is not None
             driver = Driver(name, known, joint=self._coordinate(what, joint))
-            self._one_driver(driver)
+        self._one_driver(driver)
         self.drivers[name] = driver
         return driver
 
@@ -329,12 +355,34 @@ class Model:
             got = " and ".join(f"{key}=" for key in named) or "nothing"
             raise ModelError(f"{what}: a {law} takes {attaches}=, not {got}")
 
+    def _body_coordinate(self, what: str, wanted: Any) -> tuple[Body, str]:
+        """Return a body that moves and the name of one of its coordinates."""
+        if not isinstance(wanted, tuple) or len(wanted) != 2:
+            raise ModelError(f"{what}: body is {shown(wanted)}; it must be (body, coordinate), such as ('crank', 'x')")
+        body = self._find("body", wanted[0], self.bodies, what)
+        if not (isinstance(wanted[1], str) and wanted[1] in BODY_COORDINATES):
+            names = ", ".join(BODY_COORDINATES)
+            raise ModelError(f"{what}: a body has the coordinates {names}, not {shown(wanted[1])}")
+        if body is self.ground:
+            raise ModelError(f"{what} moves ground, which stands still; name another body")
+        return body, wanted[1]
+
+    def _axes(self, what: str, wanted: Any) -> tuple[tuple[Marker, int], tuple[Marker, int]]:
+        """Return two axes of markers on different bodies."""
+        if not isinstance(wanted, tuple | list) or len(wanted) != 2:
+            raise ModelError(f"{what}: axes is {shown(wanted)}; it must be two markers")
+        pairs = [one if isinstance(one, tuple) else (one, "h") for one in wanted]
+        for pair in pairs:
+            if len(pair) != 2 or not (isinstance(pair[1], str) and pair[1] in MARKER_AXES):
+                raise ModelError(f"{what}: {shown(pair)} is no axis; write a marker, or (marker, 'f'), 'g' or 'h'")
+        first, second = self._between(what, (pairs[0][0], pairs[1][0]))
+        return (first, MARKER_AXES.index(pairs[0][1])), (second, MARKER_AXES.index(pairs[1][1]))
+
     def _one_driver(self, driver: Driver) -> None:
         """Refuse a second driver of one coordinate."""
         for other in self.drivers.values():
-            if other.joint and driver.joint and other.joint == driver.joint:
-                joint, k = driver.joint
+            if (other.joint and other.joint == driver.joint) or (other.body and other.body == driver.body):
                 raise ModelError(
-                    f"driver {driver.name!r}: {joint.name}.{joint.type.coordinates[k]} is already driven by "
-                    f"{other.name!r}; one coordinate takes one driver"
+                    f"driver {driver.name!r}: {driver.target} is already driven by {other.name!r}; "
+                    "one coordinate takes one driver"
                 )

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.integrators.report import StepReport
-from rtmbs.integrators.settings import ENOUGH, ITERATIONS, POSITION_VIOLATION, Rows
+from rtmbs.integrators.settings import ENOUGH, GIVEN, ITERATIONS, POSITION_VIOLATION, Rows
 from rtmbs.observers.base import Observer, Watched
 from rtmbs.observers.schedule import Schedule
 from rtmbs.results.replay import replay_energies
-from rtmbs.results.samples import Samples, one_sample
+from rtmbs.results.samples import one_sample, samples_of
 from rtmbs.semirecursive.workspace import Workspace, workspace
 
 Array = NDArray[np.float64]
@@ -41,12 +41,15 @@ class Meter(Observer):
 class EnergyMeter(Meter):
     """Largest |E - E0|, E kinetic energy, energy of weight and elastic energy; dampers, motors and drivers are no part.
 
-    ``exchanged`` is the range of the kinetic energy: what a drift is to be compared with.
+    ``exchanged`` is the range of the kinetic energy: what a drift is to be compared with. ``given`` is what the balance
+    of energy gave to loops and took from them, as the sum of its sizes over the steps that were looked at: the energy
+    that the integration rule alone would have lost or won, step by step.
     """
 
     def __init__(self, schedule: Schedule | None = None) -> None:
         super().__init__(schedule)
         self.initial = self.latest = self.error = 0.0  # [J]
+        self.given = 0.0  # [J]
         self.least = self.most = 0.0  # kinetic energy [J]
         self._scratch: Workspace | None = None
         self._energies: Array = np.zeros((3, 1))
@@ -56,19 +59,22 @@ class EnergyMeter(Meter):
         self._scratch = workspace(sim.equations.tables)
         kinetic, self.initial = self.measure(sim)
         self.latest, self.error, self.least, self.most = self.initial, 0.0, kinetic, kinetic
+        self.given = 0.0
 
     def look(self, sim: Watched, report: StepReport) -> None:
         kinetic, self.latest = self.measure(sim)
         self.error = max(self.error, abs(self.latest - self.initial))
+        self.given += report.energy_given
         self.least, self.most = min(self.least, kinetic), max(self.most, kinetic)
 
     def look_at_rows(self, sim: Watched, t: Array, rows: Rows) -> None:
         if not len(t):
             return
         energies = np.zeros((3, len(t)))
-        replay_energies(sim.equations.tables, Samples(t, *rows[:-1]), self._scratch, energies)
+        replay_energies(sim.equations.tables, samples_of(t, rows), self._scratch, energies)
         total, kinetic = energies.sum(axis=0), energies[0]
         self.latest = float(total[-1])
+        self.given += float(rows.record[:, GIVEN].sum())
         self.error = max(self.error, float(np.abs(total - self.initial).max()))
         self.least, self.most = min(self.least, float(kinetic.min())), max(self.most, float(kinetic.max()))
 
@@ -88,6 +94,7 @@ class EnergyMeter(Meter):
             "latest_J": self.latest,
             "error_J": self.error,
             "exchanged_J": self.exchanged,
+            "given_J": self.given,
         }
 
 

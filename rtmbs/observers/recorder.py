@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rtmbs.errors import InputError
-from rtmbs.integrators.report import StepReport, outcomes_of
+from rtmbs.integrators.report import Outcome, StepReport, outcomes_of
 from rtmbs.integrators.settings import TRIES, Rows
 from rtmbs.memory import in_words, machine_memory
 from rtmbs.observers.base import Array, Observer, Watched
@@ -15,7 +15,7 @@ from rtmbs.observers.schedule import Schedule
 from rtmbs.results.catalogue import run_result
 from rtmbs.results.result import Result
 from rtmbs.results.ringing import ringing
-from rtmbs.results.samples import Samples
+from rtmbs.results.samples import OF_STATE, Samples, samples_of
 from rtmbs.system.system import System
 
 HELPED, IN_PARTS = "taken by a further try", "taken in parts"
@@ -53,7 +53,7 @@ class Recorder(Observer):
         self._sim, self._system = sim, sim.system
         self._kept = self._seen = Kept(time=sim.state.t)
         self._samples = self._allocate(sim, CHUNK if known is None else known + 1)
-        self._record(sim)
+        self._record(sim, 0.0)
         self._kept = self._seen
 
     @property
@@ -82,7 +82,7 @@ class Recorder(Observer):
         """Record the state; InputError when a force was attached elsewhere, for channels know one place of it only."""
         if sim.system is not self._system:
             raise InputError("a force was attached elsewhere while a run is recorded; begin another recording after it")
-        self._record(sim)
+        self._record(sim, float(report.outcome is not Outcome.CONVERGED))
 
     def observe_rows(self, sim: Watched, t: Array, rows: Rows) -> None:
         """Count how the steps ended, and record those that are due."""
@@ -96,7 +96,7 @@ class Recorder(Observer):
         self._make_room(sim, len(t))
         assert self._samples is not None
         first = self._seen.size
-        for kept, new in zip(self._samples, (t, *rows[:-1]), strict=True):  # the last field is the record
+        for kept, new in zip(self._samples, samples_of(t, rows), strict=True):
             kept[first : first + len(t)] = new
         self._seen = self._seen._replace(size=first + len(t))
 
@@ -125,7 +125,7 @@ class Recorder(Observer):
     def _allocate(self, sim: Watched, size: int) -> Samples:
         """Return arrays for ``size`` samples."""
         state = sim.state
-        shapes = [getattr(state, name).shape for name in Samples._fields[1:]]
+        shapes = [*(getattr(state, name).shape for name in OF_STATE), ()]
         wanted = 8.0 * size * (1 + sum(math.prod(shape) for shape in shapes))
         if wanted > SHARE * (memory := machine_memory()):
             raise InputError(
@@ -135,7 +135,7 @@ class Recorder(Observer):
             )
         return Samples(np.zeros(size), *(np.zeros((size, *shape)) for shape in shapes))
 
-    def _record(self, sim: Watched) -> None:
+    def _record(self, sim: Watched, doubtful: float) -> None:
         """Copy the state into the next sample."""
         self._make_room(sim, 1)
         assert self._samples is not None
@@ -143,6 +143,7 @@ class Recorder(Observer):
         samples.t[k] = state.t
         samples.z[k], samples.zd[k], samples.zdd[k], samples.lam[k] = state.z, state.zd, state.zdd, state.lam
         samples.R0[k], samples.u[k] = state.R0, state.u
+        samples.doubtful[k] = doubtful
         self._seen = self._seen._replace(size=k + 1)
 
     def _make_room(self, sim: Watched, more: int) -> None:

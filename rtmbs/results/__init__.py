@@ -1,7 +1,7 @@
 """What a run left behind: channels by name, each with axes and unit, and their file."""
 
 from rtmbs.results.channel import Channel
-from rtmbs.results.file import load_result
+from rtmbs.results.forms import load_result
 from rtmbs.results.result import Result
 
 __all__ = ["Channel", "Result", "load_result"]

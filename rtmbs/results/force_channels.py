@@ -21,9 +21,14 @@ ENERGIES = ("kinetic", "weight", "elastic")  # weight is zero at the world's ori
 
 
 def reaction_sources(system: System, replay: Replay) -> Iterator[tuple[str, Source]]:
-    """Yield the reaction of every joint and rod, and the tension of every rod (it pulls its ends together)."""
+    """Yield the reaction of every joint and rod, and the tension of every rod (it pulls its ends together).
+
+    Beside a reaction stands whether it is doubtful: 1 at samples whose step did not converge in all that it did.
+    """
     for name in [*system.joints, *rods(system)]:
         yield f"{name}.reaction", Source(WRENCH, REACTION_UNIT, partial(reaction_values, replay, system, name), WORLD)
+        if len(replay.samples.doubtful) == len(replay.samples.t) and system.m:
+            yield f"{name}.reaction_doubtful", Source((), "1", lambda: replay.samples.doubtful)
     for name in rods(system):
         yield f"{name}.tension", Source((), "N", partial(pull, replay, system.closure_names.index(name)))
 

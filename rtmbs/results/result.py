@@ -88,10 +88,14 @@ class Result:
         return self[TIME]
 
     def save(self, path: str | Path) -> None:
-        """Write every channel with axes and unit to an ``npz`` file without pickle; ``rtmbs.load_result`` reads it."""
-        from rtmbs.results.file import save_result  # that file builds Results
+        """Write every channel with axes and unit, in the form that the name ends in; ``rtmbs.load_result`` reads it.
 
-        save_result(self, path)
+        ``.h5`` or ``.hdf5`` is HDF5 (extra ``hdf5``), ``.csv`` a table for other programs, which is not read again, and
+        anything else an ``npz`` file without pickle.
+        """
+        from rtmbs.results.forms import save  # those files build Results
+
+        save(self, path)
 
     def __repr__(self) -> str:
         return f"Result({self.name!r}, {len(self)} samples of {len(self._sources)} channels)"

@@ -4,6 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rtmbs.integrators.report import doubtful_steps
+from rtmbs.integrators.settings import Rows
 from rtmbs.record import record
 from rtmbs.state import State
 
@@ -21,8 +23,18 @@ class Samples(NamedTuple):
     lam: Array  # (S, m) [N or N m]
     R0: Array  # (S, nr, 3, 3) reference rotations
     u: Array  # (S, nu) inputs
+    doubtful: Array = np.zeros(0)  # (S,) 1 where the step that led here ended other than CONVERGED; (0,) unknown
+
+
+OF_STATE = Samples._fields[1:-1]  # what a State has too
+
+
+def samples_of(t: Array, rows: Rows) -> Samples:
+    """Return rows of a run at the times ``t`` (S,) as samples; shares memory with them."""
+    kept = {name: getattr(rows, name) for name in OF_STATE}
+    return Samples(t=t, **kept, doubtful=doubtful_steps(rows.record))
 
 
 def one_sample(state: State) -> Samples:
     """Return a state as a single sample; shares memory with it."""
-    return Samples(np.array([state.t]), *(getattr(state, name)[None] for name in Samples._fields[1:]))
+    return Samples(np.array([state.t]), *(getattr(state, name)[None] for name in OF_STATE))

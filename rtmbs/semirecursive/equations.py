@@ -11,6 +11,7 @@ from rtmbs.linear.dense_lu import DenseLU
 from rtmbs.linear.sparse_lu import factor, solve, solve_refined
 from rtmbs.linear.sparse_lu import workspace as factor_workspace
 from rtmbs.linear.symbolic import positions
+from rtmbs.semirecursive.balance import hold_energies, sum_energies
 from rtmbs.semirecursive.called import call_laws, differentiate_laws
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back, pull_back_through
 from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities, evaluate_closures
@@ -84,11 +85,15 @@ class SemiRecursiveEquations:
 
     def residual(self, z: Array, zd: Array, zdd: Array, R0: Array) -> Array:
         """Return M zdd - Q + Phi_z^T alpha Phi (n,) (Eq. 10), and remember the state."""
+        self.evaluate(z, zd, zdd, R0)
+        return self.ws.residual.copy()
+
+    def evaluate(self, z: Array, zd: Array, zdd: Array, R0: Array) -> None:
+        """Evaluate everything at a state into the scratch, and remember the state."""
         ws = self.ws
         ws.z[:], ws.zd[:], ws.zdd[:] = z, zd, zdd
         call_laws(self.system, self.tables, R0, self.u, ws)
         evaluate_residual(self.tables, R0, self.u, self.alpha, ws)
-        return ws.residual.copy()
 
     def close(self, z: Array, R0: Array) -> Array:
         """Return Phi (m,) at z, and remember Phi_z."""
@@ -127,6 +132,11 @@ class SemiRecursiveEquations:
         pull_back(self.tables, self.ws, x, 1.0, out)
         return out
 
+    @property
+    def stiffness(self) -> float:
+        """Largest share of applied forces in the diagonal of the last Newton matrix; 1 when a source made it."""
+        return float(self.ws.stiff[0]) if self.source is None else 1.0
+
     def closure_jacobian(self) -> Array:
         """Return the dense Phi_z (m, n) at the closed state; for assembly and tests."""
         closures, links, drivers = self.tables.closures, self.tables.links, self.tables.drivers
@@ -147,6 +157,23 @@ class SemiRecursiveEquations:
             float(weight_energy(self.tables, self.ws, self.u)),
             float(spring_energy(self.tables, z, self.u, self.ws)),
         )
+
+    def component_energies(self, z: Array, zd: Array, R0: Array) -> tuple[Array, Array]:
+        """Return the energy of each component that keeps a balance, and the size of its parts (n,) [J].
+
+        At its first step; 0 elsewhere.
+        """
+        still = np.zeros(self.n)
+        self.residual(z, zd, still, R0)
+        state = StateArrays(z, zd, still, np.zeros(self.m), R0, np.zeros((self.n, 2)))
+        sum_energies(self.tables, 1.0, state, state, self.u, self.ws)
+        kinetic, potential = self.ws.kinetic, self.ws.potential
+        return kinetic + potential, kinetic + np.abs(potential)
+
+    def hold_energies(self, held: bool, h: float, old: StateArrays, new: StateArrays) -> float:
+        """Give new.zd the speed that balances the energy of the step, and fill new.energy (METHODS 1.7)."""
+        sweep_velocities(self.tables.steps, new.zd, self.ws)
+        return float(hold_energies(self.tables, self.u, held, h, old, new, self.ws))
 
     # ---- tangent and factor ----------------------------------------------------------------------------------------
 
@@ -181,7 +208,7 @@ class SemiRecursiveEquations:
     def state_arrays(self) -> StateArrays:
         """Return the arrays of the state last evaluated, multipliers alpha Phi."""
         ws = self.ws
-        return StateArrays(ws.z, ws.zd, ws.zdd, ws.impulse, np.zeros((0, 3, 3)))
+        return StateArrays(ws.z, ws.zd, ws.zdd, ws.impulse, np.zeros((0, 3, 3)), np.zeros((self.n, 2)))
 
     def mass_matrix(self) -> Array:
         """Return M (n, n) at the state last evaluated."""
@@ -217,10 +244,10 @@ class SemiRecursiveEquations:
         values[:] = everything - values
         values[self.places] += (velocity * C + position * K)[self.rows, self.columns]
 
-    def factor_mass_weight(self, settings: Settings, dense: bool) -> None:
-        """Factor M + h^2/4 Phi_z^T alpha Phi_z at the closed state; raises SingularTangent, NotFinite."""
+    def factor_mass_weight(self, settings: Settings, dense: bool, share: float = 1.0) -> None:
+        """Factor M + share h^2/4 Phi_z^T alpha Phi_z at the closed state; raises SingularTangent, NotFinite."""
         self.ws.Phi_z_factored[:] = self.ws.Phi_z
-        assemble_mass_weight(self.tables, 0.25 * settings.h**2, self.alpha, self.ws, self.work.original)
+        assemble_mass_weight(self.tables, share * 0.25 * settings.h**2, self.alpha, self.ws, self.work.original)
         self.factor_values(dense)
 
     def factor_values(self, dense: bool) -> None:
@@ -263,6 +290,11 @@ class SemiRecursiveEquations:
         pulled = np.zeros(self.n)
         pull_back_through(self.tables, self.ws.Phi_z_factored, impulse, -1.0, pulled)
         return self.solve(pulled)
+
+    def imbalance(self, state: StateArrays) -> Array:
+        """Return M zdd - Q + Phi_z^T lam (n,) at a finished state, and remember the state."""
+        self.evaluate(state.z, state.zd, state.zdd, state.R0)
+        return np.asarray(self.ws.tau + self.pull_back(state.lam))
 
     def corrected(self, increment: Array, dz: Array) -> Array:
         """Return the increment (n,) after the correction ``dz`` found at the remembered state."""

@@ -1,6 +1,9 @@
 """One evaluation in its fixed order (DESIGN section 4): the residual, and the tangent at the state just evaluated."""
 
-from rtmbs.compiled import kernel
+import numpy as np
+
+from rtmbs.compiled import inner_kernel, kernel
+from rtmbs.integrators.multipliers import ENDLESS
 from rtmbs.integrators.settings import EXACT, LAGGED, PAPER
 from rtmbs.semirecursive.closure_jacobian import pull_back
 from rtmbs.semirecursive.closures import evaluate_closures
@@ -55,12 +58,40 @@ def assemble_tangent(tables, terms, mass, velocity, position, u, alpha, old, ws,
         values[k] = 0.0
     set_rate_columns(tables.steps, ws.z, ws)
     add_rigid_body_tangent(tables, mass, velocity, position, ws, values)
-    add_force_tangent(tables, u, velocity, position, ws, values)
+    if len(tables.links.a) > len(tables.closures.point_a) or len(tables.joint_forces.step) or len(tables.laws.row):
+        keep_diagonal(tables.paths, ws, values)
+        add_force_tangent(tables, u, velocity, position, ws, values)
+        ws.stiff[0] = applied_share(tables.paths, ws, values)
     add_penalty_tangent(tables, alpha, position, ws, values)
     if terms == EXACT:
         add_multiplier_tangent(tables, ws.impulse, position, ws, values)
     elif terms == LAGGED:
         add_multiplier_tangent(tables, old.lam, position, ws, values)
+
+
+@inner_kernel
+def keep_diagonal(paths, ws, values):
+    """Remember the diagonal of the tangent as it is now."""
+    for i in range(len(ws.diagonal)):
+        ws.diagonal[i] = values[paths.position[paths.pointer[i + 1] - 1]]
+
+
+@inner_kernel
+def applied_share(paths, ws, values):
+    """Largest change of a diagonal entry since it was kept, relative to it: (h/2 C + h^2/4 K) / M of applied forces.
+
+    A massless frame has none, and counts like the lightest coordinate.
+    """
+    top, lightest = 0.0, np.inf
+    for i in range(len(ws.diagonal)):
+        if ws.diagonal[i] != 0.0:
+            lightest = min(lightest, abs(ws.diagonal[i]))
+    for i in range(len(ws.diagonal)):
+        before = abs(ws.diagonal[i]) if ws.diagonal[i] != 0.0 else lightest
+        change = abs(values[paths.position[paths.pointer[i + 1] - 1]] - ws.diagonal[i])
+        if not change <= top * before:
+            top = change / before if before < np.inf else ENDLESS
+    return top
 
 
 @kernel

@@ -12,6 +12,7 @@ those of the rates. The increment follows by d(delta) = T^-1(delta) dtheta, T th
 
 import numpy as np
 
+from rtmbs.bounds import ROTATION_TOLERANCE
 from rtmbs.compiled import inner_kernel, kernel
 from rtmbs.spatial import add3, combine6, cross3, dot3, load3, load6, load33, scale3, store3, store6
 
@@ -143,3 +144,20 @@ def commit_rotations(steps, z, R0):
 def nearer(a, aa, b, ab, c, ac):
     """Return row a of (3 - R R^T) R / 2; aa its square, ab and ac half its products with the others."""
     return add3(scale3(1.5 - 0.5 * aa, a), add3(scale3(-ab, b), scale3(-ac, c)))
+
+
+@inner_kernel
+def turns_only(R0):
+    """True when every reference rotation is one: R^T R = 1 to ROTATION_TOLERANCE, and its determinant positive."""
+    bad = 0
+    for k in range(len(R0)):
+        for i in range(3):
+            for j in range(3):
+                product = R0[k, 0, i] * R0[k, 0, j] + R0[k, 1, i] * R0[k, 1, j] + R0[k, 2, i] * R0[k, 2, j]
+                bad += 0 if abs(product - (1.0 if i == j else 0.0)) <= ROTATION_TOLERANCE else 1
+        across = R0[k, 0, 1] * R0[k, 1, 2] - R0[k, 1, 1] * R0[k, 0, 2]
+        along = R0[k, 0, 0] * R0[k, 1, 1] - R0[k, 1, 0] * R0[k, 0, 1]
+        third = R0[k, 2, 0] * across + R0[k, 2, 2] * along
+        third += R0[k, 2, 1] * (R0[k, 1, 0] * R0[k, 0, 2] - R0[k, 0, 0] * R0[k, 1, 2])
+        bad += 0 if third > 0.0 else 1
+    return bad == 0

@@ -8,9 +8,13 @@ alpha Phi_z) (Eq. 17) plus ``tangent_terms``; projections in the form of METHODS
 
 import numpy as np
 
-from rtmbs.bounds import BEYOND
 from rtmbs.clock import ticks
 from rtmbs.compiled import inner_kernel, kernel, merged_kernel
+from rtmbs.integrators.multipliers import (
+    FOUND,
+    largest_acceleration,
+    suspicious,
+)
 from rtmbs.integrators.newton import (
     ACCEPT,
     BISECTIONS,
@@ -41,10 +45,14 @@ from rtmbs.integrators.settings import (
     FACTORISATIONS,
     FIRST_CORRECTION,
     FOLLOWED,
+    FORCES,
+    GIVEN,
     ITERATIONS,
     JACOBIANS,
     LAGGED,
     LEFT,
+    LOOPS,
+    NEAR_SINGULAR,
     PAPER,
     POSITION_VIOLATION,
     PROJECTION_TICKS,
@@ -58,14 +66,31 @@ from rtmbs.integrators.settings import (
     StateArrays,
 )
 from rtmbs.integrators.tries import BY_SLOPE, RESTING, STEADY, STEADY_TRY, TRY_START, TRY_TERMS
-from rtmbs.linear.sparse_lu import factor, solve, solve_refined
-from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back_through
-from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities, evaluate_closures
-from rtmbs.semirecursive.evaluation import assemble_mass_weight, assemble_tangent, evaluate_residual
-from rtmbs.semirecursive.rotations import add_correction, commit_rotations
+from rtmbs.linear.sparse_lu import solve, solve_refined
+from rtmbs.semirecursive.balance import hold_energies
+from rtmbs.semirecursive.closures import closure_accelerations, evaluate_closures
+from rtmbs.semirecursive.evaluation import assemble_tangent, evaluate_residual
+from rtmbs.semirecursive.multipliers import (
+    NO_FACTOR,
+    factor_copy,
+    factor_mass_weight,
+    finite,
+    keep_Phi_z,
+    miss,
+    set_multipliers,
+)
+from rtmbs.semirecursive.projection import (
+    in_range,
+    largest_rate,
+    note_violation,
+    project_velocities,
+    relative_violation,
+    sweep_rates,
+)
+from rtmbs.semirecursive.rotations import add_correction, commit_rotations, turns_only
 from rtmbs.semirecursive.sweeps import sweep_accelerations, sweep_positions, sweep_velocities
 
-CONVERGED, NOT_CONVERGED, SMALL_PIVOT, NOT_FINITE, LOOP_OPEN, UNFINISHED, UNPROJECTED = range(7)
+CONVERGED, NOT_CONVERGED, SMALL_PIVOT, NOT_FINITE, LOOP_OPEN, UNFINISHED, UNPROJECTED, UNBALANCED, NEAR = range(9)
 
 
 @inner_kernel
@@ -258,7 +283,7 @@ def correction_here(tables, lu, work, settings, number, alpha, u, old, ws, recor
     """
     terms, here = TRY_TERMS[number - 1], old
     if terms == FOLLOWED:
-        terms, here = LAGGED, StateArrays(ws.z, ws.zd, ws.zdd, ws.lam_here, old.R0)
+        terms, here = LAGGED, StateArrays(ws.z, ws.zd, ws.zdd, ws.lam_here, old.R0, old.energy)
     solved = fresh_correction(tables, lu, work, settings, terms, alpha, u, here, ws, record)
     norm = correction_norm(settings, ws)
     return norm if solved and np.isfinite(norm) else np.inf
@@ -343,108 +368,14 @@ def small_pivot(original, residual):
 
 
 @inner_kernel
-def finite(values):
-    """True when every entry is a number."""
-    bad = 0
-    for k in range(len(values)):
-        bad += 0 if np.isfinite(values[k]) else 1
-    return bad == 0
-
-
-@inner_kernel
-def in_range(values):
-    """True when every entry is a number that a mechanism may have."""
-    bad = 0
-    for k in range(len(values)):
-        bad += 0 if abs(values[k]) <= BEYOND else 1
-    return bad == 0
-
-
-@inner_kernel
 def startable(old, alpha):
-    """True when a step may start from ``old``: its numbers are in range, and its penalty factors positive."""
+    """True when a step may start from ``old``: numbers in range, penalty factors positive, rotations that are such."""
+    if not turns_only(old.R0):
+        return False
     bad = 0
     for row in range(len(alpha)):
         bad += 0 if alpha[row] > 0.0 and np.isfinite(alpha[row]) else 1
     return bad == 0 and in_range(old.z) and in_range(old.zd) and in_range(old.zdd) and in_range(old.lam)
-
-
-@inner_kernel
-def factor_copy(lu, work):
-    """Factor the assembled tangent, keeping the original for refinement."""
-    for k in range(len(work.original)):
-        work.factored[k] = work.original[k]
-    return factor(lu, work.factored, work)
-
-
-@inner_kernel
-def largest(values, rotation, wanted):
-    """Largest |value| over the rows that do (wanted) or do not measure rotation; NaN counts as infinite."""
-    top = 0.0
-    for row in range(len(values)):
-        if rotation[row] == wanted and not abs(values[row]) <= top:
-            top = abs(values[row]) if np.isfinite(values[row]) else np.inf
-    return top
-
-
-@inner_kernel
-def note_violation(values, settings, record, where):
-    """Write the largest translation and rotation violation to the record."""
-    record[where] = largest(values, settings.rotation, False)
-    record[where + 3] = largest(values, settings.rotation, True)
-
-
-@inner_kernel
-def relative_violation(values, scale):
-    """Largest |value| / scale over all rows; NaN counts as infinite."""
-    top = 0.0
-    for row in range(len(values)):
-        if not abs(values[row]) / scale[row] <= top:
-            top = abs(values[row]) / scale[row] if np.isfinite(values[row]) else np.inf
-    return top
-
-
-@inner_kernel
-def largest_rate(rates, pace):
-    """Largest |rate| of all coordinates that loops feel, prismatic ones divided by their typical length."""
-    top = 0.0
-    for i in range(len(rates)):
-        top = max(top, abs(rates[i]) / pace[i])
-    return top
-
-
-@inner_kernel
-def sweep_rates(tables, lu, work, settings, alpha, rates, violation, ws, lam, share):
-    """rates -= A^-1 q4 Phi_z^T alpha violation, repeated until the bound (METHODS 1.12); returns the sweeps.
-
-    A is the last factor, and Phi_z^T the one inside it. Newton's last correction came after it, and what Phi_z changed
-    by then, delta, would be multiplied by the penalty: A^-1 q4 (Phi_z + delta)^T alpha = O(1) + O(c delta).
-
-    ``violation`` follows linearly: what Phi_z does to the change of the rates. ``lam`` gathers the multipliers that the
-    projection of accelerations adds: weight change = -Phi_z^T share q4 alpha (violation + Phi_z change), both Phi_z
-    that of the factor, for that is what the factor solved. The Phi_z of now would add q4 alpha delta change.
-    """
-    q4 = 0.25 * settings.h * settings.h
-    bound = settings.sweep_bound * largest_rate(rates, settings.pace)
-    for sweep in range(settings.max_sweeps):
-        if relative_violation(violation, settings.scale) <= bound:
-            return sweep
-        for row in range(len(alpha)):
-            ws.impulse[row] = q4 * alpha[row] * violation[row]
-        for i in range(len(rates)):
-            ws.dz[i] = 0.0
-        pull_back_through(tables, ws.Phi_z_factored, ws.impulse, -1.0, ws.dz)
-        solve(lu, work.factored, work, ws.dz)
-        for i in range(len(rates)):
-            rates[i] += ws.dz[i]
-        if share > 0.0:
-            apply_through(tables, ws.Phi_z_factored, ws.dz, ws.impulse)
-            for row in range(len(alpha)):
-                lam[row] += share * q4 * alpha[row] * (violation[row] + ws.impulse[row])
-        apply_Phi_z(tables, ws, ws.dz, ws.impulse)
-        for row in range(len(alpha)):
-            violation[row] += ws.impulse[row]
-    return settings.max_sweeps
 
 
 @merged_kernel
@@ -461,45 +392,23 @@ def finish(tables, lu, work, settings, alpha, u, old, new, ws, record):
     note_violation(ws.Phi, settings, record, POSITION_VIOLATION)
     if not relative_violation(ws.Phi, settings.scale) <= settings.loop_tolerance:
         return LOOP_OPEN
-    if settings.mass_weight and len(alpha) > 0:
-        assemble_mass_weight(tables, q4, alpha, ws, work.original)
-        record[FACTORISATIONS] += 1
-        keep_Phi_z(ws)
-        if factor_copy(lu, work) != 0:
-            return SMALL_PIVOT
-    closure_velocities(tables, new.zd, u, ws)
-    if settings.project_velocities:
-        record[SWEEPS] += sweep_rates(tables, lu, work, settings, alpha, new.zd, ws.Phid, ws, new.lam, 0.0)
+    if settings.mass_weight and len(alpha) > 0 and factor_mass_weight(tables, lu, work, alpha, q4, ws, record) != 0:
+        return SMALL_PIVOT
+    weight = project_velocities(tables, lu, work, settings, alpha, u, old, new, ws, record)
+    if weight == NO_FACTOR:
+        return SMALL_PIVOT
     note_violation(ws.Phid, settings, record, VELOCITY_VIOLATION)
     sweep_velocities(tables.steps, new.zd, ws)
+    record[GIVEN] = hold_energies(tables, u, settings.hold_energy, settings.h, old, new, ws)
     sweep_accelerations(tables.steps, new.zd, new.zdd, u, ws)
     closure_accelerations(tables, new.zdd, u, ws)
     if settings.project_accelerations:
-        record[SWEEPS] += sweep_rates(tables, lu, work, settings, alpha, new.zdd, ws.Phidd, ws, new.lam, 1.0)
+        sweep_rates(tables, lu, work, settings, alpha, weight, new.zdd, ws.Phidd, ws, new.lam, 1.0, record)
     note_violation(ws.Phidd, settings, record, ACCELERATION_VIOLATION)
     commit_rotations(tables.steps, new.z, new.R0)
     record[PROJECTION_TICKS] += ticks() - start
     numbers = in_range(new.z) and in_range(new.zd) and in_range(new.zdd) and in_range(new.lam) and finite(record)
     return CONVERGED if numbers else NOT_FINITE
-
-
-@kernel
-def set_multipliers(tables, alpha, ws, lam):
-    """lam = alpha (Phi + Phi_z dz) at the state last evaluated, dz the correction found there, Phi_z in the factor.
-
-    That is what balances the forces in the last linear solve. alpha Phi at z_n + increment would be the same but for
-    the rounding of Phi, which alpha makes large: 1e-3 N at 1 ms. So would be a Phi_z evaluated after an older factor.
-    """
-    apply_through(tables, ws.Phi_z_factored, ws.dz, ws.impulse)
-    for row in range(len(alpha)):
-        lam[row] = alpha[row] * (ws.Phi[row] + ws.impulse[row])
-
-
-@inner_kernel
-def keep_Phi_z(ws):
-    """Remember the Phi_z that is in the factor."""
-    for entry in range(len(ws.Phi_z)):
-        ws.Phi_z_factored[entry] = ws.Phi_z[entry]
 
 
 @inner_kernel
@@ -535,7 +444,7 @@ def take_step(tables, lu, work, settings, alpha, u, old, new, ws, record):
         if good(ending):
             finished = finish(tables, lu, work, settings, alpha, u, old, new, ws, record)
             if finished == CONVERGED:
-                return judged(ending, settings, new, ws, record)
+                return judged(tables, lu, work, settings, alpha, u, ending, new, ws, record)
             ending = finished
         if tries == 0 or (number == 0 and ending == SMALL_PIVOT):
             return ending
@@ -551,23 +460,52 @@ def restart(record):
 
 
 @inner_kernel
-def judged(ending, settings, new, ws, record):
-    """UNPROJECTED in place of CONVERGED when sweeps reached their number before the loops met their bound."""
-    if record[SWEEPS] < settings.max_sweeps or len(new.z) == 0:
+def fastest(settings, new):
+    """Largest acceleration of all coordinates that loops feel [1/s^2]."""
+    rate, acceleration = largest_rate(new.zd, settings.pace), largest_rate(new.zdd, settings.pace)
+    return largest_acceleration(settings, rate, acceleration)
+
+
+@inner_kernel
+def judged(tables, lu, work, settings, alpha, u, ending, new, ws, record):
+    """NEAR, UNPROJECTED or UNBALANCED in place of CONVERGED when loops or multipliers miss their bound."""
+    if len(alpha) == 0:
         return ending
+    if record[NEAR_SINGULAR] > 0.0:
+        return NEAR if ending == CONVERGED else ending
+    if loops_left(settings, new, ws, record):
+        record[LEFT] = LOOPS
+        return UNPROJECTED if ending == CONVERGED else ending
+    if ending != CONVERGED:
+        return ending
+    acceleration = fastest(settings, new)
+    if not suspicious(settings, record, largest_rate(new.zd, settings.pace), acceleration, ws.stiff[0]):
+        return ending
+    found = miss(tables, lu, work, settings, alpha, u, new, acceleration, ws, record)
+    if found == NO_FACTOR:
+        return SMALL_PIVOT
+    if found <= FOUND:
+        return ending
+    record[LEFT] = FORCES
+    return UNBALANCED if found > FOUND else NOT_FINITE
+
+
+@inner_kernel
+def loops_left(settings, new, ws, record):
+    """True when sweeps reached their number before the loops met their bound."""
+    if record[SWEEPS] < settings.max_sweeps or len(new.z) == 0:
+        return False
     rate = largest_rate(new.zd, settings.typical)
     velocity = velocity_allowance(settings, rate)
     acceleration = acceleration_allowance(settings, rate, largest_rate(new.zdd, settings.typical))
     left = settings.project_velocities and relative_violation(ws.Phid, settings.scale) > velocity
-    left = left or (settings.project_accelerations and relative_violation(ws.Phidd, settings.scale) > acceleration)
-    record[LEFT] = 1.0 if left else 0.0
-    return UNPROJECTED if left and ending == CONVERGED else ending
+    return left or (settings.project_accelerations and relative_violation(ws.Phidd, settings.scale) > acceleration)
 
 
 @inner_kernel
 def good(ending):
     """True when the step was taken."""
-    return ending in (CONVERGED, UNFINISHED, UNPROJECTED)
+    return ending in (CONVERGED, UNFINISHED, UNPROJECTED, UNBALANCED, NEAR)
 
 
 @kernel
@@ -578,7 +516,7 @@ def advance(tables, lu, work, settings, alpha, old, rows, ws, budget):
     """
     start, before, ending = ticks(), old, CONVERGED
     for k in range(len(rows.record)):
-        new = StateArrays(rows.z[k], rows.zd[k], rows.zdd[k], rows.lam[k], rows.R0[k])
+        new = StateArrays(rows.z[k], rows.zd[k], rows.zdd[k], rows.lam[k], rows.R0[k], rows.energy[k])
         ending = take_step(tables, lu, work, settings, alpha, rows.u[k], before, new, ws, rows.record[k])
         if not good(ending):
             return ending, k

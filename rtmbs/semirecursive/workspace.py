@@ -54,6 +54,16 @@ class Workspace(NamedTuple):
     lam_base: Array  # (m,) multipliers there
     lam_way: Array  # (m,) those that its linear solution gives
     lam_here: Array  # (m,) those of the share of the way that is being tried
+    kinetic: Array  # (n,) of each component, at its first step [J]
+    potential: Array  # (n,) of weight, springs and constant loads
+    worked: Array  # (n,) what dampers gave in the step
+    beyond: Array  # (n,) h/12 zd . M (change of zdd): energy of the path beyond that of zd
+    exchange: Array  # (n,) what can be exchanged between kinetic and potential energy, by its size
+    untold: Array  # (n,) not 0 where a force acts whose work is not counted
+    floor: Array  # (m,) [J] what errors of multipliers are compared with
+    left: Array  # (m,) Phidd that the projection left
+    diagonal: Array  # (n,) of the tangent without applied forces
+    stiff: Array  # (1,) largest share that applied forces have in a diagonal entry of the tangent
     law_input: Array  # (nx,) kinematics of the force laws
     law_number: Array  # (nx,) float64: its real part, what the program takes
     law_parameter: Array  # (np,) float64
@@ -77,7 +87,9 @@ def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
         "Phi_z": (int(tables.closures.entry_pointer[-1]),),
         "Phi_z_factored": (int(tables.closures.entry_pointer[-1]),), "increment": (n,), "z": (n,), "zd": (n,),
         "zdd": (n,), "residual": (n,), "dz": (n,), "predicted": (n,), "impulse": (m,), "base": (n,), "way": (n,),
-        "lam_base": (m,), "lam_way": (m,), "lam_here": (m,),
+        "lam_base": (m,), "lam_way": (m,), "lam_here": (m,), "floor": (m,), "left": (m,), "diagonal": (n,),
+        "stiff": (1,), "kinetic": (n,), "potential": (n,), "worked": (n,), "beyond": (n,), "exchange": (n,),
+        "untold": (n,),
     }  # fmt: skip
     shapes["rate"] = (n if np.any(tables.steps.reference >= 0) else 0, 6)
     laws = tables.laws

@@ -13,13 +13,16 @@ from rtmbs.system.system import System
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
+LIGHTEST = 1e-2  # effective mass of a block at least, relative to the mean of the bodies that its loop moves
+
 
 def effective_masses(equations: SemiRecursiveEquations, jacobian: LoopJacobian) -> tuple[Array, Mask]:
     """Return m_l (m,), expanded from blocks, and which rows belong to a block that constrains nothing.
 
     m_l = 1 / lambda_max(P_l M^-1 P_l^T) of the rows P_l of one block. A block is blind when each of its entries is
     rounding; it takes the mass against every motion of its kind between its two bodies, held or not. When there is
-    none, it takes the mass, or the inertia, of the body that it holds.
+    none, it takes the mass, or the inertia, of the body that it holds. No block counts as lighter than LIGHTEST of the
+    bodies that its loop moves.
     """
     system = equations.system
     factor_mass(equations)
@@ -33,7 +36,26 @@ def effective_masses(equations: SemiRecursiveEquations, jacobian: LoopJacobian) 
             mass_of_blind(equations, int(rows[0])) if blind else mass_against(equations, Phi_z[rows].toarray())
         )
         blind_rows[rows] = blind
-    return masses, blind_rows
+    return np.maximum(masses, LIGHTEST * typical_masses(system)), blind_rows
+
+
+def typical_masses(system: System) -> Array:
+    """Return for every row (m,) the mean mass of the bodies on its branch, the mean inertia in rotation rows.
+
+    The loads of a light body are those of its heavy neighbours: a penalty that follows its own mass lets the loop open
+    by lam / alpha, and asking for more costs nothing, for the other masses bound the rounding (METHODS 1.6).
+    """
+    steps, links = system.tables.steps, system.tables.links
+    turning = np.trace(steps.inertia, axis1=1, axis2=2) / 3.0
+    found = np.zeros(len(system.row_names))
+    for closure in range(len(system.tables.closures.point_a)):
+        branch = links.step[links.pointer[closure] : links.pointer[closure + 1]]
+        bodies = branch[steps.mass[branch] > 0.0]
+        rows = np.flatnonzero(system.closure_of_row == closure)
+        if len(bodies):
+            means = np.where(system.row_is_rotation[rows], turning[bodies].mean(), steps.mass[bodies].mean())
+            found[rows] = means
+    return found
 
 
 def blocks_of_rows(system: System) -> list[NDArray[np.int64]]:

@@ -9,6 +9,7 @@ from rtmbs.integrators.settings import StateArrays
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.start.accelerations import first_accelerations
 from rtmbs.start.checks import check_facing, check_finite, check_springs
+from rtmbs.start.masses import check_masses
 from rtmbs.start.mobility import Mobility
 from rtmbs.start.motion import check_motion
 from rtmbs.start.penalty import effective_masses, set_alpha
@@ -37,10 +38,12 @@ def prepare(
 ) -> Start:
     """Return a consistent start; sets ``equations.alpha`` and, when asked, the shim of the closures.
 
-    Raises StartError when loops cannot close, pinned values contradict each other, a coordinate has no inertia, or a
-    redundant closure is inconsistent enough to stress the mechanism (METHODS 1.13).
+    Raises ModelError for a massless body that nothing holds, StartError when loops cannot close, pinned values
+    contradict each other, a coordinate has no inertia, or a redundant closure is inconsistent enough to stress the
+    mechanism (METHODS 1.13).
     """
     system = equations.system
+    check_masses(system)
     R0 = system.R0.copy()
     scale = np.where(system.row_is_rotation, 1.0, system.length)
     assembly = Assembly(equations, R0, scale, system.typical)
@@ -57,7 +60,7 @@ def prepare(
     zd = consistent_rates(assembly, system.zd0, system.pinned_zd, system.weights)
     mobility = Mobility.find(equations, assembly, z)
     zdd, lam = first_accelerations(equations, z, zd, R0, masses)
-    arrays = StateArrays(z, zd, zdd, lam, R0)
+    arrays = StateArrays(z, zd, zdd, lam, R0, np.stack(2 * [equations.component_energies(z, zd, R0)[0]], axis=1))
     check_finite(equations, arrays)
     check_motion(assembly, z, zd, zdd, lam, masses, h)
     equations.commit(arrays)

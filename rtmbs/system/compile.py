@@ -13,6 +13,7 @@ import numpy as np
 from rtmbs.errors import ModelError, TopologyError
 from rtmbs.linear.symbolic import flops
 from rtmbs.model import JOINT_TYPES, Force, ForceLaw, Joint, Model
+from rtmbs.system.balance import find_balance, no_balance
 from rtmbs.system.closures import (
     OneClosure,
     RowLists,
@@ -21,6 +22,7 @@ from rtmbs.system.closures import (
     describe_rows,
     tabulate_closures,
 )
+from rtmbs.system.followed import followed
 from rtmbs.system.forces import build_drivers, build_forces
 from rtmbs.system.initial import build_start
 from rtmbs.system.laws import LawTables, build_laws
@@ -29,8 +31,8 @@ from rtmbs.system.pattern import give_places, lay_out
 from rtmbs.system.scales import characteristic_length
 from rtmbs.system.skeleton import Skeleton, build_skeleton, tabulate_steps
 from rtmbs.system.slots import Slots
-from rtmbs.system.system import Array, BodyRecord, ForceRecord, JointRecord, MarkerRecord, System
-from rtmbs.system.tables import PRISMATIC, Interfaces, Tables
+from rtmbs.system.system import Array, BodyRecord, ForceRecord, Integers, JointRecord, MarkerRecord, System
+from rtmbs.system.tables import PRISMATIC, Balance, Interfaces, Tables
 from rtmbs.topology import Edge, Link, Topology, spanning_trees
 
 FORMAT = 3  # of the tables; part of the fingerprint
@@ -39,13 +41,14 @@ FORMAT = 3  # of the tables; part of the fingerprint
 def compile(model: Model) -> System:
     """Return the compiled model.
 
-    Raises TopologyError for a body that hangs on nothing and a joint that holds nothing, ModelError for a massless tip,
-    a function of time that fails at t = 0, and a driver that a pinned initial value contradicts. Names the element.
+    Raises TopologyError for a body that hangs on nothing and a joint that holds nothing, ModelError for a function of
+    time that fails at t = 0, a driver that only a kinematic analysis follows, and a driver that a pinned initial value
+    contradicts. Names the element. Masses are looked at when a Simulation starts.
     """
+    model = followed(model)
     length = characteristic_length(model)
     drafts = [write_draft(model, topology, length) for topology in candidates(model)]
     best = min(drafts, key=lambda draft: flops(draft.lu))  # the person's order among equals
-    check_massless(model, best)
     return finish(model, best, length)
 
 
@@ -134,6 +137,7 @@ def write_draft(model: Model, topology: Topology, length: float) -> Draft:
             springs=forces.springs,
             wrenches=forces.wrenches,
             laws=laws.laws,
+            balance=no_balance(len(steps.kind)),
         ),
         divided=not handed,
     )
@@ -149,28 +153,11 @@ def check_links(closures: list[OneClosure], branch_pointer: np.ndarray) -> None:
             )
 
 
-def check_massless(model: Model, draft: Draft) -> None:
-    """Refuse a coordinate that moves no mass and that neither a closure nor a driver holds (METHODS 1.21)."""
-    steps = draft.tables.steps
-    moved = (steps.mass > 0.0) | np.any(steps.inertia != 0.0, axis=(1, 2))
-    for i in range(len(moved) - 1, -1, -1):
-        if moved[i] and steps.parent[i] >= 0:
-            moved[steps.parent[i]] = True
-    held = np.zeros(len(moved), np.bool_)
-    held[draft.tables.links.step[: draft.tables.links.pointer[len(draft.closures)]]] = True
-    held[draft.tables.drivers.step] = True
-    loose = np.flatnonzero(~moved & ~held)
-    if len(loose):
-        step = int(loose[0])
-        raise ModelError(
-            f"body {draft.skeleton.mover[step]!r} is massless, and no heavier body or closure holds "
-            f"{draft.skeleton.steps[step].name}; give it mass or inertia, or close it"
-        )
-
-
 def finish(model: Model, draft: Draft, length: float) -> System:
     """Return the System of the chosen draft."""
-    skeleton, tables, slots = draft.skeleton, with_origins(draft.tables), draft.slots
+    skeleton, slots, signals = draft.skeleton, draft.slots, tuple(draft.slots.signals)
+    tables = with_origins(draft.tables)
+    tables = tables._replace(balance=find_balance(tables, draft.lu, floating_steps(model, skeleton), signals, length))
     typical = np.where(tables.steps.kind == PRISMATIC, length, 1.0)
     start = build_start(model, skeleton, tables.steps.axis, typical)
     names = [step.name for step in skeleton.steps]
@@ -178,8 +165,8 @@ def finish(model: Model, draft: Draft, length: float) -> System:
     markers = marker_records(model, skeleton)
     records = closure_records(draft.closures)
     said = [model.name, *names, *draft.rows.names, *map(repr, slots.inputs.items()), *slots.told, *draft.laws.code]
-    # interfaces follow from the tree, which the steps say
-    told = [part for part in tables if not isinstance(part, Interfaces)]
+    # interfaces follow from the tree, which the steps say, and the balance from all the rest
+    told = [part for part in tables if not isinstance(part, Interfaces | Balance)]
     placed = [part for record in (*bodies.values(), *markers.values()) for part in record]
     return System(
         name=model.name,
@@ -187,7 +174,7 @@ def finish(model: Model, draft: Draft, length: float) -> System:
         lu=draft.lu,
         u0=slots.array(),
         inputs=slots.inputs,
-        signals=tuple(slots.signals),
+        signals=signals,
         shapes=slots.shapes,
         fingerprint=fingerprint([*said, *bodies, *markers, *placed, *arrays(told)]),
         bodies=bodies,
@@ -207,6 +194,13 @@ def finish(model: Model, draft: Draft, length: float) -> System:
         called=draft.laws.called,
         **start._asdict(),
     )
+
+
+def floating_steps(model: Model, skeleton: Skeleton) -> Integers:
+    """Return the steps of the floating joints of the tree."""
+    floating = JOINT_TYPES["Floating"]
+    names = [name for name, joint in model.joints.items() if isinstance(joint.type, floating)]
+    return np.array([step for name in names for step in skeleton.joint_steps.get(name, ())], np.int64)
 
 
 def body_record(model: Model, skeleton: Skeleton, name: str) -> BodyRecord:

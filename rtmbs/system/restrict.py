@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.ad.restrict import restricted as restricted_program
+from rtmbs.system.balance import balance_of
 from rtmbs.system.closures import pointer
 from rtmbs.system.origins import no_origins, with_origins
 from rtmbs.system.pattern import give_places, lay_out
@@ -55,6 +56,7 @@ def restricted(tables: Tables, coordinates: Integers) -> Part:
         springs=chosen(tables.springs, springs),
         wrenches=chosen(tables.wrenches, wrenches),
         laws=restricted_laws(tables.laws, laws, new),
+        balance=balance_of(new[tables.balance.component[coordinates]], float(tables.balance.length[0])),
     )
     lu, kept = give_places(kept, divided=len(tables.interfaces.step) > 0)
     rows = np.flatnonzero(np.concatenate([rows_of(closures, closed), driven]))

@@ -175,6 +175,15 @@ class Laws(NamedTuple):
 
 
 @record
+class Balance(NamedTuple):
+    """Components whose energy a step keeps, METHODS 1.7."""
+
+    component: Array  # (n,) int64: the first step of its component, or -1 where no balance is kept
+    first: Array  # (k,) int64: the first steps of components that keep one
+    length: Array  # (1,) characteristic length of the mechanism [m]
+
+
+@record
 class Tables(NamedTuple):
     """Everything a kernel needs to know about a mechanism."""
 
@@ -189,3 +198,4 @@ class Tables(NamedTuple):
     springs: Springs
     wrenches: Wrenches
     laws: Laws
+    balance: Balance

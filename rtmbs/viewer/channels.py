@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.results.catalogue import sources
 from rtmbs.results.channel import Source
-from rtmbs.results.samples import Samples
+from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.results.swept import Replay
 from rtmbs.state import State
 from rtmbs.system.system import System
@@ -23,7 +23,7 @@ class LiveChannels:
     """All channels of a System over one sample that is overwritten again and again."""
 
     def __init__(self, system: System, tables: Tables, state: State) -> None:
-        arrays = (np.zeros((1, *getattr(state, name).shape)) for name in Samples._fields[1:])
+        arrays = (np.zeros((1, *getattr(state, name).shape)) for name in OF_STATE)
         self.samples = Samples(np.zeros(1), *arrays)
         self.replay = Replay(system, tables, self.samples)
         self.sources = sources(system, self.replay)
@@ -62,7 +62,7 @@ class LiveChannels:
         """Return the values (k,) of the chosen channels at ``state``."""
         samples = self.samples
         samples.t[0] = state.t
-        for name in Samples._fields[1:]:
+        for name in OF_STATE:
             getattr(samples, name)[0] = getattr(state, name)
         self.replay.forget()
         known: dict[Callable[[], Array], Array] = {}  # the three components of one channel are worked out once

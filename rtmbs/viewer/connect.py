@@ -12,7 +12,7 @@ from rtmbs.viewer.origin import FromFactory, FromModel, FromSimulation, Origin
 from rtmbs.viewer.process_link import ProcessLink, why_not_sent
 
 MODES = ("process", "thread", "manual")
-RESULT = ".npz"  # how the name of a result file ends
+RESULT = (".npz", ".h5", ".hdf5")  # how the name of a result file ends
 
 
 def connect(
@@ -66,7 +66,7 @@ def replay(result: Any, model: Model | None = None) -> Link:
 
     Raises InputError for a file that cannot be read, and for the model of another mechanism.
     """
-    from rtmbs.results.file import load_result
+    from rtmbs.results.forms import load_result
     from rtmbs.results.result import Result
     from rtmbs.simulation import Simulation
     from rtmbs.viewer.describe import describe

@@ -31,6 +31,7 @@ OPTIONS = (
     "projection_weight",
     "project_velocities",
     "project_accelerations",
+    "hold_energy",
 )
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError
+from rtmbs.results.channel import WORLD
 from rtmbs.results.result import Result
 from rtmbs.viewer.description import (
     Bar,
@@ -21,6 +22,8 @@ Array = NDArray[np.float64]
 
 CENTER = ".mass_center"  # the channel that bodies have and nothing else
 GROUND = "ground"
+SEEN = 16  # samples that say whether a marker rests in a body
+RESTS = 1e-8  # of the largest coordinate
 THICKNESS = 0.02  # radius of a bar in sizes of the whole
 
 
@@ -37,6 +40,33 @@ class Recording:
         self.quaternions = np.stack([result[f"{owner}.orientation"] for owner in owners], axis=1)  # (S, nb - 1, 4)
         centers = np.stack([result[f"{owner}{CENTER}"][0] for owner in owners]) - self.positions[0]
         self.centers = np.einsum("bji,bj->bi", rotations(self.quaternions[0]), centers)  # (nb - 1, 3) body axes
+        self.points = self.carried()  # of each body but ground, (k, 3) body axes
+
+    def carried(self) -> list[Array]:
+        """Return the points that every body carries: markers that rest in its axes while it moves.
+
+        A marker on a joint rests in both of its bodies. A body that does not move would hold whatever rests on ground.
+        """
+        seen = np.unique(np.linspace(0, len(self.t) - 1, SEEN).astype(np.int64))
+        taken: set[str] = {f"{name}.position" for name in self.names}
+        found: list[list[Array]] = [[] for _ in self.names[1:]]
+        turns = [rotations(self.quaternions[seen, k]) for k in range(len(found))]
+        reach = 1.0 + float(np.max(np.abs(self.positions)))
+        poses = np.concatenate((self.positions[seen] / reach, self.quaternions[seen]), axis=2)
+        moves = np.max(np.ptp(poses, axis=0), axis=1) > RESTS
+        for name in self.result.names():
+            if not name.endswith(".position") or name in taken or self.result.about(name)[0] != ("x", "y", "z"):
+                continue
+            if self.result.channel(name).frame != WORLD:
+                continue
+            x = self.result[name][seen]
+            for k, turn in enumerate(turns):
+                if not moves[k]:
+                    continue
+                local = np.einsum("sji,sj->si", turn, x - self.positions[seen, k])
+                if np.max(np.ptp(local, axis=0)) <= RESTS * reach:
+                    found[k].append(local[0])
+        return [np.array(points).reshape(-1, 3) for points in found]
 
     def poses(self, sample: int) -> tuple[Array, Array]:
         """Return r (nb, 3) and A (nb, 3, 3), ground first."""
@@ -89,18 +119,23 @@ class Recording:
         )
 
     def bodies(self) -> list[BodyDescription]:
-        """Return the bodies without their model: a ball at the mass centre, and a bar to it from the body's origin."""
+        """Return the bodies without their model: a ball at the mass centre, and bars to it from what the body carries.
+
+        A body that carries no marker has a bar from its origin.
+        """
         radius, found = THICKNESS * self.size(), [BodyDescription(GROUND, 0.0, np.zeros(3), np.zeros((0, 3)), ())]
-        for name, center in zip(self.names[1:], self.centers, strict=True):
+        for name, center, points in zip(self.names[1:], self.centers, self.points, strict=True):
             shapes: tuple[Shape, ...] = (Sphere(center, 2.0 * radius),)
-            if np.linalg.norm(center) > radius:
-                shapes = (*shapes, Bar(np.zeros(3), center, radius))
+            for end in points if len(points) else np.zeros((1, 3)):
+                if np.linalg.norm(center - end) > radius:
+                    shapes = (*shapes, Bar(end, center, radius))
             found.append(BodyDescription(name, 0.0, center, np.zeros((1, 3)), shapes))
         return found
 
     def size(self) -> float:
         """Return a length that the bodies of the recording may be compared with [m]."""
-        reach = 2.0 * float(np.max(np.linalg.norm(self.centers, axis=1)))
+        ends = np.concatenate((self.centers, *self.points))
+        reach = 2.0 * float(np.max(np.linalg.norm(ends, axis=1)))
         spread = float(np.max(np.ptp(self.positions[0], axis=0))) / 10.0
         return max(reach, spread) or 1.0
 

@@ -12,7 +12,7 @@ from rtmbs.errors import InputError, unknown_name
 from rtmbs.integrators.report import Outcome, StepReport
 from rtmbs.results.catalogue import run_result
 from rtmbs.results.result import Result
-from rtmbs.results.samples import Samples
+from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.simulation import Simulation
 from rtmbs.state import State
 from rtmbs.viewer import grab
@@ -182,7 +182,7 @@ class Session:
     def result(self) -> Result:
         """Return the channels of the remembered steps up to the present one."""
         states = self.history.states_so_far()
-        arrays = (np.array([getattr(state, name) for state in states]) for name in Samples._fields[1:])
+        arrays = (np.array([getattr(state, name) for state in states]) for name in OF_STATE)
         samples = Samples(np.array([state.t for state in states]), *arrays)
         return run_result(self.sim.system, self.sim.equations.tables, samples, {"CONVERGED": len(states) - 1})
 

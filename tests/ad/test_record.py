@@ -58,6 +58,22 @@ def test_a_saved_record_gives_the_same_bits(tmp_path):
     assert str(loaded) == str(made)
 
 
+def test_a_save_that_breaks_off_leaves_the_older_record(tmp_path, monkeypatch):
+    path = tmp_path / "f.npz"
+    Traced(lambda x: x * x, 3).save(path)
+    before = path.read_bytes()
+
+    def breaks_off(file, **arrays):
+        file.write(b"half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(np, "savez_compressed", breaks_off)
+    with pytest.raises(KeyboardInterrupt):
+        Traced(np.sin, 3).save(path)
+    assert path.read_bytes() == before
+    assert [one.name for one in tmp_path.iterdir()] == ["f.npz"]
+
+
 def test_damaged_files_are_refused_by_name(tmp_path):
     path = tmp_path / "f.npz"
     Traced(lambda x: x * x, 3).save(path)

@@ -81,7 +81,7 @@ def test_newton_matrices_agree_at_an_iterate(seed):
     mechanism, motion = mechanism_of(seed, system), random_motion(seed, system.tables)
     equations, answers = SemiRecursiveEquations(system), {}
     equations.u[:], equations.alpha[:] = mechanism.u, motion.alpha
-    old = StateArrays(motion.z, motion.zd, motion.zdd, motion.lam, mechanism.R0)
+    old = StateArrays(motion.z, motion.zd, motion.zdd, motion.lam, mechanism.R0, np.zeros((len(motion.z), 2)))
     for name in source_names():
         equations.source = make_source(name, system)
         equations.residual(*motion[:3], mechanism.R0)

@@ -12,7 +12,7 @@ class Pendulum:
     ``drag`` gives the force a derivative by the rates; ``asked`` counts every question by name.
     """
 
-    n, m = 2, 1
+    n, m, stiffness = 2, 1, 1.0
 
     def __init__(self, alpha=1e8, drag=0.0):
         self.mass, self.g, self.drag = 2.0, 9.81, drag
@@ -36,9 +36,9 @@ class Pendulum:
             self.A += h * h / 4 * alpha * (self.z @ self.z - 1.0) / 2.0 * np.eye(2)
         self.check()
 
-    def factor_mass_weight(self, settings, dense):
+    def factor_mass_weight(self, settings, dense, share=1.0):
         self.ask("factor_mass_weight")
-        self.A = self.mass * np.eye(2) + settings.h**2 / 4 * self.alpha[0] * np.outer(self.z, self.z)
+        self.A = self.mass * np.eye(2) + share * settings.h**2 / 4 * self.alpha[0] * np.outer(self.z, self.z)
         self.check()
 
     def check(self):
@@ -65,6 +65,11 @@ class Pendulum:
         self.ask("closure_accelerations")
         return np.array([zd @ zd + self.z @ zdd])
 
+    def hold_energies(self, held, h, old, new):
+        self.ask("hold_energies")
+        new.energy[:] = old.energy
+        return 0.0
+
     def apply_Phi_z(self, x):
         self.ask("apply_Phi_z")
         return np.array([self.z @ x])
@@ -81,6 +86,12 @@ class Pendulum:
         self.ask("respond")
         return self.solve(-self.factored * impulse[0], refined=False)
 
+    def imbalance(self, state):
+        self.ask("imbalance")
+        self.z = state.z.copy()
+        weight = np.array([0.0, -self.mass * self.g])
+        return self.mass * state.zdd + self.drag * state.zd - weight + state.z * state.lam[0]
+
     def corrected(self, increment, dz):
         self.ask("corrected")
         return increment + dz
@@ -89,7 +100,9 @@ class Pendulum:
         self.ask("commit")
 
 
-QUESTIONS = [name for name in vars(Pendulum) if name not in ("n", "m", "ask", "check") and not name.startswith("_")]
+QUESTIONS = [
+    name for name in vars(Pendulum) if name not in ("n", "m", "stiffness", "ask", "check") and not name.startswith("_")
+]
 
 
 def settings(**options):
@@ -107,6 +120,7 @@ def settings(**options):
         "tangent_terms": PAPER,
         "project_velocities": True,
         "project_accelerations": True,
+        "hold_energy": True,
         "mass_weight": False,
         "loop_tolerance": 1e-3,
         "absolute": np.full(2, 1e-9),
@@ -114,6 +128,9 @@ def settings(**options):
         "pace": np.ones(2),
         "rotation": np.zeros(1, bool),
         "scale": np.ones(1),
+        "mass": np.full(1, 2.0),
+        "first": np.ones(1, bool),
+        "held": 1e8 * 1e-4 / 4.0 / 2.0,
     }
     return Settings(**{**values, **options})
 
@@ -125,7 +142,7 @@ def start(angle=1.0, rate=0.5, pendulum=None):
     zd = rate * t
     zdd = (-one.g * np.sin(angle) - one.drag / one.mass * rate) * t - rate**2 * z
     lam = np.array([one.mass * (rate**2 + one.g * np.cos(angle))])
-    return StateArrays(z, zd, zdd, lam, np.zeros((0, 3, 3)))
+    return StateArrays(z, zd, zdd, lam, np.zeros((0, 3, 3)), np.zeros((2, 2)))
 
 
 def empty(old):

@@ -1,5 +1,7 @@
 """Steps that Newton's plain iteration does not do: dry friction, further tries, projections that end too soon."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -79,15 +81,21 @@ def test_fixed_iterations_keep_their_work():
 
 @pytest.mark.parametrize("fused", [True, False])
 def test_projections_that_end_too_soon_are_no_success(fused):
-    """A02 at 10 ms in its singular poses: some steps leave accelerations of loops, and say so; rows say the same."""
+    """A02 at 10 ms in its singular poses: some steps leave accelerations of loops, and say so; rows say the same.
+
+    No reaction jumps there, and samples of these steps are marked.
+    """
     sim = Simulation(library.build("windows", n=2).compile(), h=1e-2, fused=fused)
     outcomes = [sim.step() for _ in range(600)]
-    left = [report for report in outcomes if report.outcome is Outcome.UNPROJECTED]
+    left = [report for report in outcomes if report.outcome is Outcome.NEAR_SINGULAR]
+    doubtful = [k for k, report in enumerate(outcomes) if report.outcome is not Outcome.CONVERGED]
     assert left
     usual = np.median([report.acceleration_violation for report in outcomes])
     assert all(report.acceleration_violation > 1e3 * usual for report in left)
     whole = Simulation(library.build("windows", n=2).compile(), h=1e-2, fused=fused).run(6.0)
-    assert whole.outcomes == {"CONVERGED": 600 - len(left), "UNPROJECTED": len(left)}
+    assert np.array_equal(np.flatnonzero(whole["cut_0.reaction_doubtful"]) - 1, doubtful)
+    assert max(np.abs(whole[f"cut_{j}.reaction"]).max() for j in (0, 1)) < 400.0
+    assert whole.outcomes == Counter(report.outcome.name for report in outcomes)
 
 
 @pytest.mark.parametrize("name", ["fourbar", "crank_rocker", "bricard", "governor", "slider_crank"])

@@ -141,7 +141,7 @@ def test_a_loop_that_cannot_close_is_no_case_for_a_shim():
 
 @pytest.mark.parametrize("n", [1, 2])
 def test_massless_couplers(n):
-    """METHODS 1.21: order two, two iterations a step, loops closed to rounding."""
+    """METHODS 1.21: no order is lost, two iterations a step, loops closed to rounding."""
 
     def slope(_, y):
         return y[1], 1.5 * 9.81 * math.sin(y[0])  # posts only, from the upright pose
@@ -157,4 +157,4 @@ def test_massless_couplers(n):
         assert meter.dense == 0
         assert violations.largest["position_violation"] < 1e-13
         assert violations.largest["velocity_violation"] < 1e-8
-    assert np.polyfit(np.log(steps), np.log(errors), 1)[0] == pytest.approx(2.0, abs=0.02)
+    assert np.polyfit(np.log(steps), np.log(errors), 1)[0] == pytest.approx(3.0, abs=0.05), "METHODS 1.7"

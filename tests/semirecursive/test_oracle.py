@@ -155,7 +155,7 @@ def compiled_tangent(case, mass, velocity, position, terms=PAPER, alpha=None, ol
     ws = evaluated(mechanism, motion)
     n, _ = size(mechanism.tables)
     values = np.full(n * n, np.nan)
-    old = old or StateArrays(motion.z, motion.zd, motion.zdd, motion.lam, mechanism.R0)
+    old = old or StateArrays(motion.z, motion.zd, motion.zdd, motion.lam, mechanism.R0, np.zeros((len(motion.z), 2)))
     assemble_tangent(mechanism.tables, terms, mass, velocity, position, mechanism.u, motion.alpha, old, ws, values)
     return values.reshape(n, n)
 
@@ -231,7 +231,7 @@ def test_lagged_terms_come_from_the_last_step(case):
     """zdd_n and lam_n, not those of the iterate."""
     mechanism, motion, ws = case
     other = random_motion(99, mechanism.tables)
-    old = StateArrays(motion.z, motion.zd, other.zdd, other.lam, mechanism.R0)
+    old = StateArrays(motion.z, motion.zd, other.zdd, other.lam, mechanism.R0, np.zeros((len(motion.z), 2)))
     found = compiled_tangent(case, 0.0, 0.0, 1.0, LAGGED, old=old)
     swapped = mechanism, motion._replace(zdd=other.zdd, lam=other.lam), ws
     assert error(found, expected_tangent(swapped, 0.0, 0.0, 1.0, LAGGED)) < EXACTLY
@@ -286,7 +286,7 @@ def test_equations_of_a_model(compiled):
 def test_newton_matrix_of_a_model(compiled, terms):
     """Through the sparse pattern that compile laid out."""
     equations, mechanism, motion = compiled
-    old = StateArrays(motion.z, motion.zd, motion.zdd, motion.lam, mechanism.R0)
+    old = StateArrays(motion.z, motion.zd, motion.zdd, motion.lam, mechanism.R0, np.zeros((len(motion.z), 2)))
     for parts in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (1.0, H / 2, H * H / 4)):
         equations.residual(motion.z, motion.zd, motion.zdd, mechanism.R0)
         found = equations.assemble(*parts, terms, old)
@@ -303,7 +303,7 @@ def test_newton_matrix_from_a_source(compiled, terms):
         f = partial(page.force, np, mechanism.tables, u, there.R0)
         return -jacobian(f, (moved.z, zd), 0), -jacobian(f, (moved.z, zd), 1)
 
-    h, old = 2 * H, StateArrays(motion.z, motion.zd, motion.zdd, motion.lam, mechanism.R0)
+    h, old = 2 * H, StateArrays(motion.z, motion.zd, motion.zdd, motion.lam, mechanism.R0, np.zeros((len(motion.z), 2)))
     equations.residual(motion.z, motion.zd, motion.zdd, mechanism.R0)
     structured = equations.assemble(1.0, h / 2, h * h / 4, terms, old)
     equations.residual(motion.z, motion.zd, motion.zdd, mechanism.R0)
@@ -318,7 +318,7 @@ def test_committed_rotations_move_nothing(compiled):
     """New reference rotations and zero coordinates, the same frames, velocities and accelerations of every body."""
     equations, mechanism, motion = compiled
     tables, first = mechanism.tables, np.flatnonzero(mechanism.tables.steps.reference >= 0)
-    state = StateArrays(*(x.copy() for x in (*motion[:3], motion.lam, mechanism.R0)))
+    state = StateArrays(*(x.copy() for x in (*motion[:3], motion.lam, mechanism.R0, np.zeros((len(motion.z), 2)))))
     equations.commit(state)
     turned = (first[:, None] + np.arange(3)).ravel()
     assert len(turned) > 0

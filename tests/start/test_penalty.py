@@ -6,6 +6,7 @@ import pytest
 import rtmbs
 from rtmbs import Simulation
 from rtmbs.errors import InputError
+from rtmbs.library.shapes import add_bar
 from rtmbs.start.penalty import effective_masses, penalty_factors
 from tests.start.cases import MODELS, closed_pose, fourbar, system_of
 
@@ -93,3 +94,24 @@ def test_every_row_of_a_large_model_has_its_penalty():
     assert np.all(sim.state.alpha > 0.0)
     assert sim.start_report.alpha_min == sim.state.alpha.min()
     assert sim.start_report.alpha_max == sim.state.alpha.max()
+
+
+@pytest.mark.parametrize("light", [1e-9, 1e-6, 0.0])
+@pytest.mark.parametrize("body", ["rod", "slider"])
+def test_a_light_body_does_not_open_a_loop_of_heavy_ones(body, light):
+    """The load of a light body is that of its neighbours: alpha follows them, not its own mass."""
+    model, masses = rtmbs.Model("light"), {"crank": 1.0, "rod": 1.0, "slider": 1.0, body: light}
+    tip, wrist = (0.0, 0.08, 0.06), (0.0, 0.08 + 0.32**0.5 / 1.4, 0.0)
+    add_bar(model, "crank", (0.0, 0.0, 0.0), tip, masses["crank"])
+    add_bar(model, "rod", tip, wrist, masses["rod"], axial=1e-3 * masses["rod"])
+    model.add_body("slider", mass=masses["slider"], inertia=(1e-3 * masses["slider"],) * 3, position=wrist)
+    axis = rtmbs.Revolute((1, 0, 0))
+    model.add_joint("A", axis, "ground", "crank", point=(0, 0, 0))
+    model.add_joint("B", axis, "crank", "rod", point=tip)
+    model.add_joint("S", rtmbs.Prismatic((0, 1, 0)), "ground", "slider", point=wrist)
+    model.add_joint("C", axis, "rod", "slider", point=wrist, cut=True)
+    model.set_initial("A", position=0.0, rate=20.0)
+    meter = rtmbs.ViolationMeter()
+    result = rtmbs.Simulation(model.compile(), h=1e-3).run(0.3, observers=[meter])
+    assert meter.largest["position_violation"] < 1e-8
+    assert set(result.outcomes) == {"CONVERGED"}

@@ -50,7 +50,8 @@ def fourbar():
 @pytest.mark.parametrize("jacobian", ["structured", "trace"])
 def test_a_hand_takes_another_body_between_steps(jacobian):
     sim = Simulation(fourbar(), h=2e-3, jacobian=jacobian)
-    free = Simulation(library.build("fourbar", ny=2, nz=2).compile(), h=2e-3)
+    # A law takes its component out of the balance of energy: compare with a run that has none.
+    free = Simulation(library.build("fourbar", ny=2, nz=2).compile(), h=2e-3, hold_energy=False)
     good_steps(sim, 5)
     good_steps(free, 5)
     assert difference(sim.state, free.state) < 1e-9

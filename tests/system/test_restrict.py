@@ -33,11 +33,11 @@ def parts_of(system, threads=3):
 
 def state_of(motion, R0, part=None):
     """Return the arrays of a state, or those of a part."""
-    arrays = StateArrays(motion.z, motion.zd, motion.zdd, motion.lam, R0)
+    arrays = StateArrays(motion.z, motion.zd, motion.zdd, motion.lam, R0, np.stack([motion.z, motion.zd], axis=1))
     if part is None:
         return arrays
     c = part.coordinates
-    return StateArrays(*(values[c] for values in arrays[:3]), motion.lam[part.rows], R0[part.references])
+    return StateArrays(*(values[c] for values in arrays[:3]), motion.lam[part.rows], R0[part.references], arrays[5][c])
 
 
 def everything(equations, state):

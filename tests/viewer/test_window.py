@@ -76,6 +76,7 @@ SWITCHES = (
     ("max_iterations", 4, SetOption("max_iterations", 4)),
     ("project_velocities", False, SetOption("project_velocities", False)),
     ("project_accelerations", False, SetOption("project_accelerations", False)),
+    ("hold_energy", False, SetOption("hold_energy", False)),
     ("tangent_terms", "paper", SetOption("tangent_terms", "paper")),
     ("projection_weight", "mass", SetOption("projection_weight", "mass")),
     ("tol", 1e-6, SetOption("tol", 1e-6)),

@@ -23,8 +23,10 @@ TITLES = {
     "fixed_iterations": "fixed iterations",
     "project_velocities": "project velocities",
     "project_accelerations": "project accelerations",
+    "hold_energy": "hold the energy of loops",
     "tol": "tolerance",
 }
+SWITCHES = ("fixed_iterations", "project_velocities", "project_accelerations", "hold_energy")
 STEPPING, BUILDING, INPUTS = "Step", "Mechanism", "Inputs"
 
 
@@ -142,7 +144,7 @@ def step_rows(description: SceneDescription) -> Iterator[dict[str, Any]]:
         "minStep": 1e-15,
     }
     yield {"name": "max_iterations", "title": TITLES["max_iterations"], "type": "int", "value": 8, "limits": (1, 48)}
-    for name in ("fixed_iterations", "project_velocities", "project_accelerations"):
+    for name in SWITCHES:
         yield {"name": name, "title": TITLES[name], "type": "bool", "value": False}
     for name in choices:
         if name not in first:
@@ -188,7 +190,7 @@ def shown_options(frame: Frame, description: SceneDescription) -> Iterator[tuple
     """Yield rows of options and what they show for ``frame``."""
     for name, words in description.choices.items():
         yield name, frame.option(name, words)
-    for name in ("tol", "max_iterations", "fixed_iterations", "project_velocities", "project_accelerations"):
+    for name in ("tol", "max_iterations", *SWITCHES):
         yield name, frame.option(name)
     yield "h", round(frame.h / MILLI, 9)
     alpha = frame.option("alpha")

@@ -1,0 +1,168 @@
+"""Random driven mechanisms: kinematics against a Simulation of the same model, and against its closures.
+
+A mechanism is a tree of one to six bodies on random joints, closed by a joint at the reference pose where that leaves
+something free, with as many coordinates driven as are free. Masses are uneven, so that the Simulation runs too. At
+every sample the bodies of both must stand and move alike, and all equations must hold. Where kinematics
+comes to a dead centre, the Simulation must end or open its loops.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+import rtmbs
+from bench.campaigns.campaign import Campaign, Tally
+from rtmbs.errors import ModelError, StartError, StepError, TopologyError
+from rtmbs.kinematics import Analysis, MotionError
+from rtmbs.model import JOINT_TYPES, Sine
+
+Array = NDArray[np.float64]
+
+KINDS = ("Revolute", "Revolute", "Revolute", "Prismatic", "Cylindrical", "Universal", "Planar")
+LOOPS = ("Spherical", "Revolute", "Universal", "Line", "Cylindrical", "Planar")
+T_END, SAMPLES, STEP = 0.5, 26, 2.5e-4
+DRAWS = 60  # of one seed, until a mechanism moves
+SINGULAR = 3e-3  # smallest singular value below which the two are not compared
+LIMITS = {"position": 1e-7, "orientation": 1e-7, "velocity": 1e-6, "angular_velocity": 1e-6}
+HELD = 1e-9  # largest |Phi|
+OPEN = 1e-5  # [m or 1] by which a Simulation opens its loops where there is no way on: penalties give way
+END = 0.01  # [s] after the dead centre
+
+
+def random_mechanism(rng: np.random.Generator) -> rtmbs.Model:
+    """Return a tree, most with a loop, without drivers."""
+    model = rtmbs.Model("driven", gravity=(0.0, 0.0, 0.0))
+    names, places = ["ground"], {"ground": np.zeros(3)}
+    for k in range(int(rng.integers(1, 7))):
+        name, parent = f"b{k}", names[-1] if rng.random() < 0.7 else str(rng.choice(names))
+        places[name] = places[parent] + rng.normal(size=3) * 0.5
+        mass, moments = 10.0 ** rng.uniform(-1, 1), rng.uniform(0.2, 1.0, 3)
+        model.add_body(
+            name, mass=mass, inertia=tuple(mass * 0.05 * (moments.sum() - moments)), position=places[name],
+            orientation=turn(rng), center_of_mass=0.1 * rng.normal(size=3),
+        )  # fmt: skip
+        kind = JOINT_TYPES[str(rng.choice(KINDS))].example(turn(rng))
+        ends = (parent, name) if rng.random() < 0.7 else (name, parent)
+        model.add_joint(f"j{k}", kind, *ends, point=0.5 * (places[parent] + places[name]) + 0.1 * rng.normal(size=3))
+        names.append(name)
+    if len(names) > 2 and rng.random() < 0.8:
+        a, b = (str(name) for name in rng.choice(names, 2, replace=False))
+        point = 0.5 * (places[a] + places[b]) + 0.3 * rng.normal(size=3)
+        model.add_joint("loop", JOINT_TYPES[str(rng.choice(LOOPS))].example(turn(rng)), a, b, point=point, cut=True)
+    return model
+
+
+def turn(rng: np.random.Generator) -> Array:
+    """Return a random rotation."""
+    return np.asarray(Rotation.random(random_state=int(rng.integers(1 << 30))).as_matrix())
+
+
+def driven(seed: int) -> rtmbs.Model:
+    """Return the first mechanism of a seed that moves, with its freedom driven; StartError when there is none."""
+    for draw in range(DRAWS):
+        rng = np.random.default_rng((seed, draw, 10))
+        model = random_mechanism(rng)
+        if drive(rng, model):
+            return model
+    raise StartError(f"no draw of seed {seed} makes a mechanism that moves")
+
+
+def drive(rng: np.random.Generator, model: rtmbs.Model) -> bool:
+    """Drive joint coordinates until nothing is free; False when there is nothing to drive, or not all can be."""
+    coordinates = [
+        (name, coordinate) for name, joint in model.joints.items() if name != "loop"
+        for coordinate in joint.type.coordinates
+    ]  # fmt: skip
+    rng.shuffle(coordinates)
+    free = freedom(model)
+    for number, (joint, coordinate) in enumerate(coordinates):
+        if free <= 0:
+            break
+        size = rng.uniform(0.02, 0.3)
+        model.add_driver(f"d{number}", Sine(size, float(rng.uniform(2.0, 8.0))), joint=(joint, str(coordinate)))
+        left = freedom(model)
+        if left >= free:
+            del model.drivers[f"d{number}"]
+        free = min(free, left)
+    return free == 0 and bool(model.drivers)
+
+
+def freedom(model: rtmbs.Model) -> int:
+    """Return how many directions are free at the reference pose."""
+    analysis = Analysis(model)
+    try:
+        return analysis.run_at([0.0]).mobility.degrees_of_freedom
+    except StartError:
+        return -1
+
+
+def differences(model: rtmbs.Model, tally: Tally) -> list[str]:
+    """Return what differs between the two motions."""
+    times = np.linspace(0.0, T_END, SAMPLES)
+    try:
+        motion = Analysis(model).run_at(times)
+    except MotionError as error:
+        return same_end(model, error, tally)
+    if motion.samples.weak.min() < SINGULAR or motion.singular:
+        count(tally, "cases near a singular pose")
+        return []
+    count(tally, "cases compared")
+    gap = max(float(np.abs(motion[name]).max()) for name in motion.names() if name.endswith(".violation"))
+    tally.largest("|Phi|", gap)
+    wrong = [f"|Phi| {gap:.1e}"] if gap > HELD else []
+    sim = rtmbs.Simulation(model.compile(), h=STEP)
+    result = sim.run(T_END, record=rtmbs.Every(T_END / (SAMPLES - 1)))
+    for what, limit in LIMITS.items():
+        largest = 0.0
+        for body in list(model.bodies)[1:]:
+            ours, theirs = motion[f"{body}.{what}"], result[f"{body}.{what}"]
+            if what == "orientation":
+                theirs = theirs * np.sign(np.sum(ours * theirs, axis=1))[:, None]
+            largest = max(largest, float(np.abs(ours - theirs).max()))
+        tally.largest(f"difference in {what}", largest)
+        if not largest <= limit:
+            wrong.append(f"{what} differs by {largest:.1e}")
+    return wrong
+
+
+def same_end(model: rtmbs.Model, error: MotionError, tally: Tally) -> list[str]:
+    """Return what is wrong where kinematics found no position: a Simulation must end or open its loops there too."""
+    count(tally, "cases that come to a dead centre")
+    sim = rtmbs.Simulation(model.compile(), h=STEP)
+    try:
+        result = sim.run(min(error.t + END, T_END))
+    except StepError:
+        return []
+    gap = max(float(np.abs(result[name]).max()) for name in result.names() if name.endswith(".violation"))
+    return [] if gap > OPEN else [f"kinematics ends at {error.t:.4g} s, the simulation holds its loops to {gap:.1e}"]
+
+
+def run(cases: int, seed: int) -> Tally:
+    """Compare the two for every mechanism; one that cannot be moved or stepped through counts for neither."""
+    tally = Tally()
+    for k in range(seed, seed + cases):
+        try:
+            wrong = differences(driven(k), tally)
+        except (ModelError, TopologyError, StartError, StepError) as error:
+            tally.survive()
+            count(tally, f"cases without a motion ({type(error).__name__})")
+            continue
+        if wrong:
+            tally.fail(f"seed {k}: {', '.join(wrong)}")
+        else:
+            tally.survive()
+    return tally
+
+
+def count(tally: Tally, what: str) -> None:
+    """Count a case of a kind."""
+    tally.largest(what, tally.worst.get(what, 0.0) + 1.0)
+
+
+CAMPAIGN = Campaign(
+    name="kinematics",
+    claim="a driven mechanism moves in kinematics as its Simulation does, and all of its equations hold",
+    full=400,
+    bounded=25,
+    run=run,
+)

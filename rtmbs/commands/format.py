@@ -1,0 +1,25 @@
+"""``rtmbs format``: a model file in its usual form."""
+
+from pathlib import Path
+
+from rtmbs.atomic_file import replacing
+from rtmbs.bench.arguments import Parser
+
+
+def run(words: list[str]) -> int:
+    """Print a model file in its usual form, or write it back: rtmbs format FILE --in-place"""
+    from rtmbs.language import format
+    from rtmbs.language.source import load
+
+    parser = Parser(prog="rtmbs format", description=run.__doc__)
+    parser.add_argument("file", metavar="FILE", help="a model file")
+    parser.add_argument("--in-place", action="store_true", help="write the file instead of printing it")
+    options = parser.read(words)
+    source = load(Path(options.file), options.file)
+    text = format(source)
+    if not options.in_place:
+        print(text, end="")
+    elif text != source.text:
+        with replacing(options.file) as file:
+            file.write(text.encode())
+    return 0

@@ -1,0 +1,39 @@
+"""What commands on model files share: which words are files, and how refusals name the file."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rtmbs.errors import InputError, LanguageError, ModelError, StartError
+from rtmbs.language import Document, Place
+
+SUFFIX = ".mks"
+
+
+def is_file(word: str) -> bool:
+    """True for the path of a model file; anything else is the name of a mechanism of the library."""
+    return word.endswith(SUFFIX) or Path(word).suffix != "" or "/" in word
+
+
+@contextmanager
+def refusals(file: str, document: Document | None = None) -> Iterator[None]:
+    """Turn what the whole model is refused for into an error of its file, at the first element that it names."""
+    try:
+        yield
+    except LanguageError:
+        raise
+    except (ModelError, StartError, InputError) as error:
+        place = place_of(str(error), document) if document else None
+        if place is None:
+            raise LanguageError(str(error), file=file) from None
+        raise LanguageError(str(error), file=place.file, line=place.line, column=place.column) from None
+
+
+def place_of(message: str, document: Document) -> Place | None:
+    """Return where the first element of the file stands that a message names; ``cut joint 'a'``, ``spherical 'a'``."""
+    for word, name in re.findall(r"(\w+) '([^']*)'", message):
+        for kind in (word, "joint"):
+            if place := document.places.get(f"{kind} {name}"):
+                return place
+    return None

@@ -1,0 +1,68 @@
+"""``rtmbs run``: the analysis that a model file asks for, and its result in a file."""
+
+import os
+from pathlib import Path
+
+from rtmbs.bench.arguments import Parser
+from rtmbs.commands.model_file import refusals
+from rtmbs.errors import InputError, RtmbsError
+from rtmbs.language import Document
+from rtmbs.results.result import Result
+
+
+def run(words: list[str]) -> int:
+    """Make the analysis of a model file and save its result: rtmbs run FILE --out result.npz"""
+    from rtmbs.language import read
+
+    parser = Parser(prog="rtmbs run", description=run.__doc__)
+    parser.add_argument("file", metavar="FILE", help="a model file")
+    parser.add_argument("--out", metavar="PATH", help="where the result is saved: .npz, .h5 or .csv")
+    options = parser.read(words)
+    if options.out:
+        check_target(options.out)
+    document = read(options.file)
+    try:
+        with refusals(options.file, document):
+            result = analysed(document)
+    except RtmbsError as error:
+        kept = getattr(error, "result", None)
+        if options.out and kept is not None:
+            kept.save(options.out)
+            print(f"the result so far is in {options.out}")
+        raise
+    if options.out:
+        result.save(options.out)
+        print(f"{len(result)} samples of {len(list(result))} channels in {options.out}")
+    return 0
+
+
+def check_target(path: str) -> None:
+    """Refuse a place that no file can be written to, before anything is computed."""
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise InputError(f"--out {path}: there is no folder {folder}")
+    if Path(path).is_dir() or not os.access(folder, os.W_OK):
+        raise InputError(f"--out {path} cannot be written")
+
+
+def analysed(document: Document) -> Result:
+    """Return the result of the analysis, and print what it took."""
+    from rtmbs.commands.analyses import kinematics, simulation
+
+    analysis = document.analysis
+    if analysis.kind == "kinematic":
+        motion = kinematics(document).run(analysis.t0, analysis.t1, analysis.dt)
+        print(motion.assembly)
+        print(motion.counters)
+        for warning in motion.warnings:
+            print(f"note: {warning}")
+        return motion
+    from rtmbs.observers import Every, IterationMeter
+
+    sim, meter = simulation(document), IterationMeter()
+    print(sim.start_report)
+    result = sim.run(analysis.t1, record=Every(analysis.dt), observers=[meter])
+    print(f"{meter.steps} steps, {meter.total['iterations']} Newton iterations, at most {meter.most} in a step")
+    for warning, count in result.warnings.items():
+        print(f"warning: {warning} ({count} times)")
+    return result

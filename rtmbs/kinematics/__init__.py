@@ -1,0 +1,26 @@
+"""Kinematics: driven mechanisms, also with fewer equations than unknowns, in seven coordinates a body."""
+
+from rtmbs.kinematics.analysis import Analysis
+from rtmbs.kinematics.assembly import Assembly
+from rtmbs.kinematics.elements import Gear, PointOnCurve, RackAndPinion, Screw
+from rtmbs.kinematics.elimination import eliminate, least_norm
+from rtmbs.kinematics.errors import MotionError
+from rtmbs.kinematics.motion import Counters, Motion
+from rtmbs.kinematics.rank import Mobility
+from rtmbs.kinematics.singular import SingularPose
+
+__all__ = [
+    "Analysis",
+    "Assembly",
+    "Counters",
+    "Gear",
+    "Mobility",
+    "Motion",
+    "MotionError",
+    "PointOnCurve",
+    "RackAndPinion",
+    "Screw",
+    "SingularPose",
+    "eliminate",
+    "least_norm",
+]

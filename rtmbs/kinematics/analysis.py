@@ -1,0 +1,252 @@
+"""``Analysis``: positions, velocities and accelerations of a driven mechanism over time."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.errors import InputError, StartError, shown
+from rtmbs.kinematics.assembly import Assembly, assemble, check_reference
+from rtmbs.kinematics.elements import Constraint
+from rtmbs.kinematics.elimination import PIVOTS
+from rtmbs.kinematics.equations import Equations
+from rtmbs.kinematics.errors import MotionError
+from rtmbs.kinematics.initial import started
+from rtmbs.kinematics.marches import Frozen, LeastChange, March
+from rtmbs.kinematics.metric import WEIGHTS, build_metric
+from rtmbs.kinematics.motion import Counters, Motion
+from rtmbs.kinematics.programs import Programs
+from rtmbs.kinematics.rank import mobility, rows_to_solve
+from rtmbs.kinematics.samples import Samples, new_samples
+from rtmbs.kinematics.singular import SingularPose, culprits, find_singular
+from rtmbs.kinematics.stepping import Refined, fill
+from rtmbs.model import Model
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+METHODS = ("min_norm", "freeze")
+NEARBY = 1e-3  # of the first step: where the rank is looked at a second time
+WHOLE = 1e-9  # of an interval
+MOST_SAMPLES = 10_000_000
+
+
+class Analysis:
+    """A driven mechanism, in seven coordinates a body.
+
+    constraints: what the Model does not know: Gear, Screw, RackAndPinion, PointOnCurve of ``rtmbs.kinematics``.
+    method: "min_norm", the motion of least velocity that the drivers ask for; or "freeze", the paper's elimination,
+        with ``pivot`` "row" as in the paper or "full".
+    weights: of "min_norm": velocities are weighed by typical "size", or by "mass".
+    tolerance: of Newton, for |Phi| and for |dq|, both without unit.
+    assembly_tolerance: largest gap of a joint in the reference pose that assembly may close [m or 1]; None: any.
+    contradiction: largest |Phi| [m or 1] that equations which contradict each other may leave open.
+    singular: "pass" goes on after a singular pose, "stop" ends the motion before it.
+    pivot_tolerance, keep_pivots: of elimination; kept pivots stay while above 0.1 of the row's maximum ("row" only).
+
+    Raises ModelError for elements that do not fit, InputError for an option that does not exist.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        constraints: Iterable[Constraint] = (),
+        *,
+        method: str = "min_norm",
+        weights: str = "size",
+        pivot: str = "full",
+        tolerance: float = 1e-10,
+        assembly_tolerance: float | None = None,
+        contradiction: float = 1e-6,
+        most_iterations: int = 20,
+        singular: str = "pass",
+        pivot_tolerance: float = 1e-10,
+        keep_pivots: bool = False,
+    ) -> None:
+        one_of("method", method, METHODS)
+        one_of("weights", weights, WEIGHTS)
+        one_of("pivot", pivot, PIVOTS)
+        one_of("singular", singular, ("pass", "stop"))
+        for name, value in (
+            ("tolerance", tolerance), ("contradiction", contradiction), ("pivot_tolerance", pivot_tolerance),
+        ):  # fmt: skip
+            if not (isinstance(value, float | int) and 0.0 < value < 1.0):
+                raise InputError(f"{name} is {shown(value)}; it must be between 0 and 1")
+        if not (isinstance(most_iterations, int) and most_iterations >= 1):
+            raise InputError(f"most_iterations is {shown(most_iterations)}; it must be a whole number from 1 on")
+        self.model, self.constraints = model, tuple(constraints)
+        self.method, self.weights, self.pivot, self.singular = method, weights, pivot, singular
+        self.tolerance, self.contradiction, self.most = tolerance, contradiction, most_iterations
+        self.assembly_tolerance = np.inf if assembly_tolerance is None else float(assembly_tolerance)
+        self.pivot_tolerance, self.keep_pivots = pivot_tolerance, keep_pivots
+        self.equations = Equations(model, self.constraints)
+        if method == "min_norm":
+            build_metric(self.equations, weights)  # refused here, not when a motion is asked for
+        self.programs = Programs(self.equations)
+
+    def assemble(self, t: float = 0.0) -> tuple[Array, Assembly]:
+        """Return the coordinates (n,) at time t [s] nearest to the reference pose, and what assembly did.
+
+        Raises StartError where the mechanism cannot be assembled, naming the joints and their gaps.
+        """
+        drivers = self.equations.drivers_at(np.array([t]))[0]
+        check_reference(self.equations, drivers[0], self.assembly_tolerance)
+        start = started(self.model, self.constraints, self.equations, t, self.tolerance)
+        return assemble(self.programs, start, drivers[0], self.tolerance, self.contradiction)
+
+    def check(self, t: float = 0.0) -> str:
+        """Return what the mechanism is made of, as the paper's table: bodies, equations, rank, redundant, free."""
+        q, assembly = self.assemble(t)
+        f = self.programs.turns(q, self.equations.drivers_at(np.array([t]))[0, 0])
+        counts = mobility(self.programs, rows_to_solve(self.programs, q, f))
+        lines = [f"{what:<18}{name:<24}{count:>4}" for what, name, count in self.equations.table()]
+        bodies = len(self.equations.bodies)
+        return "\n".join(
+            [
+                f"{bodies} bodies with ground, {self.equations.n} generalised coordinates",
+                *lines,
+                f"{'equations':<42}{self.equations.m:>4}",
+                f"{'rank':<42}{counts.rank:>4}",
+                f"{'free':<42}{counts.degrees_of_freedom:>4}",
+                f"{'redundant':<42}{len(counts.redundant):>4}",
+                *(f"  redundant: {name}" for name in counts.redundant),
+                *(f"  free: {name}" for name in self.free_elements(q, f)),
+                str(assembly),
+            ]
+        )
+
+    def free_elements(self, q: Array, f: Array) -> list[str]:
+        """Return the bodies that can still move, with the coordinate that moves most."""
+        from rtmbs.kinematics.freedom import free_elements
+
+        return free_elements(self.programs, q, f)
+
+    def run(self, start: float, end: float, interval: float) -> Motion:
+        """Return the motion at start, start + interval, ... up to end [s].
+
+        Raises StartError where the mechanism cannot be assembled, MotionError where no position follows the drivers any
+        more (its ``result`` is the motion so far), InputError for times that make no list.
+        """
+        for name, value in (("start", start), ("end", end), ("interval", interval)):
+            if not (isinstance(value, float | int) and np.isfinite(value)):
+                raise InputError(f"{name} is {shown(value)}; it must be a finite number of seconds")
+        if interval <= 0.0 or end < start:
+            raise InputError(f"times from {start} to {end} s every {interval} s make no motion; end must be later")
+        if (end - start) / interval > MOST_SAMPLES:
+            raise InputError(f"{(end - start) / interval:.3g} samples are asked for; at most {MOST_SAMPLES} are taken")
+        count = int(np.floor((end - start) / interval + WHOLE)) + 1
+        return self.run_at(start + interval * np.arange(count))
+
+    def run_at(self, times: Any) -> Motion:
+        """Return the motion at increasing ``times`` (K,) [s]; see ``run``."""
+        t = np.array(times, np.float64)
+        if t.ndim != 1 or len(t) == 0 or not np.all(np.isfinite(t)) or not np.all(np.diff(t) > 0.0):
+            raise InputError(f"times are {shown(times)}; they must be a list of increasing seconds")
+        return Run(self, t).motion()
+
+
+class Run:
+    """One motion being worked out."""
+
+    def __init__(self, analysis: Analysis, t: Array) -> None:
+        self.analysis, self.programs, self.equations = analysis, analysis.programs, analysis.equations
+        self.samples = new_samples(t, self.equations.drivers_at(t), self.equations.n)
+        self.q, self.assembly = analysis.assemble(float(t[0]))
+        f = self.samples.drivers[0, 0].copy()
+        self.samples.q[0] = self.q
+        self.samples.f[0] = self.programs.turns(self.q, f)
+        self.keep = self.widest(t)
+        self.refined = Refined()
+        self.notes: list[str] = []
+        self.spent: list[dict[str, int]] = []
+        self.calls_before = dict(self.programs.calls)
+
+    def widest(self, t: Array) -> Mask:
+        """Return the rows to solve: at the first pose, or at one nearby where the first is singular."""
+        keep = rows_to_solve(self.programs, self.q, self.samples.f[0])
+        if len(t) < 2:
+            return keep
+        drivers = self.equations.drivers_at(np.array([t[0] + NEARBY * (t[1] - t[0])]))[0, 0]
+        drivers[len(self.equations.profiles) :] = self.samples.f[0, len(self.equations.profiles) :]
+        try:
+            near, _ = assemble(self.programs, self.q, drivers, self.analysis.tolerance, self.analysis.contradiction)
+        except StartError:
+            return keep
+        nearby = rows_to_solve(self.programs, near, drivers)
+        return nearby if nearby.sum() > keep.sum() else keep
+
+    def march(self) -> March:
+        """Return the way from one time to the next for the rows that are solved."""
+        a = self.analysis
+        if a.method == "min_norm":
+            return LeastChange(self.programs, self.keep, a.weights, a.tolerance, a.most)
+        return Frozen(self.programs, self.keep, a.pivot, a.pivot_tolerance, a.tolerance, a.most, a.keep_pivots)
+
+    def motion(self) -> Motion:
+        """Fill all samples, look for singular poses, and say what it took."""
+        samples, march = self.samples, self.march()
+        march, reached = fill(march, self.equations, samples, 0, self.refined)
+        self.keep = march.keep
+        reached = self.redundant_rows_hold(reached)
+        good = samples.part(0, reached)
+        poses = find_singular(march, self.equations, good) if reached > 1 else []
+        if poses and self.analysis.singular == "stop":
+            good = good.part(0, poses[0].sample + (poses[0].t > samples.t[poses[0].sample]))
+            self.notes.append(f"stopped before the {poses[0]}")
+            return self.result(march, good, poses[:1])
+        result = self.result(march, good, poses)
+        if reached < len(samples.t):
+            error = self.lost(march, reached)
+            error.result = result
+            raise error
+        return result
+
+    def redundant_rows_hold(self, reached: int) -> int:
+        """Return how many samples meet the rows that were not solved; StartError for rows that contradict others."""
+        left = np.flatnonzero(~self.keep & ~self.equations.fixed_rows)
+        if not len(left):
+            return reached
+        limit = self.analysis.contradiction
+        for k in range(reached):
+            phi = np.abs(self.programs.phi(self.samples.q[k], self.samples.f[k])[left])
+            if not np.max(phi) <= limit:
+                name, gap = self.equations.row_names[left[int(np.argmax(phi))]], float(np.max(phi))
+                raise StartError(
+                    f"equation {name} follows from others at the start and contradicts them at t ="
+                    f" {self.samples.t[k]:.6g} s, where it is open by {gap:.3g}; take away one of the joints or drivers"
+                    " that hold the same motion"
+                )
+        return reached
+
+    def lost(self, march: March, k: int) -> MotionError:
+        """Return the error for a time to which no position leads."""
+        t, names = float(self.samples.t[k]), culprits(march, self.equations)
+        return MotionError(
+            f"no position was found at t = {t:.6g} s, {k} samples are good; the equations of {', '.join(names)} come to"
+            " depend on each other there: a driver may ask for more than the mechanism can reach",
+            t,
+            names,
+        )
+
+    def result(self, march: March, samples: Samples, poses: list[SingularPose]) -> Motion:
+        """Return the motion with its counters."""
+        counts = march.counts()
+        iterations = tuple(int(count) for count in samples.iterations)
+        evaluations = {
+            kind: counts.get(kind, 0)
+            + (self.programs.calls[kind] - self.calls_before[kind]) * (self.analysis.method == "min_norm")
+            for kind in self.programs.calls
+        }
+        counters = Counters(iterations, evaluations, counts["factorisations"], counts["solutions"], self.refined.pieces)
+        self.notes += [f"a singular pose at t = {t:.9g} s was crossed" for t in self.refined.crossed]
+        return Motion(
+            self.programs, samples, counters, self.assembly, mobility(self.programs, self.keep), tuple(poses),
+            tuple(self.notes),
+        )  # fmt: skip
+
+
+def one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    """Refuse an option that does not exist."""
+    if value not in choices:
+        raise InputError(f"{name} is {shown(value)}; it must be {' or '.join(map(repr, choices))}")

@@ -1,0 +1,168 @@
+"""Assembly: from the reference pose to the nearest one at which all equations hold (METHODS 1.15)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array, csr_array, diags_array
+
+from rtmbs.errors import StartError
+from rtmbs.kinematics.coordinates import SIZE, rotations
+from rtmbs.kinematics.equations import Equations
+from rtmbs.kinematics.programs import Programs
+from rtmbs.linear.least_change import least_change
+
+Array = NDArray[np.float64]
+
+MOST = 100  # iterations
+FARTHEST = 0.5  # largest change in one iteration, in sizes
+HALVINGS = 12
+SHOWN = 3  # culprits of a message
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """What assembly did; ``str`` of it is what a user reads."""
+
+    gap_before: float  # largest |Phi| at the reference pose [m or 1]
+    gap: float  # largest |Phi| left
+    gap_owner: str  # whose it is
+    moved: str  # the body that moved most, "" when none did
+    distance: float  # by how much [m]
+    turned: str
+    angle: float  # [rad]
+    iterations: int
+
+    def __str__(self) -> str:
+        if not self.moved and not self.turned:
+            return f"assembly moved nothing, gap {self.gap:.2e}"
+        return (
+            f"assembly moved {self.moved or 'nothing'} by {self.distance:.3g} m and turned {self.turned or 'nothing'}"
+            f" by {self.angle:.3g} rad in {self.iterations} iterations;"
+            f" gap {self.gap_before:.2e} before, {self.gap:.2e} after"
+        )
+
+
+def scaled_jacobian(programs: Programs, q: Array, f: Array) -> csr_array:
+    """Return Phi_q without units, rows and columns of ground left out."""
+    equations = programs.equations
+    J = programs.jacobian(q, f)[np.flatnonzero(~equations.fixed_rows)][:, SIZE:]
+    return csr_array(diags_array(row_scale(equations)) @ J @ diags_array(equations.sizes()[SIZE:]))
+
+
+def row_scale(equations: Equations) -> Array:
+    """Return the factors that take the units off the rows that do not belong to ground."""
+    length = equations.is_length[~equations.fixed_rows]
+    return np.where(length, 1.0 / equations.length, 1.0)
+
+
+def assemble(programs: Programs, start: Array, f: Array, tolerance: float, limit: float) -> tuple[Array, Assembly]:
+    """Return the assembled coordinates and what was done.
+
+    tolerance: of |Phi| without unit; limit: the largest |Phi| [m or 1] that contradictory equations may leave.
+    Raises StartError naming whose equations stay open, or the joint whose axes came together the wrong way round.
+    """
+    equations = programs.equations
+    before = programs.phi(start, f)
+    q, iterations = descend(programs, start.copy(), f, tolerance)
+    left = programs.phi(q, f)
+    if not np.max(np.abs(left), initial=0.0) <= limit:
+        raise StartError(open_message(equations, left, limit))
+    check_sides(equations, q)
+    return q, report(equations, start, q, before, left, iterations)
+
+
+def check_reference(equations: Equations, f: Array, tolerance: float) -> None:
+    """Refuse a reference pose whose joints are open by more than the tolerance [m or 1]; drivers are not looked at."""
+    if tolerance == np.inf:
+        return
+    phi, driven = np.abs(equations.phi(equations.start, f)), {name for name, _ in equations.profiles}
+    own = [row for row, owner in enumerate(equations.rows.owner) if owner not in driven]
+    worst = own[int(np.argmax(phi[own]))]
+    if phi[worst] > tolerance:
+        owner = equations.rows.owner[worst]
+        raise StartError(
+            f"{equations.kind(owner)} {owner!r} is open by {phi[worst]:.3g} in the reference pose, the assembly"
+            f" tolerance is {tolerance:g}; place its bodies better, or allow more"
+        )
+
+
+def descend(programs: Programs, q: Array, f: Array, tolerance: float) -> tuple[Array, int]:
+    """Return where damped least changes lead, and how many it took."""
+    equations = programs.equations
+    scale, size, rows = row_scale(equations), equations.sizes()[SIZE:], ~equations.fixed_rows
+    normalise(q, len(equations.bodies))
+    for iteration in range(MOST):
+        r = programs.phi(q, f)[rows] * scale
+        J = csc_array(scaled_jacobian(programs, q, f))
+        change = least_change(J, -r, np.ones(J.shape[1]))
+        largest = float(np.max(np.abs(change), initial=0.0))
+        if np.max(np.abs(r), initial=0.0) <= tolerance and largest <= tolerance:
+            return q, iteration
+        share = min(1.0, FARTHEST / max(largest, FARTHEST))
+        for _ in range(HALVINGS):
+            tried = q.copy()
+            tried[SIZE:] += share * size * change
+            normalise(tried, len(equations.bodies))
+            if np.linalg.norm(programs.phi(tried, f)[rows] * scale) < np.linalg.norm(r):
+                break
+            share *= 0.5
+        else:
+            return q, iteration
+        q = tried
+    return q, MOST
+
+
+def normalise(q: Array, bodies: int) -> None:
+    """Give all Euler parameters the length one, in place."""
+    e = q[: SIZE * bodies].reshape(bodies, SIZE)[:, 3:]
+    e /= np.linalg.norm(e, axis=1, keepdims=True)
+
+
+def open_message(equations: Equations, phi: Array, limit: float) -> str:
+    """Return the sentence for equations that cannot hold together."""
+    worst: dict[str, float] = {}
+    for owner, value in zip(equations.rows.owner, np.abs(phi).tolist(), strict=True):
+        worst[owner] = max(worst.get(owner, 0.0), value)
+    open_ones = sorted((name for name in worst if worst[name] > limit), key=lambda name: -worst[name])
+    told = ", ".join(f"{equations.kind(name)} {name!r} by {worst[name]:.3g}" for name in open_ones[:SHOWN])
+    more = f" and {len(open_ones) - SHOWN} more" if len(open_ones) > SHOWN else ""
+    return (
+        f"the mechanism cannot be assembled: open are {told}{more}; these equations contradict each other, or the"
+        " reference pose is too far from one that fits"
+    )
+
+
+def check_sides(equations: Equations, q: Array) -> None:
+    """Refuse axes that point opposite ways: products of axes do not see the difference."""
+    A = rotations(q[: SIZE * len(equations.bodies)].reshape(-1, SIZE)[:, 3:])
+    number = {name: k for k, name in enumerate(equations.bodies)}
+    for joint in equations.model.joints.values():
+        a, b = number[joint.a.name], number[joint.b.name]
+        for axis in joint.type.aligned():
+            if (A[a] @ joint.axes_a @ axis) @ (A[b] @ joint.axes_b @ axis) < 0.0:
+                raise StartError(
+                    f"joint {joint.name!r} was assembled with its axes opposite each other; turn body"
+                    f" {joint.b.name!r} in its reference pose nearer to the side that is meant"
+                )
+
+
+def report(equations: Equations, start: Array, q: Array, before: Array, left: Array, iterations: int) -> Assembly:
+    """Return what assembly did to the bodies."""
+    bodies = len(equations.bodies)
+    old, new = (x[: SIZE * bodies].reshape(bodies, SIZE) for x in (start, q))
+    distance = np.linalg.norm(new[:, :3] - old[:, :3], axis=1)
+    cosine = np.abs(np.einsum("bi,bi->b", new[:, 3:], old[:, 3:]) / np.linalg.norm(old[:, 3:], axis=1))
+    angle = 2.0 * np.arccos(np.minimum(cosine, 1.0))
+    far, turned = int(np.argmax(distance)), int(np.argmax(angle))
+    worst = int(np.argmax(np.abs(left))) if len(left) else 0
+    return Assembly(
+        gap_before=float(np.max(np.abs(before), initial=0.0)),
+        gap=float(np.max(np.abs(left), initial=0.0)),
+        gap_owner=equations.rows.owner[worst],
+        moved=equations.bodies[far] if distance[far] > 1e-12 * equations.length else "",
+        distance=float(distance[far]),
+        turned=equations.bodies[turned] if angle[turned] > 1e-7 else "",
+        angle=float(angle[turned]),
+        iterations=iterations,
+    )

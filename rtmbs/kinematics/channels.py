@@ -1,0 +1,183 @@
+"""Channels of a kinematic motion, under the names of a dynamic run."""
+
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.kinematics.coordinates import SIZE, rotations, world_rates
+from rtmbs.kinematics.programs import Programs
+from rtmbs.kinematics.samples import Samples
+from rtmbs.model import Joint
+from rtmbs.results.body_channels import BODY, Reading
+from rtmbs.results.catalogue import Entry
+from rtmbs.results.channel import QUATERNION, WORLD, XYZ, Source
+from rtmbs.results.joint_channels import Measured, coordinate_sources, orientation_sources, position_sources
+from rtmbs.results.motion import BodyMotion, RelativeMotion, quaternions, unwrap
+from rtmbs.results.result import TIME
+from rtmbs.results.swept import StepMotion
+from rtmbs.system.system import JointRecord
+
+Array = NDArray[np.float64]
+Named = tuple[str, Source]
+
+
+class Bodies:
+    """Motion of the bodies over the samples, worked out when it is asked for."""
+
+    def __init__(self, programs: Programs, samples: Samples) -> None:
+        self.programs, self.samples = programs, samples
+        self.equations = programs.equations
+        self.number = {name: k for k, name in enumerate(self.equations.bodies)}
+
+    def motion(self, name: str) -> BodyMotion:
+        """Return the motion of a body (S samples), about the world's origin."""
+        at = slice(SIZE * self.number[name], SIZE * (self.number[name] + 1))
+        q, qd, qdd = self.samples.q[:, at], self.samples.qd[:, at], self.samples.qdd[:, at]
+        A, G = rotations(q[:, 3:]), world_rates(q[:, 3:])
+        omega, alpha = (np.einsum("sij,sj->si", G, rate[:, 3:]) for rate in (qd, qdd))
+        r, nothing = q[:, :3], np.zeros_like(q[:, :3])
+        V = np.concatenate((qd[:, :3] - np.cross(omega, r), omega), axis=1)
+        swept = qdd[:, :3] - np.cross(alpha, r) - np.cross(omega, qd[:, :3])
+        step = StepMotion(A, r, V, np.concatenate((swept, alpha), axis=1), nothing, nothing)
+        return BodyMotion(A, r, step)
+
+    @cached_property
+    def violations(self) -> Array:
+        """Phi over the samples (S, m)."""
+        samples = self.samples
+        return np.array([self.programs.phi(q, f) for q, f in zip(samples.q, samples.f, strict=True)])
+
+
+class BetweenBodies(Measured):
+    """The coordinates of a joint, measured between its bodies."""
+
+    def __init__(self, bodies: Bodies, record: JointRecord) -> None:
+        self.bodies, self.record = bodies, record
+        self.replay: Any = SimpleNamespace(samples=bodies.samples)
+
+    @property
+    def relative(self) -> RelativeMotion:
+        a, b = (self.bodies.motion(name) for name in (self.record.a, self.record.b))
+        return RelativeMotion(a, b, self.record.point_a, self.record.point_b)
+
+
+def motion_sources(programs: Programs, samples: Samples) -> dict[str, Source]:
+    """Return all channels by name. A name that two kinds of element ask for goes to neither: ``kind:name`` for each."""
+    entries = list(offered(Bodies(programs, samples)))
+    kinds: dict[str, set[str]] = {}
+    for kind, name, _ in entries:
+        kinds.setdefault(name, set()).add(kind)
+    return {(name if len(kinds[name]) == 1 else f"{kind}:{name}"): source for kind, name, source in entries}
+
+
+def offered(bodies: Bodies) -> Iterator[Entry]:
+    """Yield every channel."""
+    equations = bodies.equations
+    yield Entry("time", TIME, Source((), "s", lambda: bodies.samples.t))
+    for name, body in list(equations.model.bodies.items())[1:]:
+        for entry in body_sources(bodies, name, body.center_of_mass):
+            yield Entry("body", *entry)
+    for marker in equations.model.markers.values():
+        for what, unit in (("position", "m"), ("velocity", "m/s"), ("acceleration", "m/s^2")):
+            values = partial(of_point, bodies, marker.body.name, marker.point, what)
+            yield Entry("marker", f"{marker.name}.{what}", Source(XYZ, unit, values, WORLD))
+    for joint in equations.model.joints.values():
+        for entry in joint_sources(bodies, joint):
+            yield Entry("joint", *entry)
+    for owner in dict.fromkeys(equations.rows.owner):
+        if owner != equations.bodies[0] and owner not in bodies.number:
+            yield Entry("equations", *violation_source(bodies, owner))
+    for k, (name, start) in enumerate(equations.extra):
+        del start
+        place = SIZE * len(equations.bodies) + k
+        yield Entry("curve", name, Source((), "1", partial(of_unknown, bodies, place)))
+
+
+def body_sources(bodies: Bodies, name: str, center: Array) -> Iterator[Named]:
+    """Yield the motion of a body; ``angle`` is its turn about z of the world, without jumps."""
+    for what, (unit, read) in BODY.items():
+        yield f"{name}.{what}", Source(XYZ, unit, partial(of_body, bodies, name, read), WORLD)
+    turn = partial(of_body, bodies, name, lambda body: quaternions(body.orientation))
+    yield f"{name}.orientation", Source(QUATERNION, "1", turn, WORLD)
+    yield f"{name}.mass_center", Source(XYZ, "m", partial(of_point, bodies, name, center, "position"), WORLD)
+    yield f"{name}.angle", Source((), "rad", partial(yaw, bodies, name), WORLD)
+
+
+def of_body(bodies: Bodies, name: str, read: Reading) -> Array:
+    """Return what is read off a body's motion."""
+    return read(bodies.motion(name))
+
+
+def yaw(bodies: Bodies, name: str) -> Array:
+    """Return the angle (S,) of x of the body from x of the world, about z of the world [rad]."""
+    body = bodies.motion(name)
+    return unwrap(np.arctan2(body.orientation[:, 1, 0], body.orientation[:, 0, 0]), body.omega[:, 2], bodies.samples.t)
+
+
+def of_point(bodies: Bodies, name: str, point: Array, what: str) -> Array:
+    """Return position, velocity or acceleration (S, 3) of a ``point`` (3,) in body axes."""
+    body = bodies.motion(name)
+    x = body.point(point)
+    readings: dict[str, Callable[[Array], Array]] = {
+        "position": body.in_world, "velocity": body.velocity, "acceleration": body.acceleration
+    }  # fmt: skip
+    return readings[what](x)
+
+
+def of_unknown(bodies: Bodies, place: int) -> Array:
+    return bodies.samples.q[:, place]
+
+
+def joint_sources(bodies: Bodies, joint: Joint) -> Iterator[Named]:
+    """Yield the motion of a joint that has any, measured between its bodies."""
+    record = joint_record(joint)
+    measured = BetweenBodies(bodies, record)
+    if record.coordinates:
+        yield from coordinate_sources(record, measured.replay, measured)
+    elif record.type != "Fixed":
+        yield from orientation_sources(record, measured)
+    if record.type == "Floating":
+        yield from position_sources(record, measured)
+
+
+def joint_record(joint: Joint) -> JointRecord:
+    """Return a joint as the channels of a run know it: one that no tree walks."""
+    steps = joint.type.steps()
+    axes = [joint.axes_b.T @ one.axis if one.kind == "rotation" else one.axis for one in steps]
+    return JointRecord(
+        name=joint.name,
+        type=type(joint.type).__name__,
+        a=joint.a.name,
+        b=joint.b.name,
+        in_tree=False,
+        ghost=False,
+        steps=(-1,) * len(steps),
+        reversed=False,
+        closure=-1,
+        coordinates=joint.type.coordinates,
+        units=joint.type.units(),
+        point_a=joint.point_a,
+        point_b=joint.point_b,
+        axes_a=np.reshape([joint.axes_a @ axis for axis in axes], (-1, 3)),
+        axes_b=np.reshape([joint.axes_b @ axis for axis in axes], (-1, 3)),
+        frame_a=joint.axes_a,
+        frame_b=joint.axes_b,
+    )
+
+
+def violation_source(bodies: Bodies, owner: str) -> Named:
+    """Return what the equations of one element miss."""
+    rows = bodies.equations.rows
+    own = [row for row, name in enumerate(rows.owner) if name == owner]
+    labels = tuple(rows.label[row] for row in own) if len(own) > 1 else ()
+    unit = ", ".join("m" if rows.is_length[row] else "1" for row in own)
+
+    def values() -> Array:
+        found = bodies.violations[:, own]
+        return found if len(own) > 1 else found[:, 0]
+
+    return f"{owner}.violation", Source(labels, unit, values)

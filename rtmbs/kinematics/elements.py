@@ -1,0 +1,52 @@
+"""Constraints that only kinematics knows: plain records that name elements of a Model.
+
+To add one: write a NamedTuple here and its rule in ``rules.py``.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+
+class Gear(NamedTuple):
+    """Keeps first + ratio * second constant; each is a joint of one coordinate or (joint, coordinate).
+
+    Two angles make a pair of gears, an angle and a displacement a rack and its pinion.
+    """
+
+    name: str
+    first: str | tuple[str, str]
+    second: str | tuple[str, str]
+    ratio: float
+
+
+class Screw(NamedTuple):
+    """Keeps displacement - pitch / (2 pi) * angle of a Cylindrical joint constant; pitch [m a turn]."""
+
+    name: str
+    joint: str
+    pitch: float
+
+
+class RackAndPinion(NamedTuple):
+    """Keeps displacement of the rack - radius * angle of the pinion constant; radius [m]."""
+
+    name: str
+    rack: str | tuple[str, str]
+    pinion: str | tuple[str, str]
+    radius: float
+
+
+class PointOnCurve(NamedTuple):
+    """Keeps a marker on a curve that a body carries: ``curve(s)`` (3,) in body axes [m], in plain NumPy.
+
+    The parameter s becomes an unknown of its own; ``start`` is where the search for it begins.
+    """
+
+    name: str
+    marker: str
+    body: str
+    curve: Callable[[Any], Any]
+    start: float = 0.0
+
+
+Constraint = Gear | Screw | RackAndPinion | PointOnCurve

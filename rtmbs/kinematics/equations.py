@@ -1,0 +1,138 @@
+"""All equations of a Model in seven coordinates a body: Phi(q, f) with f the values of drivers at a time."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.errors import InputError, ModelError, shown
+from rtmbs.kinematics.coordinates import NAMES, reference_coordinates
+from rtmbs.kinematics.elements import Constraint
+from rtmbs.kinematics.rows import Rows, write_phi
+from rtmbs.kinematics.rules import RULES, Writer, write_bodies, write_driver, write_joint, write_kept, write_rod
+from rtmbs.model import Model
+from rtmbs.system.scales import characteristic_length
+
+Array = NDArray[np.float64]
+
+
+class Equations:
+    """Rows and unknowns of a Model by name, and Phi as a function that the recorder follows.
+
+    Rows: one norm a body, six that hold ground, then joints, rods, constraints and drivers in the order of the model.
+    """
+
+    def __init__(self, model: Model, constraints: Iterable[Constraint] = ()) -> None:
+        self.model, self.length = model, characteristic_length(model)
+        writer, reference = Writer(model, self.length), reference_coordinates(model)
+        write_bodies(writer, reference)
+        for joint in model.joints.values():
+            write_joint(writer, joint)
+        for rod in model.rods.values():
+            write_rod(writer, rod)
+        known = (*model.joints, *model.rods, *model.drivers)
+        given = checked(list(constraints), known)
+        for driver in model.drivers.values():
+            write_driver(writer, driver)
+        for element in given:
+            RULES[type(element)](writer, element)
+        write_kept(writer)
+        self.rows: Rows = writer.rows
+        self.bodies = list(writer.number)
+        self.profiles, self.turns, self.extra = writer.profiles, writer.turns, writer.extra
+        self.start = np.concatenate([reference.ravel(), [start for _, start in writer.extra]])
+        self.n, self.m = len(self.start), len(self.rows.owner)
+        self.nf = len(self.profiles) + len(self.turns)
+        self.is_length = np.array(self.rows.is_length)
+
+    @property
+    def coordinate_names(self) -> list[str]:
+        """Names of the unknowns q."""
+        return [f"{body}.{name}" for body in self.bodies for name in NAMES] + [name for name, _ in self.extra]
+
+    @property
+    def row_names(self) -> list[str]:
+        """Names of the rows of Phi."""
+        return [f"{owner}.{label}" for owner, label in zip(self.rows.owner, self.rows.label, strict=True)]
+
+    @property
+    def fixed_rows(self) -> NDArray[np.bool_]:
+        """Rows (m,) that hold ground, its norm among them: nothing else has a part in them."""
+        return np.array([owner == self.bodies[0] for owner in self.rows.owner])
+
+    def phi(self, q: Any, f: Any) -> Any:
+        """Return Phi (m,) at q (n,) and f (nf,)."""
+        return write_phi(self.rows, len(self.bodies), q, f)
+
+    def turned(self, q: Any, f: Any) -> Any:
+        """Return the angles (turns,) whose whole turns are counted: what f holds of them, and the change since."""
+        from rtmbs.kinematics.conditions import Pose
+
+        pose, first = Pose(q, len(self.bodies)), len(self.profiles)
+        return np.stack([f[first + k] + one.value(pose, f[first + k]) for k, one in enumerate(self.turns)])
+
+    def drivers_at(self, t: Array) -> Array:
+        """Return values, rates and accelerations of the drivers (S, 3, nf) at times (S,), turns left at zero.
+
+        Raises InputError naming the driver and the time where one fails or is not finite.
+        """
+        values = np.zeros((len(t), 3, self.nf))
+        for slot, (name, profile) in enumerate(self.profiles):
+            values[:, :, slot] = profile_values(name, profile, t)
+        return values
+
+    def sizes(self) -> Array:
+        """Return what a coordinate (n,) typically changes by when a body turns by one radian: L, and 1/2."""
+        body = np.array([self.length] * 3 + [0.5] * 4)
+        return np.concatenate([np.tile(body, len(self.bodies)), np.ones(len(self.extra))])
+
+    def table(self) -> list[tuple[str, str, int]]:
+        """Return (what, name, equations) of every element, as the paper counts them."""
+        counts: dict[str, int] = {}
+        for owner, label in zip(self.rows.owner, self.rows.label, strict=True):
+            key = "normalisation" if label == "norm" else owner
+            counts[key] = counts.get(key, 0) + 1
+        return [(self.kind(name), name, count) for name, count in counts.items()]
+
+    def kind(self, name: str) -> str:
+        """Return what an owner of rows is."""
+        if name == "normalisation":
+            return "Euler parameters"
+        if name == self.bodies[0]:
+            return "ground"
+        if name in self.model.joints:
+            return type(self.model.joints[name].type).__name__.lower()
+        if name in self.model.rods:
+            return "rod"
+        return "driver" if any(name == driver for driver, _ in self.profiles) else "constraint"
+
+
+def profile_values(name: str, profile: Any, t: Array) -> Array:
+    """Return f, fd, fdd (S, 3) of one driver; a profile that answers for many times at once has a method ``many``."""
+    try:
+        if hasattr(profile, "many"):
+            found = np.asarray(profile.many(t), np.float64).reshape(3, len(t)).T
+        else:
+            found = np.array([profile(time) for time in t.tolist()], np.float64).reshape(len(t), 3)
+    except Exception as error:  # whatever a user's function raises
+        raise InputError(f"driver {name!r} fails between t = {t[0]:g} and {t[-1]:g} s: {error}") from error
+    if not np.all(np.isfinite(found)):
+        first = int(np.argmin(np.all(np.isfinite(found), axis=1)))
+        raise InputError(
+            f"driver {name!r} is not finite at t = {t[first]:g} s; it gives {shown(found[first].tolist())}"
+        )
+    return found
+
+
+def checked(elements: list[Any], known: tuple[str, ...]) -> list[Any]:
+    """Return elements that there is a rule for, each with a name of its own."""
+    taken = set(known)
+    for element in elements:
+        if type(element) not in RULES:
+            kinds = ", ".join(kind.__name__ for kind in RULES)
+            raise ModelError(f"{shown(element)} is no constraint of kinematics; there are {kinds}")
+        if element.name in taken:
+            raise ModelError(f"{type(element).__name__} {element.name!r}: there is already an element of this name")
+        taken.add(element.name)
+    return elements

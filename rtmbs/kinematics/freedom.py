@@ -1,0 +1,61 @@
+"""Which coordinates can still move when every joint and driver holds."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.kinematics.assembly import scaled_jacobian
+from rtmbs.kinematics.coordinates import SIZE
+from rtmbs.kinematics.programs import Programs
+
+Array = NDArray[np.float64]
+
+ZERO = 1e-8  # share of the largest singular value
+DENSE = 4000  # unknowns up to which the free directions are looked at
+PART = 0.3  # share of the largest part from which a body is named
+
+
+def free_directions(programs: Programs, q: Array, f: Array) -> Array:
+    """Return the directions (k, n - 7) without unit that no equation holds, ground's unknowns left out."""
+    J = scaled_jacobian(programs, q, f).toarray()
+    _, values, Vt = np.linalg.svd(J)
+    rank = int(np.count_nonzero(values > ZERO * max(values[0] if len(values) else 0.0, 1.0)))
+    return np.asarray(Vt[rank:])
+
+
+def free_elements(programs: Programs, q: Array, f: Array) -> list[str]:
+    """Return the bodies that can still move, each with how it moves most: "pend2 turns about (0.8, -0.6, 0)"."""
+    equations = programs.equations
+    if equations.n > DENSE:
+        return []
+    found: list[str] = []
+    directions = free_directions(programs, q, f)
+    if not len(directions):
+        return found
+    bodies = len(equations.bodies)
+    moved = (directions * equations.sizes()[SIZE:])[:, : SIZE * (bodies - 1)].reshape(len(directions), bodies - 1, SIZE)
+    turn, slide = spins(q, moved, bodies), moved[:, :, :3] / equations.length
+    part = np.sqrt(np.sum(turn**2, axis=(0, 2)) + np.sum(slide**2, axis=(0, 2)))
+    for k, name in enumerate(equations.bodies[1:]):
+        if part[k] >= PART * part.max():
+            found.append(f"{name} {words(turn[:, k], slide[:, k], len(directions))}")
+    return found
+
+
+def spins(q: Array, moved: Array, bodies: int) -> Array:
+    """Return the turns (k, bodies - 1, 3) in world axes."""
+    from rtmbs.kinematics.coordinates import world_rates
+
+    e = q[SIZE : SIZE * bodies].reshape(bodies - 1, SIZE)[:, 3:]
+    return np.einsum("bij,kbj->kbi", world_rates(e), moved[:, :, 3:])
+
+
+def words(turn: Array, slide: Array, count: int) -> str:
+    """Return how a body moves in the free directions."""
+    if count > 1:
+        return f"takes part in {count} free directions"
+    size = np.linalg.norm(turn[0])
+    if size >= np.linalg.norm(slide[0]):
+        axis = turn[0] / size
+        return "turns about ({:.3g}, {:.3g}, {:.3g})".format(*(axis + 0.0))
+    way = slide[0] / np.linalg.norm(slide[0])
+    return "slides along ({:.3g}, {:.3g}, {:.3g})".format(*(way + 0.0))

@@ -1,0 +1,139 @@
+"""Phi recorded once, and every derivative that kinematics asks for as a program that comes from that record."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from rtmbs.ad.adjoint import gradient_record
+from rtmbs.ad.jacobian import sparse_jacobian
+from rtmbs.ad.operations import INPUT
+from rtmbs.ad.record import Record
+from rtmbs.ad.replay import Runner
+from rtmbs.ad.tangent import tangent_record
+from rtmbs.ad.trace import record
+from rtmbs.kinematics.equations import Equations
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+class SparseProgram(NamedTuple):
+    """Entries of a matrix as a program, with the values of the function before them when these were asked for."""
+
+    run: Runner
+    row: Integers
+    column: Integers
+
+
+class Programs:
+    """What comes from the record of Phi(q, f): q (n,) are unknowns, f (nf,) drivers and counted turns.
+
+    Along a motion x = (q, f): Phi_q qd + Phi_f fd = 0 and Phi_q qdd + Phi_f fdd + (Phi_x xd)_x xd = 0, where
+    Phi_f fd = Phi_t, and the last term and Phi_f fdd are (Phi_q qd)_q qd + 2 Phi_qt qd + Phi_tt.
+    """
+
+    def __init__(self, equations: Equations) -> None:
+        self.n, self.m, self.nf = equations.n, equations.m, equations.nf
+        self.drivers = len(equations.profiles)
+        self.equations = equations
+        self.record: Record = recorded(equations.phi, self.n, self.nf)
+        self.calls = {"values and Jacobian": 0, "by drivers": 0, "second derivatives": 0, "least velocity": 0}
+
+    @cached_property
+    def values(self) -> SparseProgram:
+        """Phi, then the entries of Phi_q."""
+        return sparse_program(self.record, values=True)
+
+    @cached_property
+    def by_drivers(self) -> SparseProgram:
+        """The entries of Phi_f, columns of the drivers only; its independents are f, its parameters q."""
+        found = sparse_jacobian(swapped(self.record))
+        return SparseProgram(Runner(found.record), found.row.astype(np.int64), found.column.astype(np.int64))
+
+    @cached_property
+    def second(self) -> Runner:
+        """(Phi_x v)_x v (m,) with independents x = (q, f) and v twice as parameters."""
+        return Runner(tangent_record(tangent_record(whole(self.record))))
+
+    @cached_property
+    def bend(self) -> Runner:
+        """(lam . Phi)_xx v (n + nf,) with independents x = (q, f) and parameters lam (m,), v (n + nf,)."""
+        return Runner(tangent_record(gradient_record(whole(self.record))))
+
+    @cached_property
+    def turned(self) -> Runner:
+        """The angles whose turns are counted, by q with parameters f."""
+        return Runner(recorded(self.equations.turned, self.n, self.nf))
+
+    # ---- readable forms: one call each
+
+    def phi(self, q: Array, f: Array) -> Array:
+        """Return Phi (m,)."""
+        self.calls["values and Jacobian"] += 1
+        return self.values.run(q, f)[: self.m].copy()
+
+    def jacobian(self, q: Array, f: Array) -> csr_array:
+        """Return Phi_q (m, n)."""
+        self.calls["values and Jacobian"] += 1
+        program = self.values
+        entries = program.run(q, f)[self.m :].copy()
+        return csr_array((entries, (program.row, program.column)), shape=(self.m, self.n))
+
+    def by_time(self, q: Array, f: Array, rate: Array) -> Array:
+        """Return Phi_f rate (m,): Phi_t for the rates of the drivers."""
+        self.calls["by drivers"] += 1
+        program, result = self.by_drivers, np.zeros(self.m)
+        np.add.at(result, program.row, program.run(f, q) * rate[program.column])
+        return result
+
+    def acceleration_side(self, q: Array, qd: Array, drivers: Array) -> Array:
+        """Return -(Phi_q qd)_q qd - 2 Phi_qt qd - Phi_tt (m,) for f, fd, fdd (3, nf)."""
+        self.calls["second derivatives"] += 1
+        v = np.concatenate((qd, drivers[1]))
+        curved = self.second(np.concatenate((q, drivers[0])), np.concatenate((v, v))).copy()
+        return -curved - self.by_time(q, drivers[0], drivers[2])
+
+    def bent(self, q: Array, qd: Array, drivers: Array, lam: Array) -> Array:
+        """Return d(Phi_q^T)/dt lam (n,)."""
+        self.calls["least velocity"] += 1
+        x, v = np.concatenate((q, drivers[0])), np.concatenate((qd, drivers[1]))
+        return self.bend(x, np.concatenate((lam, v)))[: self.n].copy()
+
+    def turns(self, q: Array, f: Array) -> Array:
+        """Return f with the turns counted at q."""
+        f = f.copy()
+        if self.nf > self.drivers:
+            f[self.drivers :] = self.turned(q, f)
+        return f
+
+
+def recorded(function: Callable[[Any, Any], Any], n: int, k: int) -> Record:
+    """Record a function of q and f, also when there is no f."""
+    if k:
+        return record(function, n, k=k)
+    return record(lambda q: function(q, np.zeros(0)), n)
+
+
+def sparse_program(known: Record, values: bool) -> SparseProgram:
+    """Return the sparse Jacobian of a record, ready to run."""
+    found = sparse_jacobian(known, values)
+    return SparseProgram(Runner(found.record), found.row.astype(np.int64), found.column.astype(np.int64))
+
+
+def whole(known: Record) -> Record:
+    """Return the record with its parameters as independents too."""
+    return replace(known, n=known.n + known.k, k=0)
+
+
+def swapped(known: Record) -> Record:
+    """Return the record with parameters as independents and independents as parameters."""
+    leaf = known.op == INPUT
+    number = known.a[leaf]
+    a = known.a.copy()
+    a[leaf] = np.where(number < known.n, number + known.k, number - known.n)
+    return replace(known, a=a, n=known.k, k=known.n)

@@ -1,0 +1,138 @@
+"""Singular poses of a motion: where the smallest singular value comes down to zero, at a sample or between two."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rtmbs.kinematics.coordinates import SIZE
+from rtmbs.kinematics.equations import Equations
+from rtmbs.kinematics.marches import March
+from rtmbs.kinematics.rank import smallest_singular
+from rtmbs.kinematics.samples import Samples
+from rtmbs.kinematics.stepping import pieced
+
+ZERO = 1e-5  # share of the largest value of the motion that counts as zero
+REACH = 1.5  # a minimum may be zero when it is at most so many times as large as the steps beside it
+GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
+SEARCHES = 60
+SIDES = (1e-2, 1e-3)  # how far aside the slopes are looked at, in steps
+DENSE = 1500  # rows up to which singular values of all of them are worked out
+PART = 0.3  # share of the largest part in the weak direction from which an element is named
+
+
+@dataclass(frozen=True)
+class SingularPose:
+    """A pose at which the equations lose a rank."""
+
+    t: float  # [s]
+    value: float  # smallest singular value without unit
+    elements: tuple[str, ...]  # joints and drivers whose equations depend on each other there
+    sample: int  # the last sample before it, or at it
+
+    def __str__(self) -> str:
+        return f"singular pose at t = {self.t:.9g} s in {', '.join(self.elements)} (singular value {self.value:.1e})"
+
+
+def find_singular(march: March, equations: Equations, samples: Samples) -> list[SingularPose]:
+    """Return the singular poses of samples that are filled, in the order of time."""
+    w = samples.weak
+    largest = float(np.max(w[np.isfinite(w)], initial=0.0))
+    found: list[SingularPose] = []
+    for k in range(len(w)):
+        left, right = w[max(k - 1, 0)], w[min(k + 1, len(w) - 1)]
+        if not (w[k] <= left and w[k] <= right) or (found and found[-1].sample >= k - 1 and w[k] > ZERO * largest):
+            continue
+        if w[k] > ZERO * largest and w[k] > REACH * max(left - w[k], right - w[k]):
+            continue
+        here = march.rechosen(samples.q[k], samples.f[k]) or march
+        pose = closest(here, equations, samples, k)
+        if (
+            pose.value <= ZERO * largest
+            and real(here, pose, samples, largest)
+            and not (found and abs(found[-1].t - pose.t) < 1e-6 * (1.0 + abs(pose.t)))
+        ):
+            found.append(pose)
+    return found
+
+
+def real(march: March, pose: SingularPose, samples: Samples, largest: float) -> bool:
+    """Return whether all rows lose a rank at a pose, not only those that are solved."""
+    programs, rank = march.programs, int(march.keep.sum())
+    if rank == programs.m - SIZE or rank > DENSE:
+        return True
+    limit = float(np.sqrt(ZERO)) * largest
+    at = np.flatnonzero(samples.t == pose.t)
+    if len(at):
+        return smallest_singular(programs, samples.q[at[0]], samples.f[at[0]], rank) <= limit
+    near = nearest(march, samples, pose)
+    return near is not None and smallest_singular(programs, *near, rank) <= limit
+
+
+def nearest(march: March, samples: Samples, pose: SingularPose) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return q and f a little beside the pose, where the equations can be solved; None where they cannot."""
+    known = min(pose.sample, len(samples.t) - 2)
+    step = samples.t[known + 1] - samples.t[known]
+    for aside in (1e-4, -1e-4, 1e-3, -1e-3, 1e-2, -1e-2):
+        t = np.array([samples.t[known], pose.t + aside * step])
+        between = pieced(march.programs.equations, samples, known, t)
+        if t[1] != t[0] and march.fill(between, 1, 2) == 2:
+            return between.q[1], between.f[1]
+    return None
+
+
+def closest(march: March, equations: Equations, samples: Samples, k: int) -> SingularPose:
+    """Return the pose of the smallest singular value between the samples beside k, by golden sections."""
+    first, last = max(k - 1, 0), min(k + 1, len(samples.t) - 1)
+    a, b = samples.t[first], samples.t[last]
+    best, where = float(samples.weak[k]), float(samples.t[k])
+    c, d = b - GOLDEN * (b - a), a + GOLDEN * (b - a)
+    at_c, at_d = (weak_at(march, equations, samples, time, k) for time in (c, d))
+    for _ in range(SEARCHES):
+        if at_c < at_d:
+            b, d, at_d = d, c, at_c
+            c = b - GOLDEN * (b - a)
+            at_c = weak_at(march, equations, samples, c, k)
+        else:
+            a, c, at_c = c, d, at_d
+            d = a + GOLDEN * (b - a)
+            at_d = weak_at(march, equations, samples, d, k)
+        if b - a < 1e-12 * (1.0 + abs(b)):
+            break
+    for value, time in ((at_c, c), (at_d, d)):
+        if value < best:
+            best, where = value, time
+    where = between_slopes(march, equations, samples, where, k)
+    last_sample = int(np.searchsorted(samples.t, where, side="right")) - 1
+    return SingularPose(where, best, culprits(march, equations), last_sample)
+
+
+def between_slopes(march: March, equations: Equations, samples: Samples, where: float, k: int) -> float:
+    """Return where the singular value comes to zero, from its values on both sides: there it is two straight lines."""
+    first, last = samples.t[max(k - 1, 0)], samples.t[min(k + 1, len(samples.t) - 1)]
+    for part in SIDES:
+        a, b = max(where - part * (last - first), first), min(where + part * (last - first), last)
+        at_a, at_b = (weak_at(march, equations, samples, time, k) for time in (a, b))
+        if not (at_a > 0.0 and at_b > 0.0):
+            break
+        where = a + (b - a) * at_a / (at_a + at_b)
+    return float(where)
+
+
+def weak_at(march: March, equations: Equations, samples: Samples, t: float, k: int) -> float:
+    """Return the smallest singular value at a time near sample k; zero where a matrix is singular."""
+    known = k if t >= samples.t[k] or k == 0 else k - 1
+    between = pieced(equations, samples, known, np.array([samples.t[known], t]))
+    if t == samples.t[known]:
+        return float(samples.weak[known])
+    return float(between.weak[1]) if march.fill(between, 1, 2) == 2 else 0.0
+
+
+def culprits(march: March, equations: Equations) -> tuple[str, ...]:
+    """Return the elements with a part in the weak direction, norms and ground left out."""
+    parts, rows = march.weak_rows(), equations.rows
+    largest: dict[str, float] = {}
+    for owner, label, part in zip(rows.owner, rows.label, parts.tolist(), strict=True):
+        if label != "norm" and owner != equations.bodies[0]:
+            largest[owner] = max(largest.get(owner, 0.0), part)
+    most = max(largest.values(), default=0.0)
+    return tuple(owner for owner, part in largest.items() if part >= PART * most and part > 0.0)

@@ -1,0 +1,77 @@
+"""From sample to sample: a step is refined where Newton asks for it, a singular pose that a sample hits is crossed."""
+
+import numpy as np
+
+from rtmbs.kinematics.equations import Equations
+from rtmbs.kinematics.march import WORN
+from rtmbs.kinematics.marches import March
+from rtmbs.kinematics.samples import Samples, new_samples
+
+REFINEMENTS = (2, 8, 64, 512)  # pieces of a step that are tried
+BESIDE = 1e-4  # how far beside a singular pose the two poses lie whose mean is taken, in steps
+
+
+class Refined:
+    """How many steps were refined, and at which times a singular pose was crossed."""
+
+    def __init__(self) -> None:
+        self.pieces = 0
+        self.crossed: list[float] = []
+
+
+def fill(march: March, equations: Equations, samples: Samples, first: int, refined: Refined) -> tuple[March, int]:
+    """Fill all rows from ``first`` on; return the march as it is now, and the first row that could not be filled."""
+    k, last = first, len(samples.t)
+    while k < last:
+        k = march.fill(samples, k, last)
+        if k == last or k == 0:
+            break
+        other = march.rechosen(samples.q[k - 1], samples.f[k - 1])
+        march = other or march
+        if other or samples.iterations[k] == -1 - WORN:
+            ahead = march.fill(samples, k, k + 1)
+            if ahead > k:
+                k = ahead
+                continue
+        if not (
+            reach(march, equations, samples, k, samples.t[k], k, refined)
+            or cross(march, equations, samples, k, refined)
+        ):
+            break
+        k += 1
+    return march, k
+
+
+def reach(march: March, equations: Equations, samples: Samples, k: int, t: float, row: int, refined: Refined) -> bool:
+    """Go from sample k - 1 to time t in more and more pieces; the pose found goes into ``row``."""
+    for pieces in REFINEMENTS:
+        between = pieced(equations, samples, k - 1, np.linspace(samples.t[k - 1], t, pieces + 1))
+        if march.fill(between, 1, pieces + 1) == pieces + 1:
+            samples.take(row, between, pieces)
+            refined.pieces += pieces - 1
+            return True
+    return False
+
+
+def pieced(equations: Equations, samples: Samples, known: int, t: np.ndarray) -> Samples:
+    """Return samples at times t, the first of which is known."""
+    between = new_samples(t, equations.drivers_at(t), equations.n)
+    between.take(0, samples, known)
+    return between
+
+
+def cross(march: March, equations: Equations, samples: Samples, k: int, refined: Refined) -> bool:
+    """Take the mean of a pose just before t[k] and one just after on the same smooth path; False where none is."""
+    step = samples.t[k] - samples.t[k - 1]
+    sides = samples.t[k] + BESIDE * step * np.array([-1.0, 1.0])
+    if not reach(march, equations, samples, k, sides[0], k, refined):
+        return False
+    beside = pieced(equations, samples, k, sides)
+    if march.fill(beside, 1, 2) != 2:
+        return False
+    for column in beside[2:7]:
+        column[1] = 0.5 * (column[0] + column[1])
+    samples.take(k, beside, 1)
+    samples.weak[k] = 0.0
+    refined.crossed.append(float(samples.t[k]))
+    return True

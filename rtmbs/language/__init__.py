@@ -1,0 +1,10 @@
+"""The model language: mechanisms and what to do with them as text (docs/language.md)."""
+
+from rtmbs.language import statements as statements  # registers every statement
+from rtmbs.language.document import Analysis, Document, Place
+from rtmbs.language.format import format
+from rtmbs.language.parse import Sheet, parse
+from rtmbs.language.read import build, read
+from rtmbs.language.write import write
+
+__all__ = ["Analysis", "Document", "Place", "Sheet", "build", "format", "parse", "read", "write"]

@@ -1,0 +1,250 @@
+"""``parse``: from text to statements, by the grammar of ``grammar.lark``.
+
+An LALR parser reduces the parts of a value from left to right and from the inside to the outside: this is postfix
+order. The actions append one instruction each, so long sums and deep brackets cost neither recursion nor copies.
+"""
+
+import functools
+import re
+import threading
+from collections.abc import Callable, Iterator
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from lark import Lark, Token
+from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+
+from rtmbs.errors import LanguageError, nearest_names, shown
+from rtmbs.language.source import Source
+from rtmbs.language.syntax import Argument, Code, Instruction, Name, Number, Statement
+from rtmbs.language.units import UNITS, compound
+
+MOST_WORDS = 100_000  # words, numbers and signs in a model file and all that it includes
+DEEPEST = 200  # brackets within brackets
+MARKS = re.compile(r'#[^\n]*|//[^\n]*|/\*.*?(?:\*/|\Z)|"[^"\\\n]*(?:\\.[^"\\\n]*)*"|[\w.]+|[^\s\w]', re.DOTALL)
+SIGNS = {
+    "LPAR": "'('",
+    "RPAR": "')'",
+    "LSQB": "'['",
+    "RSQB": "']'",
+    "COMMA": "','",
+    "SEMICOLON": "';'",
+    "EQUAL": "'='",
+    "DOT": "'.'",
+    "WORD": "a name",
+    "STRING": "a name",
+    "NUMBER": "a number",
+    "UNIT": "a unit",
+    "MODEL": "MODEL",
+    "ENDMODEL": "ENDMODEL",
+    "$END": "the end",
+}
+OPERATORS = {"PLUS", "MINUS", "STAR", "SLASH", "CIRCUMFLEX"}
+
+
+class Sheet(NamedTuple):
+    """The statements of one text."""
+
+    source: Source
+    name: str  # of the model
+    statements: tuple[Statement, ...]
+
+
+def parse(source: Source | str, name: str = "text", fragment: bool = False) -> Sheet:
+    """Return the statements of a text; raises LanguageError where it is none of the language.
+
+    fragment: the text is a file to include, statements without MODEL and ENDMODEL.
+    """
+    if isinstance(source, str):
+        source = Source(name, source)
+    measure(source)
+    with PARSING:
+        actions = actions_of_grammar()
+        actions.begin(source)
+        try:
+            grammar().parse(source.text, start="fragment" if fragment else "start")
+            return Sheet(source, actions.model, tuple(actions.statements))
+        except UnexpectedInput as error:
+            raise unexpected(source, error) from None
+        finally:
+            actions.begin(source)
+
+
+def measure(source: Source) -> int:
+    """Return the number of words; raises LanguageError for too many of them, and for brackets too deep."""
+    count, depth = 0, 0
+    for mark in MARKS.finditer(source.text):
+        sign = source.text[mark.start()]
+        if sign in "([":
+            depth += 1
+            if depth > DEEPEST:
+                raise source.error(mark.start(), f"brackets are more than {DEEPEST} deep here")
+        elif sign in ")]":
+            depth -= 1
+        count += 1
+        if count > MOST_WORDS:
+            raise source.error(mark.start(), f"there are more than {MOST_WORDS:,} words up to here; a model has fewer")
+    return count
+
+
+def is_whole(source: Source) -> bool:
+    """True for a text that begins with MODEL; others are statements to include."""
+    marks = (mark.group() for mark in MARKS.finditer(source.text))
+    return next((mark for mark in marks if not mark.startswith(("#", "//", "/*"))), "").lower() == "model"
+
+
+def unexpected(source: Source, error: UnexpectedInput) -> LanguageError:
+    """Return what is wrong in words: what stands there, and what might."""
+    at = error.pos_in_stream or 0
+    names = set(error.accepts or error.expected) if isinstance(error, UnexpectedToken) else set()
+    if isinstance(error, UnexpectedCharacters):
+        names = set(error.allowed or ())
+    if source.text.startswith("/*", at):
+        return source.error(at, "this comment is not closed", ["*/"])
+    if source.text.startswith('"', at) and isinstance(error, UnexpectedCharacters):
+        return source.error(at, "this name in quotes is not closed on its line", ['"'])
+    if isinstance(error, UnexpectedToken) and error.token.type == "$END":
+        at = len(source.text.rstrip())
+        found = "the end of the text"
+    else:
+        word = MARKS.match(source.text, at)
+        found = shown(word.group() if word else source.text[at : at + 1])
+    expected = list(dict.fromkeys(SIGNS[one] for one in SIGNS if one in names))
+    expected += ["an operator"] * bool(names & OPERATORS and "NUMBER" not in names)
+    wanted = f"{', '.join(expected[:-1])} or {expected[-1]}" if len(expected) > 1 else "".join(expected)
+    return source.error(at, f"{found} cannot stand here; expected {wanted}", expected)
+
+
+@functools.cache
+def actions_of_grammar() -> "Actions":
+    return Actions()
+
+
+@functools.cache
+def grammar() -> Lark:
+    """Return the parser, made once."""
+    text = files("rtmbs.language").joinpath("grammar.lark").read_text(encoding="utf-8")
+    return Lark(
+        text,
+        parser="lalr",
+        lexer="contextual",
+        start=["start", "fragment"],
+        transformer=actions_of_grammar(),
+        maybe_placeholders=False,
+    )
+
+
+PARSING = threading.Lock()  # the actions belong to one text at a time
+
+
+class Actions:
+    """What the parser does when it has read a rule: parts of values are collected in ``code``."""
+
+    def begin(self, source: Source) -> None:
+        """Forget what was read."""
+        self.source = source
+        self.model = ""
+        self.code: list[Instruction] = []
+        self.statements: list[Statement] = []
+
+    def emit(self, kind: str, operand: object, at: int) -> int:
+        """Append an instruction; ``at`` is where its text begins."""
+        self.code.append(Instruction(kind, operand, at))
+        return at
+
+    def header(self, children: list[Token]) -> None:
+        self.model = unquoted(children[1])
+
+    def words(self, children: list[Token]) -> list[Token]:
+        return children
+
+    def statement_of(self, words: list[Token], arguments: tuple[Argument, ...], assigned: Code | None) -> None:
+        texts = tuple(unquoted(word) for word in words)
+        places = tuple(int(word.start_pos or 0) for word in words)
+        quoted = tuple(word.type == "STRING" for word in words)
+        self.statements.append(Statement(texts, places, quoted, arguments, assigned))
+
+    def bare(self, children: list[Any]) -> None:
+        self.statement_of(children[0], (), None)
+
+    def bracketed(self, children: list[Any]) -> None:
+        self.statement_of(children[0], tuple(children[1:]), None)
+
+    def assigned(self, children: list[Any]) -> None:
+        self.statement_of(children[0], (), children[1])
+
+    def plain(self, children: list[Code]) -> Argument:
+        return Argument(None, children[0])
+
+    def keyed(self, children: list[Code]) -> Argument:
+        return Argument(*children)
+
+    def value(self, children: list[Any]) -> Code:
+        code, self.code = tuple(self.code), []
+        return code
+
+    def number(self, children: list[Token]) -> int:
+        at, dimension = int(children[0].start_pos or 0), None
+        value = float(children[0])
+        if len(children) == 2:
+            unit, wrong = compound(children[1])
+            if unit is None:
+                near = nearest_names(wrong, UNITS)
+                hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(UNITS)}"
+                raise self.source.error(int(children[1].start_pos or 0), f"there is no unit {shown(wrong)}{hint}", near)
+            value, dimension = value * unit.size, unit.dimension
+        if value - value != 0.0:
+            raise self.source.error(at, f"{shown(str(children[0]))} is larger than any number")
+        return self.emit("number", Number(value, dimension), at)
+
+    def name(self, children: list[list[Token]]) -> int:
+        return self.emit("name", name_of(children[0]), int(children[0][0].start_pos or 0))
+
+    def path(self, children: list[Any]) -> int:
+        words, member = children
+        return self.emit("name", name_of(words, unquoted(member)), int(words[0].start_pos or 0))
+
+    def call(self, children: list[Any]) -> int:
+        words = children[0]
+        return self.emit("call", (name_of(words).text, len(children) - 1), int(words[0].start_pos or 0))
+
+    def row(self, children: list[int]) -> int:
+        return self.emit("row", len(children), children[0] if children else 0)
+
+    def named(self, children: list[int]) -> int:
+        return self.emit("named", None, children[0])
+
+
+def operator(sign: str) -> Callable[[Actions, list[int]], int]:
+    """Return the action of an operator, at the place of its first operand."""
+    return lambda actions, children: actions.emit("operator", sign, children[0])
+
+
+for rule, sign in {
+    "add": "+",
+    "subtract": "-",
+    "multiply": "*",
+    "divide": "/",
+    "raised": "^",
+    "negative": "negative",
+}.items():
+    setattr(Actions, rule, operator(sign))
+Actions.positive = lambda actions, children: children[0]  # type: ignore[attr-defined]
+
+
+def unquoted(token: Token) -> str:
+    """Return the name that a word or a string in quotes means."""
+    return re.sub(r"\\(.)", r"\1", token[1:-1]) if token.type == "STRING" else str(token)
+
+
+def name_of(words: list[Token], member: str | None = None) -> Name:
+    return Name(tuple(unquoted(word) for word in words), member)
+
+
+def tokens(source: Source, fragment: bool) -> Iterator[Token]:
+    """Yield the tokens of a text that ``parse`` took."""
+    with PARSING:
+        actions_of_grammar().begin(source)
+        yield from list(
+            grammar().parse_interactive(source.text, start="fragment" if fragment else "start").iter_parse()
+        )

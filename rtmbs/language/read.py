@@ -1,0 +1,170 @@
+"""``read``: from a file, with what it includes, to a Document."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from rtmbs.errors import LanguageError, ModelError, nearest_names, shown
+from rtmbs.language.build import Build
+from rtmbs.language.document import Analysis, Document
+from rtmbs.language.expressions import ExpressionProfile, jet_at
+from rtmbs.language.given import Given
+from rtmbs.language.kinds import KINDS, STAGES, Kind
+from rtmbs.language.parse import MOST_WORDS, Sheet, is_whole, measure, parse
+from rtmbs.language.source import Source, load
+from rtmbs.language.statements.forces import register_forces
+from rtmbs.language.statements.joints import register_joints
+from rtmbs.language.syntax import Statement
+from rtmbs.model import Model
+
+MOST_FILES = 100  # that a model file includes
+MOST_TIMES, MOST_VALUES = 10_001, 1_000_000  # at which functions of time are tried
+
+Line = tuple[Source, Statement]
+
+
+def read(path: str | Path) -> Document:
+    """Return the model and the analysis that a file describes; raises LanguageError, which names file and place."""
+    name = str(path)
+    source = load(Path(path), name)
+    return build(parse(source))
+
+
+def build(sheet: Sheet | str) -> Document:
+    """Return what statements describe; raises LanguageError."""
+    if isinstance(sheet, str):
+        sheet = parse(sheet)
+    try:
+        made = Build(Model(sheet.name))
+    except ModelError as error:
+        raise sheet.source.error(0, str(error)) from None
+    register_joints()
+    register_forces()
+    lines = list(Includes(sheet.source).lines(sheet))
+    sorted_lines: dict[str, list[tuple[Source, Statement, Kind]]] = {stage: [] for stage in STAGES}
+    for source, statement in lines:
+        if is_constant(statement):
+            add_constant(made, source, statement)
+        else:
+            kind = kind_of(source, statement)
+            sorted_lines[kind.stage].append((source, statement, kind))
+    for stage in STAGES:
+        for source, statement, kind in sorted_lines[stage]:
+            act(made, source, statement, kind)
+    if made.analysis is None:
+        raise sheet.source.error(0, "there is no SYSTEM statement; it says which analysis to make", ["SYSTEM"])
+    check_times(made, made.analysis)
+    return Document(sheet.source.name, made.model, made.analysis, made.places)
+
+
+def act(made: Build, source: Source, statement: Statement, kind: Kind) -> None:
+    """Do what a statement says."""
+    given = Given(made.scope(source), statement, kind.title)
+    if not kind.free:
+        given.sort(kind.keys, kind.flags, kind.repeated)
+    kind.act(made, given)
+    if kind.named:
+        made.places[f"{kind.stage} {given.name}"] = source.place(given.at)
+
+
+def is_constant(statement: Statement) -> bool:
+    return statement.words[0].lower() == "constant" and not statement.quoted[0]
+
+
+def add_constant(made: Build, source: Source, statement: Statement) -> None:
+    """Take ``constant NAME = VALUE;``."""
+    given = Given(made.scope(source), statement, "constant")
+    if len(statement.words) != 2 or statement.assigned is None:
+        raise source.error(statement.places[0], "a constant is written: constant NAME = VALUE;", ["NAME = VALUE"])
+    if given.name in made.constants:
+        raise source.error(given.at, f"{given.what}: there is already a constant of this name; choose another")
+    value = given.scope.evaluate(statement.assigned)
+    made.constants[given.name] = given.checked("its value", value, None)
+
+
+def kind_of(source: Source, statement: Statement) -> Kind:
+    """Return the kind of a statement by its words; raises LanguageError with the nearest one."""
+    words = [word.lower() for word in statement.words]
+    at = statement.places[0]
+    whole, but_last = " ".join(words), " ".join(words[:-1])
+    if whole in KINDS and not KINDS[whole].named:
+        kind = KINDS[whole]
+    elif but_last in KINDS and KINDS[but_last].named:
+        kind = KINDS[but_last]
+    elif whole in KINDS:
+        raise source.error(statement.places[-1], f"{whole} needs a name: {whole} NAME (...);", ["a name"])
+    elif but_last in KINDS:
+        raise source.error(statement.places[-1], f"{but_last} takes no name; write {but_last} (...);", ["'('"])
+    else:
+        titles = list(KINDS)
+        near = nearest_names(but_last, titles) or nearest_names(whole, titles)
+        hint = f"did you mean {near[0]}?" if near else "statements are BODY, triad, revolute joint, driver and others"
+        raise source.error(at, f"there is no statement {shown(but_last or whole)}; {hint}", near)
+    if statement.assigned is not None:
+        raise source.error(at, f"{kind.title} takes its arguments in brackets: {kind.title} (...);", ["'('"])
+    return kind
+
+
+class Includes:
+    """The statements of a text, with those of the files that it includes in their place."""
+
+    def __init__(self, source: Source) -> None:
+        self.folder = source.path.resolve().parent if source.path else None
+        self.words = measure(source)
+        self.files = 0
+
+    def lines(self, sheet: Sheet, chain: tuple[Path, ...] = ()) -> Iterator[Line]:
+        """Yield every statement with its text."""
+        source = sheet.source
+        here = (*chain, source.path.resolve()) if source.path else chain
+        for statement in sheet.statements:
+            if statement.words[0].lower() == "include" and not statement.quoted[0]:
+                yield from self.lines(self.included(source, statement, here), here)
+            else:
+                yield source, statement
+
+    def included(self, source: Source, statement: Statement, chain: tuple[Path, ...]) -> Sheet:
+        """Return the statements of one included file; raises LanguageError for one that must not be."""
+        at = statement.places[-1]
+        if len(statement.words) != 2 or not statement.quoted[1] or statement.arguments or statement.assigned:
+            raise source.error(at, 'an include is written: include "FILE";', ['"FILE"'])
+        if self.folder is None or source.path is None:
+            raise source.error(at, "only a file can include another one")
+        name = statement.words[1]
+        try:
+            path = (source.path.parent / name).resolve()
+        except (OSError, RuntimeError, ValueError) as error:
+            raise source.error(at, f"{shown(name)} cannot be included: {error}") from None
+        if Path(name).is_absolute() or not path.is_relative_to(self.folder):
+            raise source.error(at, f"{shown(name)} is outside the folder of the model; include files in it only")
+        if path in chain:
+            loop = " includes ".join(one.name for one in (*chain[chain.index(path) :], path))
+            raise source.error(at, f"{loop}: a file cannot include itself")
+        self.files += 1
+        if self.files > MOST_FILES:
+            raise source.error(at, f"more than {MOST_FILES} files are included; a model has fewer")
+        try:
+            inner = load(path, str(Path(source.name).parent / name))
+        except LanguageError as error:
+            raise source.error(at, f"included file {error}") from None
+        self.words += measure(inner)
+        if self.words > MOST_WORDS:
+            raise source.error(at, f"with this file there are more than {MOST_WORDS:,} words; a model has fewer")
+        return parse(inner, fragment=not is_whole(inner))
+
+
+def check_times(made: Build, analysis: Analysis) -> None:
+    """Try functions of drivers at the times of the analysis; raises LanguageError for one that is not finite."""
+    for source, at, what, profile in made.functions:
+        if not isinstance(profile, ExpressionProfile):
+            continue
+        rows = (analysis.t1 - analysis.t0) / analysis.dt
+        count = int(min(rows + 1, MOST_TIMES, max(MOST_VALUES // len(profile.steps), 2)))
+        times = np.linspace(analysis.t0, analysis.t1, count)
+        with np.errstate(all="ignore"):
+            motion = jet_at(profile.steps, times)
+        for name, values in zip(("value", "rate", "acceleration"), motion, strict=True):
+            bad = np.flatnonzero(~np.isfinite(np.broadcast_to(np.asarray(values, np.float64), times.shape)))
+            if len(bad):
+                raise source.error(at, f"{what}: its {name} is no finite number at TIME = {times[bad[0]]:.6g}")

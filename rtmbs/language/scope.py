@@ -1,0 +1,218 @@
+"""What values of a file mean: numbers, functions of time, rows of them, names, and things called by name."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rtmbs.errors import LanguageError, nearest_names, shown
+from rtmbs.language.expressions import Steps, operand_count
+from rtmbs.language.functions import CONSTANTS, FUNCTIONS, OPERATORS, PAIRS, Binary, Function
+from rtmbs.language.source import Source
+from rtmbs.language.syntax import Code, Instruction, Name, Number
+from rtmbs.language.units import Dimension
+
+TIME = "time"
+ARITHMETIC: dict[str, Function | Binary] = {**FUNCTIONS, **PAIRS}
+
+
+class Quantity(NamedTuple):
+    """A number in SI units."""
+
+    value: float
+    dimension: Dimension | None  # of a number with a unit that no arithmetic has touched
+    at: int
+    name: Name | None = None  # of the constant it came from
+
+
+class Timed(NamedTuple):
+    """A function of time."""
+
+    steps: Steps
+    at: int
+
+
+class Row(NamedTuple):
+    """Several values in brackets."""
+
+    items: tuple[Any, ...]
+    at: int
+
+
+class Word(NamedTuple):
+    """A name that is no number."""
+
+    name: Name
+    at: int
+
+
+class Call(NamedTuple):
+    """Something by name with arguments, such as a profile, a distance or an input."""
+
+    name: str
+    items: tuple[Any, ...]
+    named: dict[str, Any]
+    at: int
+
+
+class Pair(NamedTuple):
+    """A named argument of a Call."""
+
+    key: str
+    value: Any
+    at: int
+
+
+class Operand(NamedTuple):
+    """An arithmetic value: the common instructions from ``start`` on, one of them when it is a number."""
+
+    start: int
+    at: int
+    value: float | None  # None: a function of time
+    dimension: Dimension | None = None
+    name: Name | None = None
+
+
+class Scope:
+    """Constants of a file, and how its values are read."""
+
+    def __init__(self, source: Source, constants: dict[str, float]) -> None:
+        self.source = source
+        self.constants = constants
+
+    def evaluate(self, code: Code) -> Any:
+        """Return a Quantity, Timed, Row, Word or Call; raises LanguageError for what is none."""
+        found = Reading(self, self.source).run(code)
+        if isinstance(found, Pair):
+            raise self.source.error(found.at, "an equal sign cannot stand here")
+        return found
+
+    def unknown(self, item: Word) -> LanguageError:
+        """Return the error of a name that means no number."""
+        text = item.name.text
+        near = nearest_names(text, [*self.constants, *CONSTANTS, "TIME", *ARITHMETIC])
+        hint = f"; did you mean {', '.join(map(repr, near))}?" if near else "; define it: constant NAME = VALUE;"
+        return self.source.error(item.at, f"there is no constant named {shown(text)}{hint}", near)
+
+
+class Reading:
+    """One value being read: a stack of what was read, and the instructions of its arithmetic in one list."""
+
+    def __init__(self, scope: Scope, source: Source) -> None:
+        self.scope, self.source = scope, source
+        self.stack: list[Any] = []
+        self.steps: list[tuple[str, Any]] = []
+
+    def run(self, code: Code) -> Any:
+        """Return what the code means."""
+        for one in code:
+            getattr(self, one.kind)(one)
+        return self.settled(1)[0]
+
+    def number(self, one: Instruction) -> None:
+        assert isinstance(one.operand, Number)
+        self.push(one.at, *one.operand)
+
+    def push(self, at: int, value: float, dimension: Dimension | None = None, name: Name | None = None) -> None:
+        """Put a number on the stack."""
+        self.stack.append(Operand(len(self.steps), at, value, dimension, name))
+        self.steps.append(("number", value))
+
+    def name(self, one: Instruction) -> None:
+        """Put the number that a name means on the stack, the time, or the name itself."""
+        name = one.operand
+        assert isinstance(name, Name)
+        word = name.words[0] if len(name.words) == 1 and name.member is None else None
+        if word in self.scope.constants:
+            self.push(one.at, self.scope.constants[word], None, name)
+        elif word in CONSTANTS:
+            self.push(one.at, CONSTANTS[word], None, name)
+        elif word is not None and word.lower() == TIME:
+            self.stack.append(Operand(len(self.steps), one.at, None, None, name))
+            self.steps.append((TIME, 0.0))
+        else:
+            self.stack.append(Word(name, one.at))
+
+    def operator(self, one: Instruction) -> None:
+        negative = one.operand == "negative"
+        self.combine(one, "negative" if negative else "operator", "" if negative else str(one.operand))
+
+    def combine(self, one: Instruction, kind: str, operand: str) -> None:
+        """Apply an operator or a function: numbers give a number at once."""
+        count = operand_count(kind, operand)
+        items = self.stack[len(self.stack) - count :]
+        del self.stack[len(self.stack) - count :]
+        for item in items:
+            if isinstance(item, Word):
+                raise self.scope.unknown(item)
+            if not isinstance(item, Operand):
+                raise self.source.error(item.at, f"{operand or 'a minus sign'} takes numbers, and this is none")
+        start = items[0].start
+        values = [item.value for item in items if item.value is not None]
+        if len(values) == count:
+            value = self.folded(one, kind, operand, items, values)
+            del self.steps[start:]
+            self.push(one.at, value, items[0].dimension if kind == "negative" else None)
+            return
+        if operand == "/" and items[-1].value == 0.0:
+            raise self.source.error(items[-1].at, "division by zero")
+        self.steps.append((kind, operand))
+        self.stack.append(Operand(start, one.at, None))
+
+    def folded(self, one: Instruction, kind: str, operand: str, items: list[Operand], values: list[float]) -> float:
+        """Return the number that numbers give; raises LanguageError where there is none."""
+        if kind == "negative":
+            return -values[0]
+        if operand == "/" and values[1] == 0.0:
+            raise self.source.error(items[1].at, "division by zero")
+        function: Any = OPERATORS[operand].value if kind == "operator" else ARITHMETIC[operand].value
+        with np.errstate(all="ignore"):
+            value = float(function(*(np.float64(x) for x in values)))
+        if not np.isfinite(value):
+            numbers = [f"{x:.6g}" for x in values]
+            said = f" {operand} ".join(numbers) if kind == "operator" else f"{operand}({', '.join(numbers)})"
+            raise self.source.error(one.at, f"{said} is no number")
+        return value
+
+    def settled(self, count: int) -> tuple[Any, ...]:
+        """Take the last values off the stack, arithmetic as numbers and functions of time."""
+        items = self.stack[len(self.stack) - count :]
+        del self.stack[len(self.stack) - count :]
+        found: list[Any] = []
+        for item in reversed(items):
+            if isinstance(item, Operand):
+                steps = tuple(self.steps[item.start :])
+                del self.steps[item.start :]
+                number = item.value
+                item = Timed(steps, item.at) if number is None else Quantity(number, item.dimension, item.at, item.name)
+            found.append(item)
+        return tuple(reversed(found))
+
+    def row(self, one: Instruction) -> None:
+        self.stack.append(Row(self.settled(int(one.operand)), one.at))  # type: ignore[call-overload]
+
+    def named(self, one: Instruction) -> None:
+        key, value = self.settled(2)
+        name = key.name if isinstance(key, Word | Quantity) else None
+        if name is None or name.member is not None:
+            raise self.source.error(one.at, "before an equal sign stands the name of what it sets")
+        self.stack.append(Pair(name.text.lower(), value, one.at))
+
+    def call(self, one: Instruction) -> None:
+        """Apply a function of numbers; keep anything else as a Call."""
+        assert isinstance(one.operand, tuple)
+        name, count = str(one.operand[0]), int(one.operand[1])
+        function = name.lower()
+        if function in ARITHMETIC:
+            wanted = operand_count("call", function)
+            items = self.stack[len(self.stack) - count :]
+            if count != wanted or any(isinstance(item, Pair) for item in items):
+                numbers = "one number" if wanted == 1 else "two numbers"
+                raise self.source.error(one.at, f"{function} takes {numbers} in its brackets, not {count}")
+            self.combine(one, "call", function)
+            return
+        items = list(self.settled(count))
+        pairs = {item.key: item.value for item in items if isinstance(item, Pair)}
+        plain = tuple(item for item in items if not isinstance(item, Pair))
+        if len(plain) + len(pairs) < count:
+            raise self.source.error(one.at, f"{name} is given one of its arguments twice")
+        self.stack.append(Call(name, plain, pairs, one.at))

@@ -1,0 +1,70 @@
+"""The text of a model file, and the errors that point into it."""
+
+import os
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rtmbs.errors import LanguageError
+from rtmbs.language.document import Place
+
+MOST_BYTES = 8_000_000  # of one file
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A text with a name."""
+
+    name: str  # as errors name it
+    text: str
+    path: Path | None = None  # None: not read from a file, so it includes nothing
+
+    def place(self, at: int) -> Place:
+        """Return the line and column, from 1, of the letter ``at``."""
+        at = min(max(at, 0), len(self.text))
+        start = self.text.rfind("\n", 0, at) + 1
+        return Place(self.name, self.text.count("\n", 0, at) + 1, at - start + 1)
+
+    def error(self, at: int, message: str, expected: Sequence[str] = ()) -> LanguageError:
+        """Return the error at the letter ``at``."""
+        place = self.place(at)
+        start = self.text.rfind("\n", 0, min(at, len(self.text))) + 1
+        end = self.text.find("\n", start)
+        line = self.text[start : end if end >= 0 else None]
+        return LanguageError(
+            message, file=self.name, line=place.line, column=place.column, text=line, expected=expected
+        )
+
+
+def load(path: Path, name: str) -> Source:
+    """Return the text of a file; raises LanguageError for one that cannot be read, is too large, or is no text."""
+    try:
+        with path.open("rb") as file:
+            about = os.fstat(file.fileno())
+            if not stat.S_ISREG(about.st_mode):
+                raise LanguageError("is no file; name a model file", file=name)
+            if about.st_size > MOST_BYTES:
+                raise LanguageError(
+                    f"has {about.st_size / 1e6:.1f} MB; a model file has at most {MOST_BYTES / 1e6:g} MB", file=name
+                )
+            data = file.read(MOST_BYTES + 1)
+    except FileNotFoundError:
+        raise LanguageError("there is no such file", file=name) from None
+    except IsADirectoryError:
+        raise LanguageError("is a folder; name a model file", file=name) from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise LanguageError(f"cannot be read: {reason}", file=name) from None
+    return Source(name, decoded(data[:MOST_BYTES], name), path)
+
+
+def decoded(data: bytes, name: str) -> str:
+    """Return bytes as text; raises LanguageError for bytes that are none."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise LanguageError(f"is no text: byte {error.start} is not UTF-8", file=name) from None
+    if "\0" in text:
+        raise LanguageError(f"is no text: byte {len(text[: text.index(chr(0))].encode())} is zero", file=name)
+    return text.replace("\r\n", "\n")

@@ -1,0 +1,212 @@
+"""``write``: a Model as text that reads back to the same fingerprint. Numbers are written with all their digits."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from rtmbs.errors import ModelError
+from rtmbs.language.document import Analysis, Document
+from rtmbs.language.expressions import Expression, ExpressionRow, written
+from rtmbs.language.format import format as formatted
+from rtmbs.language.statements.joints import TITLES, key_of, spelled
+from rtmbs.language.statements.systems import CHOICES, KINDS, NUMBERS
+from rtmbs.language.values import callables
+from rtmbs.model import FORCE_TYPES, JOINT_TYPES, Body, Driver, Force, Initial, Input, Joint, Marker, Model
+from rtmbs.model.drivers import MARKER_AXES
+
+BARE = re.compile(r"(?!(?:end)?model$)[^\W\d]\w*", re.IGNORECASE)
+EYE = np.eye(3).tobytes()
+
+
+def write(model: Model | Document, analysis: Analysis | None = None) -> str:
+    """Return a model, and what to do with it, as text; raises ModelError for a function that only Python has.
+
+    Names, numbers and order are those of the model; constants, units and comments of a file it was read from are not
+    kept (``format`` keeps them).
+    """
+    if isinstance(model, Document):
+        return write(model.model, analysis or model.analysis)
+    parts = [f"MODEL {quoted(model.name)}", system(model, analysis or Analysis(kind="dynamic"))]
+    parts += [body(one) for one in model.bodies.values() if one is not model.ground]
+    parts += [triad(one) for one in model.markers.values()]
+    parts += [joint(model, one) for one in model.joints.values()]
+    for rod in model.rods.values():
+        parts.append(statement("rod", rod.name, [*triads(rod.between), f"length = {number(rod.length)}"]))
+    parts += [force(one) for one in model.forces.values()]
+    parts += [driver(model, one) for one in model.drivers.values()]
+    parts += [initial(one) for one in model.initials.values()]
+    return formatted("\n".join([*parts, "ENDMODEL\n"]))
+
+
+def quoted(name: str) -> str:
+    """Return a name, in quotes where it is no plain word."""
+    if BARE.fullmatch(name):
+        return name
+    return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def number(value: Any) -> str:
+    return repr(float(value))
+
+
+def row(values: Any) -> str:
+    return f"({', '.join(number(value) for value in np.ravel(values))})"
+
+
+def matrix(values: Any) -> str:
+    return f"[{', '.join(row(values[k]) for k in range(3))}]"
+
+
+def same(a: Any, b: Any) -> bool:
+    """True when two arrays hold the same bytes."""
+    return np.asarray(a, np.float64).tobytes() == np.asarray(b, np.float64).tobytes()
+
+
+def statement(title: str, name: str, arguments: list[str]) -> str:
+    return f"{title} {quoted(name)} ({', '.join(arguments)});"
+
+
+def triads(pair: tuple[Marker, Marker]) -> list[str]:
+    return [f"triad = {quoted(marker.name)}" for marker in pair]
+
+
+def system(model: Model, analysis: Analysis) -> str:
+    """Return SYSTEM with everything that is said."""
+    title = next(words for words, kind in KINDS.items() if kind == analysis.kind)
+    said = [title.upper()]
+    for key, (field, _) in NUMBERS.items():
+        if (value := getattr(analysis, field)) is not None:
+            said.append(f"{key} = {number(value)}")
+    said += [f"{key} = {value}" for key in CHOICES if (value := getattr(analysis, key)) is not None]
+    return f"SYSTEM ({', '.join([*said, f'gravity = {row(model.gravity)}'])});"
+
+
+def body(one: Body) -> str:
+    """Return a body; what is zero or plain is left out."""
+    said = [f"mass = {number(one.mass)}"]
+    if not same(one.center_of_mass, np.zeros(3)):
+        said.append(f"center of mass = {row(one.center_of_mass)}")
+    if not same(one.inertia, np.zeros((3, 3))):
+        J = one.inertia
+        six = (J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2])
+        said.append(f"inertia = {row(six if any(number(x) != '0.0' for x in six[3:]) else six[:3])}")
+    if not same(one.position, np.zeros(3)):
+        said.append(f"position = {row(one.position)}")
+    if one.orientation.tobytes() != EYE:
+        said.append(f"orientation = {matrix(one.orientation)}")
+    return statement("BODY", one.name, said)
+
+
+def triad(one: Marker) -> str:
+    said = [f"associated body = {quoted(one.body.name)}", f"origin = {row(one.point)}"]
+    if np.ascontiguousarray(one.axes).tobytes() != EYE:
+        said.append(f"axes = {matrix(one.axes)}")
+    return statement("triad", one.name, said)
+
+
+def joint(model: Model, one: Joint) -> str:
+    """Return a joint between two bodies with its points and axes."""
+    name = type(one.type).__name__
+    if JOINT_TYPES.get(name) is not type(one.type):
+        raise ModelError(f"joint {one.name!r} is {name}, which is not in JOINT_TYPES; a file cannot name it")
+    said = [f"body = {quoted(one.a.name)}", f"body = {quoted(one.b.name)}"]
+    said += [f"{key_of(field.name)} = {row(getattr(one.type, field.name))}" for field in fields(one.type)]
+    said += [f"point a = {row(one.point_a)}", f"point b = {row(one.point_b)}", *frame(model, one)]
+    if one.cut:
+        said.append("cut = yes")
+    if one.closure:
+        said.append(f"closure = {one.closure}")
+    return statement(TITLES.get(name, (f"{spelled(name)} joint",))[0], one.name, said)
+
+
+def frame(model: Model, one: Joint) -> Iterator[str]:
+    """Yield the axes of a joint: none for those of the world, the body whose axes they are, or all numbers."""
+    bodies = {other.name: other for other in (model.ground, one.a, one.b, *model.bodies.values())}
+    for other in bodies.values():
+        axes_a, axes_b = one.a.orientation.T @ other.orientation, one.b.orientation.T @ other.orientation
+        if same(axes_a, one.axes_a) and same(axes_b, one.axes_b):
+            if other is not model.ground:
+                yield f"frame = {quoted(other.name)}"
+            return
+    yield from (f"axes a = {matrix(one.axes_a)}", f"axes b = {matrix(one.axes_b)}")
+
+
+def force(one: Force) -> str:
+    """Return a force of a law that the model knows."""
+    law, what = one.law, f"force {one.name!r}"
+    name = type(law).__name__
+    if FORCE_TYPES.get(name) is not type(law):
+        raise ModelError(f"{what} follows a law written in Python, which a file cannot hold; take one of FORCE_TYPES")
+    said = []
+    if one.between:
+        said += triads(one.between)
+    elif one.joint:
+        said.append(f"joint = {coordinate(*one.joint)}")
+    elif one.body is not None:
+        said += [f"body = {quoted(one.body.name)}", f"point = {row(one.point)}"]
+    values = ((key_of(field.name), getattr(law, field.name)) for field in fields(law))
+    said += [f"{key} = {value_text(what, value)}" for key, value in values if value is not None]
+    title = {"SpringDamper": "spring"}.get(name, spelled(name))
+    return statement(title, one.name, said)
+
+
+def coordinate(one: Joint, k: int) -> str:
+    return f"{quoted(one.name)}.{quoted(one.type.coordinates[k])}"
+
+
+def driver(model: Model, one: Driver) -> str:
+    """Return a driver with its profile."""
+    if one.joint:
+        key = coordinate(*one.joint)
+        owner = one.joint[0]
+        if owner.name in model.bodies:
+            key = f"joint({quoted(owner.name)}, {quoted(owner.type.coordinates[one.joint[1]])})"
+    elif one.between:
+        key = f"distance({quoted(one.between[0].name)}, {quoted(one.between[1].name)})"
+    elif one.body:
+        key = f"{quoted(one.body[0].name)}.{one.body[1]}"
+        if one.body[0].name in model.joints:
+            key = f"body({quoted(one.body[0].name)}, {one.body[1]})"
+    else:
+        assert one.axes is not None
+        key = f"angle({', '.join(f'{quoted(marker.name)}.{MARKER_AXES[k]}' for marker, k in one.axes)})"
+    return statement("driver", one.name, [f"{key} = {value_text(f'driver {one.name!r}', one.profile)}"])
+
+
+def value_text(what: str, value: Any) -> str:
+    """Return a number, numbers, a word, an expression, or a profile by name; raises ModelError for anything else."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Expression):
+        return written(value.steps)
+    if isinstance(value, ExpressionRow):
+        return f"({', '.join(written(steps) for steps in value.rows)})"
+    if callable(value) or isinstance(value, Input):
+        kind = callables().get(type(value).__name__.lower())
+        if kind is not type(value):
+            raise ModelError(
+                f"{what} follows a function written in Python, which a file cannot hold; write it as an expression of "
+                "TIME in the file, or as a profile such as Sine"
+            )
+        names = [field.name for field in fields(kind) if field.repr and field.init]
+        said = ", ".join(f"{name} = {value_text(what, getattr(value, name))}" for name in names)
+        return f"{spelled(type(value).__name__)}({said})"
+    array = np.asarray(value, np.float64)
+    if array.ndim == 0:
+        return number(array)
+    return f"[{', '.join(value_text(what, part) for part in array)}]" if array.ndim > 1 else row_of(array)
+
+
+def row_of(array: Any) -> str:
+    """Return numbers in square brackets, where one number is a row too."""
+    return f"[{', '.join(number(value) for value in array)}]"
+
+
+def initial(one: Initial) -> str:
+    said = [f"{key} = {row_of(value)}" for key in ("position", "rate") if (value := getattr(one, key)) is not None]
+    if not one.pin:
+        said.append("pin = no")
+    return statement("initial", one.joint.name, [*said, f"weight = {number(one.weight)}"])

@@ -1,0 +1,38 @@
+"""Which form a result file has, by how its name ends."""
+
+from pathlib import Path
+
+from rtmbs.errors import ResultError
+from rtmbs.results import hdf5, table
+from rtmbs.results.file import load_result as load_archive
+from rtmbs.results.file import save_result as save_archive
+from rtmbs.results.result import Result
+
+READ = (".npz", *hdf5.SUFFIXES)  # how the names of files that hold a result end
+
+
+def save(result: Result, path: str | Path) -> None:
+    """Write a result."""
+    ending = Path(path).suffix.lower()
+    if ending in hdf5.SUFFIXES:
+        hdf5.save_hdf5(result, path)
+    elif ending == table.SUFFIX:
+        table.save_table(result, path)
+    else:
+        save_archive(result, path)
+
+
+def load_result(path: str | Path) -> Result:
+    """Read a result file; it answers by name as the Result that wrote it, and needs no System.
+
+    Raises ResultError naming the file, and the entry where there is one, when it does not exist, is truncated, changed
+    by a byte, no result file or of another format.
+    """
+    ending = Path(path).suffix.lower() if isinstance(path, str | Path) else ""
+    if ending in hdf5.SUFFIXES:
+        return hdf5.load_hdf5(path)
+    if ending == table.SUFFIX:
+        raise ResultError(
+            f"result file {str(path)!r} is a table for other programs; save the result as .npz or .h5 too"
+        )
+    return load_archive(path)

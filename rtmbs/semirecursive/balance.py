@@ -1,0 +1,181 @@
+"""Compiled balance of energy: loops keep the energy of the path that their positions go (METHODS 1.7)."""
+
+import numpy as np
+
+from rtmbs.compiled import inner_kernel, kernel, merged_kernel
+from rtmbs.semirecursive.forces import spring_state
+from rtmbs.semirecursive.sweeps import sweep_velocities
+from rtmbs.spatial import add3, add6, angular, dot3, load3, load6, load33, place, point_velocity, scale6, store6
+from rtmbs.system.tables import GRAVITY_SLOT, ROTATION
+
+KEPT, OWN = 0, 1  # columns of State.energy: of the path, and that of z and zd as they are
+AT_REST = 1e-5  # kinetic energy relative to what can be exchanged; below it the tolerance of positions would move rates
+LARGEST = 0.5  # share of its kinetic energy that a component is corrected by; more is no error of the rule
+
+
+@kernel
+def hold_energies(tables, u, held, h, old, new, ws):
+    """Scale new.zd of every component so that the energy of its path balances; fill new.energy.
+
+    Positions go at w = zd + h^2/12 d2(zd)/dt2, for the trapezoidal rule is that much off, so their energy is that of
+    zd and h/12 zd . M (change of zdd). A factor is the change of the rates that is least in the norm of M: M^-1 times
+    the gradient of the kinetic energy is zd itself, and Phi_z zd = 0 stays. new.zdd is that of the integrator: what
+    its projection adds is M-orthogonal to zd. Positions and velocities of ``new`` are swept, and velocities stay so.
+
+    A component goes on from the energy that it has when it has kept none, when a force acts whose work is not counted,
+    when it is off by more than LARGEST, and when it hardly moves: rates would follow the tolerance of positions.
+    Returns what was given or taken in all, as the sum of its sizes [J].
+    """
+    component, firsts, given = tables.balance.component, tables.balance.first, 0.0
+    for i in range(len(component)):
+        new.energy[i, KEPT] = new.energy[i, OWN] = 0.0
+    if len(firsts) == 0 or not held:
+        return given
+    sum_energies(tables, h, old, new, u, ws)
+    for k in range(len(firsts)):
+        c = firsts[k]
+        kinetic, rest = ws.kinetic[c], ws.potential[c] + ws.beyond[c]
+        wanted, scale = old.energy[c, KEPT] + ws.worked[c] - rest, 1.0
+        begun = old.energy[c, KEPT] != 0.0 or old.energy[c, OWN] != 0.0
+        moves = kinetic > AT_REST * ws.exchange[c]
+        if begun and moves and ws.untold[c] == 0.0 and abs(wanted - kinetic) <= LARGEST * kinetic:
+            given += abs(wanted - kinetic)
+            scale = wanted / kinetic
+        new.energy[c, KEPT] = scale * kinetic + rest
+        new.energy[c, OWN] = scale * kinetic + ws.potential[c]
+        ws.kinetic[c] = np.sqrt(scale)
+    for i in range(len(component)):
+        if component[i] >= 0:
+            new.zd[i] *= ws.kinetic[component[i]]
+    sweep_velocities(tables.steps, new.zd, ws)
+    return given
+
+
+@kernel
+def sum_energies(tables, h, old, new, u, ws):
+    """Energies of components that keep a balance, in ws at their first step.
+
+    Positions at new.z and velocities at new.zd are swept. ``beyond`` is h/12 zd . M (new.zdd - old.zdd). Dampers of
+    joints take the integral of w^2 over the step, w a straight line of mean (new.z - old.z) / h. Constant loads are
+    potentials. What can be exchanged is measured by weights times the length of the mechanism, and elastic energies.
+    """
+    component, steps = tables.balance.component, tables.steps
+    gravity = (u[GRAVITY_SLOT], u[GRAVITY_SLOT + 1], u[GRAVITY_SLOT + 2])
+    reach = np.sqrt(dot3(gravity, gravity)) * tables.balance.length[0]
+    for k in range(len(tables.balance.first)):
+        c = tables.balance.first[k]
+        ws.kinetic[c] = ws.potential[c] = ws.beyond[c] = ws.worked[c] = ws.exchange[c] = ws.untold[c] = 0.0
+    sweep_changes(steps, h, old.zdd, new, ws)
+    for i in range(len(component)):
+        c = component[i]
+        if c >= 0:
+            center = place(ws.A, ws.r, i, load3(steps.mass_center, i))
+            twice, crossed = body_energies(steps, i, load6(ws.V, i), load6(ws.acc, i), center, ws)
+            ws.kinetic[c] += 0.5 * twice
+            ws.beyond[c] += h / 12.0 * crossed
+            ws.potential[c] -= steps.mass[i] * dot3(gravity, add3(center, way_of_origin(tables.origins, i, ws)))
+            ws.exchange[c] += steps.mass[i] * reach
+    for k in range(len(tables.joint_forces.step)):
+        i, slot = tables.joint_forces.step[k], tables.joint_forces.slot[k]
+        c = component[i]
+        if c >= 0:
+            z, way, change = new.z[i], new.z[i] - old.z[i], new.zd[i] - old.zd[i]
+            elastic = 0.5 * u[slot] * (z - u[slot + 2]) ** 2
+            ws.potential[c] += elastic - u[slot + 3] * z
+            ws.exchange[c] += abs(elastic)
+            ws.worked[c] -= u[slot + 1] * (way * way / h + h / 12.0 * change * change)
+    add_links(tables, u, ws)
+
+
+@inner_kernel
+def sweep_changes(steps, h, before, new, ws):
+    """ws.acc = velocities of all steps at the changes of zdd over the step; accelerations are swept later.
+
+    The increment of a rotation is the integral of its rate plus h^3/12 zd x zdd, which is taken off.
+    """
+    for row in range(len(before), len(ws.acc)):
+        for k in range(6):
+            ws.acc[row, k] = 0.0
+    for i in range(len(before)):
+        change = new.zdd[i] - before[i]
+        if steps.kind[i] == ROTATION:
+            first = steps.tip[i] - 2
+            j, k = first + (i - first + 1) % 3, first + (i - first + 2) % 3
+            change -= h * (new.zd[j] * new.zdd[k] - new.zd[k] * new.zdd[j])
+        store6(ws.acc, i, add6(load6(ws.acc, steps.parent[i]), scale6(change, load6(ws.S, i))))
+
+
+@inner_kernel
+def way_of_origin(origins, i, ws):
+    """Where the origin of the part of step ``i`` is, from where it was placed: zero but for parts that slide [m].
+
+    Heights from there have no more digits to lose than the way that the part has travelled.
+    """
+    row = origins.row[i]
+    k = -2 - row
+    if k < 0:
+        return (0.0, 0.0, 0.0)
+    grid = origins.grid[k]
+    x = -ws.r[row, 0] - grid * np.floor(origins.fixed[k, 0] / grid + 0.5)
+    y = -ws.r[row, 1] - grid * np.floor(origins.fixed[k, 1] / grid + 0.5)
+    return (x, y, -ws.r[row, 2] - grid * np.floor(origins.fixed[k, 2] / grid + 0.5))
+
+
+@inner_kernel
+def body_energies(steps, i, V, W, center, ws):
+    """V . M V and V . M W of the body of step ``i``, motions V and W, its mass centre at ``center``."""
+    v, w, turn, other = point_velocity(V, center), point_velocity(W, center), angular(V), angular(W)
+    A, J = load33(ws.A, i), load33(steps.inertia, i)
+    own, own_other = in_step_axes(A, turn), in_step_axes(A, other)
+    spin = (dot3(J[0], own), dot3(J[1], own), dot3(J[2], own))
+    mass = steps.mass[i]
+    return mass * dot3(v, v) + dot3(own, spin), mass * dot3(v, w) + dot3(own_other, spin)
+
+
+@inner_kernel
+def in_step_axes(A, v):
+    """A^T v."""
+    return (
+        A[0][0] * v[0] + A[1][0] * v[1] + A[2][0] * v[2],
+        A[0][1] * v[0] + A[1][1] * v[1] + A[2][1] * v[2],
+        A[0][2] * v[0] + A[1][2] * v[1] + A[2][2] * v[2],
+    )
+
+
+@merged_kernel
+def add_links(tables, u, ws):
+    """Energies of springs, and which components a damper, a wrench or a law between bodies acts on."""
+    component, links = tables.balance.component, tables.links
+    link = len(tables.closures.point_a)
+    for k in range(len(tables.springs.slot)):
+        c = component_of(component, links, link)
+        if c >= 0:
+            slot = tables.springs.slot[k]
+            _, _, _, length, _ = spring_state(tables.springs, k, links, link, ws)
+            elastic = 0.5 * u[slot] * (length - u[slot + 2]) ** 2
+            ws.potential[c] += elastic + u[slot + 3] * length
+            ws.exchange[c] += abs(elastic)
+            ws.untold[c] += abs(u[slot + 1])
+        link += 1
+    for k in range(len(tables.wrenches.slot)):
+        c = component_of(component, links, link)
+        for j in range(6):
+            if c >= 0:
+                ws.untold[c] += abs(u[tables.wrenches.slot[k] + j])
+        link += 1
+    for _ in range(len(tables.laws.frame_a)):  # one that is zero now, as a contact that ends, may have worked
+        c = component_of(component, links, link)
+        if c >= 0:
+            ws.untold[c] += 1.0
+        link += 1
+    for o in range(len(tables.laws.row)):
+        c = component[tables.laws.row[o]]
+        if c >= 0:
+            ws.untold[c] += 1.0
+
+
+@inner_kernel
+def component_of(component, links, l):
+    """Component of the lower end of link ``l``, -1 when it keeps no balance."""
+    end = max(links.a[l], links.b[l])
+    return component[end] if end >= 0 else -1

@@ -1,0 +1,63 @@
+"""Which components keep a balance of energy, METHODS 1.7: those with loops whose equations do not know the time."""
+
+import numpy as np
+
+from rtmbs.linear.symbolic import SparseLU
+from rtmbs.system.components import find_components
+from rtmbs.system.system import Integers, Mask, Signal
+from rtmbs.system.tables import GRAVITY_SLOT, Balance, Tables
+
+
+def no_balance(n: int) -> Balance:
+    """Return the table of a mechanism of ``n`` steps that keeps no balance."""
+    return balance_of(np.full(n, -1, np.int64), 1.0)
+
+
+def balance_of(component: Integers, length: float) -> Balance:
+    """Return the table of components by their first steps, -1 where no balance is kept; ``length`` in m."""
+    return Balance(component, np.unique(component[component >= 0]), np.array([length]))
+
+
+def find_balance(
+    tables: Tables, lu: SparseLU, floating: Integers, signals: tuple[Signal, ...], length: float
+) -> Balance:
+    """Return the components that have loops, and neither a floating base, nor a driver, nor a function of time.
+
+    A floating base has a momentum that scaling its rates would change; what a driver or a function of time does is
+    work that the balance does not count. ``floating`` lists steps of floating joints to ground.
+    """
+    n = len(tables.steps.kind)
+    label = find_components(tables, lu)[:n]
+    links, closures = tables.links, len(tables.closures.point_a)
+    ends = np.maximum(links.a, links.b)  # the lower end of a link is never ground
+    looped = np.zeros(n, np.bool_)  # by label
+    looped[label[ends[:closures][ends[:closures] >= 0]]] = True
+    timed = timed_steps(tables, ends, signals)
+    looped[label[np.concatenate([floating, tables.drivers.step, timed])]] = False
+    _, first = np.unique(label, return_index=True)
+    return balance_of(np.where(looped[label], first[label], -1).astype(np.int64), length)
+
+
+def timed_steps(tables: Tables, ends: Integers, signals: tuple[Signal, ...]) -> Integers:
+    """Return steps that a function of time acts on: all of them when gravity is one."""
+    written: Mask = np.zeros(1 + max((signal.slot + signal.size for signal in signals), default=0), np.bool_)
+    for signal in signals:
+        written[signal.slot : signal.slot + signal.size] = True
+
+    def acts(slots: Integers, size: int) -> Mask:
+        places = np.minimum(slots[:, None] + np.arange(size), len(written) - 1)
+        return np.any(written[places] & (slots[:, None] >= 0), axis=1)
+
+    if np.any(acts(np.array([GRAVITY_SLOT]), 3)):
+        return np.arange(len(tables.steps.kind))
+    closures = np.repeat(np.arange(len(tables.closures.point_a)), np.diff(tables.closures.row_pointer))
+    springs = len(tables.closures.point_a) + np.arange(len(tables.springs.slot))
+    wrenches = len(tables.closures.point_a) + len(springs) + np.arange(len(tables.wrenches.slot))
+    found = [
+        ends[closures[acts(tables.closures.slot, 3)]],
+        ends[springs[acts(tables.springs.slot, 4)]],
+        ends[wrenches[acts(tables.wrenches.slot, 6)]],
+        tables.joint_forces.step[acts(tables.joint_forces.slot, 4)],
+    ]
+    steps = np.concatenate(found)
+    return steps[steps >= 0]

@@ -1,0 +1,225 @@
+"""check, run and format on model files: what they print, and one line and code 2 for a file that is refused."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rtmbs import load_result
+from rtmbs.cli import main
+from tests.language.files import RICH, SLIDER_CRANK
+from tests.language.test_bad_files import CASES
+
+ROOT = Path(__file__).parents[2]
+PENDULUM = """MODEL pendulum
+SYSTEM (DYNAMIC ANALYSIS, ending time = 0.2, print interval = 0.02, step = 0.005);
+BODY bob (mass = 1, inertia = (0.1, 0.1, 0.1), center of gravity = (1, 0, 0));
+revolute joint pin (body = ground, body = bob, axis = (0, 1, 0));
+ENDMODEL
+"""
+
+
+@pytest.fixture
+def write(tmp_path):
+    def written(text, name="model.mks"):
+        path = tmp_path / name
+        path.write_text(text)
+        return str(path)
+
+    return written
+
+
+def refused(words, capsys):
+    assert main(words) == 2
+    printed = capsys.readouterr()
+    assert printed.err.startswith("rtmbs: ")
+    assert printed.err.count("\n") == 1
+    assert "Traceback" not in printed.err
+    return printed
+
+
+def test_check_of_a_dynamic_model(write, capsys):
+    assert main(["check", write(RICH)]) == 0
+    printed = capsys.readouterr().out
+    for word in ("rich machine: dynamic analysis from 0 s to 0.2 s", "elbow", "degrees of freedom   12", "hinge.angle"):
+        assert word in printed
+
+
+def test_check_points_at_what_is_wrong(write, capsys):
+    path = write(PENDULUM.replace("mass", "mas"))
+    printed = refused(["check", path], capsys)
+    assert printed.err == f"rtmbs: {path}:3:11: body 'bob' takes no 'mas'; did you mean 'mass'?\n"
+    line, caret = printed.out.splitlines()
+    assert line == PENDULUM.replace("mass", "mas").split("\n")[2]
+    assert caret == " " * 10 + "^"
+
+
+@pytest.mark.parametrize("case", ["missing ENDMODEL", "brackets too deep", "unknown triad", "empty", "name not closed"])
+@pytest.mark.parametrize("command", ["check", "run"])
+def test_a_bad_file_is_one_line_and_code_2(case, command, write, capsys):
+    path = write(CASES[case][0])
+    assert refused([command, path], capsys).err.startswith(f"rtmbs: {path}:")
+
+
+def test_files_that_are_none(tmp_path, capsys):
+    for command in ("check", "run", "format"):
+        assert "there is no such file" in refused([command, str(tmp_path / "none.mks")], capsys).err
+        assert "is a folder" in refused([command, str(tmp_path)], capsys).err
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("BODY b (mass = 1);", "4:6: body 'b' is not connected to ground"),
+        (
+            "BODY b (inertia = (0, 0, 0)); revolute joint j (body = ground, body = b, axis = (1, 0, 0));",
+            "4:6: body 'b' is massless, and no heavier body or closure holds j.angle",
+        ),
+        (
+            "BODY b (mass = 1, inertia = (1, 1, 1)); revolute joint j (body = ground, body = b, axis = (1, 0, 0));"
+            "driver d (b.x = TIME);",
+            "driver 'd' prescribes b.x, which only a kinematic analysis follows",
+        ),
+        (
+            "BODY b (mass = 1, inertia = (1, 1, 1)); revolute joint j (body = ground, body = b, axis = (1, 0, 0));"
+            "spherical joint k (body = ground, body = b, point a = (5, 0, 0), point b = (1, 0, 0), cut = yes);",
+            "4:118: the loop at 'k' cannot close",
+        ),
+    ],
+)
+@pytest.mark.parametrize("command", ["check", "run"])
+def test_a_model_that_cannot_be_names_the_element(text, sentence, command, write, capsys):
+    path = write(f"MODEL m\nSYSTEM (DYNAMIC ANALYSIS);\n\n{text}\nENDMODEL")
+    message = refused([command, path], capsys).err
+    assert sentence in message
+    assert message.startswith(f"rtmbs: {path}:")
+
+
+def test_a_loop_that_cannot_close_names_the_joint(write, capsys):
+    text = """MODEL far SYSTEM (DYNAMIC ANALYSIS);
+    BODY arm (mass = 1, inertia = (1, 1, 1));
+    revolute joint root (body = ground, body = arm, axis = (0, 0, 1));
+    spherical joint socket (body = ground, body = arm, point a = (5, 0, 0), point b = (1, 0, 0), cut = yes); ENDMODEL"""
+    assert "socket" in refused(["check", write(text)], capsys).err
+
+
+def test_run_saves_a_result(write, tmp_path, capsys):
+    out = tmp_path / "pendulum.npz"
+    assert main(["run", write(PENDULUM), "--out", str(out)]) == 0
+    printed = capsys.readouterr().out
+    assert "40 steps" in printed
+    assert "11 samples of" in printed
+    result = load_result(out)
+    np.testing.assert_allclose(result["t"], np.arange(11) * 0.02, atol=1e-12)
+    assert result["pin.angle"][-1] == pytest.approx(0.5 * 9.81 / 1.1 * 0.2**2, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("step = 0.005", "step = 0.003", "whole number of steps"),
+        ("ending time", "starting time = 0.1, ending time", "a dynamic analysis starts at 0"),
+        ("DYNAMIC ANALYSIS", "STATIC EQUILIBRIUM", "static analysis of a model file cannot be made"),
+        ("ending time = 0.2", "ending time = 0.2001", "no whole number of steps"),
+    ],
+)
+def test_what_cannot_be_run(old, new, sentence, write, capsys):
+    assert sentence in refused(["run", write(PENDULUM.replace(old, new))], capsys).err
+
+
+def test_a_place_that_no_result_can_be_written_to(write, tmp_path, capsys):
+    assert (
+        "there is no folder" in refused(["run", write(PENDULUM), "--out", str(tmp_path / "no" / "a.npz")], capsys).err
+    )
+    assert "cannot be written" in refused(["run", write(PENDULUM), "--out", str(tmp_path)], capsys).err
+
+
+def test_format_prints_or_writes(write, capsys):
+    path = write(SLIDER_CRANK)
+    assert main(["format", path]) == 0
+    usual = capsys.readouterr().out
+    assert usual.startswith("MODEL slider_crank\nSYSTEM (\n    KINEMATIC ANALYSIS, ")
+    assert Path(path).read_text() == SLIDER_CRANK
+    assert main(["format", path, "--in-place"]) == 0
+    assert (capsys.readouterr().out, Path(path).read_text()) == ("", usual)
+    assert main(["format", path]) == 0
+    assert capsys.readouterr().out == usual
+
+
+def test_format_leaves_a_bad_file_as_it_is(write, capsys):
+    path = write("MODEL a b ENDMODEL")
+    assert "expected" in refused(["format", path, "--in-place"], capsys).err
+    assert Path(path).read_text() == "MODEL a b ENDMODEL"
+
+
+def test_the_console_script_ends_with_code_2(write):
+    command = [sys.executable, "-m", "rtmbs", "check", write(CASES["no SYSTEM"][0])]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+
+
+def test_reading_a_file_loads_no_compiler(write):
+    code = (
+        "import sys; from rtmbs.language import read, write; write(read(sys.argv[1]));"
+        "print([name for name in ('numba', 'scipy', 'autograd', 'matplotlib') if name in sys.modules])"
+    )
+    command = [sys.executable, "-c", code, write(SLIDER_CRANK)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+# ---------------------------------------------------------------------------------------------------------- kinematics
+
+
+def test_check_prints_the_table_of_the_paper(write, capsys):
+    """Seven coordinates a body, one equation left to the rod, which may spin about itself."""
+    assert main(["check", write(SLIDER_CRANK)]) == 0
+    printed = capsys.readouterr().out
+    rows = {tuple(line.split()[:-1]): line.split()[-1] for line in printed.splitlines() if line}
+    assert "28 generalised coordinates" in printed
+    assert (rows[("equations",)], rows[("rank",)], rows[("free",)], rows[("redundant",)]) == ("27", "27", "1", "0")
+    assert "free: pend2 turns about" in printed
+
+
+def test_run_of_the_slider_crank(write, tmp_path, capsys):
+    out = tmp_path / "slider.npz"
+    assert main(["run", write(SLIDER_CRANK), "--out", str(out)]) == 0
+    printed = capsys.readouterr().out
+    assert "Newton iterations" in printed
+    assert "81 samples of" in printed
+    result = load_result(out)
+    x = 8.0 + 3.0 * np.sin(4.0 * result["t"])
+    np.testing.assert_allclose(result["block.position"][:, 0], x, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (
+            "origin = (5, 0, 0),  pqr = [(5, 0, 0), (5, 0, 1), (6, 0, 0)]",
+            "origin = (1, 0, 0)",
+            [":18:17: ", "'sph2'", "open by 3.2"],
+        ),
+        ("ENDMODEL", "driver d2 (pend1.x = 5); ENDMODEL", [":21:8: ", "'d2'", "contradict"]),
+        ("8.00 + 3", "800 + 30", [":20:8: ", "cannot be assembled", "'d1'"]),
+        ("ENDMODEL", "driver d2 (tran1.displacement = TIME); ENDMODEL", ["d2.displacement", "contradicts"]),
+    ],
+)
+def test_what_kinematics_refuses(old, new, words, write, capsys):
+    text = SLIDER_CRANK.replace(old, new)
+    assert text != SLIDER_CRANK
+    message = refused(["run", write(text)], capsys).err
+    assert all(word in message for word in words), message
+
+
+def test_a_driver_that_asks_for_too_much_ends_the_run(write, tmp_path, capsys):
+    out = tmp_path / "part.npz"
+    assert main(["run", write(SLIDER_CRANK.replace("8.00 + 3", "8.00 + 9")), "--out", str(out)]) == 1
+    printed = capsys.readouterr()
+    assert printed.err.count("\n") == 1
+    assert "no position was found at t = " in printed.err
+    assert f"the result so far is in {out}" in printed.out
+    assert len(load_result(out)) >= 1

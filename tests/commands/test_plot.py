@@ -1,0 +1,75 @@
+"""``rtmbs plot``: what a name means, what a picture shows, and what is refused in one line."""
+
+import numpy as np
+import pytest
+
+from bench.measures.driven import paper_slider_crank
+from rtmbs.cli import main
+from rtmbs.commands.plot import lines, split
+from rtmbs.errors import UnknownNameError
+from rtmbs.kinematics import Analysis
+
+
+@pytest.fixture(scope="module")
+def motion():
+    return Analysis(paper_slider_crank()).run(0.0, 0.4, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("name", "channel", "axis"),
+    [
+        ("block.x", "block.position", "x"),
+        ("block.position.x", "block.position", "x"),
+        ("block.position[x]", "block.position", "x"),
+        ("block.velocity", "block.velocity", ""),
+        ("pend1.angle", "pend1.angle", ""),
+        ("t", "t", ""),
+    ],
+)
+def test_names_of_channels_and_components(motion, name, channel, axis):
+    assert split(motion, name) == (channel, axis)
+
+
+def test_lines_are_the_components_with_their_units(motion):
+    ((label, unit, values),) = lines(motion, "block.x")
+    assert (label, unit) == ("block.position[x]", "m")
+    np.testing.assert_array_equal(values, motion["block.position"][:, 0])
+    assert [unit for _, unit, _ in lines(motion, "tran1.violation")] == ["m", "m", "1", "1", "1"]
+    with pytest.raises(UnknownNameError, match=r"there is no channel named 'blok\.x'; did you mean"):
+        lines(motion, "blok.x")
+    with pytest.raises(UnknownNameError, match=r"there is no axis of channel 'block\.position' named 'w'"):
+        lines(motion, "block.w")
+
+
+@pytest.mark.parametrize("ending", [".h5", ".npz"])
+def test_a_picture_is_written(motion, tmp_path, capsys, ending):
+    saved, picture = tmp_path / f"run{ending}", tmp_path / "run.png"
+    motion.save(saved)
+    assert main(["plot", str(saved), "block.x", "rev1.rate", "--out", str(picture)]) == 0
+    assert picture.read_bytes()[:4] == b"\x89PNG"
+    assert main(["plot", str(saved)]) == 0
+    assert "block.position" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["block.x"], "rtmbs plot needs --out PATH"),
+        (["blok.x", "--out", "a.png"], "there is no channel named 'blok.x'"),
+        (["block.x", "--out", "a.nothing"], "cannot be written"),
+    ],
+)
+def test_what_cannot_be_plotted_is_one_line(motion, tmp_path, capsys, monkeypatch, words, told):
+    monkeypatch.chdir(tmp_path)
+    motion.save("run.h5")
+    assert main(["plot", "run.h5", *words]) == 2
+    error = capsys.readouterr().err
+    assert told in error
+    assert error.count("\n") == 1
+
+
+def test_a_file_that_is_no_result_is_one_line(tmp_path, capsys):
+    path = tmp_path / "broken.h5"
+    path.write_text("x")
+    assert main(["plot", str(path), "t", "--out", "a.png"]) == 2
+    assert "broken.h5" in capsys.readouterr().err

@@ -1,0 +1,191 @@
+"""Expressions: values against Python's, derivatives against the complex step and differences, text that reads back."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rtmbs.ad import derivatives
+from rtmbs.errors import LanguageError
+from rtmbs.language import parse
+from rtmbs.language.expressions import Expression, ExpressionProfile, ExpressionRow, jet_at, value_at, written
+from rtmbs.language.functions import FUNCTIONS, PAIRS
+from rtmbs.language.scope import Quantity, Scope, Timed
+from rtmbs.system.identity import identity
+
+
+def meaning(text, constants=None):
+    sheet = parse(f"MODEL a b (c = {text}); ENDMODEL")
+    return Scope(sheet.source, constants or {}).evaluate(sheet.statements[0].arguments[0].value)
+
+
+def number(text, **constants):
+    found = meaning(text, constants)
+    assert isinstance(found, Quantity)
+    return found.value
+
+
+def steps(text, **constants):
+    found = meaning(text, constants)
+    assert isinstance(found, Timed)
+    return found.steps
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1 + 2 * 3 - 4 / 8", 6.5),
+        ("2 ^ 3 ^ 2", 512.0),
+        ("-2 ^ 2", -4.0),
+        ("2 ^ -3 ^ 2", 2.0**-9),
+        ("(1 - 2) - 3", -4.0),
+        ("1 - (2 - 3)", 2.0),
+        ("8 / 4 / 2", 1.0),
+        ("--3 + +2", 5.0),
+        ("sin(pi / 6)", math.sin(math.pi / 6)),
+        ("SQRT(2) * Cos(0)", math.sqrt(2)),
+        ("atan2(1, -1)", 0.75 * math.pi),
+        ("min(r, 2) + max(r, 5)", 7.0),
+        ("2 mm", 2e-3),
+        ("3 kN/mm", 3e6),
+        ("9.81 m/s^2", 9.81),
+        ("72 km/h", 20.0),
+        ("60 rpm", 2 * math.pi),
+        ("1 kg*m^2/s^2", 1.0),
+        ("-90 deg", -math.pi / 2),
+        (".5e1", 5.0),
+    ],
+)
+def test_numbers(text, value):
+    assert number(text, r=3.0) == pytest.approx(value, rel=1e-15)
+
+
+def test_a_constant_hides_no_unit_and_no_time():
+    assert number("3 m / s", s=6.0) == 0.5
+    assert steps("TIME + Time + time")[0] == ("time", 0.0)
+
+
+LEAVES = st.sampled_from(["TIME", "TIME", "1.5", "0.25", "2", "r"])
+
+
+def grown(inner):
+    return st.one_of(
+        st.tuples(inner, st.sampled_from(["+", "-", "*", "/", "^"]), inner).map(lambda p: f"({p[0]} {p[1]} {p[2]})"),
+        st.tuples(inner, st.sampled_from(["+", "-", "*", "/", "^"]), inner).map(lambda p: f"{p[0]} {p[1]} {p[2]}"),
+        st.tuples(st.sampled_from(sorted(FUNCTIONS)), inner).map(lambda p: f"{p[0]}({p[1]})"),
+        st.tuples(st.sampled_from(sorted(PAIRS)), inner, inner).map(lambda p: f"{p[0]}({p[1]}, {p[2]})"),
+        inner.map(lambda p: f"-{p}"),
+    )
+
+
+EXPRESSIONS = st.recursive(LEAVES, grown, max_leaves=12)
+PYTHON = {
+    **{name: function.value for name, function in FUNCTIONS.items()},
+    **{name: function.value for name, function in PAIRS.items()},
+    "r": np.float64(3.0),
+}
+
+
+def by_python(text, t):
+    """The same text by Python's own eval: its operators bind as the language's do, with ** for ^."""
+    names = {**PYTHON, "TIME": np.float64(t)}
+    floats = text.replace("1.5", "f(1.5)").replace("0.25", "f(0.25)")
+    with np.errstate(all="ignore"):
+        return eval(floats.replace("^", "**"), {"__builtins__": {}, "f": np.float64, **names})
+
+
+@given(EXPRESSIONS, st.floats(0.1, 2.0))
+def test_values_are_those_of_python(text, t):
+    try:
+        found = meaning(text, {"r": 3.0})
+        wanted = float(by_python(text, t))
+    except (LanguageError, ZeroDivisionError, OverflowError, TypeError, ValueError):
+        return  # no number, by either
+    if isinstance(found, Timed) and np.isfinite(wanted):
+        assert Expression(found.steps)(t) == pytest.approx(wanted, rel=1e-12, abs=1e-300)
+    elif isinstance(found, Quantity):
+        assert found.value == pytest.approx(wanted, rel=1e-12, abs=1e-300)
+
+
+@given(EXPRESSIONS)
+def test_what_is_written_reads_back_to_the_same_instructions(text):
+    try:
+        found = meaning(text, {"r": 3.0})
+    except LanguageError:
+        return
+    if isinstance(found, Timed):
+        assert steps(written(found.steps)) == found.steps
+
+
+SMOOTH = [
+    "8 + 3 * sin(4 * TIME)", "TIME ^ 3 - 2 * TIME ^ 2", "2 ^ TIME", "(1 + TIME) ^ sin(TIME)", "TIME / (1 + TIME ^ 2)",
+    "tan(TIME / 3)", "asin(TIME / 5)", "acos(TIME / 5)", "atan(TIME)", "sinh(TIME) * tanh(TIME)", "cosh(TIME)",
+    "exp(-TIME) * cos(9 * TIME)", "log(1 + TIME)", "log10(2 + TIME)", "sqrt(1 + TIME)", "abs(TIME - 9)",
+    "atan2(sin(TIME), 2 + cos(TIME))", "min(TIME, 5)", "max(TIME ^ 2, -1)", "-(TIME - 2) ^ 2", "(TIME - 2) ^ 1",
+    "sign(TIME)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SMOOTH)
+@pytest.mark.parametrize("t", [0.3, 0.7, 1.9])
+def test_rates_and_accelerations(text, t):
+    found = steps(text)
+    h = 1e-4
+    f = [value_at(found, t + k * h) for k in (-2, -1, 0, 1, 2)]
+    slope = (f[0] - 8 * f[1] + 8 * f[3] - f[4]) / (12 * h)
+    bend = (-f[0] + 16 * f[1] - 30 * f[2] + 16 * f[3] - f[4]) / (12 * h * h)
+    value, fd, fdd = ExpressionProfile(found)(t)
+    assert value == pytest.approx(f[2], rel=1e-15)
+    assert fd == pytest.approx(slope, rel=1e-9, abs=1e-9)
+    assert fdd == pytest.approx(bend, rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    "text", [text for text in SMOOTH if not any(word in text for word in ("abs", "atan2", "min", "max", "sign"))]
+)
+def test_rates_by_the_complex_step(text):
+    found = steps(text)
+    assert jet_at(found, 0.7).fd == pytest.approx(value_at(found, 0.7 + 1e-30j).imag / 1e-30, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("text", SMOOTH)
+def test_expressions_can_be_recorded(text):
+    f = Expression(steps(text))
+    trace = derivatives(lambda x: np.array([f.value(x[0])]), 1)
+    assert trace.jacobian(np.array([0.7]))[0, 0] == pytest.approx(float(jet_at(f.steps, 0.7).fd), rel=1e-12)
+
+
+def test_arrays_of_times():
+    found = steps("8 + 3 * sin(4 * TIME)")
+    t = np.linspace(0.0, 1.0, 7)
+    np.testing.assert_array_equal(value_at(found, t), [Expression(found)(one) for one in t])
+    np.testing.assert_allclose(jet_at(found, t).fdd, -48.0 * np.sin(4.0 * t), rtol=1e-14)
+
+
+def test_long_and_deep_expressions_need_no_recursion():
+    assert number(" + ".join(["1"] * 20_000)) == 20_000.0
+    long = steps(" * ".join(["TIME"] * 20_000))
+    assert Expression(long)(1.0) == 1.0
+    assert steps(written(long)) == long
+    right = steps(" ^ ".join(["TIME"] * 5_000))
+    assert steps(written(right)) == right
+    deep = steps("-" * 20_000 + "TIME")
+    assert Expression(deep)(2.0) == 2.0
+    assert steps(written(deep)) == deep
+
+
+def test_the_fingerprint_tells_expressions_apart():
+    one, other = steps("sin(4 * TIME)"), steps("sin(4.5 * TIME)")
+    assert identity(Expression(one)) == identity(Expression(steps("sin(w * TIME)", w=4.0)))
+    assert identity(Expression(one)) != identity(Expression(other))
+    assert identity(ExpressionProfile(one)) != identity(ExpressionProfile(other))
+    assert identity(ExpressionRow((one, one))) != identity(ExpressionRow((one, other)))
+    assert identity(Expression(one)) != identity(ExpressionProfile(one))
+
+
+def test_jumps():
+    assert Expression(steps("sin(TIME)")).jumps == ()
+    assert Expression(steps("sign(TIME - 1)")).jumps is None
+    assert ExpressionRow((steps("TIME"), steps("abs(TIME)"))).jumps is None

@@ -1,0 +1,40 @@
+"""Multipliers of steps against equations of motion in extended precision, METHODS 1.12."""
+
+import numpy as np
+import pytest
+
+import rtmbs
+from bench.campaigns.multipliers import errors
+from bench.measures.exact_multipliers import exact
+from rtmbs import Outcome, Simulation, library
+from rtmbs.integrators.multipliers import MISS
+
+
+def windows(h, **options):
+    return Simulation(library.build("windows", n=2).compile(), h=h, **options)
+
+
+@pytest.mark.parametrize("fused", [True, False])
+def test_a_wrong_multiplier_is_said(fused):
+    """A02 in a singular pose: multipliers of one step are wholly wrong, and it used to be CONVERGED."""
+    sim = windows(1e-3, fused=fused)
+    sim.run(2.6)
+    worst: dict[Outcome, float] = {}
+    for _ in range(100):
+        report = sim.step()
+        worst[report.outcome] = max(worst.get(report.outcome, 0.0), errors(sim)[0])
+    assert worst[Outcome.NEAR_SINGULAR] > 0.5
+    assert worst[Outcome.CONVERGED] < MISS
+
+
+def test_the_judge_is_right_where_everything_is_known():
+    """A pendulum in a cut joint: the bar carries m (g cos + l w^2)."""
+    model = rtmbs.Model("judge", gravity=(0.0, -9.81, 0.0))
+    model.add_body("bob", mass=2.0, inertia=(1e-3,) * 3, position=(0.0, -0.5, 0.0))
+    model.add_joint("free", rtmbs.Planar((0, 0, 1)), "ground", "bob", point=(0.0, -0.5, 0.0))
+    ends = model.add_marker("nail", "ground", (0, 0, 0)), model.add_marker("eye", "bob", (0.0, -0.5, 0.0))
+    model.add_rod("bar", ends)
+    sim = Simulation(model.compile(), h=1e-3)
+    zdd, lam = exact(sim, np.ones(sim.system.m, bool)).solve()
+    np.testing.assert_allclose(np.abs(np.float64(lam)), [2.0 * 9.81], rtol=1e-12)
+    np.testing.assert_allclose(np.float64(zdd), sim.state.zdd, atol=1e-10)
