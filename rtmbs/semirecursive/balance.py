@@ -13,51 +13,57 @@ AT_REST = 1e-5  # kinetic energy relative to what can be exchanged; below it the
 LARGEST = 0.5  # share of its kinetic energy that a component is corrected by; more is no error of the rule
 
 
+@inner_kernel
+def keep_no_energy(energy):
+    """Energies (n, 2) of a step that keeps no balance."""
+    for i in range(len(energy)):
+        energy[i, KEPT] = energy[i, OWN] = 0.0
+
+
 @kernel
-def hold_energies(tables, u, held, h, old, new, ws):
-    """Scale new.zd of every component so that the energy of its path balances; fill new.energy.
+def hold_energies(tables, u, h, zd_before, zdd_before, before, zd, zdd, energy, ws):
+    """Scale ``zd`` of every component so that the energy of its path balances; fill ``energy`` from that ``before``.
 
     Positions go at w = zd + h^2/12 d2(zd)/dt2, for the trapezoidal rule is that much off, so their energy is that of
     zd and h/12 zd . M (change of zdd). A factor is the change of the rates that is least in the norm of M: M^-1 times
-    the gradient of the kinetic energy is zd itself, and Phi_z zd = 0 stays. new.zdd is that of the integrator: what
-    its projection adds is M-orthogonal to zd. Positions and velocities of ``new`` are swept, and velocities stay so.
+    the gradient of the kinetic energy is zd itself, and Phi_z zd = 0 stays. ``zdd`` is that of the integrator: what
+    its projection adds is M-orthogonal to zd. ws.z and ws.increment are those of the step; positions at ws.z and
+    velocities at ``zd`` are swept, and velocities stay so.
 
     A component goes on from the energy that it has when it has kept none, when a force acts whose work is not counted,
     when it is off by more than LARGEST, and when it hardly moves: rates would follow the tolerance of positions.
     Returns what was given or taken in all, as the sum of its sizes [J].
     """
     component, firsts, given = tables.balance.component, tables.balance.first, 0.0
-    for i in range(len(component)):
-        new.energy[i, KEPT] = new.energy[i, OWN] = 0.0
-    if len(firsts) == 0 or not held:
-        return given
-    sum_energies(tables, h, old, new, u, ws)
+    keep_no_energy(energy)
+    sum_energies(tables, u, h, zd_before, zdd_before, zd, zdd, ws)
     for k in range(len(firsts)):
         c = firsts[k]
         kinetic, rest = ws.kinetic[c], ws.potential[c] + ws.beyond[c]
-        wanted, scale = old.energy[c, KEPT] + ws.worked[c] - rest, 1.0
-        begun = old.energy[c, KEPT] != 0.0 or old.energy[c, OWN] != 0.0
+        wanted, scale = before[c, KEPT] + ws.worked[c] - rest, 1.0
+        begun = before[c, KEPT] != 0.0 or before[c, OWN] != 0.0
         moves = kinetic > AT_REST * ws.exchange[c]
         if begun and moves and ws.untold[c] == 0.0 and abs(wanted - kinetic) <= LARGEST * kinetic:
             given += abs(wanted - kinetic)
             scale = wanted / kinetic
-        new.energy[c, KEPT] = scale * kinetic + rest
-        new.energy[c, OWN] = scale * kinetic + ws.potential[c]
+        energy[c, KEPT] = scale * kinetic + rest
+        energy[c, OWN] = scale * kinetic + ws.potential[c]
         ws.kinetic[c] = np.sqrt(scale)
     for i in range(len(component)):
         if component[i] >= 0:
-            new.zd[i] *= ws.kinetic[component[i]]
-    sweep_velocities(tables.steps, new.zd, ws)
+            zd[i] *= ws.kinetic[component[i]]
+    if given > 0.0:
+        sweep_velocities(tables.steps, zd, ws)
     return given
 
 
-@kernel
-def sum_energies(tables, h, old, new, u, ws):
+@merged_kernel
+def sum_energies(tables, u, h, zd_before, zdd_before, zd, zdd, ws):
     """Energies of components that keep a balance, in ws at their first step.
 
-    Positions at new.z and velocities at new.zd are swept. ``beyond`` is h/12 zd . M (new.zdd - old.zdd). Dampers of
-    joints take the integral of w^2 over the step, w a straight line of mean (new.z - old.z) / h. Constant loads are
-    potentials. What can be exchanged is measured by weights times the length of the mechanism, and elastic energies.
+    ``beyond`` is h/12 zd . M (zdd - zdd_before). Dampers of joints take the integral of w^2 over the step, w a
+    straight line of mean increment / h. Constant loads are potentials. What can be exchanged is measured by weights
+    times the length of the mechanism, and elastic energies.
     """
     component, steps = tables.balance.component, tables.steps
     gravity = (u[GRAVITY_SLOT], u[GRAVITY_SLOT + 1], u[GRAVITY_SLOT + 2])
@@ -65,7 +71,7 @@ def sum_energies(tables, h, old, new, u, ws):
     for k in range(len(tables.balance.first)):
         c = tables.balance.first[k]
         ws.kinetic[c] = ws.potential[c] = ws.beyond[c] = ws.worked[c] = ws.exchange[c] = ws.untold[c] = 0.0
-    sweep_changes(steps, h, old.zdd, new, ws)
+    sweep_changes(steps, h, zdd_before, zd, zdd, ws)
     for i in range(len(component)):
         c = component[i]
         if c >= 0:
@@ -79,7 +85,7 @@ def sum_energies(tables, h, old, new, u, ws):
         i, slot = tables.joint_forces.step[k], tables.joint_forces.slot[k]
         c = component[i]
         if c >= 0:
-            z, way, change = new.z[i], new.z[i] - old.z[i], new.zd[i] - old.zd[i]
+            z, way, change = ws.z[i], ws.increment[i], zd[i] - zd_before[i]
             elastic = 0.5 * u[slot] * (z - u[slot + 2]) ** 2
             ws.potential[c] += elastic - u[slot + 3] * z
             ws.exchange[c] += abs(elastic)
@@ -88,7 +94,7 @@ def sum_energies(tables, h, old, new, u, ws):
 
 
 @inner_kernel
-def sweep_changes(steps, h, before, new, ws):
+def sweep_changes(steps, h, before, zd, zdd, ws):
     """ws.acc = velocities of all steps at the changes of zdd over the step; accelerations are swept later.
 
     The increment of a rotation is the integral of its rate plus h^3/12 zd x zdd, which is taken off.
@@ -97,11 +103,11 @@ def sweep_changes(steps, h, before, new, ws):
         for k in range(6):
             ws.acc[row, k] = 0.0
     for i in range(len(before)):
-        change = new.zdd[i] - before[i]
+        change = zdd[i] - before[i]
         if steps.kind[i] == ROTATION:
             first = steps.tip[i] - 2
             j, k = first + (i - first + 1) % 3, first + (i - first + 2) % 3
-            change -= h * (new.zd[j] * new.zdd[k] - new.zd[k] * new.zdd[j])
+            change -= h * (zd[j] * zdd[k] - zd[k] * zdd[j])
         store6(ws.acc, i, add6(load6(ws.acc, steps.parent[i]), scale6(change, load6(ws.S, i))))
 
 

@@ -11,7 +11,7 @@ from rtmbs.linear.dense_lu import DenseLU
 from rtmbs.linear.sparse_lu import factor, solve, solve_refined
 from rtmbs.linear.sparse_lu import workspace as factor_workspace
 from rtmbs.linear.symbolic import positions
-from rtmbs.semirecursive.balance import hold_energies, sum_energies
+from rtmbs.semirecursive.balance import OWN, hold_energies
 from rtmbs.semirecursive.called import call_laws, differentiate_laws
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back, pull_back_through
 from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities, evaluate_closures
@@ -165,15 +165,21 @@ class SemiRecursiveEquations:
         """
         still = np.zeros(self.n)
         self.residual(z, zd, still, R0)
-        state = StateArrays(z, zd, still, np.zeros(self.m), R0, np.zeros((self.n, 2)))
-        sum_energies(self.tables, 1.0, state, state, self.u, self.ws)
-        kinetic, potential = self.ws.kinetic, self.ws.potential
-        return kinetic + potential, kinetic + np.abs(potential)
+        none, energy = np.zeros((self.n, 2)), np.zeros((self.n, 2))
+        hold_energies(self.tables, self.u, 1.0, zd, still, none, zd.copy(), still, energy, self.ws)
+        potential = self.ws.potential
+        return energy[:, OWN], energy[:, OWN] - potential + np.abs(potential)
 
     def hold_energies(self, held: bool, h: float, old: StateArrays, new: StateArrays) -> float:
         """Give new.zd the speed that balances the energy of the step, and fill new.energy (METHODS 1.7)."""
-        sweep_velocities(self.tables.steps, new.zd, self.ws)
-        return float(hold_energies(self.tables, self.u, held, h, old, new, self.ws))
+        new.energy[:] = 0.0
+        if not held or not len(self.tables.balance.first):
+            return 0.0
+        ws = self.ws
+        sweep_velocities(self.tables.steps, new.zd, ws)
+        ws.z[:], ws.increment[:] = new.z, new.z - old.z
+        before, after = (old.zd, old.zdd, old.energy), (new.zd, new.zdd, new.energy)
+        return float(hold_energies(self.tables, self.u, h, *before, *after, ws))
 
     # ---- tangent and factor ----------------------------------------------------------------------------------------
 
@@ -212,9 +218,7 @@ class SemiRecursiveEquations:
 
     def mass_matrix(self) -> Array:
         """Return M (n, n) at the state last evaluated."""
-        zd = self.ws.zd.copy()
         assemble_mass_weight(self.tables, 0.0, self.alpha, self.ws, self.work.original)
-        self.ws.zd[:] = zd
         return self.dense_values()
 
     def force(self, z: Array, zd: Array, R0: Array) -> Array:

@@ -98,9 +98,9 @@ def applied_share(paths, ws, values):
 def assemble_mass_weight(tables, position, alpha, ws, values):
     """values = M + position Phi_z^T alpha Phi_z at the swept positions, the weight with a proof (METHODS 1.7)."""
     place_inertias(tables.steps, ws)
-    for i in range(len(ws.zd)):
-        ws.zd[i] = 0.0
-    set_rate_columns(tables.steps, ws.zd, ws)
+    for i in range(len(ws.way)):  # a boundary: rotations have no turn of their own
+        ws.way[i] = 0.0
+    set_rate_columns(tables.steps, ws.way, ws)
     for k in range(len(values)):
         values[k] = 0.0
     add_rigid_body_tangent(tables, 1.0, 0.0, 0.0, ws, values)

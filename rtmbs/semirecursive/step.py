@@ -9,7 +9,7 @@ alpha Phi_z) (Eq. 17) plus ``tangent_terms``; projections in the form of METHODS
 import numpy as np
 
 from rtmbs.clock import ticks
-from rtmbs.compiled import inner_kernel, kernel, merged_kernel
+from rtmbs.compiled import inlined_kernel, inner_kernel, kernel, merged_kernel
 from rtmbs.integrators.multipliers import (
     FOUND,
     largest_acceleration,
@@ -67,7 +67,7 @@ from rtmbs.integrators.settings import (
 )
 from rtmbs.integrators.tries import BY_SLOPE, RESTING, STEADY, STEADY_TRY, TRY_START, TRY_TERMS
 from rtmbs.linear.sparse_lu import solve, solve_refined
-from rtmbs.semirecursive.balance import hold_energies
+from rtmbs.semirecursive.balance import hold_energies, keep_no_energy
 from rtmbs.semirecursive.closures import closure_accelerations, evaluate_closures
 from rtmbs.semirecursive.evaluation import assemble_tangent, evaluate_residual
 from rtmbs.semirecursive.multipliers import (
@@ -149,7 +149,7 @@ def iterate(tables, lu, work, settings, alpha, u, old, ws, record):
     return NOT_CONVERGED
 
 
-@inner_kernel
+@inlined_kernel
 def evaluate_iterate(tables, h, alpha, u, old, ws, record):
     """ws.residual = -q4 (M zdd - Q + Phi_z^T alpha Phi) at z_n + ws.increment."""
     start = ticks()
@@ -399,7 +399,11 @@ def finish(tables, lu, work, settings, alpha, u, old, new, ws, record):
         return SMALL_PIVOT
     note_violation(ws.Phid, settings, record, VELOCITY_VIOLATION)
     sweep_velocities(tables.steps, new.zd, ws)
-    record[GIVEN] = hold_energies(tables, u, settings.hold_energy, settings.h, old, new, ws)
+    if settings.hold_energy and len(tables.balance.first) > 0:
+        before, after = (old.zd, old.zdd, old.energy), (new.zd, new.zdd, new.energy)
+        record[GIVEN] = hold_energies(tables, u, settings.h, *before, *after, ws)
+    else:
+        keep_no_energy(new.energy)
     sweep_accelerations(tables.steps, new.zd, new.zdd, u, ws)
     closure_accelerations(tables, new.zdd, u, ws)
     if settings.project_accelerations:
@@ -407,8 +411,17 @@ def finish(tables, lu, work, settings, alpha, u, old, new, ws, record):
     note_violation(ws.Phidd, settings, record, ACCELERATION_VIOLATION)
     commit_rotations(tables.steps, new.z, new.R0)
     record[PROJECTION_TICKS] += ticks() - start
-    numbers = in_range(new.z) and in_range(new.zd) and in_range(new.zdd) and in_range(new.lam) and finite(record)
-    return CONVERGED if numbers else NOT_FINITE
+    numbers = in_range(new.z) and in_range(new.zd) and in_range(new.zdd) and in_range(new.lam)
+    return CONVERGED if numbers and counted(record) else NOT_FINITE
+
+
+@inner_kernel
+def counted(record):
+    """True when the record holds numbers; of corrections Newton's test saw that."""
+    bad = 0
+    for place in range(FIRST_CORRECTION):
+        bad += 0 if np.isfinite(record[place]) else 1
+    return bad == 0
 
 
 @inner_kernel
@@ -427,9 +440,7 @@ def take_step(tables, lu, work, settings, alpha, u, old, new, ws, record):
     The plain iteration comes first. Where it fails there are further tries; when none of them helps it is done again,
     so that a report tells of it. A small pivot is left to the dense factor, and fixed iterations to ``spend``.
     """
-    record[:] = 0.0
-    if not startable(old, alpha):
-        return NOT_FINITE
+    start_record(record)
     ending, tries = CONVERGED, 0 if settings.fixed_iterations else settings.tries
     for number in range(tries + 2):
         if number == 0 or number > tries:
@@ -452,6 +463,13 @@ def take_step(tables, lu, work, settings, alpha, u, old, new, ws, record):
 
 
 @inner_kernel
+def start_record(record):
+    """Nothing is done and nothing is counted yet."""
+    for place in range(len(record)):
+        record[place] = 0.0
+
+
+@inner_kernel
 def restart(record):
     """Forget the corrections of the tries before, not their number and their work."""
     record[ENOUGH], record[ITERATIONS] = 0.0, 0.0
@@ -466,7 +484,7 @@ def fastest(settings, new):
     return largest_acceleration(settings, rate, acceleration)
 
 
-@inner_kernel
+@merged_kernel
 def judged(tables, lu, work, settings, alpha, u, ending, new, ws, record):
     """NEAR, UNPROJECTED or UNBALANCED in place of CONVERGED when loops or multipliers miss their bound."""
     if len(alpha) == 0:
@@ -515,6 +533,9 @@ def advance(tables, lu, work, settings, alpha, old, rows, ws, budget):
     Returns (how the last step ended, good steps): it stops after a step that fails, and when ``budget`` ticks are over.
     """
     start, before, ending = ticks(), old, CONVERGED
+    if not startable(old, alpha):  # what a step ends at may be started from
+        start_record(rows.record[0])
+        return NOT_FINITE, 0
     for k in range(len(rows.record)):
         new = StateArrays(rows.z[k], rows.zd[k], rows.zdd[k], rows.lam[k], rows.R0[k], rows.energy[k])
         ending = take_step(tables, lu, work, settings, alpha, rows.u[k], before, new, ws, rows.record[k])

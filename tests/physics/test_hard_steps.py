@@ -98,6 +98,19 @@ def test_projections_that_end_too_soon_are_no_success(fused):
     assert whole.outcomes == Counter(report.outcome.name for report in outcomes)
 
 
+@pytest.mark.parametrize("weight", ["tangent", "mass"])
+@pytest.mark.parametrize("fused", [True, False])
+def test_a_singular_pose_takes_no_speed(fused, weight):
+    """A02 turns on through its singular poses, its posts slowest where it stands; either weight projects its rates."""
+    sim = Simulation(library.build("windows", n=2).compile(), h=1e-2, fused=fused, projection_weight=weight)
+    reports, slowest = [], np.inf
+    for _ in range(600):
+        reports.append(sim.step())
+        slowest = min(slowest, np.abs(sim.state.zd).max())
+    assert any(report.outcome is Outcome.NEAR_SINGULAR for report in reports)
+    assert slowest > 0.999
+
+
 @pytest.mark.parametrize("name", ["fourbar", "crank_rocker", "bricard", "governor", "slider_crank"])
 def test_ordinary_runs_are_finished(name):
     options = {"ny": 4, "nz": 10} if name == "fourbar" else {}
