@@ -47,8 +47,13 @@ class Plant:
         self.analytic = True
 
     def noisy(self, value: Array) -> Array:
-        """Return a value with what rounding does, much larger, in the noisy rows."""
+        """Return a value with what rounding does, much larger, in the noisy rows: up in one, down in the other.
+
+        So one of them falls off the edge that a value stands at but for rounding, as that of ceil at 1.
+        """
         real, imag = (self.rng.uniform(-NOISE, NOISE, value.shape) for _ in range(2))
+        rows = real.reshape(*self.shape, -1)
+        rows[:, 2] = -rows[:, 1]
         real[self.quiet], imag[self.quiet] = 0.0, 0.0
         beside = self.beside.reshape(-1, *(1,) * (value.ndim - 1)) * self.rng.choice((-1.0, 1.0))
         return value.real * (1.0 + real) + beside + 1j * value.imag * (1.0 + imag)

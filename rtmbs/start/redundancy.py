@@ -41,19 +41,29 @@ def settle_redundant(
         return pose
     shims[:] = 0.0
     equations.close(z, assembly.R0)
-    stress = equations.alpha * np.abs(stuck)
-    weight = float(np.sum(equations.tables.steps.mass)) * float(np.linalg.norm(equations.u[:3]))
     _, lam = first_accelerations(equations, z, np.zeros(equations.n), assembly.R0, masses)
-    reaction = max(weight / max(equations.n, 1), float(np.max(np.abs(lam), initial=0.0)))
+    refuse_stress(equations, stuck, lam, assembly.scale)
+    return z
+
+
+def refuse_stress(equations: SemiRecursiveEquations, stuck: Array, lam: Array, scale: Array) -> None:
+    """Raise StartError when what is ``stuck`` (m,) would stress the mechanism; ``lam`` (m,) are typical reactions.
+
+    Forces and moments are compared as what they do along ``scale`` (m,) of their row [J].
+    """
+    system = equations.system
+    weight = float(np.sum(equations.tables.steps.mass)) * float(np.linalg.norm(equations.u[:3]))
+    stress = equations.alpha * np.abs(stuck) * scale
+    typical = max(weight * system.length / max(equations.n, 1), float(np.max(np.abs(lam) * scale, initial=0.0)))
     worst = int(np.argmax(stress))
-    if stress[worst] > STRESS * reaction:
+    if stress[worst] > STRESS * typical:
+        length, force = ("", "N m") if system.row_is_rotation[worst] else (" m", "N")
         raise StartError(
             f"the redundant loop equations at {system.row_names[worst]!r} contradict each other by"
-            f" {abs(stuck[worst]):.3g} and would stress the mechanism with {stress[worst]:.3g} N"
-            f" (typical reaction {reaction:.3g} N);"
+            f" {abs(stuck[worst]):.3g}{length} and would stress the mechanism with {stress[worst] / scale[worst]:.3g}"
+            f" {force} (typical reaction {typical / scale[worst]:.3g} {force});"
             " correct the points of this closure, or use shim=True to measure lengths from the pose as it is"
         )
-    return z
 
 
 def measure_shims(equations: SemiRecursiveEquations, assembly: Assembly, z: Array, masses: Array) -> Array:
