@@ -54,18 +54,23 @@ def diagnose(equations: SemiRecursiveEquations, settings: Settings, old: StateAr
 
 
 def beyond_reach(equations: SemiRecursiveEquations, settings: Settings, old: StateArrays) -> Diagnosis | None:
-    """Return the driver without which the loops close at the end of the step, when they do not close with it."""
+    """Return the drivers without one of which the loops close at the end of the step, when they do not with all."""
     system = equations.system
     rows = driver_rows(system)
     if not rows or system.n * system.m > LARGEST or closes(equations, settings, old, np.ones(system.m, bool)):
         return None
-    for name, mine in rows.items():
-        others = np.ones(system.m, bool)
-        others[mine] = False
-        if closes(equations, settings, old, others):
-            reason = f"driver {name!r} is beyond reach: the loops cannot close where it wants to be"
-            return Diagnosis((name,), f"{reason}; change its profile, no smaller step helps", True)
-    return None
+    names = tuple(
+        name
+        for name, mine in rows.items()
+        if closes(equations, settings, old, np.isin(np.arange(system.m), mine, invert=True))
+    )
+    if not names:
+        return None
+    if len(names) > 1:
+        reason = f"drivers {', '.join(map(repr, names))} cannot be followed together: the loops do not close there"
+        return Diagnosis(names, f"{reason}; change a profile or take one away, no smaller step helps", True)
+    reason = f"driver {names[0]!r} is beyond reach: the loops cannot close where it wants to be"
+    return Diagnosis(names, f"{reason}; change its profile, no smaller step helps", True)
 
 
 def driver_rows(system: Any) -> dict[str, list[int]]:

@@ -37,7 +37,7 @@ from rtmbs.start.penalty import penalty_factors
 from rtmbs.start.prepare import prepare
 from rtmbs.start.report import StartReport
 from rtmbs.state import State, check_time
-from rtmbs.stepper import Stepper, arrays_of
+from rtmbs.stepper import Stepper, arrays_of, out_of_range
 from rtmbs.system.attach import attached
 from rtmbs.system.system import System
 from rtmbs.system.tables import ROTATION
@@ -130,6 +130,7 @@ class Simulation:
         self._stepper = self._make_stepper(self.options, self.equations, state)
         self._states = (state, state.copy())  # the one that counts, and the one the next step writes
         self._settled = True
+        self._shown: tuple[object, ...] | None = None  # the motion that somebody saw since the last step
         self.inputs = Inputs(system, self)
         self._stepped = False
         self._rehearse()
@@ -155,10 +156,32 @@ class Simulation:
 
     @property
     def state(self) -> State:
-        """The state that counts; it is overwritten two steps on, so ``state.copy()`` keeps it."""
+        """The state that counts; it is overwritten two steps on, so ``state.copy()`` keeps it.
+
+        The next step notices positions and rates that are written into it, for the balance of energy alone: loops and
+        accelerations stay as they are. ``restore`` takes a state that was changed by hand, and looks at all of it.
+        """
+        state = self._present()
+        if self._shown is None:
+            self._shown = state.motion()
+        return state
+
+    def _present(self) -> State:
+        """Return the state that counts, its accelerations those of its inputs."""
         if not self._settled:
             self._settle()
         return self._states[0]
+
+    def _start_of_step(self) -> State:
+        """Return the state that the next step begins from, its balance begun anew where somebody changed its pose."""
+        state = self._present()
+        if self._shown is not None:
+            if self._shown != state.motion():
+                state.tidy(self._stepper.shapes)
+                self._hold_energy_of(state)
+            self._shown = None
+        check_time(state, "this state")
+        return state
 
     def read_input(self, place: slice) -> Array:
         """Return the numbers of one input of the state that counts."""
@@ -328,9 +351,10 @@ class Simulation:
     def _hold_energy_of(self, taken: State) -> None:
         """Let another balance begin where positions or rates of a state were changed by hand."""
         self.equations.u = taken.u
-        found, size = self.equations.component_energies(taken.z, taken.zd, taken.R0)
-        if np.any(np.abs(found - taken.energy[:, OWN]) > SAME_ENERGY * size):
-            taken.energy[:] = 0.0
+        with np.errstate(all="ignore"):  # numbers out of range are the step's business
+            found, size = self.equations.component_energies(taken.z, taken.zd, taken.R0)
+            if np.any(np.abs(found - taken.energy[:, OWN]) > SAME_ENERGY * size):
+                taken.energy[:] = 0.0
 
     def twin(self) -> Self:
         """Return a Simulation at the same state that steps by itself; they share equations: one of them at a time."""
@@ -361,8 +385,7 @@ class Simulation:
     @one_thread
     def step(self) -> StepReport:
         """Take one step. A step that fails, whatever raised in it, leaves the state byte for byte as it was."""
-        old, new = self.state, self._states[1]
-        check_time(old, "this state")
+        old, new = self._start_of_step(), self._states[1]
         new.t_ref, new.k, new.h = old.t_ref, old.k + 1, old.h
         self._take_inputs(old, new)
         evaluate_signals(self.system, new.t, new.u)
@@ -399,8 +422,7 @@ class Simulation:
         Returns (steps taken, whether the next one failed). It stops early after a while, and before a step that fails:
         ``step`` then says why.
         """
-        old, new = self.state, self._states[1]
-        check_time(old, "this state")
+        old, new = self._start_of_step(), self._states[1]
         self._take_inputs(old, new)
         rows.u[:] = old.u
         with nullcontext() if self._stepped else announced():
@@ -455,7 +477,9 @@ class Simulation:
 
     def retry(self, report: StepReport, on_failure: str, at_most: int) -> StepReport:
         """Take the failed step in 2, 4, ... parts when asked and of use; raise the matching error otherwise."""
-        if on_failure == "raise" or report.hopeless or not_finite_inputs(self.system, self.state.u):
+        state = self.state
+        spoilt = not_finite_inputs(self.system, state.u) or out_of_range(self.system, state)
+        if on_failure == "raise" or report.hopeless or spoilt:
             raise self.error(report)
         return in_parts(self, report, at_most)
 

@@ -24,7 +24,10 @@ Array = NDArray[np.float64]
 class State:
     """Time, coordinates, rates, accelerations, multipliers, reference rotations and inputs of one instant.
 
-    Saving a State, loading it and going on gives the same numbers bit for bit.
+    Saving a State, loading it and going on gives the same numbers bit for bit. To change positions or rates, change a
+    copy and hand it to ``Simulation.restore``. The live ``sim.state`` may be written into as well: the next step then
+    begins a new balance of energy, but neither closes loops nor solves for accelerations first. An array of it that was
+    kept from before the last step is not looked at: rates written there are scaled back to the energy of the loop.
     """
 
     fingerprint: str  # of the System it belongs to
@@ -63,6 +66,11 @@ class State:
             if numbers.shape != shape:
                 raise StateError(f"{name} of the state has shape {numbers.shape}; the step needs {shape}")
             setattr(self, name, numbers)
+
+    def motion(self) -> tuple[object, ...]:
+        """Return positions and rates as bytes that compare at once; what is no array is equal to nothing."""
+        values: tuple[Any, ...] = (self.z, self.zd, self.R0)
+        return tuple(value.tobytes() if isinstance(value, np.ndarray) else object() for value in values)
 
     def copy(self) -> Self:
         """Return a State that shares no memory with this one."""

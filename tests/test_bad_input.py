@@ -754,6 +754,17 @@ def test_a_reference_rotation_that_is_none_ends_the_step(fused, wrong):
         sim.run(sim.t + 2e-3)
 
 
+@pytest.mark.parametrize("on_failure", ["halve", "raise"])
+@pytest.mark.parametrize(("entry", "value"), [("lam", np.nan), ("lam", 1e160), ("z", 1e160), ("zd", np.inf)])
+def test_a_live_state_out_of_range_ends_a_run_by_the_name_of_its_entry(entry, value, on_failure):
+    """No parts are tried: they begin from the same numbers."""
+    sim = Simulation(library.build("crank_rocker").compile(), h=1e-3)
+    getattr(sim.state, entry)[0] = value
+    owner = sim.system.row_names[0] if entry == "lam" else sim.system.coordinate_names[0]
+    with pytest.raises(NotFiniteError, match=f"{entry} of {owner}"):
+        sim.run(sim.t + 2e-3, on_failure=on_failure)
+
+
 @pytest.mark.parametrize("observers", [None, 3.5, "x", [3], [None]])
 def test_what_cannot_watch_is_no_observer(observers):
     with pytest.raises(InputError, match="observers hold"):

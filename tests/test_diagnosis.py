@@ -7,6 +7,7 @@ import rtmbs
 from rtmbs import Outcome, Simulation, library
 from rtmbs.errors import StepError
 from rtmbs.library.force_laws import stribeck_friction
+from tests.start.cases import parallelogram
 
 X = (1.0, 0.0, 0.0)
 
@@ -43,6 +44,19 @@ def test_a_driver_beyond_reach_is_named(between, h, rate):
     assert error.reason in str(error)
     assert "try a smaller step" not in str(error)
     assert error.result.t[-1] == sim.t > 0.05
+
+
+def test_drivers_that_part_later_are_named_together():
+    """Both sides of a parallelogram; each alone could be followed. Steps before the loop opens are UNPROJECTED."""
+    model = parallelogram()
+    same = rtmbs.Function(lambda t: 0.1 * t, lambda t: 0.1, lambda t: 0.0)
+    parts = rtmbs.Function(lambda t: 0.1 * t + 0.01 * t**3, lambda t: 0.1 + 0.03 * t**2, lambda t: 0.06 * t)
+    for name, side, profile in (("one", "A", same), ("other", "D", parts)):
+        model.add_driver(name, profile, joint=side)
+    with pytest.raises(StepError, match="drivers 'one', 'other' cannot be followed together") as caught:
+        Simulation(model.compile(), h=5e-3).run(3.0)
+    assert set(caught.value.culprits[:2]) == {"one", "other"}
+    assert caught.value.result.outcomes["UNPROJECTED"] > 10
 
 
 def test_a_driver_within_reach_is_not_blamed():

@@ -28,7 +28,7 @@ from rtmbs.semirecursive.sweeps import (
 from rtmbs.semirecursive.workspace import Workspace, workspace
 from rtmbs.system.pattern import without_interfaces
 from rtmbs.system.system import System
-from rtmbs.system.tables import Tables
+from rtmbs.system.tables import Balance, Tables
 
 Array = NDArray[np.float64]
 
@@ -44,6 +44,7 @@ class SemiRecursiveEquations:
         self.u: Array = system.u0.copy()
         self.alpha: Array = np.zeros(self.m)
         self.shim: Array = system.tables.closures.shim.copy()  # the System never changes, the start may measure a shim
+        self.balance: Balance = system.tables.balance  # likewise: the start may find that loops hold nothing
         self.dense: DenseLU | None = None
         self.weakest = -1  # coordinate of the pivot that failed, when the last factor did
         self.given = system
@@ -72,9 +73,14 @@ class SemiRecursiveEquations:
         self.places = positions(system.lu, self.rows, self.columns)
 
     def take_tables(self, system: System) -> None:
-        """Let the tables be those of ``system``, with the shim of these equations."""
-        self.system = system
-        self.tables: Tables = system.tables._replace(closures=system.tables.closures._replace(shim=self.shim))
+        """Let the tables be those of ``system``, with the shim and the balance of these equations."""
+        self.system, closures = system, system.tables.closures._replace(shim=self.shim)
+        self.tables: Tables = system.tables._replace(closures=closures, balance=self.balance)
+
+    def take_balance(self, balance: Balance) -> None:
+        """Let these components keep a balance of energy."""
+        self.balance = balance
+        self.take_tables(self.system)
 
     def replace_system(self, system: System) -> None:
         """Go on with a System of the same coordinates and equations whose forces act elsewhere (``system.attach``)."""

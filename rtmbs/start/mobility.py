@@ -26,7 +26,7 @@ class Mobility:
 
     rank: int
     nearby: int
-    redundant: tuple[str, ...]  # rows that the others hold
+    redundant: NDArray[np.bool_]  # (m,) rows that the others hold
     locked: tuple[str, ...]  # closures that leave no degree of freedom to what they join, drivers apart
     known: bool  # a closed pose was found beside the start of every group of loops
 
@@ -34,12 +34,10 @@ class Mobility:
     def find(cls, equations: SemiRecursiveEquations, assembly: Assembly, z: Array) -> "Mobility":
         """Return the rank of the loops at z and at a random assembled pose close by."""
         keep = Scaled(equations, assembly.jacobian).independent()
-        names = equations.system.row_names
-        redundant = tuple(names[row] for row in np.flatnonzero(~keep))
         locked = locked_closures(equations, assembly, keep)
         nearby, known = ranks_nearby(equations, assembly, z, ranks(assembly, keep))
         equations.close(z, assembly.R0)
-        return cls(int(np.count_nonzero(keep)), int(nearby.sum()), redundant, locked, bool(np.all(known)))
+        return cls(int(np.count_nonzero(keep)), int(nearby.sum()), ~keep, locked, bool(np.all(known)))
 
 
 def locked_closures(equations: SemiRecursiveEquations, assembly: Assembly, keep: NDArray[np.bool_]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from rtmbs.errors import StartError
 from rtmbs.start.accelerations import unbalance, violation_terms
 from rtmbs.start.noise import accuracy_of
 from rtmbs.start.positions import Assembly
+from rtmbs.start.rank import Scaled, inconsistent_part
 from rtmbs.system.system import System
 
 Array = NDArray[np.float64]
@@ -44,6 +45,35 @@ def check_motion(assembly: Assembly, z: Array, zd: Array, zdd: Array, lam: Array
                 f"the first acceleration of {equations.system.coordinate_names[worst]!r} did not converge:"
                 " the pose is nearly singular; start from a pose farther from the dead centre of this loop"
             )
+
+
+def check_agreement(assembly: Assembly, zd: Array, masses: Array, redundant: NDArray[np.bool_]) -> None:
+    """Refuse drivers that no acceleration can follow, before one is looked for.
+
+    Where Phidd = 0 has no solution the multipliers grow without bound on the way to one, and what is left in the end
+    looks small beside them. ``redundant`` (m,) are the rows that others hold; rows of drivers come last, so a driver
+    that contradicts something is among them.
+    Raises StartError naming the drivers with a part in what no acceleration takes away.
+    """
+    equations, root = assembly.equations, np.sqrt(masses)
+    suspects = [row for row in np.flatnonzero(redundant).tolist() if is_given(assembly, row)]
+    if not suspects:
+        return
+    still = np.zeros(equations.n)
+    wanted = equations.closure_accelerations(zd, still)
+    terms, rounding = violation_terms(equations, zd, still, np.zeros(equations.m))
+    scaled = Scaled(equations, assembly.jacobian)
+    for group in assembly.groups:
+        if not np.any(np.isin(suspects, group.rows)):
+            continue
+        left, rows = np.zeros(equations.m), group.rows
+        left[rows] = inconsistent_part(scaled, group, root, wanted)
+        size = np.max(terms[rows] / assembly.scale[rows])
+        allowed = ALLOWED * (accuracy_of(equations) * size * assembly.scale[rows] + rounding[rows])
+        row = int(rows[np.argmax(root[rows] * np.abs(left[rows]))])
+        drivers = drivers_in(assembly, root * left, row)
+        if drivers and np.any(np.abs(left[rows]) > allowed):
+            raise StartError(contradiction(equations.system, drivers, row, left))
 
 
 def drivers_in(assembly: Assembly, left: Array, row: int) -> list[str]:

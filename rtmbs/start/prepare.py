@@ -11,12 +11,13 @@ from rtmbs.start.accelerations import first_accelerations
 from rtmbs.start.checks import check_facing, check_finite, check_springs
 from rtmbs.start.masses import check_masses
 from rtmbs.start.mobility import Mobility
-from rtmbs.start.motion import check_motion
+from rtmbs.start.motion import check_agreement, check_motion
 from rtmbs.start.penalty import effective_masses, set_alpha
 from rtmbs.start.positions import CLOSED, Assembly, worst_of
 from rtmbs.start.rates import consistent_rates
 from rtmbs.start.redundancy import settle_redundant
 from rtmbs.start.report import StartReport, listed
+from rtmbs.system.balance import of_true_loops
 from rtmbs.system.system import ForceRecord, System
 
 Array = NDArray[np.float64]
@@ -59,6 +60,8 @@ def prepare(
     gaps = equations.ws.Phi.copy()
     zd = consistent_rates(assembly, system.zd0, system.pinned_zd, system.weights)
     mobility = Mobility.find(equations, assembly, z)
+    equations.take_balance(of_true_loops(equations.tables, mobility.redundant))
+    check_agreement(assembly, zd, masses, mobility.redundant)
     zdd, lam = first_accelerations(equations, z, zd, R0, masses)
     arrays = StateArrays(z, zd, zdd, lam, R0, np.stack(2 * [equations.component_energies(z, zd, R0)[0]], axis=1))
     check_finite(equations, arrays)
@@ -109,7 +112,7 @@ def describe(
         rank=mobility.rank,
         degrees_of_freedom=n - mobility.rank,
         degrees_of_freedom_nearby=n - mobility.nearby,
-        redundant=mobility.redundant,
+        redundant=tuple(system.row_names[row] for row in np.flatnonzero(mobility.redundant)),
         alpha_min=float(np.min(equations.alpha, initial=np.inf)) if equations.m else 0.0,
         alpha_max=float(np.max(equations.alpha, initial=0.0)),
         penalty=penalty,

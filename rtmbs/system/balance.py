@@ -18,6 +18,18 @@ def balance_of(component: Integers, length: float) -> Balance:
     return Balance(component, np.unique(component[component >= 0]), np.array([length]))
 
 
+def of_true_loops(tables: Tables, redundant: Mask) -> Balance:
+    """Return the table without components in which every loop equation is ``redundant`` (m,): those move as trees do.
+
+    So a door on two hinges steps like one on one hinge, to rounding.
+    """
+    component, closures = tables.balance.component, len(tables.closures.point_a)
+    ends = np.maximum(tables.links.a, tables.links.b)[:closures]
+    row_ends = np.repeat(ends, np.diff(tables.closures.row_pointer))
+    held = component[row_ends[~redundant[: len(row_ends)] & (row_ends >= 0)]]
+    return balance_of(np.where(np.isin(component, held), component, -1), float(tables.balance.length[0]))
+
+
 def find_balance(
     tables: Tables, lu: SparseLU, floating: Integers, signals: tuple[Signal, ...], length: float
 ) -> Balance:

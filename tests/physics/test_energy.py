@@ -106,6 +106,33 @@ def test_which_components_keep_a_balance(name, kept):
     assert np.all((component >= 0) == kept)
 
 
+@pytest.mark.parametrize("count", [2, 3])
+def test_a_door_on_more_hinges_moves_as_on_one(count):
+    """Its loops hold nothing, so they keep no balance either: a tree with equations to spare."""
+    axis, place = np.array((1.0, 2.0, 3.0)) / np.sqrt(14.0), np.array((0.1, 0.2, 0.3))
+    ends = []
+    for hinges in (1, count):
+        model = Model("door")
+        model.add_body("door", mass=20.0, center_of_mass=(0.45, 0.1, 0.05), inertia=(1.5, 2.0, 0.6))
+        for k in range(hinges):
+            model.add_joint(f"hinge {k}", Revolute(axis), "ground", "door", point=place + 0.8 * k * axis)
+        sim = Simulation(model.compile(), h=5e-3)
+        assert np.all(sim.equations.tables.balance.component == -1)
+        sim.run(1.0)
+        ends.append((sim.state.z, sim.state.zd))
+    np.testing.assert_allclose(ends[1], ends[0], rtol=1e-12)
+
+
+def test_a_true_loop_keeps_its_balance_beside_a_door():
+    model = library.build("crank_rocker")
+    model.add_body("door", mass=20.0, center_of_mass=(3.45, 0.1, 0.05), inertia=(1.5, 2.0, 0.6))
+    for k in range(2):
+        model.add_joint(f"hinge {k}", Revolute((0, 1, 0)), "ground", "door", point=(3.0, 0.8 * k, 0.0))
+    sim = Simulation(model.compile(), h=5e-3)
+    kept = sim.equations.tables.balance.component >= 0
+    assert [name for name, own in zip(sim.system.coordinate_names, kept, strict=True) if not own] == ["hinge 0.angle"]
+
+
 def test_a_floating_base_keeps_its_momentum_instead():
     assert np.all(floating_ring().compile().tables.balance.component == -1)
 
@@ -191,6 +218,34 @@ def test_a_state_changed_by_hand_goes_on_from_its_own_energy():
     assert np.all(sim.state.energy == 0.0)
     sim.step()
     assert sim.state.energy[:, KEPT].sum() > before + 0.05
+
+
+@pytest.mark.parametrize("fused", [True, False])
+@pytest.mark.parametrize("go", [lambda sim: sim.step(), lambda sim: sim.run(sim.t + sim.h)], ids=["step", "run"])
+def test_rates_written_into_the_live_state_are_not_scaled_back(go, fused):
+    """The step begins a new balance, as ``restore`` does: same bytes; before, it gave the loop its old energy back."""
+    sim, other = (Simulation(library.build("crank_rocker").compile(), h=5e-3, fused=fused) for _ in range(2))
+    for one in (sim, other):
+        one.run(0.2)
+    changed = other.state.copy()
+    changed.zd *= 1.1
+    other.restore(changed)
+    sim.state.zd *= 1.1
+    for one in (sim, other):
+        go(one)
+    assert sim.state.zd.tobytes() == other.state.zd.tobytes()
+    assert sim.state.energy.tobytes() == other.state.energy.tobytes()
+    assert np.abs(sim.state.zd).max() == pytest.approx(np.abs(changed.zd).max(), rel=5e-2)
+
+
+def test_a_look_at_the_live_state_changes_nothing():
+    sim, other = (Simulation(library.build("crank_rocker").compile(), h=5e-3) for _ in range(2))
+    for _ in range(40):
+        assert sim.state.zd.size == 3
+        sim.step()
+        other.step()
+    assert sim.state.zd.tobytes() == other.state.zd.tobytes()
+    assert sim.state.energy.tobytes() == other.state.energy.tobytes()
 
 
 def test_a_state_that_was_not_changed_goes_on_to_the_same_bytes():

@@ -58,6 +58,19 @@ def bar(model, name, start, end, mass=1.0):
     return model.add_body(name, mass=mass, center_of_mass=(end - start) / 2, inertia=moments, position=start)
 
 
+def parallelogram(closure=None):
+    """Two upright sides of 0.3 m, joints A and D on ground, under a top of 0.5 m; cut where top and right side meet."""
+    model, x = rtmbs.Model("parallelogram"), rtmbs.Revolute(axis=(1, 0, 0))
+    bar(model, "left", (0, 0, 0), (0, 0, 0.3))
+    bar(model, "top", (0, 0, 0.3), (0, 0.5, 0.3))
+    bar(model, "right", (0, 0.5, 0), (0, 0.5, 0.3))
+    model.add_joint("A", x, "ground", "left", point=(0, 0, 0))
+    model.add_joint("B", x, "left", "top", point=(0, 0, 0.3))
+    model.add_joint("D", x, "ground", "right", point=(0, 0.5, 0))
+    model.add_joint("C", closure or x, "top", "right", point=(0, 0.5, 0.3), cut=True)
+    return model
+
+
 def fourbar(width=2.0, closure=None, masses=(1.0, 1.0, 1.0), off=0.0):
     """Crank of 1, coupler of 2 and rocker of 1.5 over a ground link of any width: closed at the start when it is 2.
 

@@ -1,5 +1,7 @@
 """First motions that cannot be: drivers that contradict each other, poses that lock; and those that only look so."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ from rtmbs import Simulation
 from rtmbs.errors import StartError
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.start.prepare import prepare
-from tests.start.cases import bar, fourbar
+from tests.start.cases import bar, fourbar, parallelogram
 
 X = rtmbs.Revolute(axis=(1, 0, 0))
 
@@ -32,6 +34,23 @@ def test_drivers_that_contradict_each_other_are_both_named(order, what):
         Simulation(model.compile())
     assert "'crank drive', 'rocker drive'" in str(refusal.value)
     assert "innocent" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("off", [2.0, 0.02, 1e-3])
+@pytest.mark.parametrize("rate", [0.0, 0.1])
+@pytest.mark.parametrize("closure", [None, rtmbs.Spherical()])
+def test_a_contradiction_in_acceleration_shows_under_weight(off, rate, closure):
+    """A parallelogram, both sides driven: nothing that the search for accelerations blows up hides what is left."""
+    model = parallelogram(closure)
+    model.add_driver("left drive", rtmbs.ConstantRate(rate), joint="A")
+    other = rtmbs.Function(lambda t: rate * t + 0.5 * off * t**2, lambda t: rate + off * t, lambda t: off)
+    model.add_driver("right drive", other, joint="D")
+    with pytest.raises(
+        StartError, match="'left drive', 'right drive' contradict each other in acceleration"
+    ) as refusal:
+        Simulation(model.compile())
+    left = float(re.search(r"start: ([\d.e-]+) m/s2", str(refusal.value)).group(1))
+    assert 0.0 < left < 0.3 * off, "no more than the sides differ by"
 
 
 @pytest.mark.parametrize("order", [1, 2])
