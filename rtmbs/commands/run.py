@@ -24,7 +24,7 @@ def run(words: list[str]) -> int:
     try:
         with refusals(options.file, document):
             result = analysed(document)
-    except RtmbsError as error:
+    except (RtmbsError, KeyboardInterrupt) as error:
         kept = getattr(error, "result", None)
         if options.out and kept is not None:
             kept.save(options.out)

@@ -9,6 +9,7 @@ import pytest
 
 from rtmbs import load_result
 from rtmbs.cli import main
+from rtmbs.observers import IterationMeter
 from tests.language.files import RICH, SLIDER_CRANK
 from tests.language.test_bad_files import CASES
 
@@ -223,3 +224,23 @@ def test_a_driver_that_asks_for_too_much_ends_the_run(write, tmp_path, capsys):
     assert "no position was found at t = " in printed.err
     assert f"the result so far is in {out}" in printed.out
     assert len(load_result(out)) >= 1
+
+
+def test_an_interrupted_run_saves_what_there_is(write, tmp_path, capsys, monkeypatch):
+    """Ctrl+C after some steps: the record so far, which the exception carries, ends in the file."""
+    out = tmp_path / "part.npz"
+
+    class Stops(IterationMeter):
+        def observe(self, sim, report):
+            super().observe(sim, report)
+            if sim.t > 0.1:
+                raise KeyboardInterrupt
+
+        @property
+        def takes_rows(self):
+            return False
+
+    monkeypatch.setattr("rtmbs.observers.IterationMeter", Stops)
+    assert main(["run", write(PENDULUM), "--out", str(out)]) == 130
+    assert f"the result so far is in {out}" in capsys.readouterr().out
+    assert load_result(out).t[-1] == pytest.approx(0.1)
