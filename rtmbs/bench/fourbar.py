@@ -175,8 +175,8 @@ def errors(sim: Simulation, options: Options) -> Record:
     return {
         "theta": theta.tolist(),
         "thetad": thetad.tolist(),
-        "error_theta1": float(error[0]),
         "error_theta_max": float(error.max()),
+        "error_theta1": float(error[0]),
     }
 
 

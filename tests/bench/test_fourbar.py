@@ -179,3 +179,20 @@ def read_terminal(terminal):
         return os.read(terminal, 1 << 16)
     except OSError:
         return b""
+
+
+def test_the_largest_error_comes_before_that_of_one_row(written, capsys):
+    """The error of the first row passes through zero near 5 ms: no file and no report begins with it."""
+    keys = list(written)
+    assert keys.index("error_theta_max") < keys.index("error_theta1")
+    assert written["error_theta_max"] >= written["error_theta1"]
+    main(["fourbar", "--ny", "1", "--nz", "2", "--t-end", "0.1"])
+    printed = capsys.readouterr().out
+    assert -1 < printed.index("largest over all angles") < printed.index("angle of row 1")
+
+
+def test_every_table_in_the_documents_states_the_largest_error_first():
+    for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+        for line in page.read_text(encoding="utf-8").splitlines():
+            if line.startswith("|") and "error of theta_1" in line:
+                assert "largest error" in line.partition("error of theta_1")[0], (page.name, line)

@@ -1,13 +1,15 @@
 """Order two in positions, rates and accelerations, and what must go wrong when a part of the method is missing."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
-from bench.measures import orders
+from bench.measures import orders, work
 from bench.measures.mechanisms import five_bar
 from bench.measures.orders import LEVELS, PROBLEMS, STEPS, errors
 from bench.measures.planar import planar_motion
-from rtmbs import library
+from rtmbs import Simulation, library
 from rtmbs.bench import references
 
 BAND = (1.9, 2.5)
@@ -36,6 +38,32 @@ def test_order_two(name):
 def test_order_two_with_the_mass_weight(name):
     found = errors(PROBLEMS[name], projection_weight="mass")
     assert all_within(found.slopes), (found.slopes, found.rms)
+
+
+def test_the_work_for_an_error_at_4_by_40():
+    """Steps of 40 to 1.25 ms: order two, and four by extrapolation, as the table of docs/performance.md says."""
+    plain, extrapolated = work.ladders(halvings=5)
+    for ladder, order in ((plain, 2.0), (extrapolated, 4.0)):
+        (above, _), (below, _) = ladder[-2:]
+        assert np.log2(above / below) == pytest.approx(order, abs=0.2), ladder
+    said = [line.strip("| ").split(" | ") for line in work.PAGE.read_text().split(work.NAME)[2].splitlines()]
+    table = {float(line[0]): [float(cell) for cell in line[1:]] for line in said if line[0][:2] == "1e"}
+    assert work.work_for(1e-3, plain) == pytest.approx(table[1e-3][0], rel=0.02)
+    assert work.work_for(1e-6, extrapolated) == pytest.approx(table[1e-6][1], rel=0.05)
+    assert np.isnan(work.work_for(1e-9, plain))
+
+
+def test_uneven_loops_win_one_order_by_extrapolation():
+    """Rates are projected at one end of a step only, so errors have odd powers from the third on."""
+    system = library.build("crank_rocker").compile()
+    ends = []
+    for k in range(5):
+        sim = Simulation(system, h=1e-2 / 2**k, hold_energy=False)
+        sim.run(0.5)
+        ends.append(sim.state.z)
+    better = [(4.0 * fine - coarse) / 3.0 for coarse, fine in pairwise(ends)]
+    steps = [np.abs(fine - coarse).max() for coarse, fine in pairwise(better)]
+    assert np.log2(steps[0] / steps[-1]) / (len(steps) - 1) == pytest.approx(3.0, abs=0.3), steps
 
 
 def test_the_top_turns_through_every_orientation():

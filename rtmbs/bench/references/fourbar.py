@@ -31,15 +31,15 @@ def fourbar(
     start, rates = np.full(nz, angle), np.zeros(nz)
     rates[0] = rate
     if layout == "stacked":
-        return integrate(_Chain(ny, nz), start, rates, times)
-    single = _Chain(ny, 1)
+        return integrate(Chain(ny, nz), start, rates, times)
+    single = Chain(ny, 1)
     moving = integrate(single, angle, rate, times)
     resting = integrate(single, angle, 0.0, times)
     pairs = zip(moving, resting, strict=True)
     return Motion(*(np.concatenate([first, *[other] * (nz - 1)], axis=-1) for first, other in pairs))
 
 
-class _Chain:
+class Chain:
     """The accelerations of the chain, by the equations above."""
 
     def __init__(self, ny: int, nz: int) -> None:
