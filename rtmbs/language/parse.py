@@ -193,7 +193,7 @@ class Actions:
         at, dimension = int(children[0].start_pos or 0), None
         value = float(children[0])
         if len(children) == 2:
-            unit, wrong = compound(children[1])
+            unit, wrong = compound(str(children[1]))
             if unit is None:
                 near = nearest_names(wrong, UNITS)
                 hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(UNITS)}"

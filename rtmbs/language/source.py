@@ -59,7 +59,7 @@ class Source:
 def load(path: Path, name: str) -> Source:
     """Return the text of a file; raises LanguageError for one that cannot be read, is too large, or is no text."""
     try:
-        with path.open("rb") as file:
+        with open(path, "rb", opener=without_waiting) as file:
             about = os.fstat(file.fileno())
             if not stat.S_ISREG(about.st_mode):
                 raise LanguageError("is no file; name a model file", file=name)
@@ -72,10 +72,17 @@ def load(path: Path, name: str) -> Source:
         raise LanguageError("there is no such file", file=name) from None
     except IsADirectoryError:
         raise LanguageError("is a folder; name a model file", file=name) from None
+    except LanguageError:
+        raise
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise LanguageError(f"cannot be read: {reason}", file=name) from None
     return Source(name, decoded(data[:MOST_BYTES], name), path)
+
+
+def without_waiting(path: str, flags: int) -> int:
+    """Open a file; a pipe that nobody writes to is opened too, and refused after that."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def decoded(data: bytes, name: str) -> str:

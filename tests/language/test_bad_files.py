@@ -164,6 +164,7 @@ CASES = {
         "sled (",
     ),
     "unknown unit": (rich("2 kg", "2 kgs"), ["'kgs'", "did you mean 'kg'"], "kgs"),
+    "a power of a unit that is none": (rich("1e4 g*cm^2", "1e4 g*h^99"), ["'g*h^99'"], "g*h^99"),
     "unknown unit in a product": (rich("1e4 g*cm^2", "1e4 g*cn^2"), ["'cn'", "'cm'"], "g*cn^2"),
     "driver of ground": (changed("blockx", "g1x"), ["'d1'", "moves ground"], "d1 ("),
     "driver of nothing": (changed("blockx", "blokx"), ["'blokx'", "did you mean blockx"], "blokx"),

@@ -147,15 +147,19 @@ def test_a_file_that_may_not_be_read(tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
-def test_a_device_is_no_file():
+def test_a_device_and_a_pipe_are_no_files(tmp_path):
+    """A pipe that nobody writes to is not waited for."""
+    os.mkfifo(tmp_path / "pipe.mks")
     assert "is no file" in refusal("/dev/zero")
+    assert "is no file" in refusal(tmp_path / "pipe.mks")
+    assert "is no file" in refusal(write(tmp_path / "top.mks", WHOLE.format("pipe.mks")))
 
 
 def test_fifty_megabytes_are_refused_unread(tmp_path):
     path = tmp_path / "large.mks"
     with path.open("wb") as file:
         file.truncate(50_000_000)
-    assert f"has 50.0 MB; a model file has at most {MOST_BYTES / 1e6:g} MB" in refusal(path)
+    assert f"{path}: has 50.0 MB; a model file has at most {MOST_BYTES / 1e6:g} MB" in refusal(path)
 
 
 WORST = {  # below 1 MB each
