@@ -57,7 +57,7 @@ def parse(source: Source | str, name: str = "text", fragment: bool = False) -> S
     fragment: the text is a file to include, statements without MODEL and ENDMODEL.
     """
     if isinstance(source, str):
-        source = Source(name, source)
+        source = Source(name, source.removeprefix("\ufeff"))
     measure(source)
     with PARSING:
         actions = actions_of_grammar()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rtmbs.errors import LanguageError
-from rtmbs.language import read
+from rtmbs.language import build, read
 from rtmbs.language.read import MOST_FILES
 from rtmbs.language.source import MOST_BYTES
 from tests.language.files import SLIDER_CRANK
@@ -130,6 +130,7 @@ def test_bytes_that_are_no_text(tmp_path, data, sentence):
 def test_a_mark_of_byte_order_and_other_line_ends_are_text(tmp_path):
     text = ("\ufeff" + SLIDER_CRANK).replace("\n", "\r\n")
     assert len(read(write(tmp_path / "a.mks", text)).model.joints) == 4
+    assert len(build(text).model.joints) == 4
 
 
 def test_a_file_that_is_not_there(tmp_path):
