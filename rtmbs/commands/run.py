@@ -26,7 +26,7 @@ def run(words: list[str]) -> int:
             result = analysed(document)
     except RtmbsError as error:
         kept = getattr(error, "result", None)
-        if options.out and kept is not None:
+        if options.out and kept is not None and len(kept):
             kept.save(options.out)
             print(f"the result so far is in {options.out}")
         raise

@@ -112,13 +112,19 @@ def descend(programs: Programs, q: Array, f: Array, tolerance: float) -> tuple[A
             tried = q.copy()
             tried[SIZE:] += share * size * change
             normalise(tried, len(equations.bodies))
-            if np.linalg.norm(programs.phi(tried, f)[rows] * scale) < np.linalg.norm(r):
+            if size_of(programs.phi(tried, f)[rows] * scale) < size_of(r):
                 break
             share *= 0.5
         else:
             return q, iteration
         q = tried
     return q, MOST
+
+
+def size_of(r: Array) -> float:
+    """Return the length of a vector; infinity where its squares are beyond all numbers."""
+    with np.errstate(over="ignore"):
+        return float(np.linalg.norm(r))
 
 
 def normalise(q: Array, bodies: int) -> None:

@@ -50,7 +50,8 @@ class Bodies:
     def violations(self) -> Array:
         """Phi over the samples (S, m)."""
         samples = self.samples
-        return np.array([self.programs.phi(q, f) for q, f in zip(samples.q, samples.f, strict=True)])
+        values = [self.programs.phi(q, f) for q, f in zip(samples.q, samples.f, strict=True)]
+        return np.reshape(values, (len(samples.t), self.programs.m))
 
 
 class BetweenBodies(Measured):

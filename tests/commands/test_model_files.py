@@ -260,3 +260,24 @@ def test_a_driver_that_asks_for_too_much_ends_the_run(write, tmp_path, capsys):
     assert "no position was found at t = " in printed.err
     assert f"the result so far is in {out}" in printed.out
     assert len(load_result(out)) >= 1
+
+
+TANGENT = """MODEL tangent
+SYSTEM (KINEMATIC ANALYSIS);
+BODY arm (pqr = [(0, 0, 0), (0, 0, 1), (1, 0, 0)]);
+BODY slider (position = (1, 0, 0));
+revolute joint shoulder (body = ground, body = arm, axis = (0, 0, 1));
+prismatic joint groove (body = arm, body = slider, axis = (1, 0, 0), point a = (1, 0, 0), point b = (0, 1, 0));
+revolute joint bolt (body = ground, body = slider, axis = (0, 0, 1), point = (1, 0, 0));
+ENDMODEL
+"""
+
+
+def test_a_motion_that_ends_before_its_first_time_is_one_line(write, tmp_path, capsys):
+    """The bolt touches the circle of the groove in one point: assembly comes near it, and nothing is solved there."""
+    out = tmp_path / "none.npz"
+    assert main(["run", write(TANGENT), "--out", str(out)]) == 1
+    printed = capsys.readouterr()
+    assert printed.err.count("\n") == 1
+    assert "no position was found at t = 0 s, 0 samples are good" in printed.err
+    assert not out.exists()

@@ -402,3 +402,29 @@ def test_many_welds_of_one_body_are_counted():
         model.add_joint(f"w{k}", Fixed(), "ground", "b", point=(0, 0, 0))
     text = Analysis(model).check()
     assert "redundant                                 1794" in text
+
+
+def test_a_motion_without_a_sample_has_all_its_channels():
+    """The slider's pin touches the circle of the groove in one point, where nothing can be solved."""
+    model = Model("tangent")
+    model.add_body("arm", mass=0.0)
+    model.add_body("slider", mass=0.0, position=(1.0, 0.0, 0.0))
+    model.add_joint("shoulder", Revolute(axis=m.Z), "ground", "arm", point=(0, 0, 0))
+    model.add_joint("groove", Prismatic(axis=m.X), "arm", "slider", point_a=(1, 0, 0), point_b=(0, 1, 0))
+    model.add_joint("bolt", Revolute(axis=m.Z), "ground", "slider", point=(1, 0, 0))
+    with pytest.raises(MotionError, match="0 samples are good") as caught:
+        Analysis(model).run_at([0.0, 0.1])
+    result = caught.value.result
+    assert {len(result[name]) for name in result.names()} == {0}
+
+
+def test_a_pose_beyond_squares_is_refused_without_a_warning(recwarn):
+    model = Model("far")
+    model.add_body("arm", mass=0.0)
+    model.add_joint("ball", Spherical(), "ground", "arm", point=(0, 0, 0))
+    model.add_marker("anchor", "ground", point=(2.0, 1e99, 0.0))
+    model.add_marker("end", "arm", point=(1.0, 0.0, 0.0))
+    model.add_rod("link", ("anchor", "end"), length=2.5)
+    with pytest.raises(StartError, match="cannot be assembled"):
+        Analysis(model).assemble()
+    assert not recwarn.list
