@@ -59,6 +59,21 @@ CASES = {
     "print interval zero": (changed("interval = 0.1", "interval = 0"), ["print interval is 0", "above zero"], "0, lu"),
     "lu tolerance of two": (changed("1e-10", "2"), ["lu tolerance is 2", "below one"], "2, assembly"),
     "print interval far too small": (changed("= 0.1", "= 1e-9"), ["8e+09 rows", "at most 1e+07"], "1e-9"),
+    "step of a kinematic analysis": (
+        changed("print interval", "step = 0.01, print interval"),
+        ["step is for a dynamic analysis", "take it away"],
+        "0.01, print",
+    ),
+    "method of a dynamic analysis": (
+        changed("KINEMATIC ANALYSIS", "DYNAMIC ANALYSIS, method = freeze"),
+        ["method is for a kinematic analysis", "take it away"],
+        "freeze",
+    ),
+    "step far too small": (
+        changed("KINEMATIC ANALYSIS", "DYNAMIC ANALYSIS, step = 1e-12"),
+        ["8e+12 steps", "at most 1e+09"],
+        "1e-12",
+    ),
     "time in metres": (changed("interval = 0.1", "interval = 0.1 m"), ["in m", "it must be in s"], "0.1 m"),
     "unknown method": (kinematic("freeze", "frieze"), ["one of min_norm, freeze", "did you mean 'freeze'"], "frieze"),
     "unknown statement": (changed("BODY pend1", "BODI pend1"), ["'bodi'", "did you mean body"], "BODI"),
