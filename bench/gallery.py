@@ -27,6 +27,7 @@ from matplotlib import pyplot
 Array = NDArray[np.float64]
 
 POSES = 4
+FAINTEST, BEFORE = 0.15, 0.4  # opacity of the first pose, and of the last but one
 COLOUR, WAY = "#0072b2", "#d55e00"
 
 
@@ -113,15 +114,17 @@ def draw(shown: Shown, path: Path) -> None:
     panel: Any = figure.add_subplot(projection=None if shown.flat else "3d")
     times = np.linspace(0, len(shown.motion) - 1, POSES + 1).astype(int)[:-1]
     for number, sample in enumerate(times):
-        opacity = 0.25 + 0.75 * number / max(len(times) - 1, 1)
+        last = number == len(times) - 1
+        opacity = 1.0 if last else FAINTEST + (BEFORE - FAINTEST) * number / max(len(times) - 2, 1)
         for line in sticks(shown, int(sample)):
             ends = line.T[:2] if shown.flat else line.T
-            panel.plot(*ends, color=COLOUR, alpha=opacity, linewidth=1.8, marker="o", markersize=2.5)
+            panel.plot(*ends, color=COLOUR, alpha=opacity, linewidth=2.2 if last else 1.4, marker="o", markersize=2.5)
     if shown.way:
         way = shown.motion[f"{shown.way}.position"].T
         panel.plot(*(way[:2] if shown.flat else way), color=WAY, linewidth=1.0)
     panel.set_aspect("equal")
     panel.tick_params(labelsize=7)
+    panel.set_xlabel("[m]", fontsize=7)
     figure.savefig(path, dpi=100)
     pyplot.close(figure)
 

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from rtmbs.integrators.settings import ENOUGH, GIVEN, RECORD_SIZE, RESIDUAL_TICKS, Rows, Settings, StateArrays
 from rtmbs.linear.sparse_lu import workspace as factor_workspace
-from rtmbs.semirecursive.step import CONVERGED, NEAR, UNBALANCED, UNFINISHED, UNPROJECTED, advance
+from rtmbs.semirecursive.endings import CONVERGED, NEAR, UNBALANCED, UNFINISHED, UNPROJECTED
+from rtmbs.semirecursive.step import advance
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.system.components import find_groups
 from rtmbs.system.restrict import restricted

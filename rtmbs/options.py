@@ -53,7 +53,7 @@ class Options:
     def __post_init__(self) -> None:
         if self.penalty is not None and self.alpha is not None:
             raise InputError(
-                f"penalty = {self.penalty!r} and alpha = {self.alpha!r} exclude each other; give one of them"
+                f"penalty = {shown(self.penalty)} and alpha = {shown(self.alpha)} exclude each other; give one of them"
             )
         positive(tol=self.tol, **({"penalty": self.c} if self.alpha is None else {"alpha": self.alpha}))
         whole("max_iterations", self.max_iterations, 1, MAX_ITERATIONS)
@@ -147,7 +147,7 @@ def step_size(h: float) -> None:
     """Raise InputError for a step whose square no number holds."""
     positive(h=h)
     if not SHORTEST <= h <= LONGEST:
-        raise InputError(f"h is {h!r} s; it must lie between {SHORTEST:g} and {LONGEST:g} s")
+        raise InputError(f"h is {shown(h)} s; it must lie between {SHORTEST:g} and {LONGEST:g} s")
 
 
 def switches(**values: Any) -> None:

@@ -312,7 +312,7 @@ class Simulation:
         """
         old, wanted = self.options, self.options.changed(options)
         state, equations = self.state.copy(), self.equations
-        if wanted.jacobian != old.jacobian:
+        if not isinstance(wanted.jacobian, str) or wanted.jacobian != old.jacobian:
             equations = copy.copy(equations)
             equations.source = make_source(wanted.jacobian, self.system)
         if (wanted.c, wanted.alpha) != (old.c, old.alpha):

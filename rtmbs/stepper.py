@@ -37,8 +37,7 @@ from rtmbs.integrators.settings import (
     Settings,
     StateArrays,
 )
-from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.semirecursive.step import (
+from rtmbs.semirecursive.endings import (
     CONVERGED,
     LOOP_OPEN,
     NEAR,
@@ -48,8 +47,9 @@ from rtmbs.semirecursive.step import (
     UNBALANCED,
     UNFINISHED,
     UNPROJECTED,
-    advance,
 )
+from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.semirecursive.step import advance
 from rtmbs.semirecursive.workspace import Workspace
 from rtmbs.state import State
 from rtmbs.system.system import System

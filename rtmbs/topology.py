@@ -221,10 +221,11 @@ def grow(name: str, bodies: Sequence[str], edges: Sequence[Edge], chosen: set[in
 
 def check_connected(bodies: Sequence[str], edges: Sequence[Edge], reached: set[int]) -> None:
     """Refuse bodies that the tree does not reach."""
-    lost = [k for k in range(len(bodies)) if k not in reached]
+    lost = {k for k in range(len(bodies)) if k not in reached}
     if not lost:
         return
-    names = ", ".join(repr(bodies[k]) for k in lost)
+    more = f" and {len(lost) - LISTED} more" if len(lost) > LISTED else ""
+    names = ", ".join(repr(bodies[k]) for k in sorted(lost)[:LISTED]) + more
     what = f"body {names} is" if len(lost) == 1 else f"bodies {names} are"
     cut = [repr(edge.name) for edge in edges if edge.cut and (edge.a in lost) != (edge.b in lost)]
     if cut:

@@ -16,6 +16,7 @@ of it as file.py:function, package.module:function, or a recorded result (.npz, 
   rtmbs view my_robot.py --h 1e-3
   rtmbs view fourbar --ny 4 --nz 40 --headless --frames 200 --out movie.mp4
 """
+MODEL_FILE = ".mks"
 RESULTS = (".npz", ".h5", ".hdf5")  # how the names of recorded results end
 OPTIONS = ("h", "penalty", "alpha", "tol", "jacobian")  # of the Simulation
 
@@ -27,6 +28,10 @@ def run(words: list[str]) -> int:
         parser.read(words or ["--help"])
     name = words[0]
     options, left = parser.parse_known_args(words)
+    if name.endswith(MODEL_FILE):
+        raise InputError(
+            f"{name!r} is a model file; make its result with rtmbs run {name} --out FILE.h5, and view that"
+        )
     if name.endswith(RESULTS):
         return view_result(options, left)
     return view_model(options, read_parameters(name, left))
@@ -121,7 +126,7 @@ def view_result(options: argparse.Namespace, words: list[str]) -> int:
         return report(film_result(load_result(options.model), out_path(options), filming(options), model), options)
     from rtmbs.viewer.view import view
 
-    return view(options.model, theme=options.theme, model=model)
+    return view(options.model, theme=options.theme, model=model, playing=not options.paused)
 
 
 def out_path(options: argparse.Namespace) -> str:

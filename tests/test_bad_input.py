@@ -395,6 +395,10 @@ def option(**wrong):
     return lambda: simulation(**wrong)
 
 
+def changed(**wrong):
+    return lambda: simulation().change(**wrong)
+
+
 def running(t_end, **more):
     return lambda: simulation().run(t_end, **more)
 
@@ -625,6 +629,8 @@ RUNS = {
     "fused a word": (option(fused="no"), InputError, ["fused is 'no'", "True or False"]),
     "shim a word": (option(shim="no"), InputError, ["shim is 'no'", "True or False"]),
     "progress a word": (running(0.1, progress="bar"), InputError, ["progress is 'bar'", "True or False"]),
+    "jacobian changed to an array": (changed(jacobian=np.zeros(3)), UnknownNameError, ["'structured'"]),
+    "penalty beyond words, and alpha": (option(penalty=10**5000, alpha=1.0), InputError, ["cannot be printed"]),
     "jacobian a list": (option(jacobian=["trace"]), UnknownNameError, ["['trace']", "'structured'"]),
     "integrator a number": (option(integrator=1), UnknownNameError, ["named 1", "'trapezoidal'"]),
     "live time not a number": (live(put("t_ref", NAN)), StateError, ["this state", "time", "finite"]),

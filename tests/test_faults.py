@@ -17,7 +17,7 @@ import rtmbs
 from rtmbs import Outcome, Simulation, errors, library
 from rtmbs.errors import InputError, LoopOpenError, NotConvergedError, NotFiniteError, SingularTangentError, StepError
 from rtmbs.integrators.base import Equations
-from rtmbs.semirecursive.step import SMALL_PIVOT
+from rtmbs.semirecursive.endings import SMALL_PIVOT
 from tests.contracts.machines import closed_simulation, everything, good_steps
 from tests.contracts.test_steps import carts
 

@@ -42,7 +42,7 @@ def main() -> int:
 def report(campaign: Campaign, tally: Tally, seconds: float) -> str:
     """Return the lines of one campaign."""
     verdict = "held" if held(campaign, tally) else "BROKEN"
-    worst = ", ".join(f"{name} {value:.2g}" for name, value in tally.worst.items())
+    worst = ", ".join(f"{name} {written(value)}" for name, value in tally.worst.items())
     lines = [
         f"{campaign.name}: {campaign.claim}",
         f"    {verdict}: tried {tally.tried}, survived {tally.survived}, {seconds:.0f} s",
@@ -50,6 +50,11 @@ def report(campaign: Campaign, tally: Tally, seconds: float) -> str:
         *(f"    failed: {case}" for case in tally.failures),
     ]
     return "\n".join(lines)
+
+
+def written(value: float) -> str:
+    """Return a count as a whole number, anything else with two digits."""
+    return f"{value:.0f}" if float(value).is_integer() and abs(value) < 1e6 else f"{value:.2g}"
 
 
 if __name__ == "__main__":

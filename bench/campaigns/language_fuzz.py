@@ -168,7 +168,7 @@ def number_changed(rng: np.random.Generator, text: str, sound: list[str]) -> str
         return text
     one = numbers[int(rng.integers(len(numbers)))]
     new = rng.choice(
-        ["0", "-1", "1e308", "1e-308", "1e400", "TIME", "(1, 2)", "1 / 0", "0 * TIME", "sqrt(-TIME)", "3 mm"]
+        ["0", "-1", "1e308", "1e-308", "1e400", "TIME", "(1, 2)", "1 / 0", "0 * TIME", "sqrt(-TIME)", "3 mm", "3 km^99"]
     )
     return f"{text[: one.start()]}{new}{text[one.end() :]}"
 

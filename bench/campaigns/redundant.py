@@ -8,13 +8,22 @@ from numpy.typing import NDArray
 import rtmbs
 from bench.campaigns.campaign import Campaign, Tally
 from rtmbs.errors import RtmbsError, StartError
+from rtmbs.integrators.multipliers import MISS
 from rtmbs.model import JointType
 
 Array = NDArray[np.float64]
 
 STEPS = 15
 STEP = 2e-3  # [s] of a mechanism of 1 m under 9.81 m/s^2
-ALLOWED = {"first acceleration": 1e-6, "first reaction": 1e-6, "motion": 1e-6, "last reaction": 1e-4}
+# Loops close to a share of the whole, beside which a part may be 3,000 times smaller; a structure near a singular pose
+# sags by what its penalties give, and there either run may miss a reaction by MISS.
+ALLOWED = {
+    "first acceleration": 1e-6,
+    "first reaction": 5e-6,
+    "motion": 2e-6,
+    "last reaction": 1e-4,
+    "last reaction, behind doubtful ones": 2.0 * MISS,
+}
 OFF = 1e-5  # of the size: how far an inconsistent joint is off
 TYPES = ("Revolute", "Prismatic", "Cylindrical", "Universal", "Planar", "Spherical", "Fixed")
 CLOSING = ("Revolute", "Cylindrical", "Universal", "Spherical", "Prismatic", "Planar")
@@ -192,6 +201,7 @@ class Run:
     accelerations: dict[str, Array]  # of every marked point at the start
     points: dict[str, Array]  # their positions at the end
     wrenches: tuple[dict[str, Array], dict[str, Array]]  # of every joint and its copies, at the start and the end
+    doubtful: bool  # some in between may be wrong, and their samples say so
 
 
 def run(plan: Plan, redundant: bool) -> Run:
@@ -202,7 +212,7 @@ def run(plan: Plan, redundant: bool) -> Run:
             model.add_marker(f"{joint.name} at {k}", joint.ends[1], point)
     smallest = min(size for size, _ in plan.parts)
     h = STEP * np.sqrt(smallest) * plan.units[2]
-    sim = rtmbs.Simulation(model.compile(), h=h)
+    sim = rtmbs.Simulation(model.compile(), h=h, hold_energy=False)  # which loops have, and a tree has not
     result = sim.run(STEPS * h)
     marked = [name for name in model.markers if " point " in name]
     return Run(
@@ -210,6 +220,7 @@ def run(plan: Plan, redundant: bool) -> Run:
         {name: result[f"{name}.acceleration"][0] for name in marked},
         {name: result[f"{name}.position"][-1] for name in marked},
         (summed(result, joints, redundant, 0), summed(result, joints, redundant, -1)),
+        any(np.any(result[f"{joint.name}.reaction_doubtful"]) for joint in joints),
     )
 
 
@@ -253,6 +264,8 @@ def differences(plan: Plan, one: Run, other: Run) -> dict[str, float]:
             own = [key for key in mine if key.startswith(prefix)]
             apart = max(float(np.max(np.abs((mine[key] - theirs[key]) * weight))) for key in own)
             largest = max([given, *(float(np.max(np.abs(mine[key] * weight))) for key in own if name != "motion")])
+            if name == "last reaction" and (one.doubtful or other.doubtful):
+                name += ", behind doubtful ones"
             found[name] = max(found.get(name, 0.0), apart / largest)
     return found
 

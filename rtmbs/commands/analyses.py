@@ -33,9 +33,7 @@ def simulation(document: Document) -> "Simulation":
 
     analysis = document.analysis
     if analysis.kind != "dynamic":
-        raise InputError(
-            f"a {analysis.kind} analysis of a model file cannot be made; write KINEMATIC or DYNAMIC ANALYSIS"
-        )
+        raise InputError("STATIC EQUILIBRIUM cannot be made yet; write KINEMATIC ANALYSIS or DYNAMIC ANALYSIS")
     if analysis.t0 != 0.0:
         raise InputError(f"starting time is {analysis.t0:g}; a dynamic analysis starts at 0")
     return Simulation(document.model.compile(), h=step(document))

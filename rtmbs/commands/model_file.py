@@ -7,8 +7,10 @@ from pathlib import Path
 
 from rtmbs.errors import InputError, LanguageError, ModelError, StartError
 from rtmbs.language import Document, Place
+from rtmbs.language.source import load
 
 SUFFIX = ".mks"
+SINGULAR = {"bodies": "body"}
 
 
 def is_file(word: str) -> bool:
@@ -27,13 +29,24 @@ def refusals(file: str, document: Document | None = None) -> Iterator[None]:
         place = place_of(str(error), document) if document else None
         if place is None:
             raise LanguageError(str(error), file=file) from None
-        raise LanguageError(str(error), file=place.file, line=place.line, column=place.column) from None
+        raise error_at(place, str(error)) from None
+
+
+def error_at(place: Place, message: str) -> LanguageError:
+    """Return the error at a place of a file, with the line that stands there."""
+    try:
+        return load(Path(place.file), place.file).error_at(place, message)
+    except (LanguageError, IndexError):  # another file stands there by now
+        return LanguageError(message, file=place.file, line=place.line, column=place.column)
 
 
 def place_of(message: str, document: Document) -> Place | None:
-    """Return where the first element of the file stands that a message names; ``cut joint 'a'``, ``spherical 'a'``."""
+    """Return where the first element of the file stands that a message names; ``cut joint 'a'``, ``spherical 'a'``.
+
+    A message about bodies names several; one that names nothing is about SYSTEM.
+    """
     for word, name in re.findall(r"(\w+) '([^']*)'", message):
-        for kind in (word, "joint"):
+        for kind in (SINGULAR.get(word, word), "joint"):
             if place := document.places.get(f"{kind} {name}"):
                 return place
-    return None
+    return document.places.get("system")

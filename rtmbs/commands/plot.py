@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.bench.arguments import Parser
+from rtmbs.commands.target import check_target
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.results.forms import load_result
 from rtmbs.results.result import Result
@@ -18,8 +19,10 @@ A component of a position may be written NAME.x.
 
   rtmbs plot slider.h5 block.x rev1.angle --out slider.png
 """
+PICTURES = (".png", ".pdf", ".svg")
 PANEL = 2.2  # height [inch]
 WIDTH = 9.0
+COLUMNS = 4  # of names above a panel, where they cover no line
 
 
 def run(words: list[str]) -> int:
@@ -29,12 +32,14 @@ def run(words: list[str]) -> int:
     parser.add_argument("channels", metavar="CHANNEL", nargs="*", help="what is plotted; all names are listed without")
     parser.add_argument("--out", metavar="PATH", help="picture to write (.png, .pdf, .svg)")
     options = parser.read(words)
-    result = load_result(options.file)
     if not options.channels:
-        print("\n".join(result.names()))
+        print("\n".join(load_result(options.file).names()))
         return 0
     if not options.out:
         raise InputError("rtmbs plot needs --out PATH, such as picture.png")
+    drawing()
+    check_target(options.out, PICTURES)
+    result = load_result(options.file)
     draw(result, options.channels, options.out)
     print(f"{len(options.channels)} channels over {len(result)} samples in {options.out}")
     return 0
@@ -59,7 +64,7 @@ def draw(result: Result, names: list[str], out: str) -> None:
             panel.plot(result.t, values, label=label, linewidth=1.2)
         panel.set_ylabel(f"[{unit}]")
         panel.grid(visible=True, color="0.9")
-        panel.legend(loc="upper right", fontsize=8, frameon=False)
+        panel.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=COLUMNS, fontsize=8, frameon=False)
     axes[-1, 0].set_xlabel("t [s]")
     figure.suptitle(result.name, fontsize=10)
     try:

@@ -1,12 +1,11 @@
 """``rtmbs run``: the analysis that a model file asks for, and its result in a file."""
 
-import os
-from pathlib import Path
-
 from rtmbs.bench.arguments import Parser
 from rtmbs.commands.model_file import refusals
-from rtmbs.errors import InputError, RtmbsError
+from rtmbs.commands.target import check_target
+from rtmbs.errors import RtmbsError
 from rtmbs.language import Document
+from rtmbs.results.forms import WRITTEN, check_form
 from rtmbs.results.result import Result
 
 
@@ -19,14 +18,15 @@ def run(words: list[str]) -> int:
     parser.add_argument("--out", metavar="PATH", help="where the result is saved: .npz, .h5 or .csv")
     options = parser.read(words)
     if options.out:
-        check_target(options.out)
+        check_target(options.out, WRITTEN)
+        check_form(options.out)
     document = read(options.file)
     try:
         with refusals(options.file, document):
             result = analysed(document)
     except (RtmbsError, KeyboardInterrupt) as error:
         kept = getattr(error, "result", None)
-        if options.out and kept is not None:
+        if options.out and kept is not None and len(kept):
             kept.save(options.out)
             print(f"the result so far is in {options.out}")
         raise
@@ -34,15 +34,6 @@ def run(words: list[str]) -> int:
         result.save(options.out)
         print(f"{len(result)} samples of {len(list(result))} channels in {options.out}")
     return 0
-
-
-def check_target(path: str) -> None:
-    """Refuse a place that no file can be written to, before anything is computed."""
-    folder = Path(path).parent
-    if not folder.is_dir():
-        raise InputError(f"--out {path}: there is no folder {folder}")
-    if Path(path).is_dir() or not os.access(folder, os.W_OK):
-        raise InputError(f"--out {path} cannot be written")
 
 
 def analysed(document: Document) -> Result:

@@ -1,6 +1,6 @@
 """Further tries of a step whose Newton iteration fails, readable: damped, from other starts (METHODS 1.11).
 
-``semirecursive/step.py: try_again`` is the same fused; a contract test holds the two together.
+``semirecursive/damped_tries.py`` is the same fused; a contract test holds the two together.
 """
 
 from typing import Protocol

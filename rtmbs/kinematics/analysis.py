@@ -12,13 +12,14 @@ from rtmbs.kinematics.elements import Constraint
 from rtmbs.kinematics.elimination import PIVOTS
 from rtmbs.kinematics.equations import Equations
 from rtmbs.kinematics.errors import MotionError
+from rtmbs.kinematics.freedom import free_elements
 from rtmbs.kinematics.initial import started
 from rtmbs.kinematics.marches import Frozen, LeastChange, March
 from rtmbs.kinematics.metric import WEIGHTS, build_metric
 from rtmbs.kinematics.motion import Counters, Motion
 from rtmbs.kinematics.programs import Programs
 from rtmbs.kinematics.rank import mobility, rows_to_solve
-from rtmbs.kinematics.samples import Samples, new_samples
+from rtmbs.kinematics.samples import Samples, check_room, new_samples
 from rtmbs.kinematics.singular import SingularPose, culprits, find_singular
 from rtmbs.kinematics.stepping import Refined, fill
 from rtmbs.model import Model
@@ -99,7 +100,8 @@ class Analysis:
         """Return what the mechanism is made of, as the paper's table: bodies, equations, rank, redundant, free."""
         q, assembly = self.assemble(t)
         f = self.programs.turns(q, self.equations.drivers_at(np.array([t]))[0, 0])
-        counts = mobility(self.programs, rows_to_solve(self.programs, q, f))
+        keep = rows_to_solve(self.programs, q, f)
+        counts = mobility(self.programs, keep)
         lines = [f"{what:<18}{name:<24}{count:>4}" for what, name, count in self.equations.table()]
         bodies = len(self.equations.bodies)
         return "\n".join(
@@ -111,16 +113,10 @@ class Analysis:
                 f"{'free':<42}{counts.degrees_of_freedom:>4}",
                 f"{'redundant':<42}{len(counts.redundant):>4}",
                 *(f"  redundant: {name}" for name in counts.redundant),
-                *(f"  free: {name}" for name in self.free_elements(q, f)),
+                *(f"  free: {name}" for name in free_elements(self.programs, q, f, keep)),
                 str(assembly),
             ]
         )
-
-    def free_elements(self, q: Array, f: Array) -> list[str]:
-        """Return the bodies that can still move, with the coordinate that moves most."""
-        from rtmbs.kinematics.freedom import free_elements
-
-        return free_elements(self.programs, q, f)
 
     def run(self, start: float, end: float, interval: float) -> Motion:
         """Return the motion at start, start + interval, ... up to end [s].
@@ -151,6 +147,7 @@ class Run:
 
     def __init__(self, analysis: Analysis, t: Array) -> None:
         self.analysis, self.programs, self.equations = analysis, analysis.programs, analysis.equations
+        check_room(len(t), self.equations.n, self.equations.nf)
         self.samples = new_samples(t, self.equations.drivers_at(t), self.equations.n)
         self.q, self.assembly = analysis.assemble(float(t[0]))
         f = self.samples.drivers[0, 0].copy()

@@ -18,6 +18,12 @@ MOST = 100  # iterations
 FARTHEST = 0.5  # largest change in one iteration, in sizes
 HALVINGS = 12
 SHOWN = 3  # culprits of a message
+SHAKEN, LOOKED_BESIDE = 0.02, 1000  # by how much, in sizes; unknowns up to which
+TOO_FAR = "these equations contradict each other, or the reference pose is too far from one that fits"
+BETWEEN = (
+    "the reference pose stands between several ways to assemble, such as bars in one line; move its bodies a little to"
+    " the side that is meant"
+)
 
 
 @dataclass(frozen=True)
@@ -34,11 +40,12 @@ class Assembly:
     iterations: int
 
     def __str__(self) -> str:
-        if not self.moved and not self.turned:
+        done = [f"moved {self.moved} by {self.distance:.3g} m"] if self.moved else []
+        done += [f"turned {self.turned} by {self.angle:.3g} rad"] if self.turned else []
+        if not done:
             return f"assembly moved nothing, gap {self.gap:.2e}"
         return (
-            f"assembly moved {self.moved or 'nothing'} by {self.distance:.3g} m and turned {self.turned or 'nothing'}"
-            f" by {self.angle:.3g} rad in {self.iterations} iterations;"
+            f"assembly {' and '.join(done)} in {self.iterations} iterations;"
             f" gap {self.gap_before:.2e} before, {self.gap:.2e} after"
         )
 
@@ -67,7 +74,8 @@ def assemble(programs: Programs, start: Array, f: Array, tolerance: float, limit
     q, iterations = descend(programs, start.copy(), f, tolerance)
     left = programs.phi(q, f)
     if not np.max(np.abs(left), initial=0.0) <= limit:
-        raise StartError(open_message(equations, left, limit))
+        side = beside(programs, start, f, tolerance, limit)
+        raise StartError(open_message(equations, left, limit, BETWEEN if side else TOO_FAR))
     check_sides(equations, q)
     return q, report(equations, start, q, before, left, iterations)
 
@@ -104,7 +112,7 @@ def descend(programs: Programs, q: Array, f: Array, tolerance: float) -> tuple[A
             tried = q.copy()
             tried[SIZE:] += share * size * change
             normalise(tried, len(equations.bodies))
-            if np.linalg.norm(programs.phi(tried, f)[rows] * scale) < np.linalg.norm(r):
+            if size_of(programs.phi(tried, f)[rows] * scale) < size_of(r):
                 break
             share *= 0.5
         else:
@@ -113,24 +121,38 @@ def descend(programs: Programs, q: Array, f: Array, tolerance: float) -> tuple[A
     return q, MOST
 
 
+def size_of(r: Array) -> float:
+    """Return the length of a vector; infinity where its squares are beyond all numbers."""
+    with np.errstate(over="ignore"):
+        return float(np.linalg.norm(r))
+
+
 def normalise(q: Array, bodies: int) -> None:
     """Give all Euler parameters the length one, in place."""
     e = q[: SIZE * bodies].reshape(bodies, SIZE)[:, 3:]
     e /= np.linalg.norm(e, axis=1, keepdims=True)
 
 
-def open_message(equations: Equations, phi: Array, limit: float) -> str:
-    """Return the sentence for equations that cannot hold together."""
+def beside(programs: Programs, start: Array, f: Array, tolerance: float, limit: float) -> bool:
+    """Return whether a pose a little beside the start can be assembled, looked at for mechanisms of moderate size."""
+    equations = programs.equations
+    if equations.n > LOOKED_BESIDE:
+        return False
+    shaken = start.copy()
+    shaken[SIZE:] += SHAKEN * equations.sizes()[SIZE:] * np.random.default_rng(0).standard_normal(equations.n - SIZE)
+    left = programs.phi(descend(programs, shaken, f, tolerance)[0], f)
+    return bool(np.max(np.abs(left), initial=0.0) <= limit)
+
+
+def open_message(equations: Equations, phi: Array, limit: float, why: str) -> str:
+    """Return the sentence for equations that do not hold together."""
     worst: dict[str, float] = {}
     for owner, value in zip(equations.rows.owner, np.abs(phi).tolist(), strict=True):
         worst[owner] = max(worst.get(owner, 0.0), value)
     open_ones = sorted((name for name in worst if worst[name] > limit), key=lambda name: -worst[name])
     told = ", ".join(f"{equations.kind(name)} {name!r} by {worst[name]:.3g}" for name in open_ones[:SHOWN])
     more = f" and {len(open_ones) - SHOWN} more" if len(open_ones) > SHOWN else ""
-    return (
-        f"the mechanism cannot be assembled: open are {told}{more}; these equations contradict each other, or the"
-        " reference pose is too far from one that fits"
-    )
+    return f"the mechanism cannot be assembled: open are {told}{more}; {why}"
 
 
 def check_sides(equations: Equations, q: Array) -> None:

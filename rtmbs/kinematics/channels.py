@@ -19,6 +19,7 @@ from rtmbs.results.joint_channels import Measured, coordinate_sources, orientati
 from rtmbs.results.motion import BodyMotion, RelativeMotion, quaternions, unwrap
 from rtmbs.results.result import TIME
 from rtmbs.results.swept import StepMotion
+from rtmbs.system.joint_record import joint_record
 from rtmbs.system.system import JointRecord
 
 Array = NDArray[np.float64]
@@ -49,7 +50,8 @@ class Bodies:
     def violations(self) -> Array:
         """Phi over the samples (S, m)."""
         samples = self.samples
-        return np.array([self.programs.phi(q, f) for q, f in zip(samples.q, samples.f, strict=True)])
+        values = [self.programs.phi(q, f) for q, f in zip(samples.q, samples.f, strict=True)]
+        return np.reshape(values, (len(samples.t), self.programs.m))
 
 
 class BetweenBodies(Measured):
@@ -142,31 +144,6 @@ def joint_sources(bodies: Bodies, joint: Joint) -> Iterator[Named]:
         yield from orientation_sources(record, measured)
     if record.type == "Floating":
         yield from position_sources(record, measured)
-
-
-def joint_record(joint: Joint) -> JointRecord:
-    """Return a joint as the channels of a run know it: one that no tree walks."""
-    steps = joint.type.steps()
-    axes = [joint.axes_b.T @ one.axis if one.kind == "rotation" else one.axis for one in steps]
-    return JointRecord(
-        name=joint.name,
-        type=type(joint.type).__name__,
-        a=joint.a.name,
-        b=joint.b.name,
-        in_tree=False,
-        ghost=False,
-        steps=(-1,) * len(steps),
-        reversed=False,
-        closure=-1,
-        coordinates=joint.type.coordinates,
-        units=joint.type.units(),
-        point_a=joint.point_a,
-        point_b=joint.point_b,
-        axes_a=np.reshape([joint.axes_a @ axis for axis in axes], (-1, 3)),
-        axes_b=np.reshape([joint.axes_b @ axis for axis in axes], (-1, 3)),
-        frame_a=joint.axes_a,
-        frame_b=joint.axes_b,
-    )
 
 
 def violation_source(bodies: Bodies, owner: str) -> Named:

@@ -28,7 +28,7 @@ class Counters:
     def __str__(self) -> str:
         times = len(self.iterations)
         most = max(self.iterations, default=0)
-        kinds = ", ".join(f"{count} of {kind}" for kind, count in self.evaluations.items())
+        kinds = ", ".join(f"{kind} {count}" for kind, count in self.evaluations.items())
         return "\n".join(
             [
                 f"times                {times}, {self.refined} more between them",

@@ -21,6 +21,13 @@ from rtmbs.kinematics.equations import Equations
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+KINDS = VALUES, BY_DRIVERS, SECOND, BEND = (  # of evaluations of the record, as they are counted
+    "values and Jacobian",
+    "derivatives by drivers",
+    "second derivatives",
+    "least velocity",
+)
+
 
 class SparseProgram(NamedTuple):
     """Entries of a matrix as a program, with the values of the function before them when these were asked for."""
@@ -42,7 +49,7 @@ class Programs:
         self.drivers = len(equations.profiles)
         self.equations = equations
         self.record: Record = recorded(equations.phi, self.n, self.nf)
-        self.calls = {"values and Jacobian": 0, "by drivers": 0, "second derivatives": 0, "least velocity": 0}
+        self.calls = dict.fromkeys(KINDS, 0)
 
     @cached_property
     def values(self) -> SparseProgram:
@@ -74,33 +81,33 @@ class Programs:
 
     def phi(self, q: Array, f: Array) -> Array:
         """Return Phi (m,)."""
-        self.calls["values and Jacobian"] += 1
+        self.calls[VALUES] += 1
         return self.values.run(q, f)[: self.m].copy()
 
     def jacobian(self, q: Array, f: Array) -> csr_array:
         """Return Phi_q (m, n)."""
-        self.calls["values and Jacobian"] += 1
+        self.calls[VALUES] += 1
         program = self.values
         entries = program.run(q, f)[self.m :].copy()
         return csr_array((entries, (program.row, program.column)), shape=(self.m, self.n))
 
     def by_time(self, q: Array, f: Array, rate: Array) -> Array:
         """Return Phi_f rate (m,): Phi_t for the rates of the drivers."""
-        self.calls["by drivers"] += 1
+        self.calls[BY_DRIVERS] += 1
         program, result = self.by_drivers, np.zeros(self.m)
         np.add.at(result, program.row, program.run(f, q) * rate[program.column])
         return result
 
     def acceleration_side(self, q: Array, qd: Array, drivers: Array) -> Array:
         """Return -(Phi_q qd)_q qd - 2 Phi_qt qd - Phi_tt (m,) for f, fd, fdd (3, nf)."""
-        self.calls["second derivatives"] += 1
+        self.calls[SECOND] += 1
         v = np.concatenate((qd, drivers[1]))
         curved = self.second(np.concatenate((q, drivers[0])), np.concatenate((v, v))).copy()
         return -curved - self.by_time(q, drivers[0], drivers[2])
 
     def bent(self, q: Array, qd: Array, drivers: Array, lam: Array) -> Array:
         """Return d(Phi_q^T)/dt lam (n,)."""
-        self.calls["least velocity"] += 1
+        self.calls[BEND] += 1
         x, v = np.concatenate((q, drivers[0])), np.concatenate((qd, drivers[1]))
         return self.bend(x, np.concatenate((lam, v)))[: self.n].copy()
 

@@ -5,7 +5,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.errors import InputError
+from rtmbs.memory import in_words, machine_memory
+
 Array = NDArray[np.float64]
+
+SHARE = 0.5  # of the memory that samples may take: channels are worked out beside them
 
 
 class Samples(NamedTuple):
@@ -29,6 +34,16 @@ class Samples(NamedTuple):
         """Copy what was found at a row of other samples."""
         for mine, theirs in zip(self[2:], other[2:], strict=True):
             mine[row] = theirs[place]
+
+
+def check_room(count: int, n: int, nf: int) -> None:
+    """Refuse a number of samples that the memory of this machine does not hold."""
+    wanted = 8.0 * count * (3 * n + 4 * nf + 3)
+    if wanted > SHARE * (memory := machine_memory()):
+        raise InputError(
+            f"{count} times take {in_words(wanted)}, and this machine has {in_words(memory)} of memory; take a longer"
+            " interval, or an earlier end"
+        )
 
 
 def new_samples(t: Array, drivers: Array, n: int) -> Samples:

@@ -16,7 +16,8 @@ REACH = 1.5  # a minimum may be zero when it is at most so many times as large a
 GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 SEARCHES = 60
 SIDES = (1e-2, 1e-3)  # how far aside the slopes are looked at, in steps
-DENSE = 1500  # rows up to which singular values of all of them are worked out
+DENSE = 1500  # independent rows up to which singular values of all rows are worked out
+MANY = 4  # rows for each independent one up to which they are
 PART = 0.3  # share of the largest part in the weak direction from which an element is named
 
 
@@ -58,7 +59,7 @@ def find_singular(march: March, equations: Equations, samples: Samples) -> list[
 def real(march: March, pose: SingularPose, samples: Samples, largest: float) -> bool:
     """Return whether all rows lose a rank at a pose, not only those that are solved."""
     programs, rank = march.programs, int(march.keep.sum())
-    if rank == programs.m - SIZE or rank > DENSE:
+    if rank == programs.m - SIZE or rank > DENSE or programs.m > MANY * rank:
         return True
     limit = float(np.sqrt(ZERO)) * largest
     at = np.flatnonzero(samples.t == pose.t)

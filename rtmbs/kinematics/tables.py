@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from rtmbs.ad.program import Program, memory_of
 from rtmbs.kinematics.coordinates import SIZE
 from rtmbs.kinematics.metric import Metric
-from rtmbs.kinematics.programs import Programs
+from rtmbs.kinematics.programs import KINDS, Programs
 from rtmbs.linear.sparse_lu import LUWorkspace, workspace
 from rtmbs.linear.symbolic import SparseLU, analyse, positions
 from rtmbs.record import record
 
 Array = Any
+N, M, NF, DRIVERS, FREE, TURNS, REDUNDANT = 0, 1, 2, 3, 4, 5, 6  # places of sizes
 
 
 @record
@@ -79,7 +80,7 @@ class Scratch(NamedTuple):
     counts: Array  # (6,) int64: see COUNTS
 
 
-COUNTS = ("values and Jacobian", "by drivers", "second derivatives", "least velocity", "factorisations", "solutions")
+COUNTS = (*KINDS, "factorisations", "solutions")
 
 
 def build_tables(programs: Programs, keep: NDArray[np.bool_], metric: Metric) -> Tables:

@@ -52,4 +52,4 @@ class Document:
     path: str
     model: Model
     analysis: Analysis
-    places: Mapping[str, Place] = field(default_factory=dict)  # of elements by ``kind name``, such as ``body crank``
+    places: Mapping[str, Place] = field(default_factory=dict)  # by ``kind name``, such as ``body crank``; ``system``

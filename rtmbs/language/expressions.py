@@ -89,6 +89,11 @@ class ExpressionProfile(Expression):
             f, fd, fdd = jet_at(self.steps, np.float64(t))
         return float(f), float(fd), float(fdd)
 
+    def many(self, t: np.ndarray) -> np.ndarray:
+        """Return value, rate and acceleration (3, S) at times (S,) [s]."""
+        with np.errstate(all="ignore"):
+            return np.stack([np.broadcast_to(np.asarray(one, np.float64), t.shape) for one in jet_at(self.steps, t)])
+
 
 @dataclass(frozen=True)
 class ExpressionRow:

@@ -22,6 +22,7 @@ from rtmbs.language.units import UNITS, compound
 MOST_WORDS = 100_000  # words, numbers and signs in a model file and all that it includes
 DEEPEST = 200  # brackets within brackets
 MARKS = re.compile(r'#[^\n]*|//[^\n]*|/\*.*?(?:\*/|\Z)|"[^"\\\n]*(?:\\.[^"\\\n]*)*"|[\w.]+|[^\s\w]', re.DOTALL)
+BEHIND_A_NUMBER, LONGEST_FACTOR = re.compile(r"[\d.]\s*([^\W\d_]+\s*)\Z"), 100  # where a unit may stand
 SIGNS = {
     "LPAR": "'('",
     "RPAR": "')'",
@@ -56,7 +57,7 @@ def parse(source: Source | str, name: str = "text", fragment: bool = False) -> S
     fragment: the text is a file to include, statements without MODEL and ENDMODEL.
     """
     if isinstance(source, str):
-        source = Source(name, source)
+        source = Source(name, source.removeprefix("\ufeff"))
     measure(source)
     with PARSING:
         actions = actions_of_grammar()
@@ -109,6 +110,11 @@ def unexpected(source: Source, error: UnexpectedInput) -> LanguageError:
     else:
         word = MARKS.match(source.text, at)
         found = shown(word.group() if word else source.text[at : at + 1])
+    if (factor := BEHIND_A_NUMBER.search(source.text[max(at - LONGEST_FACTOR, 0) : at])) and found == "'('":
+        at -= len(factor.group(1))
+        return source.error(
+            at, f"{shown(factor.group(1).strip())} stands where a unit may; a product is written with *"
+        )
     expected = list(dict.fromkeys(SIGNS[one] for one in SIGNS if one in names))
     expected += ["an operator"] * bool(names & OPERATORS and "NUMBER" not in names)
     wanted = f"{', '.join(expected[:-1])} or {expected[-1]}" if len(expected) > 1 else "".join(expected)
@@ -187,11 +193,12 @@ class Actions:
         at, dimension = int(children[0].start_pos or 0), None
         value = float(children[0])
         if len(children) == 2:
-            unit, wrong = compound(children[1])
+            unit, wrong = compound(str(children[1]))
             if unit is None:
                 near = nearest_names(wrong, UNITS)
                 hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(UNITS)}"
-                raise self.source.error(int(children[1].start_pos or 0), f"there is no unit {shown(wrong)}{hint}", near)
+                message = f"there is no unit {shown(wrong)}{hint}; a product is written with *"
+                raise self.source.error(int(children[1].start_pos or 0), message, near)
             value, dimension = value * unit.size, unit.dimension
         if value - value != 0.0:
             raise self.source.error(at, f"{shown(str(children[0]))} is larger than any number")

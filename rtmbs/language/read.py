@@ -8,7 +8,7 @@ import numpy as np
 from rtmbs.errors import LanguageError, ModelError, nearest_names, shown
 from rtmbs.language.build import Build
 from rtmbs.language.document import Analysis, Document
-from rtmbs.language.expressions import ExpressionProfile, jet_at
+from rtmbs.language.expressions import ExpressionProfile
 from rtmbs.language.given import Given
 from rtmbs.language.kinds import KINDS, STAGES, Kind
 from rtmbs.language.parse import MOST_WORDS, Sheet, is_whole, measure, parse
@@ -64,8 +64,7 @@ def act(made: Build, source: Source, statement: Statement, kind: Kind) -> None:
     if not kind.free:
         given.sort(kind.keys, kind.flags, kind.repeated)
     kind.act(made, given)
-    if kind.named:
-        made.places[f"{kind.stage} {given.name}"] = source.place(given.at)
+    made.places[f"{kind.stage} {given.name}" if kind.named else kind.stage] = source.place(given.at)
 
 
 def is_constant(statement: Statement) -> bool:
@@ -162,9 +161,7 @@ def check_times(made: Build, analysis: Analysis) -> None:
         rows = (analysis.t1 - analysis.t0) / analysis.dt
         count = int(min(rows + 1, MOST_TIMES, max(MOST_VALUES // len(profile.steps), 2)))
         times = np.linspace(analysis.t0, analysis.t1, count)
-        with np.errstate(all="ignore"):
-            motion = jet_at(profile.steps, times)
-        for name, values in zip(("value", "rate", "acceleration"), motion, strict=True):
-            bad = np.flatnonzero(~np.isfinite(np.broadcast_to(np.asarray(values, np.float64), times.shape)))
+        for name, values in zip(("value", "rate", "acceleration"), profile.many(times), strict=True):
+            bad = np.flatnonzero(~np.isfinite(values))
             if len(bad):
                 raise source.error(at, f"{what}: its {name} is no finite number at TIME = {times[bad[0]]:.6g}")

@@ -1,9 +1,12 @@
 """The text of a model file, and the errors that point into it."""
 
 import os
+import re
 import stat
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from rtmbs.errors import LanguageError
@@ -20,27 +23,43 @@ class Source:
     text: str
     path: Path | None = None  # None: not read from a file, so it includes nothing
 
+    @cached_property
+    def starts(self) -> list[int]:
+        """Where the lines begin."""
+        return [0, *(end.end() for end in re.finditer("\n", self.text))]
+
+    def line(self, number: int) -> str:
+        """Return a line of the text, counted from 1."""
+        start = self.starts[number - 1]
+        end = self.text.find("\n", start)
+        return self.text[start : end if end >= 0 else None]
+
     def place(self, at: int) -> Place:
         """Return the line and column, from 1, of the letter ``at``."""
         at = min(max(at, 0), len(self.text))
-        start = self.text.rfind("\n", 0, at) + 1
-        return Place(self.name, self.text.count("\n", 0, at) + 1, at - start + 1)
+        number = bisect_right(self.starts, at)
+        return Place(self.name, number, at - self.starts[number - 1] + 1)
 
     def error(self, at: int, message: str, expected: Sequence[str] = ()) -> LanguageError:
         """Return the error at the letter ``at``."""
-        place = self.place(at)
-        start = self.text.rfind("\n", 0, min(at, len(self.text))) + 1
-        end = self.text.find("\n", start)
-        line = self.text[start : end if end >= 0 else None]
+        return self.error_at(self.place(at), message, expected)
+
+    def error_at(self, place: Place, message: str, expected: Sequence[str] = ()) -> LanguageError:
+        """Return the error at a place of this text."""
         return LanguageError(
-            message, file=self.name, line=place.line, column=place.column, text=line, expected=expected
+            message,
+            file=self.name,
+            line=place.line,
+            column=place.column,
+            text=self.line(place.line),
+            expected=expected,
         )
 
 
 def load(path: Path, name: str) -> Source:
     """Return the text of a file; raises LanguageError for one that cannot be read, is too large, or is no text."""
     try:
-        with path.open("rb") as file:
+        with open(path, "rb", opener=without_waiting) as file:
             about = os.fstat(file.fileno())
             if not stat.S_ISREG(about.st_mode):
                 raise LanguageError("is no file; name a model file", file=name)
@@ -53,10 +72,17 @@ def load(path: Path, name: str) -> Source:
         raise LanguageError("there is no such file", file=name) from None
     except IsADirectoryError:
         raise LanguageError("is a folder; name a model file", file=name) from None
+    except LanguageError:
+        raise
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise LanguageError(f"cannot be read: {reason}", file=name) from None
     return Source(name, decoded(data[:MOST_BYTES], name), path)
+
+
+def without_waiting(path: str, flags: int) -> int:
+    """Open a file; a pipe that nobody writes to is opened too, and refused after that."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def decoded(data: bytes, name: str) -> str:

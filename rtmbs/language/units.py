@@ -48,12 +48,14 @@ UNITS = {
     "W": Unit(1.0, (2, 1, -3)),
     "Pa": Unit(1.0, (-1, 1, -2)),
 }
-FACTOR = re.compile(r"([*/]?)([^\W\d_]+)(?:\^(-?\d{1,3}))?")
+FACTOR = re.compile(r"([*/]?)([^\W\d_]+)(?:\^(-?\d))?")
 
 
 def compound(text: str) -> tuple[Unit | None, str]:
     """Return the unit that ``text`` such as ``kg*m^2`` means, or None and the word that is no unit."""
     size, dimension = 1.0, NOTHING
+    if "".join(factor.group() for factor in FACTOR.finditer(text)) != text:
+        return None, text
     for sign, name, power in FACTOR.findall(text):
         if name not in UNITS:
             return None, name

@@ -67,6 +67,9 @@ def inertia_matrix(value: Numbers, what: str) -> Array:
     else:
         raise ModelError(f"{what} has shape {shape}; give 3 numbers, 6 (xx, yy, zz, xy, xz, yz) or 3 x 3")
     size = float(np.max(np.abs(matrix)))
+    if size == 0.0:  # as of most bodies of a kinematic model
+        matrix.flags.writeable = False
+        return matrix
     if np.max(np.abs(matrix - matrix.T)) > ROUNDING * size:
         raise ModelError(f"{what} is not symmetric; entries (i, j) and (j, i) must be equal")
     matrix = 0.5 * (matrix + matrix.T)

@@ -18,6 +18,7 @@ Numbers = Any  # anything numpy turns into floats
 LONGEST_NAME = 1000  # letters
 SMALL = 1e-140  # length of a vector whose squares are still exact
 UNIT = 1e-15  # distance of a length from 1 that is rounding: dividing once more would only move the last digit
+EYE = np.eye(3)
 ROTATION_TOLERANCE = 1e-8  # largest entry of R^T R - 1 that is taken for rounding
 
 
@@ -36,9 +37,9 @@ def numbers(value: Numbers, what: str, shape: tuple[int, ...]) -> Array:
         raise ModelError(f"{what} is {shown(value)}; it must be {wanted}") from None
     if array.shape != shape:
         raise ModelError(f"{what} has shape {array.shape}; it must be {wanted}")
-    if not np.all(np.isfinite(array)):
-        raise ModelError(f"{what} is {shown(value)}; every number must be finite")
-    if np.any(np.abs(array) > BEYOND):
+    if not (np.abs(array) <= BEYOND).all():
+        if not np.all(np.isfinite(array)):
+            raise ModelError(f"{what} is {shown(value)}; every number must be finite")
         raise ModelError(f"{what} is {shown(value)}; no number may be beyond {BEYOND:g}, whose square is none")
     array.flags.writeable = False
     return array
@@ -114,7 +115,10 @@ def rotation(value: Numbers, what: str) -> Array:
             matrix = np.array(numbers(value, what, (3, 3)))
         except ModelError as error:
             raise ModelError(f"{error}, or a quaternion (w, x, y, z)") from None
-        miss = float(np.max(np.abs(matrix.T @ matrix - np.eye(3))))
+        if np.array_equal(matrix, EYE):
+            matrix.flags.writeable = False
+            return matrix
+        miss = float(np.max(np.abs(matrix.T @ matrix - EYE)))
         if miss > ROTATION_TOLERANCE:
             raise ModelError(f"{what} is not a rotation: R^T R misses the unit matrix by {miss:.1e}")
         if np.linalg.det(matrix) < 0.0:

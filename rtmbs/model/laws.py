@@ -51,7 +51,7 @@ def make_law(what: str, function: Any, parameters: Mapping[str, Any] | None, tra
     except TypeError:
         raise ModelError(
             f"{what}: its law must be called as law(t, kinematics, parameters); "
-            f"{getattr(function, '__name__', function)!r} takes other arguments"
+            f"{shown(getattr(function, '__name__', function))} takes other arguments"
         ) from None
     except ValueError:
         pass  # a function that says nothing about itself

@@ -9,6 +9,7 @@ from rtmbs.results.file import save_result as save_archive
 from rtmbs.results.result import Result
 
 READ = (".npz", *hdf5.SUFFIXES)  # how the names of files that hold a result end
+WRITTEN = (*READ, table.SUFFIX)
 
 
 def save(result: Result, path: str | Path) -> None:
@@ -20,6 +21,12 @@ def save(result: Result, path: str | Path) -> None:
         table.save_table(result, path)
     else:
         save_archive(result, path)
+
+
+def check_form(path: str | Path) -> None:
+    """Refuse a form that this installation cannot write, before there is a result: InputError names what is missing."""
+    if Path(path).suffix.lower() in hdf5.SUFFIXES:
+        hdf5.needed(path)
 
 
 def load_result(path: str | Path) -> Result:

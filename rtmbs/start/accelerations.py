@@ -5,6 +5,9 @@ lam solves (Phi_z A^-1 Phi_z^T) lam = what is left of Phidd. Scaled by the roots
 eigenvalues s / (1 + s): one but for the directions that a nearly singular pose loses. Conjugate gradients need one
 iteration for each cluster, and of all answers for redundant loops give the least lam in the norm of 1 / weight.
 Never zero by default: a wrong first acceleration costs an order of accuracy.
+
+Components that share nothing but ground are solved side by side, each with scalars of its own: rounding of a large one
+may be more than all that there is in a small one.
 """
 
 import numpy as np
@@ -12,6 +15,7 @@ from numpy.typing import NDArray
 
 from rtmbs.semirecursive.closure_jacobian import apply_through
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.start.independent import Independent
 from rtmbs.start.noise import ROUNDING, accuracy_of
 from rtmbs.start.weight import factor_weights
 
@@ -33,47 +37,52 @@ def first_accelerations(
     drivers contradict each other there is no solution; `start.motion.check_motion` judges what is returned.
     Raises StartError naming the coordinate when nothing gives it inertia.
     """
-    root = np.sqrt(stiffness * masses)
+    root, parts = np.sqrt(stiffness * masses), Independent.of(equations.system)
     zdd, lam = np.zeros(equations.n), np.zeros(equations.m)
     force, violation = unbalance(equations, z, zd, zdd, lam, R0)
     factor_weights(equations, [root * root])
-    previous = np.inf
+    previous = np.full(parts.count, np.inf)
     for _ in range(ROUNDS):
         change = -equations.solve(force + equations.pull_back(root * root * violation))
         left = root * (violation + equations.apply_Phi_z(change))  # of the scaled equations of lam
         relative, rounding = violation_terms(equations, zd, zdd + change, (lam + root * left) / masses)
         enough = root * (SOLVED * accuracy_of(equations) * relative + rounding)
-        change, more = correction(equations, root, change, left, enough)
+        change, more = correction(equations, parts, root, change, left, enough)
         zdd, lam = zdd + change, lam + more
         force, violation = unbalance(equations, z, zd, zdd, lam, R0)
-        size = np.max(np.abs(change), initial=0.0)
-        if size <= ENOUGH * np.max(np.abs(zdd), initial=0.0) or size >= 0.5 * previous:
+        size = parts.largest(change)
+        settled = (size <= ENOUGH * parts.largest(zdd)) | (size >= 0.5 * previous)
+        if np.all(settled):
             break
-        previous = size
+        previous = np.where(settled, 0.0, size)
     return zdd, lam
 
 
 def correction(
-    equations: SemiRecursiveEquations, root: Array, change: Array, left: Array, enough: Array
+    equations: SemiRecursiveEquations, parts: Independent, root: Array, change: Array, left: Array, enough: Array
 ) -> tuple[Array, Array]:
-    """Return the changes of zdd and lam that take away what ``left`` (m,) of the loops, by conjugate gradients.
+    """Return the changes of zdd and lam that take away what is ``left`` (m,) of the loops, by conjugate gradients.
 
     ``change`` (n,) is the answer without multipliers, root (m,) that of the weights inside the factor. Iterations end
     at ``enough``, where rounding begins: what is left there is the part of redundant equations, which no multiplier
     takes away.
     """
-    more, step, square = np.zeros(len(root)), left, float(left @ left)
+    rows, columns = parts.rows, parts.columns
+    more, step, square = np.zeros(len(root)), left, parts.product(left, left)
+    goes_on = np.ones(parts.count, np.bool_)
     for _ in range(MAX_ITERATIONS):
-        if np.all(np.abs(left) <= enough):
+        goes_on &= parts.any(np.abs(left) > enough)
+        step = np.where(goes_on[rows], step, 0.0)
+        if not np.any(goes_on):
             break
         response = equations.solve(equations.pull_back(root * step))
         seen = root * equations.apply_Phi_z(response)
-        if not (curvature := float(step @ seen)) > LOST * float(step @ step):
-            break
-        length = square / curvature
-        more, change, left = more + length * step, change - length * response, left - length * seen
-        square, previous = float(left @ left), square
-        step = left + (square / previous) * step
+        curvature = parts.product(step, seen)
+        goes_on &= curvature > LOST * parts.product(step, step)
+        length = np.divide(square, curvature, out=np.zeros(parts.count), where=goes_on)
+        more, change, left = more + length[rows] * step, change - length[columns] * response, left - length[rows] * seen
+        square, previous = parts.product(left, left), square
+        step = left + np.divide(square, previous, out=np.zeros(parts.count), where=goes_on)[rows] * step
     return change, root * (more + left)  # with what is left, so that forces balance whatever was reached
 
 

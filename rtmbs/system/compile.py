@@ -25,6 +25,7 @@ from rtmbs.system.closures import (
 from rtmbs.system.followed import followed
 from rtmbs.system.forces import build_drivers, build_forces
 from rtmbs.system.initial import build_start
+from rtmbs.system.joint_record import joint_record
 from rtmbs.system.laws import LawTables, build_laws
 from rtmbs.system.origins import no_origins, with_origins
 from rtmbs.system.pattern import give_places, lay_out
@@ -257,26 +258,13 @@ def joint_records(model: Model, draft: Draft) -> dict[str, JointRecord]:
     cut = {draft.topology.edges[one.edge].name: one.ghost for one in draft.topology.cuts}
     found = {}
     for name, joint in model.joints.items():
-        elements = joint.type.steps()
-        axes = [joint.axes_b.T @ one.axis if one.kind == "rotation" else one.axis for one in elements]
-        found[name] = JointRecord(
-            name=name,
-            type=type(joint.type).__name__,
-            a=joint.a.name,
-            b=joint.b.name,
+        found[name] = joint_record(
+            joint,
             in_tree=cut.get(name, True),
             ghost=cut.get(name, False),
             steps=skeleton.joint_steps.get(name, (-1,)),
             reversed=skeleton.reversed.get(name, False),
             closure=closure.get(name, -1),
-            coordinates=joint.type.coordinates,
-            units=joint.type.units(),
-            point_a=joint.point_a,
-            point_b=joint.point_b,
-            axes_a=np.reshape([joint.axes_a @ axis for axis in axes], (-1, 3)),
-            axes_b=np.reshape([joint.axes_b @ axis for axis in axes], (-1, 3)),
-            frame_a=joint.axes_a,
-            frame_b=joint.axes_b,
         )
     return found
 

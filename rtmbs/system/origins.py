@@ -8,6 +8,7 @@ ground in the workspace, with r = -o. Near the world's origin o is exactly zero.
 
 import numpy as np
 
+from rtmbs.bounds import BEYOND
 from rtmbs.system.system import Array, Integers, Mask
 from rtmbs.system.tables import PRISMATIC, Links, Origins, Steps, Tables
 
@@ -119,6 +120,7 @@ def cell(steps: Steps, mine: Integers) -> float:
     inner = mine[steps.parent[mine] >= 0]
     arms = np.linalg.norm(np.concatenate([steps.offset[inner], steps.mass_center[mine]]), axis=1)
     heavy = mine[steps.mass[mine] > 0.0]
-    turning = np.trace(steps.inertia[heavy], axis1=1, axis2=2) / steps.mass[heavy]
+    with np.errstate(over="ignore"):  # of a mass that is nearly none
+        turning = np.trace(steps.inertia[heavy], axis1=1, axis2=2) / steps.mass[heavy]
     size = max(float(np.max(arms, initial=0.0)), float(np.sqrt(np.max(turning, initial=0.0)))) or 1.0
-    return float(2.0 ** np.ceil(np.log2(CELL * size)))
+    return float(2.0 ** np.ceil(np.log2(CELL * min(size, BEYOND))))

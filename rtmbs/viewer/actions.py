@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 MOST_COVERED = 0.4  # of the width, that the info overlay may take from the picture
 MANY = 10  # steps of "ten steps back"
-MODELS = "Models and results (*.py *.npz)"
-RESULTS, STATES = "Results (*.npz)", "States (*.npz)"
+MODELS = "Models and results (*.py *.npz *.h5 *.hdf5)"
+RESULTS, STATES = "Results (*.npz *.h5 *.csv)", "States (*.npz)"
 
 
 class Actions:

@@ -163,4 +163,5 @@ class SceneDescription:
     mode: str = "thread"  # thread, process, manual, replay
     live: bool = True  # False: a recorded result, nothing can be set
     samples: int = 0  # of a recorded result
+    way: Array = field(default_factory=lambda: np.zeros((0, 3)))  # points that a recorded motion comes to, world [m]
     facts: dict[str, str] = field(default_factory=dict)  # label -> text, for the info overlay

@@ -119,7 +119,7 @@ def film(description: SceneDescription, frames: Iterator[Frame], out: str | Path
             for frame in tqdm(frames, total=filming.frames, disable=None if filming.progress else True, unit="picture"):
                 if scene is None:
                     scene = Scene(description, theme, frame)
-                    camera.fit(scene.points())
+                    camera.fit(scene.whole())
                 scene.show(frame)
                 video.add(painter.draw(scene.batches(), scene.lines(), camera, scene.background()))
                 last = frame.t

@@ -24,6 +24,8 @@ CENTER = ".mass_center"  # the channel that bodies have and nothing else
 GROUND = "ground"
 SEEN = 16  # samples that say whether a marker rests in a body
 RESTS = 1e-8  # of the largest coordinate
+FRAMED = 100  # samples whose poses a picture holds
+FAR = 5.0  # sizes of the whole that a motion may go and be in the picture
 THICKNESS = 0.02  # radius of a bar in sizes of the whole
 
 
@@ -93,8 +95,25 @@ class Recording:
             mode="replay",
             live=False,
             samples=len(self.t),
+            way=self.way(),
             facts={"recorded": result.name, "bodies": str(len(self.names) - 1), "samples": str(len(self.t))},
         )
+
+    def way(self) -> Array:
+        """Return where the bodies come to (k, 3) [m], with the balls at their mass centres.
+
+        Nothing is returned where they go so far that a picture of it would show no body.
+        """
+        seen = np.unique(np.linspace(0, len(self.t) - 1, FRAMED).astype(np.int64))
+        found = [np.zeros((0, 3))]
+        for k, (center, points) in enumerate(zip(self.centers, self.points, strict=True)):
+            own = np.vstack((center, points))
+            turned = np.einsum("sij,pj->spi", rotations(self.quaternions[seen, k]), own)
+            found.append((self.positions[seen, k, None] + turned).reshape(-1, 3))
+        around = 2.0 * THICKNESS * self.size() * np.vstack((np.eye(3), -np.eye(3)))
+        every = (np.concatenate(found)[:, None] + around).reshape(-1, 3)
+        size = max(float(np.max(np.ptp(self.positions[0], axis=0))), self.size())
+        return every if np.max(np.ptp(every, axis=0)) <= FAR * size else every[:0]
 
     def plain(self) -> SceneDescription:
         """Return a description with bodies and nothing else."""

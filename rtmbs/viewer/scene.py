@@ -111,9 +111,13 @@ class Scene:
         """Return world points (k, 3) that a picture of everything must hold [m]."""
         return self._placed(self._outline_body, self._outline)
 
+    def whole(self) -> Array:
+        """Return world points (k, 3): everything there is, and where a recorded motion takes it [m]."""
+        return np.concatenate([self.points(), self.description.way])
+
     def framing(self) -> Array:
-        """Return world points (k, 3) that a picture should hold: everything, and the tips of the axes [m]."""
-        return np.concatenate([self.points(), self._axes.points[:, 1]]) if self.shown["axes"] else self.points()
+        """Return world points (k, 3) that a picture should hold: the whole, and the tips of the axes [m]."""
+        return np.concatenate([self.whole(), self._axes.points[:, 1]]) if self.shown["axes"] else self.whole()
 
     def center_of(self, body: int) -> Array:
         """Return where the mass centre of a body is now (3,) [m]."""

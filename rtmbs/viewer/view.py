@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from rtmbs.errors import InputError
+from rtmbs.viewer.commands import Play
 from rtmbs.viewer.connect import RESULT, connect, replay
 from rtmbs.viewer.link import Link
 from rtmbs.viewer.qt import check_qt
@@ -40,7 +41,8 @@ def view(
         raise InputError("view(mode='manual') would never return; use rtmbs.viewer.manual_viewer.ManualViewer(sim)")
     theme_named(theme)
     link = open_link(target, mode, model, parameters=parameters, options=options, **settings)
-    return show(link, theme, lambda path: open_link(path, mode, options=options))
+    play = is_result(target) and bool(settings.get("playing"))
+    return show(link, theme, lambda path: open_link(path, mode, options=options), play)
 
 
 def open_link(target: Any, mode: str, model: Any = None, **settings: Any) -> Link:
@@ -55,8 +57,8 @@ def is_result(target: Any) -> bool:
     return str(target).endswith(RESULT) if isinstance(target, str | Path) else type(target).__name__ == "Result"
 
 
-def show(link: Link, theme: str = "white", opener: Any = None) -> int:
-    """Open the window on a Link and run it to its end."""
+def show(link: Link, theme: str = "white", opener: Any = None, play: bool = False) -> int:
+    """Open the window on a Link and run it to its end; ``play`` starts it when the window is there."""
     app = application()
     from rtmbs.viewer.window import Window
 
@@ -71,6 +73,8 @@ def show(link: Link, theme: str = "white", opener: Any = None) -> int:
     sys.excepthook = tell
     try:
         window.show()
+        if play:
+            link.send(Play())
         return int(app.exec())
     finally:
         sys.excepthook = old_hook

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from bench.campaigns import law_rules, machines, multipliers
-from bench.campaigns.campaign import campaigns
+from bench.campaigns import law_rules, machines, multipliers, redundant
+from bench.campaigns.campaign import Tally, campaigns
 from bench.measures.exact_multipliers import backward, cholesky, forward, least
 from rtmbs.errors import RtmbsError
 
@@ -66,3 +66,19 @@ def test_every_kind_of_mechanism_starts(kind):
             continue
         started += sim.step().outcome.good
     assert started >= 2
+
+
+@pytest.mark.parametrize("seed", [840, 929, 1971])
+def test_mechanisms_of_all_sizes_start_side_by_side(seed):
+    """Two that share nothing but ground, one 3,000 times the other: each start is as exact as alone."""
+    tally = Tally()
+    assert redundant.judge(seed, tally)
+    assert (tally.survived, tally.failures) == (1, [])
+
+
+@pytest.mark.parametrize("seed", [712])
+def test_a_contradiction_has_its_own_name(seed):
+    """A joint that does not meet is named, whatever rounding does to rotations beside it in odd units."""
+    tally = Tally()
+    assert redundant.judge(seed, tally)
+    assert tally.failures == []

@@ -1,5 +1,6 @@
 """check, run and format on model files: what they print, and one line and code 2 for a file that is refused."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -98,6 +99,39 @@ def test_a_model_that_cannot_be_names_the_element(text, sentence, command, write
     assert message.startswith(f"rtmbs: {path}:")
 
 
+def test_the_line_of_an_element_is_shown_for_what_the_whole_model_is_refused(write, capsys):
+    text = SLIDER_CRANK.replace("ENDMODEL", "driver d2 (pend1.x = 5); ENDMODEL")
+    line, caret = refused(["check", write(text)], capsys).out.splitlines()
+    assert line[len(caret) - 1 :].startswith("d2 (pend1.x = 5)")
+    assert caret.strip() == "^"
+
+
+def test_of_many_loose_bodies_some_are_named(write, capsys):
+    bodies = "".join(f"BODY b{k} (mass = 1, inertia = (1, 1, 1));\n" for k in range(400))
+    path = write(f"MODEL m SYSTEM (DYNAMIC ANALYSIS);\n{bodies}ENDMODEL")
+    error = refused(["check", path], capsys).err
+    assert error.startswith(f"rtmbs: {path}:2:6: bodies 'b0', 'b1',")
+    assert " and 394 more are not connected to ground" in error
+
+
+FLAT = """MODEL flat SYSTEM (KINEMATIC ANALYSIS);
+BODY crank; BODY coupler (position = (0.3, 0, 0)); BODY rocker (position = (1, 0, 0));
+revolute joint A (body = ground, body = crank, axis = (0, 0, 1));
+revolute joint B (body = crank, body = coupler, axis = (0, 0, 1), point = (0.3, 0, 0));
+revolute joint C (body = coupler, body = rocker, axis = (0, 0, 1), point a = (0.9, 0, 0), point b = (BEND));
+revolute joint D (body = ground, body = rocker, axis = (0, 0, 1), point = (1, 0, 0));
+driver d (A = TIME); ENDMODEL
+"""
+
+
+def test_bars_in_one_line_lie_between_two_ways_to_assemble(write, capsys):
+    error = refused(["check", write(FLAT.replace("BEND", "0.8, 0, 0"))], capsys).err
+    assert "cannot be assembled" in error
+    assert "stands between several ways to assemble" in error
+    assert main(["check", write(FLAT.replace("BEND", "0.8, 0.1, 0"))]) == 0
+    assert re.match(r"assembly (moved \w+ by \S+ m and )?turned \w+ by", capsys.readouterr().out.splitlines()[-1])
+
+
 def test_a_loop_that_cannot_close_names_the_joint(write, capsys):
     text = """MODEL far SYSTEM (DYNAMIC ANALYSIS);
     BODY arm (mass = 1, inertia = (1, 1, 1));
@@ -122,7 +156,7 @@ def test_run_saves_a_result(write, tmp_path, capsys):
     [
         ("step = 0.005", "step = 0.003", "whole number of steps"),
         ("ending time", "starting time = 0.1, ending time", "a dynamic analysis starts at 0"),
-        ("DYNAMIC ANALYSIS", "STATIC EQUILIBRIUM", "static analysis of a model file cannot be made"),
+        ("DYNAMIC ANALYSIS", "STATIC EQUILIBRIUM", ":2:1: STATIC EQUILIBRIUM cannot be made yet"),
         ("ending time = 0.2", "ending time = 0.2001", "no whole number of steps"),
     ],
 )
@@ -190,6 +224,9 @@ def test_run_of_the_slider_crank(write, tmp_path, capsys):
     assert main(["run", write(SLIDER_CRANK), "--out", str(out)]) == 0
     printed = capsys.readouterr().out
     assert "Newton iterations" in printed
+    assert re.search(
+        r"^evaluations +values and Jacobian \d+, derivatives by drivers 82, second derivatives", printed, re.M
+    )
     assert "81 samples of" in printed
     result = load_result(out)
     x = 8.0 + 3.0 * np.sin(4.0 * result["t"])
@@ -244,3 +281,24 @@ def test_an_interrupted_run_saves_what_there_is(write, tmp_path, capsys, monkeyp
     assert main(["run", write(PENDULUM), "--out", str(out)]) == 130
     assert f"the result so far is in {out}" in capsys.readouterr().out
     assert load_result(out).t[-1] == pytest.approx(0.1)
+
+
+TANGENT = """MODEL tangent
+SYSTEM (KINEMATIC ANALYSIS);
+BODY arm (pqr = [(0, 0, 0), (0, 0, 1), (1, 0, 0)]);
+BODY slider (position = (1, 0, 0));
+revolute joint shoulder (body = ground, body = arm, axis = (0, 0, 1));
+prismatic joint groove (body = arm, body = slider, axis = (1, 0, 0), point a = (1, 0, 0), point b = (0, 1, 0));
+revolute joint bolt (body = ground, body = slider, axis = (0, 0, 1), point = (1, 0, 0));
+ENDMODEL
+"""
+
+
+def test_a_motion_that_ends_before_its_first_time_is_one_line(write, tmp_path, capsys):
+    """The bolt touches the circle of the groove in one point: assembly comes near it, and nothing is solved there."""
+    out = tmp_path / "none.npz"
+    assert main(["run", write(TANGENT), "--out", str(out)]) == 1
+    printed = capsys.readouterr()
+    assert printed.err.count("\n") == 1
+    assert "no position was found at t = 0 s, 0 samples are good" in printed.err
+    assert not out.exists()

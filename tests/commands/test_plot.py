@@ -56,7 +56,7 @@ def test_a_picture_is_written(motion, tmp_path, capsys, ending):
     [
         (["block.x"], "rtmbs plot needs --out PATH"),
         (["blok.x", "--out", "a.png"], "there is no channel named 'blok.x'"),
-        (["block.x", "--out", "a.nothing"], "cannot be written"),
+        (["block.x", "--out", "a.nothing"], "must end in one of .png, .pdf, .svg"),
     ],
 )
 def test_what_cannot_be_plotted_is_one_line(motion, tmp_path, capsys, monkeypatch, words, told):

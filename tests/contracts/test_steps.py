@@ -13,7 +13,7 @@ from rtmbs import Simulation, library
 from rtmbs.integrators.report import Outcome
 from rtmbs.integrators.settings import TANGENT_TERMS
 from rtmbs.linear.dense_lu import DenseLU
-from rtmbs.semirecursive.step import SMALL_PIVOT
+from rtmbs.semirecursive.endings import SMALL_PIVOT
 from tests.contracts.machines import (
     LIBRARY,
     MOBILE,

@@ -62,6 +62,14 @@ def test_numbers(text, value):
     assert number(text, r=3.0) == pytest.approx(value, rel=1e-15)
 
 
+@pytest.mark.parametrize("text", ["TIME ^ 2 - 1", "sin(3 * TIME) / (1 + TIME)", "max(TIME, 0.5)", "abs(TIME - 1)"])
+def test_many_times_at_once_are_one_time_after_the_other(text):
+    times = np.linspace(0.0, 2.0, 17)
+    for profile in (ExpressionProfile(steps(text)), ExpressionProfile((("number", 2.5),))):
+        one_by_one = np.array([profile(t) for t in times.tolist()])
+        np.testing.assert_allclose(profile.many(times), one_by_one.T, rtol=1e-14, atol=1e-300)
+
+
 def test_a_constant_hides_no_unit_and_no_time():
     assert number("3 m / s", s=6.0) == 0.5
     assert steps("TIME + Time + time")[0] == ("time", 0.0)

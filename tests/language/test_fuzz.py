@@ -8,6 +8,7 @@ from hypothesis.extra.lark import from_lark
 
 from bench.campaigns.campaign import Tally, held
 from bench.campaigns.language_fuzz import CAMPAIGN, DAMAGES, blown_up, examples, judge
+from bench.campaigns.language_runs import CAMPAIGN as RUNS
 from rtmbs.language import build
 from rtmbs.language.parse import grammar
 from tests.language.files import EVERY
@@ -42,6 +43,12 @@ def test_the_campaign_counts_every_case():
     tally = CAMPAIGN.run(12, 0)
     assert tally.tried == 12
     assert held(CAMPAIGN, tally), tally.failures
+
+
+def test_changed_files_are_checked_and_run():
+    tally = RUNS.run(40, 0)
+    assert (tally.tried, tally.survived) == (40, 40), tally.failures
+    assert tally.worst["cases run"] >= 5
 
 
 def test_the_campaign_begins_with_the_examples_of_the_page():

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rtmbs.errors import LanguageError
-from rtmbs.language import read
+from rtmbs.language import build, read
 from rtmbs.language.read import MOST_FILES
 from rtmbs.language.source import MOST_BYTES
 from tests.language.files import SLIDER_CRANK
@@ -130,6 +130,7 @@ def test_bytes_that_are_no_text(tmp_path, data, sentence):
 def test_a_mark_of_byte_order_and_other_line_ends_are_text(tmp_path):
     text = ("\ufeff" + SLIDER_CRANK).replace("\n", "\r\n")
     assert len(read(write(tmp_path / "a.mks", text)).model.joints) == 4
+    assert len(build(text).model.joints) == 4
 
 
 def test_a_file_that_is_not_there(tmp_path):
@@ -147,15 +148,19 @@ def test_a_file_that_may_not_be_read(tmp_path):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
-def test_a_device_is_no_file():
+def test_a_device_and_a_pipe_are_no_files(tmp_path):
+    """A pipe that nobody writes to is not waited for."""
+    os.mkfifo(tmp_path / "pipe.mks")
     assert "is no file" in refusal("/dev/zero")
+    assert "is no file" in refusal(tmp_path / "pipe.mks")
+    assert "is no file" in refusal(write(tmp_path / "top.mks", WHOLE.format("pipe.mks")))
 
 
 def test_fifty_megabytes_are_refused_unread(tmp_path):
     path = tmp_path / "large.mks"
     with path.open("wb") as file:
         file.truncate(50_000_000)
-    assert f"has 50.0 MB; a model file has at most {MOST_BYTES / 1e6:g} MB" in refusal(path)
+    assert f"{path}: has 50.0 MB; a model file has at most {MOST_BYTES / 1e6:g} MB" in refusal(path)
 
 
 WORST = {  # below 1 MB each

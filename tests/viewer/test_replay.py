@@ -1,15 +1,22 @@
 """A recorded result plays back: the samples as they are, on a clock of the test."""
 
+import importlib
+import sys
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
+from bench.measures.driven import paper_slider_crank
 from rtmbs import Simulation, load_result
+from rtmbs.cli import main
 from rtmbs.errors import InputError, UnknownNameError
+from rtmbs.kinematics import Analysis
 from rtmbs.results.result import Result
 from rtmbs.viewer.commands import Pause, Play, Seek, SetInput, SetSpeed, StepBack, StepForward, Subscribe
 from rtmbs.viewer.connect import replay
 from rtmbs.viewer.describe import describe
-from rtmbs.viewer.recording import rotations
+from rtmbs.viewer.recording import Recording, rotations
 from rtmbs.viewer.replay_link import ReplayLink
 from tests.viewer.mechanisms import motored
 
@@ -136,3 +143,38 @@ def test_rotations_of_quaternions():
 def test_unknown_names_are_refused_by_kind(link):
     with pytest.raises(UnknownNameError):
         link._columns(("crank.position[w]",))
+
+
+def test_a_picture_holds_the_whole_motion():
+    """A slide of 3 m in a mechanism of 8 m is in the picture, one of 3 km is not looked for."""
+    motion = Analysis(paper_slider_crank()).run(0.0, 1.6, 0.02)
+    way = ReplayLink(motion).describe().way
+    assert way[:, 0].max() > motion["block.position"][:, 0].max() - 0.02
+    far = Recording(motion)
+    far.positions = far.positions + np.linspace(0.0, 3000.0, len(motion))[:, None, None]
+    assert far.way().shape == (0, 3)
+
+
+@pytest.mark.parametrize(("words", "plays"), [([], True), (["--paused"], False)])
+def test_a_recorded_result_plays_when_its_window_opens(monkeypatch, tmp_path, words, plays):
+    seen = []
+
+    class Application:
+        def exec(self):
+            return 0
+
+    class Window:
+        def __init__(self, link, *_):
+            self.link = link
+
+        def show(self):
+            seen.append(self.link.latest().playing)
+
+    RESULT.save(tmp_path / "run.h5")
+    view = importlib.import_module("rtmbs.viewer.view")
+    monkeypatch.setattr(view, "check_qt", lambda: None)
+    monkeypatch.setattr(view, "application", Application)
+    monkeypatch.setitem(sys.modules, "rtmbs.viewer.window", SimpleNamespace(Window=Window))
+    monkeypatch.setattr(ReplayLink, "close", lambda link: seen.append(link.latest().playing))
+    assert main(["view", str(tmp_path / "run.h5"), *words]) == 0
+    assert seen == [False, plays]

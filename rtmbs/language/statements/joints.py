@@ -13,7 +13,7 @@ from rtmbs.language.statements.bodies import turn
 from rtmbs.model import JOINT_TYPES, JointType
 
 TITLES = {"Prismatic": ("translational joint", "prismatic joint")}  # others are called as they are
-PLACING = ("point a", "point b", "axes a", "axes b", "frame", "cut", "closure")
+PLACING = ("point", "point a", "point b", "axes a", "axes b", "frame", "cut", "closure")
 
 
 def spelled(name: str) -> str:
@@ -66,17 +66,29 @@ def between_bodies(build: Build, given: Given, kind: type[JointType]) -> None:
     a, b = (build.body(name, at, given) for name, at in given.names("body", 2))
     directions = {field.name: given.row(key_of(field.name)) for field in fields(kind)}
     options: dict[str, Any] = {"cut": given.switch("cut", False), "closure": given.word("closure", ("line", "point"))}
-    for key in ("point a", "point b"):
-        if given.has(key):
-            options[key.replace(" ", "_")] = given.row(key, "m")
-    for key in ("axes a", "axes b"):
-        if given.has(key):
-            options[key.replace(" ", "_")] = turn(given, key)
+    for key in together(given, "point", "point a", "point b"):
+        options[key.replace(" ", "_")] = given.row(key, "m")
+    for key in together(given, "frame", "axes a", "axes b"):
+        options[key.replace(" ", "_")] = turn(given, key)
+    if given.has("point"):
+        options["point"] = given.row("point", "m")
     if given.has("frame"):
         name, at = given.names("frame", 1)[0]
         options["frame"] = "world" if name.text == "world" else build.body(name, at, given)
     with given.refusals():
         build.model.add_joint(given.name, kind(**directions), a, b, **options)
+
+
+def together(given: Given, alone: str, a: str, b: str) -> tuple[str, ...]:
+    """Return the keys ``a`` and ``b`` when both are given; raises LanguageError for one alone, or beside ``alone``."""
+    said = [key for key in (a, b) if given.has(key)]
+    if len(said) == 1:
+        other = b if said[0] == a else a
+        message = f"{given.what}: {said[0]} needs {other} = ... too"
+        raise given.source.error(given.place(said[0]), message, [f"{other} ="])
+    if said and given.has(alone):
+        raise given.source.error(given.place(alone), f"{given.what}: {a} and {b} say the {alone} too; leave one out")
+    return tuple(said)
 
 
 @statement("rod", "rod", keys=("length",), repeated=("triad",))

@@ -13,6 +13,7 @@ KINDS = {
     "static equilibrium": "static",
 }
 MOST_ROWS = 10_000_000  # of a result
+MOST_STEPS = 1e9  # of a dynamic analysis: a million take a second or more
 NUMBERS = {  # key: (field of Analysis, unit)
     "starting time": ("t0", "s"),
     "ending time": ("t1", "s"),
@@ -28,6 +29,7 @@ CHOICES = {  # key: words
     "weights": ("size", "mass"),
     "singular": ("pass", "stop"),
 }
+BELONGS = {"step": "dynamic"} | dict.fromkeys(CHOICES, "kinematic")  # key: the only kind of analysis that it is for
 
 
 @statement("system", "system", keys=(*NUMBERS, *CHOICES, "gravity"), flags=tuple(KINDS), named=False)
@@ -37,7 +39,13 @@ def system(build: Build, given: Given) -> None:
         raise given.source.error(given.at, "there is a second SYSTEM; a model has one")
     if len(given.flags) != 1:
         raise given.source.error(given.at, f"SYSTEM needs one of {', '.join(KINDS).upper()}", list(KINDS))
-    said: dict[str, object] = {"kind": KINDS[next(iter(given.flags))]}
+    kind = KINDS[next(iter(given.flags))]
+    for key, other in BELONGS.items():
+        if given.has(key) and kind not in (other, "static"):
+            raise given.source.error(
+                given.place(key), f"{key} is for a {other} analysis, and this is a {kind} one; take it away"
+            )
+    said: dict[str, object] = {"kind": kind}
     for key, (field, unit) in NUMBERS.items():
         if given.has(key):
             value = said[field] = given.number(key, 0.0, unit)
@@ -61,4 +69,8 @@ def system(build: Build, given: Given) -> None:
         at = given.place("print interval")
         raise given.source.error(
             at, f"print interval is {analysis.dt:g}: {rows:.3g} rows; a result has at most {MOST_ROWS:g}"
+        )
+    if analysis.h and not (steps := (analysis.t1 - analysis.t0) / analysis.h) <= MOST_STEPS:
+        raise given.source.error(
+            given.place("step"), f"step is {analysis.h:g}: {steps:.3g} steps; an analysis takes at most {MOST_STEPS:g}"
         )

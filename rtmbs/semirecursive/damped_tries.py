@@ -1,0 +1,185 @@
+"""Further tries of a fused step whose plain iteration failed: damped Newton (METHODS 1.11).
+
+``integrators/damping.py`` is the same readable; a contract test holds the two together.
+"""
+
+import numpy as np
+
+from rtmbs.compiled import inner_kernel, kernel
+from rtmbs.integrators.newton import (
+    ACCEPT,
+    BISECTIONS,
+    FLAT,
+    MOST_BY_SLOPE,
+    MOST_EVALUATIONS,
+    SHORTEST,
+    contraction_rate,
+    descends,
+    shorter,
+    too_far,
+    verdict,
+)
+from rtmbs.integrators.settings import (
+    ENOUGH,
+    EVALUATIONS,
+    FIRST_CORRECTION,
+    FOLLOWED,
+    ITERATIONS,
+    LAGGED,
+    SHORTENED,
+    TRIES,
+    StateArrays,
+)
+from rtmbs.integrators.tries import BY_SLOPE, RESTING, STEADY, TRY_START, TRY_TERMS
+from rtmbs.semirecursive.correction import correction_norm, evaluate_iterate, fresh_correction, predict, restart
+from rtmbs.semirecursive.endings import CONVERGED, NOT_CONVERGED
+from rtmbs.semirecursive.multipliers import set_multipliers
+from rtmbs.semirecursive.rotations import add_correction
+
+
+@kernel
+def try_again(tables, lu, work, settings, number, most, alpha, u, old, ws, record):
+    """Further try ``number`` (1, 2, ...): Newton damped by the length of its next correction, METHODS 1.11.
+
+    A share of a correction is taken when the correction found behind it is shorter (``descends``), otherwise half the
+    share is tried. ``most`` residuals are evaluated. Returns CONVERGED or NOT_CONVERGED.
+    """
+    begin(number, settings.h, old, ws, record)
+    share, norm, previous = 1.0, np.inf, 0.0
+    for _ in range(most):
+        evaluate_iterate(tables, settings.h, alpha, u, old, ws, record)
+        found = correction_here(tables, lu, work, settings, number, alpha, u, old, ws, record)
+        if descends(found, norm, share):
+            previous, norm = norm if share == 1.0 and np.isfinite(norm) else 0.0, found
+            if small_enough(norm, previous, record):
+                return arrive(tables, settings, old, ws, record)
+            stand_here(tables, alpha, ws)
+            share = min(1.0, 2.0 * share)
+        elif np.isfinite(norm):
+            record[SHORTENED] += 1
+            share = shorter(share, found, norm)
+        if not np.isfinite(norm) or share < SHORTEST:
+            return NOT_CONVERGED
+        walk(share, ws)
+    return NOT_CONVERGED
+
+
+@kernel
+def try_by_slope(tables, lu, work, settings, alpha, u, old, ws, record):
+    """Further try BY_SLOPE: Newton damped by the work of the residual along a correction, METHODS 1.11.
+
+    It goes the whole way unless the work changes its sign on it, then to where it is small: what friction, stops and
+    potentials in general have there is their minimum. Returns CONVERGED or NOT_CONVERGED.
+    """
+    begin(BY_SLOPE, settings.h, old, ws, record)
+    before, previous = record[EVALUATIONS], 0.0
+    evaluate_iterate(tables, settings.h, alpha, u, old, ws, record)
+    for _ in range(MOST_EVALUATIONS):
+        norm = correction_here(tables, lu, work, settings, BY_SLOPE, alpha, u, old, ws, record)
+        if not np.isfinite(norm):
+            return NOT_CONVERGED
+        if small_enough(norm, previous, record):
+            return arrive(tables, settings, old, ws, record)
+        if record[EVALUATIONS] - before > MOST_BY_SLOPE - BISECTIONS:
+            return NOT_CONVERGED
+        stand_here(tables, alpha, ws)
+        previous = norm if walk_down(tables, settings.h, alpha, u, old, ws, record) == 1.0 else 0.0
+    return NOT_CONVERGED
+
+
+@inner_kernel
+def walk_down(tables, h, alpha, u, old, ws, record):
+    """Go along the correction until the work of the residual on it is FLAT; returns the share, evaluated."""
+    first, low, high, share = work_done(ws), 0.0, 1.0, 1.0
+    for _ in range(BISECTIONS):
+        walk(share, ws)
+        evaluate_iterate(tables, h, alpha, u, old, ws, record)
+        slope = work_done(ws)
+        if (share == 1.0 and slope * first >= 0.0) or abs(slope) <= FLAT * abs(first):
+            return share
+        if slope * first >= 0.0:
+            low = share
+        else:
+            high = share
+        record[SHORTENED] += 1
+        share = 0.5 * (low + high)
+    return 0.0
+
+
+@inner_kernel
+def work_done(ws):
+    """Work of the residual along the correction."""
+    total = 0.0
+    for i in range(len(ws.way)):
+        total += ws.way[i] * ws.residual[i]
+    return total
+
+
+@inner_kernel
+def small_enough(norm, previous, record):
+    """Note a correction of a further try; True when Newton's test is met (``previous``: the one before if whole)."""
+    record[ITERATIONS] += 1
+    record[FIRST_CORRECTION + int(record[ITERATIONS]) - 1] = norm
+    return verdict(2 if previous > 0.0 else 1, norm, contraction_rate(norm, previous), 0) == ACCEPT
+
+
+@inner_kernel
+def arrive(tables, settings, old, ws, record):
+    """Take the last correction; CONVERGED when that ends in the neighbourhood of the predictor."""
+    add_correction(tables.steps, ws.z, ws.dz, ws.increment)
+    if too_far(settings.h, ws.increment, old.zd, old.zdd, settings.typical):
+        return NOT_CONVERGED
+    record[ENOUGH] = record[ITERATIONS]
+    return CONVERGED
+
+
+@inner_kernel
+def begin(number, h, old, ws, record):
+    """Start a try: its increment, the multipliers of the last step, no corrections yet."""
+    predict(h, old, ws)
+    start = TRY_START[number - 1]
+    for i in range(len(ws.increment)):
+        if start == STEADY:
+            ws.increment[i] = h * old.zd[i]
+        elif start == RESTING:
+            ws.increment[i] = 0.0
+    for row in range(len(ws.lam_here)):
+        ws.lam_here[row] = old.lam[row]
+    record[TRIES] = number
+    restart(record)
+
+
+@inner_kernel
+def correction_here(tables, lu, work, settings, number, alpha, u, old, ws, record):
+    """ws.dz at the state last evaluated, by a factor of its own; returns its scaled norm, infinite without one.
+
+    FOLLOWED terms are those of LAGGED with the accelerations and multipliers of the iterate in place of the last
+    step's. The multipliers are those that linear solutions gave on the way here: alpha Phi of an iterate off its loops
+    is huge, and makes the matrix of EXACT indefinite.
+    """
+    terms, here = TRY_TERMS[number - 1], old
+    if terms == FOLLOWED:
+        terms, here = LAGGED, StateArrays(ws.z, ws.zd, ws.zdd, ws.lam_here, old.R0, old.energy)
+    solved = fresh_correction(tables, lu, work, settings, terms, alpha, u, here, ws, record)
+    norm = correction_norm(settings, ws)
+    return norm if solved and np.isfinite(norm) else np.inf
+
+
+@inner_kernel
+def stand_here(tables, alpha, ws):
+    """Keep the iterate, what its correction adds and its multipliers, so that shares of it can be tried."""
+    for i in range(len(ws.dz)):
+        ws.base[i], ws.way[i] = ws.increment[i], 0.0
+    add_correction(tables.steps, ws.z, ws.dz, ws.way)
+    for row in range(len(ws.lam_here)):
+        ws.lam_base[row] = ws.lam_here[row]
+    set_multipliers(tables, alpha, ws, ws.lam_way)
+
+
+@inner_kernel
+def walk(share, ws):
+    """Go a share of the way from the iterate that was kept, multipliers too."""
+    for i in range(len(ws.base)):
+        ws.increment[i] = ws.base[i] + share * ws.way[i]
+    for row in range(len(ws.lam_here)):
+        ws.lam_here[row] = ws.lam_base[row] + share * (ws.lam_way[row] - ws.lam_base[row])

@@ -1,0 +1,46 @@
+"""Components of a mechanism that share nothing but ground: sums and largest values of each."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.system.components import find_components
+from rtmbs.system.system import System
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Independent:
+    """The component of every loop equation and of every coordinate."""
+
+    count: int
+    rows: NDArray[np.int64]  # (m,)
+    columns: NDArray[np.int64]  # (n,)
+
+    @classmethod
+    def of(cls, system: System) -> Self:
+        """Return the components of a System; a loop equation belongs to that of the bodies that it joins."""
+        tables, n = system.tables, len(system.tables.steps.kind)
+        columns = find_components(tables, system.lu)[:n]
+        links, closures = tables.links, len(tables.closures.point_a)
+        ends = np.maximum(links.a, links.b)[:closures]  # the lower end of a link is never ground
+        rows = np.concatenate([np.repeat(ends, np.diff(tables.closures.row_pointer)), tables.drivers.step])
+        return cls(int(columns.max(initial=-1)) + 1, columns[rows], columns)
+
+    def product(self, a: Array, b: Array) -> Array:
+        """Return the inner product of rows a, b (m,) for each component."""
+        return np.asarray(np.bincount(self.rows, a * b, self.count), np.float64)
+
+    def largest(self, values: Array) -> Array:
+        """Return the largest |value| of coordinates (n,) for each component."""
+        found = np.zeros(self.count)
+        np.maximum.at(found, self.columns, np.abs(values))
+        return found
+
+    def any(self, rows: Mask) -> Mask:
+        """Return which components have a row that is set."""
+        return np.bincount(self.rows, rows, self.count) > 0.0

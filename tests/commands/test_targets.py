@@ -1,0 +1,64 @@
+"""What a command needs, looked at before anything is computed."""
+
+from importlib.util import find_spec
+
+import pytest
+
+from rtmbs.cli import main
+from rtmbs.commands import plot, run
+from rtmbs.results import hdf5
+from tests.language.files import SLIDER_CRANK
+
+
+@pytest.fixture
+def idle(monkeypatch):
+    """Let every analysis and every load fail the test."""
+
+    def never(*_):
+        raise AssertionError("this was to be refused before")
+
+    monkeypatch.setattr(run, "analysed", never)
+    monkeypatch.setattr(plot, "load_result", never)
+
+
+def without(monkeypatch, package):
+    """Let a package be missing."""
+    monkeypatch.setattr(hdf5, "find_spec", lambda name: None if name == package else find_spec(name))
+    monkeypatch.setitem(__import__("sys").modules, package, None)
+
+
+def refused(words, capsys):
+    assert main(words) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    return error
+
+
+def test_a_missing_h5py_is_said_before_the_analysis(idle, tmp_path, monkeypatch, capsys):
+    without(monkeypatch, "h5py")
+    (tmp_path / "a.mks").write_text(SLIDER_CRANK)
+    error = refused(["run", str(tmp_path / "a.mks"), "--out", str(tmp_path / "a.h5")], capsys)
+    assert "needs h5py; install it with pip install 'rtmbs[hdf5]'" in error
+
+
+@pytest.mark.parametrize("name", ["a.png", "a", "a.h5.txt"])
+def test_a_result_that_could_not_be_read_again_by_its_name(idle, tmp_path, capsys, name):
+    (tmp_path / "a.mks").write_text(SLIDER_CRANK)
+    error = refused(["run", str(tmp_path / "a.mks"), "--out", str(tmp_path / name)], capsys)
+    assert "must end in one of .npz, .h5, .hdf5, .csv" in error
+
+
+def test_a_missing_matplotlib_is_said_before_a_file_is_read(idle, monkeypatch, capsys):
+    without(monkeypatch, "matplotlib")
+    assert "needs matplotlib" in refused(["plot", "a.h5", "x", "--out", "a.png"], capsys)
+
+
+@pytest.mark.parametrize(
+    ("out", "told"), [("a.txt", "must end in one of .png, .pdf, .svg"), ("no/a.png", "there is no folder no")]
+)
+def test_a_picture_that_cannot_be_written(idle, capsys, out, told):
+    assert told in refused(["plot", "a.h5", "x", "--out", out], capsys)
+
+
+def test_a_model_file_is_not_viewed_itself(capsys):
+    assert "rtmbs run a.mks --out FILE.h5" in refused(["view", "a.mks"], capsys)
