@@ -102,7 +102,7 @@ class Options:
             tangent_terms=TANGENT_TERMS.index(self.tangent_terms),
             project_velocities=bool(self.project_velocities),
             project_accelerations=bool(self.project_accelerations),
-            hold_energy=bool(self.hold_energy and self.project_velocities),
+            hold_energy=bool(self.hold_energy and self.project_velocities and self.alpha is None),
             mass_weight=self.projection_weight == "mass",
             loop_tolerance=LOOP_TOLERANCE,
             absolute=self.tol * system.typical,

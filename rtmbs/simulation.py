@@ -68,7 +68,8 @@ class Simulation:
     projection_weight : "tangent" (the Newton matrix) or "mass"
     project_velocities, project_accelerations : switch a projection off, to see what it does
     hold_energy : scale the rates of loops after each step so that their energy balances (METHODS 1.7); needs projected
-        velocities. Loops with drivers, functions of time, force laws or dampers between bodies are left alone
+        velocities, and leaves the rule alone beside ``alpha``. Loops with drivers, functions of time, force laws or
+        dampers between bodies are left alone
     shim : measure inconsistent redundant closures from the pose as it is (METHODS 1.13)
     integrator : a name of ``integrators.registry``
     fused : one compiled kernel a step (False: the readable step, for comparison)

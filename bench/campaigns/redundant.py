@@ -212,7 +212,7 @@ def run(plan: Plan, redundant: bool) -> Run:
             model.add_marker(f"{joint.name} at {k}", joint.ends[1], point)
     smallest = min(size for size, _ in plan.parts)
     h = STEP * np.sqrt(smallest) * plan.units[2]
-    sim = rtmbs.Simulation(model.compile(), h=h, hold_energy=False)  # which loops have, and a tree has not
+    sim = rtmbs.Simulation(model.compile(), h=h)
     result = sim.run(STEPS * h)
     marked = [name for name in model.markers if " point " in name]
     return Run(
