@@ -115,3 +115,34 @@ def test_a_light_body_does_not_open_a_loop_of_heavy_ones(body, light):
     result = rtmbs.Simulation(model.compile(), h=1e-3).run(0.3, observers=[meter])
     assert meter.largest["position_violation"] < 1e-8
     assert set(result.outcomes) == {"CONVERGED"}
+
+
+def linkage(model, tag, size, mass):
+    """Add an uneven four-bar of bars of ``mass`` [kg], 1.1 ``size`` [m] wide."""
+    points = size * np.array([(0, 0, 0), (0, 0.2, 0.35), (0, 1.1, 0.8), (0, 1.0, 0)])
+    for name, start, end in (("crank", 0, 1), ("coupler", 1, 2), ("rocker", 3, 2)):
+        add_bar(model, f"{tag} {name}", points[start], points[end], mass, axial=1e-3 * mass * size**2)
+    for name, outer, inner, place in (
+        ("A", "ground", f"{tag} crank", 0), ("B", f"{tag} crank", f"{tag} coupler", 1),
+        ("D", "ground", f"{tag} rocker", 3), ("C", f"{tag} coupler", f"{tag} rocker", 2),
+    ):  # fmt: skip
+        axis = rtmbs.Revolute(axis=(1, 0, 0))
+        model.add_joint(f"{tag} {name}", axis, outer, inner, point=points[place], cut=name == "C")
+
+
+def test_a_small_loop_beside_a_large_one_blinds_no_block():
+    """30 m and 10 t beside 1 cm and 1 g: penalties, rank and blind blocks are those of each alone."""
+    sizes = {"big": (30.0, 1e4), "small": (0.01, 1e-3)}
+    found = {}
+    for wanted in (("big",), ("small",), ("big", "small")):
+        model = rtmbs.Model(" and ".join(wanted))
+        for tag in wanted:
+            linkage(model, tag, *sizes[tag])
+        sim = Simulation(model.compile(), h=2e-4)
+        for row, alpha in zip(sim.system.row_names, sim.state.alpha, strict=True):
+            found.setdefault(row, []).append(alpha)
+        assert sim.start_report.without_effect == tuple(f"rotation of {tag} C" for tag in wanted)
+        assert sim.start_report.degrees_of_freedom == len(wanted)
+    assert len(found) == 10
+    for row, (alone, together) in found.items():
+        assert together == pytest.approx(alone, rel=1e-9), row
