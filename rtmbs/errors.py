@@ -15,7 +15,7 @@ class RtmbsError(Exception):
 
 
 class ModelError(RtmbsError, ValueError):
-    """What a person wrote cannot be a mechanism: a wrong value, shape or name."""
+    """What the user wrote cannot be a mechanism: a wrong value, shape or name."""
 
 
 class UnknownNameError(ModelError):

@@ -1,4 +1,4 @@
-"""Inputs by name: what a person may change between steps, and functions of time (DESIGN section 2)."""
+"""Inputs by name: what the user may change between steps, and functions of time (DESIGN section 2)."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
@@ -74,7 +74,7 @@ class Inputs(Mapping[str, Any]):
 def evaluate_signals(system: System, t: float, u: Array) -> None:
     """Write every function of time at ``t`` into ``u``.
 
-    Whatever a person's function raises passes through, with a note that names the signal; so does a wrong number of
+    Whatever the user's function raises passes through, with a note that names the signal; so does a wrong number of
     numbers. One that is not finite stays in ``u``: the step then answers NOT_FINITE and names the signal.
     """
     for signal in system.signals:

@@ -1,4 +1,4 @@
-"""What a person may choose about a Simulation, checked and turned into the Settings of a step."""
+"""What the user may choose about a Simulation, checked and turned into the Settings of a step."""
 
 import math
 from collections.abc import Iterable

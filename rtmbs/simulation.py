@@ -140,7 +140,7 @@ class Simulation:
         """Take a few steps that never count, so that the first real one is no slower than others.
 
         They load the kernel, measure the clock and touch the memory. Only the fused step, and functions of time keep
-        their values: nothing asks a function of a person.
+        their values: nothing asks a function of the user.
         """
         if not self._stepper.fused:
             return

@@ -50,7 +50,7 @@ class State:
         return self.t_ref + self.k * self.h
 
     def tidy(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
-        """Make the arrays named in ``shapes`` what kernels read and write: a person may have put others here.
+        """Make the arrays named in ``shapes`` what kernels read and write: the user may have put others here.
 
         Raises StateError for one that holds no numbers or has another shape.
         """

@@ -293,7 +293,7 @@ def out_of_range(system: System, state: State) -> tuple[str, ...]:
 
 
 def not_finite_laws(system: System, ws: Workspace) -> tuple[str, ...]:
-    """Return the names of force laws of a person that returned a number that is not finite."""
+    """Return the names of force laws of the user that returned a number that is not finite."""
     found = []
     for force in system.forces.values():
         if force.kind == "law":

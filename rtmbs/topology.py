@@ -29,7 +29,7 @@ class Edge:
     equations: int  # when it is cut
     coordinates: tuple[str, ...] = ()  # public names
     needed: bool = False  # something acts on its coordinate
-    cut: bool = False  # the person wants it cut
+    cut: bool = False  # the user wants it cut
     floating: bool = False  # restrains nothing
 
     @property
@@ -130,7 +130,7 @@ def accessibility(
 
 
 def spanning_trees(name: str, bodies: Sequence[str], edges: Sequence[Edge]) -> list[Topology]:
-    """Return the different candidates, the person's order first.
+    """Return the different candidates, the user's order first.
 
     Welds come into the tree first, then joints whose coordinate is needed, then the others in the order of the
     candidate, and floating joints last. Raises TopologyError for a body that no joint connects to ground, and for a

@@ -1,7 +1,7 @@
 """Random mechanisms for tests: the same seed gives the same mechanism, and its states leave the loops open on purpose.
 
 ``random_tables`` writes the flat tables directly, without model and compile: odd things (massless frames, points far
-from their bodies, links between any two branches) come up more often than any person would draw them.
+from their bodies, links between any two branches) come up more often than any user would draw them.
 """
 
 from typing import NamedTuple
@@ -426,7 +426,7 @@ def add_random_forces(rng, model, names: list[str], free: list[str], movable: li
 
 
 def add_random_laws(rng, model, names: list[str], free: list[str], movable: list[str]) -> None:
-    """Add force laws of a person, smooth in everything they may look at, of every attachment."""
+    """Add force laws of the user, smooth in everything they may look at, of every attachment."""
     for k in range(3):
         ends = [f"marker {len(model.markers) + side}" for side in (0, 1)]
         for mark, body in zip(ends, two_bodies(rng, model, names), strict=True):

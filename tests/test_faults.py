@@ -26,7 +26,7 @@ INSIDE = str(PACKAGE)
 
 
 class Surprise(Exception):
-    """What a person's function may raise."""
+    """What the user's function may raise."""
 
 
 FAULTS = (KeyboardInterrupt, MemoryError, Surprise, RecursionError, SystemExit, FloatingPointError)
@@ -226,7 +226,7 @@ def test_equations_that_answer_no_number(question, bad, monkeypatch):
         assert everything(sim) == before
 
 
-# ------------------------------------------------------------------------------------------------- a person's functions
+# ------------------------------------------------------------------------------------------------- the user's functions
 
 FUNCTIONS = {  # how a function of time is given, and the name it goes by
     "motor": (lambda f: lambda model: model.add_force("law", rtmbs.Motor(f), joint="pivot"), "law.torque"),
@@ -269,9 +269,9 @@ def test_a_function_that_raises(name, fault):
     sim, reference = timed(name, f), timed(name, g)
     for each in (sim, reference):
         good_steps(each, 2)
-    before, f.wrong = everything(sim), fault("of the person")
+    before, f.wrong = everything(sim), fault("of the user")
     for act in (sim.step, lambda: sim.run(0.1), lambda: sim.run(0.1, on_failure="halve")):
-        with pytest.raises(fault, match="of the person") as caught:
+        with pytest.raises(fault, match="of the user") as caught:
             act()
         assert everything(sim) == before
     if issubclass(fault, Exception):

@@ -1,4 +1,4 @@
-"""Force laws of a person in a running simulation: inputs, paths, sources, results; and what cannot be a law."""
+"""Force laws of the user in a running simulation: inputs, paths, sources, results; and what cannot be a law."""
 
 import math
 

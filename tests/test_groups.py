@@ -60,7 +60,7 @@ def same_motion(system, steps, tolerance=1e-8, **options):
 
 @pytest.mark.parametrize("seeds", SEEDS, ids=str)
 def test_random_mechanisms_side_by_side(seeds):
-    """Every joint, closure and force, with laws of a person: to the tolerance of Newton's iteration."""
+    """Every joint, closure and force, with laws of the user: to the tolerance of Newton's iteration."""
     system = pair(seeds, driven=False, timed=False).compile()
     assert not system.signals
     same_motion(system, 20)

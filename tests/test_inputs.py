@@ -1,4 +1,4 @@
-"""Inputs by name: what a person may change between steps, and what belongs to functions of time."""
+"""Inputs by name: what the user may change between steps, and what belongs to functions of time."""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Simulation: what a person calls. Steps and runs, times and counts, reports, observers, step sizes."""
+"""Simulation: what the user calls. Steps and runs, times and counts, reports, observers, step sizes."""
 
 import copy
 import itertools
@@ -108,7 +108,7 @@ def test_stepping_alike_gives_the_same_bytes():
 
 @pytest.mark.parametrize("field", ["z", "zd", "zdd", "lam", "u", "alpha"])
 def test_an_array_of_another_layout_in_the_state_is_read_right(field):
-    """The usual step skips the look-up of types; an array that a person put in place of one of ours must not."""
+    """The usual step skips the look-up of types; an array that the user put in place of one of ours must not."""
     sim, other = (library_simulation("fourbar") for _ in range(2))
     assert sim.step().outcome.good
     assert other.step().outcome.good
@@ -234,7 +234,7 @@ def test_a_run_to_now_takes_no_step():
 
 @given(h=st.floats(1e-6, 10.0), steps=st.integers(0, 10**7), start=st.integers(0, 10**6))
 def test_whole_numbers_of_steps_are_recognised(h, steps, start):
-    """t_end computed as a person would, (start + steps) h, wherever the simulation stands."""
+    """t_end computed as the user would, (start + steps) h, wherever the simulation stands."""
     sim = Simulation(CRANK, h=h) if h < 1e-2 else SIM
     sim.state.k = start
     assert sim.steps_to((start + steps) * sim.h) == steps

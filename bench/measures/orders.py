@@ -176,3 +176,4 @@ PROBLEMS: dict[str, Problem] = {
         t_end=2.0,  # by then each of its axes has pointed the opposite way
     ),
 }
+ONE_FREEDOM = ("crank-rocker", "slider-crank")  # whose positions are of order three: the balance of energy, METHODS 1.7

@@ -1,4 +1,4 @@
-"""A person's function as every source of derivatives calls it: flat arrays, checked shapes, a namespace.
+"""The user's function as every source of derivatives calls it: flat arrays, checked shapes, a namespace.
 
 The function is ``f(x)`` or, with parameters, ``f(x, p)``: x (n,) and p (k,) to (m,), or to a number. A *batched*
 function takes x (B, n) to (B, m) and never mixes rows. When it has an argument named ``xp``, it receives the array

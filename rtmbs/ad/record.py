@@ -67,7 +67,7 @@ class Record:
         return f"record: {inputs} to {self.m:,} outputs, {self.operations:,} operations ({kinds or 'none'})"
 
     def listing(self) -> str:
-        """Return one line an operation, for people."""
+        """Return one line an operation, for a reader."""
         return "\n".join([*(self.line(i) for i in range(len(self.op))), f"outputs {self.outputs.tolist()}"])
 
     def line(self, i: int) -> str:

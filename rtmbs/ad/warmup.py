@@ -1,4 +1,4 @@
-"""Compile every kernel of this room, so that the first record a person makes does not wait."""
+"""Compile every kernel of this room, so that the first record the user makes does not wait."""
 
 import numpy as np
 

@@ -196,5 +196,5 @@ def rod_angles(sim: Simulation, options: Options) -> tuple[Array, Array]:
 
 
 def coordinate(sim: Simulation, joint: str, values: Array) -> float:
-    """Return the coordinate of a one-step tree joint from an array over steps, with the person's sign."""
+    """Return the coordinate of a one-step tree joint from an array over steps, with the user's sign."""
     return float(values[sim.system.joints[joint].steps[0]])

@@ -20,7 +20,7 @@ REMAINDER = 0.1  # accept when the corrections still to come, theta / (1 - theta
 SLOW_RATE = 0.9  # twice slower than this is divergence
 PAPER_RATE = 0.5  # above this the rest of the step uses the tangent of Eq. 17
 REUSE_RATE = 0.1  # an older factor that contracts worse costs more iterations than it saves factorisations
-STALE_RATE = 0.5  # the same for a person who asked for one factorisation a step: beyond it the factor misleads
+STALE_RATE = 0.5  # the same for the user who asked for one factorisation a step: beyond it the factor misleads
 
 # Further tries, METHODS 1.11
 MOST_EVALUATIONS = 24  # of one try

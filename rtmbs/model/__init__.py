@@ -1,4 +1,4 @@
-"""What a person writes: bodies, joints, markers, forces, drivers and initial values, by name and in SI units."""
+"""What the user writes: bodies, joints, markers, forces, drivers and initial values, by name and in SI units."""
 
 from rtmbs.model.body import Body
 from rtmbs.model.drivers import Driver

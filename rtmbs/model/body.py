@@ -13,7 +13,7 @@ ROUNDING = 1e-9  # what an inertia may miss a condition by, relative to its larg
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """What a person said about one body; two bodies are the same only when they are one object."""
+    """What the user said about one body; two bodies are the same only when they are one object."""
 
     name: str
     mass: float  # [kg]

@@ -1,6 +1,6 @@
-"""Values a person wrote, turned into floats and arrays or refused with the name of their owner.
+"""Values the user wrote, turned into floats and arrays or refused with the name of their owner.
 
-``what`` is the beginning of the sentence a person reads, such as ``body 'crank': mass``.
+``what`` is the beginning of the sentence the user reads, such as ``body 'crank': mass``.
 """
 
 from numbers import Real

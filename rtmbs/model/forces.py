@@ -1,4 +1,4 @@
-"""Force laws, and the numbers of each that a person may change while running.
+"""Force laws, and the numbers of each that the user may change while running.
 
 To add one on an existing table: write a frozen dataclass that says where it ``attaches`` and lists its ``parameters``
 in the order of that table's slots (``rtmbs/system/tables.py``), and put it into ``FORCE_TYPES``.
@@ -23,7 +23,7 @@ Attachment = Literal["between", "joint", "body"]
 
 @dataclass(frozen=True)
 class Input:
-    """A value that a person sets while running, ``sim.inputs["motor.torque"] = 3.0``; ``default`` until then."""
+    """A value that the user sets while running, ``sim.inputs["motor.torque"] = 3.0``; ``default`` until then."""
 
     default: Numbers = 0.0
 

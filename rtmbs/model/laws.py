@@ -1,4 +1,4 @@
-"""Force laws that a person writes in plain NumPy: what the function is given, and what it may return.
+"""Force laws that the user writes in plain NumPy: what the function is given, and what it may return.
 
 A law is ``law(t, kinematics, parameters)``. It sees time [s], the motion of what it is attached to, and its parameters
 by name, and returns the force; nothing else may go in, for the law is recorded when the model is compiled.
@@ -37,7 +37,7 @@ LawFunction = Callable[[Any, Any, Mapping[str, Any]], Any]
 
 @dataclass(frozen=True, eq=False)
 class Law:
-    """A person's function with the default values of its parameters."""
+    """The user's function with the default values of its parameters."""
 
     function: LawFunction  # (t, kinematics, parameters) -> wrench [f, n], scalar, or generalised forces
     parameters: Mapping[str, Array]  # in any shape; each is an input ``force.NAME``

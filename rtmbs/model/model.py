@@ -1,4 +1,4 @@
-"""``Model``: what a person writes, element by element, by name and in SI units.
+"""``Model``: what the user writes, element by element, by name and in SI units.
 
 A value that cannot be is refused where it is written; ``compile`` looks at the whole.
 """

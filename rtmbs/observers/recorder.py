@@ -1,4 +1,4 @@
-"""The recorder keeps states; everything a person asks for by name is worked out from them afterwards."""
+"""The recorder keeps states; everything the user asks for by name is worked out from them afterwards."""
 
 import math
 from collections.abc import Mapping

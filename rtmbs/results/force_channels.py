@@ -77,7 +77,7 @@ def missed(replay: Replay, order: int, rows: list[int]) -> Array:
 
 def force_sources(system: System, replay: Replay) -> Iterator[tuple[str, Source]]:
     """Yield length and pull of springs, torque or force on a coordinate, given wrenches as they were given, and what
-    a law of a person does: to body b at b's marker, or along its coordinates.
+    a law of the user does: to body b at b's marker, or along its coordinates.
     """
     tables = replay.tables
     for name, kind, row, *_ in system.forces.values():

@@ -1,4 +1,4 @@
-"""The bodies as the person drew them, welded ones apart: who hangs on whom, and which bodies every link joins.
+"""The bodies as the user drew them, welded ones apart: who hangs on whom, and which bodies every link joins.
 
 Steps merge welded bodies; the reaction in a weld needs them apart again.
 """

@@ -58,7 +58,7 @@ class Replay:
 
     @cached_property
     def graph(self) -> BodyGraph:
-        """The bodies as the person drew them."""
+        """The bodies as the user drew them."""
         return body_graph(self.system)
 
     def motion(self, step: int) -> StepMotion:

@@ -1,4 +1,4 @@
-"""Compiled force laws of a person: kinematics in, one program, wrenches and generalised forces with their derivatives.
+"""Compiled force laws of the user: kinematics in, one program, wrenches and generalised forces with their derivatives.
 
 A law between two frames acts through a link as a spring does. Its wrench depends on r, R, v, w of b relative to a in
 axes of a, so a common rigid motion changes nothing but directions; its derivative by these twelve numbers

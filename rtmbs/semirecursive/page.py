@@ -307,7 +307,7 @@ def residual(xp, tables, u, R0, alpha, z, zd, zdd):
 
 
 def joint_forces(xp, tables, u, z, zd):
-    """Return (B, n): -stiffness (z - rest) - damping zd + load and the laws of a person, on their coordinates."""
+    """Return (B, n): -stiffness (z - rest) - damping zd + load and the laws of the user, on their coordinates."""
     step, slot = tables.joint_forces.step, tables.joint_forces.slot
     stiffness, damping, rest, load = u[slot], u[slot + 1], u[slot + 2], u[slot + 3]
     law = -stiffness * (take(z, step) - rest) - damping * take(zd, step) + load
@@ -357,7 +357,7 @@ def given_wrenches(xp, tables, u, A, r, V):
 
 
 def written_wrenches(xp, tables, u, A, r, V):
-    """Return (B, k, 6): laws of a person on r, R, v, w of b relative to a, in axes of a and acting at b's marker."""
+    """Return (B, k, 6): laws of the user on r, R, v, w of b relative to a, in axes of a and acting at b's marker."""
     laws, links = tables.laws, tables.links
     k, first = int(laws.counts[0]), len(links.a) - len(laws.frame_a)
     a, b = (side[first : first + k] for side in (links.a, links.b))

@@ -1,4 +1,4 @@
-"""Force laws of a person, readable: the part of the page form that interprets their program.
+"""Force laws of the user, readable: the part of the page form that interprets their program.
 
 The rules of ``page.py`` hold here, but for the operations that a law may hold: arrays (B, ...), the namespace ``xp`` as
 first argument, built by stack and concatenate.

@@ -1,4 +1,4 @@
-"""Assembly: the pose nearest to what the person wrote that closes every loop (METHODS 1.15)."""
+"""Assembly: the pose nearest to what the user wrote that closes every loop (METHODS 1.15)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

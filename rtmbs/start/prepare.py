@@ -123,7 +123,7 @@ def describe(
 
 
 def path_of(force: ForceRecord) -> str:
-    """Return the sentence that says how a force law of a person is evaluated."""
+    """Return the sentence that says how a force law of the user is evaluated."""
     if force.called:
         return f"{force.name}: called in Python, differentiated by differences, readable step ({force.called})"
     return f"{force.name}: recorded, compiled, exact derivatives"

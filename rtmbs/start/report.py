@@ -1,4 +1,4 @@
-"""What the start did: how far it moved what the person wrote, and what it found out about the loops."""
+"""What the start did: how far it moved what the user wrote, and what it found out about the loops."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from rtmbs.errors import LISTED
 
 @dataclass(frozen=True)
 class StartReport:
-    """Answers of the consistent start; ``str`` of it is what a person reads."""
+    """Answers of the consistent start; ``str`` of it is what the user reads."""
 
     moved_coordinate: str  # coordinate that moved most during assembly, "" when none did
     moved_position: float  # by how much [rad or m]
@@ -24,7 +24,7 @@ class StartReport:
     penalty: float | None  # dimensionless c, None when alpha was fixed
     without_effect: tuple[str, ...]  # blocks of loop equations that constrain nothing at this pose
     warnings: tuple[str, ...]
-    laws: tuple[str, ...] = ()  # how each force law of a person is evaluated
+    laws: tuple[str, ...] = ()  # how each force law of the user is evaluated
 
     def __str__(self) -> str:
         lines = [

@@ -49,7 +49,7 @@ def compile(model: Model) -> System:
     model = followed(model)
     length = characteristic_length(model)
     drafts = [write_draft(model, topology, length) for topology in candidates(model)]
-    best = min(drafts, key=lambda draft: flops(draft.lu))  # the person's order among equals
+    best = min(drafts, key=lambda draft: flops(draft.lu))  # the user's order among equals
     return finish(model, best, length)
 
 

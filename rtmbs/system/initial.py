@@ -15,7 +15,7 @@ CONFLICT = 1e-9  # of the typical size: what a pinned value may miss a driver by
 
 
 class Start(NamedTuple):
-    """Start values of all coordinates, as far as a person said them."""
+    """Start values of all coordinates, as far as the user said them."""
 
     z0: Array  # (n,)
     zd0: Array  # (n,)
@@ -26,7 +26,7 @@ class Start(NamedTuple):
 
 
 def build_start(model: Model, skeleton: Skeleton, axis: Array, typical: Array) -> Start:
-    """Return the start; drivers give way to what a person said, unless it is pinned and contradicts them.
+    """Return the start; drivers give way to what the user said, unless it is pinned and contradicts them.
 
     axis (n, 3) as in ``Steps``: those of rotation steps say along which axes of the body their rates are.
     """

@@ -1,7 +1,7 @@
-"""A person's force law as a function of flat arrays, f(x, p) -> (m,): what is recorded, differentiated and checked.
+"""The user's force law as a function of flat arrays, f(x, p) -> (m,): what is recorded, differentiated and checked.
 
 Inputs x: r, R (row-major), v, w of a law between two frames; coordinates, then rates, of one on joints. Parameters p:
-time, then the person's in the order they were given.
+time, then the user's in the order they were given.
 """
 
 from typing import Any
@@ -150,7 +150,7 @@ class LawFunction:
             return np.asarray(self(x.copy(), p.copy()), np.float64)
         except ModelError:
             raise
-        except Exception as error:  # a person's function may raise anything
+        except Exception as error:  # the user's function may raise anything
             raise ModelError(f"{self.what}: its law raised {type(error).__name__}: {error}") from error
 
 
@@ -168,7 +168,7 @@ def reference_frames(model: Model, force: Force) -> Array:
 
 
 def reference_coordinates(model: Model, coordinates: tuple[tuple[Joint, int], ...]) -> Array:
-    """Return the coordinates, as far as the person set them, and zero rates."""
+    """Return the coordinates, as far as the user set them, and zero rates."""
     z = [start_of(model, joint, k) for joint, k in coordinates]
     return np.array(z + [0.0] * len(z))
 

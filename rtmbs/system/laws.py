@@ -1,4 +1,4 @@
-"""Force laws written by a person: recorded, joined into one program, laid out as tables.
+"""Force laws written by the user: recorded, joined into one program, laid out as tables.
 
 A law that cannot be recorded (an ``if`` on a value, a call into other code) stays a Python function that is called; the
 reason is kept for the report. A function of NumPy that the recorder does not know is refused with its way out instead:

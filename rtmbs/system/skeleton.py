@@ -87,7 +87,7 @@ def enter(skeleton: Skeleton, joint: Joint, parent: Placement, backwards: bool) 
     """Append the steps of a joint behind ``parent`` and return where the body sits that they carry.
 
     Walked from b to a, the inverse of X1(z1) X2(z2) is X2(-z2) X1(-z1): the steps come in reversed order with turned
-    axes, so every coordinate keeps the person's sign. Rotations stay as they are, X, Y, Z of the body entered, and so
+    axes, so every coordinate keeps the user's sign. Rotations stay as they are, X, Y, Z of the body entered, and so
     does the whole of a floating joint: they have no public coordinates, and start values are inverted instead.
     """
     sides = (joint.point_a, joint.axes_a), (joint.point_b, joint.axes_b)

@@ -36,7 +36,7 @@ class Slots:
         return slot
 
     def add_input(self, name: str, value: Array) -> int:
-        """Append numbers that a person may set by ``name``."""
+        """Append numbers that the user may set by ``name``."""
         if name in self.inputs:
             raise ModelError(f"two inputs would be called {name!r}; rename a force or one of its parameters")
         slot = self.add(value)
@@ -68,7 +68,7 @@ def sample(what: str, function: TimeFunction, size: int, t: float = 0.0) -> Arra
     wanted = "one number" if size == 1 else f"{size} numbers"
     try:
         value = function(t)
-    except Exception as error:  # a person's function may raise anything
+    except Exception as error:  # the user's function may raise anything
         raise ModelError(f"{what} raised {type(error).__name__} at t = {t:g}: {error}") from error
     try:
         values = as_floats(value)

@@ -21,13 +21,13 @@ class Signal(NamedTuple):
     slot: int
     size: int
     function: Callable[[float], Sequence[float]]  # of t [s], ``size`` floats
-    name: str  # what a person reads: ``motor.torque``, ``drive``
+    name: str  # what the user reads: ``motor.torque``, ``drive``
     jumps: tuple[float, ...] | None = None  # times at which it jumps [s], ascending; None: not declared
     driver: bool = False  # (f, fd, fdd) of a driver
 
 
 class BodyRecord(NamedTuple):
-    """Where a body sits; step -1 is ground. Its inertia is that of the person, before welding."""
+    """Where a body sits; step -1 is ground. Its inertia is that of the user, before welding."""
 
     step: int
     rotation: Array  # (3, 3) body to step axes

@@ -16,7 +16,7 @@ Conventions, once for the whole package
   ``b`` with ``sign`` +1. Links 0 .. nc-1 belong to the closures in order, then the springs, the wrenches and
   the force laws between two frames.
   What passes through a link is a wrench ``F`` on ``b`` and ``-F`` on ``a``, so ``Q_j = sign_j S_j . F``.
-* Whatever a person may change while running stands in one flat array ``u``; tables hold *slots* (indices into ``u``).
+* Whatever the user may change while running stands in one flat array ``u``; tables hold *slots* (indices into ``u``).
 * Steps' local vectors are in step axes from the step's origin (a body's own frame may be placed elsewhere on the step).
 """
 
@@ -155,7 +155,7 @@ class Wrenches(NamedTuple):
 
 @record
 class Laws(NamedTuple):
-    """Force laws written by a person, all recorded ones in one program; in the order of the rows: recorded, called.
+    """Force laws written by the user, all recorded ones in one program; in the order of the rows: recorded, called.
 
     Law ``k`` between two frames uses link ``nc + ns + nw + k`` and takes FRAME_INPUTS inputs, in the order of
     ``model.laws.Kinematics``. The others, on joint coordinates, take coordinates and rates and give generalised forces.

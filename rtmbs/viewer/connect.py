@@ -1,4 +1,4 @@
-"""Open a link to what a person has: a factory, a file, a mechanism of the library, a Model, a Simulation, a Result."""
+"""Open a link to what the user has: a factory, a file, a mechanism of the library, a Model, a Simulation, a Result."""
 
 from collections.abc import Mapping
 from pathlib import Path

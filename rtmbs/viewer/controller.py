@@ -196,7 +196,7 @@ class Controller:
         self.timing.stop()
 
     def _plain(self, state: State) -> State:
-        """Return the state as one of the model without a hand, which the person's programs can load."""
+        """Return the state as one of the model without a hand, which the user's programs can load."""
         system = self._plain_system()
         return state if system is None else carried(state, self.sim.system, system)
 
@@ -247,7 +247,7 @@ class Controller:
         self.sim.restore(state)
 
     def shapes_for(self, sim: Any) -> Shapes | None:
-        """Return the person's shapes of bodies that this model has; a rebuilt one may have others."""
+        """Return the user's shapes of bodies that this model has; a rebuilt one may have others."""
         if self.shapes is None or self.generation == 0:
             return self.shapes
         return {name: shape for name, shape in self.shapes.items() if name in sim.system.bodies}

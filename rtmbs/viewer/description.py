@@ -52,7 +52,7 @@ class Sphere:
 
 @dataclass(frozen=True, eq=False)
 class Surface:
-    """Triangles in body axes [m]; a mesh that a person gave."""
+    """Triangles in body axes [m]; a mesh that the user gave."""
 
     vertices: Array  # (v, 3)
     faces: NDArray[np.int64]  # (k, 3) indices of vertices

@@ -69,7 +69,7 @@ BY_ACTION = {key.action: key for key in KEYS}
 
 
 def shown(keys: tuple[str, ...]) -> str:
-    """Return keys as people write them."""
+    """Return keys as users write them."""
     signs = {"Right": "\N{RIGHTWARDS ARROW}", "Left": "\N{LEFTWARDS ARROW}", "-": "\N{MINUS SIGN}", "=": ""}
     named = ["+" if key == "+" else " + ".join(signs.get(part, part) for part in key.split("+")) for key in keys]
     return ", ".join(name for name in named if name)

@@ -12,7 +12,7 @@ Kind = Literal["log", "info", "busy", "warning", "failure"]
 
 @dataclass(frozen=True)
 class Message:
-    """A sentence for the person.
+    """A sentence for the user.
 
     log: a command took effect.  info: something was done.  busy: something that takes seconds has begun; the next
     message says how it ended.  warning: a command was refused.  failure: a step failed, or the session ended.

@@ -1,4 +1,4 @@
-"""Tell the person that kernels are being compiled: they take seconds, once."""
+"""Tell the user that kernels are being compiled: they take seconds, once."""
 
 import time
 from collections.abc import Callable

@@ -22,15 +22,15 @@ BUILD = "build"  # function of a file that is given without one
 class Origin(Protocol):
     """What a worker needs to make its Simulation, and to make it anew."""
 
-    name: str  # for the person
+    name: str  # for the user
     parameters: dict[str, Any]  # that ``make`` may change
     renewable: bool  # False: ``make`` answers once, and starting anew means going back to the first state
-    model: Model | None  # of the last Simulation made, as the person wrote it; None when there is no Model
+    model: Model | None  # of the last Simulation made, as the user wrote it; None when there is no Model
 
     def make(self, changes: Mapping[str, Any], options: Mapping[str, Any]) -> "Simulation":
         """Return a new Simulation with some parameters and options of the Simulation changed.
 
-        Raises whatever the person's code raises, and RtmbsError when the model is refused.
+        Raises whatever the user's code raises, and RtmbsError when the model is refused.
         """
 
 
@@ -136,7 +136,7 @@ def refuse_parameters(name: str, changes: Mapping[str, Any]) -> None:
 def load_function(reference: str, again: bool = False) -> Callable[..., Any]:
     """Return the function that "module:function" or "file.py:function" names.
 
-    again: a file is read anew, and so is a module of the person's own; those of rtmbs stay as they are.
+    again: a file is read anew, and so is a module of the user's own; those of rtmbs stay as they are.
     Raises InputError when the module or the function does not exist; what the module itself raises passes through.
     """
     where, _, function = reference.rpartition(":")

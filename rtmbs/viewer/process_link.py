@@ -32,7 +32,7 @@ def why_not_sent(origin: Origin, options: dict[str, Any]) -> str:
     """Return why this cannot go to another process, "" when it can."""
     try:
         pickle.dumps((origin, options))
-    except Exception as error:  # noqa: BLE001 (whatever a person put into a model may raise anything)
+    except Exception as error:  # noqa: BLE001 (whatever the user put into a model may raise anything)
         return f"{type(error).__name__}: {error}"
     return ""
 

@@ -1,4 +1,4 @@
-"""``view``: open the window on a mechanism, and return when the person closes it."""
+"""``view``: open the window on a mechanism, and return when the user closes it."""
 
 import os
 import sys

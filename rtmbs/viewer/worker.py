@@ -41,7 +41,7 @@ class Worker:
         with controller.notice.listening():
             try:
                 controller.build({}, {})
-            except Exception as error:  # noqa: BLE001 (a person's factory may raise anything)
+            except Exception as error:  # noqa: BLE001 (the user's factory may raise anything)
                 controller.fail(error)
                 return
             while not controller.over:
@@ -49,7 +49,7 @@ class Worker:
                     self.turn()
                 except RtmbsError as error:
                     controller.tell("warning", str(error))
-                except Exception as error:  # noqa: BLE001 (a person's code may raise anything)
+                except Exception as error:  # noqa: BLE001 (the user's code may raise anything)
                     controller.fail(error)
 
     def turn(self) -> None:
@@ -98,7 +98,7 @@ class Worker:
         start = time.perf_counter()
         try:
             report = self.controller.live.step()
-        except Exception as error:  # noqa: BLE001 (a person's functions may raise anything)
+        except Exception as error:  # noqa: BLE001 (the user's functions may raise anything)
             self.controller.fail(error)
             return
         self.controller.count(report, time.perf_counter() - start)

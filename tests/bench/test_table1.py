@@ -1,4 +1,4 @@
-"""The paper's table on small sizes: keys, counts, errors, the equal footing of ratios, the budget, a person's words."""
+"""The paper's table on small sizes: keys, counts, errors, the equal footing of ratios, the budget, the user's words."""
 
 import json
 import math

@@ -136,7 +136,7 @@ def contents(state):
 
 
 def everything(sim):
-    """Return the contents of a simulation's state, and its inputs as a person sees them."""
+    """Return the contents of a simulation's state, and its inputs as the user sees them."""
     return contents(sim.state), {name: np.asarray(value).tobytes() for name, value in sim.inputs.items()}
 
 

@@ -84,7 +84,7 @@ def test_a_closure_in_both_forms_of_the_step(kind, option):
 
 @pytest.mark.parametrize("kind", [name for name, kind in JOINT_TYPES.items() if kind.start != "nothing"])
 def test_a_joint_starts_where_it_is_told(kind):
-    """Positions and rates given in the person's own terms come back as channels, and a pin holds exactly."""
+    """Positions and rates given in the user's own terms come back as channels, and a pin holds exactly."""
     rng, model = np.random.default_rng(8), machine(kind)
     joint = model.joints["joint"]
     size = {"coordinates": len(joint.type.coordinates), "quaternion": 3, "pose": 6}[joint.type.start]

@@ -165,7 +165,7 @@ def test_no_answer_that_is_not_finite(name, question, first, bad):
 
 @pytest.mark.parametrize(("name", "question", "first"), CASES)
 def test_faults_pass_through_and_leave_the_old_state(name, question, first):
-    """A person's error, an interrupt, no memory: not the integrator's to swallow."""
+    """The user's error, an interrupt, no memory: not the integrator's to swallow."""
     for fault in (RuntimeError("force"), KeyboardInterrupt(), MemoryError(), ZeroDivisionError()):
         old = start()
         before = [values.tobytes() for values in old]

@@ -22,7 +22,7 @@ def run(name, t, h=1e-3, **options):
 
 
 def coordinate(sim, joint, values=None):
-    """Return the coordinate of a one-step tree joint with the person's sign."""
+    """Return the coordinate of a one-step tree joint with the user's sign."""
     record = sim.system.joints[joint]
     value = (sim.state.z if values is None else values)[record.steps[0]]
     return -value if record.reversed else value

@@ -10,7 +10,7 @@ from bench.measures.mechanisms import parallelogram, three_posts
 from rtmbs import IterationMeter, Simulation, ViolationMeter, library
 from rtmbs.errors import StartError
 
-# ------------------------------------------------------------------------------------------------ what a person wrote
+# ------------------------------------------------------------------------------------------------ what the user wrote
 
 
 def test_pinned_values_are_kept_exactly():

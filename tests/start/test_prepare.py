@@ -1,4 +1,4 @@
-"""The consistent start as a person meets it: what the report says, what is warned of, what is refused."""
+"""The consistent start as the user meets it: what the report says, what is warned of, what is refused."""
 
 import math
 

@@ -348,7 +348,7 @@ def test_a_welded_body_sits_on_the_step_of_its_carrier_and_adds_no_coordinate():
 
 
 def test_the_cheapest_spanning_tree_is_kept():
-    """A row of links that all have feet on ground; the person listed the row first, so the tree would be a chain."""
+    """A row of links that all have feet on ground; the user listed the row first, so the tree would be a chain."""
     model = Model("row")
     previous = "ground"
     for k in range(12):

@@ -452,7 +452,7 @@ def test_a_model_without_local_functions_goes_to_a_process():
 
 
 def test_a_file_is_read_anew_by_reload(tmp_path):
-    """The person edits the model; sliders stay."""
+    """The user edits the model; sliders stay."""
     file = tmp_path / "mechanism.py"
     text = "from tests.viewer.mechanisms import motored\n\n\ndef build(length=1.0):\n    return motored(length)\n"
     file.write_text(text)

@@ -1,4 +1,4 @@
-"""Unit meshes: closed, outward, of the right volume; meshes of a person are checked."""
+"""Unit meshes: closed, outward, of the right volume; meshes of the user are checked."""
 
 import math
 

@@ -97,5 +97,5 @@ def slower(speed: float) -> float:
 
 
 def speed_text(factor: float) -> str:
-    """Return a speed as people write it."""
+    """Return a speed as users write it."""
     return "1 \N{MULTIPLICATION SIGN} real time" if factor == 1.0 else f"{factor:g} \N{MULTIPLICATION SIGN}"
