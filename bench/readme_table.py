@@ -29,7 +29,7 @@ COLUMNS = {
     "Newton a step": lambda d: f"{d['newton_iterations'] / d['steps']:.2f}",
     "largest error of the 40 angles [rad]": lambda d: f"{d['error_theta_max']:.1e}",
     "loops [m, m/s]": lambda d: f"{d['max_position_violation']:.0e}, {d['max_velocity_violation']:.0e}",
-    "energy [J]": lambda d: f"{d['energy_error']:.1e}",
+    "largest change of E [J]": lambda d: f"{d['energy_error']:.1e}",
 }
 
 
