@@ -18,6 +18,8 @@ UNBALANCED = 0.05 * MISS  # forces left over, and what the last factor makes of 
 FOUND = 0.5 * MISS  # error that was solved for, near singular poses to some 50 %, from which on a step says so
 ENDLESS = 1e100  # in place of what is infinite: a record holds numbers
 ROUNDS = 3  # of the augmented Lagrangian that solves for it
+NOISE = 1e-2 * MISS  # share of a floor that is rounding when it does not contract
+STUCK = 1e-9  # contraction that is none
 
 
 @kernel
@@ -71,6 +73,15 @@ def yet_to_come(last, before):
     if last < before:
         return last * last / (before - last)
     return ENDLESS if last > 0.0 else 0.0
+
+
+@kernel
+def still_missing(last, before):
+    """``yet_to_come`` of shares of floors: NOISE that does not contract at all is rounding, and no more comes.
+
+    Redundant equations that agree keep the rounding of Phidd, which no multiplier takes away.
+    """
+    return last if last <= NOISE and before - last <= STUCK * before else yet_to_come(last, before)
 
 
 @kernel

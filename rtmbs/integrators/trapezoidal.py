@@ -25,6 +25,7 @@ from rtmbs.integrators.multipliers import (
     largest_imbalance,
     load_floors,
     share_of_floor,
+    still_missing,
     suspicious,
     yet_to_come,
 )
@@ -320,7 +321,7 @@ class TrapezoidalStep:
             shares.append(impulse_share(violation, settings, alpha, floor))
             lam += q4 * alpha * violation
             change = wanted + equations.respond(lam)
-        found = share_of_floor(lam, settings, floor) + yet_to_come(shares[-1], shares[-2])
+        found = share_of_floor(lam, settings, floor) + still_missing(shares[-1], shares[-2])
         return float(found) if np.all(np.isfinite(lam)) else np.nan
 
     def floors(self, lam: Array, zd: Array, zdd: Array) -> Array:

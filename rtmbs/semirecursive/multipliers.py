@@ -12,7 +12,7 @@ from rtmbs.integrators.multipliers import (
     largest_imbalance,
     load_floors,
     share_of_floor,
-    yet_to_come,
+    still_missing,
 )
 from rtmbs.integrators.settings import FACTORISATIONS, REMAINS
 from rtmbs.linear.sparse_lu import factor, solve
@@ -126,4 +126,4 @@ def largest_miss(tables, lu, work, settings, alpha, ws):
         before, last = last, impulse_share(ws.impulse, settings, alpha, ws.floor)
     if not finite(ws.lam_way):
         return np.nan
-    return share_of_floor(ws.lam_way, settings, ws.floor) + yet_to_come(last, before)
+    return share_of_floor(ws.lam_way, settings, ws.floor) + still_missing(last, before)

@@ -8,6 +8,7 @@ from bench.campaigns.multipliers import errors
 from bench.measures.exact_multipliers import exact
 from rtmbs import Outcome, Simulation, library
 from rtmbs.integrators.multipliers import MISS
+from tests.start.cases import parallelogram
 
 
 def windows(h, **options):
@@ -38,3 +39,13 @@ def test_the_judge_is_right_where_everything_is_known():
     zdd, lam = exact(sim, np.ones(sim.system.m, bool)).solve()
     np.testing.assert_allclose(np.abs(np.float64(lam)), [2.0 * 9.81], rtol=1e-12)
     np.testing.assert_allclose(np.float64(zdd), sim.state.zdd, atol=1e-10)
+
+
+@pytest.mark.parametrize("fused", [True, False])
+def test_rounding_of_agreeing_drivers_is_no_miss(fused):
+    """Two sides of a parallelogram turn at one constant rate: accelerations are zero, and Phidd is rounding alone."""
+    model = parallelogram()
+    for name in ("A", "D"):
+        model.add_driver(f"drive {name}", rtmbs.ConstantRate(2.0), joint=name)
+    sim = Simulation(model.compile(), h=1e-3, fused=fused)
+    assert {sim.step().outcome for _ in range(200)} == {Outcome.CONVERGED}
