@@ -12,6 +12,7 @@ from rtmbs.start.positions import Assembly, scaled_block
 Array = NDArray[np.float64]
 
 CONSISTENT = 1e-9  # violation left, relative to the largest rate asked for
+ROUNDS = 3  # of least changes: near a singular pose the first one leaves rounding over the square of its smallness
 
 
 def consistent_rates(assembly: Assembly, wanted: Array, pinned: NDArray[np.bool_], weights: Array) -> Array:
@@ -20,17 +21,18 @@ def consistent_rates(assembly: Assembly, wanted: Array, pinned: NDArray[np.bool_
     Raises StartError naming the loop and the pinned rates when they cannot all hold.
     """
     equations, scale, typical = assembly.equations, assembly.scale, assembly.typical
-    violation = equations.closure_velocities(wanted) / scale
+    left = equations.closure_velocities(wanted) / scale
+    size = max(np.max(np.abs(wanted) / typical, initial=0.0), np.max(np.abs(left), initial=0.0))
     zd, J = wanted.copy(), assembly.jacobian.matrix(equations)
-    for group in assembly.groups:
-        free = group.columns[~pinned[group.columns]]
-        block = scaled_block(J, group, free, scale, typical)
-        zd[free] += least_change(block, -violation[group.rows], weights[free]) * typical[free]
-    left = equations.closure_velocities(zd) / scale
-    size = max(np.max(np.abs(wanted) / typical, initial=0.0), np.max(np.abs(violation), initial=0.0))
-    if np.max(np.abs(left), initial=0.0) > CONSISTENT * size:
-        raise StartError(refusal(assembly, J, left, pinned))
-    return zd
+    for _ in range(ROUNDS):
+        for group in assembly.groups:
+            free = group.columns[~pinned[group.columns]]
+            block = scaled_block(J, group, free, scale, typical)
+            zd[free] += least_change(block, -left[group.rows], weights[free]) * typical[free]
+        left = equations.closure_velocities(zd) / scale
+        if np.max(np.abs(left), initial=0.0) <= CONSISTENT * size:
+            return zd
+    raise StartError(refusal(assembly, J, left, pinned))
 
 
 def refusal(assembly: Assembly, J: csc_array, left: Array, pinned: NDArray[np.bool_]) -> str:
