@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.documents import LANGUAGE, table, told
-from rtmbs.language.limits import ORDINARY
+from rtmbs.language.sizes import ORDINARY
 
 BODIES = int(ORDINARY.bodies)
 OPERATIONS = int(ORDINARY.operations)

@@ -20,7 +20,7 @@ def is_file(word: str) -> bool:
 
 
 def add_large(parser: Parser) -> None:
-    """Add the switch that lifts the limits of ``rtmbs.language.limits``."""
+    """Add the switch that lifts the limits of ``rtmbs.language.sizes``."""
     parser.add_argument("--large", action="store_true", help="take more bodies, words, rows and steps than usual")
 
 

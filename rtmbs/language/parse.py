@@ -15,7 +15,7 @@ from lark import Lark, Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from rtmbs.errors import LanguageError, nearest_names, shown
-from rtmbs.language.limits import LARGE, ORDINARY, WAY_OUT
+from rtmbs.language.sizes import LARGE, ORDINARY, WAY_OUT
 from rtmbs.language.source import Source
 from rtmbs.language.syntax import Argument, Code, Instruction, Name, Number, Statement
 from rtmbs.language.units import UNITS, compound

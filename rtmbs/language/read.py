@@ -11,7 +11,7 @@ from rtmbs.language.document import Analysis, Document
 from rtmbs.language.expressions import ExpressionProfile
 from rtmbs.language.given import Given
 from rtmbs.language.kinds import KINDS, STAGES, Kind
-from rtmbs.language.limits import WAY_OUT, Size
+from rtmbs.language.sizes import WAY_OUT, Size
 from rtmbs.language.parse import Sheet, is_whole, measure, parse
 from rtmbs.language.source import Source, load
 from rtmbs.language.statements.forces import register_forces
@@ -28,7 +28,7 @@ Line = tuple[Source, Statement]
 def read(path: str | Path, large: bool = False) -> Document:
     """Return the model and the analysis that a file describes; raises LanguageError, which names file and place.
 
-    large: the file may have more than the usual number of bodies, words, rows and steps (``rtmbs.language.limits``).
+    large: the file may have more than the usual number of bodies, words, rows and steps (``rtmbs.language.sizes``).
     """
     name = str(path)
     source = load(Path(path), name)

@@ -4,7 +4,7 @@ import pytest
 
 from rtmbs.errors import LanguageError
 from rtmbs.language import build
-from rtmbs.language.limits import ORDINARY
+from rtmbs.language.sizes import ORDINARY
 from rtmbs.language.parse import DEEPEST
 from tests.language.files import KINEMATIC, RICH, SLIDER_CRANK
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from rtmbs.language.document import Analysis
 from rtmbs.language.source import Source
-from rtmbs.language.syntax import Code, Name, Statement
+from rtmbs.language.syntax import TIME, Code, Name, Statement
 
 OPERATIONS = ("operator", "call")  # kinds of instructions that take time when a function of time is evaluated
 WAY_OUT = "--large on the command line, or large=True in Python, allows more"
@@ -31,7 +31,7 @@ LARGE = Limits(words=1e7, statements=1e6, bodies=1e5, operations=1e6, rows=1e8, 
 
 def operations(value: Code) -> int:
     """Return how many operations a function of time has; those of a constant are done once."""
-    depends = any(isinstance(part.operand, Name) and part.operand.text.lower() == "time" for part in value)
+    depends = any(isinstance(part.operand, Name) and part.operand.text.lower() == TIME for part in value)
     return sum(part.kind in OPERATIONS for part in value) if depends else 0
 
 
