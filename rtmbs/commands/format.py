@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from rtmbs.atomic_file import replacing
-from rtmbs.bench.arguments import Parser
+from rtmbs.commands.arguments import Parser
+from rtmbs.files.atomic_file import replacing
 
 
 def run(words: list[str]) -> int:
