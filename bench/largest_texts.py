@@ -23,7 +23,7 @@ DYNAMIC = "SYSTEM (DYNAMIC ANALYSIS, ending time = 1, print interval = {dt}, ste
 HINGE = "revolute joint {name} (body = {a}, body = {b}, axis = (0, {skew}, 1), point = ({x}, {y}, 0));"
 MEASURE = """
 import sys
-from rtmbs.cli import main
+from rtmbs.commands.cli import main
 code = main(sys.argv[1:])
 with open("/proc/self/status") as file:
     print(file.read())

@@ -1,10 +1,10 @@
 """``rtmbs check``: what a mechanism is made of."""
 
-from rtmbs.bench.arguments import Parser
+from rtmbs.commands.arguments import Parser
 from rtmbs.commands.model_file import add_large, is_file, refusals
+from rtmbs.commands.view import option_parser
 from rtmbs.errors import LanguageError
 from rtmbs.language import Document
-from rtmbs.view_command import option_parser
 
 
 def run(words: list[str]) -> int:

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from rtmbs.atomic_file import replacing
-from rtmbs.bench.arguments import Parser
+from rtmbs.commands.arguments import Parser
 from rtmbs.commands.model_file import add_large
+from rtmbs.files.atomic_file import replacing
 
 
 def run(words: list[str]) -> int:

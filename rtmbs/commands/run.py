@@ -1,6 +1,6 @@
 """``rtmbs run``: the analysis that a model file asks for, and its result in a file."""
 
-from rtmbs.bench.arguments import Parser
+from rtmbs.commands.arguments import Parser
 from rtmbs.commands.model_file import add_large, refusals
 from rtmbs.commands.target import check_target
 from rtmbs.errors import RtmbsError

@@ -11,8 +11,8 @@ from rtmbs.language.document import Analysis, Document
 from rtmbs.language.expressions import ExpressionProfile
 from rtmbs.language.given import Given
 from rtmbs.language.kinds import KINDS, STAGES, Kind
-from rtmbs.language.sizes import WAY_OUT, Size
 from rtmbs.language.parse import Sheet, is_whole, measure, parse
+from rtmbs.language.sizes import WAY_OUT, Size
 from rtmbs.language.source import Source, load
 from rtmbs.language.statements.forces import register_forces
 from rtmbs.language.statements.joints import register_joints

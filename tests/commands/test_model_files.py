@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rtmbs import load_result
-from rtmbs.cli import main
+from rtmbs.commands.cli import main
 from rtmbs.observers import IterationMeter
 from tests.language.files import RICH, SLIDER_CRANK
 from tests.language.test_bad_files import CASES
