@@ -25,6 +25,7 @@ SAMPLES = 20
 def run(cases: int, first: int) -> Tally:
     """Try ``cases`` texts from seed ``first`` on."""
     tally, sound = Tally(), examples()
+    verdict(sound[0].replace("DYNAMIC ANALYSIS", "KINEMATIC ANALYSIS"), Tally())  # kernels are loaded
     for seed in range(first, first + cases):
         text = changed(np.random.default_rng((seed, 77)), sound)
         start = time.process_time()
