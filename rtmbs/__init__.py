@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 
 # The public names, sorted, and the module each one lives in.
 HOMES = {
+    "AdamsBashforth": "rtmbs.integrators.adams_bashforth",
     "AtRate": "rtmbs.observers",
     "ConstantRate": "rtmbs.model",
     "Cylindrical": "rtmbs.model",
@@ -24,17 +25,20 @@ HOMES = {
     "Input": "rtmbs.model",
     "IterationMeter": "rtmbs.observers",
     "Line": "rtmbs.model",
+    "METHODS": "rtmbs.integrators.registry",
     "Model": "rtmbs.model",
     "Motor": "rtmbs.model",
     "Observer": "rtmbs.observers",
     "Outcome": "rtmbs.integrators.report",
     "Pacer": "rtmbs.simulation.pacing",
+    "PenaltyTrapezoidal": "rtmbs.integrators.penalty_trapezoidal",
     "Planar": "rtmbs.model",
     "Prismatic": "rtmbs.model",
     "Recorder": "rtmbs.observers",
     "Result": "rtmbs.results",
     "Revolute": "rtmbs.model",
     "RtmbsError": "rtmbs.errors",
+    "RungeKutta": "rtmbs.integrators.runge_kutta",
     "Simulation": "rtmbs.simulation",
     "Sine": "rtmbs.model",
     "SmoothStep": "rtmbs.model",
@@ -62,8 +66,12 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs import language as language
     from rtmbs import library as library
     from rtmbs.errors import RtmbsError as RtmbsError
+    from rtmbs.integrators.adams_bashforth import AdamsBashforth as AdamsBashforth
+    from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal as PenaltyTrapezoidal
+    from rtmbs.integrators.registry import METHODS as METHODS
     from rtmbs.integrators.report import Outcome as Outcome
     from rtmbs.integrators.report import StepReport as StepReport
+    from rtmbs.integrators.runge_kutta import RungeKutta as RungeKutta
     from rtmbs.model import ConstantRate as ConstantRate
     from rtmbs.model import Cylindrical as Cylindrical
     from rtmbs.model import Fixed as Fixed

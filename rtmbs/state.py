@@ -1,8 +1,8 @@
 """State: everything a simulation needs to go on, and its file."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,9 +13,10 @@ from rtmbs.errors import StateError, shown
 from rtmbs.files.archive import DamagedFile, read_archive, write_archive
 from rtmbs.limits.bounds import BEYOND, LONGEST, SHORTEST, are_rotations
 
-FORMAT = 2
+FORMAT = 3
 FLOAT = np.dtype(np.float64)
 KINDS = {str: "U", int: "i", float: "f", bool: "b"}  # numpy's letter of a field that is no array
+MEMORY = "memory."  # before the name of what a method remembers, in a file and in messages
 
 Array = NDArray[np.float64]
 
@@ -38,34 +39,28 @@ class State:
     zd: Array  # (n,)
     zdd: Array  # (n,)
     lam: Array  # (m,) multipliers of the loop equations [N or N m]
-    alpha: Array  # (m,) penalty factors, frozen when h was set
     R0: Array  # (nr, 3, 3) reference rotations of spherical and floating joints
     u: Array  # (nu,) inputs
-    energy: Array  # (n, 2) energy that components with loops keep on their path, and that of z and zd, at their first
-    # coordinate [J]; 0 elsewhere, and where one is yet to be kept
+    memory: dict[str, Array] = field(default_factory=dict)  # by name: what the method keeps from step to step
 
     @property
     def t(self) -> float:
         """Time [s], t_ref + k h: no sum of rounded steps."""
         return self.t_ref + self.k * self.h
 
-    def tidy(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
-        """Make the arrays named in ``shapes`` what kernels read and write: the user may have put others here.
+    def tidy(self, shapes: Mapping[str, tuple[int, ...]], memory: Mapping[str, tuple[int, ...]]) -> None:
+        """Make the arrays named in ``shapes``, and those in ``memory``, what kernels read and write.
 
-        Raises StateError for one that holds no numbers or has another shape.
+        The user may have put others here. Raises StateError for one that holds no numbers or has another shape.
         """
         for name, shape in shapes.items():
             values: Any = getattr(self, name)
-            usual = isinstance(values, np.ndarray) and values.dtype is FLOAT and values.shape == shape
-            if usual and values.flags.carray:
-                continue
-            try:
-                numbers = np.array(values, np.float64, order="C")
-            except (TypeError, ValueError, OverflowError):
-                raise StateError(f"{name} of the state is {shown(values)}; the step needs {shape} numbers") from None
-            if numbers.shape != shape:
-                raise StateError(f"{name} of the state has shape {numbers.shape}; the step needs {shape}")
-            setattr(self, name, numbers)
+            if not is_usual(values, shape):
+                setattr(self, name, as_usual(name, values, shape))
+        for name, shape in memory.items():
+            values = self.memory.get(name)
+            if not is_usual(values, shape):
+                self.memory[name] = as_usual(MEMORY + name, values, shape)
 
     def motion(self) -> tuple[object, ...]:
         """Return positions and rates as bytes that compare at once; what is no array is equal to nothing."""
@@ -76,6 +71,7 @@ class State:
         """Return a State that shares no memory with this one."""
         values: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
         values |= {name: value.copy() for name, value in values.items() if isinstance(value, np.ndarray)}
+        values["memory"] = {name: np.array(value) for name, value in self.memory.items()}
         return type(self)(**values)
 
     def save(self, path: str | Path) -> None:
@@ -83,7 +79,9 @@ class State:
 
         Raises StateError naming an entry that no state can have, OSError when the file cannot be written.
         """
-        entries = [(f.name, entry(f.name, f.type, stored(self, f.name, f.type), "this state")) for f in fields(self)]
+        entries = [
+            (name, entry(name, kind, stored(name, value, kind), "this state")) for name, kind, value in parts(self)
+        ]
         write_archive(path, FORMAT, entries)
 
     @classmethod
@@ -100,9 +98,12 @@ class State:
             raise StateError(f"{file} does not exist") from None
         except DamagedFile as error:
             raise StateError(f"{file} {error}") from error.__cause__
-        if missing := [f.name for f in fields(cls) if f.name not in data]:
+        plain = [f for f in fields(cls) if f.name != "memory"]
+        if missing := [f.name for f in plain if f.name not in data]:
             raise StateError(f"{file} lacks {', '.join(missing)}; save it again with State.save")
-        return cls(**{f.name: entry(f.name, f.type, data[f.name], file) for f in fields(cls)})
+        names = [name for name in data if name.startswith(MEMORY)]
+        memory = {name.removeprefix(MEMORY): entry(name, Array, data[name], file) for name in names}
+        return cls(**{f.name: entry(f.name, f.type, data[f.name], file) for f in plain}, memory=memory)
 
     def check_fit(self, other: "State", what: str) -> None:
         """Refuse a state that cannot go on where ``other`` stands; raises StateError naming ``what`` and the entry."""
@@ -111,11 +112,19 @@ class State:
                 f"{what}: it belongs to another model, or to this one with other functions of time (their code is "
                 "compared, so another version of Python counts as well)"
             )
-        for f in fields(self):
-            mine, wanted = stored(self, f.name, f.type), np.asarray(getattr(other, f.name))
-            if f.name != "fingerprint" and mine.shape != wanted.shape:
-                raise StateError(f"{what}: {f.name} has shape {mine.shape}, the model needs {wanted.shape}")
-            setattr(self, f.name, entry(f.name, f.type, mine, what))
+        if not isinstance(self.memory, dict) or self.memory.keys() != other.memory.keys():
+            mine, wanted = (", ".join(map(str, one)) or "nothing" for one in (self.memory, other.memory))
+            raise StateError(f"{what}: another method left it: it remembers {mine}, and the method needs {wanted}")
+        theirs = {name: value for name, _, value in parts(other)}
+        for name, kind, value in list(parts(self)):
+            numbers, shape = stored(name, value, kind), np.shape(theirs[name])
+            if name != "fingerprint" and numbers.shape != shape:
+                raise StateError(f"{what}: {name} has shape {numbers.shape}, the model needs {shape}")
+            kept = entry(name, kind, numbers, what)
+            if name.startswith(MEMORY):
+                self.memory[name.removeprefix(MEMORY)] = kept
+            else:
+                setattr(self, name, kept)
         self.check_values(what)
 
     def check_values(self, what: str) -> None:
@@ -126,8 +135,6 @@ class State:
         for name in ("z", "zd", "zdd", "lam", "u"):
             if np.any(np.abs(getattr(self, name)) > BEYOND):
                 raise StateError(f"{what}: {name} holds a number beyond {BEYOND:g}; no step leaves one")
-        if np.any(self.alpha <= 0.0):
-            raise StateError(f"{what}: alpha holds {np.min(self.alpha):g}; penalty factors are positive")
         if not np.all(are_rotations(self.R0)):
             raise StateError(f"{what}: R0 holds a matrix that is no rotation; R^T R must be 1, and its determinant 1")
 
@@ -154,9 +161,34 @@ def check_time(state: State, what: str) -> None:
     raise StateError(f"{what}: its time is {t!r} s, where a step of {h!r} s is lost in rounding; make t_ref smaller")
 
 
-def stored(state: State, name: str, kind: Any) -> np.ndarray[Any, Any]:
+def parts(state: State) -> Iterator[tuple[str, Any, Any]]:
+    """Yield (name, type, value) of every field, and of every array that the method remembers."""
+    for f in fields(state):
+        if f.name != "memory":
+            yield f.name, f.type, getattr(state, f.name)
+    for name, value in state.memory.items():
+        yield MEMORY + str(name), Array, value
+
+
+def is_usual(values: Any, shape: tuple[int, ...]) -> bool:
+    """True for an array as kernels take it."""
+    usual = isinstance(values, np.ndarray) and values.dtype is FLOAT and values.shape == shape
+    return usual and values.flags.carray
+
+
+def as_usual(name: str, values: Any, shape: tuple[int, ...]) -> Array:
+    """Return ``values`` as such an array; raises StateError naming it."""
+    try:
+        numbers = np.array(values, np.float64, order="C")
+    except (TypeError, ValueError, OverflowError):
+        raise StateError(f"{name} of the state is {shown(values)}; the step needs {shape} numbers") from None
+    if numbers.shape != shape:
+        raise StateError(f"{name} of the state has shape {numbers.shape}; the step needs {shape}")
+    return numbers
+
+
+def stored(name: str, value: Any, kind: Any) -> np.ndarray[Any, Any]:
     """Return a field as the array that a file holds: numbers, also of a list or of another type."""
-    value = getattr(state, name)
     if type(value) is kind or (type(value) is np.ndarray and value.dtype is FLOAT):
         return np.array(value)
     floats = kind not in KINDS or (kind is float and isinstance(value, int))

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pytest
 
-from rtmbs import Simulation, errors, library
+from rtmbs import PenaltyTrapezoidal, Simulation, errors, library
 from rtmbs.errors import (
     InputError,
     LoopOpenError,
@@ -43,6 +43,7 @@ from rtmbs.model import (
     Universal,
     Wrench,
 )
+from rtmbs.simulation.options import by_name
 
 NAN, INF = math.nan, math.inf
 X, Y, Z = (1, 0, 0), (0, 1, 0), (0, 0, 1)
@@ -388,7 +389,7 @@ def system():
 
 
 def simulation(**options):
-    return Simulation(system(), **{"h": 1e-2, **options})
+    return Simulation(system(), **by_name(**{"h": 1e-2, **options}))
 
 
 def option(**wrong):
@@ -465,7 +466,7 @@ def doubled_pin(off, **options):
         model.add_body("arm", mass=1.0, inertia=(1, 1, 1))
         model.add_joint("shoulder", Revolute(X), "ground", "arm")
         model.add_joint("weld", Revolute(X), "crank", "arm", point_a=(off, 0, 0), point_b=(0, 0, 0), cut=True)
-        Simulation(model.compile(), **options)
+        Simulation(model.compile(), **by_name(**options))
 
     return act
 
@@ -494,7 +495,7 @@ def slow(model):
 
 def weak():
     """A loop that next to nothing holds."""
-    Simulation(library.build("crank_rocker").compile(), h=5e-3, alpha=30.0).run(0.5)
+    Simulation(library.build("crank_rocker").compile(), h=5e-3, method=PenaltyTrapezoidal(alpha=30.0)).run(0.5)
 
 
 def state_file(change):
@@ -749,7 +750,7 @@ def test_the_machine_runs_as_it_is():
 @pytest.mark.parametrize("wrong", [2.0 * np.eye(3), -np.eye(3), np.diag([1.0, 1.0, -1.0]), np.full((3, 3), np.nan)])
 def test_a_reference_rotation_that_is_none_ends_the_step(fused, wrong):
     """Written into the live State: what ``restore`` refuses no step takes, nor a twin, nor a run."""
-    sim = Simulation(library.build("top").compile(), h=1e-3, fused=fused)
+    sim = Simulation(library.build("top").compile(), h=1e-3, method=PenaltyTrapezoidal(fused=fused))
     sim.step()
     sim.state.R0[0] = wrong
     for stepping in (sim, sim.twin()):

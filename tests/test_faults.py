@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 
 import rtmbs
-from rtmbs import Outcome, Simulation, errors, library
+from rtmbs import Outcome, PenaltyTrapezoidal, Simulation, errors, library
 from rtmbs.errors import InputError, LoopOpenError, NotConvergedError, NotFiniteError, SingularTangentError, StepError
 from rtmbs.integrators.base import Equations
 from rtmbs.semirecursive.endings import SMALL_PIVOT
+from rtmbs.simulation.options import by_name
 from tests.contracts.machines import closed_simulation, everything, good_steps
 from tests.contracts.test_steps import carts
 
@@ -101,7 +102,7 @@ def machine(**options):
     model.add_force(
         "push", rtmbs.Wrench(force=rtmbs.Input((1.0, 2.0, 3.0)), torque=lambda t: (t, 0, 0)), body="coupler"
     )
-    sim = Simulation(model.compile(), **{"h": 2e-3, **options})
+    sim = Simulation(model.compile(), **by_name(**{"h": 2e-3, **options}))
     good_steps(sim, 2)
     return sim
 
@@ -332,12 +333,12 @@ def test_a_function_of_too_few_numbers():
 
 def stubborn(**options):
     """A crank-rocker with a step far too large for it."""
-    return Simulation(library.build("crank_rocker").compile(), **{"h": 0.3, "max_iterations": 6, **options})
+    return Simulation(library.build("crank_rocker").compile(), **by_name(**{"h": 0.3, "max_iterations": 6, **options}))
 
 
 def slack(**options):
     """A crank-rocker whose loop is held by next to nothing."""
-    return Simulation(library.build("crank_rocker").compile(), **{"h": 5e-3, "alpha": 30.0, **options})
+    return Simulation(library.build("crank_rocker").compile(), **by_name(**{"h": 5e-3, "alpha": 30.0, **options}))
 
 
 def singular(**options):
@@ -352,7 +353,7 @@ def not_finite(**options):
     """A crank-rocker with a motor beyond all numbers."""
     model = library.build("crank_rocker")
     model.add_force("motor", rtmbs.Motor(rtmbs.Input()), joint="crank_pivot")
-    sim = Simulation(model.compile(), **{"h": 2e-3, **options})
+    sim = Simulation(model.compile(), **by_name(**{"h": 2e-3, **options}))
     sim.inputs["motor.torque"] = 1e308
     return sim
 
@@ -485,7 +486,7 @@ def test_a_fault_anywhere_in_halving_changes_nothing(kind):
 def test_inputs_survive_halving():
     model = library.build("crank_rocker")
     model.add_force("push", rtmbs.Wrench(force=rtmbs.Input((0.0, 0.0, 0.0))), body="coupler")
-    sim = Simulation(model.compile(), h=0.3, max_iterations=6)
+    sim = Simulation(model.compile(), h=0.3, method=PenaltyTrapezoidal(max_iterations=6))
     sim.inputs["push.force"] = (0.1, 0.2, 0.3)
     sim.run(0.3, on_failure="halve")
     np.testing.assert_array_equal(sim.inputs["push.force"], (0.1, 0.2, 0.3))

@@ -14,6 +14,7 @@ import rtmbs
 from rtmbs import Simulation, State, library
 from rtmbs.errors import StateError
 from rtmbs.files.archive import write_archive
+from rtmbs.simulation.options import by_name
 from rtmbs.state import FORMAT
 from rtmbs.system.tables import ROTATION
 from tests.contracts.machines import LIBRARY, closed_model, contents, everything, good_steps, library_simulation
@@ -54,7 +55,7 @@ def simulation(name):
     model, options, _ = MACHINES[name]
     if name not in SYSTEMS:
         SYSTEMS[name] = model().compile()
-    return Simulation(SYSTEMS[name], **options)
+    return Simulation(SYSTEMS[name], **by_name(**options))
 
 
 def play(name, sim, events, save=None, path=None):
@@ -182,23 +183,23 @@ def test_time_is_exact():
 def test_a_new_step_starts_a_new_count():
     sim = simulation("crank_rocker")
     good_steps(sim, 7)
-    alpha, t = sim.state.alpha.copy(), sim.t
+    alpha, t = sim.state.memory["alpha"].copy(), sim.t
     state = contents(sim.state)
     sim.h = 1e-3
     assert (sim.t, sim.h, sim.state.t_ref, sim.state.k) == (t, 1e-3, t, 0)
-    np.testing.assert_allclose(sim.state.alpha, 4.0 * alpha, rtol=1e-15)
+    np.testing.assert_allclose(sim.state.memory["alpha"], 4.0 * alpha, rtol=1e-15)
     changed = {"t_ref", "k", "h", "alpha"}
     assert {name for name, value in contents(sim.state).items() if value != state[name]} == changed
     sim.h = 2e-3
-    np.testing.assert_array_equal(sim.state.alpha, alpha)
+    np.testing.assert_array_equal(sim.state.memory["alpha"], alpha)
     assert sim.t == t
 
 
 def test_a_fixed_alpha_stays():
     sim = simulation("fixed alpha")
-    alpha = sim.state.alpha.copy()
+    alpha = sim.state.memory["alpha"].copy()
     sim.h = 1e-3
-    np.testing.assert_array_equal(sim.state.alpha, alpha)
+    np.testing.assert_array_equal(sim.state.memory["alpha"], alpha)
     assert set(np.unique(alpha)) == {1e8, 1e8 * sim.system.length**2}
 
 

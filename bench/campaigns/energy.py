@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.campaigns.campaign import Campaign, Tally
-from rtmbs import Model, Prismatic, Revolute, RtmbsError, Simulation
+from rtmbs import Model, PenaltyTrapezoidal, Prismatic, Revolute, RtmbsError, Simulation
 from rtmbs.library.shapes import add_bar
 from rtmbs.semirecursive.balance import KEPT
 
@@ -63,7 +63,7 @@ def distance(model: Model, h: float, steps: int) -> float:
     system = model.compile()
 
     def end(parts: int, hold: bool) -> Array:
-        sim = Simulation(system, h=h / parts, hold_energy=hold)
+        sim = Simulation(system, h=h / parts, method=PenaltyTrapezoidal(hold_energy=hold))
         sim.run(steps * h)
         return np.asarray(sim.state.z / system.typical)
 
@@ -76,12 +76,12 @@ def distance(model: Model, h: float, steps: int) -> float:
 def losses(model: Model, h: float) -> tuple[float, float]:
     """Return the change of the path's energy and the loss of the mean of E, of the exchanged energy."""
     sim = Simulation(model.compile(), h=h)
-    start = float(sim.state.energy[:, KEPT].sum())
+    start = float(sim.state.memory["energy"][:, KEPT].sum())
     result = sim.run(STEPS * h)
     energy, exchanged = result["energy.total"], float(np.ptp(result["energy.kinetic"]))
     fifth = len(energy) // 5
     lost = abs(float(energy[-fifth:].mean() - energy[:fifth].mean()))
-    return abs(float(sim.state.energy[:, KEPT].sum()) - start) / exchanged, lost / exchanged
+    return abs(float(sim.state.memory["energy"][:, KEPT].sum()) - start) / exchanged, lost / exchanged
 
 
 def run(cases: int, first: int) -> Tally:

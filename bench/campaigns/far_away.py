@@ -6,7 +6,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.campaigns.campaign import Campaign, Tally
-from rtmbs import Floating, Model, Prismatic, Revolute, Simulation, Spherical, SpringDamper, Universal, ViolationMeter
+from rtmbs import (
+    Floating,
+    Model,
+    PenaltyTrapezoidal,
+    Prismatic,
+    Revolute,
+    Simulation,
+    Spherical,
+    SpringDamper,
+    Universal,
+    ViolationMeter,
+)
 from rtmbs import Wrench as Push
 from rtmbs.errors import RtmbsError
 
@@ -85,7 +96,7 @@ def is_free(model: Model) -> bool:
 def measure(seed: Seed, place: Array, velocity: Array, iterations: int = 8) -> dict[str, Array]:
     """Return what a run of one mechanism that starts at ``place`` (3,) with ``velocity`` (3,) ends with."""
     system, violations = mechanism(seed, place, velocity).compile(), ViolationMeter()
-    simulation = Simulation(system, h=H, max_iterations=iterations)
+    simulation = Simulation(system, h=H, method=PenaltyTrapezoidal(max_iterations=iterations))
     result = simulation.run(STEPS * H, observers=[violations])
     state = simulation.state
     shape = [k for k, name in enumerate(system.coordinate_names) if ".slide_" not in name]  # not where it stands

@@ -8,6 +8,7 @@ import rtmbs
 from bench.campaigns.campaign import Campaign, Tally
 from bench.campaigns.machines import contents, simulation, system
 from rtmbs import Simulation
+from rtmbs.simulation.options import by_name
 
 BAD = (np.nan, np.inf, -np.inf, 1e308, -1e308, 1e200, 1e160, -1e160, 1e101, 5e-324, -5e-324, 1e-310, 0.0, -0.0, -1.0)
 NAMES = ("rich", "timed", "crank rocker", "top")
@@ -111,7 +112,7 @@ def into_option(rng: np.random.Generator) -> str:
     option, way = str(rng.choice(OPTIONS)), int(rng.integers(2))
     try:
         if way == 0:
-            sim = Simulation(system(name), **{"h": 1e-3, option: value})
+            sim = Simulation(system(name), **by_name(**{"h": 1e-3, option: value}))
         else:
             sim = simulation(name)
             if option == "h":

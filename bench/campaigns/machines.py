@@ -8,6 +8,7 @@ import numpy as np
 
 import rtmbs
 from rtmbs import Simulation, library
+from rtmbs.simulation.options import by_name
 from rtmbs.system import System
 
 
@@ -48,7 +49,7 @@ def system(name: str) -> System:
 
 def simulation(name: str, steps: int = 3, **options: Any) -> Simulation:
     """Return a new Simulation after a few steps."""
-    sim = Simulation(system(name), **{"h": 1e-3, **options})
+    sim = Simulation(system(name), **by_name(**{"h": 1e-3, **options}))
     for _ in range(steps):
         sim.step()
     return sim

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.measures.mechanisms import rssr
-from rtmbs import Model, Revolute, Simulation, library
+from rtmbs import Model, PenaltyTrapezoidal, Revolute, Simulation, library
 from rtmbs.library.shapes import add_bar
 from rtmbs.system.tables import ROTATION
 
@@ -30,7 +30,7 @@ def positions(model: Model, t_end: float, h: float = H) -> tuple[float, float]:
     system = model.compile()
 
     def end(parts: int, hold: bool) -> Array:
-        sim = Simulation(system, h=h / parts, hold_energy=hold)
+        sim = Simulation(system, h=h / parts, method=PenaltyTrapezoidal(hold_energy=hold))
         sim.run(t_end)
         return np.asarray(sim.state.z[system.tables.steps.kind != ROTATION])
 
@@ -44,7 +44,7 @@ def losses(model: Model, t_end: float, h: float = H) -> tuple[float, float]:
     """Return how much the mean of E falls from the first to the last tenth, of the exchanged, without and with."""
     found = []
     for hold in (False, True):
-        result = Simulation(model.compile(), h=h, hold_energy=hold).run(t_end)
+        result = Simulation(model.compile(), h=h, method=PenaltyTrapezoidal(hold_energy=hold)).run(t_end)
         energy, tenth = result["energy.total"], len(result) // 10
         found.append(float(energy[:tenth].mean() - energy[-tenth:].mean()) / float(np.ptp(result["energy.kinetic"])))
     return found[0], found[1]

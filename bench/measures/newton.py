@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs import Model, Simulation, library
+from rtmbs import Model, PenaltyTrapezoidal, Simulation, library
+from rtmbs.simulation.options import by_name
 
 Array = NDArray[np.float64]
 
@@ -24,7 +25,9 @@ class Contraction(NamedTuple):
 
 def contraction(model: Model, h: float, tangent_terms: str, steps: int = 100) -> Contraction:
     """Take at most ``steps`` steps, until one fails, and read the scaled corrections of the reports."""
-    sim = Simulation(model.compile(), h, tangent_terms=tangent_terms, refactor="every-iteration")
+    sim = Simulation(
+        model.compile(), h, method=PenaltyTrapezoidal(tangent_terms=tangent_terms, refactor="every-iteration")
+    )
     counts, rates = [], []
     for _ in range(steps):
         report = sim.step()
@@ -43,6 +46,6 @@ def fast_crank_rocker(rate: float) -> Callable[[], Model]:
 
 def final_state(model: Model, h: float, steps: int, **options: Any) -> Array:
     """Return z and zd (2, n) after some steps."""
-    sim = Simulation(model.compile(), h, **options)
+    sim = Simulation(model.compile(), h, **by_name(**options))
     sim.run(steps * h)
     return np.array([sim.state.z, sim.state.zd])

@@ -12,7 +12,7 @@ from rtmbs import Model, Recorder, Result, Simulation, library
 from rtmbs.library import references
 from rtmbs.library.linkages import START
 from rtmbs.library.top import CENTER, INERTIA, MASS
-from rtmbs.simulation.options import SWEEP_BOUND
+from rtmbs.simulation.options import SWEEP_BOUND, by_name
 
 from .mechanisms import five_bar
 from .planar import planar_motion
@@ -63,7 +63,7 @@ def errors(problem: Problem, steps: tuple[float, ...] = STEPS, zero_start: bool 
     exact = problem.exact(times)
     rms, violations, bounds = [], [], []
     for h in steps:
-        sim = Simulation(system, h, **options)
+        sim = Simulation(system, h, **by_name(**options))
         if zero_start:
             sim.state.zdd[:] = 0.0
         watch = Watch()

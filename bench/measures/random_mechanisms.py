@@ -15,6 +15,7 @@ from rtmbs import Model, Simulation
 from rtmbs.errors import ModelError, StartError, TopologyError
 from rtmbs.library import force_laws
 from rtmbs.model import JOINT_TYPES
+from rtmbs.simulation.options import by_name
 
 Array = NDArray[np.float64]
 Rng = np.random.Generator
@@ -31,7 +32,7 @@ def random_simulation(seed: int, h: float, **options: Any) -> Simulation:
     """Return a simulation of the mechanism ``seed`` with steps of ``h`` [s]."""
     for draw in range(DRAWS):
         try:
-            sim = Simulation(random_mechanism((seed, draw)).compile(), h, **options)
+            sim = Simulation(random_mechanism((seed, draw)).compile(), h, **by_name(**options))
         except (ModelError, StartError, TopologyError):
             continue
         moves = sim.start_report.degrees_of_freedom > 0  # what drivers move alone may have nowhere to go

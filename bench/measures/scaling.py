@@ -26,6 +26,7 @@ from rtmbs import (
 )
 from rtmbs.library.shapes import add_bar
 from rtmbs.model import Force, ForceLaw
+from rtmbs.simulation.options import by_name
 
 Array = NDArray[np.float64]
 
@@ -168,7 +169,7 @@ def sameness(model: Model, mass: float, length: float, **options: Any) -> Samene
 def run(model: Model, mass: float, length: float, options: dict[str, Any]) -> tuple[Array, float]:
     """Return the dimensionless motion of every body (samples, k) and the mean iterations a step."""
     second = math.sqrt(length)
-    sim = Simulation(scaled(model, mass, length).compile(), h=STEP * second, **options)
+    sim = Simulation(scaled(model, mass, length).compile(), h=STEP * second, **by_name(**options))
     meter = IterationMeter()
     result = sim.run(STEPS * sim.h, observers=[meter])
     return dimensionless(result, sim.system.bodies, length), meter.mean

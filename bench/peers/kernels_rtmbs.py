@@ -76,7 +76,7 @@ def prepared(mechanism: Mechanism) -> tuple[SemiRecursiveEquations, Any]:
     """Return the equations, evaluated at the start, and the reference rotations."""
     sim = Simulation(model(mechanism).compile(), h=STEP)
     equations, state = sim.equations, sim.state
-    equations.alpha = state.alpha
+    equations.alpha = state.memory["alpha"]
     equations.residual(state.z, state.zd, state.zdd, state.R0)
     return equations, state.R0
 

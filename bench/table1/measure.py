@@ -9,7 +9,7 @@ from tqdm import tqdm
 
 from bench.table1 import paper
 from bench.table1.pairs import ClosedForm, Pair, Question, Timed, distances
-from rtmbs import library
+from rtmbs import PenaltyTrapezoidal, library
 from rtmbs.bench.fourbar import sizes
 from rtmbs.bench.stepping import timed_step
 from rtmbs.jit.compiling import announced
@@ -65,7 +65,9 @@ def warm(sources: tuple[str, ...]) -> None:
 
 def measure_source(system: System, source: str, budget: float) -> Row:
     """Take the steps of one source and return what they say of it; the keys that a row holds beside its size."""
-    sim = Simulation(system, h=H, jacobian=source, refactor="every-iteration")  # as the paper
+    sim = Simulation(
+        system, h=H, jacobian=source, method=PenaltyTrapezoidal(refactor="every-iteration")
+    )  # as the paper
     state = sim.state
     question = Question(state.z.copy(), state.zd.copy(), state.R0.copy(), state.u.copy())
     timed = None

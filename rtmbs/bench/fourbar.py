@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs import __version__, library
+from rtmbs import PenaltyTrapezoidal, __version__, library
 from rtmbs.bench.stepping import percentiles_us, timed_steps
 from rtmbs.commands.warmup import ONE_RUN, fill_cache
 from rtmbs.errors import InputError
@@ -58,12 +58,13 @@ class Options:
 
     def simulation(self, ny: int, nz: int) -> Simulation:
         """Return the mechanism of this size, consistent and ready for its first step."""
-        system = self.model(ny, nz).compile()
-        return Simulation(
-            system, h=self.h, penalty=self.penalty, alpha=self.alpha, tol=self.tol, jacobian=self.jacobian,
-            refactor=self.refactor, max_iterations=self.fixed_iterations or MAX_ITERATIONS,
-            fixed_iterations=self.fixed_iterations is not None, threads=self.threads,
+        method = PenaltyTrapezoidal(
+            penalty=self.penalty, alpha=self.alpha, tol=self.tol, refactor=self.refactor,
+            max_iterations=self.fixed_iterations or MAX_ITERATIONS,
+            fixed_iterations=self.fixed_iterations is not None,
         )  # fmt: skip
+        system = self.model(ny, nz).compile()
+        return Simulation(system, self.h, method, jacobian=self.jacobian, threads=self.threads)
 
     def steps(self) -> int:
         """Return the number of steps; t_end must be a whole number of them."""
@@ -133,7 +134,7 @@ def warm(options: Options) -> None:
 
 def sizes(sim: Simulation) -> Record:
     """Return what was built."""
-    alpha = sim.state.alpha
+    alpha = sim.state.memory["alpha"]
     return {
         "bodies": len(sim.system.bodies) + ("ground" not in sim.system.bodies),
         "coordinates": len(sim.state.z),

@@ -9,17 +9,16 @@ import numba
 import numpy as np
 
 from rtmbs import library
-from rtmbs.integrators.registry import TRAPEZOIDAL
-from rtmbs.integrators.settings import RECORD_SIZE
+from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
+from rtmbs.integrators.rows import arrays_of, one_row
 from rtmbs.jit import apart
 from rtmbs.jit.compiling import EVERYTHING, Compilations, announced
 from rtmbs.observers import EnergyMeter
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import source_names
-from rtmbs.semirecursive.step import advance
+from rtmbs.semirecursive.step import march
 from rtmbs.simulation import Simulation
-from rtmbs.simulation.options import Options
-from rtmbs.simulation.stepper import arrays_of, one_row
+from rtmbs.simulation.options import by_name
 from rtmbs.state import State
 
 # A mechanism and its options; together they hold every kind of step, closure row, force and driver.
@@ -61,19 +60,14 @@ def compile_step() -> None:
     name, built = MECHANISMS[0]
     system = library.build(name, **built).compile()
     equations = SemiRecursiveEquations(system)
-    options = Options(
-        None, None, 1e-9, "inertia", 8, False, "adaptive", "tangent", True, True, True, TRAPEZOIDAL, "structured", True
-    )
-    m = equations.m
-    settings = options.settings(system, STEP, np.ones(m), np.ones(m))
-    at_rest = (system.z0, system.zd0, np.zeros_like(system.z0), np.zeros(m))
-    energy = np.zeros((system.n, 2))
-    state = State(system.fingerprint, 0.0, 0, STEP, *at_rest, equations.alpha, system.R0, equations.u, energy)
-    arguments = (
-        equations.tables, equations.lu, equations.work, settings, equations.alpha, arrays_of(state),
-        one_row(state, np.zeros(RECORD_SIZE)), equations.ws, 1,
-    )  # fmt: skip
-    kernel: Any = advance
+    method = PenaltyTrapezoidal()
+    at_rest = (system.z0, system.zd0, np.zeros_like(system.z0), np.zeros(equations.m))
+    memory = method.remember(equations, STEP)
+    state = State(system.fingerprint, 0.0, 0, STEP, *at_rest, system.R0, equations.u, memory)
+    work, fused = method.start(equations, state), equations.fused()
+    assert fused is not None
+    arguments = fused.arguments(work.settings, arrays_of(state), one_row(state, work.record))
+    kernel: Any = march
     kernel.compile(tuple(numba.typeof(value) for value in arguments))
 
 
@@ -100,7 +94,7 @@ def compile_results() -> None:
 
 def small_simulation(name: str, options: dict[str, Any], **settings: Any) -> Simulation:
     """Return a mechanism ready for its first step."""
-    return Simulation(library.build(name, **options).compile(), h=STEP, **settings)
+    return Simulation(library.build(name, **options).compile(), h=STEP, **by_name(**settings))
 
 
 # In the order in which workers take them. Two that compile the same kernel at once do it twice, so the step kernel

@@ -9,12 +9,13 @@ Checklist for whoever writes equations
   turns it into an Outcome.
 """
 
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.integrators.settings import Settings, StateArrays
+from rtmbs.integrators.report import Outcome
+from rtmbs.integrators.settings import Rows, Settings, StateArrays
 
 Array = NDArray[np.float64]
 
@@ -27,12 +28,89 @@ class NotFinite(ArithmeticError):
     """Raised by ``factor`` and ``solve`` when the Newton matrix or the right-hand side is not finite."""
 
 
+class Sizes(NamedTuple):
+    """Sizes of coordinates and of loop equations."""
+
+    length: float  # characteristic length of the mechanism [m]
+    typical: Array  # (n,) typical size of a coordinate [rad or m]
+    pace: Array  # (n,) the same, what the largest joint speed is measured in; infinite where loops do not feel it
+    rotation: NDArray[np.bool_]  # (m,) rows that measure rotation
+    scale: Array  # (m,) size a row is compared with: characteristic length, or 1 for rotation
+    first: NDArray[np.bool_]  # (m,) rows with which a closure begins
+
+
+class Diagnosis(NamedTuple):
+    """What is known about a failed step."""
+
+    culprits: tuple[str, ...] = ()  # drivers, laws, loops
+    reason: str = ""
+    hopeless: bool = False  # no smaller step helps
+
+
+class Fused(Protocol):
+    """The penalty trapezoidal rule as one compiled kernel for these equations."""
+
+    tick: float  # length of a phase unit [s]
+    outcomes: dict[int, Outcome]  # of what the kernel answers
+
+    @property
+    def kernel(self) -> Any:
+        """The kernel: takes ``arguments``, returns (how the last step ended, good steps)."""
+
+    def arguments(self, settings: Settings, old: StateArrays, rows: Rows) -> tuple[Any, ...]:
+        """Return what the kernel takes to make a step for every row."""
+
+    @property
+    def groups(self) -> Any:
+        """Parts of the mechanism that are stepped on threads of their own; None when there is one."""
+
+    def in_groups(self, settings: Settings, old: StateArrays, row: Rows) -> Outcome:
+        """Take one step, the groups in turns."""
+
+    def many_in_groups(self, settings: Settings, old: StateArrays, rows: Rows) -> tuple[int, bool]:
+        """Take a step for every row, the groups side by side; (good steps, whether the next one failed)."""
+
+
 class Equations(Protocol):
-    """Equations of motion with loops, as the implicit integrators see them."""
+    """Equations of motion with loops, as methods see them. The coefficients of a tangent are the method's."""
 
     n: int
     m: int
+    u: Array  # (nu,) inputs, and functions of time at the time last told to ``at``
     alpha: Array  # (m,) penalty factors
+    masses: Array  # (m,) effective masses of the loop equations [kg or kg m^2]
+
+    @property
+    def sizes(self) -> Sizes:
+        """Sizes of coordinates and loop equations."""
+
+    @property
+    def timed(self) -> bool:
+        """True when there are functions of time."""
+
+    def at(self, t: float) -> None:
+        """Let functions of time be those of ``t`` [s]; other inputs stay. Raises whatever a function of the user does."""
+
+    def not_finite_inputs(self) -> tuple[str, ...]:
+        """Return the names of inputs that are no number in range."""
+
+    def accelerations(self, z: Array, zd: Array, R0: Array) -> tuple[Array, Array]:
+        """Return zdd (n,) and lam (m,) with Phidd = 0 at a state; raises StartError where nothing gives inertia."""
+
+    def coordinate_rates(self, z: Array, zd: Array) -> Array:
+        """Return dz/dt (n,): zd, but for rotations on the group, whose zd is the angular velocity in body axes."""
+
+    def component_energies(self, z: Array, zd: Array, R0: Array) -> tuple[Array, Array]:
+        """Return the energy of each component that keeps a balance, and the size of its parts (n,) [J]."""
+
+    def culprits(self, outcome: Outcome, old: StateArrays, scale: Array) -> tuple[str, ...]:
+        """Return the names that a failed step from ``old`` is to be known by."""
+
+    def diagnose(self, settings: Settings, old: StateArrays) -> Diagnosis:
+        """Return why the step from ``old`` fails, as far as that shows."""
+
+    def fused(self) -> Fused | None:
+        """Return the penalty trapezoidal rule as a kernel; None where a step has to ask Python."""
 
     @property
     def stiffness(self) -> float:
@@ -41,14 +119,14 @@ class Equations(Protocol):
     def residual(self, z: Array, zd: Array, zdd: Array, R0: Array) -> Array:
         """Return M zdd - Q + Phi_z^T alpha Phi (n,) at the state, and remember the state."""
 
-    def factor(self, settings: Settings, tangent_terms: int, old: StateArrays, dense: bool) -> None:
-        """Factor M + h/2 C + h^2/4 (K + Phi_z^T alpha Phi_z + terms) at the remembered state.
+    def factor(self, velocity: float, position: float, terms: int, old: StateArrays, dense: bool) -> None:
+        """Factor M + velocity C + position (K + Phi_z^T alpha Phi_z + terms) at the remembered state.
 
         Raises SingularTangent, NotFinite.
         """
 
-    def factor_mass_weight(self, settings: Settings, dense: bool, share: float = 1.0) -> None:
-        """Factor M + share h^2/4 Phi_z^T alpha Phi_z at the closed state."""
+    def factor_mass_weight(self, position: float, dense: bool) -> None:
+        """Factor M + position Phi_z^T alpha Phi_z at the closed state."""
 
     def solve(self, b: Array, refined: bool) -> Array:
         """Solve with the last factor; ``refined`` improves the answer when its residual asks for it."""

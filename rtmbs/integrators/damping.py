@@ -48,7 +48,7 @@ class Trying(Protocol):
     record: Array
     lam: Array
 
-    def iterate(self, increment: Array, old: StateArrays) -> tuple[Array, Array, Array]: ...
+    def iterate_at(self, increment: Array, old: StateArrays) -> tuple[Array, Array, Array]: ...
     def residual(self, increment: Array, old: StateArrays) -> Array: ...
     def fresh_correction(self, f: Array, terms: int, old: StateArrays) -> Array: ...
     def correction_norm(self, dz: Array, increment: Array) -> float: ...
@@ -137,7 +137,7 @@ class Damped:
         step, here, terms = self.step, self.old, self.terms
         self.tried, self.last = self.increment, None
         if terms == FOLLOWED:
-            here = StateArrays(*step.iterate(self.increment, self.old), self.lam, self.old.R0, self.old.energy)
+            here = StateArrays(*step.iterate_at(self.increment, self.old), self.lam, self.old.R0, self.old.energy)
             terms = LAGGED
         try:
             dz = step.fresh_correction(f, terms, here)

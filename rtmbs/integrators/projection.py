@@ -82,7 +82,7 @@ def project_velocities(
         record[NEAR_SINGULAR] = 1.0
         record[FACTORISATIONS] += 1
         weight /= SOFTER
-        equations.factor_mass_weight(settings, dense, 1.0 / SOFTER)
+        equations.factor_mass_weight(weight, dense)
         Phid = equations.closure_velocities(zd)
         projected, left, sizes, _ = sweep(equations, settings, weight, zd, Phid, lambda impulse: None)
         record[SWEEPS] += len(sizes) - 1

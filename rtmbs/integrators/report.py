@@ -8,16 +8,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.integrators.settings import (
+    ACCELERATION_VIOLATION,
     ENOUGH,
+    EVALUATIONS,
+    FACTORISATIONS,
+    FIRST_CORRECTION,
     FOLLOWED,
     FORCES,
+    GIVEN,
     INERTIA,
+    ITERATIONS,
+    JACOBIANS,
     LEFT,
     LOOPS,
     NEAR_SINGULAR,
     NOTHING,
     PAPER,
+    PHASES,
+    POSITION_VIOLATION,
+    RESIDUAL_TICKS,
+    SHORTENED,
     SMALL_FIRST,
+    SWEEPS,
+    TRIES,
+    VELOCITY_VIOLATION,
 )
 from rtmbs.integrators.tries import TRY_START, TRY_TERMS
 
@@ -145,3 +159,34 @@ class StepReport:
         helped = f", after {self.tries} further tries: {self.tried[-1]}" if self.tries and self.outcome.good else ""
         parts = f", in {self.parts} parts" if self.parts > 1 else ""
         return f"t = {self.t:.6g} s: {self.outcome.value}{names}; {self.iterations} iterations{helped}{parts}"
+
+
+def report_of(
+    record: Array, outcome: Outcome, t: float, unit: float = 1.0, dense: bool = False, culprits: tuple[str, ...] = ()
+) -> StepReport:
+    """Turn the record (RECORD_SIZE,) of a step to ``t`` into its report; ``unit`` is the length of a phase unit [s]."""
+    found = record.tolist()
+    iterations = int(found[ITERATIONS])
+    return StepReport(
+        outcome=outcome,
+        t=t,
+        iterations=iterations,
+        enough=int(found[ENOUGH]),
+        tries=int(found[TRIES]),
+        shortened=int(found[SHORTENED]),
+        evaluations=int(found[EVALUATIONS]),
+        jacobians=int(found[JACOBIANS]),
+        factorisations=int(found[FACTORISATIONS]),
+        sweeps=int(found[SWEEPS]),
+        corrections=tuple(found[FIRST_CORRECTION : FIRST_CORRECTION + iterations]),
+        position_violation=found[POSITION_VIOLATION],
+        velocity_violation=found[VELOCITY_VIOLATION],
+        acceleration_violation=found[ACCELERATION_VIOLATION],
+        position_violation_rotation=found[POSITION_VIOLATION + 3],
+        velocity_violation_rotation=found[VELOCITY_VIOLATION + 3],
+        acceleration_violation_rotation=found[ACCELERATION_VIOLATION + 3],
+        energy_given=found[GIVEN],
+        dense=dense,
+        phases={name: found[RESIDUAL_TICKS + k] * unit for k, name in enumerate(PHASES)},
+        culprits=culprits,
+    )

@@ -9,6 +9,8 @@ Array = Any
 TANGENT_TERMS = ("paper", "inertia", "lagged", "exact")  # METHODS 5; the index is the code kernels see
 PAPER, INERTIA, LAGGED, EXACT, FOLLOWED = range(5)  # FOLLOWED: of further tries only, see ``tries.TRY_TERMS``
 
+KEPT, OWN = 0, 1  # columns of the memory "energy": of the path, and that of z and zd as they are
+LOOP_TOLERANCE = 1e-3  # violation of a loop, in terms of its size, above which a step is refused
 SMALL_FIRST = 1e-4  # a correction this small (in units of the tolerance) needs no second look
 REFACTOR = ("every-iteration", "every-step", "adaptive")  # when the Newton matrix is made anew, METHODS 1.10
 EVERY_ITERATION, EVERY_STEP, ADAPTIVE = range(3)

@@ -108,8 +108,7 @@ class TrapezoidalStep:
             with np.errstate(over="ignore", invalid="ignore"):  # NOT_FINITE says it
                 if number == 0:
                     restart(self.record)
-                    increment = self.settings.h * old.zd + 0.5 * self.settings.h**2 * old.zdd
-                    outcome, increment = self.correct(increment, old)
+                    outcome, increment = self.correct(self.predict(old), old)
                 else:
                     damped = Damped(self, old, number)
                     found = damped.take_by_slope() if number == BY_SLOPE else damped.take(MOST_EVALUATIONS)
@@ -130,7 +129,11 @@ class TrapezoidalStep:
         sound = bool(np.all((alpha > 0.0) & np.isfinite(alpha))) and in_range(old.z, old.zd, old.zdd, old.lam)
         return sound and bool(np.all(np.isfinite(old.R0)) and np.all(are_rotations(old.R0)))
 
-    def iterate(self, increment: Array, old: StateArrays) -> tuple[Array, Array, Array]:
+    def predict(self, old: StateArrays) -> Array:
+        """Return the increment of constant accelerations (n,)."""
+        return self.settings.h * old.zd + 0.5 * self.settings.h**2 * old.zdd
+
+    def iterate_at(self, increment: Array, old: StateArrays) -> tuple[Array, Array, Array]:
         """z, zd, zdd from the increment and the history terms (Eqs. 13 and 14)."""
         h = self.settings.h
         zdd = 4.0 / h**2 * increment - 4.0 / h * old.zd - old.zdd
@@ -173,7 +176,7 @@ class TrapezoidalStep:
         self.record[EVALUATIONS] += 1
         with self.phase("residual"):
             q4 = 0.25 * self.settings.h**2
-            return np.asarray(q4 * self.equations.residual(*self.iterate(increment, old), old.R0))
+            return np.asarray(q4 * self.equations.residual(*self.iterate_at(increment, old), old.R0))
 
     def may_spend(self, answer: int, iteration: int) -> bool:
         """True when fixed iterations diverge, and some are left to try another way."""
@@ -209,7 +212,8 @@ class TrapezoidalStep:
         self.record[JACOBIANS] += 1
         self.record[FACTORISATIONS] += 1
         with self.phase("tangent"):
-            self.equations.factor(self.settings, terms, old, self.dense)
+            h = self.settings.h
+            self.equations.factor(0.5 * h, 0.25 * h**2, terms, old, self.dense)
         with self.phase("solve"):
             return self.equations.solve(-f, refined=True)
 
@@ -223,14 +227,14 @@ class TrapezoidalStep:
         """Check the loops, project velocities and accelerations (METHODS 1.12), fill ``new``."""
         settings, record, equations = self.settings, self.record, self.equations
         with self.phase("projection"):
-            z, zd, zdd = self.iterate(increment, old)
+            z, zd, zdd = self.iterate_at(increment, old)
             Phi = equations.close(z, old.R0)
             self.note(Phi, POSITION_VIOLATION)
             if not np.max(np.abs(Phi) / settings.scale, initial=0.0) <= settings.loop_tolerance:
                 return Outcome.LOOP_OPEN
             lam = self.lam
             if settings.mass_weight and equations.m:
-                equations.factor_mass_weight(settings, self.dense)
+                equations.factor_mass_weight(0.25 * settings.h**2, self.dense)
                 record[FACTORISATIONS] += 1
             zd, Phid, weight = project_velocities(equations, settings, old, z, zd, self.dense, record)
             self.note(Phid, VELOCITY_VIOLATION)
@@ -311,7 +315,7 @@ class TrapezoidalStep:
         ``force`` (n,) is what does not balance at the finished state, which was evaluated last.
         """
         settings, equations, alpha = self.settings, self.equations, self.equations.alpha
-        equations.factor_mass_weight(settings, self.dense)
+        equations.factor_mass_weight(0.25 * settings.h**2, self.dense)
         self.record[FACTORISATIONS] += 1
         q4, left = 0.25 * settings.h**2, self.left[1].copy()
         lam, wanted, shares = np.zeros_like(left), equations.solve(-force, refined=False), [ENDLESS, ENDLESS]

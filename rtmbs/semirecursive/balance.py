@@ -2,13 +2,13 @@
 
 import numpy as np
 
+from rtmbs.integrators.settings import KEPT, OWN
 from rtmbs.jit.compiled import inner_kernel, kernel, merged_kernel
 from rtmbs.semirecursive.forces import spring_state
 from rtmbs.semirecursive.sweeps import sweep_velocities
 from rtmbs.spatial import add3, add6, angular, dot3, load3, load6, load33, place, point_velocity, scale6, store6
 from rtmbs.system.tables import GRAVITY_SLOT, ROTATION
 
-KEPT, OWN = 0, 1  # columns of State.energy: of the path, and that of z and zd as they are
 AT_REST = 1e-5  # kinetic energy relative to what can be exchanged; below it the tolerance of positions would move rates
 LARGEST = 0.5  # share of its kinetic energy that a component is corrected by; more is no error of the rule
 

@@ -5,18 +5,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.integrators.base import NotFinite, SingularTangent
+from rtmbs.integrators.base import Diagnosis, NotFinite, SingularTangent, Sizes
+from rtmbs.integrators.report import Outcome
 from rtmbs.integrators.settings import PAPER, Settings, StateArrays
 from rtmbs.linear.dense_lu import DenseLU
 from rtmbs.linear.sparse_lu import factor, solve, solve_refined
 from rtmbs.linear.sparse_lu import workspace as factor_workspace
 from rtmbs.linear.symbolic import positions
+from rtmbs.semirecursive.accelerations import first_accelerations
 from rtmbs.semirecursive.balance import OWN, hold_energies
 from rtmbs.semirecursive.called import call_laws, differentiate_laws
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back, pull_back_through
 from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities, evaluate_closures
+from rtmbs.semirecursive.culprits import culprits
+from rtmbs.semirecursive.diagnosis import diagnose
 from rtmbs.semirecursive.evaluation import assemble_mass_weight, assemble_tangent, evaluate_residual
 from rtmbs.semirecursive.forces import spring_energy
+from rtmbs.semirecursive.fused import FusedSteps
 from rtmbs.semirecursive.rotations import add_correction, commit_rotations, take_rate_columns
 from rtmbs.semirecursive.sweeps import (
     kinetic_energy,
@@ -26,7 +31,9 @@ from rtmbs.semirecursive.sweeps import (
     weight_energy,
 )
 from rtmbs.semirecursive.workspace import Workspace, workspace
+from rtmbs.system.origins import travelling
 from rtmbs.system.pattern import without_interfaces
+from rtmbs.system.signals import evaluate_signals, not_finite_inputs
 from rtmbs.system.system import System
 from rtmbs.system.tables import Balance, Tables
 
@@ -36,13 +43,17 @@ Array = NDArray[np.float64]
 class SemiRecursiveEquations:
     """Equations of motion of a System in joint coordinates; answers ``integrators.base.Equations``.
 
-    Attributes ``u`` (inputs, set between steps) and ``alpha`` (penalty factors) belong to the caller.
+    Attributes ``u`` (inputs, set between steps), ``alpha`` (penalty factors), ``masses`` (effective masses of the loop
+    equations, which the start finds) and ``threads`` belong to the caller.
     """
 
     def __init__(self, system: System, source: Any = None) -> None:
         self.n, self.m = len(system.tables.steps.kind), len(system.row_names)
         self.u: Array = system.u0.copy()
         self.alpha: Array = np.zeros(self.m)
+        self.masses: Array = np.ones(self.m)
+        self.threads = 1
+        self._fused = FusedSteps(self)
         self.shim: Array = system.tables.closures.shim.copy()  # the System never changes, the start may measure a shim
         self.balance: Balance = system.tables.balance  # likewise: the start may find that loops hold nothing
         self.dense: DenseLU | None = None
@@ -59,6 +70,7 @@ class SemiRecursiveEquations:
     @source.setter
     def source(self, source: Any) -> None:
         self._source = source
+        self._fused = self._fused.of(self)
         wanted = self.given if source is None else without_interfaces(self.given)
         if wanted.lu is not self.lu:
             self.allocate(wanted)
@@ -187,6 +199,67 @@ class SemiRecursiveEquations:
         before, after = (old.zd, old.zdd, old.energy), (new.zd, new.zdd, new.energy)
         return float(hold_energies(self.tables, self.u, h, *before, *after, ws))
 
+    # ---- what methods ask ------------------------------------------------------------------------------------------
+
+    @property
+    def sizes(self) -> Sizes:
+        """Sizes of coordinates and loop equations."""
+        system = self.system
+        closure, rotation = system.closure_of_row, system.row_is_rotation
+        return Sizes(
+            length=system.length,
+            typical=system.typical,
+            pace=np.where(travelling(system.tables), np.inf, system.typical),
+            rotation=rotation,
+            scale=np.where(rotation, 1.0, system.length),
+            first=np.asarray((np.diff(closure, prepend=-2) != 0) | (closure < 0)),  # a driven coordinate is one
+        )
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the arrays of a State."""
+        n, m, system = (self.n,), (self.m,), self.system
+        return {"z": n, "zd": n, "zdd": n, "lam": m, "R0": system.R0.shape, "u": system.u0.shape}
+
+    @property
+    def timed(self) -> bool:
+        """True when there are functions of time."""
+        return bool(self.system.signals)
+
+    def at(self, t: float) -> None:
+        """Let functions of time be those of ``t`` [s]; raises whatever a function of the user does."""
+        if self.timed:
+            self.u = self.u.copy()
+            evaluate_signals(self.system, t, self.u)
+
+    def not_finite_inputs(self) -> tuple[str, ...]:
+        """Return the names of inputs that are no number in range."""
+        return not_finite_inputs(self.system, self.u)
+
+    def accelerations(self, z: Array, zd: Array, R0: Array) -> tuple[Array, Array]:
+        """Return zdd (n,) and lam (m,) with Phidd = 0 at a state; raises StartError where nothing gives inertia."""
+        return first_accelerations(self, z, zd, R0, self.masses)
+
+    def coordinate_rates(self, z: Array, zd: Array) -> Array:
+        """Return dz/dt (n,): zd, but T^-1(delta) omega of rotation steps (METHODS 1.16)."""
+        rates = np.zeros(self.n)
+        add_correction(self.tables.steps, z, zd, rates)
+        return rates
+
+    def culprits(self, outcome: Outcome, old: StateArrays, scale: Array) -> tuple[str, ...]:
+        """Return the names that a failed step from ``old`` is to be known by."""
+        return culprits(self, outcome, old, scale)
+
+    def diagnose(self, settings: Settings, old: StateArrays) -> Diagnosis:
+        """Return why the step from ``old`` fails, as far as that shows."""
+        return diagnose(self, settings, old)
+
+    def fused(self) -> FusedSteps | None:
+        """Return the penalty trapezoidal rule as a kernel; None where a step has to ask Python."""
+        if self._fused.equations is not self:  # these are a copy
+            self._fused = self._fused.of(self)
+        return self._fused if self.source is None and not self.system.called else None
+
     # ---- tangent and factor ----------------------------------------------------------------------------------------
 
     def assemble(
@@ -232,14 +305,16 @@ class SemiRecursiveEquations:
         self.residual(z, zd, np.zeros(self.n), R0)
         return np.asarray(-self.ws.tau)
 
-    def factor(self, settings: Settings, tangent_terms: int, old: StateArrays, dense: bool) -> None:
-        """Factor the Newton matrix at the remembered state; raises SingularTangent, NotFinite."""
-        velocity, position = 0.5 * settings.h, 0.25 * settings.h**2
+    def factor(self, velocity: float, position: float, terms: int, old: StateArrays, dense: bool) -> None:
+        """Factor M + velocity C + position (K + Phi_z^T alpha Phi_z + terms) at the remembered state.
+
+        Raises SingularTangent, NotFinite.
+        """
         self.ws.Phi_z_factored[:] = self.ws.Phi_z
         if self.source is None:
-            self.fill(1.0, velocity, position, tangent_terms, old)
+            self.fill(1.0, velocity, position, terms, old)
         else:
-            self.fill_from_source(velocity, position, tangent_terms, old)
+            self.fill_from_source(velocity, position, terms, old)
         self.factor_values(dense)
 
     def fill_from_source(self, velocity: float, position: float, terms: int, old: StateArrays) -> None:
@@ -254,10 +329,10 @@ class SemiRecursiveEquations:
         values[:] = everything - values
         values[self.places] += (velocity * C + position * K)[self.rows, self.columns]
 
-    def factor_mass_weight(self, settings: Settings, dense: bool, share: float = 1.0) -> None:
-        """Factor M + share h^2/4 Phi_z^T alpha Phi_z at the closed state; raises SingularTangent, NotFinite."""
+    def factor_mass_weight(self, position: float, dense: bool) -> None:
+        """Factor M + position Phi_z^T alpha Phi_z at the closed state; raises SingularTangent, NotFinite."""
         self.ws.Phi_z_factored[:] = self.ws.Phi_z
-        assemble_mass_weight(self.tables, share * 0.25 * settings.h**2, self.alpha, self.ws, self.work.original)
+        assemble_mass_weight(self.tables, position, self.alpha, self.ws, self.work.original)
         self.factor_values(dense)
 
     def factor_values(self, dense: bool) -> None:

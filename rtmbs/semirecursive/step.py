@@ -45,7 +45,7 @@ from rtmbs.semirecursive.balance import hold_energies, keep_no_energy
 from rtmbs.semirecursive.closures import closure_accelerations, evaluate_closures
 from rtmbs.semirecursive.correction import (
     correction_norm,
-    evaluate_iterate,
+    count_residual,
     fresh_correction,
     predict,
     restart,
@@ -67,6 +67,7 @@ from rtmbs.semirecursive.endings import (
     UNPROJECTED,
     good,
 )
+from rtmbs.semirecursive.evaluation import evaluate_residual
 from rtmbs.semirecursive.multipliers import NO_FACTOR, factor_mass_weight, finite, miss, set_multipliers
 from rtmbs.semirecursive.projection import (
     in_range,
@@ -81,7 +82,7 @@ from rtmbs.semirecursive.sweeps import sweep_accelerations, sweep_positions, swe
 
 
 @merged_kernel
-def iterate(tables, lu, work, settings, alpha, u, old, ws, record):
+def correct(tables, lu, work, settings, alpha, u, old, ws, record):
     """Newton's iteration on the increment.
 
     Returns CONVERGED, UNFINISHED (fixed iterations only), NOT_CONVERGED, SMALL_PIVOT or NOT_FINITE. With fixed
@@ -90,7 +91,10 @@ def iterate(tables, lu, work, settings, alpha, u, old, ws, record):
     h, terms, policy = settings.h, settings.tangent_terms, settings.refactor
     previous, slow, reusable = 0.0, 0, False
     for iteration in range(1, settings.max_iterations + 1):
-        evaluate_iterate(tables, h, alpha, u, old, ws, record)
+        start = ticks()
+        set_iterate(h, old, ws)
+        evaluate_residual(tables, old.R0, u, alpha, ws)
+        count_residual(h, start, ws, record)
         norm = reused_correction(lu, work, settings, ws, record) if reusable else np.inf
         done = record[ENOUGH] > 0.0  # fixed iterations go on for the same work's sake
         if not (reusable and (done or reuse_pays(policy, norm, contraction_rate(norm, previous)))):
@@ -143,7 +147,7 @@ def startable(old, alpha):
 
 
 @merged_kernel
-def finish(tables, lu, work, settings, alpha, u, old, new, ws, record):
+def project(tables, lu, work, settings, alpha, u, old, new, ws, record):
     """Close the step at z_n + increment: check the loops, project rates and accelerations, fill ``new``."""
     start, q4 = ticks(), 0.25 * settings.h * settings.h
     set_iterate(settings.h, old, ws)
@@ -197,35 +201,6 @@ def copy_rotations(source, target):
                 target[k, i, j] = source[k, i, j]
 
 
-@merged_kernel
-def take_step(tables, lu, work, settings, alpha, u, old, new, ws, record):
-    """One step from ``old`` to ``new``; ``u`` holds inputs and functions of time at t_{n+1}. Returns how it ended.
-
-    The plain iteration comes first. Where it fails there are further tries; when none of them helps it is done again,
-    so that a report tells of it. A small pivot is left to the dense factor, and fixed iterations to ``spend``.
-    """
-    start_record(record)
-    ending, tries = CONVERGED, 0 if settings.fixed_iterations else settings.tries
-    for number in range(tries + 2):
-        if number == 0 or number > tries:
-            if number > 0:
-                restart(record)
-            predict(settings.h, old, ws)
-            ending = iterate(tables, lu, work, settings, alpha, u, old, ws, record)
-        elif number == BY_SLOPE:
-            ending = try_by_slope(tables, lu, work, settings, alpha, u, old, ws, record)
-        else:
-            ending = try_again(tables, lu, work, settings, number, MOST_EVALUATIONS, alpha, u, old, ws, record)
-        if good(ending):
-            finished = finish(tables, lu, work, settings, alpha, u, old, new, ws, record)
-            if finished == CONVERGED:
-                return judged(tables, lu, work, settings, alpha, u, ending, new, ws, record)
-            ending = finished
-        if tries == 0 or (number == 0 and ending == SMALL_PIVOT):
-            return ending
-    return ending
-
-
 @inner_kernel
 def fastest(settings, new):
     """Largest acceleration of all coordinates that loops feel [1/s^2]."""
@@ -270,21 +245,43 @@ def loops_left(settings, new, ws, record):
 
 
 @kernel
-def advance(tables, lu, work, settings, alpha, old, rows, ws, budget):
+def march(tables, lu, work, settings, alpha, old, rows, ws, budget):
     """Take a step for every row, the first from ``old``, the next from the row before it.
 
+    The plain iteration comes first. Where it fails there are further tries; when none of them helps it is done again,
+    so that a report tells of it. A small pivot is left to the dense factor, and fixed iterations to ``spend``.
     Returns (how the last step ended, good steps): it stops after a step that fails, and when ``budget`` ticks are over.
     """
-    start, before, ending = ticks(), old, CONVERGED
+    begun, before, ending = ticks(), old, CONVERGED
+    tries = 0 if settings.fixed_iterations else settings.tries
     if not startable(old, alpha):  # what a step ends at may be started from
         start_record(rows.record[0])
         return NOT_FINITE, 0
     for k in range(len(rows.record)):
         new = StateArrays(rows.z[k], rows.zd[k], rows.zdd[k], rows.lam[k], rows.R0[k], rows.energy[k])
-        ending = take_step(tables, lu, work, settings, alpha, rows.u[k], before, new, ws, rows.record[k])
+        u, record = rows.u[k], rows.record[k]
+        start_record(record)
+        for number in range(tries + 2):
+            if number == 0 or number > tries:
+                if number > 0:
+                    restart(record)
+                predict(settings.h, before, ws)
+                ending = correct(tables, lu, work, settings, alpha, u, before, ws, record)
+            elif number == BY_SLOPE:
+                ending = try_by_slope(tables, lu, work, settings, alpha, u, before, ws, record)
+            else:
+                ending = try_again(tables, lu, work, settings, number, MOST_EVALUATIONS, alpha, u, before, ws, record)
+            if good(ending):
+                projected = project(tables, lu, work, settings, alpha, u, before, new, ws, record)
+                if projected == CONVERGED:
+                    ending = judged(tables, lu, work, settings, alpha, u, ending, new, ws, record)
+                    break
+                ending = projected
+            if tries == 0 or (number == 0 and ending == SMALL_PIVOT):
+                break
         if not good(ending):
             return ending, k
-        if ticks() - start > budget:
+        if ticks() - begun > budget:
             return ending, k + 1
         before = new
     return ending, len(rows.record)

@@ -3,7 +3,7 @@
 As long as every observer takes rows, many steps are one kernel call; otherwise, and for a step that fails, one by one.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any, Protocol
 
@@ -11,12 +11,12 @@ import numpy as np
 from tqdm import tqdm
 
 from rtmbs.errors import InputError, shown
+from rtmbs.integrators.checks import is_number
 from rtmbs.integrators.report import StepReport
+from rtmbs.integrators.rows import rows_for
 from rtmbs.integrators.settings import Rows
 from rtmbs.observers.base import Observer, Watched
 from rtmbs.observers.recorder import Recorder
-from rtmbs.simulation.options import is_number
-from rtmbs.simulation.stepper import rows_for
 
 MOST_STEPS = 2.0**53  # beyond it a count of steps is no exact number
 WHOLE = 1e-9  # relative distance from a whole number of steps that is rounding
@@ -51,11 +51,11 @@ def run(
     for observer in watching:
         observer.begin(sim, steps)
     in_rows = sim.takes_rows and all(observer.takes_rows for observer in watching)
-    rows = rows_for(sim.state, steps if in_rows else 0)
+    rows = rows_for(sim.state, steps) if in_rows else None
     # No bar at all when none is asked for: an interrupt inside tqdm may keep the lock that all bars share.
     with tqdm(total=steps, disable=None, unit="step") if progress else nullcontext() as bar:
         while steps > 0:
-            done, failed = take_rows(sim, watching, first(rows, steps)) if in_rows else (0, True)
+            done, failed = take_rows(sim, watching, first(rows, steps)) if rows is not None else (0, True)
             if failed:
                 take_step(sim, watching, on_failure, at_most)
             steps -= done + failed
@@ -136,3 +136,14 @@ def steps_between(t: float, t_end: float, h: float) -> int:
             f"t_end = {t_end:g} s is no whole number of steps of h = {h!r} s; h = {span / max(steps, 1)!r} fits"
         )
     return steps
+
+
+def observers_of(observers: Any) -> list[Observer]:
+    """Return what watches a run as a list; InputError for anything that cannot watch."""
+    listed = list(observers) if isinstance(observers, Iterable) and not isinstance(observers, str) else [observers]
+    for one in listed:
+        if not all(callable(getattr(one, name, None)) for name in ("begin", "observe", "end")):
+            raise InputError(
+                f"observers hold {shown(one)}; each must be an observer, such as rtmbs.EnergyMeter(), in a list"
+            )
+    return listed

@@ -3,7 +3,7 @@
 import numpy as np
 
 from rtmbs.errors import StartError, StateError
-from rtmbs.integrators.settings import Settings, StateArrays
+from rtmbs.integrators.settings import LOOP_TOLERANCE, StateArrays
 from rtmbs.limits.bounds import BEYOND
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.state import State
@@ -27,14 +27,14 @@ def check_finite(equations: SemiRecursiveEquations, arrays: StateArrays) -> None
         )
 
 
-def check_closed(equations: SemiRecursiveEquations, state: State, settings: Settings, what: str) -> None:
+def check_closed(equations: SemiRecursiveEquations, state: State, what: str) -> None:
     """Refuse a state whose loops are further open than a step leaves them; raises StateError naming ``what``."""
     equations.u = state.u  # driven coordinates are compared with functions of time that stand there
-    gap = np.abs(equations.close(state.z, state.R0)) / settings.scale
-    if not np.max(gap, initial=0.0) <= settings.loop_tolerance:
+    gap = np.abs(equations.close(state.z, state.R0)) / equations.sizes.scale
+    if not np.max(gap, initial=0.0) <= LOOP_TOLERANCE:
         raise StateError(
             f"{what}: {equations.system.row_names[int(np.argmax(gap))]!r} is open by {np.max(gap):.3g} of its size; "
-            f"a step leaves {settings.loop_tolerance:g} at most, so z, R0 or u is not what a step left"
+            f"a step leaves {LOOP_TOLERANCE:g} at most, so z, R0 or u is not what a step left"
         )
 
 

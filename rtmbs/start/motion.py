@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import StartError
-from rtmbs.start.accelerations import unbalance, violation_terms
-from rtmbs.start.noise import accuracy_of
+from rtmbs.semirecursive.accelerations import unbalance, violation_terms
+from rtmbs.semirecursive.noise import accuracy_of
 from rtmbs.start.positions import Assembly
 from rtmbs.start.rank import Scaled, inconsistent_part
 from rtmbs.system.system import System

@@ -1,13 +1,12 @@
-"""Penalty factors: one alpha for each block of a closure, from its effective mass (METHODS 1.6)."""
+"""Effective masses of the loop equations, one for each block of a closure (METHODS 1.6)."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import InputError
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.start.loops import LoopJacobian
-from rtmbs.start.noise import RELATIVE, closure_points, noise_of
-from rtmbs.start.weight import factor_weights
+from rtmbs.semirecursive.loop_jacobian import LoopJacobian
+from rtmbs.semirecursive.noise import RELATIVE, closure_points, noise_of
+from rtmbs.semirecursive.weight import factor_weights
 from rtmbs.system.system import System
 
 Array = NDArray[np.float64]
@@ -111,22 +110,3 @@ def factor_mass(equations: SemiRecursiveEquations) -> None:
     system = equations.system
     typical = np.where(system.row_is_rotation, system.length**2, 1.0) * mean_mass(equations)
     factor_weights(equations, [np.zeros(equations.m), typical])
-
-
-def set_alpha(
-    equations: SemiRecursiveEquations, masses: Array, h: float, penalty: float | None, fixed_alpha: float | None
-) -> None:
-    """Give the equations their penalty factors."""
-    equations.alpha[:] = penalty_factors(equations.system, masses, h, penalty, fixed_alpha)
-
-
-def penalty_factors(system: System, masses: Array, h: float, penalty: float | None, fixed_alpha: float | None) -> Array:
-    """alpha_l = c (4/h^2) m_l, or one fixed alpha in SI units as in the paper (times length^2 in rotation rows)."""
-    if fixed_alpha is not None:
-        alpha = np.where(system.row_is_rotation, fixed_alpha * system.length**2, fixed_alpha)
-    else:
-        alpha = (penalty or 0.0) * 4.0 / h**2 * masses
-    if not np.all(np.isfinite(alpha)):
-        given = f"penalty = {penalty:g} at h = {h:g} s" if fixed_alpha is None else f"alpha = {fixed_alpha:g}"
-        raise InputError(f"{given} makes penalty factors that are not finite; give a smaller penalty or a larger step")
-    return alpha

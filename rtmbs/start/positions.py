@@ -10,7 +10,7 @@ from scipy.sparse import coo_array, csc_array, diags_array
 from rtmbs.errors import StartError
 from rtmbs.linear.least_change import least_change
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.start.loops import Group, LoopJacobian
+from rtmbs.semirecursive.loop_jacobian import Group, LoopJacobian
 from rtmbs.system.tables import REVOLUTE
 
 Array = NDArray[np.float64]

@@ -5,14 +5,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.integrators.method import Method
 from rtmbs.integrators.settings import StateArrays
+from rtmbs.semirecursive.accelerations import first_accelerations
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.start.accelerations import first_accelerations
 from rtmbs.start.checks import check_facing, check_finite, check_springs
 from rtmbs.start.masses import check_masses
 from rtmbs.start.mobility import Mobility
 from rtmbs.start.motion import check_agreement, check_motion
-from rtmbs.start.penalty import effective_masses, set_alpha
+from rtmbs.start.penalty import effective_masses
 from rtmbs.start.positions import CLOSED, Assembly, worst_of
 from rtmbs.start.rates import consistent_rates
 from rtmbs.start.redundancy import settle_redundant
@@ -30,14 +31,11 @@ class Start:
     """A consistent state and what was found on the way."""
 
     arrays: StateArrays
-    masses: Array  # (m,) effective masses of the loop equations
     report: StartReport
 
 
-def prepare(
-    equations: SemiRecursiveEquations, h: float, penalty: float | None, fixed_alpha: float | None, shim: bool = False
-) -> Start:
-    """Return a consistent start; sets ``equations.alpha`` and, when asked, the shim of the closures.
+def prepare(equations: SemiRecursiveEquations, h: float, method: Method, shim: bool = False) -> Start:
+    """Return a consistent start; sets ``equations.alpha`` and ``masses`` and, when asked, the shim of the closures.
 
     Raises ModelError for a massless body that nothing holds, StartError when loops cannot close, pinned values
     contradict each other, a coordinate has no inertia, or a redundant closure is inconsistent enough to stress the
@@ -51,11 +49,12 @@ def prepare(
     z = assembly.assemble(system.z0, system.pinned_z, system.weights)
     gap = equations.ws.Phi / scale
     if worst_of(gap) > CLOSED:
-        z = settle_redundant(equations, assembly, z, gap, h, penalty, fixed_alpha, shim)
+        z = settle_redundant(equations, assembly, z, gap, h, method, shim)
     check_facing(equations)
     check_springs(equations)
     masses, blind = effective_masses(equations, assembly.jacobian)
-    set_alpha(equations, masses, h, penalty, fixed_alpha)
+    equations.masses = masses
+    equations.alpha = method.penalties(equations, h)
     equations.close(z, R0)
     gaps = equations.ws.Phi.copy()
     zd = consistent_rates(assembly, system.zd0, system.pinned_zd, system.weights)
@@ -63,12 +62,12 @@ def prepare(
     equations.take_balance(of_true_loops(equations.tables, mobility.redundant))
     check_agreement(assembly, zd, masses, mobility.redundant)
     zdd, lam = first_accelerations(equations, z, zd, R0, masses)
-    arrays = StateArrays(z, zd, zdd, lam, R0, np.stack(2 * [equations.component_energies(z, zd, R0)[0]], axis=1))
+    arrays = StateArrays(z, zd, zdd, lam, R0, np.zeros((equations.n, 2)))
     check_finite(equations, arrays)
     check_motion(assembly, z, zd, zdd, lam, masses, h)
     equations.commit(arrays)
-    report = describe(equations, arrays, gaps, z, zd, mobility, blind, penalty)
-    return Start(arrays, masses, report)
+    report = describe(equations, arrays, gaps, z, zd, mobility, blind, method.c)
+    return Start(arrays, report)
 
 
 def describe(

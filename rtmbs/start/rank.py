@@ -6,8 +6,8 @@ from scipy.sparse import csr_array, diags_array
 
 from rtmbs.linear.rank import equilibrate, independent_rows
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.start.loops import Group, LoopJacobian
-from rtmbs.start.noise import noise_of
+from rtmbs.semirecursive.loop_jacobian import Group, LoopJacobian
+from rtmbs.semirecursive.noise import noise_of
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -4,9 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import StartError
+from rtmbs.integrators.method import Method
+from rtmbs.semirecursive.accelerations import first_accelerations
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.start.accelerations import first_accelerations
-from rtmbs.start.penalty import effective_masses, set_alpha
+from rtmbs.start.penalty import effective_masses
 from rtmbs.start.positions import CLOSED, REFUSED, Assembly, check_closed, worst_of
 from rtmbs.start.rank import Scaled, inconsistent_part
 
@@ -23,14 +24,13 @@ def settle_redundant(
     z: Array,
     gap: Array,
     h: float,
-    penalty: float | None,
-    fixed_alpha: float | None,
+    method: Method,
     shim: bool,
 ) -> Array:
     """Judge a gap that no motion removes: shim it when asked, refuse it when it would stress the mechanism."""
     system, shims = equations.system, equations.tables.closures.shim
-    masses, _ = effective_masses(equations, assembly.jacobian)
-    set_alpha(equations, masses, h, penalty, fixed_alpha)
+    masses = equations.masses = effective_masses(equations, assembly.jacobian)[0]
+    equations.alpha = method.penalties(equations, h)
     pose = measure_shims(equations, assembly, z, masses)
     stuck = np.zeros(equations.m)
     stuck[: len(shims)] = shims

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from rtmbs.errors import StateError
-from rtmbs.simulation.inputs import evaluate_signals
 from rtmbs.state import State
+from rtmbs.system.signals import evaluate_signals
 from rtmbs.system.system import System
 
 

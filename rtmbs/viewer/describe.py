@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, unknown_name
-from rtmbs.integrators.registry import INTEGRATORS
+from rtmbs.integrators.registry import METHODS
 from rtmbs.integrators.settings import REFACTOR, TANGENT_TERMS
 from rtmbs.results.reactions import ROD
 from rtmbs.semirecursive.sources import source_names
@@ -39,7 +39,7 @@ Shapes = Mapping[str, Shape | Sequence[Shape]]
 
 CHOICES = {
     "jacobian": tuple(source_names()),
-    "integrator": tuple(INTEGRATORS),
+    "method": tuple(METHODS),
     "tangent_terms": TANGENT_TERMS,
     "refactor": REFACTOR,
     "projection_weight": ("tangent", "mass"),

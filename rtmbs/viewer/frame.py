@@ -20,7 +20,7 @@ OUTCOMES = tuple(Outcome)
 OPTIONS = (
     "h",
     "jacobian",
-    "integrator",
+    "method",
     "penalty",
     "alpha",
     "tol",

@@ -5,7 +5,7 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import fields
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -112,6 +112,7 @@ def simulation(made: Any, name: str, options: Mapping[str, Any]) -> "Simulation"
     A Model gets a hand, so that its bodies can be pulled; a System is taken as it is.
     """
     from rtmbs.simulation import Simulation
+    from rtmbs.simulation.options import by_name
     from rtmbs.system.system import System
     from rtmbs.viewer.grab import compiled_with_hand
 
@@ -119,12 +120,13 @@ def simulation(made: Any, name: str, options: Mapping[str, Any]) -> "Simulation"
         made = compiled_with_hand(made)
     if not isinstance(made, System):
         raise InputError(f"{name!r} returned {type(made).__name__}; it must return an rtmbs.Model")
-    return Simulation(made, **options)
+    return Simulation(made, **by_name(**options))
 
 
 def options_of(sim: "Simulation") -> dict[str, Any]:
     """Return the options with which a Simulation steps now, for ``make``."""
-    return {"h": sim.h, **asdict(sim.options)}
+    options = sim.options
+    return {"h": sim.h, **{f.name: getattr(options, f.name) for f in fields(options)}}
 
 
 def refuse_parameters(name: str, changes: Mapping[str, Any]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rtmbs.errors import InputError, unknown_name
+from rtmbs.integrators.registry import METHODS, name_of
 from rtmbs.integrators.report import Outcome, StepReport
 from rtmbs.results.catalogue import run_result
 from rtmbs.results.result import Result
@@ -153,7 +154,11 @@ class Session:
     def option(self, name: str) -> Any:
         """Return the present value of one of ``OPTIONS``."""
         sim = self.sim
-        return sim.h if name == "h" else sim.penalty if name == "penalty" else getattr(sim.options, name)
+        if name in ("h", "jacobian"):
+            return getattr(sim, name)
+        if name == "method":
+            return name_of(sim.method)
+        return getattr(sim.method, "c" if name == "penalty" else name, None)
 
     def _set_option(self, name: str, value: Any) -> None:
         if name not in OPTIONS:
@@ -161,7 +166,7 @@ class Session:
         if name == "h":
             self.sim.h = value
         else:
-            self.sim.change(**{name: value})
+            self.sim.change(**{name: METHODS[value]() if name == "method" else value})
 
     def _set_options(self, moment: Moment) -> None:
         """Restore the options of a moment; only those that differ, for a source of Jacobians may be dear to make."""

@@ -11,6 +11,7 @@ import numpy as np
 import rtmbs
 from rtmbs import Simulation, library
 from rtmbs.model import JOINT_TYPES
+from rtmbs.simulation.options import by_name
 from tests.mechanisms import add_random_body, random_rotation
 
 # A step and options for those mechanisms that the default does not suit.
@@ -30,7 +31,7 @@ def library_system(name):
 
 def library_simulation(name, **options):
     """Return a simulation of a library mechanism, with the step that suits it unless another is given."""
-    return Simulation(library_system(name), **{"h": STEPS.get(name, 2e-3), **options})
+    return Simulation(library_system(name), **by_name(**{"h": STEPS.get(name, 2e-3), **options}))
 
 
 def closed_model(seed, bodies=9, driven=True, timed=True):
@@ -123,7 +124,7 @@ def set_rates(rng, model):
 
 def closed_simulation(seed, driven=True, **options):
     """Return a simulation of a random closed mechanism."""
-    return Simulation(closed_model(seed, driven=driven).compile(), **{"h": 1e-3, **options})
+    return Simulation(closed_model(seed, driven=driven).compile(), **by_name(**{"h": 1e-3, **options}))
 
 
 # ------------------------------------------------------------------------------------------------------------ comparing

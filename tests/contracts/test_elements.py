@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import rtmbs
-from rtmbs import Simulation
+from rtmbs import PenaltyTrapezoidal, Simulation
 from rtmbs.model import FORCE_TYPES, JOINT_TYPES, PROFILES, Input
 from rtmbs.model.joint import CLOSURE_OPTIONS
 from rtmbs.semirecursive.sources import make_source
+from rtmbs.simulation.options import by_name
 from tests.contracts.machines import contents, difference, good_steps
 from tests.mechanisms import random_rotation
 
@@ -42,7 +43,7 @@ def machine(kind, cut=False, closure=None, rate=2.0):
 
 def run(model, **options):
     """Return a simulation after STEPS good steps and the motion of its body."""
-    sim = Simulation(model.compile(), h=H, **options)
+    sim = Simulation(model.compile(), h=H, **by_name(**options))
     result = sim.run(STEPS * H)
     return sim, {name: result[f"body.{name}"][-1] for name in ("position", "velocity", "angular_velocity")}
 
@@ -67,7 +68,7 @@ def test_a_closure_stays_closed(kind, option):
     for report in good_steps(sim, STEPS):
         if not sim.system.m:
             continue
-        bound = 10.0 * np.max(np.abs(sim.state.lam) / sim.state.alpha) + 1e-15
+        bound = 10.0 * np.max(np.abs(sim.state.lam) / sim.state.memory["alpha"]) + 1e-15
         assert max(report.position_violation, report.position_violation_rotation) <= bound
         assert max(report.velocity_violation, report.velocity_violation_rotation) <= 1e-7
         assert max(report.acceleration_violation, report.acceleration_violation_rotation) <= 1e-5
@@ -76,7 +77,8 @@ def test_a_closure_stays_closed(kind, option):
 @pytest.mark.parametrize(("kind", "option"), CLOSURES, ids=IDS)
 def test_a_closure_in_both_forms_of_the_step(kind, option):
     fused, readable = (
-        Simulation(machine(kind, cut=True, closure=option).compile(), h=H, fused=form) for form in (True, False)
+        Simulation(machine(kind, cut=True, closure=option).compile(), h=H, method=PenaltyTrapezoidal(fused=form))
+        for form in (True, False)
     )
     assert [r.iterations for r in good_steps(fused, 10)] == [r.iterations for r in good_steps(readable, 10)]
     assert difference(fused.state, readable.state) <= 1e-12
@@ -195,7 +197,9 @@ def test_a_force_has_its_tangent(kind):
 @pytest.mark.parametrize("kind", FORCE_TYPES)
 def test_a_force_in_both_forms_of_the_step(kind):
     model = machine_with(example_law(FORCE_TYPES[kind]))
-    fused, readable = (Simulation(model.compile(), h=H, fused=form) for form in (True, False))
+    fused, readable = (
+        Simulation(model.compile(), h=H, method=PenaltyTrapezoidal(fused=form)) for form in (True, False)
+    )
     good_steps(fused, 10)
     good_steps(readable, 10)
     assert difference(fused.state, readable.state) <= 1e-12

@@ -67,7 +67,7 @@ class Pendulum:
 
     def hold_energies(self, held, h, old, new):
         self.ask("hold_energies")
-        new.energy[:] = old.energy
+        new.energy[:] = old.memory["energy"]
         return 0.0
 
     def apply_Phi_z(self, x):

@@ -13,7 +13,7 @@ from rtmbs.commands import warmup
 from rtmbs.jit import apart
 from rtmbs.jit.cache_folder import Place
 from rtmbs.jit.compiling import Compilations
-from rtmbs.semirecursive.step import advance
+from rtmbs.semirecursive.step import march
 
 ROOT = Path(__file__).parents[2]
 COMPILED = pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
@@ -82,7 +82,7 @@ def test_only_an_empty_cache_is_worth_it(tmp_path, monkeypatch):
 def test_the_step_is_compiled_for_the_types_it_is_called_with():
     warmup.small_simulation(*warmup.MECHANISMS[0]).step()
     warmup.compile_step()
-    assert len(advance.signatures) == 1
+    assert len(march.signatures) == 1
 
 
 @COMPILED

@@ -19,7 +19,7 @@ import rtmbs
 from rtmbs.integrators.newton import scaled_norm
 from rtmbs.jit.cache_folder import PLACE, kernel_sources
 from rtmbs.jit.compiled import InnerDispatcher, entry_for
-from rtmbs.semirecursive.step import advance
+from rtmbs.semirecursive.step import march
 from tests.contracts.machines import LIBRARY, closed_simulation, good_steps, library_simulation
 
 PACKAGE = Path(rtmbs.__file__).parent
@@ -114,7 +114,7 @@ def test_one_compilation_serves_every_mechanism():
     good_steps(sim, 2)
     sim.h = 5e-4
     good_steps(sim, 2)
-    assert len(advance.signatures) == 1
+    assert len(march.signatures) == 1
 
 
 # ------------------------------------------------------------------------------------------------- nothing is allocated

@@ -7,7 +7,7 @@ import pytest
 
 import rtmbs
 from bench.measures.friction import FRICTION, chain, slider, wheel
-from rtmbs import Outcome, Simulation, library
+from rtmbs import Outcome, PenaltyTrapezoidal, Simulation, library
 from rtmbs.integrators.newton import (
     MOST_BY_SLOPE,
     MOST_EVALUATIONS,
@@ -50,11 +50,15 @@ def test_a_step_that_needs_help_says_what_helped():
 
 
 def test_a_step_in_parts_says_so():
-    sim = Simulation(library.build("crank_rocker").compile(), h=0.3, max_iterations=6, tries=0)
+    sim = Simulation(
+        library.build("crank_rocker").compile(), h=0.3, method=PenaltyTrapezoidal(max_iterations=6, tries=0)
+    )
     result = sim.run(0.6)
     assert result.warnings["taken in parts"] >= 1
     assert len(result) == 3
-    again = Simulation(library.build("crank_rocker").compile(), h=0.3, max_iterations=6, tries=0)
+    again = Simulation(
+        library.build("crank_rocker").compile(), h=0.3, method=PenaltyTrapezoidal(max_iterations=6, tries=0)
+    )
     report = again.retry(again.step(), "halve", 6)
     assert report.parts in (2, 4, 8)
     assert f"in {report.parts} parts" in str(report)
@@ -64,12 +68,18 @@ def test_a_step_in_parts_says_so():
 def test_fixed_iterations_keep_their_work():
     """However hard the step, so many residuals at most and no more."""
     for most in (2, 3, 5, 8):
-        sim = Simulation(slider(SMOOTHED).compile(), h=1e-2, max_iterations=most, fixed_iterations=True)
+        sim = Simulation(
+            slider(SMOOTHED).compile(), h=1e-2, method=PenaltyTrapezoidal(max_iterations=most, fixed_iterations=True)
+        )
         reports = [sim.step() for _ in range(200)]
         assert all(report.evaluations <= most for report in reports)
         assert all(report.outcome.good for report in reports)
     plain, helped = (
-        Simulation(slider(SMOOTHED).compile(), h=1e-2, max_iterations=8, fixed_iterations=True, tries=tries)
+        Simulation(
+            slider(SMOOTHED).compile(),
+            h=1e-2,
+            method=PenaltyTrapezoidal(max_iterations=8, fixed_iterations=True, tries=tries),
+        )
         for tries in (0, 5)
     )
     unfinished = [sum(sim.step().outcome is Outcome.UNFINISHED for _ in range(200)) for sim in (plain, helped)]
@@ -85,14 +95,14 @@ def test_projections_that_end_too_soon_are_no_success(fused):
 
     No reaction jumps there, and samples of these steps are marked.
     """
-    sim = Simulation(library.build("windows", n=2).compile(), h=1e-2, fused=fused)
+    sim = Simulation(library.build("windows", n=2).compile(), h=1e-2, method=PenaltyTrapezoidal(fused=fused))
     outcomes = [sim.step() for _ in range(600)]
     left = [report for report in outcomes if report.outcome is Outcome.NEAR_SINGULAR]
     doubtful = [k for k, report in enumerate(outcomes) if report.outcome is not Outcome.CONVERGED]
     assert left
     usual = np.median([report.acceleration_violation for report in outcomes])
     assert all(report.acceleration_violation > 1e3 * usual for report in left)
-    whole = Simulation(library.build("windows", n=2).compile(), h=1e-2, fused=fused).run(6.0)
+    whole = Simulation(library.build("windows", n=2).compile(), h=1e-2, method=PenaltyTrapezoidal(fused=fused)).run(6.0)
     assert np.array_equal(np.flatnonzero(whole["cut_0.reaction_doubtful"]) - 1, doubtful)
     assert max(np.abs(whole[f"cut_{j}.reaction"]).max() for j in (0, 1)) < 400.0
     assert whole.outcomes == Counter(report.outcome.name for report in outcomes)
@@ -102,7 +112,11 @@ def test_projections_that_end_too_soon_are_no_success(fused):
 @pytest.mark.parametrize("fused", [True, False])
 def test_a_singular_pose_takes_no_speed(fused, weight):
     """A02 turns on through its singular poses, its posts slowest where it stands; either weight projects its rates."""
-    sim = Simulation(library.build("windows", n=2).compile(), h=1e-2, fused=fused, projection_weight=weight)
+    sim = Simulation(
+        library.build("windows", n=2).compile(),
+        h=1e-2,
+        method=PenaltyTrapezoidal(fused=fused, projection_weight=weight),
+    )
     reports, slowest = [], np.inf
     for _ in range(600):
         reports.append(sim.step())

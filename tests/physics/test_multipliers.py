@@ -6,13 +6,14 @@ import pytest
 import rtmbs
 from bench.campaigns.multipliers import errors
 from bench.measures.exact_multipliers import exact
-from rtmbs import Outcome, Simulation, library
+from rtmbs import Outcome, PenaltyTrapezoidal, Simulation, library
 from rtmbs.integrators.multipliers import MISS
+from rtmbs.simulation.options import by_name
 from tests.start.cases import parallelogram
 
 
 def windows(h, **options):
-    return Simulation(library.build("windows", n=2).compile(), h=h, **options)
+    return Simulation(library.build("windows", n=2).compile(), h=h, **by_name(**options))
 
 
 @pytest.mark.parametrize("fused", [True, False])
@@ -47,5 +48,5 @@ def test_rounding_of_agreeing_drivers_is_no_miss(fused):
     model = parallelogram()
     for name in ("A", "D"):
         model.add_driver(f"drive {name}", rtmbs.ConstantRate(2.0), joint=name)
-    sim = Simulation(model.compile(), h=1e-3, fused=fused)
+    sim = Simulation(model.compile(), h=1e-3, method=PenaltyTrapezoidal(fused=fused))
     assert {sim.step().outcome for _ in range(200)} == {Outcome.CONVERGED}

@@ -9,7 +9,7 @@ from bench.measures import orders, work
 from bench.measures.mechanisms import five_bar
 from bench.measures.orders import LEVELS, PROBLEMS, STEPS, errors
 from bench.measures.planar import planar_motion
-from rtmbs import Simulation, library
+from rtmbs import PenaltyTrapezoidal, Simulation, library
 from rtmbs.library import references
 
 BAND = (1.9, 2.5)
@@ -58,7 +58,7 @@ def test_uneven_loops_win_one_order_by_extrapolation():
     system = library.build("crank_rocker").compile()
     ends = []
     for k in range(5):
-        sim = Simulation(system, h=1e-2 / 2**k, hold_energy=False)
+        sim = Simulation(system, h=1e-2 / 2**k, method=PenaltyTrapezoidal(hold_energy=False))
         sim.run(0.5)
         ends.append(sim.state.z)
     better = [(4.0 * fine - coarse) / 3.0 for coarse, fine in pairwise(ends)]

@@ -6,7 +6,7 @@ import pytest
 
 from bench.measures.mechanisms import JOINTS, crank_rocker, five_bar
 from bench.measures.orders import matrices, rotated
-from rtmbs import Simulation, library
+from rtmbs import PenaltyTrapezoidal, Simulation, library
 
 BUILD = {
     "crank-rocker": crank_rocker,
@@ -24,7 +24,7 @@ def test_multipliers_satisfy_the_equations_of_motion(name, refactor):
     system = BUILD[name]().compile()
     steps, left = (1e-2, 5e-3, 2.5e-3, 1.25e-3), []
     for h in steps:
-        sim, worst = Simulation(system, h, refactor=refactor), 0.0
+        sim, worst = Simulation(system, h, method=PenaltyTrapezoidal(refactor=refactor)), 0.0
         for _ in range(round(0.2 / h)):
             assert sim.step().outcome.good
             state, equations = sim.state, sim.equations
@@ -38,7 +38,7 @@ def test_multipliers_satisfy_the_equations_of_motion(name, refactor):
 @pytest.mark.parametrize("tangent_terms", ["paper", "inertia", "lagged", "exact"])
 def test_the_multipliers_of_a_start_live_on(tangent_terms):
     """No jump from the first multipliers, which come from the constrained equations, to those of the first step."""
-    sim = Simulation(crank_rocker().compile(), h=1e-3, tangent_terms=tangent_terms)
+    sim = Simulation(crank_rocker().compile(), h=1e-3, method=PenaltyTrapezoidal(tangent_terms=tangent_terms))
     first = sim.state.lam.copy()
     sim.step()
     np.testing.assert_allclose(sim.state.lam, first, atol=0.05 * np.abs(first).max())

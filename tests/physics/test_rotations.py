@@ -7,7 +7,7 @@ from scipy.spatial.transform import Rotation
 
 import rtmbs
 from bench.campaigns import rotations as campaign
-from rtmbs import Simulation
+from rtmbs import PenaltyTrapezoidal, Simulation
 
 J = np.array([0.4, 0.7, 1.0])
 SPINS = ((50.0, 3.0, -20.0), (1.0, 100.0, 2.0), (3.0, 2.0, 150.0))
@@ -111,7 +111,7 @@ def thin_rods(radius):
 @pytest.mark.parametrize("radius", [0.002, 0.004, 0.01])
 @pytest.mark.parametrize("terms", ["inertia", "lagged"])
 def test_thin_rods_between_balls_run(radius, terms):
-    result = Simulation(thin_rods(radius), h=1e-3, tangent_terms=terms).run(0.3)
+    result = Simulation(thin_rods(radius), h=1e-3, method=PenaltyTrapezoidal(tangent_terms=terms)).run(0.3)
     assert result.outcomes == {"CONVERGED": 300}
 
 

@@ -9,6 +9,7 @@ from scipy.integrate import solve_ivp
 from bench.measures.mechanisms import parallelogram, three_posts
 from rtmbs import IterationMeter, Simulation, ViolationMeter, library
 from rtmbs.errors import StartError
+from rtmbs.simulation.options import by_name
 
 # ------------------------------------------------------------------------------------------------ what the user wrote
 
@@ -87,7 +88,7 @@ def test_a_regular_start_is_not_warned_about():
 
 
 def run(mismatch, **options):
-    sim = Simulation(three_posts(mismatch).compile(), h=5e-3, **options)
+    sim = Simulation(three_posts(mismatch).compile(), h=5e-3, **by_name(**options))
     return sim, sim.run(0.5)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import rtmbs
-from rtmbs import Outcome, Simulation, library
+from rtmbs import Outcome, PenaltyTrapezoidal, Simulation, library
 from rtmbs.errors import StepError
 from rtmbs.library.force_laws import stribeck_friction
 from tests.start.cases import parallelogram
@@ -68,7 +68,7 @@ def test_a_driver_within_reach_is_not_blamed():
     model.add_force("brake", stribeck_friction, joint="hub", parameters=values)
     model.set_initial("hub", position=1.0, rate=50.0)
     with pytest.raises(StepError) as caught:
-        Simulation(model.compile(), h=1e-2, tries=0).run(5.0, on_failure="raise")
+        Simulation(model.compile(), h=1e-2, method=PenaltyTrapezoidal(tries=0)).run(5.0, on_failure="raise")
     assert caught.value.culprits[0] == "brake"
     assert "winch" not in str(caught.value)
     assert "rate times step is" in caught.value.reason
@@ -79,7 +79,7 @@ def test_a_law_that_jumps_is_named():
     model = library.build("crank_rocker")
     values = {"static": 4.0, "sliding": 3.0, "stribeck_rate": 0.1, "viscous": 0.0, "smoothing": 1e-7}
     model.add_force("brake", stribeck_friction, joint="rocker_pivot", parameters=values)
-    sim = Simulation(model.compile(), h=5e-3, tries=0)
+    sim = Simulation(model.compile(), h=5e-3, method=PenaltyTrapezoidal(tries=0))
     with pytest.raises(StepError) as caught:
         sim.run(2.0, on_failure="raise")
     assert caught.value.culprits[0] == "brake"

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 import rtmbs
-from rtmbs import Outcome, Simulation, library
+from rtmbs import Outcome, PenaltyTrapezoidal, Simulation, library
 from rtmbs.errors import InputError, NotConvergedError, NotFiniteError
 from rtmbs.integrators.settings import ENOUGH, FIRST_CORRECTION, ITERATIONS, RECORD_SIZE, RESIDUAL_TICKS
 from rtmbs.library.force_laws import point_spring
 from rtmbs.observers import EnergyMeter, IterationMeter, ViolationMeter
 from rtmbs.simulation import groups, stepper
+from rtmbs.simulation.options import by_name
 from tests.contracts.machines import beside, contents, difference, everything, good_steps
 from tests.contracts.test_steps import STEP, cart_model
 from tests.simulation.test_running import ByHand, hold_together
@@ -44,7 +45,7 @@ def same_motion(system, steps, tolerance=1e-8, **options):
 
     Multipliers of redundant closures are rounding of Phi times alpha: they agree to fewer digits.
     """
-    one, two = (Simulation(system, **{"h": H, **options, "threads": threads}) for threads in (1, 2))
+    one, two = (Simulation(system, **by_name(**{"h": H, **options, "threads": threads})) for threads in (1, 2))
     assert len(one.groups) == 1
     assert len(two.groups) == 2
     for sim in (one, two):
@@ -100,7 +101,7 @@ def test_a_frame_beside_others_moves_as_alone(frames):
     for name, size in (("z", n), ("zd", n), ("zdd", n), ("lam", m), ("alpha", m)):
         getattr(start, name)[:] = getattr(sim.state, name)[:size]
     alone.restore(start)
-    sim._stepper.settings = sim._stepper.settings._replace(reuse_below=alone._stepper.settings.reuse_below)
+    sim._work.settings = sim._work.settings._replace(reuse_below=alone._stepper.settings.reuse_below)
     sim.run(1.0), alone.run(1.0)
     for name, size in (("z", n), ("zd", n), ("zdd", n), ("lam", m)):
         np.testing.assert_array_equal(getattr(sim.state, name)[:size], getattr(alone.state, name))
@@ -145,7 +146,7 @@ def test_groups_of_one_thread_are_the_whole(system, frames):
     one.run(0.1), two.run(0.1)
     assert everything(one) == everything(two)
     for options in ({"jacobian": "trace"}, {"fused": False}):
-        assert len(Simulation(frames, h=H, threads=2, **options).groups) == 1
+        assert len(Simulation(frames, h=H, threads=2, **by_name(**options)).groups) == 1
     timed = linkages("driven_fourbar", "pendulum")
     assert timed.signals
     assert len(Simulation(timed, h=H, threads=2).groups) == 1
@@ -185,7 +186,7 @@ def test_records_are_those_of_the_worst_group():
 
 
 def test_a_step_that_one_group_does_not_finish_is_unfinished(system):
-    sim = Simulation(system, h=5e-3, threads=3, max_iterations=1, fixed_iterations=True)
+    sim = Simulation(system, h=5e-3, threads=3, method=PenaltyTrapezoidal(max_iterations=1, fixed_iterations=True))
     assert sim.step().outcome is Outcome.UNFINISHED
     assert sim.run(0.055).outcomes == {"UNFINISHED": 10}
 
@@ -196,7 +197,7 @@ def test_a_step_that_one_group_does_not_finish_is_unfinished(system):
 def failing(**options):
     """A crank-rocker that meets a step it cannot do, beside a calm pendulum."""
     model = beside(library.build("pendulum"), library.build("crank_rocker", rate=40.0))
-    return Simulation(model.compile(), h=2e-2, max_iterations=5, **options)
+    return Simulation(model.compile(), h=2e-2, **by_name(max_iterations=5, **options))
 
 
 def test_a_group_that_fails_on_the_way_ends_the_run_as_ever():

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import rtmbs
 from rtmbs import Outcome, Simulation
 from rtmbs.errors import InputError, UnknownNameError
+from rtmbs.simulation.options import by_name
 from tests.contracts.machines import closed_simulation, contents, everything, good_steps
 
 
@@ -25,7 +26,7 @@ def machine(**options):
     model.add_force("wave", rtmbs.Motor(math.sin), joint="pivot")
     model.add_force("wind", rtmbs.Wrench(force=rtmbs.Input((1, 2, 3)), torque=lambda t: (t, 0, 0)), body="bob")
     model.add_force("coil", rtmbs.TorsionSpring(5.0, 0.1), joint="pivot")
-    return Simulation(model.compile(), **{"h": 1e-2, **options})
+    return Simulation(model.compile(), **by_name(**{"h": 1e-2, **options}))
 
 
 def test_a_mapping_by_name():

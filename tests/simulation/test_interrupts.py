@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import rtmbs
-from rtmbs import Recorder, Simulation, library
+from rtmbs import PenaltyTrapezoidal, Recorder, Simulation, library
 from rtmbs.errors import NotConvergedError
 from rtmbs.library.force_laws import point_spring
 from rtmbs.simulation.failures import in_parts
+from rtmbs.simulation.options import by_name
 from tests.contracts.machines import everything, good_steps, library_simulation
 from tests.simulation.test_running import ByHand
 from tests.test_faults import FAULTS, Surprise, Watcher, events, raised_at, stubborn
@@ -23,7 +24,7 @@ T = 0.012
 
 def machine(**options):
     """A crank-rocker that has taken a step, so that its kernel is loaded."""
-    sim = Simulation(library.build("crank_rocker").compile(), **{"h": 2e-3, **options})
+    sim = Simulation(library.build("crank_rocker").compile(), **by_name(**{"h": 2e-3, **options}))
     good_steps(sim, 1)
     return sim
 
@@ -40,7 +41,9 @@ def same_state(sim, samples, k):
 
 
 def test_a_step_that_fails_for_good_carries_the_result_so_far():
-    sim = Simulation(library.build("crank_rocker", rate=40.0).compile(), h=2e-2, max_iterations=5, tries=0)
+    sim = Simulation(
+        library.build("crank_rocker", rate=40.0).compile(), h=2e-2, method=PenaltyTrapezoidal(max_iterations=5, tries=0)
+    )
     with pytest.raises(NotConvergedError) as caught:
         sim.run(10.0, on_failure="raise")
     result = caught.value.result
@@ -147,7 +150,7 @@ CHANGES = {
 
 def held(sim):
     """Return all that a change may touch, as something that can be compared."""
-    settings = {name: np.asarray(value).tobytes() for name, value in sim._stepper.settings._asdict().items()}
+    settings = {name: np.asarray(value).tobytes() for name, value in sim._work.settings._asdict().items()}
     forces = {name: (force.a, force.b) for name, force in sim.system.forces.items()}
     source = type(sim.equations.source).__name__
     return everything(sim), sim.options, settings, source, forces, sim._stepper.equations is sim.equations
@@ -194,12 +197,12 @@ def test_a_fault_anywhere_in_an_attachment_leaves_all_or_nothing(kind):
 
 def test_a_twin_steps_by_itself():
     sim = library_simulation("crank_rocker")
-    before, settings = everything(sim), sim._stepper.settings
+    before, settings = everything(sim), sim._work.settings
     twin = sim.twin()
     twin.h = 1e-3
     good_steps(twin, 4)
     assert everything(sim) == before
-    assert sim._stepper.settings is settings
+    assert sim._work.settings is settings
     assert copy.copy(sim).h == sim.h
     sim.take_over(twin)
     assert (sim.t, sim.h) == (twin.t, settings.h)

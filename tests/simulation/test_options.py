@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from rtmbs import Simulation, library
+from rtmbs import PenaltyTrapezoidal, Simulation, library
 from rtmbs.errors import InputError, RtmbsError, UnknownNameError
+from rtmbs.simulation.options import by_name
 from tests.contracts.machines import contents, good_steps
 
 SYSTEM = library.build("crank_rocker").compile()
@@ -36,9 +37,9 @@ def test_a_switch_goes_on_as_a_fresh_simulation(options):
     good_steps(sim, 10)
     before = sim.state.copy()
     sim.change(**options)
-    fresh = Simulation(SYSTEM, h=H, **options)
+    fresh = Simulation(SYSTEM, h=H, **by_name(**options))
     start = before.copy()
-    start.alpha[:] = fresh.state.alpha
+    start.alpha[:] = fresh.state.memory["alpha"]
     fresh.restore(start)
     good_steps(sim, 10), good_steps(fresh, 10)
     assert contents(sim.state) == contents(fresh.state)
@@ -52,11 +53,11 @@ def test_a_switch_goes_on_as_a_fresh_simulation(options):
 
 def test_a_restored_state_brings_the_settings_that_follow_from_it():
     """A state of another h, in a simulation that stood elsewhere: byte for byte the steps of one that stayed there."""
-    sim, other = Simulation(SYSTEM, h=H), Simulation(SYSTEM, h=7.3e-3, penalty=1e4)
+    sim, other = Simulation(SYSTEM, h=H), Simulation(SYSTEM, h=7.3e-3, method=PenaltyTrapezoidal(penalty=1e4))
     good_steps(sim, 5), good_steps(other, 3)
     other.change(penalty=None)
     other.restore(sim.state)
-    assert all(np.array_equal(*both) for both in zip(sim._stepper.settings, other._stepper.settings, strict=True))
+    assert all(np.array_equal(*both) for both in zip(sim._work.settings, other._stepper.settings, strict=True))
     good_steps(sim, 20), good_steps(other, 20)
     assert contents(sim.state) == contents(other.state)
 
@@ -67,7 +68,7 @@ def test_a_switch_of_the_source_leaves_the_state_alone():
     before = contents(sim.state)
     sim.change(jacobian="autograd", max_iterations=5, tangent_terms="lagged")
     assert contents(sim.state) == before
-    assert (sim.options.jacobian, sim.options.max_iterations, sim.options.tangent_terms) == ("autograd", 5, "lagged")
+    assert (sim.jacobian, sim.options.max_iterations, sim.options.tangent_terms) == ("autograd", 5, "lagged")
 
 
 def test_a_switch_and_a_change_of_h_commute():
@@ -78,18 +79,21 @@ def test_a_switch_and_a_change_of_h_commute():
     first.change(penalty=1e7)
     second.change(penalty=1e7)
     second.h = 1e-3
-    np.testing.assert_array_equal(first.state.alpha, second.state.alpha)
-    np.testing.assert_array_equal(first.state.alpha, Simulation(SYSTEM, h=1e-3, penalty=1e7).state.alpha)
+    np.testing.assert_array_equal(first.state.memory["alpha"], second.state.memory["alpha"])
+    np.testing.assert_array_equal(
+        first.state.memory["alpha"],
+        Simulation(SYSTEM, h=1e-3, method=PenaltyTrapezoidal(penalty=1e7)).state.memory["alpha"],
+    )
 
 
 def test_penalty_and_alpha_take_the_place_of_each_other():
     sim = Simulation(SYSTEM, h=H)
     sim.change(alpha=1e8)
-    assert (sim.penalty, sim.fixed_alpha) == (None, 1e8)
+    assert (sim.method.c, sim.method.alpha) == (None, 1e8)
     sim.change(penalty=1e5)
-    assert (sim.penalty, sim.fixed_alpha) == (1e5, None)
+    assert (sim.method.c, sim.method.alpha) == (1e5, None)
     sim.change(penalty=None, alpha=None)  # neither: the default
-    assert (sim.penalty, sim.fixed_alpha) == (1e6, None)
+    assert (sim.method.c, sim.method.alpha) == (1e6, None)
     with pytest.raises(InputError, match="exclude each other"):
         sim.change(penalty=1e5, alpha=1e8)
 

@@ -6,12 +6,13 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from rtmbs.simulation.stepper import MOST_BYTES, MOST_ROWS, Stepper, rows_for
 
 import rtmbs
-from rtmbs import Outcome, Simulation, library
+from rtmbs import Outcome, PenaltyTrapezoidal, Simulation, library
 from rtmbs.errors import NotConvergedError
 from rtmbs.observers import AtRate, EnergyMeter, Every, IterationMeter, Observer, Recorder, ViolationMeter
-from rtmbs.simulation.stepper import MOST_BYTES, MOST_ROWS, Stepper, rows_for
+from rtmbs.simulation.options import by_name
 from tests.contracts.machines import LIBRARY, MOBILE, closed_simulation, everything, good_steps, library_simulation
 
 FIELDS = ("z", "zd", "zdd", "lam", "R0", "u")
@@ -150,7 +151,9 @@ def test_who_must_see_every_step_does(calls):
 
 def failing_on_the_way(**options):
     """A crank-rocker that meets a step its Newton iteration cannot do after some that it can."""
-    return Simulation(library.build("crank_rocker", rate=40.0).compile(), h=2e-2, max_iterations=5, **options)
+    return Simulation(
+        library.build("crank_rocker", rate=40.0).compile(), h=2e-2, **by_name(max_iterations=5, **options)
+    )
 
 
 def test_a_step_that_fails_on_the_way_raises_as_ever():
@@ -208,7 +211,11 @@ def test_an_interrupt_is_heard_between_calls():
 
 
 def test_a_step_that_fixed_iterations_do_not_finish_is_taken_and_says_so():
-    sim = Simulation(library.build("crank_rocker").compile(), h=5e-3, max_iterations=1, fixed_iterations=True)
+    sim = Simulation(
+        library.build("crank_rocker").compile(),
+        h=5e-3,
+        method=PenaltyTrapezoidal(max_iterations=1, fixed_iterations=True),
+    )
     exact = Simulation(library.build("crank_rocker").compile(), h=5e-3)
     reports = [sim.step() for _ in range(20)]
     good_steps(exact, 20)
@@ -222,7 +229,7 @@ def test_a_step_that_fixed_iterations_do_not_finish_is_taken_and_says_so():
 
 def test_fixed_iterations_say_how_many_would_have_been_enough():
     free, fixed = (
-        Simulation(library.build("crank_rocker").compile(), h=5e-3, **options)
+        Simulation(library.build("crank_rocker").compile(), h=5e-3, **by_name(**options))
         for options in ({"refactor": "every-iteration"}, {"fixed_iterations": True, "max_iterations": 4})
     )
     for _ in range(30):
@@ -239,7 +246,9 @@ def test_fixed_iterations_say_how_many_would_have_been_enough():
 
 def steps_of(refactor, h=5e-3, rate=3.0, steps=60):
     """Return the reports and the last coordinates of a crank-rocker."""
-    sim = Simulation(library.build("crank_rocker", rate=rate).compile(), h=h, refactor=refactor)
+    sim = Simulation(
+        library.build("crank_rocker", rate=rate).compile(), h=h, method=PenaltyTrapezoidal(refactor=refactor)
+    )
     return good_steps(sim, steps), sim.state.z.copy()
 
 

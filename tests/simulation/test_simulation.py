@@ -12,10 +12,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import rtmbs
-from rtmbs import Outcome, Simulation, library
+from rtmbs import Outcome, PenaltyTrapezoidal, Simulation, library
 from rtmbs.errors import InputError, NotConvergedError, StateError, UnknownNameError
 from rtmbs.integrators.settings import MAX_ITERATIONS, PHASES
 from rtmbs.semirecursive.sources import source_names
+from rtmbs.simulation.options import by_name
 from tests.contracts.machines import contents, everything, good_steps, library_simulation
 
 CRANK = library.build("crank_rocker").compile()
@@ -26,7 +27,7 @@ def falling(**options):
     model = rtmbs.Model("falling")
     model.add_body("stone", mass=3.0, center_of_mass=(0.1, 0.2, 0.3), inertia=(0.4, 0.5, 0.6))
     model.add_joint("free", rtmbs.Floating(), "ground", "stone", point=(0.1, 0.2, 0.3))
-    return Simulation(model.compile(), **options)
+    return Simulation(model.compile(), **by_name(**options))
 
 
 # ---------------------------------------------------------------------------------------------------------------- steps
@@ -65,7 +66,7 @@ def test_phases_of_both_forms_are_seconds():
     """Ticks of the processor and the clock of Python tell one time."""
     sums = []
     for fused in (True, False):
-        sim = Simulation(CRANK, h=2e-3, fused=fused)
+        sim = Simulation(CRANK, h=2e-3, method=PenaltyTrapezoidal(fused=fused))
         good_steps(sim, 3)
         sums.append(sum(sum(report.phases.values()) for report in good_steps(sim, 20)) / 20)
     assert 1e-7 < sums[0] < sums[1] < 1e-1
@@ -73,7 +74,7 @@ def test_phases_of_both_forms_are_seconds():
 
 @pytest.mark.parametrize("iterations", [1, 2, 5, MAX_ITERATIONS])
 def test_fixed_iterations_are_always_so_many(iterations):
-    sim = Simulation(CRANK, h=2e-3, max_iterations=iterations, fixed_iterations=True)
+    sim = Simulation(CRANK, h=2e-3, method=PenaltyTrapezoidal(max_iterations=iterations, fixed_iterations=True))
     reports = [sim.step() for _ in range(3)]
     assert {report.iterations for report in reports} == {iterations}
     assert len(reports[0].corrections) == iterations
@@ -81,7 +82,7 @@ def test_fixed_iterations_are_always_so_many(iterations):
 
 
 def test_max_iterations_bounds_newton():
-    sim = Simulation(CRANK, h=0.3, max_iterations=3)
+    sim = Simulation(CRANK, h=0.3, method=PenaltyTrapezoidal(max_iterations=3))
     before = everything(sim)
     report = sim.step()
     assert report.outcome is Outcome.NOT_CONVERGED
@@ -90,7 +91,7 @@ def test_max_iterations_bounds_newton():
 
 
 def test_a_tighter_tolerance_takes_no_fewer_iterations():
-    loose, tight = (Simulation(CRANK, h=1e-2, tol=tol) for tol in (1e-3, 1e-12))
+    loose, tight = (Simulation(CRANK, h=1e-2, method=PenaltyTrapezoidal(tol=tol)) for tol in (1e-3, 1e-12))
     for one, other in zip(good_steps(loose, 10), good_steps(tight, 10), strict=True):
         assert one.iterations <= other.iterations
     np.testing.assert_allclose(loose.state.z, tight.state.z, atol=1e-3)
@@ -173,7 +174,10 @@ def test_a_step_of_ones_own_is_not_rehearsed():
 def test_the_exact_tangent_is_made_anew_for_every_iteration(refactor):
     """With an older one the multipliers of an earlier iterate would go into the projections."""
     system = library_simulation("crank_rocker").system
-    sims = [Simulation(system, h=2e-3, tangent_terms="exact", refactor=one) for one in (refactor, "every-iteration")]
+    sims = [
+        Simulation(system, h=2e-3, method=PenaltyTrapezoidal(tangent_terms="exact", refactor=one))
+        for one in (refactor, "every-iteration")
+    ]
     for sim in sims:
         sim.run(0.1)
     assert contents(sims[0].state) == contents(sims[1].state)
@@ -306,10 +310,10 @@ def test_every_source_runs_by_name(name):
 
 def test_penalty_and_alpha():
     """One alpha a block from the dimensionless penalty, or one for all in SI units."""
-    scaled, tenfold, fixed = (Simulation(CRANK, h=2e-3, **o) for o in ({}, {"penalty": 1e7}, {"alpha": 1e8}))
-    np.testing.assert_allclose(tenfold.state.alpha, 10.0 * scaled.state.alpha, rtol=1e-14)
+    scaled, tenfold, fixed = (Simulation(CRANK, h=2e-3, **by_name(**o)) for o in ({}, {"penalty": 1e7}, {"alpha": 1e8}))
+    np.testing.assert_allclose(tenfold.state.memory["alpha"], 10.0 * scaled.state.memory["alpha"], rtol=1e-14)
     rotation = CRANK.row_is_rotation
-    np.testing.assert_array_equal(fixed.state.alpha, np.where(rotation, 1e8 * CRANK.length**2, 1e8))
+    np.testing.assert_array_equal(fixed.state.memory["alpha"], np.where(rotation, 1e8 * CRANK.length**2, 1e8))
     assert (scaled.penalty, scaled.fixed_alpha) == (1e6, None)
     assert (fixed.penalty, fixed.fixed_alpha) == (None, 1e8)
     assert fixed.start_report.penalty is None
@@ -317,15 +321,23 @@ def test_penalty_and_alpha():
 
 
 def test_a_stiffer_penalty_leaves_a_smaller_gap():
-    gaps = [max(r.position_violation for r in good_steps(Simulation(CRANK, h=2e-3, penalty=c), 20)) for c in (1e5, 1e6)]
+    gaps = [
+        max(
+            r.position_violation
+            for r in good_steps(Simulation(CRANK, h=2e-3, method=PenaltyTrapezoidal(penalty=c)), 20)
+        )
+        for c in (1e5, 1e6)
+    ]
     assert gaps[0] / gaps[1] == pytest.approx(10.0, rel=0.1)
 
 
 def test_projections_can_be_switched_off():
     """The canary of METHODS 5: without it the violation is larger by orders of magnitude."""
     clean = good_steps(Simulation(CRANK, h=5e-3), 20)[-1]
-    rates = good_steps(Simulation(CRANK, h=5e-3, project_velocities=False), 20)[-1]
-    accelerations = good_steps(Simulation(CRANK, h=5e-3, project_accelerations=False), 20)[-1]
+    rates = good_steps(Simulation(CRANK, h=5e-3, method=PenaltyTrapezoidal(project_velocities=False)), 20)[-1]
+    accelerations = good_steps(Simulation(CRANK, h=5e-3, method=PenaltyTrapezoidal(project_accelerations=False)), 20)[
+        -1
+    ]
     assert rates.velocity_violation > 1e3 * max(clean.velocity_violation, 1e-12)
     assert accelerations.acceleration_violation > 1e3 * max(clean.acceleration_violation, 1e-9)
 
@@ -333,7 +345,7 @@ def test_projections_can_be_switched_off():
 @pytest.mark.parametrize(("alpha", "most"), [(None, 6), (1e7, 20)])
 def test_sweeps_are_bounded(alpha, most):
     """Three for rates and three for accelerations; ten each with a fixed alpha, which may be weak."""
-    sim = Simulation(CRANK, h=5e-3, alpha=alpha)
+    sim = Simulation(CRANK, h=5e-3, method=PenaltyTrapezoidal(alpha=alpha))
     assert max(report.sweeps for report in good_steps(sim, 20)) <= most
 
 
@@ -364,7 +376,7 @@ def test_a_new_h_goes_on_at_the_same_time():
         np.testing.assert_array_equal(getattr(sim.state, name), getattr(state, name))
     good_steps(sim, 1)
     assert sim.t == state.t + 1e-3
-    np.testing.assert_allclose(sim.state.alpha, 4.0 * state.alpha, rtol=1e-14)
+    np.testing.assert_allclose(sim.state.memory["alpha"], 4.0 * state.memory["alpha"], rtol=1e-14)
 
 
 def test_a_new_h_is_as_good_as_a_simulation_with_it():

@@ -64,7 +64,7 @@ def test_planar_pins_have_blind_rotations():
 def test_masses_scale_the_penalty(factor):
     """alpha is proportional to mass, so the dimensionless motion is the same for a gram and a ton."""
     one, other = (Simulation(fourbar(masses=(m, 2 * m, m)).compile(), h=5e-3) for m in (1.0, factor))
-    np.testing.assert_allclose(other.state.alpha, factor * one.state.alpha, rtol=1e-9)
+    np.testing.assert_allclose(other.state.memory["alpha"], factor * one.state.memory["alpha"], rtol=1e-9)
     for _ in range(20):
         assert one.step().iterations == other.step().iterations
     np.testing.assert_allclose(other.state.z, one.state.z, atol=1e-8)
@@ -91,9 +91,9 @@ def test_a_driven_coordinate_is_a_block_of_its_own():
 def test_every_row_of_a_large_model_has_its_penalty():
     model = rtmbs.library.build("fourbar", ny=3, nz=4)
     sim = Simulation(model.compile())
-    assert np.all(sim.state.alpha > 0.0)
-    assert sim.start_report.alpha_min == sim.state.alpha.min()
-    assert sim.start_report.alpha_max == sim.state.alpha.max()
+    assert np.all(sim.state.memory["alpha"] > 0.0)
+    assert sim.start_report.alpha_min == sim.state.memory["alpha"].min()
+    assert sim.start_report.alpha_max == sim.state.memory["alpha"].max()
 
 
 @pytest.mark.parametrize("light", [1e-9, 1e-6, 0.0])
@@ -139,7 +139,7 @@ def test_a_small_loop_beside_a_large_one_blinds_no_block():
         for tag in wanted:
             linkage(model, tag, *sizes[tag])
         sim = Simulation(model.compile(), h=2e-4)
-        for row, alpha in zip(sim.system.row_names, sim.state.alpha, strict=True):
+        for row, alpha in zip(sim.system.row_names, sim.state.memory["alpha"], strict=True):
             found.setdefault(row, []).append(alpha)
         assert sim.start_report.without_effect == tuple(f"rotation of {tag} C" for tag in wanted)
         assert sim.start_report.degrees_of_freedom == len(wanted)

@@ -23,7 +23,7 @@ def test_a_start_is_consistent(name):
     assert report.gap_rotation < 1e-9
     assert np.abs(sim.equations.close(state.z, state.R0)).max() < 1e-9
     assert np.abs(sim.equations.closure_velocities(state.zd)).max() < 1e-8
-    assert np.all(state.alpha > 0.0)
+    assert np.all(state.memory["alpha"] > 0.0)
     assert report.rank + report.degrees_of_freedom == sim.system.n
     assert len(report.redundant) == sim.system.m - report.rank
     assert set(report.redundant) <= set(sim.system.row_names)

@@ -93,7 +93,7 @@ def test_a_door_on_three_hinges(size, far):
         assert len(report.redundant) == 10
         assert all(name.startswith(("hinge 1.", "hinge 2.")) for name in report.redundant)
         rotation = sim.system.row_is_rotation
-        masses = sim.state.alpha / (1e6 * 4.0 / sim.h**2)
+        masses = sim.state.memory["alpha"] / (1e6 * 4.0 / sim.h**2)
         assert np.all((masses[~rotation] > 1.0) & (masses[~rotation] < 100.0))
         assert np.all((masses[rotation] > 0.1 * size**2) & (masses[rotation] < 1000.0 * size**2))
 

@@ -5,11 +5,11 @@ import sys
 import numpy as np
 import pytest
 
-from rtmbs import Model, Prismatic, Revolute, Simulation, Spherical, library
+from rtmbs import Model, PenaltyTrapezoidal, Prismatic, Revolute, Simulation, Spherical, library
+from rtmbs.integrators.rows import arrays_of
 from rtmbs.integrators.settings import TANGENT_TERMS
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
-from rtmbs.simulation.stepper import arrays_of
 from rtmbs.system.interfaces import SPACING, choose_interfaces, no_interfaces
 from rtmbs.system.pattern import give_places, without_interfaces
 from tests.mechanisms import random_model
@@ -175,13 +175,13 @@ def test_solutions_are_those_without_them_and_need_no_refinement():
     b = np.random.default_rng(2).normal(size=system.n)
     answers = []
     for equations in (short, full):
-        equations.u, equations.alpha = sim.state.u, sim.state.alpha
+        equations.u, equations.alpha = sim.state.u, sim.state.memory["alpha"]
         equations.residual(sim.state.z, sim.state.zd, sim.state.zdd, sim.state.R0)
-        equations.factor(sim._stepper.settings, 1, arrays_of(sim.state), dense=False)
+        equations.factor(sim._work.settings, 1, arrays_of(sim.state), dense=False)
         answers.append(equations.solve(b, refined=True))
         again = equations.solve(b)
         np.testing.assert_allclose(again, answers[-1], rtol=1e-7, atol=1e-10 * np.abs(again).max())
-        equations.factor(sim._stepper.settings, 1, arrays_of(sim.state), dense=True)
+        equations.factor(sim._work.settings, 1, arrays_of(sim.state), dense=True)
         answers.append(equations.solve(b))
     for answer in answers[1:]:
         np.testing.assert_allclose(answer, answers[0], rtol=0, atol=1e-7 * np.abs(answers[0]).max())
@@ -215,7 +215,7 @@ def test_the_source_may_change_between_steps():
 def test_both_forms_of_the_step_agree_in_a_deep_tree():
     system = library.build("fourbar", ny=1, nz=80).compile()
     assert len(system.tables.interfaces.step) > 0
-    fused, readable = Simulation(system, h=5e-3), Simulation(system, h=5e-3, fused=False)
+    fused, readable = Simulation(system, h=5e-3), Simulation(system, h=5e-3, method=PenaltyTrapezoidal(fused=False))
     for _ in range(5):
         fused.step()
         readable.step()

@@ -8,6 +8,7 @@ import pytest
 import rtmbs
 from rtmbs import Simulation, State, library
 from rtmbs.errors import InputError, StateError, UnknownNameError
+from rtmbs.simulation.options import by_name
 from rtmbs.viewer import grab
 from rtmbs.viewer.carry import carried
 from rtmbs.viewer.commands import Grab, LoadState, MoveGrab, Release, SaveState, SetInput, SetOption, StepForward
@@ -35,7 +36,7 @@ STORY = {
 
 
 def session(model=None, **options):
-    return Session(Simulation(grab.compiled_with_hand(model or motored()), **{"h": H, **options}))
+    return Session(Simulation(grab.compiled_with_hand(model or motored()), **by_name(**{"h": H, **options})))
 
 
 @pytest.mark.parametrize("start", [0, 3, 4, 12, 19, 20, 22, 25, 30, 33, 35, 40, 44])

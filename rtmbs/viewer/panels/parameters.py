@@ -128,7 +128,7 @@ class Parameters(ParameterTree):
 def step_rows(description: SceneDescription) -> Iterator[dict[str, Any]]:
     """Yield the rows of the options."""
     choices = description.choices
-    first = ("jacobian", "integrator")
+    first = ("jacobian", "method")
     for name in first:
         yield choice(name, choices[name])
     yield {"name": "h", "title": "step h", "type": "float", "value": 5.0, "suffix": " ms", "dec": True, "step": 0.1}

@@ -1,14 +1,17 @@
 """Phi_z as a sparse matrix, and the groups of coordinates that loops couple."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array
 from scipy.sparse.csgraph import connected_components
 
-from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.system.tables import Tables
+
+if TYPE_CHECKING:
+    from rtmbs.semirecursive.equations import SemiRecursiveEquations
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -42,7 +45,7 @@ class LoopJacobian:
         self.rows, self.columns = np.concatenate(rows).astype(np.int64), np.concatenate(columns).astype(np.int64)
         self.shape, self.drivers = (m, n), len(drivers.step)
 
-    def values(self, equations: SemiRecursiveEquations) -> Array:
+    def values(self, equations: "SemiRecursiveEquations") -> Array:
         """Return the entries of Phi_z at the closed state, in the order of ``rows`` and ``columns``."""
         return np.concatenate([equations.ws.Phi_z, np.ones(self.drivers)])
 
@@ -50,7 +53,7 @@ class LoopJacobian:
         """Return the matrix (m, n) with these entries."""
         return csc_array(coo_array((values, (self.rows, self.columns)), shape=self.shape))
 
-    def matrix(self, equations: SemiRecursiveEquations) -> csc_array:
+    def matrix(self, equations: "SemiRecursiveEquations") -> csc_array:
         """Return Phi_z (m, n) at the closed state."""
         return self.sparse(self.values(equations))
 

@@ -4,15 +4,17 @@ Worked out after the failure, from evaluations alone; the sizes that are named a
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.integrators.base import NotFinite, SingularTangent
+from rtmbs.integrators.base import Diagnosis, NotFinite, SingularTangent
 from rtmbs.integrators.settings import INERTIA, Settings, StateArrays
-from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.system.tables import PRISMATIC
+
+if TYPE_CHECKING:
+    from rtmbs.semirecursive.equations import SemiRecursiveEquations
 
 Array = NDArray[np.float64]
 
@@ -27,15 +29,7 @@ NAMED = 3  # elements
 INERTIAS = "inertia forces"
 
 
-class Diagnosis(NamedTuple):
-    """What is known about a failed step."""
-
-    culprits: tuple[str, ...] = ()  # drivers, laws, loops
-    reason: str = ""
-    hopeless: bool = False  # no smaller step helps
-
-
-def diagnose(equations: SemiRecursiveEquations, settings: Settings, old: StateArrays) -> Diagnosis:
+def diagnose(equations: "SemiRecursiveEquations", settings: Settings, old: StateArrays) -> Diagnosis:
     """Return why the step from ``old`` with the inputs of ``equations`` at its end fails, as far as that shows."""
     with np.errstate(all="ignore"):
         if (driver := beyond_reach(equations, settings, old)) is not None:
@@ -53,7 +47,7 @@ def diagnose(equations: SemiRecursiveEquations, settings: Settings, old: StateAr
 # ---------------------------------------------------------------------------------------------------------------- reach
 
 
-def beyond_reach(equations: SemiRecursiveEquations, settings: Settings, old: StateArrays) -> Diagnosis | None:
+def beyond_reach(equations: "SemiRecursiveEquations", settings: Settings, old: StateArrays) -> Diagnosis | None:
     """Return the drivers without one of which the loops close at the end of the step, when they do not with all."""
     system = equations.system
     rows = driver_rows(system)
@@ -84,7 +78,7 @@ def driver_rows(system: Any) -> dict[str, list[int]]:
     return found
 
 
-def closes(equations: SemiRecursiveEquations, settings: Settings, old: StateArrays, rows: NDArray[np.bool_]) -> bool:
+def closes(equations: "SemiRecursiveEquations", settings: Settings, old: StateArrays, rows: NDArray[np.bool_]) -> bool:
     """True when these rows can be closed from the old positions: least squares, with moves that are not too long."""
     z, weight = old.z.copy(), 1.0 / settings.scale[rows]
     for _ in range(MOVES):
@@ -102,7 +96,7 @@ def closes(equations: SemiRecursiveEquations, settings: Settings, old: StateArra
 # ---------------------------------------------------------------------------------------------------------------- sizes
 
 
-def turns(equations: SemiRecursiveEquations, settings: Settings, old: StateArrays) -> Iterator[str]:
+def turns(equations: "SemiRecursiveEquations", settings: Settings, old: StateArrays) -> Iterator[str]:
     """Yield the largest angle that a coordinate turns in the step, w h."""
     kind = equations.system.tables.steps.kind
     angles = np.where(kind == PRISMATIC, 0.0, np.abs(old.zd) * settings.h)
@@ -111,7 +105,7 @@ def turns(equations: SemiRecursiveEquations, settings: Settings, old: StateArray
         yield f"rate times step is {angles.max():.2g} rad at {name!r}"
 
 
-def stiffness(equations: SemiRecursiveEquations, settings: Settings, old: StateArrays) -> Iterator[str]:
+def stiffness(equations: "SemiRecursiveEquations", settings: Settings, old: StateArrays) -> Iterator[str]:
     """Yield the largest k h^2 / m or c h / m of a coordinate, from the diagonals of K, C and M without penalties."""
     alpha, equations.alpha = equations.alpha, np.zeros_like(equations.alpha)
     try:
@@ -132,7 +126,7 @@ def stiffness(equations: SemiRecursiveEquations, settings: Settings, old: StateA
 # ----------------------------------------------------------------------------------------------------------------- bend
 
 
-def bent(equations: SemiRecursiveEquations, settings: Settings, old: StateArrays) -> dict[str, float]:
+def bent(equations: "SemiRecursiveEquations", settings: Settings, old: StateArrays) -> dict[str, float]:
     """Return how far each law and each loop is from linear along the first correction, relative to it, by name.
 
     A loop: Phi at the end of the correction less Phi and its slope at the beginning, over its scale. A law: the same of
@@ -149,7 +143,7 @@ def bent(equations: SemiRecursiveEquations, settings: Settings, old: StateArrays
 
     residual, here = at(start)
     try:
-        equations.factor(settings, INERTIA, old, True)
+        equations.factor(0.5 * h, q4, INERTIA, old, True)
         way = equations.solve(-q4 * residual)
     except (SingularTangent, NotFinite):
         return {}
@@ -169,7 +163,7 @@ def bent(equations: SemiRecursiveEquations, settings: Settings, old: StateArrays
     return found | laws | {INERTIAS: rest}
 
 
-def law_bends(equations: SemiRecursiveEquations, settings: Settings, M: Array, bend: Array) -> dict[str, float]:
+def law_bends(equations: "SemiRecursiveEquations", settings: Settings, M: Array, bend: Array) -> dict[str, float]:
     """Return the bends of the laws by name: forces times h^2/4 over the mass of the coordinates that they act on."""
     system = equations.system
     found: dict[str, float] = {}

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rtmbs.integrators.settings import ENOUGH, GIVEN, RECORD_SIZE, RESIDUAL_TICKS, Rows, Settings, StateArrays
 from rtmbs.linear.sparse_lu import workspace as factor_workspace
 from rtmbs.semirecursive.endings import CONVERGED, NEAR, UNBALANCED, UNFINISHED, UNPROJECTED
-from rtmbs.semirecursive.step import advance
+from rtmbs.semirecursive.step import march
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.system.components import find_groups
 from rtmbs.system.restrict import restricted
@@ -45,7 +45,7 @@ class Group:
         """Take a step for every row, and fill the group's part of ``rows`` (``record`` apart) with the good ones."""
         own = self.room_for(rows)
         before = StateArrays(*(values[place] for values, place in zip(old, self.place, strict=True)))
-        ending, done = advance(
+        ending, done = march(
             self.tables, self.lu, self.work, self.settings_in(settings), alpha[self.place.lam], before, own, self.ws,
             budget,
         )  # fmt: skip
@@ -83,7 +83,7 @@ class Groups:
     """A mechanism in at most ``threads`` groups of its components; fewer when it has fewer components."""
 
     def __init__(self, tables: Tables, lu: Any, threads: int) -> None:
-        self.tables, self.coordinates = tables, find_groups(tables, lu, threads)
+        self.tables, self.threads, self.coordinates = tables, threads, find_groups(tables, lu, threads)
         several = len(self.coordinates) > 1
         self.members = [Group(tables, coordinates) for coordinates in self.coordinates] if several else []
         self.longest = UNBOUNDED  # rows of a call that all groups finish in time

@@ -1,21 +1,24 @@
 """The factor of the start: M + Phi_z^T weight Phi_z, in static order, or dense where that order loses all digits."""
 
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import StartError
 from rtmbs.integrators.base import NotFinite, SingularTangent
-from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.evaluation import assemble_mass_weight
+
+if TYPE_CHECKING:
+    from rtmbs.semirecursive.equations import SemiRecursiveEquations
 
 Array = NDArray[np.float64]
 
 DENSE_LIMIT = 6000  # coordinates: a dense factor of more takes gigabytes
 
 
-def factor_weights(equations: SemiRecursiveEquations, weights: list[Array]) -> None:
+def factor_weights(equations: "SemiRecursiveEquations", weights: list[Array]) -> None:
     """Factor M + Phi_z^T weight Phi_z with the first of the weights (m,) that allows it; ``equations.solve`` solves.
 
     Static order first, for every weight; a long straight chain needs the exchanges of a dense factor.
@@ -34,7 +37,7 @@ def factor_weights(equations: SemiRecursiveEquations, weights: list[Array]) -> N
     raise StartError(reason(equations))
 
 
-def reason(equations: SemiRecursiveEquations) -> str:
+def reason(equations: "SemiRecursiveEquations") -> str:
     """Return why no factor was found, with the name of the coordinate."""
     name = equations.system.coordinate_names[equations.weakest]
     if equations.n > DENSE_LIMIT:

@@ -10,14 +10,18 @@ Components that share nothing but ground are solved side by side, each with scal
 may be more than all that there is in a small one.
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.semirecursive.closure_jacobian import apply_through
-from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.start.independent import Independent
-from rtmbs.start.noise import ROUNDING, accuracy_of
-from rtmbs.start.weight import factor_weights
+from rtmbs.semirecursive.independent import Independent
+from rtmbs.semirecursive.noise import ROUNDING, accuracy_of
+from rtmbs.semirecursive.weight import factor_weights
+
+if TYPE_CHECKING:
+    from rtmbs.semirecursive.equations import SemiRecursiveEquations
 
 Array = NDArray[np.float64]
 
@@ -29,7 +33,7 @@ ENOUGH = 1e-13
 
 
 def first_accelerations(
-    equations: SemiRecursiveEquations, z: Array, zd: Array, R0: Array, masses: Array, stiffness: float = 1e6
+    equations: "SemiRecursiveEquations", z: Array, zd: Array, R0: Array, masses: Array, stiffness: float = 1e6
 ) -> tuple[Array, Array]:
     """Return zdd (n,) and lam (m,) of the constrained equations at z, zd.
 
@@ -59,7 +63,7 @@ def first_accelerations(
 
 
 def correction(
-    equations: SemiRecursiveEquations, parts: Independent, root: Array, change: Array, left: Array, enough: Array
+    equations: "SemiRecursiveEquations", parts: Independent, root: Array, change: Array, left: Array, enough: Array
 ) -> tuple[Array, Array]:
     """Return the changes of zdd and lam that take away what is ``left`` (m,) of the loops, by conjugate gradients.
 
@@ -86,7 +90,7 @@ def correction(
     return change, root * (more + left)  # with what is left, so that forces balance whatever was reached
 
 
-def violation_terms(equations: SemiRecursiveEquations, zd: Array, zdd: Array, pushed: Array) -> tuple[Array, Array]:
+def violation_terms(equations: "SemiRecursiveEquations", zd: Array, zdd: Array, pushed: Array) -> tuple[Array, Array]:
     """Return the size of the terms of Phidd (m,), and its rounding, which grows with distances from the origin.
 
     pushed (m,) is lam over the effective masses: what the loops prevent counts too, or a truss at rest had no size.
@@ -109,7 +113,7 @@ def violation_terms(equations: SemiRecursiveEquations, zd: Array, zdd: Array, pu
 
 
 def unbalance(
-    equations: SemiRecursiveEquations, z: Array, zd: Array, zdd: Array, lam: Array, R0: Array
+    equations: "SemiRecursiveEquations", z: Array, zd: Array, zdd: Array, lam: Array, R0: Array
 ) -> tuple[Array, Array]:
     """Return M zdd - Q + Phi_z^T lam and Phidd."""
     equations.residual(z, zd, zdd, R0)

@@ -6,12 +6,16 @@ axes, points and closed poses are not known better. Columns and wrenches stand a
 distances from there comes on top.
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.start.loops import LoopJacobian
+from rtmbs.semirecursive.loop_jacobian import LoopJacobian
 from rtmbs.system.tables import DISTANCE, DOT
+
+if TYPE_CHECKING:
+    from rtmbs.semirecursive.equations import SemiRecursiveEquations
 
 Array = NDArray[np.float64]
 
@@ -20,13 +24,13 @@ SHIMS = 10.0  # shims: equations that are redundant up to a shim are meant to be
 ROUNDING = 100.0 * float(np.finfo(np.float64).eps)  # of distances from the global origin
 
 
-def accuracy_of(equations: SemiRecursiveEquations) -> float:
+def accuracy_of(equations: "SemiRecursiveEquations") -> float:
     """Return the relative size of terms below which nothing counts: RELATIVE, or what the shims admit."""
     shim = float(np.max(np.abs(equations.tables.closures.shim), initial=0.0))
     return max(RELATIVE, SHIMS * shim / equations.system.length)
 
 
-def noise_of(equations: SemiRecursiveEquations, jacobian: LoopJacobian) -> Array:
+def noise_of(equations: "SemiRecursiveEquations", jacobian: LoopJacobian) -> Array:
     """Return the rounding of every entry of ``jacobian.matrix`` at the closed state (entries,)."""
     ws, closures = equations.ws, equations.tables.closures
     relative = accuracy_of(equations)
@@ -46,7 +50,7 @@ def noise_of(equations: SemiRecursiveEquations, jacobian: LoopJacobian) -> Array
     return np.concatenate([noise, np.full(jacobian.drivers, relative)])
 
 
-def closure_points(equations: SemiRecursiveEquations) -> tuple[Array, Array]:
+def closure_points(equations: "SemiRecursiveEquations") -> tuple[Array, Array]:
     """Return where the points of every closure stand on its steps a and b (nc, 3), world axes [m]."""
     ws, closures, links = equations.ws, equations.tables.closures, equations.tables.links
     nc = len(closures.point_a)

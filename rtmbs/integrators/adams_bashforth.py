@@ -1,0 +1,72 @@
+"""Adams-Bashforth methods of order three: one solution for the accelerations a step, from those of steps before."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from rtmbs.errors import StartError
+from rtmbs.integrators.base import Equations
+from rtmbs.integrators.explicit import finished
+from rtmbs.integrators.method import Array, Method
+from rtmbs.integrators.report import StepReport
+from rtmbs.integrators.runge_kutta import TABLEAUX, integrated
+from rtmbs.state import State
+
+STEPS = 3  # accelerations that a step is taken with: its own, and those of the steps before
+
+
+@dataclass(frozen=True)
+class AdamsBashforth(Method):
+    """The Adams-Bashforth method of order three, with accelerations that keep Phidd = 0.
+
+    Accelerations of three steps are extrapolated; rates are their integral, and positions that of the rates. The first
+    steps, and those after a change of inputs, of h or of the state, are Runge-Kutta steps. Loops drift as there.
+    ``State.memory`` holds the accelerations of earlier steps, ``history`` (2, n), and how many there are, ``known``.
+
+        Simulation(system, h=1e-3, method=AdamsBashforth())
+    """
+
+    order: ClassVar[int] = 3
+
+    def remember(self, equations: Equations, h: float) -> dict[str, Array]:
+        """Return a history that is empty."""
+        return {"history": np.zeros((STEPS - 1, equations.n)), "known": np.zeros(1)}
+
+    def moved(self, equations: Equations, state: State) -> None:
+        """Forget the history of another path."""
+        state.memory["known"][:] = 0.0
+
+    pushed = moved
+
+    def advance(self, equations: Equations, work: Any, old: State, new: State) -> StepReport:
+        """Take a step, and remember the accelerations that it began with."""
+        known = int(old.memory["known"][0])
+        try:
+            if known < STEPS - 1:
+                new.z[:], new.zd[:] = integrated(equations, TABLEAUX["classical"], old, new.u)
+            else:
+                new.z[:], new.zd[:] = extrapolated(equations, old)
+        except StartError:
+            new.z[:] = np.nan
+        new.memory["history"][:] = [old.zdd, *old.memory["history"][:-1]]
+        new.memory["known"][:] = min(known + 1, STEPS - 1)
+        return finished(equations, old, new)
+
+
+def extrapolated(equations: Equations, old: State) -> tuple[Array, Array]:
+    """Return z and zd at the end of the step, of the polynomial through the accelerations that are known."""
+    values = np.array([old.zdd, *old.memory["history"]])
+    powers = np.linalg.solve(np.vander(-np.arange(STEPS), increasing=True).astype(np.float64), values)
+    whole = powers / np.arange(1, STEPS + 1)[:, None] * old.h
+
+    def rate(s: float) -> Array:
+        """zd at t_n + s h."""
+        return old.zd + np.array([s**k for k in range(1, STEPS + 1)]) @ whole
+
+    z, tableau = old.z, TABLEAUX["classical"]
+    slopes: list[Array] = []
+    for row, c in zip(((), *tableau.a), tableau.c, strict=True):
+        at = z + old.h * sum((w * k for w, k in zip(row, slopes, strict=True)), np.zeros_like(z))
+        slopes.append(equations.coordinate_rates(at, rate(c)))
+    return z + old.h * np.array(tableau.b) @ np.array(slopes), rate(1.0)

@@ -1,0 +1,84 @@
+"""What a method of time integration answers: an object that the user hands to a Simulation.
+
+Checklist for whoever writes a method
+-------------------------------------
+1. Options are fields of a frozen dataclass, checked when it is made. What steps need besides is made by ``start``.
+2. ``advance`` reads ``old``, never writes it, and fills z, zd, zdd, lam, R0 and memory of ``new`` completely before it
+   answers an outcome that is good. Time, h and inputs at the end of the step stand in ``new`` already.
+3. A good outcome never comes with a number that is not finite. No loop in a method is without a bound.
+4. What a restart needs stands in ``State.memory``, under the names that ``remember`` gives: a State that is saved,
+   loaded and gone on with gives the same numbers bit for bit.
+5. A method sees ``Equations`` (``integrators/base.py``) and never a mechanism.
+"""
+
+from dataclasses import replace
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.integrators.base import Equations
+from rtmbs.integrators.penalties import PENALTY, penalty_factors
+from rtmbs.integrators.report import StepReport
+from rtmbs.integrators.settings import Rows
+from rtmbs.state import State
+
+Array = NDArray[np.float64]
+
+
+class Method(Protocol):
+    """A method of time integration."""
+
+    order: ClassVar[int]  # of z, zd, zdd and lam, for smooth forces
+    averages_inputs: ClassVar[bool] = False  # of both ends of a step: a jump inside is then told by its mean
+
+    @property
+    def c(self) -> float | None:
+        """Dimensionless penalty of METHODS 1.6, also that of the start; None where factors are given in SI units."""
+        return PENALTY
+
+    def penalties(self, equations: Equations, h: float) -> Array:
+        """Return the penalty factors (m,) of the loop equations for steps of ``h`` [s]."""
+        return penalty_factors(equations, h, self.c, None)
+
+    def remember(self, equations: Equations, h: float) -> dict[str, Array]:
+        """Return ``State.memory`` at a start, by name, for steps of ``h`` [s]."""
+        return {}
+
+    def carried(self, state: State, before: Self | None = None) -> dict[str, Array]:
+        """Return the part of ``state.memory`` that stays with another h, or where options ``before`` become these.
+
+        The rest is that of a start.
+        """
+        return {}
+
+    def begin(self, equations: Equations, state: State) -> None:
+        """Let ``state.memory`` be that of a start at ``state``, whose other fields are complete."""
+
+    def moved(self, equations: Equations, state: State) -> None:
+        """Let ``state.memory`` follow positions or rates that were changed by hand."""
+
+    def pushed(self, equations: Equations, state: State) -> None:
+        """Let ``state.memory`` follow inputs that were changed between two steps, before accelerations do."""
+
+    def start(self, equations: Equations, state: State) -> Any:
+        """Return what steps need besides states: after a start, a restore, with a new h or other options."""
+        return None
+
+    def advance(self, equations: Equations, work: Any, old: State, new: State) -> StepReport:
+        """Take a step from ``old`` to ``new``; ``work`` is what ``start`` returned."""
+
+    def takes_many(self, equations: Equations) -> bool:
+        """True when ``advance_many`` serves these equations."""
+        return False
+
+    def advance_many(self, equations: Equations, work: Any, old: State, rows: Rows) -> tuple[int, bool]:
+        """Take a step for every row; returns (good steps, whether the next one failed). See ``takes_many``."""
+        raise NotImplementedError
+
+    def changed(self, changes: dict[str, Any]) -> Self:
+        """Return this method with some options changed."""
+        return replace(self, **changes)  # type: ignore[type-var]
+
+    def check(self, state: State, what: str) -> None:
+        """Refuse what no step of this method can have left in ``state.memory``: StateError naming ``what``."""

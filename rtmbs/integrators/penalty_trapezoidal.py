@@ -1,0 +1,271 @@
+"""The implicit trapezoidal rule with position penalties and projections: its options, and what a step of it is.
+
+Equations 10 to 26 of the paper as corrected in METHODS 1.2 to 1.15. A step is one compiled kernel where the equations
+offer one, and the readable step of ``trapezoidal.py`` otherwise; a contract test holds the two together.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.errors import InputError, StateError, shown
+from rtmbs.integrators.base import Equations, Fused
+from rtmbs.integrators.checks import one_of, positive, switches, whole
+from rtmbs.integrators.method import Method
+from rtmbs.integrators.penalties import PENALTY, penalty_factors
+from rtmbs.integrators.report import TAKEN, Outcome, StepReport, report_of
+from rtmbs.integrators.rows import arrays_of, one_row
+from rtmbs.integrators.settings import (
+    LOOP_TOLERANCE,
+    MAX_ITERATIONS,
+    OWN,
+    RECORD_SIZE,
+    REFACTOR,
+    TANGENT_TERMS,
+    Rows,
+    Settings,
+)
+from rtmbs.integrators.trapezoidal import TrapezoidalStep
+from rtmbs.integrators.tries import MOST_TRIES
+from rtmbs.state import State
+
+Array = NDArray[np.float64]
+
+SWEEPS_SCALED, SWEEPS_FIXED = 3, 10  # projection sweeps at most, METHODS 1.12
+SWEEP_BOUND = 1e-9
+RELATIVE = 1e-6
+FREED = 5e-3  # sqrt(c) times the largest correction behind which an older factor may serve (METHODS 1.10)
+SAME_ENERGY = 1e-9  # relative difference of a state's energy that is rounding
+
+
+@dataclass
+class Work:
+    """What steps need besides states."""
+
+    settings: Settings
+    record: Array  # (RECORD_SIZE,) of the last step
+    fused: Fused | None
+
+
+@dataclass(frozen=True)
+class PenaltyTrapezoidal(Method):
+    """The implicit trapezoidal rule with position penalties and projections.
+
+    Parameters
+    ----------
+    penalty : dimensionless c of METHODS 1.6, 1e6 unless given; alpha_l = c (4/h^2) m_l for each closure block
+    alpha : one penalty in SI units for all, as in the paper, in place of ``penalty``
+    tol : tolerance of the increment in typical sizes (1 rad; characteristic length), METHODS 1.11
+    tangent_terms : "paper", "inertia", "lagged" or "exact", METHODS 5
+    max_iterations, fixed_iterations : bound of Newton's iteration, or always exactly so many (2 are usual): the same
+        work in every step; one that they do not finish is taken and answers UNFINISHED
+    refactor : when the Newton matrix is made anew: "every-iteration", "every-step" (again only when the iteration
+        hardly contracts), or "adaptive": once a step while corrections are small and the iteration contracts well
+    projection_weight : "tangent" (the Newton matrix) or "mass"
+    project_velocities, project_accelerations : switch a projection off, to see what it does
+    hold_energy : scale the rates of loops after each step so that their energy balances (METHODS 1.7); needs projected
+        velocities, and leaves the rule alone beside ``alpha``. Loops with drivers, functions of time, force laws or
+        dampers between bodies are left alone
+    fused : one compiled kernel a step (False: the readable step, for comparison)
+    tries : at most so many further tries of a step whose Newton iteration fails, damped and from other starts (METHODS
+        1.11); 0 for none. Steps that need none cost nothing. Fixed iterations spend only their own number
+
+    ``State.memory`` holds the penalty factors ``alpha`` (m,), frozen when h was set, and ``energy`` (n, 2): the energy
+    that components with loops keep on their path and that of z and zd, at their first coordinate [J]; 0 elsewhere.
+
+    Raises InputError for an option out of range.
+
+        Simulation(system, h=5e-3, method=PenaltyTrapezoidal(penalty=1e7, refactor="every-step"))
+    """
+
+    order: ClassVar[int] = 2
+    averages_inputs: ClassVar[bool] = True
+
+    penalty: float | None = None
+    alpha: float | None = None
+    tol: float = 1e-9
+    tangent_terms: str = "inertia"
+    max_iterations: int = 8
+    fixed_iterations: bool = False
+    refactor: str = "adaptive"
+    projection_weight: str = "tangent"
+    project_velocities: bool = True
+    project_accelerations: bool = True
+    hold_energy: bool = True
+    fused: bool = True
+    tries: int = MOST_TRIES
+
+    def __post_init__(self) -> None:
+        if self.penalty is not None and self.alpha is not None:
+            raise InputError(
+                f"penalty = {shown(self.penalty)} and alpha = {shown(self.alpha)} exclude each other; give one of them"
+            )
+        positive(tol=self.tol, **({"penalty": self.c} if self.alpha is None else {"alpha": self.alpha}))
+        whole("max_iterations", self.max_iterations, 1, MAX_ITERATIONS)
+        whole("tries", self.tries, 0, MOST_TRIES)
+        one_of("tangent_terms", self.tangent_terms, TANGENT_TERMS)
+        one_of("refactor", self.refactor, REFACTOR)
+        one_of("projection_weight", self.projection_weight, ("tangent", "mass"))
+        switches(
+            fixed_iterations=self.fixed_iterations, fused=self.fused, project_velocities=self.project_velocities,
+            project_accelerations=self.project_accelerations, hold_energy=self.hold_energy,
+        )  # fmt: skip
+
+    @property
+    def c(self) -> float | None:
+        """Dimensionless penalty, None when ``alpha`` is given."""
+        if self.alpha is not None:
+            return None
+        return PENALTY if self.penalty is None else self.penalty
+
+    def changed(self, changes: dict[str, Any]) -> "PenaltyTrapezoidal":
+        """Return these options with some changed; a penalty takes the place of an alpha and the reverse."""
+        other = {"penalty": "alpha", "alpha": "penalty"}
+        gone = {other[name]: None for name in changes if name in other and changes[name] is not None}
+        return replace(self, **{**gone, **changes})
+
+    # ---- what a State remembers ------------------------------------------------------------------------------------
+
+    def remember(self, equations: Equations, h: float) -> dict[str, Array]:
+        """Return penalty factors for steps of ``h`` [s], and energies that are yet to be kept."""
+        return {"alpha": self.penalties(equations, h), "energy": np.zeros((equations.n, 2))}
+
+    def penalties(self, equations: Equations, h: float) -> Array:
+        """Return the penalty factors (m,) for steps of ``h`` [s]."""
+        return penalty_factors(equations, h, self.c, self.alpha)
+
+    def carried(self, state: State, before: Self | None = None) -> dict[str, Array]:
+        """Return the energies, for a balance goes on, and the penalty factors while options ask for no others."""
+        same = before is not None and (before.c, before.alpha) == (self.c, self.alpha)
+        return {name: state.memory[name] for name in (("alpha", "energy") if same else ("energy",))}
+
+    def begin(self, equations: Equations, state: State) -> None:
+        """Let balances of energy begin with the energy of ``state``."""
+        state.memory["energy"][:] = equations.component_energies(state.z, state.zd, state.R0)[0][:, None]
+
+    def moved(self, equations: Equations, state: State) -> None:
+        """Let another balance begin where positions or rates of a state were changed by hand."""
+        energy = state.memory["energy"]
+        with np.errstate(all="ignore"):  # numbers out of range are the step's business
+            found, size = equations.component_energies(state.z, state.zd, state.R0)
+            if np.any(np.abs(found - energy[:, OWN]) > SAME_ENERGY * size):
+                energy[:] = 0.0
+
+    def pushed(self, equations: Equations, state: State) -> None:
+        """Let balances go on with the potentials of changed inputs; what the path has beyond zd stays."""
+        energy = state.memory["energy"]
+        with np.errstate(over="ignore", invalid="ignore"):
+            found, _ = equations.component_energies(state.z, state.zd, state.R0)
+        if np.all(np.isfinite(found)):
+            begun = np.any(energy != 0.0, axis=1)
+            energy[begun] += (found - energy[:, OWN])[begun, None]
+
+    def check(self, state: State, what: str) -> None:
+        """Refuse penalty factors that are not positive: StateError."""
+        if np.any((least := state.memory["alpha"]) <= 0.0):
+            raise StateError(f"{what}: alpha holds {np.min(least):g}; penalty factors are positive")
+
+    # ---- steps -----------------------------------------------------------------------------------------------------
+
+    def start(self, equations: Equations, state: State) -> Work:
+        """Return settings, a record, and the kernel where the equations have one."""
+        fused = equations.fused() if self.fused else None
+        return Work(self.settings(equations, state.h, state.memory["alpha"]), np.zeros(RECORD_SIZE), fused)
+
+    def settings(self, equations: Equations, h: float, alpha: Array) -> Settings:
+        """Return the Settings of a step of ``h`` [s] with penalty factors ``alpha`` (m,)."""
+        sizes, masses = equations.sizes, equations.masses
+        held = alpha * h * h / 4.0 / np.maximum(masses, np.finfo(float).tiny)  # c of every row
+        return Settings(
+            h=float(h),
+            relative=RELATIVE,
+            max_iterations=int(self.max_iterations),
+            fixed_iterations=bool(self.fixed_iterations),
+            tries=int(self.tries),
+            refactor=REFACTOR.index(self.refactor),
+            reuse_below=FREED / math.sqrt(max(float(np.max(held, initial=0.0)), 1.0)),
+            max_sweeps=SWEEPS_SCALED if self.alpha is None else SWEEPS_FIXED,
+            sweep_bound=SWEEP_BOUND,
+            tangent_terms=TANGENT_TERMS.index(self.tangent_terms),
+            project_velocities=bool(self.project_velocities),
+            project_accelerations=bool(self.project_accelerations),
+            hold_energy=bool(self.hold_energy and self.project_velocities and self.alpha is None),
+            mass_weight=self.projection_weight == "mass",
+            loop_tolerance=LOOP_TOLERANCE,
+            absolute=self.tol * sizes.typical,
+            typical=sizes.typical,
+            pace=sizes.pace,
+            rotation=sizes.rotation,
+            scale=sizes.scale,
+            mass=masses,
+            first=sizes.first,
+            held=float(np.max(held, initial=0.0)),
+        )
+
+    def advance(self, equations: Equations, work: Work, old: State, new: State) -> StepReport:
+        """Fill ``new`` with the state at its time; its h and the inputs at that time stand in it already."""
+        take_over(equations, work, new)
+        if bad := equations.not_finite_inputs():
+            work.record[:] = 0.0
+            return report_of(work.record, Outcome.NOT_FINITE, new.t, culprits=bad)
+        if (fused := work.fused) is not None:
+            row = one_row(new, work.record)
+            outcome = fused.in_groups(work.settings, arrays_of(old), row) if fused.groups is not None else None
+            if outcome not in TAKEN:
+                code, _ = fused.kernel(*fused.arguments(work.settings, arrays_of(old), row))
+                outcome = fused.outcomes[code]
+            if outcome is not Outcome.SINGULAR_TANGENT:
+                names = self.worst(equations, work, outcome, old)
+                return explained(
+                    equations, work, report_of(work.record, outcome, new.t, fused.tick, culprits=names), old
+                )
+        return self.readable(equations, work, old, new)
+
+    def takes_many(self, equations: Equations) -> bool:
+        """True for the fused step, and no function of time to ask in between."""
+        return self.fused and equations.fused() is not None and not equations.timed
+
+    def advance_many(self, equations: Equations, work: Work, old: State, rows: Rows) -> tuple[int, bool]:
+        """Take a step for every row, in one kernel call a thread; ``advance`` takes a failed one again and reports."""
+        take_over(equations, work, old)
+        fused = work.fused
+        if fused is None or equations.not_finite_inputs():
+            return 0, True
+        if fused.groups is not None:
+            return fused.many_in_groups(work.settings, arrays_of(old), rows)
+        code, done = fused.kernel(*fused.arguments(work.settings, arrays_of(old), rows))
+        return done, fused.outcomes[code] not in TAKEN
+
+    def readable(self, equations: Equations, work: Work, old: State, new: State) -> StepReport:
+        """The readable step, with the pivoted dense factor when the static order meets too small a pivot."""
+        outcome, dense = Outcome.SINGULAR_TANGENT, False
+        for dense in (True,) if work.fused is not None else (False, True):
+            step = TrapezoidalStep(equations, work.settings, work.record, dense)
+            outcome = step.advance(arrays_of(old), arrays_of(new))
+            if outcome is not Outcome.SINGULAR_TANGENT:
+                break
+        names = self.worst(equations, work, outcome, old)
+        return explained(equations, work, report_of(work.record, outcome, new.t, dense=dense, culprits=names), old)
+
+    def worst(self, equations: Equations, work: Work, outcome: Outcome, old: State) -> tuple[str, ...]:
+        """Return the names that a failed step from ``old`` is to be known by."""
+        return () if outcome in TAKEN else equations.culprits(outcome, arrays_of(old), work.settings.scale)
+
+
+def take_over(equations: Equations, work: Work, state: State) -> None:
+    """Let inputs, penalty factors and h be those of the state."""
+    equations.u, equations.alpha = state.u, state.memory["alpha"]
+    if state.h != work.settings.h:
+        work.settings = work.settings._replace(h=float(state.h))
+
+
+def explained(equations: Equations, work: Work, report: StepReport, old: State) -> StepReport:
+    """Return the report of a failed step with its reason, and who is at fault in front of where it shows."""
+    if report.outcome in TAKEN or report.outcome is Outcome.NOT_FINITE:
+        return report
+    found = equations.diagnose(work.settings, arrays_of(old))
+    names = tuple(dict.fromkeys((*found.culprits, *report.culprits)))
+    return replace(report, culprits=names, reason=found.reason, hopeless=found.hopeless)

@@ -1,0 +1,32 @@
+"""States as arrays that kernels take: one, or consecutive ones, a row a step."""
+
+import numpy as np
+
+from rtmbs.integrators.settings import RECORD_SIZE, Array, Rows, StateArrays
+from rtmbs.state import State
+
+MOST_ROWS, MOST_BYTES = 1024, 4e6  # steps in one kernel call, and the memory of their rows
+
+
+def arrays_of(state: State) -> StateArrays:
+    """Return the arrays that a step reads and writes, shared with ``state``."""
+    return StateArrays(state.z, state.zd, state.zdd, state.lam, state.R0, state.memory["energy"])
+
+
+def one_row(state: State, record: Array) -> Rows:
+    """Return the single row of a step into ``state``, shared with it."""
+    arrays = {name: values[None] for name, values in arrays_of(state)._asdict().items()}
+    return Rows(**arrays, u=state.u[None], record=record[None])
+
+
+def rows_for(state: State, steps: int) -> Rows:
+    """Return rows for up to ``steps`` steps from states like this one."""
+    like = one_row(state, np.zeros(RECORD_SIZE))
+    count = int(min(steps, MOST_ROWS, max(MOST_BYTES // sum(values.nbytes for values in like), 1)))
+    return Rows(*(np.zeros((count, *values.shape[1:])) for values in like))
+
+
+def take_row(state: State, rows: Rows, k: int) -> None:
+    """Let ``state`` be what stands in row ``k``."""
+    for name, values in arrays_of(state)._asdict().items():
+        values[:] = getattr(rows, name)[k]

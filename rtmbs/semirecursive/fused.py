@@ -1,0 +1,118 @@
+"""The penalty trapezoidal rule as one compiled kernel: of the whole mechanism, or of its groups on threads."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from rtmbs.integrators.report import TAKEN, Outcome
+from rtmbs.integrators.settings import Rows, Settings, StateArrays
+from rtmbs.jit.clock import seconds_per_tick
+from rtmbs.jit.compiled import entry_for
+from rtmbs.semirecursive.endings import (
+    CONVERGED,
+    LOOP_OPEN,
+    NEAR,
+    NOT_CONVERGED,
+    NOT_FINITE,
+    SMALL_PIVOT,
+    UNBALANCED,
+    UNFINISHED,
+    UNPROJECTED,
+)
+from rtmbs.semirecursive.groups import Groups
+from rtmbs.semirecursive.step import march
+
+if TYPE_CHECKING:
+    from rtmbs.semirecursive.equations import SemiRecursiveEquations
+
+OUTCOMES = {
+    CONVERGED: Outcome.CONVERGED,
+    NOT_CONVERGED: Outcome.NOT_CONVERGED,
+    NOT_FINITE: Outcome.NOT_FINITE,
+    LOOP_OPEN: Outcome.LOOP_OPEN,
+    UNFINISHED: Outcome.UNFINISHED,
+    UNPROJECTED: Outcome.UNPROJECTED,
+    NEAR: Outcome.NEAR_SINGULAR,
+    UNBALANCED: Outcome.UNBALANCED,
+    SMALL_PIVOT: Outcome.SINGULAR_TANGENT,
+}
+LONGEST_CALL = 0.05  # [s] so that Ctrl+C and the progress bar wait no longer, but for one step
+
+
+class FusedSteps:
+    """What a Python caller of the kernel keeps: its address, and the groups of the mechanism."""
+
+    outcomes = OUTCOMES
+
+    def __init__(self, equations: "SemiRecursiveEquations") -> None:
+        self.equations = equations
+        self.entry: Callable[..., Any] | None = None
+        self._groups: Groups | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copies and pickles look up the entry for themselves: it is an address in this process."""
+        return {**self.__dict__, "entry": None}
+
+    def of(self, equations: "SemiRecursiveEquations") -> "FusedSteps":
+        """Return this for equations of the same types and sizes; its address serves, and looking up takes long."""
+        other = FusedSteps(equations)
+        other.entry, other._groups = self.entry, self._groups
+        return other
+
+    @property
+    def tick(self) -> float:
+        """Length of a phase unit [s]."""
+        return seconds_per_tick()
+
+    @property
+    def budget(self) -> int:
+        """Ticks of the longest kernel call."""
+        return round(LONGEST_CALL / seconds_per_tick())
+
+    @property
+    def kernel(self) -> Callable[..., Any]:
+        """The machine code of ``step.march``: its types are always the same, and looking them up takes long."""
+        return self.entry or self.look_up
+
+    def look_up(self, *arguments: Any) -> Any:
+        """Find the machine code for these arguments, and call it."""
+        self.entry = entry_for(march, arguments)
+        return self.entry(*arguments)
+
+    def arguments(self, settings: Settings, old: StateArrays, rows: Rows) -> tuple[Any, ...]:
+        """Return what the kernel takes to make a step for every row."""
+        equations = self.equations
+        return (
+            equations.tables, equations.lu, equations.work, settings, equations.alpha, old, rows, equations.ws,
+            self.budget,
+        )  # fmt: skip
+
+    @property
+    def groups(self) -> Groups | None:
+        """The groups that the mechanism is stepped in, or None when it is stepped as a whole."""
+        equations = self.equations
+        if equations.threads == 1 or equations.timed:
+            return None
+        tables, threads = equations.tables, equations.threads
+        if self._groups is None or self._groups.tables is not tables or self._groups.threads != threads:
+            self._groups = Groups(tables, equations.lu, threads)
+        return self._groups if len(self._groups) > 1 else None
+
+    def in_groups(self, settings: Settings, old: StateArrays, row: Rows) -> Outcome:
+        """Take one step, the groups in turns."""
+        code, _ = self.step_groups(settings, old, row, side_by_side=False)
+        return OUTCOMES[code]
+
+    def many_in_groups(self, settings: Settings, old: StateArrays, rows: Rows) -> tuple[int, bool]:
+        """Take a step for every row, the groups side by side; (good steps, whether the next one failed)."""
+        code, done = self.step_groups(settings, old, rows, side_by_side=True)
+        return done, OUTCOMES[code] not in TAKEN
+
+    def step_groups(self, settings: Settings, old: StateArrays, rows: Rows, side_by_side: bool) -> tuple[int, int]:
+        """Call the kernel once for every group."""
+        groups = self.groups
+        assert groups is not None
+        try:
+            return groups.advance(settings, self.equations.alpha, old, rows, self.budget, side_by_side)
+        except BaseException:  # an interrupt: a thread may still be writing, to what nobody will read
+            self._groups = None
+            raise
