@@ -22,7 +22,8 @@ class AdamsBashforth(Method):
 
     Accelerations of three steps are extrapolated; rates are their integral, and positions that of the rates. The first
     steps, and those after a change of inputs, of h or of the state, are Runge-Kutta steps. Loops drift as there.
-    ``State.memory`` holds the accelerations of earlier steps, ``history`` (2, n), and how many there are, ``known``.
+    ``State.memory`` holds the accelerations of earlier steps, ``history`` (2, n), how many there are, ``known``,
+    and z and zd of the path that they belong to, ``path`` (2, n).
 
         Simulation(system, h=1e-3, method=AdamsBashforth())
     """
@@ -31,13 +32,16 @@ class AdamsBashforth(Method):
 
     def remember(self, equations: Equations, h: float) -> dict[str, Array]:
         """Return a history that is empty."""
-        return {"history": np.zeros((STEPS - 1, equations.n)), "known": np.zeros(1)}
+        return {"history": np.zeros((STEPS - 1, equations.n)), "known": np.zeros(1), "path": np.zeros((2, equations.n))}
 
     def moved(self, equations: Equations, state: State) -> None:
         """Forget the history of another path."""
-        state.memory["known"][:] = 0.0
+        if not np.array_equal(state.memory["path"], [state.z, state.zd]):
+            self.pushed(equations, state)
 
-    pushed = moved
+    def pushed(self, equations: Equations, state: State) -> None:
+        """Forget the history: accelerations jump with the inputs."""
+        state.memory["known"][:] = 0.0
 
     def advance(self, equations: Equations, work: Any, old: State, new: State) -> StepReport:
         """Take a step, and remember the accelerations that it began with."""
@@ -51,7 +55,9 @@ class AdamsBashforth(Method):
             new.z[:] = np.nan
         new.memory["history"][:] = [old.zdd, *old.memory["history"][:-1]]
         new.memory["known"][:] = min(known + 1, STEPS - 1)
-        return finished(equations, old, new)
+        report = finished(equations, old, new)
+        new.memory["path"][:] = new.z, new.zd
+        return report
 
 
 def extrapolated(equations: Equations, old: State) -> tuple[Array, Array]:

@@ -71,46 +71,12 @@ class Fused(Protocol):
         """Take a step for every row, the groups side by side; (good steps, whether the next one failed)."""
 
 
-class Equations(Protocol):
-    """Equations of motion with loops, as methods see them. The coefficients of a tangent are the method's."""
+class StepEquations(Protocol):
+    """What the readable step of the penalty trapezoidal rule asks."""
 
     n: int
     m: int
-    u: Array  # (nu,) inputs, and functions of time at the time last told to ``at``
     alpha: Array  # (m,) penalty factors
-    masses: Array  # (m,) effective masses of the loop equations [kg or kg m^2]
-
-    @property
-    def sizes(self) -> Sizes:
-        """Sizes of coordinates and loop equations."""
-
-    @property
-    def timed(self) -> bool:
-        """True when there are functions of time."""
-
-    def at(self, t: float) -> None:
-        """Let functions of time be those of ``t`` [s]; other inputs stay. Raises whatever a function of the user does."""
-
-    def not_finite_inputs(self) -> tuple[str, ...]:
-        """Return the names of inputs that are no number in range."""
-
-    def accelerations(self, z: Array, zd: Array, R0: Array) -> tuple[Array, Array]:
-        """Return zdd (n,) and lam (m,) with Phidd = 0 at a state; raises StartError where nothing gives inertia."""
-
-    def coordinate_rates(self, z: Array, zd: Array) -> Array:
-        """Return dz/dt (n,): zd, but for rotations on the group, whose zd is the angular velocity in body axes."""
-
-    def component_energies(self, z: Array, zd: Array, R0: Array) -> tuple[Array, Array]:
-        """Return the energy of each component that keeps a balance, and the size of its parts (n,) [J]."""
-
-    def culprits(self, outcome: Outcome, old: StateArrays, scale: Array) -> tuple[str, ...]:
-        """Return the names that a failed step from ``old`` is to be known by."""
-
-    def diagnose(self, settings: Settings, old: StateArrays) -> Diagnosis:
-        """Return why the step from ``old`` fails, as far as that shows."""
-
-    def fused(self) -> Fused | None:
-        """Return the penalty trapezoidal rule as a kernel; None where a step has to ask Python."""
 
     @property
     def stiffness(self) -> float:
@@ -173,3 +139,42 @@ class Equations(Protocol):
 
     def commit(self, state: StateArrays) -> None:
         """Let the reference rotations of a finished state take in its rotation steps, in place."""
+
+
+class Equations(StepEquations, Protocol):
+    """Equations of motion with loops, as methods see them. The coefficients of a tangent are the method's."""
+
+    u: Array  # (nu,) inputs, and functions of time at the time last told to ``at``
+    masses: Array  # (m,) effective masses of the loop equations [kg or kg m^2]
+
+    @property
+    def sizes(self) -> Sizes:
+        """Sizes of coordinates and loop equations."""
+
+    @property
+    def timed(self) -> bool:
+        """True when there are functions of time."""
+
+    def at(self, t: float) -> None:
+        """Let functions of time be those of ``t`` [s]; other inputs stay. Raises whatever a function of the user does."""
+
+    def not_finite_inputs(self) -> tuple[str, ...]:
+        """Return the names of inputs that are no number in range."""
+
+    def accelerations(self, z: Array, zd: Array, R0: Array) -> tuple[Array, Array]:
+        """Return zdd (n,) and lam (m,) with Phidd = 0 at a state; raises StartError where nothing gives inertia."""
+
+    def coordinate_rates(self, z: Array, zd: Array) -> Array:
+        """Return dz/dt (n,): zd, but for rotations on the group, whose zd is the angular velocity in body axes."""
+
+    def component_energies(self, z: Array, zd: Array, R0: Array) -> tuple[Array, Array]:
+        """Return the energy of each component that keeps a balance, and the size of its parts (n,) [J]."""
+
+    def culprits(self, outcome: Outcome, old: StateArrays, scale: Array) -> tuple[str, ...]:
+        """Return the names that a failed step from ``old`` is to be known by."""
+
+    def diagnose(self, settings: Settings, old: StateArrays) -> Diagnosis:
+        """Return why the step from ``old`` fails, as far as that shows."""
+
+    def fused(self) -> Fused | None:
+        """Return the penalty trapezoidal rule as a kernel; None where a step has to ask Python."""

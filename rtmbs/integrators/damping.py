@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.integrators.base import Equations, NotFinite, SingularTangent
+from rtmbs.integrators.base import NotFinite, SingularTangent, StepEquations
 from rtmbs.integrators.newton import (
     ACCEPT,
     BISECTIONS,
@@ -43,7 +43,7 @@ Array = NDArray[np.float64]
 class Trying(Protocol):
     """The step that is tried again."""
 
-    equations: Equations
+    equations: StepEquations
     settings: Settings
     record: Array
     lam: Array

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.integrators.base import Equations
+from rtmbs.integrators.base import StepEquations
 from rtmbs.integrators.newton import LEFT_OVER
 from rtmbs.integrators.settings import FACTORISATIONS, NEAR_SINGULAR, PUSHED, SWEEPS, Settings, StateArrays
 
@@ -22,7 +22,7 @@ SOFTER = 1e3  # times softer are the loops that such a step is projected by
 
 
 def sweep(
-    equations: Equations,
+    equations: StepEquations,
     settings: Settings,
     weight: float,
     rates: Array,
@@ -59,7 +59,7 @@ def largest(violation: Array, settings: Settings) -> float:
 
 
 def project_velocities(
-    equations: Equations, settings: Settings, old: StateArrays, z: Array, zd: Array, dense: bool, record: Array
+    equations: StepEquations, settings: Settings, old: StateArrays, z: Array, zd: Array, dense: bool, record: Array
 ) -> tuple[Array, Array, float]:
     """Return the projected velocities, Phid left, and the weight that accelerations are projected with.
 
@@ -89,7 +89,7 @@ def project_velocities(
     return projected, left, weight
 
 
-def slow(equations: Equations, settings: Settings, rates: Array, left: Array, change: Array) -> bool:
+def slow(equations: StepEquations, settings: Settings, rates: Array, left: Array, change: Array) -> bool:
     """True when the last sweep left more than SLOW of the violation that it found, and its ``change`` of rates matters.
 
     What redundant equations leave moves nothing.
@@ -100,7 +100,7 @@ def slow(equations: Equations, settings: Settings, rates: Array, left: Array, ch
     return largest(left, settings) > SLOW * largest(left - equations.apply_Phi_z(change), settings)
 
 
-def loses(equations: Equations, settings: Settings, old: StateArrays, z: Array, direction: Array) -> bool:
+def loses(equations: StepEquations, settings: Settings, old: StateArrays, z: Array, direction: Array) -> bool:
     """True when Phi_z of a direction changed in this step by PASSES times its value.
 
     Loops that are merely soft hold a direction as softly at both ends of a step.

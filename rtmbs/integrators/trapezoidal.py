@@ -1,6 +1,6 @@
 """The implicit trapezoidal rule with position penalties and projections, readable, for any equations.
 
-Equations 10 to 26 of the paper as corrected in METHODS 1.2 to 1.5. ``semirecursive/step.py`` is the same step fused
+StepEquations 10 to 26 of the paper as corrected in METHODS 1.2 to 1.5. ``semirecursive/step.py`` is the same step fused
 into one kernel; a contract test holds the two together.
 """
 
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.integrators.base import Equations, NotFinite, SingularTangent
+from rtmbs.integrators.base import NotFinite, SingularTangent, StepEquations
 from rtmbs.integrators.damping import Damped, restart
 from rtmbs.integrators.multipliers import (
     ENDLESS,
@@ -78,7 +78,7 @@ Array = NDArray[np.float64]
 class TrapezoidalStep:
     """One step from ``old`` to ``new``; ``record`` is filled as by the fused step, phases in seconds."""
 
-    def __init__(self, equations: Equations, settings: Settings, record: Array, dense: bool = False) -> None:
+    def __init__(self, equations: StepEquations, settings: Settings, record: Array, dense: bool = False) -> None:
         self.equations, self.settings, self.record, self.dense = equations, settings, record, dense
         self.lam: Array = np.zeros(equations.m)  # multipliers of the last correction
         self.left: tuple[Array, Array] = self.lam, self.lam  # Phid, Phidd that the projections left

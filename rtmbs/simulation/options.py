@@ -21,7 +21,8 @@ class Options:
     threads: int = 1
 
     def __post_init__(self) -> None:
-        if not all(hasattr(self.method, name) for name in ("order", "start", "advance", "remember")):
+        answers = all(hasattr(self.method, name) for name in ("order", "start", "advance", "remember"))
+        if isinstance(self.method, type) or not answers:
             raise InputError(f"method is {shown(self.method)}; it must be an object such as rtmbs.PenaltyTrapezoidal()")
         whole("threads", self.threads, 1, MOST_THREADS)
 

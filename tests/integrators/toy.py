@@ -28,17 +28,17 @@ class Pendulum:
         weight = np.array([0.0, -self.mass * self.g])
         return self.mass * zdd + self.drag * zd - weight + z * self.alpha * (z @ z - 1.0) / 2.0
 
-    def factor(self, settings, tangent_terms, old, dense):
+    def factor(self, velocity, position, terms, old, dense):
         self.ask("factor")
-        h, alpha = settings.h, self.alpha[0]
-        self.A = (self.mass + h / 2 * self.drag) * np.eye(2) + h * h / 4 * alpha * np.outer(self.z, self.z)
-        if tangent_terms == EXACT:
-            self.A += h * h / 4 * alpha * (self.z @ self.z - 1.0) / 2.0 * np.eye(2)
+        alpha = self.alpha[0]
+        self.A = (self.mass + velocity * self.drag) * np.eye(2) + position * alpha * np.outer(self.z, self.z)
+        if terms == EXACT:
+            self.A += position * alpha * (self.z @ self.z - 1.0) / 2.0 * np.eye(2)
         self.check()
 
-    def factor_mass_weight(self, settings, dense, share=1.0):
+    def factor_mass_weight(self, position, dense):
         self.ask("factor_mass_weight")
-        self.A = self.mass * np.eye(2) + share * settings.h**2 / 4 * self.alpha[0] * np.outer(self.z, self.z)
+        self.A = self.mass * np.eye(2) + position * self.alpha[0] * np.outer(self.z, self.z)
         self.check()
 
     def check(self):
@@ -67,7 +67,7 @@ class Pendulum:
 
     def hold_energies(self, held, h, old, new):
         self.ask("hold_energies")
-        new.energy[:] = old.memory["energy"]
+        new.energy[:] = old.energy
         return 0.0
 
     def apply_Phi_z(self, x):

@@ -1,4 +1,4 @@
-"""Every registered integrator answers one contract, with equations that know nothing of mechanisms."""
+"""The readable trapezoidal step answers its contract, with equations that know nothing of mechanisms."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,6 @@ from rtmbs.integrators.newton import (
     MOST_BY_SLOPE,
     MOST_EVALUATIONS,
 )
-from rtmbs.integrators.registry import INTEGRATORS
 from rtmbs.integrators.report import Outcome
 from rtmbs.integrators.settings import (
     EVALUATIONS,
@@ -25,35 +24,33 @@ from rtmbs.integrators.settings import (
     TANGENT_TERMS,
     TRIES,
 )
+from rtmbs.integrators.trapezoidal import TrapezoidalStep
 from rtmbs.integrators.tries import MOST_TRIES
 from tests.integrators.toy import QUESTIONS, Pendulum, empty, reference, settings, start
 
-ALL = pytest.mark.parametrize("name", INTEGRATORS)
 
-
-def step(name, equations=None, old=None, **options):
+def step(equations=None, old=None, **options):
     """Take one step; return its outcome, the new state and the record."""
     old, record = old or start(), np.full(RECORD_SIZE, np.nan)
     new = empty(old)
-    outcome = INTEGRATORS[name](equations or Pendulum(), settings(**options), record).advance(old, new)
+    outcome = TrapezoidalStep(equations or Pendulum(), settings(**options), record).advance(old, new)
     return outcome, new, record
 
 
-def march(name, t, h, equations=None, **options):
+def march(t, h, equations=None, **options):
     """Return the state at time ``t``."""
     equations = equations or Pendulum(alpha=1e6 * 4.0 / h**2)
     state = start(pendulum=equations)
     for _ in range(round(t / h)):
-        outcome, state, _ = step(name, equations, state, h=h, **options)
+        outcome, state, _ = step(equations, state, h=h, **options)
         assert outcome is Outcome.CONVERGED
     return state
 
 
-@ALL
-def test_it_reads_the_old_state_and_fills_the_new_one(name):
+def test_it_reads_the_old_state_and_fills_the_new_one():
     old = start()
     before = [values.tobytes() for values in old]
-    outcome, new, record = step(name, old=old)
+    outcome, new, record = step(old=old)
     assert outcome is Outcome.CONVERGED
     assert [values.tobytes() for values in old] == before
     assert all(np.all(np.isfinite(values)) for values in new)
@@ -61,10 +58,9 @@ def test_it_reads_the_old_state_and_fills_the_new_one(name):
     assert np.all(np.isfinite(record))
 
 
-@ALL
-def test_the_record_says_what_was_done(name):
+def test_the_record_says_what_was_done():
     equations = Pendulum()
-    _, new, record = step(name, equations)
+    _, new, record = step(equations)
     iterations = int(record[ITERATIONS])
     assert equations.asked["residual"] == iterations
     assert equations.asked["factor"] == record[FACTORISATIONS] == iterations
@@ -75,42 +71,38 @@ def test_the_record_says_what_was_done(name):
     assert equations.asked["solve"] == iterations + record[SWEEPS]
 
 
-@ALL
 @pytest.mark.parametrize("drag", [0.0, 1.5])
-def test_order_two(name, drag):
+def test_order_two(drag):
     """Least-squares slope of the errors of angle, rate and acceleration over four halvings."""
     steps, errors = [0.02, 0.01, 0.005, 0.0025], []
     angle, rate = reference(1.0, drag=drag)
     exact = start(angle, rate, Pendulum(drag=drag))
     for h in steps:
-        state = march(name, 1.0, h, Pendulum(alpha=1e6 * 4.0 / h**2, drag=drag))
+        state = march(1.0, h, Pendulum(alpha=1e6 * 4.0 / h**2, drag=drag))
         errors.append([np.abs(mine - theirs).max() for mine, theirs in zip(state[:3], exact[:3], strict=True)])
     slopes = np.polyfit(np.log(steps), np.log(errors), 1)[0]
     assert np.all((slopes > 1.9) & (slopes < 2.5)), slopes
 
 
-@ALL
 @pytest.mark.parametrize("terms", range(len(TANGENT_TERMS)), ids=TANGENT_TERMS)
 @pytest.mark.parametrize("options", [{}, {"mass_weight": True}, {"fixed_iterations": True, "max_iterations": 5}])
-def test_options_change_the_way_and_not_the_end(name, terms, options):
-    plain, changed = march(name, 0.1, 0.01), march(name, 0.1, 0.01, tangent_terms=terms, **options)
+def test_options_change_the_way_and_not_the_end(terms, options):
+    plain, changed = march(0.1, 0.01), march(0.1, 0.01, tangent_terms=terms, **options)
     away = 100.0 if terms == EXACT else 1.0  # its first corrections are large: lam of an iterate far from the loop
     np.testing.assert_allclose(changed.z, plain.z, atol=1e-8 * away)
     np.testing.assert_allclose(changed.zd, plain.zd, atol=1e-7 * away)
 
 
-@ALL
-def test_loops_are_kept(name):
-    state = march(name, 0.5, 0.01)
+def test_loops_are_kept():
+    state = march(0.5, 0.01)
     assert abs(state.z @ state.z - 1.0) / 2.0 <= 10.0 * abs(state.lam[0]) / (1e6 * 4.0 / 0.01**2)
     assert abs(state.z @ state.zd) < 1e-9
     assert abs(state.z @ state.zdd + state.zd @ state.zd) < 1e-7
 
 
-@ALL
-def test_multipliers_are_the_force_in_the_bar(name):
+def test_multipliers_are_the_force_in_the_bar():
     angle, rate = reference(0.5)
-    state = march(name, 0.5, 0.001)
+    state = march(0.5, 0.001)
     assert state.lam[0] == pytest.approx(2.0 * (rate**2 + 9.81 * np.cos(angle)), rel=1e-5)
 
 
@@ -135,115 +127,104 @@ class Broken(Pendulum):
         setattr(self, name, wrong)
 
 
-def times_asked(name, **options):
+def times_asked(**options):
     """Return how often one good step asks each question."""
     equations = Pendulum()
-    assert step(name, equations, **options)[0] is Outcome.CONVERGED
+    assert step(equations, **options)[0] is Outcome.CONVERGED
     return equations.asked
 
 
 THOROUGH = {"mass_weight": True, "held": 1e12}  # what makes a step ask every question
-CASES = [
-    (name, question, first)
-    for name in INTEGRATORS
-    for question, times in times_asked(name, **THOROUGH).items()
-    for first in range(1, times + 1)
-]
+CASES = [(question, first) for question, times in times_asked(**THOROUGH).items() for first in range(1, times + 1)]
 
 
-@pytest.mark.parametrize(("name", "question", "first"), CASES)
+@pytest.mark.parametrize(("question", "first"), CASES)
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e308])
-def test_no_answer_that_is_not_finite(name, question, first, bad):
+def test_no_answer_that_is_not_finite(question, first, bad):
     """Whatever the equations answer from whichever question on, what converged is finite."""
     equations = Broken(question, first, lambda value: None if value is None else value * bad)
-    outcome, new, _ = step(name, equations, **THOROUGH)
+    outcome, new, _ = step(equations, **THOROUGH)
     finite = all(np.all(np.isfinite(values)) for values in new)
     assert finite or outcome is not Outcome.CONVERGED
     if not np.isfinite(bad) and question not in ("factor", "factor_mass_weight", "hold_energies", "commit"):
         assert outcome in (Outcome.NOT_FINITE, Outcome.LOOP_OPEN), outcome
 
 
-@pytest.mark.parametrize(("name", "question", "first"), CASES)
-def test_faults_pass_through_and_leave_the_old_state(name, question, first):
+@pytest.mark.parametrize(("question", "first"), CASES)
+def test_faults_pass_through_and_leave_the_old_state(question, first):
     """The user's error, an interrupt, no memory: not the integrator's to swallow."""
     for fault in (RuntimeError("force"), KeyboardInterrupt(), MemoryError(), ZeroDivisionError()):
         old = start()
         before = [values.tobytes() for values in old]
         with pytest.raises(type(fault)):
-            step(name, Broken(question, first, fault), old, **THOROUGH)
+            step(Broken(question, first, fault), old, **THOROUGH)
         assert [values.tobytes() for values in old] == before
 
 
-@pytest.mark.parametrize(("name", "question", "first"), [case for case in CASES if case[1] in ("factor", "solve")])
-def test_a_matrix_without_factor_is_an_outcome(name, question, first):
+@pytest.mark.parametrize(("question", "first"), [case for case in CASES if case[1] in ("factor", "solve")])
+def test_a_matrix_without_factor_is_an_outcome(question, first):
     for fault, outcome in ((SingularTangent(), Outcome.SINGULAR_TANGENT), (NotFinite(), Outcome.NOT_FINITE)):
-        assert step(name, Broken(question, first, fault), **THOROUGH)[0] is outcome
+        assert step(Broken(question, first, fault), **THOROUGH)[0] is outcome
 
 
-@ALL
-def test_newton_is_bounded(name):
+def test_newton_is_bounded():
     """A residual that never settles is asked at most max_iterations times, and is no success."""
     rng = np.random.default_rng(3)
     for most in (1, 2, 5, 48):
         equations = Broken("residual", 1, lambda value: rng.normal(size=2) * 100.0)
-        outcome, _, record = step(name, equations, max_iterations=most)
+        outcome, _, record = step(equations, max_iterations=most)
         assert outcome is Outcome.NOT_CONVERGED
         assert equations.asked["residual"] == record[ITERATIONS] <= most
 
 
-@ALL
-def test_sweeps_are_bounded(name):
+def test_sweeps_are_bounded():
     """A violation that no sweep removes is swept at most max_sweeps times for rates and again for accelerations."""
     for most in (0, 1, 4):
         equations = Broken("apply_Phi_z", 1, lambda value: 0.0 * value)
-        outcome, _, record = step(name, equations, max_sweeps=most)
+        outcome, _, record = step(equations, max_sweeps=most)
         assert outcome is Outcome.UNPROJECTED, "what no sweep removes is left, and that is said"
         assert record[LEFT] == 1.0
         assert record[SWEEPS] <= 2 * most
 
 
-@ALL
-def test_further_tries_are_bounded(name):
+def test_further_tries_are_bounded():
     """A residual that never settles ends every try; the report tells of the plain iteration, and counts all work."""
     rng = np.random.default_rng(3)
     for tries in range(MOST_TRIES + 1):
         equations = Broken("residual", 1, lambda value: rng.normal(size=2) * 100.0)
-        outcome, _, record = step(name, equations, tries=tries)
+        outcome, _, record = step(equations, tries=tries)
         assert outcome is Outcome.NOT_CONVERGED
         assert record[TRIES] == tries
         assert equations.asked["residual"] == record[EVALUATIONS] <= 16 + 4 * MOST_EVALUATIONS + MOST_BY_SLOPE
         assert record[ITERATIONS] <= 8
 
 
-@ALL
-def test_what_converges_is_not_tried_again(name):
+def test_what_converges_is_not_tried_again():
     """The same questions in the same number, with and without further tries at hand."""
     with_tries, without = Pendulum(), Pendulum()
-    one, other = step(name, with_tries, tries=MOST_TRIES), step(name, without, tries=0)
+    one, other = step(with_tries, tries=MOST_TRIES), step(without, tries=0)
     assert with_tries.asked == without.asked
     assert one[2][TRIES] == 0
     assert all(mine.tobytes() == theirs.tobytes() for mine, theirs in zip(one[1], other[1], strict=True))
 
 
-@ALL
-def test_an_open_loop_is_no_success(name):
+def test_an_open_loop_is_no_success():
     equations = Broken("close", 1, lambda value: value + 1.1e-3)
-    assert step(name, equations)[0] is Outcome.LOOP_OPEN
-    assert step(name, equations, loop_tolerance=2e-3)[0] is Outcome.CONVERGED
+    assert step(equations)[0] is Outcome.LOOP_OPEN
+    assert step(equations, loop_tolerance=2e-3)[0] is Outcome.CONVERGED
 
 
-@ALL
-def test_without_projections_rates_stay_dirty(name):
+def test_without_projections_rates_stay_dirty():
     """The canary: each projection does what it is for, and switched off it does nothing."""
-    dirty = march(name, 0.2, 0.01, project_velocities=False, project_accelerations=False)
+    dirty = march(0.2, 0.01, project_velocities=False, project_accelerations=False)
     assert abs(dirty.z @ dirty.zd) > 1e-6
     assert abs(dirty.z @ dirty.zdd + dirty.zd @ dirty.zd) > 1e-3
 
 
 def test_every_question_is_asked():
     """The list that the fault tests run over holds the whole contract."""
-    from rtmbs.integrators.base import Equations
+    from rtmbs.integrators.base import StepEquations
 
-    contract = {name for name, value in vars(Equations).items() if callable(value) and not name.startswith("_")}
+    contract = {name for name, value in vars(StepEquations).items() if callable(value) and not name.startswith("_")}
     assert set(QUESTIONS) == contract
-    assert {question for _, question, _ in CASES} == contract
+    assert {question for question, _ in CASES} == contract

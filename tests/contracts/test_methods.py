@@ -1,0 +1,249 @@
+"""Every registered method of time integration: its order, what it leaves alone, how it fails, how it goes on."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import rtmbs
+from rtmbs import METHODS, Outcome, Simulation, library
+from rtmbs.errors import InputError, StepError, UnknownNameError
+from tests.contracts.machines import closed_model, contents
+
+ALL = pytest.mark.parametrize("name", METHODS)
+T = 0.2  # [s]
+STEPS = (8e-3, 4e-3, 2e-3)  # [s]
+QUANTITIES = ("z", "zd", "zdd", "lam")
+
+
+def method(name):
+    return METHODS[name]()
+
+
+def hanging():
+    """Two links askew under an oscillating torque, a damper and a spring law: a tree, smooth in all it does."""
+    model = rtmbs.Model("hanging")
+    one = model.add_body("one", mass=1.3, inertia=(0.1, 0.2, 0.15), center_of_mass=(0.4, 0.1, 0.0))
+    two = model.add_body("two", mass=0.4, inertia=(0.03, 0.02, 0.05), center_of_mass=(0.3, 0.0, -0.1))
+    a = model.add_joint("a", rtmbs.Revolute(axis=(0.1, 1.0, 0.2)), "ground", one)
+    b = model.add_joint("b", rtmbs.Universal(axis_a=(1, 0, 0), axis_b=(0, 1, 0)), one, two, point=(0.8, 0.0, 0.1))
+    model.add_force("torque", rtmbs.Motor(lambda t: 2.0 * np.sin(7.0 * t)), joint=a)
+    model.add_force("damper", rtmbs.TorsionSpring(stiffness=3.0, damping=0.2), joint=(b, "angle_a"))
+    model.set_initial(a, position=0.3, rate=1.0)
+    return model
+
+
+def loop():
+    """The crank-rocker, which turns by itself."""
+    return library.build("crank_rocker")
+
+
+def turning():
+    """A spinning top: one joint of three rotations on the group."""
+    return library.build("top")
+
+
+def driven():
+    """A four-bar whose crank follows a function of time."""
+    return library.build("driven_fourbar")
+
+
+MACHINES = {"tree": hanging, "loop": loop, "rotations": turning, "driver": driven}
+
+
+def end(system, name, h):
+    """Return what a method has at T, rotations and all, as one array a quantity."""
+    sim = Simulation(system, h, method(name))
+    sim.run(T)
+    state = sim.state
+    return {**{q: getattr(state, q).copy() for q in QUANTITIES}, "R0": state.R0.copy()}
+
+
+@ALL
+@pytest.mark.parametrize("machine", MACHINES)
+def test_its_order_is_the_declared_one(name, machine):
+    """Differences of three halvings to one another fall by 2^order, in positions, rates, accelerations, multipliers."""
+    system, order = MACHINES[machine]().compile(), METHODS[name].order
+    found = [end(system, name, h) for h in STEPS]
+    for quantity in (*QUANTITIES, "R0"):
+        coarse, fine = (np.abs(found[k][quantity] - found[k + 1][quantity]).max(initial=0.0) for k in (0, 1))
+        size = np.abs(found[-1][quantity]).max(initial=0.0)
+        if fine > 1e-11 * max(size, 1.0):
+            assert np.log2(coarse / fine) > order - 0.35, (quantity, coarse, fine)
+
+
+@ALL
+def test_it_solves_the_equations_of_motion(name):
+    """A pendulum against an independent integration to 1e-12."""
+    model = rtmbs.Model("pendulum")
+    bob = model.add_body("bob", mass=2.0, inertia=(0.2, 0.3, 0.2), center_of_mass=(0.5, 0.0, 0.0))
+    pin = model.add_joint("pin", rtmbs.Revolute(axis=(0, 1, 0)), "ground", bob)
+    model.set_initial(pin, position=0.4, rate=-1.0)
+    exact = solve_ivp(
+        lambda t, y: (y[1], 2.0 * 9.81 * 0.5 * np.cos(y[0]) / (0.3 + 2.0 * 0.25)), (0.0, T), (0.4, -1.0),
+        method="DOP853", rtol=1e-12, atol=1e-12,
+    ).y[:, -1]  # fmt: skip
+    sim = Simulation(model.compile(), 1e-3, method(name))
+    sim.run(T)
+    error = max(abs(sim.state.z[0] - exact[0]), abs(sim.state.zd[0] - exact[1]))
+    assert error < 20.0 * 1e-3 ** METHODS[name].order + 1e-9
+
+
+@ALL
+@pytest.mark.parametrize("machine", MACHINES)
+def test_a_step_reads_the_old_state_and_fills_the_new_one(name, machine):
+    sim = Simulation(MACHINES[machine]().compile(), 2e-3, method(name))
+    before = sim.state.copy()
+    one = contents(before)
+    report = sim.step()
+    assert report.outcome is Outcome.CONVERGED
+    assert contents(before) == one
+    assert sim.state.t == pytest.approx(2e-3)
+    for quantity in QUANTITIES:
+        assert np.all(np.isfinite(getattr(sim.state, quantity)))
+    assert not any(
+        np.shares_memory(a, b) for a in arrays(sim._states[0]) for b in arrays(sim._states[1]) if a.size and b.size
+    )
+
+
+def arrays(state):
+    """Return every array of a state."""
+    plain = [getattr(state, name) for name in (*QUANTITIES, "R0", "u")]
+    return [*plain, *state.memory.values()]
+
+
+@ALL
+@pytest.mark.parametrize("machine", MACHINES)
+def test_a_saved_state_goes_on_bit_for_bit(name, machine, tmp_path):
+    system = MACHINES[machine]().compile()
+    one = Simulation(system, 2e-3, method(name))
+    one.run(0.02)
+    one.state.save(tmp_path / "state.npz")
+    other = Simulation(system, 2e-3, method(name))
+    other.restore(tmp_path / "state.npz")
+    for _ in range(5):
+        one.step()
+        other.step()
+    assert contents(one.state) == contents(other.state)
+
+
+@ALL
+def test_a_run_gives_the_same_bytes_as_steps(name):
+    system = hanging().compile()
+    one, other = (Simulation(system, 2e-3, method(name)) for _ in range(2))
+    one.run(0.05)
+    while other.t < 0.05 - 1e-9:
+        other.step()
+    assert contents(one.state) == contents(other.state)
+
+
+@ALL
+def test_a_force_that_is_no_number_ends_the_step_and_changes_nothing(name):
+    model = rtmbs.Model("failing")
+    bob = model.add_body("bob", mass=1.0, inertia=(1, 1, 1), center_of_mass=(0.5, 0, 0))
+    pin = model.add_joint("pin", rtmbs.Revolute(axis=(0, 1, 0)), "ground", bob)
+    model.add_force("bad", lambda t, kinematics, parameters: np.sqrt(0.01 - kinematics[0]), joint=pin)
+    model.set_initial(pin, rate=1.0)
+    sim = Simulation(model.compile(), 5e-3, method(name))
+    while True:
+        before = contents(sim.state)
+        report = sim.step()
+        if not report.outcome.good:
+            break
+        assert sim.state.t < 0.2
+    assert report.outcome is Outcome.NOT_FINITE
+    assert contents(sim.state) == before
+    with pytest.raises(StepError):
+        sim.run(0.5)
+
+
+@ALL
+def test_a_function_of_time_that_raises_changes_nothing(name):
+    def late(t):
+        if t > 0.0105:
+            raise ZeroDivisionError("late")
+        return np.sin(t)
+
+    model = hanging()
+    model.add_force("late", rtmbs.Motor(late), joint="a")
+    sim = Simulation(model.compile(), 5e-3, method(name))
+    sim.step()
+    sim.step()
+    before = contents(sim.state)
+    with pytest.raises(ZeroDivisionError):
+        sim.step()
+    assert contents(sim.state) == before
+
+
+@ALL
+def test_numbers_out_of_range_are_no_good_step(name):
+    sim = Simulation(hanging().compile(), 5e-3, method(name))
+    sim.state.zd[:] = 1e200
+    assert not sim.step().outcome.good
+
+
+@ALL
+def test_inputs_change_between_steps(name):
+    """A force that jumps with an input, at a boundary: the order stays."""
+    model = rtmbs.Model("pushed")
+    bob = model.add_body("bob", mass=2.0, inertia=(0.2, 0.3, 0.2), center_of_mass=(0.5, 0.0, 0.0))
+    pin = model.add_joint("pin", rtmbs.Revolute(axis=(0, 1, 0)), "ground", bob)
+    model.add_force("motor", rtmbs.Motor(rtmbs.Input(0.0)), joint=pin)
+    system, found = model.compile(), []
+    for h in STEPS:
+        sim = Simulation(system, h, method(name))
+        sim.run(0.08)
+        sim.inputs["motor.torque"] = 5.0
+        sim.run(0.16)
+        found.append(np.concatenate((sim.state.z, sim.state.zd)))
+    coarse, fine = np.abs(found[0] - found[1]).max(), np.abs(found[1] - found[2]).max()
+    assert fine < 1e-11 or np.log2(coarse / fine) > METHODS[name].order - 0.35
+
+
+@ALL
+def test_h_and_method_change_between_steps(name):
+    sim = Simulation(loop().compile(), 2e-3)
+    sim.run(0.02)
+    sim.change(method=method(name))
+    sim.run(0.04)
+    sim.h = 1e-3
+    sim.run(0.06)
+    sim.change(method=rtmbs.PenaltyTrapezoidal(penalty=1e7))
+    sim.run(0.08)
+    alone = Simulation(loop().compile(), 1e-3)
+    alone.run(0.08)
+    np.testing.assert_allclose(sim.state.z, alone.state.z, atol=1e-5)
+
+
+@ALL
+@pytest.mark.parametrize("seed", [0, 2, 5, 7])
+def test_random_closed_mechanisms(seed, name):
+    """Every joint, force and driver: a few small steps end near those of the default method."""
+    system = closed_model(seed).compile()
+    one, other = Simulation(system, 2e-4, method(name)), Simulation(system, 2e-4)
+    for _ in range(20):
+        assert one.step().outcome.good
+        assert other.step().outcome.good
+    scale = np.abs(other.state.zd).max() * one.t
+    np.testing.assert_allclose(one.state.z, other.state.z, atol=1e-3 * scale)
+
+
+@ALL
+def test_a_state_of_another_method_is_refused(name):
+    system = loop().compile()
+    other = next(one for one in METHODS if METHODS[one] is not METHODS[name])
+    state = Simulation(system, 1e-3, method(other)).state
+    sim = Simulation(system, 1e-3, method(name))
+    if state.memory.keys() != sim.state.memory.keys():
+        with pytest.raises(rtmbs.RtmbsError, match="another method left it"):
+            sim.restore(state)
+
+
+@pytest.mark.parametrize("bad", ["runge-kutta", 4, rtmbs.RungeKutta, object()])
+def test_what_is_no_method_is_refused(bad):
+    with pytest.raises(InputError, match="method is"):
+        Simulation(loop().compile(), 1e-3, bad)
+
+
+def test_an_unknown_tableau():
+    with pytest.raises(UnknownNameError, match="classical"):
+        rtmbs.RungeKutta(tableau="gill")
