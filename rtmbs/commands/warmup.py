@@ -5,13 +5,13 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
-import numba
 import numpy as np
 
 from rtmbs import library
 from rtmbs.integrators.registry import TRAPEZOIDAL
 from rtmbs.integrators.settings import RECORD_SIZE
 from rtmbs.jit import apart
+from rtmbs.jit.compiled import compile_for
 from rtmbs.jit.compiling import EVERYTHING, Compilations, announced
 from rtmbs.observers import EnergyMeter
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
@@ -56,8 +56,6 @@ def fill_cache(compilations: Compilations, tasks: Iterable[str], jobs: int) -> N
 
 def compile_step() -> None:
     """Compile the step kernel, the largest one, for the types of its arguments: no step needs to be possible yet."""
-    if numba.config.DISABLE_JIT:
-        return
     name, built = MECHANISMS[0]
     system = library.build(name, **built).compile()
     equations = SemiRecursiveEquations(system)
@@ -73,8 +71,7 @@ def compile_step() -> None:
         equations.tables, equations.lu, equations.work, settings, equations.alpha, arrays_of(state),
         one_row(state, np.zeros(RECORD_SIZE)), equations.ws, 1,
     )  # fmt: skip
-    kernel: Any = advance
-    kernel.compile(tuple(numba.typeof(value) for value in arguments))
+    compile_for(advance, arguments)
 
 
 def compile_start() -> None:

@@ -6,8 +6,8 @@ numba would make every kernel ready to run, though nobody can call an inner one:
 from typing import Any
 
 import llvmlite.binding as llvm
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
+
+from rtmbs.jit.private import Compiler, JITCodeLibrary
 
 ENVIRONMENT = "_ZN08NumbaEnv"  # numba's name of the variable that holds what a kernel needs of Python
 WITHOUT_OPTIMISATION = 0
