@@ -58,7 +58,7 @@ slow: $(DEV_STAMP)  ## the long physics and scale runs
 	$(BIN)/python -m rtmbs warmup
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow
 
-plain: $(DEV_STAMP)  ## the kernels through numba's public names only: the same bytes, with the newest numba that is allowed
+plain: $(DEV_STAMP)  ## the kernels through numba's public names only end in the same bytes
 	$(BIN)/python -m pytest tests/jit/test_plain.py
 
 bench: $(RUN_STAMP)  ## measure kernels, factor, step and start; JSON=PATH names the file for python -m bench.compare

@@ -1,6 +1,7 @@
 """RTMBS_PLAIN_JIT=1: the same kernels through numba's public names alone, the same bytes of results.
 
 Nothing is kept on disk there, so that every process compiles what it runs. Short runs share one process.
+RTMBS_PLAIN_PYTHON names the interpreter of another environment for the plain runs, one with a newer numba.
 """
 
 import json
@@ -54,7 +55,8 @@ WIDE = [
 def states(runs, plain):
     """Return the bytes of the last state of every run, from a process of its own."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "RTMBS_PLAIN_JIT": "1" if plain else "0"}
-    command = [sys.executable, "-c", STATES, json.dumps(runs)]
+    python = os.environ.get("RTMBS_PLAIN_PYTHON", sys.executable) if plain else sys.executable
+    command = [python, "-c", STATES, json.dumps(runs)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=1800, check=True)
     return json.loads(done.stdout)
 
