@@ -27,16 +27,6 @@ ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "performance.md"
 MAIN_JOB = ["-m", "rtmbs.bench", "fourbar", "--ny", "4", "--nz", "40", "--t-end", "0.005"]
 COMMANDS = {"main job": MAIN_JOB, "warmup": ["-m", "rtmbs", "warmup"]}
-
-# The main job with inner kernels that have machine code of their own, as numba makes them.
-WITHOUT_INNER_LIBRARY = f"""
-import runpy, sys
-from rtmbs.jit import inner_library, private
-inner_library.InnerCompiler = private.Compiler
-sys.argv = {MAIN_JOB[1:]!r}
-runpy.run_module("rtmbs.bench", run_name="__main__", alter_sys=True)
-"""
-INNER = {"inner kernels without machine code": MAIN_JOB, "with machine code": ["-c", WITHOUT_INNER_LIBRARY]}
 STEPS = 200
 FIRST_STEP = f"""
 import json, sys, time
@@ -63,9 +53,7 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=20, help="of every first step")
     parser.add_argument("--docs", action="store_true", help=f"write the tables into {PAGE.relative_to(ROOT)}")
     options = parser.parse_args()
-    text = "\n\n".join(
-        (machine(), cold_table(options.rounds), inner_table(options.rounds), first_table(options.processes))
-    )
+    text = "\n\n".join((machine(), cold_table(options.rounds), first_table(options.processes)))
     print(text)
     if options.docs:
         insert(PAGE, "python -m bench.cold", text)
@@ -87,16 +75,6 @@ def cold_table(rounds: int) -> str:
         for name, cores in cases:
             found[name, cores].append(cold_and_warm(COMMANDS[name], cores))
     return table(head, [[name, f"{cores}", *spreads(found[name, cores])] for name, cores in cases])
-
-
-def inner_table(rounds: int) -> str:
-    """Measure what ``jit/inner_library.py`` saves: the main job from an empty cache on one core, so without workers."""
-    found: dict[str, list[tuple[float, float]]] = {name: [] for name in INNER}
-    for _ in tqdm(range(rounds), desc="inner", unit="round", disable=None, leave=False):
-        for name, words in INNER.items():
-            with tempfile.TemporaryDirectory() as folder:
-                found[name].append(timed(words, folder, 1))
-    return table(["main job, one core", "wall [s]", "CPU [s]"], [[name, *spreads(found[name])] for name in INNER])
 
 
 def cold_and_warm(words: list[str], cores: int) -> tuple[float, float, float]:

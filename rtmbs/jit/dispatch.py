@@ -1,4 +1,4 @@
-"""Kernels as dispatchers of numba: no memory runtime, a cache of our own, inner kernels without machine code."""
+"""Kernels as dispatchers of numba: no memory runtime, a cache of our own, inner kernels without a door to Python."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -8,7 +8,6 @@ import numba
 from numba import config
 
 import rtmbs.jit.record_type  # noqa: F401  records are known before the first kernel is typed
-from rtmbs.jit.inner_library import InnerCompiler
 from rtmbs.jit.kernel_cache import KernelCache
 from rtmbs.jit.private import CPUDispatcher, event
 
@@ -38,7 +37,7 @@ def compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]
 
 def inner(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     """Compile ``function`` for kernels alone; a call from Python is refused."""
-    dispatcher = compiled(function, no_cpython_wrapper=True, pipeline_class=InnerCompiler, **options)
+    dispatcher = compiled(function, no_cpython_wrapper=True, **options)
     if not config.DISABLE_JIT:
         dispatcher.__class__ = InnerDispatcher
     return dispatcher

@@ -7,15 +7,12 @@ with ``RTMBS_PLAIN_JIT=1``.
 from typing import NamedTuple
 
 from numba.core import cgutils, event
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler, CompileResult
+from numba.core.compiler import CompileResult
 from numba.core.registry import CPUDispatcher
 from numba.core.serialize import dumps
 from numba.core.typing.templates import AttributeTemplate
 
-__all__ = [
-    "AttributeTemplate", "CPUDispatcher", "CompileResult", "Compiler", "JITCodeLibrary", "cgutils", "dumps", "event",
-]  # fmt: skip
+__all__ = ["AttributeTemplate", "CPUDispatcher", "CompileResult", "cgutils", "dumps", "event"]
 
 
 class Name(NamedTuple):
@@ -29,7 +26,6 @@ class Name(NamedTuple):
 DISPATCHER = "test_a_kernel_is_a_dispatcher_with_a_cache_in_it"
 OPTIONS = "test_the_options_of_kernels_are_known"
 RESULT = "test_a_compiled_kernel_can_be_taken_apart_and_put_together"
-LIBRARY = "test_a_library_of_inner_kernels_has_what_it_overrides"
 TYPES = "test_what_record_types_are_built_of"
 EVENTS = "test_compilations_are_events"
 
@@ -41,7 +37,6 @@ PRIVATE = (
     Name("_nrt", "no reference counts: half of the time of small steps, and a kernel cannot allocate", OPTIONS),
     Name("no_cfunc_wrapper", "time to compile", OPTIONS),
     Name("no_cpython_wrapper", "time to compile: inner kernels are called by kernels only", OPTIONS),
-    Name("pipeline_class", "inner kernels get a library of their own", OPTIONS),
     Name("forceinline", "an inlined kernel stands in place of every call", OPTIONS),
     Name("CompileResult", "a kernel on disk", RESULT),
     Name("_reduce", "as CompileResult", RESULT),
@@ -50,20 +45,6 @@ PRIVATE = (
     Name("has_dynamic_globals", "machine code with addresses of this process is not kept", RESULT),
     Name("magic_tuple", "the processor, in the key of a file", RESULT),
     Name("dumps", "types refer to modules: numba's own form of a pickle", RESULT),
-    Name("Compiler", "hands an inner kernel to its library", LIBRARY),
-    Name("JITCodeLibrary", "inner kernels without machine code of their own", LIBRARY),
-    Name("_optimize_final_module", "as JITCodeLibrary: overridden", LIBRARY),
-    Name("_finalize_final_module", "as JITCodeLibrary: overridden", LIBRARY),
-    Name("serialize_using_object_code", "as JITCodeLibrary: overridden", LIBRARY),
-    Name("serialize_using_bitcode", "as JITCodeLibrary", LIBRARY),
-    Name("_codegen", "as JITCodeLibrary", LIBRARY),
-    Name("_module_pass_manager", "as JITCodeLibrary", LIBRARY),
-    Name("_final_module", "as JITCodeLibrary", LIBRARY),
-    Name("_finalize_dynamic_globals", "as JITCodeLibrary", LIBRARY),
-    Name("_verify_declare_only_symbols", "as JITCodeLibrary", LIBRARY),
-    Name("_add_module", "as JITCodeLibrary", LIBRARY),
-    Name("_engine", "as JITCodeLibrary", LIBRARY),
-    Name("_finalized", "as JITCodeLibrary", LIBRARY),
     Name("cgutils", "reading an array of a record; numba's page on extending uses it too", TYPES),
     Name("_getvalue", "as cgutils", TYPES),
     Name("AttributeTemplate", "the type of a field of a record", TYPES),

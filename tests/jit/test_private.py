@@ -1,7 +1,6 @@
 """Canaries: one for every name of numba that numba does not promise. A test that fails here says what changed."""
 
 import ast
-import inspect
 import pickle
 from pathlib import Path
 
@@ -88,7 +87,7 @@ def test_a_kernel_is_a_dispatcher_with_a_cache_in_it():
 def test_the_options_of_kernels_are_known():
     """numba refuses an option that it does not know, and puts the others into effect."""
     options = {"_nrt": False, "no_cfunc_wrapper": True, "no_cpython_wrapper": True, "forceinline": True}
-    dispatcher = numba.njit(pipeline_class=private.Compiler, **options)(double)
+    dispatcher = numba.njit(**options)(double)
     dispatcher.compile((numba.float64,))
     text = dispatcher.inspect_llvm((numba.float64,))
     assert "cpython." not in text
@@ -110,24 +109,6 @@ def test_a_compiled_kernel_can_be_taken_apart_and_put_together():
     again = private.CompileResult._rebuild(result.target_context, *parts)
     assert again.signature == result.signature
     assert again.entry_point(1.5) == 3.0
-
-
-@COMPILED
-def test_a_library_of_inner_kernels_has_what_it_overrides():
-    overridden = ("_optimize_final_module", "_finalize_final_module", "serialize_using_object_code")
-    called = ("serialize_using_bitcode", "_finalize_dynamic_globals", "_verify_declare_only_symbols")
-    for name in (*overridden, *called):
-        method = getattr(private.JITCodeLibrary, name)
-        assert list(inspect.signature(method).parameters) == ["self"], name
-    library = compiled()[1].library
-    assert isinstance(library, private.JITCodeLibrary)
-    assert library._finalized is True
-    assert hasattr(library._final_module, "global_variables")
-    for name in ("_module_pass_manager", "_add_module", "_engine"):
-        assert hasattr(library._codegen, name), name
-    assert hasattr(library._codegen._engine, "finalize_object")
-    parameters = list(inspect.signature(private.Compiler.__init__).parameters)
-    assert parameters[:4] == ["self", "typingctx", "targetctx", "library"]
 
 
 def test_what_record_types_are_built_of():
