@@ -35,19 +35,22 @@ found["core"] = sorted(
 print(json.dumps(found))
 """
 
+READABLE = {"fused": False}  # the kernels that Python calls, and not the largest one, which takes minutes here
 SHORT = [
-    ("pendulum", {}, 1e-3, 0.3, {}),
-    ("crank_rocker", {}, 5e-3, 0.5, {}),
-    ("fourbar", {"ny": 2, "nz": 3}, 5e-3, 0.25, {}),
+    ("pendulum", {}, 1e-3, 0.3, READABLE),
+    ("crank_rocker", {}, 5e-3, 0.5, READABLE),
+    ("fourbar", {"ny": 2, "nz": 3}, 5e-3, 0.25, READABLE),
 ]
 WIDE = [
     *SHORT,
+    ("pendulum", {}, 1e-3, 0.3, {}),
+    ("crank_rocker", {}, 5e-3, 0.5, {}),
+    ("fourbar", {"ny": 2, "nz": 3}, 5e-3, 0.25, {}),
     ("top", {}, 1e-3, 0.1, {}),
     ("governor", {}, 1e-3, 0.1, {}),
     ("driven_fourbar", {}, 1e-3, 0.1, {"tangent_terms": "exact"}),
     ("slider_crank", {}, 1e-3, 0.1, {"projection_weight": "mass"}),
     ("bricard", {}, 1e-3, 0.1, {}),
-    ("crank_rocker", {}, 5e-3, 0.2, {"fused": False}),
     ("crank_rocker", {}, 5e-3, 0.1, {"jacobian": "trace"}),
 ]
 
