@@ -13,7 +13,7 @@ VIEW_STAMP := $(VENV)/.stamp-view
 DEV_STAMP := $(VENV)/.stamp-dev
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help run view test slow lint format types warmup dev bench peers clean
+.PHONY: help run view test slow plain lint format types warmup dev bench peers clean
 
 help:  ## say what can be made
 	@sed -n 's/^\([a-z]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
@@ -57,6 +57,9 @@ test: $(DEV_STAMP)  ## set up and pass every test but the slow ones
 slow: $(DEV_STAMP)  ## the long physics and scale runs
 	$(BIN)/python -m rtmbs warmup
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow
+
+plain: $(DEV_STAMP)  ## the kernels through numba's public names only end in the same bytes
+	$(BIN)/python -m pytest tests/jit/test_plain.py
 
 bench: $(RUN_STAMP)  ## measure kernels, factor, step and start; JSON=PATH names the file for python -m bench.compare
 	$(PIP) install -e '.[bench]'

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numba
@@ -98,7 +98,7 @@ def timed(words: list[str], cache: str, cores: int) -> tuple[float, float]:
     return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def spreads(rows: list[tuple[float, float, float]]) -> Iterator[str]:
+def spreads(rows: Sequence[tuple[float, ...]]) -> Iterator[str]:
     """Yield the median of every column, and its range."""
     for values in zip(*rows, strict=True):
         yield f"{statistics.median(values):.1f} ({min(values):.1f}, {max(values):.1f})"

@@ -10,8 +10,8 @@ import numpy as np
 
 from rtmbs.system.balance import no_balance
 from rtmbs.system.interfaces import no_interfaces
-from rtmbs.system.laws import no_laws
 from rtmbs.system.origins import no_origins, with_origins
+from rtmbs.system.recorded_laws import no_laws
 from rtmbs.system.skeleton import elements_of
 from rtmbs.system.tables import (
     DISTANCE,

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import numba
 import numpy as np
 
 from bench.peers.mechanism import Mechanism
 from bench.peers.rtmbs_joints import model
 from rtmbs import Simulation
 from rtmbs.integrators.settings import TANGENT_TERMS
+from rtmbs.jit.compiled import kernel
 from rtmbs.linear.sparse_lu import factor, solve
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.evaluation import assemble_tangent, evaluate_residual
@@ -25,21 +25,21 @@ INERTIA = TANGENT_TERMS.index("inertia")
 CALLS, REPEATS = 200, 5
 
 
-@numba.njit(error_model="numpy", _nrt=False)
+@kernel
 def residuals(count, tables, R0, u, alpha, ws):
     """Evaluate the residual ``count`` times."""
     for _ in range(count):
         evaluate_residual(tables, R0, u, alpha, ws)
 
 
-@numba.njit(error_model="numpy", _nrt=False)
+@kernel
 def tangents(count, tables, u, alpha, old, ws, values):
     """Assemble M + h/2 C + h^2/4 (K + penalty) ``count`` times."""
     for _ in range(count):
         assemble_tangent(tables, INERTIA, 1.0, 0.5 * STEP, 0.25 * STEP * STEP, u, alpha, old, ws, values)
 
 
-@numba.njit(error_model="numpy", _nrt=False)
+@kernel
 def factors(count, lu, work):
     """Copy the values of the matrix and factor them ``count`` times."""
     for _ in range(count):
@@ -48,7 +48,7 @@ def factors(count, lu, work):
         factor(lu, work.factored, work)
 
 
-@numba.njit(error_model="numpy", _nrt=False)
+@kernel
 def solutions(count, lu, work, b):
     """Solve ``count`` times with the last factor."""
     for _ in range(count):

@@ -60,25 +60,19 @@ def facts() -> list[tuple[str, str]]:
     import os
     import platform
 
-    import numba
-
     from rtmbs import __version__
-    from rtmbs.jit.cache_folder import FILES, PLACE
+    from rtmbs.jit import facts
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     set_by_hand = [f"{name}={os.environ[name]}" for name in THREAD_VARIABLES if name in os.environ]
-    compiled = list(PLACE.folder.glob(FILES)) if PLACE.folder else []
-    size = sum(path.stat().st_size for path in compiled) / 1e6
     return [
         ("rtmbs", __version__),
         ("Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
         *((name, installed(name)) for name in (*PACKAGES, *EXTRAS)),
         ("cores to use", f"{cores}"),
         ("threads in a step", "1: no threaded sum inside a step, so that runs repeat bit for bit"),
-        ("threads of numba", f"{numba.config.NUMBA_NUM_THREADS}"),
         ("thread variables", ", ".join(set_by_hand) or "none set"),
-        ("just-in-time", "off (NUMBA_DISABLE_JIT)" if numba.config.DISABLE_JIT else "on"),
-        ("compiled kernels", f"{PLACE.folder or 'kept nowhere'} ({len(compiled)} files, {size:.1f} MB)"),
+        *facts.facts(),
     ]
 
 

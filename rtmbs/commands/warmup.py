@@ -5,13 +5,13 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
-import numba
 import numpy as np
 
 from rtmbs import library
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.integrators.rows import arrays_of, one_row
 from rtmbs.jit import apart
+from rtmbs.jit.compiled import compile_for
 from rtmbs.jit.compiling import EVERYTHING, Compilations, announced
 from rtmbs.observers import EnergyMeter
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
@@ -55,8 +55,6 @@ def fill_cache(compilations: Compilations, tasks: Iterable[str], jobs: int) -> N
 
 def compile_step() -> None:
     """Compile the step kernel, the largest one, for the types of its arguments: no step needs to be possible yet."""
-    if numba.config.DISABLE_JIT:
-        return
     name, built = MECHANISMS[0]
     system = library.build(name, **built).compile()
     equations = SemiRecursiveEquations(system)
@@ -67,8 +65,7 @@ def compile_step() -> None:
     work, fused = method.start(equations, state), equations.fused()
     assert fused is not None
     arguments = fused.arguments(work.settings, arrays_of(state), one_row(state, work.record))
-    kernel: Any = march
-    kernel.compile(tuple(numba.typeof(value) for value in arguments))
+    compile_for(march, arguments)
 
 
 def compile_start() -> None:

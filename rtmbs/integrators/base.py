@@ -156,7 +156,7 @@ class Equations(StepEquations, Protocol):
         """True when there are functions of time."""
 
     def at(self, t: float) -> None:
-        """Let functions of time be those of ``t`` [s]; other inputs stay. Raises whatever a function of the user does."""
+        """Let functions of time be those of ``t`` [s]; other inputs stay. Raises whatever a user's function raises."""
 
     def not_finite_inputs(self) -> tuple[str, ...]:
         """Return the names of inputs that are no number in range."""

@@ -12,10 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from queue import SimpleQueue
 
-from numba.core import config, event
+from numba import config
 
 from rtmbs.jit.cache_folder import FILES, PACKAGE, PLACE
-from rtmbs.jit.compiling import COMPILE, Compilations
+from rtmbs.jit.compiled import listening
+from rtmbs.jit.compiling import Compilations
 
 Command = list[str]
 Lines = SimpleQueue[str]
@@ -50,7 +51,7 @@ def compile_apart(commands: Sequence[Command], jobs: int, compilations: Compilat
                 ends += 1
             else:
                 compilations.begin(line.strip())
-                compilations.end()
+                compilations.end(line.strip())
     finally:
         for worker in running:
             stop(worker)
@@ -88,21 +89,19 @@ def stop(worker: "subprocess.Popen[str]") -> None:
 # ---- in the worker ---------------------------------------------------------------------------------------------------
 
 
-class Named(event.Listener):  # type: ignore[misc]
-    """Prints the name of every kernel that was compiled."""
+def ignored(kernel: str) -> None:
+    """Before a kernel is compiled: nothing to say yet."""
 
-    def on_start(self, event: object) -> None:
-        """Before a kernel is compiled: nothing to say yet."""
 
-    def on_end(self, event: event.Event) -> None:
-        """After a kernel was compiled, and before it is saved."""
-        print(event.data["dispatcher"].py_func.__name__, flush=True)
+def named(kernel: str) -> None:
+    """Print the name of a kernel that was compiled; it is saved next."""
+    print(kernel, flush=True)
 
 
 def work(tasks: Mapping[str, Callable[[], None]]) -> None:
     """Do the task that the command line names, and end with the process that asked for it, at once."""
     threading.Thread(target=end_with_parent, daemon=True).start()
-    with event.install_listener(COMPILE, Named()):
+    with listening(ignored, named):
         tasks[sys.argv[1]]()
 
 

@@ -6,7 +6,7 @@ What lies there is run as code: whoever can write to it runs code as the user. I
     $XDG_CACHE_HOME/rtmbs         an empty or relative value counts as none, as its specification says
     ~/.cache/rtmbs
     TMPDIR or /tmp, rtmbs-<user>  when the folder above cannot be written, belongs to somebody else or is open to others
-    nowhere                       kernels are compiled in every process
+    nowhere                       kernels are compiled in every process; so they are with RTMBS_PLAIN_JIT=1
 
 The last two are said in one line. Folders are made for the user alone. One that cannot be written but holds the kernels
 of these sources is read.
@@ -23,7 +23,9 @@ from typing import NamedTuple
 
 import llvmlite
 import numba
-from numba.core import config
+from numba import config
+
+from rtmbs.jit.mode import PLAIN
 
 PACKAGE = Path(__file__).parents[1]
 KERNEL_ROOMS = ("jit", "limits", "semirecursive", "linear", "integrators", "system", "ad", "results", "kinematics")
@@ -61,6 +63,8 @@ def fingerprint() -> str:
 
 def cache_place() -> Place:
     """Return where the kernels of exactly these sources are kept; the folder is made."""
+    if PLAIN:
+        return Place(None, "")
     name = fingerprint()
     chosen = os.environ.get("RTMBS_CACHE_DIR")
     root = Path(chosen).absolute() if chosen else default_root()

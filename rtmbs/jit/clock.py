@@ -4,8 +4,7 @@ import time
 from typing import Any
 
 from llvmlite import ir
-from numba import types
-from numba.core import config
+from numba import config, types
 from numba.extending import intrinsic
 
 from rtmbs.jit.compiled import kernel

@@ -5,17 +5,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from numba.core import event
 from tqdm import tqdm
 
 from rtmbs.jit.cache_folder import PLACE, kernel_sources
-
-COMPILE = "numba:compile"  # numba's event around every real compilation; a kernel from the cache raises none
+from rtmbs.jit.compiled import listening
 
 ONE_RUN, EVERYTHING = 0.8, 1.4  # types that a kernel is compiled for on average: real arrays, complex ones too
 
 
-class Compilations(event.Listener):  # type: ignore[misc]
+class Compilations:
     """Counts compilations; the first one prints the line and opens the bar."""
 
     def __init__(self, signatures: float) -> None:
@@ -24,24 +22,16 @@ class Compilations(event.Listener):  # type: ignore[misc]
         self.bar: Any = None
 
     def begin(self, kernel: str) -> None:
-        """A kernel is being compiled."""
+        """A kernel is being compiled; kernels it calls follow inside."""
         if self.bar is None:
             print(f"compiling kernels{', the first time only' if PLACE.folder else ''}; {PLACE}", file=sys.stderr)
             self.bar = tqdm(total=self.expected, desc="compiling", unit="kernel", disable=None, leave=False)
         self.bar.set_postfix_str(kernel)
 
-    def end(self) -> None:
+    def end(self, kernel: str) -> None:
         """A kernel was compiled."""
         self.count += 1
         self.bar.update()
-
-    def on_start(self, event: Any) -> None:
-        """Before a kernel is compiled; kernels it calls follow inside."""
-        self.begin(event.data["dispatcher"].py_func.__name__)
-
-    def on_end(self, event: Any) -> None:
-        """After a kernel was compiled."""
-        self.end()
 
     def close(self) -> None:
         """Take the bar away."""
@@ -59,7 +49,7 @@ def announced(signatures: float = ONE_RUN) -> Iterator[Compilations]:
         yield _active[0]
         return
     compilations = Compilations(signatures)
-    with event.install_listener(COMPILE, compilations):
+    with listening(compilations.begin, compilations.end):
         _active.append(compilations)
         try:
             yield compilations

@@ -17,10 +17,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from numba.core.compiler import CompileResult
-from numba.core.serialize import dumps
-
 from rtmbs.jit.cache_folder import PLACE, kernel_sources, make, say
+from rtmbs.jit.private import CompileResult, dumps
 
 HEAD = b"rtmbs kernel 1\n"
 SUM = 4  # bytes of the checksum that follows

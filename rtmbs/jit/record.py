@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.jit.mode import PLAIN
+
 T = TypeVar("T", bound=type)
 Words = NDArray[np.int64]
 
@@ -61,6 +63,11 @@ def words_of(value: Any) -> Words:
 
 
 def record(cls: T) -> T:
-    """Make a NamedTuple a record; instances, fields and ``_replace`` stay as they were."""
+    """Make a NamedTuple a record; instances, fields and ``_replace`` stay as they were.
+
+    With ``RTMBS_PLAIN_JIT=1`` it stays a named tuple, which numba takes by value.
+    """
+    if PLAIN:
+        return cls
     body = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__}
     return type(cls.__name__, (Record, cls), body)  # type: ignore[return-value]

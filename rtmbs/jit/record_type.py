@@ -4,8 +4,7 @@ import hashlib
 from typing import Any
 
 from llvmlite import ir
-from numba.core import cgutils, types
-from numba.core.typing.templates import AttributeTemplate
+from numba import types
 from numba.extending import (
     NativeValue,
     infer_getattr,
@@ -16,13 +15,14 @@ from numba.extending import (
     unbox,
 )
 
+from rtmbs.jit.private import AttributeTemplate, cgutils
 from rtmbs.jit.record import Record
 
 WORD = 8  # bytes
 INT64 = ir.IntType(64)
 
 
-class RecordType(types.Type):
+class RecordType(types.Type):  # type: ignore[misc]
     """A record by address: its class and the types of its fields."""
 
     def __init__(self, cls: type, fields: tuple[Any, ...]) -> None:

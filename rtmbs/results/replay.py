@@ -11,7 +11,7 @@ from rtmbs.semirecursive.closures import (
     evaluate_closures,
 )
 from rtmbs.semirecursive.forces import given_wrench, spring_energy, spring_pull, spring_state, spring_wrench
-from rtmbs.semirecursive.laws import evaluate_laws, law_wrench
+from rtmbs.semirecursive.law_kernels import evaluate_laws, law_wrench
 from rtmbs.semirecursive.sweeps import (
     inverse_dynamics,
     kinetic_energy,

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rtmbs.ad.function import Derivatives
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.semirecursive import page as untyped_page
+from rtmbs.semirecursive import page_arrays as untyped_arrays
 from rtmbs.semirecursive.called import call_laws
 from rtmbs.semirecursive.evaluation import evaluate_residual
 from rtmbs.semirecursive.rotations import commit_rotations
@@ -24,6 +25,7 @@ from rtmbs.system.tables import Steps
 
 Array = NDArray[np.float64]
 page: Any = untyped_page  # its numbers may be of any kind, so it carries no types
+page_arrays: Any = untyped_arrays
 
 
 class CompiledForce:
@@ -117,7 +119,9 @@ def trace(system: System) -> Derivatives:
     from rtmbs.ad import Traced, recorder
 
     parameters = len(system.u0) + system.R0.size
-    return Traced(PageForce(system), 2 * system.n, system.n, k=parameters, batched=True, xp=page.recursive(recorder))
+    return Traced(
+        PageForce(system), 2 * system.n, system.n, k=parameters, batched=True, xp=page_arrays.recursive(recorder)
+    )
 
 
 STRUCTURED = "structured"

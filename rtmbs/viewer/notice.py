@@ -4,13 +4,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from numba.core import event
-
-from rtmbs.jit.compiling import COMPILE
+from rtmbs.jit.compiled import listening
 from rtmbs.viewer.link import Message
 
 
-class CompileNotice(event.Listener):
+class CompileNotice:
     """Tells when a first kernel begins to compile, and by ``finished`` how long all of them took."""
 
     def __init__(self, tell: Callable[[Message], None]) -> None:
@@ -18,13 +16,13 @@ class CompileNotice(event.Listener):
         self._begun: float | None = None
         self._count = 0
 
-    def on_start(self, event: Any) -> None:
+    def begin(self, kernel: str) -> None:
         """Before a kernel is compiled; kernels it calls follow inside."""
         if self._begun is None:
             self._begun = time.perf_counter()
             self._tell(Message("busy", "compiling kernels; they are kept for the next time"))
 
-    def on_end(self, event: Any) -> None:
+    def end(self, kernel: str) -> None:
         """After a kernel was compiled."""
         self._count += 1
 
@@ -37,4 +35,4 @@ class CompileNotice(event.Listener):
 
     def listening(self) -> Any:
         """Return the context in which it listens."""
-        return event.install_listener(COMPILE, self)
+        return listening(self.begin, self.end)

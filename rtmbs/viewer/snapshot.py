@@ -1,5 +1,7 @@
 """Take a Frame of a session: poses, energies, statistics and subscribed channels, in scratch of its own."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -89,7 +91,7 @@ class Photographer:
         if sampled:
             self.plots.sample(sim)
         r, A, (kinetic, weight, elastic) = self.poses.read(state)
-        p50, p99 = timing.percentiles()
+        violations: dict[str, Any] = {name: getattr(report, name) if report else np.nan for name in VIOLATIONS}
         self.number += 1
         grabbed, point, target, force = self.grab(r, A)
         return Frame(
@@ -111,22 +113,15 @@ class Photographer:
             grab_point=point,
             grab_target=target,
             grab_force=force,
-            step_times=timing.step_times.ordered(),
-            iterations=timing.iterations.ordered(),
-            steps_taken=timing.step_times.count,
-            p50=p50,
-            p99=p99,
-            phases=timing.phases,
+            **clocked(timing, state.h),
             deadline=state.h / speed,
             deadlines=deadlines,
             missed=missed,
             desired_speed=speed,
-            actual_speed=timing.actual_speed(),
-            real_time_factor=timing.real_time_factor(state.h),
             kinetic=kinetic,
             weight=weight,
             elastic=elastic,
-            **{name: getattr(report, name) if report else np.nan for name in VIOLATIONS},
+            **violations,
             options=option_numbers(session),
             ticket=self.plots.ticket,
             plots=self.plots.ordered(),
@@ -141,6 +136,21 @@ class Photographer:
         body = list(self.session.sim.system.bodies).index(hold.grip.body)
         point = r[body] + A[body] @ np.array(hold.grip.point)
         return body, point, np.array(hold.target), hold.force(point)
+
+
+def clocked(timing: Timing, h: float) -> dict[str, Any]:
+    """Return what a Frame says of wall time, by its names; h is the step [s]."""
+    p50, p99 = timing.percentiles()
+    return {
+        "step_times": timing.step_times.ordered(),
+        "iterations": timing.iterations.ordered(),
+        "steps_taken": timing.step_times.count,
+        "p50": p50,
+        "p99": p99,
+        "phases": timing.phases,
+        "actual_speed": timing.actual_speed(),
+        "real_time_factor": timing.real_time_factor(h),
+    }
 
 
 def option_numbers(session: Session) -> Array:

@@ -7,7 +7,7 @@ from rtmbs.ad.autograd_source import Autograd
 from rtmbs.ad.complex_step import ComplexStep
 from rtmbs.ad.namespace import recorder
 from rtmbs.ad.trace import Traced
-from rtmbs.semirecursive import page
+from rtmbs.semirecursive import page, page_arrays
 from tests.mechanisms import random_motion, random_tables
 
 SEEDS = (1, 2, 3)
@@ -19,7 +19,7 @@ def force_of(mechanism):
 
     def Q(x, p, xp=np):
         n = x.shape[1] // 2
-        tree = page.recursive(xp) if xp is recorder else xp
+        tree = page_arrays.recursive(xp) if xp is recorder else xp
         return page.force(tree, tables, p[:nu], p[nu:].reshape(-1, 3, 3), x[:, :n], x[:, n:])
 
     return Q

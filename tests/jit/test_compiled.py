@@ -18,7 +18,8 @@ from numba.core.registry import CPUDispatcher
 import rtmbs
 from rtmbs.integrators.newton import scaled_norm
 from rtmbs.jit.cache_folder import PLACE, kernel_sources
-from rtmbs.jit.compiled import InnerDispatcher, entry_for
+from rtmbs.jit.compiled import entry_for
+from rtmbs.jit.dispatch import InnerDispatcher
 from rtmbs.semirecursive.step import march
 from tests.contracts.machines import LIBRARY, closed_simulation, good_steps, library_simulation
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from autograd import jacobian, make_vjp
 
-from rtmbs.semirecursive import page
+from rtmbs.semirecursive import page, page_arrays
 from rtmbs.system.skeleton import elements_of
 from rtmbs.system.tables import DISTANCE, PRISMATIC, REVOLUTE, ROTATION, TRANSLATION
 from tests.mechanisms import Mechanism, committed, exponential, random_motion, random_tables
@@ -342,8 +342,8 @@ def test_autograd_goes_through_the_other_functions(case):
 
 # ---------------------------------------------------------------------------------------------------------- namespaces
 
-STRICT = SimpleNamespace(**{name: getattr(np, name) for name in page.ALLOWED})
-RECURSIVE = page.recursive(STRICT)
+STRICT = SimpleNamespace(**{name: getattr(np, name) for name in page_arrays.ALLOWED})
+RECURSIVE = page_arrays.recursive(STRICT)
 
 
 class Scalar:

@@ -7,7 +7,7 @@ import rtmbs
 from rtmbs.ad import ComplexStep, Replay
 from rtmbs.errors import ModelError
 from rtmbs.model.laws import JointKinematics, Kinematics
-from rtmbs.system import laws
+from rtmbs.system import recorded_laws
 from tests.contracts.machines import good_steps
 
 SEEDS = range(4)
@@ -133,8 +133,8 @@ def laws_of(model):
     """Compile a model and return its laws as they were built."""
     built = []
     with pytest.MonkeyPatch.context() as patch:
-        build = laws.build_law
-        patch.setattr(laws, "build_law", lambda *given: built.append(build(*given)) or built[-1])
+        build = recorded_laws.build_law
+        patch.setattr(recorded_laws, "build_law", lambda *given: built.append(build(*given)) or built[-1])
         model.compile()
     return built
 
@@ -145,7 +145,7 @@ def test_a_long_law_runs():
 
 
 def test_a_law_beyond_the_limit_is_refused_by_name(monkeypatch):
-    monkeypatch.setattr(laws, "LARGEST_LAW", 1000)
+    monkeypatch.setattr(recorded_laws, "LARGEST_LAW", 1000)
     hinge(chain(200)).compile()
     with pytest.raises(ModelError, match=r"force 'L': its law is too long.*1,000 steps.*trace=False"):
         hinge(chain(2000)).compile()

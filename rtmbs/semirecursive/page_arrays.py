@@ -1,0 +1,142 @@
+"""What ``page.py`` is written in: sums over the tree, rows of arrays, vectors and rotations in any array namespace.
+
+The rules of ``page.py`` hold here: the namespace ``xp`` comes first, of it only the functions in ``ALLOWED`` are used.
+"""
+
+# Arrays of five namespaces pass through here: there is no type to write down.
+# mypy: allow-untyped-defs, allow-untyped-calls
+
+from functools import partial
+from math import factorial
+from types import SimpleNamespace
+
+import numpy as np
+
+from rtmbs.system.tables import Array, Tables
+
+ALLOWED = ("concatenate", "cos", "matmul", "sin", "sqrt", "stack", "sum")
+
+TERMS = 16  # of the power series of a rotation: exact to rounding beyond half a turn, smooth at none
+SINE, COSINE = [[(-1.0) ** k / factorial(2 * k + extra) for k in range(TERMS)] for extra in (1, 2)]
+
+# ---------------------------------------------------------------------------------------------------------------- tree
+
+
+def path_matrix(tables: Tables) -> Array:
+    """Return T (n, n): T[i, j] = 1 where step j lies on the way from ground to step i, i included (Eq. 7)."""
+    T = np.eye(len(tables.steps.parent))
+    for i, p in enumerate(tables.steps.parent):
+        if p >= 0:
+            T[i] += T[p]
+    return T
+
+
+def path_sum(xp, T, x):
+    """Return T x: over the steps from ground to each step. x (B, n, k)."""
+    return xp.path_sum(T, x) if hasattr(xp, "path_sum") else xp.matmul(T, x)
+
+
+def subtree_sum(xp, T, x):
+    """Return T^T x: over the steps that each step carries. x (B, n, k)."""
+    return xp.subtree_sum(T, x) if hasattr(xp, "subtree_sum") else xp.matmul(T.T, x)
+
+
+def path_recursion(xp, T, x):
+    """Return T x by walking root to tips."""
+    total: list[Array] = []
+    for i in range(len(T)):
+        ancestors = np.flatnonzero(T[i, :i])
+        total.append(x[:, i] + total[ancestors[-1]] if len(ancestors) else x[:, i])
+    return xp.stack(total, axis=1)
+
+
+def subtree_recursion(xp, T, x):
+    """Return T^T x by walking tips to root."""
+    total = [x[:, i] for i in range(len(T))]
+    for i in reversed(range(len(T))):
+        ancestors = np.flatnonzero(T[i, :i])
+        if len(ancestors):
+            total[ancestors[-1]] = total[ancestors[-1]] + total[i]
+    return xp.stack(total, axis=1)
+
+
+def recursive(xp):
+    """Return ``xp`` with sums by recursion: a recorder would write n^2 additions down where n are meant.
+
+    ``whole`` is ``xp`` itself, for force laws, which may use any function.
+    """
+    sums = {"path_sum": partial(path_recursion, xp), "subtree_sum": partial(subtree_recursion, xp)}
+    return SimpleNamespace(**{name: getattr(xp, name) for name in ALLOWED}, **sums, whole=xp)
+
+
+def levels(parent: Array) -> list[Array]:
+    """Return one index array a level of the tree: steps with 0, 1, 2, ... steps between them and ground."""
+    depth = np.zeros(len(parent), dtype=np.int64)
+    for i, p in enumerate(parent):
+        depth[i] = depth[p] + 1 if p >= 0 else 0
+    return [np.flatnonzero(depth == level) for level in range(depth.max(initial=-1) + 1)]
+
+
+# ------------------------------------------------------------------------------------------------------------- vectors
+
+
+def take(x, rows):
+    """Return x[:, rows]; neighbours are taken as a slice."""
+    if len(rows) and np.array_equal(rows, np.arange(rows[0], rows[0] + len(rows))) and rows[0] >= 0:
+        return x[:, rows[0] : rows[0] + len(rows)]
+    return x[:, rows]
+
+
+def on_ground(xp, x, ground, rows):
+    """Return the rows of x (B, n, ...); row -1 is ground's, given without batch axis."""
+    resting = np.broadcast_to(ground, (x.shape[0], 1, *np.shape(ground)))
+    return take(xp.concatenate((x, resting), axis=1), np.where(rows < 0, x.shape[1], rows))
+
+
+def scatter(xp, x, targets, n):
+    """Return (B, n, ...): row i is the sum of the rows of x whose target is i. Target -1 is dropped."""
+    members = [np.flatnonzero(targets == i) for i in range(n)]
+    width = max((len(rows) for rows in members), default=0)
+    table = np.array([np.pad(rows, (0, width - len(rows)), constant_values=len(targets)) for rows in members])
+    padded = xp.concatenate((x, np.zeros((x.shape[0], 1, *x.shape[2:]))), axis=1)
+    return xp.sum(padded[:, table.astype(np.int64)], axis=2)
+
+
+def dot(xp, x, y):
+    """Return the product of vectors along the last axis, without conjugation."""
+    return xp.sum(x * y, axis=-1)
+
+
+def turn(xp, A, x):
+    """Return A x for matrices (..., k, k) and vectors (..., k)."""
+    return xp.sum(A * x[..., None, :], axis=-1)
+
+
+def product(xp, A, B):
+    """Return A B for matrices (..., 3, 3)."""
+    return xp.sum(A[..., :, :, None] * B[..., None, :, :], axis=-2)
+
+
+def cross(xp, x, y):
+    """Return x cross y along the last axis."""
+    x1, x2, x3, y1, y2, y3 = x[..., 0], x[..., 1], x[..., 2], y[..., 0], y[..., 1], y[..., 2]
+    return xp.stack((x2 * y3 - x3 * y2, x3 * y1 - x1 * y3, x1 * y2 - x2 * y1), axis=-1)
+
+
+def tilde(xp, x):
+    """Return the matrix x~ with x~ y = x cross y."""
+    x1, x2, x3, o = x[..., 0], x[..., 1], x[..., 2], 0 * x[..., 0]
+    rows = (xp.stack((o, -x3, x2), axis=-1), xp.stack((x3, o, -x1), axis=-1), xp.stack((-x2, x1, o), axis=-1))
+    return xp.stack(rows, axis=-2)
+
+
+def exponential(xp, delta):
+    """Return exp(delta~) = 1 + sin(theta)/theta delta~ + (1 - cos(theta))/theta^2 delta~^2, theta = |delta|.
+
+    The factors are power series in theta^2, so that derivatives at zero need no limit.
+    """
+    q, D = dot(xp, delta, delta), tilde(xp, delta)
+    sine, cosine = 0 * q + SINE[-1], 0 * q + COSINE[-1]
+    for s, c in zip(SINE[-2::-1], COSINE[-2::-1], strict=True):
+        sine, cosine = q * sine + s, q * cosine + c
+    return np.eye(3) + sine[..., None, None] * D + cosine[..., None, None] * product(xp, D, D)

@@ -1,0 +1,85 @@
+"""RTMBS_PLAIN_JIT=1: the same kernels through numba's public names alone, the same bytes of results.
+
+Nothing is kept on disk there, so that every process compiles what it runs. Short runs share one process.
+RTMBS_PLAIN_PYTHON names the interpreter of another environment for the plain runs, one with a newer numba.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import pytest
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+
+STATES = """
+import json, sys
+from rtmbs import Simulation, library
+found = {}
+for name, built, h, t_end, options in json.loads(sys.argv[1]):
+    sim = Simulation(library.build(name, **built).compile(), h=h, **options)
+    sim.run(t_end)
+    state = sim.state
+    arrays = {key: getattr(state, key) for key in ("z", "zd", "zdd", "lam", "alpha", "R0", "energy")}
+    found[f"{name} {options}"] = {key: value.tobytes().hex() for key, value in arrays.items()}
+found["private"] = sorted(name for name in ("rtmbs.jit.private", "rtmbs.jit.dispatch") if name in sys.modules)
+found["core"] = sorted(
+    name for name, module in sys.modules.items() if name.startswith("rtmbs.")
+    for value in vars(module).values() if str(getattr(value, "__name__", "")).startswith("numba.core")
+    and name not in ("rtmbs.jit.clock", "rtmbs.jit.cache_folder")
+)
+print(json.dumps(found))
+"""
+
+READABLE = {"fused": False}  # the kernels that Python calls, and not the largest one, which takes minutes here
+SHORT = [
+    ("pendulum", {}, 1e-3, 0.3, READABLE),
+    ("crank_rocker", {}, 5e-3, 0.5, READABLE),
+    ("fourbar", {"ny": 2, "nz": 3}, 5e-3, 0.25, READABLE),
+]
+WIDE = [
+    *SHORT,
+    ("pendulum", {}, 1e-3, 0.3, {}),
+    ("crank_rocker", {}, 5e-3, 0.5, {}),
+    ("fourbar", {"ny": 2, "nz": 3}, 5e-3, 0.25, {}),
+    ("top", {}, 1e-3, 0.1, {}),
+    ("governor", {}, 1e-3, 0.1, {}),
+    ("driven_fourbar", {}, 1e-3, 0.1, {"tangent_terms": "exact"}),
+    ("slider_crank", {}, 1e-3, 0.1, {"projection_weight": "mass"}),
+    ("bricard", {}, 1e-3, 0.1, {}),
+    ("crank_rocker", {}, 5e-3, 0.1, {"jacobian": "trace"}),
+]
+
+
+def states(runs, plain):
+    """Return the bytes of the last state of every run, from a process of its own."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "RTMBS_PLAIN_JIT": "1" if plain else "0"}
+    python = os.environ.get("RTMBS_PLAIN_PYTHON", sys.executable) if plain else sys.executable
+    command = [python, "-c", STATES, json.dumps(runs)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=1800, check=True)
+    return json.loads(done.stdout)
+
+
+def hold_together(runs):
+    """Both ways end in the same bytes; the plain one loads none of the private names."""
+    ours, plain = states(runs, plain=False), states(runs, plain=True)
+    assert ours.pop("private") == ["rtmbs.jit.dispatch", "rtmbs.jit.private"]
+    assert plain.pop("private") == []
+    assert plain.pop("core") == []
+    ours.pop("core")
+    assert plain == ours
+
+
+@pytest.mark.timeout(1800)
+def test_the_same_bytes():
+    hold_together(SHORT)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_the_same_bytes_of_every_kind_of_mechanism():
+    hold_together(WIDE)

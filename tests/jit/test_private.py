@@ -1,0 +1,135 @@
+"""Canaries: one for every name of numba that numba does not promise. A test that fails here says what changed."""
+
+import ast
+import pickle
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+
+import rtmbs
+from rtmbs.jit import private
+from rtmbs.jit.dispatch import COMPILE
+from rtmbs.jit.private import PRIVATE
+from rtmbs.jit.record_type import RecordType
+
+ROOM = Path(rtmbs.__file__).parent / "jit"
+COMPILED = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+
+
+def double(x):
+    return 2.0 * x
+
+
+def compiled():
+    """Return a plain dispatcher of numba, compiled for one number, and the result of its compilation."""
+    dispatcher = numba.njit(double)
+    assert dispatcher(1.5) == 3.0
+    return dispatcher, dispatcher.overloads[(numba.float64,)]
+
+
+# ------------------------------------------------------------------------------------------------------------ the table
+
+
+def test_every_name_has_its_canary():
+    tests = {name for name in globals() if name.startswith("test_")}
+    for entry in PRIVATE:
+        assert entry.canary in tests, entry.name
+        assert entry.reason, entry.name
+    assert len({entry.name for entry in PRIVATE}) == len(PRIVATE)
+
+
+def test_the_table_is_complete():
+    """Every attribute and option of this room that begins with an underscore stands in the table, as do the imports."""
+    listed = {entry.name for entry in PRIVATE}
+    assert set(private.__all__) <= listed
+    used = set()
+    for path in ROOM.glob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute | ast.keyword):
+                name = node.attr if isinstance(node, ast.Attribute) else node.arg or ""
+                used.add(name)
+                if name.startswith("_") and not name.startswith("__") and name not in ("_fields", "_exit"):
+                    assert name in listed, f"{path.name}: {name}"
+            elif isinstance(node, ast.FunctionDef | ast.Name):
+                used.add(node.name if isinstance(node, ast.FunctionDef) else node.id)
+    assert listed <= used, f"not used any more: {listed - used}"
+
+
+# ------------------------------------------------------------------------------------------------------------- canaries
+
+
+@COMPILED
+def test_a_kernel_is_a_dispatcher_with_a_cache_in_it():
+    dispatcher, _ = compiled()
+    assert type(dispatcher) is private.CPUDispatcher
+    for question in ("load_overload", "save_overload", "enable", "disable", "flush", "cache_path"):
+        assert hasattr(dispatcher._cache, question), question
+    assert dispatcher.overloads[(numba.float64,)].entry_point(1.5) == 3.0
+    calls = []
+
+    class Cache(type(dispatcher._cache)):
+        def load_overload(self, types, target):
+            calls.append(("load", types))
+
+        def save_overload(self, types, result):
+            calls.append(("save", types))
+
+    other = numba.njit(double)
+    other._cache = Cache()
+    assert other(1.5) == 3.0
+    assert calls == [("load", (numba.float64,)), ("save", (numba.float64,))]
+
+
+@COMPILED
+def test_the_options_of_kernels_are_known():
+    """numba refuses an option that it does not know, and puts the others into effect."""
+    options = {"_nrt": False, "no_cfunc_wrapper": True, "no_cpython_wrapper": True, "forceinline": True}
+    dispatcher = numba.njit(**options)(double)
+    dispatcher.compile((numba.float64,))
+    text = dispatcher.inspect_llvm((numba.float64,))
+    assert "cpython." not in text
+    assert "cfunc." not in text
+    with pytest.raises(Exception, match="nonsense"):
+        numba.njit(nonsense=True)(double)(1.5)
+    with pytest.raises(numba.TypingError):
+        numba.njit(_nrt=False)(lambda n: np.zeros(n).sum())(3)
+
+
+@COMPILED
+def test_a_compiled_kernel_can_be_taken_apart_and_put_together():
+    _, result = compiled()
+    assert isinstance(result, private.CompileResult)
+    assert not result.lifted
+    assert result.library.has_dynamic_globals is False
+    assert isinstance(result.target_context.codegen().magic_tuple(), tuple)
+    parts = pickle.loads(private.dumps(result._reduce()))
+    again = private.CompileResult._rebuild(result.target_context, *parts)
+    assert again.signature == result.signature
+    assert again.entry_point(1.5) == 3.0
+
+
+def test_what_record_types_are_built_of():
+    for name in ("pack_array", "get_null_value", "is_null"):
+        assert callable(getattr(private.cgutils, name)), name
+    assert hasattr(private.cgutils.create_struct_proxy(numba.types.UniTuple(numba.int64, 2)), "_getvalue")
+    assert hasattr(private.AttributeTemplate, "resolve")
+    assert hasattr(RecordType, "mangling_args")
+
+
+@COMPILED
+def test_compilations_are_events():
+    seen = []
+
+    class Listener(private.event.Listener):
+        def on_start(self, event):
+            seen.append(("start", event.data["dispatcher"].py_func.__name__))
+
+        def on_end(self, event):
+            seen.append(("end", event.data["dispatcher"].py_func.__name__))
+
+    with private.event.install_listener(COMPILE, Listener()):
+        compiled()
+    assert seen == [("start", "double"), ("end", "double")]

@@ -1,0 +1,114 @@
+"""The walls of the house: length of functions, size of files, loose modules, and who may know numba's insides."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from rtmbs.jit.private import PRIVATE
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "rtmbs"
+LONGEST_FUNCTION = 50  # lines, without its docstring
+LARGEST_FILE = 400  # lines
+LOOSE = {"__init__", "__main__", "errors", "spatial", "state", "topology"}
+
+# Above the walls today, with the size; to be taken down. No line may be added.
+LARGE_FILES = {"simulation/simulation.py": 505}
+LONG_FUNCTIONS = {"simulation/simulation.py: __init__": 53}
+
+OPEN_TO_NUMBA = ("rtmbs/jit/", "tests/jit/")  # where its private names may stand
+
+
+def sources() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def functions(path: Path) -> Iterator[tuple[str, int]]:
+    """Yield the name of every function of a file and its lines without the docstring."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef):
+            first = node.body[0]
+            told = first.end_lineno - first.lineno + 1 if ast.get_docstring(node) else 0
+            yield node.name, node.end_lineno - node.lineno + 1 - told
+
+
+def test_functions_fit_a_screen():
+    found = {f"{name_of(path)}: {name}": lines for path in sources() for name, lines in functions(path)}
+    long = {name: lines for name, lines in found.items() if lines > LONGEST_FUNCTION}
+    assert long.keys() <= LONG_FUNCTIONS.keys(), f"longer than {LONGEST_FUNCTION} lines: {long}"
+    assert all(lines <= LONG_FUNCTIONS[name] for name, lines in long.items()), long
+    assert LONG_FUNCTIONS.keys() <= long.keys(), "an exception is not needed any more: take it off the list"
+
+
+def test_files_are_small():
+    found = {name_of(path): len(path.read_text(encoding="utf-8").splitlines()) for path in sources()}
+    large = {name: lines for name, lines in found.items() if lines > LARGEST_FILE}
+    assert large.keys() <= LARGE_FILES.keys(), f"larger than {LARGEST_FILE} lines: {large}"
+    assert all(lines <= LARGE_FILES[name] for name, lines in large.items()), large
+    assert LARGE_FILES.keys() <= large.keys(), "an exception is not needed any more: take it off the list"
+
+
+def test_no_more_loose_modules():
+    assert {path.stem for path in PACKAGE.glob("*.py")} == LOOSE
+    assert not list(PACKAGE.rglob("util*.py"))
+
+
+# ---------------------------------------------------------------------------------------------------- insides of numba
+
+
+def insides(path: Path) -> Iterator[str]:
+    """Yield every private name of numba in a file: imports and attributes of ``numba.core``, and names of the table."""
+    listed = {entry.name for entry in PRIVATE if entry.name.startswith("_") or entry.name.startswith("no_c")}
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.startswith("numba."))
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "numba":
+            module, names = node.module or "", [alias.name for alias in node.names]
+            if module.startswith("numba.core") or any(name.startswith("_") or name == "core" for name in names):
+                yield f"from {module} import {', '.join(names)}"
+        elif isinstance(node, ast.Attribute) and ast.unparse(node).startswith("numba."):
+            if (node.attr.startswith("_") and node.attr != "__version__") or node.attr == "core":
+                yield ast.unparse(node)
+        elif isinstance(node, ast.Attribute) and node.attr in listed:
+            yield f"{ast.unparse(node)}"
+        elif isinstance(node, ast.keyword) and node.arg in listed:
+            yield f"{node.arg}="
+
+
+def everything() -> list[Path]:
+    return [path for folder in ("rtmbs", "bench", "tests", "apps") for path in sorted((ROOT / folder).rglob("*.py"))]
+
+
+def test_only_one_room_knows_the_insides_of_numba():
+    for path in everything():
+        place = path.relative_to(ROOT).as_posix()
+        if not place.startswith(OPEN_TO_NUMBA):
+            assert not list(insides(path)), f"{place}: belongs into rtmbs/jit/"
+
+
+def test_only_one_module_loads_them():
+    for path in sorted((PACKAGE / "jit").glob("*.py")):
+        if path.name != "private.py":
+            text = path.read_text(encoding="utf-8")
+            assert "numba.core" not in text, path.name
+
+
+def test_the_rule_sees_what_it_should(tmp_path):
+    """The checker itself."""
+    for line in (
+        "from numba.core import event",
+        "from numba.core.registry import CPUDispatcher",
+        "import numba.core.caching",
+        "import numba; numba.core.config.OPT",
+        "import numba; numba.njit(_nrt=False)(len)",
+        "kernel._cache = None",
+    ):
+        path = tmp_path / "module.py"
+        path.write_text(line + "\n")
+        assert list(insides(path)), line
+    path.write_text("import numba; from numba import config, types; numba.njit(nogil=True); numba.__version__\n")
+    assert not list(insides(path))
