@@ -26,7 +26,7 @@ import numba
 from numba.core import config
 
 PACKAGE = Path(__file__).parent
-KERNEL_ROOMS = ("semirecursive", "linear", "integrators", "system", "ad", "results", "kinematics")
+KERNEL_ROOMS = ("forces", "semirecursive", "linear", "integrators", "system", "ad", "results", "kinematics")
 FILES = "*.nbc"  # compiled kernels
 PRIVATE = 0o700
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH

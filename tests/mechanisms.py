@@ -8,6 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rtmbs.forces.register import no_forces
+from rtmbs.forces.springs import Springs
+from rtmbs.forces.wrenches import Wrenches
 from rtmbs.system.balance import no_balance
 from rtmbs.system.interfaces import no_interfaces
 from rtmbs.system.laws import no_laws
@@ -26,10 +29,8 @@ from rtmbs.system.tables import (
     JointForces,
     Links,
     Paths,
-    Springs,
     Steps,
     Tables,
-    Wrenches,
 )
 
 # Rows of each closure type: translations, dot products, distances (METHODS 1.25).
@@ -126,9 +127,13 @@ def random_tables(
     driver_tables = Drivers(driver_step, slots(rng, u, len(driver_step), 3), driver_step * n + driver_step)
     force_step = rng.choice(plain, size=joint_forces if len(plain) else 0)
     force_tables = JointForces(force_step, slots(rng, u, len(force_step), 4), force_step * n + force_step)
-    spring_tables = Springs(rng.normal(size=(springs, 3)), rng.normal(size=(springs, 3)), slots(rng, u, springs, 4))
+    first = len(closures) + np.arange(springs + wrenches)  # their connectors
+    spring_tables = Springs(
+        first[:springs], rng.normal(size=(springs, 3)), rng.normal(size=(springs, 3)), slots(rng, u, springs, 4)
+    )
     axes = np.array([random_rotation(rng) for _ in range(wrenches)]).reshape(-1, 3, 3)
-    wrench_tables = Wrenches(rng.normal(size=(wrenches, 3)), axes, np.arange(wrenches) % 2, slots(rng, u, wrenches, 6))
+    follows, place = np.arange(wrenches) % 2, rng.normal(size=(wrenches, 3))
+    wrench_tables = Wrenches(first[springs:], place, axes, follows, slots(rng, u, wrenches, 6))
 
     ends = [random_ends(rng, steps, k) for k in range(len(closures) + springs)]
     ends += [(-1, int(steps.tip[rng.integers(n)])) for _ in range(wrenches)]
@@ -145,8 +150,7 @@ def random_tables(
         closure_tables,
         driver_tables,
         force_tables,
-        spring_tables,
-        wrench_tables,
+        no_forces()._replace(springs=spring_tables, wrenches=wrench_tables),
         no_laws(),
         no_balance(n),
     )
@@ -245,6 +249,7 @@ def random_closures(rng, types: tuple[str, ...], u: list) -> Closures:
     slot[driven == 1] = slots(rng, u, driven.sum(), 3)
     nc, mc = len(types), len(kind)
     return Closures(
+        connector=np.arange(nc),
         row_pointer=row_pointer,
         point_a=rng.normal(size=(nc, 3)),
         point_b=rng.normal(size=(nc, 3)),

@@ -42,6 +42,7 @@ class ForceLaw:
     """What every law answers: where it attaches, and its parameters in the order of the slots of its table."""
 
     attaches: ClassVar[Attachment]
+    table: ClassVar[str] = ""  # kind of force it is one of; by default that of springs, joint forces or wrenches
 
     def checked(self, what: str) -> Self:
         """Return this law with floats; refuse what is not finite or makes no sense."""

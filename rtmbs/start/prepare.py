@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from rtmbs.integrators.settings import StateArrays
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.start.accelerations import first_accelerations
-from rtmbs.start.checks import check_facing, check_finite, check_springs
+from rtmbs.start.checks import check_facing, check_finite, check_forces
 from rtmbs.start.masses import check_masses
 from rtmbs.start.mobility import Mobility
 from rtmbs.start.motion import check_agreement, check_motion
@@ -53,7 +53,7 @@ def prepare(
     if worst_of(gap) > CLOSED:
         z = settle_redundant(equations, assembly, z, gap, h, penalty, fixed_alpha, shim)
     check_facing(equations)
-    check_springs(equations)
+    check_forces(equations)
     masses, blind = effective_masses(equations, assembly.jacobian)
     set_alpha(equations, masses, h, penalty, fixed_alpha)
     equations.close(z, R0)

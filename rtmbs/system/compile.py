@@ -12,7 +12,7 @@ import numpy as np
 
 from rtmbs.errors import ModelError, TopologyError
 from rtmbs.linear.symbolic import flops
-from rtmbs.model import JOINT_TYPES, Force, ForceLaw, Joint, Model
+from rtmbs.model import JOINT_TYPES, Joint, Model
 from rtmbs.system.balance import find_balance, no_balance
 from rtmbs.system.closures import (
     OneClosure,
@@ -22,6 +22,7 @@ from rtmbs.system.closures import (
     describe_rows,
     tabulate_closures,
 )
+from rtmbs.system.connectors import Connectors
 from rtmbs.system.followed import followed
 from rtmbs.system.forces import build_drivers, build_forces
 from rtmbs.system.initial import build_start
@@ -36,7 +37,7 @@ from rtmbs.system.system import Array, BodyRecord, ForceRecord, Integers, JointR
 from rtmbs.system.tables import PRISMATIC, Balance, Interfaces, Tables
 from rtmbs.topology import Edge, Link, Topology, spanning_trees
 
-FORMAT = 3  # of the tables; part of the fingerprint
+FORMAT = 4  # of the tables; part of the fingerprint
 
 
 def compile(model: Model) -> System:
@@ -65,6 +66,7 @@ class Draft:
     tables: Tables
     lu: Any
     laws: LawTables
+    forces: dict[str, ForceRecord]
 
 
 def candidates(model: Model) -> list[Topology]:
@@ -119,12 +121,13 @@ def write_draft(model: Model, topology: Topology, length: float) -> Draft:
     closures = build_closures(model, topology, skeleton, slots, length)
     drivers, driver_rows = build_drivers(model, skeleton, slots)
     steps = tabulate_steps(model, skeleton)
-    forces = build_forces(model, skeleton, slots)
-    laws = build_laws(model, skeleton, slots)
-    ends = [(closure.a, closure.b) for closure in closures] + forces.pairs + laws.pairs
-    paths, interfaces, links = lay_out(steps.parent, ends)
-    check_links(closures, links.pointer)
-    handed = any(model.forces[name].body is not None for name in laws.records)  # may be attached to any body later
+    connectors = Connectors()
+    closure_table = tabulate_closures(closures, connectors)
+    forces = build_forces(model, skeleton, slots, connectors)
+    laws = build_laws(model, skeleton, slots, connectors)
+    paths, interfaces, links = lay_out(steps.parent, connectors.pairs)
+    check_links(closures, closure_table.connector, links.pointer)
+    handed = any(record.on_body for record in laws.records.values())  # may be attached to any body later
     lu, tables = give_places(
         Tables(
             steps=steps,
@@ -132,22 +135,23 @@ def write_draft(model: Model, topology: Topology, length: float) -> Draft:
             paths=paths,
             interfaces=interfaces,
             links=links,
-            closures=tabulate_closures(closures),
+            closures=closure_table,
             drivers=drivers,
             joint_forces=forces.joint_forces,
-            springs=forces.springs,
-            wrenches=forces.wrenches,
+            forces=forces.forces,
             laws=laws.laws,
             balance=no_balance(len(steps.kind)),
         ),
         divided=not handed,
     )
-    return Draft(topology, skeleton, closures, describe_rows(closures, driver_rows), slots, tables, lu, laws)
+    rows, records = describe_rows(closures, driver_rows), forces.records | laws.records
+    return Draft(topology, skeleton, closures, rows, slots, tables, lu, laws, records)
 
 
-def check_links(closures: list[OneClosure], branch_pointer: np.ndarray) -> None:
+def check_links(closures: list[OneClosure], connectors: Integers, branch_pointer: Integers) -> None:
     """Refuse a rod or a driven distance between bodies that are welded together."""
-    for closure, size in zip(closures, np.diff(branch_pointer), strict=False):
+    sizes = np.diff(branch_pointer)[connectors]
+    for closure, size in zip(closures, sizes, strict=True):
         if size == 0:
             raise TopologyError(
                 f"{closure.name!r} holds two points of bodies that fixed joints already hold together; remove it"
@@ -181,7 +185,7 @@ def finish(model: Model, draft: Draft, length: float) -> System:
         bodies=bodies,
         joints=joint_records(model, draft),
         markers=markers,
-        forces=force_records(model, draft.laws),
+        forces=draft.forces,
         closures=records,
         typical=typical,
         length=length,
@@ -215,31 +219,6 @@ def marker_records(model: Model, skeleton: Skeleton) -> dict[str, MarkerRecord]:
         place = skeleton.bodies[marker.body.name]
         found[marker.name] = MarkerRecord(marker.body.name, marker.point, place.step, place.point(marker.point))
     return found
-
-
-def force_records(model: Model, laws: LawTables) -> dict[str, ForceRecord]:
-    """Return every force with its row, table by table: those that links carry in the order of the links."""
-    found = {}
-    for kind, attaches in (("spring", "between"), ("joint", "joint"), ("wrench", "body")):
-        plain = [force for force in model.forces.values() if isinstance(force.law, ForceLaw)]
-        for row, force in enumerate(force for force in plain if force.law.attaches == attaches):  # type: ignore[union-attr]
-            found[force.name] = ForceRecord(force.name, kind, row, *ends(model, force))
-    for name, (row, reason) in laws.records.items():
-        steps = laws.steps.get(name, ())
-        kind = "joint law" if name in laws.steps else "law"
-        force = model.forces[name]
-        found[name] = ForceRecord(name, kind, row, *ends(model, force), steps, reason, force.body is not None)
-    return found
-
-
-def ends(model: Model, force: Force) -> tuple[str, str]:
-    """Return the bodies that a force acts on with -F and F; of a force on joints, those of the first one."""
-    if force.between:
-        return force.between[0].body.name, force.between[1].body.name
-    if force.body is not None:
-        return model.ground.name, force.body.name
-    joint = force.joint[0] if force.joint else force.joints[0][0] if force.joints else None
-    return (joint.a.name, joint.b.name) if joint else (model.ground.name, model.ground.name)
 
 
 def arrays(tables: Iterable[Any]) -> Iterator[Array]:

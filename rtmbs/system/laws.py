@@ -26,11 +26,13 @@ from rtmbs.ad.trace import record as record_function
 from rtmbs.errors import ModelError
 from rtmbs.model import Force, Joint, Model
 from rtmbs.model.laws import Law
+from rtmbs.system.connectors import Connectors, numbers
+from rtmbs.system.forces import ends
 from rtmbs.system.identity import identity
 from rtmbs.system.law_function import LawFunction
 from rtmbs.system.skeleton import Placement, Skeleton
 from rtmbs.system.slots import Slots
-from rtmbs.system.system import Array, CalledLaw, Integers
+from rtmbs.system.system import Array, CalledLaw, ForceRecord, Integers
 from rtmbs.system.tables import Laws
 
 AGREEMENT = 1e-9  # of a record with its law, relative to the largest value tried
@@ -38,7 +40,6 @@ ROUNDINGS = 10.0  # of a law that rounding moves: its record may be so many time
 # Operations that a law may write: a compile of 10,000 takes a second or two and 30 MB, of 100,000 twenty seconds and
 # a gigabyte at most (docs/derivatives.md).
 LARGEST_LAW = 200_000
-Pairs = list[tuple[int, int]]
 
 
 class BuiltLaw(NamedTuple):
@@ -58,24 +59,24 @@ class LawTables(NamedTuple):
     """All force laws, the places in the matrix still open."""
 
     laws: Laws
-    pairs: Pairs  # steps a, b of the laws between frames, in the order of their links
     called: tuple[CalledLaw, ...]
-    records: dict[str, tuple[int, str]]  # force: row among its kind, how it is evaluated
-    steps: dict[str, tuple[int, ...]]  # force on joints: the steps it acts on
+    records: dict[str, ForceRecord]
     code: tuple[str, ...]  # of the called laws: what tells two of them apart
 
 
-def build_laws(model: Model, skeleton: Skeleton, slots: Slots) -> LawTables:
+def build_laws(model: Model, skeleton: Skeleton, slots: Slots, connectors: Connectors) -> LawTables:
     """Return the tables of every force law of ``model``; raises ModelError with the name of a law that cannot be."""
     built = [build_law(model, skeleton, force) for force in model.forces.values() if isinstance(force.law, Law)]
     first = give_slots(built, slots)
     frames = recorded_first([law for law in built if not law.coordinates])
     joints = recorded_first([law for law in built if law.coordinates])
     placed = [placements(law.force, skeleton) for law in frames]
+    own = [connectors.add(a[0].step, b[0].step) for a, b in placed]
     steps = {law.force.name: joint_steps(law, skeleton) for law in joints}
     tables = Laws(
         program=lowered(one_record(frames, joints)) if any(law.record for law in built) else no_program(),
         slot=np.array([slot for law in (*frames, *joints) if law.record for slot in first[law.force.name]], np.int64),
+        connector=numbers(own),
         frame_a=frame_table([frame(place, *axes) for (place, *axes), _ in placed]),
         frame_b=frame_table([frame(place, *axes) for _, (place, *axes) in placed]),
         wrench_entry=wrench_entries(frames),
@@ -92,12 +93,28 @@ def build_laws(model: Model, skeleton: Skeleton, slots: Slots) -> LawTables:
             np.int64,
         ),
     )
-    records = {law.force.name: (k, law.reason) for k, law in enumerate(frames)}
-    first_force = np.cumsum([0] + [law.function.m for law in joints])
-    records |= {law.force.name: (int(k), law.reason) for k, law in zip(first_force, joints, strict=False)}
-    pairs = [(a[0].step, b[0].step) for a, b in placed]
+    records = law_records(model, frames, joints, own, steps)
     code = tuple(code_of(law) for law in built if not law.record)
-    return LawTables(tables, pairs, called_laws(frames, joints, first), records, steps, code)
+    return LawTables(tables, called_laws(frames, joints, first), records, code)
+
+
+def law_records(
+    model: Model,
+    frames: list[BuiltLaw],
+    joints: list[BuiltLaw],
+    connectors: list[int],
+    steps: dict[str, tuple[int, ...]],
+) -> dict[str, ForceRecord]:
+    """Return what is known of every law: those between frames, then those on joints."""
+    found, force = {}, 0
+    for row, (law, connector) in enumerate(zip(frames, connectors, strict=True)):
+        name, on_body = law.force.name, law.force.body is not None
+        found[name] = ForceRecord(name, "law", row, *ends(model, law.force), (), law.reason, on_body, connector)
+    for law in joints:
+        name = law.force.name
+        found[name] = ForceRecord(name, "joint law", force, *ends(model, law.force), steps[name], law.reason)
+        force += law.function.m
+    return found
 
 
 def code_of(law: BuiltLaw) -> str:
@@ -278,7 +295,7 @@ def no_laws() -> Laws:
     frames, integers = np.zeros((0, 3, 4)), np.zeros(0, np.int64)
     wrench_entry, inputs, force_entry = (np.zeros((0, width), np.int64) for width in (3, 2, 4))
     counts = np.zeros(4, np.int64)
-    return Laws(no_program(), integers, frames, frames, wrench_entry, integers, inputs, force_entry, counts)
+    return Laws(no_program(), integers, integers, frames, frames, wrench_entry, integers, inputs, force_entry, counts)
 
 
 def no_program() -> Program:

@@ -87,6 +87,7 @@ class ForceRecord(NamedTuple):
     steps: tuple[int, ...] = ()  # of a joint law
     called: str = ""  # why a law is called in Python instead of being compiled
     on_body: bool = False  # a law on one body, which may be attached to another
+    connector: int = -1  # of a force between two frames
 
 
 class CalledLaw(NamedTuple):
@@ -115,7 +116,7 @@ class System:
     bodies: Mapping[str, BodyRecord]  # ground first
     joints: Mapping[str, JointRecord]
     markers: Mapping[str, MarkerRecord]
-    forces: Mapping[str, ForceRecord]  # springs, joint forces, given wrenches, each in the order of its table
+    forces: Mapping[str, ForceRecord]  # kind by kind, each in the order of its table
     closures: tuple[ClosureRecord, ...]
     z0: Array  # (n,) [rad, m]
     zd0: Array  # (n,)

@@ -21,8 +21,8 @@ class Connections:
     """Springs, and as thin rods everything else that keeps two points apart."""
 
     def __init__(self, description: SceneDescription, radius: float, theme: Theme) -> None:
-        springs = [link for link in description.links if link.kind == "spring"]
-        self._links = {"spring": springs, "rod": [link for link in description.links if link.kind != "spring"]}
+        springs = [link for link in description.links if link.shape == "coil"]
+        self._links = {"spring": springs, "rod": [link for link in description.links if link.shape != "coil"]}
         self._radii = {"spring": 2.2 * radius, "rod": 0.6 * radius}
         self._colors = {"spring": rgba(theme.spring), "rod": rgba(theme.joint)}
         self.batches = {"spring": Batch(meshes.coil(), (), (), NONE), "rod": Batch(meshes.cylinder(), (), (), NONE)}

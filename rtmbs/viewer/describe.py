@@ -7,12 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, unknown_name
+from rtmbs.forces.kind import Arrow, Line
+from rtmbs.forces.register import BY_WORD
 from rtmbs.integrators.registry import INTEGRATORS
 from rtmbs.integrators.settings import REFACTOR, TANGENT_TERMS
 from rtmbs.results.reactions import ROD
 from rtmbs.semirecursive.sources import source_names
 from rtmbs.simulation import Simulation
-from rtmbs.system.system import BodyRecord, System
+from rtmbs.system.system import BodyRecord, ForceRecord, System
 from rtmbs.system.tables import GRAVITY_SLOT, REVOLUTE
 from rtmbs.viewer.description import (
     Bar,
@@ -43,14 +45,6 @@ CHOICES = {
     "tangent_terms": TANGENT_TERMS,
     "refactor": REFACTOR,
     "projection_weight": ("tangent", "mass"),
-}
-UNITS = {  # of the parameters of forces, by kind of force and last word of the input's name
-    ("spring", "stiffness"): "N/m",
-    ("spring", "damping"): "N s/m",
-    ("spring", "length"): "m",
-    ("spring", "tension"): "N",
-    ("wrench", "force"): "N",
-    ("wrench", "torque"): "N m",
 }
 TURNING = {"stiffness": "N m/rad", "damping": "N m s/rad", "angle": "rad", "load": "N m", "torque": "N m"}
 SLIDING = {"stiffness": "N/m", "damping": "N s/m", "angle": "m", "load": "N", "force": "N"}
@@ -120,14 +114,15 @@ def link_descriptions(system: System, numbers: Mapping[str, int]) -> Iterator[Li
     """Yield springs, force laws between two points, rods and driven distances."""
     tables = system.tables
 
-    def between(name: str, kind: str, a: str, b: str, end_a: Array, end_b: Array) -> LinkDescription:
+    def between(
+        name: str, kind: str, a: str, b: str, end_a: Array, end_b: Array, shape: str = "bar"
+    ) -> LinkDescription:
         points = in_body(system.bodies[a], end_a), in_body(system.bodies[b], end_b)
-        return LinkDescription(name, kind, numbers[a], numbers[b], *points)
+        return LinkDescription(name, kind, numbers[a], numbers[b], *points, shape)
 
     for name, force in system.forces.items():
-        if force.kind == "spring":
-            springs = tables.springs
-            yield between(name, "spring", force.a, force.b, springs.point_a[force.row], springs.point_b[force.row])
+        if isinstance(drawn := drawing(system, force), Line):
+            yield between(name, force.kind, force.a, force.b, drawn.point_a, drawn.point_b, drawn.shape)
         elif force.kind == "law":
             ends = tables.laws.frame_a[force.row][:, 3], tables.laws.frame_b[force.row][:, 3]
             if numbers[force.a] > 0 or np.any(ends[0]):  # a law on one body is told as one between it and the world
@@ -142,13 +137,19 @@ def link_descriptions(system: System, numbers: Mapping[str, int]) -> Iterator[Li
 
 def wrench_descriptions(system: System, numbers: Mapping[str, int]) -> Iterator[WrenchDescription]:
     """Yield the given forces and torques."""
-    table = system.tables.wrenches
     for name, force in system.forces.items():
-        if force.kind == "wrench":
-            body, row = system.bodies[force.b], force.row
-            point, axes = in_body(body, table.point[row]), body.rotation.T @ table.axes[row]
-            follows, slot = bool(table.follows[row]), int(table.slot[row])
-            yield WrenchDescription(name, numbers[force.b], point, axes, follows, slot)
+        if isinstance(drawn := drawing(system, force), Arrow):
+            body = system.bodies[force.b]
+            point, axes = in_body(body, drawn.point), body.rotation.T @ drawn.axes
+            yield WrenchDescription(name, numbers[force.b], point, axes, drawn.follows, drawn.slot)
+
+
+def drawing(system: System, force: ForceRecord) -> Line | Arrow | None:
+    """Return how a force is drawn by the register, None for one that is not in there."""
+    if force.kind not in BY_WORD:
+        return None
+    kind = BY_WORD[force.kind]
+    return kind.drawing(getattr(system.tables.forces, kind.name), force.row)
 
 
 def in_body(body: BodyRecord, point: Array) -> Array:
@@ -207,7 +208,7 @@ def unit(system: System, name: str) -> str:
     if owner in system.forces:
         force = system.forces[owner]
         if force.kind != "joint":
-            return UNITS.get((force.kind, word), "")
+            return BY_WORD[force.kind].units.get(word, "") if force.kind in BY_WORD else ""
         step = system.tables.joint_forces.step[force.row]
         return (TURNING if system.tables.steps.kind[step] == REVOLUTE else SLIDING).get(word, "")
     return "m/s^2" if name == "gravity" else ""

@@ -91,11 +91,12 @@ class LinkDescription:
     """A straight line between two points: a spring, a force law, a massless rod or a driven distance."""
 
     name: str
-    kind: str  # "spring", "law", "rod", "driver"
+    kind: str  # "rod", "driver", or the kind of a force
     a: int
     b: int
     point_a: Array  # (3,)
     point_b: Array  # (3,)
+    shape: str = "bar"  # how it is drawn: coil, bar, block
 
 
 @dataclass(frozen=True, eq=False)
