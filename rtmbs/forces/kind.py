@@ -72,9 +72,10 @@ class Measure(NamedTuple):
 class Line(NamedTuple):
     """An element drawn from end to end."""
 
-    shape: str  # coil, bar, or block: a cube in the middle of the axes of end a
+    shape: str  # coil, bar, or block: a cube at a, and a bar to b
     point_a: Array  # (3,) step axes [m]
     point_b: Array  # (3,)
+    axes: Array = np.eye(3)  # (3, 3) of a block to step axes of a
 
 
 class Arrow(NamedTuple):

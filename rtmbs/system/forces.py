@@ -101,7 +101,9 @@ def add_parameters(force: Force, slots: Slots, length: float = 0.0, unit: str = 
             slot = slots.add_signal(what, name, parameter.function, len(parameter.value))
             slots.inputs[name] = slice(slot, slots.used)  # to be read; the signal overwrites it
         elif parameter.offered:
-            slots.add_input(name, parameter.value)
+            slots.add_input(name, parameter.value.ravel())
+            if parameter.value.ndim > 1:
+                slots.shapes[name] = parameter.value.shape
         else:
             slots.add(parameter.value)
     return first

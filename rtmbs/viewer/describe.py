@@ -114,25 +114,25 @@ def link_descriptions(system: System, numbers: Mapping[str, int]) -> Iterator[Li
     """Yield springs, force laws between two points, rods and driven distances."""
     tables = system.tables
 
-    def between(
-        name: str, kind: str, a: str, b: str, end_a: Array, end_b: Array, shape: str = "bar"
-    ) -> LinkDescription:
-        points = in_body(system.bodies[a], end_a), in_body(system.bodies[b], end_b)
-        return LinkDescription(name, kind, numbers[a], numbers[b], *points, shape)
+    def between(name: str, kind: str, a: str, b: str, drawn: Line) -> LinkDescription:
+        body = system.bodies[a]
+        points = in_body(body, drawn.point_a), in_body(system.bodies[b], drawn.point_b)
+        axes = np.asarray(body.rotation.T @ drawn.axes)
+        return LinkDescription(name, kind, numbers[a], numbers[b], *points, drawn.shape, axes)
 
     for name, force in system.forces.items():
         if isinstance(drawn := drawing(system, force), Line):
-            yield between(name, force.kind, force.a, force.b, drawn.point_a, drawn.point_b, drawn.shape)
+            yield between(name, force.kind, force.a, force.b, drawn)
         elif force.kind == "law":
             ends = tables.laws.frame_a[force.row][:, 3], tables.laws.frame_b[force.row][:, 3]
             if numbers[force.a] > 0 or np.any(ends[0]):  # a law on one body is told as one between it and the world
-                yield between(name, "law", force.a, force.b, *ends)
+                yield between(name, "law", force.a, force.b, Line("bar", *ends))
     for link in system.topology.links:
         closure = system.closure_names.index(link.name)
         a, b = (system.topology.bodies[body] for body in (link.a, link.b))
         kind = "rod" if link.type == ROD else "driver"
         ends = tables.closures.point_a[closure], tables.closures.point_b[closure]
-        yield between(link.name, kind, a, b, *ends)
+        yield between(link.name, kind, a, b, Line("bar", *ends))
 
 
 def wrench_descriptions(system: System, numbers: Mapping[str, int]) -> Iterator[WrenchDescription]:

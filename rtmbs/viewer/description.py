@@ -96,7 +96,8 @@ class LinkDescription:
     b: int
     point_a: Array  # (3,)
     point_b: Array  # (3,)
-    shape: str = "bar"  # how it is drawn: coil, bar, block
+    shape: str = "bar"  # how it is drawn: coil, bar, or block: a cube at point_a, and a bar
+    axes: Array = field(default_factory=lambda: np.eye(3))  # (3, 3) of a block to body axes of a
 
 
 @dataclass(frozen=True, eq=False)
