@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 # The public names, sorted, and the module each one lives in.
 HOMES = {
     "AtRate": "rtmbs.observers",
+    "Bushing": "rtmbs.model",
     "ConstantRate": "rtmbs.model",
     "Cylindrical": "rtmbs.model",
     "EnergyMeter": "rtmbs.observers",
@@ -64,6 +65,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.errors import RtmbsError as RtmbsError
     from rtmbs.integrators.report import Outcome as Outcome
     from rtmbs.integrators.report import StepReport as StepReport
+    from rtmbs.model import Bushing as Bushing
     from rtmbs.model import ConstantRate as ConstantRate
     from rtmbs.model import Cylindrical as Cylindrical
     from rtmbs.model import Fixed as Fixed

@@ -4,12 +4,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rtmbs.forces.bushings import BUSHINGS
 from rtmbs.forces.kind import Kind
 from rtmbs.forces.springs import SPRINGS
 from rtmbs.forces.wrenches import WRENCHES
 from rtmbs.record import record
 
-KINDS: tuple[Kind, ...] = (SPRINGS, WRENCHES)
+KINDS: tuple[Kind, ...] = (SPRINGS, WRENCHES, BUSHINGS)
 BY_WORD = {kind.word: kind for kind in KINDS}
 
 # ``Tables.forces``: the table of every kind under its name.
