@@ -1,8 +1,8 @@
 """Bushings: a 6 x 6 stiffness and damping between two frames, a preload, and a curve for each of the six axes.
 
 Deformations q = (r, theta) are taken in axes of marker a: r from a to b, and theta the rotation vector of b seen from
-a, R = exp(theta~), of less than half a turn. With p = preload - K q - curves(q) - C qd the bushing gives b, at the point
-of b, f = p_r and n = J^-T p_theta, where w = J thetad (METHODS 1.29). So q . K q / 2 is the exact energy of every
+a, R = exp(theta~), of less than half a turn. With p = preload - K q - curves(q) - C qd the bushing gives b, at its
+marker, f = p_r and n = J^-T p_theta, where w = J thetad (METHODS 1.29). So q . K q / 2 is the exact energy of every
 symmetric K.
 """
 
@@ -95,7 +95,7 @@ def spline(points: Any) -> Any:
     areas = h * (f[:-1] + f[1:]) / 2.0 + h * h * (rise[:-1] - rise[1:]) / 12.0
     stored = np.concatenate((np.zeros(1), np.cumsum(areas)))
     columns = np.array((x, f, rise, stored))
-    columns[3] -= curve_at(columns, len(x), 0.0)[2]
+    columns[3] -= curve_values(*columns, len(x), np.float64(0.0))[2]
     return columns
 
 
@@ -119,11 +119,6 @@ def curve_values(place, force, rise, stored, knots, q):  # type: ignore[no-untyp
     value = force[i] + t * (one + t * (two + t * three))
     area = t * (force[i] + t * (one / 2.0 + t * (two / 3.0 + t * three / 4.0)))
     return value, (one + t * (2.0 * two + t * 3.0 * three)) / h, stored[i] + h * area
-
-
-def curve_at(columns: Any, knots: int, q: float) -> Any:
-    """Return force, derivative and integral of one curve, in plain Python."""
-    return curve_values(*columns, knots, np.float64(q))
 
 
 curve_kernel = inner_kernel(curve_values)
@@ -370,7 +365,7 @@ def page_curves(xp, bushings, q):  # type: ignore[no-untyped-def]
 
 def channels(bushings: Bushings, row: int) -> tuple[Measure, ...]:
     """Return deformations, their rates, force and torque on b, in axes of marker a, and the energy."""
-    frame = "marker a"
+    frame = "marker a"  # the axes
     return (
         Measure("displacement", "m", 0, XYZ, frame),
         Measure("rotation", "rad", 3, XYZ, frame),
