@@ -6,6 +6,8 @@ marker, f = p_r and n = J^-T p_theta, where w = J thetad (METHODS 1.29). So q . 
 symmetric K.
 """
 
+# mypy: allow-untyped-defs, allow-untyped-calls
+
 from collections.abc import Sequence
 from fractions import Fraction
 from math import comb, factorial
@@ -102,7 +104,7 @@ def spline(points: Any) -> Any:
 # -------------------------------------------------------------------------------------------------------------- kernels
 
 
-def curve_values(place, force, rise, stored, knots, q):  # type: ignore[no-untyped-def]
+def curve_values(place, force, rise, stored, knots, q):
     """Return force, its derivative and its integral of one curve at deformation ``q``."""
     last = knots - 1
     if q.real <= place[0] or q.real >= place[last]:
@@ -301,7 +303,7 @@ def measure(tables, k, u, ws, out):
 # ------------------------------------------------------------------------------------------------------------- readable
 
 
-def page(xp, tables, u, A, r, V):  # type: ignore[no-untyped-def]
+def page(xp, tables, u, A, r, V):
     """Return the wrenches (B, nb, 6), readable."""
     bushings = tables.forces.bushings
     frames = bushings.frame_a, bushings.frame_b
@@ -318,7 +320,7 @@ def page(xp, tables, u, A, r, V):  # type: ignore[no-untyped-def]
     return wrench_at(xp, axes, x, p[..., :3], page_solved(xp, theta, c, p[..., 3:], 1.0))
 
 
-def page_vector(xp, R):  # type: ignore[no-untyped-def]
+def page_vector(xp, R):
     """Return the rotation vector (B, nb, 3) of R (B, nb, 3, 3)."""
     half = 0.5 * xp.sqrt(1.0 + R[..., 0, 0] + R[..., 1, 1] + R[..., 2, 2])
     skew = (R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1])
@@ -332,13 +334,13 @@ def page_vector(xp, R):  # type: ignore[no-untyped-def]
     return 2.0 ** (HALVINGS + 1) * total[..., None] * t
 
 
-def page_solved(xp, theta, c, x, side):  # type: ignore[no-untyped-def]
+def page_solved(xp, theta, c, x, side):
     """Return J^-1 x for ``side`` -1, J^-T x for +1."""
     y = cross(xp, theta, x)
     return x + 0.5 * side * y + c[..., None] * cross(xp, theta, y)
 
 
-def page_curves(xp, bushings, q):  # type: ignore[no-untyped-def]
+def page_curves(xp, bushings, q):
     """Return what the curves resist with (B, nb, 6): each of their pieces from its start up to q or its end, summed."""
     if not np.any(bushings.knots):
         return 0 * q

@@ -1,6 +1,6 @@
 """The kinds of force between two frames. A new kind is a file beside this one and a line here."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -14,7 +14,7 @@ KINDS: tuple[Kind, ...] = (SPRINGS, WRENCHES, BUSHINGS)
 BY_WORD = {kind.word: kind for kind in KINDS}
 
 # ``Tables.forces``: the table of every kind under its name.
-Forces: Any = record(NamedTuple("Forces", [(kind.name, Any) for kind in KINDS]))  # type: ignore[misc]
+Forces: Any = record(cast(Any, NamedTuple)("Forces", [(kind.name, Any) for kind in KINDS]))
 
 
 def no_forces() -> Any:

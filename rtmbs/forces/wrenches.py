@@ -1,5 +1,7 @@
 """Given wrenches on one body: a force at a point and a torque, in world axes or in axes that turn with the body."""
 
+# mypy: allow-untyped-defs, allow-untyped-calls
+
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -93,7 +95,7 @@ def measure(tables, k, u, ws, out):
         out[j] = u[tables.forces.wrenches.slot[k] + j]
 
 
-def page(xp, tables, u, A, r, V):  # type: ignore[no-untyped-def]
+def page(xp, tables, u, A, r, V):
     """Return the wrenches (B, nw, 6), readable."""
     wrenches = tables.forces.wrenches
     body, follows = tables.links.b[wrenches.connector], wrenches.follows[:, None]

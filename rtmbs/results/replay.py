@@ -3,7 +3,10 @@
 All kernels of this room stand here.
 """
 
+from typing import Any
+
 from rtmbs.compiled import kernel, merged_kernel
+from rtmbs.forces.kind import Kind
 from rtmbs.forces.register import KINDS
 from rtmbs.semirecursive.closures import (
     closure_accelerations,
@@ -193,7 +196,7 @@ def replay_law_forces(tables, samples, ws, out):
             out[s, k] = ws.law_force[k]
 
 
-def measuring(kind):
+def measuring(kind: Kind) -> Any:
     """Return the kernel that measures every element of a kind in all samples."""
     table, measure = kind.verbs.table, kind.measure
 

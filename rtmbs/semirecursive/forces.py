@@ -10,6 +10,8 @@ Kernels cannot choose by a Python object, so what goes through all kinds of forc
 ``chain`` makes one kernel out of the register, in which every kind has a loop of its own.
 """
 
+from typing import Any
+
 from rtmbs.compiled import inner_kernel, kernel, merged_kernel
 from rtmbs.forces.register import KINDS
 from rtmbs.semirecursive.laws import LAWS, evaluate_laws
@@ -19,7 +21,7 @@ from rtmbs.system.tables import ROTATION
 ACTING = (*((kind.name, kind.verbs) for kind in KINDS), ("laws", LAWS))
 
 
-def chain(what, one, last, kinds=ACTING):
+def chain(what: str, one: Any, last: Any, kinds: Any = ACTING) -> Any:
     """Return the kernel that does the first kind and then all others: ``one(verbs, rest)``, ``last`` after them all.
 
     ``what`` names it among the kernels on disk.

@@ -12,7 +12,7 @@ import numpy as np
 
 from rtmbs.errors import ModelError, TopologyError
 from rtmbs.linear.symbolic import flops
-from rtmbs.model import JOINT_TYPES, Joint, Model
+from rtmbs.model import Joint, Model
 from rtmbs.system.balance import find_balance, no_balance
 from rtmbs.system.closures import (
     OneClosure,
@@ -27,7 +27,7 @@ from rtmbs.system.followed import followed
 from rtmbs.system.forces import build_drivers, build_forces
 from rtmbs.system.initial import build_start
 from rtmbs.system.joint_record import joint_record
-from rtmbs.system.laws import LawTables, build_laws
+from rtmbs.system.laws import LawTables, Workshop, build_laws
 from rtmbs.system.origins import no_origins, with_origins
 from rtmbs.system.pattern import give_places, lay_out
 from rtmbs.system.scales import characteristic_length
@@ -49,7 +49,8 @@ def compile(model: Model) -> System:
     """
     model = followed(model)
     length = characteristic_length(model)
-    drafts = [write_draft(model, topology, length) for topology in candidates(model)]
+    workshop = Workshop(model)
+    drafts = [write_draft(model, topology, length, workshop) for topology in candidates(model)]
     best = min(drafts, key=lambda draft: flops(draft.lu))  # the user's order among equals
     return finish(model, best, length)
 
@@ -107,11 +108,11 @@ def as_edge(joint: Joint, number: dict[str, int], needed: bool) -> Edge:
         coordinates=joint.type.coordinates,
         needed=needed,
         cut=joint.cut,
-        floating=isinstance(joint.type, JOINT_TYPES["Floating"]),
+        floating=joint.type.free,
     )
 
 
-def write_draft(model: Model, topology: Topology, length: float) -> Draft:
+def write_draft(model: Model, topology: Topology, length: float, workshop: Workshop) -> Draft:
     """Return all tables for one spanning tree."""
     skeleton = build_skeleton(model, topology)
     if not skeleton.steps:
@@ -124,7 +125,7 @@ def write_draft(model: Model, topology: Topology, length: float) -> Draft:
     connectors = Connectors()
     closure_table = tabulate_closures(closures, connectors)
     forces = build_forces(model, skeleton, slots, connectors)
-    laws = build_laws(model, skeleton, slots, connectors)
+    laws = build_laws(workshop, skeleton, slots, connectors)
     paths, interfaces, links = lay_out(steps.parent, connectors.pairs)
     check_links(closures, closure_table.connector, links.pointer)
     handed = any(record.on_body for record in laws.records.values())  # may be attached to any body later
@@ -203,8 +204,7 @@ def finish(model: Model, draft: Draft, length: float) -> System:
 
 def floating_steps(model: Model, skeleton: Skeleton) -> Integers:
     """Return the steps of the floating joints of the tree."""
-    floating = JOINT_TYPES["Floating"]
-    names = [name for name, joint in model.joints.items() if isinstance(joint.type, floating)]
+    names = [name for name, joint in model.joints.items() if joint.type.free]
     return np.array([step for name in names for step in skeleton.joint_steps.get(name, ())], np.int64)
 
 

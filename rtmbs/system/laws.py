@@ -64,9 +64,29 @@ class LawTables(NamedTuple):
     code: tuple[str, ...]  # of the called laws: what tells two of them apart
 
 
-def build_laws(model: Model, skeleton: Skeleton, slots: Slots, connectors: Connectors) -> LawTables:
-    """Return the tables of every force law of ``model``; raises ModelError with the name of a law that cannot be."""
-    built = [build_law(model, skeleton, force) for force in model.forces.values() if isinstance(force.law, Law)]
+class Workshop:
+    """The laws of a model as they are built: each is tried, recorded and differentiated once, whatever tree asks.
+
+    What a law looks at belongs to the model, but for ``joints="all"``, which means the coordinates of the tree.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.built: dict[tuple[str, tuple[tuple[Joint, int], ...]], BuiltLaw] = {}
+
+    def law(self, force: Force, skeleton: Skeleton) -> BuiltLaw:
+        """Return a built law; raises ModelError with the name of one that cannot be."""
+        coordinates = coordinates_of(self.model, skeleton, force)
+        key = force.name, coordinates
+        if key not in self.built:
+            self.built[key] = build_law(self.model, force, coordinates)
+        return self.built[key]
+
+
+def build_laws(workshop: Workshop, skeleton: Skeleton, slots: Slots, connectors: Connectors) -> LawTables:
+    """Return the tables of every force law; raises ModelError with the name of a law that cannot be."""
+    model = workshop.model
+    built = [workshop.law(force, skeleton) for force in model.forces.values() if isinstance(force.law, Law)]
     first = give_slots(built, slots)
     frames = recorded_first([law for law in built if not law.coordinates])
     joints = recorded_first([law for law in built if law.coordinates])
@@ -123,9 +143,8 @@ def code_of(law: BuiltLaw) -> str:
     return f"{law.force.name} {identity(law.force.law.function)}"
 
 
-def build_law(model: Model, skeleton: Skeleton, force: Force) -> BuiltLaw:
-    """Try a law in plain numbers, record it, and hold the record against the law."""
-    assert isinstance(force.law, Law)
+def coordinates_of(model: Model, skeleton: Skeleton, force: Force) -> tuple[tuple[Joint, int], ...]:
+    """Return the coordinates that a law on joints acts on; none of a law between two frames."""
     coordinates = (force.joint,) if force.joint else force.joints
     if coordinates == ():
         coordinates = tree_coordinates(model, skeleton)
@@ -134,17 +153,23 @@ def build_law(model: Model, skeleton: Skeleton, force: Force) -> BuiltLaw:
                 f"force {force.name!r}: joints='all' finds no coordinate; spherical and floating joints have none of "
                 "their own, so attach the law by body= or between="
             )
-    function = LawFunction(model, force, coordinates or ())
+    return coordinates or ()
+
+
+def build_law(model: Model, force: Force, coordinates: tuple[tuple[Joint, int], ...]) -> BuiltLaw:
+    """Try a law in plain numbers, record it, and hold the record against the law."""
+    assert isinstance(force.law, Law)
+    function = LawFunction(model, force, coordinates)
     tried = function.values_tried()
     values, reason = (None, "trace=False") if not force.law.trace else recorded(function)
     if values is None:
         row, column = np.divmod(np.arange(function.m * function.n), function.n)
-        return BuiltLaw(force, function, coordinates or (), None, row, column, True, reason)
+        return BuiltLaw(force, function, coordinates, None, row, column, True, reason)
     sparse = with_derivative(function, values)
     check_record(function, sparse.record, tried)
     time = bool(np.any(leaves(sparse.record) == function.n))
     row, column = (np.asarray(part, np.int64) for part in (sparse.row, sparse.column))
-    return BuiltLaw(force, function, coordinates or (), sparse.record, row, column, time, "")
+    return BuiltLaw(force, function, coordinates, sparse.record, row, column, time, "")
 
 
 def recorded(function: LawFunction) -> tuple[Record | None, str]:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.model.joints import JointType
 from rtmbs.system.tables import Tables
 from rtmbs.topology import Topology
 
@@ -57,6 +58,7 @@ class JointRecord(NamedTuple):
     axes_b: Array  # (k, 3) the same in body axes of b
     frame_a: Array  # (3, 3) joint axes to body axes of a
     frame_b: Array  # (3, 3) joint axes to body axes of b
+    kind: JointType  # how it is measured and drawn
 
 
 class ClosureRecord(NamedTuple):

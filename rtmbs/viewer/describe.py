@@ -107,7 +107,9 @@ def joint_descriptions(system: System, numbers: Mapping[str, int]) -> Iterator[J
     for name, joint in system.joints.items():
         cut = joint.closure >= 0 or not joint.in_tree
         a, b = numbers[joint.a], numbers[joint.b]
-        yield JointDescription(name, joint.type, a, b, joint.point_a, joint.point_b, joint.axes_a, cut)
+        ends = joint.point_a, joint.point_b
+        looks = joint.kind.drawn_as, not joint.kind.free
+        yield JointDescription(name, joint.type, a, b, *ends, joint.axes_a, cut, *looks)
 
 
 def link_descriptions(system: System, numbers: Mapping[str, int]) -> Iterator[LinkDescription]:
@@ -169,7 +171,7 @@ def body_descriptions(
     if unknown := [name for name in shapes if name not in numbers]:
         raise unknown_name("body", unknown[0], numbers)
     points: list[list[Array]] = [[] for _ in numbers]
-    held_by: list[JointDescription | LinkDescription] = [joint for joint in joints if joint.type != "Floating"]
+    held_by: list[JointDescription | LinkDescription] = [joint for joint in joints if joint.holds]
     for held in (*held_by, *links):
         points[held.a].append(held.point_a)
         points[held.b].append(held.point_b)

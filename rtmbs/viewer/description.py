@@ -84,6 +84,8 @@ class JointDescription:
     point_b: Array  # (3,)
     axes_a: Array  # (k, 3) axes of its elementary steps, body axes of a
     cut: bool  # closed by equations, not part of the tree
+    drawn_as: str = "ball"  # pin, rail or ball
+    holds: bool = True  # False: its bodies move freely, so its points are nothing to draw
 
 
 @dataclass(frozen=True, eq=False)
