@@ -428,6 +428,24 @@ def add_random_forces(rng, model, names: list[str], free: list[str], movable: li
         law = rtmbs.Wrench(force=force, torque=rng.normal(size=3), axes=axes)
         model.add_force(f"wrench {k}", law, body=str(rng.choice(free)), point=rng.normal(size=3))
     add_random_laws(rng, model, names, free, movable)
+    add_random_bushings(np.random.default_rng((len(names), 4)), model, names)
+
+
+def add_random_bushings(rng, model, names: list[str]) -> None:
+    """Add bushings in skew axes: full and asymmetric matrices, a preload, curves."""
+    import rtmbs
+
+    for k in range(2):
+        ends = [f"bushing marker {2 * k + side}" for side in (0, 1)]
+        for mark, body in zip(ends, two_bodies(rng, model, names), strict=True):
+            model.add_marker(mark, body, 0.5 * rng.normal(size=3), axes=random_rotation(rng))
+        curves = (
+            {"curve_x": ((-1.0, -2.0), (0.0, 0.1), (0.7, 0.8), (2.0, 5.0)), "curve_rz": ((-1, -1), (0.5, 3))}
+            if k
+            else {}
+        )
+        law = rtmbs.Bushing(rng.normal(size=(6, 6)), rng.normal(size=(6, 6)), force=rng.normal(size=3), **curves)
+        model.add_force(f"bushing {k}", law, between=ends)
 
 
 def add_random_laws(rng, model, names: list[str], free: list[str], movable: list[str]) -> None:

@@ -78,7 +78,8 @@ def build(forces: Sequence[Force], site: Site) -> Bushings:
                 knots[k, axis] = len(points)
                 columns[:, k, axis, : len(points)] = spline(points)
     frames = [np.array([pair[side].frame for pair in ends]).reshape(count, 3, 4) for side in (0, 1)]
-    return Bushings(integers(connector), *frames, knots, *columns, integers(slot))
+    curved = dict(zip(("place", "force", "rise", "stored"), columns, strict=True))
+    return Bushings(integers(connector), frames[0], frames[1], knots, slot=integers(slot), **curved)
 
 
 def spline(points: Any) -> Any:
@@ -97,7 +98,7 @@ def spline(points: Any) -> Any:
     areas = h * (f[:-1] + f[1:]) / 2.0 + h * h * (rise[:-1] - rise[1:]) / 12.0
     stored = np.concatenate((np.zeros(1), np.cumsum(areas)))
     columns = np.array((x, f, rise, stored))
-    columns[3] -= curve_values(*columns, len(x), np.float64(0.0))[2]
+    columns[3] -= curve_values(x, f, rise, stored, len(x), np.float64(0.0))[2]
     return columns
 
 
