@@ -439,11 +439,8 @@ def add_random_bushings(rng, model, names: list[str]) -> None:
         ends = [f"bushing marker {2 * k + side}" for side in (0, 1)]
         for mark, body in zip(ends, two_bodies(rng, model, names), strict=True):
             model.add_marker(mark, body, 0.5 * rng.normal(size=3), axes=random_rotation(rng))
-        curves = (
-            {"curve_x": ((-1.0, -2.0), (0.0, 0.1), (0.7, 0.8), (2.0, 5.0)), "curve_rz": ((-1, -1), (0.5, 3))}
-            if k
-            else {}
-        )
+        bent = {"curve_x": ((-1.0, -2.0), (0.0, 0.1), (0.7, 0.8), (2.0, 5.0)), "curve_rz": ((-1.0, -1.0), (0.5, 3.0))}
+        curves = bent if k else {}
         law = rtmbs.Bushing(rng.normal(size=(6, 6)), rng.normal(size=(6, 6)), force=rng.normal(size=3), **curves)
         model.add_force(f"bushing {k}", law, between=ends)
 

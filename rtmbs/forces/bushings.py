@@ -345,8 +345,7 @@ def page_curves(xp, bushings, q):
     """Return what the curves resist with (B, nb, 6): each of their pieces from its start up to q or its end, summed."""
     if not np.any(bushings.knots):
         return 0 * q
-    many = getattr(xp, "whole", xp)
-    columns = []
+    many, columns = getattr(xp, "whole", xp), []
     for k, axis in np.ndindex(bushings.knots.shape):
         own = k, axis, slice(bushings.knots[k, axis])
         x, f, rise = bushings.place[own], bushings.force[own], bushings.rise[own]
