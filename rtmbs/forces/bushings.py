@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rtmbs.compiled import inner_kernel, merged_kernel
 from rtmbs.forces.algebra import cross, dot, relative_motion, turn, wrench_at
 from rtmbs.forces.frames import relative_change, world_variation, world_wrench
 from rtmbs.forces.frames import relative_motion as seen_motion
 from rtmbs.forces.kind import XYZ, Kind, Line, Measure, Site, Verbs, ends_of, integers
+from rtmbs.jit.compiled import inner_kernel, merged_kernel
+from rtmbs.jit.record import record
 from rtmbs.model.forces import BUSHING_AXES, Bushing, Force
-from rtmbs.record import record
 from rtmbs.spatial import add3, cross3, dot3, scale3
 
 Array = Any

@@ -4,7 +4,7 @@ Frames are rows [axes | point] (3, 4) in step axes. What depends on r, R, v, w a
 Its derivative by these twelve numbers, a turn d of R as (d x) R, is all that the tangent asks for (METHODS 1.26).
 """
 
-from rtmbs.compiled import inner_kernel
+from rtmbs.jit.compiled import inner_kernel
 from rtmbs.spatial import (
     add3,
     angular,

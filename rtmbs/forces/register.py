@@ -8,7 +8,7 @@ from rtmbs.forces.bushings import BUSHINGS
 from rtmbs.forces.kind import Kind
 from rtmbs.forces.springs import SPRINGS
 from rtmbs.forces.wrenches import WRENCHES
-from rtmbs.record import record
+from rtmbs.jit.record import record
 
 KINDS: tuple[Kind, ...] = (SPRINGS, WRENCHES, BUSHINGS)
 BY_WORD = {kind.word: kind for kind in KINDS}

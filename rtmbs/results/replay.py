@@ -5,9 +5,9 @@ All kernels of this room stand here.
 
 from typing import Any
 
-from rtmbs.compiled import kernel, merged_kernel
 from rtmbs.forces.kind import Kind
 from rtmbs.forces.register import KINDS
+from rtmbs.jit.compiled import kernel, merged_kernel
 from rtmbs.semirecursive.closures import (
     closure_accelerations,
     closure_velocities,

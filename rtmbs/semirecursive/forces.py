@@ -12,8 +12,8 @@ Kernels cannot choose by a Python object, so what goes through all kinds of forc
 
 from typing import Any
 
-from rtmbs.compiled import inner_kernel, kernel, merged_kernel
 from rtmbs.forces.register import KINDS
+from rtmbs.jit.compiled import inner_kernel, kernel, merged_kernel
 from rtmbs.semirecursive.laws import LAWS, evaluate_laws
 from rtmbs.spatial import add6, combine6, cross_force, cross_motion, dot6, load6, scale6
 from rtmbs.system.tables import ROTATION

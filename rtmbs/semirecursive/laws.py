@@ -6,9 +6,9 @@ axes of a, so a common rigid motion changes nothing but directions; its derivati
 """
 
 from rtmbs.ad.program import evaluate
-from rtmbs.compiled import inner_kernel, kernel, merged_kernel
 from rtmbs.forces.frames import relative_change, relative_motion, world_variation, world_wrench
 from rtmbs.forces.kind import Verbs
+from rtmbs.jit.compiled import inner_kernel, kernel, merged_kernel
 from rtmbs.spatial import dot3, load6
 from rtmbs.system.tables import FRAME_INPUTS
 

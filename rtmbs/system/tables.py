@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rtmbs.forces.register import Forces
-from rtmbs.record import record
+from rtmbs.jit.record import record
 
 Array = Any  # numba types by value; the shapes and dtypes stand on the fields
 
