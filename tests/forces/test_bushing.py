@@ -122,7 +122,7 @@ def test_damping_takes_what_its_quadratic_form_says():
     qd = np.column_stack((result["bush.displacement_rate"], result["bush.rotation_rate"]))
     lost = np.einsum("si,ij,sj->s", qd, C, qd)
     E = np.asarray(result["energy.total"])
-    t = np.asarray(result["time"])
+    t = np.asarray(result["t"])
     for s in range(5, len(t) - 5, 10):
         slope = (E[s + 1] - E[s - 1]) / (t[s + 1] - t[s - 1])
         np.testing.assert_allclose(-slope, lost[s], rtol=5e-3, atol=1e-6)
@@ -153,7 +153,7 @@ def test_channels_measure_large_rotations():
         return Rotation.from_quat([*xyz, w]).as_matrix() @ marker.axes
 
     largest = 0.0
-    for s in range(len(result["time"])):
+    for s in range(len(result["t"])):
         A, B = axes("a", s), axes("b", s)
         theta = Rotation.from_matrix(A.T @ B).as_rotvec()
         r = A.T @ (result["b.position"][s] - result["a.position"][s])
