@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 HOMES = {
     "AdamsBashforth": "rtmbs.integrators.adams_bashforth",
     "AtRate": "rtmbs.observers",
+    "Bushing": "rtmbs.model",
     "ConstantRate": "rtmbs.model",
     "Cylindrical": "rtmbs.model",
     "EnergyMeter": "rtmbs.observers",
@@ -72,6 +73,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.integrators.report import Outcome as Outcome
     from rtmbs.integrators.report import StepReport as StepReport
     from rtmbs.integrators.runge_kutta import RungeKutta as RungeKutta
+    from rtmbs.model import Bushing as Bushing
     from rtmbs.model import ConstantRate as ConstantRate
     from rtmbs.model import Cylindrical as Cylindrical
     from rtmbs.model import Fixed as Fixed

@@ -8,6 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rtmbs.forces.register import no_forces
+from rtmbs.forces.springs import Springs
+from rtmbs.forces.wrenches import Wrenches
 from rtmbs.system.balance import no_balance
 from rtmbs.system.interfaces import no_interfaces
 from rtmbs.system.origins import no_origins, with_origins
@@ -26,10 +29,8 @@ from rtmbs.system.tables import (
     JointForces,
     Links,
     Paths,
-    Springs,
     Steps,
     Tables,
-    Wrenches,
 )
 
 # Rows of each closure type: translations, dot products, distances (METHODS 1.25).
@@ -126,9 +127,13 @@ def random_tables(
     driver_tables = Drivers(driver_step, slots(rng, u, len(driver_step), 3), driver_step * n + driver_step)
     force_step = rng.choice(plain, size=joint_forces if len(plain) else 0)
     force_tables = JointForces(force_step, slots(rng, u, len(force_step), 4), force_step * n + force_step)
-    spring_tables = Springs(rng.normal(size=(springs, 3)), rng.normal(size=(springs, 3)), slots(rng, u, springs, 4))
+    first = len(closures) + np.arange(springs + wrenches)  # their connectors
+    spring_tables = Springs(
+        first[:springs], rng.normal(size=(springs, 3)), rng.normal(size=(springs, 3)), slots(rng, u, springs, 4)
+    )
     axes = np.array([random_rotation(rng) for _ in range(wrenches)]).reshape(-1, 3, 3)
-    wrench_tables = Wrenches(rng.normal(size=(wrenches, 3)), axes, np.arange(wrenches) % 2, slots(rng, u, wrenches, 6))
+    follows, place = np.arange(wrenches) % 2, rng.normal(size=(wrenches, 3))
+    wrench_tables = Wrenches(first[springs:], place, axes, follows, slots(rng, u, wrenches, 6))
 
     ends = [random_ends(rng, steps, k) for k in range(len(closures) + springs)]
     ends += [(-1, int(steps.tip[rng.integers(n)])) for _ in range(wrenches)]
@@ -145,8 +150,7 @@ def random_tables(
         closure_tables,
         driver_tables,
         force_tables,
-        spring_tables,
-        wrench_tables,
+        no_forces()._replace(springs=spring_tables, wrenches=wrench_tables),
         no_laws(),
         no_balance(n),
     )
@@ -245,6 +249,7 @@ def random_closures(rng, types: tuple[str, ...], u: list) -> Closures:
     slot[driven == 1] = slots(rng, u, driven.sum(), 3)
     nc, mc = len(types), len(kind)
     return Closures(
+        connector=np.arange(nc),
         row_pointer=row_pointer,
         point_a=rng.normal(size=(nc, 3)),
         point_b=rng.normal(size=(nc, 3)),
@@ -423,6 +428,21 @@ def add_random_forces(rng, model, names: list[str], free: list[str], movable: li
         law = rtmbs.Wrench(force=force, torque=rng.normal(size=3), axes=axes)
         model.add_force(f"wrench {k}", law, body=str(rng.choice(free)), point=rng.normal(size=3))
     add_random_laws(rng, model, names, free, movable)
+    add_random_bushings(np.random.default_rng((len(names), 4)), model, names)
+
+
+def add_random_bushings(rng, model, names: list[str]) -> None:
+    """Add bushings in skew axes: full and asymmetric matrices, a preload, curves."""
+    import rtmbs
+
+    for k in range(2):
+        ends = [f"bushing marker {2 * k + side}" for side in (0, 1)]
+        for mark, body in zip(ends, two_bodies(rng, model, names), strict=True):
+            model.add_marker(mark, body, 0.5 * rng.normal(size=3), axes=random_rotation(rng))
+        bent = {"curve_x": ((-1.0, -2.0), (0.0, 0.1), (0.7, 0.8), (2.0, 5.0)), "curve_rz": ((-1.0, -1.0), (0.5, 3.0))}
+        curves = bent if k else {}
+        law = rtmbs.Bushing(rng.normal(size=(6, 6)), rng.normal(size=(6, 6)), force=rng.normal(size=3), **curves)
+        model.add_force(f"bushing {k}", law, between=ends)
 
 
 def add_random_laws(rng, model, names: list[str], free: list[str], movable: list[str]) -> None:

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.patches import applied, edits, run
+
 PAGE = Path(__file__).parents[1] / "docs" / "extending.md"
 
 TEXT = """MODEL added SYSTEM (DYNAMIC ANALYSIS);
@@ -71,3 +73,70 @@ def test_the_code_of_the_page_runs() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "fine"
+
+
+MAGNETS = """
+import numpy as np
+import rtmbs
+from rtmbs.language import build, write
+from rtmbs.semirecursive.sources import make_source
+
+assert "COPY" in rtmbs.__file__
+rng = np.random.default_rng(1)
+m = rtmbs.Model("magnets")
+last = "ground"
+for k in range(3):
+    m.add_body(f"b{k}", mass=1.0 + 7.0 * k, center_of_mass=rng.normal(size=3) / 5, inertia=(0.2, 0.3, 0.25))
+    joint = (rtmbs.Revolute(axis=(0.2, 1, 0.1)), rtmbs.Spherical(), rtmbs.Prismatic(axis=(1, 0, 0)))[k]
+    m.add_joint(f"j{k}", joint, last, f"b{k}", point=rng.normal(size=3))
+    last = f"b{k}"
+m.add_marker("a", "b0", rng.normal(size=3))
+m.add_marker("b", "b2", rng.normal(size=3))
+m.add_marker("g", "ground", (3, 2, 1))
+m.add_force("near", rtmbs.Magnet(4.0), between=("a", "b"))
+m.add_force("far", rtmbs.Magnet(2.0), between=("g", "b"))
+m.add_force("spring", rtmbs.SpringDamper(3.0, 0.1), between=("a", "g"))
+
+system = m.compile()
+sim = rtmbs.Simulation(system, h=1e-3)
+state, equations = sim.state, sim.equations
+state.zd[:] = rng.normal(size=system.n)
+equations.residual(state.z, state.zd, np.zeros(system.n), state.R0)
+found = equations.assemble(0.0, 0.0, 1.0), equations.assemble(0.0, 1.0, 0.0)
+for name in ("complex-step", "autograd"):
+    wanted = make_source(name, system)(state.z, state.zd, state.R0, state.u)
+    for mine, theirs in zip(found, wanted):
+        np.testing.assert_allclose(mine, theirs, atol=1e-11 * np.abs(wanted[0]).max())
+
+sim = rtmbs.Simulation(system, h=1e-3)
+sim.inputs["near.strength"] = 5.0
+result = sim.run(0.01)
+np.testing.assert_allclose(result["near.pull"], 5.0 / result["near.length"] ** 2, rtol=1e-12)
+gap = np.linalg.norm(result["b.position"] - result["a.position"], axis=1)
+np.testing.assert_allclose(result["near.length"], gap, rtol=1e-12)
+document = build(write(m))
+assert document.model.compile().fingerprint == system.fingerprint
+assert type(document.model.forces["far"].law) is rtmbs.Magnet
+
+bare = rtmbs.Model("bare", gravity=(0, 0, 0))
+bare.add_body("p", mass=2.0, inertia=(0.1, 0.1, 0.1), position=(1, 0, 0))
+bare.add_joint("rail", rtmbs.Prismatic(axis=(1, 0, 0)), "ground", "p", point=(1, 0, 0))
+bare.add_marker("o", "ground")
+bare.add_marker("e", "p", (1, 0, 0))
+bare.add_force("pull", rtmbs.Magnet(3.0), between=("o", "e"))
+result = rtmbs.Simulation(bare.compile(), h=1e-3).run(0.1)
+E = result["energy.total"]
+assert abs(E[0] + 3.0) < 1e-12
+assert np.max(np.abs(E - E[0])) < 1e-5
+np.testing.assert_allclose(result["rail.acceleration"][0], -1.5, rtol=1e-9)
+print("fine")
+"""
+
+
+def test_a_kind_of_force_is_the_patch_that_the_page_says(tmp_path: Path) -> None:
+    found = edits("extending.md", "... force")
+    others = {edit.path for edit in found if edit.kind == "diff"} - {"rtmbs/forces/register.py"}
+    assert sum(edit.kind == "python" for edit in found) == 1
+    assert len(others) <= 4, "one new file, the register, and at most four others"
+    copy = applied(found, tmp_path / "COPY")
+    assert run(copy, MAGNETS).strip() == "fine"

@@ -28,7 +28,18 @@ from numba import config
 from rtmbs.jit.mode import PLAIN
 
 PACKAGE = Path(__file__).parents[1]
-KERNEL_ROOMS = ("jit", "limits", "semirecursive", "linear", "integrators", "system", "ad", "results", "kinematics")
+KERNEL_ROOMS = (
+    "jit",
+    "limits",
+    "forces",
+    "semirecursive",
+    "linear",
+    "integrators",
+    "system",
+    "ad",
+    "results",
+    "kinematics",
+)
 FILES = "*.nbc"  # compiled kernels
 PRIVATE = 0o700
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH

@@ -141,9 +141,9 @@ def joint_sources(bodies: Bodies, joint: Joint) -> Iterator[Named]:
     measured = BetweenBodies(bodies, record)
     if record.coordinates:
         yield from coordinate_sources(record, measured.replay, measured)
-    elif record.type != "Fixed":
+    elif record.kind.turns_freely:
         yield from orientation_sources(record, measured)
-    if record.type == "Floating":
+    if record.kind.free:
         yield from position_sources(record, measured)
 
 

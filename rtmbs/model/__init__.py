@@ -2,7 +2,7 @@
 
 from rtmbs.model.body import Body
 from rtmbs.model.drivers import Driver
-from rtmbs.model.forces import FORCE_TYPES, Force, ForceLaw, Input, Motor, SpringDamper, TorsionSpring, Wrench
+from rtmbs.model.forces import FORCE_TYPES, Bushing, Force, ForceLaw, Input, Motor, SpringDamper, TorsionSpring, Wrench
 from rtmbs.model.initial import Initial
 from rtmbs.model.joint import Joint
 from rtmbs.model.joints import (
@@ -30,6 +30,7 @@ __all__ = [
     "JOINT_TYPES",
     "PROFILES",
     "Body",
+    "Bushing",
     "ConstantRate",
     "Cylindrical",
     "Driver",

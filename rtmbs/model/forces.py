@@ -12,13 +12,14 @@ import numpy as np
 
 from rtmbs.errors import ModelError, shown
 from rtmbs.model.body import Body
-from rtmbs.model.checks import Array, Numbers, number, numbers
+from rtmbs.model.checks import Array, Numbers, number, numbers, shape_of
 from rtmbs.model.joint import Joint
 from rtmbs.model.laws import Law
 from rtmbs.model.markers import Marker
 
 TimeFunction = Callable[[float], Any]
 Attachment = Literal["between", "joint", "body"]
+BUSHING_AXES = ("x", "y", "z", "rx", "ry", "rz")
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Parameter(NamedTuple):
     """Neighbouring slots of a force."""
 
     label: str  # input ``force.LABEL``
-    value: Array  # (size,) default
+    value: Array  # (size,) default, or a table, which takes its numbers row by row
     function: TimeFunction | None = None  # of time; then the input can only be read
     offered: bool = True  # as an input
 
@@ -42,6 +43,7 @@ class ForceLaw:
     """What every law answers: where it attaches, and its parameters in the order of the slots of its table."""
 
     attaches: ClassVar[Attachment]
+    table: ClassVar[str] = ""  # kind of force it is one of; by default that of springs, joint forces or wrenches
 
     def checked(self, what: str) -> Self:
         """Return this law with floats; refuse what is not finite or makes no sense."""
@@ -128,7 +130,46 @@ class Wrench(ForceLaw):
         return (value_parameter("force", self.force, 3), value_parameter("torque", self.torque, 3))
 
 
-FORCE_TYPES: dict[str, type[ForceLaw]] = {kind.__name__: kind for kind in (SpringDamper, TorsionSpring, Motor, Wrench)}
+@dataclass(frozen=True)
+class Bushing(ForceLaw):
+    """Holds marker b to marker a in all six ways: force - K q - curves(q) - C qd on b, in axes of marker a.
+
+    q is the way from a to b [m] and the rotation vector of b seen from a [rad], of less than half a turn. A matrix is
+    one number for all axes, six for its diagonal, or 6 x 6. A curve is a table of (deformation, resisting force),
+    deformations ascending: a monotone cubic between its points, straight beyond them, and added to the stiffness.
+    """
+
+    stiffness: Any  # [N/m, N m/rad, N between the two]
+    damping: Any = 0.0  # [N s/m, N m s/rad, N s]
+    force: Any = (0.0, 0.0, 0.0)  # preload on b [N]: constant, timed or an ``Input``
+    torque: Any = (0.0, 0.0, 0.0)  # [N m]
+    curve_x: Any = None
+    curve_y: Any = None
+    curve_z: Any = None
+    curve_rx: Any = None
+    curve_ry: Any = None
+    curve_rz: Any = None
+    attaches = "between"
+    table = "bushings"
+
+    def checked(self, what: str) -> Self:
+        values: dict[str, Any] = {
+            name: square(getattr(self, name), f"{what}: {name}") for name in ("stiffness", "damping")
+        }
+        values |= {name: checked_value(getattr(self, name), f"{what}: {name}", (3,)) for name in ("force", "torque")}
+        for axis in BUSHING_AXES:
+            points = getattr(self, f"curve_{axis}")
+            values[f"curve_{axis}"] = None if points is None else curve(points, f"{what}: curve_{axis}")
+        return replace(self, **values)
+
+    def parameters(self, length: float, unit: str) -> tuple[Parameter, ...]:
+        matrices = tuple(Parameter(name, getattr(self, name)) for name in ("stiffness", "damping"))
+        return (*matrices, value_parameter("force", self.force, 3), value_parameter("torque", self.torque, 3))
+
+
+FORCE_TYPES: dict[str, type[ForceLaw]] = {
+    kind.__name__: kind for kind in (SpringDamper, TorsionSpring, Motor, Wrench, Bushing)
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +187,31 @@ class Force:
 
 def scalars(**values: float) -> tuple[Parameter, ...]:
     return tuple(Parameter(name, np.array([value])) for name, value in values.items())
+
+
+def square(value: Numbers, what: str) -> Array:
+    """Return one number, six, or 6 x 6 as a matrix (6, 6)."""
+    shape = shape_of(value, what, "it must be one number, 6 of them, or 6 x 6")
+    if shape not in ((), (6,), (6, 6)):
+        raise ModelError(f"{what} has shape {shape}; it must be one number, 6 of them, or 6 x 6")
+    given = numbers(value, what, shape)
+    matrix = np.array(given) if shape == (6, 6) else np.diag(np.broadcast_to(given, (6,)))
+    matrix.flags.writeable = False
+    return matrix
+
+
+def curve(points: Numbers, what: str) -> Array:
+    """Return the points (n, 2) of a curve, deformations ascending."""
+    wanted = "it must be two or more pairs of a deformation and a force"
+    shape = shape_of(points, what, wanted)
+    if len(shape) != 2 or shape[0] < 2 or shape[1] != 2:
+        raise ModelError(f"{what} has shape {shape}; {wanted}")
+    table = numbers(points, what, shape)
+    if bad := np.flatnonzero(np.diff(table[:, 0]) <= 0.0).tolist():
+        raise ModelError(
+            f"{what}: deformation {table[bad[0] + 1, 0]:g} comes after {table[bad[0], 0]:g}; they must ascend"
+        )
+    return table
 
 
 def checked_value(value: Any, what: str, shape: tuple[int, ...]) -> Any:

@@ -5,7 +5,7 @@ To add one: write a frozen dataclass that answers the checklist of ``JointType``
 """
 
 from dataclasses import dataclass, fields, replace
-from typing import ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -30,6 +30,19 @@ class Step(NamedTuple):
 ROTATION = (Step("rotation", X), Step("rotation", Y), Step("rotation", Z))  # always these three, in this order
 
 
+class Between(Protocol):
+    """The motion of body b relative to body a, as a joint type reads it: values, rates and accelerations."""
+
+    def slide(self, k: int) -> Any:
+        """Return how far b slid along the axis of step ``k``, which a carries."""
+
+    def turn(self, k: int) -> Any:
+        """Return how far b turned about the axis of step ``k``, which both carry."""
+
+    def two_turns(self, first: int, second: int) -> tuple[Any, Any]:
+        """Return the turns about an axis that a carries, then about a perpendicular one that b carries."""
+
+
 @dataclass(frozen=True)
 class JointType:
     """What every joint type answers.
@@ -44,10 +57,13 @@ class JointType:
        the coordinates, and their Jacobian has full rank at the reference pose.
     6. ``aligned()`` lists the directions that point the same way in a and b whenever the joint is assembled; equations
        of dot products would also accept the opposite.
+    7. ``measure(between)`` reads its coordinates off the motion of b relative to a, for a joint that no tree walks.
+    8. ``drawn_as`` says what a window shows: a pin or a rail along the first axis, or a ball.
     """
 
     coordinates: ClassVar[tuple[str, ...]] = ()
     start: ClassVar[Literal["coordinates", "quaternion", "pose", "nothing"]] = "coordinates"
+    drawn_as: ClassVar[Literal["pin", "rail", "ball"]] = "ball"
 
     def steps(self) -> tuple[Step, ...]:
         raise NotImplementedError
@@ -57,6 +73,21 @@ class JointType:
 
     def aligned(self) -> tuple[Array, ...]:
         return ()
+
+    def measure(self, between: "Between") -> tuple[Any, ...]:
+        """Return the motion of every public coordinate; axes of steps are those of body a at zero coordinates."""
+        kinds = enumerate(step.kind for step in self.steps())
+        return tuple(between.slide(k) if kind == "prismatic" else between.turn(k) for k, kind in kinds)
+
+    @property
+    def free(self) -> bool:
+        """True of a joint that holds nothing."""
+        return len(self.steps()) == 6
+
+    @property
+    def turns_freely(self) -> bool:
+        """True of a joint that turns in every way, so that its turn has no coordinates."""
+        return any(step.kind == "rotation" for step in self.steps())
 
     def checked(self, what: str) -> Self:
         """Return this type with unit directions; refuse a zero one."""
@@ -79,6 +110,7 @@ class Revolute(JointType):
 
     axis: Numbers
     coordinates = ("angle",)
+    drawn_as = "pin"
 
     def steps(self) -> tuple[Step, ...]:
         return (Step("revolute", np.array(self.axis)),)
@@ -96,6 +128,7 @@ class Prismatic(JointType):
 
     axis: Numbers
     coordinates = ("displacement",)
+    drawn_as = "rail"
 
     def steps(self) -> tuple[Step, ...]:
         return (Step("prismatic", np.array(self.axis)),)
@@ -113,6 +146,7 @@ class Cylindrical(JointType):
 
     axis: Numbers
     coordinates = ("displacement", "angle")
+    drawn_as = "rail"
 
     def steps(self) -> tuple[Step, ...]:
         return (Step("prismatic", np.array(self.axis)), Step("revolute", np.array(self.axis)))
@@ -148,6 +182,9 @@ class Universal(JointType):
     def rows(self) -> Rows:
         return rows.same_point() + rows.perpendicular(np.array(self.axis_a), np.array(self.axis_b))
 
+    def measure(self, between: Between) -> tuple[Any, ...]:
+        return between.two_turns(0, 1)
+
 
 @dataclass(frozen=True)
 class Planar(JointType):
@@ -158,6 +195,7 @@ class Planar(JointType):
 
     normal: Numbers
     coordinates = ("x", "y", "angle")
+    drawn_as = "rail"
 
     def steps(self) -> tuple[Step, ...]:
         x, y = perpendiculars(np.array(self.normal))

@@ -32,14 +32,14 @@ class JointKinematics(NamedTuple):
     names: tuple[str, ...]  # of the coordinates, ``crank.angle``
 
 
-LawFunction = Callable[[Any, Any, Mapping[str, Any]], Any]
+UserFunction = Callable[[Any, Any, Mapping[str, Any]], Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Law:
     """The user's function with the default values of its parameters."""
 
-    function: LawFunction  # (t, kinematics, parameters) -> wrench [f, n], scalar, or generalised forces
+    function: UserFunction  # (t, kinematics, parameters) -> wrench [f, n], scalar, or generalised forces
     parameters: Mapping[str, Array]  # in any shape; each is an input ``force.NAME``
     trace: bool = True  # False: call it in Python, by differences, without trying to record it
 

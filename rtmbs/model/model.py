@@ -16,7 +16,7 @@ from rtmbs.model.forces import Force, ForceLaw
 from rtmbs.model.initial import Initial, make_initial
 from rtmbs.model.joint import WORLD, ClosureOption, Joint, frame_body, frozen, make_joint
 from rtmbs.model.joints import JointType
-from rtmbs.model.laws import Law, LawFunction, make_law
+from rtmbs.model.laws import Law, UserFunction, make_law
 from rtmbs.model.markers import Marker
 from rtmbs.model.profiles import checked_profile
 from rtmbs.model.rods import Rod, make_rod
@@ -147,7 +147,7 @@ class Model:
     def add_force(
         self,
         name: str,
-        law: ForceLaw | LawFunction,
+        law: ForceLaw | UserFunction,
         *,
         between: Between | None = None,
         joint: Coordinate | None = None,

@@ -5,6 +5,8 @@ from functools import partial
 
 import numpy as np
 
+from rtmbs.forces.kind import Kind, Measure
+from rtmbs.forces.register import BY_WORD
 from rtmbs.results.channel import WORLD, WRENCH, XYZ, Array, Source
 from rtmbs.results.reactions import closure_point, moved, reaction_values, rods
 from rtmbs.results.swept import Replay
@@ -76,14 +78,13 @@ def missed(replay: Replay, order: int, rows: list[int]) -> Array:
 
 
 def force_sources(system: System, replay: Replay) -> Iterator[tuple[str, Source]]:
-    """Yield length and pull of springs, torque or force on a coordinate, given wrenches as they were given, and what
-    a law of the user does: to body b at b's marker, or along its coordinates.
+    """Yield what the register says of each kind, torque or force on a coordinate, and what a law of the user does: to
+    body b at b's marker, or along its coordinates.
     """
     tables = replay.tables
     for name, kind, row, *_ in system.forces.values():
-        if kind == "spring":
-            yield f"{name}.length", Source((), "m", partial(of_spring, replay, 0, row))
-            yield f"{name}.pull", Source((), "N", partial(of_spring, replay, 1, row))
+        if kind in BY_WORD:
+            yield from measured_sources(replay, name, BY_WORD[kind], row)
         elif kind == "joint":
             turns = tables.steps.kind[tables.joint_forces.step[row]] == REVOLUTE
             what, unit = ("torque", "N m") if turns else ("force", "N")
@@ -91,12 +92,20 @@ def force_sources(system: System, replay: Replay) -> Iterator[tuple[str, Source]
         elif kind == "law":
             for part, what, unit in ((0, "force", "N"), (3, "torque", "N m")):
                 yield f"{name}.{what}", Source(XYZ, unit, partial(of_law, replay, row, part), WORLD)
-        elif kind == "joint law":
-            yield f"{name}.force", law_source(system, replay, name)
         else:
-            slot, frame = int(tables.wrenches.slot[row]), "body" if tables.wrenches.follows[row] else WORLD
-            for start, what, unit in ((slot, "force", "N"), (slot + 3, "torque", "N m")):
-                yield f"{name}.{what}", Source(XYZ, unit, partial(inputs, replay, start, 3), frame)
+            yield f"{name}.force", law_source(system, replay, name)
+
+
+def measured_sources(replay: Replay, name: str, kind: Kind, row: int) -> Iterator[tuple[str, Source]]:
+    """Yield the channels of one element of a kind in the register."""
+    for one in kind.channels(getattr(replay.tables.forces, kind.name), row):
+        yield f"{name}.{one.name}", Source(one.axes, one.unit, partial(measured, replay, kind, row, one), one.frame)
+
+
+def measured(replay: Replay, kind: Kind, row: int, one: Measure) -> Array:
+    """Return the numbers of one channel (S,) or (S, components)."""
+    values = replay.measured(kind)[:, row]
+    return values[:, one.first : one.first + len(one.axes)] if one.axes else values[:, one.first]
 
 
 def law_source(system: System, replay: Replay, name: str) -> Source:
@@ -112,15 +121,10 @@ def law_source(system: System, replay: Replay, name: str) -> Source:
 
 def of_law(replay: Replay, row: int, part: int) -> Array:
     """Return force (part 0) or torque (part 3) of a force law on body b at b's marker, world axes (S, 3)."""
-    link = len(replay.tables.links.a) - len(replay.tables.laws.frame_a) + row
+    link = int(replay.tables.laws.connector[row])
     motion = replay.motion(int(replay.tables.links.b[link]))
     point = motion.r + motion.A @ replay.tables.laws.frame_b[row, :, 3]
     return np.asarray(moved(replay.link_wrench(link), point)[:, part : part + 3])
-
-
-def of_spring(replay: Replay, part: int, row: int) -> Array:
-    """Return length (part 0) or pull (1) of a spring (S,)."""
-    return replay.springs[part][:, row]
 
 
 def inputs(replay: Replay, slot: int, size: int) -> Array:

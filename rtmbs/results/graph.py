@@ -1,4 +1,4 @@
-"""The bodies as the user drew them, welded ones apart: who hangs on whom, and which bodies every link joins.
+"""The bodies as the user drew them, welded ones apart: who hangs on whom, and which bodies every connector joins.
 
 Steps merge welded bodies; the reaction in a weld needs them apart again.
 """
@@ -14,19 +14,16 @@ from rtmbs.system.system import System
 Array = Any  # numba types by value; the shapes stand on the fields
 
 
-LINKED = ("spring", "wrench", "law")  # kinds of forces that links carry, in their order
-
-
 @record
 class BodyGraph(NamedTuple):
-    """Bodies without ground, parents before children, and the links of the System; -1 is ground."""
+    """Bodies without ground, parents before children, and the connectors of the System; -1 is ground."""
 
     step: Array  # (nb,) int64: the step that carries the body, -1 for one welded to ground
     center: Array  # (nb, 3) mass centre, step axes [m]
     mass: Array  # (nb,) [kg]
     inertia: Array  # (nb, 3, 3) about the mass centre, step axes [kg m^2]
     parent: Array  # (nb,) int64
-    link_a: Array  # (nl,) int64: body that a closure, spring or given wrench acts on with -F
+    link_a: Array  # (nl,) int64: body that a closure or a force acts on with -F
     link_b: Array  # (nl,) int64: body it acts on with F
 
 
@@ -60,8 +57,10 @@ def build_graph(system: System) -> BodyGraph:
     number, topology = body_numbers(system), system.topology
     records = [system.bodies[topology.bodies[branch.child]] for branch in topology.tree]
     parents = [number[topology.bodies[branch.parent]] for branch in topology.tree]
-    ends = [closure_ends(system, name) for name in system.closure_names]
-    ends += [(force.a, force.b) for force in system.forces.values() if force.kind in LINKED]
+    closed = zip(system.tables.closures.connector.tolist(), system.closure_names, strict=True)
+    ends = {connector: closure_ends(system, name) for connector, name in closed}
+    ends |= {force.connector: (force.a, force.b) for force in system.forces.values() if force.connector >= 0}
+    pairs = [ends[connector] for connector in range(len(ends))]
     nb = len(records)
     return BodyGraph(
         step=np.array([record.step for record in records], np.int64),
@@ -69,8 +68,8 @@ def build_graph(system: System) -> BodyGraph:
         mass=np.array([record.mass for record in records], np.float64),
         inertia=np.reshape([record.rotation @ record.inertia @ record.rotation.T for record in records], (nb, 3, 3)),
         parent=np.array(parents, np.int64),
-        link_a=np.array([number[a] for a, _ in ends], np.int64),
-        link_b=np.array([number[b] for _, b in ends], np.int64),
+        link_a=np.array([number[a] for a, _ in pairs], np.int64),
+        link_b=np.array([number[b] for _, b in pairs], np.int64),
     )
 
 

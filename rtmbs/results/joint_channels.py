@@ -32,9 +32,9 @@ def joint_sources(system: System, replay: Replay) -> Iterator[tuple[str, Source]
         measured = Measured(replay, system, record)
         if record.coordinates:
             yield from coordinate_sources(record, replay, measured)
-        elif record.type != "Fixed":
+        elif record.kind.turns_freely:
             yield from orientation_sources(record, measured)
-        if record.type == "Floating":
+        if record.kind.free:
             yield from position_sources(record, measured)
 
 
@@ -101,47 +101,43 @@ class Measured:
         return turned(np.swapaxes(relative.a.orientation @ self.record.frame_a, 1, 2), relative.distance[order])
 
     @cached_property
-    def coordinates(self) -> list[Motion]:
+    def coordinates(self) -> tuple[Motion, ...]:
         """Value, rate and acceleration of every coordinate."""
-        record, relative = self.record, self.relative
-        if record.units == ("rad", "rad"):
-            return self.universal(relative)
-        if slides_after_turning(record.units):
+        return self.record.kind.measure(self)
+
+    def slide(self, k: int) -> Motion:
+        """Displacement along the axis of step ``k``, which body a carries; raises InputError when it does not."""
+        record = self.record
+        if "rad" in record.units[:k]:
             raise InputError(
                 f"joint {record.name!r} is cut, and the coordinates of a {record.type}, which slides after it turned,"
                 " cannot be measured from outside; give it an initial value, so that it keeps its coordinates"
             )
-        return [
-            relative.slide(record.axes_a[k]) if unit == "m" else self.turn(relative, record.axes_a[k])
-            for k, unit in enumerate(record.units)
-        ]
+        return self.relative.slide(record.axes_a[k])
 
-    def turn(self, relative: RelativeMotion, axis: Array) -> Motion:
+    def turn(self, k: int) -> Motion:
         """Angle about an axis that both bodies carry: that of a direction of b across it, seen from a."""
+        axis, relative = self.record.axes_a[k], self.relative
         across, along = perpendiculars(self.record.frame_a.T @ axis)
         seen = relative.b.orientation @ (self.record.frame_b @ across)
         x, y = (relative.a.orientation @ (self.record.frame_a @ direction) for direction in (across, along))
         return self.unwrapped(np.arctan2(dot(y, seen), dot(x, seen)), *relative.spin(axis, relative.a))
 
-    def universal(self, relative: RelativeMotion) -> list[Motion]:
+    def two_turns(self, first: int, second: int) -> tuple[Motion, Motion]:
         """Turn about e, carried by a, then about f, carried by b and perpendicular: R = exp(e~ alpha) exp(f~ beta).
 
         f seen from a is cos alpha f + sin alpha e x f, and e seen from b is cos beta e + sin beta e x f.
         """
-        (e_a, f_a), (e_b, f_b) = self.record.axes_a, self.record.axes_b
+        record, relative = self.record, self.relative
+        (e_a, f_a), (e_b, f_b) = (axes[[first, second]] for axes in (record.axes_a, record.axes_b))
         A, B = relative.a.orientation, relative.b.orientation
         e, f = A @ e_a, B @ f_b
         alpha = np.arctan2(dot(A @ np.cross(e_a, f_a), f), dot(A @ f_a, f))
         beta = np.arctan2(dot(B @ np.cross(e_b, f_b), e), dot(B @ e_b, e))
-        return [
+        return (
             self.unwrapped(alpha, *relative.spin(e_a, relative.a)),
             self.unwrapped(beta, *relative.spin(f_b, relative.b)),
-        ]
+        )
 
     def unwrapped(self, angle: Array, rate: Array, acceleration: Array) -> Motion:
         return unwrap(angle, rate, self.replay.samples.t), rate, acceleration
-
-
-def slides_after_turning(units: tuple[str, ...]) -> bool:
-    """Return whether a displacement follows an angle, so that its axis is not carried by body a."""
-    return "rad" in units and "m" in units[units.index("rad") :]

@@ -44,7 +44,8 @@ def reaction_values(replay: Replay, system: System, name: str) -> Array:
         return moved(at_origin, body_motion(replay, system.bodies[record.b], ground).point(record.point_b))
     if name in rods(system):
         closure = system.closure_names.index(name)
-        return moved(replay.link_wrench(closure), closure_point(replay, closure, "b"))
+        connector = int(replay.tables.closures.connector[closure])
+        return moved(replay.link_wrench(connector), closure_point(replay, closure, "b"))
     raise unknown_name("joint", name, [*system.joints, *rods(system)])
 
 
@@ -56,9 +57,9 @@ def rods(system: System) -> list[str]:
 def joint_wrench(replay: Replay, system: System, record: JointRecord) -> tuple[Array, int]:
     """Return the wrench on body b through a joint (S, 6), and the row of ground whose origin it is taken about."""
     if record.closure >= 0:  # cut, or a ghost, which is massless: what its closure passes on is what its steps carry
-        links = replay.tables.links
-        ends = replay.row(int(links.a[record.closure])), replay.row(int(links.b[record.closure]))
-        return replay.link_wrench(record.closure), min(ends)
+        links, connector = replay.tables.links, int(replay.tables.closures.connector[record.closure])
+        ends = replay.row(int(links.a[connector])), replay.row(int(links.b[connector]))
+        return replay.link_wrench(connector), min(ends)
     if not record.in_tree:  # a cut floating joint holds nothing
         return np.zeros((len(replay.samples.t), 6)), WORLD
     child, backwards = entered_from(system, record.name)
@@ -70,7 +71,7 @@ def closure_point(replay: Replay, closure: int, side: str) -> Array:
     """Return where point a or b of a closure stands (S, 3), world axes from the origin of its part [m]."""
     closures, links = replay.tables.closures, replay.tables.links
     step, local = (links.a, closures.point_a) if side == "a" else (links.b, closures.point_b)
-    motion = replay.motion(int(step[closure]))
+    motion = replay.motion(int(step[closures.connector[closure]]))
     return np.asarray(motion.r + motion.A @ local[closure])
 
 

@@ -1,17 +1,21 @@
-"""Compiled: sweep recorded samples again for frames and motions, body wrenches, loops, energies, springs.
+"""Compiled: sweep recorded samples again for frames and motions, body wrenches, loops, energies, forces.
 
 All kernels of this room stand here.
 """
 
-from rtmbs.jit.compiled import kernel
+from typing import Any
+
+from rtmbs.forces.kind import Kind
+from rtmbs.forces.register import KINDS
+from rtmbs.jit.compiled import kernel, merged_kernel
 from rtmbs.semirecursive.closures import (
     closure_accelerations,
     closure_velocities,
     closure_wrench,
     evaluate_closures,
 )
-from rtmbs.semirecursive.forces import given_wrench, spring_energy, spring_pull, spring_state, spring_wrench
-from rtmbs.semirecursive.law_kernels import evaluate_laws, law_wrench
+from rtmbs.semirecursive.forces import chain, spring_energy
+from rtmbs.semirecursive.law_kernels import evaluate_laws
 from rtmbs.semirecursive.sweeps import (
     inverse_dynamics,
     kinetic_energy,
@@ -25,7 +29,6 @@ from rtmbs.spatial import (
     add3,
     angular,
     cross3,
-    dot3,
     increase6,
     join,
     load3,
@@ -85,22 +88,33 @@ def inertia_wrench(graph, b, ws):
     return join(f, add3(add3(turn, gyro), cross3(c, f)))
 
 
+def storing(verbs, rest):
+    """Return a kernel that stores the wrenches of one kind at their connectors, then those of the rest."""
+    table, wrench = verbs.table, verbs.wrench
+
+    def store(tables, u, ws, out):
+        connector = table(tables).connector
+        for k in range(len(connector)):
+            store6(out, connector[k], wrench(tables, k, u, ws))
+        rest(tables, u, ws, out)
+
+    return store
+
+
+@merged_kernel
+def all_stored(tables, u, ws, out):
+    """End the chain."""
+
+
+store_wrenches = chain("store", storing, all_stored)
+
+
 @kernel
 def link_wrenches(tables, lam, u, ws, out):
     """out (nl, 6): what every closure and force does to its body b, about the global origin."""
-    link = 0
-    for l in range(len(tables.closures.point_a)):
-        store6(out, link, closure_wrench(tables.closures, l, lam, ws))
-        link += 1
-    for k in range(len(tables.springs.slot)):
-        store6(out, link, spring_wrench(tables.springs, k, tables.links, link, u, ws))
-        link += 1
-    for k in range(len(tables.wrenches.slot)):
-        store6(out, link, given_wrench(tables.wrenches, k, tables.links.b[link], u, ws))
-        link += 1
-    for k in range(len(tables.laws.frame_a)):
-        store6(out, link, law_wrench(tables.laws, k, tables.links, link, ws))
-        link += 1
+    for l in range(len(tables.closures.connector)):
+        store6(out, tables.closures.connector[l], closure_wrench(tables.closures, l, lam, ws))
+    store_wrenches(tables, u, ws, out)
 
 
 @kernel
@@ -182,13 +196,18 @@ def replay_law_forces(tables, samples, ws, out):
             out[s, k] = ws.law_force[k]
 
 
-@kernel
-def replay_springs(tables, samples, ws, out):
-    """out (2, S, ns): length [m] and pull [N] of every spring."""
-    nc = len(tables.closures.point_a)
-    for s in range(len(samples.t)):
-        sweep_sample(tables, samples, s, ws)
-        for k in range(out.shape[2]):
-            _, _, e, length, velocity = spring_state(tables.springs, k, tables.links, nc + k, ws)
-            out[0, s, k] = length
-            out[1, s, k] = spring_pull(tables.springs.slot[k], samples.u[s], length, dot3(e, velocity))
+def measuring(kind: Kind) -> Any:
+    """Return the kernel that measures every element of a kind in all samples."""
+    table, measure = kind.verbs.table, kind.measure
+
+    def replay(tables, samples, ws, out):
+        for s in range(len(samples.t)):
+            sweep_sample(tables, samples, s, ws)
+            for k in range(len(table(tables).connector)):
+                measure(tables, k, samples.u[s], ws, out[s, k])
+
+    replay.__qualname__ = f"replay_{kind.name}"
+    return kernel(replay)
+
+
+REPLAY = {kind.name: measuring(kind) for kind in KINDS}  # out (S, elements, measured)

@@ -1,4 +1,4 @@
-"""Samples swept on demand: what channels ask about steps, bodies, links, closures, springs and energies."""
+"""Samples swept on demand: what channels ask about steps, bodies, connectors, closures, forces and energies."""
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
@@ -6,14 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rtmbs.forces.kind import Kind
 from rtmbs.results.channel import Array
 from rtmbs.results.graph import BodyGraph, body_graph
 from rtmbs.results.replay import (
+    REPLAY,
     replay_closures,
     replay_energies,
     replay_frames,
     replay_law_forces,
-    replay_springs,
     replay_wrenches,
 )
 from rtmbs.results.samples import Samples
@@ -48,12 +49,14 @@ class Replay:
         self.system, self.tables, self.samples = system, tables, samples
         self.n, self.m = samples.z.shape[1], samples.lam.shape[1]
         self.ws = workspace(tables)
+        self._measured: dict[str, Array] = {}
         self._frames = Blocks(self.n, FRAME, len(samples.t), self._sweep_frames)
 
     def forget(self) -> None:
         """Drop what was swept: the samples were overwritten."""
         self._frames.blocks.clear()
-        for name in ("closures", "energies", "springs", "law_forces", "_wrenches"):
+        self._measured.clear()
+        for name in ("closures", "energies", "law_forces", "_wrenches"):
             self.__dict__.pop(name, None)
 
     @cached_property
@@ -100,12 +103,14 @@ class Replay:
         replay_energies(self.tables, self.samples, self.ws, out)
         return out
 
-    @cached_property
-    def springs(self) -> Array:
-        """Length [m] and pull [N] (2, S, ns)."""
-        out = np.zeros((2, len(self.samples.t), len(self.tables.springs.slot)))
-        replay_springs(self.tables, self.samples, self.ws, out)
-        return out
+    def measured(self, kind: Kind) -> Array:
+        """Return what is measured of the elements of a kind of force (S, elements, numbers)."""
+        if kind.name not in self._measured:
+            elements = len(getattr(self.tables.forces, kind.name).connector)
+            out = np.zeros((len(self.samples.t), elements, kind.measured))
+            REPLAY[kind.name](self.tables, self.samples, self.ws, out)
+            self._measured[kind.name] = out
+        return self._measured[kind.name]
 
     @cached_property
     def law_forces(self) -> Array:

@@ -102,8 +102,8 @@ def violation_terms(equations: "SemiRecursiveEquations", zd: Array, zdd: Array, 
     apply_through(tables, np.abs(ws.Phi_z), np.abs(zdd) + speed, terms)
     terms += np.abs(pushed) + np.abs(equations.closure_accelerations(zd, np.zeros(equations.n)))
     equations.closure_accelerations(zd, zdd)
-    closure = equations.system.closure_of_row[:count]
-    a, b = links.a[closure], links.b[closure]
+    connector = tables.closures.connector[equations.system.closure_of_row[:count]]
+    a, b = links.a[connector], links.b[connector]
     motion = np.abs(ws.acc[a]) + np.abs(ws.acc[b])
     turning = np.linalg.norm(ws.V[a, 3:], axis=1) + np.linalg.norm(ws.V[b, 3:], axis=1)
     motion += turning[:, None] * (np.abs(ws.V[a]) + np.abs(ws.V[b]))

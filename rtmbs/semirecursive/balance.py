@@ -4,7 +4,7 @@ import numpy as np
 
 from rtmbs.integrators.settings import KEPT, OWN
 from rtmbs.jit.compiled import inner_kernel, kernel, merged_kernel
-from rtmbs.semirecursive.forces import spring_state
+from rtmbs.semirecursive.forces import chain, nothing
 from rtmbs.semirecursive.sweeps import sweep_velocities
 from rtmbs.spatial import add3, add6, angular, dot3, load3, load6, load33, place, point_velocity, scale6, store6
 from rtmbs.system.tables import GRAVITY_SLOT, ROTATION
@@ -148,40 +148,39 @@ def in_step_axes(A, v):
     )
 
 
-@merged_kernel
-def add_links(tables, u, ws):
-    """Energies of springs, and which components a damper, a wrench or a law between bodies acts on."""
-    component, links = tables.balance.component, tables.links
-    link = len(tables.closures.point_a)
-    for k in range(len(tables.springs.slot)):
-        c = component_of(component, links, link)
-        if c >= 0:
-            slot = tables.springs.slot[k]
-            _, _, _, length, _ = spring_state(tables.springs, k, links, link, ws)
-            elastic = 0.5 * u[slot] * (length - u[slot + 2]) ** 2
-            ws.potential[c] += elastic + u[slot + 3] * length
-            ws.exchange[c] += abs(elastic)
-            ws.untold[c] += abs(u[slot + 1])
-        link += 1
-    for k in range(len(tables.wrenches.slot)):
-        c = component_of(component, links, link)
-        for j in range(6):
+def counting(verbs, rest):
+    """Return a kernel that adds energies of one kind, and which components it works on uncounted; then the rest."""
+    table, energy = verbs.table, verbs.energy
+
+    def count(tables, u, ws):
+        connector = table(tables).connector
+        for k in range(len(connector)):
+            c = component_of(tables.balance.component, tables.links, connector[k])
             if c >= 0:
-                ws.untold[c] += abs(u[tables.wrenches.slot[k] + j])
-        link += 1
-    for _ in range(len(tables.laws.frame_a)):  # one that is zero now, as a contact that ends, may have worked
-        c = component_of(component, links, link)
-        if c >= 0:
-            ws.untold[c] += 1.0
-        link += 1
-    for o in range(len(tables.laws.row)):
-        c = component[tables.laws.row[o]]
-        if c >= 0:
-            ws.untold[c] += 1.0
+                elastic, load, untold = energy(tables, k, u, ws)
+                ws.potential[c] += elastic + load
+                ws.exchange[c] += abs(elastic)
+                ws.untold[c] += untold
+        rest(tables, u, ws)
+
+    return count
 
 
 @inner_kernel
 def component_of(component, links, l):
-    """Component of the lower end of link ``l``, -1 when it keeps no balance."""
+    """Component of the lower end of connector ``l``, -1 when it keeps no balance."""
     end = max(links.a[l], links.b[l])
     return component[end] if end >= 0 else -1
+
+
+add_wrenches = chain("count", counting, nothing)
+
+
+@merged_kernel
+def add_links(tables, u, ws):
+    """Energies of forces between bodies, and which components a damper, a wrench or a law acts on."""
+    add_wrenches(tables, u, ws)
+    for o in range(len(tables.laws.row)):
+        c = tables.balance.component[tables.laws.row[o]]
+        if c >= 0:
+            ws.untold[c] += 1.0

@@ -7,6 +7,7 @@ before the kernels run.
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.semirecursive.law_kernels import set_kinematics
 from rtmbs.semirecursive.sweeps import sweep_positions, sweep_velocities
 from rtmbs.semirecursive.workspace import Workspace
 from rtmbs.system.system import CalledLaw, System
@@ -46,23 +47,12 @@ def differentiate_laws(system: System, tables: Tables, u: Array, ws: Workspace) 
 
 def law_input(law: CalledLaw, tables: Tables, ws: Workspace) -> Array:
     """Return the law's inputs at the swept state: r, R, v, w, or coordinates and rates."""
-    laws, links = tables.laws, tables.links
-    if law.row < 0:
-        mine = laws.input[laws.force_entry[law.entry : law.entry + law.n, 1]]
-        return np.array([(ws.zd if rate else ws.z)[step] for step, rate in mine])
-    link = len(links.a) - len(laws.frame_a) + law.row
-    a, b = int(links.a[link]), int(links.b[link])
-    axes_a, x_a = placed(ws, a, laws.frame_a[law.row])
-    axes_b, x_b = placed(ws, b, laws.frame_b[law.row])
-    V = ws.V[b] - ws.V[a]
-    v = V[:3] + np.cross(V[3:], x_b)
-    R = axes_a.T @ axes_b
-    return np.concatenate((axes_a.T @ (x_b - x_a), R.ravel(), axes_a.T @ v, axes_a.T @ V[3:]))
-
-
-def placed(ws: Workspace, step: int, frame: Array) -> tuple[Array, Array]:
-    """Return a marker's axes in the world, and its point from the origin of its part; frame (3, 4) in step axes."""
-    return ws.A[step] @ frame[:, :3], ws.r[step] + ws.A[step] @ frame[:, 3]
+    if law.row >= 0:
+        set_kinematics(tables, law.row, ws)
+        return ws.law_input[FRAME_INPUTS * law.row : FRAME_INPUTS * (law.row + 1)].copy()
+    laws = tables.laws
+    mine = laws.input[laws.force_entry[law.entry : law.entry + law.n, 1]]
+    return np.array([(ws.zd if rate else ws.z)[step] for step, rate in mine])
 
 
 def wrench_differences(law: CalledLaw, x: Array, p: Array, length: float) -> Array:

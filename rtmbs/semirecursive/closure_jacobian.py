@@ -15,8 +15,9 @@ from rtmbs.spatial import dot6, load6, scale6
 def fill_branch(closures, links, l, ws):
     """Phi_z of closure ``l``, rows by branch: sign_j S_j . G."""
     begin, end, entry = closures.row_pointer[at(l)], closures.row_pointer[at(l + 1)], closures.entry_pointer[at(l)]
-    first = links.pointer[at(l)]
-    width, whole = links.pointer[at(l + 1)] - first, end - (end - begin) % 5
+    connector, whole = closures.connector[at(l)], end - (end - begin) % 5
+    first = links.pointer[at(connector)]
+    width = links.pointer[at(connector + 1)] - first
     for row in range(begin, whole, 5):
         for k in range(width):
             S = scale6(links.sign[at(first + k)], load6(ws.S, at(links.step[at(first + k)])))
@@ -43,8 +44,9 @@ def apply_through(tables, Phi_z, x, out):
     closures, links, drivers = tables.closures, tables.links, tables.drivers
     for l in range(len(closures.point_a)):
         begin, end, entry = closures.row_pointer[at(l)], closures.row_pointer[at(l + 1)], closures.entry_pointer[at(l)]
-        first = links.pointer[at(l)]
-        width, whole = links.pointer[at(l + 1)] - first, end - (end - begin) % 5
+        connector, whole = closures.connector[at(l)], end - (end - begin) % 5
+        first = links.pointer[at(connector)]
+        width = links.pointer[at(connector + 1)] - first
         for row in range(begin, whole, 5):
             apply_five_rows(Phi_z, entry, links.step, first, width, x, out, row)
             entry += 5 * width
@@ -84,8 +86,9 @@ def pull_back_through(tables, Phi_z, x, scale, out):
     closures, links, drivers = tables.closures, tables.links, tables.drivers
     for l in range(len(closures.point_a)):
         begin, end, entry = closures.row_pointer[at(l)], closures.row_pointer[at(l + 1)], closures.entry_pointer[at(l)]
-        first = links.pointer[at(l)]
-        width, whole = links.pointer[at(l + 1)] - first, end - (end - begin) % 5
+        connector, whole = closures.connector[at(l)], end - (end - begin) % 5
+        first = links.pointer[at(connector)]
+        width = links.pointer[at(connector + 1)] - first
         for row in range(begin, whole, 5):
             pull_five_rows(Phi_z, entry, links.step, first, width, x, row, scale, out)
             entry += 5 * width

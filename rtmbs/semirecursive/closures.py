@@ -33,7 +33,8 @@ def evaluate_closures(tables, z, u, ws):
     """Phi, G and Phi_z at the swept positions."""
     closures, links, drivers = tables.closures, tables.links, tables.drivers
     for l in range(len(closures.point_a)):
-        a, b = links.a[l], links.b[l]
+        connector = closures.connector[l]
+        a, b = links.a[connector], links.b[connector]
         xa, xb = place(ws.A, ws.r, a, load3(closures.point_a, l)), place(ws.A, ws.r, b, load3(closures.point_b, l))
         for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
             evaluate_row(closures, row, a, b, xa, xb, u, ws)
@@ -80,7 +81,8 @@ def closure_accelerations(tables, zdd, u, ws):
     """Phidd = G . (acc_b - acc_a) + Gdot . (V_b - V_a) + time terms, from the swept V and acc."""
     closures, links, drivers = tables.closures, tables.links, tables.drivers
     for l in range(len(closures.point_a)):
-        a, b = links.a[l], links.b[l]
+        connector = closures.connector[l]
+        a, b = links.a[connector], links.b[connector]
         Va, Vb = load6(ws.V, a), load6(ws.V, b)
         relative, acceleration = sub6(Vb, Va), sub6(load6(ws.acc, b), load6(ws.acc, a))
         xb = place(ws.A, ws.r, b, load3(closures.point_b, l))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rtmbs.integrators.base import Diagnosis, NotFinite, SingularTangent
 from rtmbs.integrators.settings import INERTIA, Settings, StateArrays
-from rtmbs.system.tables import PRISMATIC
+from rtmbs.system.tables import PRISMATIC, branch_steps
 
 if TYPE_CHECKING:
     from rtmbs.semirecursive.equations import SemiRecursiveEquations
@@ -168,11 +168,9 @@ def law_bends(equations: "SemiRecursiveEquations", settings: Settings, M: Array,
     system = equations.system
     found: dict[str, float] = {}
     tables, count = system.tables, len(system.tables.laws.frame_a)
-    first = len(tables.closures.point_a) + len(tables.springs.slot) + len(tables.wrenches.slot)
     for force in system.forces.values():
         if force.kind == "law":
-            link = first + force.row
-            steps = tables.links.step[tables.links.pointer[link] : tables.links.pointer[link + 1]]
+            steps = branch_steps(tables.links, [force.connector])
             values = bend[6 * force.row : 6 * force.row + 6]
         elif force.kind == "joint law":
             steps = np.array(force.steps)

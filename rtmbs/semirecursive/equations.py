@@ -161,7 +161,8 @@ class SemiRecursiveEquations:
         out = np.zeros((self.m, self.n))
         for closure in range(len(closures.point_a)):
             rows = slice(closures.row_pointer[closure], closures.row_pointer[closure + 1])
-            steps = links.step[links.pointer[closure] : links.pointer[closure + 1]]
+            connector = closures.connector[closure]
+            steps = links.step[links.pointer[connector] : links.pointer[connector + 1]]
             block = self.ws.Phi_z[closures.entry_pointer[closure] : closures.entry_pointer[closure + 1]]
             out[rows, steps] = block.reshape(rows.stop - rows.start, len(steps))
         out[len(closures.kind) + np.arange(len(drivers.step)), drivers.step] = 1.0

@@ -58,7 +58,7 @@ def assemble_tangent(tables, terms, mass, velocity, position, u, alpha, old, ws,
         values[k] = 0.0
     set_rate_columns(tables.steps, ws.z, ws)
     add_rigid_body_tangent(tables, mass, velocity, position, ws, values)
-    if len(tables.links.a) > len(tables.closures.point_a) or len(tables.joint_forces.step) or len(tables.laws.row):
+    if len(tables.links.a) > len(tables.closures.connector) or len(tables.joint_forces.step) or len(tables.laws.row):
         keep_diagonal(tables.paths, ws, values)
         add_force_tangent(tables, u, velocity, position, ws, values)
         ws.stiff[0] = applied_share(tables.paths, ws, values)

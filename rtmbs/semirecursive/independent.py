@@ -26,8 +26,8 @@ class Independent:
         """Return the components of a System; a loop equation belongs to that of the bodies that it joins."""
         tables, n = system.tables, len(system.tables.steps.kind)
         columns = find_components(tables, system.lu)[:n]
-        links, closures = tables.links, len(tables.closures.point_a)
-        ends = np.maximum(links.a, links.b)[:closures]  # the lower end of a link is never ground
+        links = tables.links
+        ends = np.maximum(links.a, links.b)[tables.closures.connector]  # the lower end of a link is never ground
         rows = np.concatenate([np.repeat(ends, np.diff(tables.closures.row_pointer)), tables.drivers.step])
         return cls(int(columns.max(initial=-1)) + 1, columns[rows], columns)
 

@@ -6,21 +6,10 @@ axes of a, so a common rigid motion changes nothing but directions; its derivati
 """
 
 from rtmbs.ad.program import evaluate
-from rtmbs.jit.compiled import inner_kernel, merged_kernel
-from rtmbs.spatial import (
-    add3,
-    angular,
-    cross3,
-    dot3,
-    join,
-    load6,
-    place,
-    point_velocity,
-    rotate,
-    scale3,
-    sub3,
-    sub6,
-)
+from rtmbs.forces.frames import relative_change, relative_motion, world_variation, world_wrench
+from rtmbs.forces.kind import Verbs
+from rtmbs.jit.compiled import inner_kernel, kernel, merged_kernel
+from rtmbs.spatial import dot3, load6
 from rtmbs.system.tables import FRAME_INPUTS
 
 
@@ -35,9 +24,8 @@ def evaluate_laws(tables, z, zd, u, ws):
     counts = laws.counts
     if len(ws.law_output) == 0:
         return
-    first = len(tables.links.a) - len(laws.frame_a)
     for k in range(counts[0]):
-        set_kinematics(laws, k, tables.links, first + k, ws)
+        set_kinematics(tables, k, ws)
     inputs = FRAME_INPUTS * counts[0]
     for i in range(counts[2]):
         step = laws.input[i, 0]
@@ -103,83 +91,44 @@ def take_forces(laws, ws):
             ws.law_force[laws.force_entry[e, 0]] += entry * imaginary
 
 
-@inner_kernel
-def marker_axes(A, i, frame, k):
-    """Return the three axes of a marker in the world."""
-    x = rotate(A, i, (frame[k, 0, 0], frame[k, 1, 0], frame[k, 2, 0]))
-    y = rotate(A, i, (frame[k, 0, 1], frame[k, 1, 1], frame[k, 2, 1]))
-    z = rotate(A, i, (frame[k, 0, 2], frame[k, 1, 2], frame[k, 2, 2]))
-    return x, y, z
-
-
-@inner_kernel
-def marker_point(ws, i, frame, k):
-    """Return where a marker stands in the world [m]."""
-    return place(ws.A, ws.r, i, (frame[k, 0, 3], frame[k, 1, 3], frame[k, 2, 3]))
-
-
-@inner_kernel
-def components(axes, v):
-    """Return the components of a world vector along three axes."""
-    return dot3(axes[0], v), dot3(axes[1], v), dot3(axes[2], v)
-
-
-@inner_kernel
-def combined(axes, c):
-    """Return the world vector with these components along three axes."""
-    return add3(add3(scale3(c[0], axes[0]), scale3(c[1], axes[1])), scale3(c[2], axes[2]))
-
-
-@inner_kernel
-def set_kinematics(laws, k, links, l, ws):
-    """Write r, R, v, w of law ``k`` on link ``l``."""
-    a, b = links.a[l], links.b[l]
-    axes, other = marker_axes(ws.A, a, laws.frame_a, k), marker_axes(ws.A, b, laws.frame_b, k)
-    xb = marker_point(ws, b, laws.frame_b, k)
-    relative = sub6(load6(ws.V, b), load6(ws.V, a))
-    r = components(axes, sub3(xb, marker_point(ws, a, laws.frame_a, k)))
-    v, w = components(axes, point_velocity(relative, xb)), components(axes, angular(relative))
+@kernel
+def set_kinematics(tables, k, ws):
+    """Write r, R, v, w of law ``k`` between two frames, at the swept state."""
+    r, R, v, w = relative_motion(tables.laws, k, tables.links, ws)
     first = FRAME_INPUTS * k
-    R = components(axes, other[0]), components(axes, other[1]), components(axes, other[2])
     for c in range(3):
         ws.law_input[first + c], ws.law_input[first + 12 + c], ws.law_input[first + 15 + c] = r[c], v[c], w[c]
         for j in range(3):
             ws.law_input[first + 3 + 3 * c + j] = R[j][c]
 
 
+@merged_kernel
+def table(tables):
+    """Return the laws."""
+    return tables.laws
+
+
 @inner_kernel
-def law_wrench(laws, k, links, l, ws):
+def law_wrench(tables, k, u, ws):
     """Return the wrench of law ``k`` on step b about the global origin."""
-    axes, xb = marker_axes(ws.A, links.a[l], laws.frame_a, k), marker_point(ws, links.b[l], laws.frame_b, k)
     W = load6(ws.law_wrench, k)
-    f = combined(axes, (W[0], W[1], W[2]))
-    return join(f, add3(combined(axes, (W[3], W[4], W[5])), cross3(xb, f)))
+    return world_wrench(tables.laws, k, tables.links, (W[0], W[1], W[2]), (W[3], W[4], W[5]), ws)
 
 
 @inner_kernel
-def law_variation(laws, k, links, l, side, X, dV, ws):
-    """Change of the wrench on b when the end ``side`` (-1: a, +1: b) moves by the twist X and its velocity by dV.
-
-    Moving a turns the axes in which the law works and moves b backwards in them.
-    """
-    axes, xb = marker_axes(ws.A, links.a[l], laws.frame_a, k), marker_point(ws, links.b[l], laws.frame_b, k)
-    relative = sub6(load6(ws.V, links.b[l]), load6(ws.V, links.a[l]))
-    turned, dx = angular(X), point_velocity(X, xb)
-    dv, dw = scale3(side, point_velocity(dV, xb)), scale3(side, angular(dV))
-    if side < 0.0:
-        dv = sub3(dv, cross3(turned, point_velocity(relative, xb)))
-        dw = sub3(dw, cross3(turned, angular(relative)))
-    else:
-        dv = add3(dv, cross3(angular(relative), dx))
-    dr, turn = components(axes, scale3(side, dx)), components(axes, scale3(side, turned))
-    df, dn = local_change(ws.law_local, k, dr, turn, components(axes, dv), components(axes, dw))
+def law_variation(tables, k, side, X, dV, u, ws):
+    """Change of the wrench on b when the end ``side`` (-1: a, +1: b) moves by the twist X and its velocity by dV."""
+    dr, turn, dv, dw = relative_change(tables.laws, k, tables.links, side, X, dV, ws)
+    df, dn = local_change(ws.law_local, k, dr, turn, dv, dw)
     W = load6(ws.law_wrench, k)
-    f, n = combined(axes, (W[0], W[1], W[2])), combined(axes, (W[3], W[4], W[5]))
-    dF, dN = combined(axes, df), combined(axes, dn)
-    if side < 0.0:
-        dF, dN = add3(dF, cross3(turned, f)), add3(dN, cross3(turned, n))
-        return join(dF, add3(dN, cross3(xb, dF)))
-    return join(dF, add3(add3(dN, cross3(xb, dF)), cross3(dx, f)))
+    f, n = (W[0], W[1], W[2]), (W[3], W[4], W[5])
+    return world_variation(tables.laws, k, tables.links, side, X, f, n, df, dn, ws)
+
+
+@inner_kernel
+def law_energy(tables, k, u, ws):
+    """No energy, but work that nobody counts: a law that is zero now, as a contact that ends, may have worked."""
+    return 0.0, 0.0, 1.0
 
 
 @inner_kernel
@@ -203,3 +152,6 @@ def local_row(local, k, row, dr, turn, dv, dw):
     total = dot3((entries[0], entries[1], entries[2]), dr) + dot3((entries[3], entries[4], entries[5]), turn)
     total += dot3((entries[6], entries[7], entries[8]), dv)
     return total + dot3((entries[9], entries[10], entries[11]), dw)
+
+
+LAWS = Verbs(table, law_wrench, law_variation, law_energy)

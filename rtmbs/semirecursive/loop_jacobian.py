@@ -32,9 +32,9 @@ class LoopJacobian:
         closures, links, drivers = tables.closures, tables.links, tables.drivers
         rows: list[Indices] = []
         columns: list[Indices] = []
-        for closure in range(len(closures.point_a)):
+        for closure, connector in enumerate(closures.connector):
             own = np.arange(closures.row_pointer[closure], closures.row_pointer[closure + 1])
-            branch = links.step[links.pointer[closure] : links.pointer[closure + 1]]
+            branch = links.step[links.pointer[connector] : links.pointer[connector + 1]]
             rows.append(np.repeat(own, len(branch)))
             columns.append(np.tile(branch, len(own)))
         sizes = [len(own) for own in rows]

@@ -53,8 +53,7 @@ def noise_of(equations: "SemiRecursiveEquations", jacobian: LoopJacobian) -> Arr
 def closure_points(equations: "SemiRecursiveEquations") -> tuple[Array, Array]:
     """Return where the points of every closure stand on its steps a and b (nc, 3), world axes [m]."""
     ws, closures, links = equations.ws, equations.tables.closures, equations.tables.links
-    nc = len(closures.point_a)
-    ends = []
-    for step, point in ((links.a[:nc], closures.point_a), (links.b[:nc], closures.point_b)):
+    ends, mine = [], closures.connector
+    for step, point in ((links.a[mine], closures.point_a), (links.b[mine], closures.point_b)):
         ends.append(ws.r[step] + np.einsum("kij,kj->ki", ws.A[step], point))
     return ends[0], ends[1]

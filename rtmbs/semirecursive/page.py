@@ -22,21 +22,9 @@ Arguments: ``u`` (nu,) inputs, ``R0`` (nr, 3, 3) reference rotations (of the las
 
 import numpy as np
 
-from rtmbs.semirecursive.page_arrays import (
-    cross,
-    dot,
-    exponential,
-    levels,
-    on_ground,
-    path_matrix,
-    path_sum,
-    product,
-    scatter,
-    subtree_sum,
-    take,
-    tilde,
-    turn,
-)
+from rtmbs.forces.algebra import cross, dot, on_ground, points, product, relative_motion, take, tilde, turn, wrench_at
+from rtmbs.forces.register import KINDS
+from rtmbs.semirecursive.page_arrays import exponential, levels, path_matrix, path_sum, scatter, subtree_sum
 from rtmbs.semirecursive.page_laws import law_forces, law_wrenches
 from rtmbs.system.tables import DISTANCE, DOT, GRAVITY_SLOT, PRISMATIC, REVOLUTE, TRANSLATION
 
@@ -198,88 +186,42 @@ def joint_forces(xp, tables, u, z, zd):
     return scatter(xp, xp.concatenate((law, written), axis=1), np.concatenate((step, row)), len(tables.steps.parent))
 
 
-def points(xp, A, r, V, steps, local):
-    """Return position and velocity (B, k, 3) of points fixed in steps (-1: ground), given in step axes."""
-    A, r, V = (on_ground(xp, x, ground, steps) for x, ground in ((A, np.eye(3)), (r, np.zeros(3)), (V, np.zeros(6))))
-    x = r + turn(xp, A, local)
-    return x, V[..., :3] + cross(xp, V[..., 3:], x)
-
-
 def force_elements(xp, tables, u, A, r, V):
-    """Return the links (k,) of all forces between bodies, and the wrenches (B, k, 6) on their bodies b."""
-    kinds = (spring_wrenches, given_wrenches, written_wrenches)
-    F = xp.concatenate([wrenches(xp, tables, u, A, r, V) for wrenches in kinds], axis=1)
-    return len(tables.closures.point_a) + np.arange(F.shape[1]), F
-
-
-def spring_wrenches(xp, tables, u, A, r, V):
-    """Return (B, ns, 6): pull = k (l - length) + c ld + tension along the line from b to a."""
-    springs, first = tables.springs, len(tables.closures.point_a)
-    link = np.arange(first, first + len(springs.point_a))
-    x_a, v_a = points(xp, A, r, V, tables.links.a[link], springs.point_a)
-    x_b, v_b = points(xp, A, r, V, tables.links.b[link], springs.point_b)
-    stiffness, damping, length, tension = (u[springs.slot + k] for k in range(4))
-    d = x_b - x_a
-    l = xp.sqrt(dot(xp, d, d))
-    ld = dot(xp, d, v_b - v_a) / l
-    pull = stiffness * (l - length) + damping * ld + tension
-    f = -(pull / l)[..., None] * d
-    return xp.concatenate((f, cross(xp, x_b, f)), axis=-1)
-
-
-def given_wrenches(xp, tables, u, A, r, V):
-    """Return (B, nw, 6): force and torque in world axes or, following, in axes fixed in the body."""
-    wrenches, first = tables.wrenches, len(tables.closures.point_a) + len(tables.springs.point_a)
-    body = tables.links.b[first : first + len(wrenches.point)]
-    follows = wrenches.follows[:, None]
-    axes = on_ground(xp, A, np.eye(3), body)
-    f, n = (u[wrenches.slot[:, None] + k + np.arange(3)] for k in (0, 3))
-    f, n = (follows * turn(xp, axes, turn(xp, wrenches.axes, x)) + (1 - follows) * x for x in (f, n))
-    x, _ = points(xp, A, r, V, body, wrenches.point)
-    return xp.concatenate((f, n + cross(xp, x, f)), axis=-1)
+    """Return the connectors (k,) of all forces between bodies, and the wrenches (B, k, 6) on their bodies b."""
+    recorded = tables.laws.connector[: tables.laws.counts[0]]
+    connectors = [*(table.connector for table in tables.forces), recorded]
+    found = [kind.page(xp, tables, u, A, r, V) for kind in KINDS]
+    return np.concatenate(connectors), xp.concatenate([*found, written_wrenches(xp, tables, u, A, r, V)], axis=1)
 
 
 def written_wrenches(xp, tables, u, A, r, V):
     """Return (B, k, 6): laws of the user on r, R, v, w of b relative to a, in axes of a and acting at b's marker."""
-    laws, links = tables.laws, tables.links
-    k, first = int(laws.counts[0]), len(links.a) - len(laws.frame_a)
-    a, b = (side[first : first + k] for side in (links.a, links.b))
-    axes_a, axes_b = (
-        product(xp, on_ground(xp, A, np.eye(3), side), frame[:k, :, :3])
-        for side, frame in ((a, laws.frame_a), (b, laws.frame_b))
-    )
-    x_a, _ = points(xp, A, r, V, a, laws.frame_a[:k, :, 3])
-    x_b, v_b = points(xp, A, r, V, b, laws.frame_b[:k, :, 3])
-    V_a, V_b = (on_ground(xp, V, np.zeros(6), side) for side in (a, b))
-    v = v_b - V_a[..., :3] - cross(xp, V_a[..., 3:], x_b)  # a carries the point where b's marker is
-    into_a = transposed(xp, axes_a)
-    R = product(xp, into_a, axes_b)
-    seen = [turn(xp, into_a, x) for x in (x_b - x_a, v, V_b[..., 3:] - V_a[..., 3:])]
-    kinematics = xp.concatenate((seen[0], R[..., 0, :], R[..., 1, :], R[..., 2, :], *seen[1:]), axis=-1)
-    W = law_wrenches(xp, tables, u, kinematics)
-    f, n = turn(xp, axes_a, W[..., :3]), turn(xp, axes_a, W[..., 3:])
-    return xp.concatenate((f, n + cross(xp, x_b, f)), axis=-1)
-
-
-def transposed(xp, A):
-    """Return A^T for matrices (..., 3, 3)."""
-    return xp.stack([A[..., k] for k in range(3)], axis=-2)
+    laws, k = tables.laws, int(tables.laws.counts[0])
+    frames = laws.frame_a[:k], laws.frame_b[:k]
+    axes, x, r, R, v, w = relative_motion(xp, tables.links, laws.connector[:k], *frames, A, r, V)
+    W = law_wrenches(xp, tables, u, xp.concatenate((r, R[..., 0, :], R[..., 1, :], R[..., 2, :], v, w), axis=-1))
+    return wrench_at(xp, axes, x, W[..., :3], W[..., 3:])
 
 
 # ---------------------------------------------------------------------------------------------------------------- loops
 
 
+def row_closures(tables):
+    """Return the closure of every closure row (mc,)."""
+    return np.repeat(np.arange(len(tables.closures.connector)), np.diff(tables.closures.row_pointer))
+
+
 def row_links(tables):
     """Return the link of every closure row (mc,)."""
-    return np.repeat(np.arange(len(tables.closures.point_a)), np.diff(tables.closures.row_pointer))
+    return tables.closures.connector[row_closures(tables)]
 
 
 def row_geometry(xp, tables, A, r, V):
     """Return per closure row u (fixed in a), v (fixed in b), x_a, x_b and their velocities, all (B, mc, 3)."""
-    link, closures = row_links(tables), tables.closures
+    link, closure, closures = row_links(tables), row_closures(tables), tables.closures
     a, b = tables.links.a[link], tables.links.b[link]
-    x_a, xd_a = points(xp, A, r, V, a, closures.point_a[link])
-    x_b, xd_b = points(xp, A, r, V, b, closures.point_b[link])
+    x_a, xd_a = points(xp, A, r, V, a, closures.point_a[closure])
+    x_b, xd_b = points(xp, A, r, V, b, closures.point_b[closure])
     u = turn(xp, on_ground(xp, A, np.eye(3), a), closures.axis_a)
     v = turn(xp, on_ground(xp, A, np.eye(3), b), closures.axis_b)
     ud = cross(xp, on_ground(xp, V, np.zeros(6), a)[..., 3:], u)
@@ -354,11 +296,11 @@ def closure_accelerations(xp, tables, u, R0, z, zd, zdd):
 
 def branch_signs(tables):
     """Return (mc, n): -1 on the branch of a, +1 on the branch of b of every closure row, 0 elsewhere."""
-    links, signs = tables.links, np.zeros((len(tables.closures.point_a), len(tables.steps.parent)))
-    for link in range(len(signs)):
+    links, signs = tables.links, np.zeros((len(tables.closures.connector), len(tables.steps.parent)))
+    for closure, link in enumerate(tables.closures.connector):
         branch = slice(links.pointer[link], links.pointer[link + 1])
-        signs[link, links.step[branch]] = links.sign[branch]
-    return signs[row_links(tables)]
+        signs[closure, links.step[branch]] = links.sign[branch]
+    return signs[row_closures(tables)]
 
 
 def closure_jacobian(xp, tables, u, R0, z):

@@ -1,4 +1,4 @@
-"""What ``page.py`` is written in: sums over the tree, rows of arrays, vectors and rotations in any array namespace.
+"""What ``page.py`` is written in: sums over the tree and rotations in any array namespace; vectors are in ``algebra``.
 
 The rules of ``page.py`` hold here: the namespace ``xp`` comes first, of it only the functions in ``ALLOWED`` are used.
 """
@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from rtmbs.forces.algebra import dot, product, tilde
 from rtmbs.system.tables import Array, Tables
 
 ALLOWED = ("concatenate", "cos", "matmul", "sin", "sqrt", "stack", "sum")
@@ -77,22 +78,6 @@ def levels(parent: Array) -> list[Array]:
     return [np.flatnonzero(depth == level) for level in range(depth.max(initial=-1) + 1)]
 
 
-# ------------------------------------------------------------------------------------------------------------- vectors
-
-
-def take(x, rows):
-    """Return x[:, rows]; neighbours are taken as a slice."""
-    if len(rows) and np.array_equal(rows, np.arange(rows[0], rows[0] + len(rows))) and rows[0] >= 0:
-        return x[:, rows[0] : rows[0] + len(rows)]
-    return x[:, rows]
-
-
-def on_ground(xp, x, ground, rows):
-    """Return the rows of x (B, n, ...); row -1 is ground's, given without batch axis."""
-    resting = np.broadcast_to(ground, (x.shape[0], 1, *np.shape(ground)))
-    return take(xp.concatenate((x, resting), axis=1), np.where(rows < 0, x.shape[1], rows))
-
-
 def scatter(xp, x, targets, n):
     """Return (B, n, ...): row i is the sum of the rows of x whose target is i. Target -1 is dropped."""
     members = [np.flatnonzero(targets == i) for i in range(n)]
@@ -100,34 +85,6 @@ def scatter(xp, x, targets, n):
     table = np.array([np.pad(rows, (0, width - len(rows)), constant_values=len(targets)) for rows in members])
     padded = xp.concatenate((x, np.zeros((x.shape[0], 1, *x.shape[2:]))), axis=1)
     return xp.sum(padded[:, table.astype(np.int64)], axis=2)
-
-
-def dot(xp, x, y):
-    """Return the product of vectors along the last axis, without conjugation."""
-    return xp.sum(x * y, axis=-1)
-
-
-def turn(xp, A, x):
-    """Return A x for matrices (..., k, k) and vectors (..., k)."""
-    return xp.sum(A * x[..., None, :], axis=-1)
-
-
-def product(xp, A, B):
-    """Return A B for matrices (..., 3, 3)."""
-    return xp.sum(A[..., :, :, None] * B[..., None, :, :], axis=-2)
-
-
-def cross(xp, x, y):
-    """Return x cross y along the last axis."""
-    x1, x2, x3, y1, y2, y3 = x[..., 0], x[..., 1], x[..., 2], y[..., 0], y[..., 1], y[..., 2]
-    return xp.stack((x2 * y3 - x3 * y2, x3 * y1 - x1 * y3, x1 * y2 - x2 * y1), axis=-1)
-
-
-def tilde(xp, x):
-    """Return the matrix x~ with x~ y = x cross y."""
-    x1, x2, x3, o = x[..., 0], x[..., 1], x[..., 2], 0 * x[..., 0]
-    rows = (xp.stack((o, -x3, x2), axis=-1), xp.stack((x3, o, -x1), axis=-1), xp.stack((-x2, x1, o), axis=-1))
-    return xp.stack(rows, axis=-2)
 
 
 def exponential(xp, delta):

@@ -259,8 +259,9 @@ def add_penalty_tangent(tables, alpha, position, ws, values):
     closures, links, drivers = tables.closures, tables.links, tables.drivers
     for l in range(len(closures.point_a)):
         begin, end, entry = closures.row_pointer[at(l)], closures.row_pointer[at(l + 1)], closures.entry_pointer[at(l)]
-        width, block = links.pointer[at(l + 1)] - links.pointer[at(l)], links.block_pointer[at(l)]
-        whole = end - (end - begin) % 5
+        connector, whole = closures.connector[at(l)], end - (end - begin) % 5
+        block = links.block_pointer[at(connector)]
+        width = links.pointer[at(connector + 1)] - links.pointer[at(connector)]
         for row in range(begin, whole, 5):
             add_five_rows(ws.Phi_z, entry, width, alpha, row, position, links.position, block, values)
             entry += 5 * width
@@ -302,11 +303,12 @@ def add_multiplier_tangent(tables, lam, position, ws, values):
     """values += position (Phi_z^T lam)_z: the turning and changing loop wrenches, for ``lagged`` and ``exact``."""
     closures, links = tables.closures, tables.links
     for l in range(len(closures.point_a)):
-        a, b = links.a[l], links.b[l]
+        connector = closures.connector[l]
+        a, b = links.a[connector], links.b[connector]
         F = closure_wrench(closures, l, lam, ws)
         xa, xb = place(ws.A, ws.r, a, load3(closures.point_a, l)), place(ws.A, ws.r, b, load3(closures.point_b, l))
         zero = scale6(0.0, F)
-        for c in range(links.pointer[l], links.pointer[l + 1]):
+        for c in range(links.pointer[connector], links.pointer[connector + 1]):
             X = scale6(position, load6(ws.S, links.step[c]))
             dF = zero
             for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
@@ -315,4 +317,4 @@ def add_multiplier_tangent(tables, lam, position, ws, values):
                 else:
                     dG = row_variation(closures, row, a, b, xa, xb, zero, X, ws)
                 dF = add6(dF, scale6(-lam[row], dG))
-            add_link_column(tables.steps, links, l, c, dF, cross_force(X, F), ws, values)
+            add_link_column(tables.steps, links, connector, c, dF, cross_force(X, F), ws, values)

@@ -3,12 +3,11 @@
 import numpy as np
 
 from rtmbs.errors import StartError, StateError
+from rtmbs.forces.register import BY_WORD
 from rtmbs.integrators.settings import LOOP_TOLERANCE, StateArrays
 from rtmbs.limits.bounds import BEYOND
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.state import State
-
-COINCIDENT = 1e-12  # distance of the markers of a spring, in characteristic lengths, that is none
 
 
 def check_finite(equations: SemiRecursiveEquations, arrays: StateArrays) -> None:
@@ -42,7 +41,8 @@ def check_facing(equations: SemiRecursiveEquations) -> None:
     """Refuse an assembly in which the axes of a cut joint point against each other (METHODS 1.25)."""
     ws, links = equations.ws, equations.tables.links
     for closure, record in enumerate(equations.system.closures):
-        A_a, A_b = ws.A[links.a[closure]], ws.A[links.b[closure]]
+        connector = equations.tables.closures.connector[closure]
+        A_a, A_b = ws.A[links.a[connector]], ws.A[links.b[connector]]
         for axis_a, axis_b in zip(record.aligned_a, record.aligned_b, strict=True):
             if (A_a @ axis_a) @ (A_b @ axis_b) <= 0.0:
                 raise StartError(
@@ -51,16 +51,12 @@ def check_facing(equations: SemiRecursiveEquations) -> None:
                 )
 
 
-def check_springs(equations: SemiRecursiveEquations) -> None:
-    """Refuse a spring whose markers coincide at the start: its direction is not defined."""
-    ws, links, springs = equations.ws, equations.tables.links, equations.tables.springs
-    names = {force.row: force.name for force in equations.system.forces.values() if force.kind == "spring"}
-    first = len(equations.tables.closures.point_a)
-    for k in range(len(springs.slot)):
-        a, b = links.a[first + k], links.b[first + k]
-        gap = ws.r[b] + ws.A[b] @ springs.point_b[k] - ws.r[a] - ws.A[a] @ springs.point_a[k]
-        if np.linalg.norm(gap) <= COINCIDENT * equations.system.length:
-            raise StartError(
-                f"force {names[k]!r}: its two markers coincide at the start, so it has no direction;"
-                " move one of them, or give other initial values"
-            )
+def check_forces(equations: SemiRecursiveEquations) -> None:
+    """Refuse a start at which a force has no value, such as a spring whose markers coincide."""
+    system, ws, links = equations.system, equations.ws, equations.tables.links
+    for force in system.forces.values():
+        if force.kind in BY_WORD:
+            kind = BY_WORD[force.kind]
+            table = getattr(equations.tables.forces, kind.name)
+            if refusal := kind.refusal(table, force.row, links, ws, system.length):
+                raise StartError(f"force {force.name!r}: {refusal}")

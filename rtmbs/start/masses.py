@@ -4,6 +4,7 @@ import numpy as np
 
 from rtmbs.errors import ModelError
 from rtmbs.system.system import System
+from rtmbs.system.tables import branch_steps
 
 
 def check_masses(system: System) -> None:
@@ -15,7 +16,7 @@ def check_masses(system: System) -> None:
         if moved[i] and steps.parent[i] >= 0:
             moved[steps.parent[i]] = True
     held = np.zeros(len(moved), np.bool_)
-    held[tables.links.step[: tables.links.pointer[len(system.closures)]]] = True
+    held[branch_steps(tables.links, tables.closures.connector)] = True
     held[tables.drivers.step] = True
     loose = np.flatnonzero(~moved & ~held)
     if len(loose):

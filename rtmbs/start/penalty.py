@@ -47,8 +47,8 @@ def typical_masses(system: System) -> Array:
     steps, links = system.tables.steps, system.tables.links
     turning = np.trace(steps.inertia, axis1=1, axis2=2) / 3.0
     found = np.zeros(len(system.row_names))
-    for closure in range(len(system.tables.closures.point_a)):
-        branch = links.step[links.pointer[closure] : links.pointer[closure + 1]]
+    for closure, connector in enumerate(system.tables.closures.connector):
+        branch = links.step[links.pointer[connector] : links.pointer[connector + 1]]
         bodies = branch[steps.mass[branch] > 0.0]
         rows = np.flatnonzero(system.closure_of_row == closure)
         if len(bodies):
@@ -68,7 +68,8 @@ def mass_of_blind(equations: SemiRecursiveEquations, row: int) -> float:
     """Return the mass, or inertia, against the relative motion that a blind block would hold if it could."""
     system, tables, ws = equations.system, equations.tables, equations.ws
     closure, turning = int(system.closure_of_row[row]), bool(system.row_is_rotation[row])
-    branch = slice(tables.links.pointer[closure], tables.links.pointer[closure + 1])
+    connector = tables.closures.connector[closure]
+    branch = slice(tables.links.pointer[connector], tables.links.pointer[connector + 1])
     steps, sign = tables.links.step[branch], tables.links.sign[branch]
     spin, x = ws.S[steps, 3:], closure_points(equations)[1][closure]
     motion = spin if turning else ws.S[steps, :3] + np.cross(spin, x)
@@ -83,7 +84,8 @@ def mass_of_blind(equations: SemiRecursiveEquations, row: int) -> float:
 def mass_held(equations: SemiRecursiveEquations, closure: int, turning: bool) -> float:
     """Return the mass, or the largest moment of inertia, of body b of a closure; of body a when b has none."""
     steps, links = equations.tables.steps, equations.tables.links
-    held = [step for step in (links.b[closure], links.a[closure]) if step >= 0 and steps.mass[step] > 0.0]
+    connector = equations.tables.closures.connector[closure]
+    held = [step for step in (links.b[connector], links.a[connector]) if step >= 0 and steps.mass[step] > 0.0]
     mass = steps.mass[held[0]] if held else mean_mass(equations)
     inertia = float(np.linalg.eigvalsh(steps.inertia[held[0]])[-1]) if held else 0.0
     return float((inertia or mass * equations.system.length**2) if turning else mass)

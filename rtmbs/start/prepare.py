@@ -9,7 +9,7 @@ from rtmbs.integrators.method import Method
 from rtmbs.integrators.settings import StateArrays
 from rtmbs.semirecursive.accelerations import first_accelerations
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.start.checks import check_facing, check_finite, check_springs
+from rtmbs.start.checks import check_facing, check_finite, check_forces
 from rtmbs.start.masses import check_masses
 from rtmbs.start.mobility import Mobility
 from rtmbs.start.motion import check_agreement, check_motion
@@ -51,7 +51,7 @@ def prepare(equations: SemiRecursiveEquations, h: float, method: Method, shim: b
     if worst_of(gap) > CLOSED:
         z = settle_redundant(equations, assembly, z, gap, h, method, shim)
     check_facing(equations)
-    check_springs(equations)
+    check_forces(equations)
     masses, blind = effective_masses(equations, assembly.jacobian)
     equations.masses = masses
     equations.alpha = method.penalties(equations, h)

@@ -32,8 +32,7 @@ def attached(system: System, force: str, body: str, point: Array) -> System:
     place, tables = system.bodies[body], system.tables
     frame = tables.laws.frame_b.copy()
     frame[record.row] = np.column_stack((place.rotation, place.position + place.rotation @ point))
-    link = len(tables.links.a) - len(frame) + record.row
-    links = with_branch(tables.links, link, place.step, path_to(tables.steps.parent, place.step), system)
+    links = with_branch(tables.links, record.connector, place.step, path_to(tables.steps.parent, place.step), system)
     return replace(
         system,
         tables=tables._replace(links=links, laws=tables.laws._replace(frame_b=frame)),

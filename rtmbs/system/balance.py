@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from rtmbs.forces.register import KINDS
 from rtmbs.linear.symbolic import SparseLU
 from rtmbs.system.components import find_components
 from rtmbs.system.system import Integers, Mask, Signal
@@ -23,8 +24,8 @@ def of_true_loops(tables: Tables, redundant: Mask) -> Balance:
 
     So a door on two hinges steps like one on one hinge, to rounding.
     """
-    component, closures = tables.balance.component, len(tables.closures.point_a)
-    ends = np.maximum(tables.links.a, tables.links.b)[:closures]
+    component = tables.balance.component
+    ends = np.maximum(tables.links.a, tables.links.b)[tables.closures.connector]
     row_ends = np.repeat(ends, np.diff(tables.closures.row_pointer))
     held = component[row_ends[~redundant[: len(row_ends)] & (row_ends >= 0)]]
     return balance_of(np.where(np.isin(component, held), component, -1), float(tables.balance.length[0]))
@@ -40,10 +41,11 @@ def find_balance(
     """
     n = len(tables.steps.kind)
     label = find_components(tables, lu)[:n]
-    links, closures = tables.links, len(tables.closures.point_a)
+    links = tables.links
     ends = np.maximum(links.a, links.b)  # the lower end of a link is never ground
+    closed = ends[tables.closures.connector]
     looped = np.zeros(n, np.bool_)  # by label
-    looped[label[ends[:closures][ends[:closures] >= 0]]] = True
+    looped[label[closed[closed >= 0]]] = True
     timed = timed_steps(tables, ends, signals)
     looped[label[np.concatenate([floating, tables.drivers.step, timed])]] = False
     _, first = np.unique(label, return_index=True)
@@ -62,13 +64,11 @@ def timed_steps(tables: Tables, ends: Integers, signals: tuple[Signal, ...]) -> 
 
     if np.any(acts(np.array([GRAVITY_SLOT]), 3)):
         return np.arange(len(tables.steps.kind))
-    closures = np.repeat(np.arange(len(tables.closures.point_a)), np.diff(tables.closures.row_pointer))
-    springs = len(tables.closures.point_a) + np.arange(len(tables.springs.slot))
-    wrenches = len(tables.closures.point_a) + len(springs) + np.arange(len(tables.wrenches.slot))
+    closures = np.repeat(tables.closures.connector, np.diff(tables.closures.row_pointer))
+    forces = zip(KINDS, tables.forces, strict=True)
     found = [
         ends[closures[acts(tables.closures.slot, 3)]],
-        ends[springs[acts(tables.springs.slot, 4)]],
-        ends[wrenches[acts(tables.wrenches.slot, 6)]],
+        *(ends[table.connector[acts(table.slot, kind.size)]] for kind, table in forces),
         tables.joint_forces.step[acts(tables.joint_forces.slot, 4)],
     ]
     steps = np.concatenate(found)

@@ -6,6 +6,7 @@ import numpy as np
 
 from rtmbs.model import Fixed, Joint, Marker, Model
 from rtmbs.model.markers import reference_distance
+from rtmbs.system.connectors import Connectors, numbers
 from rtmbs.system.skeleton import Placement, Skeleton
 from rtmbs.system.slots import Slots
 from rtmbs.system.system import Array, ClosureRecord, Integers, Mask
@@ -107,12 +108,13 @@ def close_distance(name: str, between: tuple[Marker, Marker], row: OneRow, skele
     return OneClosure(name, a.step, b.step, a.point(between[0].point), b.point(between[1].point), [row], none, none)
 
 
-def tabulate_closures(found: list[OneClosure]) -> Closures:
+def tabulate_closures(found: list[OneClosure], connectors: Connectors) -> Closures:
     """Return the closures as arrays, their places in the flat Phi_z still open."""
     rows = [row for closure in found for row in closure.rows]
     counts = np.array([len(closure.rows) for closure in found], np.int64)
     nc, mc = len(found), len(rows)
     return Closures(
+        connector=numbers([connectors.add(closure.a, closure.b) for closure in found]),
         row_pointer=pointer(counts),
         point_a=np.array([closure.point_a for closure in found]).reshape(nc, 3),
         point_b=np.array([closure.point_b for closure in found]).reshape(nc, 3),

@@ -12,7 +12,7 @@ import numpy as np
 
 from rtmbs.errors import ModelError, TopologyError
 from rtmbs.linear.symbolic import flops
-from rtmbs.model import JOINT_TYPES, Force, ForceLaw, Joint, Model
+from rtmbs.model import Joint, Model
 from rtmbs.system.balance import find_balance, no_balance
 from rtmbs.system.closures import (
     OneClosure,
@@ -22,13 +22,14 @@ from rtmbs.system.closures import (
     describe_rows,
     tabulate_closures,
 )
+from rtmbs.system.connectors import Connectors
 from rtmbs.system.followed import followed
 from rtmbs.system.forces import build_drivers, build_forces
 from rtmbs.system.initial import build_start
 from rtmbs.system.joint_record import joint_record
 from rtmbs.system.origins import no_origins, with_origins
 from rtmbs.system.pattern import give_places, lay_out
-from rtmbs.system.recorded_laws import LawTables, build_laws
+from rtmbs.system.recorded_laws import LawTables, Workshop, build_laws
 from rtmbs.system.scales import characteristic_length
 from rtmbs.system.skeleton import Skeleton, build_skeleton, tabulate_steps
 from rtmbs.system.slots import Slots
@@ -36,7 +37,7 @@ from rtmbs.system.system import Array, BodyRecord, ForceRecord, Integers, JointR
 from rtmbs.system.tables import PRISMATIC, Balance, Interfaces, Tables
 from rtmbs.topology import Edge, Link, Topology, spanning_trees
 
-FORMAT = 3  # of the tables; part of the fingerprint
+FORMAT = 4  # of the tables; part of the fingerprint
 
 
 def compile(model: Model) -> System:
@@ -48,7 +49,8 @@ def compile(model: Model) -> System:
     """
     model = followed(model)
     length = characteristic_length(model)
-    drafts = [write_draft(model, topology, length) for topology in candidates(model)]
+    workshop = Workshop(model)
+    drafts = [write_draft(model, topology, length, workshop) for topology in candidates(model)]
     best = min(drafts, key=lambda draft: flops(draft.lu))  # the user's order among equals
     return finish(model, best, length)
 
@@ -65,6 +67,7 @@ class Draft:
     tables: Tables
     lu: Any
     laws: LawTables
+    forces: dict[str, ForceRecord]
 
 
 def candidates(model: Model) -> list[Topology]:
@@ -105,11 +108,11 @@ def as_edge(joint: Joint, number: dict[str, int], needed: bool) -> Edge:
         coordinates=joint.type.coordinates,
         needed=needed,
         cut=joint.cut,
-        floating=isinstance(joint.type, JOINT_TYPES["Floating"]),
+        floating=joint.type.free,
     )
 
 
-def write_draft(model: Model, topology: Topology, length: float) -> Draft:
+def write_draft(model: Model, topology: Topology, length: float, workshop: Workshop) -> Draft:
     """Return all tables for one spanning tree."""
     skeleton = build_skeleton(model, topology)
     if not skeleton.steps:
@@ -119,12 +122,13 @@ def write_draft(model: Model, topology: Topology, length: float) -> Draft:
     closures = build_closures(model, topology, skeleton, slots, length)
     drivers, driver_rows = build_drivers(model, skeleton, slots)
     steps = tabulate_steps(model, skeleton)
-    forces = build_forces(model, skeleton, slots)
-    laws = build_laws(model, skeleton, slots)
-    ends = [(closure.a, closure.b) for closure in closures] + forces.pairs + laws.pairs
-    paths, interfaces, links = lay_out(steps.parent, ends)
-    check_links(closures, links.pointer)
-    handed = any(model.forces[name].body is not None for name in laws.records)  # may be attached to any body later
+    connectors = Connectors()
+    closure_table = tabulate_closures(closures, connectors)
+    forces = build_forces(model, skeleton, slots, connectors)
+    laws = build_laws(workshop, skeleton, slots, connectors)
+    paths, interfaces, links = lay_out(steps.parent, connectors.pairs)
+    check_links(closures, closure_table.connector, links.pointer)
+    handed = any(record.on_body for record in laws.records.values())  # may be attached to any body later
     lu, tables = give_places(
         Tables(
             steps=steps,
@@ -132,22 +136,23 @@ def write_draft(model: Model, topology: Topology, length: float) -> Draft:
             paths=paths,
             interfaces=interfaces,
             links=links,
-            closures=tabulate_closures(closures),
+            closures=closure_table,
             drivers=drivers,
             joint_forces=forces.joint_forces,
-            springs=forces.springs,
-            wrenches=forces.wrenches,
+            forces=forces.forces,
             laws=laws.laws,
             balance=no_balance(len(steps.kind)),
         ),
         divided=not handed,
     )
-    return Draft(topology, skeleton, closures, describe_rows(closures, driver_rows), slots, tables, lu, laws)
+    rows, records = describe_rows(closures, driver_rows), forces.records | laws.records
+    return Draft(topology, skeleton, closures, rows, slots, tables, lu, laws, records)
 
 
-def check_links(closures: list[OneClosure], branch_pointer: np.ndarray) -> None:
+def check_links(closures: list[OneClosure], connectors: Integers, branch_pointer: Integers) -> None:
     """Refuse a rod or a driven distance between bodies that are welded together."""
-    for closure, size in zip(closures, np.diff(branch_pointer), strict=False):
+    sizes = np.diff(branch_pointer)[connectors]
+    for closure, size in zip(closures, sizes, strict=True):
         if size == 0:
             raise TopologyError(
                 f"{closure.name!r} holds two points of bodies that fixed joints already hold together; remove it"
@@ -181,7 +186,7 @@ def finish(model: Model, draft: Draft, length: float) -> System:
         bodies=bodies,
         joints=joint_records(model, draft),
         markers=markers,
-        forces=force_records(model, draft.laws),
+        forces=draft.forces,
         closures=records,
         typical=typical,
         length=length,
@@ -199,8 +204,7 @@ def finish(model: Model, draft: Draft, length: float) -> System:
 
 def floating_steps(model: Model, skeleton: Skeleton) -> Integers:
     """Return the steps of the floating joints of the tree."""
-    floating = JOINT_TYPES["Floating"]
-    names = [name for name, joint in model.joints.items() if isinstance(joint.type, floating)]
+    names = [name for name, joint in model.joints.items() if joint.type.free]
     return np.array([step for name in names for step in skeleton.joint_steps.get(name, ())], np.int64)
 
 
@@ -215,31 +219,6 @@ def marker_records(model: Model, skeleton: Skeleton) -> dict[str, MarkerRecord]:
         place = skeleton.bodies[marker.body.name]
         found[marker.name] = MarkerRecord(marker.body.name, marker.point, place.step, place.point(marker.point))
     return found
-
-
-def force_records(model: Model, laws: LawTables) -> dict[str, ForceRecord]:
-    """Return every force with its row, table by table: those that links carry in the order of the links."""
-    found = {}
-    for kind, attaches in (("spring", "between"), ("joint", "joint"), ("wrench", "body")):
-        plain = [force for force in model.forces.values() if isinstance(force.law, ForceLaw)]
-        for row, force in enumerate(force for force in plain if force.law.attaches == attaches):  # type: ignore[union-attr]
-            found[force.name] = ForceRecord(force.name, kind, row, *ends(model, force))
-    for name, (row, reason) in laws.records.items():
-        steps = laws.steps.get(name, ())
-        kind = "joint law" if name in laws.steps else "law"
-        force = model.forces[name]
-        found[name] = ForceRecord(name, kind, row, *ends(model, force), steps, reason, force.body is not None)
-    return found
-
-
-def ends(model: Model, force: Force) -> tuple[str, str]:
-    """Return the bodies that a force acts on with -F and F; of a force on joints, those of the first one."""
-    if force.between:
-        return force.between[0].body.name, force.between[1].body.name
-    if force.body is not None:
-        return model.ground.name, force.body.name
-    joint = force.joint[0] if force.joint else force.joints[0][0] if force.joints else None
-    return (joint.a.name, joint.b.name) if joint else (model.ground.name, model.ground.name)
 
 
 def arrays(tables: Iterable[Any]) -> Iterator[Array]:

@@ -39,8 +39,7 @@ def find_components(tables: Tables, lu: SparseLU) -> Integers:
 def law_pairs(tables: Tables) -> Integers:
     """Return pairs of coordinates (k, 2) that recorded force laws join."""
     laws, links = tables.laws, tables.links
-    between = len(links.a) - len(laws.frame_a)
-    ends = np.maximum(links.a, links.b)[between : between + laws.counts[0]]  # any step of the component will do
+    ends = np.maximum(links.a, links.b)[laws.connector[: laws.counts[0]]]  # any step of the component will do
     home = np.concatenate([np.repeat(ends, FRAME_INPUTS), laws.input[: laws.counts[2], 0]])
     pairs, source = flows(laws.program)
     first, forces = 6 * laws.counts[0], laws.counts[1]

@@ -1,50 +1,81 @@
-"""Force elements and drivers: which step and which slots each row of their tables uses."""
+"""Force elements and drivers: which step, which connector and which slots each row of their tables uses."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from rtmbs.model import Force, ForceLaw, Model
-from rtmbs.model.markers import reference_distance
+from rtmbs.forces.kind import End, table_of
+from rtmbs.forces.register import KINDS, Forces
+from rtmbs.model import Body, Force, ForceLaw, Marker, Model
+from rtmbs.system.connectors import Connectors
 from rtmbs.system.skeleton import Skeleton
 from rtmbs.system.slots import Slots
-from rtmbs.system.tables import REVOLUTE, Drivers, JointForces, Springs, Wrenches
+from rtmbs.system.system import Array, ForceRecord
+from rtmbs.system.tables import REVOLUTE, Drivers, JointForces
 
 
 class ForceTables(NamedTuple):
-    """All force elements, and the pairs of steps that springs and wrenches link, in the order of ``Links``."""
+    """All force elements but the laws of the user."""
 
+    forces: Any  # ``Tables.forces``
     joint_forces: JointForces
-    springs: Springs
-    wrenches: Wrenches
-    pairs: list[tuple[int, int]]
+    records: dict[str, ForceRecord]  # in the order of the tables
 
 
-def build_forces(model: Model, skeleton: Skeleton, slots: Slots) -> ForceTables:
+class Site:
+    """What builders of force tables ask for; answers ``forces.kind.Site``."""
+
+    def __init__(self, skeleton: Skeleton, slots: Slots, connectors: Connectors) -> None:
+        self.skeleton, self.slots, self.connectors = skeleton, slots, connectors
+
+    def marker(self, marker: Marker) -> End:
+        """Return where a marker sits."""
+        place = self.skeleton.bodies[marker.body.name]
+        return End(place.step, place.point(marker.point), place.rotation @ marker.axes)
+
+    def body(self, body: Body, point: Array) -> End:
+        """Return where a point (3,) in body axes sits, with the body's axes."""
+        place = self.skeleton.bodies[body.name]
+        return End(place.step, place.point(point), place.rotation)
+
+    def connect(self, a: int, b: int) -> int:
+        """Return the number of a new connector between steps ``a`` and ``b``."""
+        return self.connectors.add(a, b)
+
+    def parameters(self, force: Force, length: float = 0.0, unit: str = "") -> int:
+        """Give a force its slots, one after the other, and return the first."""
+        return add_parameters(force, self.slots, length, unit)
+
+
+def build_forces(model: Model, skeleton: Skeleton, slots: Slots, connectors: Connectors) -> ForceTables:
     """Return the force tables, their places in the matrix still open."""
-    by_kind: dict[str, list[Force]] = {"between": [], "joint": [], "body": []}
+    by_kind: dict[str, list[Force]] = {}
     for force in model.forces.values():
         if isinstance(force.law, ForceLaw):
-            by_kind[force.law.attaches].append(force)
-    springs, spring_pairs = build_springs(by_kind["between"], skeleton, slots)
-    joint_forces = build_joint_forces(by_kind["joint"], skeleton, slots)
-    wrenches, wrench_pairs = build_wrenches(by_kind["body"], skeleton, slots)
-    return ForceTables(joint_forces, springs, wrenches, spring_pairs + wrench_pairs)
+            by_kind.setdefault(table_of(force.law), []).append(force)
+    site = Site(skeleton, slots, connectors)
+    tables, records = [], {}
+    for kind in KINDS:
+        mine = by_kind.get(kind.name, [])
+        table = kind.build(mine, site)
+        tables.append(table)
+        for row, force in enumerate(mine):
+            connector = int(table.connector[row])
+            records[force.name] = ForceRecord(force.name, kind.word, row, *ends(model, force), connector=connector)
+    mine = by_kind.get("joint_forces", [])
+    for row, force in enumerate(mine):
+        records[force.name] = ForceRecord(force.name, "joint", row, *ends(model, force))
+    return ForceTables(Forces(*tables), build_joint_forces(mine, skeleton, slots), records)
 
 
-def build_springs(forces: list[Force], skeleton: Skeleton, slots: Slots) -> tuple[Springs, list[tuple[int, int]]]:
-    """Return what acts between two points."""
-    points: list[list[np.ndarray]] = [[], []]
-    pairs, slot = [], []
-    for force in forces:
-        assert force.between
-        places = [skeleton.bodies[marker.body.name] for marker in force.between]
-        for k in (0, 1):
-            points[k].append(places[k].point(force.between[k].point))
-        pairs.append((places[0].step, places[1].step))
-        slot.append(add_parameters(force, slots, length=reference_distance(*force.between)))
-    ends = [np.array(side).reshape(len(forces), 3) for side in points]
-    return Springs(ends[0], ends[1], np.array(slot, np.int64)), pairs
+def ends(model: Model, force: Force) -> tuple[str, str]:
+    """Return the bodies that a force acts on with -F and F; of a force on joints, those of the first one."""
+    if force.between:
+        return force.between[0].body.name, force.between[1].body.name
+    if force.body is not None:
+        return model.ground.name, force.body.name
+    joint = force.joint[0] if force.joint else force.joints[0][0] if force.joints else None
+    return (joint.a.name, joint.b.name) if joint else (model.ground.name, model.ground.name)
 
 
 def build_joint_forces(forces: list[Force], skeleton: Skeleton, slots: Slots) -> JointForces:
@@ -59,28 +90,6 @@ def build_joint_forces(forces: list[Force], skeleton: Skeleton, slots: Slots) ->
     return JointForces(steps, np.array(slot, np.int64), np.zeros(len(steps), np.int64))
 
 
-def build_wrenches(forces: list[Force], skeleton: Skeleton, slots: Slots) -> tuple[Wrenches, list[tuple[int, int]]]:
-    """Return what acts on one body."""
-    point, axes, follows, slot, pairs = [], [], [], [], []
-    for force in forces:
-        assert force.body is not None
-        assert force.point is not None
-        place = skeleton.bodies[force.body.name]
-        point.append(place.point(force.point))
-        axes.append(place.rotation)
-        follows.append(int(getattr(force.law, "axes", "world") == "body"))
-        slot.append(add_parameters(force, slots))
-        pairs.append((-1, place.step))
-    nw = len(forces)
-    table = Wrenches(
-        point=np.array(point).reshape(nw, 3),
-        axes=np.array(axes).reshape(nw, 3, 3),
-        follows=np.array(follows, np.int64),
-        slot=np.array(slot, np.int64),
-    )
-    return table, pairs
-
-
 def add_parameters(force: Force, slots: Slots, length: float = 0.0, unit: str = "") -> int:
     """Give a force its slots, one after the other, and return the first."""
     first = slots.used
@@ -92,7 +101,9 @@ def add_parameters(force: Force, slots: Slots, length: float = 0.0, unit: str = 
             slot = slots.add_signal(what, name, parameter.function, len(parameter.value))
             slots.inputs[name] = slice(slot, slots.used)  # to be read; the signal overwrites it
         elif parameter.offered:
-            slots.add_input(name, parameter.value)
+            slots.add_input(name, parameter.value.ravel())
+            if parameter.value.ndim > 1:
+                slots.shapes[name] = parameter.value.shape
         else:
             slots.add(parameter.value)
     return first

@@ -35,4 +35,5 @@ def joint_record(
         axes_b=np.reshape([joint.axes_b @ axis for axis in axes], (-1, 3)),
         frame_a=joint.axes_a,
         frame_b=joint.axes_b,
+        kind=joint.type,
     )

@@ -10,7 +10,7 @@ import numpy as np
 
 from rtmbs.limits.bounds import BEYOND
 from rtmbs.system.system import Array, Integers, Mask
-from rtmbs.system.tables import PRISMATIC, Links, Origins, Steps, Tables
+from rtmbs.system.tables import PRISMATIC, Links, Origins, Steps, Tables, branch_steps
 
 CELL = 16.0  # sizes of a part: o lies on a grid of about this width, and stays while the base moves in a cell
 WORLD = -1  # row of ground as seen from the world's origin
@@ -66,7 +66,7 @@ def travelling(tables: Tables) -> Mask:
     """Return which steps (n,) only carry a part through the world: slides of its base that no closure feels."""
     found = np.zeros(len(tables.steps.kind), np.bool_)
     found[tables.origins.step] = True
-    found[tables.links.step[: tables.links.pointer[len(tables.closures.point_a)]]] = False
+    found[branch_steps(tables.links, tables.closures.connector)] = False
     found[tables.drivers.step] = False
     return found
 

@@ -97,7 +97,7 @@ def give_places(tables: Tables, divided: bool = True) -> tuple[Any, Tables]:
         paths=found.paths,
         interfaces=found.interfaces,
         links=links,
-        closures=tables.closures._replace(entry_pointer=pointer(rows_of * branches_of[: len(rows_of)])),
+        closures=tables.closures._replace(entry_pointer=pointer(rows_of * branches_of[tables.closures.connector])),
         drivers=tables.drivers._replace(position=diagonal[tables.drivers.step]),
         joint_forces=tables.joint_forces._replace(position=diagonal[tables.joint_forces.step]),
         laws=laws._replace(force_entry=entry),

@@ -26,11 +26,13 @@ from rtmbs.ad.trace import record as record_function
 from rtmbs.errors import ModelError
 from rtmbs.model import Force, Joint, Model
 from rtmbs.model.laws import Law
+from rtmbs.system.connectors import Connectors, numbers
+from rtmbs.system.forces import ends
 from rtmbs.system.identity import identity
 from rtmbs.system.law_function import LawFunction
 from rtmbs.system.skeleton import Placement, Skeleton
 from rtmbs.system.slots import Slots
-from rtmbs.system.system import Array, CalledLaw, Integers
+from rtmbs.system.system import Array, CalledLaw, ForceRecord, Integers
 from rtmbs.system.tables import Laws
 
 AGREEMENT = 1e-9  # of a record with its law, relative to the largest value tried
@@ -38,7 +40,6 @@ ROUNDINGS = 10.0  # of a law that rounding moves: its record may be so many time
 # Operations that a law may write: a compile of 10,000 takes a second or two and 30 MB, of 100,000 twenty seconds and
 # a gigabyte at most (docs/derivatives.md).
 LARGEST_LAW = 200_000
-Pairs = list[tuple[int, int]]
 
 
 class BuiltLaw(NamedTuple):
@@ -58,24 +59,44 @@ class LawTables(NamedTuple):
     """All force laws, the places in the matrix still open."""
 
     laws: Laws
-    pairs: Pairs  # steps a, b of the laws between frames, in the order of their links
     called: tuple[CalledLaw, ...]
-    records: dict[str, tuple[int, str]]  # force: row among its kind, how it is evaluated
-    steps: dict[str, tuple[int, ...]]  # force on joints: the steps it acts on
+    records: dict[str, ForceRecord]
     code: tuple[str, ...]  # of the called laws: what tells two of them apart
 
 
-def build_laws(model: Model, skeleton: Skeleton, slots: Slots) -> LawTables:
-    """Return the tables of every force law of ``model``; raises ModelError with the name of a law that cannot be."""
-    built = [build_law(model, skeleton, force) for force in model.forces.values() if isinstance(force.law, Law)]
+class Workshop:
+    """The laws of a model as they are built: each is tried, recorded and differentiated once, whatever tree asks.
+
+    What a law looks at belongs to the model, but for ``joints="all"``, which means the coordinates of the tree.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.built: dict[tuple[str, tuple[tuple[Joint, int], ...]], BuiltLaw] = {}
+
+    def law(self, force: Force, skeleton: Skeleton) -> BuiltLaw:
+        """Return a built law; raises ModelError with the name of one that cannot be."""
+        coordinates = coordinates_of(self.model, skeleton, force)
+        key = force.name, coordinates
+        if key not in self.built:
+            self.built[key] = build_law(self.model, force, coordinates)
+        return self.built[key]
+
+
+def build_laws(workshop: Workshop, skeleton: Skeleton, slots: Slots, connectors: Connectors) -> LawTables:
+    """Return the tables of every force law; raises ModelError with the name of a law that cannot be."""
+    model = workshop.model
+    built = [workshop.law(force, skeleton) for force in model.forces.values() if isinstance(force.law, Law)]
     first = give_slots(built, slots)
     frames = recorded_first([law for law in built if not law.coordinates])
     joints = recorded_first([law for law in built if law.coordinates])
     placed = [placements(law.force, skeleton) for law in frames]
+    own = [connectors.add(a[0].step, b[0].step) for a, b in placed]
     steps = {law.force.name: joint_steps(law, skeleton) for law in joints}
     tables = Laws(
         program=lowered(one_record(frames, joints)) if any(law.record for law in built) else no_program(),
         slot=np.array([slot for law in (*frames, *joints) if law.record for slot in first[law.force.name]], np.int64),
+        connector=numbers(own),
         frame_a=frame_table([frame(place, *axes) for (place, *axes), _ in placed]),
         frame_b=frame_table([frame(place, *axes) for _, (place, *axes) in placed]),
         wrench_entry=wrench_entries(frames),
@@ -92,12 +113,28 @@ def build_laws(model: Model, skeleton: Skeleton, slots: Slots) -> LawTables:
             np.int64,
         ),
     )
-    records = {law.force.name: (k, law.reason) for k, law in enumerate(frames)}
-    first_force = np.cumsum([0] + [law.function.m for law in joints])
-    records |= {law.force.name: (int(k), law.reason) for k, law in zip(first_force, joints, strict=False)}
-    pairs = [(a[0].step, b[0].step) for a, b in placed]
+    records = law_records(model, frames, joints, own, steps)
     code = tuple(code_of(law) for law in built if not law.record)
-    return LawTables(tables, pairs, called_laws(frames, joints, first), records, steps, code)
+    return LawTables(tables, called_laws(frames, joints, first), records, code)
+
+
+def law_records(
+    model: Model,
+    frames: list[BuiltLaw],
+    joints: list[BuiltLaw],
+    connectors: list[int],
+    steps: dict[str, tuple[int, ...]],
+) -> dict[str, ForceRecord]:
+    """Return what is known of every law: those between frames, then those on joints."""
+    found, force = {}, 0
+    for row, (law, connector) in enumerate(zip(frames, connectors, strict=True)):
+        name, on_body = law.force.name, law.force.body is not None
+        found[name] = ForceRecord(name, "law", row, *ends(model, law.force), (), law.reason, on_body, connector)
+    for law in joints:
+        name = law.force.name
+        found[name] = ForceRecord(name, "joint law", force, *ends(model, law.force), steps[name], law.reason)
+        force += law.function.m
+    return found
 
 
 def code_of(law: BuiltLaw) -> str:
@@ -106,9 +143,8 @@ def code_of(law: BuiltLaw) -> str:
     return f"{law.force.name} {identity(law.force.law.function)}"
 
 
-def build_law(model: Model, skeleton: Skeleton, force: Force) -> BuiltLaw:
-    """Try a law in plain numbers, record it, and hold the record against the law."""
-    assert isinstance(force.law, Law)
+def coordinates_of(model: Model, skeleton: Skeleton, force: Force) -> tuple[tuple[Joint, int], ...]:
+    """Return the coordinates that a law on joints acts on; none of a law between two frames."""
     coordinates = (force.joint,) if force.joint else force.joints
     if coordinates == ():
         coordinates = tree_coordinates(model, skeleton)
@@ -117,17 +153,23 @@ def build_law(model: Model, skeleton: Skeleton, force: Force) -> BuiltLaw:
                 f"force {force.name!r}: joints='all' finds no coordinate; spherical and floating joints have none of "
                 "their own, so attach the law by body= or between="
             )
-    function = LawFunction(model, force, coordinates or ())
+    return coordinates or ()
+
+
+def build_law(model: Model, force: Force, coordinates: tuple[tuple[Joint, int], ...]) -> BuiltLaw:
+    """Try a law in plain numbers, record it, and hold the record against the law."""
+    assert isinstance(force.law, Law)
+    function = LawFunction(model, force, coordinates)
     tried = function.values_tried()
     values, reason = (None, "trace=False") if not force.law.trace else recorded(function)
     if values is None:
         row, column = np.divmod(np.arange(function.m * function.n), function.n)
-        return BuiltLaw(force, function, coordinates or (), None, row, column, True, reason)
+        return BuiltLaw(force, function, coordinates, None, row, column, True, reason)
     sparse = with_derivative(function, values)
     check_record(function, sparse.record, tried)
     time = bool(np.any(leaves(sparse.record) == function.n))
     row, column = (np.asarray(part, np.int64) for part in (sparse.row, sparse.column))
-    return BuiltLaw(force, function, coordinates or (), sparse.record, row, column, time, "")
+    return BuiltLaw(force, function, coordinates, sparse.record, row, column, time, "")
 
 
 def recorded(function: LawFunction) -> tuple[Record | None, str]:
@@ -278,7 +320,7 @@ def no_laws() -> Laws:
     frames, integers = np.zeros((0, 3, 4)), np.zeros(0, np.int64)
     wrench_entry, inputs, force_entry = (np.zeros((0, width), np.int64) for width in (3, 2, 4))
     counts = np.zeros(4, np.int64)
-    return Laws(no_program(), integers, frames, frames, wrench_entry, integers, inputs, force_entry, counts)
+    return Laws(no_program(), integers, integers, frames, frames, wrench_entry, integers, inputs, force_entry, counts)
 
 
 def no_program() -> Program:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.ad.restrict import restricted as restricted_program
+from rtmbs.forces.register import some
 from rtmbs.system.balance import balance_of
 from rtmbs.system.closures import pointer
 from rtmbs.system.origins import no_origins, with_origins
@@ -38,8 +39,7 @@ def restricted(tables: Tables, coordinates: Integers) -> Part:
     new[coordinates] = np.arange(len(coordinates))
     a, b, closures = np.maximum(tables.links.a, -1), np.maximum(tables.links.b, -1), tables.closures
     linked = new[np.maximum(a, b)] >= 0
-    ends = np.cumsum([len(closures.point_a), len(tables.springs.slot), len(tables.wrenches.slot)])
-    closed, springs, wrenches, laws = np.split(linked, ends)
+    number = np.cumsum(linked) - 1  # new numbers of the connectors that stay
     driven, forced = new[tables.drivers.step] >= 0, new[tables.joint_forces.step] >= 0
     steps, references = restricted_steps(tables.steps, coordinates, new)
     pairs = list(zip(new[a[linked]].tolist(), new[b[linked]].tolist(), strict=True))
@@ -50,16 +50,15 @@ def restricted(tables: Tables, coordinates: Integers) -> Part:
         paths=paths,
         interfaces=interfaces,
         links=links,
-        closures=restricted_closures(closures, closed),
+        closures=restricted_closures(closures, linked, number),
         drivers=renumbered(chosen(tables.drivers, driven), new),
         joint_forces=renumbered(chosen(tables.joint_forces, forced), new),
-        springs=chosen(tables.springs, springs),
-        wrenches=chosen(tables.wrenches, wrenches),
-        laws=restricted_laws(tables.laws, laws, new),
+        forces=type(tables.forces)(*(some(table, linked, number) for table in tables.forces)),
+        laws=restricted_laws(tables.laws, linked, number, new),
         balance=balance_of(new[tables.balance.component[coordinates]], float(tables.balance.length[0])),
     )
     lu, kept = give_places(kept, divided=len(tables.interfaces.step) > 0)
-    rows = np.flatnonzero(np.concatenate([rows_of(closures, closed), driven]))
+    rows = np.flatnonzero(np.concatenate([rows_of(closures, linked[closures.connector]), driven]))
     return Part(coordinates, rows, references, with_origins(kept), lu)
 
 
@@ -89,12 +88,14 @@ def rows_of(closures: Closures, which: Mask) -> Mask:
     return np.repeat(which, np.diff(closures.row_pointer))
 
 
-def restricted_closures(closures: Closures, which: Mask) -> Closures:
-    """Return some closures, their places in the flat Phi_z still open."""
+def restricted_closures(closures: Closures, linked: Mask, number: Integers) -> Closures:
+    """Return the closures of some connectors, their places in the flat Phi_z still open."""
+    which = linked[closures.connector]
     rows = rows_of(closures, which)
     by_row = ("kind", "axis_a", "axis_b", "length", "slot", "shim")
     counts = np.diff(closures.row_pointer)[which]
     return Closures(
+        connector=number[closures.connector[which]],
         row_pointer=pointer(counts),
         point_a=closures.point_a[which],
         point_b=closures.point_b[which],
@@ -103,8 +104,9 @@ def restricted_closures(closures: Closures, which: Mask) -> Closures:
     )
 
 
-def restricted_laws(laws: Laws, between: Mask, new: Integers) -> Laws:
-    """Return the laws of some links and steps, their places in the matrix still open, and their part of the program."""
+def restricted_laws(laws: Laws, linked: Mask, number: Integers, new: Integers) -> Laws:
+    """Return the laws of some connectors and steps, their places still open, and their part of the program."""
+    between = linked[laws.connector]
     acting, looked_at = new[laws.row] >= 0, new[laws.input[:, 0]] >= 0
     wrench_entry, force_entry = between[laws.wrench_entry[:, 0]], acting[laws.force_entry[:, 0]]
     outputs: NDArray[np.bool_] = np.concatenate([np.repeat(between, 6), acting, wrench_entry, force_entry])
@@ -115,6 +117,7 @@ def restricted_laws(laws: Laws, between: Mask, new: Integers) -> Laws:
     return Laws(
         program=program,
         slot=laws.slot[parameters],
+        connector=number[laws.connector[between]],
         frame_a=laws.frame_a[between],
         frame_b=laws.frame_b[between],
         wrench_entry=np.column_stack((law[wrenches[:, 0]], wrenches[:, 1:])),

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.model.joints import JointType
 from rtmbs.system.tables import Tables
 from rtmbs.topology import Topology
 
@@ -57,6 +58,7 @@ class JointRecord(NamedTuple):
     axes_b: Array  # (k, 3) the same in body axes of b
     frame_a: Array  # (3, 3) joint axes to body axes of a
     frame_b: Array  # (3, 3) joint axes to body axes of b
+    kind: JointType  # how it is measured and drawn
 
 
 class ClosureRecord(NamedTuple):
@@ -87,6 +89,7 @@ class ForceRecord(NamedTuple):
     steps: tuple[int, ...] = ()  # of a joint law
     called: str = ""  # why a law is called in Python instead of being compiled
     on_body: bool = False  # a law on one body, which may be attached to another
+    connector: int = -1  # of a force between two frames
 
 
 class CalledLaw(NamedTuple):
@@ -115,7 +118,7 @@ class System:
     bodies: Mapping[str, BodyRecord]  # ground first
     joints: Mapping[str, JointRecord]
     markers: Mapping[str, MarkerRecord]
-    forces: Mapping[str, ForceRecord]  # springs, joint forces, given wrenches, each in the order of its table
+    forces: Mapping[str, ForceRecord]  # kind by kind, each in the order of its table
     closures: tuple[ClosureRecord, ...]
     z0: Array  # (n,) [rad, m]
     zd0: Array  # (n,)

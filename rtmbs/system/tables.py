@@ -13,8 +13,8 @@ Conventions, once for the whole package
 * Motion vectors are ``[v, omega]`` and wrenches ``[f, n]``, world axes, at the global origin, or at the part's own.
 * A *link* joins two steps ``a`` and ``b`` (either may be -1) through a closure or a force. Its *branch* lists the steps
   on the way from the last common ancestor (not included) down to ``a``, root to tip, with ``sign`` -1, then down to
-  ``b`` with ``sign`` +1. Links 0 .. nc-1 belong to the closures in order, then the springs, the wrenches and
-  the force laws between two frames.
+  ``b`` with ``sign`` +1. Every table of things that act between two steps says in its column ``connector`` which link
+  each of them uses.
   What passes through a link is a wrench ``F`` on ``b`` and ``-F`` on ``a``, so ``Q_j = sign_j S_j . F``.
 * Whatever the user may change while running stands in one flat array ``u``; tables hold *slots* (indices into ``u``).
 * Steps' local vectors are in step axes from the step's origin (a body's own frame may be placed elsewhere on the step).
@@ -22,6 +22,9 @@ Conventions, once for the whole package
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from rtmbs.forces.register import Forces
 from rtmbs.jit.record import record
 
 Array = Any  # numba types by value; the shapes and dtypes stand on the fields
@@ -100,10 +103,17 @@ class Links(NamedTuple):
     position: Array  # (blocks,) int64: row-major (branch, branch) places [row j, column i] in the sparse matrix
 
 
+def branch_steps(links: Links, connectors: Array) -> Array:
+    """Return the steps on the branches of some connectors, one after the other."""
+    branches = [links.step[links.pointer[c] : links.pointer[c + 1]] for c in connectors]
+    return np.concatenate([np.zeros(0, np.int64), *branches])
+
+
 @record
 class Closures(NamedTuple):
-    """Cut joints and rods; closure ``l`` uses link ``l``. METHODS 1.25, with points and axes carried by step ``a``."""
+    """Cut joints and rods. METHODS 1.25, with points and axes carried by step ``a``."""
 
+    connector: Array  # (nc,) int64: link of each
     row_pointer: Array  # (nc + 1,) int64: rows of a closure
     point_a: Array  # (nc, 3) step axes of a [m]
     point_b: Array  # (nc, 3) step axes of b [m]
@@ -135,36 +145,18 @@ class JointForces(NamedTuple):
 
 
 @record
-class Springs(NamedTuple):
-    """Spring-dampers between two points; spring ``k`` uses link ``nc + k``."""
-
-    point_a: Array  # (ns, 3) step axes of a [m]
-    point_b: Array  # (ns, 3) step axes of b [m]
-    slot: Array  # (ns,) int64: slot of (stiffness, damping, length, tension); pull = k (l - length) + c ld + tension
-
-
-@record
-class Wrenches(NamedTuple):
-    """Given wrenches on one body; wrench ``k`` uses link ``nc + ns + k`` with a = ground."""
-
-    point: Array  # (nw, 3) point of application, step axes of b [m]
-    axes: Array  # (nw, 3, 3) axes of the given wrench to step axes of b; used when follows is 1
-    follows: Array  # (nw,) int64: 1 when the wrench turns with the body, 0 for world axes
-    slot: Array  # (nw,) int64: slot of (fx, fy, fz, nx, ny, nz)
-
-
-@record
 class Laws(NamedTuple):
     """Force laws written by the user, all recorded ones in one program; in the order of the rows: recorded, called.
 
-    Law ``k`` between two frames uses link ``nc + ns + nw + k`` and takes FRAME_INPUTS inputs, in the order of
-    ``model.laws.Kinematics``. The others, on joint coordinates, take coordinates and rates and give generalised forces.
+    A law between two frames takes FRAME_INPUTS inputs, in the order of ``model.laws.Kinematics``. The others, on joint
+    coordinates, take coordinates and rates and give generalised forces.
     Outputs of the program: wrenches (6 each), generalised forces, entries of the wrenches' derivatives, entries of the
     forces' derivatives. Called laws (``counts`` says where they begin) are evaluated in Python before a kernel runs.
     """
 
     program: Any  # ad.Program of the recorded laws
     slot: Array  # (np,) int64: slots of the program's parameters
+    connector: Array  # (nk,) int64: link of each law between two frames
     frame_a: Array  # (nk, 3, 4): marker axes to step axes of a, and the marker's point in step axes [m]
     frame_b: Array  # (nk, 3, 4): the same on b
     wrench_entry: Array  # (ne, 3) int64: law, row (0 to 5), input (0 to 17)
@@ -195,7 +187,6 @@ class Tables(NamedTuple):
     closures: Closures
     drivers: Drivers
     joint_forces: JointForces
-    springs: Springs
-    wrenches: Wrenches
+    forces: Forces  # those between two frames, a table for each kind in the register
     laws: Laws
     balance: Balance

@@ -12,20 +12,24 @@ from rtmbs.viewer.theme import Theme, rgba
 Array = NDArray[np.float64]
 
 HEAD, HEAD_WIDTH = 0.3, 2.6  # length of an arrow's head in arrows, its radius in shafts
+BLOCK = 3.6  # edge of a bushing, in radii of a bar
 LONGEST = 0.8  # arrow of a force as large as the weight of all bodies, and of any larger one, in characteristic lengths
 SHORTEST = 1e-3  # the same for one that is not drawn
 NONE: tuple[float, ...] = (0.0, 0.0, 0.0, 1.0)
 
 
 class Connections:
-    """Springs, and as thin rods everything else that keeps two points apart."""
+    """Springs, blocks such as bushings, and as thin rods everything else between two points."""
 
     def __init__(self, description: SceneDescription, radius: float, theme: Theme) -> None:
-        springs = [link for link in description.links if link.kind == "spring"]
-        self._links = {"spring": springs, "rod": [link for link in description.links if link.kind != "spring"]}
+        springs = [link for link in description.links if link.shape == "coil"]
+        self._links = {"spring": springs, "rod": [link for link in description.links if link.shape != "coil"]}
         self._radii = {"spring": 2.2 * radius, "rod": 0.6 * radius}
         self._colors = {"spring": rgba(theme.spring), "rod": rgba(theme.joint)}
-        self.batches = {"spring": Batch(meshes.coil(), (), (), NONE), "rod": Batch(meshes.cylinder(), (), (), NONE)}
+        self._blocks = [link for link in description.links if link.shape == "block"]
+        self._edge, self._block_color = BLOCK * radius, rgba(theme.spring)
+        unit = {"spring": meshes.coil(), "rod": meshes.cylinder(), "block": meshes.cube()}
+        self.batches = {kind: Batch(mesh, (), (), NONE) for kind, mesh in unit.items()}
 
     def show(self, frame: Frame) -> None:
         """Stretch all from end to end."""
@@ -34,6 +38,12 @@ class Connections:
                 start = ends(frame, [link.a for link in links], np.array([link.point_a for link in links]))
                 end = ends(frame, [link.b for link in links], np.array([link.point_b for link in links]))
                 self.batches[kind].put(between(start, end, self._radii[kind]), self._colors[kind])
+        if self._blocks:
+            bodies = [block.a for block in self._blocks]
+            centers = ends(frame, bodies, np.array([block.point_a for block in self._blocks]))
+            own = np.array([block.axes for block in self._blocks])
+            axes = self._edge * np.einsum("kij,kjl->kil", frame.A[bodies], own)
+            self.batches["block"].put(np.concatenate((axes, centers[:, :, None]), axis=2), self._block_color)
 
 
 class Forces:

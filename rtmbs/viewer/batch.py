@@ -70,6 +70,7 @@ def between(start: Array, end: Array, radius: Any) -> Array:
     along = end - start
     length = np.maximum(np.linalg.norm(along, axis=1), 1e-12)
     unit = along / length[:, None]
+    unit[length <= 1e-12, 2] = 1.0  # of two points in one place: any
     # Any direction across will do; the axis that the segment follows least gives a well-conditioned one.
     least = np.eye(3)[np.argmin(np.abs(unit), axis=1)]
     across = np.cross(unit, least)

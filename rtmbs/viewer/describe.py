@@ -7,12 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, unknown_name
+from rtmbs.forces.kind import Arrow, Line
+from rtmbs.forces.register import BY_WORD
 from rtmbs.integrators.registry import METHODS
 from rtmbs.integrators.settings import REFACTOR, TANGENT_TERMS
 from rtmbs.results.reactions import ROD
 from rtmbs.semirecursive.sources import source_names
 from rtmbs.simulation import Simulation
-from rtmbs.system.system import BodyRecord, System
+from rtmbs.system.system import BodyRecord, ForceRecord, System
 from rtmbs.system.tables import GRAVITY_SLOT, REVOLUTE
 from rtmbs.viewer.description import (
     Bar,
@@ -43,14 +45,6 @@ CHOICES = {
     "tangent_terms": TANGENT_TERMS,
     "refactor": REFACTOR,
     "projection_weight": ("tangent", "mass"),
-}
-UNITS = {  # of the parameters of forces, by kind of force and last word of the input's name
-    ("spring", "stiffness"): "N/m",
-    ("spring", "damping"): "N s/m",
-    ("spring", "length"): "m",
-    ("spring", "tension"): "N",
-    ("wrench", "force"): "N",
-    ("wrench", "torque"): "N m",
 }
 TURNING = {"stiffness": "N m/rad", "damping": "N m s/rad", "angle": "rad", "load": "N m", "torque": "N m"}
 SLIDING = {"stiffness": "N/m", "damping": "N s/m", "angle": "m", "load": "N", "force": "N"}
@@ -113,42 +107,51 @@ def joint_descriptions(system: System, numbers: Mapping[str, int]) -> Iterator[J
     for name, joint in system.joints.items():
         cut = joint.closure >= 0 or not joint.in_tree
         a, b = numbers[joint.a], numbers[joint.b]
-        yield JointDescription(name, joint.type, a, b, joint.point_a, joint.point_b, joint.axes_a, cut)
+        ends = joint.point_a, joint.point_b
+        looks = joint.kind.drawn_as, not joint.kind.free
+        yield JointDescription(name, joint.type, a, b, *ends, joint.axes_a, cut, *looks)
 
 
 def link_descriptions(system: System, numbers: Mapping[str, int]) -> Iterator[LinkDescription]:
     """Yield springs, force laws between two points, rods and driven distances."""
     tables = system.tables
 
-    def between(name: str, kind: str, a: str, b: str, end_a: Array, end_b: Array) -> LinkDescription:
-        points = in_body(system.bodies[a], end_a), in_body(system.bodies[b], end_b)
-        return LinkDescription(name, kind, numbers[a], numbers[b], *points)
+    def between(name: str, kind: str, a: str, b: str, drawn: Line) -> LinkDescription:
+        body = system.bodies[a]
+        points = in_body(body, drawn.point_a), in_body(system.bodies[b], drawn.point_b)
+        axes = np.asarray(body.rotation.T @ drawn.axes)
+        return LinkDescription(name, kind, numbers[a], numbers[b], *points, drawn.shape, axes)
 
     for name, force in system.forces.items():
-        if force.kind == "spring":
-            springs = tables.springs
-            yield between(name, "spring", force.a, force.b, springs.point_a[force.row], springs.point_b[force.row])
+        if isinstance(drawn := drawing(system, force), Line):
+            yield between(name, force.kind, force.a, force.b, drawn)
         elif force.kind == "law":
             ends = tables.laws.frame_a[force.row][:, 3], tables.laws.frame_b[force.row][:, 3]
             if numbers[force.a] > 0 or np.any(ends[0]):  # a law on one body is told as one between it and the world
-                yield between(name, "law", force.a, force.b, *ends)
+                yield between(name, "law", force.a, force.b, Line("bar", *ends))
     for link in system.topology.links:
         closure = system.closure_names.index(link.name)
         a, b = (system.topology.bodies[body] for body in (link.a, link.b))
         kind = "rod" if link.type == ROD else "driver"
         ends = tables.closures.point_a[closure], tables.closures.point_b[closure]
-        yield between(link.name, kind, a, b, *ends)
+        yield between(link.name, kind, a, b, Line("bar", *ends))
 
 
 def wrench_descriptions(system: System, numbers: Mapping[str, int]) -> Iterator[WrenchDescription]:
     """Yield the given forces and torques."""
-    table = system.tables.wrenches
     for name, force in system.forces.items():
-        if force.kind == "wrench":
-            body, row = system.bodies[force.b], force.row
-            point, axes = in_body(body, table.point[row]), body.rotation.T @ table.axes[row]
-            follows, slot = bool(table.follows[row]), int(table.slot[row])
-            yield WrenchDescription(name, numbers[force.b], point, axes, follows, slot)
+        if isinstance(drawn := drawing(system, force), Arrow):
+            body = system.bodies[force.b]
+            point, axes = in_body(body, drawn.point), body.rotation.T @ drawn.axes
+            yield WrenchDescription(name, numbers[force.b], point, axes, drawn.follows, drawn.slot)
+
+
+def drawing(system: System, force: ForceRecord) -> Line | Arrow | None:
+    """Return how a force is drawn by the register, None for one that is not in there."""
+    if force.kind not in BY_WORD:
+        return None
+    kind = BY_WORD[force.kind]
+    return kind.drawing(getattr(system.tables.forces, kind.name), force.row)
 
 
 def in_body(body: BodyRecord, point: Array) -> Array:
@@ -168,7 +171,7 @@ def body_descriptions(
     if unknown := [name for name in shapes if name not in numbers]:
         raise unknown_name("body", unknown[0], numbers)
     points: list[list[Array]] = [[] for _ in numbers]
-    held_by: list[JointDescription | LinkDescription] = [joint for joint in joints if joint.type != "Floating"]
+    held_by: list[JointDescription | LinkDescription] = [joint for joint in joints if joint.holds]
     for held in (*held_by, *links):
         points[held.a].append(held.point_a)
         points[held.b].append(held.point_b)
@@ -207,7 +210,7 @@ def unit(system: System, name: str) -> str:
     if owner in system.forces:
         force = system.forces[owner]
         if force.kind != "joint":
-            return UNITS.get((force.kind, word), "")
+            return BY_WORD[force.kind].units.get(word, "") if force.kind in BY_WORD else ""
         step = system.tables.joint_forces.step[force.row]
         return (TURNING if system.tables.steps.kind[step] == REVOLUTE else SLIDING).get(word, "")
     return "m/s^2" if name == "gravity" else ""

@@ -84,6 +84,8 @@ class JointDescription:
     point_b: Array  # (3,)
     axes_a: Array  # (k, 3) axes of its elementary steps, body axes of a
     cut: bool  # closed by equations, not part of the tree
+    drawn_as: str = "ball"  # pin, rail or ball
+    holds: bool = True  # False: its bodies move freely, so its points are nothing to draw
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,11 +93,13 @@ class LinkDescription:
     """A straight line between two points: a spring, a force law, a massless rod or a driven distance."""
 
     name: str
-    kind: str  # "spring", "law", "rod", "driver"
+    kind: str  # "rod", "driver", or the kind of a force
     a: int
     b: int
     point_a: Array  # (3,)
     point_b: Array  # (3,)
+    shape: str = "bar"  # how it is drawn: coil, bar, or block: a cube at point_a, and a bar
+    axes: Array = field(default_factory=lambda: np.eye(3))  # (3, 3) of a block to body axes of a
 
 
 @dataclass(frozen=True, eq=False)

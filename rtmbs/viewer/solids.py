@@ -16,8 +16,6 @@ from rtmbs.viewer.theme import Color
 Array = NDArray[np.float64]
 
 THIN = 0.02  # half the thickness of things where no bar says one, in characteristic lengths
-TURNING = ("Revolute", "RevoluteInPlane")
-SLIDING = ("Prismatic", "Cylindrical", "Planar")
 PIN_RADIUS, PIN_LENGTH = 1.35, 3.4  # of a pin, in radii of a bar
 BALL_RADIUS = 1.7
 RAIL = np.array([2.6, 2.6, 6.0])  # edges of a slider, in radii of a bar
@@ -98,11 +96,11 @@ def joint_solids(description: SceneDescription, radius: float, cut: bool) -> lis
 
 def joint_solid(joint: JointDescription, radius: float) -> Placed:
     """Return what a joint looks like on its first body: a pin, a slider along its axis, or a ball."""
-    if joint.type in TURNING and len(joint.axes_a):
+    if joint.drawn_as == "pin":
         half = 0.5 * PIN_LENGTH * radius * joint.axes_a[0]
         ends = (joint.point_a - half)[None], (joint.point_a + half)[None]
         return Placed(meshes.cylinder(), joint.a, between(*ends, PIN_RADIUS * radius)[0])
-    if joint.type in SLIDING and len(joint.axes_a):
+    if joint.drawn_as == "rail":
         along = between(joint.point_a[None], (joint.point_a + joint.axes_a[0])[None], 1.0)[0]
         return Placed(meshes.cube(), joint.a, np.column_stack([along[:, :3] * (RAIL * radius), joint.point_a]))
     return Placed(meshes.sphere(), joint.a, np.column_stack([BALL_RADIUS * radius * np.eye(3), joint.point_a]))

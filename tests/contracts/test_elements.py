@@ -168,6 +168,8 @@ def test_every_input_of_a_force_does_something(kind, joint):
     system = machine_with(example_law(FORCE_TYPES[kind]), joint).compile()
     assert inputs_of(system), "a law offers its parameters"
     for name in inputs_of(system):
+        if FORCE_TYPES[kind].attaches == "between" and (joint, name) == ("Prismatic", "law.torque"):
+            continue  # a torque between two bodies that a slide holds does no work
         plain, changed = Simulation(system, h=H), Simulation(system, h=H)
         value = np.asarray(plain.inputs[name]) + 2.5
         changed.inputs[name] = value

@@ -135,8 +135,8 @@ def test_energies(case):
 
 def elastic_energy(mechanism, z, A, r):
     """Return stiffness times squared stretch over two, of springs and torsion springs [J]."""
-    springs, joints, u = mechanism.tables.springs, mechanism.tables.joint_forces, mechanism.u
-    link = len(mechanism.tables.closures.point_a) + np.arange(len(springs.slot))
+    springs, joints, u = mechanism.tables.forces.springs, mechanism.tables.joint_forces, mechanism.u
+    link = springs.connector
     rest = np.zeros((*z.shape, 6))
     ends = ((mechanism.tables.links.a, springs.point_a), (mechanism.tables.links.b, springs.point_b))
     x_a, x_b = (page.points(np, A, r, rest, steps[link], local)[0][0] for steps, local in ends)

@@ -138,33 +138,33 @@ def reference_residual(mechanism, z, zd, zdd):
 def applied_power(mechanism, z, zd, virtual):
     """Return the power of joint forces, springs and wrenches on a virtual velocity."""
     tables, u = mechanism.tables, mechanism.u
-    power, first = 0.0, len(tables.closures.point_a)
+    power = 0.0
     for i, slot in zip(tables.joint_forces.step, tables.joint_forces.slot, strict=True):
         k, c, rest, load = u[slot : slot + 4]
         power += (-k * (z[i] - rest) - c * zd[i] + load) * virtual[i]
-    for s, slot in enumerate(tables.springs.slot):
+    for s, slot in enumerate(tables.forces.springs.slot):
         k, c, rest, tension = u[slot : slot + 4]
         length = spring_length(mechanism, s)
         pull = k * (length(z) - rest) + c * directional(length, z, zd) + tension
         power -= pull * directional(length, z, virtual)
-    first += len(tables.springs.slot)
     _, A = centres_and_frames(mechanism, z)
-    for k, slot in enumerate(tables.wrenches.slot):
-        b, f, n = tables.links.b[first + k], u[slot : slot + 3], u[slot + 3 : slot + 6]
-        if tables.wrenches.follows[k]:
-            f, n = A[b] @ tables.wrenches.axes[k] @ f, A[b] @ tables.wrenches.axes[k] @ n
-        move = directional(lambda x, k=k, b=b: point(mechanism, x, b, tables.wrenches.point[k]), z, virtual)
+    for k, slot in enumerate(tables.forces.wrenches.slot):
+        b = tables.links.b[tables.forces.wrenches.connector[k]]
+        f, n = u[slot : slot + 3], u[slot + 3 : slot + 6]
+        if tables.forces.wrenches.follows[k]:
+            f, n = A[b] @ tables.forces.wrenches.axes[k] @ f, A[b] @ tables.forces.wrenches.axes[k] @ n
+        move = directional(lambda x, k=k, b=b: point(mechanism, x, b, tables.forces.wrenches.point[k]), z, virtual)
         power += f @ move + n @ twists(mechanism, z, virtual)[1][b]
     return power
 
 
 def spring_length(mechanism, s):
     tables = mechanism.tables
-    link = len(tables.closures.point_a) + s
+    link = tables.forces.springs.connector[s]
 
     def length(z):
-        x_a = point(mechanism, z, tables.links.a[link], tables.springs.point_a[s])
-        d = point(mechanism, z, tables.links.b[link], tables.springs.point_b[s]) - x_a
+        x_a = point(mechanism, z, tables.links.a[link], tables.forces.springs.point_a[s])
+        d = point(mechanism, z, tables.links.b[link], tables.forces.springs.point_b[s]) - x_a
         return np.sqrt(d @ d)
 
     return length
@@ -240,7 +240,7 @@ def potential_energy(mechanism, z):
     energy = -np.sum(tables.steps.mass[:, None] * centres * u[:3])
     for i, slot in zip(tables.joint_forces.step, tables.joint_forces.slot, strict=True):
         energy += u[slot] * (z[0, i] - u[slot + 2]) ** 2 / 2 - u[slot + 3] * z[0, i]
-    for s, slot in enumerate(tables.springs.slot):
+    for s, slot in enumerate(tables.forces.springs.slot):
         length = spring_length(mechanism, s)(z[0])
         energy += u[slot] * (length - u[slot + 2]) ** 2 / 2 + u[slot + 3] * length
     return energy
@@ -250,8 +250,8 @@ def test_power_of_the_residual_is_the_rate_of_energy(boundary):
     """Without dampers and given wrenches: zd . (M zdd - Q) = d/dt (kinetic + potential)."""
     mechanism, (z, zd, zdd, *_) = boundary
     u = mechanism.u.copy()
-    u[np.concatenate((mechanism.tables.springs.slot, mechanism.tables.joint_forces.slot)) + 1] = 0.0
-    u[(mechanism.tables.wrenches.slot[:, None] + np.arange(6)).ravel()] = 0.0
+    u[np.concatenate((mechanism.tables.forces.springs.slot, mechanism.tables.joint_forces.slot)) + 1] = 0.0
+    u[(mechanism.tables.forces.wrenches.slot[:, None] + np.arange(6)).ravel()] = 0.0
     mechanism = mechanism._replace(u=u)
     zt, zdt = z + 1j * TINY * zd, zd + 1j * TINY * zdd
     rate = (kinetic_energy(mechanism, zt, zdt) + potential_energy(mechanism, zt)).imag / TINY

@@ -218,7 +218,7 @@ def test_a_model_without_laws_has_a_program_of_the_same_types():
 def test_tables_of_a_small_mechanism_have_their_shapes():
     tables = single("Revolute").compile().tables
     assert tables.closures.point_a.shape == tables.closures.axis_a.shape == (0, 3)
-    assert tables.wrenches.axes.shape == (0, 3, 3)
+    assert tables.forces.wrenches.axes.shape == (0, 3, 3)
     assert tables.closures.row_pointer.tolist() == tables.links.pointer.tolist() == [0]
 
 
@@ -399,9 +399,9 @@ def test_inputs_and_signals_have_their_slots_and_defaults():
     }  # fmt: skip
     tables = system.tables
     assert system.inputs["gravity"] == slice(0, 3)
-    assert tables.springs.slot[0] == system.inputs["spring.stiffness"].start
+    assert tables.forces.springs.slot[0] == system.inputs["spring.stiffness"].start
     assert tables.joint_forces.slot[1] + 3 == system.inputs["motor.torque"].start
-    assert tables.wrenches.slot[0] == system.inputs["push.force"].start
+    assert tables.forces.wrenches.slot[0] == system.inputs["push.force"].start
     assert [(signal.name, signal.slot, signal.size) for signal in system.signals] == [
         ("pull.force", system.inputs["pull.force"].start, 1),
         ("push.force", system.inputs["push.force"].start, 3),
@@ -440,7 +440,7 @@ def test_wrench_in_body_axes_of_a_welded_body_turns_with_it():
     model.add_joint("weld", Fixed(), "arm", "tool")
     model.add_joint("pin", Spherical(), "ground", "arm")
     model.add_force("thrust", Wrench(force=(0, 0, 1), axes="body"), body="tool", point=(0, 1, 0))
-    wrenches = model.compile().tables.wrenches
+    wrenches = model.compile().tables.forces.wrenches
     np.testing.assert_allclose(wrenches.point, [[0, 0, 4]], atol=1e-15)
     np.testing.assert_allclose(wrenches.axes[0] @ Z, -Y, atol=1e-15)
     assert wrenches.follows.tolist() == [1]

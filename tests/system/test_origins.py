@@ -43,9 +43,8 @@ def test_what_hangs_near_the_origin_of_the_world_is_evaluated_there():
 
 def moved(tables, by):
     """Return tables with everything that stands on ground moved by ``by`` (3,), places on a lattice."""
-    steps, links, closures, springs = tables.steps, tables.links, tables.closures, tables.springs
-    first = len(closures.point_a)
-    of_closures, of_springs = slice(0, first), slice(first, first + len(springs.point_a))
+    steps, links, closures, springs = tables.steps, tables.links, tables.closures, tables.forces.springs
+    of_closures, of_springs = closures.connector, springs.connector
 
     def shifted(points, ends):
         return LATTICE * np.round(points / LATTICE) + np.where(ends[:, None] < 0, by, 0.0)
@@ -56,9 +55,11 @@ def moved(tables, by):
             point_a=shifted(closures.point_a, links.a[of_closures]),
             point_b=shifted(closures.point_b, links.b[of_closures]),
         ),
-        springs=springs._replace(
-            point_a=shifted(springs.point_a, links.a[of_springs]),
-            point_b=shifted(springs.point_b, links.b[of_springs]),
+        forces=tables.forces._replace(
+            springs=springs._replace(
+                point_a=shifted(springs.point_a, links.a[of_springs]),
+                point_b=shifted(springs.point_b, links.b[of_springs]),
+            )
         ),
     )
 

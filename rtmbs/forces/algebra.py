@@ -1,0 +1,83 @@
+"""Vectors and matrices in plain arrays of any namespace, by the rules of ``semirecursive/page.py``."""
+
+# Arrays of five namespaces pass through here: there is no type to write down.
+# mypy: allow-untyped-defs, allow-untyped-calls
+
+import numpy as np
+
+
+def take(x, rows):
+    """Return x[:, rows]; neighbours are taken as a slice."""
+    if len(rows) and np.array_equal(rows, np.arange(rows[0], rows[0] + len(rows))) and rows[0] >= 0:
+        return x[:, rows[0] : rows[0] + len(rows)]
+    return x[:, rows]
+
+
+def on_ground(xp, x, ground, rows):
+    """Return the rows of x (B, n, ...); row -1 is ground's, given without batch axis."""
+    resting = np.broadcast_to(ground, (x.shape[0], 1, *np.shape(ground)))
+    return take(xp.concatenate((x, resting), axis=1), np.where(rows < 0, x.shape[1], rows))
+
+
+def dot(xp, x, y):
+    """Return the product of vectors along the last axis, without conjugation."""
+    return xp.sum(x * y, axis=-1)
+
+
+def turn(xp, A, x):
+    """Return A x for matrices (..., k, k) and vectors (..., k)."""
+    return xp.sum(A * x[..., None, :], axis=-1)
+
+
+def product(xp, A, B):
+    """Return A B for matrices (..., 3, 3)."""
+    return xp.sum(A[..., :, :, None] * B[..., None, :, :], axis=-2)
+
+
+def cross(xp, x, y):
+    """Return x cross y along the last axis."""
+    x1, x2, x3, y1, y2, y3 = x[..., 0], x[..., 1], x[..., 2], y[..., 0], y[..., 1], y[..., 2]
+    return xp.stack((x2 * y3 - x3 * y2, x3 * y1 - x1 * y3, x1 * y2 - x2 * y1), axis=-1)
+
+
+def tilde(xp, x):
+    """Return the matrix x~ with x~ y = x cross y."""
+    x1, x2, x3, o = x[..., 0], x[..., 1], x[..., 2], 0 * x[..., 0]
+    rows = (xp.stack((o, -x3, x2), axis=-1), xp.stack((x3, o, -x1), axis=-1), xp.stack((-x2, x1, o), axis=-1))
+    return xp.stack(rows, axis=-2)
+
+
+def transposed(xp, A):
+    """Return A^T for matrices (..., 3, 3)."""
+    return xp.stack([A[..., k] for k in range(3)], axis=-2)
+
+
+def points(xp, A, r, V, steps, local):
+    """Return position and velocity (B, k, 3) of points fixed in steps (-1: ground), given in step axes."""
+    A, r, V = (on_ground(xp, x, ground, steps) for x, ground in ((A, np.eye(3)), (r, np.zeros(3)), (V, np.zeros(6))))
+    x = r + turn(xp, A, local)
+    return x, V[..., :3] + cross(xp, V[..., 3:], x)
+
+
+def relative_motion(xp, links, connector, frame_a, frame_b, A, r, V):
+    """Return axes of a and the point of b in the world, and r, R, v, w of frames b relative to a, in axes of a.
+
+    connector (k,) int; frame_a, frame_b (k, 3, 4) [axes | point] in step axes; results (B, k, 3) and (B, k, 3, 3).
+    """
+    a, b = links.a[connector], links.b[connector]
+    axes_a, axes_b = (
+        product(xp, on_ground(xp, A, np.eye(3), side), frame[:, :, :3]) for side, frame in ((a, frame_a), (b, frame_b))
+    )
+    x_a, _ = points(xp, A, r, V, a, frame_a[:, :, 3])
+    x_b, v_b = points(xp, A, r, V, b, frame_b[:, :, 3])
+    V_a, V_b = (on_ground(xp, V, np.zeros(6), side) for side in (a, b))
+    v = v_b - V_a[..., :3] - cross(xp, V_a[..., 3:], x_b)  # a carries the point where b's marker is
+    into_a = transposed(xp, axes_a)
+    seen = [turn(xp, into_a, x) for x in (x_b - x_a, v, V_b[..., 3:] - V_a[..., 3:])]
+    return axes_a, x_b, seen[0], product(xp, into_a, axes_b), seen[1], seen[2]
+
+
+def wrench_at(xp, axes, x, f, n):
+    """Return the wrench (B, k, 6) about the origin of f and n at the point x, given in axes (B, k, 3, 3)."""
+    force, torque = turn(xp, axes, f), turn(xp, axes, n)
+    return xp.concatenate((force, torque + cross(xp, x, force)), axis=-1)
