@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs import PenaltyTrapezoidal, __version__, library
+from rtmbs import __version__, library
 from rtmbs.bench.stepping import percentiles_us, timed_steps
 from rtmbs.commands.warmup import ONE_RUN, fill_cache
 from rtmbs.errors import InputError
+from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.jit.apart import usable_cores
 from rtmbs.jit.compiling import announced
 from rtmbs.library import references

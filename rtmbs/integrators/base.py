@@ -28,6 +28,15 @@ class NotFinite(ArithmeticError):
     """Raised by ``factor`` and ``solve`` when the Newton matrix or the right-hand side is not finite."""
 
 
+class Turned(Protocol):
+    """Coordinates and reference rotations: a State, or its arrays."""
+
+    @property
+    def z(self) -> Array: ...
+    @property
+    def R0(self) -> Array: ...
+
+
 class Sizes(NamedTuple):
     """Sizes of coordinates and of loop equations."""
 
@@ -50,8 +59,11 @@ class Diagnosis(NamedTuple):
 class Fused(Protocol):
     """The penalty trapezoidal rule as one compiled kernel for these equations."""
 
-    tick: float  # length of a phase unit [s]
     outcomes: dict[int, Outcome]  # of what the kernel answers
+
+    @property
+    def tick(self) -> float:
+        """Length of a phase unit [s]."""
 
     @property
     def kernel(self) -> Any:
@@ -137,7 +149,7 @@ class StepEquations(Protocol):
     def corrected(self, increment: Array, dz: Array) -> Array:
         """Return the increment (n,) after the correction ``dz``: their sum, but for rotations on the group."""
 
-    def commit(self, state: StateArrays) -> None:
+    def commit(self, state: Turned) -> None:
         """Let the reference rotations of a finished state take in its rotation steps, in place."""
 
 

@@ -1,11 +1,13 @@
 """Methods of time integration by name; the contract tests step every one of them."""
 
+from collections.abc import Callable
+
 from rtmbs.integrators.adams_bashforth import AdamsBashforth
 from rtmbs.integrators.method import Method
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.integrators.runge_kutta import RungeKutta
 
-METHODS: dict[str, type[Method]] = {
+METHODS: dict[str, Callable[[], Method]] = {
     "penalty-trapezoidal": PenaltyTrapezoidal,
     "runge-kutta": RungeKutta,
     "adams-bashforth": AdamsBashforth,

@@ -5,15 +5,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.integrators.base import Diagnosis, NotFinite, SingularTangent, Sizes
+from rtmbs.integrators.base import Diagnosis, Fused, NotFinite, SingularTangent, Sizes, Turned
 from rtmbs.integrators.report import Outcome
-from rtmbs.integrators.settings import PAPER, Settings, StateArrays
+from rtmbs.integrators.settings import OWN, PAPER, Settings, StateArrays
 from rtmbs.linear.dense_lu import DenseLU
 from rtmbs.linear.sparse_lu import factor, solve, solve_refined
 from rtmbs.linear.sparse_lu import workspace as factor_workspace
 from rtmbs.linear.symbolic import positions
 from rtmbs.semirecursive.accelerations import first_accelerations
-from rtmbs.semirecursive.balance import OWN, hold_energies
+from rtmbs.semirecursive.balance import hold_energies
 from rtmbs.semirecursive.called import call_laws, differentiate_laws
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back, pull_back_through
 from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities, evaluate_closures
@@ -255,7 +255,7 @@ class SemiRecursiveEquations:
         """Return why the step from ``old`` fails, as far as that shows."""
         return diagnose(self, settings, old)
 
-    def fused(self) -> FusedSteps | None:
+    def fused(self) -> Fused | None:
         """Return the penalty trapezoidal rule as a kernel; None where a step has to ask Python."""
         if self._fused.equations is not self:  # these are a copy
             self._fused = self._fused.of(self)
@@ -388,6 +388,6 @@ class SemiRecursiveEquations:
         add_correction(self.tables.steps, self.ws.z, dz, moved)
         return moved
 
-    def commit(self, state: StateArrays) -> None:
+    def commit(self, state: Turned) -> None:
         """Let the reference rotations of a finished state take in its rotation steps, in place."""
         commit_rotations(self.tables.steps, state.z, state.R0)

@@ -51,7 +51,9 @@ def by_name(**options: Any) -> dict[str, Any]:
     Without ``method`` they are those of PenaltyTrapezoidal. Raises InputError for a value out of range, TypeError for
     a name that the method does not know.
     """
-    own = {name: options.pop(name) for name in ("h", "method", "jacobian", "shim", "threads") if name in options}
+    own: dict[str, Any] = {
+        name: options.pop(name) for name in ("h", "method", "jacobian", "shim", "threads") if name in options
+    }
     if options:
         own["method"] = replace(own.get("method") or PenaltyTrapezoidal(), **options)
     return own

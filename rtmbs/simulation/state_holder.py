@@ -1,0 +1,260 @@
+"""The state that counts: how it is seen, changed between steps and taken back. What ``Simulation`` steps from."""
+
+import copy
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.errors import StartError
+from rtmbs.integrators.checks import step_size
+from rtmbs.integrators.method import Method
+from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.semirecursive.sources import make_source
+from rtmbs.simulation.inputs import point_of
+from rtmbs.simulation.one_thread import one_thread
+from rtmbs.simulation.options import Options
+from rtmbs.start.checks import check_closed
+from rtmbs.start.report import StartReport
+from rtmbs.state import State, check_time
+from rtmbs.system.attach import attached
+from rtmbs.system.system import System
+from rtmbs.system.tables import ROTATION
+from rtmbs.topology import Topology
+
+Array = NDArray[np.float64]
+
+
+class StateHolder:
+    """A System, the State that counts and the one that the next step writes, and what may change between steps."""
+
+    system: System
+    equations: SemiRecursiveEquations
+    options: Options
+    start_report: StartReport
+    _states: tuple[State, State]  # the one that counts, and the one the next step writes
+    _memory: dict[str, tuple[int, ...]]  # shapes of what the method remembers
+    _work: Any  # what steps need besides states
+    _settled: bool  # False: accelerations are those of other inputs
+    _shown: tuple[object, ...] | None  # the motion that somebody saw since the last step
+    _stepped: bool
+
+    @property
+    def state(self) -> State:
+        """The state that counts; it is overwritten two steps on, so ``state.copy()`` keeps it.
+
+        The next step notices positions and rates that are written into it, for the balance of energy alone: loops and
+        accelerations stay as they are. ``restore`` takes a state that was changed by hand, and looks at all of it.
+        """
+        state = self._present()
+        if self._shown is None:
+            self._shown = state.motion()
+        return state
+
+    def _present(self) -> State:
+        """Return the state that counts, its accelerations those of its inputs."""
+        if not self._settled:
+            self._settle()
+        return self._states[0]
+
+    def _start_of_step(self) -> State:
+        """Return the state that the next step begins from, its balance begun anew where somebody changed its pose."""
+        state = self._present()
+        if self._shown is not None:
+            if self._shown != state.motion():
+                self._tidy(state)
+                self.equations.u = state.u
+                self.method.moved(self.equations, state)
+            self._shown = None
+        check_time(state, "this state")
+        return state
+
+    def read_input(self, place: slice) -> Array:
+        """Return the numbers of one input of the state that counts."""
+        return self._states[0].u[place]
+
+    @one_thread
+    def write_input(self, place: slice, numbers: Array) -> None:
+        """Change one input of the state that counts; its accelerations follow before anybody sees them."""
+        u = self._states[0].u
+        if not np.array_equal(u[place], numbers):
+            self._settled = False  # first: an interrupt in between costs a solution, not the order of a step
+            u[place] = numbers
+
+    @one_thread
+    def attach(self, force: str, body: str, point: Any = (0.0, 0.0, 0.0)) -> None:
+        """Let a force law that acts on one body act on ``body`` at ``point`` (3,) in body axes [m] from now on.
+
+        Accelerations follow at once, as with an input. A State does not carry the attachment: attach again before a
+        State of that time is restored. A run that is being recorded refuses it.
+        Raises UnknownNameError, and InputError for a force that is no law on one body, and for ground.
+        """
+        system = attached(self.system, force, body, point_of(point))
+        equations = copy.copy(self.equations)
+        equations.replace_system(system)
+        equations.source = make_source(self.jacobian, system)
+        work = self.method.start(equations, self._states[0])
+        vars(self).update(system=system, equations=equations, _work=work, _settled=False)
+
+    @one_thread
+    def _settle(self) -> None:
+        """Solve for the accelerations and multipliers that belong to changed inputs: positions and rates stay.
+
+        Forces may jump with an input; a step that began with the accelerations of the old forces would average the two
+        and lose an order of accuracy. Inputs too large for that leave them as they are: the step will say NOT_FINITE.
+        """
+        self._solve_accelerations(self._states[0])
+        self._settled = True
+
+    def _solve_accelerations(self, state: State) -> None:
+        """Solve for the accelerations and multipliers of ``state``, in place."""
+        self.equations.u = state.u
+        self.method.pushed(self.equations, state)
+        with np.errstate(over="ignore", invalid="ignore"), suppress(StartError):
+            zdd, lam = self.equations.accelerations(state.z, state.zd, state.R0)
+            if np.all(np.isfinite(zdd)) and np.all(np.isfinite(lam)):
+                state.zdd[:], state.lam[:] = zdd, lam
+
+    @property
+    def topology(self) -> Topology:
+        """The printable tree and cuts, with degrees of freedom and redundant closures by numerical rank."""
+        report, system, spare = self.start_report, self.system, set(self.start_report.redundant)
+        closures = [
+            closure for name, closure in zip(system.row_names, system.closure_of_row, strict=True) if name in spare
+        ]
+        return replace(
+            system.topology,
+            degrees_of_freedom=report.degrees_of_freedom,
+            rank=report.rank,
+            redundant=tuple(dict.fromkeys(system.closure_names[closure] for closure in closures if closure >= 0)),
+        )
+
+    @property
+    def t(self) -> float:
+        """Time [s]."""
+        return self.state.t
+
+    @property
+    def h(self) -> float:
+        """Step [s]."""
+        return self.state.h
+
+    @h.setter
+    @one_thread
+    def h(self, h: float) -> None:
+        step_size(h)
+        state = self.state.copy()
+        state.t_ref, state.k, state.h = state.t, 0, float(h)
+        state.memory = self.method.remember(self.equations, h) | self.method.carried(state)
+        self.restore(state)
+
+    @property
+    def method(self) -> Method:
+        """The method of time integration, with its options."""
+        return self.options.method
+
+    @property
+    def jacobian(self) -> str:
+        """Name of the source of K and C."""
+        return self.options.jacobian
+
+    @property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """Names of the coordinates that advance together, a tuple a thread of ``run``.
+
+        There is one group only when ``threads`` is 1, when everything hangs together, and when a step asks Python:
+        for a function of time, a called law, another source of K and C, or a step that is not fused.
+        """
+        fused = self.equations.fused() if self.method.takes_many(self.equations) else None
+        groups = None if fused is None else fused.groups
+        coordinates = [range(self.system.n)] if groups is None else groups.coordinates
+        names = self.system.coordinate_names
+        return tuple(tuple(names[i] for i in group) for group in coordinates)
+
+    @one_thread
+    def change(self, **options: Any) -> None:
+        """Change options between steps: ``sim.change(jacobian="trace", max_iterations=4)``.
+
+        Takes ``method``, ``jacobian`` and ``threads``, and the options of the method by their names. Time, positions
+        and rates stay; the next step is that of a Simulation made with these options that goes on from the same State.
+        ``penalty`` takes the place of ``alpha`` and the reverse, and the penalty factors of the State follow.
+        Raises InputError or UnknownNameError for an option that is not valid; then nothing has changed.
+        """
+        old, wanted = self.options, self.options.changed(options)
+        state, equations = self.state.copy(), copy.copy(self.equations)
+        if not isinstance(wanted.jacobian, str) or wanted.jacobian != old.jacobian:
+            equations.source = make_source(wanted.jacobian, self.system)
+        equations.threads = int(wanted.threads)
+        if wanted.method != old.method:
+            self._remember(wanted.method, old.method, equations, state)
+        work = wanted.method.start(equations, state)
+        memory = {name: values.shape for name, values in state.memory.items()}
+        states = (state, state.copy())
+        vars(self).update(
+            options=wanted, equations=equations, _work=work, _memory=memory, _states=states, _stepped=False
+        )
+
+    def _remember(self, method: Method, old: Method, equations: SemiRecursiveEquations, state: State) -> None:
+        """Let ``state.memory`` be that of another method, or of another choice of options."""
+        equations.u = state.u
+        fresh = method.remember(equations, state.h)
+        if type(method) is type(old):
+            state.memory = fresh | method.carried(state, old)
+        else:
+            state.memory = fresh
+            method.begin(equations, state)
+
+    @one_thread
+    def restore(self, state: State | str | Path) -> None:
+        """Go on from a State, or from a state file; StateError when it cannot, as that of another model."""
+        what = "this state" if isinstance(state, State) else f"state file {str(state)!r}"
+        taken = state.copy() if isinstance(state, State) else State.load(state)
+        what = f"{what} for model {self.system.name!r}"
+        taken.check_fit(self.state, what)
+        self.method.check(taken, what)
+        check_closed(self.equations, taken, what)
+        if np.any(taken.z[self.system.tables.steps.kind == ROTATION]):
+            self.equations.commit(taken)  # a step begins with these at zero
+        self.method.moved(self.equations, taken)
+        work = self.method.start(self.equations, taken)
+        vars(self).update(_work=work, _states=(taken, taken.copy()), _settled=True)
+
+    # Several attributes that must agree change by one call of ``update``: an interrupt comes before it or after it.
+
+    def twin(self) -> Self:
+        """Return a Simulation at the same state that steps by itself; they share equations: one of them at a time."""
+        other, state = copy.copy(self), self.state.copy()
+        other._states, other._work = (state, state.copy()), self.method.start(self.equations, state)
+        return other
+
+    def take_over(self, twin: Self) -> None:
+        """Go on from the state of a twin, with h and the penalty factors of this Simulation."""
+        state = twin.state.copy()
+        state.t_ref, state.k, state.h = state.t, 0, self.h
+        state.memory = self.state.memory | self.method.carried(state)
+        self._states = (state, state.copy())
+
+    def mark(self) -> tuple[State, State]:
+        """Return what ``back_to`` goes back to, as long as one step or one call of ``take_rows`` came in between."""
+        return self._states
+
+    def back_to(self, mark: tuple[State, State]) -> None:
+        """Take back the steps since ``mark``: they wrote the spare state only."""
+        self._states = mark
+
+    def _tidy(self, state: State) -> None:
+        """Make the arrays of a state what kernels take; StateError where they cannot be."""
+        state.tidy(self.equations.shapes, self._memory)
+
+    def _take_inputs(self, old: State, new: State) -> None:
+        """Copy inputs and memory; StateError when something else was written into the live State."""
+        try:
+            new.u[:] = old.u
+            for name, values in old.memory.items():
+                new.memory[name][:] = values
+        except (TypeError, ValueError, KeyError):
+            self._tidy(old)  # says what they must be
+            raise
