@@ -57,13 +57,21 @@ result = sim.run(0.1)
 np.testing.assert_allclose(result["bob pin.angle"], 0.0, atol=1e-12)
 assert np.linalg.norm(result["sled.position"][-1]) > 1e-3
 assert "pendulum bob (length = 500 mm" in format(TEXT)
+
+system, ends = rtmbs.library.build("crank_rocker").compile(), []
+for h in (2e-3, 1e-3, 5e-4):
+    sim = rtmbs.Simulation(system, h, Euler())
+    sim.run(0.1)
+    ends.append(sim.state.z.copy())
+order = np.log2(np.abs(ends[0] - ends[1]).max() / np.abs(ends[1] - ends[2]).max())
+assert 0.8 < order < 1.2, order
 print("fine")
 """
 
 
 def test_the_code_of_the_page_runs() -> None:
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     done = subprocess.run(
         [sys.executable, "-c", "\n".join([*blocks, f"TEXT = {TEXT!r}", USE])],
         capture_output=True,
