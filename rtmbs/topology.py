@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rtmbs.errors import LISTED, TopologyError
 
 ORDERS = ("listed", "breadth", "depth")
+ROD, DRIVEN_DISTANCE = "Rod", "driven distance"  # types of links
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,14 @@ class Link(NamedTuple):
     b: int  # body
 
 
+class Relation(NamedTuple):
+    """What couples coordinates: a gear, a screw."""
+
+    name: str
+    type: str
+    coordinates: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class Topology:
     """Tree and cuts of one mechanism; ``print`` it. What only numbers can tell is filled in at the start."""
@@ -72,6 +81,7 @@ class Topology:
     tree: tuple[Branch, ...]  # a parent's branch before its children's
     cuts: tuple[Cut, ...]  # in the order of the joints
     links: tuple[Link, ...] = ()
+    relations: tuple[Relation, ...] = ()
     drivers: tuple[str, ...] = ()  # that prescribe a coordinate
     degrees_of_freedom: int | None = None  # coordinates less the rank
     rank: int | None = None  # of Phi_z at the start
@@ -87,7 +97,7 @@ class Topology:
     def equations(self) -> int:
         """Number of loop equations, drivers included."""
         cut = sum(6 if cut.ghost else self.edges[cut.edge].equations for cut in self.cuts)
-        return cut + len(self.links) + len(self.drivers)
+        return cut + len(self.links) + len(self.relations) + len(self.drivers)
 
     @property
     def T(self) -> NDArray[np.float64]:
@@ -301,6 +311,8 @@ def describe(topology: Topology) -> Iterator[str]:
         rows.append((edge.name, edge.type, equations, ", ".join(topology.loop(edge.a, edge.b))))
     for link in topology.links:
         rows.append((link.name, link.type, "1", ", ".join(topology.loop(link.a, link.b))))
+    for relation in topology.relations:
+        rows.append((relation.name, relation.type, "1", ", ".join(relation.coordinates)))
     for driver in topology.drivers:
         rows.append((driver, "driver", "1", ""))
     if len(rows) > 1:

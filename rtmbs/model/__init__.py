@@ -1,6 +1,7 @@
 """What the user writes: bodies, joints, markers, forces, drivers and initial values, by name and in SI units."""
 
 from rtmbs.model.body import Body
+from rtmbs.model.couplers import Coupler
 from rtmbs.model.drivers import Driver
 from rtmbs.model.forces import FORCE_TYPES, Force, ForceLaw, Input, Motor, SpringDamper, TorsionSpring, Wrench
 from rtmbs.model.initial import Initial
@@ -31,6 +32,7 @@ __all__ = [
     "PROFILES",
     "Body",
     "ConstantRate",
+    "Coupler",
     "Cylindrical",
     "Driver",
     "Fixed",

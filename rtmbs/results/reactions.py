@@ -17,9 +17,9 @@ from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.state import State
 from rtmbs.system.origins import WORLD
 from rtmbs.system.system import JointRecord, System
+from rtmbs.topology import ROD
 
 Array = NDArray[np.float64]
-ROD = "Rod"
 
 
 def reaction(equations: SemiRecursiveEquations, state: State, joint: str) -> Array:

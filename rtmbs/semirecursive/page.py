@@ -391,6 +391,34 @@ def row_links(tables):
     return np.repeat(np.arange(len(tables.closures.point_a)), np.diff(tables.closures.row_pointer))
 
 
+def coupled_rows(tables):
+    """Return the ratios of every coupler row (k, n), and where these rows begin: the last of the closures."""
+    closures, links, couplers = tables.closures, tables.links, tables.couplers
+    nc, first = len(closures.point_a), int(couplers.first[0])
+    C, begin = np.zeros((nc - first, len(tables.steps.parent))), links.pointer[first]
+    for l in range(first, nc):
+        branch = np.arange(links.pointer[l], links.pointer[l + 1])
+        C[l - first, links.step[branch]] = couplers.ratio[branch - begin]
+    return C, int(closures.row_pointer[first])
+
+
+def coupled(xp, tables, u, x, order):
+    """Return sum of ratio times x less what it follows (B, k): of positions (order 0), rates or accelerations."""
+    C, first = coupled_rows(tables)
+    slot, given = tables.closures.slot[first:], tables.closures.slot[first:] >= 0
+    constant = tables.closures.length[first:] if order == 0 else 0.0
+    wanted = np.where(given, 0.0, constant) + given * u[np.where(given, slot + order, 0)]
+    return xp.sum(C * x[:, None, :], axis=-1) - wanted
+
+
+def with_coupled(xp, tables, u, rows, x, order):
+    """Return the closure rows (B, mc) with those of couplers in their place."""
+    first = int(tables.closures.row_pointer[tables.couplers.first[0]])
+    if first == len(tables.closures.kind):
+        return rows
+    return xp.concatenate((rows[:, :first], coupled(xp, tables, u, x, order)), axis=1)
+
+
 def row_geometry(xp, tables, A, r, V):
     """Return per closure row u (fixed in a), v (fixed in b), x_a, x_b and their velocities, all (B, mc, 3)."""
     link, closures = row_links(tables), tables.closures
@@ -424,7 +452,8 @@ def closures(xp, tables, u, R0, z):
     translation, swing, distance, length = row_kinds(tables)
     L, d = row_lengths(tables, u)[0], x_b - x_a
     stretch = (dot(xp, d, d) - L * L) / (2 * length)
-    rows = translation * dot(xp, u_a, -d) + swing * dot(xp, u_a, v_b) + distance * stretch - tables.closures.shim
+    rows = translation * dot(xp, u_a, -d) + swing * dot(xp, u_a, v_b) + distance * stretch
+    rows = with_coupled(xp, tables, u, rows, z, 0) - tables.closures.shim
     return xp.concatenate((rows, take(z, tables.drivers.step) - u[tables.drivers.slot]), axis=1)
 
 
@@ -454,6 +483,7 @@ def closure_velocities(xp, tables, u, R0, z, zd):
     L, Ld, _ = row_lengths(tables, u)
     *_, distance, length = row_kinds(tables)
     rows = dot(xp, G, across_links(xp, tables, V)) - distance * L * Ld / length
+    rows = with_coupled(xp, tables, u, rows, zd, 1)
     return xp.concatenate((rows, take(zd, tables.drivers.step) - u[tables.drivers.slot + 1]), axis=1)
 
 
@@ -465,7 +495,7 @@ def closure_accelerations(xp, tables, u, R0, z, zd, zdd):
     L, Ld, Ldd = row_lengths(tables, u)
     *_, distance, length = row_kinds(tables)
     swept = dot(xp, G, across_links(xp, tables, Vd)) + dot(xp, Gd, across_links(xp, tables, V))
-    rows = swept - distance * (Ld * Ld + L * Ldd) / length
+    rows = with_coupled(xp, tables, u, swept - distance * (Ld * Ld + L * Ldd) / length, zdd, 2)
     return xp.concatenate((rows, take(zdd, tables.drivers.step) - u[tables.drivers.slot + 2]), axis=1)
 
 
@@ -479,12 +509,13 @@ def branch_signs(tables):
 
 
 def closure_jacobian(xp, tables, u, R0, z):
-    """Return Phi_z (B, m, n): sign_j S_j . G on the two branches of each loop, one on driven coordinates."""
+    """Return Phi_z (B, m, n): sign_j S_j . G on the two branches of each loop, ratios, one on driven coordinates."""
     _, A, r, S, V = motion(xp, tables, R0, z, 0 * z)
     G, _ = row_wrenches(xp, tables, A, r, V)
     rows = branch_signs(tables) * sum(G[:, :, None, k] * S[:, None, :, k] for k in range(6))
-    driven = np.eye(z.shape[1])[tables.drivers.step]
-    return xp.concatenate((rows, np.broadcast_to(driven, (z.shape[0], *driven.shape))), axis=1)
+    C, first = coupled_rows(tables)
+    driven = np.concatenate((C, np.eye(z.shape[1])[tables.drivers.step]))
+    return xp.concatenate((rows[:, :first], np.broadcast_to(driven, (z.shape[0], *driven.shape))), axis=1)
 
 
 def loop_force(xp, tables, u, R0, lam, z):

@@ -301,7 +301,7 @@ def add_row(Phi_z, entry, width, weight, places, block, values):
 def add_multiplier_tangent(tables, lam, position, ws, values):
     """values += position (Phi_z^T lam)_z: the turning and changing loop wrenches, for ``lagged`` and ``exact``."""
     closures, links = tables.closures, tables.links
-    for l in range(len(closures.point_a)):
+    for l in range(tables.couplers.first[0]):
         a, b = links.a[l], links.b[l]
         F = closure_wrench(closures, l, lam, ws)
         xa, xb = place(ws.A, ws.r, a, load3(closures.point_a, l)), place(ws.A, ws.r, b, load3(closures.point_b, l))

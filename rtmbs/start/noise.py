@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.start.loops import LoopJacobian
-from rtmbs.system.tables import DISTANCE, DOT
+from rtmbs.system.tables import DISTANCE, DOT, RELATION
 
 Array = NDArray[np.float64]
 
@@ -43,6 +43,7 @@ def noise_of(equations: SemiRecursiveEquations, jacobian: LoopJacobian) -> Array
     point = turns * (relative * arm + ROUNDING * far) + slides * relative
     distance = (point * gap + (turns * arm + slides) * ROUNDING * far) / length
     noise = np.where(kind == DOT, relative * turns, np.where(kind == DISTANCE, distance, point))
+    noise = np.where(kind == RELATION, relative * np.abs(ws.Phi_z), noise)  # one term: the ratio itself
     return np.concatenate([noise, np.full(jacobian.drivers, relative)])
 
 

@@ -1,15 +1,16 @@
-"""Closures: the equations of cut joints, ghosts, rods and driven distances, with points and axes in step axes."""
+"""Closures: the equations of cut joints, ghosts, rods, driven distances and couplers, points and axes in step axes."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from rtmbs.model import Fixed, Joint, Marker, Model
+from rtmbs.model import Coupler, Fixed, Joint, Marker, Model
 from rtmbs.model.markers import reference_distance
+from rtmbs.system.followed import Shifted
 from rtmbs.system.skeleton import Placement, Skeleton
 from rtmbs.system.slots import Slots
 from rtmbs.system.system import Array, ClosureRecord, Integers, Mask
-from rtmbs.system.tables import DISTANCE, DOT, TRANSLATION, Closures
+from rtmbs.system.tables import DISTANCE, DOT, RELATION, TRANSLATION, Closures, Couplers
 from rtmbs.topology import Topology
 
 KINDS = {"translation": TRANSLATION, "dot": DOT}
@@ -25,6 +26,7 @@ class OneRow(NamedTuple):
     length: float
     slot: int
     name: str
+    turns: bool = False  # of a RELATION: it is measured in rad
 
 
 class OneClosure(NamedTuple):
@@ -38,12 +40,14 @@ class OneClosure(NamedTuple):
     rows: list[OneRow]
     aligned_a: Array  # (k, 3)
     aligned_b: Array  # (k, 3)
+    branch: tuple[int, ...] = ()  # of a coupler: the steps that it joins
+    ratios: tuple[float, ...] = ()  # of a coupler, one for each step of the branch
 
 
 def build_closures(
     model: Model, topology: Topology, skeleton: Skeleton, slots: Slots, length: float
 ) -> list[OneClosure]:
-    """Return cut joints and ghosts in the order of the joints, then rods, then driven distances."""
+    """Return cut joints and ghosts in the order of the joints, then rods, driven distances, and couplers."""
     joints = list(model.joints.values())
     found = []
     for cut in topology.cuts:
@@ -61,6 +65,7 @@ def build_closures(
             divisor = abs(float(slots.values[-1][0])) or reference_distance(*driver.between) or length
             row = OneRow(DISTANCE, ZERO, ZERO, divisor, slot, f"{driver.name}.distance")
             found.append(close_distance(driver.name, driver.between, row, skeleton))
+    found += [close_coupler(coupler, skeleton, slots, length) for coupler in model.couplers.values()]
     return found
 
 
@@ -107,6 +112,35 @@ def close_distance(name: str, between: tuple[Marker, Marker], row: OneRow, skele
     return OneClosure(name, a.step, b.step, a.point(between[0].point), b.point(between[1].point), [row], none, none)
 
 
+def close_coupler(coupler: Coupler, skeleton: Skeleton, slots: Slots, length: float) -> OneClosure:
+    """Return the equation of a coupler, divided by the factor of the coordinate that weighs most in it.
+
+    So its violation and its multiplier have the units of that coordinate, whatever numbers the user chose. Angles weigh
+    by the radian, displacements by the characteristic ``length``.
+    """
+    steps = tuple(skeleton.joint_steps[joint.name][k] for joint, k, _ in coupler.terms)
+    weight = [abs(f) * (length if unit == "m" else 1.0) for f, unit in zip(coupler.factors, coupler.units, strict=True)]
+    main = int(np.argmax(weight))
+    divisor = coupler.factors[main]
+    constant, slot = 0.0, -1
+    if callable(coupler.offset):
+        profile = Shifted(coupler.offset, 0.0, divisor)
+        slot = slots.add_signal(f"{coupler.kind} {coupler.name!r}: offset", coupler.name, profile, 3, driver=True)
+    else:
+        constant = coupler.offset / divisor
+    row = OneRow(RELATION, ZERO, ZERO, constant, slot, f"{coupler.name}.sum", coupler.units[main] == "rad")
+    ratios = tuple(factor / divisor for factor in coupler.factors)
+    none = np.zeros((0, 3))
+    return OneClosure(coupler.name, steps[0], steps[0], ZERO, ZERO, [row], none, none, steps, ratios)
+
+
+def tabulate_couplers(found: list[OneClosure]) -> Couplers:
+    """Return what couplers have besides their closures."""
+    own = [closure for closure in found if closure.branch]
+    ratios = [ratio for closure in own for ratio in closure.ratios]
+    return Couplers(np.array([len(found) - len(own)], np.int64), np.array(ratios, np.float64))
+
+
 def tabulate_closures(found: list[OneClosure]) -> Closures:
     """Return the closures as arrays, their places in the flat Phi_z still open."""
     rows = [row for closure in found for row in closure.rows]
@@ -148,7 +182,7 @@ def describe_rows(found: list[OneClosure], drivers: list[tuple[str, bool]]) -> R
     blocks: dict[tuple[str, int, bool], int] = {}
     for l, one in enumerate(found):
         for row in one.rows:
-            turns = row.kind == DOT
+            turns = row.kind == DOT or row.turns
             names.append(row.name)
             block.append(blocks.setdefault(("closure", l, turns), len(blocks)))
             closure.append(l)

@@ -21,6 +21,7 @@ from rtmbs.system.closures import (
     closure_records,
     describe_rows,
     tabulate_closures,
+    tabulate_couplers,
 )
 from rtmbs.system.followed import followed
 from rtmbs.system.forces import build_drivers, build_forces
@@ -34,9 +35,9 @@ from rtmbs.system.skeleton import Skeleton, build_skeleton, tabulate_steps
 from rtmbs.system.slots import Slots
 from rtmbs.system.system import Array, BodyRecord, ForceRecord, Integers, JointRecord, MarkerRecord, System
 from rtmbs.system.tables import PRISMATIC, Balance, Interfaces, Tables
-from rtmbs.topology import Edge, Link, Topology, spanning_trees
+from rtmbs.topology import DRIVEN_DISTANCE, ROD, Edge, Link, Relation, Topology, spanning_trees
 
-FORMAT = 3  # of the tables; part of the fingerprint
+FORMAT = 4  # of the tables; part of the fingerprint
 
 
 def compile(model: Model) -> System:
@@ -74,10 +75,12 @@ def candidates(model: Model) -> list[Topology]:
     for force in model.forces.values():
         on = (force.joint,) if force.joint else force.joints or ()
         needed |= {joint.name: f"force {force.name!r}" for joint, _ in on}
+    for coupler in model.couplers.values():
+        needed |= {joint.name: f"{coupler.kind} {coupler.name!r}" for joint, *_ in coupler.terms}
     number = {name: k for k, name in enumerate(model.bodies)}
     edges = [as_edge(joint, number, joint.name in needed) for joint in model.joints.values()]
-    spans = [(rod.name, "Rod", rod.between) for rod in model.rods.values()]
-    spans += [(one.name, "driven distance", one.between) for one in model.drivers.values() if one.between]
+    spans = [(rod.name, ROD, rod.between) for rod in model.rods.values()]
+    spans += [(one.name, DRIVEN_DISTANCE, one.between) for one in model.drivers.values() if one.between]
     links = tuple(
         Link(name, kind, number[between[0].body.name], number[between[1].body.name]) for name, kind, between in spans
     )
@@ -90,7 +93,8 @@ def candidates(model: Model) -> list[Topology]:
                 f"joint {joint.name!r}: closure={joint.closure!r} leaves no coordinate for {needed[joint.name]}; "
                 "leave it out"
             )
-    return [replace(topology, links=links, drivers=driven) for topology in found]
+    relations = tuple(Relation(one.name, one.kind, one.coordinates) for one in model.couplers.values())
+    return [replace(topology, links=links, relations=relations, drivers=driven) for topology in found]
 
 
 def as_edge(joint: Joint, number: dict[str, int], needed: bool) -> Edge:
@@ -122,7 +126,8 @@ def write_draft(model: Model, topology: Topology, length: float) -> Draft:
     forces = build_forces(model, skeleton, slots)
     laws = build_laws(model, skeleton, slots)
     ends = [(closure.a, closure.b) for closure in closures] + forces.pairs + laws.pairs
-    paths, interfaces, links = lay_out(steps.parent, ends)
+    couplers = {l: np.array(closure.branch, np.int64) for l, closure in enumerate(closures) if closure.branch}
+    paths, interfaces, links = lay_out(steps.parent, ends, couplers)
     check_links(closures, links.pointer)
     handed = any(model.forces[name].body is not None for name in laws.records)  # may be attached to any body later
     lu, tables = give_places(
@@ -133,6 +138,7 @@ def write_draft(model: Model, topology: Topology, length: float) -> Draft:
             interfaces=interfaces,
             links=links,
             closures=tabulate_closures(closures),
+            couplers=tabulate_couplers(closures),
             drivers=drivers,
             joint_forces=forces.joint_forces,
             springs=forces.springs,

@@ -14,7 +14,7 @@ from rtmbs.system.closures import pointer
 from rtmbs.system.origins import no_origins, with_origins
 from rtmbs.system.pattern import give_places, lay_out
 from rtmbs.system.system import Integers, Mask
-from rtmbs.system.tables import FRAME_INPUTS, Closures, Laws, Steps, Tables
+from rtmbs.system.tables import FRAME_INPUTS, Closures, Couplers, Laws, Steps, Tables
 
 Table = TypeVar("Table", bound=NamedTuple)
 
@@ -43,7 +43,7 @@ def restricted(tables: Tables, coordinates: Integers) -> Part:
     driven, forced = new[tables.drivers.step] >= 0, new[tables.joint_forces.step] >= 0
     steps, references = restricted_steps(tables.steps, coordinates, new)
     pairs = list(zip(new[a[linked]].tolist(), new[b[linked]].tolist(), strict=True))
-    paths, interfaces, links = lay_out(steps.parent, pairs)
+    paths, interfaces, links = lay_out(steps.parent, pairs, restricted_branches(tables, closed, new))
     kept = Tables(
         steps=steps,
         origins=no_origins(len(coordinates)),
@@ -51,6 +51,7 @@ def restricted(tables: Tables, coordinates: Integers) -> Part:
         interfaces=interfaces,
         links=links,
         closures=restricted_closures(closures, closed),
+        couplers=restricted_couplers(tables, closed),
         drivers=renumbered(chosen(tables.drivers, driven), new),
         joint_forces=renumbered(chosen(tables.joint_forces, forced), new),
         springs=chosen(tables.springs, springs),
@@ -101,6 +102,24 @@ def restricted_closures(closures: Closures, which: Mask) -> Closures:
         entry_pointer=np.zeros(len(counts) + 1, np.int64),
         **{name: getattr(closures, name)[rows] for name in by_row},
     )
+
+
+def restricted_couplers(tables: Tables, closed: Mask) -> Couplers:
+    """Return some couplers; ``closed`` says which closures are kept."""
+    first = int(tables.couplers.first[0])
+    sizes = np.diff(tables.links.pointer)[first : len(closed)]
+    kept = np.repeat(closed[first:], sizes)
+    return Couplers(np.array([np.count_nonzero(closed[:first])], np.int64), tables.couplers.ratio[kept])
+
+
+def restricted_branches(tables: Tables, closed: Mask, new: Integers) -> dict[int, Integers]:
+    """Return the steps of the couplers that are kept, under new numbers, by the number of their link."""
+    links, number = tables.links, np.cumsum(closed) - 1
+    return {
+        int(number[l]): new[links.step[links.pointer[l] : links.pointer[l + 1]]]
+        for l in range(int(tables.couplers.first[0]), len(closed))
+        if closed[l]
+    }
 
 
 def restricted_laws(laws: Laws, between: Mask, new: Integers) -> Laws:

@@ -14,7 +14,8 @@ Conventions, once for the whole package
 * A *link* joins two steps ``a`` and ``b`` (either may be -1) through a closure or a force. Its *branch* lists the steps
   on the way from the last common ancestor (not included) down to ``a``, root to tip, with ``sign`` -1, then down to
   ``b`` with ``sign`` +1. Links 0 .. nc-1 belong to the closures in order, then the springs, the wrenches and
-  the force laws between two frames.
+  the force laws between two frames. The links of couplers, the last closures, join coordinates instead of bodies: their
+  branch lists these coordinates, sign +1, and a = b is the first of them.
   What passes through a link is a wrench ``F`` on ``b`` and ``-F`` on ``a``, so ``Q_j = sign_j S_j . F``.
 * Whatever the user may change while running stands in one flat array ``u``; tables hold *slots* (indices into ``u``).
 * Steps' local vectors are in step axes from the step's origin (a body's own frame may be placed elsewhere on the step).
@@ -27,7 +28,7 @@ from rtmbs.record import record
 Array = Any  # numba types by value; the shapes and dtypes stand on the fields
 
 REVOLUTE, PRISMATIC, ROTATION = 0, 1, 2
-TRANSLATION, DOT, DISTANCE = 0, 1, 2
+TRANSLATION, DOT, DISTANCE, RELATION = 0, 1, 2, 3
 GRAVITY_SLOT = 0
 FRAME_INPUTS = 18  # of a force law between two frames: r (3), R (9, row-major), v (3), w (3) of b relative to a
 MOTION, WRENCH = 9, 6  # unknowns of an interface: its t and its f
@@ -102,18 +103,27 @@ class Links(NamedTuple):
 
 @record
 class Closures(NamedTuple):
-    """Cut joints and rods; closure ``l`` uses link ``l``. METHODS 1.25, with points and axes carried by step ``a``."""
+    """Cut joints, rods, couplers; closure ``l`` uses link ``l``. METHODS 1.25; step ``a`` carries points and axes."""
 
     row_pointer: Array  # (nc + 1,) int64: rows of a closure
     point_a: Array  # (nc, 3) step axes of a [m]
     point_b: Array  # (nc, 3) step axes of b [m]
-    kind: Array  # (mc,) int64 a row: TRANSLATION u . (x_a - x_b); DOT u . v; DISTANCE (d . d - L^2) / (2 length)
+    kind: Array  # (mc,) int64 a row: TRANSLATION u . (x_a - x_b); DOT u . v; DISTANCE (d . d - L^2) / (2 length);
+    # RELATION sum of ratio times coordinate less length
     axis_a: Array  # (mc, 3) u, fixed in a, step axes of a
     axis_b: Array  # (mc, 3) v, fixed in b, step axes of b
-    length: Array  # (mc,) rod length, and the constant divisor of a driven distance [m]
-    slot: Array  # (mc,) int64: slot of (L, Ld, Ldd) of a driven distance, or -1: L = length
+    length: Array  # (mc,) rod length, the constant divisor of a driven distance [m], the constant of a RELATION
+    slot: Array  # (mc,) int64: slot of (L, Ld, Ldd) of a driven distance or RELATION, or -1: L = length
     shim: Array  # (mc,) constant subtracted from Phi (METHODS 1.13)
     entry_pointer: Array  # (nc + 1,) int64: start of the closure's (rows, branch) block in the flat Phi_z
+
+
+@record
+class Couplers(NamedTuple):
+    """Relations of joint coordinates: the last closures, of rows RELATION."""
+
+    first: Array  # (1,) int64: number of the first closure that is one
+    ratio: Array  # (entries,) of the rows over their branches: the last entries of the flat Phi_z
 
 
 @record
@@ -193,6 +203,7 @@ class Tables(NamedTuple):
     interfaces: Interfaces
     links: Links
     closures: Closures
+    couplers: Couplers
     drivers: Drivers
     joint_forces: JointForces
     springs: Springs

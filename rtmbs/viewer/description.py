@@ -88,10 +88,10 @@ class JointDescription:
 
 @dataclass(frozen=True, eq=False)
 class LinkDescription:
-    """A straight line between two points: a spring, a force law, a massless rod or a driven distance."""
+    """A straight line between two points: a spring, a force law, a massless rod, a driven distance or a coupler."""
 
     name: str
-    kind: str  # "spring", "law", "rod", "driver"
+    kind: str  # "spring", "law", "rod", "driver", "coupler"
     a: int
     b: int
     point_a: Array  # (3,)
