@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rtmbs.errors import LISTED, TopologyError
 
 ORDERS = ("listed", "breadth", "depth")
-ROD, DRIVEN_DISTANCE = "Rod", "driven distance"  # types of links
+ROD, DRIVEN_DISTANCE, CONSTRAINT = "Rod", "driven distance", "constraint"  # types of links
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,7 @@ class Link(NamedTuple):
     type: str
     a: int  # body
     b: int  # body
+    equations: int = 1
 
 
 class Relation(NamedTuple):
@@ -69,6 +70,7 @@ class Relation(NamedTuple):
     name: str
     type: str
     coordinates: tuple[str, ...]
+    equations: int = 1
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ class Topology:
     def equations(self) -> int:
         """Number of loop equations, drivers included."""
         cut = sum(6 if cut.ghost else self.edges[cut.edge].equations for cut in self.cuts)
-        return cut + len(self.links) + len(self.relations) + len(self.drivers)
+        return cut + sum(one.equations for one in (*self.links, *self.relations)) + len(self.drivers)
 
     @property
     def T(self) -> NDArray[np.float64]:
@@ -310,9 +312,9 @@ def describe(topology: Topology) -> Iterator[str]:
         equations = f"6 of a ghost, {edge.size} coordinates" if cut.ghost else str(edge.equations)
         rows.append((edge.name, edge.type, equations, ", ".join(topology.loop(edge.a, edge.b))))
     for link in topology.links:
-        rows.append((link.name, link.type, "1", ", ".join(topology.loop(link.a, link.b))))
+        rows.append((link.name, link.type, str(link.equations), ", ".join(topology.loop(link.a, link.b))))
     for relation in topology.relations:
-        rows.append((relation.name, relation.type, "1", ", ".join(relation.coordinates)))
+        rows.append((relation.name, relation.type, str(relation.equations), ", ".join(relation.coordinates)))
     for driver in topology.drivers:
         rows.append((driver, "driver", "1", ""))
     if len(rows) > 1:

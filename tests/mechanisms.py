@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rtmbs.system.balance import no_balance
+from rtmbs.system.conditions import no_conditions
 from rtmbs.system.interfaces import no_interfaces
 from rtmbs.system.laws import no_laws
 from rtmbs.system.origins import no_origins, with_origins
@@ -159,6 +160,7 @@ def random_tables(
         no_interfaces(n),
         links,
         closure_tables,
+        no_conditions(len(closures)),
         coupler_tables,
         driver_tables,
         force_tables,
@@ -366,6 +368,7 @@ def random_model(seed: int, n_bodies: int):
     add_random_joint(rng, model, "ghost", "Cylindrical", *two_bodies(rng, model, names), cut=True)
     model.add_rod("rod", between=two_markers(rng, model, names), length=float(rng.uniform(0.5, 2)))
     add_random_forces(rng, model, names, free, movable)
+    add_random_couplings(np.random.default_rng((seed, 6)), model, names, movable)
     model.add_driver("driven distance", rtmbs.Sine(0.3, 4.0, offset=1.5), between=two_markers(rng, model, names))
     model.add_driver("driven joint", rtmbs.ConstantRate(2.0, start=0.3), joint=coordinate(rng, model, movable[0]))
     for joint in model.joints.values():
@@ -463,6 +466,35 @@ def add_random_laws(rng, model, names: list[str], free: list[str], movable: list
     model.add_force("joint law", hardening, joint=coordinate(rng, model, movable[0]), parameters={"stiffness": 2.0})
     several = list(dict.fromkeys(coordinate(rng, model, joint) for joint in movable[:3]))
     model.add_force("joints law", coupled, joints=several, parameters={"stiffness": 2.0})
+
+
+def add_random_couplings(rng, model, names: list[str], movable: list[str]) -> None:
+    """Add couplers, and constraints of the user between frames and on coordinates, that look at everything."""
+    from rtmbs import Sine
+
+    for k in range(2):
+        ends = [f"marker {len(model.markers) + side}" for side in (0, 1)]
+        for mark, body in zip(ends, two_bodies(rng, model, names), strict=True):
+            model.add_marker(mark, body, rng.normal(size=3), axes=random_rotation(rng))
+        table = {"mix": rng.normal(size=(2, 13))}
+        model.add_constraint(f"constraint {k}", surface, between=ends, parameters=table)
+    several = list(dict.fromkeys(coordinate(rng, model, joint) for joint in movable[:3]))
+    model.add_constraint("joint constraint", curve, joints=several, parameters={"size": 0.7})
+    model.add_coupler("coupler", {one: float(rng.normal()) for one in several}, 0.3)
+    if len(several) > 1:
+        model.add_gear("gear", several[0], several[1], -2.5, offset=Sine(0.3, 4.0))
+
+
+def surface(t, pose, parameters):
+    """Return two equations that look at r, R and t."""
+    x = np.concatenate((pose.r, pose.R.ravel(), np.reshape(t, (1,))))
+    values = np.sin(parameters["mix"] @ x)
+    return values[0] + np.dot(pose.r, pose.r) * t, values[1] * np.cos(pose.r[0] * pose.R[1, 2])
+
+
+def curve(t, pose, parameters):
+    """Return an equation that couples coordinates and the time."""
+    return np.sum(np.sin(pose.z * (1.0 + t)) * np.cos(np.roll(pose.z, 1))) + parameters["size"] * pose.z[0] ** 2
 
 
 def mixed(t, kinematics, parameters):

@@ -1,6 +1,7 @@
 """What the user writes: bodies, joints, markers, forces, drivers and initial values, by name and in SI units."""
 
 from rtmbs.model.body import Body
+from rtmbs.model.constraints import Constraint
 from rtmbs.model.couplers import Coupler
 from rtmbs.model.drivers import Driver
 from rtmbs.model.forces import FORCE_TYPES, Force, ForceLaw, Input, Motor, SpringDamper, TorsionSpring, Wrench
@@ -32,6 +33,7 @@ __all__ = [
     "PROFILES",
     "Body",
     "ConstantRate",
+    "Constraint",
     "Coupler",
     "Cylindrical",
     "Driver",

@@ -6,6 +6,7 @@ from typing import Any, Literal, TypeVar
 from rtmbs.errors import ModelError, shown, unknown_name
 from rtmbs.model.body import GROUND, Body, make_ground
 from rtmbs.model.checks import Numbers, name_of, numbers
+from rtmbs.model.constraints import Constraint
 from rtmbs.model.couplers import Coupler
 from rtmbs.model.drivers import BODY_COORDINATES, MARKER_AXES, Driver
 from rtmbs.model.forces import Force
@@ -32,6 +33,7 @@ class Elements:
         self.markers: dict[str, Marker] = {}
         self.rods: dict[str, Rod] = {}
         self.couplers: dict[str, Coupler] = {}
+        self.constraints: dict[str, Constraint] = {}
         self.forces: dict[str, Force] = {}
         self.drivers: dict[str, Driver] = {}
         self.initials: dict[str, Initial] = {}

@@ -12,6 +12,7 @@ import numpy as np
 from rtmbs.errors import ModelError, shown
 from rtmbs.model.body import Body, make_body
 from rtmbs.model.checks import Numbers, number, numbers, rotation
+from rtmbs.model.constraints import Constraint, ConstraintFunction, make_constraint
 from rtmbs.model.couplers import Coupler, make_coupler, ratios_given
 from rtmbs.model.drivers import Driver
 from rtmbs.model.elements import Axis, Between, Coordinate, Elements, Ratios
@@ -80,7 +81,7 @@ class Model(Elements):
         closure: a revolute that ends up cut is closed as a "line" (2 equations) or a "point" (3), not with all five.
         Without axes_a and axes_b the bodies are oriented at zero coordinates as at the reference pose.
         """
-        self._new("joint", name, self.joints, self.rods, self.couplers, self.drivers)
+        self._new("joint", name, self.joints, self.rods, self.couplers, self.constraints, self.drivers)
         what = f"joint {name!r}"
         body_a, body_b = self._find("body", a, self.bodies, what), self._find("body", b, self.bodies, what)
         if isinstance(frame, Body):
@@ -123,7 +124,7 @@ class Model(Elements):
 
     def add_rod(self, name: str, between: Between, length: Numbers = None) -> Rod:
         """Add a massless link that keeps the distance of two markers: ``length`` [m], by default the reference one."""
-        self._new("rod", name, self.rods, self.joints, self.couplers, self.drivers)
+        self._new("rod", name, self.rods, self.joints, self.couplers, self.constraints, self.drivers)
         rod = self.rods[name] = make_rod(name, self._between(f"rod {name!r}", between), length)
         return rod
 
@@ -184,11 +185,50 @@ class Model(Elements):
         self, name: str, kind: str, terms: list[tuple[Any, Any]], offset: Any, factor: str, given: float
     ) -> Coupler:
         """Add a coupler of any kind."""
-        self._new(kind, name, self.couplers, self.joints, self.rods, self.drivers)
+        self._new(kind, name, self.couplers, self.joints, self.rods, self.constraints, self.drivers)
         what = f"{kind} {name!r}"
         found = [(self._coordinate(what, wanted), value) for wanted, value in terms]
         coupler = self.couplers[name] = make_coupler(name, kind, found, offset, factor, given)
         return coupler
+
+    def add_constraint(
+        self,
+        name: str,
+        function: ConstraintFunction,
+        *,
+        between: Between | None = None,
+        joints: Sequence[Coordinate] | None = None,
+        equations: int | None = None,
+        parameters: Mapping[str, Numbers] | None = None,
+    ) -> Constraint:
+        """Add a constraint written in plain NumPy: ``function(t, pose, parameters)`` returns what must be zero.
+
+        * ``between`` markers a and b: ``pose.r`` (3,) from a to b [m] and ``pose.R`` (3, 3), axes of b to axes of a;
+        * on ``joints``, a list of coordinates: ``pose.z`` (k,) and ``pose.names``.
+
+        It returns one number or several, as many as ``equations`` when that is given. ``parameters`` are defaults by
+        name; each becomes an input ``NAME.PARAMETER``. The function is recorded at ``compile``; its first and second
+        derivatives, by the time too, are exact. It must be smooth where the mechanism comes.
+
+            def parabola(t, pose, parameters):  # a bead on z = x^2 / 2 in the plane y = 0
+                x, y, z = pose.r
+                return y, z - 0.5 * x**2
+
+            model.add_constraint("wire", parabola, between=("origin", "bead"))
+
+        Channels ``NAME.reaction``, the wrench on b at b's marker, or ``NAME.force`` on coordinates.
+        """
+        self._new("constraint", name, self.constraints, self.joints, self.rods, self.couplers, self.drivers)
+        what = f"constraint {name!r}"
+        if (between is None) == (joints is None):
+            raise ModelError(f"{what}: give between= or joints=, one of the two")
+        ends = None if between is None else self._between(what, between)
+        if isinstance(joints, str):
+            raise ModelError(f"{what}: joints is {shown(joints)}; it must be a list of coordinates")
+        coordinates = () if joints is None else self._coordinates(what, joints)
+        constraint = make_constraint(name, function, parameters, equations, ends, coordinates)
+        self.constraints[name] = constraint
+        return constraint
 
     def add_force(
         self,
@@ -270,7 +310,7 @@ class Model(Elements):
 
         A Simulation follows the first two, a kinematic analysis all of them.
         """
-        self._new("driver", name, self.drivers, self.joints, self.rods, self.couplers)
+        self._new("driver", name, self.drivers, self.joints, self.rods, self.couplers, self.constraints)
         what = f"driver {name!r}"
         if sum(given is not None for given in (joint, between, body, axes)) != 1:
             raise ModelError(f"{what}: give joint=, between=, body= or axes=, one of the four")

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from rtmbs.results.channel import WORLD, WRENCH, XYZ, Array, Source
-from rtmbs.results.reactions import closure_point, moved, reaction_values, rods
+from rtmbs.results.reactions import closure_point, held, moved, reaction_values, rods
 from rtmbs.results.swept import Replay
 from rtmbs.system.system import System
 from rtmbs.system.tables import REVOLUTE
@@ -26,7 +26,7 @@ def reaction_sources(system: System, replay: Replay) -> Iterator[tuple[str, Sour
 
     Beside a reaction stands whether it is doubtful: 1 at samples whose step did not converge in all that it did.
     """
-    for name in [*system.joints, *rods(system)]:
+    for name in [*system.joints, *held(system)]:
         yield f"{name}.reaction", Source(WRENCH, REACTION_UNIT, partial(reaction_values, replay, system, name), WORLD)
         if len(replay.samples.doubtful) == len(replay.samples.t) and system.m:
             yield f"{name}.reaction_doubtful", Source((), "1", lambda: replay.samples.doubtful)
@@ -46,7 +46,7 @@ def driver_sources(system: System, replay: Replay) -> Iterator[tuple[str, Source
 
 
 def coupler_sources(system: System, replay: Replay) -> Iterator[tuple[str, Source]]:
-    """Yield the forces with which every coupler acts on its coordinates, labelled by coordinate."""
+    """Yield the forces with which every coupler, or constraint on coordinates, acts on them, labelled by coordinate."""
     tables = replay.tables
     for relation in system.topology.relations:
         closure = system.closure_names.index(relation.name)
@@ -59,11 +59,8 @@ def coupler_sources(system: System, replay: Replay) -> Iterator[tuple[str, Sourc
 
 
 def coupling(replay: Replay, closure: int) -> Array:
-    """Return the generalised forces -lam ratio (S, k) of a coupler [N m, N]."""
-    closures, links, couplers = replay.tables.closures, replay.tables.links, replay.tables.couplers
-    begin = links.pointer[couplers.first[0]]
-    ratio = couplers.ratio[links.pointer[closure] - begin : links.pointer[closure + 1] - begin]
-    return -replay.samples.lam[:, closures.row_pointer[closure], None] * ratio
+    """Return the generalised forces -Phi_z^T lam (S, k) of a closure on the coordinates that it joins [N m, N]."""
+    return replay.coordinate_forces(closure)
 
 
 def pull(replay: Replay, closure: int, sign: float = 1.0) -> Array:

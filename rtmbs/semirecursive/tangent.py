@@ -15,6 +15,7 @@ from numpy import uint64 as at
 
 from rtmbs.compiled import inlined_kernel, inner_kernel
 from rtmbs.semirecursive.closures import closure_wrench, row_variation
+from rtmbs.semirecursive.conditions import add_condition_tangent
 from rtmbs.semirecursive.forces import add_link_column
 from rtmbs.spatial import (
     add3,
@@ -301,7 +302,7 @@ def add_row(Phi_z, entry, width, weight, places, block, values):
 def add_multiplier_tangent(tables, lam, position, ws, values):
     """values += position (Phi_z^T lam)_z: the turning and changing loop wrenches, for ``lagged`` and ``exact``."""
     closures, links = tables.closures, tables.links
-    for l in range(tables.couplers.first[0]):
+    for l in range(tables.conditions.first[0]):
         a, b = links.a[l], links.b[l]
         F = closure_wrench(closures, l, lam, ws)
         xa, xb = place(ws.A, ws.r, a, load3(closures.point_a, l)), place(ws.A, ws.r, b, load3(closures.point_b, l))
@@ -316,3 +317,5 @@ def add_multiplier_tangent(tables, lam, position, ws, values):
                     dG = row_variation(closures, row, a, b, xa, xb, zero, X, ws)
                 dF = add6(dF, scale6(-lam[row], dG))
             add_link_column(tables.steps, links, l, c, dF, cross_force(X, F), ws, values)
+    if len(tables.conditions.scale):
+        add_condition_tangent(tables, lam, position, ws, values)

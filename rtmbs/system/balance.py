@@ -5,7 +5,7 @@ import numpy as np
 from rtmbs.linear.symbolic import SparseLU
 from rtmbs.system.components import find_components
 from rtmbs.system.system import Integers, Mask, Signal
-from rtmbs.system.tables import GRAVITY_SLOT, Balance, Tables
+from rtmbs.system.tables import GRAVITY_SLOT, POSE_INPUTS, Balance, Tables
 
 
 def no_balance(n: int) -> Balance:
@@ -67,9 +67,19 @@ def timed_steps(tables: Tables, ends: Integers, signals: tuple[Signal, ...]) -> 
     wrenches = len(tables.closures.point_a) + len(springs) + np.arange(len(tables.wrenches.slot))
     found = [
         ends[closures[acts(tables.closures.slot, 3)]],
+        ends[closures[timed_conditions(tables)]],
         ends[springs[acts(tables.springs.slot, 4)]],
         ends[wrenches[acts(tables.wrenches.slot, 6)]],
         tables.joint_forces.step[acts(tables.joint_forces.slot, 4)],
     ]
     steps = np.concatenate(found)
     return steps[steps >= 0]
+
+
+def timed_conditions(tables: Tables) -> Integers:
+    """Return the rows of the constraints of the user that look at the time."""
+    conditions = tables.conditions
+    between = conditions.input < POSE_INPUTS * len(conditions.frame_a)
+    clock = np.where(between, POSE_INPUTS - 1, np.diff(conditions.place) - 1)  # input of each condition that is t
+    row, by = conditions.slope.T
+    return tables.closures.row_pointer[conditions.first[0]] + np.unique(row[by == clock[row]])

@@ -40,14 +40,14 @@ class OneClosure(NamedTuple):
     rows: list[OneRow]
     aligned_a: Array  # (k, 3)
     aligned_b: Array  # (k, 3)
-    branch: tuple[int, ...] = ()  # of a coupler: the steps that it joins
-    ratios: tuple[float, ...] = ()  # of a coupler, one for each step of the branch
+    branch: tuple[int, ...] = ()  # of a coupler or a condition on coordinates: the steps that it joins
+    ratios: tuple[float, ...] = ()  # of a coupler alone, one for each step of the branch
 
 
 def build_closures(
     model: Model, topology: Topology, skeleton: Skeleton, slots: Slots, length: float
 ) -> list[OneClosure]:
-    """Return cut joints and ghosts in the order of the joints, then rods, driven distances, and couplers."""
+    """Return cut joints and ghosts in the order of the joints, then rods and driven distances."""
     joints = list(model.joints.values())
     found = []
     for cut in topology.cuts:
@@ -65,7 +65,6 @@ def build_closures(
             divisor = abs(float(slots.values[-1][0])) or reference_distance(*driver.between) or length
             row = OneRow(DISTANCE, ZERO, ZERO, divisor, slot, f"{driver.name}.distance")
             found.append(close_distance(driver.name, driver.between, row, skeleton))
-    found += [close_coupler(coupler, skeleton, slots, length) for coupler in model.couplers.values()]
     return found
 
 
@@ -112,6 +111,11 @@ def close_distance(name: str, between: tuple[Marker, Marker], row: OneRow, skele
     return OneClosure(name, a.step, b.step, a.point(between[0].point), b.point(between[1].point), [row], none, none)
 
 
+def build_couplers(model: Model, skeleton: Skeleton, slots: Slots, length: float) -> list[OneClosure]:
+    """Return the couplers, the last of all closures."""
+    return [close_coupler(coupler, skeleton, slots, length) for coupler in model.couplers.values()]
+
+
 def close_coupler(coupler: Coupler, skeleton: Skeleton, slots: Slots, length: float) -> OneClosure:
     """Return the equation of a coupler, divided by the factor of the coordinate that weighs most in it.
 
@@ -136,7 +140,7 @@ def close_coupler(coupler: Coupler, skeleton: Skeleton, slots: Slots, length: fl
 
 def tabulate_couplers(found: list[OneClosure]) -> Couplers:
     """Return what couplers have besides their closures."""
-    own = [closure for closure in found if closure.branch]
+    own = [closure for closure in found if closure.ratios]
     ratios = [ratio for closure in own for ratio in closure.ratios]
     return Couplers(np.array([len(found) - len(own)], np.int64), np.array(ratios, np.float64))
 

@@ -14,7 +14,7 @@ from rtmbs.system.closures import pointer
 from rtmbs.system.origins import no_origins, with_origins
 from rtmbs.system.pattern import give_places, lay_out
 from rtmbs.system.system import Integers, Mask
-from rtmbs.system.tables import FRAME_INPUTS, Closures, Couplers, Laws, Steps, Tables
+from rtmbs.system.tables import FRAME_INPUTS, POSE_INPUTS, Closures, Conditions, Couplers, Laws, Steps, Tables
 
 Table = TypeVar("Table", bound=NamedTuple)
 
@@ -51,6 +51,7 @@ def restricted(tables: Tables, coordinates: Integers) -> Part:
         interfaces=interfaces,
         links=links,
         closures=restricted_closures(closures, closed),
+        conditions=restricted_conditions(tables, closed, new),
         couplers=restricted_couplers(tables, closed),
         drivers=renumbered(chosen(tables.drivers, driven), new),
         joint_forces=renumbered(chosen(tables.joint_forces, forced), new),
@@ -113,13 +114,45 @@ def restricted_couplers(tables: Tables, closed: Mask) -> Couplers:
 
 
 def restricted_branches(tables: Tables, closed: Mask, new: Integers) -> dict[int, Integers]:
-    """Return the steps of the couplers that are kept, under new numbers, by the number of their link."""
+    """Return the steps of links that join coordinates and are kept, under new numbers, by the number of the link."""
     links, number = tables.links, np.cumsum(closed) - 1
     return {
         int(number[l]): new[links.step[links.pointer[l] : links.pointer[l + 1]]]
-        for l in range(int(tables.couplers.first[0]), len(closed))
+        for l in range(int(tables.conditions.first[1]), len(closed))
         if closed[l]
     }
+
+
+def restricted_conditions(tables: Tables, closed: Mask, new: Integers) -> Conditions:
+    """Return the constraints of the user that are kept, and their part of the program."""
+    old, closures = tables.conditions, tables.closures
+    (first, joints), end = old.first.tolist(), int(tables.couplers.first[0])
+    kept = closed[first:end]
+    of = np.repeat(np.arange(end - first), np.diff(closures.row_pointer)[first:end])  # closure of each condition
+    rows = kept[of]
+    slopes, bends = rows[old.slope[:, 0]], rows[old.bend[:, 0]]
+    sizes = np.concatenate([np.full(joints - first, POSE_INPUTS), np.diff(tables.links.pointer)[joints:end] + 1])
+    inputs = np.repeat(kept, sizes)
+    outputs = np.concatenate([rows, slopes, bends])
+    program, parameters = restricted_program(old.program, np.flatnonzero(inputs), np.flatnonzero(outputs))
+    number, begin = np.cumsum(rows) - 1, pointer(np.where(kept, sizes, 0))
+    step = old.step[inputs[POSE_INPUTS * (joints - first) :]]
+    slope, bend = old.slope[slopes], old.bend[bends]
+    return Conditions(
+        first=np.count_nonzero(closed[:first]) + np.array([0, np.count_nonzero(closed[first:joints])]),
+        program=program,
+        slot=old.slot[parameters],
+        clock=old.clock,
+        frame_a=old.frame_a[closed[first:joints]],
+        frame_b=old.frame_b[closed[first:joints]],
+        step=np.where(step < 0, -1, new[step]),
+        scale=old.scale[rows],
+        input=begin[of[rows]],
+        place=pointer(np.diff(old.place)[rows]),
+        square=pointer(np.diff(old.square)[rows]),
+        slope=np.column_stack((number[slope[:, 0]], slope[:, 1])),
+        bend=np.column_stack((number[bend[:, 0]], bend[:, 1:])),
+    )
 
 
 def restricted_laws(laws: Laws, between: Mask, new: Integers) -> Laws:

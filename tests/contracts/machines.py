@@ -182,6 +182,8 @@ def beside(*models):
         for kind in ("rods", "drivers", "forces"):
             for one in getattr(model, kind).values():
                 copied(kind, one, **attached_to(one, new))
+        for one in model.couplers.values():
+            copied("couplers", one, terms=tuple((new[joint], k, factor) for joint, k, factor in one.terms))
         for initial in model.initials.values():
             joint = new[initial.joint]
             whole.initials[joint.name] = replace(initial, joint=joint)
