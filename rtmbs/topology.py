@@ -99,7 +99,8 @@ class Topology:
     def equations(self) -> int:
         """Number of loop equations, drivers included."""
         cut = sum(6 if cut.ghost else self.edges[cut.edge].equations for cut in self.cuts)
-        return cut + sum(one.equations for one in (*self.links, *self.relations)) + len(self.drivers)
+        joined = sum(link.equations for link in self.links) + sum(one.equations for one in self.relations)
+        return cut + joined + len(self.drivers)
 
     @property
     def T(self) -> NDArray[np.float64]:

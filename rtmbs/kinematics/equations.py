@@ -34,6 +34,11 @@ class Equations:
 
     def __init__(self, model: Model, constraints: Iterable[Constraint] = ()) -> None:
         self.model, self.length = model, characteristic_length(model)
+        for name in model.constraints:
+            raise ModelError(
+                f"constraint {name!r} is a function that a Simulation follows; a kinematic analysis takes PointOnCurve, or "
+                "couplers of the model"
+            )
         writer, reference = Writer(model, self.length), reference_coordinates(model)
         write_bodies(writer, reference)
         for joint in model.joints.values():

@@ -36,6 +36,8 @@ def write(model: Model | Document, analysis: Analysis | None = None) -> str:
     for rod in model.rods.values():
         parts.append(statement("rod", rod.name, [*triads(rod.between), f"length = {number(rod.length)}"]))
     parts += [coupler(one) for one in model.couplers.values()]
+    for name in model.constraints:
+        raise ModelError(f"constraint {name!r} is a function written in Python, which a file cannot hold")
     parts += [force(one) for one in model.forces.values()]
     parts += [driver(model, one) for one in model.drivers.values()]
     parts += [initial(one) for one in model.initials.values()]

@@ -91,7 +91,13 @@ def candidates(model: Model, equations: Mapping[str, int]) -> list[Topology]:
         Link(name, kind, number[between[0].body.name], number[between[1].body.name]) for name, kind, between in spans
     )
     links += tuple(
-        Link(one.name, CONSTRAINT, *(number[end.body.name] for end in one.between), equations[one.name])
+        Link(
+            one.name,
+            CONSTRAINT,
+            number[one.between[0].body.name],
+            number[one.between[1].body.name],
+            equations[one.name],
+        )
         for one in model.constraints.values()
         if one.between
     )

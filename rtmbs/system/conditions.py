@@ -111,8 +111,8 @@ def close_condition(built: BuiltCondition, skeleton: Skeleton) -> OneClosure:
         steps = tuple(skeleton.joint_steps[joint.name][k] for joint, k in constraint.joints)
         return OneClosure(constraint.name, steps[0], steps[0], ZERO, ZERO, rows, none, none, steps)
     a, b = (skeleton.bodies[marker.body.name] for marker in constraint.between)
-    points = [place.point(marker.point) for place, marker in zip((a, b), constraint.between, strict=True)]
-    return OneClosure(constraint.name, a.step, b.step, *points, rows, none, none)
+    point_a, point_b = a.point(constraint.between[0].point), b.point(constraint.between[1].point)
+    return OneClosure(constraint.name, a.step, b.step, point_a, point_b, rows, none, none)
 
 
 def tabulate_conditions(

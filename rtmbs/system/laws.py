@@ -171,8 +171,8 @@ def check_record(function: LawFunction, record: Record, tried: Sequence[Array]) 
         if np.any(apart[sound] > AGREEMENT * size) and np.any((apart > blur(function, x, p, expected))[sound]):
             raise ModelError(
                 f"{function.what}: {function.noun} was recorded as {found.tolist()} where a call gives "
-                f"{expected.tolist()}; it must do the same with recorded values as with numbers, and depend on {function.seen} only: "
-                "no isinstance, nothing from outside that changes"
+                f"{expected.tolist()}; it must do the same with recorded values as with numbers, and depend on "
+                f"{function.seen} only: no isinstance, nothing from outside that changes"
             )
         if place == 0 and not np.all(np.isfinite(entries)):
             raise ModelError(
