@@ -36,8 +36,8 @@ class Equations:
         self.model, self.length = model, characteristic_length(model)
         for name in model.constraints:
             raise ModelError(
-                f"constraint {name!r} is a function that a Simulation follows; a kinematic analysis takes PointOnCurve, or "
-                "couplers of the model"
+                f"constraint {name!r} is a function that a Simulation follows; a kinematic analysis takes "
+                "PointOnCurve, or couplers of the model"
             )
         writer, reference = Writer(model, self.length), reference_coordinates(model)
         write_bodies(writer, reference)

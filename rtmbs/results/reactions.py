@@ -23,8 +23,8 @@ Array = NDArray[np.float64]
 
 
 def reaction(equations: SemiRecursiveEquations, state: State, joint: str) -> Array:
-    """Return the wrench [f, n] (6,) that the first body of a joint, rod or constraint exerts on the second, at the point
-    of the second, world axes [N, N m].
+    """Return the wrench [f, n] (6,) that the first body of a joint, rod or constraint exerts on the second, at the
+    point of the second, world axes [N, N m].
 
     ``state`` must satisfy the equations of motion, as every state of a Simulation does; nothing is changed.
     Raises UnknownNameError with the nearest names.

@@ -8,7 +8,7 @@ from rtmbs.model import Coupler, Fixed, Joint, Marker, Model
 from rtmbs.model.markers import reference_distance
 from rtmbs.system.followed import Shifted
 from rtmbs.system.skeleton import Placement, Skeleton
-from rtmbs.system.slots import Slots
+from rtmbs.system.slots import Slots, sample
 from rtmbs.system.system import Array, ClosureRecord, Integers, Mask
 from rtmbs.system.tables import DISTANCE, DOT, RELATION, TRANSLATION, Closures, Couplers
 from rtmbs.topology import Topology
@@ -128,8 +128,10 @@ def close_coupler(coupler: Coupler, skeleton: Skeleton, slots: Slots, length: fl
     divisor = coupler.factors[main]
     constant, slot = 0.0, -1
     if callable(coupler.offset):
+        what = f"{coupler.kind} {coupler.name!r}: offset"
+        sample(what, coupler.offset, 3)
         profile = Shifted(coupler.offset, 0.0, divisor)
-        slot = slots.add_signal(f"{coupler.kind} {coupler.name!r}: offset", coupler.name, profile, 3, driver=True)
+        slot = slots.add_signal(what, coupler.name, profile, 3, driver=True)
     else:
         constant = coupler.offset / divisor
     row = OneRow(RELATION, ZERO, ZERO, constant, slot, f"{coupler.name}.sum", coupler.units[main] == "rad")
