@@ -1,6 +1,6 @@
 """Write the tables and the plot of docs/derivatives.md from what was measured: ``python -m bench.derivatives``.
 
-``bench/table1.json`` is what ``python -m rtmbs.bench table1 --json`` wrote, ``bench/newton.json`` what
+``bench/table1.json`` is what ``python -m bench.table1 --json`` wrote, ``bench/newton.json`` what
 ``python bench/figures.py --only newton --json`` wrote.
 """
 
@@ -11,8 +11,8 @@ from typing import Any
 from bench.documents import insert, table
 from bench.peers.registry import ROOT
 from bench.sources_plot import main as draw
-from rtmbs.bench import paper
-from rtmbs.bench.table1 import DIFFERENCES, FOOTING, STEPS
+from bench.table1 import paper
+from bench.table1.measure import DIFFERENCES, FOOTING, STEPS
 from rtmbs.semirecursive.sources import SOURCES, STRUCTURED
 
 TABLE1, NEWTON = ROOT / "bench" / "table1.json", ROOT / "bench" / "newton.json"

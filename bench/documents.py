@@ -3,7 +3,8 @@
 import sys
 from pathlib import Path
 
-KINEMATICS = Path(__file__).parents[1] / "docs" / "kinematics.md"
+DOCS = Path(__file__).parents[1] / "docs"
+KINEMATICS, LANGUAGE = DOCS / "kinematics.md", DOCS / "language.md"
 
 
 def insert(page: Path, name: str, text: str) -> None:

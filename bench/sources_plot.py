@@ -1,6 +1,6 @@
 """Draw the times of the paper's table: ``python bench/sources_plot.py TABLE.json PICTURE.png`` (extra ``plot``).
 
-The JSON is that of ``python -m rtmbs.bench table1 --json bench/table1.json``, the picture ``docs/sources.png``.
+The JSON is that of ``python -m bench.table1 --json bench/table1.json``, the picture ``docs/sources.png``.
 One line a source, as in the paper's figure 4; its own two lines are dashed.
 """
 
@@ -14,7 +14,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 
-from rtmbs.bench import paper
+from bench.table1 import paper
 
 COLOURS = {
     "structured": "#1a1a1a",

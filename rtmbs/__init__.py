@@ -28,7 +28,7 @@ HOMES = {
     "Motor": "rtmbs.model",
     "Observer": "rtmbs.observers",
     "Outcome": "rtmbs.integrators.report",
-    "Pacer": "rtmbs.pacing",
+    "Pacer": "rtmbs.simulation.pacing",
     "Planar": "rtmbs.model",
     "Prismatic": "rtmbs.model",
     "Recorder": "rtmbs.observers",
@@ -94,10 +94,10 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.observers import Recorder as Recorder
     from rtmbs.observers import StepTimeMeter as StepTimeMeter
     from rtmbs.observers import ViolationMeter as ViolationMeter
-    from rtmbs.pacing import Pacer as Pacer
     from rtmbs.results import Result as Result
     from rtmbs.results import load_result as load_result
     from rtmbs.simulation import Simulation as Simulation
+    from rtmbs.simulation.pacing import Pacer as Pacer
     from rtmbs.state import State as State
     from rtmbs.viewer.view import view as view
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from rtmbs.cli import main
+from rtmbs.commands.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

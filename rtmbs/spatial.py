@@ -8,7 +8,7 @@ Rigid-body inertia about the origin has ten numbers: mass, mass times centre (3)
 
 import numpy as np
 
-from rtmbs.compiled import inner_kernel
+from rtmbs.jit.compiled import inner_kernel
 
 
 @inner_kernel

@@ -9,9 +9,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.archive import DamagedFile, read_archive, write_archive
-from rtmbs.bounds import BEYOND, LONGEST, SHORTEST, are_rotations
 from rtmbs.errors import StateError, shown
+from rtmbs.files.archive import DamagedFile, read_archive, write_archive
+from rtmbs.limits.bounds import BEYOND, LONGEST, SHORTEST, are_rotations
 
 FORMAT = 2
 FLOAT = np.dtype(np.float64)

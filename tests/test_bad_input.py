@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from rtmbs import Simulation, errors, library
-from rtmbs.archive import write_archive
 from rtmbs.errors import (
     InputError,
     LoopOpenError,
@@ -21,6 +20,7 @@ from rtmbs.errors import (
     TopologyError,
     UnknownNameError,
 )
+from rtmbs.files.archive import write_archive
 from rtmbs.model import (
     ConstantRate,
     Cylindrical,

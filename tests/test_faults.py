@@ -118,7 +118,7 @@ FORMS = {
 @pytest.mark.parametrize("form", [*FORMS, "dense"])
 def test_a_fault_anywhere_in_a_step_changes_nothing(form, kind, monkeypatch):
     if form == "dense":
-        monkeypatch.setattr("rtmbs.stepper.Stepper.cross", lambda *arguments, **how: (SMALL_PIVOT, 0))
+        monkeypatch.setattr("rtmbs.simulation.stepper.Stepper.cross", lambda *arguments, **how: (SMALL_PIVOT, 0))
     sim = machine(**FORMS.get(form, {}))
     reference = machine(**FORMS.get(form, {}))
     count = events(kind, reference.step)
@@ -201,7 +201,7 @@ QUESTIONS = [name for name, value in vars(Equations).items() if callable(value) 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_equations_that_answer_no_number(question, bad, monkeypatch):
     """From any call on, an answer that is not finite ends the step, and names come with the outcome."""
-    calls, inner = [0], getattr(rtmbs.simulation.SemiRecursiveEquations, question)
+    calls, inner = [0], getattr(rtmbs.simulation.simulation.SemiRecursiveEquations, question)
 
     def wrong(self, *arguments, **more):
         value = inner(self, *arguments, **more)
@@ -210,7 +210,7 @@ def test_equations_that_answer_no_number(question, bad, monkeypatch):
 
     sim = machine(fused=False, projection_weight="mass")
     before = everything(sim)
-    monkeypatch.setattr(rtmbs.simulation.SemiRecursiveEquations, question, wrong)
+    monkeypatch.setattr(rtmbs.simulation.simulation.SemiRecursiveEquations, question, wrong)
     first = sys.maxsize
     assert sim.step().outcome.good
     sim._states = sim._states[::-1]
@@ -395,7 +395,7 @@ def test_run_raises_the_matching_error(ending, form):
 
 
 def test_every_outcome_has_an_error_and_a_sentence():
-    from rtmbs.failures import FAILURES
+    from rtmbs.simulation.failures import FAILURES
 
     assert {*FAILURES, *(outcome for outcome in Outcome if outcome.good)} == set(Outcome)
     assert {outcome for _, _, outcome, _ in ENDINGS.values()} == set(FAILURES)
@@ -497,14 +497,14 @@ def test_inputs_survive_halving():
 BOUNDED = {
     "kinematics/stepping.py: fill": "every turn fills a row or ends",
     "linear/rank.py: weak_columns": "probes double until they are as many as the columns",
-    "bench/apart.py: compile_apart": "every worker says once that it ended, killed or not; Ctrl+C ends all",
-    "jumps.py: located": "the interval is halved until its edge, in 30 turns",
-    "failures.py: in_parts": "every turn takes a part or ends",
-    "running.py: run": "every turn takes a step or raises",
-    "running.py: show": "every turn serves an observer or raises",
-    "running.py: shown_to_all": "no loop of its own: that of show",
-    "clock.py: seconds_per_tick": "2 ms of wall time",
-    "pacing.py: _wait_until": "the deadline passes",
+    "jit/apart.py: compile_apart": "every worker says once that it ended, killed or not; Ctrl+C ends all",
+    "simulation/jumps.py: located": "the interval is halved until its edge, in 30 turns",
+    "simulation/failures.py: in_parts": "every turn takes a part or ends",
+    "simulation/running.py: run": "every turn takes a step or raises",
+    "simulation/running.py: show": "every turn serves an observer or raises",
+    "simulation/running.py: shown_to_all": "no loop of its own: that of show",
+    "jit/clock.py: seconds_per_tick": "2 ms of wall time",
+    "simulation/pacing.py: _wait_until": "the deadline passes",
     "linear/fronts.py: eliminate": "p grows by the pivots taken, up to the width",
     "linear/fronts.py: subtract_products": "p grows by one at least, up to the pivots",
     "linear/ordering.py: elimination_tree": "up a tree",
@@ -515,7 +515,7 @@ BOUNDED = {
     "topology.py: traverse": "every joint is reached once from each body",
     "topology.py: grow": "every joint is pushed once from each body",
     "topology.py: find": "up a forest",
-    "view_command.py: size": "no loop: this count reads a number",
+    "commands/view.py: size": "no loop: this count reads a number",
     "viewer/actions.py: free_name": "files of one second",
     "viewer/grab.py: pulled_mass": "up a tree",
     "viewer/headless.py: stepped": "up to the time of a picture, or to a step that fails",

@@ -52,8 +52,9 @@ def room_imports(path: Path) -> Iterator[tuple[int, str]]:
 def faults(path: Path) -> list[str]:
     """Return what a file imports against the rules."""
     own, found = room_of(path), []
-    allowed = RULES["only"].get(own)
-    doors = RULES["doors"].get(path.relative_to(PACKAGE).as_posix(), [])
+    file = path.relative_to(PACKAGE).as_posix()
+    allowed = RULES["only"].get(file, RULES["only"].get(own))
+    doors = RULES["doors"].get(file, [])
     for line, room in room_imports(path):
         if room == own or room in doors:
             continue

@@ -12,8 +12,8 @@ from scipy.spatial.transform import Rotation
 
 import rtmbs
 from rtmbs import Simulation, State, library
-from rtmbs.archive import write_archive
 from rtmbs.errors import StateError
+from rtmbs.files.archive import write_archive
 from rtmbs.state import FORMAT
 from rtmbs.system.tables import ROTATION
 from tests.contracts.machines import LIBRARY, closed_model, contents, everything, good_steps, library_simulation

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rtmbs import Model, Recorder, Result, Simulation, library
-from rtmbs.bench import references
+from rtmbs.library import references
 from rtmbs.library.linkages import START
 from rtmbs.library.top import CENTER, INERTIA, MASS
-from rtmbs.options import SWEEP_BOUND
+from rtmbs.simulation.options import SWEEP_BOUND
 
 from .mechanisms import five_bar
 from .planar import planar_motion

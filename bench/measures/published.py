@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs import Every, IterationMeter, Recorder, Result, Simulation, library
-from rtmbs.bench import references
+from rtmbs.library import references
 from rtmbs.library.andrews import BETA, DELTA, EPSILON, GAMMA, OMEGA, PHI, THETA
 
 Array = NDArray[np.float64]

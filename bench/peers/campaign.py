@@ -17,7 +17,7 @@ from tqdm import tqdm
 
 from bench.peers.mechanism import LAYOUTS
 from bench.peers.registry import JACOBIANS, KERNELS, PEERS, SMALL, Peer, work
-from rtmbs.bench import references
+from rtmbs.library import references
 
 NY, NZ, T_END = 4, 40, 1.0
 STEP = 5e-3  # of the table [s]

@@ -18,7 +18,7 @@ from numpy import int64
 from rtmbs.ad import operations as o
 from rtmbs.ad.operations import evaluate_binary, evaluate_unary
 from rtmbs.ad.tape import LARGEST, too_large
-from rtmbs.compiled import kernel
+from rtmbs.jit.compiled import kernel
 
 Array = Any
 Int = Any  # int64: numbers from arrays are narrower, and a kernel compiles once for every width it meets

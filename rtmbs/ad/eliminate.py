@@ -20,7 +20,7 @@ from numpy import int64
 
 from rtmbs.ad.builder import ONE
 from rtmbs.ad.tape import LARGEST, too_large
-from rtmbs.compiled import kernel
+from rtmbs.jit.compiled import kernel
 
 Array = Any
 Int = Any  # int64: numbers from arrays are narrower, and a kernel compiles once for every width it meets

@@ -35,7 +35,7 @@ from rtmbs.ad.markowitz import eliminate_greedily, heap_of
 from rtmbs.ad.record import Record, finished
 from rtmbs.ad.rules import GUARDED_FACTORS
 from rtmbs.ad.tape import LARGEST, Ids, too_large
-from rtmbs.compiled import kernel
+from rtmbs.jit.compiled import kernel
 
 Array = Any
 ORDERS = ("reverse", "forward", "markowitz")  # of orders that take the same number of products the last one is taken

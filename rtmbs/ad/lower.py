@@ -13,7 +13,7 @@ from rtmbs.ad import operations as o
 from rtmbs.ad.program import SUM, Program
 from rtmbs.ad.record import Record
 from rtmbs.ad.tape import Ids
-from rtmbs.compiled import kernel
+from rtmbs.jit.compiled import kernel
 
 Array = Any
 

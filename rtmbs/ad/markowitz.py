@@ -23,7 +23,7 @@ from rtmbs.ad.eliminate import (
     fits,
 )
 from rtmbs.ad.tape import Ids
-from rtmbs.compiled import kernel
+from rtmbs.jit.compiled import kernel
 
 Array = Any
 Int = Any

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rtmbs.compiled import kernel
+from rtmbs.jit.compiled import kernel
 
 LEAVES = ("CONSTANT", "INPUT")
 UNARY = (

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from rtmbs.ad import operations as o
 from rtmbs.ad.operations import evaluate_binary, evaluate_unary
-from rtmbs.compiled import kernel
-from rtmbs.record import record
+from rtmbs.jit.compiled import kernel
+from rtmbs.jit.record import record
 
 Array = Any
 SUM = len(o.NAMES)  # sum of products, the one operation with any number of operands

@@ -25,8 +25,8 @@ from rtmbs.ad.builder import (
 )
 from rtmbs.ad.errors import RecordFileError
 from rtmbs.ad.tape import Ids, Tape
-from rtmbs.atomic_file import replacing
-from rtmbs.compiled import kernel
+from rtmbs.files.atomic_file import replacing
+from rtmbs.jit.compiled import kernel
 
 VERSION = 1
 DTYPES = {"op": np.uint8, "a": np.int32, "b": np.int32, "c": np.int32, "constants": np.float64, "outputs": np.int32}

@@ -20,7 +20,7 @@ from rtmbs.ad.lower import lowered
 from rtmbs.ad.program import Program, evaluate, memory_of
 from rtmbs.ad.record import Record, finished, load_record
 from rtmbs.ad.sweeps import BLOCK, sweep_forward, sweep_reverse
-from rtmbs.compiled import entry_for
+from rtmbs.jit.compiled import entry_for
 
 Floats = NDArray[np.float64]
 MODES = ("sparse", "dense", "compressed")

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rtmbs.compiled import kernel
+from rtmbs.jit.compiled import kernel
 
 Array = Any
 BLOCK = 8  # directions swept at once: their rows stay in cache

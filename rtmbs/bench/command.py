@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tqdm import tqdm
-
-from rtmbs.bench.arguments import Parser, answer, count, number, positive
+from rtmbs.commands.arguments import Parser, answer, count, number, positive
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.integrators.settings import REFACTOR
 
-PROBLEMS = ("fourbar", "realtime", "table1")
+PROBLEMS = ("fourbar", "realtime")
 PENALTY = 1e6  # METHODS 1.24
 TOLERANCE = 1e-9
 
@@ -34,10 +32,6 @@ def run(words: list[str], program: str) -> int:
     if problem not in PROBLEMS:
         raise unknown_name("bench problem", problem, PROBLEMS)
 
-    if problem == "table1":
-        from rtmbs.bench.table1_options import table1_parser
-
-        return run_table1(table1_parser(f"{program} table1").read(words[1:]))
     if problem == "realtime":
         return run_realtime(realtime_parser(f"{program} realtime").read(words[1:]))
     return run_fourbar(fourbar_parser(f"{program} fourbar").read(words[1:]))
@@ -126,22 +120,6 @@ def chosen(options: argparse.Namespace) -> dict[str, Any]:
     if options.penalty is None and options.alpha is None:
         options.penalty = PENALTY
     return {name: getattr(options, name) for name in fourbar.Options.names()}
-
-
-def run_table1(options: argparse.Namespace) -> int:
-    """Measure the paper's table, print every mechanism as it is done, and write the JSON file."""
-    from rtmbs.bench import table1, table1_options, table1_text
-
-    check_folder(options.json)
-    layouts = table1_options.layouts(options.layout)
-    print(table1_text.heading(options.budget))
-    rows: list[table1.Row] = []
-    for done in table1.measure(table1.Options(layouts, options.rows, options.sources, options.budget)):
-        tqdm.write(table1_text.block(done))  # above the progress bar
-        rows += done
-    print(table1_text.summary(rows))
-    write(options.json, {"rows": rows})
-    return 0
 
 
 def check_folder(path: Path | None) -> None:

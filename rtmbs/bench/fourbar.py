@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs import __version__, library
-from rtmbs.bench import references
-from rtmbs.bench.apart import usable_cores
 from rtmbs.bench.stepping import percentiles_us, timed_steps
-from rtmbs.bench.warmup import ONE_RUN, fill_cache
-from rtmbs.compiling import announced
+from rtmbs.commands.warmup import ONE_RUN, fill_cache
 from rtmbs.errors import InputError
+from rtmbs.jit.apart import usable_cores
+from rtmbs.jit.compiling import announced
+from rtmbs.library import references
 from rtmbs.observers import EnergyMeter, IterationMeter, StepTimeMeter, ViolationMeter
 from rtmbs.simulation import Simulation
 from rtmbs.state import State

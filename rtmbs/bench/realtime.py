@@ -12,8 +12,8 @@ from rtmbs import __version__
 from rtmbs.bench import fourbar
 from rtmbs.bench.report import aligned
 from rtmbs.errors import InputError
-from rtmbs.pacing import Pacer, Punctuality, paced
 from rtmbs.simulation import Simulation
+from rtmbs.simulation.pacing import Pacer, Punctuality, paced
 
 Array = NDArray[np.float64]
 Record = dict[str, Any]

@@ -1,10 +1,10 @@
 """``rtmbs check``: what a mechanism is made of."""
 
-from rtmbs.bench.arguments import Parser
-from rtmbs.commands.model_file import is_file, refusals
+from rtmbs.commands.arguments import Parser
+from rtmbs.commands.model_file import add_large, is_file, refusals
+from rtmbs.commands.view import option_parser
 from rtmbs.errors import LanguageError
 from rtmbs.language import Document
-from rtmbs.view_command import option_parser
 
 
 def run(words: list[str]) -> int:
@@ -17,7 +17,11 @@ def run(words: list[str]) -> int:
     if not words or words[0].startswith("-"):
         parser.read(words or ["--help"])
     name = words[0]
-    return check_file(parser.read(words).model) if is_file(name) else check_mechanism(name, words[1:])
+    if not is_file(name):
+        return check_mechanism(name, words[1:])
+    add_large(parser)
+    options = parser.read(words)
+    return check_file(options.model, options.large)
 
 
 def check_mechanism(name: str, words: list[str]) -> int:
@@ -34,12 +38,12 @@ def check_mechanism(name: str, words: list[str]) -> int:
     return 0
 
 
-def check_file(path: str) -> int:
+def check_file(path: str, large: bool) -> int:
     """Check a model file; one that is refused is shown with a caret on standard output."""
     from rtmbs.language import read
 
     try:
-        document = read(path)
+        document = read(path, large)
         with refusals(path, document):
             print(described(document))
     except LanguageError as error:

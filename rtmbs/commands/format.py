@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from rtmbs.atomic_file import replacing
-from rtmbs.bench.arguments import Parser
+from rtmbs.commands.arguments import Parser
+from rtmbs.commands.model_file import add_large
+from rtmbs.files.atomic_file import replacing
 
 
 def run(words: list[str]) -> int:
@@ -14,9 +15,10 @@ def run(words: list[str]) -> int:
     parser = Parser(prog="rtmbs format", description=run.__doc__)
     parser.add_argument("file", metavar="FILE", help="a model file")
     parser.add_argument("--in-place", action="store_true", help="write the file instead of printing it")
+    add_large(parser)
     options = parser.read(words)
     source = load(Path(options.file), options.file)
-    text = format(source)
+    text = format(source, options.large)
     if not options.in_place:
         print(text, end="")
     elif text != source.text:

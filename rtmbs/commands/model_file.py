@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from rtmbs.commands.arguments import Parser
 from rtmbs.errors import InputError, LanguageError, ModelError, StartError
 from rtmbs.language import Document, Place
 from rtmbs.language.source import load
@@ -16,6 +17,11 @@ SINGULAR = {"bodies": "body"}
 def is_file(word: str) -> bool:
     """True for the path of a model file; anything else is the name of a mechanism of the library."""
     return word.endswith(SUFFIX) or Path(word).suffix != "" or "/" in word
+
+
+def add_large(parser: Parser) -> None:
+    """Add the switch that lifts the limits of ``rtmbs.language.sizes``."""
+    parser.add_argument("--large", action="store_true", help="take more bodies, words, rows and steps than usual")
 
 
 @contextmanager

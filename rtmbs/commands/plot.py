@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.bench.arguments import Parser
+from rtmbs.commands.arguments import Parser
 from rtmbs.commands.target import check_target
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.results.forms import load_result

@@ -1,7 +1,7 @@
 """``rtmbs run``: the analysis that a model file asks for, and its result in a file."""
 
-from rtmbs.bench.arguments import Parser
-from rtmbs.commands.model_file import refusals
+from rtmbs.commands.arguments import Parser
+from rtmbs.commands.model_file import add_large, refusals
 from rtmbs.commands.target import check_target
 from rtmbs.errors import RtmbsError
 from rtmbs.language import Document
@@ -16,11 +16,12 @@ def run(words: list[str]) -> int:
     parser = Parser(prog="rtmbs run", description=run.__doc__)
     parser.add_argument("file", metavar="FILE", help="a model file")
     parser.add_argument("--out", metavar="PATH", help="where the result is saved: .npz, .h5 or .csv")
+    add_large(parser)
     options = parser.read(words)
     if options.out:
         check_target(options.out, WRITTEN)
         check_form(options.out)
-    document = read(options.file)
+    document = read(options.file, options.large)
     try:
         with refusals(options.file, document):
             result = analysed(document)

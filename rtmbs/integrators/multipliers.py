@@ -8,8 +8,8 @@ Compiled, and used by the readable step and by the fused step alike.
 
 import numpy as np
 
-from rtmbs.compiled import kernel
 from rtmbs.integrators.settings import FIRST_CORRECTION, ITERATIONS, PUSHED, REMAINS, SMALL_FIRST
+from rtmbs.jit.compiled import kernel
 
 MISS = 1e-2  # of its floor: what a multiplier may be off by
 SUSPICIOUS = MISS  # bound on the error, as impulses give it, from which on the balance is evaluated

@@ -5,7 +5,6 @@ Compiled, and used by the readable step and by the fused step alike, so that bot
 
 import numpy as np
 
-from rtmbs.compiled import kernel
 from rtmbs.integrators.settings import (
     ADAPTIVE,
     EVERY_ITERATION,
@@ -13,6 +12,7 @@ from rtmbs.integrators.settings import (
     EXACT,
     SMALL_FIRST,
 )
+from rtmbs.jit.compiled import kernel
 
 GO_ON, ACCEPT, DIVERGED, NOT_A_NUMBER = 0, 1, 2, 3
 

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from rtmbs.record import record
+from rtmbs.jit.record import record
 
 Array = Any
 

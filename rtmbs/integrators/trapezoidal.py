@@ -11,7 +11,6 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.bounds import BEYOND, are_rotations
 from rtmbs.integrators.base import Equations, NotFinite, SingularTangent
 from rtmbs.integrators.damping import Damped, restart
 from rtmbs.integrators.multipliers import (
@@ -71,6 +70,7 @@ from rtmbs.integrators.settings import (
     StateArrays,
 )
 from rtmbs.integrators.tries import BY_SLOPE, STEADY_TRY
+from rtmbs.limits.bounds import BEYOND, are_rotations
 
 Array = NDArray[np.float64]
 

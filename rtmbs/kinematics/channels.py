@@ -1,7 +1,7 @@
 """Channels of a kinematic motion, under the names of a dynamic run."""
 
 from collections.abc import Callable, Iterator
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -33,8 +33,9 @@ class Bodies:
         self.programs, self.samples = programs, samples
         self.equations = programs.equations
         self.number = {name: k for k, name in enumerate(self.equations.bodies)}
+        self.motion = lru_cache(maxsize=2)(self.worked_out)  # channels of one body are read one after the other
 
-    def motion(self, name: str) -> BodyMotion:
+    def worked_out(self, name: str) -> BodyMotion:
         """Return the motion of a body (S samples), about the world's origin."""
         at = slice(SIZE * self.number[name], SIZE * (self.number[name] + 1))
         q, qd, qdd = self.samples.q[:, at], self.samples.qd[:, at], self.samples.qdd[:, at]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rtmbs.ad.program import evaluate
-from rtmbs.compiled import inner_kernel, kernel
+from rtmbs.jit.compiled import inner_kernel, kernel
 from rtmbs.kinematics.roots import add_bending, bend_roots, set_roots, subtract_bending, to_unknowns
 from rtmbs.kinematics.tables import DRIVERS, FREE, NF, REDUNDANT, TURNS, M, N
 from rtmbs.linear.sparse_lu import factor, solve

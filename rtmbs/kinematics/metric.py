@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rtmbs.errors import InputError, shown
+from rtmbs.jit.record import record
 from rtmbs.kinematics.equations import Equations
-from rtmbs.record import record
 
 Array = Any
 WEIGHTS = ("size", "mass")

@@ -1,6 +1,6 @@
 """The kernel of elimination with exchanged columns (METHODS 4)."""
 
-from rtmbs.compiled import inner_kernel, kernel
+from rtmbs.jit.compiled import inner_kernel, kernel
 
 KEEP = 0.1  # share of the row maximum above which a pivot of the last time is taken again
 

@@ -6,7 +6,7 @@ a part dL y in its derivative.
 
 from typing import Any
 
-from rtmbs.compiled import inner_kernel
+from rtmbs.jit.compiled import inner_kernel
 from rtmbs.kinematics.tables import N
 
 Array = Any

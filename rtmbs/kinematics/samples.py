@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError
-from rtmbs.memory import in_words, machine_memory
+from rtmbs.limits.memory import in_words, machine_memory
 
 Array = NDArray[np.float64]
 

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.ad.program import Program, memory_of
+from rtmbs.jit.record import record
 from rtmbs.kinematics.coordinates import SIZE
 from rtmbs.kinematics.metric import Metric
 from rtmbs.kinematics.programs import KINDS, Programs
 from rtmbs.linear.sparse_lu import LUWorkspace, workspace
 from rtmbs.linear.symbolic import SparseLU, analyse, positions
-from rtmbs.record import record
 
 Array = Any
 N, M, NF, DRIVERS, FREE, TURNS, REDUNDANT = 0, 1, 2, 3, 4, 5, 6  # places of sizes

@@ -68,7 +68,7 @@ class Expression:
 
     @property
     def jumps(self) -> tuple[float, ...] | None:
-        """No jumps, or not known (``rtmbs.jumps``)."""
+        """No jumps, or not known (``rtmbs.simulation.jumps``)."""
         return () if is_smooth(self.steps) else None
 
     def value(self, t: Any) -> Any:
@@ -103,7 +103,7 @@ class ExpressionRow:
 
     @property
     def jumps(self) -> tuple[float, ...] | None:
-        """No jumps, or not known (``rtmbs.jumps``)."""
+        """No jumps, or not known (``rtmbs.simulation.jumps``)."""
         return () if all(is_smooth(steps) for steps in self.rows) else None
 
     def __call__(self, t: float) -> tuple[float, ...]:

@@ -18,14 +18,14 @@ BEFORE_SIGN = (*OPENING, *SPACED, "COMMA", "CIRCUMFLEX")  # what follows these i
 CAPITALS = ("body", "system")  # as the paper writes them
 
 
-def format(sheet: Sheet | Source | str) -> str:
+def format(sheet: Sheet | Source | str, large: bool = False) -> str:
     """Return the text of statements in its usual form; the form is stable: what is formatted stays as it is.
 
-    A text that does not begin with MODEL is a file to include.
+    A text that does not begin with MODEL is a file to include. large: it may have more than the usual number of words.
     """
     source = Source("text", sheet) if isinstance(sheet, str) else sheet if isinstance(sheet, Source) else sheet.source
     fragment = not is_whole(source)
-    parse(source, fragment=fragment)  # refuses what is no text of the language
+    parse(source, fragment=fragment, large=large)  # refuses what is no text of the language
     pieces = list(split(list(tokens(source, fragment))))
     lines: list[str] = []
     last = 0

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from rtmbs.bounds import BEYOND
 from rtmbs.errors import LanguageError, ModelError, nearest_names, shown
 from rtmbs.language.scope import Quantity, Row, Scope, Timed, Word
 from rtmbs.language.source import Source
 from rtmbs.language.syntax import Argument, Code, Name, Statement
 from rtmbs.language.units import dimension_of, written
+from rtmbs.limits.bounds import BEYOND
 
 SWITCHES = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
 

@@ -15,11 +15,11 @@ from lark import Lark, Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from rtmbs.errors import LanguageError, nearest_names, shown
+from rtmbs.language.sizes import LARGE, ORDINARY, WAY_OUT
 from rtmbs.language.source import Source
 from rtmbs.language.syntax import Argument, Code, Instruction, Name, Number, Statement
 from rtmbs.language.units import UNITS, compound
 
-MOST_WORDS = 100_000  # words, numbers and signs in a model file and all that it includes
 DEEPEST = 200  # brackets within brackets
 MARKS = re.compile(r'#[^\n]*|//[^\n]*|/\*.*?(?:\*/|\Z)|"[^"\\\n]*(?:\\.[^"\\\n]*)*"|[\w.]+|[^\s\w]', re.DOTALL)
 BEHIND_A_NUMBER, LONGEST_FACTOR = re.compile(r"[\d.]\s*([^\W\d_]+\s*)\Z"), 100  # where a unit may stand
@@ -51,14 +51,14 @@ class Sheet(NamedTuple):
     statements: tuple[Statement, ...]
 
 
-def parse(source: Source | str, name: str = "text", fragment: bool = False) -> Sheet:
+def parse(source: Source | str, name: str = "text", fragment: bool = False, large: bool = False) -> Sheet:
     """Return the statements of a text; raises LanguageError where it is none of the language.
 
-    fragment: the text is a file to include, statements without MODEL and ENDMODEL.
+    fragment: the text is a file to include, statements without MODEL and ENDMODEL. large: so many words are meant.
     """
     if isinstance(source, str):
         source = Source(name, source.removeprefix("\ufeff"))
-    measure(source)
+    measure(source, large)
     with PARSING:
         actions = actions_of_grammar()
         actions.begin(source)
@@ -71,9 +71,9 @@ def parse(source: Source | str, name: str = "text", fragment: bool = False) -> S
             actions.begin(source)
 
 
-def measure(source: Source) -> int:
+def measure(source: Source, large: bool = False) -> int:
     """Return the number of words; raises LanguageError for too many of them, and for brackets too deep."""
-    count, depth = 0, 0
+    count, depth, most = 0, 0, (LARGE if large else ORDINARY).words
     for mark in MARKS.finditer(source.text):
         sign = source.text[mark.start()]
         if sign in "([":
@@ -83,8 +83,8 @@ def measure(source: Source) -> int:
         elif sign in ")]":
             depth -= 1
         count += 1
-        if count > MOST_WORDS:
-            raise source.error(mark.start(), f"there are more than {MOST_WORDS:,} words up to here; a model has fewer")
+        if count > most:
+            raise source.error(mark.start(), f"there are more than {most:,.0f} words up to here; {WAY_OUT}")
     return count
 
 

@@ -11,7 +11,8 @@ from rtmbs.language.document import Analysis, Document
 from rtmbs.language.expressions import ExpressionProfile
 from rtmbs.language.given import Given
 from rtmbs.language.kinds import KINDS, STAGES, Kind
-from rtmbs.language.parse import MOST_WORDS, Sheet, is_whole, measure, parse
+from rtmbs.language.parse import Sheet, is_whole, measure, parse
+from rtmbs.language.sizes import WAY_OUT, Size
 from rtmbs.language.source import Source, load
 from rtmbs.language.statements.forces import register_forces
 from rtmbs.language.statements.joints import register_joints
@@ -24,26 +25,30 @@ MOST_TIMES, MOST_VALUES = 10_001, 1_000_000  # at which functions of time are tr
 Line = tuple[Source, Statement]
 
 
-def read(path: str | Path) -> Document:
-    """Return the model and the analysis that a file describes; raises LanguageError, which names file and place."""
+def read(path: str | Path, large: bool = False) -> Document:
+    """Return the model and the analysis that a file describes; raises LanguageError, which names file and place.
+
+    large: the file may have more than the usual number of bodies, words, rows and steps (``rtmbs.language.sizes``).
+    """
     name = str(path)
     source = load(Path(path), name)
-    return build(parse(source))
+    return build(parse(source, large=large), large)
 
 
-def build(sheet: Sheet | str) -> Document:
-    """Return what statements describe; raises LanguageError."""
+def build(sheet: Sheet | str, large: bool = False) -> Document:
+    """Return what statements describe, as ``read`` does; raises LanguageError."""
     if isinstance(sheet, str):
-        sheet = parse(sheet)
+        sheet = parse(sheet, large=large)
+    size = Size(large)
     try:
         made = Build(Model(sheet.name))
     except ModelError as error:
         raise sheet.source.error(0, str(error)) from None
     register_joints()
     register_forces()
-    lines = list(Includes(sheet.source).lines(sheet))
     sorted_lines: dict[str, list[tuple[Source, Statement, Kind]]] = {stage: [] for stage in STAGES}
-    for source, statement in lines:
+    for source, statement in Includes(sheet.source, large).lines(sheet):
+        size.count(source, statement)
         if is_constant(statement):
             add_constant(made, source, statement)
         else:
@@ -54,6 +59,9 @@ def build(sheet: Sheet | str) -> Document:
             act(made, source, statement, kind)
     if made.analysis is None:
         raise sheet.source.error(0, "there is no SYSTEM statement; it says which analysis to make", ["SYSTEM"])
+    if too_much := size.check(made.analysis):
+        source, statement, _ = sorted_lines["system"][0]
+        raise source.error(statement.places[0], too_much)
     check_times(made, made.analysis)
     return Document(sheet.source.name, made.model, made.analysis, made.places)
 
@@ -108,9 +116,10 @@ def kind_of(source: Source, statement: Statement) -> Kind:
 class Includes:
     """The statements of a text, with those of the files that it includes in their place."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, large: bool) -> None:
+        self.large = large
         self.folder = source.path.resolve().parent if source.path else None
-        self.words = measure(source)
+        self.words = measure(source, large)
         self.files = 0
 
     def lines(self, sheet: Sheet, chain: tuple[Path, ...] = ()) -> Iterator[Line]:
@@ -147,10 +156,10 @@ class Includes:
             inner = load(path, str(Path(source.name).parent / name))
         except LanguageError as error:
             raise source.error(at, f"included file {error}") from None
-        self.words += measure(inner)
-        if self.words > MOST_WORDS:
-            raise source.error(at, f"with this file there are more than {MOST_WORDS:,} words; a model has fewer")
-        return parse(inner, fragment=not is_whole(inner))
+        self.words += measure(inner, self.large)
+        if self.words > (most := Size(self.large).most.words):
+            raise source.error(at, f"with this file there are more than {most:,.0f} words; {WAY_OUT}")
+        return parse(inner, fragment=not is_whole(inner), large=self.large)
 
 
 def check_times(made: Build, analysis: Analysis) -> None:

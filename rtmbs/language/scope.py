@@ -8,10 +8,9 @@ from rtmbs.errors import LanguageError, nearest_names, shown
 from rtmbs.language.expressions import Steps, operand_count
 from rtmbs.language.functions import CONSTANTS, FUNCTIONS, OPERATORS, PAIRS, Binary, Function
 from rtmbs.language.source import Source
-from rtmbs.language.syntax import Code, Instruction, Name, Number
+from rtmbs.language.syntax import TIME, Code, Instruction, Name, Number
 from rtmbs.language.units import Dimension
 
-TIME = "time"
 ARITHMETIC: dict[str, Function | Binary] = {**FUNCTIONS, **PAIRS}
 
 

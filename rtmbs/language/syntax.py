@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+TIME = "time"  # the name of the time, in small letters
+
 
 class Instruction(NamedTuple):
     """One part of a value in postfix order: it takes its operands from the parts before it.

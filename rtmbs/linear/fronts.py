@@ -7,7 +7,7 @@ numba folds negative indices. Several rows are taken at a time, so that a number
 import numpy as np
 from numpy import uint64 as at
 
-from rtmbs.compiled import inner_kernel
+from rtmbs.jit.compiled import inner_kernel
 from rtmbs.linear.symbolic import INHERITS, KEPT, LIST, LOWER, PARENT, REMAINDER, REST, SAME, STRIDE, UPPER, WIDTH
 
 SMALL_PIVOT = 1e-10  # of the pivot's own diagonal before elimination: below, without pivoting nothing can be trusted

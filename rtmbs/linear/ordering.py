@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import coo_array, csc_array
 from scipy.sparse.linalg import splu
 
-from rtmbs.compiled import kernel
+from rtmbs.jit.compiled import kernel
 
 Array = Any
 

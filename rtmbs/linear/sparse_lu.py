@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import uint64 as at
 
-from rtmbs.compiled import inner_kernel, kernel
+from rtmbs.jit.compiled import inner_kernel, kernel
+from rtmbs.jit.record import record
 from rtmbs.linear.fronts import eliminate, hand_over, subtract_products
 from rtmbs.linear.substitution import backward, forward, subtract_front
 from rtmbs.linear.symbolic import FIRST, LIST, LOWER, REMAINDER, REST, STARTS, STRIDE, UPPER, WIDTH, SparseLU
-from rtmbs.record import record
 
 Array = Any
 

@@ -2,7 +2,7 @@
 
 from numpy import uint64 as at
 
-from rtmbs.compiled import inner_kernel
+from rtmbs.jit.compiled import inner_kernel
 
 
 @inner_kernel

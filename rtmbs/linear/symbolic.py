@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rtmbs.jit.record import record
 from rtmbs.linear.ordering import best_order, inverse, symmetric_pattern
 from rtmbs.linear.supernodes import group_fronts, heir_first
-from rtmbs.record import record
 
 Array = Any
 

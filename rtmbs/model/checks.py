@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.bounds import BEYOND
 from rtmbs.errors import ModelError, shown
+from rtmbs.limits.bounds import BEYOND
 
 Array = NDArray[np.float64]
 Numbers = Any  # anything numpy turns into floats

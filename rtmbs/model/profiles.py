@@ -1,7 +1,7 @@
 """Functions of time. Those of drivers answer (f, fd, fdd) at t, so that velocities and accelerations are exact.
 
 A function of time may say when it jumps: ``jumps``, times in seconds, is an attribute of any function, of forces as of
-drivers (``torque.jumps = (0.5,)``). Of a driver only fdd may jump. One that says nothing is watched (``rtmbs.jumps``).
+drivers (``torque.jumps = (0.5,)``). Of a driver only fdd may jump. ``simulation/jumps.py`` watches the others.
 """
 
 import math

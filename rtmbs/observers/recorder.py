@@ -9,7 +9,7 @@ import numpy as np
 from rtmbs.errors import InputError
 from rtmbs.integrators.report import Outcome, StepReport, outcomes_of
 from rtmbs.integrators.settings import TRIES, Rows
-from rtmbs.memory import in_words, machine_memory
+from rtmbs.limits.memory import in_words, machine_memory
 from rtmbs.observers.base import Array, Observer, Watched
 from rtmbs.observers.schedule import Schedule
 from rtmbs.results.catalogue import run_result

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from rtmbs.archive import CHECKSUM, DamagedFile, read_archive, write_archive
-from rtmbs.archive import FORMAT as FIRST
 from rtmbs.errors import ResultError
+from rtmbs.files.archive import CHECKSUM, DamagedFile, read_archive, write_archive
+from rtmbs.files.archive import FORMAT as FIRST
 from rtmbs.results.channel import Source
 from rtmbs.results.result import TIME, Result
 

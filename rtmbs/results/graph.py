@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from rtmbs.record import record
+from rtmbs.jit.record import record
 from rtmbs.system.system import System
 
 Array = Any  # numba types by value; the shapes stand on the fields

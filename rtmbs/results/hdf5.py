@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from rtmbs.atomic_file import replacing
 from rtmbs.errors import InputError, ResultError
+from rtmbs.files.atomic_file import replacing
 from rtmbs.results.channel import Source
 from rtmbs.results.result import TIME, Result
 

@@ -3,7 +3,7 @@
 All kernels of this room stand here.
 """
 
-from rtmbs.compiled import kernel
+from rtmbs.jit.compiled import kernel
 from rtmbs.semirecursive.closures import (
     closure_accelerations,
     closure_velocities,

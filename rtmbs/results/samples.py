@@ -6,7 +6,7 @@ import numpy as np
 
 from rtmbs.integrators.report import doubtful_steps
 from rtmbs.integrators.settings import Rows
-from rtmbs.record import record
+from rtmbs.jit.record import record
 from rtmbs.state import State
 
 Array = Any  # numba types by value; the shapes stand on the fields

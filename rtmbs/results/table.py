@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rtmbs.atomic_file import replacing
+from rtmbs.files.atomic_file import replacing
 from rtmbs.results.channel import Channel
 from rtmbs.results.result import TIME, Result
 

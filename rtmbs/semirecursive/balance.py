@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rtmbs.compiled import inner_kernel, kernel, merged_kernel
+from rtmbs.jit.compiled import inner_kernel, kernel, merged_kernel
 from rtmbs.semirecursive.forces import spring_state
 from rtmbs.semirecursive.sweeps import sweep_velocities
 from rtmbs.spatial import add3, add6, angular, dot3, load3, load6, load33, place, point_velocity, scale6, store6

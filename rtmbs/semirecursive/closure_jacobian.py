@@ -7,7 +7,7 @@ the products.
 
 from numpy import uint64 as at
 
-from rtmbs.compiled import inlined_kernel, kernel
+from rtmbs.jit.compiled import inlined_kernel, kernel
 from rtmbs.spatial import dot6, load6, scale6
 
 

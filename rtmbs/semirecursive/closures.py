@@ -4,7 +4,7 @@ Rows as METHODS 1.25 with points and axes carried by step ``a``, so that a row i
 with G = dPhi/dX_b the other side is -G, and Phi_z[j] = sign_j S_j . G on the branch of the link and zero elsewhere.
 """
 
-from rtmbs.compiled import inlined_kernel, inner_kernel, kernel
+from rtmbs.jit.compiled import inlined_kernel, inner_kernel, kernel
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, fill_branch
 from rtmbs.semirecursive.conditions import condition_accelerations, condition_rates, evaluate_conditions
 from rtmbs.semirecursive.couplers import coupler_accelerations, coupler_rates, evaluate_couplers

@@ -5,8 +5,6 @@ The unknown is the increment z_{n+1} - z_n; zd = 2/h increment - zd_n, zdd = 4/h
 alpha Phi_z) (Eq. 17) plus ``tangent_terms``.
 """
 
-from rtmbs.clock import ticks
-from rtmbs.compiled import inlined_kernel, inner_kernel, merged_kernel
 from rtmbs.integrators.newton import scaled_norm
 from rtmbs.integrators.settings import (
     ENOUGH,
@@ -20,6 +18,8 @@ from rtmbs.integrators.settings import (
     SOLVE_TICKS,
     TANGENT_TICKS,
 )
+from rtmbs.jit.clock import ticks
+from rtmbs.jit.compiled import inlined_kernel, inner_kernel, merged_kernel
 from rtmbs.linear.sparse_lu import solve, solve_refined
 from rtmbs.semirecursive.endings import NOT_FINITE, SMALL_PIVOT
 from rtmbs.semirecursive.evaluation import assemble_tangent, evaluate_residual

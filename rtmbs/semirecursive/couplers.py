@@ -5,7 +5,7 @@ Their rows of Phi_z are constant and G is zero: nothing passes between two frame
 
 from numpy import uint64 as at
 
-from rtmbs.compiled import inner_kernel
+from rtmbs.jit.compiled import inner_kernel
 
 
 @inner_kernel

@@ -5,7 +5,6 @@
 
 import numpy as np
 
-from rtmbs.compiled import inner_kernel, kernel
 from rtmbs.integrators.newton import (
     ACCEPT,
     BISECTIONS,
@@ -31,6 +30,7 @@ from rtmbs.integrators.settings import (
     StateArrays,
 )
 from rtmbs.integrators.tries import BY_SLOPE, RESTING, STEADY, TRY_START, TRY_TERMS
+from rtmbs.jit.compiled import inner_kernel, kernel
 from rtmbs.semirecursive.correction import correction_norm, evaluate_iterate, fresh_correction, predict, restart
 from rtmbs.semirecursive.endings import CONVERGED, NOT_CONVERGED
 from rtmbs.semirecursive.multipliers import set_multipliers

@@ -1,6 +1,6 @@
 """How a fused step may end."""
 
-from rtmbs.compiled import inner_kernel
+from rtmbs.jit.compiled import inner_kernel
 
 CONVERGED, NOT_CONVERGED, SMALL_PIVOT, NOT_FINITE, LOOP_OPEN, UNFINISHED, UNPROJECTED, UNBALANCED, NEAR = range(9)
 

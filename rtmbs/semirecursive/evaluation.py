@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from rtmbs.compiled import inner_kernel, kernel
 from rtmbs.integrators.multipliers import ENDLESS
 from rtmbs.integrators.settings import EXACT, LAGGED, PAPER
+from rtmbs.jit.compiled import inner_kernel, kernel
 from rtmbs.semirecursive.closure_jacobian import pull_back
 from rtmbs.semirecursive.closures import evaluate_closures
 from rtmbs.semirecursive.forces import add_force_tangent, apply_forces

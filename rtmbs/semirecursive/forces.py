@@ -9,7 +9,7 @@ rigid motion or hangs on ground.
 
 import numpy as np
 
-from rtmbs.compiled import inner_kernel, kernel, merged_kernel
+from rtmbs.jit.compiled import inner_kernel, kernel, merged_kernel
 from rtmbs.semirecursive.laws import evaluate_laws, law_variation, law_wrench
 from rtmbs.spatial import (
     add3,

@@ -6,7 +6,7 @@ axes of a, so a common rigid motion changes nothing but directions; its derivati
 """
 
 from rtmbs.ad.program import evaluate
-from rtmbs.compiled import inner_kernel, merged_kernel
+from rtmbs.jit.compiled import inner_kernel, merged_kernel
 from rtmbs.spatial import (
     add3,
     angular,

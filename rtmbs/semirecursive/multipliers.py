@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from rtmbs.compiled import inner_kernel, kernel
 from rtmbs.integrators.multipliers import (
     ENDLESS,
     ROUNDS,
@@ -15,6 +14,7 @@ from rtmbs.integrators.multipliers import (
     still_missing,
 )
 from rtmbs.integrators.settings import FACTORISATIONS, REMAINS
+from rtmbs.jit.compiled import inner_kernel, kernel
 from rtmbs.linear.sparse_lu import factor, solve
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back
 from rtmbs.semirecursive.evaluation import assemble_mass_weight, evaluate_residual

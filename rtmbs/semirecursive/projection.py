@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from rtmbs.bounds import BEYOND
-from rtmbs.compiled import inner_kernel, kernel, merged_kernel
 from rtmbs.integrators.multipliers import yet_to_come
 from rtmbs.integrators.newton import LEFT_OVER
 from rtmbs.integrators.projection import PASSES, SLOW, SOFTER
 from rtmbs.integrators.settings import NEAR_SINGULAR, PUSHED, REMAINS, SWEEPS
+from rtmbs.jit.compiled import inner_kernel, kernel, merged_kernel
+from rtmbs.limits.bounds import BEYOND
 from rtmbs.linear.sparse_lu import solve
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back_through
 from rtmbs.semirecursive.closures import closure_velocities, evaluate_closures

@@ -12,8 +12,8 @@ those of the rates. The increment follows by d(delta) = T^-1(delta) dtheta, T th
 
 import numpy as np
 
-from rtmbs.bounds import ROTATION_TOLERANCE
-from rtmbs.compiled import inner_kernel, kernel
+from rtmbs.jit.compiled import inner_kernel, kernel
+from rtmbs.limits.bounds import ROTATION_TOLERANCE
 from rtmbs.spatial import add3, combine6, cross3, dot3, load3, load6, load33, scale3, store3, store6
 
 FEW, TERMS = 6, 14  # of the power series in theta^2: rounding only below SMALL, and below SERIES

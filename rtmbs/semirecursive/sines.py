@@ -8,7 +8,7 @@ way: the multiple follows the real part, and a polynomial carries the imaginary 
 import numpy as np
 from numpy import uint64 as at
 
-from rtmbs.compiled import inner_kernel
+from rtmbs.jit.compiled import inner_kernel
 
 QUARTERS = 6.36619772367581382433e-01  # 2 / pi
 HALF_PI = (1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21)  # 33 bits, 33 bits, rest

@@ -6,8 +6,6 @@ Corrections are made in ``correction``, further tries in ``damped_tries``; proje
 
 import numpy as np
 
-from rtmbs.clock import ticks
-from rtmbs.compiled import inner_kernel, kernel, merged_kernel
 from rtmbs.integrators.multipliers import FOUND, largest_acceleration, suspicious
 from rtmbs.integrators.newton import (
     ACCEPT,
@@ -41,6 +39,8 @@ from rtmbs.integrators.settings import (
     StateArrays,
 )
 from rtmbs.integrators.tries import BY_SLOPE, STEADY_TRY
+from rtmbs.jit.clock import ticks
+from rtmbs.jit.compiled import inner_kernel, kernel, merged_kernel
 from rtmbs.semirecursive.balance import hold_energies, keep_no_energy
 from rtmbs.semirecursive.closures import closure_accelerations, evaluate_closures
 from rtmbs.semirecursive.correction import (

@@ -6,7 +6,7 @@ Oracle: ``page.py``. Equations 7 to 9 of the paper in the spatial convention of 
 
 import numpy as np
 
-from rtmbs.compiled import inner_kernel, kernel
+from rtmbs.jit.compiled import inner_kernel, kernel
 from rtmbs.semirecursive.rotations import turn_of, turned_by
 from rtmbs.semirecursive.sines import sines_and_cosines
 from rtmbs.spatial import (

@@ -13,7 +13,7 @@ momentum and N = -(J omega)~ - 2 v c^T + 2 (c . v) 1 + omega~ J - J omega~, c th
 
 from numpy import uint64 as at
 
-from rtmbs.compiled import inlined_kernel, inner_kernel
+from rtmbs.jit.compiled import inlined_kernel, inner_kernel
 from rtmbs.semirecursive.closures import closure_wrench, row_variation
 from rtmbs.semirecursive.conditions import add_condition_tangent
 from rtmbs.semirecursive.forces import add_link_column

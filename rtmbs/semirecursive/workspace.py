@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rtmbs.ad.program import memory_of
-from rtmbs.record import record
+from rtmbs.jit.record import record
 from rtmbs.system.tables import FRAME_INPUTS, POSE_INPUTS, Tables
 
 Array = Any

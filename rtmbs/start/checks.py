@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from rtmbs.bounds import BEYOND
 from rtmbs.errors import StartError, StateError
 from rtmbs.integrators.settings import Settings, StateArrays
+from rtmbs.limits.bounds import BEYOND
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.state import State
 

@@ -23,7 +23,7 @@ Conventions, once for the whole package
 
 from typing import Any, NamedTuple
 
-from rtmbs.record import record
+from rtmbs.jit.record import record
 
 Array = Any  # numba types by value; the shapes and dtypes stand on the fields
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from rtmbs.errors import StateError
-from rtmbs.inputs import evaluate_signals
+from rtmbs.simulation.inputs import evaluate_signals
 from rtmbs.state import State
 from rtmbs.system.system import System
 

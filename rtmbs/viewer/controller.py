@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from rtmbs.errors import InputError, RtmbsError
 from rtmbs.integrators.report import StepReport
-from rtmbs.pacing import Pacer
+from rtmbs.simulation.pacing import Pacer
 from rtmbs.state import State
 from rtmbs.system.system import System
 from rtmbs.viewer.carry import carried

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 
 from rtmbs.errors import InputError
-from rtmbs.options import Options
+from rtmbs.simulation.options import Options
 from rtmbs.state import State
 from rtmbs.viewer.commands import Command, SetInput, SetOption
 from rtmbs.viewer.grab import Grip, Hold

@@ -6,7 +6,7 @@ from typing import Any
 
 from numba.core import event
 
-from rtmbs.compiling import COMPILE
+from rtmbs.jit.compiling import COMPILE
 from rtmbs.viewer.link import Message
 
 

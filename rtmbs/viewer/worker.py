@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rtmbs.errors import RtmbsError
-from rtmbs.pacing import Pacer
+from rtmbs.simulation.pacing import Pacer
 from rtmbs.viewer.commands import Command, Pause, Quit
 from rtmbs.viewer.controller import Controller, Outlet
 from rtmbs.viewer.inbox import coalesced

@@ -18,7 +18,7 @@ from rtmbs.ad.program import evaluate, memory_of
 from rtmbs.ad.replay import Replay
 from rtmbs.ad.rules import FACTORS
 from rtmbs.ad.trace import Traced, record
-from rtmbs.compiled import kernel
+from rtmbs.jit.compiled import kernel
 
 RNG = np.random.default_rng(11)
 

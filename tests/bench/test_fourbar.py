@@ -11,8 +11,9 @@ import jsonschema
 import numpy as np
 import pytest
 
-from rtmbs.bench import fourbar, references
+from rtmbs.bench import fourbar
 from rtmbs.bench.command import fourbar_parser, main
+from rtmbs.library import references
 
 ROOT = Path(__file__).parent.parent.parent
 SCHEMA = json.loads((ROOT / "rtmbs" / "bench" / "schema.json").read_text(encoding="utf-8"))

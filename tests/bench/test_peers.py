@@ -20,7 +20,7 @@ from bench.peers.report import draw, jacobians, text, time_to
 from bench.peers.rtmbs_joints import prepared, simulate
 from bench.peers.targets import TARGETS, line
 from rtmbs import Simulation, library
-from rtmbs.bench import references
+from rtmbs.library import references
 
 STEP = 5e-3
 

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from rtmbs.bench import paper, table1, table1_text
-from rtmbs.bench.command import main
+from bench.table1 import measure, paper, text
+from bench.table1.__main__ import main
 from rtmbs.semirecursive.sources import source_names
 
 KEYS = {
@@ -21,7 +21,7 @@ EXACT = ("structured", "complex-step", "autograd", "trace")
 def run(tmp_path_factory):
     """The rows and the printed text of one short run through the command line."""
     path = tmp_path_factory.mktemp("table1") / "table.json"
-    words = ["table1", "--layout", "parallel", "--rows", "1x10,2x3", "--budget", "0.3", "--json", str(path)]
+    words = ["--layout", "parallel", "--rows", "1x10,2x3", "--budget", "0.3", "--json", str(path)]
     with pytest.MonkeyPatch.context() as patch:
         printed = []
 
@@ -50,7 +50,7 @@ def test_counts_are_those_of_the_mechanism(rows):
     for (ny, nz, _), row in rows.items():
         assert row["layout"] == "parallel"
         assert row["bodies"] == (1 + 2 * ny) * nz + 1
-        assert 1 <= row["steps"] <= table1.STEPS
+        assert 1 <= row["steps"] <= measure.STEPS
         assert row["steps"] <= row["n_jacs"] <= 8 * row["steps"]
         assert row["pair_ms"] > 0
         if row["source"] != "structured":
@@ -74,10 +74,10 @@ def test_ratios_stand_on_equal_footing(rows):
 
 def test_a_source_over_its_budget_takes_fewer_steps_and_the_table_says_so(run, rows):
     slow, fast = rows[1, 10, "autograd"], rows[1, 10, "structured"]
-    assert slow["steps"] < table1.STEPS
+    assert slow["steps"] < measure.STEPS
     assert re.search(rf"autograd +{slow['n_jacs']} +{slow['steps']}\* ", run[1])
     assert "fewer than 200: a run of one source may take 0.3 s" in run[1]
-    assert fast["steps"] == table1.STEPS
+    assert fast["steps"] == measure.STEPS
     assert re.search(rf"structured +{fast['n_jacs']} +200  ", run[1])
 
 
@@ -99,16 +99,16 @@ def test_the_table_of_the_paper_was_copied_right():
 
 
 def test_without_differences_there_is_no_ratio():
-    options = table1.Options(("stacked",), ((1, 1),), ("trace", "structured"), 1e-3)
-    (found,) = table1.measure(options)
+    options = measure.Options(("stacked",), ((1, 1),), ("trace", "structured"), 1e-3)
+    (found,) = measure.measure(options)
     assert [row["ratio_to_differences"] for row in found] == [None, None]
     assert math.isfinite(found[0]["scaled_s"])
-    assert "one pair by" not in table1_text.summary(found)
+    assert "one pair by" not in text.summary(found)
     json.dumps(found, allow_nan=False)
 
 
 def test_nothing_but_the_table_in_a_pipe(capfd):
-    assert main(["table1", "--layout", "stacked", "--rows", "1x1", "--sources", "structured"]) == 0
+    assert main(["--layout", "stacked", "--rows", "1x1", "--sources", "structured"]) == 0
     out, err = capfd.readouterr()
     assert "stacked 1 x 1, 4 bodies" in out
     assert "%|" not in out + err
@@ -133,7 +133,7 @@ def test_nothing_but_the_table_in_a_pipe(capfd):
 def test_words_that_cannot_be_meant_are_answered(words, answer, capsys):
     code = None
     try:
-        code = main(["table1", *words])
+        code = main([*words])
     except SystemExit as end:
         code = end.code
     assert code == 2

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rtmbs import load_result
-from rtmbs.cli import main
+from rtmbs.commands.cli import main
 from rtmbs.observers import IterationMeter
 from tests.language.files import RICH, SLIDER_CRANK
 from tests.language.test_bad_files import CASES
@@ -107,11 +107,11 @@ def test_the_line_of_an_element_is_shown_for_what_the_whole_model_is_refused(wri
 
 
 def test_of_many_loose_bodies_some_are_named(write, capsys):
-    bodies = "".join(f"BODY b{k} (mass = 1, inertia = (1, 1, 1));\n" for k in range(400))
+    bodies = "".join(f"BODY b{k} (mass = 1, inertia = (1, 1, 1));\n" for k in range(190))
     path = write(f"MODEL m SYSTEM (DYNAMIC ANALYSIS);\n{bodies}ENDMODEL")
     error = refused(["check", path], capsys).err
     assert error.startswith(f"rtmbs: {path}:2:6: bodies 'b0', 'b1',")
-    assert " and 394 more are not connected to ground" in error
+    assert " and 184 more are not connected to ground" in error
 
 
 FLAT = """MODEL flat SYSTEM (KINEMATIC ANALYSIS);
@@ -302,3 +302,18 @@ def test_a_motion_that_ends_before_its_first_time_is_one_line(write, tmp_path, c
     assert printed.err.count("\n") == 1
     assert "no position was found at t = 0 s, 0 samples are good" in printed.err
     assert not out.exists()
+
+
+@pytest.mark.parametrize("words", [["check"], ["run"], ["format"]])
+def test_a_large_file_is_taken_when_the_user_says_so(words, write, capsys):
+    many = "".join(f"constant c{k} = {k};\n" for k in range(9_000))
+    path = write(PENDULUM.replace("ENDMODEL", many + "ENDMODEL"))
+    assert "more than 40,000 words" in refused([*words, path], capsys).err
+    assert main([*words, path, "--large"]) == 0
+
+
+def test_the_rows_of_a_large_result_are_taken_when_the_user_says_so(write, tmp_path, capsys):
+    text = PENDULUM.replace("print interval = 0.02, step = 0.005", "print interval = 4e-6")
+    assert "rows of the result times bodies are 5e+04" in refused(["run", write(text)], capsys).err
+    assert main(["run", write(text), "--large", "--out", str(tmp_path / "result.npz")]) == 0
+    assert len(load_result(tmp_path / "result.npz")) == 50_001

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bench.measures.driven import paper_slider_crank
-from rtmbs.cli import main
+from rtmbs.commands.cli import main
 from rtmbs.commands.plot import lines, split
 from rtmbs.errors import UnknownNameError
 from rtmbs.kinematics import Analysis

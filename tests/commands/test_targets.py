@@ -4,8 +4,8 @@ from importlib.util import find_spec
 
 import pytest
 
-from rtmbs.cli import main
 from rtmbs.commands import plot, run
+from rtmbs.commands.cli import main
 from rtmbs.results import hdf5
 from tests.language.files import SLIDER_CRANK
 

@@ -4,7 +4,8 @@ import pytest
 
 from rtmbs.errors import LanguageError
 from rtmbs.language import build
-from rtmbs.language.parse import DEEPEST, MOST_WORDS
+from rtmbs.language.parse import DEEPEST
+from rtmbs.language.sizes import ORDINARY
 from tests.language.files import KINEMATIC, RICH, SLIDER_CRANK
 
 
@@ -296,7 +297,32 @@ CASES = {
     "key in a bracket of a call": (driven("sine(2 * 3 = 4)"), ["the name of what it sets"], "2 * 3"),
     "brackets too deep": (driven("(" * 10_000 + "1" + ")" * 10_000), [f"more than {DEEPEST} deep"], "("),
     "square brackets too deep": (driven("[" * 10_000), [f"more than {DEEPEST} deep"], "["),
-    "too many words": (driven("1" + " + 1" * MOST_WORDS), ["more than 100,000 words"], ""),
+    "too many words": (driven("1" + " + 1" * int(ORDINARY.words)), ["more than 40,000 words", "--large"], ""),
+    "too many bodies": (
+        added("".join(f"BODY more{k};\n" for k in range(200))),
+        ["more than 200 bodies", "--large"],
+        "BODY more196",
+    ),
+    "too many statements": (
+        added("".join(f"constant c{k} = 1;\n" for k in range(1000))),
+        ["more than 1,000 statements"],
+        "constant c9",
+    ),
+    "too many operators": (
+        driven("TIME" + " + 1" * 2001),
+        ["more than 2,000 operators and functions of TIME"],
+        "driver d1",
+    ),
+    "too many rows": (
+        changed("print interval = 0.1", "print interval = 1e-4"),
+        ["print interval is 0.0001", "3.2e+05", "--large"],
+        "SYSTEM",
+    ),
+    "too many steps": (
+        rich(" step = 5 ms", " step = 1e-6 ms"),
+        ["steps times bodies and operators", "--large"],
+        "SYSTEM",
+    ),
     "a name without end": (changed("BODY g1 (", f"BODY {'a' * 1001} (mass = 1); BODY g1 ("), ["at most 1000"], "aaaa"),
 }
 

@@ -17,7 +17,7 @@ from rtmbs.system.identity import identity
 
 
 def meaning(text, constants=None):
-    sheet = parse(f"MODEL a b (c = {text}); ENDMODEL")
+    sheet = parse(f"MODEL a b (c = {text}); ENDMODEL", large=True)
     return Scope(sheet.source, constants or {}).evaluate(sheet.statements[0].arguments[0].value)
 
 

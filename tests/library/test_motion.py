@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rtmbs import Simulation, library
-from rtmbs.bench import references
+from rtmbs.library import references
 
 
 def simulation(name, h=1e-3, **options):

@@ -10,7 +10,7 @@ from bench.measures.mechanisms import five_bar
 from bench.measures.orders import LEVELS, PROBLEMS, STEPS, errors
 from bench.measures.planar import planar_motion
 from rtmbs import Simulation, library
-from rtmbs.bench import references
+from rtmbs.library import references
 
 BAND = (1.9, 2.5)
 BROKEN = 1.4  # an order below this is no order two

@@ -9,7 +9,7 @@ from rtmbs import Model, Prismatic, Revolute, Simulation, Spherical, library
 from rtmbs.integrators.settings import TANGENT_TERMS
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
-from rtmbs.stepper import arrays_of
+from rtmbs.simulation.stepper import arrays_of
 from rtmbs.system.interfaces import SPACING, choose_interfaces, no_interfaces
 from rtmbs.system.pattern import give_places, without_interfaces
 from tests.mechanisms import random_model

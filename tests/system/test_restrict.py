@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rtmbs.inputs import evaluate_signals
 from rtmbs.integrators.settings import TANGENT_TERMS, StateArrays
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.simulation.inputs import evaluate_signals
 from rtmbs.system.attach import attached
 from rtmbs.system.components import find_groups
 from rtmbs.system.restrict import restricted

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import rtmbs
-from rtmbs.cli import main
+from rtmbs.commands.cli import main
 from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.camera import Camera

@@ -39,7 +39,7 @@ class Missing:
             raise ImportError(name)
 
 sys.meta_path.insert(0, Missing())
-from rtmbs.cli import main
+from rtmbs.commands.cli import main
 sys.exit(main(["view", {str(path)!r}, "--headless", "--frames", "2", "--out", {str(tmp_path / "f_%02d.png")!r}]))
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=300)

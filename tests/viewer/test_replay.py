@@ -9,7 +9,7 @@ import pytest
 
 from bench.measures.driven import paper_slider_crank
 from rtmbs import Simulation, load_result
-from rtmbs.cli import main
+from rtmbs.commands.cli import main
 from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.kinematics import Analysis
 from rtmbs.results.result import Result

@@ -1,0 +1,119 @@
+"""The paper's Table 1 with every source of K and C: the steps each takes, and what is measured on them."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tqdm import tqdm
+
+from bench.table1 import paper
+from bench.table1.pairs import ClosedForm, Pair, Question, Timed, distances
+from rtmbs import library
+from rtmbs.bench.fourbar import sizes
+from rtmbs.bench.stepping import timed_step
+from rtmbs.jit.compiling import announced
+from rtmbs.semirecursive.sources import make_source
+from rtmbs.simulation import Simulation
+from rtmbs.system.system import System
+
+STEPS, H = 200, 5e-3  # of the paper's run: 1 s
+CHECK = "complex-step"  # what the closed form itself is held against
+
+# The ratio of the paper compares two derivatives of the same Q: sources through page.py with differences of page.py.
+DIFFERENCES = "finite-difference"
+PAGE_DIFFERENCES = "finite-difference-page"
+FOOTING = {"autograd": PAGE_DIFFERENCES, PAGE_DIFFERENCES: PAGE_DIFFERENCES}
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Options:
+    """Which part of the table, and how long a source may step on one row of it."""
+
+    layouts: tuple[str, ...]
+    sizes: tuple[tuple[int, int], ...]  # (ny, nz)
+    sources: tuple[str, ...]
+    budget: float  # [s]
+
+
+def measure(options: Options) -> Iterator[list[Row]]:
+    """Yield the rows of one mechanism after another, one a source; a progress bar runs on a terminal only."""
+    warm(options.sources)
+    cases = [(layout, ny, nz) for layout in options.layouts for ny, nz in options.sizes]
+    with tqdm(total=len(cases) * len(options.sources), unit="source", disable=None, leave=False) as bar:
+        for layout, ny, nz in cases:
+            system = library.build("fourbar", ny=ny, nz=nz, layout=layout).compile()
+            rows = []
+            for source in options.sources:
+                bar.set_description(f"{layout} {ny}x{nz} {source}")
+                size = {"ny": ny, "nz": nz, "layout": layout, "source": source}
+                rows.append(size | measure_source(system, source, options.budget))
+                bar.update()
+            compare(rows)
+            yield rows
+
+
+def warm(sources: tuple[str, ...]) -> None:
+    """Load or compile every kernel on the smallest mechanism, outside of anything measured."""
+    system = library.build("fourbar", ny=1, nz=1).compile()
+    for source in sources:
+        with announced():
+            measure_source(system, source, budget=0.0)
+
+
+def measure_source(system: System, source: str, budget: float) -> Row:
+    """Take the steps of one source and return what they say of it; the keys that a row holds beside its size."""
+    sim = Simulation(system, h=H, jacobian=source, refactor="every-iteration")  # as the paper
+    state = sim.state
+    question = Question(state.z.copy(), state.zd.copy(), state.R0.copy(), state.u.copy())
+    timed = None
+    if sim.equations.source is not None:
+        timed = sim.equations.source = Timed(sim.equations.source)
+        timed(*question)  # what a source prepares at its first answer is no part of a step
+    seconds, jacobians = step(sim, budget)
+    row: Row = {"bodies": sizes(sim)["bodies"], "n_jacs": jacobians, "steps": len(seconds)}
+    return row | {"scaled_s": sum(seconds) * paper.SCALED_TO / jacobians} | judge(system, sim, timed)
+
+
+def step(sim: Simulation, budget: float) -> tuple[list[float], int]:
+    """Take the steps of the paper's run, fewer when they last longer than ``budget`` [s], one at least.
+
+    Returns the wall time of each [s] and the evaluations of K and C in all of them.
+    """
+    times, jacobians = [], 0
+    end = time.perf_counter() + budget
+    for _ in range(STEPS):
+        report, seconds = timed_step(sim)
+        times.append(seconds)
+        jacobians += report.jacobians
+        if time.perf_counter() >= end:
+            break
+    return times, jacobians
+
+
+def judge(system: System, sim: Simulation, timed: Timed | None) -> Row:
+    """Return the time and the errors of one pair of a source, held against the closed form.
+
+    The closed form itself (``timed`` is None) is held against complex step, at the end of its run; any other source
+    at the state of its last answer.
+    """
+    closed = ClosedForm(system)
+    if timed is None:
+        state = sim.state
+        question = Question(state.z, state.zd, state.R0, state.u)
+        check = make_source(CHECK, system)
+        assert check is not None, "only the closed form has no source of its own"
+        seconds, errors = closed.seconds(question), distances(closed(*question), Pair(*check(*question)))
+    else:
+        seconds, errors = min(timed.seconds), distances(timed.pair, closed(*timed.question))
+    return {"pair_ms": 1e3 * seconds, "error_K": errors[0], "error_C": errors[1]}
+
+
+def compare(rows: list[Row]) -> None:
+    """Add the ratio of every scaled time to that of differences of the same Q; null when those were not asked for."""
+    scaled = {row["source"]: row["scaled_s"] for row in rows}
+    for row in rows:
+        differences = scaled.get(FOOTING.get(row["source"], DIFFERENCES))
+        row["ratio_to_differences"] = None if differences is None else row["scaled_s"] / differences

@@ -1,0 +1,161 @@
+"""The console script ``rtmbs``: info, check, run, format, warmup, bench, view."""
+
+import sys
+from collections.abc import Callable, Sequence
+
+from rtmbs.commands.arguments import Parser, answer
+from rtmbs.commands.arguments import count as whole_number
+from rtmbs.errors import unknown_name
+
+PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "autograd", "tqdm")
+EXTRAS = ("matplotlib", "PySide6", "pyqtgraph")
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+Words = list[str]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command with these arguments (those of the process by default) and return the exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words or words[0] in ("-h", "--help"):
+        print(usage())
+        return 0
+    if words[0] == "--version":
+        words[0] = "version"
+    return answer(lambda: run(words[0], words[1:]))
+
+
+def usage() -> str:
+    """Return one line a command."""
+    lines = [f"  {name:<9}{(command.__doc__ or '').splitlines()[0]}" for name, command in COMMANDS.items()]
+    return "\n".join(["usage: rtmbs COMMAND ...", "", *lines, "", "rtmbs COMMAND --help says more."])
+
+
+def run(command: str, words: Words) -> int:
+    """Run one command."""
+    if command not in COMMANDS:
+        raise unknown_name("command", command, COMMANDS)
+    return COMMANDS[command](words)
+
+
+def version(words: Words) -> int:
+    """Print the version."""
+    from rtmbs import __version__
+
+    Parser(prog="rtmbs version", description=version.__doc__).read(words)
+    print(f"rtmbs {__version__}")
+    return 0
+
+
+def info(words: Words) -> int:
+    """Print versions, threads and the folder of the compiled kernels."""
+    Parser(prog="rtmbs info", description=info.__doc__).read(words)
+    for label, value in facts():
+        print(f"{label:<22}{value}")
+    return 0
+
+
+def facts() -> list[tuple[str, str]]:
+    """Return what ``info`` prints: (label, value)."""
+    import os
+    import platform
+
+    import numba
+
+    from rtmbs import __version__
+    from rtmbs.jit.cache_folder import FILES, PLACE
+
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    set_by_hand = [f"{name}={os.environ[name]}" for name in THREAD_VARIABLES if name in os.environ]
+    compiled = list(PLACE.folder.glob(FILES)) if PLACE.folder else []
+    size = sum(path.stat().st_size for path in compiled) / 1e6
+    return [
+        ("rtmbs", __version__),
+        ("Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
+        *((name, installed(name)) for name in (*PACKAGES, *EXTRAS)),
+        ("cores to use", f"{cores}"),
+        ("threads in a step", "1: no threaded sum inside a step, so that runs repeat bit for bit"),
+        ("threads of numba", f"{numba.config.NUMBA_NUM_THREADS}"),
+        ("thread variables", ", ".join(set_by_hand) or "none set"),
+        ("just-in-time", "off (NUMBA_DISABLE_JIT)" if numba.config.DISABLE_JIT else "on"),
+        ("compiled kernels", f"{PLACE.folder or 'kept nowhere'} ({len(compiled)} files, {size:.1f} MB)"),
+    ]
+
+
+def installed(package: str) -> str:
+    """Return the version of an installed package without importing it."""
+    from importlib.metadata import PackageNotFoundError
+    from importlib.metadata import version as version_of
+
+    try:
+        return version_of(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def check(words: Words) -> int:
+    """Print what a model file or a library mechanism is made of: rtmbs check slider_crank.mks"""
+    from rtmbs.commands.check import run
+
+    return run(words)
+
+
+def run_file(words: Words) -> int:
+    """Make the analysis of a model file: rtmbs run slider_crank.mks --out slider.npz"""
+    from rtmbs.commands.run import run
+
+    return run(words)
+
+
+def format_file(words: Words) -> int:
+    """Print a model file in its usual form, or write it so: rtmbs format slider_crank.mks --in-place"""
+    from rtmbs.commands.format import run
+
+    return run(words)
+
+
+def plot(words: Words) -> int:
+    """Plot channels of a recorded result: rtmbs plot slider.h5 block.x --out slider.png"""
+    from rtmbs.commands.plot import run
+
+    return run(words)
+
+
+def warmup(words: Words) -> int:
+    """Compile the kernels ahead, so that the first run starts at once."""
+    from rtmbs.commands.warmup import compile_kernels
+    from rtmbs.jit.apart import usable_cores
+    from rtmbs.jit.cache_folder import PLACE
+
+    parser = Parser(prog="rtmbs warmup", description=warmup.__doc__)
+    parser.add_argument("--jobs", type=whole_number, default=usable_cores(), help="processes at a time (%(default)s)")
+    count, seconds = compile_kernels(parser.read(words).jobs)
+    print(f"kernels ready in {seconds:.1f} s ({count} compiled now), {PLACE}")
+    return 0
+
+
+def bench(words: Words) -> int:
+    """Run a benchmark problem and print its report: rtmbs bench fourbar --ny 4 --nz 40"""
+    from rtmbs.bench.command import run
+
+    return run(words, "rtmbs bench")
+
+
+def view(words: Words) -> int:
+    """Watch, push and tune a mechanism in a window, or film it: rtmbs view fourbar --ny 4 --nz 40"""
+    from rtmbs.commands.view import run
+
+    return run(words)
+
+
+COMMANDS: dict[str, Callable[[Words], int]] = {
+    "info": info,
+    "check": check,
+    "run": run_file,
+    "format": format_file,
+    "plot": plot,
+    "warmup": warmup,
+    "bench": bench,
+    "view": view,
+    "version": version,
+}

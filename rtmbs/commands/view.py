@@ -1,0 +1,173 @@
+"""``rtmbs view``: a mechanism in a window, or filmed without one."""
+
+import argparse
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rtmbs.commands.arguments import Parser, count, number, positive
+from rtmbs.errors import InputError
+
+EXAMPLES = """
+MODEL is a mechanism of the library (its options follow it), a Python file with a function build(), or another function
+of it as file.py:function, package.module:function, or a recorded result (.npz, .h5).
+
+  rtmbs view fourbar --ny 4 --nz 40
+  rtmbs view my_robot.py --h 1e-3
+  rtmbs view fourbar --ny 4 --nz 40 --headless --frames 200 --out movie.mp4
+"""
+MODEL_FILE = ".mks"
+RESULTS = (".npz", ".h5", ".hdf5")  # how the names of recorded results end
+OPTIONS = ("h", "penalty", "alpha", "tol", "jacobian")  # of the Simulation
+
+
+def run(words: list[str]) -> int:
+    """Open the window, or film."""
+    parser = view_parser()
+    if not words or words[0].startswith("-"):
+        parser.read(words or ["--help"])
+    name = words[0]
+    options, left = parser.parse_known_args(words)
+    if name.endswith(MODEL_FILE):
+        raise InputError(
+            f"{name!r} is a model file; make its result with rtmbs run {name} --out FILE.h5, and view that"
+        )
+    if name.endswith(RESULTS):
+        return view_result(options, left)
+    return view_model(options, read_parameters(name, left))
+
+
+def view_parser() -> Parser:
+    """Return the parser of everything but the mechanism's own options."""
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = Parser(
+        prog="rtmbs view", description="Watch, push and tune a mechanism.", epilog=EXAMPLES, formatter_class=raw
+    )
+    add = parser.add_argument
+    add("model", metavar="MODEL")
+    add("--mode", choices=("process", "thread"), default="process", help="where the steps are taken")
+    add("--theme", choices=("white", "dark"), default="white")
+    add("--of", metavar="MODEL", help="model of a recorded result, for shapes and joints; its options follow")
+    add("--paused", action="store_true", help="wait for the space bar")
+    steps = parser.add_argument_group("steps")
+    steps.add_argument("--h", type=positive, help="step [s]")
+    penalties = steps.add_mutually_exclusive_group()
+    penalties.add_argument("--penalty", type=positive, metavar="C", help="dimensionless penalty of open loops")
+    penalties.add_argument("--alpha", type=positive, help="one fixed penalty factor in SI units")
+    steps.add_argument("--tol", type=positive, help="of Newton's increment")
+    steps.add_argument("--jacobian", metavar="NAME", help="source of K and C")
+    film = parser.add_argument_group("without a window")
+    film.add_argument("--headless", action="store_true", help="write --out and end")
+    film.add_argument("--out", metavar="PATH", help="video (.mp4), images (frames/%%04d.png) or one image (.png)")
+    film.add_argument("--frames", type=count, default=200, help="pictures")
+    film.add_argument("--fps", type=positive, default=30.0, help="pictures a second of the video")
+    film.add_argument("--speed", type=positive, default=1.0, help="simulated seconds a second of the video")
+    film.add_argument("--size", type=size, default=(1200, 700), metavar="WxH", help="of a picture in pixels")
+    film.add_argument("--camera", default="isometric", help="isometric, front, side or top")
+    return parser
+
+
+def option_parser(program: str, defaults: Mapping[str, Any], description: str) -> Parser:
+    """Return a parser with one option for every parameter of a mechanism, in its own units (SI, rad)."""
+    parser = Parser(prog=program, description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for option, default in defaults.items():
+        if isinstance(default, bool):
+            reader: Callable[[str], Any] = truth
+        else:
+            reader = number if isinstance(default, float) else type(default)
+        parser.add_argument(f"--{option.replace('_', '-')}", type=reader, default=default, help=f"default: {default}")
+    return parser
+
+
+def read_parameters(name: str, words: list[str]) -> dict[str, Any]:
+    """Return the parameters of a factory as given on the command line, with its defaults for the others."""
+    described = f"{name}: its options; those of the window stand in 'rtmbs view --help'"
+    return vars(option_parser(f"rtmbs view {name}", factory_defaults(name), described).read(words))
+
+
+def factory_defaults(name: str) -> dict[str, Any]:
+    """Return the parameters of a factory that a command line can give: numbers and words with a default."""
+    from rtmbs.viewer.connect import factory_of
+    from rtmbs.viewer.origin import load_function
+
+    known = inspect.signature(load_function(factory_of(name))).parameters
+    return {key: p.default for key, p in known.items() if isinstance(p.default, bool | int | float | str)}
+
+
+def view_model(options: argparse.Namespace, parameters: dict[str, Any]) -> int:
+    """Open the window on a model, or film its motion."""
+    chosen = {name: getattr(options, name) for name in OPTIONS if getattr(options, name) is not None}
+    if options.headless:
+        from rtmbs.viewer.connect import origin_of
+        from rtmbs.viewer.headless import film_simulation
+
+        sim = origin_of(options.model, parameters, chosen).make({}, {})
+        return report(film_simulation(sim, out_path(options), filming(options)), options)
+    from rtmbs.viewer.view import view
+
+    settings = {"playing": not options.paused}
+    return view(options.model, options.mode, parameters=parameters, options=chosen, theme=options.theme, **settings)
+
+
+def view_result(options: argparse.Namespace, words: list[str]) -> int:
+    """Open the window on a recorded result, or film it."""
+    model = None
+    if options.of:
+        from rtmbs.viewer.connect import factory_of
+        from rtmbs.viewer.origin import load_function
+
+        model = load_function(factory_of(options.of))(**read_parameters(options.of, words))
+    elif words:
+        view_parser().refuse(words)
+    if options.headless:
+        from rtmbs.results.forms import load_result
+        from rtmbs.viewer.headless import film_result
+
+        return report(film_result(load_result(options.model), out_path(options), filming(options), model), options)
+    from rtmbs.viewer.view import view
+
+    return view(options.model, theme=options.theme, model=model, playing=not options.paused)
+
+
+def out_path(options: argparse.Namespace) -> str:
+    """Return where the pictures go; InputError when nobody said."""
+    if not options.out:
+        raise InputError("--headless needs --out PATH, such as movie.mp4, frames/%04d.png or picture.png")
+    return str(options.out)
+
+
+def filming(options: argparse.Namespace) -> Any:
+    """Return the Filming of the options."""
+    from rtmbs.viewer.headless import Filming
+
+    width, height = options.size
+    taken = {name: getattr(options, name) for name in ("frames", "speed", "theme", "camera")}
+    return Filming(**taken, rate=options.fps, width=width, height=height, progress=True)
+
+
+def report(filmed: Any, options: argparse.Namespace) -> int:
+    """Say what was written; the exit code is 1 when a step failed on the way."""
+    if filmed.reason:
+        print(f"drawn by {filmed.renderer}: {filmed.reason}")
+    each = 1e3 * filmed.seconds / max(filmed.pictures, 1)
+    print(f"{filmed.pictures} pictures to t = {filmed.t:g} s in {options.out}, {each:.0f} ms each, {filmed.renderer}")
+    if filmed.stopped:
+        print(filmed.stopped)
+    return 1 if filmed.stopped else 0
+
+
+def size(text: str) -> tuple[int, int]:
+    """Read WIDTHxHEIGHT."""
+    width, _, height = text.partition("x")
+    try:
+        return count(width), count(height)
+    except argparse.ArgumentTypeError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 1200x700") from None
+
+
+def truth(text: str) -> bool:
+    """Read yes or no."""
+    words = {"yes": True, "true": True, "on": True, "1": True, "no": False, "false": False, "off": False, "0": False}
+    if text.lower() not in words:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither yes nor no")
+    return words[text.lower()]

@@ -1,0 +1,112 @@
+"""Compile every kernel ahead: a few small mechanisms that together meet every element take a step each."""
+
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
+
+import numba
+import numpy as np
+
+from rtmbs import library
+from rtmbs.integrators.registry import TRAPEZOIDAL
+from rtmbs.integrators.settings import RECORD_SIZE
+from rtmbs.jit import apart
+from rtmbs.jit.compiling import EVERYTHING, Compilations, announced
+from rtmbs.observers import EnergyMeter
+from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.semirecursive.sources import source_names
+from rtmbs.semirecursive.step import advance
+from rtmbs.simulation import Simulation
+from rtmbs.simulation.options import Options
+from rtmbs.simulation.stepper import arrays_of, one_row
+from rtmbs.state import State
+
+# A mechanism and its options; together they hold every kind of step, closure row, force and driver.
+MECHANISMS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("fourbar", {"ny": 1, "nz": 1}),
+    ("top", {}),
+    ("slider_crank", {}),
+    ("governor", {}),
+    ("driven_fourbar", {}),
+)
+STEP = 1e-3  # [s]
+
+
+def compile_kernels(jobs: int = 1) -> tuple[int, float]:
+    """Take one step of every mechanism and by every source of K and C.
+
+    An empty cache is first filled by up to ``jobs`` processes; this one compiles what they left.
+    Returns the number of compilations, zero when the cache had them all, and the seconds it took.
+    """
+    start = time.perf_counter()
+    with announced(EVERYTHING) as compilations:
+        fill_cache(compilations, TASKS, jobs)
+        for task in ("sources", "results"):
+            TASKS[task]()
+    return compilations.count, time.perf_counter() - start
+
+
+def fill_cache(compilations: Compilations, tasks: Iterable[str], jobs: int) -> None:
+    """Let processes fill an empty cache with what some tasks need."""
+    if jobs > 1 and apart.worthwhile():
+        with suppress(OSError):  # no process can be started: this one compiles everything
+            apart.compile_apart([apart.command(__name__, task) for task in tasks], jobs, compilations)
+
+
+def compile_step() -> None:
+    """Compile the step kernel, the largest one, for the types of its arguments: no step needs to be possible yet."""
+    if numba.config.DISABLE_JIT:
+        return
+    name, built = MECHANISMS[0]
+    system = library.build(name, **built).compile()
+    equations = SemiRecursiveEquations(system)
+    options = Options(
+        None, None, 1e-9, "inertia", 8, False, "adaptive", "tangent", True, True, True, TRAPEZOIDAL, "structured", True
+    )
+    m = equations.m
+    settings = options.settings(system, STEP, np.ones(m), np.ones(m))
+    at_rest = (system.z0, system.zd0, np.zeros_like(system.z0), np.zeros(m))
+    energy = np.zeros((system.n, 2))
+    state = State(system.fingerprint, 0.0, 0, STEP, *at_rest, equations.alpha, system.R0, equations.u, energy)
+    arguments = (
+        equations.tables, equations.lu, equations.work, settings, equations.alpha, arrays_of(state),
+        one_row(state, np.zeros(RECORD_SIZE)), equations.ws, 1,
+    )  # fmt: skip
+    kernel: Any = advance
+    kernel.compile(tuple(numba.typeof(value) for value in arguments))
+
+
+def compile_start() -> None:
+    """Prepare a mechanism for its first step."""
+    small_simulation(*MECHANISMS[0], fused=False)
+
+
+def compile_sources() -> None:
+    """Take one readable step by every source of K and C."""
+    for jacobian in source_names():
+        small_simulation(*MECHANISMS[0], jacobian=jacobian, fused=False).run(STEP)
+
+
+def compile_results() -> None:
+    """Step every mechanism once, ask for its energy in both ways and for every channel of its result."""
+    for name, options in MECHANISMS:
+        sim = small_simulation(name, options)
+        result = sim.run(STEP, observers=[EnergyMeter()])
+        sim.equations.energies(sim.state.z, sim.state.zd, sim.state.R0)
+        for channel in result.names():
+            result.read(channel)
+
+
+def small_simulation(name: str, options: dict[str, Any], **settings: Any) -> Simulation:
+    """Return a mechanism ready for its first step."""
+    return Simulation(library.build(name, **options).compile(), h=STEP, **settings)
+
+
+# In the order in which workers take them. Two that compile the same kernel at once do it twice, so the step kernel
+# comes alone, and sources begin with those that run no compiled step.
+TASKS = {"step": compile_step, "sources": compile_sources, "results": compile_results}
+ONE_RUN = {"step": compile_step, "start": compile_start}  # of the default options
+
+if __name__ == "__main__":
+    apart.work(TASKS | ONE_RUN)

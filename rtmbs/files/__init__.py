@@ -1,0 +1,1 @@
+"""Files that are whole or not there; arrays by name with a checksum."""

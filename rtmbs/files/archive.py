@@ -1,0 +1,132 @@
+"""Arrays by name in an ``npz`` file that says when it is damaged: stored plainly, with a checksum over all of it.
+
+The checksum goes over every name, type, shape and byte in their order. Nothing is compressed, so no file can ask for
+more memory than it is long, and nothing is ever unpickled. ``numpy.load`` reads the same file.
+"""
+
+import hashlib
+import io
+import math
+import os
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rtmbs.errors import RtmbsError
+from rtmbs.files.atomic_file import replacing
+from rtmbs.limits.memory import in_words, machine_memory
+
+CHECKSUM = "checksum"  # the last entry: sha256 of all others
+FORMAT = "format"  # the first entry
+KINDS = "fiuU"  # numpy's letters of the types that an entry may have
+SUFFIX = ".npy"
+
+Arrays = dict[str, np.ndarray[Any, Any]]
+
+
+class DamagedFile(RtmbsError, ValueError):
+    """A file cannot be what it should be; the message goes on after the name of the file."""
+
+
+def write_archive(path: str | Path, form: int, entries: Iterable[tuple[str, Any]]) -> None:
+    """Write ``entries`` one after the other, so that they need not fit into memory together; an older file stays until
+    the new one is whole.
+
+    Raises TypeError naming an entry that holds no numbers or words, and OSError.
+    """
+    digest = hashlib.sha256()
+    with replacing(path) as file, zipfile.ZipFile(file, "w", allowZip64=True) as archive:
+        write_entry(archive, FORMAT, np.array(form), digest)
+        for name, value in entries:
+            write_entry(archive, name, np.asarray(value, order="C"), digest)
+        write_entry(archive, CHECKSUM, np.array(digest.hexdigest()), digest)
+
+
+def write_entry(archive: zipfile.ZipFile, name: str, value: np.ndarray[Any, Any], digest: Any) -> None:
+    """Write one array, and take it into the checksum."""
+    if value.dtype.kind not in KINDS:
+        raise TypeError(f"{name} is of type {value.dtype}; a file holds numbers and words")
+    take_in(digest, name, value)
+    with archive.open(name + SUFFIX, "w", force_zip64=True) as file:
+        np.lib.format.write_array(file, value, allow_pickle=False)
+
+
+def take_in(digest: Any, name: str, value: np.ndarray[Any, Any]) -> None:
+    """Take an array into a checksum; what stands before its bytes says where they end."""
+    digest.update(f"{name}\0{value.dtype.str}\0{value.shape}\0".encode())
+    digest.update(np.ascontiguousarray(value).reshape(-1).view(np.uint8).data)
+
+
+def read_archive(path: str | Path, form: int, kind: str) -> Arrays:
+    """Return the arrays of a file of this format by name, when every byte is as it was written; ``kind`` for messages.
+
+    Raises FileNotFoundError, and DamagedFile with what is wrong and what would be right.
+    """
+    try:
+        arrays = read_members(path)
+    except (FileNotFoundError, DamagedFile):
+        raise
+    except Exception as error:  # a damaged archive may raise anything
+        raise DamagedFile(f"is truncated or no {kind} ({error}); save it again") from error
+    if FORMAT not in arrays:
+        raise DamagedFile("lacks format; save it again")
+    if (found := arrays.pop(FORMAT)).shape != () or found.dtype.kind != "i" or found != form:
+        raise DamagedFile(f"has format {found}, this version reads format {form}{other_version(found, form)}")
+    check_sum(arrays, form)
+    return arrays
+
+
+def other_version(found: np.ndarray[Any, Any], form: int) -> str:
+    """Return what to do about the format of another version."""
+    if found.shape != () or found.dtype.kind != "i":
+        return "; save it again"
+    return "; an older version wrote it, save it again" if found < form else "; a later version wrote it, update rtmbs"
+
+
+def check_sum(arrays: Arrays, form: int) -> None:
+    """Take the checksum out of ``arrays``; refuse them when it is not theirs."""
+    if CHECKSUM not in arrays:
+        raise DamagedFile("lacks checksum; save it again")
+    said, digest = arrays.pop(CHECKSUM), hashlib.sha256()
+    for name, value in {FORMAT: np.array(form), **arrays}.items():
+        take_in(digest, name, value)
+    if said.shape != () or str(said) != digest.hexdigest():
+        raise DamagedFile("is damaged: its checksum is that of other contents; save it again")
+
+
+def read_members(path: str | Path) -> Arrays:
+    """Return every array of the file; raises whatever a damaged archive raises."""
+    if not isinstance(path, str | os.PathLike):
+        raise DamagedFile("is no path; give the name of a file")
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > (most := machine_memory()):
+            raise DamagedFile(f"is {in_words(size)} long, and this machine has {in_words(most)} of memory")
+        with zipfile.ZipFile(file) as archive:
+            members = archive.infolist()
+            if sum(member.file_size for member in members) > size:
+                raise DamagedFile("is damaged: its entries are longer than the file; save it again")
+            arrays = {member.filename.removesuffix(SUFFIX): read_entry(archive, member) for member in members}
+    if len(arrays) != len(members):
+        raise DamagedFile("is damaged: two entries have one name; save it again")
+    return arrays
+
+
+def read_entry(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray[Any, Any]:
+    """Return one array, after its header was held against the bytes that are there."""
+    if member.compress_type != zipfile.ZIP_STORED or member.compress_size != member.file_size:
+        raise DamagedFile(f"is damaged: {member.filename} is packed, which no saved file is; save it again")
+    data = io.BytesIO(archive.read(member))
+    version = np.lib.format.read_magic(data)
+    if version != (1, 0):
+        raise DamagedFile(f"is damaged: {member.filename} has a header of version {version}; save it again")
+    shape, columns_first, dtype = np.lib.format.read_array_header_1_0(data)
+    begin, count = data.tell(), math.prod(shape)
+    if dtype.kind not in KINDS or dtype.itemsize == 0 or min(shape, default=0) < 0 or columns_first:
+        raise DamagedFile(f"is damaged: {member.filename} says it is {dtype} of shape {shape}; save it again")
+    if count * dtype.itemsize != member.file_size - begin:
+        raise DamagedFile(f"is damaged: {member.filename} is no array of shape {shape}; save it again")
+    return np.frombuffer(data.getbuffer(), dtype, count, begin).reshape(shape)

@@ -1,0 +1,112 @@
+"""Compile in processes of their own, which share the cache on disk: a compiler keeps one core busy, a machine has more.
+
+Compiled kernels come back through the cache. Whatever a process does not finish, because it was killed or because
+something is wrong, is compiled again by who needs it: workers only ever save time.
+"""
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from queue import SimpleQueue
+
+from numba.core import config, event
+
+from rtmbs.jit.cache_folder import FILES, PACKAGE, PLACE
+from rtmbs.jit.compiling import COMPILE, Compilations
+
+Command = list[str]
+Lines = SimpleQueue[str]
+DONE = "\n"  # what a worker's thread says when its worker has ended
+
+
+def usable_cores() -> int:
+    """Return the number of cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def worthwhile() -> bool:
+    """True when there is a cache and nothing is in it yet: a worker takes seconds to find that all is there."""
+    return not config.DISABLE_JIT and PLACE.folder is not None and next(PLACE.folder.glob(FILES), None) is None
+
+
+def command(module: str, task: str) -> Command:
+    """Return the command line of a worker: a task of a module that ends in ``work``."""
+    return [sys.executable, "-m", module, task]
+
+
+def compile_apart(commands: Sequence[Command], jobs: int, compilations: Compilations) -> None:
+    """Run the commands, ``jobs`` at a time, and count the kernels they name; how they end does not matter."""
+    waiting, lines, running = list(commands), Lines(), list[subprocess.Popen[str]]()
+    ends = 0
+    try:
+        while ends < len(commands):
+            while waiting and len(running) - ends < jobs:
+                running.append(start(waiting.pop(0), lines))
+            line = lines.get()
+            if line == DONE:
+                ends += 1
+            else:
+                compilations.begin(line.strip())
+                compilations.end()
+    finally:
+        for worker in running:
+            stop(worker)
+
+
+def start(words: Command, lines: Lines) -> "subprocess.Popen[str]":
+    """Start a worker; a thread puts what it prints into ``lines``."""
+    path = os.pathsep.join([str(PACKAGE.parent), *filter(None, [os.environ.get("PYTHONPATH")])])
+    worker = subprocess.Popen(
+        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )  # fmt: skip
+    threading.Thread(target=pass_on, args=(worker, lines), daemon=True).start()
+    return worker
+
+
+def pass_on(worker: "subprocess.Popen[str]", lines: Lines) -> None:
+    """Put every line of a worker into ``lines``, and DONE behind its last one."""
+    with suppress(ValueError):  # closed while it was read
+        for line in worker.stdout or ():
+            lines.put(line)
+    lines.put(DONE)
+
+
+def stop(worker: "subprocess.Popen[str]") -> None:
+    """End a worker, if it still runs, and let go of its pipes."""
+    worker.kill()
+    worker.wait()
+    for pipe in (worker.stdin, worker.stdout):
+        if pipe is not None:
+            with suppress(OSError):
+                pipe.close()
+
+
+# ---- in the worker ---------------------------------------------------------------------------------------------------
+
+
+class Named(event.Listener):  # type: ignore[misc]
+    """Prints the name of every kernel that was compiled."""
+
+    def on_start(self, event: object) -> None:
+        """Before a kernel is compiled: nothing to say yet."""
+
+    def on_end(self, event: event.Event) -> None:
+        """After a kernel was compiled, and before it is saved."""
+        print(event.data["dispatcher"].py_func.__name__, flush=True)
+
+
+def work(tasks: Mapping[str, Callable[[], None]]) -> None:
+    """Do the task that the command line names, and end with the process that asked for it, at once."""
+    threading.Thread(target=end_with_parent, daemon=True).start()
+    with event.install_listener(COMPILE, Named()):
+        tasks[sys.argv[1]]()
+
+
+def end_with_parent() -> None:
+    """Leave when the pipe from the parent closes. Finished files are moved into the cache: none is half written."""
+    sys.stdin.buffer.read()
+    os._exit(1)

@@ -1,0 +1,143 @@
+"""Where compiled kernels are kept: a folder for exactly these sources, in a place that nobody else may write to.
+
+What lies there is run as code: whoever can write to it runs code as the user. In order:
+
+    RTMBS_CACHE_DIR               the user's own choice, taken as it is: a team or an image may share one
+    $XDG_CACHE_HOME/rtmbs         an empty or relative value counts as none, as its specification says
+    ~/.cache/rtmbs
+    TMPDIR or /tmp, rtmbs-<user>  when the folder above cannot be written, belongs to somebody else or is open to others
+    nowhere                       kernels are compiled in every process
+
+The last two are said in one line. Folders are made for the user alone. One that cannot be written but holds the kernels
+of these sources is read.
+"""
+
+import hashlib
+import os
+import platform
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import llvmlite
+import numba
+from numba.core import config
+
+PACKAGE = Path(__file__).parents[1]
+KERNEL_ROOMS = ("jit", "limits", "semirecursive", "linear", "integrators", "system", "ad", "results", "kinematics")
+FILES = "*.nbc"  # compiled kernels
+PRIVATE = 0o700
+OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+class Place(NamedTuple):
+    """Where compiled kernels are kept."""
+
+    folder: Path | None  # None: nowhere
+    note: str  # why it is not where the user expects it; empty when it is
+
+    def __str__(self) -> str:
+        return f"kept in {self.folder}" if self.folder else "kept nowhere"
+
+
+def kernel_sources() -> list[Path]:
+    """Return every source file whose text a cached kernel may depend on."""
+    rooms = [PACKAGE / room for room in KERNEL_ROOMS]
+    return sorted([*PACKAGE.glob("*.py"), *(path for room in rooms for path in room.rglob("*.py"))])
+
+
+def fingerprint() -> str:
+    """Return what tells these sources, compiled by this numba in this way, from all others."""
+    digest = hashlib.sha256()
+    how = (config.BOUNDSCHECK, config.OPT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE)
+    for part in (numba.__version__, llvmlite.__version__, platform.machine(), platform.python_version(), how):
+        digest.update(str(part).encode())
+    for path in kernel_sources():
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def cache_place() -> Place:
+    """Return where the kernels of exactly these sources are kept; the folder is made."""
+    name = fingerprint()
+    chosen = os.environ.get("RTMBS_CACHE_DIR")
+    root = Path(chosen).absolute() if chosen else default_root()
+    obstacle = "the home directory is not known" if root is None else trouble(root, name, private=not chosen)
+    if root and not obstacle:
+        return Place(root / name, "")
+    for spare in temporary_roots():
+        if not trouble(spare, name, private=True):
+            return Place(spare / name, f"{obstacle}; compiled kernels are kept in {spare / name}")
+    return Place(None, f"{obstacle}; kernels are compiled in every process, and kept nowhere")
+
+
+def default_root() -> Path | None:
+    """Return the folder of the XDG specification; None when there is no home."""
+    caches = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if not caches.is_absolute():
+        try:
+            caches = Path.home() / ".cache"
+        except RuntimeError:
+            return None
+    return caches / "rtmbs" if caches.is_absolute() else None
+
+
+def temporary_roots() -> Iterator[Path]:
+    """Yield a folder of the user in every place for temporary files. For tempfile the working directory may be one."""
+    user = str(os.getuid()) if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
+    for place in (*map(os.environ.get, ("TMPDIR", "TEMP", "TMP")), "/tmp", "/var/tmp"):
+        if place and Path(place).is_absolute():
+            yield Path(place) / f"rtmbs-{user}"
+
+
+def trouble(root: Path, name: str, private: bool) -> str:
+    """Return why ``root/name`` cannot be used, or nothing; it is made when it is not there."""
+    folder = root / name
+    try:
+        make(folder)
+        if private and (danger := open_to_all(root.parent) or foreign(root) or foreign(folder)):
+            return danger
+        if os.access(folder, os.W_OK | os.X_OK) or next(folder.glob(FILES), None):
+            return ""
+    except OSError as error:
+        return f"{root} cannot be used ({error.strerror})"
+    return f"{root} cannot be written"
+
+
+def make(folder: Path) -> None:
+    """Make a folder, and those above it, for the user alone."""
+    if not folder.is_dir():
+        make(folder.parent)
+        folder.mkdir(PRIVATE, exist_ok=True)
+
+
+def foreign(folder: Path) -> str:
+    """Return in words that somebody else may write to a folder, or nothing."""
+    if not hasattr(os, "getuid"):
+        return ""
+    status = folder.lstat()
+    if status.st_uid != os.getuid():
+        return f"{folder} belongs to somebody else"
+    if stat.S_ISLNK(status.st_mode):
+        return foreign(folder.resolve())
+    return f"others may write to {folder} (chmod go-w mends it)" if status.st_mode & OTHERS_WRITE else ""
+
+
+def open_to_all(folder: Path) -> str:
+    """Return in words that anybody may take away what is in a folder, or nothing: the sticky bit keeps it."""
+    mode = folder.stat().st_mode
+    return f"anybody may write to {folder}" if mode & stat.S_IWOTH and not mode & stat.S_ISVTX else ""
+
+
+def say(note: str) -> None:
+    """Print one line, in the first process only: its children would repeat it."""
+    processes = sys.modules.get("multiprocessing.process")
+    if sys.stderr and not (processes and processes.parent_process()):
+        print(f"rtmbs: {note}", file=sys.stderr)
+
+
+PLACE = cache_place()
+if PLACE.note:
+    say(PLACE.note)

@@ -1,0 +1,115 @@
+"""Compiled kernels on disk, one file for each kernel and types of arguments; a damaged file is as good as none.
+
+numba's own cache falls back to ``__pycache__`` when its folder cannot be written. There it looks only at the file of
+the kernel itself: after an edit, or an upgrade, a caller would run the old code of what it calls. So this one takes its
+place in every dispatcher. It answers the few questions that a dispatcher asks, uses numba's own form of a compiled
+kernel, and belongs to one folder, whose name stands for all sources.
+
+A file is written beside its place and moved there, so that processes may share the folder.
+"""
+
+import hashlib
+import os
+import pickle
+import uuid
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
+
+from rtmbs.jit.cache_folder import PLACE, kernel_sources, make, say
+
+HEAD = b"rtmbs kernel 1\n"
+SUM = 4  # bytes of the checksum that follows
+SOURCES = frozenset(str(path) for path in kernel_sources())
+
+_full: list[OSError] = []  # the first error of a write: no other is tried
+
+
+class KernelCache:
+    """What a dispatcher keeps its machine code in: numba's ``_Cache`` by its methods."""
+
+    def __init__(self, function: Callable[..., Any], folder: Path | None = PLACE.folder) -> None:
+        self.folder = folder
+        self.stamp = stamp_of(function.__code__.co_filename)
+        self.name = f"{function.__module__}.{function.__qualname__}".replace("<", "").replace(">", "")
+
+    @property
+    def cache_path(self) -> str | None:
+        """Where it keeps its files; None: nowhere."""
+        return None if self.folder is None else str(self.folder)
+
+    def load_overload(self, types: Any, target: Any) -> Any:
+        """Return the compiled kernel for these types of arguments, or None."""
+        target.refresh()
+        if self.folder is None or self.stamp is None:
+            return None
+        try:
+            return CompileResult._rebuild(target, *pickle.loads(unwrapped(self.path(types, target).read_bytes())))
+        except OSError:
+            return None
+        except Exception:  # noqa: BLE001 - whatever a damaged file raises: the kernel is compiled, and written anew
+            return None
+
+    def save_overload(self, types: Any, compiled: Any) -> None:
+        """Write a compiled kernel; a disk that is full is said once, and nothing more is written."""
+        if self.folder is None or self.stamp is None or _full or not keepable(compiled):
+            return
+        try:
+            write(self.path(types, compiled.target_context), wrapped(dumps(compiled._reduce())))
+        except OSError as error:
+            _full.append(error)
+            say(f"{self.folder} cannot be written ({error.strerror}); kernels compiled from now on are not kept")
+
+    def path(self, types: Any, target: Any) -> Path:
+        """Return the file for these types on this processor."""
+        assert self.folder is not None
+        key = repr((types, target.codegen().magic_tuple(), self.stamp))
+        return self.folder / f"{self.name}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.nbc"
+
+    def flush(self) -> None:
+        """Forget the files: nothing to do, sources that change have a folder of their own."""
+
+    enable = disable = flush
+
+
+def stamp_of(file: str) -> str | None:
+    """Return what stands for a kernel's own file: nothing inside the package, whose folder does; None: it has none."""
+    if file in SOURCES:
+        return ""
+    try:
+        return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+    except OSError:
+        return None
+
+
+def keepable(compiled: Any) -> bool:
+    """True unless the machine code holds addresses of this process."""
+    return not compiled.lifted and not compiled.library.has_dynamic_globals
+
+
+def wrapped(data: bytes) -> bytes:
+    """Return data with a checksum: machine code with a wrong bit would run."""
+    return HEAD + zlib.crc32(data).to_bytes(SUM, "little") + data
+
+
+def unwrapped(data: bytes) -> memoryview:
+    """Return what was wrapped, or raise ValueError when a byte is missing or wrong."""
+    body = memoryview(data)[len(HEAD) + SUM :]
+    if not data.startswith(HEAD) or data[len(HEAD) : len(HEAD) + SUM] != zlib.crc32(body).to_bytes(SUM, "little"):
+        raise ValueError("a damaged file")
+    return body
+
+
+def write(path: Path, data: bytes) -> None:
+    """Write a file beside its place and move it there; what was not finished is taken away."""
+    make(path.parent)
+    beside = path.with_name(f"{path.name}.tmp.{uuid.uuid4().hex[:16]}")
+    try:
+        beside.write_bytes(data)
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)

@@ -1,0 +1,1 @@
+"""How large numbers may be, and how much memory there is."""

@@ -1,0 +1,146 @@
+"""Jumps of functions of time: where a step meets one, and what the step is given instead (METHODS 1.27).
+
+The trapezoidal rule takes the mean of an input at both ends of a step: right to first order only across a jump. A step
+across jumps takes, in place of the value at its end, the one whose mean with the value at its start is the mean of the
+input over the step: positions and rates keep order two. The accelerations are then solved anew.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.errors import InputError
+from rtmbs.simulation.inputs import signal_values
+from rtmbs.system.system import Signal, System
+
+Array = NDArray[np.float64]
+
+BENT = 0.25  # of its change over a step: a function that bends more may jump; a smooth one bends by h f'' / (4 f')
+KEPT = 0.5  # of the bend is left between two times ever closer: a jump
+ROUNDING = 1e-9  # of a value: no jump
+EDGE, ULPS = 1e-9, 8  # of the step, and last places of the time: so near to a jump are the values before and after
+FINITE = 1e-6  # of the size of a driver's value: what a jump in it may be
+
+
+class Jump(NamedTuple):
+    """A jump within a step."""
+
+    share: float  # of the step that lies before it, 0 to 1
+    before: Array  # (size,) values of the function
+    after: Array
+
+
+def mean_inputs(system: System, t: float, h: float, start: Array, end: Array) -> Array | None:
+    """Return the inputs (nu,) for the end of a step across jumps; None when no function of time jumps in it.
+
+    ``start`` (nu,) are the inputs at ``t`` [s], ``end`` those at ``t + h``. Values of drivers stay as they are.
+    Raises InputError for a driver whose value or rate jumps, and whatever a function of the user raises.
+    """
+    mean = None
+    for signal in system.signals:
+        place = slice(signal.slot, signal.slot + signal.size)
+        jumps = find_jumps(signal, t, h, start[place], end[place])
+        if not jumps:
+            continue
+        if mean is None:
+            mean = end.copy()
+        if signal.driver:
+            check_driver(signal.name, t, h, jumps, min(system.length, 1.0))
+        else:
+            mean[place] = mean_value(jumps, start[place], end[place])
+    return mean
+
+
+def find_jumps(signal: Signal, t: float, h: float, start: Array, end: Array) -> list[Jump]:
+    """Return the jumps of one function within the step, its ends included, in their order."""
+    if signal.jumps == ():
+        return []
+    edge = max(EDGE * h, ULPS * math.ulp(abs(t) + h))
+    if signal.jumps is None:
+        return located(signal, t, h, edge, start, end)
+    return [jump for jump in declared(signal, signal.jumps, t, h, edge, start, end) if is_jump(jump)]
+
+
+def is_jump(jump: Jump) -> bool:
+    """True when the values differ by more than rounding."""
+    size = np.maximum(np.abs(jump.before), np.abs(jump.after))
+    return bool(np.any(np.abs(jump.after - jump.before) > ROUNDING * size))
+
+
+def declared(
+    signal: Signal, times: tuple[float, ...], t: float, h: float, edge: float, start: Array, end: Array
+) -> list[Jump]:
+    """Return the declared jumps; one at an end of the step goes from or to the value that the inputs hold there."""
+    found = []
+    for time in times:
+        if time <= t - edge or time >= t + h + edge:
+            continue
+        if time <= t + edge:
+            found.append(Jump(0.0, start, signal_values(signal, time + edge)))
+        elif time >= t + h - edge:
+            found.append(Jump(1.0, signal_values(signal, time - edge), end))
+        else:
+            before, after = (signal_values(signal, time + side) for side in (-edge, edge))
+            found.append(Jump((time - t) / h, before, after))
+    return found
+
+
+def located(signal: Signal, t: float, h: float, edge: float, start: Array, end: Array) -> list[Jump]:
+    """Return the jump of a function that declares none, when its value in the middle of the step gives it away.
+
+    The bend over the step is at least as large as a jump, wherever it is, unless the function changes by three times
+    as much in the same step. Halving closes in on it; where a smooth function bends, the change dies out at once.
+    """
+    first, last = start.tolist(), end.tolist()  # of one to three numbers Python is faster than arrays
+    if first == last:
+        return []
+    middle = signal_values(signal, t + 0.5 * h)
+    bends = [suspicious(*values) for values in zip(first, middle.tolist(), last, strict=True)]
+    for k, bend in reversed(list(enumerate(bends))):  # of a driver the acceleration first
+        low, high, left, right, between = t, t + h, start, end, middle
+        while bend and abs(right[k] - left[k]) >= KEPT * bend:
+            if high - low <= edge:
+                return [Jump((0.5 * (low + high) - t) / h, left, right)]
+            centre = 0.5 * (low + high)
+            if abs(between[k] - left[k]) > abs(right[k] - between[k]):
+                high, right = centre, between
+            else:
+                low, left = centre, between
+            between = signal_values(signal, 0.5 * (low + high))
+    return []
+
+
+def suspicious(start: float, middle: float, end: float) -> float:
+    """Return the bend over a step that a smooth function would not have, or 0."""
+    bend = abs(end - 2.0 * middle + start)
+    large = bend > BENT * abs(end - start) and bend > ROUNDING * max(abs(start), abs(middle), abs(end))
+    return bend if large and bend < math.inf else 0.0
+
+
+def mean_value(jumps: list[Jump], start: Array, end: Array) -> Array:
+    """Return the value at the end whose mean with ``start`` is the mean over the step, by trapezia between jumps."""
+    twice, last, left = np.zeros_like(end), 0.0, start
+    for jump in jumps:
+        twice += (jump.share - last) * (left + jump.before)
+        last, left = jump.share, jump.after
+    return np.asarray(twice + (1.0 - last) * (left + end) - start)
+
+
+def check_driver(name: str, t: float, h: float, jumps: list[Jump], typical: float) -> None:
+    """Refuse a jump in the value or the rate of a driver; raises InputError."""
+    for jump in jumps:
+        (f, fd, _), (f_after, fd_after, _) = jump.before, jump.after
+        bound = FINITE * max(abs(f), abs(f_after), h * abs(fd), h * abs(fd_after), typical)
+        for what, x, y, part in (("value", f, f_after, 1.0), ("rate", fd, fd_after, h)):
+            if part * abs(y - x) > bound:
+                raise InputError(jump_sentence(name, what, x, y, t + jump.share * h))
+
+
+def jump_sentence(name: str, what: str, before: float, after: float, t: float) -> str:
+    """Return the sentence about a jump that no finite force can follow."""
+    return (
+        f"driver {name!r}: its {what} jumps from {before:g} to {after:g} at t = {t:g} s, which no finite force can "
+        "follow; let it go over, by rtmbs.SmoothStep for instance. Only its second derivative may jump"
+    )

@@ -1,0 +1,138 @@
+"""A run: steps to its end, observers fed, failed steps retried in parts when asked.
+
+As long as every observer takes rows, many steps are one kernel call; otherwise, and for a step that fails, one by one.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Any, Protocol
+
+import numpy as np
+from tqdm import tqdm
+
+from rtmbs.errors import InputError, shown
+from rtmbs.integrators.report import StepReport
+from rtmbs.integrators.settings import Rows
+from rtmbs.observers.base import Observer, Watched
+from rtmbs.observers.recorder import Recorder
+from rtmbs.simulation.options import is_number
+from rtmbs.simulation.stepper import rows_for
+
+MOST_STEPS = 2.0**53  # beyond it a count of steps is no exact number
+WHOLE = 1e-9  # relative distance from a whole number of steps that is rounding
+
+
+class Runner(Watched, Protocol):
+    """Whoever steps; a Simulation."""
+
+    @property
+    def takes_rows(self) -> bool: ...
+    def take_rows(self, rows: Rows) -> tuple[int, bool]: ...
+    def step(self) -> StepReport: ...
+    def retry(self, report: StepReport, on_failure: str, at_most: int) -> StepReport: ...
+    def mark(self) -> Any: ...
+    def back_to(self, mark: Any) -> None: ...
+
+
+def run(
+    sim: Runner,
+    steps: int,
+    recorder: Recorder,
+    observers: Sequence[Observer],
+    progress: bool,
+    on_failure: str,
+    at_most: int,
+) -> None:
+    """Take ``steps`` steps, watched by ``recorder`` and ``observers``; raises StepError when one fails for good.
+
+    Whatever raises, the last sample of the recorder is the state that counts.
+    """
+    watching = [recorder, *observers]
+    for observer in watching:
+        observer.begin(sim, steps)
+    in_rows = sim.takes_rows and all(observer.takes_rows for observer in watching)
+    rows = rows_for(sim.state, steps if in_rows else 0)
+    # No bar at all when none is asked for: an interrupt inside tqdm may keep the lock that all bars share.
+    with tqdm(total=steps, disable=None, unit="step") if progress else nullcontext() as bar:
+        while steps > 0:
+            done, failed = take_rows(sim, watching, first(rows, steps)) if in_rows else (0, True)
+            if failed:
+                take_step(sim, watching, on_failure, at_most)
+            steps -= done + failed
+            if bar is not None:
+                bar.update(done + failed)
+    for observer in watching:
+        observer.end(sim)
+
+
+def take_rows(sim: Runner, watching: Sequence[Observer], rows: Rows) -> tuple[int, bool]:
+    """Take steps in one kernel call; returns (steps taken, whether the next one failed)."""
+    t_ref, k, h = sim.state.t_ref, sim.state.k, sim.state.h
+    with shown_to_all(sim, watching) as show:
+        done, failed = sim.take_rows(rows)
+        if done:
+            t, seen = t_ref + np.arange(k + 1, k + done + 1, dtype=np.float64) * h, first(rows, done)
+            show(lambda observer: observer.observe_rows(sim, t, seen))
+    return done, failed
+
+
+def take_step(sim: Runner, watching: Sequence[Observer], on_failure: str, at_most: int) -> None:
+    """Take one step, in parts when it fails and that is asked for."""
+    with shown_to_all(sim, watching) as show:
+        report = sim.step()
+        if not report.outcome.good:
+            report = sim.retry(report, on_failure, at_most)
+        show(lambda observer: observer.observe(sim, report))
+
+
+@contextmanager
+def shown_to_all(sim: Runner, watching: Sequence[Observer]) -> Iterator[Callable[[Callable[[Observer], None]], None]]:
+    """Steps taken inside and shown by what this yields are shown to every observer, or to none and then taken back.
+
+    An interrupt before the recorder, the first of them, has the steps takes them back. After that the observers behind
+    the one that was interrupted see them before it goes on its way: no record has a hole. The interrupted one may have
+    seen half.
+    """
+    mark, waiting = sim.mark(), list(watching)
+    acts: list[Callable[[Observer], None]] = []
+
+    def show(act: Callable[[Observer], None]) -> None:
+        acts.append(act)
+        while waiting:
+            act(waiting[0])
+            del waiting[0]
+
+    try:
+        yield show
+    except BaseException:
+        recorder = watching[0]
+        assert isinstance(recorder, Recorder)
+        if recorder.time != sim.state.t:
+            sim.back_to(mark)
+        else:
+            for observer in waiting[1 if waiting and waiting[0] is not recorder else 0 :]:
+                if observer is not recorder and acts:
+                    acts[0](observer)
+        raise
+
+
+def first(rows: Rows, count: int) -> Rows:
+    """Return the first ``count`` rows, shared."""
+    return Rows(*(values[:count] for values in rows))
+
+
+def steps_between(t: float, t_end: float, h: float) -> int:
+    """Return the whole number of steps of ``h`` between two times [s]; InputError names the nearest h otherwise."""
+    if not is_number(t_end):
+        raise InputError(f"t_end is {shown(t_end)}; it must be a time in seconds")
+    span = t_end - t
+    if span < -WHOLE * h:
+        raise InputError(f"t_end = {t_end!r} lies before the present t = {t:g} s; give a later time")
+    if span / h > MOST_STEPS:
+        raise InputError(f"t_end = {t_end!r} lies {span / h:.3g} steps of h = {h!r} s ahead; take an earlier t_end")
+    steps = round(span / h)
+    if abs(span / h - steps) > WHOLE * max(steps, 1):
+        raise InputError(
+            f"t_end = {t_end:g} s is no whole number of steps of h = {h!r} s; h = {span / max(steps, 1)!r} fits"
+        )
+    return steps

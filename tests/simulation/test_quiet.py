@@ -1,0 +1,102 @@
+"""Quiet steps: nothing is allocated inside, nothing grows over thousands of them, and the first is like the others."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+ALLOCATIONS = """
+import inspect, json, sys, tracemalloc
+import numba, numpy as np
+from numba.core.runtime import rtsys
+from rtmbs import Simulation, library
+from rtmbs.simulation import stepper
+from rtmbs.simulation.stepper import Stepper
+
+def addresses(sim):
+    eq = sim.equations
+    held = [getattr(state, name) for state in sim._states for name in ("z", "zd", "zdd", "lam", "alpha", "R0", "u")]
+    held += [*eq.ws, *eq.work, sim._stepper.record]
+    return sorted(value.ctypes.data for value in held)
+
+@numba.njit
+def control(n):
+    return np.zeros(n).sum()
+
+lines, number = inspect.getsourcelines(Stepper.cross_whole)
+here = [tracemalloc.Filter(False, stepper.__file__, lineno=number + k) for k in range(len(lines))]
+found = {}
+control(3)
+before = rtsys.get_allocation_stats()
+control(3)
+found["control"] = rtsys.get_allocation_stats().mi_alloc - before.mi_alloc
+for name in ("crank_rocker", "top"):
+    sim = Simulation(library.build(name).compile(), h=1e-3)
+    for _ in range(3000):
+        sim.step()
+    places, before = addresses(sim), rtsys.get_allocation_stats()
+    blocks = sys.getallocatedblocks()
+    for _ in range(10_000):
+        assert sim.step().outcome.good
+    blocks = sys.getallocatedblocks() - blocks
+    tracemalloc.start()
+    for _ in range(20):
+        sim.step()
+    first = tracemalloc.take_snapshot().filter_traces(here)
+    for _ in range(10_000):
+        sim.step()
+    grown = sum(line.size_diff for line in tracemalloc.take_snapshot().filter_traces(here).compare_to(first, "lineno"))
+    tracemalloc.stop()
+    after = rtsys.get_allocation_stats()
+    found[name] = {"alloc": after.alloc - before.alloc, "mi_alloc": after.mi_alloc - before.mi_alloc,
+                   "grown": grown, "blocks": blocks, "same": addresses(sim) == places}
+print(json.dumps(found))
+"""
+
+FIRST = """
+import json, time
+import numpy as np
+from rtmbs import Simulation, library
+system = library.build("fourbar", ny=4, nz=40).compile()
+sim = Simulation(system, h=5e-3)
+times = []
+for _ in range(60):
+    start = time.perf_counter()
+    sim.step()
+    times.append(time.perf_counter() - start)
+print(json.dumps({"first": times[0], "median": float(np.median(times))}))
+"""
+
+
+def run(code, **environment):
+    """Run Python in a process of its own; return what it printed."""
+    command = [sys.executable, "-c", code]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=500, check=True)
+    return json.loads(done.stdout)
+
+
+def test_ten_thousand_steps_allocate_nothing():
+    """numba's own count. The kernels are compiled without its memory runtime, so any allocation inside would not even
+    compile, and arrays that cross from Python are borrowed: the count is zero, not arrays times calls.
+
+    Python's count of blocks grows by some hundred, its free lists, and then no more. tracemalloc loses sight of what a
+    call without the interpreter lock gives back (an empty kernel "grows" by a byte a call), so the line that crosses
+    is left to the count of blocks.
+    """
+    found = run(ALLOCATIONS, NUMBA_NRT_STATS="1")
+    assert found.pop("control") == 1, "the count sees what an ordinary kernel allocates"
+    for name, counts in found.items():
+        assert (counts["alloc"], counts["mi_alloc"]) == (0, 0), name
+        assert counts["grown"] < 10_000, name
+        assert counts["blocks"] < 1000, name
+        assert counts["same"], f"{name}: the arrays of the last step are those of the first"
+
+
+def test_the_first_step_is_like_the_others():
+    """The largest of several runs may meet another process; the best of three tells what a step needs. Bound: twice."""
+    runs = [run(FIRST) for _ in range(3)]
+    assert min(each["first"] / each["median"] for each in runs) < 2.0
