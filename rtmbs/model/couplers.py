@@ -45,9 +45,9 @@ def make_coupler(
     """Return a checked coupler; ``factor`` says what the user calls the numbers, ``given`` is the one given."""
     what = f"{kind} {name!r}"
     found: list[tuple[Joint, int, float]] = []
-    for (joint, k), given in terms:
+    for (joint, k), wanted in terms:
         coordinate = f"{joint.name}.{joint.type.coordinates[k]}"
-        value = number(given, f"{what}: {factor} of {coordinate}")
+        value = number(wanted, f"{what}: {factor} of {coordinate}")
         if value == 0.0:
             raise ModelError(f"{what}: {factor} of {coordinate} is zero, which couples nothing; give another number")
         if any(other is joint and l == k for other, l, _ in found):
