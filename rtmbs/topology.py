@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rtmbs.errors import LISTED, TopologyError
 
 ORDERS = ("listed", "breadth", "depth")
+ROD, DRIVEN_DISTANCE, CONSTRAINT = "Rod", "driven distance", "constraint"  # types of links
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,16 @@ class Link(NamedTuple):
     type: str
     a: int  # body
     b: int  # body
+    equations: int = 1
+
+
+class Relation(NamedTuple):
+    """What couples coordinates: a gear, a screw."""
+
+    name: str
+    type: str
+    coordinates: tuple[str, ...]
+    equations: int = 1
 
 
 @dataclass(frozen=True)
@@ -72,6 +83,7 @@ class Topology:
     tree: tuple[Branch, ...]  # a parent's branch before its children's
     cuts: tuple[Cut, ...]  # in the order of the joints
     links: tuple[Link, ...] = ()
+    relations: tuple[Relation, ...] = ()
     drivers: tuple[str, ...] = ()  # that prescribe a coordinate
     degrees_of_freedom: int | None = None  # coordinates less the rank
     rank: int | None = None  # of Phi_z at the start
@@ -87,7 +99,8 @@ class Topology:
     def equations(self) -> int:
         """Number of loop equations, drivers included."""
         cut = sum(6 if cut.ghost else self.edges[cut.edge].equations for cut in self.cuts)
-        return cut + len(self.links) + len(self.drivers)
+        joined = sum(link.equations for link in self.links) + sum(one.equations for one in self.relations)
+        return cut + joined + len(self.drivers)
 
     @property
     def T(self) -> NDArray[np.float64]:
@@ -300,7 +313,9 @@ def describe(topology: Topology) -> Iterator[str]:
         equations = f"6 of a ghost, {edge.size} coordinates" if cut.ghost else str(edge.equations)
         rows.append((edge.name, edge.type, equations, ", ".join(topology.loop(edge.a, edge.b))))
     for link in topology.links:
-        rows.append((link.name, link.type, "1", ", ".join(topology.loop(link.a, link.b))))
+        rows.append((link.name, link.type, str(link.equations), ", ".join(topology.loop(link.a, link.b))))
+    for relation in topology.relations:
+        rows.append((relation.name, relation.type, str(relation.equations), ", ".join(relation.coordinates)))
     for driver in topology.drivers:
         rows.append((driver, "driver", "1", ""))
     if len(rows) > 1:

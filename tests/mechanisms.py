@@ -12,6 +12,7 @@ from rtmbs.forces.register import no_forces
 from rtmbs.forces.springs import Springs
 from rtmbs.forces.wrenches import Wrenches
 from rtmbs.system.balance import no_balance
+from rtmbs.system.conditions import no_conditions
 from rtmbs.system.interfaces import no_interfaces
 from rtmbs.system.origins import no_origins, with_origins
 from rtmbs.system.recorded_laws import no_laws
@@ -20,11 +21,13 @@ from rtmbs.system.tables import (
     DISTANCE,
     DOT,
     PRISMATIC,
+    RELATION,
     REVOLUTE,
     ROTATION,
     TRANSLATION,
     Array,
     Closures,
+    Couplers,
     Drivers,
     JointForces,
     Links,
@@ -35,9 +38,18 @@ from rtmbs.system.tables import (
 
 # Rows of each closure type: translations, dot products, distances (METHODS 1.25).
 CLOSURE_ROWS = {
-    "point": (3, 0, 0), "line": (2, 0, 0), "revolute": (3, 2, 0), "universal": (3, 1, 0), "cylindrical": (2, 2, 0),
-    "prismatic": (2, 3, 0), "planar": (1, 2, 0), "fixed": (3, 3, 0), "rod": (0, 0, 1), "driven rod": (0, 0, 1),
-}  # fmt: skip
+    "point": (3, 0, 0),
+    "line": (2, 0, 0),
+    "revolute": (3, 2, 0),
+    "universal": (3, 1, 0),
+    "cylindrical": (2, 2, 0),
+    "prismatic": (2, 3, 0),
+    "planar": (1, 2, 0),
+    "fixed": (3, 3, 0),
+    "rod": (0, 0, 1),
+    "driven rod": (0, 0, 1),
+}
+COUPLERS = ("coupler", "driven coupler")  # one row each  # fmt: skip
 
 
 class Mechanism(NamedTuple):
@@ -113,6 +125,7 @@ def random_tables(
     joint_forces: int = 4,
     springs: int = 4,
     wrenches: int = 4,
+    couplers: int = 3,
 ) -> Mechanism:
     """Return a tree of ``n`` random steps with closures by type and that many other elements.
 
@@ -121,8 +134,11 @@ def random_tables(
     rng = np.random.default_rng((seed, 0))
     steps, R0 = random_steps(rng, n)
     u = [rng.normal(size=3) - np.array([0.0, 0.0, 9.81])]
-    closure_tables = random_closures(rng, closures, u)
-    plain = np.flatnonzero(steps.kind != ROTATION)  # what has a coordinate to drive or push
+    plain = np.flatnonzero(steps.kind != ROTATION)  # what has a coordinate to drive, to couple or to push
+    joined = random_branches(np.random.default_rng((seed, 5)), plain, couplers)
+    types = closures + COUPLERS * len(joined)
+    closure_tables = random_closures(rng, types[: len(closures) + len(joined)], u)
+    coupler_tables = Couplers(np.array([len(closures)]), rng.normal(size=sum(map(len, joined))))
     driver_step = rng.choice(plain, min(drivers, len(plain)), replace=False)
     driver_tables = Drivers(driver_step, slots(rng, u, len(driver_step), 3), driver_step * n + driver_step)
     force_step = rng.choice(plain, size=joint_forces if len(plain) else 0)
@@ -137,8 +153,9 @@ def random_tables(
 
     ends = [random_ends(rng, steps, k) for k in range(len(closures) + springs)]
     ends += [(-1, int(steps.tip[rng.integers(n)])) for _ in range(wrenches)]
-    links = make_links(steps.parent, ends)
-    width = np.diff(links.pointer)[: len(closures)]
+    ends[len(closures) : len(closures)] = [(int(branch[0]),) * 2 for branch in joined]
+    links = make_links(steps.parent, ends, dict(enumerate(joined, len(closures))))
+    width = np.diff(links.pointer)[: len(closures) + len(joined)]
     entries = np.concatenate(([0], np.cumsum(width * np.diff(closure_tables.row_pointer))))
     closure_tables = closure_tables._replace(entry_pointer=entries)
     tables = Tables(
@@ -148,6 +165,8 @@ def random_tables(
         no_interfaces(n),
         links,
         closure_tables,
+        no_conditions(len(closures)),
+        coupler_tables,
         driver_tables,
         force_tables,
         no_forces()._replace(springs=spring_tables, wrenches=wrench_tables),
@@ -241,8 +260,9 @@ def slots(rng, u: list, count: int, width: int) -> Array:
 
 def random_closures(rng, types: tuple[str, ...], u: list) -> Closures:
     """Return closures by type, with axes and points at random and nonzero shims; entry_pointer is filled in later."""
-    kind = [np.repeat((TRANSLATION, DOT, DISTANCE), CLOSURE_ROWS[name]) for name in types]
-    driven = [np.full(len(rows), name == "driven rod") for name, rows in zip(types, kind, strict=True)]
+    counts = dict.fromkeys(COUPLERS, (0, 0, 0, 1)) | {name: (*rows, 0) for name, rows in CLOSURE_ROWS.items()}
+    kind = [np.repeat((TRANSLATION, DOT, DISTANCE, RELATION), counts[name]) for name in types]
+    driven = [np.full(len(rows), name.startswith("driven")) for name, rows in zip(types, kind, strict=True)]
     row_pointer = np.cumsum([0] + [len(rows) for rows in kind])
     kind, driven = (np.concatenate([*rows, np.zeros(0, int)]).astype(int) for rows in (kind, driven))
     slot = np.full(len(kind), -1)
@@ -256,11 +276,16 @@ def random_closures(rng, types: tuple[str, ...], u: list) -> Closures:
         kind=kind,
         axis_a=random_units(rng, mc),
         axis_b=random_units(rng, mc),
-        length=np.where(kind == DISTANCE, rng.uniform(0.5, 2, mc), 0.0),
+        length=np.where(kind >= DISTANCE, rng.uniform(0.5, 2, mc), 0.0),
         slot=slot,
         shim=1e-2 * rng.normal(size=mc),
         entry_pointer=np.zeros(0, int),
     )
+
+
+def random_branches(rng, plain: Array, count: int) -> list[Array]:
+    """Return the steps of couplers: two to four coordinates each, as far as there are any."""
+    return [rng.choice(plain, min(2 + k % 3, len(plain)), replace=False) for k in range(count if len(plain) > 1 else 0)]
 
 
 def path(parent: Array, i: int) -> list[int]:
@@ -289,13 +314,14 @@ def random_ends(rng, steps: Steps, k: int) -> tuple[int, int]:
     return int(first), int(second)
 
 
-def make_links(parent: Array, ends: list) -> Links:
-    """Return the links between these ends, their branches below the last common ancestor."""
+def make_links(parent: Array, ends: list, joined: dict) -> Links:
+    """Return the links between these ends, with branches below the last common ancestor, or as joined."""
     n = len(parent)
     pointer, block_pointer, step, sign, position = [0], [0], [], [], []
-    for a, b in ends:
+    for l, (a, b) in enumerate(ends):
         above_a, above_b = path(parent, a), path(parent, b)
         branch_a, branch_b = [i for i in above_a if i not in above_b], [i for i in above_b if i not in above_a]
+        branch_b = list(joined.get(l, branch_b))
         branch = np.array(branch_a + branch_b, dtype=int)
         step.extend(branch)
         sign.extend([-1.0] * len(branch_a) + [1.0] * len(branch_b))
@@ -347,6 +373,7 @@ def random_model(seed: int, n_bodies: int):
     add_random_joint(rng, model, "ghost", "Cylindrical", *two_bodies(rng, model, names), cut=True)
     model.add_rod("rod", between=two_markers(rng, model, names), length=float(rng.uniform(0.5, 2)))
     add_random_forces(rng, model, names, free, movable)
+    add_random_couplings(np.random.default_rng((seed, 6)), model, names, movable)
     model.add_driver("driven distance", rtmbs.Sine(0.3, 4.0, offset=1.5), between=two_markers(rng, model, names))
     model.add_driver("driven joint", rtmbs.ConstantRate(2.0, start=0.3), joint=coordinate(rng, model, movable[0]))
     for joint in model.joints.values():
@@ -459,6 +486,35 @@ def add_random_laws(rng, model, names: list[str], free: list[str], movable: list
     model.add_force("joint law", hardening, joint=coordinate(rng, model, movable[0]), parameters={"stiffness": 2.0})
     several = list(dict.fromkeys(coordinate(rng, model, joint) for joint in movable[:3]))
     model.add_force("joints law", coupled, joints=several, parameters={"stiffness": 2.0})
+
+
+def add_random_couplings(rng, model, names: list[str], movable: list[str]) -> None:
+    """Add couplers, and constraints of the user between frames and on coordinates, that look at everything."""
+    from rtmbs import Sine
+
+    for k in range(2):
+        ends = [f"marker {len(model.markers) + side}" for side in (0, 1)]
+        for mark, body in zip(ends, two_bodies(rng, model, names), strict=True):
+            model.add_marker(mark, body, rng.normal(size=3), axes=random_rotation(rng))
+        table = {"mix": rng.normal(size=(2, 13))}
+        model.add_constraint(f"constraint {k}", surface, between=ends, parameters=table)
+    several = list(dict.fromkeys(coordinate(rng, model, joint) for joint in movable[:3]))
+    model.add_constraint("joint constraint", curve, joints=several, parameters={"size": 0.7})
+    model.add_coupler("coupler", {one: float(rng.normal()) for one in several}, 0.3)
+    if len(several) > 1:
+        model.add_gear("gear", several[0], several[1], -2.5, offset=Sine(0.3, 4.0))
+
+
+def surface(t, pose, parameters):
+    """Return two equations that look at r, R and t."""
+    x = np.concatenate((pose.r, pose.R.ravel(), np.reshape(t, (1,))))
+    values = np.sin(parameters["mix"] @ x)
+    return values[0] + np.dot(pose.r, pose.r) * t, values[1] * np.cos(pose.r[0] * pose.R[1, 2])
+
+
+def curve(t, pose, parameters):
+    """Return an equation that couples coordinates and the time."""
+    return np.sum(np.sin(pose.z * (1.0 + t)) * np.cos(np.roll(pose.z, 1))) + parameters["size"] * pose.z[0] ** 2
 
 
 def mixed(t, kinematics, parameters):

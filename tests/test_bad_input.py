@@ -80,6 +80,13 @@ def driver(profile, **where):
     return lambda model: model.add_driver("drive", profile, **(where or {"joint": "hinge"}))
 
 
+ANGLE = ("sleeve", "angle")
+
+
+def coupler(ratios, *offset):
+    return lambda model: model.add_coupler("chain", ratios, *offset)
+
+
 def initial(name, *values, **more):
     return lambda model: model.set_initial(name, *values, **more)
 
@@ -259,6 +266,29 @@ CASES = {
     "rod of negative length": (lambda m: m.add_rod("bar", ("tip", "base"), length=-2), ["'bar'", "-2", "above zero"]),
     "rod between one point": (coinciding, ["'bar'", "coincide", "Spherical"]),
     "rod of one marker": (lambda m: m.add_rod("bar", ("tip",)), ["'bar'", "two markers"]),
+    "coupler of no joint": (coupler({"hing": 1.0, ANGLE: 2.0}), ["'chain'", "'hing'", "'hinge'"]),
+    "coupler of a ball": (coupler({"hinge": 1.0, "socket": 2.0}), ["'chain'", "'socket'", "Spherical"]),
+    "coupler without a coordinate": (coupler({"hinge": 1.0, "sleeve": 2.0}), ["'chain'", "'sleeve'", "say which"]),
+    "coupler of ratio zero": (coupler({"hinge": 0.0, ANGLE: 2.0}), ["'chain'", "hinge.angle", "zero"]),
+    "coupler of ratio NaN": (coupler({"hinge": NAN, ANGLE: 2.0}), ["'chain'", "hinge.angle", "nan"]),
+    "coupler of one": (coupler({"hinge": 1.0}), ["'chain'", "1 coordinate", "two or more"]),
+    "coupler of one twice": (coupler({"hinge": 1.0, ("hinge", "angle"): 2.0}), ["'chain'", "hinge.angle", "twice"]),
+    "coupler of a list": (coupler(["hinge", "sleeve"]), ["'chain'", "dictionary"]),
+    "coupler far apart": (coupler({"hinge": 1e-6, ANGLE: 1e6}), ["'chain'", "apart"]),
+    "coupler offset": (coupler({"hinge": 1.0, ANGLE: 2.0}, INF), ["'chain'", "offset", "inf"]),
+    "coupler follows nothing": (coupler({"hinge": 1.0, ANGLE: 2.0}, lambda t: t), ["'chain'", "3 numbers"]),
+    "coupler twice": (twice(coupler({"hinge": 1.0, ANGLE: 2.0})), ["'chain'", "already a coupler"]),
+    "gear of ratio zero": (lambda m: m.add_gear("mesh", "hinge", ANGLE, 0.0), ["gear 'mesh'", "zero"]),
+    "screw of a hinge": (lambda m: m.add_screw("thread", "hinge", 0.1), ["'thread'", "'hinge'", "displacement"]),
+    "screw of no pitch": (lambda m: m.add_screw("thread", "sleeve", 0.0), ["'thread'", "pitch", "zero"]),
+    "rack without radius": (
+        lambda m: m.add_rack_and_pinion("teeth", ("sleeve", "displacement"), "hinge", NAN),
+        ["'teeth'", "radius", "nan"],
+    ),
+    "differential of one shaft": (
+        lambda m: m.add_differential("axle", "hinge", ANGLE, ANGLE),
+        ["'axle'", "sleeve.angle", "twice"],
+    ),
     "spline unsorted": (driver(Spline(**TABLE)), ["'drive'", "t[2] = 1.0", "must increase"]),
     "spline of one point": (driver(Spline((0.0,), (1.0,))), ["'drive'", "at least two"]),
     "spline of two lengths": (driver(Spline((0.0, 1.0), (1.0, 2.0, 3.0))), ["'drive'", "values", "2 numbers"]),

@@ -10,7 +10,16 @@ from rtmbs.errors import InputError, ModelError, shown
 from rtmbs.kinematics.coordinates import NAMES, reference_coordinates
 from rtmbs.kinematics.elements import Constraint
 from rtmbs.kinematics.rows import Rows, write_phi
-from rtmbs.kinematics.rules import RULES, Writer, write_bodies, write_driver, write_joint, write_kept, write_rod
+from rtmbs.kinematics.rules import (
+    RULES,
+    Writer,
+    write_bodies,
+    write_coupler,
+    write_driver,
+    write_joint,
+    write_kept,
+    write_rod,
+)
 from rtmbs.model import Model
 from rtmbs.system.scales import characteristic_length
 
@@ -25,13 +34,20 @@ class Equations:
 
     def __init__(self, model: Model, constraints: Iterable[Constraint] = ()) -> None:
         self.model, self.length = model, characteristic_length(model)
+        for name in model.constraints:
+            raise ModelError(
+                f"constraint {name!r} is a function that a Simulation follows; a kinematic analysis takes "
+                "PointOnCurve, or couplers of the model"
+            )
         writer, reference = Writer(model, self.length), reference_coordinates(model)
         write_bodies(writer, reference)
         for joint in model.joints.values():
             write_joint(writer, joint)
         for rod in model.rods.values():
             write_rod(writer, rod)
-        known = (*model.joints, *model.rods, *model.drivers)
+        for coupler in model.couplers.values():
+            write_coupler(writer, coupler)
+        known = (*model.joints, *model.rods, *model.couplers, *model.drivers)
         given = checked(list(constraints), known)
         for driver in model.drivers.values():
             write_driver(writer, driver)
@@ -105,6 +121,8 @@ class Equations:
             return type(self.model.joints[name].type).__name__.lower()
         if name in self.model.rods:
             return "rod"
+        if name in self.model.couplers:
+            return self.model.couplers[name].kind
         return "driver" if any(name == driver for driver, _ in self.profiles) else "constraint"
 
 

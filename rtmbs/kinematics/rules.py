@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from rtmbs.kinematics.readings import (
     named_reading,
 )
 from rtmbs.kinematics.rows import Combination, Curve, Rows
-from rtmbs.model import Driver, Joint, Marker, Model, Profile, Rod
+from rtmbs.model import Coupler, Driver, Joint, Marker, Model, Profile, Rod
 from rtmbs.model.checks import number
 from rtmbs.model.markers import reference_distance
 from rtmbs.model.profiles import checked_profile
@@ -33,6 +33,16 @@ Array = NDArray[np.float64]
 POINT_LABELS = tuple(row.label for row in same_point())
 CARTESIAN = ("x", "y", "z")
 ACROSS = 1e-6  # largest cosine of axes that count as perpendicular
+
+
+class Kept(NamedTuple):
+    """A sum of readings that stays what it is at the reference pose, or that is told."""
+
+    name: str
+    length: bool
+    terms: list[tuple[float, Reading]]
+    constant: float | None = None  # None: that of the reference pose
+    slot: int = -1  # of the profile that it follows
 
 
 class Writer:
@@ -45,7 +55,7 @@ class Writer:
         self.extra: list[tuple[str, float]] = []  # name and start of unknowns behind those of the bodies
         self.profiles: list[tuple[str, Profile]] = []  # of the drivers, by slot
         self.turns: list[Reading] = []  # angles whose turns stand in the slots behind the drivers
-        self.pending: list[tuple[str, str, bool, list[tuple[float, Reading]]]] = []  # combinations that stay constant
+        self.pending: list[Kept] = []
 
     def drive(self, name: str, profile: Any) -> int:
         """Return the slot of a new driver."""
@@ -221,21 +231,34 @@ def keep(writer: Writer, name: str, what: str, terms: list[tuple[float, Any]]) -
     """Ask for a row: a sum of joint coordinates stays what it is at the reference pose."""
     readings = [(factor, named_reading(writer.model, wanted, writer.number, what)) for factor, wanted in terms]
     length = any(isinstance(reading, Slide) for _, reading in readings)
-    writer.pending.append((name, "sum", length, readings))
+    writer.pending.append(Kept(name, length, readings))
+
+
+def write_coupler(writer: Writer, coupler: Coupler) -> None:
+    """Ask for the row of a coupler of the Model."""
+    readings = [(factor, joint_reading(joint, k, writer.number)) for joint, k, factor in coupler.terms]
+    length = "m" in coupler.units
+    if callable(coupler.offset):
+        slot = writer.drive(coupler.name, coupler.offset)
+        writer.pending.append(Kept(coupler.name, length, readings, 0.0, slot))
+    else:
+        writer.pending.append(Kept(coupler.name, length, readings, coupler.offset))
 
 
 def write_kept(writer: Writer) -> None:
     """Write the rows that were asked for; their angles count turns in slots behind those of all drivers."""
-    for name, label, length, readings in writer.pending:
+    for kept in writer.pending:
         terms = []
-        for factor, reading in readings:
+        for factor, reading in kept.terms:
             slot = -1
             if reading.unit == "rad":
                 writer.turns.append(reading)
                 slot = len(writer.profiles) + len(writer.turns) - 1
             terms.append((factor, reading, slot))
-        there = sum(factor * reference_value(writer, reading) for factor, reading in readings)
-        writer.rows.add("combination", name, label, length, Combination(tuple(terms), -1, there))
+        constant = kept.constant
+        if constant is None:
+            constant = sum(factor * reference_value(writer, reading) for factor, reading in kept.terms)
+        writer.rows.add("combination", kept.name, "sum", kept.length, Combination(tuple(terms), kept.slot, constant))
 
 
 def reference_value(writer: Writer, reading: Reading) -> float:

@@ -9,7 +9,8 @@ from rtmbs.language.given import Given
 if TYPE_CHECKING:
     from rtmbs.language.build import Build
 
-STAGES = ("constant", "system", "body", "triad", "joint", "rod", "force", "driver", "initial")  # in this order
+# in this order
+STAGES = ("constant", "system", "body", "triad", "joint", "rod", "coupler", "force", "driver", "initial")
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from rtmbs.language.format import format as formatted
 from rtmbs.language.statements.joints import TITLES, key_of, spelled
 from rtmbs.language.statements.systems import CHOICES, KINDS, NUMBERS
 from rtmbs.language.values import callables
-from rtmbs.model import FORCE_TYPES, JOINT_TYPES, Body, Driver, Force, Initial, Input, Joint, Marker, Model
+from rtmbs.model import FORCE_TYPES, JOINT_TYPES, Body, Coupler, Driver, Force, Initial, Input, Joint, Marker, Model
 from rtmbs.model.drivers import MARKER_AXES
 
 BARE = re.compile(r"(?!(?:end)?model$)[^\W\d]\w*", re.IGNORECASE)
@@ -35,6 +35,9 @@ def write(model: Model | Document, analysis: Analysis | None = None) -> str:
     parts += [joint(model, one) for one in model.joints.values()]
     for rod in model.rods.values():
         parts.append(statement("rod", rod.name, [*triads(rod.between), f"length = {number(rod.length)}"]))
+    parts += [coupler(one) for one in model.couplers.values()]
+    for name in model.constraints:
+        raise ModelError(f"constraint {name!r} is a function written in Python, which a file cannot hold")
     parts += [force(one) for one in model.forces.values()]
     parts += [driver(model, one) for one in model.drivers.values()]
     parts += [initial(one) for one in model.initials.values()]
@@ -151,6 +154,24 @@ def force(one: Force) -> str:
     said += [f"{key} = {value_text(what, value)}" for key, value in values if value is not None]
     title = {"SpringDamper": "spring"}.get(name, spelled(name))
     return statement(title, one.name, said)
+
+
+def coupler(one: Coupler) -> str:
+    """Return a coupler by its kind, with the number that the user gave."""
+    names = [coordinate(joint, k) for joint, k, _ in one.terms]
+    value = number(one.number)
+    said = {
+        "gear": lambda: [f"joint = {names[0]}", f"joint = {names[1]}", f"ratio = {value}"],
+        "rack and pinion": lambda: [f"rack = {names[0]}", f"pinion = {names[1]}", f"radius = {value}"],
+        "screw": lambda: [f"joint = {quoted(one.terms[0][0].name)}", f"pitch = {value}"],
+        "differential": lambda: [
+            f"carrier = {names[2]}", f"first = {names[0]}", f"second = {names[1]}", f"ratio = {value}",
+        ],
+        "coupler": lambda: [*(f"joint = {name}" for name in names), f"ratios = {row_of(one.factors)}"],
+    }[one.kind]()  # fmt: skip
+    if callable(one.offset) or one.offset != 0.0:
+        said.append(f"offset = {value_text(f'{one.kind} {one.name!r}', one.offset)}")
+    return statement(one.kind, one.name, said)
 
 
 def coordinate(one: Joint, k: int) -> str:

@@ -1,6 +1,8 @@
 """What the user writes: bodies, joints, markers, forces, drivers and initial values, by name and in SI units."""
 
 from rtmbs.model.body import Body
+from rtmbs.model.constraints import Constraint
+from rtmbs.model.couplers import Coupler
 from rtmbs.model.drivers import Driver
 from rtmbs.model.forces import FORCE_TYPES, Bushing, Force, ForceLaw, Input, Motor, SpringDamper, TorsionSpring, Wrench
 from rtmbs.model.initial import Initial
@@ -32,6 +34,8 @@ __all__ = [
     "Body",
     "Bushing",
     "ConstantRate",
+    "Constraint",
+    "Coupler",
     "Cylindrical",
     "Driver",
     "Fixed",

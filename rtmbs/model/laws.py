@@ -44,13 +44,19 @@ class Law:
     trace: bool = True  # False: call it in Python, by differences, without trying to record it
 
 
-def make_law(what: str, function: Any, parameters: Mapping[str, Any] | None, trace: bool) -> Law:
-    """Return a checked law; ``what`` begins the sentence of an error."""
+def make_law(
+    what: str,
+    function: Any,
+    parameters: Mapping[str, Any] | None,
+    trace: bool,
+    form: str = "law(t, kinematics, parameters)",
+) -> Law:
+    """Return a checked law; ``what`` begins the sentence of an error, ``form`` is how the function is called."""
     try:
         inspect.signature(function).bind(0.0, None, {})
     except TypeError:
         raise ModelError(
-            f"{what}: its law must be called as law(t, kinematics, parameters); "
+            f"{what}: its {form.partition('(')[0]} must be called as {form}; "
             f"{shown(getattr(function, '__name__', function))} takes other arguments"
         ) from None
     except ValueError:

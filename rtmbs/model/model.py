@@ -3,15 +3,19 @@
 A value that cannot be is refused where it is written; ``compile`` looks at the whole.
 """
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from rtmbs.errors import ModelError, shown, unknown_name
-from rtmbs.model.body import GROUND, Body, make_body, make_ground
-from rtmbs.model.checks import Numbers, name_of, numbers, rotation
-from rtmbs.model.drivers import BODY_COORDINATES, MARKER_AXES, Driver
+from rtmbs.errors import ModelError, shown
+from rtmbs.model.body import Body, make_body
+from rtmbs.model.checks import Numbers, number, numbers, rotation
+from rtmbs.model.constraints import Constraint, ConstraintFunction, make_constraint
+from rtmbs.model.couplers import Coupler, make_coupler, ratios_given
+from rtmbs.model.drivers import Driver
+from rtmbs.model.elements import Axis, Between, Coordinate, Elements, Ratios
 from rtmbs.model.forces import Force, ForceLaw
 from rtmbs.model.initial import Initial, make_initial
 from rtmbs.model.joint import WORLD, ClosureOption, Joint, frame_body, frozen, make_joint
@@ -24,29 +28,9 @@ from rtmbs.model.rods import Rod, make_rod
 if TYPE_CHECKING:
     from rtmbs.system import System
 
-Element = TypeVar("Element", Body, Joint, Marker)
-Between = tuple[Marker | str, Marker | str]
-Axis = Marker | str | tuple[Marker | str, str]
-Coordinate = Joint | str | tuple[Joint | str, str]
 
-
-class Model:
+class Model(Elements):
     """A mechanism in words. Elements stay in the order they were added; ``ground`` is the body that stands still."""
-
-    def __init__(self, name: str = "model", gravity: Numbers = (0.0, 0.0, -9.81)) -> None:
-        self.name = name_of("model", name)
-        self.gravity = numbers(gravity, f"model {name!r}: gravity", (3,))
-        self.bodies: dict[str, Body] = {GROUND: make_ground()}
-        self.joints: dict[str, Joint] = {}
-        self.markers: dict[str, Marker] = {}
-        self.rods: dict[str, Rod] = {}
-        self.forces: dict[str, Force] = {}
-        self.drivers: dict[str, Driver] = {}
-        self.initials: dict[str, Initial] = {}
-
-    @property
-    def ground(self) -> Body:
-        return self.bodies[GROUND]
 
     def add_body(
         self,
@@ -97,7 +81,7 @@ class Model:
         closure: a revolute that ends up cut is closed as a "line" (2 equations) or a "point" (3), not with all five.
         Without axes_a and axes_b the bodies are oriented at zero coordinates as at the reference pose.
         """
-        self._new("joint", name, self.joints, self.rods, self.drivers)
+        self._new("joint", name, self.joints, self.rods, self.couplers, self.constraints, self.drivers)
         what = f"joint {name!r}"
         body_a, body_b = self._find("body", a, self.bodies, what), self._find("body", b, self.bodies, what)
         if isinstance(frame, Body):
@@ -140,9 +124,111 @@ class Model:
 
     def add_rod(self, name: str, between: Between, length: Numbers = None) -> Rod:
         """Add a massless link that keeps the distance of two markers: ``length`` [m], by default the reference one."""
-        self._new("rod", name, self.rods, self.joints, self.drivers)
+        self._new("rod", name, self.rods, self.joints, self.couplers, self.constraints, self.drivers)
         rod = self.rods[name] = make_rod(name, self._between(f"rod {name!r}", between), length)
         return rod
+
+    def add_coupler(self, name: str, ratios: Ratios, offset: Any = 0.0) -> Coupler:
+        """Couple joint coordinates: the sum of ratio times coordinate is ``offset``, at all times.
+
+        ratios: by coordinate, a joint or (joint, coordinate); angles in rad count turns, displacements in m.
+        offset: in the unit of ratio times coordinate; a number, or a profile that answers (f, fd, fdd) at t.
+        The coupler acts on its coordinates with forces in the proportion of the ratios, channel ``NAME.force``.
+
+            model.add_coupler("chain", {"crank": 44.0, "hub": -18.0})
+
+        Raises ModelError for joints without a coordinate of their own (Spherical, Floating), a ratio that is zero or
+        not finite, a coordinate given twice, fewer than two.
+        """
+        return self._couple(name, "coupler", ratios_given(f"coupler {name!r}", ratios), offset, "ratio", 0.0)
+
+    def add_gear(self, name: str, first: Coordinate, second: Coordinate, ratio: Numbers, offset: Any = 0.0) -> Coupler:
+        """Couple two coordinates by a pair of gears: first + ratio * second = offset [rad].
+
+        Outer gears of radii r1, r2 on one carrier have ratio r2 / r1, an inner one the opposite sign.
+        """
+        value = number(ratio, f"gear {name!r}: ratio")
+        return self._couple(name, "gear", [(first, 1.0), (second, value)], offset, "ratio", value)
+
+    def add_rack_and_pinion(
+        self, name: str, rack: Coordinate, pinion: Coordinate, radius: Numbers, offset: Any = 0.0
+    ) -> Coupler:
+        """Couple a displacement and an angle: rack - radius * pinion = offset [m]; a negative radius turns it round."""
+        value = number(radius, f"rack and pinion {name!r}: radius")
+        return self._couple(name, "rack and pinion", [(rack, 1.0), (pinion, -value)], offset, "radius", value)
+
+    def add_screw(self, name: str, joint: Joint | str, pitch: Numbers, offset: Any = 0.0) -> Coupler:
+        """Make a screw of a Cylindrical joint: displacement - pitch / (2 pi) * angle = offset [m]; pitch [m a turn]."""
+        value = number(pitch, f"screw {name!r}: pitch")
+        terms = [((joint, "displacement"), 1.0), ((joint, "angle"), -value / (2.0 * math.pi))]
+        return self._couple(name, "screw", terms, offset, "pitch", value)
+
+    def add_differential(
+        self,
+        name: str,
+        carrier: Coordinate,
+        first: Coordinate,
+        second: Coordinate,
+        ratio: Numbers = 1.0,
+        offset: Any = 0.0,
+    ) -> Coupler:
+        """Couple three angles to one carrier: first + ratio * second - (1 + ratio) * carrier = offset [rad].
+
+        Ratio 1 is the differential of an axle; a planetary gear with sun (first) and ring (second) has the ratio of
+        their teeth, ring / sun. All angles are measured against one body.
+        """
+        value = number(ratio, f"differential {name!r}: ratio")
+        terms = [(first, 1.0), (second, value), (carrier, -(1.0 + value))]
+        return self._couple(name, "differential", terms, offset, "ratio", value)
+
+    def _couple(
+        self, name: str, kind: str, terms: list[tuple[Any, Any]], offset: Any, factor: str, given: float
+    ) -> Coupler:
+        """Add a coupler of any kind."""
+        self._new(kind, name, self.couplers, self.joints, self.rods, self.constraints, self.drivers)
+        what = f"{kind} {name!r}"
+        found = [(self._coordinate(what, wanted), value) for wanted, value in terms]
+        coupler = self.couplers[name] = make_coupler(name, kind, found, offset, factor, given)
+        return coupler
+
+    def add_constraint(
+        self,
+        name: str,
+        function: ConstraintFunction,
+        *,
+        between: Between | None = None,
+        joints: Sequence[Coordinate] | None = None,
+        equations: int | None = None,
+        parameters: Mapping[str, Numbers] | None = None,
+    ) -> Constraint:
+        """Add a constraint written in plain NumPy: ``function(t, pose, parameters)`` returns what must be zero.
+
+        * ``between`` markers a and b: ``pose.r`` (3,) from a to b [m] and ``pose.R`` (3, 3), axes of b to axes of a;
+        * on ``joints``, a list of coordinates: ``pose.z`` (k,) and ``pose.names``.
+
+        It returns one number or several, as many as ``equations`` when that is given. ``parameters`` are defaults by
+        name; each becomes an input ``NAME.PARAMETER``. The function is recorded at ``compile``; its first and second
+        derivatives, by the time too, are exact. It must be smooth where the mechanism comes.
+
+            def parabola(t, pose, parameters):  # a bead on z = x^2 / 2 in the plane y = 0
+                x, y, z = pose.r
+                return y, z - 0.5 * x**2
+
+            model.add_constraint("wire", parabola, between=("origin", "bead"))
+
+        Channels ``NAME.reaction``, the wrench on b at b's marker, or ``NAME.force`` on coordinates.
+        """
+        self._new("constraint", name, self.constraints, self.joints, self.rods, self.couplers, self.drivers)
+        what = f"constraint {name!r}"
+        if (between is None) == (joints is None):
+            raise ModelError(f"{what}: give between= or joints=, one of the two")
+        ends = None if between is None else self._between(what, between)
+        if isinstance(joints, str):
+            raise ModelError(f"{what}: joints is {shown(joints)}; it must be a list of coordinates")
+        coordinates = () if joints is None else self._coordinates(what, joints)
+        constraint = make_constraint(name, function, parameters, equations, ends, coordinates)
+        self.constraints[name] = constraint
+        return constraint
 
     def add_force(
         self,
@@ -224,7 +310,7 @@ class Model:
 
         A Simulation follows the first two, a kinematic analysis all of them.
         """
-        self._new("driver", name, self.drivers, self.joints, self.rods)
+        self._new("driver", name, self.drivers, self.joints, self.rods, self.couplers, self.constraints)
         what = f"driver {name!r}"
         if sum(given is not None for given in (joint, between, body, axes)) != 1:
             raise ModelError(f"{what}: give joint=, between=, body= or axes=, one of the four")
@@ -269,120 +355,3 @@ class Model:
         from rtmbs.system import compile as compile_model  # a room above this one: models can be written without it
 
         return compile_model(self)
-
-    def _new(self, kind: str, name: str, *taken: Mapping[str, object]) -> None:
-        """Refuse a name that is empty or that an element of these kinds carries."""
-        name_of(kind, name)
-        for elements in taken:
-            if name in elements:
-                other = type(elements[name]).__name__.lower()
-                raise ModelError(f"{kind} {name!r}: there is already a {other} of this name; choose another")
-
-    def _find(self, kind: str, wanted: Element | str, known: Mapping[str, Element], what: str) -> Element:
-        """Return the element that an object or a name means."""
-        if isinstance(wanted, str):
-            if wanted not in known:
-                error = unknown_name(kind, wanted, known)
-                raise type(error)(f"{what}: {error}")
-            return known[wanted]
-        name = getattr(wanted, "name", None)
-        if not isinstance(name, str) or known.get(name) is not wanted:
-            given = f"{kind} {name!r}" if isinstance(name, str) else shown(wanted)
-            raise ModelError(f"{what}: {given} is not a {kind} of model {self.name!r}; take one that this model made")
-        return wanted
-
-    def _between(self, what: str, between: Between) -> tuple[Marker, Marker]:
-        """Return two markers on different bodies."""
-        if not isinstance(between, tuple | list) or len(between) != 2:
-            raise ModelError(f"{what}: between is {shown(between)}; it must be two markers")
-        first, second = (self._find("marker", marker, self.markers, what) for marker in between)
-        if first.body is second.body:
-            raise ModelError(
-                f"{what}: markers {first.name!r} and {second.name!r} are both on body {first.body.name!r}; "
-                "they must be on two bodies"
-            )
-        return first, second
-
-    def _coordinate(self, what: str, wanted: Coordinate) -> tuple[Joint, int]:
-        """Return the joint and the number of its coordinate that ``wanted`` means."""
-        if isinstance(wanted, tuple) and len(wanted) != 2:
-            raise ModelError(f"{what}: {shown(wanted)} is no coordinate; write a joint, or (joint, coordinate)")
-        joint = self._find("joint", wanted[0] if isinstance(wanted, tuple) else wanted, self.joints, what)
-        names, kind = joint.type.coordinates, type(joint.type).__name__
-        if not names:
-            raise ModelError(
-                f"{what}: joint {joint.name!r} is {kind} and has no coordinate of its own; "
-                "use a joint made of Revolute, Prismatic, Cylindrical, Universal or Planar"
-            )
-        if isinstance(wanted, tuple):
-            if not (isinstance(wanted[1], str) and wanted[1] in names):
-                raise ModelError(
-                    f"{what}: joint {joint.name!r} has the coordinates {', '.join(names)}, not {shown(wanted[1])}"
-                )
-            return joint, names.index(wanted[1])
-        if len(names) > 1:
-            raise ModelError(
-                f"{what}: joint {joint.name!r} is {kind} with {', '.join(names)}; say which, "
-                f"such as joint=({joint.name!r}, {names[0]!r})"
-            )
-        return joint, 0
-
-    def _coordinates(self, what: str, wanted: Sequence[Coordinate] | str) -> tuple[tuple[Joint, int], ...]:
-        """Return the coordinates that ``joints=`` means; none for all of the tree."""
-        if isinstance(wanted, str) and wanted == "all":
-            return ()
-        if isinstance(wanted, str) or not isinstance(wanted, Sequence) or not wanted:
-            raise ModelError(f"{what}: joints is {shown(wanted)}; it must be a list of coordinates, or 'all'")
-        found = tuple(self._coordinate(what, one) for one in wanted)
-        for joint, k in found:
-            if found.count((joint, k)) > 1:
-                raise ModelError(f"{what}: joints names {joint.name}.{joint.type.coordinates[k]} twice")
-        return found
-
-    def _one_place(self, what: str, **given: object) -> None:
-        """Refuse a force law that is attached to nothing, or to two things."""
-        named = [f"{key}=" for key, value in given.items() if value is not None]
-        if len(named) != 1:
-            raise ModelError(
-                f"{what}: a force law takes one of between=, joint=, joints= or body=, not "
-                f"{' and '.join(named) or 'nothing'}"
-            )
-
-    def _only(self, what: str, law: str, attaches: Literal["between", "joint", "body"], **given: object) -> None:
-        """Refuse a force that is attached to anything but what its law asks for."""
-        named = [key for key, value in given.items() if value is not None]
-        if named != [attaches]:
-            got = " and ".join(f"{key}=" for key in named) or "nothing"
-            raise ModelError(f"{what}: a {law} takes {attaches}=, not {got}")
-
-    def _body_coordinate(self, what: str, wanted: Any) -> tuple[Body, str]:
-        """Return a body that moves and the name of one of its coordinates."""
-        if not isinstance(wanted, tuple) or len(wanted) != 2:
-            raise ModelError(f"{what}: body is {shown(wanted)}; it must be (body, coordinate), such as ('crank', 'x')")
-        body = self._find("body", wanted[0], self.bodies, what)
-        if not (isinstance(wanted[1], str) and wanted[1] in BODY_COORDINATES):
-            names = ", ".join(BODY_COORDINATES)
-            raise ModelError(f"{what}: a body has the coordinates {names}, not {shown(wanted[1])}")
-        if body is self.ground:
-            raise ModelError(f"{what} moves ground, which stands still; name another body")
-        return body, wanted[1]
-
-    def _axes(self, what: str, wanted: Any) -> tuple[tuple[Marker, int], tuple[Marker, int]]:
-        """Return two axes of markers on different bodies."""
-        if not isinstance(wanted, tuple | list) or len(wanted) != 2:
-            raise ModelError(f"{what}: axes is {shown(wanted)}; it must be two markers")
-        pairs = [one if isinstance(one, tuple) else (one, "h") for one in wanted]
-        for pair in pairs:
-            if len(pair) != 2 or not (isinstance(pair[1], str) and pair[1] in MARKER_AXES):
-                raise ModelError(f"{what}: {shown(pair)} is no axis; write a marker, or (marker, 'f'), 'g' or 'h'")
-        first, second = self._between(what, (pairs[0][0], pairs[1][0]))
-        return (first, MARKER_AXES.index(pairs[0][1])), (second, MARKER_AXES.index(pairs[1][1]))
-
-    def _one_driver(self, driver: Driver) -> None:
-        """Refuse a second driver of one coordinate."""
-        for other in self.drivers.values():
-            if (other.joint and other.joint == driver.joint) or (other.body and other.body == driver.body):
-                raise ModelError(
-                    f"driver {driver.name!r}: {driver.target} is already driven by {other.name!r}; "
-                    "one coordinate takes one driver"
-                )

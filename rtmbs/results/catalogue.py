@@ -6,6 +6,7 @@ from typing import NamedTuple
 from rtmbs.results.body_channels import body_sources, marker_sources
 from rtmbs.results.channel import Source
 from rtmbs.results.force_channels import (
+    coupler_sources,
     driver_sources,
     energy_sources,
     force_sources,
@@ -27,6 +28,7 @@ PARTS = (  # kind of element that asks for the names, and what it offers
     ("joint", reaction_sources),
     ("joint", violation_sources),
     ("driver", driver_sources),
+    ("coupler", coupler_sources),
     ("force", force_sources),
     ("energy", energy_sources),
 )

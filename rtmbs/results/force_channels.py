@@ -1,4 +1,4 @@
-"""Channels of what acts: reactions, violations of the loop equations, drivers, force elements, energies."""
+"""Channels of what acts: reactions, violations of the loop equations, drivers, couplers, force elements, energies."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -8,10 +8,11 @@ import numpy as np
 from rtmbs.forces.kind import Kind, Measure
 from rtmbs.forces.register import BY_WORD
 from rtmbs.results.channel import WORLD, WRENCH, XYZ, Array, Source
-from rtmbs.results.reactions import closure_point, moved, reaction_values, rods
+from rtmbs.results.reactions import closure_point, held, moved, reaction_values, rods
 from rtmbs.results.swept import Replay
 from rtmbs.system.system import System
 from rtmbs.system.tables import REVOLUTE
+from rtmbs.topology import DRIVEN_DISTANCE
 
 REACTION_UNIT = ", ".join(["N"] * 3 + ["N m"] * 3)
 VIOLATIONS = (  # with the units of translation and of rotation rows
@@ -27,7 +28,7 @@ def reaction_sources(system: System, replay: Replay) -> Iterator[tuple[str, Sour
 
     Beside a reaction stands whether it is doubtful: 1 at samples whose step did not converge in all that it did.
     """
-    for name in [*system.joints, *rods(system)]:
+    for name in [*system.joints, *held(system)]:
         yield f"{name}.reaction", Source(WRENCH, REACTION_UNIT, partial(reaction_values, replay, system, name), WORLD)
         if len(replay.samples.doubtful) == len(replay.samples.t) and system.m:
             yield f"{name}.reaction_doubtful", Source((), "1", lambda: replay.samples.doubtful)
@@ -41,9 +42,27 @@ def driver_sources(system: System, replay: Replay) -> Iterator[tuple[str, Source
         unit = "N m" if system.row_is_rotation[row] else "N"
         yield f"{system.row_names[row]}.force", Source((), unit, partial(push, replay, row))
     for link in system.topology.links:
-        if link.name not in rods(system):
+        if link.type == DRIVEN_DISTANCE:
             values = partial(pull, replay, system.closure_names.index(link.name), -1.0)
             yield f"{link.name}.force", Source((), "N", values)
+
+
+def coupler_sources(system: System, replay: Replay) -> Iterator[tuple[str, Source]]:
+    """Yield the forces with which every coupler, or constraint on coordinates, acts on them, labelled by coordinate."""
+    tables = replay.tables
+    for relation in system.topology.relations:
+        closure = system.closure_names.index(relation.name)
+        steps = tables.links.step[tables.links.pointer[closure] : tables.links.pointer[closure + 1]]
+        units = ["N m" if tables.steps.kind[step] == REVOLUTE else "N" for step in steps]
+        yield (
+            f"{relation.name}.force",
+            Source(relation.coordinates, ", ".join(units), partial(coupling, replay, closure)),
+        )
+
+
+def coupling(replay: Replay, closure: int) -> Array:
+    """Return the generalised forces -Phi_z^T lam (S, k) of a closure on the coordinates that it joins [N m, N]."""
+    return replay.coordinate_forces(closure)
 
 
 def pull(replay: Replay, closure: int, sign: float = 1.0) -> Array:
@@ -59,7 +78,7 @@ def push(replay: Replay, row: int) -> Array:
 
 
 def violation_sources(system: System, replay: Replay) -> Iterator[tuple[str, Source]]:
-    """Yield what the equations of every cut joint, ghost, rod and driver miss, in place, rate and acceleration."""
+    """Yield what the equations of every cut joint, ghost, rod, coupler and driver miss, with rate and acceleration."""
     rows: dict[str, list[int]] = {}
     for row, closure in enumerate(system.closure_of_row):
         owner = system.closure_names[closure] if closure >= 0 else system.row_names[row]

@@ -78,5 +78,7 @@ def closure_ends(system: System, name: str) -> tuple[str, str]:
     if name in system.joints:
         return system.joints[name].a, system.joints[name].b
     bodies = system.topology.bodies
-    link = next(link for link in system.topology.links if link.name == name)
+    link = next((link for link in system.topology.links if link.name == name), None)
+    if link is None:  # a coupler acts inside joints
+        return bodies[0], bodies[0]
     return bodies[link.a], bodies[link.b]

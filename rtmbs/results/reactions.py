@@ -17,14 +17,14 @@ from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.state import State
 from rtmbs.system.origins import WORLD
 from rtmbs.system.system import JointRecord, System
+from rtmbs.topology import CONSTRAINT, ROD
 
 Array = NDArray[np.float64]
-ROD = "Rod"
 
 
 def reaction(equations: SemiRecursiveEquations, state: State, joint: str) -> Array:
-    """Return the wrench [f, n] (6,) that the first body of a joint (or rod) exerts on the second, at the point of the
-    second, world axes [N, N m].
+    """Return the wrench [f, n] (6,) that the first body of a joint, rod or constraint exerts on the second, at the
+    point of the second, world axes [N, N m].
 
     ``state`` must satisfy the equations of motion, as every state of a Simulation does; nothing is changed.
     Raises UnknownNameError with the nearest names.
@@ -35,23 +35,28 @@ def reaction(equations: SemiRecursiveEquations, state: State, joint: str) -> Arr
 
 
 def reaction_values(replay: Replay, system: System, name: str) -> Array:
-    """Return the reaction of a joint or a rod over all samples (S, 6)."""
+    """Return the reaction of a joint, a rod or a constraint over all samples (S, 6)."""
     if not isinstance(name, str):  # nothing can be looked up by a list
-        raise unknown_name("joint", name, [*system.joints, *rods(system)])
+        raise unknown_name("joint", name, [*system.joints, *held(system)])
     if name in system.joints:
         record = system.joints[name]
         at_origin, ground = joint_wrench(replay, system, record)
         return moved(at_origin, body_motion(replay, system.bodies[record.b], ground).point(record.point_b))
-    if name in rods(system):
+    if name in held(system):
         closure = system.closure_names.index(name)
         connector = int(replay.tables.closures.connector[closure])
         return moved(replay.link_wrench(connector), closure_point(replay, closure, "b"))
-    raise unknown_name("joint", name, [*system.joints, *rods(system)])
+    raise unknown_name("joint", name, [*system.joints, *held(system)])
 
 
 def rods(system: System) -> list[str]:
     """Return the names of all rods."""
     return [link.name for link in system.topology.links if link.type == ROD]
+
+
+def held(system: System) -> list[str]:
+    """Return the names of all rods, and of the constraints of the user between two frames."""
+    return [link.name for link in system.topology.links if link.type in (ROD, CONSTRAINT)]
 
 
 def joint_wrench(replay: Replay, system: System, record: JointRecord) -> tuple[Array, int]:

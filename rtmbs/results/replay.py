@@ -169,9 +169,23 @@ def replay_closures(tables, samples, ws, out):
         sweep_sample(tables, samples, s, ws)
         evaluate_closures(tables, samples.z[s], samples.u[s], ws)
         closure_velocities(tables, samples.zd[s], samples.u[s], ws)
-        closure_accelerations(tables, samples.zdd[s], samples.u[s], ws)
+        closure_accelerations(tables, samples.zd[s], samples.zdd[s], samples.u[s], ws)
         for row in range(out.shape[2]):
             out[0, s, row], out[1, s, row], out[2, s, row] = ws.Phi[row], ws.Phid[row], ws.Phidd[row]
+
+
+@kernel
+def replay_coordinate_forces(tables, samples, ws, l, out):
+    """out (S, k): -Phi_z^T lam of closure ``l`` on the coordinates that it joins."""
+    closures = tables.closures
+    for s in range(len(samples.t)):
+        sweep_positions(tables, samples.R0[s], samples.z[s], ws)
+        evaluate_closures(tables, samples.z[s], samples.u[s], ws)
+        entry = closures.entry_pointer[l]
+        for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
+            for k in range(out.shape[1]):
+                out[s, k] -= ws.Phi_z[entry] * samples.lam[s, row]
+                entry += 1
 
 
 @kernel

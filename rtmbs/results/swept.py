@@ -12,6 +12,7 @@ from rtmbs.results.graph import BodyGraph, body_graph
 from rtmbs.results.replay import (
     REPLAY,
     replay_closures,
+    replay_coordinate_forces,
     replay_energies,
     replay_frames,
     replay_law_forces,
@@ -118,6 +119,13 @@ class Replay:
         out = np.zeros((len(self.samples.t), len(self.tables.laws.row)))
         for samples, part in self._evaluated(out):
             replay_law_forces(self.tables, samples, self.ws, part)
+        return out
+
+    def coordinate_forces(self, closure: int) -> Array:
+        """Return what a closure that joins coordinates does to them, -Phi_z^T lam (S, k) [N m, N]."""
+        links = self.tables.links
+        out = np.zeros((len(self.samples.t), int(links.pointer[closure + 1] - links.pointer[closure])))
+        replay_coordinate_forces(self.tables, self.samples, self.ws, closure, out)
         return out
 
     def _evaluated(self, out: Array) -> Iterator[tuple[Samples, Array]]:

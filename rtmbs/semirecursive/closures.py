@@ -6,6 +6,8 @@ with G = dPhi/dX_b the other side is -G, and Phi_z[j] = sign_j S_j . G on the br
 
 from rtmbs.jit.compiled import inlined_kernel, inner_kernel, kernel
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, fill_branch
+from rtmbs.semirecursive.conditions import condition_accelerations, condition_rates, evaluate_conditions
+from rtmbs.semirecursive.couplers import coupler_accelerations, coupler_rates, evaluate_couplers
 from rtmbs.spatial import (
     add3,
     add6,
@@ -32,13 +34,17 @@ from rtmbs.system.tables import DOT, TRANSLATION
 def evaluate_closures(tables, z, u, ws):
     """Phi, G and Phi_z at the swept positions."""
     closures, links, drivers = tables.closures, tables.links, tables.drivers
-    for l in range(len(closures.point_a)):
+    for l in range(tables.conditions.first[0]):
         connector = closures.connector[l]
         a, b = links.a[connector], links.b[connector]
         xa, xb = place(ws.A, ws.r, a, load3(closures.point_a, l)), place(ws.A, ws.r, b, load3(closures.point_b, l))
         for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
             evaluate_row(closures, row, a, b, xa, xb, u, ws)
         fill_branch(closures, links, l, ws)
+    if len(tables.conditions.scale):
+        evaluate_conditions(tables, z, u, ws)
+    if len(tables.couplers.ratio):
+        evaluate_couplers(tables, z, u, ws)
     first = len(closures.kind)
     for k in range(len(drivers.step)):
         ws.Phi[first + k] = z[drivers.step[k]] - u[drivers.slot[k]]
@@ -68,19 +74,23 @@ def closure_velocities(tables, zd, u, ws):
     """Phid = Phi_z zd + Phi_t; linear in zd, so it needs no sweep."""
     apply_Phi_z(tables, ws, zd, ws.Phid)
     closures, drivers = tables.closures, tables.drivers
-    for row in range(len(closures.kind)):
+    for row in range(closures.row_pointer[tables.conditions.first[0]]):
         slot = closures.slot[row]
         if slot >= 0:
             ws.Phid[row] -= u[slot] * u[slot + 1] / closures.length[row]
+    if len(tables.conditions.scale):
+        condition_rates(tables, ws)
+    if len(tables.couplers.ratio):
+        coupler_rates(tables, u, ws)
     for k in range(len(drivers.step)):
         ws.Phid[len(closures.kind) + k] -= u[drivers.slot[k] + 1]
 
 
 @kernel
-def closure_accelerations(tables, zdd, u, ws):
+def closure_accelerations(tables, zd, zdd, u, ws):
     """Phidd = G . (acc_b - acc_a) + Gdot . (V_b - V_a) + time terms, from the swept V and acc."""
     closures, links, drivers = tables.closures, tables.links, tables.drivers
-    for l in range(len(closures.point_a)):
+    for l in range(tables.conditions.first[0]):
         connector = closures.connector[l]
         a, b = links.a[connector], links.b[connector]
         Va, Vb = load6(ws.V, a), load6(ws.V, b)
@@ -97,6 +107,10 @@ def closure_accelerations(tables, zdd, u, ws):
             slot = closures.slot[row]
             if slot >= 0:
                 ws.Phidd[row] -= (u[slot + 1] * u[slot + 1] + u[slot] * u[slot + 2]) / closures.length[row]
+    if len(tables.conditions.scale):
+        condition_accelerations(tables, zd, zdd, ws)
+    if len(tables.couplers.ratio):
+        coupler_accelerations(tables, zdd, u, ws)
     for k in range(len(drivers.step)):
         ws.Phidd[len(closures.kind) + k] = zdd[drivers.step[k]] - u[drivers.slot[k] + 2]
 

@@ -129,7 +129,7 @@ class SemiRecursiveEquations:
         """Return Phidd (m,) at the closed state."""
         sweep_velocities(self.tables.steps, zd, self.ws)
         sweep_accelerations(self.tables.steps, zd, zdd, self.u, self.ws)
-        closure_accelerations(self.tables, zdd, self.u, self.ws)
+        closure_accelerations(self.tables, zd, zdd, self.u, self.ws)
         return self.ws.Phidd.copy()
 
     def apply_Phi_z(self, x: Array) -> Array:

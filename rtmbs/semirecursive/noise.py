@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.semirecursive.loop_jacobian import LoopJacobian
-from rtmbs.system.tables import DISTANCE, DOT
+from rtmbs.system.tables import CONDITION, DISTANCE, DOT, RELATION
 
 if TYPE_CHECKING:
     from rtmbs.semirecursive.equations import SemiRecursiveEquations
@@ -47,7 +47,31 @@ def noise_of(equations: "SemiRecursiveEquations", jacobian: LoopJacobian) -> Arr
     point = turns * (relative * arm + ROUNDING * far) + slides * relative
     distance = (point * gap + (turns * arm + slides) * ROUNDING * far) / length
     noise = np.where(kind == DOT, relative * turns, np.where(kind == DISTANCE, distance, point))
+    noise = np.where(kind == RELATION, relative * np.abs(ws.Phi_z), noise)  # one term: the ratio itself
+    if np.any(kind == CONDITION):
+        noise = np.where(
+            kind == CONDITION, condition_noise(equations, jacobian, point, relative * turns, relative), noise
+        )
     return np.concatenate([noise, np.full(jacobian.drivers, relative)])
+
+
+def condition_noise(
+    equations: "SemiRecursiveEquations", jacobian: LoopJacobian, point: Array, turn: Array, relative: float
+) -> Array:
+    """Return the rounding of the entries as if all rows were constraints of the user.
+
+    Between frames f . v + n . w with the rounding of ``point`` and ``turn``; on coordinates that of the largest term.
+    """
+    ws, row, typical = equations.ws, jacobian.rows[: jacobian.inner], equations.system.typical
+    force = np.linalg.norm(ws.G[:, :3], axis=1)
+    xb = closure_points(equations)[1][equations.system.closure_of_row[: len(force)]]
+    torque = np.linalg.norm(ws.G[:, 3:] - np.cross(xb, ws.G[:, :3]), axis=1)
+    between = force[row] * point + torque[row] * turn
+    column = jacobian.columns[: jacobian.inner]
+    largest = np.zeros(len(force))
+    np.maximum.at(largest, row, np.abs(ws.Phi_z) * typical[column])
+    joined = jacobian.closures >= equations.tables.conditions.first[1]
+    return np.where(joined, relative * largest[row] / typical[column], between)
 
 
 def closure_points(equations: "SemiRecursiveEquations") -> tuple[Array, Array]:

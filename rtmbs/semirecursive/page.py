@@ -22,93 +22,32 @@ Arguments: ``u`` (nu,) inputs, ``R0`` (nr, 3, 3) reference rotations (of the las
 
 import numpy as np
 
-from rtmbs.forces.algebra import cross, dot, on_ground, points, product, relative_motion, take, tilde, turn, wrench_at
+from rtmbs.forces.algebra import (
+    cross,
+    dot,
+    on_ground,
+    points,
+    product,
+    relative_motion,
+    take,
+    tilde,
+    turn,
+    wrench_at,
+)
 from rtmbs.forces.register import KINDS
-from rtmbs.semirecursive.page_arrays import exponential, levels, path_matrix, path_sum, scatter, subtree_sum
+from rtmbs.semirecursive.page_arrays import path_sum, scatter, subtree_sum
+from rtmbs.semirecursive.page_constraints import condition_jacobian, condition_rows
 from rtmbs.semirecursive.page_laws import law_forces, law_wrenches
-from rtmbs.system.tables import DISTANCE, DOT, GRAVITY_SLOT, PRISMATIC, REVOLUTE, TRANSLATION
-
-# ---------------------------------------------------------------------------------------------- kinematics (Eq. 5 to 7)
-
-
-def local_frames(xp, tables, R0, z):
-    """Return each step's frame in its parent's axes: rotation (B, n, 3, 3), origin (B, n, 3)."""
-    steps = tables.steps
-    reference = np.concatenate((R0, np.eye(3)[None]))[steps.reference]  # reference -1: none
-    offset_rotation = np.matmul(steps.offset_rotation, reference)
-    u = steps.axis
-    angle, displacement = z * (steps.kind == REVOLUTE), z * (steps.kind == PRISMATIC)
-    sine, versine = xp.sin(angle)[..., None, None], 1 - xp.cos(angle)[..., None, None]
-    u_tilde = tilde(np, u)
-    rotation = np.eye(3) + sine * u_tilde + versine * np.matmul(u_tilde, u_tilde)  # Rodrigues
-    slide = turn(np, offset_rotation, u) * displacement[..., None]
-    return product(xp, offset_rotation, with_turns(xp, steps, rotation, z)), steps.offset + slide
-
-
-def with_turns(xp, steps, rotation, z):
-    """Return ``rotation`` (B, n, 3, 3) with exp(delta~) at the first of every three rotation steps."""
-    first = np.flatnonzero(steps.reference >= 0)
-    if len(first) == 0:
-        return rotation
-    order = np.arange(len(steps.kind))
-    order[first] = len(order) + np.arange(len(first))
-    delta = sum(z[:, first + k, None] * steps.axis[first + k] for k in range(3))
-    return xp.concatenate((rotation, exponential(xp, delta)), axis=1)[:, order]
-
-
-def frames(xp, tables, R0, z):
-    """Return A (B, n, 3, 3), step to world, and r (B, n, 3), step origins [m]; level by level from ground."""
-    rotation, origin = local_frames(xp, tables, R0, z)
-    parent, place = tables.steps.parent, np.zeros(len(tables.steps.parent), dtype=np.int64)
-    A, r = [np.eye(3)[None, None]], [np.zeros((1, 1, 3))]
-    order = levels(parent)
-    for level in order:
-        p = np.where(
-            parent[level] < 0, 0, place[np.maximum(parent[level], 0)]
-        )  # place of the parent in the level above
-        place[level] = np.arange(len(level))
-        A_parent, r_parent = take(A[-1], p), take(r[-1], p)
-        A.append(product(xp, A_parent, take(rotation, level)))
-        r.append(r_parent + turn(xp, A_parent, take(origin, level)))
-    back = np.argsort(np.concatenate(order), kind="stable")
-    return take(xp.concatenate(A[1:], axis=1), back), take(xp.concatenate(r[1:], axis=1), back)
-
-
-def columns(xp, tables, A, r):
-    """Return S (B, n, 6), the columns of R_d (Eq. 6): revolute and rotation [r x u, u], prismatic [u, 0]."""
-    u = turn(xp, A, tables.steps.axis)
-    turning = (tables.steps.kind != PRISMATIC)[:, None]
-    return xp.concatenate((turning * cross(xp, r, u) + ~turning * u, turning * u), axis=-1)
-
-
-def velocities(xp, T, S, zd):
-    """Return V = T R_d zd (B, n, 6) (Eq. 7)."""
-    return path_sum(xp, T, S * zd[..., None])
-
-
-def acceleration_rest(xp, tables, V, S, zd):
-    """Return d = Rdot_d zd (B, n, 6): d/dt S_i = V_i x S_i of the element's tip, and V_base serves as well.
-
-    The difference of the two is the element's own velocity, whose cross product with itself is zero (METHODS 1.1).
-    """
-    V = on_ground(xp, V, np.zeros(6), tables.steps.base)
-    v, w, S_v, S_w = V[..., :3], V[..., 3:], S[..., :3], S[..., 3:]
-    Sd = xp.concatenate((cross(xp, w, S_v) + cross(xp, v, S_w), cross(xp, w, S_w)), axis=-1)
-    return Sd * zd[..., None]
-
-
-def accelerations(xp, T, S, d, zdd):
-    """Return Vd = T (R_d zdd + Rdot_d zd) (B, n, 6) (Eq. 8); ground rests."""
-    return path_sum(xp, T, S * zdd[..., None] + d)
-
-
-def motion(xp, tables, R0, z, zd):
-    """Return T, A, r, S, V of a state."""
-    T = path_matrix(tables)
-    A, r = frames(xp, tables, R0, z)
-    S = columns(xp, tables, A, r)
-    return T, A, r, S, velocities(xp, T, S, zd)
-
+from rtmbs.semirecursive.page_motion import (
+    acceleration_rest,
+    accelerations,
+    all_signs,
+    frames,
+    motion,
+    row_closures,
+    row_links,
+)
+from rtmbs.system.tables import DISTANCE, DOT, GRAVITY_SLOT, TRANSLATION
 
 # ------------------------------------------------------------------------------------------------ inertia (Eq. 8, 9)
 
@@ -206,14 +145,38 @@ def written_wrenches(xp, tables, u, A, r, V):
 # ---------------------------------------------------------------------------------------------------------------- loops
 
 
-def row_closures(tables):
-    """Return the closure of every closure row (mc,)."""
-    return np.repeat(np.arange(len(tables.closures.connector)), np.diff(tables.closures.row_pointer))
+def coupled_rows(tables):
+    """Return the ratios of every coupler row (k, n), and where these rows begin: the last of the closures."""
+    closures, links, couplers = tables.closures, tables.links, tables.couplers
+    nc, first = len(closures.point_a), int(couplers.first[0])
+    C, begin = np.zeros((nc - first, len(tables.steps.parent))), links.pointer[first]
+    for l in range(first, nc):
+        connector = tables.closures.connector[l]
+        branch = np.arange(links.pointer[connector], links.pointer[connector + 1])
+        C[l - first, links.step[branch]] = couplers.ratio[branch - begin]
+    return C, int(closures.row_pointer[first])
 
 
-def row_links(tables):
-    """Return the link of every closure row (mc,)."""
-    return tables.closures.connector[row_closures(tables)]
+def coupled(xp, tables, u, x, order):
+    """Return sum of ratio times x less what it follows (B, k): of positions (order 0), rates or accelerations."""
+    C, first = coupled_rows(tables)
+    slot, given = tables.closures.slot[first:], tables.closures.slot[first:] >= 0
+    constant = tables.closures.length[first:] if order == 0 else 0.0
+    wanted = np.where(given, 0.0, constant) + given * u[np.where(given, slot + order, 0)]
+    return xp.sum(C * x[:, None, :], axis=-1) - wanted
+
+
+def with_others(xp, tables, u, R0, rows, order, z, zd=None, zdd=None):
+    """Return the closure rows (B, mc): ``rows``, with constraints of the user and couplers in their place."""
+    first, last = int(tables.closures.row_pointer[tables.conditions.first[0]]), len(tables.closures.kind)
+    if first == last:
+        return rows
+    parts, x = [rows[:, :first]], (z, zd, zdd)[order]
+    if len(tables.conditions.scale):
+        parts.append(condition_rows(xp, tables, u, R0, z, 0 * z if zd is None else zd, zdd, order))
+    if len(tables.couplers.ratio):
+        parts.append(coupled(xp, tables, u, x, order))
+    return xp.concatenate(parts, axis=1)
 
 
 def row_geometry(xp, tables, A, r, V):
@@ -249,7 +212,8 @@ def closures(xp, tables, u, R0, z):
     translation, swing, distance, length = row_kinds(tables)
     L, d = row_lengths(tables, u)[0], x_b - x_a
     stretch = (dot(xp, d, d) - L * L) / (2 * length)
-    rows = translation * dot(xp, u_a, -d) + swing * dot(xp, u_a, v_b) + distance * stretch - tables.closures.shim
+    rows = translation * dot(xp, u_a, -d) + swing * dot(xp, u_a, v_b) + distance * stretch
+    rows = with_others(xp, tables, u, R0, rows, 0, z) - tables.closures.shim
     return xp.concatenate((rows, take(z, tables.drivers.step) - u[tables.drivers.slot]), axis=1)
 
 
@@ -279,6 +243,7 @@ def closure_velocities(xp, tables, u, R0, z, zd):
     L, Ld, _ = row_lengths(tables, u)
     *_, distance, length = row_kinds(tables)
     rows = dot(xp, G, across_links(xp, tables, V)) - distance * L * Ld / length
+    rows = with_others(xp, tables, u, R0, rows, 1, z, zd)
     return xp.concatenate((rows, take(zd, tables.drivers.step) - u[tables.drivers.slot + 1]), axis=1)
 
 
@@ -291,25 +256,20 @@ def closure_accelerations(xp, tables, u, R0, z, zd, zdd):
     *_, distance, length = row_kinds(tables)
     swept = dot(xp, G, across_links(xp, tables, Vd)) + dot(xp, Gd, across_links(xp, tables, V))
     rows = swept - distance * (Ld * Ld + L * Ldd) / length
+    rows = with_others(xp, tables, u, R0, rows, 2, z, zd, zdd)
     return xp.concatenate((rows, take(zdd, tables.drivers.step) - u[tables.drivers.slot + 2]), axis=1)
 
 
-def branch_signs(tables):
-    """Return (mc, n): -1 on the branch of a, +1 on the branch of b of every closure row, 0 elsewhere."""
-    links, signs = tables.links, np.zeros((len(tables.closures.connector), len(tables.steps.parent)))
-    for closure, link in enumerate(tables.closures.connector):
-        branch = slice(links.pointer[link], links.pointer[link + 1])
-        signs[closure, links.step[branch]] = links.sign[branch]
-    return signs[row_closures(tables)]
-
-
 def closure_jacobian(xp, tables, u, R0, z):
-    """Return Phi_z (B, m, n): sign_j S_j . G on the two branches of each loop, one on driven coordinates."""
+    """Return Phi_z (B, m, n): sign_j S_j . G on the two branches of each loop, ratios, one on driven coordinates."""
     _, A, r, S, V = motion(xp, tables, R0, z, 0 * z)
     G, _ = row_wrenches(xp, tables, A, r, V)
-    rows = branch_signs(tables) * sum(G[:, :, None, k] * S[:, None, :, k] for k in range(6))
-    driven = np.eye(z.shape[1])[tables.drivers.step]
-    return xp.concatenate((rows, np.broadcast_to(driven, (z.shape[0], *driven.shape))), axis=1)
+    rows = all_signs(tables) * sum(G[:, :, None, k] * S[:, None, :, k] for k in range(6))
+    driven = np.concatenate((coupled_rows(tables)[0], np.eye(z.shape[1])[tables.drivers.step]))
+    parts = [rows[:, : tables.closures.row_pointer[tables.conditions.first[0]]]]
+    if len(tables.conditions.scale):
+        parts.append(condition_jacobian(xp, tables, u, R0, z))
+    return xp.concatenate((*parts, np.broadcast_to(driven, (z.shape[0], *driven.shape))), axis=1)
 
 
 def loop_force(xp, tables, u, R0, lam, z):

@@ -173,7 +173,7 @@ def project(tables, lu, work, settings, alpha, u, old, new, ws, record):
     else:
         keep_no_energy(new.energy)
     sweep_accelerations(tables.steps, new.zd, new.zdd, u, ws)
-    closure_accelerations(tables, new.zdd, u, ws)
+    closure_accelerations(tables, new.zd, new.zdd, u, ws)
     if settings.project_accelerations:
         sweep_rates(tables, lu, work, settings, alpha, weight, new.zdd, ws.Phidd, ws, new.lam, 1.0, record)
     note_violation(ws.Phidd, settings, record, ACCELERATION_VIOLATION)

@@ -15,6 +15,7 @@ from numpy import uint64 as at
 
 from rtmbs.jit.compiled import inlined_kernel, inner_kernel
 from rtmbs.semirecursive.closures import closure_wrench, row_variation
+from rtmbs.semirecursive.conditions import add_condition_tangent
 from rtmbs.semirecursive.forces import add_link_column
 from rtmbs.spatial import (
     add3,
@@ -302,7 +303,7 @@ def add_row(Phi_z, entry, width, weight, places, block, values):
 def add_multiplier_tangent(tables, lam, position, ws, values):
     """values += position (Phi_z^T lam)_z: the turning and changing loop wrenches, for ``lagged`` and ``exact``."""
     closures, links = tables.closures, tables.links
-    for l in range(len(closures.point_a)):
+    for l in range(tables.conditions.first[0]):
         connector = closures.connector[l]
         a, b = links.a[connector], links.b[connector]
         F = closure_wrench(closures, l, lam, ws)
@@ -318,3 +319,5 @@ def add_multiplier_tangent(tables, lam, position, ws, values):
                     dG = row_variation(closures, row, a, b, xa, xb, zero, X, ws)
                 dF = add6(dF, scale6(-lam[row], dG))
             add_link_column(tables.steps, links, connector, c, dF, cross_force(X, F), ws, values)
+    if len(tables.conditions.scale):
+        add_condition_tangent(tables, lam, position, ws, values)

@@ -6,7 +6,7 @@ import numpy as np
 
 from rtmbs.ad.program import memory_of
 from rtmbs.jit.record import record
-from rtmbs.system.tables import FRAME_INPUTS, Tables
+from rtmbs.system.tables import FRAME_INPUTS, POSE_INPUTS, Tables
 
 Array = Any
 
@@ -73,6 +73,14 @@ class Workspace(NamedTuple):
     law_local: Array  # (nk, 6, 12) float64: its derivative by r, rotation, v, w of b relative to a, axes of marker a
     law_force: Array  # (no,) generalised forces of the laws on joints
     law_entry: Array  # (nf,) float64: their derivatives
+    pose_input: Array  # (nx,) what the constraints of the user look at
+    pose_number: Array  # (nx,) float64: its real part, what their program takes
+    pose_parameter: Array  # (np,) float64
+    pose_memory: Array  # (slots,) float64: of the program
+    pose_output: Array  # (ny,) float64: of the program
+    pose_value: Array  # (nq,) what each condition returns, scaled
+    pose_slope: Array  # (directions,) its derivatives
+    pose_bend: Array  # (pairs,) and how these change
 
 
 def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
@@ -96,6 +104,10 @@ def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
     laws_between, program = len(laws.frame_a), laws.program
     inputs = FRAME_INPUTS * laws_between + len(laws.input)
     shapes |= {"law_input": (inputs,), "law_wrench": (laws_between, 6), "law_force": (len(laws.row),)}
+    conditions = tables.conditions
+    seen = POSE_INPUTS * len(conditions.frame_a) + len(conditions.step)
+    shapes |= {"pose_input": (seen,), "pose_value": (len(conditions.scale),)}
+    shapes |= {"pose_slope": (int(conditions.place[-1]),), "pose_bend": (int(conditions.square[-1]),)}
     depth = int(np.diff(tables.paths.pointer).max(initial=0))
     shapes |= {"path": (17, depth)}
     real = {
@@ -106,6 +118,10 @@ def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
         "law_output": np.zeros(len(program.output)),
         "law_local": np.zeros((laws_between, 6, 12)),
         "law_entry": np.zeros(len(laws.force_entry)),
+        "pose_number": np.zeros(seen),
+        "pose_parameter": np.zeros(len(conditions.slot)),
+        "pose_memory": memory_of(conditions.program),
+        "pose_output": np.zeros(len(conditions.program.output)),
     }
     ws = Workspace(**{name: np.zeros(shape, dtype) for name, shape in shapes.items()}, **real)
     ws.A[n:] = np.eye(3)

@@ -6,7 +6,7 @@ from rtmbs.forces.register import KINDS
 from rtmbs.linear.symbolic import SparseLU
 from rtmbs.system.components import find_components
 from rtmbs.system.system import Integers, Mask, Signal
-from rtmbs.system.tables import GRAVITY_SLOT, Balance, Tables
+from rtmbs.system.tables import GRAVITY_SLOT, POSE_INPUTS, Balance, Tables
 
 
 def no_balance(n: int) -> Balance:
@@ -68,8 +68,18 @@ def timed_steps(tables: Tables, ends: Integers, signals: tuple[Signal, ...]) -> 
     forces = zip(KINDS, tables.forces, strict=True)
     found = [
         ends[closures[acts(tables.closures.slot, 3)]],
+        ends[closures[timed_conditions(tables)]],
         *(ends[table.connector[acts(table.slot, kind.size)]] for kind, table in forces),
         tables.joint_forces.step[acts(tables.joint_forces.slot, 4)],
     ]
     steps = np.concatenate(found)
     return steps[steps >= 0]
+
+
+def timed_conditions(tables: Tables) -> Integers:
+    """Return the rows of the constraints of the user that look at the time."""
+    conditions = tables.conditions
+    between = conditions.input < POSE_INPUTS * len(conditions.frame_a)
+    clock = np.where(between, POSE_INPUTS - 1, np.diff(conditions.place) - 1)  # input of each condition that is t
+    row, by = conditions.slope.T
+    return tables.closures.row_pointer[conditions.first[0]] + np.unique(row[by == clock[row]])

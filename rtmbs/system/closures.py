@@ -1,16 +1,17 @@
-"""Closures: the equations of cut joints, ghosts, rods and driven distances, with points and axes in step axes."""
+"""Closures: the equations of cut joints, ghosts, rods, driven distances and couplers, points and axes in step axes."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from rtmbs.model import Fixed, Joint, Marker, Model
+from rtmbs.model import Coupler, Fixed, Joint, Marker, Model
 from rtmbs.model.markers import reference_distance
 from rtmbs.system.connectors import Connectors, numbers
+from rtmbs.system.followed import Shifted
 from rtmbs.system.skeleton import Placement, Skeleton
-from rtmbs.system.slots import Slots
+from rtmbs.system.slots import Slots, sample
 from rtmbs.system.system import Array, ClosureRecord, Integers, Mask
-from rtmbs.system.tables import DISTANCE, DOT, TRANSLATION, Closures
+from rtmbs.system.tables import DISTANCE, DOT, RELATION, TRANSLATION, Closures, Couplers
 from rtmbs.topology import Topology
 
 KINDS = {"translation": TRANSLATION, "dot": DOT}
@@ -26,6 +27,7 @@ class OneRow(NamedTuple):
     length: float
     slot: int
     name: str
+    turns: bool = False  # of a RELATION: it is measured in rad
 
 
 class OneClosure(NamedTuple):
@@ -39,12 +41,14 @@ class OneClosure(NamedTuple):
     rows: list[OneRow]
     aligned_a: Array  # (k, 3)
     aligned_b: Array  # (k, 3)
+    branch: tuple[int, ...] = ()  # of a coupler or a condition on coordinates: the steps that it joins
+    ratios: tuple[float, ...] = ()  # of a coupler alone, one for each step of the branch
 
 
 def build_closures(
     model: Model, topology: Topology, skeleton: Skeleton, slots: Slots, length: float
 ) -> list[OneClosure]:
-    """Return cut joints and ghosts in the order of the joints, then rods, then driven distances."""
+    """Return cut joints and ghosts in the order of the joints, then rods and driven distances."""
     joints = list(model.joints.values())
     found = []
     for cut in topology.cuts:
@@ -108,13 +112,49 @@ def close_distance(name: str, between: tuple[Marker, Marker], row: OneRow, skele
     return OneClosure(name, a.step, b.step, a.point(between[0].point), b.point(between[1].point), [row], none, none)
 
 
+def build_couplers(model: Model, skeleton: Skeleton, slots: Slots, length: float) -> list[OneClosure]:
+    """Return the couplers, the last of all closures."""
+    return [close_coupler(coupler, skeleton, slots, length) for coupler in model.couplers.values()]
+
+
+def close_coupler(coupler: Coupler, skeleton: Skeleton, slots: Slots, length: float) -> OneClosure:
+    """Return the equation of a coupler, divided by the factor of the coordinate that weighs most in it.
+
+    So its violation and its multiplier have the units of that coordinate, whatever numbers the user chose. Angles weigh
+    by the radian, displacements by the characteristic ``length``.
+    """
+    steps = tuple(skeleton.joint_steps[joint.name][k] for joint, k, _ in coupler.terms)
+    weight = [abs(f) * (length if unit == "m" else 1.0) for f, unit in zip(coupler.factors, coupler.units, strict=True)]
+    main = int(np.argmax(weight))
+    divisor = coupler.factors[main]
+    constant, slot = 0.0, -1
+    if callable(coupler.offset):
+        what = f"{coupler.kind} {coupler.name!r}: offset"
+        sample(what, coupler.offset, 3)
+        profile = Shifted(coupler.offset, 0.0, divisor)
+        slot = slots.add_signal(what, coupler.name, profile, 3, driver=True)
+    else:
+        constant = coupler.offset / divisor
+    row = OneRow(RELATION, ZERO, ZERO, constant, slot, f"{coupler.name}.sum", coupler.units[main] == "rad")
+    ratios = tuple(factor / divisor for factor in coupler.factors)
+    none = np.zeros((0, 3))
+    return OneClosure(coupler.name, steps[0], steps[0], ZERO, ZERO, [row], none, none, steps, ratios)
+
+
+def tabulate_couplers(found: list[OneClosure]) -> Couplers:
+    """Return what couplers have besides their closures."""
+    own = [closure for closure in found if closure.ratios]
+    ratios = [ratio for closure in own for ratio in closure.ratios]
+    return Couplers(np.array([len(found) - len(own)], np.int64), np.array(ratios, np.float64))
+
+
 def tabulate_closures(found: list[OneClosure], connectors: Connectors) -> Closures:
     """Return the closures as arrays, their places in the flat Phi_z still open."""
     rows = [row for closure in found for row in closure.rows]
     counts = np.array([len(closure.rows) for closure in found], np.int64)
     nc, mc = len(found), len(rows)
     return Closures(
-        connector=numbers([connectors.add(closure.a, closure.b) for closure in found]),
+        connector=numbers([connectors.add(closure.a, closure.b, closure.branch) for closure in found]),
         row_pointer=pointer(counts),
         point_a=np.array([closure.point_a for closure in found]).reshape(nc, 3),
         point_b=np.array([closure.point_b for closure in found]).reshape(nc, 3),
@@ -150,7 +190,7 @@ def describe_rows(found: list[OneClosure], drivers: list[tuple[str, bool]]) -> R
     blocks: dict[tuple[str, int, bool], int] = {}
     for l, one in enumerate(found):
         for row in one.rows:
-            turns = row.kind == DOT
+            turns = row.kind == DOT or row.turns
             names.append(row.name)
             block.append(blocks.setdefault(("closure", l, turns), len(blocks)))
             closure.append(l)

@@ -4,7 +4,7 @@ Several spanning trees are tried; the one whose tangent factors with the least a
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,10 +18,13 @@ from rtmbs.system.closures import (
     OneClosure,
     RowLists,
     build_closures,
+    build_couplers,
     closure_records,
     describe_rows,
     tabulate_closures,
+    tabulate_couplers,
 )
+from rtmbs.system.conditions import BuiltCondition, build_conditions, close_condition, tabulate_conditions
 from rtmbs.system.connectors import Connectors
 from rtmbs.system.followed import followed
 from rtmbs.system.forces import build_drivers, build_forces
@@ -35,7 +38,7 @@ from rtmbs.system.skeleton import Skeleton, build_skeleton, tabulate_steps
 from rtmbs.system.slots import Slots
 from rtmbs.system.system import Array, BodyRecord, ForceRecord, Integers, JointRecord, MarkerRecord, System
 from rtmbs.system.tables import PRISMATIC, Balance, Interfaces, Tables
-from rtmbs.topology import Edge, Link, Topology, spanning_trees
+from rtmbs.topology import CONSTRAINT, DRIVEN_DISTANCE, ROD, Edge, Link, Relation, Topology, spanning_trees
 
 FORMAT = 4  # of the tables; part of the fingerprint
 
@@ -50,7 +53,10 @@ def compile(model: Model) -> System:
     model = followed(model)
     length = characteristic_length(model)
     workshop = Workshop(model)
-    drafts = [write_draft(model, topology, length, workshop) for topology in candidates(model)]
+    conditions = build_conditions(model, length)
+    equations = {one.constraint.name: one.function.m for one in conditions}
+    topologies = candidates(model, equations)
+    drafts = [write_draft(model, topology, length, workshop, conditions) for topology in topologies]
     best = min(drafts, key=lambda draft: flops(draft.lu))  # the user's order among equals
     return finish(model, best, length)
 
@@ -70,19 +76,34 @@ class Draft:
     forces: dict[str, ForceRecord]
 
 
-def candidates(model: Model) -> list[Topology]:
-    """Return the spanning trees worth trying, with rods and drivers written in."""
+def candidates(model: Model, equations: Mapping[str, int]) -> list[Topology]:
+    """Return the spanning trees worth trying, with rods and drivers written in; ``equations`` of each constraint."""
     needed = {initial.joint.name: "its initial value" for initial in model.initials.values()}
     needed |= {driver.joint[0].name: f"driver {driver.name!r}" for driver in model.drivers.values() if driver.joint}
     for force in model.forces.values():
         on = (force.joint,) if force.joint else force.joints or ()
         needed |= {joint.name: f"force {force.name!r}" for joint, _ in on}
+    for coupler in model.couplers.values():
+        needed |= {joint.name: f"{coupler.kind} {coupler.name!r}" for joint, *_ in coupler.terms}
+    for constraint in model.constraints.values():
+        needed |= {joint.name: f"constraint {constraint.name!r}" for joint, _ in constraint.joints}
     number = {name: k for k, name in enumerate(model.bodies)}
     edges = [as_edge(joint, number, joint.name in needed) for joint in model.joints.values()]
-    spans = [(rod.name, "Rod", rod.between) for rod in model.rods.values()]
-    spans += [(one.name, "driven distance", one.between) for one in model.drivers.values() if one.between]
+    spans = [(rod.name, ROD, rod.between) for rod in model.rods.values()]
+    spans += [(one.name, DRIVEN_DISTANCE, one.between) for one in model.drivers.values() if one.between]
     links = tuple(
         Link(name, kind, number[between[0].body.name], number[between[1].body.name]) for name, kind, between in spans
+    )
+    links += tuple(
+        Link(
+            one.name,
+            CONSTRAINT,
+            number[one.between[0].body.name],
+            number[one.between[1].body.name],
+            equations[one.name],
+        )
+        for one in model.constraints.values()
+        if one.between
     )
     driven = tuple(driver.name for driver in model.drivers.values() if driver.joint)
     found = spanning_trees(model.name, list(model.bodies), edges)
@@ -93,7 +114,17 @@ def candidates(model: Model) -> list[Topology]:
                 f"joint {joint.name!r}: closure={joint.closure!r} leaves no coordinate for {needed[joint.name]}; "
                 "leave it out"
             )
-    return [replace(topology, links=links, drivers=driven) for topology in found]
+    relations = tuple(
+        Relation(one.name, CONSTRAINT, coordinate_names(one.joints), equations[one.name])
+        for one in model.constraints.values()
+        if one.joints
+    )
+    relations += tuple(Relation(one.name, one.kind, one.coordinates) for one in model.couplers.values())
+    return [replace(topology, links=links, relations=relations, drivers=driven) for topology in found]
+
+
+def coordinate_names(coordinates: tuple[tuple[Joint, int], ...]) -> tuple[str, ...]:
+    return tuple(f"{joint.name}.{joint.type.coordinates[k]}" for joint, k in coordinates)
 
 
 def as_edge(joint: Joint, number: dict[str, int], needed: bool) -> Edge:
@@ -112,7 +143,9 @@ def as_edge(joint: Joint, number: dict[str, int], needed: bool) -> Edge:
     )
 
 
-def write_draft(model: Model, topology: Topology, length: float, workshop: Workshop) -> Draft:
+def write_draft(
+    model: Model, topology: Topology, length: float, workshop: Workshop, conditions: list[BuiltCondition]
+) -> Draft:
     """Return all tables for one spanning tree."""
     skeleton = build_skeleton(model, topology)
     if not skeleton.steps:
@@ -120,13 +153,16 @@ def write_draft(model: Model, topology: Topology, length: float, workshop: Works
     slots = Slots()
     slots.add_input("gravity", model.gravity)
     closures = build_closures(model, topology, skeleton, slots, length)
+    closures += [close_condition(one, skeleton) for one in conditions]
+    closures += build_couplers(model, skeleton, slots, length)
+    condition_tables = tabulate_conditions(conditions, closures, skeleton, slots)
     drivers, driver_rows = build_drivers(model, skeleton, slots)
     steps = tabulate_steps(model, skeleton)
     connectors = Connectors()
     closure_table = tabulate_closures(closures, connectors)
     forces = build_forces(model, skeleton, slots, connectors)
     laws = build_laws(workshop, skeleton, slots, connectors)
-    paths, interfaces, links = lay_out(steps.parent, connectors.pairs)
+    paths, interfaces, links = lay_out(steps.parent, connectors.pairs, connectors.branches)
     check_links(closures, closure_table.connector, links.pointer)
     handed = any(record.on_body for record in laws.records.values())  # may be attached to any body later
     lu, tables = give_places(
@@ -137,6 +173,8 @@ def write_draft(model: Model, topology: Topology, length: float, workshop: Works
             interfaces=interfaces,
             links=links,
             closures=closure_table,
+            conditions=condition_tables,
+            couplers=tabulate_couplers(closures),
             drivers=drivers,
             joint_forces=forces.joint_forces,
             forces=forces.forces,

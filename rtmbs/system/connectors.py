@@ -10,11 +10,18 @@ class Connectors:
 
     def __init__(self) -> None:
         self.pairs: list[tuple[int, int]] = []
+        self.branches: dict[int, Integers] = {}  # of connectors that join coordinates instead of bodies
 
-    def add(self, a: int, b: int) -> int:
-        """Return the number of a new connector between steps ``a`` and ``b`` (-1: ground)."""
+    def add(self, a: int, b: int, branch: tuple[int, ...] = ()) -> int:
+        """Return the number of a new connector between steps ``a`` and ``b`` (-1: ground).
+
+        ``branch`` lists the coordinates that it joins instead.
+        """
         self.pairs.append((a, b))
-        return len(self.pairs) - 1
+        number = len(self.pairs) - 1
+        if branch:
+            self.branches[number] = np.array(branch, np.int64)
+        return number
 
 
 def numbers(connectors: list[int]) -> Integers:

@@ -24,6 +24,9 @@ class LawFunction:
     ``coordinates`` (joint, number) are those of a law on joints, () for one between two frames.
     """
 
+    noun, result, seen = "its law", "the force", "t, kinematics and parameters"  # in sentences to the user
+    escape = " (trace=False calls the law in Python instead)"
+
     def __init__(self, model: Model, force: Force, coordinates: tuple[tuple[Joint, int], ...]) -> None:
         assert isinstance(force.law, Law)
         names = tuple(f"{joint.name}.{joint.type.coordinates[k]}" for joint, k in coordinates)
@@ -79,14 +82,14 @@ class LawFunction:
     def flat(self, result: Any) -> Any:
         """Return numbers, sequences and traced values as one array; refuse what is none."""
         if result is None:
-            raise ModelError(f"{self.what}: its law returned None; it must return the force")
+            raise ModelError(f"{self.what}: {self.noun} returned None; it must return {self.result}")
         if isinstance(result, tuple | list):
             try:
                 return np.stack([self.flat(part) for part in result])
             except ValueError:
                 raise ModelError(
-                    f"{self.what}: its law returned parts of different shapes, {result!r}; it must return a force and "
-                    "a torque of three numbers each, or all numbers in one array"
+                    f"{self.what}: {self.noun} returned parts of different shapes, {result!r}; it must return "
+                    "all numbers in one array, or parts of three numbers each"
                 ) from None
         if hasattr(result, "ids"):
             return result
@@ -94,9 +97,9 @@ class LawFunction:
         if array.dtype == object:
             return array
         if array.dtype.kind == "c":
-            raise ModelError(f"{self.what}: its law returned the complex number {result!r}; a force is real")
+            raise ModelError(f"{self.what}: {self.noun} returned the complex number {result!r}; {self.result} is real")
         if array.dtype.kind not in "fiub":
-            raise ModelError(f"{self.what}: its law returned {result!r}; it must return numbers")
+            raise ModelError(f"{self.what}: {self.noun} returned {result!r}; it must return numbers")
         return array.astype(np.float64)
 
     # ---- trying it -------------------------------------------------------------------------------------------------
@@ -128,8 +131,8 @@ class LawFunction:
                     first = second = np.full(self.m, np.nan)  # a law may refuse states that it was not made for
             if not np.array_equal(first, second, equal_nan=True):
                 raise ModelError(
-                    f"{self.what}: its law returned {first.tolist()} and then {second.tolist()} for the same input; "
-                    "a law must depend on t, kinematics and parameters only, without a memory or random numbers"
+                    f"{self.what}: {self.noun} returned {first.tolist()} and then {second.tolist()} for the same "
+                    f"input; it must depend on {self.seen} only, without a memory or random numbers"
                 )
             if place == 0 and self.along_line and not np.any(x[:3]) and np.any(np.isnan(first)):
                 raise ModelError(
@@ -138,7 +141,7 @@ class LawFunction:
                 )
             if place == 0 and not np.all(np.isfinite(first)):
                 raise ModelError(
-                    f"{self.what}: its law returned {first.tolist()} at the reference pose, at rest; "
+                    f"{self.what}: {self.noun} returned {first.tolist()} at the reference pose, at rest; "
                     "it must be finite there (divide by numpy.sqrt(v . v + tiny**2), not by a norm that may be zero)"
                 )
             found.append(first)
@@ -151,7 +154,7 @@ class LawFunction:
         except ModelError:
             raise
         except Exception as error:  # the user's function may raise anything
-            raise ModelError(f"{self.what}: its law raised {type(error).__name__}: {error}") from error
+            raise ModelError(f"{self.what}: {self.noun} raised {type(error).__name__}: {error}") from error
 
 
 def reference_frames(model: Model, force: Force) -> Array:

@@ -5,6 +5,7 @@ that a force law couples. In a deep tree interfaces stand in for the pairs of st
 (``system.interfaces``).
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -56,9 +57,10 @@ def build_paths(paths: list[Integers]) -> Paths:
     return Paths(ways, steps, np.zeros(len(steps), np.int64), np.zeros(len(steps), np.int64))
 
 
-def build_links(paths: list[Integers], pairs: Pairs) -> Links:
-    """Return the links between pairs of steps, their places still open."""
-    found = [branches(paths, a, b) for a, b in pairs]
+def build_links(paths: list[Integers], pairs: Pairs, couplers: Mapping[int, Integers]) -> Links:
+    """Return the links between pairs of steps, or of the steps that a coupler joins; their places still open."""
+    none = np.zeros(0, np.int64)
+    found = [(none, couplers[l]) if l in couplers else branches(paths, a, b) for l, (a, b) in enumerate(pairs)]
     sizes = np.array([len(to_a) + len(to_b) for to_a, to_b in found], np.int64)
     blocks = pointer(sizes * sizes)
     return Links(
@@ -74,10 +76,13 @@ def build_links(paths: list[Integers], pairs: Pairs) -> Links:
     )
 
 
-def lay_out(parent: Integers, pairs: Pairs) -> tuple[Paths, Interfaces, Links]:
-    """Return paths to ground, no interfaces, and links between ``pairs`` of steps, their places still open."""
+def lay_out(parent: Integers, pairs: Pairs, couplers: Mapping[int, Integers]) -> tuple[Paths, Interfaces, Links]:
+    """Return paths to ground, no interfaces, and links between ``pairs`` of steps, their places still open.
+
+    ``couplers`` lists the steps of links that join coordinates, by the number of the link.
+    """
     paths = paths_to_ground(parent)
-    return build_paths(paths), no_interfaces(len(paths)), build_links(paths, pairs)
+    return build_paths(paths), no_interfaces(len(paths)), build_links(paths, pairs, couplers)
 
 
 def give_places(tables: Tables, divided: bool = True) -> tuple[Any, Tables]:

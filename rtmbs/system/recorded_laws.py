@@ -212,14 +212,14 @@ def check_record(function: LawFunction, record: Record, tried: Sequence[Array]) 
         sound = np.isfinite(expected)
         if np.any(apart[sound] > AGREEMENT * size) and np.any((apart > blur(function, x, p, expected))[sound]):
             raise ModelError(
-                f"{function.what}: its law was recorded as {found.tolist()} where a call gives {expected.tolist()}; "
-                "it must do the same with recorded values as with numbers, and depend on t, kinematics and parameters "
-                "only: no isinstance, nothing from outside that changes"
+                f"{function.what}: {function.noun} was recorded as {found.tolist()} where a call gives "
+                f"{expected.tolist()}; it must do the same with recorded values as with numbers, and depend on "
+                f"{function.seen} only: no isinstance, nothing from outside that changes"
             )
         if place == 0 and not np.all(np.isfinite(entries)):
             raise ModelError(
-                f"{function.what}: the derivative of its law is not finite at the reference pose, at rest; write "
-                "numpy.sqrt(v . v + tiny**2) for a norm that may be zero (trace=False calls the law in Python instead)"
+                f"{function.what}: the derivative of {function.noun} is not finite at the reference pose, at rest; "
+                f"write numpy.sqrt(v . v + tiny**2) for a norm that may be zero{function.escape}"
             )
 
 

@@ -15,7 +15,7 @@ from rtmbs.system.closures import pointer
 from rtmbs.system.origins import no_origins, with_origins
 from rtmbs.system.pattern import give_places, lay_out
 from rtmbs.system.system import Integers, Mask
-from rtmbs.system.tables import FRAME_INPUTS, Closures, Laws, Steps, Tables
+from rtmbs.system.tables import FRAME_INPUTS, POSE_INPUTS, Closures, Conditions, Couplers, Laws, Steps, Tables
 
 Table = TypeVar("Table", bound=NamedTuple)
 
@@ -40,10 +40,11 @@ def restricted(tables: Tables, coordinates: Integers) -> Part:
     a, b, closures = np.maximum(tables.links.a, -1), np.maximum(tables.links.b, -1), tables.closures
     linked = new[np.maximum(a, b)] >= 0
     number = np.cumsum(linked) - 1  # new numbers of the connectors that stay
+    closed = linked[closures.connector]
     driven, forced = new[tables.drivers.step] >= 0, new[tables.joint_forces.step] >= 0
     steps, references = restricted_steps(tables.steps, coordinates, new)
     pairs = list(zip(new[a[linked]].tolist(), new[b[linked]].tolist(), strict=True))
-    paths, interfaces, links = lay_out(steps.parent, pairs)
+    paths, interfaces, links = lay_out(steps.parent, pairs, restricted_branches(tables, closed, number, new))
     kept = Tables(
         steps=steps,
         origins=no_origins(len(coordinates)),
@@ -51,6 +52,8 @@ def restricted(tables: Tables, coordinates: Integers) -> Part:
         interfaces=interfaces,
         links=links,
         closures=restricted_closures(closures, linked, number),
+        conditions=restricted_conditions(tables, closed, new),
+        couplers=restricted_couplers(tables, closed),
         drivers=renumbered(chosen(tables.drivers, driven), new),
         joint_forces=renumbered(chosen(tables.joint_forces, forced), new),
         forces=type(tables.forces)(*(some(table, linked, number) for table in tables.forces)),
@@ -101,6 +104,54 @@ def restricted_closures(closures: Closures, linked: Mask, number: Integers) -> C
         point_b=closures.point_b[which],
         entry_pointer=np.zeros(len(counts) + 1, np.int64),
         **{name: getattr(closures, name)[rows] for name in by_row},
+    )
+
+
+def restricted_couplers(tables: Tables, closed: Mask) -> Couplers:
+    """Return some couplers; ``closed`` says which closures are kept."""
+    first = int(tables.couplers.first[0])
+    sizes = np.diff(tables.links.pointer)[tables.closures.connector[first:]]
+    kept = np.repeat(closed[first:], sizes)
+    return Couplers(np.array([np.count_nonzero(closed[:first])], np.int64), tables.couplers.ratio[kept])
+
+
+def restricted_branches(tables: Tables, closed: Mask, number: Integers, new: Integers) -> dict[int, Integers]:
+    """Return the steps of connectors that join coordinates and are kept, by the new number of the connector."""
+    links, first = tables.links, int(tables.conditions.first[1])
+    kept = tables.closures.connector[first:][closed[first:]]
+    return {int(number[c]): new[links.step[links.pointer[c] : links.pointer[c + 1]]] for c in kept}
+
+
+def restricted_conditions(tables: Tables, closed: Mask, new: Integers) -> Conditions:
+    """Return the constraints of the user that are kept, and their part of the program."""
+    old, closures = tables.conditions, tables.closures
+    (first, joints), end = old.first.tolist(), int(tables.couplers.first[0])
+    kept = closed[first:end]
+    of = np.repeat(np.arange(end - first), np.diff(closures.row_pointer)[first:end])  # closure of each condition
+    rows = kept[of]
+    slopes, bends = rows[old.slope[:, 0]], rows[old.bend[:, 0]]
+    widths = np.diff(tables.links.pointer)[closures.connector[joints:end]] + 1
+    sizes = np.concatenate([np.full(joints - first, POSE_INPUTS), widths])
+    inputs = np.repeat(kept, sizes)
+    outputs = np.concatenate([rows, slopes, bends])
+    program, parameters = restricted_program(old.program, np.flatnonzero(inputs), np.flatnonzero(outputs))
+    number, begin = np.cumsum(rows) - 1, pointer(np.where(kept, sizes, 0))
+    step = old.step[inputs[POSE_INPUTS * (joints - first) :]]
+    slope, bend = old.slope[slopes], old.bend[bends]
+    return Conditions(
+        first=np.count_nonzero(closed[:first]) + np.array([0, np.count_nonzero(closed[first:joints])]),
+        program=program,
+        slot=old.slot[parameters],
+        clock=old.clock,
+        frame_a=old.frame_a[closed[first:joints]],
+        frame_b=old.frame_b[closed[first:joints]],
+        step=np.where(step < 0, -1, new[step]),
+        scale=old.scale[rows],
+        input=begin[of[rows]],
+        place=pointer(np.diff(old.place)[rows]),
+        square=pointer(np.diff(old.square)[rows]),
+        slope=np.column_stack((number[slope[:, 0]], slope[:, 1])),
+        bend=np.column_stack((number[bend[:, 0]], bend[:, 1:])),
     )
 
 

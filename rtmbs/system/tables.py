@@ -15,6 +15,8 @@ Conventions, once for the whole package
   on the way from the last common ancestor (not included) down to ``a``, root to tip, with ``sign`` -1, then down to
   ``b`` with ``sign`` +1. Every table of things that act between two steps says in its column ``connector`` which link
   each of them uses.
+  The last closures, conditions on coordinates and couplers, join coordinates instead of bodies: the branch of their
+  links lists these coordinates, sign +1, and a = b is the first of them.
   What passes through a link is a wrench ``F`` on ``b`` and ``-F`` on ``a``, so ``Q_j = sign_j S_j . F``.
 * Whatever the user may change while running stands in one flat array ``u``; tables hold *slots* (indices into ``u``).
 * Steps' local vectors are in step axes from the step's origin (a body's own frame may be placed elsewhere on the step).
@@ -30,9 +32,10 @@ from rtmbs.jit.record import record
 Array = Any  # numba types by value; the shapes and dtypes stand on the fields
 
 REVOLUTE, PRISMATIC, ROTATION = 0, 1, 2
-TRANSLATION, DOT, DISTANCE = 0, 1, 2
+TRANSLATION, DOT, DISTANCE, RELATION, CONDITION = 0, 1, 2, 3, 4
 GRAVITY_SLOT = 0
 FRAME_INPUTS = 18  # of a force law between two frames: r (3), R (9, row-major), v (3), w (3) of b relative to a
+POSE_INPUTS = 13  # of a constraint between two frames: r (3), R (9, row-major) of b relative to a, t
 MOTION, WRENCH = 9, 6  # unknowns of an interface: its t and its f
 
 
@@ -111,19 +114,52 @@ def branch_steps(links: Links, connectors: Array) -> Array:
 
 @record
 class Closures(NamedTuple):
-    """Cut joints and rods. METHODS 1.25, with points and axes carried by step ``a``."""
+    """Cut joints, rods, couplers. METHODS 1.25; step ``a`` carries points and axes."""
 
     connector: Array  # (nc,) int64: link of each
     row_pointer: Array  # (nc + 1,) int64: rows of a closure
     point_a: Array  # (nc, 3) step axes of a [m]
     point_b: Array  # (nc, 3) step axes of b [m]
-    kind: Array  # (mc,) int64 a row: TRANSLATION u . (x_a - x_b); DOT u . v; DISTANCE (d . d - L^2) / (2 length)
+    kind: Array  # (mc,) int64 a row: TRANSLATION u . (x_a - x_b); DOT u . v; DISTANCE (d . d - L^2) / (2 length);
+    # RELATION sum of ratio times coordinate less length; CONDITION what a function of the user returns
     axis_a: Array  # (mc, 3) u, fixed in a, step axes of a
     axis_b: Array  # (mc, 3) v, fixed in b, step axes of b
-    length: Array  # (mc,) rod length, and the constant divisor of a driven distance [m]
-    slot: Array  # (mc,) int64: slot of (L, Ld, Ldd) of a driven distance, or -1: L = length
+    length: Array  # (mc,) rod length, the constant divisor of a driven distance [m], the constant of a RELATION
+    slot: Array  # (mc,) int64: slot of (L, Ld, Ldd) of a driven distance or RELATION, or -1: L = length
     shim: Array  # (mc,) constant subtracted from Phi (METHODS 1.13)
     entry_pointer: Array  # (nc + 1,) int64: start of the closure's (rows, branch) block in the flat Phi_z
+
+
+@record
+class Conditions(NamedTuple):
+    """Constraints written by the user, recorded: closures of rows CONDITION, between frames first, then on coordinates.
+
+    A *condition* is one of these rows. It looks at the *inputs* of its closure: r, R of b relative to a in axes of a
+    and t between frames, or coordinates and t. Its *directions* are a shift of b, a turn of b (axes of a) and t, or
+    again coordinates and t. Outputs of the program: values, first derivatives, second ones, by inputs.
+    """
+
+    first: Array  # (2,) int64: number of the first closure between frames, and of the first on coordinates
+    program: Any  # ad.Program
+    slot: Array  # (np,) int64: slots of the program's parameters
+    clock: Array  # (1,) int64: slot of t
+    frame_a: Array  # (nk, 3, 4): marker axes to step axes of a, and the marker's point in step axes [m]
+    frame_b: Array  # (nk, 3, 4): the same on b
+    step: Array  # (ni,) int64: what the program takes behind the 13 inputs of every pair of frames; -1: t
+    scale: Array  # (nq,) factor of each condition, so that its largest direction counts one
+    input: Array  # (nq,) int64: first input of its closure
+    place: Array  # (nq + 1,) int64: its first direction
+    square: Array  # (nq + 1,) int64: its first pair of directions
+    slope: Array  # (ne, 2) int64: condition, input: what it is derived by
+    bend: Array  # (nf, 3) int64: condition, input, input
+
+
+@record
+class Couplers(NamedTuple):
+    """Relations of joint coordinates: the last closures, of rows RELATION."""
+
+    first: Array  # (1,) int64: number of the first closure that is one
+    ratio: Array  # (entries,) of the rows over their branches: the last entries of the flat Phi_z
 
 
 @record
@@ -185,6 +221,8 @@ class Tables(NamedTuple):
     interfaces: Interfaces
     links: Links
     closures: Closures
+    conditions: Conditions
+    couplers: Couplers
     drivers: Drivers
     joint_forces: JointForces
     forces: Forces  # those between two frames, a table for each kind in the register

@@ -1,5 +1,6 @@
 """Read a ``SceneDescription`` off a compiled System."""
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from rtmbs.forces.kind import Arrow, Line
 from rtmbs.forces.register import BY_WORD
 from rtmbs.integrators.registry import METHODS
 from rtmbs.integrators.settings import REFACTOR, TANGENT_TERMS
-from rtmbs.results.reactions import ROD
+from rtmbs.results.reactions import rods
 from rtmbs.semirecursive.sources import source_names
 from rtmbs.simulation import Simulation
 from rtmbs.system.system import BodyRecord, ForceRecord, System
@@ -132,9 +133,20 @@ def link_descriptions(system: System, numbers: Mapping[str, int]) -> Iterator[Li
     for link in system.topology.links:
         closure = system.closure_names.index(link.name)
         a, b = (system.topology.bodies[body] for body in (link.a, link.b))
-        kind = "rod" if link.type == ROD else "driver"
+        kind = "rod" if link.name in rods(system) else "driver"
         ends = tables.closures.point_a[closure], tables.closures.point_b[closure]
         yield between(link.name, kind, a, b, Line("bar", *ends))
+    yield from coupler_descriptions(system, numbers)
+
+
+def coupler_descriptions(system: System, numbers: Mapping[str, int]) -> Iterator[LinkDescription]:
+    """Yield a line from joint to joint of every coupler, between the points of the bodies that they move."""
+    for relation in system.topology.relations:
+        joints = [system.joints[coordinate.rpartition(".")[0]] for coordinate in relation.coordinates]
+        for one, other in itertools.pairwise(joints):
+            if one.b != other.b:
+                ends = numbers[one.b], numbers[other.b]
+                yield LinkDescription(relation.name, "coupler", *ends, one.point_b, other.point_b)
 
 
 def wrench_descriptions(system: System, numbers: Mapping[str, int]) -> Iterator[WrenchDescription]:

@@ -90,10 +90,10 @@ class JointDescription:
 
 @dataclass(frozen=True, eq=False)
 class LinkDescription:
-    """A straight line between two points: a spring, a force law, a massless rod or a driven distance."""
+    """A straight line between two points: a spring, a force law, a massless rod, a driven distance or a coupler."""
 
     name: str
-    kind: str  # "rod", "driver", or the kind of a force
+    kind: str  # "rod", "driver", "coupler", or the kind of a force
     a: int
     b: int
     point_a: Array  # (3,)

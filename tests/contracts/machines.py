@@ -183,6 +183,11 @@ def beside(*models):
         for kind in ("rods", "drivers", "forces"):
             for one in getattr(model, kind).values():
                 copied(kind, one, **attached_to(one, new))
+        for one in model.couplers.values():
+            copied("couplers", one, terms=tuple((new[joint], k, factor) for joint, k, factor in one.terms))
+        for one in model.constraints.values():
+            ends = tuple(new[marker] for marker in one.between) if one.between else None
+            copied("constraints", one, between=ends, joints=tuple((new[joint], k) for joint, k in one.joints))
         for initial in model.initials.values():
             joint = new[initial.joint]
             whole.initials[joint.name] = replace(initial, joint=joint)

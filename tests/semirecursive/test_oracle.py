@@ -110,7 +110,7 @@ def test_closures(case):
     assert error(ws.Phi, one(page.closures, mechanism, z)) < EXACTLY
     closures.closure_velocities(tables, zd, u, ws)
     assert error(ws.Phid, one(page.closure_velocities, mechanism, z, zd)) < EXACTLY
-    closures.closure_accelerations(tables, zdd, u, ws)
+    closures.closure_accelerations(tables, zd, zdd, u, ws)
     assert error(ws.Phidd, one(page.closure_accelerations, mechanism, z, zd, zdd)) < EXACTLY
     Phi_z = one(page.closure_jacobian, mechanism, z)
     rows, columns = np.zeros(len(lam)), np.zeros(len(z))

@@ -13,7 +13,7 @@ from autograd import jacobian, make_vjp
 
 from rtmbs.semirecursive import page, page_arrays
 from rtmbs.system.skeleton import elements_of
-from rtmbs.system.tables import DISTANCE, PRISMATIC, REVOLUTE, ROTATION, TRANSLATION
+from rtmbs.system.tables import DISTANCE, PRISMATIC, RELATION, REVOLUTE, ROTATION, TRANSLATION
 from tests.mechanisms import Mechanism, committed, exponential, random_motion, random_tables
 
 TINY = 1e-40
@@ -187,6 +187,11 @@ def reference_closures(mechanism, z):
                 slot, length = closures.slot[row], closures.length[row]
                 target = u[slot] if slot >= 0 else length
                 Phi.append(((x_b - x_a) @ (x_b - x_a) - target**2) / (2 * length))
+            elif closures.kind[row] == RELATION:
+                here, begin = slice(*links.pointer[l : l + 2]), links.pointer[tables.couplers.first[0]]
+                ratio = tables.couplers.ratio[here.start - begin : here.stop - begin]
+                constant = u[closures.slot[row]] if closures.slot[row] >= 0 else closures.length[row]
+                Phi.append(sum(c * z[i] for c, i in zip(ratio, links.step[here], strict=True)) - constant)
             else:
                 Phi.append(axis_a @ axis_b)
             Phi[-1] = Phi[-1] - closures.shim[row]
@@ -304,7 +309,9 @@ def test_every_row_is_blind_to_a_common_rigid_motion(case):
     link = page.row_links(tables)
     on_b, on_a = (page.on_ground(np, T[None], 0 * T[0], ends[link])[0] for ends in (tables.links.b, tables.links.a))
     both = (on_b - on_a)[None] * np.einsum("bmk,bnk->bmn", G, S)  # by T, without the branches of the tables
-    assert error(page.closure_jacobian(np, *mechanism, motion.z)[:, : len(link)], both) < 1e-14
+    frames = int(tables.closures.row_pointer[tables.couplers.first[0]])  # couplers see coordinates alone
+    assert error(page.closure_jacobian(np, *mechanism, motion.z)[:, :frames], both[:, :frames]) < 1e-14
+    assert not np.any(both[:, frames:])
 
 
 # ---------------------------------------------------------------------------------------------------------- derivatives

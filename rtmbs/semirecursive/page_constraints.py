@@ -1,0 +1,132 @@
+"""Constraints of the user in the page form: their rows, wrenches and Jacobian (METHODS 1.31).
+
+The rules of ``page.py`` hold here.
+"""
+
+# Arrays of five namespaces pass through here: there is no type to write down.
+# mypy: allow-untyped-defs, allow-untyped-calls
+
+import numpy as np
+
+from rtmbs.forces.algebra import cross, dot, on_ground, points, product, take, transposed, turn
+from rtmbs.semirecursive import page_conditions
+from rtmbs.semirecursive.page_motion import acceleration_rest, accelerations, all_signs, motion
+
+
+def seen_frames(xp, tables, A, r, V):
+    """Return of every pair of frames of the user's constraints: axes of a, x_b, w_a, xd_b, and r, R, rd, w as a sees.
+
+    All (B, k, ...); rd is the rate of r as a sees, w the angular velocity of b relative to a.
+    """
+    conditions, links = tables.conditions, tables.links
+    a, b = (ends[conditions.first[0] : conditions.first[1]] for ends in (links.a, links.b))
+    axes, other = (
+        product(xp, on_ground(xp, A, np.eye(3), side), frame[:, :, :3])
+        for side, frame in ((a, conditions.frame_a), (b, conditions.frame_b))
+    )
+    x_a, _ = points(xp, A, r, V, a, conditions.frame_a[:, :, 3])
+    x_b, xd_b = points(xp, A, r, V, b, conditions.frame_b[:, :, 3])
+    V_a, V_b = (on_ground(xp, V, np.zeros(6), side) for side in (a, b))
+    into_a, w_a = transposed(xp, axes), V_a[..., 3:]
+    rd = xd_b - V_a[..., :3] - cross(xp, w_a, x_b)  # a carries the point where b's marker is
+    seen = [turn(xp, into_a, x) for x in (x_b - x_a, rd, V_b[..., 3:] - w_a)]
+    return axes, x_b, w_a, xd_b, seen[0], product(xp, into_a, other), seen[1], seen[2]
+
+
+def condition_inputs(xp, tables, u, A, r, z):
+    """Return what the program of the user's constraints takes (B, nx)."""
+    *_, d, R, _, _ = seen_frames(xp, tables, A, r, np.zeros((z.shape[0], z.shape[1], 6)))
+    poses = xp.concatenate((d, R[..., 0, :], R[..., 1, :], R[..., 2, :]), axis=-1)
+    return page_conditions.all_inputs(xp, tables, u, z, poses)
+
+
+def condition_wrenches(xp, tables, u, A, r, V, z):
+    """Return G, Gd (B, k, 6) of the user's constraints between frames, and what else their Phidd holds (B, k).
+
+    G = [f; n + x_b x f], f = A g_r, n = A sum over columns of R_c x g_R_c; the time adds 2 g_xt xd + g_tt to Phidd,
+    one half of the first by Gd, for slopes change with the time as well.
+    """
+    axes, x_b, w_a, xd_b, _, R, rd, w = seen_frames(xp, tables, A, r, V)
+    x = condition_inputs(xp, tables, u, A, r, z)
+    by = page_conditions.slopes(xp, tables, u, x)
+    closures, conditions = tables.closures, tables.conditions
+    closure = np.repeat(np.arange(len(closures.point_a)), np.diff(closures.row_pointer))
+    first, G, Gd, more = closures.row_pointer[conditions.first[0]], [], [], []
+    for q in range(len(conditions.scale)):
+        k = closure[first + q] - conditions.first[0]
+        if k >= len(conditions.frame_a):
+            break
+        columns = xp.stack([R[:, k, :, c] for c in range(3)], axis=1)
+        turning = cross(xp, xp.stack([w[:, k]] * 3, axis=1), columns)
+        flat = xp.concatenate([xp.stack([turning[:, c, i] for c in range(3)], axis=-1) for i in range(3)], axis=-1)
+        one = 1 + 0 * rd[:, k, :1]
+        bend = page_conditions.bends(xp, tables, u, x, q, xp.concatenate((rd[:, k], flat, one), axis=-1))
+        g, gd = by[q], bend
+        gR, gRd = (page_conditions.columns_of(xp, part[:, 3:12]) for part in (g, gd))
+        n = xp.sum(cross(xp, columns, gR), axis=1)
+        nd = xp.sum(cross(xp, turning, gR) + cross(xp, columns, gRd), axis=1)
+        E, wa = axes[:, k], w_a[:, k]
+        f, torque = turn(xp, E, g[:, :3]), turn(xp, E, n)
+        fd, td = turn(xp, E, gd[:, :3]) + cross(xp, wa, f), turn(xp, E, nd) + cross(xp, wa, torque)
+        xb = x_b[:, k]
+        G.append(xp.concatenate((f, torque + cross(xp, xb, f)), axis=-1))
+        Gd.append(xp.concatenate((fd, td + cross(xp, xd_b[:, k], f) + cross(xp, xb, fd)), axis=-1))
+        more.append(bend[:, 12])
+    return xp.stack(G, axis=1), xp.stack(Gd, axis=1), xp.stack(more, axis=1)
+
+
+def condition_rows(xp, tables, u, R0, z, zd, zdd, order):
+    """Return the rows of the user's constraints (B, nq): Phi, Phid or Phidd by ``order``."""
+    closures, conditions, links = tables.closures, tables.conditions, tables.links
+    T, A, r, S, V = motion(xp, tables, R0, z, zd)
+    x = condition_inputs(xp, tables, u, A, r, z)
+    if order == 0:
+        return page_conditions.values(xp, tables, u, x)
+    by, rows = page_conditions.slopes(xp, tables, u, x), []
+    first, on_joints = closures.row_pointer[conditions.first]
+    if len(conditions.frame_a):
+        G, Gd, more = condition_wrenches(xp, tables, u, A, r, V, z)
+        link = np.repeat(np.arange(len(closures.point_a)), np.diff(closures.row_pointer))[first:on_joints]
+        a, b = links.a[link], links.b[link]
+
+        def across(y):
+            return on_ground(xp, y, np.zeros(6), b) - on_ground(xp, y, np.zeros(6), a)
+
+        if order == 1:
+            rows += [(dot(xp, G, across(V)) + xp.stack([by[q][:, 12] for q in range(len(link))], axis=1))]
+        else:
+            Vd = accelerations(xp, T, S, acceleration_rest(xp, tables, V, S, zd), zdd)
+            rows += [dot(xp, G, across(Vd)) + dot(xp, Gd, across(V)) + more]
+    for l in range(conditions.first[1], tables.couplers.first[0]):
+        connector = tables.closures.connector[l]
+        branch = links.step[links.pointer[connector] : links.pointer[connector + 1]]
+        rates = xp.concatenate((take(zd, branch), 1 + 0 * zd[:, :1]), axis=1)
+        for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
+            q = row - first
+            if order == 1:
+                rows.append(xp.sum(by[q] * rates, axis=-1)[:, None])
+            else:
+                bend = page_conditions.bends(xp, tables, u, x, q, rates)
+                rows.append(
+                    (xp.sum(by[q][:, :-1] * take(zdd, branch), axis=-1) + xp.sum(bend * rates, axis=-1))[:, None]
+                )
+    return xp.concatenate(rows, axis=1)
+
+
+def condition_jacobian(xp, tables, u, R0, z):
+    """Return Phi_z (B, nq, n) of the user's constraints."""
+    closures, conditions, links = tables.closures, tables.conditions, tables.links
+    _, A, r, S, V = motion(xp, tables, R0, z, 0 * z)
+    first, on_joints = closures.row_pointer[conditions.first]
+    rows = []
+    if len(conditions.frame_a):
+        G, *_ = condition_wrenches(xp, tables, u, A, r, V, z)
+        sign = all_signs(tables)[first:on_joints]
+        rows.append(sign * sum(G[:, :, None, k] * S[:, None, :, k] for k in range(6)))
+    by = page_conditions.slopes(xp, tables, u, condition_inputs(xp, tables, u, A, r, z))
+    for l in range(conditions.first[1], tables.couplers.first[0]):
+        connector = tables.closures.connector[l]
+        branch = links.step[links.pointer[connector] : links.pointer[connector + 1]]
+        for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
+            rows.append(xp.sum(by[row - first][:, :-1, None] * np.eye(z.shape[1])[branch], axis=1)[:, None])
+    return xp.concatenate(rows, axis=1)
