@@ -6,10 +6,10 @@ change of slope j along direction k; that of turns is not symmetric, for turns d
 """
 
 from rtmbs.ad.program import evaluate
+from rtmbs.forces.frames import combined, components, marker_axes, marker_point
 from rtmbs.jit.compiled import inner_kernel
 from rtmbs.semirecursive.closure_jacobian import fill_branch
 from rtmbs.semirecursive.forces import add_link_column
-from rtmbs.semirecursive.laws import combined, components, marker_axes, marker_point
 from rtmbs.spatial import (
     add3,
     add6,

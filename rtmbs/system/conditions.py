@@ -12,7 +12,7 @@ from rtmbs.model import Model
 from rtmbs.model.constraints import Constraint
 from rtmbs.system.closures import ZERO, OneClosure, OneRow, pointer
 from rtmbs.system.condition_function import ConditionFunction
-from rtmbs.system.laws import LARGEST_LAW, check_record, frame, frame_table, leaves, no_program
+from rtmbs.system.recorded_laws import LARGEST_LAW, check_record, frame, frame_table, leaves, no_program
 from rtmbs.system.skeleton import Skeleton
 from rtmbs.system.slots import Slots
 from rtmbs.system.system import Array, Integers
