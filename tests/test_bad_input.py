@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pytest
 
-from rtmbs import PenaltyTrapezoidal, Simulation, errors, library
+from rtmbs import PenaltyTrapezoidal, RungeKutta, Simulation, errors, library
 from rtmbs.errors import (
     InputError,
     LoopOpenError,
@@ -592,9 +592,11 @@ def put(name, value):
     """Change the first number of an array, or all of an entry."""
 
     def change(state):
-        values = getattr(state, name)
+        values = state.memory[name] if name in state.memory else getattr(state, name)
         if isinstance(values, np.ndarray) and np.ndim(value) == 0:
             values.flat[0] = value
+        elif name in state.memory:
+            state.memory[name] = value
         else:
             setattr(state, name, value)
 
@@ -663,7 +665,7 @@ RUNS = {
     "jacobian changed to an array": (changed(jacobian=np.zeros(3)), UnknownNameError, ["'structured'"]),
     "penalty beyond words, and alpha": (option(penalty=10**5000, alpha=1.0), InputError, ["cannot be printed"]),
     "jacobian a list": (option(jacobian=["trace"]), UnknownNameError, ["['trace']", "'structured'"]),
-    "integrator a number": (option(integrator=1), UnknownNameError, ["named 1", "'trapezoidal'"]),
+    "method a number": (option(method=1), InputError, ["method is 1", "rtmbs.PenaltyTrapezoidal()"]),
     "live time not a number": (live(put("t_ref", NAN)), StateError, ["this state", "time", "finite"]),
     "live time that stands still": (live(put("t_ref", 1e300)), StateError, ["1e+300 s", "lost in rounding"]),
     "live count beyond all floats": (live(put("k", 10**400)), StateError, ["this state", "no number"]),
@@ -687,7 +689,9 @@ RUNS = {
     "jacobian unknown": (option(jacobian="structred"), UnknownNameError, ["'structred'", "'structured'"]),
     "tangent terms unknown": (option(tangent_terms="innertia"), UnknownNameError, ["'innertia'", "'inertia'"]),
     "projection weight unknown": (option(projection_weight="masses"), UnknownNameError, ["'masses'", "'mass'"]),
-    "integrator unknown": (option(integrator="euler"), UnknownNameError, ["'euler'", "'trapezoidal'"]),
+    "method a word": (option(method="euler"), InputError, ["method is 'euler'", "rtmbs.PenaltyTrapezoidal()"]),
+    "method a class": (option(method=RungeKutta), InputError, ["method is", "rtmbs.PenaltyTrapezoidal()"]),
+    "tableau unknown": (lambda: RungeKutta(tableau="gill"), UnknownNameError, ["'gill'", "'classical'"]),
     "t_end before now": (late(0.02), InputError, ["t_end = 0.02", "t = 0.05 s", "later"]),
     "t_end not a number": (running(NAN), InputError, ["t_end is nan"]),
     "t_end a word": (running("soon"), InputError, ["t_end is 'soon'"]),

@@ -119,7 +119,9 @@ FORMS = {
 @pytest.mark.parametrize("form", [*FORMS, "dense"])
 def test_a_fault_anywhere_in_a_step_changes_nothing(form, kind, monkeypatch):
     if form == "dense":
-        monkeypatch.setattr("rtmbs.simulation.stepper.Stepper.cross", lambda *arguments, **how: (SMALL_PIVOT, 0))
+        monkeypatch.setattr(
+            "rtmbs.semirecursive.fused.FusedSteps.kernel", property(lambda steps: lambda *arguments: (SMALL_PIVOT, 0))
+        )
     sim = machine(**FORMS.get(form, {}))
     reference = machine(**FORMS.get(form, {}))
     count = events(kind, reference.step)

@@ -97,7 +97,7 @@ CALLS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 SIMULATION = (
     "h", "penalty", "alpha", "tol", "jacobian", "tangent_terms", "max_iterations", "fixed_iterations", "refactor",
     "projection_weight", "project_velocities", "project_accelerations", "hold_energy", "shim",
-    "integrator", "fused", "threads",
+    "method", "fused", "threads",
 )  # fmt: skip
 
 
@@ -141,7 +141,7 @@ def play(draw: Any) -> None:
         )
     system = attempt(model.compile, (), {}) or sound().compile()
     options = {key: draw(VALUES) for key in sorted(draw(st.sets(st.sampled_from(SIMULATION), max_size=1)))}
-    sim = attempt(Simulation, (system,), options)
+    sim = attempt(lambda made, **chosen: Simulation(made, **by_name(**chosen)), (system,), options)
     if sim is None:
         return
     attempt(sim.inputs.__setitem__, (draw(st.sampled_from(sorted(sim.inputs))), draw(VALUES)), {})

@@ -17,7 +17,7 @@ def test_step(benchmark, mechanism):
 def test_readable_step(benchmark, mechanism):
     """The step in Python, as it is with every source of K and C but the closed form."""
     sim = prepared(mechanism, STEP)
-    sim._stepper.fused = False
+    sim.change(fused=False)
     benchmark.pedantic(sim.step, rounds=20, warmup_rounds=2)
 
 

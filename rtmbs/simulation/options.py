@@ -1,6 +1,6 @@
 """What the user may choose about a Simulation besides its step, and change between steps."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 from rtmbs.errors import InputError, shown, unknown_name
@@ -55,5 +55,8 @@ def by_name(**options: Any) -> dict[str, Any]:
         name: options.pop(name) for name in ("h", "method", "jacobian", "shim", "threads") if name in options
     }
     if options:
-        own["method"] = replace(own.get("method") or PenaltyTrapezoidal(), **options)
+        method = own.get("method", PenaltyTrapezoidal())
+        if isinstance(method, type) or not is_dataclass(method):
+            raise InputError(f"method is {shown(method)}; it must be an object such as rtmbs.PenaltyTrapezoidal()")
+        own["method"] = replace(method, **options)
     return own

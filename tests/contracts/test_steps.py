@@ -54,12 +54,12 @@ MACHINES = {
 def hold_together(make, steps=30):
     """Step two simulations made alike, fused and readable; every state and every report must agree."""
     fused, readable = make(fused=True), make(fused=False)
-    assert fused._stepper.fused
-    assert not readable._stepper.fused
+    assert fused._work.fused is not None
+    assert readable._work.fused is None
     assert difference(fused.state, readable.state) == 0.0
     for _ in range(steps):
         one, other = fused.step(), readable.step()
-        assert one.outcome is Outcome.CONVERGED or (one.outcome.good and not fused.options.project_velocities), str(one)
+        assert one.outcome is Outcome.CONVERGED or (one.outcome.good and not fused.method.project_velocities), str(one)
         for name in COUNTS:
             assert getattr(one, name) == getattr(other, name), name
         np.testing.assert_allclose(one.corrections, other.corrections, rtol=1e-6, atol=1e-9)
@@ -128,7 +128,9 @@ def test_dense_fallback_takes_the_same_step(machine, monkeypatch):
     """A kernel that says SMALL_PIVOT sends the step to the pivoted dense factor, from the old state again."""
     sparse, dense = library_simulation(machine), library_simulation(machine)
     expected = good_steps(sparse, 10)
-    monkeypatch.setattr("rtmbs.simulation.stepper.Stepper.cross", lambda *arguments, **how: (SMALL_PIVOT, 0))
+    monkeypatch.setattr(
+        "rtmbs.semirecursive.fused.FusedSteps.kernel", property(lambda steps: lambda *arguments: (SMALL_PIVOT, 0))
+    )
     reports = good_steps(dense, 10)
     assert all(report.dense for report in reports)
     assert [report.iterations for report in reports] == [report.iterations for report in expected]

@@ -13,21 +13,22 @@ import inspect, json, sys, tracemalloc
 import numba, numpy as np
 from numba.core.runtime import rtsys
 from rtmbs import Simulation, library
-from rtmbs.simulation import stepper
-from rtmbs.simulation.stepper import Stepper
+from rtmbs.integrators import penalty_trapezoidal
+from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 
 def addresses(sim):
     eq = sim.equations
-    held = [getattr(state, name) for state in sim._states for name in ("z", "zd", "zdd", "lam", "alpha", "R0", "u")]
-    held += [*eq.ws, *eq.work, sim._stepper.record]
+    held = [getattr(state, name) for state in sim._states for name in ("z", "zd", "zdd", "lam", "R0", "u")]
+    held += [values for state in sim._states for values in state.memory.values()]
+    held += [*eq.ws, *eq.work, sim._work.record]
     return sorted(value.ctypes.data for value in held)
 
 @numba.njit
 def control(n):
     return np.zeros(n).sum()
 
-lines, number = inspect.getsourcelines(Stepper.cross_whole)
-here = [tracemalloc.Filter(False, stepper.__file__, lineno=number + k) for k in range(len(lines))]
+lines, number = inspect.getsourcelines(PenaltyTrapezoidal.advance)
+here = [tracemalloc.Filter(False, penalty_trapezoidal.__file__, lineno=number + k) for k in range(len(lines))]
 found = {}
 control(3)
 before = rtsys.get_allocation_stats()

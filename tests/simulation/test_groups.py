@@ -14,7 +14,7 @@ from rtmbs.errors import InputError, NotConvergedError, NotFiniteError
 from rtmbs.integrators.settings import ENOUGH, FIRST_CORRECTION, ITERATIONS, RECORD_SIZE, RESIDUAL_TICKS
 from rtmbs.library.force_laws import point_spring
 from rtmbs.observers import EnergyMeter, IterationMeter, ViolationMeter
-from rtmbs.simulation import groups, stepper
+from rtmbs.semirecursive import fused, groups
 from rtmbs.simulation.options import by_name
 from tests.contracts.machines import beside, contents, difference, everything, good_steps
 from tests.contracts.test_steps import STEP, cart_model
@@ -98,10 +98,11 @@ def test_a_frame_beside_others_moves_as_alone(frames):
     sim = Simulation(frames, h=5e-3, threads=3)
     alone = Simulation(library.build("fourbar", ny=2, nz=1, layout="parallel").compile(), h=5e-3)
     start, n, m = alone.state.copy(), alone.system.n, alone.system.m
-    for name, size in (("z", n), ("zd", n), ("zdd", n), ("lam", m), ("alpha", m)):
+    for name, size in (("z", n), ("zd", n), ("zdd", n), ("lam", m)):
         getattr(start, name)[:] = getattr(sim.state, name)[:size]
+    start.memory["alpha"][:] = sim.state.memory["alpha"][:m]
     alone.restore(start)
-    sim._work.settings = sim._work.settings._replace(reuse_below=alone._stepper.settings.reuse_below)
+    sim._work.settings = sim._work.settings._replace(reuse_below=alone._work.settings.reuse_below)
     sim.run(1.0), alone.run(1.0)
     for name, size in (("z", n), ("zd", n), ("zdd", n), ("lam", m)):
         np.testing.assert_array_equal(getattr(sim.state, name)[:size], getattr(alone.state, name))
@@ -122,7 +123,7 @@ def test_the_pace_of_threads_decides_nothing(system, monkeypatch, longest):
     """Calls that end anywhere, and threads that dawdle: the same bytes."""
     reference = Simulation(system, h=H, threads=2)
     reference.run(0.1)
-    monkeypatch.setattr(stepper, "LONGEST_CALL", longest)
+    monkeypatch.setattr(fused, "LONGEST_CALL", longest)
     plain, calls = groups.Group.advance, []
 
     def dawdling(self, *arguments):

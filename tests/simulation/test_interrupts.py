@@ -57,7 +57,7 @@ def test_a_step_that_fails_for_good_carries_the_result_so_far():
 @pytest.mark.parametrize("kind", ["lines", "calls"])
 def test_a_fault_anywhere_in_a_run_leaves_no_hole(kind, observers, monkeypatch):
     """The result that comes with the fault ends at the state that counts, and another run goes on from there."""
-    monkeypatch.setattr("rtmbs.simulation.stepper.LONGEST_CALL", 0.0)  # a call of the kernel takes one step
+    monkeypatch.setattr("rtmbs.semirecursive.fused.LONGEST_CALL", 0.0)  # a call of the kernel takes one step
     reference, watched = machine(), machine()
     whole = reference.run(T)
     count, short = events(kind, lambda: watched.run(T, observers=observers())), 0
@@ -153,7 +153,7 @@ def held(sim):
     settings = {name: np.asarray(value).tobytes() for name, value in sim._work.settings._asdict().items()}
     forces = {name: (force.a, force.b) for name, force in sim.system.forces.items()}
     source = type(sim.equations.source).__name__
-    return everything(sim), sim.options, settings, source, forces, sim._stepper.equations is sim.equations
+    return everything(sim), sim.options, settings, source, forces, sim.equations.fused().equations is sim.equations
 
 
 @pytest.mark.parametrize("kind", ["lines", "calls"])

@@ -23,7 +23,6 @@ SWITCHES = [
     {"projection_weight": "mass"},
     {"project_velocities": False, "project_accelerations": False},
     {"fused": False},
-    {"integrator": "trapezoidal"},
     {"refactor": "every-iteration"},
     {"threads": 2},
     {"max_iterations": 2, "fixed_iterations": True, "refactor": "every-step"},
@@ -57,7 +56,7 @@ def test_a_restored_state_brings_the_settings_that_follow_from_it():
     good_steps(sim, 5), good_steps(other, 3)
     other.change(penalty=None)
     other.restore(sim.state)
-    assert all(np.array_equal(*both) for both in zip(sim._work.settings, other._stepper.settings, strict=True))
+    assert all(np.array_equal(*both) for both in zip(sim._work.settings, other._work.settings, strict=True))
     good_steps(sim, 20), good_steps(other, 20)
     assert contents(sim.state) == contents(other.state)
 
@@ -68,7 +67,7 @@ def test_a_switch_of_the_source_leaves_the_state_alone():
     before = contents(sim.state)
     sim.change(jacobian="autograd", max_iterations=5, tangent_terms="lagged")
     assert contents(sim.state) == before
-    assert (sim.jacobian, sim.options.max_iterations, sim.options.tangent_terms) == ("autograd", 5, "lagged")
+    assert (sim.jacobian, sim.method.max_iterations, sim.method.tangent_terms) == ("autograd", 5, "lagged")
 
 
 def test_a_switch_and_a_change_of_h_commute():

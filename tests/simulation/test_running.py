@@ -6,11 +6,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from rtmbs.simulation.stepper import MOST_BYTES, MOST_ROWS, Stepper, rows_for
 
 import rtmbs
 from rtmbs import Outcome, PenaltyTrapezoidal, Simulation, library
 from rtmbs.errors import NotConvergedError
+from rtmbs.integrators.rows import MOST_BYTES, MOST_ROWS, rows_for
 from rtmbs.observers import AtRate, EnergyMeter, Every, IterationMeter, Observer, Recorder, ViolationMeter
 from rtmbs.simulation.options import by_name
 from tests.contracts.machines import LIBRARY, MOBILE, closed_simulation, everything, good_steps, library_simulation
@@ -50,14 +50,14 @@ def hold_together(make, steps):
 @pytest.fixture
 def calls(monkeypatch):
     """The number of steps of every kernel call that a run makes."""
-    found, fill = [], Stepper.fill
+    found, fill = [], PenaltyTrapezoidal.advance_many
 
-    def counted(self, old, rows):
-        done, failed = fill(self, old, rows)
+    def counted(self, equations, work, old, rows):
+        done, failed = fill(self, equations, work, old, rows)
         found.append(done)
         return done, failed
 
-    monkeypatch.setattr(Stepper, "fill", counted)
+    monkeypatch.setattr(PenaltyTrapezoidal, "advance_many", counted)
     return found
 
 
@@ -96,7 +96,7 @@ def test_a_simulation_in_the_middle_of_its_time():
 
 def test_calls_that_end_early_take_the_same_steps(calls, monkeypatch):
     """A call that is out of time gives back what it has; the next goes on."""
-    monkeypatch.setattr("rtmbs.simulation.stepper.LONGEST_CALL", 0.0)
+    monkeypatch.setattr("rtmbs.semirecursive.fused.LONGEST_CALL", 0.0)
     hold_together(lambda: library_simulation("crank_rocker"), 10)
     assert calls == [1] * 10
 

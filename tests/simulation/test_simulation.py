@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import rtmbs
 from rtmbs import Outcome, PenaltyTrapezoidal, Simulation, library
-from rtmbs.errors import InputError, NotConvergedError, StateError, UnknownNameError
+from rtmbs.errors import InputError, NotConvergedError, StateError
 from rtmbs.integrators.settings import MAX_ITERATIONS, PHASES
 from rtmbs.semirecursive.sources import source_names
 from rtmbs.simulation.options import by_name
@@ -347,12 +347,6 @@ def test_sweeps_are_bounded(alpha, most):
     """Three for rates and three for accelerations; ten each with a fixed alpha, which may be weak."""
     sim = Simulation(CRANK, h=5e-3, method=PenaltyTrapezoidal(alpha=alpha))
     assert max(report.sweeps for report in good_steps(sim, 20)) <= most
-
-
-def test_the_integrator_is_chosen_by_name():
-    assert Simulation(CRANK, integrator="trapezoidal").step().outcome.good
-    with pytest.raises(UnknownNameError, match="trapezoidal"):
-        Simulation(CRANK, integrator="trapezoid")
 
 
 # ----------------------------------------------------------------------------------------------------------- time and h

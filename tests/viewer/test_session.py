@@ -85,7 +85,7 @@ def test_options_go_back_too(session):
     session.seek(5)
     assert (session.sim.h, session.sim.jacobian) == (H, "structured")
     session.seek(60)
-    assert (session.sim.h, session.sim.options.alpha, session.sim.options.tangent_terms) == (4e-3, 1e6, "paper")
+    assert (session.sim.h, session.sim.method.alpha, session.sim.method.tangent_terms) == (4e-3, 1e6, "paper")
 
 
 def test_looking_between_commands_changes_nothing():
@@ -190,7 +190,7 @@ def test_restart(session):
     forward(session, 5)
     session.restart()
     assert contents(session.state) == first
-    assert session.sim.options.tol == 1e-8
+    assert session.sim.method.tol == 1e-8
     assert (session.step_number, session.history.newest) == (0, 0)
     session.apply(SetInput("motor.torque", 2.0))
     session.apply(SetOption("h", 1e-3))
