@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import rtmbs
 from bench.campaigns.campaign import Campaign, Tally
 from rtmbs import Simulation
+from rtmbs.simulation.options import by_name
 
 LONGEST = 8  # calls of a sequence
 MOST_STEPS = 20_000  # of one run
