@@ -496,7 +496,7 @@ def add_random_couplings(rng, model, names: list[str], movable: list[str]) -> No
         ends = [f"marker {len(model.markers) + side}" for side in (0, 1)]
         for mark, body in zip(ends, two_bodies(rng, model, names), strict=True):
             model.add_marker(mark, body, rng.normal(size=3), axes=random_rotation(rng))
-        table = {"mix": rng.normal(size=(2, 13))}
+        table = {"mix": 0.15 * rng.normal(size=(2, 13))}  # slow enough for differences
         model.add_constraint(f"constraint {k}", surface, between=ends, parameters=table)
     several = list(dict.fromkeys(coordinate(rng, model, joint) for joint in movable[:3]))
     model.add_constraint("joint constraint", curve, joints=several, parameters={"size": 0.7})
@@ -509,7 +509,7 @@ def surface(t, pose, parameters):
     """Return two equations that look at r, R and t."""
     x = np.concatenate((pose.r, pose.R.ravel(), np.reshape(t, (1,))))
     values = np.sin(parameters["mix"] @ x)
-    return values[0] + np.dot(pose.r, pose.r) * t, values[1] * np.cos(pose.r[0] * pose.R[1, 2])
+    return values[0] + np.dot(pose.r, pose.r) * t, values[1] * np.cos(0.2 * pose.r[0] * pose.R[1, 2])
 
 
 def curve(t, pose, parameters):

@@ -67,6 +67,10 @@ def sums(model, result, g):
         wrench, e = result[f"{name}.reaction"], (x_b - x_a) / np.linalg.norm(x_b - x_a, axis=1, keepdims=True)
         sums.pair(rod.between[0].body.name, rod.between[1].body.name, wrench[:, :3], wrench[:, 3:], x_b)
         np.testing.assert_allclose(wrench[:, :3], -result[f"{name}.tension"][:, None] * e, atol=1e-12 * sums.largest)
+    for name, constraint in model.constraints.items():
+        if constraint.between:  # the others act inside joints
+            (a, b), wrench = constraint.between, result[f"{name}.reaction"]
+            sums.pair(a.body.name, b.body.name, wrench[:, :3], wrench[:, 3:], sums.place(b.body.name, b.point))
     add_forces(sums)
     return sums
 
