@@ -32,7 +32,7 @@ class DenseSolver:
             self.factor(A)
 
     @classmethod
-    def of(cls, A: Array) -> Self:  # noqa: ARG003 every form has this name for it
+    def of(cls, A: Array) -> Self:
         """Return a solver for matrices of the size of A."""
         return cls()
 
@@ -65,7 +65,7 @@ class DenseSolver:
         self.status = int(zero)
         return self.status
 
-    def solve(self, b: Array, refined: bool = False) -> Array:  # noqa: ARG002 row exchanges leave nothing to refine
+    def solve(self, b: Array, refined: bool = False) -> Array:
         """Return x (n,) or (n, k) with A x = b; ``b`` is kept. Raises Unsolved after a factor with status not 0."""
         if self.singular:
             raise Unsolved(f"the matrix is singular: column {self.status - 1} depends on the others")

@@ -36,7 +36,7 @@ class KKTSolver:
     row_size : (m,) size of the terms that make an entry of a row of P, times ``column_size``; what is left of a row
         that is far smaller counts as rounding. The largest entry of the row unless given
     column_size : (n,) typical size of each unknown; ones unless given
-    weight : (m,) of the norm above; ones unless given
+    weight : (m,) of the norm above, effective masses of the rows; ones unless given
     regularisation : (m,) E; none unless given
 
     Attributes
@@ -62,7 +62,7 @@ class KKTSolver:
         self.inner = DenseSolver()  # of Z^T M Z; of the whole matrix with a regularisation
 
     @classmethod
-    def of(cls, A: Array) -> Self:  # noqa: ARG003 every form has this name for it
+    def of(cls, A: Array) -> Self:
         """Return a solver for matrices of the size of A."""
         return cls()
 
@@ -145,11 +145,14 @@ class KKTSolver:
             raise Unsolved(f"the matrix is singular: no equation holds unknown {self.status - 1}")
         x, lam = self.solve_once(f, g)
         if refined:
-            more = self.solve_once(f - self.M @ x - self.P.T @ lam, g - self.P @ x + (0.0 if self.E is None else self.E * lam))
+            more = self.solve_once(
+                f - self.M @ x - self.P.T @ lam, g - self.P @ x + (0.0 if self.E is None else self.E * lam)
+            )
             x, lam = x + more[0], lam + more[1]
-        if self.E is None:
-            self.check_redundant(x, g)
-        return x, self.least(lam)
+        lam = self.least(lam)
+        if np.any(self.redundant):
+            self.check_redundant(x, lam, g)
+        return x, lam
 
     def solve_once(self, f: Array, g: Array) -> tuple[Array, Array]:
         """Return x and lam with the rows kept, redundant ones without multipliers."""
@@ -174,12 +177,14 @@ class KKTSolver:
         surplus = lstsq(self.idle / root[:, None], lam / root, check_finite=False)[0]
         return np.asarray(lam - self.idle @ surplus)
 
-    def check_redundant(self, x: Array, g: Array) -> None:
-        """Raise Unsolved when x misses a redundant row."""
-        if not np.any(self.redundant):
-            return
+    def check_redundant(self, x: Array, lam: Array, g: Array) -> None:
+        """Raise Unsolved when x misses a redundant row.
+
+        With weights, what the equations prevent, lam / weight, counts among the terms: a truss at rest had none.
+        """
         missed = self.P @ x - g
-        terms = self.row_scale * (np.abs(self.P) @ np.abs(x) + np.abs(g))
+        prevented = 0.0 if self.weight is None else np.abs(lam) / self.weight
+        terms = self.row_scale * (np.abs(self.P) @ np.abs(x) + np.abs(g) + prevented)
         wrong = np.flatnonzero(self.redundant & ~(self.row_scale * np.abs(missed) <= CONTRADICTS * terms.max()))
         if len(wrong):
             raise Unsolved(f"row {wrong[0]} contradicts the others: they leave it {missed[wrong[0]]:g}")

@@ -1,6 +1,6 @@
 """What every linear solver answers: two verbs.
 
-``factor(A)`` factors a square matrix (n, n), or whatever the solver says it takes in place of one, and returns a status.
+``factor(A)`` factors a square matrix (n, n), or what the solver says to take in place of one, and returns a status.
 ``solve(b)`` solves with the last factor. A solver knows nothing of where its matrix comes from.
 """
 

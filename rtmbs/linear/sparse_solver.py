@@ -1,6 +1,6 @@
 """A sparse matrix on a static pattern, and its solver without row exchanges; condensed unknowns stay inside.
 
-Condensed unknowns are further unknowns with right-hand side zero that make a pattern sparser (see ``symbolic.analyse``).
+Condensed unknowns are further unknowns with right-hand side zero that make a pattern sparser (``symbolic.analyse``).
 Vectors and matrices of callers hold the other n unknowns only.
 """
 
@@ -42,7 +42,7 @@ class SparseMatrix:
         Raises ValueError where unknowns are condensed: the pattern then lacks entries that their elimination makes.
         """
         if self.lu.total > self.lu.n:
-            raise ValueError(f"a matrix with {self.lu.total - self.lu.n} condensed unknowns takes no matrix; analyse none")
+            raise ValueError(f"a pattern with {self.lu.total - self.lu.n} condensed unknowns takes no whole matrix")
         self.values[self.places] += A[self.rows, self.columns]
 
     def set(self, A: Array) -> None:
@@ -86,7 +86,8 @@ class SparseSolver:
     @classmethod
     def of(cls, A: Array) -> Self:
         """Return a solver for matrices with the entries of A (n, n), or fewer."""
-        return cls(analyse(len(A), *np.nonzero(A)))
+        rows, columns = np.nonzero(A)
+        return cls(analyse(len(A), rows, columns))
 
     def factor(self, A: Any) -> int:
         """Factor ``A``: the solver's own ``matrix``, or (n, n) with entries in its pattern.

@@ -80,7 +80,7 @@ class SemiRecursiveEquations:
         sparse = SparseSolver(system.lu)
         self.matrix, self.lu, self.work = sparse.matrix, sparse.lu, sparse.work
         self.solvers: tuple[LinearSolver, ...] = sparse, DenseSolver()
-        self.solver = self.solvers[0]
+        self.solver: LinearSolver = sparse
 
     def take_tables(self, system: System) -> None:
         """Let the tables be those of ``system``, with the shim and the balance of these equations."""

@@ -24,7 +24,8 @@ def factor_weights(equations: "SemiRecursiveEquations", weights: list[Array]) ->
     Static order first, for every weight; a long straight chain needs the exchanges of a dense factor.
     Raises StartError naming the coordinate when nothing gives it inertia.
     """
-    for equations.solver in equations.solvers if equations.n <= DENSE_LIMIT else equations.solvers[:1]:
+    for solver in equations.solvers if equations.n <= DENSE_LIMIT else equations.solvers[:1]:
+        equations.solver = solver
         for weight in weights:
             assemble_mass_weight(equations.tables, 1.0, weight, equations.ws, equations.matrix.values)
             try:
