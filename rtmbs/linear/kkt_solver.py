@@ -20,7 +20,7 @@ from rtmbs.linear.solver import Unsolved
 
 Array = NDArray[np.float64]
 
-DEPENDENT = 1e-11  # of the largest scaled row: what is left of a row that the rows kept before it give
+DEPENDENT = 1e-11  # of the largest scaled row, or of one where sizes are told: what rows kept before leave of a row
 LOST = 4.0 * np.finfo(float).eps  # reciprocal condition of Z^T M Z for each unknown: below, M is singular there
 CONTRADICTS = 1e-9  # of the largest terms of a scaled row: what a redundant row may miss
 
@@ -55,7 +55,8 @@ class KKTSolver:
         regularisation: Array | None = None,
     ) -> None:
         self.row_size, self.column_size = positive("row_size", row_size), positive("column_size", column_size)
-        self.weight, self.E = positive("weight", weight), positive("regularisation", regularisation)
+        self.weight = positive("weight", weight)
+        self.regularisation = positive("regularisation", regularisation)
         self.status = self.rank = 0
         self.redundant: NDArray[np.bool_] = np.zeros(0, np.bool_)
         self.M, self.P = np.zeros((0, 0)), np.zeros((0, 0))
@@ -79,14 +80,16 @@ class KKTSolver:
         finite = np.isfinite(self.M).all(axis=0) & np.isfinite(self.P).all(axis=0)
         self.status = int(np.argmin(finite)) + 1 if not np.all(finite) else 0
         if self.status == 0:
-            self.status = self.factor_null_space() if self.E is None else self.factor_whole(self.E)
+            self.status = (
+                self.factor_null_space() if self.regularisation is None else self.factor_whole(self.regularisation)
+            )
         return self.status
 
     def check_shapes(self, n: int, m: int) -> None:
         """Raise ValueError when M, P and the sizes do not fit each other."""
         if self.M.shape != (n, n) or self.P.shape != (m, n):
             raise ValueError(f"need M (n, n) and P (m, n), got {self.M.shape} and {self.P.shape}")
-        sizes = {"row_size": m, "column_size": n, "weight": m, "E": m}
+        sizes = {"row_size": m, "column_size": n, "weight": m, "regularisation": m}
         for name, count in sizes.items():
             if (values := getattr(self, name)) is not None and len(values) != count:
                 raise ValueError(f"{name} has {len(values)} numbers, need {count}")
@@ -106,7 +109,8 @@ class KKTSolver:
         self.row_scale, self.column_scale = powers_of_two(largest), typical
         Q, upper, order = qr((self.row_scale[:, None] * self.P * typical).T, pivoting=True, check_finite=False)
         sizes = np.abs(np.diagonal(upper))
-        self.rank = rank = int(np.count_nonzero(sizes > DEPENDENT * np.max(sizes, initial=0.0)))
+        told = 0.0 if self.row_size is None else 1.0
+        self.rank = rank = int(np.count_nonzero(sizes > DEPENDENT * np.max(sizes, initial=told)))
         self.kept, self.upper = order[:rank], upper[:rank, :rank]
         self.redundant = np.ones(m, np.bool_)
         self.redundant[self.kept] = False
@@ -139,15 +143,17 @@ class KKTSolver:
     def solve_parts(self, f: Array, g: Array, refined: bool = False) -> tuple[Array, Array]:
         """Return x (n,) and lam (m,) for the right-hand sides f (n,) and g (m,); ``refined`` corrects both once.
 
-        Raises Unsolved after a factor with status not 0, and when g of a redundant row contradicts the other rows.
+        Raises Unsolved after a factor with status not 0, for numbers that are not finite, and when g of a redundant row
+        contradicts the other rows.
         """
         if self.status:
-            raise Unsolved(f"the matrix is singular: no equation holds unknown {self.status - 1}")
+            raise Unsolved(f"the matrix is singular: nothing holds unknown {self.status - 1}")
+        if not (np.all(np.isfinite(f)) and np.all(np.isfinite(g))):
+            raise Unsolved("the right-hand side holds a number that is not finite")
         x, lam = self.solve_once(f, g)
         if refined:
-            more = self.solve_once(
-                f - self.M @ x - self.P.T @ lam, g - self.P @ x + (0.0 if self.E is None else self.E * lam)
-            )
+            pressed = 0.0 if self.regularisation is None else self.regularisation * lam
+            more = self.solve_once(f - self.M @ x - self.P.T @ lam, g - self.P @ x + pressed)
             x, lam = x + more[0], lam + more[1]
         lam = self.least(lam)
         if np.any(self.redundant):
@@ -157,7 +163,7 @@ class KKTSolver:
     def solve_once(self, f: Array, g: Array) -> tuple[Array, Array]:
         """Return x and lam with the rows kept, redundant ones without multipliers."""
         n = len(self.M)
-        if self.E is not None:
+        if self.regularisation is not None:
             both = self.inner.solve(np.concatenate((f, g)))
             return both[:n], both[n:]
         kept, lam = self.kept, np.zeros(len(self.P))
@@ -171,7 +177,7 @@ class KKTSolver:
 
     def least(self, lam: Array) -> Array:
         """Return lam (m,) without what pushes nothing: least in the norm of 1 / weight."""
-        if self.E is not None or not self.idle.shape[1]:
+        if self.regularisation is not None or not self.idle.shape[1]:
             return lam
         root = np.ones(len(lam)) if self.weight is None else np.sqrt(self.weight)
         surplus = lstsq(self.idle / root[:, None], lam / root, check_finite=False)[0]

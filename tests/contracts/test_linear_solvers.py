@@ -133,6 +133,20 @@ def test_a_matrix_that_almost_needs_row_exchanges_is_refused_or_solved(solver):
 
 
 @ALL
+@REFINED
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_a_right_hand_side_that_is_not_finite_has_no_finite_answer(solver, refined, bad):
+    A = newton_matrix(7, 5, fill=1.0)
+    one, b = FORMS[solver].of(A), np.array([1.0, 2.0, bad, 4.0, 5.0])
+    assert one.factor(A) == 0
+    try:
+        x = one.solve(b, refined)
+    except Unsolved:
+        return
+    assert not np.all(np.isfinite(x))
+
+
+@ALL
 def test_no_unknowns(solver):
     one = FORMS[solver].of(np.zeros((0, 0)))
     assert one.factor(np.zeros((0, 0))) == 0

@@ -90,6 +90,8 @@ def test_a_row_of_rounding_is_no_equation_when_the_sizes_say_so():
     np.testing.assert_allclose(P[0] @ x, 1.0, rtol=1e-15)
     np.testing.assert_allclose(x + P.T @ lam, f, atol=1e-15)
     assert np.abs(lam).max() < 10.0
+    alone = KKTSolver(row_size=np.ones(1))
+    assert alone.factor(np.eye(2), P[1:]) == alone.rank == 0
 
 
 def test_rows_of_zeros_are_redundant():
@@ -163,6 +165,7 @@ def test_a_vanishing_regularisation_shares_the_load_alike():
         ({"row_size": [1.0]}, "row_size has 1 numbers, need 2"),
         ({"column_size": [1.0]}, "column_size has 1 numbers, need 3"),
         ({"weight": [1.0, 2.0, 3.0]}, "weight has 3 numbers, need 2"),
+        ({"regularisation": [1.0]}, "regularisation has 1 numbers, need 2"),
     ],
 )
 def test_sizes_that_do_not_fit(sizes, message):
