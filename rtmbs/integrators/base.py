@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from rtmbs.integrators.report import Outcome
 from rtmbs.integrators.settings import Rows, Settings, StateArrays
+from rtmbs.linear.solver import LinearSolver
 
 Array = NDArray[np.float64]
 
@@ -89,6 +90,7 @@ class StepEquations(Protocol):
     n: int
     m: int
     alpha: Array  # (m,) penalty factors
+    solver: LinearSolver  # of the next factor; the caller may exchange it for another of ``solvers``
 
     @property
     def stiffness(self) -> float:
@@ -97,13 +99,13 @@ class StepEquations(Protocol):
     def residual(self, z: Array, zd: Array, zdd: Array, R0: Array) -> Array:
         """Return M zdd - Q + Phi_z^T alpha Phi (n,) at the state, and remember the state."""
 
-    def factor(self, velocity: float, position: float, terms: int, old: StateArrays, dense: bool) -> None:
-        """Factor M + velocity C + position (K + Phi_z^T alpha Phi_z + terms) at the remembered state.
+    def factor(self, velocity: float, position: float, terms: int, old: StateArrays) -> None:
+        """Factor M + velocity C + position (K + Phi_z^T alpha Phi_z + terms) at the remembered state, with ``solver``.
 
         Raises SingularTangent, NotFinite.
         """
 
-    def factor_mass_weight(self, position: float, dense: bool) -> None:
+    def factor_mass_weight(self, position: float) -> None:
         """Factor M + position Phi_z^T alpha Phi_z at the closed state."""
 
     def solve(self, b: Array, refined: bool) -> Array:
@@ -158,6 +160,7 @@ class Equations(StepEquations, Protocol):
 
     u: Array  # (nu,) inputs, and functions of time at the time last told to ``at``
     masses: Array  # (m,) effective masses of the loop equations [kg or kg m^2]
+    solvers: tuple[LinearSolver, ...]  # that suit the matrices of these equations: the fastest first, the surest last
 
     @property
     def sizes(self) -> Sizes:

@@ -240,14 +240,15 @@ class PenaltyTrapezoidal(Method):
         return done, fused.outcomes[code] not in TAKEN
 
     def readable(self, equations: Equations, work: Work, old: State, new: State) -> StepReport:
-        """The readable step, with the pivoted dense factor when the static order meets too small a pivot."""
-        outcome, dense = Outcome.SINGULAR_TANGENT, False
-        for dense in (True,) if work.fused is not None else (False, True):
-            step = TrapezoidalStep(equations, work.settings, work.record, dense)
+        """The readable step, by the surest solver when the others meet too small a pivot, as the kernel's has."""
+        outcome = Outcome.SINGULAR_TANGENT
+        for solver in equations.solvers if work.fused is None else equations.solvers[-1:]:
+            equations.solver = solver
+            step = TrapezoidalStep(equations, work.settings, work.record)
             outcome = step.advance(arrays_of(old), arrays_of(new))
             if outcome is not Outcome.SINGULAR_TANGENT:
                 break
-        names = self.worst(equations, work, outcome, old)
+        names, dense = self.worst(equations, work, outcome, old), equations.solver.pivoted
         return explained(equations, work, report_of(work.record, outcome, new.t, dense=dense, culprits=names), old)
 
     def worst(self, equations: Equations, work: Work, outcome: Outcome, old: State) -> tuple[str, ...]:

@@ -59,7 +59,7 @@ def largest(violation: Array, settings: Settings) -> float:
 
 
 def project_velocities(
-    equations: StepEquations, settings: Settings, old: StateArrays, z: Array, zd: Array, dense: bool, record: Array
+    equations: StepEquations, settings: Settings, old: StateArrays, z: Array, zd: Array, record: Array
 ) -> tuple[Array, Array, float]:
     """Return the projected velocities, Phid left, and the weight that accelerations are projected with.
 
@@ -82,7 +82,7 @@ def project_velocities(
         record[NEAR_SINGULAR] = 1.0
         record[FACTORISATIONS] += 1
         weight /= SOFTER
-        equations.factor_mass_weight(weight, dense)
+        equations.factor_mass_weight(weight)
         Phid = equations.closure_velocities(zd)
         projected, left, sizes, _ = sweep(equations, settings, weight, zd, Phid, lambda impulse: None)
         record[SWEEPS] += len(sizes) - 1

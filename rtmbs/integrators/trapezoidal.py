@@ -78,8 +78,8 @@ Array = NDArray[np.float64]
 class TrapezoidalStep:
     """One step from ``old`` to ``new``; ``record`` is filled as by the fused step, phases in seconds."""
 
-    def __init__(self, equations: StepEquations, settings: Settings, record: Array, dense: bool = False) -> None:
-        self.equations, self.settings, self.record, self.dense = equations, settings, record, dense
+    def __init__(self, equations: StepEquations, settings: Settings, record: Array) -> None:
+        self.equations, self.settings, self.record = equations, settings, record
         self.lam: Array = np.zeros(equations.m)  # multipliers of the last correction
         self.left: tuple[Array, Array] = self.lam, self.lam  # Phid, Phidd that the projections left
 
@@ -87,14 +87,14 @@ class TrapezoidalStep:
         """Predict, correct, project; ``new`` is complete only when the answer is good.
 
         Where that fails there are further tries; when none of them helps it is done again, so that a report tells of
-        it. A singular matrix is first left to the dense factor, and fixed iterations to ``spend``.
+        it. A matrix that the solver refuses is first left to a pivoted one, and fixed iterations to ``spend``.
         """
         self.record[:] = 0.0
         if not self.startable(old):
             return Outcome.NOT_FINITE
         tries = 0 if self.settings.fixed_iterations else self.settings.tries
         outcome = self.attempt(0, old, new)
-        if outcome.good or tries == 0 or (outcome is Outcome.SINGULAR_TANGENT and not self.dense):
+        if outcome.good or tries == 0 or (outcome is Outcome.SINGULAR_TANGENT and not self.equations.solver.pivoted):
             return outcome
         for number in range(1, tries + 1):
             outcome = self.attempt(number, old, new)
@@ -213,7 +213,7 @@ class TrapezoidalStep:
         self.record[FACTORISATIONS] += 1
         with self.phase("tangent"):
             h = self.settings.h
-            self.equations.factor(0.5 * h, 0.25 * h**2, terms, old, self.dense)
+            self.equations.factor(0.5 * h, 0.25 * h**2, terms, old)
         with self.phase("solve"):
             return self.equations.solve(-f, refined=True)
 
@@ -234,9 +234,9 @@ class TrapezoidalStep:
                 return Outcome.LOOP_OPEN
             lam = self.lam
             if settings.mass_weight and equations.m:
-                equations.factor_mass_weight(0.25 * settings.h**2, self.dense)
+                equations.factor_mass_weight(0.25 * settings.h**2)
                 record[FACTORISATIONS] += 1
-            zd, Phid, weight = project_velocities(equations, settings, old, z, zd, self.dense, record)
+            zd, Phid, weight = project_velocities(equations, settings, old, z, zd, record)
             self.note(Phid, VELOCITY_VIOLATION)
             new.z[:], new.zd[:], new.zdd[:] = z, zd, zdd
             record[GIVEN] = equations.hold_energies(settings.hold_energy, settings.h, old, new)
@@ -315,7 +315,7 @@ class TrapezoidalStep:
         ``force`` (n,) is what does not balance at the finished state, which was evaluated last.
         """
         settings, equations, alpha = self.settings, self.equations, self.equations.alpha
-        equations.factor_mass_weight(0.25 * settings.h**2, self.dense)
+        equations.factor_mass_weight(0.25 * settings.h**2)
         self.record[FACTORISATIONS] += 1
         q4, left = 0.25 * settings.h**2, self.left[1].copy()
         lam, wanted, shares = np.zeros_like(left), equations.solve(-force, refined=False), [ENDLESS, ENDLESS]

@@ -29,15 +29,15 @@ class LUWorkspace(NamedTuple):
     original: Array  # (size,) values as accumulated, for the residual check of solve_refined
     factored: Array  # (size,) values overwritten by factor
     remainder: Array  # (remainder_size,) stack of remainders
-    diagonal: Array  # (n,) diagonal before elimination, by place
-    residual: Array  # (n,) hidden rows included, like the next two
-    scale: Array  # (n,)
-    solution: Array  # (n,)
+    diagonal: Array  # (total,) diagonal before elimination, by place
+    residual: Array  # (total,)
+    scale: Array  # (total,)
+    solution: Array  # (total,)
 
 
 def workspace(lu: SparseLU, dtype: type = np.float64) -> LUWorkspace:
     """Allocate the scratch that factor and solve need."""
-    sizes = (lu.size, lu.size, lu.remainder_size, lu.n, lu.n, lu.n, lu.n)
+    sizes = (lu.size, lu.size, lu.remainder_size, lu.total, lu.total, lu.total, lu.total)
     return LUWorkspace(*(np.zeros(size, dtype) for size in sizes))
 
 
@@ -72,7 +72,7 @@ def factor(lu, values, work):
 
 @inner_kernel
 def substitute(lu, values, x):
-    """Solve A x = b with factored values; ``x`` (n,), hidden rows included, holds b before and the solution after."""
+    """Solve A x = b with factored values; ``x`` (total,) holds b before and the solution after."""
     fronts = lu.fronts
     for s in range(len(fronts)):
         own, rows = lu.order[fronts[s, FIRST] :], lu.rest[fronts[s, LIST] :]
@@ -84,19 +84,19 @@ def substitute(lu, values, x):
 
 @inner_kernel
 def extend(lu, b, x):
-    """Let x (n,) be b (visible,) and zeros in hidden rows."""
-    for i in range(lu.visible):
+    """Let x (total,) be b (n,) and zeros in condensed rows."""
+    for i in range(lu.n):
         x[i] = b[i]
-    for i in range(lu.visible, lu.n):
+    for i in range(lu.n, lu.total):
         x[i] = 0.0
 
 
 @kernel
 def solve(lu, values, work, b):
-    """Solve A x = b with factored values; ``b`` (visible,) in original numbering becomes x."""
+    """Solve A x = b with factored values; ``b`` (n,) in original numbering becomes x."""
     extend(lu, b, work.solution)
     substitute(lu, values, work.solution)
-    for i in range(lu.visible):
+    for i in range(lu.n):
         b[i] = work.solution[i]
 
 
@@ -112,11 +112,11 @@ def subtract_product(lu, original, x, out, scale, scaled):
 
 @kernel
 def multiply(lu, original, x, out):
-    """out = A x with the values as accumulated, before factor; x and out (n,), hidden rows included, two arrays."""
-    for i in range(lu.n):
+    """out = A x with the values as accumulated, before factor; x and out (total,) are two arrays."""
+    for i in range(lu.total):
         out[i] = 0.0
     subtract_product(lu, original, x, out, out, False)
-    for i in range(lu.n):
+    for i in range(lu.total):
         out[i] = -out[i]
 
 
@@ -124,14 +124,14 @@ def multiply(lu, original, x, out):
 def backward_error(lu, original, work, b, x):
     """Return max_i |b - A x|_i / (|A| |x| + |b|)_i (Oettli and Prager), b - A x in work.residual; inf for NaN.
 
-    b has ``visible`` numbers, x and the residual have n.
+    b (n,); x and the residual (total,).
     """
     extend(lu, b, work.residual)
-    for i in range(lu.n):
+    for i in range(lu.total):
         work.scale[i] = abs(work.residual[i])
     subtract_product(lu, original, x, work.residual, work.scale, True)
     worst = 0.0
-    for i in range(lu.n):
+    for i in range(lu.total):
         error = abs(work.residual[i])
         if not error < np.inf:
             return np.inf
@@ -145,20 +145,20 @@ def solve_refined(lu, original, factored, work, b, x):
     """Solve A x = b, check the residual once, refine only when it asks for it; returns the number of refinements.
 
     Returns -1 when the backward error stays above USELESS or is not a number: take the pivoted dense factor.
-    ``original``: values as accumulated; ``factored``: the same after factor; b and x (visible,) are not the same array.
+    ``original``: values as accumulated; ``factored``: the same after factor; b and x (n,) are not the same array.
     """
-    for i in range(lu.n):
+    for i in range(lu.total):
         work.solution[i] = 0.0
     extend(lu, b, work.residual)
     error, count = np.inf, -1
     while error > BACKWARD_ERROR and count < MAX_REFINEMENTS:
         substitute(lu, factored, work.residual)
-        for i in range(lu.n):
+        for i in range(lu.total):
             work.solution[i] += work.residual[i]
         count += 1
         error, previous = backward_error(lu, original, work, b, work.solution), error
         if not error < 0.5 * previous:
             break
-    for i in range(lu.visible):
+    for i in range(lu.n):
         x[i] = work.solution[i]
     return count if error < USELESS else -1

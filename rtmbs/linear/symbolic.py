@@ -35,17 +35,17 @@ COLUMNS = 13
 class SparseLU(NamedTuple):
     """A pattern, its elimination order and its storage; constant. Kernels take it next to the values."""
 
-    n: int  # rows
-    visible: int  # of these the first ones, which callers give and get; hidden ones have right-hand side zero
+    n: int  # unknowns that callers give and get
+    total: int  # with the condensed ones behind them, whose right-hand side is zero
     size: int  # length of the flat values
     remainder_size: int  # length of the work array of remainders
     factor_flops: int  # of the chosen order, without the zeros that merging adds
     factor_nonzeros: int  # entries of L and U together, the diagonal once, without those zeros
-    order: Array  # (n,) int64: row eliminated at each place
+    order: Array  # (total,) int64: row eliminated at each place
     fronts: Array  # (fronts, COLUMNS) int64, children before parents
     rest: Array  # (lists,) int64: rest rows of each front, original numbering
     relative: Array  # (lists,) int64: their number in the parent: 0 .. width - 1 own, width + k its rest row k
-    pattern: Array  # (entries,) int64: sorted row n + col of the entries that the caller may use
+    pattern: Array  # (entries,) int64: sorted row total + col of the entries that the caller may use
 
 
 def analyse(
@@ -54,18 +54,19 @@ def analyse(
     cols: Array,
     orders: Iterable[Array] | None = None,
     order: Array | None = None,
-    hidden: int = 0,
+    condensed: int = 0,
 ) -> SparseLU:
-    """Return the static factorisation of an n x n matrix with entries at (rows[k], cols[k]).
+    """Return the static factorisation of a matrix for n unknowns with entries at (rows[k], cols[k]).
 
     The pattern is symmetrised and the diagonal is added. Of several elimination orders (those given in ``orders``, last
-    row first, minimum degree) the one with least flops is kept, unless ``order`` says which one it is to be. The last
-    ``hidden`` unknowns have right-hand side zero and are nobody's business: solve takes and gives vectors without them.
-    Raises ValueError when n is negative, an index lies outside 0 .. n - 1 or an order is no permutation.
+    row first, minimum degree) the one with least flops is kept, unless ``order`` says which one it is to be.
+    Unknowns n to n + ``condensed`` - 1 are condensed: their right-hand side is zero, and solve takes and gives vectors
+    without them. Raises ValueError when a number is negative, an index lies outside or an order is no permutation.
     """
     rows, cols = np.asarray(rows, np.int64).ravel(), np.asarray(cols, np.int64).ravel()
-    check_indices(n, rows, cols)
-    pointer, index, keys = symmetric_pattern(n, rows, cols)
+    total = n + condensed
+    check_indices(total, rows, cols)
+    pointer, index, keys = symmetric_pattern(total, rows, cols)
     order, parent, counts = best_order(pointer, index, orders or (), order)
     front_of_place, front_parent = group_fronts(parent, counts)
     front = front_of_place[inverse(order)]
@@ -76,7 +77,7 @@ def analyse(
     size, remainder_size = lay_out(fronts)
     flops = int(np.sum(counts + 2 * counts * counts))
     return SparseLU(
-        n, n - hidden, size, remainder_size, flops, n + 2 * int(counts.sum()), final, fronts, rest, relative, keys
+        n, total, size, remainder_size, flops, total + 2 * int(counts.sum()), final, fronts, rest, relative, keys
     )  # fmt: skip
 
 
@@ -181,8 +182,8 @@ def positions(lu: SparseLU, rows: Array, cols: Array) -> Array:
     Raises ValueError naming the first entry that is not in the analysed pattern.
     """
     rows, cols = np.asarray(rows, np.int64).ravel(), np.asarray(cols, np.int64).ravel()
-    check_indices(lu.n, rows, cols)
-    keys = rows * lu.n + cols
+    check_indices(lu.total, rows, cols)
+    keys = rows * lu.total + cols
     found = np.minimum(np.searchsorted(lu.pattern, keys), len(lu.pattern) - 1)
     missing = np.flatnonzero(lu.pattern[found] != keys) if len(keys) else keys
     if len(missing):
@@ -194,7 +195,7 @@ def positions(lu: SparseLU, rows: Array, cols: Array) -> Array:
     s = np.searchsorted(lu.fronts[:, FIRST], low, side="right") - 1
     first, width, rest, upper, lower, start = (lu.fronts[s, c] for c in (FIRST, WIDTH, REST, UPPER, LOWER, LIST))
     owners = np.repeat(np.arange(len(lu.fronts)), lu.fronts[:, REST])
-    number = np.searchsorted(owners * lu.n - place[lu.rest], s * lu.n - high) - start
+    number = np.searchsorted(owners * lu.total - place[lu.rest], s * lu.total - high) - start
     inside = high < first + width
     in_upper = upper + (row - first) * (width + rest) + np.where(inside, col - first, width + number)
     return np.where(inside | (row < col), in_upper, lower + (col - first) * rest + number)

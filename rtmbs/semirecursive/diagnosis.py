@@ -143,7 +143,8 @@ def bent(equations: "SemiRecursiveEquations", settings: Settings, old: StateArra
 
     residual, here = at(start)
     try:
-        equations.factor(0.5 * h, q4, INERTIA, old, True)
+        equations.solver = equations.solvers[-1]
+        equations.factor(0.5 * h, q4, INERTIA, old)
         way = equations.solve(-q4 * residual)
     except (SingularTangent, NotFinite):
         return {}

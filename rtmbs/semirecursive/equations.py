@@ -8,10 +8,9 @@ from numpy.typing import NDArray
 from rtmbs.integrators.base import Diagnosis, Fused, NotFinite, SingularTangent, Sizes, Turned
 from rtmbs.integrators.report import Outcome
 from rtmbs.integrators.settings import OWN, PAPER, Settings, StateArrays
-from rtmbs.linear.dense_lu import DenseLU
-from rtmbs.linear.sparse_lu import factor, solve, solve_refined
-from rtmbs.linear.sparse_lu import workspace as factor_workspace
-from rtmbs.linear.symbolic import positions
+from rtmbs.linear.dense_solver import DenseSolver
+from rtmbs.linear.solver import LinearSolver, Unsolved
+from rtmbs.linear.sparse_solver import SparseSolver
 from rtmbs.semirecursive.accelerations import first_accelerations
 from rtmbs.semirecursive.balance import hold_energies
 from rtmbs.semirecursive.called import call_laws, differentiate_laws
@@ -32,7 +31,7 @@ from rtmbs.semirecursive.sweeps import (
 )
 from rtmbs.semirecursive.workspace import Workspace, workspace
 from rtmbs.system.origins import travelling
-from rtmbs.system.pattern import without_interfaces
+from rtmbs.system.pattern import uncondensed
 from rtmbs.system.signals import evaluate_signals, not_finite_inputs
 from rtmbs.system.system import System
 from rtmbs.system.tables import Balance, Tables
@@ -56,22 +55,21 @@ class SemiRecursiveEquations:
         self._fused = FusedSteps(self)
         self.shim: Array = system.tables.closures.shim.copy()  # the System never changes, the start may measure a shim
         self.balance: Balance = system.tables.balance  # likewise: the start may find that loops hold nothing
-        self.dense: DenseLU | None = None
         self.weakest = -1  # coordinate of the pivot that failed, when the last factor did
-        self.given = system
+        self.compiled = system
         self.allocate(system)
         self.source = source
 
     @property
     def source(self) -> Any:
-        """Source of K and C, None for the closed form; any other gives whole matrices, which have no interfaces."""
+        """Source of K and C, None for the closed form; any other gives matrices (n, n), so that none is condensed."""
         return self._source
 
     @source.setter
     def source(self, source: Any) -> None:
         self._source = source
         self._fused = self._fused.of(self)
-        wanted = self.given if source is None else without_interfaces(self.given)
+        wanted = self.compiled if source is None else uncondensed(self.compiled)
         if wanted.lu is not self.lu:
             self.allocate(wanted)
 
@@ -79,10 +77,10 @@ class SemiRecursiveEquations:
         """Work with the tables and the pattern of ``system``, and scratch of their size."""
         self.take_tables(system)
         self.ws: Workspace = workspace(system.tables)
-        self.lu = system.lu
-        self.work = factor_workspace(system.lu)
-        self.rows, self.columns = np.divmod(system.lu.pattern, max(system.lu.n, 1))
-        self.places = positions(system.lu, self.rows, self.columns)
+        sparse = SparseSolver(system.lu)
+        self.matrix, self.lu, self.work = sparse.matrix, sparse.lu, sparse.work
+        self.solvers: tuple[LinearSolver, ...] = sparse, DenseSolver()
+        self.solver: LinearSolver = sparse
 
     def take_tables(self, system: System) -> None:
         """Let the tables be those of ``system``, with the shim and the balance of these equations."""
@@ -96,7 +94,7 @@ class SemiRecursiveEquations:
 
     def replace_system(self, system: System) -> None:
         """Go on with a System of the same coordinates and equations whose forces act elsewhere (``system.attach``)."""
-        self.given = system
+        self.compiled = system
         self.take_tables(system)
 
     # ---- evaluation ----------------------------------------------------------------------------------------------
@@ -273,21 +271,12 @@ class SemiRecursiveEquations:
         lam_n for ``lagged``.
         """
         self.fill(mass, velocity, position, terms, old)
-        return self.dense_values()
-
-    def dense_values(self) -> Array:
-        """Return the assembled values as a dense matrix (n, n), the unknowns of interfaces eliminated."""
-        n, size = self.n, self.lu.n
-        full = np.zeros((size, size))
-        full[self.rows, self.columns] = self.work.original[self.places]
-        if size == n:
-            return full
-        return np.asarray(full[:n, :n] - full[:n, n:] @ np.linalg.solve(full[n:, n:], full[n:, :n]))
+        return np.asarray(self.matrix)
 
     def fill(self, mass: float, velocity: float, position: float, terms: int, old: StateArrays | None) -> None:
         """Assemble the closed form into the values of the sparse matrix."""
         state = old if old is not None else self.state_arrays()
-        u, alpha, values = self.u, self.alpha, self.work.original
+        u, alpha, values = self.u, self.alpha, self.matrix.values
         differentiate_laws(self.system, self.tables, u, self.ws)
         assemble_tangent(self.tables, terms, mass, velocity, position, u, alpha, state, self.ws, values)
 
@@ -298,15 +287,15 @@ class SemiRecursiveEquations:
 
     def mass_matrix(self) -> Array:
         """Return M (n, n) at the state last evaluated."""
-        assemble_mass_weight(self.tables, 0.0, self.alpha, self.ws, self.work.original)
-        return self.dense_values()
+        assemble_mass_weight(self.tables, 0.0, self.alpha, self.ws, self.matrix.values)
+        return np.asarray(self.matrix)
 
     def force(self, z: Array, zd: Array, R0: Array) -> Array:
         """Return Q(z, zd) (n,), velocity terms included (Eq. 9)."""
         self.residual(z, zd, np.zeros(self.n), R0)
         return np.asarray(-self.ws.tau)
 
-    def factor(self, velocity: float, position: float, terms: int, old: StateArrays, dense: bool) -> None:
+    def factor(self, velocity: float, position: float, terms: int, old: StateArrays) -> None:
         """Factor M + velocity C + position (K + Phi_z^T alpha Phi_z + terms) at the remembered state.
 
         Raises SingularTangent, NotFinite.
@@ -316,7 +305,7 @@ class SemiRecursiveEquations:
             self.fill(1.0, velocity, position, terms, old)
         else:
             self.fill_from_source(velocity, position, terms, old)
-        self.factor_values(dense)
+        self.factor_matrix()
 
     def fill_from_source(self, velocity: float, position: float, terms: int, old: StateArrays) -> None:
         """Take K and C from ``source``; M, penalties and the terms beyond -dQ/dz from the closed form."""
@@ -324,48 +313,36 @@ class SemiRecursiveEquations:
         C = np.ascontiguousarray(C)
         take_rate_columns(self.tables.steps, self.ws.z, C)
         self.fill(1.0, velocity, position, terms, old)
-        values, no_alpha = self.work.original, np.zeros(self.m)
+        values, no_alpha = self.matrix.values, np.zeros(self.m)
         everything = values.copy()
         assemble_tangent(self.tables, PAPER, 0.0, velocity, position, self.u, no_alpha, old, self.ws, values)
         values[:] = everything - values
-        values[self.places] += (velocity * C + position * K)[self.rows, self.columns]
+        self.matrix.add(velocity * C + position * K)
 
-    def factor_mass_weight(self, position: float, dense: bool) -> None:
+    def factor_mass_weight(self, position: float) -> None:
         """Factor M + position Phi_z^T alpha Phi_z at the closed state; raises SingularTangent, NotFinite."""
         self.ws.Phi_z_factored[:] = self.ws.Phi_z
-        assemble_mass_weight(self.tables, position, self.alpha, self.ws, self.work.original)
-        self.factor_values(dense)
+        assemble_mass_weight(self.tables, position, self.alpha, self.ws, self.matrix.values)
+        self.factor_matrix()
 
-    def factor_values(self, dense: bool) -> None:
-        """Factor the assembled values, sparse in static order or dense with pivots."""
-        self.dense, self.weakest = None, -1
-        if not np.all(np.isfinite(self.work.original)):
+    def factor_matrix(self) -> None:
+        """Factor the assembled matrix with ``solver``; raises SingularTangent, NotFinite."""
+        self.weakest = -1
+        if not self.matrix.finite:
             raise NotFinite("the Newton matrix holds a number that is not finite")
-        if dense:
-            self.dense = DenseLU(self.dense_values())
-            bad = self.dense.status
-        else:
-            self.work.factored[:] = self.work.original
-            bad = factor(self.lu, self.work.factored, self.work)
-        if bad:
-            unnamed = bad > self.n  # an unknown of an interface
+        if bad := self.solver.factor(self.matrix):
+            unnamed = bad > self.n  # a condensed unknown
             self.weakest = int(np.argmax(np.abs(self.ws.residual))) if unnamed else bad - 1
             raise SingularTangent(f"pivot {self.weakest} ({self.system.coordinate_names[self.weakest]}) is too small")
 
     def solve(self, b: Array, refined: bool = False) -> Array:
         """Solve with the last factor (n,); ``refined`` may raise SingularTangent, NotFinite."""
-        if self.dense is not None:
-            return self.dense.solve(b)
-        if not refined:
-            x = b.copy()
-            solve(self.lu, self.work.factored, self.work, x)
-            return x
-        x = np.empty(self.n)
-        if solve_refined(self.lu, self.work.original, self.work.factored, self.work, b, x) < 0:
+        try:
+            return self.solver.solve(b, refined)
+        except Unsolved as fault:
             if not np.all(np.isfinite(b)):
-                raise NotFinite("the residual holds a number that is not finite")
-            raise SingularTangent("the static elimination order does not suit these values")
-        return x
+                raise NotFinite("the residual holds a number that is not finite") from None
+            raise SingularTangent(str(fault)) from None
 
     def multipliers(self, dz: Array) -> Array:
         """Return alpha (Phi + Phi_z dz) (m,) at the state last given to ``residual``, with the Phi_z in the factor."""

@@ -24,12 +24,13 @@ def factor_weights(equations: "SemiRecursiveEquations", weights: list[Array]) ->
     Static order first, for every weight; a long straight chain needs the exchanges of a dense factor.
     Raises StartError naming the coordinate when nothing gives it inertia.
     """
-    for dense in (False, True) if equations.n <= DENSE_LIMIT else (False,):
+    for solver in equations.solvers if equations.n <= DENSE_LIMIT else equations.solvers[:1]:
+        equations.solver = solver
         for weight in weights:
-            assemble_mass_weight(equations.tables, 1.0, weight, equations.ws, equations.work.original)
+            assemble_mass_weight(equations.tables, 1.0, weight, equations.ws, equations.matrix.values)
             try:
                 with suppress(SingularTangent):
-                    return equations.factor_values(dense)
+                    return equations.factor_matrix()
             except NotFinite:
                 raise StartError(
                     "a number that is not finite appeared: a force, an input, a rate or an angle is too large"

@@ -58,5 +58,5 @@ def by_name(**options: Any) -> dict[str, Any]:
         method = own.get("method", PenaltyTrapezoidal())
         if isinstance(method, type) or not is_dataclass(method):
             raise InputError(f"method is {shown(method)}; it must be an object such as rtmbs.PenaltyTrapezoidal()")
-        own["method"] = replace(method, **options)
+        own["method"] = replace(method, **options)  # type: ignore[type-var]
     return own

@@ -181,7 +181,7 @@ def write_draft(
             laws=laws.laws,
             balance=no_balance(len(steps.kind)),
         ),
-        divided=not handed,
+        condensed=not handed,
     )
     rows, records = describe_rows(closures, driver_rows), forces.records | laws.records
     return Draft(topology, skeleton, closures, rows, slots, tables, lu, laws, records)

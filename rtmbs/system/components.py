@@ -18,17 +18,17 @@ AS_EVEN = 1.02  # contiguous groups are kept when the heaviest is at most so muc
 def find_groups(tables: Tables, lu: SparseLU, threads: int) -> list[Integers]:
     """Return the coordinates of at most ``threads`` groups of components, ascending, about equal in work."""
     component = find_components(tables, lu)
-    group = share_out(predicted_work(component, lu), threads)[component[: lu.visible]]
+    group = share_out(predicted_work(component, lu), threads)[component[: lu.n]]
     return [found for g in range(threads) if len(found := np.flatnonzero(group == g))]
 
 
 def find_components(tables: Tables, lu: SparseLU) -> Integers:
-    """Return the component of every unknown of the tangent (lu.n,), coordinates first; numbered by first coordinate."""
+    """Return the component of every unknown of the tangent (lu.total,), numbered by first coordinate."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    pairs = np.concatenate([np.column_stack(np.divmod(lu.pattern, lu.n)), law_pairs(tables)])
-    graph = coo_array((np.ones(len(pairs), np.bool_), (pairs[:, 0], pairs[:, 1])), shape=(lu.n, lu.n))
+    pairs = np.concatenate([np.column_stack(np.divmod(lu.pattern, lu.total)), law_pairs(tables)])
+    graph = coo_array((np.ones(len(pairs), np.bool_), (pairs[:, 0], pairs[:, 1])), shape=(lu.total, lu.total))
     _, label = connected_components(graph, directed=False)
     _, first, number = np.unique(label, return_index=True, return_inverse=True)
     rank = np.zeros(len(first), np.int64)
@@ -51,7 +51,7 @@ def law_pairs(tables: Tables) -> Integers:
 
 def predicted_work(component: Integers, lu: SparseLU) -> Array:
     """Return the flops of a step of every component (components,): of its sweeps, and of its share of the factor."""
-    work = np.asarray(PER_COORDINATE * np.bincount(component[: lu.visible]), np.float64)
+    work = np.asarray(PER_COORDINATE * np.bincount(component[: lu.n]), np.float64)
     owner = component[lu.order[lu.fronts[:, FIRST]]]
     for k, width, rest in zip(owner, lu.fronts[:, WIDTH], lu.fronts[:, REST], strict=True):
         below = np.arange(rest, rest + width)

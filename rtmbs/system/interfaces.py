@@ -14,8 +14,8 @@ With t and f as unknowns of their own, in sections between interfaces that add u
 
 only pairs of steps within a section, a substructure of the tree, remain entries, and everything grows with n.
 Eliminated after the steps below and before the interface itself, t and f have pivots 1, and what then joins them is the
-articulated inertia of all that hangs on the interface. Their right-hand sides are zero, so the factor hides them from
-its callers.
+articulated inertia of all that hangs on the interface. Their right-hand sides are zero, so ``linear`` condenses
+them: callers of the factor do not see them.
 """
 
 from typing import Any
@@ -27,7 +27,7 @@ from rtmbs.system.tables import MOTION, WRENCH, Interfaces
 Integers = Any
 
 SPACING = 12  # steps from interface to interface on a path; fewest entries and nearly least arithmetic in towers
-HIDDEN = MOTION + WRENCH  # unknowns of an interface
+UNKNOWNS = MOTION + WRENCH  # unknowns of an interface
 
 
 def choose_interfaces(parent: Integers, tip: Integers) -> tuple[Integers, Integers]:
@@ -55,29 +55,29 @@ def choose_interfaces(parent: Integers, tip: Integers) -> tuple[Integers, Intege
     return np.array(interfaces, np.int64), of
 
 
-def hidden_entries(interfaces: Integers, of: Integers, paths: list[Integers]) -> tuple[Integers, ...]:
+def condensed_entries(interfaces: Integers, of: Integers, paths: list[Integers]) -> tuple[Integers, ...]:
     """Return (below, above, pointer, one, minus): rows and columns, (..., 2), of the entries that interfaces bring.
 
-    ``paths`` leads from the interface above every step to the step. Unknowns of interface r: n + HIDDEN r on, t before
-    f. below (n, HIDDEN, 2): t of the interface above in the row of a step, the step in the rows of f; above (entries,
-    HIDDEN, 2), step by step of an interface's path: the step in the rows of t, f in the row of the step.
+    ``paths`` leads from the interface above every step to the step. Unknowns of interface r: n + UNKNOWNS r on, t
+    before f. below (n, UNKNOWNS, 2): t of the interface above in the row of a step, the step in the rows of f; above
+    (entries, UNKNOWNS, 2), step by step of an interface's path: the step in the rows of t, f in the row of the step.
     """
     n, count = len(of), len(interfaces)
-    hidden = n + HIDDEN * np.arange(count)[:, None] + np.arange(HIDDEN)  # (count, HIDDEN)
+    unknowns = n + UNKNOWNS * np.arange(count)[:, None] + np.arange(UNKNOWNS)  # (count, UNKNOWNS)
     steps = np.arange(n)[:, None]
     under = np.flatnonzero(of >= 0)
-    below = swap(steps[under], hidden[of[under]], range(MOTION, HIDDEN))
+    below = swap(steps[under], unknowns[of[under]], range(MOTION, UNKNOWNS))
     pointer = np.cumsum([0, *(len(paths[c]) for c in interfaces)]).astype(np.int64)
     way = np.concatenate([np.zeros(0, np.int64), *(paths[c] for c in interfaces)]).astype(np.int64)
-    above = swap(way[:, None], hidden[np.repeat(np.arange(count), np.diff(pointer))], range(MOTION))
-    one = np.stack([hidden.ravel(), hidden.ravel()], -1)
+    above = swap(way[:, None], unknowns[np.repeat(np.arange(count), np.diff(pointer))], range(MOTION))
+    one = np.stack([unknowns.ravel(), unknowns.ravel()], -1)
     fed = np.flatnonzero(of[interfaces] >= 0)
-    minus = swap(hidden[fed], hidden[of[interfaces[fed]]], range(MOTION, HIDDEN))  # t_c, t_up and f_up, f_c
+    minus = swap(unknowns[fed], unknowns[of[interfaces[fed]]], range(MOTION, UNKNOWNS))  # t_c, t_up and f_up, f_c
     return under, below, above, pointer, one, minus.reshape(-1, 2)
 
 
 def swap(rows: Integers, columns: Integers, exchanged: range) -> Integers:
-    """Return (count, HIDDEN, 2) pairs of rows and columns, the two exchanged in some of the HIDDEN."""
+    """Return (count, UNKNOWNS, 2) pairs of rows and columns, the two exchanged in some of the UNKNOWNS."""
     pairs = np.stack(np.broadcast_arrays(rows, columns), -1)
     pairs[:, list(exchanged)] = pairs[:, list(exchanged), ::-1]
     return pairs
@@ -89,8 +89,8 @@ def interface_order(interfaces: Integers, n: int) -> Integers:
     order: list[int] = []
     for i in range(n - 1, -1, -1):
         if i in own:
-            first = n + HIDDEN * own[i]
-            order.extend(range(first + HIDDEN - 1, first - 1, -1))
+            first = n + UNKNOWNS * own[i]
+            order.extend(range(first + UNKNOWNS - 1, first - 1, -1))
         order.append(i)
     return np.array(order, np.int64)
 
@@ -99,6 +99,6 @@ def no_interfaces(n: int) -> Interfaces:
     """Return the tables of a tree without interfaces."""
     none = np.zeros(0, np.int64)
     return Interfaces(
-        none, np.full(n, -1, np.int64), np.zeros((n, HIDDEN), np.int64), np.zeros(1, np.int64),
-        np.zeros((0, HIDDEN), np.int64), none.copy(), none.copy(),
+        none, np.full(n, -1, np.int64), np.zeros((n, UNKNOWNS), np.int64), np.zeros(1, np.int64),
+        np.zeros((0, UNKNOWNS), np.int64), none.copy(), none.copy(),
     )  # fmt: skip

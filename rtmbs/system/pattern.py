@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 
 from rtmbs.linear.symbolic import analyse, flops, positions
 from rtmbs.system.closures import pointer
-from rtmbs.system.interfaces import HIDDEN, choose_interfaces, hidden_entries, interface_order, no_interfaces
+from rtmbs.system.interfaces import UNKNOWNS, choose_interfaces, condensed_entries, interface_order, no_interfaces
 from rtmbs.system.system import Integers, System
 from rtmbs.system.tables import Interfaces, Links, Paths, Tables
 
@@ -85,15 +85,15 @@ def lay_out(parent: Integers, pairs: Pairs, couplers: Mapping[int, Integers]) ->
     return build_paths(paths), no_interfaces(len(paths)), build_links(paths, pairs, couplers)
 
 
-def give_places(tables: Tables, divided: bool = True) -> tuple[Any, Tables]:
+def give_places(tables: Tables, condensed: bool = True) -> tuple[Any, Tables]:
     """Return the static factorisation of the tangent, and the tables with the places of all entries in its values.
 
-    Interfaces are chosen when they are allowed, by ``divided``, and pay. Places in the flat Phi_z,
+    Interfaces are chosen when they are allowed, by ``condensed``, and pay. Places in the flat Phi_z,
     ``Closures.entry_pointer``, are given with the others.
     """
     laws, parent, tip = tables.laws, tables.steps.parent, tables.steps.tip
     coupled = laws.row[laws.force_entry[:, 0]], laws.input[laws.force_entry[:, 1], 0]
-    found = analyse_pattern(parent, tip, paths_to_ground(parent), tables.links, coupled, divided)
+    found = analyse_pattern(parent, tip, paths_to_ground(parent), tables.links, coupled, condensed)
     links = tables.links._replace(position=block_places(found.lu, tables.links))
     diagonal = places(found.lu, np.arange(len(parent)), np.arange(len(parent)))
     rows_of, branches_of = np.diff(tables.closures.row_pointer), np.diff(tables.links.pointer)
@@ -109,11 +109,11 @@ def give_places(tables: Tables, divided: bool = True) -> tuple[Any, Tables]:
     )
 
 
-def without_interfaces(system: System) -> System:
+def uncondensed(system: System) -> System:
     """Return the System with all pairs of a path in its pattern: what K and C of other sources ask for."""
     if len(system.tables.interfaces.step) == 0:
         return system
-    lu, tables = give_places(system.tables, divided=False)
+    lu, tables = give_places(system.tables, condensed=False)
     return replace(system, tables=tables, lu=lu)
 
 
@@ -123,9 +123,9 @@ def analyse_pattern(
     ways: list[Integers],
     links: Links,
     more: tuple[Integers, Integers],
-    divided: bool = True,
+    condensed: bool = True,
 ) -> Pattern:
-    """Return the factorisation with least arithmetic, with interfaces (if allowed, by ``divided``) or without.
+    """Return the factorisation with least arithmetic, with interfaces (if allowed, by ``condensed``) or without.
 
     ``ways`` are the paths from ground. ``more`` are rows and columns of further entries: joints that a force law
     couples. Without interfaces the pattern holds all pairs of a path.
@@ -133,9 +133,9 @@ def analyse_pattern(
     interfaces, of = choose_interfaces(parent, tip)
     rows, cols = block_pairs(links, len(parent))
     entries = np.concatenate([rows, more[0]]), np.concatenate([cols, more[1]])
-    if not divided or len(interfaces) == 0:
+    if not condensed or len(interfaces) == 0:
         return direct_pattern(ways, entries)
-    short = divided_pattern(interfaces, of, ways, entries)
+    short = condensed_pattern(interfaces, of, ways, entries)
     above = np.array([len(way) - 1 for way in ways])  # entries below a pivot, but for what loops add
     if flops(short.lu) <= WORTH_WHILE * np.sum(above + 2 * above * above):
         return short
@@ -151,19 +151,19 @@ def direct_pattern(ways: list[Integers], entries: tuple[Integers, Integers]) -> 
     return Pattern(lu, located(lu, paths, row), no_interfaces(n))
 
 
-def divided_pattern(
+def condensed_pattern(
     interfaces: Integers, of: Integers, ways: list[Integers], entries: tuple[Integers, Integers]
 ) -> Pattern:
     """Return the pattern of the pairs of each section of the tree, and of the unknowns of their interfaces."""
-    n, hidden = len(ways), HIDDEN * len(interfaces)
+    n, unknowns = len(ways), UNKNOWNS * len(interfaces)
     cut = [len(ways[interfaces[r]]) if r >= 0 else 0 for r in of]
     short = [way[start:] for way, start in zip(ways, cut, strict=True)]
     paths = build_paths(short)
-    under, below, above, starts, one, minus = hidden_entries(interfaces, of, short)
+    under, below, above, starts, one, minus = condensed_entries(interfaces, of, short)
     row = np.repeat(np.arange(n, dtype=np.int64), np.diff(paths.pointer))
     pairs = np.concatenate([below.reshape(-1, 2), above.reshape(-1, 2), minus])
     rows, cols = np.concatenate([row, entries[0], pairs[:, 0]]), np.concatenate([paths.step, entries[1], pairs[:, 1]])
-    lu = analyse(n + hidden, rows, cols, order=interface_order(interfaces, n), hidden=hidden)
+    lu = analyse(n, rows, cols, order=interface_order(interfaces, n), condensed=unknowns)
     table = no_interfaces(n).below
     table[under] = places(lu, below[..., 0], below[..., 1]).reshape(below.shape[:-1])
     found = Interfaces(
@@ -202,11 +202,11 @@ def block_places(lu: Any, links: Links) -> Integers:
     Blocks that hold more than the whole matrix read their places off a table of it, one link at a time.
     """
     branches = np.split(links.step, links.pointer[1:-1])
-    if links.block_pointer[-1] <= lu.n * lu.n:
+    if links.block_pointer[-1] <= lu.total * lu.total:
         rows = join([np.repeat(branch, len(branch)) for branch in branches])
         return places(lu, rows, join([np.tile(branch, len(branch)) for branch in branches]))
-    table = np.zeros((lu.n, lu.n), np.int64)
-    table.flat[lu.pattern] = places(lu, *np.divmod(lu.pattern, lu.n))
+    table = np.zeros((lu.total, lu.total), np.int64)
+    table.flat[lu.pattern] = places(lu, *np.divmod(lu.pattern, lu.total))
     found = np.empty(int(links.block_pointer[-1]), np.int64)
     for branch, start, end in zip(branches, links.block_pointer, links.block_pointer[1:], strict=False):
         found[start:end] = table[np.ix_(branch, branch)].ravel()

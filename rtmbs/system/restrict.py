@@ -60,7 +60,7 @@ def restricted(tables: Tables, coordinates: Integers) -> Part:
         laws=restricted_laws(tables.laws, linked, number, new),
         balance=balance_of(new[tables.balance.component[coordinates]], float(tables.balance.length[0])),
     )
-    lu, kept = give_places(kept, divided=len(tables.interfaces.step) > 0)
+    lu, kept = give_places(kept, condensed=len(tables.interfaces.step) > 0)
     rows = np.flatnonzero(np.concatenate([rows_of(closures, linked[closures.connector]), driven]))
     return Part(coordinates, rows, references, with_origins(kept), lu)
 

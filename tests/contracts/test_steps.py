@@ -12,7 +12,7 @@ from bench.measures.random_mechanisms import random_simulation
 from rtmbs import PenaltyTrapezoidal, Simulation, library
 from rtmbs.integrators.report import Outcome
 from rtmbs.integrators.settings import TANGENT_TERMS
-from rtmbs.linear.dense_lu import DenseLU
+from rtmbs.linear.dense_solver import DenseSolver
 from rtmbs.semirecursive.endings import SMALL_PIVOT
 from tests.contracts.machines import (
     LIBRARY,
@@ -143,7 +143,7 @@ def test_dense_fallback_takes_the_same_step(machine, monkeypatch):
 def test_readable_step_falls_back_too(monkeypatch):
     sparse, dense = (library_simulation("crank_rocker", fused=False) for _ in range(2))
     good_steps(sparse, 5)
-    monkeypatch.setattr("rtmbs.semirecursive.equations.factor", lambda *arguments: 1)
+    monkeypatch.setattr("rtmbs.linear.sparse_solver.factor", lambda *arguments: 1)
     assert all(report.dense for report in good_steps(dense, 5))
     np.testing.assert_allclose(dense.state.z, sparse.state.z, rtol=1e-10, atol=1e-10)
 
@@ -223,8 +223,8 @@ def test_every_source_takes_the_same_step(machine, terms):
 
 
 def test_dense_lu_refuses_what_the_fallback_must_not_use():
-    assert DenseLU(np.ones((3, 3))).singular
-    assert DenseLU(np.full((2, 2), np.nan)).singular
+    assert DenseSolver(np.ones((3, 3))).singular
+    assert DenseSolver(np.full((2, 2), np.nan)).singular
 
 
 def test_library_is_complete():

@@ -4,6 +4,7 @@ import numpy as np
 
 from rtmbs.integrators.base import NotFinite, SingularTangent
 from rtmbs.integrators.settings import EVERY_ITERATION, EXACT, PAPER, Settings, StateArrays
+from rtmbs.linear.dense_solver import DenseSolver
 
 
 class Pendulum:
@@ -12,7 +13,7 @@ class Pendulum:
     ``drag`` gives the force a derivative by the rates; ``asked`` counts every question by name.
     """
 
-    n, m, stiffness = 2, 1, 1.0
+    n, m, stiffness, solver = 2, 1, 1.0, DenseSolver()
 
     def __init__(self, alpha=1e8, drag=0.0):
         self.mass, self.g, self.drag = 2.0, 9.81, drag
@@ -28,7 +29,7 @@ class Pendulum:
         weight = np.array([0.0, -self.mass * self.g])
         return self.mass * zdd + self.drag * zd - weight + z * self.alpha * (z @ z - 1.0) / 2.0
 
-    def factor(self, velocity, position, terms, old, dense):
+    def factor(self, velocity, position, terms, old):
         self.ask("factor")
         alpha = self.alpha[0]
         self.A = (self.mass + velocity * self.drag) * np.eye(2) + position * alpha * np.outer(self.z, self.z)
@@ -36,7 +37,7 @@ class Pendulum:
             self.A += position * alpha * (self.z @ self.z - 1.0) / 2.0 * np.eye(2)
         self.check()
 
-    def factor_mass_weight(self, position, dense):
+    def factor_mass_weight(self, position):
         self.ask("factor_mass_weight")
         self.A = self.mass * np.eye(2) + position * self.alpha[0] * np.outer(self.z, self.z)
         self.check()

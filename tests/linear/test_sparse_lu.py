@@ -86,31 +86,31 @@ def test_many_small_fronts(seed, monkeypatch):
     check_against_dense((n, rows, cols), rng)
 
 
-@pytest.mark.parametrize("hidden", [1, 5, 17])
-def test_hidden_unknowns_are_solved_for_and_not_shown(hidden):
+@pytest.mark.parametrize("condensed", [1, 5, 17])
+def test_condensed_unknowns_are_solved_for_and_not_shown(condensed):
     """The last unknowns have right-hand side zero; vectors of the caller end before them."""
-    rng = np.random.default_rng(hidden)
-    n, rows, cols, _ = stacked(2, 6)
-    order = rng.permutation(n)
-    lu = analyse(n, rows, cols, order=order, hidden=hidden)
-    assert (lu.n, lu.visible) == (n, n - hidden)
-    assert sorted(lu.order) == list(range(n))
-    A, b = dominant(n, rows, cols, rng), rng.standard_normal(n - hidden)
+    rng = np.random.default_rng(condensed)
+    total, rows, cols, _ = stacked(2, 6)
+    n, order = total - condensed, rng.permutation(total)
+    lu = analyse(n, rows, cols, order=order, condensed=condensed)
+    assert (lu.n, lu.total) == (n, total)
+    assert sorted(lu.order) == list(range(total))
+    A, b = dominant(total, rows, cols, rng), rng.standard_normal(n)
     work = workspace(lu)
     work.original[:] = work.factored[:] = accumulated(lu, A)
     assert factor(lu, work.factored, work) == 0
-    expected = np.linalg.solve(A, np.append(b, np.zeros(hidden)))[: n - hidden]
-    x, y = b.copy(), np.empty(n - hidden)
+    expected = np.linalg.solve(A, np.append(b, np.zeros(condensed)))[:n]
+    x, y = b.copy(), np.empty(n)
     solve(lu, work.factored, work, x)
     np.testing.assert_allclose(x, expected, rtol=1e-12, atol=1e-14)
     assert solve_refined(lu, work.original, work.factored, work, b, y) == 0
     np.testing.assert_allclose(y, expected, rtol=1e-12, atol=1e-14)
 
 
-def test_refinement_sees_hidden_rows():
+def test_refinement_sees_condensed_rows():
     rng = np.random.default_rng(11)
     n, rows, cols, _ = stacked(2, 6)
-    lu = analyse(n, rows, cols, hidden=9)
+    lu = analyse(n - 9, rows, cols, condensed=9)
     A, b = dominant(n, rows, cols, rng), rng.standard_normal(n - 9)
     near = A.copy()
     near[-9:] *= 1.0 + 1e-8

@@ -21,7 +21,7 @@ from rtmbs.model import (
     Wrench,
 )
 from rtmbs.system.compile import arrays, candidates, write_draft
-from rtmbs.system.pattern import without_interfaces
+from rtmbs.system.pattern import uncondensed
 from tests import mechanisms
 from tests.system.kinematics import (
     add_random_body,
@@ -368,7 +368,7 @@ def test_stacked_four_bars_factor_as_cheaply_as_the_design_says():
     from rtmbs.library.fourbar import fourbar
 
     system = fourbar(4, 40).compile()
-    full = without_interfaces(system).lu
+    full = uncondensed(system).lu
     assert full.factor_nonzeros < 33_000
     assert flops(full) < 1_900_000
     assert system.lu.factor_nonzeros < 24_000

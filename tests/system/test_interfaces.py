@@ -11,7 +11,7 @@ from rtmbs.integrators.settings import TANGENT_TERMS
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
 from rtmbs.system.interfaces import SPACING, choose_interfaces, no_interfaces
-from rtmbs.system.pattern import give_places, without_interfaces
+from rtmbs.system.pattern import give_places, uncondensed
 from tests.mechanisms import random_model
 
 AXES = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.6, 0.0, 0.8))
@@ -38,7 +38,7 @@ def always(monkeypatch):
     monkeypatch.setattr("rtmbs.system.pattern.WORTH_WHILE", np.inf)
 
 
-def interfaces_allowed(tables, divided):
+def interfaces_allowed(tables, condensed):
     """``give_places`` for a law on a body that is never attached elsewhere."""
     return give_places(tables)
 
@@ -50,7 +50,7 @@ def random_state(system, seed):
 
 def pair(system):
     """Return the equations with interfaces and without, with the same penalties."""
-    both = SemiRecursiveEquations(system), SemiRecursiveEquations(without_interfaces(system))
+    both = SemiRecursiveEquations(system), SemiRecursiveEquations(uncondensed(system))
     for equations in both:
         equations.alpha[:] = np.random.default_rng(1).uniform(10.0, 1e4, equations.m)
     return both
@@ -116,7 +116,7 @@ def test_they_are_taken_only_where_they_save_arithmetic():
     few, many = (library.build("fourbar", ny=4, nz=nz).compile() for nz in (16, 40))
     assert len(few.tables.interfaces.step) == 0
     assert len(many.tables.interfaces.step) > 0
-    assert many.lu.factor_flops < 0.5 * without_interfaces(many).lu.factor_flops
+    assert many.lu.factor_flops < 0.5 * uncondensed(many).lu.factor_flops
 
 
 def test_a_force_that_may_be_attached_anywhere_keeps_all_pairs():
@@ -177,11 +177,14 @@ def test_solutions_are_those_without_them_and_need_no_refinement():
     for equations in (short, full):
         equations.u, equations.alpha = sim.state.u, sim.state.memory["alpha"]
         equations.residual(sim.state.z, sim.state.zd, sim.state.zdd, sim.state.R0)
-        equations.factor(sim._work.settings, 1, arrays_of(sim.state), dense=False)
+        h, (sparse, dense) = sim.h, equations.solvers
+        equations.solver = sparse
+        equations.factor(0.5 * h, 0.25 * h**2, 1, arrays_of(sim.state))
         answers.append(equations.solve(b, refined=True))
         again = equations.solve(b)
         np.testing.assert_allclose(again, answers[-1], rtol=1e-7, atol=1e-10 * np.abs(again).max())
-        equations.factor(sim._work.settings, 1, arrays_of(sim.state), dense=True)
+        equations.solver = dense
+        equations.factor(0.5 * h, 0.25 * h**2, 1, arrays_of(sim.state))
         answers.append(equations.solve(b))
     for answer in answers[1:]:
         np.testing.assert_allclose(answer, answers[0], rtol=0, atol=1e-7 * np.abs(answers[0]).max())
@@ -194,7 +197,7 @@ def test_a_source_of_whole_jacobians_gets_all_pairs(always):
     assert len(equations.tables.interfaces.step) == 0
     z, zd, zdd = random_state(system, 4)
     equations.residual(z, zd, zdd, system.R0)
-    full = SemiRecursiveEquations(without_interfaces(system))
+    full = SemiRecursiveEquations(uncondensed(system))
     full.residual(z, zd, zdd, system.R0)
     np.testing.assert_array_equal(equations.assemble(1.0, 0.0, 0.0), full.assemble(1.0, 0.0, 0.0))
 

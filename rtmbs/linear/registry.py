@@ -1,0 +1,12 @@
+"""The forms of linear solver, by name: what ``tests/contracts/test_linear_solvers.py`` holds to the two verbs."""
+
+from rtmbs.linear.dense_solver import DenseSolver
+from rtmbs.linear.kkt_solver import KKTSolver
+from rtmbs.linear.solver import LinearSolver
+from rtmbs.linear.sparse_solver import SparseSolver
+
+SOLVERS: dict[str, type[LinearSolver]] = {
+    "sparse": SparseSolver,  # static pattern, no row exchanges
+    "dense": DenseSolver,  # row exchanges
+    "saddle point": KKTSolver,  # a matrix and equations with multipliers; without equations the matrix alone
+}

@@ -1,0 +1,40 @@
+"""What every linear solver answers: two verbs.
+
+``factor(A)`` factors a square matrix (n, n), or what the solver says to take in place of one, and returns a status.
+``solve(b)`` solves with the last factor. A solver knows nothing of where its matrix comes from.
+"""
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+class Unsolved(ArithmeticError):
+    """Raised by ``solve`` where the last factor gives no solution: the message says why."""
+
+
+class LinearSolver(Protocol):
+    """Factor a matrix once, solve for many right-hand sides."""
+
+    @classmethod
+    def of(cls, A: Array) -> "LinearSolver":
+        """Return a solver for matrices of the size of A (n, n), with its entries or fewer."""
+
+    @property
+    def pivoted(self) -> bool:
+        """True when rows are exchanged, so that only a singular matrix is refused."""
+
+    def factor(self, A: Any) -> int:
+        """Factor ``A`` (n, n), which is not changed; return 0, or why there is no factor.
+
+        i + 1 names column i, whose pivot is too small or not finite; n + 1 a pivot that is none of the n unknowns.
+        """
+
+    def solve(self, b: Array, refined: bool = False) -> Array:
+        """Return x (n,) with A x = b (n,); ``b`` is not changed.
+
+        ``refined`` checks the residual, and improves x while that asks for it. Raises Unsolved.
+        """
