@@ -9,6 +9,7 @@ from rtmbs.results.force_channels import (
     driver_sources,
     energy_sources,
     force_sources,
+    state_sources,
     reaction_sources,
     violation_sources,
 )
@@ -28,6 +29,7 @@ PARTS = (  # kind of element that asks for the names, and what it offers
     ("joint", violation_sources),
     ("driver", driver_sources),
     ("force", force_sources),
+    ("force", state_sources),
     ("energy", energy_sources),
 )
 

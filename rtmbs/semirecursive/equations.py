@@ -22,6 +22,8 @@ from rtmbs.semirecursive.diagnosis import diagnose
 from rtmbs.semirecursive.evaluation import assemble_mass_weight, assemble_tangent, evaluate_residual
 from rtmbs.semirecursive.forces import spring_energy
 from rtmbs.semirecursive.fused import FusedSteps
+from rtmbs.semirecursive.law_kernels import evaluate_laws
+from rtmbs.semirecursive.law_states import follow_states, hold_states, keep_states
 from rtmbs.semirecursive.rotations import add_correction, commit_rotations, take_rate_columns
 from rtmbs.semirecursive.sweeps import (
     kinetic_energy,
@@ -48,7 +50,7 @@ class SemiRecursiveEquations:
     """
 
     def __init__(self, system: System, source: Any = None) -> None:
-        self.n, self.m = len(system.tables.steps.kind), len(system.row_names)
+        self.n, self.m, self.states = len(system.tables.steps.kind), len(system.row_names), len(system.states)
         self.u: Array = system.u0.copy()
         self.alpha: Array = np.zeros(self.m)
         self.masses: Array = np.ones(self.m)
@@ -79,6 +81,7 @@ class SemiRecursiveEquations:
         """Work with the tables and the pattern of ``system``, and scratch of their size."""
         self.take_tables(system)
         self.ws: Workspace = workspace(system.tables)
+        hold_states(system.s0, self.ws)
         self.lu = system.lu
         self.work = factor_workspace(system.lu)
         self.rows, self.columns = np.divmod(system.lu.pattern, max(system.lu.n, 1))
@@ -219,8 +222,8 @@ class SemiRecursiveEquations:
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Shapes of the arrays of a State."""
-        n, m, system = (self.n,), (self.m,), self.system
-        return {"z": n, "zd": n, "zdd": n, "lam": m, "R0": system.R0.shape, "u": system.u0.shape}
+        n, m, s, system = (self.n,), (self.m,), self.ws.s.shape, self.system
+        return {"z": n, "zd": n, "zdd": n, "lam": m, "R0": system.R0.shape, "u": system.u0.shape, "s": s, "sd": s}
 
     @property
     def timed(self) -> bool:
@@ -237,9 +240,26 @@ class SemiRecursiveEquations:
         """Return the names of inputs that are no number in range."""
         return not_finite_inputs(self.system, self.u)
 
-    def accelerations(self, z: Array, zd: Array, R0: Array) -> tuple[Array, Array]:
-        """Return zdd (n,) and lam (m,) with Phidd = 0 at a state; raises StartError where nothing gives inertia."""
-        return first_accelerations(self, z, zd, R0, self.masses)
+    def accelerations(self, z: Array, zd: Array, R0: Array, s: Array) -> tuple[Array, Array, Array]:
+        """Return zdd (n,) and lam (m,) with Phidd = 0 at a state, and the rates (ns,) of its force states ``s`` (ns,).
+
+        Raises StartError where nothing gives inertia.
+        """
+        hold_states(s, self.ws)
+        zdd, lam = first_accelerations(self, z, zd, R0, self.masses)
+        return zdd, lam, self.ws.state_rate.copy()
+
+    def follow_states(self, h: float, old: StateArrays) -> None:
+        """Let force states be those at the end of a trapezoidal step from ``old``, in what is evaluated from now on."""
+        if len(old.s):
+            follow_states(h, old, self.ws)
+
+    def keep_states(self, new: StateArrays) -> None:
+        """Write force states and their rates at ``new.z`` and ``new.zd``, the state last closed, to ``new``."""
+        if len(new.s):
+            sweep_velocities(self.tables.steps, new.zd, self.ws)
+            evaluate_laws(self.tables, new.z, new.zd, self.u, self.ws)
+            keep_states(new, self.ws)
 
     def coordinate_rates(self, z: Array, zd: Array) -> Array:
         """Return dz/dt (n,): zd, but T^-1(delta) omega of rotation steps (METHODS 1.16)."""
@@ -320,15 +340,25 @@ class SemiRecursiveEquations:
 
     def fill_from_source(self, velocity: float, position: float, terms: int, old: StateArrays) -> None:
         """Take K and C from ``source``; M, penalties and the terms beyond -dQ/dz from the closed form."""
-        K, C = self.source(self.ws.z, self.ws.zd, old.R0, self.u)
+        K, C = self.source(self.ws.z, self.ws.zd, old.R0, np.concatenate((self.u, self.ws.s)))
         C = np.ascontiguousarray(C)
         take_rate_columns(self.tables.steps, self.ws.z, C)
         self.fill(1.0, velocity, position, terms, old)
         values, no_alpha = self.work.original, np.zeros(self.m)
         everything = values.copy()
+        self.evaluate_laws_with_given_states()  # so that what following states add is left in the difference
         assemble_tangent(self.tables, PAPER, 0.0, velocity, position, self.u, no_alpha, old, self.ws, values)
         values[:] = everything - values
         values[self.places] += (velocity * C + position * K)[self.rows, self.columns]
+
+    def evaluate_laws_with_given_states(self) -> None:
+        """Let wrenches and derivatives of force laws be those at the states last solved for, held as they are."""
+        ws = self.ws
+        if len(ws.s):
+            base, half = ws.state_base.copy(), float(ws.state_half[0])
+            hold_states(ws.s.copy(), ws)
+            evaluate_laws(self.tables, ws.z, ws.zd, self.u, ws)
+            ws.state_base[:], ws.state_half[0] = base, half
 
     def factor_mass_weight(self, position: float, dense: bool) -> None:
         """Factor M + position Phi_z^T alpha Phi_z at the closed state; raises SingularTangent, NotFinite."""

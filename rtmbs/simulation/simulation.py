@@ -97,7 +97,9 @@ class Simulation:
         memory = self.method.remember(equations, h)
         self._memory = {name: values.shape for name, values in memory.items()}
         arrays, u = start.arrays, equations.u.copy()
-        state = State(system.fingerprint, 0.0, 0, float(h), *arrays[:4], arrays.R0, u, memory)
+        state = State(
+            system.fingerprint, 0.0, 0, float(h), *arrays[:4], arrays.R0, u, memory, arrays.s, arrays.sd
+        )  # fmt: skip
         self.method.begin(equations, state)
         self._work = self.method.start(equations, state)
         self._states = (state, state.copy())  # the one that counts, and the one the next step writes
@@ -199,9 +201,9 @@ class Simulation:
         self.equations.u = state.u
         self.method.pushed(self.equations, state)
         with np.errstate(over="ignore", invalid="ignore"), suppress(StartError):
-            zdd, lam = self.equations.accelerations(state.z, state.zd, state.R0)
-            if np.all(np.isfinite(zdd)) and np.all(np.isfinite(lam)):
-                state.zdd[:], state.lam[:] = zdd, lam
+            found = self.equations.accelerations(state.z, state.zd, state.R0, state.s)
+            if all(np.all(np.isfinite(values)) for values in found):
+                state.zdd[:], state.lam[:], state.sd[:] = found
 
     @property
     def topology(self) -> Topology:
