@@ -22,8 +22,8 @@ from rtmbs.semirecursive.diagnosis import diagnose
 from rtmbs.semirecursive.evaluation import assemble_mass_weight, assemble_tangent, evaluate_residual
 from rtmbs.semirecursive.forces import spring_energy
 from rtmbs.semirecursive.fused import FusedSteps
-from rtmbs.semirecursive.law_kernels import evaluate_laws
-from rtmbs.semirecursive.law_states import follow_states, hold_states, keep_states
+from rtmbs.semirecursive.law_kernels import reevaluate_laws
+from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.rotations import add_correction, commit_rotations, take_rate_columns
 from rtmbs.semirecursive.sweeps import (
     kinetic_energy,
@@ -252,14 +252,14 @@ class SemiRecursiveEquations:
     def follow_states(self, h: float, old: StateArrays) -> None:
         """Let force states be those at the end of a trapezoidal step from ``old``, in what is evaluated from now on."""
         if len(old.s):
-            follow_states(h, old, self.ws)
+            self.ws.state_base[:], self.ws.state_half[0] = old.s + 0.5 * h * old.sd, 0.5 * h
 
     def keep_states(self, new: StateArrays) -> None:
         """Write force states and their rates at ``new.z`` and ``new.zd``, the state last closed, to ``new``."""
         if len(new.s):
             sweep_velocities(self.tables.steps, new.zd, self.ws)
-            evaluate_laws(self.tables, new.z, new.zd, self.u, self.ws)
-            keep_states(new, self.ws)
+            reevaluate_laws(self.tables, new.z, new.zd, self.u, self.ws)
+            new.s[:], new.sd[:] = self.ws.s, self.ws.state_rate
 
     def coordinate_rates(self, z: Array, zd: Array) -> Array:
         """Return dz/dt (n,): zd, but T^-1(delta) omega of rotation steps (METHODS 1.16)."""
@@ -357,7 +357,7 @@ class SemiRecursiveEquations:
         if len(ws.s):
             base, half = ws.state_base.copy(), float(ws.state_half[0])
             hold_states(ws.s.copy(), ws)
-            evaluate_laws(self.tables, ws.z, ws.zd, self.u, ws)
+            reevaluate_laws(self.tables, ws.z, ws.zd, self.u, ws)
             ws.state_base[:], ws.state_half[0] = base, half
 
     def factor_mass_weight(self, position: float, dense: bool) -> None:

@@ -47,6 +47,12 @@ def evaluate_laws(tables, z, zd, u, ws):
             let_states_follow(laws, laws.state_block[b], ws)
 
 
+@kernel
+def reevaluate_laws(tables, z, zd, u, ws):
+    """``evaluate_laws`` for callers in Python."""
+    evaluate_laws(tables, z, zd, u, ws)
+
+
 @merged_kernel
 def take_wrenches(laws, ws):
     """Read wrenches and their derivatives from the program's outputs."""
