@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 
 @dataclass(slots=True)
 class State:
-    """Time, coordinates, rates, accelerations, multipliers, reference rotations, inputs and force states of one instant.
+    """Coordinates, rates, accelerations, multipliers, rotations, inputs and force states of one instant.
 
     Saving a State, loading it and going on gives the same numbers bit for bit. To change positions or rates, change a
     copy and hand it to ``Simulation.restore``. The live ``sim.state`` may be written into as well: the next step then
@@ -65,7 +65,7 @@ class State:
                 self.memory[name] = as_usual(MEMORY + name, values, shape)
 
     def motion(self) -> tuple[object, ...]:
-        """Return positions, rates and force states as bytes that compare at once; what is no array is equal to nothing."""
+        """Return positions, rates and force states as bytes that compare at once; what is no array equals nothing."""
         values: tuple[Any, ...] = (self.z, self.zd, self.R0, self.s)
         return tuple(value.tobytes() if isinstance(value, np.ndarray) else object() for value in values)
 

@@ -9,8 +9,8 @@ from rtmbs.results.force_channels import (
     driver_sources,
     energy_sources,
     force_sources,
-    state_sources,
     reaction_sources,
+    state_sources,
     violation_sources,
 )
 from rtmbs.results.joint_channels import joint_sources

@@ -42,9 +42,13 @@ def evaluate_laws(tables, z, zd, u, ws):
         settle_states(laws, inputs, ws)
     take_wrenches(laws, ws)
     take_forces(laws, ws)
-    if len(ws.s) > 0 and ws.state_half[0] != 0.0:
-        for b in range(len(laws.state_block)):
-            let_states_follow(laws, laws.state_block[b], ws)
+    if len(ws.s) > 0:
+        count = len(laws.force_entry)
+        for e in range(count + laws.state_block[0, 8], count):  # of states that are held: nothing
+            ws.law_entry[e] = 0.0
+        if ws.state_half[0] != 0.0:
+            for b in range(len(laws.state_block)):
+                let_states_follow(laws, laws.state_block[b], ws)
 
 
 @kernel

@@ -265,7 +265,9 @@ def march(tables, lu, work, settings, alpha, old, rows, ws, budget):
         start_record(rows.record[0])
         return NOT_FINITE, 0
     for k in range(len(rows.record)):
-        new = StateArrays(rows.z[k], rows.zd[k], rows.zdd[k], rows.lam[k], rows.R0[k], rows.energy[k], rows.s[k], rows.sd[k])
+        new = StateArrays(
+            rows.z[k], rows.zd[k], rows.zdd[k], rows.lam[k], rows.R0[k], rows.energy[k], rows.s[k], rows.sd[k]
+        )
         u, record = rows.u[k], rows.record[k]
         start_record(record)
         for number in range(tries + 2):

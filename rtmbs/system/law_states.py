@@ -134,7 +134,7 @@ def kept_states(laws: Laws, outputs: Array, inputs: Array) -> Kept:
     owner = np.searchsorted(np.cumsum(sizes), laws.state_place, side="right")
     new = block[stays].copy()
     for column, mask in ((OUTPUT, outputs), (INPUT, inputs)):
-        new[:, column] = (np.cumsum(mask) - 1)[new[:, column]]
+        new[:, column] = np.asarray(np.cumsum(mask) - 1)[new[:, column]]
     new[:, LAW] = np.where(new[:, LAW] >= 0, new[:, OUTPUT] // 6, -1)
     new = numbered(new)
     entries = stays[owner]

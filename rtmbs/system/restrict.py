@@ -113,7 +113,10 @@ def restricted_laws(laws: Laws, linked: Mask, number: Integers, new: Integers) -
     between = linked[laws.connector]
     acting, looked_at = new[laws.row] >= 0, new[laws.input[:, 0]] >= 0
     wrench_entry, force_entry = between[laws.wrench_entry[:, 0]], acting[laws.force_entry[:, 0]]
-    values, seen = np.concatenate([np.repeat(between, 6), acting]), np.concatenate([np.repeat(between, FRAME_INPUTS), looked_at])
+    values, seen = (
+        np.concatenate([np.repeat(between, 6), acting]),
+        np.concatenate([np.repeat(between, FRAME_INPUTS), looked_at]),
+    )
     states = kept_states(laws, values, seen)
     recorded = force_entry[: laws.counts[3]]
     outputs: NDArray[np.bool_] = np.concatenate([values, wrench_entry, recorded, states.states, states.entries])

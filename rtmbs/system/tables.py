@@ -152,7 +152,8 @@ class Laws(NamedTuple):
     coordinates, take coordinates and rates and give generalised forces.
     Outputs of the program: wrenches (6 each), generalised forces, entries of the wrenches' derivatives, entries of the
     forces' derivatives; rates of the states of all laws, and the slopes of METHODS 1.30 (``system/law_states.py``).
-    The states are the last inputs of the program. Called laws (``counts`` says where they begin) are evaluated in Python before a kernel runs.
+    The states are the last inputs of the program. Called laws (``counts`` says where they begin) are evaluated in
+    Python before a kernel runs.
     """
 
     program: Any  # ad.Program of the recorded laws

@@ -93,9 +93,7 @@ def with_force_states():
         return (-late * v, -0.02 * late * kinematics.R[:, 1]), (np.sqrt(np.dot(v, v) + 1e-2) - late) / 0.1
 
     states = {"creep": 0.01, "lag": -0.2}
-    model.add_force(
-        "line", line, between=(post, eye), parameters={"stiffness": 30.0, "damping": 4.0}, states=states
-    )
+    model.add_force("line", line, between=(post, eye), parameters={"stiffness": 30.0, "damping": 4.0}, states=states)
     tree = [joint for joint in hinges if not joint.cut][:2]
     model.add_force("pair", pair, joints=tree, states={"sum": 0.1})
     model.add_force("coil", lambda t, k, p: -0.4 * np.sin(k.z), joint=tree[0])

@@ -94,9 +94,7 @@ def test_newton_matrices_agree_with_force_states_that_follow():
     sim = Simulation(system, h)
     sim.run(0.05)
     state, equations, answers = sim.state, SemiRecursiveEquations(system), {}
-    old = StateArrays(
-        state.z, state.zd, state.zdd, state.lam, state.R0, np.zeros((system.n, 2)), state.s, state.sd
-    )
+    old = StateArrays(state.z, state.zd, state.zdd, state.lam, state.R0, np.zeros((system.n, 2)), state.s, state.sd)
     for name in source_names():
         equations.source = make_source(name, system)
         equations.u, equations.alpha = state.u, np.full(system.m, 1e5)

@@ -46,7 +46,7 @@ def linear_answer(A, y0, T):
     return {"z": y[0], "zd": y[1], "zdd": yd[1], "s": y[2:], "sd": yd[2:]}
 
 
-# ------------------------------------------------------------------------------------------------------- Maxwell element
+# ------------------------------------------------------------------------------------------------------ Maxwell element
 
 
 MASS, K, K2, C = 2.0, 200.0, 300.0, 20.0
@@ -81,14 +81,16 @@ def test_a_maxwell_element_between_two_markers():
     ends = model.add_marker("wall", "ground", (-1.0, 0.0, 0.0)), model.add_marker("eye", body)
     model.add_force("law", along, between=ends, states={"way": 0.0})
     model.set_initial("rail", position=0.1)
-    one, other = (Simulation(system, 2e-3) for system in (model.compile(), slider(maxwell, MASS, 0.1, states={"way": 0})))
+    one, other = (
+        Simulation(system, 2e-3) for system in (model.compile(), slider(maxwell, MASS, 0.1, states={"way": 0}))
+    )
     one.run(0.4)
     other.run(0.4)
     for name in QUANTITIES:
         np.testing.assert_allclose(getattr(one.state, name), getattr(other.state, name), rtol=1e-7, atol=1e-9)
 
 
-# ------------------------------------------------------------------------------------------------------------------ tyre
+# ----------------------------------------------------------------------------------------------------------------- tyre
 
 
 def test_the_relaxation_length_of_a_tyre():
@@ -115,7 +117,7 @@ def test_the_relaxation_length_of_a_tyre():
     assert errors[2] < 5e-4
 
 
-# ----------------------------------------------------------------------------------------------------------------- motor
+# ---------------------------------------------------------------------------------------------------------------- motor
 
 
 def test_a_motor_with_the_lag_of_its_current():
@@ -162,7 +164,7 @@ def test_an_input_that_jumps_moves_the_rate_of_a_state_at_once():
     assert np.log2(errors[1] / errors[2]) > 1.95
 
 
-# ------------------------------------------------------------------------------------------------------------ cart-pole
+# ----------------------------------------------------------------------------------------------------------- cart-pole
 
 
 M, m, LENGTH, G = 1.0, 0.2, 0.5, 9.81
@@ -218,7 +220,7 @@ def test_the_controller_holds_the_pole_up():
     assert np.abs(result["pid.integral"]).max() > 1e-3
 
 
-# ----------------------------------------------------------------------------------------------------------------- stiff
+# ---------------------------------------------------------------------------------------------------------------- stiff
 
 
 def test_a_stiff_state_stays_stable():
