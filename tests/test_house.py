@@ -14,7 +14,7 @@ LOOSE = {"__init__", "__main__", "errors", "spatial", "state", "topology"}
 
 # Above the walls today, with the size; to be taken down. No line may be added.
 LARGE_FILES = {"simulation/simulation.py": 505}
-LONG_FUNCTIONS = {"simulation/simulation.py: __init__": 53}
+LONG_FUNCTIONS: dict[str, int] = {}
 
 OPEN_TO_NUMBA = ("rtmbs/jit/", "tests/jit/")  # where its private names may stand
 

@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 
 from rtmbs.integrators.base import Diagnosis, NotFinite, SingularTangent, Sizes
 from rtmbs.integrators.report import Outcome
-from rtmbs.integrators.settings import PAPER, Settings, StateArrays
+from rtmbs.integrators.settings import OWN, PAPER, Settings, StateArrays
 from rtmbs.linear.dense_lu import DenseLU
 from rtmbs.linear.sparse_lu import factor, solve, solve_refined
 from rtmbs.linear.sparse_lu import workspace as factor_workspace
 from rtmbs.linear.symbolic import positions
 from rtmbs.semirecursive.accelerations import first_accelerations
-from rtmbs.semirecursive.balance import OWN, hold_energies
+from rtmbs.semirecursive.balance import hold_energies
 from rtmbs.semirecursive.called import call_laws, differentiate_laws
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back, pull_back_through
 from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities, evaluate_closures
@@ -24,7 +24,9 @@ from rtmbs.semirecursive.forces import spring_energy
 from rtmbs.semirecursive.fused import FusedSteps
 from rtmbs.semirecursive.law_kernels import reevaluate_laws
 from rtmbs.semirecursive.law_states import hold_states
-from rtmbs.semirecursive.rotations import add_correction, commit_rotations, take_rate_columns
+from rtmbs.semirecursive.loop_jacobian import dense_closure_jacobian
+from rtmbs.semirecursive.rotations import add_correction, commit_rotations
+from rtmbs.semirecursive.source_tangent import fill_from_source
 from rtmbs.semirecursive.sweeps import (
     kinetic_energy,
     sweep_accelerations,
@@ -160,16 +162,7 @@ class SemiRecursiveEquations:
 
     def closure_jacobian(self) -> Array:
         """Return the dense Phi_z (m, n) at the closed state; for assembly and tests."""
-        closures, links, drivers = self.tables.closures, self.tables.links, self.tables.drivers
-        out = np.zeros((self.m, self.n))
-        for closure in range(len(closures.point_a)):
-            rows = slice(closures.row_pointer[closure], closures.row_pointer[closure + 1])
-            connector = closures.connector[closure]
-            steps = links.step[links.pointer[connector] : links.pointer[connector + 1]]
-            block = self.ws.Phi_z[closures.entry_pointer[closure] : closures.entry_pointer[closure + 1]]
-            out[rows, steps] = block.reshape(rows.stop - rows.start, len(steps))
-        out[len(closures.kind) + np.arange(len(drivers.step)), drivers.step] = 1.0
-        return out
+        return dense_closure_jacobian(self)
 
     def energies(self, z: Array, zd: Array, R0: Array) -> tuple[float, float, float]:
         """Return kinetic energy, energy of weight, elastic energy [J]."""
@@ -241,16 +234,13 @@ class SemiRecursiveEquations:
         return not_finite_inputs(self.system, self.u)
 
     def accelerations(self, z: Array, zd: Array, R0: Array, s: Array) -> tuple[Array, Array, Array]:
-        """Return zdd (n,) and lam (m,) with Phidd = 0 at a state, and the rates (ns,) of its force states ``s`` (ns,).
-
-        Raises StartError where nothing gives inertia.
-        """
+        """Return zdd (n,) and lam (m,) with Phidd = 0 at a state, and the rates (ns,) of its force states; see ``Equations``."""
         hold_states(s, self.ws)
         zdd, lam = first_accelerations(self, z, zd, R0, self.masses)
         return zdd, lam, self.ws.state_rate.copy()
 
     def follow_states(self, h: float, old: StateArrays) -> None:
-        """Let force states be those at the end of a trapezoidal step from ``old``, in what is evaluated from now on."""
+        """Let force states be those at the end of a step from ``old``, in what is evaluated from now on."""
         if len(old.s):
             self.ws.state_base[:], self.ws.state_half[0] = old.s + 0.5 * h * old.sd, 0.5 * h
 
@@ -340,25 +330,7 @@ class SemiRecursiveEquations:
 
     def fill_from_source(self, velocity: float, position: float, terms: int, old: StateArrays) -> None:
         """Take K and C from ``source``; M, penalties and the terms beyond -dQ/dz from the closed form."""
-        K, C = self.source(self.ws.z, self.ws.zd, old.R0, np.concatenate((self.u, self.ws.s)))
-        C = np.ascontiguousarray(C)
-        take_rate_columns(self.tables.steps, self.ws.z, C)
-        self.fill(1.0, velocity, position, terms, old)
-        values, no_alpha = self.work.original, np.zeros(self.m)
-        everything = values.copy()
-        self.evaluate_laws_with_given_states()  # so that what following states add is left in the difference
-        assemble_tangent(self.tables, PAPER, 0.0, velocity, position, self.u, no_alpha, old, self.ws, values)
-        values[:] = everything - values
-        values[self.places] += (velocity * C + position * K)[self.rows, self.columns]
-
-    def evaluate_laws_with_given_states(self) -> None:
-        """Let wrenches and derivatives of force laws be those at the states last solved for, held as they are."""
-        ws = self.ws
-        if len(ws.s):
-            base, half = ws.state_base.copy(), float(ws.state_half[0])
-            hold_states(ws.s.copy(), ws)
-            reevaluate_laws(self.tables, ws.z, ws.zd, self.u, ws)
-            ws.state_base[:], ws.state_half[0] = base, half
+        fill_from_source(self, velocity, position, terms, old)
 
     def factor_mass_weight(self, position: float, dense: bool) -> None:
         """Factor M + position Phi_z^T alpha Phi_z at the closed state; raises SingularTangent, NotFinite."""

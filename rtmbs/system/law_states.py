@@ -131,14 +131,14 @@ def kept_states(laws: Laws, outputs: Array, inputs: Array) -> Kept:
     block = laws.state_block
     stays = outputs[block[:, OUTPUT]] if len(block) else np.zeros(0, np.bool_)
     sizes = slopes_of(block)
-    owner = np.searchsorted(np.cumsum(sizes), laws.state_place, side="right")
+    owner: Integers = np.asarray(np.searchsorted(np.cumsum(sizes), laws.state_place, side="right"), np.int64)
     new = block[stays].copy()
     for column, mask in ((OUTPUT, outputs), (INPUT, inputs)):
         new[:, column] = np.asarray(np.cumsum(mask) - 1)[new[:, column]]
     new[:, LAW] = np.where(new[:, LAW] >= 0, new[:, OUTPUT] // 6, -1)
     new = numbered(new)
     entries = stays[owner]
-    moved = np.zeros(len(block), np.int64)
-    moved[stays] = new[:, PLACE]
-    place = laws.state_place[entries] + (moved - block[:, PLACE])[owner[entries]]
+    by: Integers = np.zeros(len(block), np.int64)
+    by[stays] = new[:, PLACE] - block[stays, PLACE]
+    place = laws.state_place[entries] + by[owner[entries]]
     return Kept(np.repeat(stays, block[:, COUNT]), entries, new, place)
