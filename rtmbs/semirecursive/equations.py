@@ -234,7 +234,7 @@ class SemiRecursiveEquations:
         return not_finite_inputs(self.system, self.u)
 
     def accelerations(self, z: Array, zd: Array, R0: Array, s: Array) -> tuple[Array, Array, Array]:
-        """Return zdd (n,) and lam (m,) with Phidd = 0 at a state, and the rates (ns,) of its force states; see ``Equations``."""
+        """Return zdd (n,) and lam (m,) with Phidd = 0 at a state, and the rates (ns,) of its force states."""
         hold_states(s, self.ws)
         zdd, lam = first_accelerations(self, z, zd, R0, self.masses)
         return zdd, lam, self.ws.state_rate.copy()
