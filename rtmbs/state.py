@@ -13,7 +13,7 @@ from rtmbs.errors import StateError, shown
 from rtmbs.files.archive import DamagedFile, read_archive, write_archive
 from rtmbs.limits.bounds import BEYOND, LONGEST, SHORTEST, are_rotations
 
-FORMAT = 3
+FORMAT = 4
 FLOAT = np.dtype(np.float64)
 KINDS = {str: "U", int: "i", float: "f", bool: "b"}  # numpy's letter of a field that is no array
 MEMORY = "memory."  # before the name of what a method remembers, in a file and in messages
@@ -23,7 +23,7 @@ Array = NDArray[np.float64]
 
 @dataclass(slots=True)
 class State:
-    """Time, coordinates, rates, accelerations, multipliers, reference rotations and inputs of one instant.
+    """Coordinates, rates, accelerations, multipliers, rotations, inputs and force states of one instant.
 
     Saving a State, loading it and going on gives the same numbers bit for bit. To change positions or rates, change a
     copy and hand it to ``Simulation.restore``. The live ``sim.state`` may be written into as well: the next step then
@@ -42,6 +42,8 @@ class State:
     R0: Array  # (nr, 3, 3) reference rotations of spherical and floating joints
     u: Array  # (nu,) inputs
     memory: dict[str, Array] = field(default_factory=dict)  # by name: what the method keeps from step to step
+    s: Array = field(default_factory=lambda: np.zeros(0))  # (ns,) states of force laws
+    sd: Array = field(default_factory=lambda: np.zeros(0))  # (ns,) their rates
 
     @property
     def t(self) -> float:
@@ -63,8 +65,8 @@ class State:
                 self.memory[name] = as_usual(MEMORY + name, values, shape)
 
     def motion(self) -> tuple[object, ...]:
-        """Return positions and rates as bytes that compare at once; what is no array is equal to nothing."""
-        values: tuple[Any, ...] = (self.z, self.zd, self.R0)
+        """Return positions, rates and force states as bytes that compare at once; what is no array equals nothing."""
+        values: tuple[Any, ...] = (self.z, self.zd, self.R0, self.s)
         return tuple(value.tobytes() if isinstance(value, np.ndarray) else object() for value in values)
 
     def copy(self) -> Self:
@@ -132,11 +134,14 @@ class State:
         check_time(self, what)
         if self.k < 0:
             raise StateError(f"{what}: k is {self.k}; steps are counted from 0")
-        for name in ("z", "zd", "zdd", "lam", "u"):
+        for name in NUMBERS:
             if np.any(np.abs(getattr(self, name)) > BEYOND):
                 raise StateError(f"{what}: {name} holds a number beyond {BEYOND:g}; no step leaves one")
         if not np.all(are_rotations(self.R0)):
             raise StateError(f"{what}: R0 holds a matrix that is no rotation; R^T R must be 1, and its determinant 1")
+
+
+NUMBERS = tuple(f.name for f in fields(State) if f.type == Array and f.name != "R0")  # any in range
 
 
 def check_time(state: State, what: str) -> None:

@@ -329,7 +329,7 @@ def test_a_step_that_is_not_positive(saved):
 
 def test_another_format(saved):
     sim, path = saved
-    refused(sim, rewritten(path, format=np.array(99)), "format 99", "reads format 2", "update rtmbs")
+    refused(sim, rewritten(path, format=np.array(99)), "format 99", f"reads format {FORMAT}", "update rtmbs")
     refused(sim, rewritten(path, format=np.array(1)), "format 1", "an older version wrote it")
     refused(sim, rewritten(path, format=np.array([1.5, 2.0])), "format")
     refused(sim, rewritten(path, format=None), "lacks format")

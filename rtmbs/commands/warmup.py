@@ -61,7 +61,9 @@ def compile_step() -> None:
     method = PenaltyTrapezoidal()
     at_rest = (system.z0, system.zd0, np.zeros_like(system.z0), np.zeros(equations.m))
     memory = method.remember(equations, STEP)
-    state = State(system.fingerprint, 0.0, 0, STEP, *at_rest, system.R0, equations.u, memory)
+    state = State(
+        system.fingerprint, 0.0, 0, STEP, *at_rest, system.R0, equations.u, memory, system.s0, np.zeros_like(system.s0)
+    )
     work, fused = method.start(equations, state), equations.fused()
     assert fused is not None
     arguments = fused.arguments(work.settings, arrays_of(state), one_row(state, work.record))

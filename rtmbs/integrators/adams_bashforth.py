@@ -22,8 +22,8 @@ class AdamsBashforth(Method):
 
     Accelerations of three steps are extrapolated; rates are their integral, and positions that of the rates. The first
     steps, and those after a change of inputs, of h or of the state, are Runge-Kutta steps. Loops drift as there.
-    ``State.memory`` holds the accelerations of earlier steps, ``history`` (2, n), how many there are, ``known``,
-    and z and zd of the path that they belong to, ``path`` (2, n).
+    ``State.memory`` holds the accelerations of earlier steps and behind them the rates of force states, ``history``
+    (2, n + ns), how many there are, ``known``, and z, zd and s of the path that they belong to, ``path`` (2 n + ns,).
 
         Simulation(system, h=1e-3, method=AdamsBashforth())
     """
@@ -32,11 +32,12 @@ class AdamsBashforth(Method):
 
     def remember(self, equations: Equations, h: float) -> dict[str, Array]:
         """Return a history that is empty."""
-        return {"history": np.zeros((STEPS - 1, equations.n)), "known": np.zeros(1), "path": np.zeros((2, equations.n))}
+        rates = equations.n + equations.states
+        return {"history": np.zeros((STEPS - 1, rates)), "known": np.zeros(1), "path": np.zeros(equations.n + rates)}
 
     def moved(self, equations: Equations, state: State) -> None:
         """Forget the history of another path."""
-        if not np.array_equal(state.memory["path"], [state.z, state.zd]):
+        if not np.array_equal(state.memory["path"], path_of(state)):
             self.pushed(equations, state)
 
     def pushed(self, equations: Equations, state: State) -> None:
@@ -48,31 +49,41 @@ class AdamsBashforth(Method):
         known = int(old.memory["known"][0])
         try:
             if known < STEPS - 1:
-                new.z[:], new.zd[:] = integrated(equations, TABLEAUX["classical"], old, new.u)
+                new.z[:], new.zd[:], new.s[:] = integrated(equations, TABLEAUX["classical"], old, new.u)
             else:
-                new.z[:], new.zd[:] = extrapolated(equations, old)
+                new.z[:], new.zd[:], new.s[:] = extrapolated(equations, old)
         except StartError:
             new.z[:] = np.nan
-        new.memory["history"][:] = [old.zdd, *old.memory["history"][:-1]]
+        new.memory["history"][:] = [rates_of(old), *old.memory["history"][:-1]]
         new.memory["known"][:] = min(known + 1, STEPS - 1)
         report = finished(equations, old, new)
-        new.memory["path"][:] = new.z, new.zd
+        new.memory["path"][:] = path_of(new)
         return report
 
 
-def extrapolated(equations: Equations, old: State) -> tuple[Array, Array]:
-    """Return z and zd at the end of the step, of the polynomial through the accelerations that are known."""
-    values = np.array([old.zdd, *old.memory["history"]])
+def path_of(state: State) -> Array:
+    """Return what tells whether the user changed a state (2 n + ns,)."""
+    return np.concatenate((state.z, state.zd, state.s))
+
+
+def rates_of(state: State) -> Array:
+    """Return what is extrapolated (n + ns,): accelerations, then the rates of force states."""
+    return np.concatenate((state.zdd, state.sd))
+
+
+def extrapolated(equations: Equations, old: State) -> tuple[Array, Array, Array]:
+    """Return z, zd and s at the end of the step, of the polynomial through the rates that are known."""
+    values, n = np.array([rates_of(old), *old.memory["history"]]), equations.n
     powers = np.linalg.solve(np.vander(-np.arange(STEPS), increasing=True).astype(np.float64), values)
     whole = powers / np.arange(1, STEPS + 1)[:, None] * old.h
 
     def rate(s: float) -> Array:
         """zd at t_n + s h."""
-        return old.zd + np.array([s**k for k in range(1, STEPS + 1)]) @ whole
+        return old.zd + np.array([s**k for k in range(1, STEPS + 1)]) @ whole[:, :n]
 
     z, tableau = old.z, TABLEAUX["classical"]
     slopes: list[Array] = []
     for row, c in zip(((), *tableau.a), tableau.c, strict=True):
         at = z + old.h * sum((w * k for w, k in zip(row, slopes, strict=True)), np.zeros_like(z))
         slopes.append(equations.coordinate_rates(at, rate(c)))
-    return z + old.h * np.array(tableau.b) @ np.array(slopes), rate(1.0)
+    return z + old.h * np.array(tableau.b) @ np.array(slopes), rate(1.0), old.s + whole[:, n:].sum(axis=0)

@@ -151,6 +151,12 @@ class StepEquations(Protocol):
     def corrected(self, increment: Array, dz: Array) -> Array:
         """Return the increment (n,) after the correction ``dz``: their sum, but for rotations on the group."""
 
+    def follow_states(self, h: float, old: StateArrays) -> None:
+        """Let force states be those at the end of a trapezoidal step from ``old``, in what is evaluated from now on."""
+
+    def keep_states(self, new: StateArrays) -> None:
+        """Write force states and their rates at ``new.z`` and ``new.zd``, the state last closed, to ``new``."""
+
     def commit(self, state: Turned) -> None:
         """Let the reference rotations of a finished state take in its rotation steps, in place."""
 
@@ -161,6 +167,7 @@ class Equations(StepEquations, Protocol):
     u: Array  # (nu,) inputs, and functions of time at the time last told to ``at``
     masses: Array  # (m,) effective masses of the loop equations [kg or kg m^2]
     solvers: tuple[LinearSolver, ...]  # that suit the matrices of these equations: the fastest first, the surest last
+    states: int  # number of force states
 
     @property
     def sizes(self) -> Sizes:
@@ -176,8 +183,11 @@ class Equations(StepEquations, Protocol):
     def not_finite_inputs(self) -> tuple[str, ...]:
         """Return the names of inputs that are no number in range."""
 
-    def accelerations(self, z: Array, zd: Array, R0: Array) -> tuple[Array, Array]:
-        """Return zdd (n,) and lam (m,) with Phidd = 0 at a state; raises StartError where nothing gives inertia."""
+    def accelerations(self, z: Array, zd: Array, R0: Array, s: Array) -> tuple[Array, Array, Array]:
+        """Return zdd (n,) and lam (m,) with Phidd = 0 at a state, and the rates (ns,) of its force states ``s`` (ns,).
+
+        Raises StartError where nothing gives inertia.
+        """
 
     def coordinate_rates(self, z: Array, zd: Array) -> Array:
         """Return dz/dt (n,): zd, but for rotations on the group, whose zd is the angular velocity in body axes."""

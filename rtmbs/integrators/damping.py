@@ -137,7 +137,8 @@ class Damped:
         step, here, terms = self.step, self.old, self.terms
         self.tried, self.last = self.increment, None
         if terms == FOLLOWED:
-            here = StateArrays(*step.iterate_at(self.increment, self.old), self.lam, self.old.R0, self.old.energy)
+            zs = dict(zip(("z", "zd", "zdd"), step.iterate_at(self.increment, self.old), strict=True))
+            here = self.old._replace(**zs, lam=self.lam)
             terms = LAGGED
         try:
             dz = step.fresh_correction(f, terms, here)

@@ -13,14 +13,14 @@ NO_ENERGY = np.zeros((0, 2))
 
 
 def finished(equations: Equations, old: State, new: State) -> StepReport:
-    """Complete ``new``, whose z and zd are those of the end, and report: CONVERGED, LOOP_OPEN or NOT_FINITE."""
-    arrays = StateArrays(old.z, old.zd, old.zdd, old.lam, old.R0, NO_ENERGY)
+    """Complete ``new``, whose z, zd and s are those of the end, and report: CONVERGED, LOOP_OPEN or NOT_FINITE."""
+    arrays = StateArrays(old.z, old.zd, old.zdd, old.lam, old.R0, NO_ENERGY, old.s, old.sd)
     scale, rotation = equations.sizes.scale, equations.sizes.rotation
     new.R0[:], equations.u = old.R0, new.u
     if bad := equations.not_finite_inputs():
         return StepReport(Outcome.NOT_FINITE, new.t, culprits=bad)
     outcome, Phi, Phid = Outcome.NOT_FINITE, np.zeros(equations.m), np.zeros(equations.m)
-    if in_range(new.z, new.zd):
+    if in_range(new.z, new.zd, new.s):
         Phi = equations.close(new.z, new.R0)
         Phid = equations.closure_velocities(new.zd)
         outcome = solved(equations, new)
@@ -41,10 +41,10 @@ def solved(equations: Equations, new: State) -> Outcome:
     """Solve for zdd and lam of ``new``; returns CONVERGED, or NOT_FINITE where there are none."""
     try:
         with np.errstate(over="ignore", invalid="ignore"):
-            new.zdd[:], new.lam[:] = equations.accelerations(new.z, new.zd, new.R0)
+            new.zdd[:], new.lam[:], new.sd[:] = equations.accelerations(new.z, new.zd, new.R0, new.s)
     except StartError:
         return Outcome.NOT_FINITE
-    return Outcome.CONVERGED if in_range(new.zdd, new.lam) else Outcome.NOT_FINITE
+    return Outcome.CONVERGED if in_range(new.zdd, new.lam, new.sd) else Outcome.NOT_FINITE
 
 
 def in_range(*arrays: np.ndarray) -> bool:

@@ -10,7 +10,7 @@ MOST_ROWS, MOST_BYTES = 1024, 4e6  # steps in one kernel call, and the memory of
 
 def arrays_of(state: State) -> StateArrays:
     """Return the arrays that a step reads and writes, shared with ``state``."""
-    return StateArrays(state.z, state.zd, state.zdd, state.lam, state.R0, state.memory["energy"])
+    return StateArrays(state.z, state.zd, state.zdd, state.lam, state.R0, state.memory["energy"], state.s, state.sd)
 
 
 def one_row(state: State, record: Array) -> Rows:

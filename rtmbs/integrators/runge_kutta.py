@@ -52,22 +52,24 @@ class RungeKutta(Method):
     def advance(self, equations: Equations, work: Any, old: State, new: State) -> StepReport:
         """Take a step; functions of time are asked at every stage."""
         try:
-            new.z[:], new.zd[:] = integrated(equations, TABLEAUX[self.tableau], old, new.u)
+            new.z[:], new.zd[:], new.s[:] = integrated(equations, TABLEAUX[self.tableau], old, new.u)
         except StartError:
             new.z[:] = np.nan
         return finished(equations, old, new)
 
 
-def integrated(equations: Equations, tableau: Tableau, old: State, u: Array) -> tuple[Array, Array]:
-    """Return z and zd at the end of the step from ``old``; ``u`` (nu,) are its inputs. Raises StartError."""
-    h, a = old.h, ((), *tableau.a)
-    slopes: list[tuple[Array, Array]] = []
+def integrated(equations: Equations, tableau: Tableau, old: State, u: Array) -> tuple[Array, ...]:
+    """Return z, zd and s at the end of the step from ``old``; ``u`` (nu,) are its inputs. Raises StartError."""
+    h, a, start = old.h, ((), *tableau.a), (old.z, old.zd, old.s)
+    slopes: list[tuple[Array, ...]] = []
     for row, c in zip(a, tableau.c, strict=True):
-        z = old.z + h * sum((w * k for w, (k, _) in zip(row, slopes, strict=True)), np.zeros_like(old.z))
-        zd = old.zd + h * sum((w * k for w, (_, k) in zip(row, slopes, strict=True)), np.zeros_like(old.zd))
+        z, zd, s = (
+            values + h * sum((w * k[i] for w, k in zip(row, slopes, strict=True)), np.zeros_like(values))
+            for i, values in enumerate(start)
+        )
         equations.u = u
         equations.at(old.t + c * h)
-        zdd = equations.accelerations(z, zd, old.R0)[0] if slopes else old.zdd
-        slopes.append((equations.coordinate_rates(z, zd), zdd))
+        zdd, _, sd = equations.accelerations(z, zd, old.R0, s) if slopes else (old.zdd, old.lam, old.sd)
+        slopes.append((equations.coordinate_rates(z, zd), zdd, sd))
     b = np.array(tableau.b)
-    return old.z + h * b @ np.array([k for k, _ in slopes]), old.zd + h * b @ np.array([k for _, k in slopes])
+    return tuple(values + h * b @ np.array([k[i] for k in slopes]) for i, values in enumerate(start))

@@ -2,6 +2,8 @@
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from rtmbs.jit.record import record
 
 Array = Any
@@ -64,6 +66,10 @@ class Settings(NamedTuple):
     held: float  # largest dimensionless penalty of a row, h^2/4 alpha / mass
 
 
+NO_STATES = np.zeros(0)  # of force laws
+NO_STATE_ROWS = np.zeros((0, 0))
+
+
 class StateArrays(NamedTuple):
     """The numbers of a State that a step reads and writes."""
 
@@ -73,6 +79,8 @@ class StateArrays(NamedTuple):
     lam: Array  # (m,)
     R0: Array  # (nr, 3, 3) reference rotations
     energy: Array  # (n, 2) [J] of each component that keeps one, at its first step: of its path, of z and zd
+    s: Array = NO_STATES  # (ns,) states of force laws
+    sd: Array = NO_STATES  # (ns,) their rates
 
 
 class Rows(NamedTuple):
@@ -86,3 +94,5 @@ class Rows(NamedTuple):
     energy: Array  # (k, n, 2)
     u: Array  # (k, nu) inputs and functions of time at the end of each step, given
     record: Array  # (k, RECORD_SIZE)
+    s: Array = NO_STATE_ROWS  # (k, ns) states of force laws
+    sd: Array = NO_STATE_ROWS  # (k, ns)

@@ -104,6 +104,7 @@ class TrapezoidalStep:
 
     def attempt(self, number: int, old: StateArrays, new: StateArrays) -> Outcome:
         """Take the step by the plain iteration (0) or by a further try (1, 2, ...)."""
+        self.equations.follow_states(self.settings.h, old)
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # NOT_FINITE says it
                 if number == 0:
@@ -126,7 +127,9 @@ class TrapezoidalStep:
     def startable(self, old: StateArrays) -> bool:
         """True when a step may start from ``old``: numbers in range, penalties positive, rotations that are such."""
         alpha = self.equations.alpha
-        sound = bool(np.all((alpha > 0.0) & np.isfinite(alpha))) and in_range(old.z, old.zd, old.zdd, old.lam)
+        sound = bool(np.all((alpha > 0.0) & np.isfinite(alpha))) and in_range(
+            old.z, old.zd, old.zdd, old.lam, old.s, old.sd
+        )
         return sound and bool(np.all(np.isfinite(old.R0)) and np.all(are_rotations(old.R0)))
 
     def predict(self, old: StateArrays) -> Array:
@@ -241,6 +244,7 @@ class TrapezoidalStep:
             new.z[:], new.zd[:], new.zdd[:] = z, zd, zdd
             record[GIVEN] = equations.hold_energies(settings.hold_energy, settings.h, old, new)
             zd = new.zd.copy()
+            equations.keep_states(new)
             Phidd = equations.closure_accelerations(zd, zdd)
             if settings.project_accelerations:
                 zdd, Phidd, sizes, _ = sweep(equations, settings, weight, zdd, Phidd, lam.__iadd__)
@@ -252,7 +256,7 @@ class TrapezoidalStep:
             for target, value in zip(new, (z, zd, zdd, lam, old.R0), strict=False):
                 target[:] = value
             equations.commit(new)
-        sound = in_range(new.z, new.zd, new.zdd, new.lam) and bool(np.all(np.isfinite(record)))
+        sound = in_range(new.z, new.zd, new.zdd, new.lam, new.s, new.sd) and bool(np.all(np.isfinite(record)))
         return Outcome.CONVERGED if sound else Outcome.NOT_FINITE
 
     def judged(self, outcome: Outcome, new: StateArrays) -> Outcome:

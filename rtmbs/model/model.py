@@ -242,6 +242,8 @@ class Model(Elements):
         point: Numbers = None,
         parameters: Mapping[str, Numbers] | None = None,
         trace: bool = True,
+        states: Mapping[str, Numbers] | None = None,
+        units: Mapping[str, str] | None = None,
     ) -> Force:
         """Add a force: a SpringDamper ``between`` two markers; a TorsionSpring or Motor on a ``joint`` (a name, or
         (name, coordinate) when it has several); a Wrench on a ``body`` at ``point`` (3,) in body axes [m].
@@ -257,6 +259,11 @@ class Model(Elements):
         ``parameters`` are defaults by name; each becomes an input ``NAME.PARAMETER``. The law is recorded at
         ``compile``, with exact derivatives at compiled speed; one that cannot be recorded is called in Python and
         differentiated by differences (``trace=False`` asks for that), and the start report says so.
+
+        ``states`` are numbers at the start by name, with ``units`` for their channels ``NAME.STATE``. The function is
+        then ``law(t, kinematics, parameters, states)``, and returns the force and the rates of its states, a pair
+        (force, rates): one number or (k,) numbers in the order of ``states``. The method of the Simulation integrates
+        them; a law with states must be one that can be recorded.
         """
         self._new("force", name, self.forces)
         what = f"force {name!r}"
@@ -266,9 +273,11 @@ class Model(Elements):
             known = law.checked(what)
             if parameters is not None:
                 raise ModelError(f"{what}: parameters= belongs to a law written as a function")
+            if states is not None or units is not None:
+                raise ModelError(f"{what}: states= and units= belong to a law written as a function")
         elif callable(law) and not isinstance(law, type):
             self._one_place(what, between=between, joint=joint, joints=joints, body=body)
-            known = make_law(what, law, parameters, trace)
+            known = make_law(what, law, parameters, trace, states, units)
         else:
             raise ModelError(
                 f"{what}: {shown(law)} is not a force law; write one such as SpringDamper(stiffness=100.0), or a "

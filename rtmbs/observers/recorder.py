@@ -140,10 +140,9 @@ class Recorder(Observer):
         self._make_room(sim, 1)
         assert self._samples is not None
         k, state, samples = self._seen.size, sim.state, self._samples
-        samples.t[k] = state.t
-        samples.z[k], samples.zd[k], samples.zdd[k], samples.lam[k] = state.z, state.zd, state.zdd, state.lam
-        samples.R0[k], samples.u[k] = state.R0, state.u
-        samples.doubtful[k] = doubtful
+        samples.t[k], samples.doubtful[k] = state.t, doubtful
+        for name in OF_STATE:
+            getattr(samples, name)[k] = getattr(state, name)
         self._seen = self._seen._replace(size=k + 1)
 
     def _make_room(self, sim: Watched, more: int) -> None:

@@ -11,6 +11,7 @@ from rtmbs.results.force_channels import (
     energy_sources,
     force_sources,
     reaction_sources,
+    state_sources,
     violation_sources,
 )
 from rtmbs.results.joint_channels import joint_sources
@@ -30,6 +31,7 @@ PARTS = (  # kind of element that asks for the names, and what it offers
     ("driver", driver_sources),
     ("coupler", coupler_sources),
     ("force", force_sources),
+    ("force", state_sources),
     ("energy", energy_sources),
 )
 

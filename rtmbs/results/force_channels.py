@@ -115,6 +115,17 @@ def force_sources(system: System, replay: Replay) -> Iterator[tuple[str, Source]
             yield f"{name}.force", law_source(system, replay, name)
 
 
+def state_sources(system: System, replay: Replay) -> Iterator[tuple[str, Source]]:
+    """Yield the states of force laws, ``FORCE.STATE`` in the units that the user gave."""
+    for k, (force, name, _, unit) in enumerate(system.states):
+        yield f"{force}.{name}", Source((), unit, partial(state_values, replay, k))
+
+
+def state_values(replay: Replay, k: int) -> Array:
+    """Return one state (S,)."""
+    return np.asarray(replay.samples.s[:, k])
+
+
 def measured_sources(replay: Replay, name: str, kind: Kind, row: int) -> Iterator[tuple[str, Source]]:
     """Yield the channels of one element of a kind in the register."""
     for one in kind.channels(getattr(replay.tables.forces, kind.name), row):

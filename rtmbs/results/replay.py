@@ -16,6 +16,7 @@ from rtmbs.semirecursive.closures import (
 )
 from rtmbs.semirecursive.forces import chain, spring_energy
 from rtmbs.semirecursive.law_kernels import evaluate_laws
+from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.sweeps import (
     inverse_dynamics,
     kinetic_energy,
@@ -64,6 +65,14 @@ def replay_frames(tables, samples, ws, first, out):
                 row[9 + c], row[24 + c] = ws.r[i, c], -ws.r[tables.origins.row[i], c]
             for c in range(6):
                 row[12 + c], row[18 + c] = ws.V[i, c], ws.acc[i, c]
+
+
+@kernel
+def evaluate_sample_laws(tables, samples, s, ws):
+    """Evaluate the force laws at the swept sample ``s``, with its states."""
+    if len(ws.s) > 0:
+        hold_states(samples.s[s], ws)
+    evaluate_laws(tables, samples.z[s], samples.zd[s], samples.u[s], ws)
 
 
 @kernel
@@ -155,7 +164,7 @@ def replay_wrenches(tables, graph, samples, ws, scratch, first, out):
     for s in range(len(samples.t)):
         sweep_sample(tables, samples, s, ws)
         evaluate_closures(tables, samples.z[s], samples.u[s], ws)
-        evaluate_laws(tables, samples.z[s], samples.zd[s], samples.u[s], ws)
+        evaluate_sample_laws(tables, samples, s, ws)
         link_wrenches(tables, samples.lam[s], samples.u[s], ws, scratch[nb:])
         balance_bodies(tables, graph, ws, scratch)
         for k in range(out.shape[1]):
@@ -205,7 +214,7 @@ def replay_law_forces(tables, samples, ws, out):
     """out (S, no): generalised forces of the force laws on joints."""
     for s in range(len(samples.t)):
         sweep_sample(tables, samples, s, ws)
-        evaluate_laws(tables, samples.z[s], samples.zd[s], samples.u[s], ws)
+        evaluate_sample_laws(tables, samples, s, ws)
         for k in range(out.shape[1]):
             out[s, k] = ws.law_force[k]
 

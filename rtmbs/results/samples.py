@@ -23,6 +23,7 @@ class Samples(NamedTuple):
     lam: Array  # (S, m) [N or N m]
     R0: Array  # (S, nr, 3, 3) reference rotations
     u: Array  # (S, nu) inputs
+    s: Array = np.zeros((0, 0))  # (S, ns) states of force laws
     doubtful: Array = np.zeros(0)  # (S,) 1 where the step that led here ended other than CONVERGED; (0,) unknown
 
 

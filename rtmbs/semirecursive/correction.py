@@ -23,6 +23,7 @@ from rtmbs.jit.compiled import inlined_kernel, inner_kernel, merged_kernel
 from rtmbs.linear.sparse_lu import solve, solve_refined
 from rtmbs.semirecursive.endings import NOT_FINITE, SMALL_PIVOT
 from rtmbs.semirecursive.evaluation import assemble_tangent, evaluate_residual
+from rtmbs.semirecursive.law_states import follow_states
 from rtmbs.semirecursive.multipliers import factor_copy, finite, keep_Phi_z
 
 
@@ -33,6 +34,8 @@ def set_iterate(h, old, ws):
         ws.z[i] = old.z[i] + ws.increment[i]
         ws.zd[i] = 2.0 / h * ws.increment[i] - old.zd[i]
         ws.zdd[i] = 4.0 / (h * h) * ws.increment[i] - 4.0 / h * old.zd[i] - old.zdd[i]
+    if len(ws.s) > 0:
+        follow_states(h, old, ws)
 
 
 @inner_kernel

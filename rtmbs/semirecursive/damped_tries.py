@@ -159,7 +159,7 @@ def correction_here(tables, lu, work, settings, number, alpha, u, old, ws, recor
     """
     terms, here = TRY_TERMS[number - 1], old
     if terms == FOLLOWED:
-        terms, here = LAGGED, StateArrays(ws.z, ws.zd, ws.zdd, ws.lam_here, old.R0, old.energy)
+        terms, here = LAGGED, StateArrays(ws.z, ws.zd, ws.zdd, ws.lam_here, old.R0, old.energy, old.s, old.sd)
     solved = fresh_correction(tables, lu, work, settings, terms, alpha, u, here, ws, record)
     norm = correction_norm(settings, ws)
     return norm if solved and np.isfinite(norm) else np.inf

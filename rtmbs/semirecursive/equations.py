@@ -21,7 +21,11 @@ from rtmbs.semirecursive.diagnosis import diagnose
 from rtmbs.semirecursive.evaluation import assemble_mass_weight, assemble_tangent, evaluate_residual
 from rtmbs.semirecursive.forces import spring_energy
 from rtmbs.semirecursive.fused import FusedSteps
-from rtmbs.semirecursive.rotations import add_correction, commit_rotations, take_rate_columns
+from rtmbs.semirecursive.law_kernels import reevaluate_laws
+from rtmbs.semirecursive.law_states import hold_states
+from rtmbs.semirecursive.loop_jacobian import dense_closure_jacobian
+from rtmbs.semirecursive.rotations import add_correction, commit_rotations
+from rtmbs.semirecursive.source_tangent import fill_from_source
 from rtmbs.semirecursive.sweeps import (
     kinetic_energy,
     sweep_accelerations,
@@ -47,7 +51,7 @@ class SemiRecursiveEquations:
     """
 
     def __init__(self, system: System, source: Any = None) -> None:
-        self.n, self.m = len(system.tables.steps.kind), len(system.row_names)
+        self.n, self.m, self.states = len(system.tables.steps.kind), len(system.row_names), len(system.states)
         self.u: Array = system.u0.copy()
         self.alpha: Array = np.zeros(self.m)
         self.masses: Array = np.ones(self.m)
@@ -77,6 +81,7 @@ class SemiRecursiveEquations:
         """Work with the tables and the pattern of ``system``, and scratch of their size."""
         self.take_tables(system)
         self.ws: Workspace = workspace(system.tables)
+        hold_states(system.s0, self.ws)
         sparse = SparseSolver(system.lu)
         self.matrix, self.lu, self.work = sparse.matrix, sparse.lu, sparse.work
         self.solvers: tuple[LinearSolver, ...] = sparse, DenseSolver()
@@ -155,16 +160,7 @@ class SemiRecursiveEquations:
 
     def closure_jacobian(self) -> Array:
         """Return the dense Phi_z (m, n) at the closed state; for assembly and tests."""
-        closures, links, drivers = self.tables.closures, self.tables.links, self.tables.drivers
-        out = np.zeros((self.m, self.n))
-        for closure in range(len(closures.point_a)):
-            rows = slice(closures.row_pointer[closure], closures.row_pointer[closure + 1])
-            connector = closures.connector[closure]
-            steps = links.step[links.pointer[connector] : links.pointer[connector + 1]]
-            block = self.ws.Phi_z[closures.entry_pointer[closure] : closures.entry_pointer[closure + 1]]
-            out[rows, steps] = block.reshape(rows.stop - rows.start, len(steps))
-        out[len(closures.kind) + np.arange(len(drivers.step)), drivers.step] = 1.0
-        return out
+        return dense_closure_jacobian(self)
 
     def energies(self, z: Array, zd: Array, R0: Array) -> tuple[float, float, float]:
         """Return kinetic energy, energy of weight, elastic energy [J]."""
@@ -217,8 +213,8 @@ class SemiRecursiveEquations:
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Shapes of the arrays of a State."""
-        n, m, system = (self.n,), (self.m,), self.system
-        return {"z": n, "zd": n, "zdd": n, "lam": m, "R0": system.R0.shape, "u": system.u0.shape}
+        n, m, s, system = (self.n,), (self.m,), self.ws.s.shape, self.system
+        return {"z": n, "zd": n, "zdd": n, "lam": m, "R0": system.R0.shape, "u": system.u0.shape, "s": s, "sd": s}
 
     @property
     def timed(self) -> bool:
@@ -235,9 +231,23 @@ class SemiRecursiveEquations:
         """Return the names of inputs that are no number in range."""
         return not_finite_inputs(self.system, self.u)
 
-    def accelerations(self, z: Array, zd: Array, R0: Array) -> tuple[Array, Array]:
-        """Return zdd (n,) and lam (m,) with Phidd = 0 at a state; raises StartError where nothing gives inertia."""
-        return first_accelerations(self, z, zd, R0, self.masses)
+    def accelerations(self, z: Array, zd: Array, R0: Array, s: Array) -> tuple[Array, Array, Array]:
+        """Return zdd (n,) and lam (m,) with Phidd = 0 at a state, and the rates (ns,) of its force states."""
+        hold_states(s, self.ws)
+        zdd, lam = first_accelerations(self, z, zd, R0, self.masses)
+        return zdd, lam, self.ws.state_rate.copy()
+
+    def follow_states(self, h: float, old: StateArrays) -> None:
+        """Let force states be those at the end of a step from ``old``, in what is evaluated from now on."""
+        if len(old.s):
+            self.ws.state_base[:], self.ws.state_half[0] = old.s + 0.5 * h * old.sd, 0.5 * h
+
+    def keep_states(self, new: StateArrays) -> None:
+        """Write force states and their rates at ``new.z`` and ``new.zd``, the state last closed, to ``new``."""
+        if len(new.s):
+            sweep_velocities(self.tables.steps, new.zd, self.ws)
+            reevaluate_laws(self.tables, new.z, new.zd, self.u, self.ws)
+            new.s[:], new.sd[:] = self.ws.s, self.ws.state_rate
 
     def coordinate_rates(self, z: Array, zd: Array) -> Array:
         """Return dz/dt (n,): zd, but T^-1(delta) omega of rotation steps (METHODS 1.16)."""
@@ -309,15 +319,7 @@ class SemiRecursiveEquations:
 
     def fill_from_source(self, velocity: float, position: float, terms: int, old: StateArrays) -> None:
         """Take K and C from ``source``; M, penalties and the terms beyond -dQ/dz from the closed form."""
-        K, C = self.source(self.ws.z, self.ws.zd, old.R0, self.u)
-        C = np.ascontiguousarray(C)
-        take_rate_columns(self.tables.steps, self.ws.z, C)
-        self.fill(1.0, velocity, position, terms, old)
-        values, no_alpha = self.matrix.values, np.zeros(self.m)
-        everything = values.copy()
-        assemble_tangent(self.tables, PAPER, 0.0, velocity, position, self.u, no_alpha, old, self.ws, values)
-        values[:] = everything - values
-        self.matrix.add(velocity * C + position * K)
+        fill_from_source(self, velocity, position, terms, old)
 
     def factor_mass_weight(self, position: float) -> None:
         """Factor M + position Phi_z^T alpha Phi_z at the closed state; raises SingularTangent, NotFinite."""

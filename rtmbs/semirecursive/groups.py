@@ -36,8 +36,8 @@ class Group:
         part = restricted(tables, coordinates)
         self.coordinates, self.tables, self.lu = coordinates, part.tables, part.lu
         self.ws, self.work = workspace(part.tables), factor_workspace(part.lu)
-        z, lam, R0 = (as_slice(index) for index in (part.coordinates, part.rows, part.references))
-        self.place = StateArrays(z, z, z, lam, R0, z)  # of each array in that of the whole
+        z, lam, R0, s = (as_slice(index) for index in (part.coordinates, part.rows, part.references, part.states))
+        self.place = StateArrays(z, z, z, lam, R0, z, s, s)  # of each array in that of the whole
         self.settings: tuple[Settings, Settings] | None = None  # of the whole, of the group
         self.rows: Rows | None = None
 

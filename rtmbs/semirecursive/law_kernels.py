@@ -9,6 +9,7 @@ from rtmbs.ad.program import evaluate
 from rtmbs.forces.frames import relative_change, relative_motion, world_variation, world_wrench
 from rtmbs.forces.kind import Verbs
 from rtmbs.jit.compiled import inner_kernel, kernel, merged_kernel
+from rtmbs.semirecursive.law_states import follow_inputs, followed, moved, settle_states
 from rtmbs.spatial import dot3, load6
 from rtmbs.system.tables import FRAME_INPUTS
 
@@ -35,9 +36,25 @@ def evaluate_laws(tables, z, zd, u, ws):
         ws.law_number[i] = ws.law_input[i].real
     for i in range(len(laws.slot)):
         ws.law_parameter[i] = u[laws.slot[i]].real
-    evaluate(laws.program, ws.law_memory, ws.law_number[:inputs], ws.law_parameter, ws.law_output)
+    if len(ws.s) == 0:
+        evaluate(laws.program, ws.law_memory, ws.law_number[:inputs], ws.law_parameter, ws.law_output)
+    else:
+        settle_states(laws, inputs, ws)
     take_wrenches(laws, ws)
     take_forces(laws, ws)
+    if len(ws.s) > 0:
+        count = len(laws.force_entry)
+        for e in range(count + laws.state_block[0, 8], count):  # of states that are held: nothing
+            ws.law_entry[e] = 0.0
+        if ws.state_half[0] != 0.0:
+            for b in range(len(laws.state_block)):
+                let_states_follow(laws, laws.state_block[b], ws)
+
+
+@kernel
+def reevaluate_laws(tables, z, zd, u, ws):
+    """``evaluate_laws`` for callers in Python."""
+    evaluate_laws(tables, z, zd, u, ws)
 
 
 @merged_kernel
@@ -89,6 +106,34 @@ def take_forces(laws, ws):
         imaginary = ws.law_input[place] - ws.law_number[place]
         if imaginary != 0.0:
             ws.law_force[laws.force_entry[e, 0]] += entry * imaginary
+
+
+@merged_kernel
+def let_states_follow(laws, block, ws):
+    """Add to force and derivative of one law what its states do that follow its kinematics."""
+    follow_inputs(block, ws.state_half[0], ws)
+    first, k = block[4], block[7]
+    if k >= 0:
+        for row in range(6):
+            ws.law_wrench[k, row] += moved(block, row, ws)
+            for column in range(FRAME_INPUTS):
+                entry, place = followed(block, row, column, ws), first + column
+                imaginary = ws.law_input[place] - ws.law_number[place]
+                if imaginary != 0.0:
+                    ws.law_wrench[k, row] += entry * imaginary
+                add_local(ws.law_local, k, row, column, entry, ws.law_number, first)
+        return
+    force, inputs = block[2] - 6 * laws.counts[0], FRAME_INPUTS * laws.counts[0]
+    for row in range(block[3]):
+        ws.law_force[force + row] += moved(block, row, ws)
+    last = len(laws.force_entry) + block[8] + block[9]
+    for e in range(last - block[9], last):
+        o, place = laws.force_entry[e, 0], inputs + laws.force_entry[e, 1]
+        entry = followed(block, o - force, place - first, ws)
+        ws.law_entry[e] = entry
+        imaginary = ws.law_input[place] - ws.law_number[place]
+        if imaginary != 0.0:
+            ws.law_force[o] += entry * imaginary
 
 
 @kernel

@@ -67,3 +67,18 @@ class LoopJacobian:
         members = (np.sort(order[bounds[k] : bounds[k + 1]]) for k in range(count))
         found = (Group(nodes[nodes < m], nodes[nodes >= m] - m) for nodes in members)
         return [group for group in found if len(group.rows)]
+
+
+def dense_closure_jacobian(equations: "SemiRecursiveEquations") -> Array:
+    """Return the dense Phi_z (m, n) at the closed state."""
+    tables, flat = equations.tables, equations.ws.Phi_z
+    closures, links, drivers = tables.closures, tables.links, tables.drivers
+    out = np.zeros((equations.m, equations.n))
+    for closure in range(len(closures.point_a)):
+        rows = slice(closures.row_pointer[closure], closures.row_pointer[closure + 1])
+        connector = closures.connector[closure]
+        steps = links.step[links.pointer[connector] : links.pointer[connector + 1]]
+        block = flat[closures.entry_pointer[closure] : closures.entry_pointer[closure + 1]]
+        out[rows, steps] = block.reshape(rows.stop - rows.start, len(steps))
+    out[len(closures.kind) + np.arange(len(drivers.step)), drivers.step] = 1.0
+    return out

@@ -1,5 +1,7 @@
 """Force laws of the user, readable: the part of the page form that interprets their program.
 
+States of the laws stand behind the inputs in ``u``, and are held as they are.
+
 The rules of ``page.py`` hold here, but for the operations that a law may hold: arrays (B, ...), the namespace ``xp`` as
 first argument, built by stack and concatenate.
 """
@@ -9,6 +11,7 @@ first argument, built by stack and concatenate.
 import numpy as np
 
 from rtmbs.ad.interpret import interpreted
+from rtmbs.system.law_states import COUNT
 from rtmbs.system.tables import FRAME_INPUTS
 
 
@@ -17,7 +20,8 @@ def law_wrenches(xp, tables, u, kinematics):
     B, wrenches = kinematics.shape[0], int(tables.laws.counts[0])
     if wrenches == 0:
         return np.zeros((B, 0, 6))
-    x = xp.concatenate((kinematics.reshape((B, -1)), np.zeros((B, int(tables.laws.counts[2])))), axis=1)
+    rest = np.zeros((B, int(tables.laws.counts[2])))
+    x = xp.concatenate([kinematics.reshape((B, -1)), rest, *states(tables, u, B)], axis=1)
     W = interpreted(whole(xp), tables.laws.program, x, u[tables.laws.slot], slice(6 * wrenches))
     return W.reshape((B, wrenches, 6))
 
@@ -28,9 +32,16 @@ def law_forces(xp, tables, u, z, zd):
     if forces == 0:
         return np.zeros((z.shape[0], 0))
     columns = [(zd if rate else z)[:, step : step + 1] for step, rate in tables.laws.input[:inputs]]
-    x = xp.concatenate([np.zeros((z.shape[0], FRAME_INPUTS * wrenches)), *columns], axis=1)
+    B = z.shape[0]
+    x = xp.concatenate([np.zeros((B, FRAME_INPUTS * wrenches)), *columns, *states(tables, u, B)], axis=1)
     mine = slice(6 * wrenches, 6 * wrenches + forces)
     return interpreted(whole(xp), tables.laws.program, x, u[tables.laws.slot], mine)
+
+
+def states(tables, u, B):
+    """Return the columns (B, 1) of the states of the laws, the last numbers of ``u``."""
+    count = int(tables.laws.state_block[:, COUNT].sum())
+    return [np.ones((B, 1)) * u[len(u) - count + i] for i in range(count)]
 
 
 def whole(xp):

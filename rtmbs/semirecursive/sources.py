@@ -1,5 +1,7 @@
 """Sources of K = -dQ/dz and C = -dQ/dzd by name; each answers ``source(z, zd, R0, u) -> (K, C)``, dense (n, n).
 
+``u`` holds the inputs and behind them the states of force laws, which are held as they are (METHODS 1.32).
+
 ``structured`` is not in this table: it is the closed form that the equations assemble straight into the sparse matrix.
 The others differentiate the whole Q(z, zd) with the means of ``rtmbs.ad``. Differences and complex step go through the
 compiled kernels; autograd and trace go through ``page.py``, for they overload operators; ``finite-difference-page``
@@ -18,6 +20,7 @@ from rtmbs.semirecursive import page as untyped_page
 from rtmbs.semirecursive import page_arrays as untyped_arrays
 from rtmbs.semirecursive.called import call_laws
 from rtmbs.semirecursive.evaluation import evaluate_residual
+from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.rotations import commit_rotations
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.system.system import System
@@ -29,10 +32,10 @@ page_arrays: Any = untyped_arrays
 
 
 class CompiledForce:
-    """Q(x, p) of the compiled kernels, x = [z, zd], p = [u, R0]; real or complex."""
+    """Q(x, p) of the compiled kernels, x = [z, zd], p = [u, s, R0]; real or complex."""
 
     def __init__(self, system: System, dtype: type) -> None:
-        self.system, self.tables, self.nu = system, system.tables, len(system.u0)
+        self.system, self.tables, self.nu, self.ns = system, system.tables, len(system.u0), len(system.states)
         self.ws = workspace(system.tables, dtype)
         self.n, self.alpha = system.n, np.zeros(system.m)
 
@@ -40,7 +43,9 @@ class CompiledForce:
         """Return Q (n,)."""
         ws = self.ws
         ws.z[:], ws.zd[:], ws.zdd[:] = x[: self.n], x[self.n :], 0.0
-        R0, u = p[self.nu :].reshape(-1, 3, 3), p[: self.nu]
+        u, s, R0 = np.split(p, (self.nu, self.nu + self.ns))
+        R0 = R0.reshape(-1, 3, 3)
+        hold_states(s, ws)
         call_laws(self.system, self.tables, R0, u, ws)
         evaluate_residual(self.tables, R0, u, self.alpha, ws)
         return -ws.tau
@@ -50,7 +55,7 @@ class PageForce:
     """Q(x, p) of ``page.py`` for rows x (B, 2 n), in whatever namespace ``xp`` brings."""
 
     def __init__(self, system: System) -> None:
-        self.tables, self.n, self.nu = system.tables, system.n, len(system.u0)
+        self.tables, self.n, self.nu = system.tables, system.n, len(system.u0) + len(system.states)
 
     def __call__(self, x: Any, p: Any, xp: Any = np) -> Any:
         """Return Q (B, n)."""
@@ -118,7 +123,7 @@ def trace(system: System) -> Derivatives:
     """The page form recorded once, its sparse Jacobian replayed as a program."""
     from rtmbs.ad import Traced, recorder
 
-    parameters = len(system.u0) + system.R0.size
+    parameters = len(system.u0) + len(system.states) + system.R0.size
     return Traced(
         PageForce(system), 2 * system.n, system.n, k=parameters, batched=True, xp=page_arrays.recursive(recorder)
     )

@@ -68,6 +68,8 @@ from rtmbs.semirecursive.endings import (
     good,
 )
 from rtmbs.semirecursive.evaluation import evaluate_residual
+from rtmbs.semirecursive.law_kernels import evaluate_laws
+from rtmbs.semirecursive.law_states import keep_states
 from rtmbs.semirecursive.multipliers import NO_FACTOR, factor_mass_weight, finite, miss, set_multipliers
 from rtmbs.semirecursive.projection import (
     in_range,
@@ -143,7 +145,8 @@ def startable(old, alpha):
     bad = 0
     for row in range(len(alpha)):
         bad += 0 if alpha[row] > 0.0 and np.isfinite(alpha[row]) else 1
-    return bad == 0 and in_range(old.z) and in_range(old.zd) and in_range(old.zdd) and in_range(old.lam)
+    numbers = in_range(old.z) and in_range(old.zd) and in_range(old.zdd) and in_range(old.lam)
+    return bad == 0 and numbers and in_range(old.s) and in_range(old.sd)
 
 
 @merged_kernel
@@ -172,6 +175,9 @@ def project(tables, lu, work, settings, alpha, u, old, new, ws, record):
         record[GIVEN] = hold_energies(tables, u, settings.h, *before, *after, ws)
     else:
         keep_no_energy(new.energy)
+    if len(new.s) > 0:  # at the rates that the projection left
+        evaluate_laws(tables, new.z, new.zd, u, ws)
+        keep_states(new, ws)
     sweep_accelerations(tables.steps, new.zd, new.zdd, u, ws)
     closure_accelerations(tables, new.zd, new.zdd, u, ws)
     if settings.project_accelerations:
@@ -180,6 +186,7 @@ def project(tables, lu, work, settings, alpha, u, old, new, ws, record):
     commit_rotations(tables.steps, new.z, new.R0)
     record[PROJECTION_TICKS] += ticks() - start
     numbers = in_range(new.z) and in_range(new.zd) and in_range(new.zdd) and in_range(new.lam)
+    numbers = numbers and in_range(new.s) and in_range(new.sd)
     return CONVERGED if numbers and counted(record) else NOT_FINITE
 
 
@@ -258,7 +265,9 @@ def march(tables, lu, work, settings, alpha, old, rows, ws, budget):
         start_record(rows.record[0])
         return NOT_FINITE, 0
     for k in range(len(rows.record)):
-        new = StateArrays(rows.z[k], rows.zd[k], rows.zdd[k], rows.lam[k], rows.R0[k], rows.energy[k])
+        new = StateArrays(
+            rows.z[k], rows.zd[k], rows.zdd[k], rows.lam[k], rows.R0[k], rows.energy[k], rows.s[k], rows.sd[k]
+        )
         u, record = rows.u[k], rows.record[k]
         start_record(record)
         for number in range(tries + 2):

@@ -6,6 +6,7 @@ import numpy as np
 
 from rtmbs.ad.program import memory_of
 from rtmbs.jit.record import record
+from rtmbs.system.law_states import COUNT, LOOKS, slopes_of
 from rtmbs.system.tables import FRAME_INPUTS, POSE_INPUTS, Tables
 
 Array = Any
@@ -81,6 +82,14 @@ class Workspace(NamedTuple):
     pose_value: Array  # (nq,) what each condition returns, scaled
     pose_slope: Array  # (directions,) its derivatives
     pose_bend: Array  # (pairs,) and how these change
+    s: Array  # (ns,) float64: states of the force laws
+    state_rate: Array  # (ns,) float64
+    state_base: Array  # (ns,) float64: s = base + half rate
+    state_half: Array  # (1,) float64: h/2 in a trapezoidal step, 0 where states are given
+    state_change: Array  # (ns,) float64: last correction
+    state_slope: Array  # (slopes,) float64: see ``system/law_states.py``
+    state_matrix: Array  # (k, k) float64: 1 - half dg/ds of one law
+    state_right: Array  # (k, n) float64: its right-hand sides
 
 
 def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
@@ -112,7 +121,7 @@ def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
     shapes |= {"path": (17, depth)}
     real = {
         "held": np.zeros(depth + 1, np.int64),
-        "law_number": np.zeros(inputs),
+        "law_number": np.zeros(inputs + int(laws.state_block[:, COUNT].sum())),
         "law_parameter": np.zeros(len(laws.slot)),
         "law_memory": memory_of(program),
         "law_output": np.zeros(len(program.output)),
@@ -122,7 +131,21 @@ def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
         "pose_parameter": np.zeros(len(conditions.slot)),
         "pose_memory": memory_of(conditions.program),
         "pose_output": np.zeros(len(conditions.program.output)),
+        **scratch_of_states(laws.state_block),
     }
     ws = Workspace(**{name: np.zeros(shape, dtype) for name, shape in shapes.items()}, **real)
     ws.A[n:] = np.eye(3)
     return ws
+
+
+def scratch_of_states(block: Array) -> dict[str, Array]:
+    """Return the scratch for the states of force laws."""
+    states, most = int(block[:, COUNT].sum()), int(block[:, COUNT].max(initial=0))
+    of_states = ("s", "state_rate", "state_base", "state_change")
+    return {
+        **{name: np.zeros(states) for name in of_states},
+        "state_half": np.zeros(1),
+        "state_slope": np.zeros(int(slopes_of(block).sum())),
+        "state_matrix": np.zeros((most, most)),
+        "state_right": np.zeros((most, int(block[:, LOOKS].max(initial=0)))),
+    }

@@ -90,7 +90,9 @@ class Simulation(StateHolder):
         memory = self.method.remember(equations, h)
         self._memory = {name: values.shape for name, values in memory.items()}
         arrays, u = start.arrays, equations.u.copy()
-        state = State(system.fingerprint, 0.0, 0, float(h), *arrays[:4], arrays.R0, u, memory)
+        state = State(
+            system.fingerprint, 0.0, 0, float(h), *arrays[:4], arrays.R0, u, memory, arrays.s, arrays.sd
+        )  # fmt: skip
         self.method.begin(equations, state)
         self._work = self.method.start(equations, state)
         self._states = (state, state.copy())  # the one that counts, and the one the next step writes

@@ -114,9 +114,9 @@ class StateHolder:
         self.equations.u = state.u
         self.method.pushed(self.equations, state)
         with np.errstate(over="ignore", invalid="ignore"), suppress(StartError):
-            zdd, lam = self.equations.accelerations(state.z, state.zd, state.R0)
-            if np.all(np.isfinite(zdd)) and np.all(np.isfinite(lam)):
-                state.zdd[:], state.lam[:] = zdd, lam
+            found = self.equations.accelerations(state.z, state.zd, state.R0, state.s)
+            if all(np.all(np.isfinite(values)) for values in found):
+                state.zdd[:], state.lam[:], state.sd[:] = found
 
     @property
     def topology(self) -> Topology:

@@ -19,6 +19,12 @@ def check_finite(equations: SemiRecursiveEquations, arrays: StateArrays) -> None
                 f"the first {name} of {system.coordinate_names[bad[0]]!r} is not finite; look for numbers far"
                 " too large in gravity, forces, inputs and initial values"
             )
+    if len(bad := np.flatnonzero(~(np.abs(arrays.sd) <= BEYOND))):
+        state = system.states[bad[0]]
+        raise StartError(
+            f"the first rate of state {state.name!r} of force {state.force!r} is not finite; look for numbers far too"
+            " large in its law, its first value and inputs"
+        )
     if len(bad := np.flatnonzero(~(np.abs(arrays.lam) <= BEYOND))):
         raise StartError(
             f"the first multiplier of {system.row_names[bad[0]]!r} is not finite; look for numbers far too large"

@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from rtmbs.integrators.method import Method
 from rtmbs.integrators.settings import StateArrays
-from rtmbs.semirecursive.accelerations import first_accelerations
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.start.checks import check_facing, check_finite, check_forces
 from rtmbs.start.masses import check_masses
@@ -61,8 +60,8 @@ def prepare(equations: SemiRecursiveEquations, h: float, method: Method, shim: b
     mobility = Mobility.find(equations, assembly, z)
     equations.take_balance(of_true_loops(equations.tables, mobility.redundant))
     check_agreement(assembly, zd, masses, mobility.redundant)
-    zdd, lam = first_accelerations(equations, z, zd, R0, masses)
-    arrays = StateArrays(z, zd, zdd, lam, R0, np.zeros((equations.n, 2)))
+    zdd, lam, sd = equations.accelerations(z, zd, R0, system.s0)
+    arrays = StateArrays(z, zd, zdd, lam, R0, np.zeros((equations.n, 2)), system.s0, sd)
     check_finite(equations, arrays)
     check_motion(assembly, z, zd, zdd, lam, masses, h)
     equations.commit(arrays)

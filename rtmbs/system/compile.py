@@ -40,7 +40,7 @@ from rtmbs.system.system import Array, BodyRecord, ForceRecord, Integers, JointR
 from rtmbs.system.tables import PRISMATIC, Balance, Interfaces, Tables
 from rtmbs.topology import CONSTRAINT, DRIVEN_DISTANCE, ROD, Edge, Link, Relation, Topology, spanning_trees
 
-FORMAT = 4  # of the tables; part of the fingerprint
+FORMAT = 5  # of the tables; part of the fingerprint
 
 
 def compile(model: Model) -> System:
@@ -209,6 +209,7 @@ def finish(model: Model, draft: Draft, length: float) -> System:
     markers = marker_records(model, skeleton)
     records = closure_records(draft.closures)
     said = [model.name, *names, *draft.rows.names, *map(repr, slots.inputs.items()), *slots.told, *draft.laws.code]
+    said += [f"{state.force}.{state.name}" for state in draft.laws.states]
     # interfaces follow from the tree, which the steps say, and the balance from all the rest
     told = [part for part in tables if not isinstance(part, Interfaces | Balance)]
     placed = [part for record in (*bodies.values(), *markers.values()) for part in record]
@@ -236,6 +237,7 @@ def finish(model: Model, draft: Draft, length: float) -> System:
         row_is_rotation=draft.rows.is_rotation,
         topology=draft.topology,
         called=draft.laws.called,
+        states=draft.laws.states,
         **start._asdict(),
     )
 

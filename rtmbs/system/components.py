@@ -8,6 +8,7 @@ import numpy as np
 
 from rtmbs.ad.restrict import flows
 from rtmbs.linear.symbolic import FIRST, REST, WIDTH, SparseLU
+from rtmbs.system.law_states import home_of_states
 from rtmbs.system.system import Array, Integers
 from rtmbs.system.tables import FRAME_INPUTS, Tables
 
@@ -16,7 +17,12 @@ AS_EVEN = 1.02  # contiguous groups are kept when the heaviest is at most so muc
 
 
 def find_groups(tables: Tables, lu: SparseLU, threads: int) -> list[Integers]:
-    """Return the coordinates of at most ``threads`` groups of components, ascending, about equal in work."""
+    """Return the coordinates of at most ``threads`` groups of components, ascending, about equal in work.
+
+    One group where a force law between ground and ground has states: no component would carry them.
+    """
+    if np.any(home_of_states(tables.laws, law_homes(tables)) < 0):
+        return [np.arange(lu.visible)]
     component = find_components(tables, lu)
     group = share_out(predicted_work(component, lu), threads)[component[: lu.n]]
     return [found for g in range(threads) if len(found := np.flatnonzero(group == g))]
@@ -38,15 +44,25 @@ def find_components(tables: Tables, lu: SparseLU) -> Integers:
 
 def law_pairs(tables: Tables) -> Integers:
     """Return pairs of coordinates (k, 2) that recorded force laws join."""
-    laws, links = tables.laws, tables.links
-    ends = np.maximum(links.a, links.b)[laws.connector[: laws.counts[0]]]  # any step of the component will do
-    home = np.concatenate([np.repeat(ends, FRAME_INPUTS), laws.input[: laws.counts[2], 0]])
+    laws = tables.laws
+    home = law_homes(tables)
+    states = home_of_states(laws, home)
+    home = np.concatenate([home, states])
     pairs, source = flows(laws.program)
     first, forces = 6 * laws.counts[0], laws.counts[1]
-    acts, of = laws.row[:forces], source[first : first + forces]
+    rates = first + forces + len(laws.wrench_entry) + laws.counts[3]
+    acts = np.concatenate([laws.row[:forces], states])
+    of = np.concatenate([source[first : first + forces], source[rates : rates + len(states)]])
     looked = np.column_stack((acts[of >= 0], home[of[of >= 0]]))
     both = np.concatenate([home[pairs], looked])
     return both[np.all(both >= 0, axis=1)]
+
+
+def law_homes(tables: Tables) -> Integers:
+    """Return the step that every kinematic input of the recorded force laws belongs to."""
+    laws, links = tables.laws, tables.links
+    ends = np.maximum(links.a, links.b)[laws.connector[: laws.counts[0]]]  # any step of the component will do
+    return np.concatenate([np.repeat(ends, FRAME_INPUTS), laws.input[: laws.counts[2], 0]])
 
 
 def predicted_work(component: Integers, lu: SparseLU) -> Array:

@@ -1,7 +1,8 @@
 """The user's force law as a function of flat arrays, f(x, p) -> (m,): what is recorded, differentiated and checked.
 
-Inputs x: r, R (row-major), v, w of a law between two frames; coordinates, then rates, of one on joints. Parameters p:
-time, then the user's in the order they were given.
+Inputs x: r, R (row-major), v, w of a law between two frames; coordinates, then rates, of one on joints; last the states
+of the law. Values: the force, last the rates of the states. Parameters p: time, then the user's in the order they were
+given.
 """
 
 from typing import Any
@@ -15,7 +16,7 @@ from rtmbs.model.laws import JointKinematics, Kinematics, Law
 from rtmbs.system.system import Array
 from rtmbs.system.tables import FRAME_INPUTS
 
-STATES, SEED, SPREAD = 3, 20, 0.1  # at which a law is tried, near the reference pose
+TRIALS, SEED, SPREAD = 3, 20, 0.1  # at which a law is tried, near the reference pose
 
 
 class LawFunction:
@@ -33,10 +34,13 @@ class LawFunction:
         self.what, self.law, self.names = f"force {force.name!r}", force.law, names
         self.single = force.joint is not None
         self.along_line = force.between is not None
-        self.n, self.m = (2 * len(names), len(names)) if names else (FRAME_INPUTS, 6)
+        self.looks, self.acts = (2 * len(names), len(names)) if names else (FRAME_INPUTS, 6)  # without the states
+        self.states = force.law.states
+        self.n, self.m = self.looks + len(self.states), self.acts + len(self.states)
         self.k = 1 + sum(value.size for value in force.law.parameters.values())
         self.p0 = np.concatenate([np.zeros(1), *(value.ravel() for value in force.law.parameters.values())])
-        self.x0 = reference_coordinates(model, coordinates) if names else reference_frames(model, force)
+        reference = reference_coordinates(model, coordinates) if names else reference_frames(model, force)
+        self.x0 = np.concatenate((reference, [state.first for state in self.states]))
 
     def __call__(self, x: Any, p: Any) -> Any:
         """Return the law's values (m,) for inputs x (n,) and parameters p (k,): floats or traced."""
@@ -44,16 +48,39 @@ class LawFunction:
         for name, value in self.law.parameters.items():
             parameters[name] = p[first : first + value.size].reshape(value.shape)
             first += value.size
-        if self.names:
-            return self.forces(self.law.function(p[0], self.joint_kinematics(x), parameters))
         r = x[:3].copy()  # a law may write over what it is given
-        kinematics = Kinematics(x[:3], x[3:12].reshape(3, 3), x[12:15], x[15:18])
-        return self.wrench(self.law.function(p[0], kinematics, parameters), r)
+        result, rates = self.asked(p[0], self.kinematics(x), parameters, x[self.looks :])
+        values = self.forces(result) if self.names else self.wrench(result, r)
+        return values if rates is None else np.concatenate((values, rates))
 
-    def joint_kinematics(self, x: Any) -> JointKinematics:
+    def kinematics(self, x: Any) -> Kinematics | JointKinematics:
+        """Return what the law sees of the motion."""
+        if not self.names:
+            return Kinematics(x[:3], x[3:12].reshape(3, 3), x[12:15], x[15:18])
         if self.single:
             return JointKinematics(x[0], x[1], self.names)
-        return JointKinematics(x[: self.m], x[self.m :], self.names)
+        return JointKinematics(x[: self.acts], x[self.acts : self.looks], self.names)
+
+    def asked(self, t: Any, kinematics: Any, parameters: dict[str, Any], states: Any) -> tuple[Any, Any]:
+        """Return what the law says of the force, and the rates (k,) of its states; None without states."""
+        if not self.states:
+            return self.law.function(t, kinematics, parameters), None
+        by_name = {state.name: states[k] for k, state in enumerate(self.states)}
+        result = self.law.function(t, kinematics, parameters, by_name)
+        if not isinstance(result, tuple | list) or len(result) != 2:
+            raise ModelError(
+                f"{self.what}: its law has states and returned {result!r}; it must return a pair, the force and the "
+                f"rates of {', '.join(by_name)}"
+            )
+        rates, count = self.flat(result[1]), len(self.states)
+        if np.shape(rates) == () and count == 1:
+            rates = rates.reshape(1)
+        if np.shape(rates) != (count,):
+            raise ModelError(
+                f"{self.what}: its law returned rates of shape {np.shape(rates)}; it has {count} states, "
+                f"{', '.join(by_name)}, and must return one rate for each"
+            )
+        return result[0], rates
 
     def wrench(self, result: Any, r: Any) -> Any:
         """Return what a law between two frames returned as a wrench (6,)."""
@@ -72,11 +99,11 @@ class LawFunction:
     def forces(self, result: Any) -> Any:
         """Return what a law on joint coordinates returned as generalised forces (m,)."""
         values = self.flat(result)
-        if np.shape(values) == (self.m,):
+        if np.shape(values) == (self.acts,):
             return values
-        if np.shape(values) == () and self.m == 1:
+        if np.shape(values) == () and self.acts == 1:
             return values.reshape(1)
-        wanted = "one number" if self.single else f"{self.m} numbers, one for each coordinate"
+        wanted = "one number" if self.single else f"{self.acts} numbers, one for each coordinate"
         raise ModelError(f"{self.what}: its law returned an array of shape {np.shape(values)}; it must return {wanted}")
 
     def flat(self, result: Any) -> Any:
@@ -104,11 +131,11 @@ class LawFunction:
 
     # ---- trying it -------------------------------------------------------------------------------------------------
 
-    def states(self) -> list[tuple[Array, Array]]:
+    def trials(self) -> list[tuple[Array, Array]]:
         """Return inputs and parameters at which a law is tried: the reference pose at rest, then near it in motion."""
         rng = np.random.default_rng(SEED)
         tried = [(self.x0, self.p0)]
-        for _ in range(STATES):
+        for _ in range(TRIALS):
             x = self.x0 + SPREAD * rng.normal(size=self.n)
             if not self.names:
                 turn = rotation_of_quaternion(np.append(1.0, 0.5 * SPREAD * rng.normal(size=3)))
@@ -121,7 +148,7 @@ class LawFunction:
     def values_tried(self) -> list[Array]:
         """Call the law at every state; refuse what raises, is not finite at the reference, or has a memory."""
         found = []
-        for place, (x, p) in enumerate(self.states()):
+        for place, (x, p) in enumerate(self.trials()):
             with np.errstate(all="ignore"):
                 try:
                     first, second = self.called(x, p), self.called(x, p)

@@ -30,9 +30,10 @@ from rtmbs.system.connectors import Connectors, numbers
 from rtmbs.system.forces import ends
 from rtmbs.system.identity import identity
 from rtmbs.system.law_function import LawFunction
+from rtmbs.system.law_states import WIDTH, input_order, own_entries, state_records, state_tables
 from rtmbs.system.skeleton import Placement, Skeleton
 from rtmbs.system.slots import Slots
-from rtmbs.system.system import Array, CalledLaw, ForceRecord, Integers
+from rtmbs.system.system import Array, CalledLaw, ForceRecord, Integers, LawStateRecord
 from rtmbs.system.tables import Laws
 
 AGREEMENT = 1e-9  # of a record with its law, relative to the largest value tried
@@ -62,6 +63,7 @@ class LawTables(NamedTuple):
     called: tuple[CalledLaw, ...]
     records: dict[str, ForceRecord]
     code: tuple[str, ...]  # of the called laws: what tells two of them apart
+    states: tuple[LawStateRecord, ...]
 
 
 class Workshop:
@@ -93,6 +95,7 @@ def build_laws(workshop: Workshop, skeleton: Skeleton, slots: Slots, connectors:
     placed = [placements(law.force, skeleton) for law in frames]
     own = [connectors.add(a[0].step, b[0].step) for a, b in placed]
     steps = {law.force.name: joint_steps(law, skeleton) for law in joints}
+    states = state_tables(frames, joints)
     tables = Laws(
         program=lowered(one_record(frames, joints)) if any(law.record for law in built) else no_program(),
         slot=np.array([slot for law in (*frames, *joints) if law.record for slot in first[law.force.name]], np.int64),
@@ -102,20 +105,22 @@ def build_laws(workshop: Workshop, skeleton: Skeleton, slots: Slots, connectors:
         wrench_entry=wrench_entries(frames),
         row=np.array([step for law in joints for step in steps[law.force.name]], np.int64),
         input=input_table([steps[law.force.name] for law in joints]),
-        force_entry=force_entries(joints),
+        force_entry=np.concatenate([force_entries(joints), states.fill]),
         counts=np.array(
             [
                 len([law for law in frames if law.record]),
-                sum(law.function.m for law in joints if law.record),
-                sum(law.function.n for law in joints if law.record),
-                sum(len(law.row) for law in joints if law.record),
+                sum(law.function.acts for law in joints if law.record),
+                sum(law.function.looks for law in joints if law.record),
+                sum(np.count_nonzero(own_entries(law)) for law in joints if law.record),
             ],
             np.int64,
         ),
+        state_block=states.block,
+        state_place=states.place,
     )
     records = law_records(model, frames, joints, own, steps)
     code = tuple(code_of(law) for law in built if not law.record)
-    return LawTables(tables, called_laws(frames, joints, first), records, code)
+    return LawTables(tables, called_laws(frames, joints, first), records, code, state_records((*frames, *joints)))
 
 
 def law_records(
@@ -133,7 +138,7 @@ def law_records(
     for law in joints:
         name = law.force.name
         found[name] = ForceRecord(name, "joint law", force, *ends(model, law.force), steps[name], law.reason)
-        force += law.function.m
+        force += law.function.acts
     return found
 
 
@@ -162,6 +167,11 @@ def build_law(model: Model, force: Force, coordinates: tuple[tuple[Joint, int], 
     function = LawFunction(model, force, coordinates)
     tried = function.values_tried()
     values, reason = (None, "trace=False") if not force.law.trace else recorded(function)
+    if values is None and function.states:
+        raise ModelError(
+            f"{function.what}: its law has states and cannot be recorded: {reason}; write it so that it can be, "
+            "or without states"
+        )
     if values is None:
         row, column = np.divmod(np.arange(function.m * function.n), function.n)
         return BuiltLaw(force, function, coordinates, None, row, column, True, reason)
@@ -205,7 +215,7 @@ def check_record(function: LawFunction, record: Record, tried: Sequence[Array]) 
     """Refuse a law whose record, values and then entries of the derivative, says something else than the law."""
     replay = Replay(record)
     size = max(float(np.max(np.abs(values[np.isfinite(values)]), initial=0.0)) for values in tried)
-    for place, ((x, p), expected) in enumerate(zip(function.states(), tried, strict=True)):
+    for place, ((x, p), expected) in enumerate(zip(function.trials(), tried, strict=True)):
         with np.errstate(all="ignore"):
             found, entries = np.split(replay.value(x, p), [function.m])
             apart = np.nan_to_num(np.abs(found - expected), nan=np.inf)
@@ -302,25 +312,43 @@ def input_table(steps: list[tuple[int, ...]]) -> Integers:
 
 
 def one_record(frames: list[BuiltLaw], joints: list[BuiltLaw]) -> Record:
-    """Join the records; outputs: wrenches, generalised forces, then the entries of both in the same order."""
+    """Join the records; outputs: wrenches, generalised forces, then the entries of both in the same order, then rates
+    of states and the other entries. States are the last inputs.
+    """
     laws = [law for law in (*frames, *joints) if law.record]
     whole = joined([law.record for law in laws if law.record])
-    values, entries, first = [], [], 0
+    values, entries, rates, slopes, first = [], [], [], [], 0
     for law in laws:
         assert law.record
-        values.append(np.arange(first, first + law.function.m))
-        entries.append(np.arange(first + law.function.m, first + law.record.m))
+        acts, m, own = law.function.acts, law.function.m, own_entries(law)
+        values.append(np.arange(first, first + acts))
+        rates.append(np.arange(first + acts, first + m))
+        entries.append(first + m + np.flatnonzero(own))
+        slopes.append(first + m + np.flatnonzero(~own))
         first += law.record.m
-    order = np.concatenate([np.zeros(0, np.int64), *values, *entries])
-    return replace(whole, outputs=whole.outputs[order])
+    order = np.concatenate([np.zeros(0, np.int64), *values, *entries, *rates, *slopes])
+    return replace(whole, a=states_last(whole, laws), outputs=whole.outputs[order])
+
+
+def states_last(whole: Record, laws: list[BuiltLaw]) -> Integers:
+    """Return the first operands of a joined record with the states behind all other inputs."""
+    from rtmbs.ad.operations import INPUT
+
+    new, a = input_order(laws), whole.a.copy()
+    looked = (whole.op == INPUT) & (whole.a < whole.n)
+    a[looked] = new[whole.a[looked]]
+    return a
 
 
 def no_laws() -> Laws:
     """Return the tables of a model without force laws."""
     frames, integers = np.zeros((0, 3, 4)), np.zeros(0, np.int64)
     wrench_entry, inputs, force_entry = (np.zeros((0, width), np.int64) for width in (3, 2, 4))
-    counts = np.zeros(4, np.int64)
-    return Laws(no_program(), integers, integers, frames, frames, wrench_entry, integers, inputs, force_entry, counts)
+    counts, block = np.zeros(4, np.int64), np.zeros((0, WIDTH), np.int64)
+    return Laws(
+        no_program(), integers, integers, frames, frames, wrench_entry, integers, inputs, force_entry, counts, block,
+        integers,
+    )  # fmt: skip
 
 
 def no_program() -> Program:
@@ -332,19 +360,23 @@ def no_program() -> Program:
 
 def wrench_entries(frames: list[BuiltLaw]) -> Integers:
     """Return (law, row, input) of every derivative of a wrench; those of called laws are whole blocks elsewhere."""
-    parts = [
-        np.column_stack((np.full(len(law.row), k), law.row, law.column)) for k, law in enumerate(frames) if law.record
-    ]
-    return np.concatenate([np.zeros((0, 3), np.int64), *parts])
+    parts = [np.zeros((0, 3), np.int64)]
+    for k, law in enumerate(frames):
+        if law.record:
+            own = own_entries(law)
+            parts.append(np.column_stack((np.full(np.count_nonzero(own), k), law.row[own], law.column[own])))
+    return np.concatenate(parts)
 
 
 def force_entries(joints: list[BuiltLaw]) -> Integers:
     """Return (force, input, is a rate, 0) of every derivative of a generalised force."""
     parts, force, first = [np.zeros((0, 4), np.int64)], 0, 0
     for law in joints:
-        rate = (law.column >= law.function.m).astype(np.int64)
-        parts.append(np.column_stack((law.row + force, law.column + first, rate, np.zeros_like(rate))))
-        force, first = force + law.function.m, first + law.function.n
+        own = own_entries(law)
+        row, column = law.row[own], law.column[own]
+        rate = (column >= law.function.acts).astype(np.int64)
+        parts.append(np.column_stack((row + force, column + first, rate, np.zeros_like(rate))))
+        force, first = force + law.function.acts, first + law.function.looks
     return np.concatenate(parts)
 
 

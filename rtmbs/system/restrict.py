@@ -12,6 +12,8 @@ from rtmbs.ad.restrict import restricted as restricted_program
 from rtmbs.forces.register import some
 from rtmbs.system.balance import balance_of
 from rtmbs.system.closures import pointer
+from rtmbs.system.components import law_homes
+from rtmbs.system.law_states import home_of_states, kept_states
 from rtmbs.system.origins import no_origins, with_origins
 from rtmbs.system.pattern import give_places, lay_out
 from rtmbs.system.system import Integers, Mask
@@ -28,6 +30,7 @@ class Part(NamedTuple):
     references: Integers  # reference rotations
     tables: Tables
     lu: Any  # SparseLU of their tangent
+    states: Integers  # of force laws
 
 
 def restricted(tables: Tables, coordinates: Integers) -> Part:
@@ -62,7 +65,8 @@ def restricted(tables: Tables, coordinates: Integers) -> Part:
     )
     lu, kept = give_places(kept, condensed=len(tables.interfaces.step) > 0)
     rows = np.flatnonzero(np.concatenate([rows_of(closures, linked[closures.connector]), driven]))
-    return Part(coordinates, rows, references, with_origins(kept), lu)
+    states = np.flatnonzero(new[home_of_states(tables.laws, law_homes(tables))] >= 0)
+    return Part(coordinates, rows, references, with_origins(kept), lu, states)
 
 
 def chosen(table: Table, which: Mask | Integers) -> Table:
@@ -160,8 +164,14 @@ def restricted_laws(laws: Laws, linked: Mask, number: Integers, new: Integers) -
     between = linked[laws.connector]
     acting, looked_at = new[laws.row] >= 0, new[laws.input[:, 0]] >= 0
     wrench_entry, force_entry = between[laws.wrench_entry[:, 0]], acting[laws.force_entry[:, 0]]
-    outputs: NDArray[np.bool_] = np.concatenate([np.repeat(between, 6), acting, wrench_entry, force_entry])
-    inputs = np.concatenate([np.repeat(between, FRAME_INPUTS), looked_at])
+    values, seen = (
+        np.concatenate([np.repeat(between, 6), acting]),
+        np.concatenate([np.repeat(between, FRAME_INPUTS), looked_at]),
+    )
+    states = kept_states(laws, values, seen)
+    recorded = force_entry[: laws.counts[3]]
+    outputs: NDArray[np.bool_] = np.concatenate([values, wrench_entry, recorded, states.states, states.entries])
+    inputs = np.concatenate([seen, states.states])
     program, parameters = restricted_program(laws.program, np.flatnonzero(inputs), np.flatnonzero(outputs))
     law, force, place = (np.cumsum(kept) - 1 for kept in (between, acting, looked_at))  # new numbers
     wrenches, forces = laws.wrench_entry[wrench_entry], laws.force_entry[force_entry]
@@ -175,5 +185,7 @@ def restricted_laws(laws: Laws, linked: Mask, number: Integers, new: Integers) -
         row=new[laws.row[acting]],
         input=np.column_stack((new[laws.input[looked_at, 0]], laws.input[looked_at, 1])),
         force_entry=np.column_stack((force[forces[:, 0]], place[forces[:, 1]], forces[:, 2:])),
-        counts=np.array([between.sum(), acting.sum(), looked_at.sum(), len(forces)], np.int64),
+        counts=np.array([between.sum(), acting.sum(), looked_at.sum(), recorded.sum()], np.int64),
+        state_block=states.block,
+        state_place=states.place,
     )

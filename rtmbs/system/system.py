@@ -92,6 +92,15 @@ class ForceRecord(NamedTuple):
     connector: int = -1  # of a force between two frames
 
 
+class LawStateRecord(NamedTuple):
+    """A state of a force law."""
+
+    force: str
+    name: str
+    first: float  # value at the start
+    unit: str
+
+
 class CalledLaw(NamedTuple):
     """A force law that could not be recorded, and where its values and derivatives go."""
 
@@ -137,11 +146,17 @@ class System:
     topology: Topology
     called: tuple[CalledLaw, ...] = ()  # force laws that only Python can evaluate
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # of inputs that are tables
+    states: tuple[LawStateRecord, ...] = ()  # of force laws, in the order of ``State.s``
 
     @property
     def n(self) -> int:
         """Number of elementary coordinates."""
         return len(self.z0)
+
+    @property
+    def s0(self) -> Array:
+        """First values of the states of force laws (ns,)."""
+        return np.array([state.first for state in self.states], np.float64)
 
     @property
     def m(self) -> int:

@@ -187,7 +187,9 @@ class Laws(NamedTuple):
     A law between two frames takes FRAME_INPUTS inputs, in the order of ``model.laws.Kinematics``. The others, on joint
     coordinates, take coordinates and rates and give generalised forces.
     Outputs of the program: wrenches (6 each), generalised forces, entries of the wrenches' derivatives, entries of the
-    forces' derivatives. Called laws (``counts`` says where they begin) are evaluated in Python before a kernel runs.
+    forces' derivatives; rates of the states of all laws, and the slopes of METHODS 1.32 (``system/law_states.py``).
+    The states are the last inputs of the program. Called laws (``counts`` says where they begin) are evaluated in
+    Python before a kernel runs.
     """
 
     program: Any  # ad.Program of the recorded laws
@@ -198,8 +200,11 @@ class Laws(NamedTuple):
     wrench_entry: Array  # (ne, 3) int64: law, row (0 to 5), input (0 to 17)
     row: Array  # (no,) int64: step that a generalised force acts on
     input: Array  # (ni, 2) int64: step, and 1 for its rate
-    force_entry: Array  # (nf, 4) int64: generalised force, input, 1 for a rate, place in the sparse matrix
+    # (nf, 4) int64: generalised force, input, 1 for a rate, place in the sparse matrix; last those of elimination
+    force_entry: Array
     counts: Array  # (4,) int64: recorded laws between frames, generalised forces, inputs, force entries
+    state_block: Array  # (nb, 10) int64: of each law with states, see ``system/law_states.py``
+    state_place: Array  # (nse,) int64: place of each slope in the flat slopes of all laws
 
 
 @record

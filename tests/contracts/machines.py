@@ -63,6 +63,44 @@ def closed_model(seed, bodies=9, driven=True, timed=True):
     return model
 
 
+def with_force_states():
+    """Return a crank-rocker under laws with states: between frames, on two joints, on a body, one beside none."""
+    model = library.build("crank_rocker")
+    moving = [body for body in model.bodies.values() if body is not model.ground]
+    hinges = [joint for joint in model.joints.values() if joint.type.coordinates]
+    post = model.add_marker("post", "ground", (0.1, 0.6, 0.5))
+    eye = model.add_marker("eye", moving[1], (0.05, 0.0, 0.02))
+
+    def line(t, kinematics, parameters, states):
+        """A Maxwell element that stiffens, behind a lag that time moves."""
+        length = np.sqrt(np.dot(kinematics.r, kinematics.r))
+        stretch = length - 0.4 - states["creep"]
+        force = parameters["stiffness"] * (stretch + 2.0 * stretch**3)
+        rate = np.dot(kinematics.r, kinematics.v) / length
+        lag = (rate + 0.3 * np.sin(3.0 * t) - states["lag"]) / 0.05
+        return force + 0.5 * states["lag"], np.array([force / parameters["damping"], lag])
+
+    def pair(t, kinematics, parameters, states):
+        """A controller of two coordinates that remembers their difference."""
+        z, zd = kinematics
+        error = np.sin(z[0] - 0.5 * z[1])
+        torque = -2.0 * states["sum"] - 0.3 * zd[0]
+        return np.array([torque, -0.5 * torque]), error - 0.2 * states["sum"] ** 3
+
+    def push(t, kinematics, parameters, states):
+        """A drag that follows the speed late, in axes of the world."""
+        v, late = kinematics.v, states["late"]
+        return (-late * v, -0.02 * late * kinematics.R[:, 1]), (np.sqrt(np.dot(v, v) + 1e-2) - late) / 0.1
+
+    states = {"creep": 0.01, "lag": -0.2}
+    model.add_force("line", line, between=(post, eye), parameters={"stiffness": 30.0, "damping": 4.0}, states=states)
+    tree = [joint for joint in hinges if not joint.cut][:2]
+    model.add_force("pair", pair, joints=tree, states={"sum": 0.1})
+    model.add_force("coil", lambda t, k, p: -0.4 * np.sin(k.z), joint=tree[0])
+    model.add_force("push", push, body=moving[-1], point=(0.0, 0.1, 0.05), states={"late": 0.3}, units={"late": "m/s"})
+    return model
+
+
 def example(rng, kind):
     """Return a joint type with its axes along random directions."""
     return JOINT_TYPES[kind].example(random_rotation(rng))
@@ -144,7 +182,7 @@ def everything(sim):
 def difference(a, b):
     """Return the largest difference of two states, each array relative to its largest entry."""
     worst = 0.0
-    for name in ("z", "zd", "zdd", "lam", "R0"):
+    for name in ("z", "zd", "zdd", "lam", "R0", "s", "sd"):
         x, y = getattr(a, name), getattr(b, name)
         worst = max(worst, np.abs(x - y).max(initial=0.0) / max(np.abs(x).max(initial=0.0), 1e-300))
     return worst

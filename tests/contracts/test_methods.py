@@ -7,12 +7,12 @@ from scipy.integrate import solve_ivp
 import rtmbs
 from rtmbs import METHODS, Outcome, Simulation, library
 from rtmbs.errors import InputError, StepError, UnknownNameError
-from tests.contracts.machines import closed_model, contents
+from tests.contracts.machines import closed_model, contents, with_force_states
 
 ALL = pytest.mark.parametrize("name", METHODS)
 T = 0.2  # [s]
 STEPS = (8e-3, 4e-3, 2e-3)  # [s]
-QUANTITIES = ("z", "zd", "zdd", "lam")
+QUANTITIES = ("z", "zd", "zdd", "lam", "s", "sd")
 
 
 def method(name):
@@ -47,7 +47,7 @@ def driven():
     return library.build("driven_fourbar")
 
 
-MACHINES = {"tree": hanging, "loop": loop, "rotations": turning, "driver": driven}
+MACHINES = {"tree": hanging, "loop": loop, "rotations": turning, "driver": driven, "states": with_force_states}
 
 
 def end(system, name, h):

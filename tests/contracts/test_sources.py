@@ -5,10 +5,12 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from rtmbs import Simulation
 from rtmbs.integrators.settings import INERTIA, StateArrays
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.sources import STRUCTURED, make_source, source_names
-from tests.contracts.machines import LIBRARY, library_simulation
+from tests.contracts.machines import LIBRARY, library_simulation, with_force_states
 from tests.mechanisms import committed, mechanism_of, random_model, random_motion
 
 # Relative to the largest entry, by what a name holds; any other source claims to be exact.
@@ -26,7 +28,8 @@ def answer(name, system, z, zd, R0, u):
     if name != STRUCTURED:
         return make_source(name, system)(z, zd, R0, u)
     equations = SemiRecursiveEquations(system)
-    equations.u[:] = u
+    equations.u, s = np.split(u, [len(system.u0)])
+    hold_states(s, equations.ws)
     equations.residual(z, zd, np.zeros(system.n), R0)
     return equations.assemble(0.0, 0.0, 1.0), equations.assemble(0.0, 1.0, 0.0)
 
@@ -72,6 +75,38 @@ def test_all_agree_in_motion(machine):
     for name in source_names():
         for mine, theirs in zip(answer(name, *case), (K, C), strict=True):
             assert np.abs(mine - theirs).max() <= tolerance(name) * size, name
+
+
+def test_all_agree_with_force_states():
+    """States behind the inputs, held as they are."""
+    sim = Simulation(with_force_states().compile(), 2e-3)
+    sim.run(0.02)
+    case = (sim.system, sim.state.z, sim.state.zd, sim.state.R0, np.concatenate((sim.state.u, sim.state.s)))
+    K, C = answer(STRUCTURED, *case)
+    for name in source_names():
+        for mine, theirs in zip(answer(name, *case), (K, C), strict=True):
+            assert np.abs(mine - theirs).max() <= tolerance(name) * np.abs(theirs).max(), name
+
+
+def test_newton_matrices_agree_with_force_states_that_follow():
+    """Eliminated states: what they add comes from the recorded law, whatever source gives the rest."""
+    system, h = with_force_states().compile(), 1e-2
+    sim = Simulation(system, h)
+    sim.run(0.05)
+    state, equations, answers = sim.state, SemiRecursiveEquations(system), {}
+    old = StateArrays(state.z, state.zd, state.zdd, state.lam, state.R0, np.zeros((system.n, 2)), state.s, state.sd)
+    for name in source_names():
+        equations.source = make_source(name, system)
+        equations.u, equations.alpha = state.u, np.full(system.m, 1e5)
+        equations.follow_states(h, old)
+        equations.residual(state.z + 0.01, state.zd - 0.1, state.zdd, state.R0)
+        if equations.source is None:
+            equations.fill(1.0, h / 2, h * h / 4, INERTIA, old)
+        else:
+            equations.fill_from_source(h / 2, h * h / 4, INERTIA, old)
+        answers[name] = equations.dense_values()
+    for name, found in answers.items():
+        assert np.abs(found - answers[STRUCTURED]).max() <= tolerance(name) * np.abs(found).max(), name
 
 
 @pytest.mark.parametrize("seed", [1, 2])

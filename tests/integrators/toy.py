@@ -97,6 +97,12 @@ class Pendulum:
         self.ask("corrected")
         return increment + dz
 
+    def follow_states(self, h, old):
+        self.ask("follow_states")
+
+    def keep_states(self, new):
+        self.ask("keep_states")
+
     def commit(self, state):
         self.ask("commit")
 

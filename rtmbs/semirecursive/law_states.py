@@ -1,0 +1,171 @@
+"""States of force laws, eliminated law by law in every evaluation (METHODS 1.32).
+
+The rule says s = base + half g(x, s), x the kinematics: base = s_n + h/2 g_n and half = h/2 in a trapezoidal step, the
+state itself and 0 where a state is given. A Newton iteration of each law's own few unknowns solves for s at the given
+x. Then F(x, s(x)) is the law's force, and dF/dx + dF/ds (1 - half dg/ds)^-1 half dg/dx its derivative: the pattern of
+the tangent stays. It begins at ``base``, whatever was evaluated before, so that a restart gives the same bits.
+"""
+
+import numpy as np
+
+from rtmbs.ad.program import evaluate
+from rtmbs.jit.compiled import inner_kernel, kernel, merged_kernel
+
+ROUNDS = 25  # of Newton's iteration; more: the force is no number, and the step says so
+EXACT = 1e-13  # correction, in terms of the numbers that it comes from, that is rounding
+ROUGH = 1e-9  # the same where corrections do not get smaller: of terms that cancel inside a rate
+
+
+@kernel
+def hold_states(s, ws):
+    """Let states be given: ``s`` (ns,)."""
+    ws.state_half[0] = 0.0
+    for i in range(len(ws.state_base)):
+        ws.state_base[i] = s[i]
+
+
+@inner_kernel
+def follow_states(h, old, ws):
+    """Let states be those at the end of a trapezoidal step of ``h`` from ``old``."""
+    ws.state_half[0] = 0.5 * h
+    for i in range(len(ws.state_base)):
+        ws.state_base[i] = old.s[i] + 0.5 * h * old.sd[i]
+
+
+@inner_kernel
+def keep_states(new, ws):
+    """Write the states last solved for, and their rates, to ``new``."""
+    for i in range(len(new.s)):
+        new.s[i], new.sd[i] = ws.s[i], ws.state_rate[i]
+
+
+@merged_kernel
+def settle_states(laws, inputs, ws):
+    """Evaluate the program of the laws at the states that the rule asks for, ``inputs`` kinematic ones given."""
+    previous, half = np.inf, ws.state_half[0]
+    for i in range(len(ws.s)):
+        ws.s[i] = ws.state_base[i]
+    for _ in range(ROUNDS):
+        for i in range(len(ws.s)):
+            ws.law_number[inputs + i] = ws.s[i]
+        evaluate(laws.program, ws.law_memory, ws.law_number[: inputs + len(ws.s)], ws.law_parameter, ws.law_output)
+        read_slopes(laws, ws)
+        if half == 0.0:
+            return
+        worst = 0.0
+        for b in range(len(laws.state_block)):
+            found = correction(laws.state_block[b], half, inputs, ws)
+            worst = found if not found <= worst else worst
+        if worst <= EXACT or (worst <= ROUGH and worst >= 0.5 * previous):
+            return
+        for i in range(len(ws.s)):
+            ws.s[i] += ws.state_change[i]
+        previous = worst
+    for i in range(len(ws.s)):
+        ws.state_change[i] = np.nan
+
+
+@inner_kernel
+def read_slopes(laws, ws):
+    """Read rates and slopes from the program's outputs; what is no entry stays zero."""
+    counts, states = laws.counts, len(ws.s)
+    first = 6 * counts[0] + counts[1] + len(laws.wrench_entry) + counts[3]
+    for i in range(states):
+        ws.state_rate[i] = ws.law_output[first + i]
+    for e in range(len(laws.state_place)):
+        ws.state_slope[laws.state_place[e]] = ws.law_output[first + states + e]
+
+
+@inner_kernel
+def correction(block, half, inputs, ws):
+    """Write the correction of one law's states; returns its largest share of the numbers that it comes from."""
+    first, k, looks = block[0], block[1], block[5]
+    of_input = block[6] + block[3] * k
+    among = of_input + k * looks
+    x, s, right = ws.law_number[block[4] :], ws.s[first:], ws.state_right
+    set_matrix(block, half, ws)
+    for c in range(k):
+        right[c, 0] = ws.state_base[first + c] + half * ws.state_rate[first + c] - s[c]
+    divide(ws.state_matrix, right, k, 1)
+    worst = 0.0
+    for c in range(k):
+        size = abs(ws.state_rate[first + c])
+        for j in range(looks):
+            size += abs(ws.state_slope[of_input + c * looks + j] * x[j])
+        for d in range(k):
+            size += abs(ws.state_slope[among + c * k + d] * s[d])
+        size = abs(s[c]) + abs(ws.state_base[first + c]) + half * size
+        ws.state_change[first + c] = right[c, 0]
+        share = abs(right[c, 0]) / size if size > 0.0 else abs(right[c, 0])
+        worst = share if not share <= worst else worst
+    return worst
+
+
+@inner_kernel
+def set_matrix(block, half, ws):
+    """ws.state_matrix = 1 - half dg/ds of one law."""
+    k = block[1]
+    among = block[6] + block[3] * k + k * block[5]
+    for c in range(k):
+        for d in range(k):
+            ws.state_matrix[c, d] = (1.0 if c == d else 0.0) - half * ws.state_slope[among + c * k + d]
+
+
+@inner_kernel
+def divide(A, B, k, columns):
+    """B = A^-1 B (k, columns) by elimination with row pivots, in place; not a number where A is singular."""
+    for c in range(k):
+        p = c
+        for r in range(c + 1, k):
+            if abs(A[r, c]) > abs(A[p, c]):
+                p = r
+        pivot = A[p, c] if A[p, c] != 0.0 else np.nan
+        for d in range(k):
+            A[c, d], A[p, d] = A[p, d], A[c, d]
+        for j in range(columns):
+            B[c, j], B[p, j] = B[p, j], B[c, j]
+            B[c, j] /= pivot
+        for d in range(c + 1, k):
+            A[c, d] /= pivot
+        for r in range(k):
+            if r != c:
+                factor = A[r, c]
+                for d in range(c + 1, k):
+                    A[r, d] -= factor * A[c, d]
+                for j in range(columns):
+                    B[r, j] -= factor * B[c, j]
+
+
+@inner_kernel
+def follow_inputs(block, half, ws):
+    """ws.state_right = ds/dx (k, n) = (1 - half dg/ds)^-1 half dg/dx of one law; its last correction is taken."""
+    first, k, looks = block[0], block[1], block[5]
+    of_input = block[6] + block[3] * k
+    among = of_input + k * looks
+    set_matrix(block, half, ws)
+    for c in range(k):
+        for j in range(looks):
+            ws.state_right[c, j] = half * ws.state_slope[of_input + c * looks + j]
+    divide(ws.state_matrix, ws.state_right, k, looks)
+    for c in range(k):
+        ws.s[first + c] += ws.state_change[first + c]
+        for d in range(k):
+            ws.state_rate[first + c] += ws.state_slope[among + c * k + d] * ws.state_change[first + d]
+
+
+@inner_kernel
+def moved(block, row, ws):
+    """Return what the last correction of the states does to force ``row`` of one law."""
+    total = 0.0
+    for c in range(block[1]):
+        total += ws.state_slope[block[6] + row * block[1] + c] * ws.state_change[block[0] + c]
+    return total
+
+
+@inner_kernel
+def followed(block, row, column, ws):
+    """Return what following states add to the derivative of force ``row`` of one law by its input ``column``."""
+    total = 0.0
+    for c in range(block[1]):
+        total += ws.state_slope[block[6] + row * block[1] + c] * ws.state_right[c, column]
+    return total
