@@ -277,7 +277,7 @@ class Model(Elements):
                 raise ModelError(f"{what}: states= and units= belong to a law written as a function")
         elif callable(law) and not isinstance(law, type):
             self._one_place(what, between=between, joint=joint, joints=joints, body=body)
-            known = make_law(what, law, parameters, trace, states, units)
+            known = make_law(what, law, parameters, trace, states=states, units=units)
         else:
             raise ModelError(
                 f"{what}: {shown(law)} is not a force law; write one such as SpringDamper(stiffness=100.0), or a "

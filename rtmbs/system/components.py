@@ -22,7 +22,7 @@ def find_groups(tables: Tables, lu: SparseLU, threads: int) -> list[Integers]:
     One group where a force law between ground and ground has states: no component would carry them.
     """
     if np.any(home_of_states(tables.laws, law_homes(tables)) < 0):
-        return [np.arange(lu.visible)]
+        return [np.arange(lu.n)]
     component = find_components(tables, lu)
     group = share_out(predicted_work(component, lu), threads)[component[: lu.n]]
     return [found for g in range(threads) if len(found := np.flatnonzero(group == g))]

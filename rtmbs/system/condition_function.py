@@ -11,7 +11,7 @@ from rtmbs.errors import ModelError
 from rtmbs.model import Model
 from rtmbs.model.checks import rotation_of_quaternion
 from rtmbs.model.constraints import MOST, Constraint, JointPose, Pose
-from rtmbs.system.law_function import SEED, SPREAD, STATES, LawFunction, start_of
+from rtmbs.system.law_function import SEED, SPREAD, TRIALS, LawFunction, start_of
 from rtmbs.system.system import Array
 from rtmbs.system.tables import POSE_INPUTS
 
@@ -30,6 +30,7 @@ class ConditionFunction(LawFunction):
         self.what, self.law = f"constraint {constraint.name!r}", law
         self.names = tuple(f"{joint.name}.{joint.type.coordinates[k]}" for joint, k in constraint.joints)
         self.single = self.along_line = False
+        self.states = ()
         self.n = len(self.names) + 1 if self.names else POSE_INPUTS
         self.k = sum(value.size for value in law.parameters.values())
         self.p0 = np.concatenate([np.zeros(0), *(value.ravel() for value in law.parameters.values())])
@@ -77,11 +78,11 @@ class ConditionFunction(LawFunction):
             )
         return values.reshape(-1)
 
-    def states(self) -> list[tuple[Array, Array]]:
+    def trials(self) -> list[tuple[Array, Array]]:
         """Return inputs and parameters at which it is tried: the reference pose, then poses near it."""
         rng = np.random.default_rng(SEED)
         tried = [(self.x0, self.p0)]
-        for _ in range(STATES):
+        for _ in range(TRIALS):
             x = self.x0 + SPREAD * rng.normal(size=self.n)
             if not self.names:
                 turn = rotation_of_quaternion(np.append(1.0, 0.5 * SPREAD * rng.normal(size=3)))

@@ -60,7 +60,7 @@ def check(system):
     solver, status, right = saddle(equations, z, zd, R0)
     assert status == 0
     zdd, lam = solver.solve_parts(*right, refined=True)
-    expected, multipliers, _ = equations.accelerations(z, zd, R0, sim.state.s)
+    expected, multipliers, _ = equations.accelerations(z, zd, R0, equations.system.s0)
     full_rank = solver.rank == equations.m
     for found, wanted, same in ((zdd, expected, SAME), (lam, multipliers, SAME if full_rank else SHARED)):
         assert np.abs(found - wanted).max(initial=0.0) <= same * max(np.abs(wanted).max(initial=0.0), SMALL)
