@@ -75,7 +75,7 @@ def scaled(function: ConditionFunction, slope: Integers, replay: Replay, length:
     The derivatives are those at the poses tried; angles weigh by the radian, shifts by the characteristic ``length``.
     """
     largest = np.zeros((function.m, function.n))
-    for place, (x, p) in enumerate(function.states()):
+    for place, (x, p) in enumerate(function.trials()):
         with np.errstate(all="ignore"):
             entries = replay.value(x, p)[function.m :]
         found = np.zeros_like(largest)
