@@ -82,7 +82,7 @@ def with_force_states():
 
     def pair(t, kinematics, parameters, states):
         """A controller of two coordinates that remembers their difference."""
-        z, zd = kinematics
+        z, zd = kinematics.z, kinematics.zd
         error = np.sin(z[0] - 0.5 * z[1])
         torque = -2.0 * states["sum"] - 0.3 * zd[0]
         return np.array([torque, -0.5 * torque]), error - 0.2 * states["sum"] ** 3
