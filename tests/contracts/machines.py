@@ -63,8 +63,11 @@ def closed_model(seed, bodies=9, driven=True, timed=True):
     return model
 
 
-def with_force_states():
-    """Return a crank-rocker under laws with states: between frames, on two joints, on a body, one beside none."""
+def with_force_states(timed=True):
+    """Return a crank-rocker under laws with states: between frames, on two joints, on a body, one beside none.
+
+    timed: one of them looks at time, so that a run takes steps one by one.
+    """
     model = library.build("crank_rocker")
     moving = [body for body in model.bodies.values() if body is not model.ground]
     hinges = [joint for joint in model.joints.values() if joint.type.coordinates]
@@ -77,12 +80,12 @@ def with_force_states():
         stretch = length - 0.4 - states["creep"]
         force = parameters["stiffness"] * (stretch + 2.0 * stretch**3)
         rate = np.dot(kinematics.r, kinematics.v) / length
-        lag = (rate + 0.3 * np.sin(3.0 * t) - states["lag"]) / 0.05
+        lag = (rate + (0.3 * np.sin(3.0 * t) if timed else 0.1) - states["lag"]) / 0.05
         return force + 0.5 * states["lag"], np.array([force / parameters["damping"], lag])
 
     def pair(t, kinematics, parameters, states):
         """A controller of two coordinates that remembers their difference."""
-        z, zd = kinematics
+        z, zd = kinematics.z, kinematics.zd
         error = np.sin(z[0] - 0.5 * z[1])
         torque = -2.0 * states["sum"] - 0.3 * zd[0]
         return np.array([torque, -0.5 * torque]), error - 0.2 * states["sum"] ** 3

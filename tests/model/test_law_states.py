@@ -35,7 +35,7 @@ def test_channels_in_a_result_and_in_its_file(tmp_path):
     assert result["lag.x"].shape == (51,)
     assert result.read("lag.x").unit == "1"
     result.save(tmp_path / "result.npz")
-    loaded = rtmbs.Result.load(tmp_path / "result.npz")
+    loaded = rtmbs.load_result(tmp_path / "result.npz")
     np.testing.assert_array_equal(loaded["lag.x"], result["lag.x"])
 
 

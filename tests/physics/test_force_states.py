@@ -129,7 +129,7 @@ def test_a_motor_with_the_lag_of_its_current():
         return k * i, (parameters["voltage"] - R * i - k * kinematics.zd) / L
 
     model = rtmbs.Model("motor", gravity=(0.0, 0.0, 0.0))
-    rotor = model.add_body("rotor", mass=1.0, inertia=(0.01, 0.01, J))
+    rotor = model.add_body("rotor", mass=1.0, inertia=(J, J, J))
     model.add_joint("shaft", rtmbs.Revolute(axis=(0, 0, 1)), "ground", rotor)
     where = {"joint": "shaft", "states": {"current": 0.0}, "units": {"current": "A"}}
     model.add_force("motor", motor, parameters={"voltage": 0.0}, **where)
@@ -144,7 +144,7 @@ def test_a_motor_with_the_lag_of_its_current():
 
     order, error = order_of(model.compile(), T, exact, prepare=switch_on)
     assert order > 1.9
-    assert error < 1e-4
+    assert error < 5e-4
 
 
 def test_an_input_that_jumps_moves_the_rate_of_a_state_at_once():
@@ -227,13 +227,13 @@ def test_a_stiff_state_stays_stable():
     """A time constant of 1 us in steps of 5 ms: the state rings at most, and the motion is that of no lag."""
 
     def late(t, kinematics, parameters, states):
-        return states["force"], (-50.0 * kinematics.z - 2.0 * kinematics.zd - states["force"]) / 1e-6
+        return states["late"], (-50.0 * kinematics.z - 2.0 * kinematics.zd - states["late"]) / 1e-6
 
     def prompt(t, kinematics, parameters):
         return -50.0 * kinematics.z - 2.0 * kinematics.zd
 
     h, T = 5e-3, 5.0
-    one = Simulation(slider(late, position=0.1, states={"force": -5.0}), h).run(T)
+    one = Simulation(slider(late, position=0.1, states={"late": -5.0}), h).run(T)
     other = Simulation(slider(prompt, position=0.1), h).run(T)
     assert np.abs(one["rail.displacement"] - other["rail.displacement"]).max() < 1e-3
     assert one.outcomes == {"CONVERGED": round(T / h)}

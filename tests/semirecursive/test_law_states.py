@@ -122,17 +122,29 @@ def test_every_source_leads_to_the_same_motion(system, jacobian):
 
 def test_groups_on_threads_take_the_same_steps():
     """Two mechanisms with states and one without, side by side, on one thread and on two."""
-    model = beside(with_force_states(), rtmbs.library.build("crank_rocker"), with_force_states())
+    model = beside(with_force_states(timed=False), rtmbs.library.build("crank_rocker"), with_force_states(timed=False))
     system = model.compile()
     one, other = Simulation(system, H), Simulation(system, H, threads=2)
     assert len(other.groups) == 2
-    alone = Simulation(with_force_states().compile(), H)
+    alone = Simulation(with_force_states(timed=False).compile(), H)
     for sim in (one, other, alone):
         sim.run(0.1)
     assert difference(one.state, other.state) < 1e-8
-    k = len(alone.state.s)
-    np.testing.assert_allclose(other.state.s[:k], alone.state.s, rtol=1e-7)
-    np.testing.assert_allclose(other.state.s[k:], alone.state.s, rtol=1e-7)
+    expected = {(state.force, state.name): s for state, s in zip(alone.system.states, alone.state.s, strict=True)}
+    assert len(other.state.s) == 2 * len(expected)
+    for state, s in zip(system.states, other.state.s, strict=True):
+        assert s == pytest.approx(expected[state.force[2:], state.name], rel=1e-7), state
+
+
+def test_a_run_in_rows_gives_the_bytes_of_steps():
+    system = with_force_states(timed=False).compile()
+    one, other = Simulation(system, H), Simulation(system, H)
+    assert one.takes_rows
+    result = one.run(0.1)
+    good_steps(other, 20)
+    assert contents(one.state) == contents(other.state)
+    for state, s in zip(system.states, other.state.s, strict=True):
+        assert result[f"{state.force}.{state.name}"][-1] == s
 
 
 def test_a_state_that_cannot_be_solved_for_ends_the_step():
