@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from rtmbs.integrators import multipliers
+from rtmbs.integrators.rows import arrays_of
 from rtmbs.integrators.settings import INERTIA, StateArrays
 from rtmbs.linear.sparse_lu import factor, solve, solve_refined
 from rtmbs.semirecursive import balance, projection, sines, step
@@ -103,7 +104,7 @@ def count(path: Path) -> dict[str, int]:
     )
     for module in (balance, multipliers, projection, reactions, sines, step):
         module.np = scalar
-    old = StateArrays(*(numbers(getattr(state, name)) for name in StateArrays._fields))
+    old = StateArrays(*map(numbers, arrays_of(state)))
     new, u, alpha = StateArrays(*map(np.copy, old)), numbers(state.u), numbers(alpha)
     h, record, found = settings.h, np.zeros(64), {}
 
@@ -121,7 +122,7 @@ def count(path: Path) -> dict[str, int]:
     ws.dz[:] = [Counted(0.0) for _ in ws.dz]
     counted("solve", solutions, lu, work, ws)
     arguments = (tables, lu, work, settings, alpha, u, old, new, ws, record)
-    counted("projection", step.finish, *arguments)
+    counted("projection", step.project, *arguments)
     return found
 
 

@@ -70,6 +70,8 @@ def test_kernels_call_each_other_by_name():
     """A jitted function captured by a factory, or given as an argument, would never hit the cache."""
     for name, kernel in KERNELS.items():
         function = kernel.py_func
+        if kernel.targetoptions.get("inline") == "always" and not kernel.signatures:
+            continue  # written into its caller: it has no machine code that could be kept
         assert function.__closure__ is None, name
         assert function.__defaults__ is None, name
         assert getattr(sys.modules[function.__module__], function.__name__) is kernel, name
