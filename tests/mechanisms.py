@@ -143,7 +143,7 @@ def random_tables(
     driver_tables = Drivers(driver_step, slots(rng, u, len(driver_step), 3), driver_step * n + driver_step)
     force_step = rng.choice(plain, size=joint_forces if len(plain) else 0)
     force_tables = JointForces(force_step, slots(rng, u, len(force_step), 4), force_step * n + force_step)
-    first = len(closures) + np.arange(springs + wrenches)  # their connectors
+    first = len(closures) + len(joined) + np.arange(springs + wrenches)  # their connectors
     spring_tables = Springs(
         first[:springs], rng.normal(size=(springs, 3)), rng.normal(size=(springs, 3)), slots(rng, u, springs, 4)
     )

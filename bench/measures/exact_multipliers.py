@@ -84,7 +84,7 @@ def exact(sim: Simulation, kept: Array) -> Exact:
         WIDE(page.force(np, tables, u, R0, z, zd)[0]),
         WIDE(page.closure_jacobian(np, tables, u, R0, z)[0])[kept],
         WIDE(page.closure_accelerations(np, tables, u, R0, z, zd, 0.0 * zd)[0])[kept],
-        WIDE(sim._start.masses)[kept],
+        WIDE(sim.equations.masses)[kept],
     )
 
 

@@ -108,7 +108,9 @@ class Pendulum:
 
 
 QUESTIONS = [
-    name for name in vars(Pendulum) if name not in ("n", "m", "stiffness", "ask", "check") and not name.startswith("_")
+    name
+    for name, value in vars(Pendulum).items()
+    if callable(value) and name not in ("ask", "check") and not name.startswith("_")
 ]
 
 

@@ -34,8 +34,9 @@ def all_observers():
 
 def contents(state: State):
     """Return every byte of a state."""
-    names = ("t_ref", "k", "h", "z", "zd", "zdd", "lam", "alpha", "R0", "u")
-    return b"".join(np.asarray(getattr(state, name)).tobytes() for name in names)
+    names = ("t_ref", "k", "h", "z", "zd", "zdd", "lam", "R0", "u", "s", "sd")
+    values = [*(getattr(state, name) for name in names), *state.memory.values()]
+    return b"".join(np.asarray(value).tobytes() for value in values)
 
 
 @pytest.mark.parametrize("name", ["crank_rocker", "driven_fourbar", "top", "governor"])

@@ -33,7 +33,7 @@ def test_static_deflection_is_the_load_over_the_stiffness():
     model, axes, _ = hung(K, 0.5 * K / 10.0)
     load = np.array((900.0, -500.0, 700.0))
     model.add_force("load", rtmbs.Wrench(force=load), body="body")
-    sim = rtmbs.Simulation(model.compile(), h=5e-3, tol=1e-12)
+    sim = rtmbs.Simulation(model.compile(), h=5e-3, method=rtmbs.PenaltyTrapezoidal(tol=1e-12))
     result = sim.run(20.0, record=rtmbs.Every(1.0))
     q = np.concatenate((result["bush.displacement"][-1], result["bush.rotation"][-1]))
     wanted = np.linalg.solve(K, np.concatenate((axes.T @ load, np.zeros(3))))
@@ -43,7 +43,7 @@ def test_static_deflection_is_the_load_over_the_stiffness():
 def test_preload_moves_the_rest():
     K, preload = stiffness(), np.array((300.0, 200.0, -100.0, 20.0, 10.0, -15.0))
     model, _, _ = hung(K, 0.05 * K, force=preload[:3], torque=preload[3:])
-    sim = rtmbs.Simulation(model.compile(), h=5e-3, tol=1e-12)
+    sim = rtmbs.Simulation(model.compile(), h=5e-3, method=rtmbs.PenaltyTrapezoidal(tol=1e-12))
     result = sim.run(20.0, record=rtmbs.Every(1.0))
     q = np.concatenate((result["bush.displacement"][-1], result["bush.rotation"][-1]))
     np.testing.assert_allclose(q, np.linalg.solve(K, preload), rtol=1e-6, atol=1e-8)
@@ -99,7 +99,7 @@ def swinging(h, end=0.4, damping=0.002, closed=False):
     if closed:
         model.add_marker("c", "ground", (0.0, -1.0, 0.0))
         model.add_rod("rod", between=("b", "c"))
-    sim = rtmbs.Simulation(model.compile(), h=h, tol=1e-12)
+    sim = rtmbs.Simulation(model.compile(), h=h, method=rtmbs.PenaltyTrapezoidal(tol=1e-12))
     result = sim.run(end, record=rtmbs.Every(end / 10.0))
     names = ("tip.position", "tip.velocity", "tip.acceleration", "ball.reaction", "bush.force", "bush.torque")
     return {name: np.asarray(result[name][-1]) for name in names}, result

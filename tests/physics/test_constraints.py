@@ -5,9 +5,10 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import rtmbs
-from rtmbs import Simulation
+from rtmbs import PenaltyTrapezoidal, Simulation
 from rtmbs.errors import ModelError
 from rtmbs.model import Floating, Model, Prismatic, Revolute, Spherical
+from rtmbs.simulation.options import by_name
 from tests.contracts.machines import beside, difference, good_steps
 from tests.mechanisms import random_rotation
 
@@ -53,7 +54,9 @@ def test_a_bead_on_a_parabola_is_of_order_two():
     """Position, rate, acceleration and reaction against an integration of the reduced equation."""
     errors = []
     for h in (0.02, 0.01, 0.005):
-        result = Simulation(bead(parabola, (1.0, 0.0, 0.5)).compile(), h=h, hold_energy=False).run(1.0)
+        result = Simulation(
+            bead(parabola, (1.0, 0.0, 0.5)).compile(), h=h, method=PenaltyTrapezoidal(hold_energy=False)
+        ).run(1.0)
         x, v, a, force = on_parabola(result["t"])
         found = (
             result["ring.position"][:, 0] - x,
@@ -134,7 +137,7 @@ def cam_motion(t, e=0.1, J=0.05, m=0.5):
 def test_a_cam_and_its_follower_are_of_order_two():
     errors = []
     for h in (2e-3, 1e-3, 5e-4):
-        result = Simulation(cam().compile(), h=h, hold_energy=False).run(0.3)
+        result = Simulation(cam().compile(), h=h, method=PenaltyTrapezoidal(hold_energy=False)).run(0.3)
         found = [result[f"shaft.{name}"] for name in ("angle", "rate", "acceleration")]
         found.append(result["profile.force"][:, 1])
         errors.append([np.abs(a - b).max() for a, b in zip(found, cam_motion(result["t"]), strict=True)])
@@ -234,7 +237,7 @@ def test_groups_and_both_forms_of_the_step():
     model = beside(cam(), loop(1, "spherical", True))
     system = model.compile()
     whole, groups, readable = (
-        Simulation(system, h=1e-3, **options) for options in ({}, {"threads": 2}, {"fused": False})
+        Simulation(system, h=1e-3, **by_name(**options)) for options in ({}, {"threads": 2}, {"fused": False})
     )
     for sim in (whole, groups, readable):
         good_steps(sim, 20)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rtmbs import Simulation
+from rtmbs import PenaltyTrapezoidal, Simulation
 from rtmbs.errors import StartError
 from rtmbs.kinematics import Analysis
 from rtmbs.model import ConstantRate, Cylindrical, Model, Motor, Prismatic, Revolute, Sine, TorsionSpring
@@ -43,7 +43,7 @@ def test_a_gear_moves_and_pushes_as_its_closed_form():
     """Order two in position, rate, acceleration and torque."""
     errors = []
     for h in (0.04, 0.02, 0.01):
-        result = Simulation(spring_gear().compile(), h=h, hold_energy=False).run(4.0)
+        result = Simulation(spring_gear().compile(), h=h, method=PenaltyTrapezoidal(hold_energy=False)).run(4.0)
         names = ("shaft 0.angle", "shaft 0.rate", "shaft 0.acceleration")
         found = [*(result[name] for name in names), result["gear.force"][:, 0]]
         errors.append([np.abs(one - two).max() for one, two in zip(found, oscillation(result["t"]), strict=True)])
@@ -235,7 +235,7 @@ def test_both_forms_of_the_step_and_a_restart(tmp_path):
     model = crank_slider()
     model.add_gear("gear", "pin", "axle", -2.0)
     system = model.compile()
-    fused, readable = Simulation(system, h=1e-3), Simulation(system, h=1e-3, fused=False)
+    fused, readable = Simulation(system, h=1e-3), Simulation(system, h=1e-3, method=PenaltyTrapezoidal(fused=False))
     for sim in (fused, readable):
         good_steps(sim, 20)
     np.testing.assert_allclose(readable.state.z, fused.state.z, atol=1e-12)

@@ -292,7 +292,7 @@ def test_a_state_that_was_not_changed_goes_on_to_the_same_bytes():
     straight = sim.state.copy()
     sim.restore(kept)
     sim.run(0.4)
-    assert sim.state.memory["energy"].tobytes() == straight.energy.tobytes()
+    assert sim.state.memory["energy"].tobytes() == straight.memory["energy"].tobytes()
     assert sim.state.zd.tobytes() == straight.zd.tobytes()
 
 

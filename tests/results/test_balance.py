@@ -81,6 +81,8 @@ def add_forces(sums):
     for name, force in sums.model.forces.items():
         if isinstance(force.law, Law):
             add_law(sums, name, force)
+        elif isinstance(force.law, rtmbs.Bushing):
+            add_bushing(sums, name, *force.between)
         elif force.between:
             add_along(sums, force.between, -result[f"{name}.pull"])
         elif force.body is not None:
@@ -102,6 +104,14 @@ def add_law(sums, name, force):
         sums.pair(a.body.name, b.body.name, *wrench, sums.place(b.body.name, b.point))
     elif force.body:
         sums.add(force.body.name, *wrench, sums.place(force.body.name, force.point))
+
+
+def add_bushing(sums, name, a, b):
+    """Add the wrench of a bushing on b, which its channels give in axes of marker a."""
+    wrench = [sums.result[f"{name}.{what}"] @ a.axes.T for what in ("force", "torque")]
+    if a.body.name != "ground":
+        wrench = [turn(sums.of(a.body.name, "orientation"), values) for values in wrench]
+    sums.pair(a.body.name, b.body.name, *wrench, sums.place(b.body.name, b.point))
 
 
 def add_along(sums, between, push):
