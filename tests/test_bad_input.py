@@ -44,6 +44,8 @@ from rtmbs.model import (
     Wrench,
 )
 from rtmbs.simulation.options import by_name
+from rtmbs.state import FORMAT
+from tests.contracts.machines import put_entry
 
 NAN, INF = math.nan, math.inf
 X, Y, Z = (1, 0, 0), (0, 1, 0), (0, 0, 1)
@@ -617,7 +619,7 @@ STATES = {
     "of another model": (other_model, ["another model", "'machine'"]),
     "not finite": (entries(zd=np.full(6, NAN)), ["zd", "not finite"]),
     "without rates": (entries(zd=None), ["lacks zd"]),
-    "of another format": (entries(format=np.array(7)), ["format 7", "reads format 2"]),
+    "of another format": (entries(format=np.array(7)), ["format 7", f"reads format {FORMAT}"]),
     "of fewer coordinates": (entries(z=np.zeros(5)), ["z has shape (5,)", "(6,)"]),
     "of whole numbers": (entries(z=np.zeros(6, int)), ["z is of type int64"]),
     "with a step of zero": (entries(h=np.array(0.0)), ["h is 0.0"]),
@@ -816,6 +818,6 @@ def test_what_cannot_watch_is_no_observer(observers):
 def test_what_no_state_holds_ends_a_step_in_words(entry, value):
     for go in (lambda sim: sim.step(), lambda sim: sim.run(sim.t + 1e-3)):
         sim = Simulation(library.build("crank_rocker").compile(), h=1e-3)
-        setattr(sim.state, entry, value)
+        put_entry(sim.state, entry, value)
         with pytest.raises(StateError):
             go(sim) if entry != "h" else sim.step()

@@ -43,7 +43,7 @@ def arrays(k):
 def state(k):
     a = arrays(k)
     R0, energy = np.zeros((0, 3, 3)), np.full((size, 2), float(k))
-    return State("kills", 0.0, k, 1e-3, a, a, a, a, a + 1.0, R0, a, energy)
+    return State("kills", 0.0, k, 1e-3, a, a, a, a, R0, a, {"alpha": a + 1.0, "energy": energy}, a, a)
 def result(k):
     return Result({name: Source((), "s", lambda: arrays(k)) for name in ("t", "a", "b")}, "kills")
 state(0).save(folder / "state"), result(0).save(folder / "result")

@@ -177,6 +177,19 @@ def contents(state):
     return {name: value.tobytes() if isinstance(value, np.ndarray) else value for name, value in values.items()}
 
 
+def entry(state, name):
+    """Return an array of a state, or of what its method remembers."""
+    return state.memory[name] if name in state.memory else getattr(state, name)
+
+
+def put_entry(state, name, value):
+    """Replace an array of a state, or of what its method remembers."""
+    if name in state.memory:
+        state.memory[name] = value
+    else:
+        setattr(state, name, value)
+
+
 def everything(sim):
     """Return the contents of a simulation's state, and its inputs as the user sees them."""
     return contents(sim.state), {name: np.asarray(value).tobytes() for name, value in sim.inputs.items()}

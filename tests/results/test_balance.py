@@ -140,9 +140,8 @@ def check_single_states(system, samples, result):
     equations = SemiRecursiveEquations(system)
     for s in range(len(samples.t)):
         z, zd, zdd, lam = (values[s].copy() for values in samples[1:5])
-        alpha = np.zeros(system.m)
-        more = samples.R0[s], samples.u[s], np.zeros_like(z)
-        state = State(system.fingerprint, samples.t[s], 0, 1.0, z, zd, zdd, lam, alpha, *more)
+        state = State(system.fingerprint, samples.t[s], 0, 1.0, z, zd, zdd, lam, samples.R0[s], samples.u[s])
+        state.s, state.sd = samples.s[s], np.zeros_like(samples.s[s])
         before = state.copy()
         for name in [*system.joints, "rod"]:
             assert reaction(equations, state, name).tobytes() == result[f"{name}.reaction"][s].tobytes()

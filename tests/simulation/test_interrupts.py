@@ -153,7 +153,14 @@ def held(sim):
     settings = {name: np.asarray(value).tobytes() for name, value in sim._work.settings._asdict().items()}
     forces = {name: (force.a, force.b) for name, force in sim.system.forces.items()}
     source = type(sim.equations.source).__name__
-    return everything(sim), sim.options, settings, source, forces, sim.equations.fused().equations is sim.equations
+    return (
+        everything(sim),
+        sim.options,
+        settings,
+        source,
+        forces,
+        sim.equations.source is not None or sim.equations.fused().equations is sim.equations,
+    )
 
 
 @pytest.mark.parametrize("kind", ["lines", "calls"])

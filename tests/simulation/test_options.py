@@ -38,12 +38,12 @@ def test_a_switch_goes_on_as_a_fresh_simulation(options):
     sim.change(**options)
     fresh = Simulation(SYSTEM, h=H, **by_name(**options))
     start = before.copy()
-    start.alpha[:] = fresh.state.memory["alpha"]
+    start.memory["alpha"][:] = fresh.state.memory["alpha"]
     fresh.restore(start)
     good_steps(sim, 10), good_steps(fresh, 10)
     assert contents(sim.state) == contents(fresh.state)
     plain = Simulation(SYSTEM, h=H)
-    sim.change(**{name: getattr(plain.options, name) for name in (*options, "penalty", "alpha")})
+    sim.change(**{name: plain.options.value(name) for name in (*options, "penalty", "alpha")})
     sim.restore(before)
     plain.restore(before)
     good_steps(sim, 10), good_steps(plain, 10)

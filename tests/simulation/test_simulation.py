@@ -17,7 +17,7 @@ from rtmbs.errors import InputError, NotConvergedError, StateError
 from rtmbs.integrators.settings import MAX_ITERATIONS, PHASES
 from rtmbs.semirecursive.sources import source_names
 from rtmbs.simulation.options import by_name
-from tests.contracts.machines import contents, everything, good_steps, library_simulation
+from tests.contracts.machines import contents, entry, everything, good_steps, library_simulation, put_entry
 
 CRANK = library.build("crank_rocker").compile()
 
@@ -113,10 +113,10 @@ def test_an_array_of_another_layout_in_the_state_is_read_right(field):
     sim, other = (library_simulation("fourbar") for _ in range(2))
     assert sim.step().outcome.good
     assert other.step().outcome.good
-    values = getattr(other.state, field)
+    values = entry(other.state, field)
     strided = np.repeat(values, 2)[::2]
     assert not strided.flags.c_contiguous or len(strided) < 2
-    setattr(other.state, field, strided)
+    put_entry(other.state, field, strided)
     assert sim.step().outcome == other.step().outcome
     assert contents(sim.state) == contents(other.state)
 
@@ -132,7 +132,7 @@ def test_an_array_of_another_layout_in_the_state_is_read_right(field):
 )
 def test_an_array_that_does_not_fit_is_refused_before_the_step(field, bad, words):
     sim = library_simulation("fourbar")
-    setattr(sim.state, field, bad)
+    put_entry(sim.state, field, bad)
     with pytest.raises(StateError, match=words):
         sim.step()
 
@@ -314,8 +314,8 @@ def test_penalty_and_alpha():
     np.testing.assert_allclose(tenfold.state.memory["alpha"], 10.0 * scaled.state.memory["alpha"], rtol=1e-14)
     rotation = CRANK.row_is_rotation
     np.testing.assert_array_equal(fixed.state.memory["alpha"], np.where(rotation, 1e8 * CRANK.length**2, 1e8))
-    assert (scaled.penalty, scaled.fixed_alpha) == (1e6, None)
-    assert (fixed.penalty, fixed.fixed_alpha) == (None, 1e8)
+    assert (scaled.method.c, scaled.method.alpha) == (1e6, None)
+    assert (fixed.method.c, fixed.method.alpha) == (None, 1e8)
     assert fixed.start_report.penalty is None
     assert "alpha fixed" in str(fixed.start_report)
 

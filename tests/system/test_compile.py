@@ -22,6 +22,7 @@ from rtmbs.model import (
 )
 from rtmbs.system.compile import arrays, candidates, write_draft
 from rtmbs.system.pattern import uncondensed
+from rtmbs.system.recorded_laws import Workshop
 from tests import mechanisms
 from tests.system.kinematics import (
     add_random_body,
@@ -198,7 +199,8 @@ def test_places_in_the_matrix_are_those_of_the_same_entry_everywhere(seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_tables_are_contiguous_and_of_two_types_only(seed):
     for system in (compiled(seed)[1], single("Revolute").compile()):
-        for array in arrays(system.tables._replace(laws=system.tables.laws._replace(program=()))):
+        laws, conditions = (table._replace(program=()) for table in (system.tables.laws, system.tables.conditions))
+        for array in arrays(system.tables._replace(laws=laws, conditions=conditions)):
             assert array.flags.c_contiguous
             assert array.dtype in (np.int64, np.float64)
 
@@ -357,7 +359,7 @@ def test_the_cheapest_spanning_tree_is_kept():
         previous = f"link {k}"
     for k in range(12):
         model.add_joint(f"foot {k}", Revolute(Y), "ground", f"link {k}", point=(k, 0, -1))
-    drafts = [write_draft(model, topology, 1.0) for topology in candidates(model)]
+    drafts = [write_draft(model, topology, 1.0, Workshop(model), []) for topology in candidates(model, {})]
     costs = [flops(draft.lu) for draft in drafts]
     assert len(set(costs)) > 1
     assert flops(model.compile().lu) == min(costs) < costs[0]
@@ -403,10 +405,10 @@ def test_inputs_and_signals_have_their_slots_and_defaults():
     assert tables.joint_forces.slot[1] + 3 == system.inputs["motor.torque"].start
     assert tables.forces.wrenches.slot[0] == system.inputs["push.force"].start
     assert [(signal.name, signal.slot, signal.size) for signal in system.signals] == [
-        ("pull.force", system.inputs["pull.force"].start, 1),
         ("push.force", system.inputs["push.force"].start, 3),
+        ("pull.force", system.inputs["pull.force"].start, 1),
     ]
-    assert list(system.signals[0].function(2.0)) == [6.0]
+    assert list(system.signals[1].function(2.0)) == [6.0]
 
 
 def test_a_driven_coordinate_starts_where_its_driver_does():
