@@ -14,17 +14,21 @@ import numba
 import pytest
 
 ROOT = Path(__file__).parents[2]
-pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+pytestmark = [
+    pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled"),
+    pytest.mark.slow,  # without a cache the readable step alone compiles for minutes
+]
 
 STATES = """
 import json, sys
 from rtmbs import Simulation, library
+from rtmbs.simulation.options import by_name
 found = {}
 for name, built, h, t_end, options in json.loads(sys.argv[1]):
-    sim = Simulation(library.build(name, **built).compile(), h=h, **options)
+    sim = Simulation(library.build(name, **built).compile(), h=h, **by_name(**options))
     sim.run(t_end)
     state = sim.state
-    arrays = {key: getattr(state, key) for key in ("z", "zd", "zdd", "lam", "alpha", "R0", "energy")}
+    arrays = {key: getattr(state, key) for key in ("z", "zd", "zdd", "lam", "R0")} | state.memory
     found[f"{name} {options}"] = {key: value.tobytes().hex() for key, value in arrays.items()}
 found["private"] = sorted(name for name in ("rtmbs.jit.private", "rtmbs.jit.dispatch") if name in sys.modules)
 found["core"] = sorted(

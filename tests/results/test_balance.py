@@ -141,7 +141,7 @@ def check_single_states(system, samples, result):
     for s in range(len(samples.t)):
         z, zd, zdd, lam = (values[s].copy() for values in samples[1:5])
         state = State(system.fingerprint, samples.t[s], 0, 1.0, z, zd, zdd, lam, samples.R0[s], samples.u[s])
-        state.s, state.sd = samples.s[s], np.zeros_like(samples.s[s])
+        state.s, state.sd = system.s0.copy(), np.zeros_like(system.s0)
         before = state.copy()
         for name in [*system.joints, "rod"]:
             assert reaction(equations, state, name).tobytes() == result[f"{name}.reaction"][s].tobytes()
