@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rtmbs import Model, Recorder, Result, Simulation, library
+from rtmbs.integrators.penalty_trapezoidal import SWEEP_BOUND
 from rtmbs.library import references
 from rtmbs.library.linkages import START
 from rtmbs.library.top import CENTER, INERTIA, MASS
-from rtmbs.simulation.options import SWEEP_BOUND, by_name
+from rtmbs.simulation.options import by_name
 
 from .mechanisms import five_bar
 from .planar import planar_motion

@@ -165,7 +165,7 @@ def test_faults_pass_through_and_leave_the_old_state(question, first):
         assert [values.tobytes() for values in old] == before
 
 
-@pytest.mark.parametrize(("question", "first"), [case for case in CASES if case[1] in ("factor", "solve")])
+@pytest.mark.parametrize(("question", "first"), [case for case in CASES if case[0] in ("factor", "solve")])
 def test_a_matrix_without_factor_is_an_outcome(question, first):
     for fault, outcome in ((SingularTangent(), Outcome.SINGULAR_TANGENT), (NotFinite(), Outcome.NOT_FINITE)):
         assert step(Broken(question, first, fault), **THOROUGH)[0] is outcome

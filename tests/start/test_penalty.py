@@ -6,8 +6,10 @@ import pytest
 import rtmbs
 from rtmbs import Simulation
 from rtmbs.errors import InputError
+from rtmbs.integrators.penalties import penalty_factors
 from rtmbs.library.shapes import add_bar
-from rtmbs.start.penalty import effective_masses, penalty_factors
+from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.start.penalty import effective_masses
 from tests.start.cases import MODELS, closed_pose, fourbar, system_of
 
 ALL = pytest.mark.parametrize("name", MODELS)
@@ -72,13 +74,14 @@ def test_masses_scale_the_penalty(factor):
 
 def test_penalties_of_a_step():
     system = system_of("crank_rocker")
-    masses = np.linspace(1.0, 2.0, system.m)
-    np.testing.assert_array_equal(penalty_factors(system, masses, 2e-3, 1e6, None), 1e6 * 4.0 / 2e-3**2 * masses)
-    fixed = penalty_factors(system, masses, 2e-3, None, 1e8)
+    equations = SemiRecursiveEquations(system)
+    masses = equations.masses = np.linspace(1.0, 2.0, system.m)
+    np.testing.assert_array_equal(penalty_factors(equations, 2e-3, 1e6, None), 1e6 * 4.0 / 2e-3**2 * masses)
+    fixed = penalty_factors(equations, 2e-3, None, 1e8)
     np.testing.assert_array_equal(fixed, np.where(system.row_is_rotation, 1e8 * system.length**2, 1e8))
-    for bad in ({"penalty": 1e300, "fixed_alpha": None}, {"penalty": None, "fixed_alpha": np.inf}):
+    for bad in ({"c": 1e300, "alpha": None}, {"c": None, "alpha": np.inf}):
         with pytest.raises(InputError, match="not finite"):
-            penalty_factors(system, masses, 1e-50, **bad)
+            penalty_factors(equations, 1e-50, **bad)
 
 
 def test_a_driven_coordinate_is_a_block_of_its_own():
