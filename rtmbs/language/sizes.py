@@ -1,7 +1,7 @@
 """How large a model file may be, and how much work it may ask for.
 
 Reading, checking and refusing a text costs a bounded time and memory a word, statement, body and operator. The limits
-keep any text within 2 s and 256 MB, unless the user says that a large one is meant.
+keep any text within a few seconds and 256 MB, unless the user says that a large one is meant.
 """
 
 from typing import NamedTuple
