@@ -120,7 +120,7 @@ FORMS = {
 def test_a_fault_anywhere_in_a_step_changes_nothing(form, kind, monkeypatch):
     if form == "dense":
         monkeypatch.setattr(
-            "rtmbs.semirecursive.fused.FusedSteps.kernel", property(lambda steps: lambda *arguments: (SMALL_PIVOT, 0))
+            "rtmbs.semirecursive.fused_kernel.FusedKernel.__call__", lambda *arguments: (SMALL_PIVOT, 0)
         )
     sim = machine(**FORMS.get(form, {}))
     reference = machine(**FORMS.get(form, {}))
@@ -510,6 +510,7 @@ BOUNDED = {
     "forces/bushings.py: curve_values": "the span between two knots is halved until it is one",
     "kinematics/stepping.py: fill": "every turn fills a row or ends",
     "linear/rank.py: weak_columns": "probes double until they are as many as the columns",
+    "semirecursive/fused_kernel.py: __call__": "every turn takes a row, and rows are finite in number",
     "jit/apart.py: compile_apart": "every worker says once that it ended, killed or not; Ctrl+C ends all",
     "simulation/jumps.py: located": "the interval is halved until its edge, in 30 turns",
     "simulation/failures.py: in_parts": "every turn takes a part or ends",

@@ -15,6 +15,7 @@ from rtmbs.jit.compiled import compile_for
 from rtmbs.jit.compiling import EVERYTHING, Compilations, announced
 from rtmbs.observers import EnergyMeter
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.semirecursive.retry import retry
 from rtmbs.semirecursive.sources import source_names
 from rtmbs.semirecursive.step import march
 from rtmbs.simulation import Simulation
@@ -41,7 +42,7 @@ def compile_kernels(jobs: int = 1) -> tuple[int, float]:
     start = time.perf_counter()
     with announced(EVERYTHING) as compilations:
         fill_cache(compilations, TASKS, jobs)
-        for task in ("sources", "results"):
+        for task in ("tries", "sources", "results"):
             TASKS[task]()
     return compilations.count, time.perf_counter() - start
 
@@ -54,7 +55,17 @@ def fill_cache(compilations: Compilations, tasks: Iterable[str], jobs: int) -> N
 
 
 def compile_step() -> None:
-    """Compile the step kernel, the largest one, for the types of its arguments: no step needs to be possible yet."""
+    """Compile the plain step, the largest kernel."""
+    compile_for(march, arguments_of_a_step())
+
+
+def compile_tries() -> None:
+    """Compile the further tries of a step that fails."""
+    compile_for(retry, arguments_of_a_step()[:-1])
+
+
+def arguments_of_a_step() -> tuple[Any, ...]:
+    """Return arguments of the types that a step is compiled for: no step needs to be possible yet."""
     name, built = MECHANISMS[0]
     system = library.build(name, **built).compile()
     equations = SemiRecursiveEquations(system)
@@ -66,8 +77,7 @@ def compile_step() -> None:
     )
     work, fused = method.start(equations, state), equations.fused()
     assert fused is not None
-    arguments = fused.arguments(work.settings, arrays_of(state), one_row(state, work.record))
-    compile_for(march, arguments)
+    return fused.arguments(work.settings, arrays_of(state), one_row(state, work.record))
 
 
 def compile_start() -> None:
@@ -96,9 +106,9 @@ def small_simulation(name: str, options: dict[str, Any], **settings: Any) -> Sim
     return Simulation(library.build(name, **options).compile(), h=STEP, **by_name(**settings))
 
 
-# In the order in which workers take them. Two that compile the same kernel at once do it twice, so the step kernel
-# comes alone, and sources begin with those that run no compiled step.
-TASKS = {"step": compile_step, "sources": compile_sources, "results": compile_results}
+# In the order in which workers take them. Two that compile the same kernel at once do it twice, so further tries come
+# behind the plain step, and sources begin with those that run no compiled step.
+TASKS = {"step": compile_step, "sources": compile_sources, "tries": compile_tries, "results": compile_results}
 ONE_RUN = {"step": compile_step, "start": compile_start}  # of the default options
 
 if __name__ == "__main__":

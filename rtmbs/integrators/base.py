@@ -49,6 +49,15 @@ class Sizes(NamedTuple):
     first: NDArray[np.bool_]  # (m,) rows with which a closure begins
 
 
+class Missed(NamedTuple):
+    """What accelerations and multipliers leave of the equations of motion."""
+
+    violation: Array  # (m,) Phidd
+    loops: NDArray[np.bool_]  # (m,) rows of which more is left than rounding: no acceleration keeps them closed
+    change: Array  # (n,) accelerations that the forces left over ask for, in typical sizes [1/s^2]
+    forces: NDArray[np.bool_]  # (n,) coordinates for which that is more than rounding
+
+
 class Diagnosis(NamedTuple):
     """What is known about a failed step."""
 
@@ -187,6 +196,12 @@ class Equations(StepEquations, Protocol):
         """Return zdd (n,) and lam (m,) with Phidd = 0 at a state, and the rates (ns,) of its force states ``s`` (ns,).
 
         Raises StartError where nothing gives inertia.
+        """
+
+    def missed(self, state: StateArrays, h: float) -> Missed:
+        """Return what the accelerations last solved for, those of ``state``, leave of the equations of motion.
+
+        What moves nothing by more than rounding in a step ``h`` [s] is no miss.
         """
 
     def coordinate_rates(self, z: Array, zd: Array) -> Array:

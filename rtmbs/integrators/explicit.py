@@ -10,31 +10,54 @@ from rtmbs.limits.bounds import BEYOND
 from rtmbs.state import State
 
 NO_ENERGY = np.zeros((0, 2))
+UNSEEN = 1e-8  # of the sizes: what a loop opens by in one step
 
 
 def finished(equations: Equations, old: State, new: State) -> StepReport:
-    """Complete ``new``, whose z, zd and s are those of the end, and report: CONVERGED, LOOP_OPEN or NOT_FINITE."""
-    arrays = StateArrays(old.z, old.zd, old.zdd, old.lam, old.R0, NO_ENERGY, old.s, old.sd)
+    """Complete ``new``, whose z, zd and s are those of the end, and report how the step ended.
+
+    LOOP_OPEN or NOT_FINITE where it is not taken; UNPROJECTED or UNBALANCED where rates drift off the loops, or no
+    accelerations satisfy the equations of motion.
+    """
     scale, rotation = equations.sizes.scale, equations.sizes.rotation
     new.R0[:], equations.u = old.R0, new.u
     if bad := equations.not_finite_inputs():
         return StepReport(Outcome.NOT_FINITE, new.t, culprits=bad)
-    outcome, Phi, Phid = Outcome.NOT_FINITE, np.zeros(equations.m), np.zeros(equations.m)
+    outcome, Phi, Phid, Phidd = Outcome.NOT_FINITE, *np.zeros((3, equations.m))
     if in_range(new.z, new.zd, new.s):
         Phi = equations.close(new.z, new.R0)
         Phid = equations.closure_velocities(new.zd)
-        outcome = solved(equations, new)
-    if outcome in TAKEN and np.max(np.abs(Phi) / scale, initial=0.0) > LOOP_TOLERANCE:
-        equations.close(new.z, new.R0)
-        outcome = Outcome.LOOP_OPEN
+        still_closed = np.max(np.abs(Phi) / scale, initial=0.0) <= LOOP_TOLERANCE
+        outcome = solved(equations, new) if still_closed else Outcome.LOOP_OPEN
     if outcome not in TAKEN:
+        arrays = StateArrays(old.z, old.zd, old.zdd, old.lam, old.R0, NO_ENERGY, old.s, old.sd)
         return StepReport(outcome, new.t, culprits=equations.culprits(outcome, arrays, scale))
+    if equations.m:
+        outcome, Phidd = judged(equations, new, Phid)
     equations.commit(new)
-    largest = [float(np.max(np.abs(x[rows]), initial=0.0)) for x in (Phi, Phid) for rows in (~rotation, rotation)]
+    largest = [
+        float(np.max(np.abs(x[rows]), initial=0.0)) for x in (Phi, Phid, Phidd) for rows in (~rotation, rotation)
+    ]
     return StepReport(
         outcome, new.t, position_violation=largest[0], position_violation_rotation=largest[1],
         velocity_violation=largest[2], velocity_violation_rotation=largest[3],
+        acceleration_violation=largest[4], acceleration_violation_rotation=largest[5],
     )  # fmt: skip
+
+
+def judged(equations: Equations, new: State, Phid: np.ndarray) -> tuple[Outcome, np.ndarray]:
+    """Return how a step ended whose accelerations were just solved for, and the Phidd (m,) that they leave.
+
+    Rates may drift as far as positions may: by LOOP_TOLERANCE of the largest rate, or of that which an acceleration
+    makes of it in a step. A drift that opens no loop by more than UNSEEN in a step is none.
+    """
+    sizes, arrays = equations.sizes, StateArrays(new.z, new.zd, new.zdd, new.lam, new.R0, NO_ENERGY, new.s, new.sd)
+    found = equations.missed(arrays, new.h)
+    rate = np.max((np.abs(new.zd) + new.h * np.abs(new.zdd)) / sizes.typical, initial=0.0)
+    drifted = np.max(np.abs(Phid) / sizes.scale, initial=0.0) > LOOP_TOLERANCE * rate + UNSEEN / new.h
+    if drifted or np.any(found.loops):
+        return Outcome.UNPROJECTED, found.violation
+    return (Outcome.UNBALANCED if np.any(found.forces) else Outcome.CONVERGED), found.violation
 
 
 def solved(equations: Equations, new: State) -> Outcome:

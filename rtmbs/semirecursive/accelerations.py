@@ -41,7 +41,7 @@ def first_accelerations(
     drivers contradict each other there is no solution; `start.motion.check_motion` judges what is returned.
     Raises StartError naming the coordinate when nothing gives it inertia.
     """
-    root, parts = np.sqrt(stiffness * masses), Independent.of(equations.system)
+    root, parts = np.sqrt(stiffness * masses), equations.parts
     zdd, lam = np.zeros(equations.n), np.zeros(equations.m)
     force, violation = unbalance(equations, z, zd, zdd, lam, R0)
     factor_weights(equations, [root * root])

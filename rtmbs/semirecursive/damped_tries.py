@@ -1,4 +1,4 @@
-"""Further tries of a fused step whose plain iteration failed: damped Newton (METHODS 1.11).
+"""Corrections of further tries: damped Newton, fused (METHODS 1.11).
 
 ``integrators/damping.py`` is the same readable; a contract test holds the two together.
 """
@@ -30,14 +30,14 @@ from rtmbs.integrators.settings import (
     StateArrays,
 )
 from rtmbs.integrators.tries import BY_SLOPE, RESTING, STEADY, TRY_START, TRY_TERMS
-from rtmbs.jit.compiled import inner_kernel, kernel
+from rtmbs.jit.compiled import inner_kernel
 from rtmbs.semirecursive.correction import correction_norm, evaluate_iterate, fresh_correction, predict, restart
 from rtmbs.semirecursive.endings import CONVERGED, NOT_CONVERGED
 from rtmbs.semirecursive.multipliers import set_multipliers
 from rtmbs.semirecursive.rotations import add_correction
 
 
-@kernel
+@inner_kernel
 def try_again(tables, lu, work, settings, number, most, alpha, u, old, ws, record):
     """Further try ``number`` (1, 2, ...): Newton damped by the length of its next correction, METHODS 1.11.
 
@@ -64,7 +64,7 @@ def try_again(tables, lu, work, settings, number, most, alpha, u, old, ws, recor
     return NOT_CONVERGED
 
 
-@kernel
+@inner_kernel
 def try_by_slope(tables, lu, work, settings, alpha, u, old, ws, record):
     """Further try BY_SLOPE: Newton damped by the work of the residual along a correction, METHODS 1.11.
 

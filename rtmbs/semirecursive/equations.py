@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.integrators.base import Diagnosis, Fused, NotFinite, SingularTangent, Sizes, Turned
+from rtmbs.integrators.base import Diagnosis, Fused, Missed, NotFinite, SingularTangent, Sizes, Turned
 from rtmbs.integrators.report import Outcome
 from rtmbs.integrators.settings import OWN, PAPER, Settings, StateArrays
 from rtmbs.linear.dense_solver import DenseSolver
@@ -21,10 +21,13 @@ from rtmbs.semirecursive.diagnosis import diagnose
 from rtmbs.semirecursive.evaluation import assemble_mass_weight, assemble_tangent, evaluate_residual
 from rtmbs.semirecursive.forces import spring_energy
 from rtmbs.semirecursive.fused import FusedSteps
+from rtmbs.semirecursive.independent import Independent
 from rtmbs.semirecursive.law_kernels import reevaluate_laws
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.loop_jacobian import dense_closure_jacobian
+from rtmbs.semirecursive.missed import missed
 from rtmbs.semirecursive.rotations import add_correction, commit_rotations
+from rtmbs.semirecursive.sizes import sizes_of
 from rtmbs.semirecursive.source_tangent import fill_from_source
 from rtmbs.semirecursive.sweeps import (
     kinetic_energy,
@@ -34,7 +37,6 @@ from rtmbs.semirecursive.sweeps import (
     weight_energy,
 )
 from rtmbs.semirecursive.workspace import Workspace, workspace
-from rtmbs.system.origins import travelling
 from rtmbs.system.pattern import uncondensed
 from rtmbs.system.signals import evaluate_signals, not_finite_inputs
 from rtmbs.system.system import System
@@ -90,6 +92,8 @@ class SemiRecursiveEquations:
     def take_tables(self, system: System) -> None:
         """Let the tables be those of ``system``, with the shim and the balance of these equations."""
         self.system, closures = system, system.tables.closures._replace(shim=self.shim)
+        self._sizes: Sizes | None = None
+        self._parts: Independent | None = None
         self.tables: Tables = system.tables._replace(closures=closures, balance=self.balance)
 
     def take_balance(self, balance: Balance) -> None:
@@ -199,16 +203,16 @@ class SemiRecursiveEquations:
     @property
     def sizes(self) -> Sizes:
         """Sizes of coordinates and loop equations."""
-        system = self.system
-        closure, rotation = system.closure_of_row, system.row_is_rotation
-        return Sizes(
-            length=system.length,
-            typical=system.typical,
-            pace=np.where(travelling(system.tables), np.inf, system.typical),
-            rotation=rotation,
-            scale=np.where(rotation, 1.0, system.length),
-            first=np.asarray((np.diff(closure, prepend=-2) != 0) | (closure < 0)),  # a driven coordinate is one
-        )
+        if self._sizes is None:
+            self._sizes = sizes_of(self.system)
+        return self._sizes
+
+    @property
+    def parts(self) -> Independent:
+        """Components that share nothing but ground."""
+        if self._parts is None:
+            self._parts = Independent.of(self.system)
+        return self._parts
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
@@ -236,6 +240,10 @@ class SemiRecursiveEquations:
         hold_states(s, self.ws)
         zdd, lam = first_accelerations(self, z, zd, R0, self.masses)
         return zdd, lam, self.ws.state_rate.copy()
+
+    def missed(self, state: StateArrays, h: float) -> Missed:
+        """Return what the accelerations last solved for leave of Phidd and of the balance of forces; see ``Missed``."""
+        return missed(self, state, self.masses, h)
 
     def follow_states(self, h: float, old: StateArrays) -> None:
         """Let force states be those at the end of a step from ``old``, in what is evaluated from now on."""

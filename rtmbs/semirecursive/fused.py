@@ -1,12 +1,10 @@
 """The penalty trapezoidal rule as one compiled kernel: of the whole mechanism, or of its groups on threads."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from rtmbs.integrators.report import TAKEN, Outcome
 from rtmbs.integrators.settings import Rows, Settings, StateArrays
 from rtmbs.jit.clock import seconds_per_tick
-from rtmbs.jit.compiled import entry_for
 from rtmbs.semirecursive.endings import (
     CONVERGED,
     LOOP_OPEN,
@@ -18,8 +16,8 @@ from rtmbs.semirecursive.endings import (
     UNFINISHED,
     UNPROJECTED,
 )
+from rtmbs.semirecursive.fused_kernel import FusedKernel
 from rtmbs.semirecursive.groups import Groups
-from rtmbs.semirecursive.step import march
 
 if TYPE_CHECKING:
     from rtmbs.semirecursive.equations import SemiRecursiveEquations
@@ -39,23 +37,18 @@ LONGEST_CALL = 0.05  # [s] so that Ctrl+C and the progress bar wait no longer, b
 
 
 class FusedSteps:
-    """What a Python caller of the kernel keeps: its address, and the groups of the mechanism."""
+    """What a Python caller of the kernel keeps: its machine code, and the groups of the mechanism."""
 
     outcomes = OUTCOMES
 
     def __init__(self, equations: "SemiRecursiveEquations") -> None:
-        self.equations = equations
-        self.entry: Callable[..., Any] | None = None
+        self.equations, self.kernel = equations, FusedKernel()
         self._groups: Groups | None = None
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Copies and pickles look up the entry for themselves: it is an address in this process."""
-        return {**self.__dict__, "entry": None}
-
     def of(self, equations: "SemiRecursiveEquations") -> "FusedSteps":
-        """Return this for equations of the same types and sizes; its address serves, and looking up takes long."""
+        """Return this for equations of the same types and sizes; its machine code serves, and looking up takes long."""
         other = FusedSteps(equations)
-        other.entry, other._groups = self.entry, self._groups
+        other.kernel, other._groups = self.kernel, self._groups
         return other
 
     @property
@@ -67,16 +60,6 @@ class FusedSteps:
     def budget(self) -> int:
         """Ticks of the longest kernel call."""
         return round(LONGEST_CALL / seconds_per_tick())
-
-    @property
-    def kernel(self) -> Callable[..., Any]:
-        """The machine code of ``step.march``: its types are always the same, and looking them up takes long."""
-        return self.entry or self.look_up
-
-    def look_up(self, *arguments: Any) -> Any:
-        """Find the machine code for these arguments, and call it."""
-        self.entry = entry_for(march, arguments)
-        return self.entry(*arguments)
 
     def arguments(self, settings: Settings, old: StateArrays, rows: Rows) -> tuple[Any, ...]:
         """Return what the kernel takes to make a step for every row."""
@@ -94,7 +77,7 @@ class FusedSteps:
             return None
         tables, threads = equations.tables, equations.threads
         if self._groups is None or self._groups.tables is not tables or self._groups.threads != threads:
-            self._groups = Groups(tables, equations.lu, threads)
+            self._groups = Groups(tables, equations.lu, threads, self.kernel)
         return self._groups if len(self._groups) > 1 else None
 
     def in_groups(self, settings: Settings, old: StateArrays, row: Rows) -> Outcome:

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from rtmbs.integrators.settings import ENOUGH, GIVEN, RECORD_SIZE, RESIDUAL_TICKS, Rows, Settings, StateArrays
 from rtmbs.linear.sparse_lu import workspace as factor_workspace
-from rtmbs.semirecursive.endings import CONVERGED, NEAR, UNBALANCED, UNFINISHED, UNPROJECTED
-from rtmbs.semirecursive.step import march
+from rtmbs.semirecursive.fused_kernel import TAKEN, Ending, FusedKernel
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.system.components import find_groups
 from rtmbs.system.restrict import restricted
@@ -25,16 +24,14 @@ from rtmbs.system.tables import Tables
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 UNBOUNDED = 1 << 20
-TAKEN = (CONVERGED, UNFINISHED, UNPROJECTED, UNBALANCED, NEAR)  # endings of a step that was taken, from best to worst
-Ending = tuple[int, int]  # how the last step of a kernel call ended, and the number of good steps
 
 
 class Group:
     """Some components of a mechanism, and all that a kernel needs to step them."""
 
-    def __init__(self, tables: Tables, coordinates: Integers) -> None:
+    def __init__(self, tables: Tables, coordinates: Integers, kernel: FusedKernel) -> None:
         part = restricted(tables, coordinates)
-        self.coordinates, self.tables, self.lu = coordinates, part.tables, part.lu
+        self.coordinates, self.tables, self.lu, self.kernel = coordinates, part.tables, part.lu, kernel
         self.ws, self.work = workspace(part.tables), factor_workspace(part.lu)
         z, lam, R0, s = (as_slice(index) for index in (part.coordinates, part.rows, part.references, part.states))
         self.place = StateArrays(z, z, z, lam, R0, z, s, s)  # of each array in that of the whole
@@ -45,7 +42,7 @@ class Group:
         """Take a step for every row, and fill the group's part of ``rows`` (``record`` apart) with the good ones."""
         own = self.room_for(rows)
         before = StateArrays(*(values[place] for values, place in zip(old, self.place, strict=True)))
-        ending, done = march(
+        ending, done = self.kernel(
             self.tables, self.lu, self.work, self.settings_in(settings), alpha[self.place.lam], before, own, self.ws,
             budget,
         )  # fmt: skip
@@ -82,10 +79,10 @@ class Group:
 class Groups:
     """A mechanism in at most ``threads`` groups of its components; fewer when it has fewer components."""
 
-    def __init__(self, tables: Tables, lu: Any, threads: int) -> None:
+    def __init__(self, tables: Tables, lu: Any, threads: int, kernel: FusedKernel) -> None:
         self.tables, self.threads, self.coordinates = tables, threads, find_groups(tables, lu, threads)
         several = len(self.coordinates) > 1
-        self.members = [Group(tables, coordinates) for coordinates in self.coordinates] if several else []
+        self.members = [Group(tables, coordinates, kernel) for coordinates in self.coordinates] if several else []
         self.longest = UNBOUNDED  # rows of a call that all groups finish in time
 
     def __len__(self) -> int:

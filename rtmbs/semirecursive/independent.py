@@ -41,6 +41,12 @@ class Independent:
         np.maximum.at(found, self.columns, np.abs(values))
         return found
 
+    def largest_of_rows(self, values: Array) -> Array:
+        """Return the largest |value| of loop equations (m,) for each component."""
+        found = np.zeros(self.count)
+        np.maximum.at(found, self.rows, np.abs(values))
+        return found
+
     def any(self, rows: Mask) -> Mask:
         """Return which components have a row that is set."""
         return np.bincount(self.rows, rows, self.count) > 0.0

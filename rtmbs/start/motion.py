@@ -4,8 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import StartError
-from rtmbs.semirecursive.accelerations import unbalance, violation_terms
-from rtmbs.semirecursive.noise import accuracy_of
+from rtmbs.integrators.settings import StateArrays
+from rtmbs.semirecursive.accelerations import violation_terms
+from rtmbs.semirecursive.missed import allowed_violation, missed
 from rtmbs.start.positions import Assembly
 from rtmbs.start.rank import Scaled, inconsistent_part
 from rtmbs.system.system import System
@@ -13,9 +14,6 @@ from rtmbs.system.system import System
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-ALLOWED = 1e4  # accuracies of the geometry: Phidd left, in terms of its parts
-SETTLED = 1e-6  # change of an acceleration that is still wanted, relative to the largest of its group
-UNSEEN = 1e-13  # of the sizes: a change of a coordinate, or a gap, in one step that is rounding
 PART = 1e-3  # of the largest violation left: a row with less has no part in a contradiction
 
 
@@ -26,25 +24,18 @@ def check_motion(assembly: Assembly, z: Array, zd: Array, zdd: Array, lam: Array
     more than rounding in a step h [s] is no fault: forces may balance to zero.
     Raises StartError naming the drivers that contradict each other, or the loop that no acceleration keeps closed.
     """
-    equations = assembly.equations
-    force, violation = unbalance(equations, z, zd, zdd, lam, assembly.R0)
-    terms, rounding = violation_terms(equations, zd, zdd, lam / masses)
-    allowed = ALLOWED * (accuracy_of(equations) * terms + rounding) + UNSEEN / h**2 * assembly.scale
-    root = np.sqrt(masses)
-    if np.any(np.abs(violation) > allowed):
-        open_rows = np.where(np.abs(violation) > allowed, root * np.abs(violation), 0.0)
-        row = int(np.argmax(open_rows))
-        raise StartError(contradiction(equations.system, drivers_in(assembly, root * violation, row), row, violation))
-    change = np.abs(equations.solve(force)) / assembly.typical
-    for group in assembly.groups:
-        pushed = np.max((np.abs(lam) / masses / assembly.scale)[group.rows])
-        largest = np.max(np.abs(zdd[group.columns]) / assembly.typical[group.columns], initial=pushed)
-        if np.max(change[group.columns], initial=0.0) > SETTLED * largest + UNSEEN / h**2:
-            worst = group.columns[int(np.argmax(change[group.columns]))]
-            raise StartError(
-                f"the first acceleration of {equations.system.coordinate_names[worst]!r} did not converge:"
-                " the pose is nearly singular; start from a pose farther from the dead centre of this loop"
-            )
+    equations, root = assembly.equations, np.sqrt(masses)
+    found = missed(equations, StateArrays(z, zd, zdd, lam, assembly.R0, np.zeros((equations.n, 2))), masses, h)
+    if np.any(found.loops):
+        row = int(np.argmax(np.where(found.loops, root * np.abs(found.violation), 0.0)))
+        drivers = drivers_in(assembly, root * found.violation, row)
+        raise StartError(contradiction(equations.system, drivers, row, found.violation))
+    if np.any(found.forces):
+        worst = int(np.argmax(np.where(found.forces, found.change, 0.0)))
+        raise StartError(
+            f"the first acceleration of {equations.system.coordinate_names[worst]!r} did not converge:"
+            " the pose is nearly singular; start from a pose farther from the dead centre of this loop"
+        )
 
 
 def check_agreement(assembly: Assembly, zd: Array, masses: Array, redundant: NDArray[np.bool_]) -> None:
@@ -69,7 +60,7 @@ def check_agreement(assembly: Assembly, zd: Array, masses: Array, redundant: NDA
         left, rows = np.zeros(equations.m), group.rows
         left[rows] = inconsistent_part(scaled, group, root, wanted)
         size = np.max(terms[rows] / assembly.scale[rows])
-        allowed = ALLOWED * (accuracy_of(equations) * size * assembly.scale[rows] + rounding[rows])
+        allowed = allowed_violation(equations, size * assembly.scale[rows], rounding[rows])
         row = int(rows[np.argmax(root[rows] * np.abs(left[rows]))])
         drivers = drivers_in(assembly, root * left, row)
         if drivers and np.any(np.abs(left[rows]) > allowed):

@@ -128,9 +128,7 @@ def test_dense_fallback_takes_the_same_step(machine, monkeypatch):
     """A kernel that says SMALL_PIVOT sends the step to the pivoted dense factor, from the old state again."""
     sparse, dense = library_simulation(machine), library_simulation(machine)
     expected = good_steps(sparse, 10)
-    monkeypatch.setattr(
-        "rtmbs.semirecursive.fused.FusedSteps.kernel", property(lambda steps: lambda *arguments: (SMALL_PIVOT, 0))
-    )
+    monkeypatch.setattr("rtmbs.semirecursive.fused_kernel.FusedKernel.__call__", lambda *arguments: (SMALL_PIVOT, 0))
     reports = good_steps(dense, 10)
     assert all(report.dense for report in reports)
     assert [report.iterations for report in reports] == [report.iterations for report in expected]

@@ -15,6 +15,8 @@ from numba.core.runtime import rtsys
 from rtmbs import Simulation, library
 from rtmbs.integrators import penalty_trapezoidal
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
+from rtmbs.semirecursive import fused_kernel
+from rtmbs.semirecursive.fused_kernel import FusedKernel
 
 def addresses(sim):
     eq = sim.equations
@@ -27,8 +29,13 @@ def addresses(sim):
 def control(n):
     return np.zeros(n).sum()
 
-lines, number = inspect.getsourcelines(PenaltyTrapezoidal.advance)
-here = [tracemalloc.Filter(False, penalty_trapezoidal.__file__, lineno=number + k) for k in range(len(lines))]
+crossing = ((penalty_trapezoidal, PenaltyTrapezoidal.advance), (fused_kernel, FusedKernel.__call__))
+here = [
+    tracemalloc.Filter(False, module.__file__, lineno=number + k)
+    for module, function in crossing
+    for lines, number in [inspect.getsourcelines(function)]
+    for k in range(len(lines))
+]
 found = {}
 control(3)
 before = rtsys.get_allocation_stats()

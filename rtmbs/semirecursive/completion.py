@@ -1,0 +1,155 @@
+"""A fused step is completed: loops checked, rates and accelerations projected, multipliers judged.
+
+Projections in the form of METHODS 1.12; ``integrators/trapezoidal.py`` is the same readable.
+"""
+
+import numpy as np
+
+from rtmbs.integrators.multipliers import FOUND, largest_acceleration, suspicious
+from rtmbs.integrators.newton import acceleration_allowance, velocity_allowance
+from rtmbs.integrators.settings import (
+    ACCELERATION_VIOLATION,
+    FIRST_CORRECTION,
+    FORCES,
+    GIVEN,
+    LEFT,
+    LOOPS,
+    NEAR_SINGULAR,
+    POSITION_VIOLATION,
+    PROJECTION_TICKS,
+    SWEEPS,
+    VELOCITY_VIOLATION,
+)
+from rtmbs.jit.clock import ticks
+from rtmbs.jit.compiled import inner_kernel, merged_kernel
+from rtmbs.semirecursive.balance import hold_energies, keep_no_energy
+from rtmbs.semirecursive.closures import closure_accelerations, evaluate_closures
+from rtmbs.semirecursive.correction import set_iterate
+from rtmbs.semirecursive.endings import CONVERGED, LOOP_OPEN, NEAR, NOT_FINITE, SMALL_PIVOT, UNBALANCED, UNPROJECTED
+from rtmbs.semirecursive.law_kernels import evaluate_laws
+from rtmbs.semirecursive.law_states import keep_states
+from rtmbs.semirecursive.multipliers import NO_FACTOR, factor_mass_weight, miss, set_multipliers
+from rtmbs.semirecursive.projection import (
+    in_range,
+    largest_rate,
+    note_violation,
+    project_velocities,
+    relative_violation,
+    sweep_rates,
+)
+from rtmbs.semirecursive.rotations import commit_rotations, turns_only
+from rtmbs.semirecursive.sweeps import sweep_accelerations, sweep_positions, sweep_velocities
+
+
+@inner_kernel
+def startable(old, alpha):
+    """True when a step may start from ``old``: numbers in range, penalty factors positive, rotations that are such."""
+    if not turns_only(old.R0):
+        return False
+    bad = 0
+    for row in range(len(alpha)):
+        bad += 0 if alpha[row] > 0.0 and np.isfinite(alpha[row]) else 1
+    numbers = in_range(old.z) and in_range(old.zd) and in_range(old.zdd) and in_range(old.lam)
+    return bad == 0 and numbers and in_range(old.s) and in_range(old.sd)
+
+
+@merged_kernel
+def project(tables, lu, work, settings, alpha, u, old, new, ws, record):
+    """Close the step at z_n + increment: check the loops, project rates and accelerations, fill ``new``."""
+    start, q4 = ticks(), 0.25 * settings.h * settings.h
+    set_iterate(settings.h, old, ws)
+    for i in range(len(ws.z)):
+        new.z[i], new.zd[i], new.zdd[i] = ws.z[i], ws.zd[i], ws.zdd[i]
+    copy_rotations(old.R0, new.R0)
+    set_multipliers(tables, alpha, ws, new.lam)
+    sweep_positions(tables, old.R0, new.z, ws)
+    evaluate_closures(tables, new.z, u, ws)
+    note_violation(ws.Phi, settings, record, POSITION_VIOLATION)
+    if not relative_violation(ws.Phi, settings.scale) <= settings.loop_tolerance:
+        return LOOP_OPEN
+    if settings.mass_weight and len(alpha) > 0 and factor_mass_weight(tables, lu, work, alpha, q4, ws, record) != 0:
+        return SMALL_PIVOT
+    weight = project_velocities(tables, lu, work, settings, alpha, u, old, new, ws, record)
+    if weight == NO_FACTOR:
+        return SMALL_PIVOT
+    note_violation(ws.Phid, settings, record, VELOCITY_VIOLATION)
+    sweep_velocities(tables.steps, new.zd, ws)
+    if settings.hold_energy and len(tables.balance.first) > 0:
+        before, after = (old.zd, old.zdd, old.energy), (new.zd, new.zdd, new.energy)
+        record[GIVEN] = hold_energies(tables, u, settings.h, *before, *after, ws)
+    else:
+        keep_no_energy(new.energy)
+    if len(new.s) > 0:  # at the rates that the projection left
+        evaluate_laws(tables, new.z, new.zd, u, ws)
+        keep_states(new, ws)
+    sweep_accelerations(tables.steps, new.zd, new.zdd, u, ws)
+    closure_accelerations(tables, new.zd, new.zdd, u, ws)
+    if settings.project_accelerations:
+        sweep_rates(tables, lu, work, settings, alpha, weight, new.zdd, ws.Phidd, ws, new.lam, 1.0, record)
+    note_violation(ws.Phidd, settings, record, ACCELERATION_VIOLATION)
+    commit_rotations(tables.steps, new.z, new.R0)
+    record[PROJECTION_TICKS] += ticks() - start
+    numbers = in_range(new.z) and in_range(new.zd) and in_range(new.zdd) and in_range(new.lam)
+    numbers = numbers and in_range(new.s) and in_range(new.sd)
+    return CONVERGED if numbers and counted(record) else NOT_FINITE
+
+
+@inner_kernel
+def counted(record):
+    """True when the record holds numbers; of corrections Newton's test saw that."""
+    bad = 0
+    for place in range(FIRST_CORRECTION):
+        bad += 0 if np.isfinite(record[place]) else 1
+    return bad == 0
+
+
+@inner_kernel
+def copy_rotations(source, target):
+    """target = source, element by element: a slice assignment may allocate."""
+    for k in range(len(source)):
+        for i in range(3):
+            for j in range(3):
+                target[k, i, j] = source[k, i, j]
+
+
+@inner_kernel
+def fastest(settings, new):
+    """Largest acceleration of all coordinates that loops feel [1/s^2]."""
+    rate, acceleration = largest_rate(new.zd, settings.pace), largest_rate(new.zdd, settings.pace)
+    return largest_acceleration(settings, rate, acceleration)
+
+
+@merged_kernel
+def judged(tables, lu, work, settings, alpha, u, ending, new, ws, record):
+    """NEAR, UNPROJECTED or UNBALANCED in place of CONVERGED when loops or multipliers miss their bound."""
+    if len(alpha) == 0:
+        return ending
+    if record[NEAR_SINGULAR] > 0.0:
+        return NEAR if ending == CONVERGED else ending
+    if loops_left(settings, new, ws, record):
+        record[LEFT] = LOOPS
+        return UNPROJECTED if ending == CONVERGED else ending
+    if ending != CONVERGED:
+        return ending
+    acceleration = fastest(settings, new)
+    if not suspicious(settings, record, largest_rate(new.zd, settings.pace), acceleration, ws.stiff[0]):
+        return ending
+    found = miss(tables, lu, work, settings, alpha, u, new, acceleration, ws, record)
+    if found == NO_FACTOR:
+        return SMALL_PIVOT
+    if found <= FOUND:
+        return ending
+    record[LEFT] = FORCES
+    return UNBALANCED if found > FOUND else NOT_FINITE
+
+
+@inner_kernel
+def loops_left(settings, new, ws, record):
+    """True when sweeps reached their number before the loops met their bound."""
+    if record[SWEEPS] < settings.max_sweeps or len(new.z) == 0:
+        return False
+    rate = largest_rate(new.zd, settings.typical)
+    velocity = velocity_allowance(settings, rate)
+    acceleration = acceleration_allowance(settings, rate, largest_rate(new.zdd, settings.typical))
+    left = settings.project_velocities and relative_violation(ws.Phid, settings.scale) > velocity
+    return left or (settings.project_accelerations and relative_violation(ws.Phidd, settings.scale) > acceleration)
