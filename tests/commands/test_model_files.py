@@ -308,7 +308,7 @@ def test_a_motion_that_ends_before_its_first_time_is_one_line(write, tmp_path, c
 def test_a_large_file_is_taken_when_the_user_says_so(words, write, capsys):
     many = "".join(f"constant c{k} = {k};\n" for k in range(9_000))
     path = write(PENDULUM.replace("ENDMODEL", many + "ENDMODEL"))
-    assert "more than 40,000 words" in refused([*words, path], capsys).err
+    assert "more than 30,000 words" in refused([*words, path], capsys).err
     assert main([*words, path, "--large"]) == 0
 
 
