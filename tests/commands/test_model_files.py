@@ -313,7 +313,9 @@ ENDMODEL
 """
     assert main(["run", write(text)]) == 1
     error = capsys.readouterr().err
-    assert error.startswith("rtmbs: no position was found at t = 0.1 s, 1 samples are good; driver 'motor' goes too fast")
+    assert error.startswith(
+        "rtmbs: no position was found at t = 0.1 s, 1 samples are good; driver 'motor' goes too fast"
+    )
     assert "between t = 0 s and 0.000195313 s it changes by 195 rad" in error
 
 
