@@ -4,6 +4,7 @@ The checksum goes over every name, type, shape and byte in their order. Nothing 
 more memory than it is long, and nothing is ever unpickled. ``numpy.load`` reads the same file.
 """
 
+import functools
 import hashlib
 import io
 import math
@@ -11,7 +12,7 @@ import os
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -23,6 +24,7 @@ CHECKSUM = "checksum"  # the last entry: sha256 of all others
 FORMAT = "format"  # the first entry
 KINDS = "fiuU"  # numpy's letters of the types that an entry may have
 SUFFIX = ".npy"
+LONG = 2**31 - 2**16  # bytes of an array whose entry needs long numbers for its length
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 
@@ -38,11 +40,29 @@ def write_archive(path: str | Path, form: int, entries: Iterable[tuple[str, Any]
     Raises TypeError naming an entry that holds no numbers or words, and OSError.
     """
     digest = hashlib.sha256()
-    with replacing(path) as file, zipfile.ZipFile(file, "w", allowZip64=True) as archive:
+    with replacing(path) as file, zipfile.ZipFile(Forward(file), "w", allowZip64=True) as archive:
         write_entry(archive, FORMAT, np.array(form), digest)
         for name, value in entries:
             write_entry(archive, name, np.asarray(value, order="C"), digest)
         write_entry(archive, CHECKSUM, np.array(digest.hexdigest()), digest)
+
+
+class Forward:
+    """A file that is only written on: an archive whose small entries are gone back to takes twice as long."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file = file
+
+    def write(self, data: bytes, /) -> int:
+        """Write on."""
+        return self.file.write(data)
+
+    def flush(self) -> None:
+        """Hand on what waits."""
+        self.file.flush()
+
+    def close(self) -> None:
+        """Leave the file open: whoever opened it closes it."""
 
 
 def write_entry(archive: zipfile.ZipFile, name: str, value: np.ndarray[Any, Any], digest: Any) -> None:
@@ -50,14 +70,29 @@ def write_entry(archive: zipfile.ZipFile, name: str, value: np.ndarray[Any, Any]
     if value.dtype.kind not in KINDS:
         raise TypeError(f"{name} is of type {value.dtype}; a file holds numbers and words")
     take_in(digest, name, value)
-    with archive.open(name + SUFFIX, "w", force_zip64=True) as file:
-        np.lib.format.write_array(file, value, allow_pickle=False)
+    with archive.open(name + SUFFIX, "w", force_zip64=value.nbytes > LONG) as file:
+        file.write(header(value.dtype, value.shape))
+        file.write(data_of(value))
+
+
+@functools.lru_cache(maxsize=64)
+def header(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
+    """Return what stands before an array in its entry; most channels of a result have one type and shape."""
+    file = io.BytesIO()
+    about = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(file, about)
+    return file.getvalue()
+
+
+def data_of(value: np.ndarray[Any, Any]) -> memoryview:
+    """Return the bytes of an array."""
+    return np.ascontiguousarray(value).reshape(-1).view(np.uint8).data
 
 
 def take_in(digest: Any, name: str, value: np.ndarray[Any, Any]) -> None:
     """Take an array into a checksum; what stands before its bytes says where they end."""
     digest.update(f"{name}\0{value.dtype.str}\0{value.shape}\0".encode())
-    digest.update(np.ascontiguousarray(value).reshape(-1).view(np.uint8).data)
+    digest.update(data_of(value))
 
 
 def read_archive(path: str | Path, form: int, kind: str) -> Arrays:

@@ -12,6 +12,7 @@ The last two are said in one line. Folders are made for the user alone. One that
 of these sources is read.
 """
 
+import functools
 import hashlib
 import os
 import platform
@@ -55,10 +56,11 @@ class Place(NamedTuple):
         return f"kept in {self.folder}" if self.folder else "kept nowhere"
 
 
-def kernel_sources() -> list[Path]:
-    """Return every source file whose text a cached kernel may depend on."""
+@functools.cache
+def kernel_sources() -> tuple[Path, ...]:
+    """Return every source file whose text a cached kernel may depend on; looked for once."""
     rooms = [PACKAGE / room for room in KERNEL_ROOMS]
-    return sorted([*PACKAGE.glob("*.py"), *(path for room in rooms for path in room.rglob("*.py"))])
+    return tuple(sorted([*PACKAGE.glob("*.py"), *(path for room in rooms for path in room.rglob("*.py"))]))
 
 
 def fingerprint() -> str:

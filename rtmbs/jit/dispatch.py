@@ -31,7 +31,7 @@ def compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]
     jit = numba.njit(nogil=True, error_model="numpy", _nrt=False, no_cfunc_wrapper=True, **options)
     dispatcher: Callable[..., Any] = jit(function)
     if isinstance(dispatcher, CPUDispatcher):
-        dispatcher._cache = KernelCache(function)
+        dispatcher._cache = KernelCache(function, called_from_python=not options.get("no_cpython_wrapper"))
     return dispatcher
 
 

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from rtmbs.jit.cache_folder import PLACE, kernel_sources, make, say
-from rtmbs.jit.private import CompileResult, dumps
+from rtmbs.jit.kept import ready, whole
+from rtmbs.jit.private import dumps
 
 HEAD = b"rtmbs kernel 1\n"
 SUM = 4  # bytes of the checksum that follows
@@ -30,8 +31,11 @@ _full: list[OSError] = []  # the first error of a write: no other is tried
 class KernelCache:
     """What a dispatcher keeps its machine code in: numba's ``_Cache`` by its methods."""
 
-    def __init__(self, function: Callable[..., Any], folder: Path | None = PLACE.folder) -> None:
+    def __init__(
+        self, function: Callable[..., Any], folder: Path | None = PLACE.folder, called_from_python: bool = True
+    ) -> None:
         self.folder = folder
+        self.put_together = ready if called_from_python else whole
         self.stamp = stamp_of(function.__code__.co_filename)
         self.name = f"{function.__module__}.{function.__qualname__}".replace("<", "").replace(">", "")
 
@@ -42,11 +46,10 @@ class KernelCache:
 
     def load_overload(self, types: Any, target: Any) -> Any:
         """Return the compiled kernel for these types of arguments, or None."""
-        target.refresh()
         if self.folder is None or self.stamp is None:
             return None
         try:
-            return CompileResult._rebuild(target, *pickle.loads(unwrapped(self.path(types, target).read_bytes())))
+            return self.put_together(target, pickle.loads(unwrapped(self.path(types, target).read_bytes())))
         except OSError:
             return None
         except Exception:  # noqa: BLE001 - whatever a damaged file raises: the kernel is compiled, and written anew

@@ -7,12 +7,13 @@ with ``RTMBS_PLAIN_JIT=1``.
 from typing import NamedTuple
 
 from numba.core import cgutils, event
+from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompileResult
 from numba.core.registry import CPUDispatcher
 from numba.core.serialize import dumps
 from numba.core.typing.templates import AttributeTemplate
 
-__all__ = ["AttributeTemplate", "CPUDispatcher", "CompileResult", "cgutils", "dumps", "event"]
+__all__ = ["AttributeTemplate", "CPUDispatcher", "CompileResult", "JITCodeLibrary", "cgutils", "dumps", "event"]
 
 
 class Name(NamedTuple):
@@ -26,6 +27,7 @@ class Name(NamedTuple):
 DISPATCHER = "test_a_kernel_is_a_dispatcher_with_a_cache_in_it"
 OPTIONS = "test_the_options_of_kernels_are_known"
 RESULT = "test_a_compiled_kernel_can_be_taken_apart_and_put_together"
+LIBRARY = "test_a_kernel_is_called_without_its_bitcode_and_linked_with_it"
 TYPES = "test_what_record_types_are_built_of"
 EVENTS = "test_compilations_are_events"
 
@@ -41,6 +43,9 @@ PRIVATE = (
     Name("CompileResult", "a kernel on disk", RESULT),
     Name("_reduce", "as CompileResult", RESULT),
     Name("_rebuild", "as CompileResult", RESULT),
+    Name("JITCodeLibrary", "the machine code of a kernel on disk is loaded without its bitcode", LIBRARY),
+    Name("_shared_module", "as JITCodeLibrary: the bitcode, parsed when a caller is compiled", LIBRARY),
+    Name("llvm_cpython_wrapper_name", "as JITCodeLibrary: the function that Python calls", LIBRARY),
     Name("lifted", "kernels with lifted loops are not kept", RESULT),
     Name("has_dynamic_globals", "machine code with addresses of this process is not kept", RESULT),
     Name("magic_tuple", "the processor, in the key of a file", RESULT),

@@ -21,7 +21,7 @@ from rtmbs.kinematics.programs import Programs
 from rtmbs.kinematics.rank import mobility, rows_to_solve
 from rtmbs.kinematics.samples import Samples, check_room, new_samples
 from rtmbs.kinematics.singular import SingularPose, culprits, find_singular
-from rtmbs.kinematics.stepping import Refined, fill
+from rtmbs.kinematics.stepping import Refined, fill, too_fast
 from rtmbs.model import Model
 
 Array = NDArray[np.float64]
@@ -219,8 +219,12 @@ class Run:
     def lost(self, march: March, k: int) -> MotionError:
         """Return the error for a time to which no position leads."""
         t, names = float(self.samples.t[k]), culprits(march, self.equations)
+        begin = f"no position was found at t = {t:.6g} s, {k} samples are good"
+        if fast := too_fast(march, self.equations, self.samples, k):
+            name, why = fast
+            return MotionError(f"{begin}; {why}", t, (name,))
         return MotionError(
-            f"no position was found at t = {t:.6g} s, {k} samples are good; the equations of {', '.join(names)} come to"
+            f"{begin}; the equations of {', '.join(names)} come to"
             " depend on each other there: a driver may ask for more than the mechanism can reach",
             t,
             names,

@@ -16,7 +16,7 @@ from rtmbs.results.body_channels import BODY, Reading
 from rtmbs.results.catalogue import Entry
 from rtmbs.results.channel import QUATERNION, WORLD, XYZ, Source
 from rtmbs.results.joint_channels import Measured, coordinate_sources, orientation_sources, position_sources
-from rtmbs.results.motion import BodyMotion, RelativeMotion, quaternions, unwrap
+from rtmbs.results.motion import BodyMotion, RelativeMotion, cross, quaternions, unwrap
 from rtmbs.results.result import TIME
 from rtmbs.results.swept import StepMotion
 from rtmbs.system.joint_record import joint_record
@@ -24,6 +24,8 @@ from rtmbs.system.system import JointRecord
 
 Array = NDArray[np.float64]
 Named = tuple[str, Source]
+KEPT_BYTES = 16_000_000  # of motions of bodies
+NUMBERS = 27  # of a motion at one sample
 
 
 class Bodies:
@@ -33,7 +35,8 @@ class Bodies:
         self.programs, self.samples = programs, samples
         self.equations = programs.equations
         self.number = {name: k for k, name in enumerate(self.equations.bodies)}
-        self.motion = lru_cache(maxsize=2)(self.worked_out)  # channels of one body are read one after the other
+        few = max(KEPT_BYTES // (NUMBERS * 8 * max(len(samples.t), 1)), 2)  # channels of one body are read in a row
+        self.motion = lru_cache(maxsize=few)(self.worked_out)
 
     def worked_out(self, name: str) -> BodyMotion:
         """Return the motion of a body (S samples), about the world's origin."""
@@ -42,8 +45,8 @@ class Bodies:
         A, G = rotations(q[:, 3:]), world_rates(q[:, 3:])
         omega, alpha = (np.einsum("sij,sj->si", G, rate[:, 3:]) for rate in (qd, qdd))
         r, nothing = q[:, :3], np.zeros_like(q[:, :3])
-        V = np.concatenate((qd[:, :3] - np.cross(omega, r), omega), axis=1)
-        swept = qdd[:, :3] - np.cross(alpha, r) - np.cross(omega, qd[:, :3])
+        V = np.concatenate((qd[:, :3] - cross(omega, r), omega), axis=1)
+        swept = qdd[:, :3] - cross(alpha, r) - cross(omega, qd[:, :3])
         step = StepMotion(A, r, V, np.concatenate((swept, alpha), axis=1), nothing, nothing)
         return BodyMotion(A, r, step)
 
@@ -91,9 +94,12 @@ def offered(bodies: Bodies) -> Iterator[Entry]:
     for joint in equations.model.joints.values():
         for entry in joint_sources(bodies, joint):
             yield Entry("joint", *entry)
-    for owner in dict.fromkeys(equations.rows.owner):
+    own: dict[str, list[int]] = {}
+    for row, owner in enumerate(equations.rows.owner):
+        own.setdefault(owner, []).append(row)
+    for owner, rows in own.items():
         if owner != equations.bodies[0] and owner not in bodies.number:
-            yield Entry("equations", *violation_source(bodies, owner))
+            yield Entry("equations", *violation_source(bodies, owner, rows))
     for k, (name, start) in enumerate(equations.extra):
         del start
         place = SIZE * len(equations.bodies) + k
@@ -147,10 +153,9 @@ def joint_sources(bodies: Bodies, joint: Joint) -> Iterator[Named]:
         yield from position_sources(record, measured)
 
 
-def violation_source(bodies: Bodies, owner: str) -> Named:
-    """Return what the equations of one element miss."""
+def violation_source(bodies: Bodies, owner: str, own: list[int]) -> Named:
+    """Return what the equations of one element miss, those in its ``own`` rows."""
     rows = bodies.equations.rows
-    own = [row for row, name in enumerate(rows.owner) if name == owner]
     labels = tuple(rows.label[row] for row in own) if len(own) > 1 else ()
     unit = ", ".join("m" if rows.is_length[row] else "1" for row in own)
 

@@ -15,6 +15,7 @@ ZERO = 1e-5  # share of the largest value of the motion that counts as zero
 REACH = 1.5  # a minimum may be zero when it is at most so many times as large as the steps beside it
 GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 SEARCHES = 60
+FLAT = 0.9  # share of the values at both ends from which the middle is flat
 SIDES = (1e-2, 1e-3)  # how far aside the slopes are looked at, in steps
 DENSE = 1500  # independent rows up to which singular values of all rows are worked out
 MANY = 4  # rows for each independent one up to which they are
@@ -46,9 +47,9 @@ def find_singular(march: March, equations: Equations, samples: Samples) -> list[
         if w[k] > ZERO * largest and w[k] > REACH * max(left - w[k], right - w[k]):
             continue
         here = march.rechosen(samples.q[k], samples.f[k]) or march
-        pose = closest(here, equations, samples, k)
+        pose = closest(here, equations, samples, k, ZERO * largest)
         if (
-            pose.value <= ZERO * largest
+            pose is not None
             and real(here, pose, samples, largest)
             and not (found and abs(found[-1].t - pose.t) < 1e-6 * (1.0 + abs(pose.t)))
         ):
@@ -81,27 +82,35 @@ def nearest(march: March, samples: Samples, pose: SingularPose) -> tuple[np.ndar
     return None
 
 
-def closest(march: March, equations: Equations, samples: Samples, k: int) -> SingularPose:
-    """Return the pose of the smallest singular value between the samples beside k, by golden sections."""
+def closest(march: March, equations: Equations, samples: Samples, k: int, zero: float) -> SingularPose | None:
+    """Return the pose of the smallest singular value between the samples beside k, by golden sections; None where it is
+    larger than ``zero``.
+
+    Towards a zero it goes in two straight lines. Where it is flat instead, no zero is between.
+    """
     first, last = max(k - 1, 0), min(k + 1, len(samples.t) - 1)
     a, b = samples.t[first], samples.t[last]
+    at_a, at_b = float(samples.weak[first]), float(samples.weak[last])
     best, where = float(samples.weak[k]), float(samples.t[k])
     c, d = b - GOLDEN * (b - a), a + GOLDEN * (b - a)
     at_c, at_d = (weak_at(march, equations, samples, time, k) for time in (c, d))
     for _ in range(SEARCHES):
         if at_c < at_d:
-            b, d, at_d = d, c, at_c
+            b, d, at_b, at_d = d, c, at_d, at_c
             c = b - GOLDEN * (b - a)
             at_c = weak_at(march, equations, samples, c, k)
         else:
-            a, c, at_c = c, d, at_d
+            a, c, at_a, at_c = c, d, at_c, at_d
             d = a + GOLDEN * (b - a)
             at_d = weak_at(march, equations, samples, d, k)
-        if b - a < 1e-12 * (1.0 + abs(b)):
+        lowest = min(at_c, at_d, best)
+        if b - a < 1e-12 * (1.0 + abs(b)) or lowest > max(zero, FLAT * max(at_a, at_b)):
             break
     for value, time in ((at_c, c), (at_d, d)):
         if value < best:
             best, where = value, time
+    if best > zero:
+        return None
     where = between_slopes(march, equations, samples, where, k)
     last_sample = int(np.searchsorted(samples.t, where, side="right")) - 1
     return SingularPose(where, best, culprits(march, equations), last_sample)

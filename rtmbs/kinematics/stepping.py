@@ -1,13 +1,17 @@
 """From sample to sample: a step is refined where Newton asks for it, a singular pose that a sample hits is crossed."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rtmbs.kinematics.equations import Equations
 from rtmbs.kinematics.march import WORN
 from rtmbs.kinematics.marches import March
 from rtmbs.kinematics.samples import Samples, new_samples
 
+Array = NDArray[np.float64]
+
 REFINEMENTS = (2, 8, 64, 512)  # pieces of a step that are tried
+FAST = 0.5  # change of a driver in one of the smallest pieces from which it is to blame [rad, or in typical lengths]
 BESIDE = 1e-4  # how far beside a singular pose the two poses lie whose mean is taken, in steps
 
 
@@ -51,6 +55,34 @@ def reach(march: March, equations: Equations, samples: Samples, k: int, t: float
             refined.pieces += pieces - 1
             return True
     return False
+
+
+def too_fast(march: March, equations: Equations, samples: Samples, k: int) -> tuple[str, str] | None:
+    """Return the driver that runs away from Newton before sample k, and that in words; None where none does."""
+    if not equations.profiles or k == 0:
+        return None
+    before, after, change = farthest(march, equations, samples, k)
+    lengths = {owner for owner, length in zip(equations.rows.owner, equations.rows.is_length, strict=True) if length}
+    names = [name for name, _ in equations.profiles]
+    share = change / [equations.length if name in lengths else 1.0 for name in names]
+    worst = int(np.argmax(share))
+    if share[worst] < FAST:
+        return None
+    unit = "m" if names[worst] in lengths else "rad"
+    return names[worst], (
+        f"driver {names[worst]!r} goes too fast to be followed: between t = {before:.6g} s and {after:.6g} s it changes"
+        f" by {change[worst]:.3g} {unit}; look at its function and its units, or ask for times that are closer"
+    )
+
+
+def farthest(march: March, equations: Equations, samples: Samples, k: int) -> tuple[float, float, Array]:
+    """Return the last time before sample k that is reached in the smallest pieces, the next one, and by how much the
+    drivers (drivers,) change between the two.
+    """
+    between = pieced(equations, samples, k - 1, np.linspace(samples.t[k - 1], samples.t[k], REFINEMENTS[-1] + 1))
+    lost = min(march.fill(between, 1, len(between.t)), len(between.t) - 1)
+    values = between.drivers[lost - 1 : lost + 1, 0, : len(equations.profiles)]
+    return float(between.t[lost - 1]), float(between.t[lost]), np.abs(values[1] - values[0])
 
 
 def pieced(equations: Equations, samples: Samples, known: int, t: np.ndarray) -> Samples:

@@ -73,6 +73,8 @@ def apply(function: Function, u: Jet) -> Jet:
     """Return a function of a jet by the chain rule."""
     y = function.value(u.f)
     d, dd = function.slopes(u.f, y)
+    if steady(u):
+        return Jet(y, d, dd) if u.fd == 1.0 else Jet(y, u.fd * d, u.fd * u.fd * dd)
     return Jet(y, d * u.fd, dd * u.fd * u.fd + d * u.fdd)
 
 
@@ -85,6 +87,9 @@ def subtract(u: Jet, v: Jet) -> Jet:
 
 
 def multiply(u: Jet, v: Jet) -> Jet:
+    if constant(u) or constant(v):
+        factor, w = (u.f, v) if constant(u) else (v.f, u)
+        return Jet(factor * w.f, factor * w.fd, factor * w.fdd)
     return Jet(u.f * v.f, u.fd * v.f + u.f * v.fd, u.fdd * v.f + 2.0 * (u.fd * v.fd) + u.f * v.fdd)
 
 
@@ -98,7 +103,7 @@ def divide(u: Jet, v: Jet) -> Jet:
 def raise_to(u: Jet, v: Jet) -> Jet:
     """u^v; a constant exponent takes a base of any sign, another one a base above zero."""
     f = u.f**v.f
-    if constant(v):
+    if constant(v) and np.ndim(v.f) == 0:
         p = v.f
         d = p * u.f ** (p - 1.0) if p else 0.0
         dd = p * (p - 1.0) * u.f ** (p - 2.0) if p * (p - 1.0) else 0.0
@@ -123,9 +128,14 @@ def larger(u: Jet, v: Jet) -> Jet:
     return Jet(*(np.where(u.f >= v.f, a, b) for a, b in zip(u, v, strict=True)))
 
 
+def steady(u: Jet) -> bool:
+    """True for a number plus a multiple of TIME, written so that its rate is known as one number."""
+    return isinstance(u.fd, float) and isinstance(u.fdd, float) and u.fdd == 0.0
+
+
 def constant(u: Jet) -> bool:
     """True for a number that is written as one."""
-    return isinstance(u.fd, float) and u.fd == 0.0 and isinstance(u.fdd, float) and u.fdd == 0.0
+    return steady(u) and bool(u.fd == 0.0)
 
 
 class Binary(NamedTuple):

@@ -1,7 +1,7 @@
 """How large a model file may be, and how much work it may ask for.
 
 Reading, checking and refusing a text costs a bounded time and memory a word, statement, body and operator. The limits
-keep any text within a few seconds and 256 MB, unless the user says that a large one is meant.
+keep any text within 2 s and 256 MB, unless the user says that a large one is meant.
 """
 
 from typing import NamedTuple
@@ -25,7 +25,7 @@ class Limits(NamedTuple):
     work: float  # steps of a dynamic analysis, times bodies and operations: about a microsecond each
 
 
-ORDINARY = Limits(words=40_000, statements=1_000, bodies=200, operations=2_000, rows=40_000, work=5e7)
+ORDINARY = Limits(words=30_000, statements=1_000, bodies=150, operations=1_000, rows=40_000, work=5e7)
 LARGE = Limits(words=1e7, statements=1e6, bodies=1e5, operations=1e6, rows=1e8, work=1e13)
 
 

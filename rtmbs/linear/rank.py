@@ -80,7 +80,7 @@ def eliminate(P: csr_array, blocks: Indices, tolerance: float) -> tuple[Indices,
     members = np.split(order, starts[1:])
     number = np.searchsorted(numbers, blocks)
     waiting: list[list[Piece]] = [[] for _ in members]
-    transposed = P.tocsc()
+    transposed, place = P.tocsc(), np.zeros(P.shape[0], np.int64)
     for j in range(P.shape[1]):
         at = slice(transposed.indptr[j], transposed.indptr[j + 1])
         touched, row = transposed.indices[at].astype(np.int64), transposed.data[at]
@@ -91,7 +91,7 @@ def eliminate(P: csr_array, blocks: Indices, tolerance: float) -> tuple[Indices,
     for block, own in enumerate(members):
         if not waiting[block]:
             continue
-        columns, front = assemble_front(waiting[block], own)
+        columns, front = assemble_front(waiting[block], own, place)
         waiting[block] = []
         triangle, rest, pivots = reduce_front(front, len(own))
         rank = int(np.count_nonzero(np.abs(np.diagonal(triangle)) > tolerance))
@@ -126,16 +126,16 @@ def in_one(kept: list[Indices], upper: list[tuple[Indices, Array]], m: int) -> t
     return order, csc_array(coo_array((entries, (i, j)), shape=(top, top)))
 
 
-def assemble_front(pieces: list[Piece], own: Indices) -> tuple[Indices, Array]:
-    """Return the columns of a front, its own first, and its dense values."""
-    others = np.setdiff1d(np.concatenate([piece.columns for piece in pieces]), own)
-    columns = np.concatenate([own, others])
-    order = np.argsort(columns)
+def assemble_front(pieces: list[Piece], own: Indices, place: Indices) -> tuple[Indices, Array]:
+    """Return the columns of a front, its own first, and its dense values; ``place`` (m,) is scratch."""
+    touched = np.concatenate([piece.columns for piece in pieces])
+    place[touched], place[own] = 1, 0
+    columns = np.concatenate([own, np.unique(touched[place[touched] == 1])])
+    place[columns] = np.arange(len(columns))
     front = np.zeros((sum(len(piece.values) for piece in pieces), len(columns)), order="F")
     top = 0
     for piece in pieces:
-        where = order[np.searchsorted(columns, piece.columns, sorter=order)]
-        front[top : top + len(piece.values), where] = piece.values
+        front[top : top + len(piece.values), place[piece.columns]] = piece.values
         top += len(piece.values)
     return columns, front
 

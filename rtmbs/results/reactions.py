@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import unknown_name
 from rtmbs.results.graph import entered_from
-from rtmbs.results.motion import body_motion
+from rtmbs.results.motion import body_motion, cross
 from rtmbs.results.samples import one_sample
 from rtmbs.results.swept import Replay
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
@@ -83,4 +83,4 @@ def closure_point(replay: Replay, closure: int, side: str) -> Array:
 def moved(wrench: Array, x: Array) -> Array:
     """Return wrenches (S, 6) about an origin, taken about the points ``x`` (S, 3) from there instead."""
     force, moment = wrench[:, :3], wrench[:, 3:]
-    return np.concatenate((force, moment - np.cross(x, force)), axis=1)
+    return np.concatenate((force, moment - cross(x, force)), axis=1)

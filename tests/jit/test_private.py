@@ -11,6 +11,7 @@ import pytest
 import rtmbs
 from rtmbs.jit import private
 from rtmbs.jit.dispatch import COMPILE
+from rtmbs.jit.kept import OBJECT, KeptLibrary
 from rtmbs.jit.private import PRIVATE
 from rtmbs.jit.record_type import RecordType
 
@@ -109,6 +110,27 @@ def test_a_compiled_kernel_can_be_taken_apart_and_put_together():
     again = private.CompileResult._rebuild(result.target_context, *parts)
     assert again.signature == result.signature
     assert again.entry_point(1.5) == 3.0
+
+
+@COMPILED
+def test_a_kernel_is_called_without_its_bitcode_and_linked_with_it():
+    """Its library is numba's own class, and keeps the bitcode under the name that a caller is linked with."""
+    dispatcher, result = compiled()
+    assert type(result.library) is private.JITCodeLibrary
+    assert isinstance(result.fndesc.llvm_cpython_wrapper_name, str)
+    name, kind, data = result._reduce()[0]
+    assert (name, kind, len(data)) == (result.library.name, OBJECT, 2)
+    assert all(isinstance(part, bytes) for part in data)
+    asked = []
+
+    class Asked(KeptLibrary):
+        def __getattribute__(self, name):
+            asked.append(name)
+            return super().__getattribute__(name)
+
+    result.library.__class__ = Asked
+    assert numba.njit(lambda x: 1.0 + dispatcher(x))(1.5) == 4.0
+    assert "_shared_module" in asked
 
 
 def test_what_record_types_are_built_of():

@@ -1,6 +1,7 @@
 """Analysis: the compiled march against a readable one, free motion, singular poses, redundancy, options, bad input."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -194,6 +195,27 @@ def test_a_driver_that_asks_too_much_ends_with_the_motion_so_far():
     np.testing.assert_allclose(
         caught.value.result["block.position"][:, 0], 8.0 + caught.value.result.t, rtol=0, atol=1e-6
     )
+
+
+@pytest.mark.parametrize("steep", [1e5, 1e8])
+def test_a_driver_too_fast_to_be_followed_is_said_to_be(steep):
+    """Its equations do not depend on those of others: Newton starts turns away from the next position."""
+    model = m.four_bar()
+    [motor] = model.drivers
+    del model.drivers[motor]
+
+    def turn(t):
+        late = max(t - 0.52, 0.0)
+        return math.pi / 3 + t + steep * late**3, 1.0 + 3.0 * steep * late**2, 6.0 * steep * late
+
+    model.add_driver("steep", Function(*(lambda t, k=k: turn(t)[k] for k in range(3))), joint="A")
+    with pytest.raises(MotionError, match="driver 'steep' goes too fast to be followed: between t = 0") as caught:
+        Analysis(model).run(0.0, 5.0, 0.1)
+    before, after = map(float, re.findall(r"([\d.]+) s", str(caught.value).split("between", 1)[1]))
+    assert 0.52 <= before < after <= caught.value.t
+    assert f"by {abs(turn(after)[0] - turn(before)[0]):.1f}"[:5] in str(caught.value)
+    assert "depend" not in str(caught.value)
+    assert caught.value.culprits == ("steep",)
 
 
 def test_large_steps_are_refined_where_newton_asks_for_it():

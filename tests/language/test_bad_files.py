@@ -297,11 +297,11 @@ CASES = {
     "key in a bracket of a call": (driven("sine(2 * 3 = 4)"), ["the name of what it sets"], "2 * 3"),
     "brackets too deep": (driven("(" * 10_000 + "1" + ")" * 10_000), [f"more than {DEEPEST} deep"], "("),
     "square brackets too deep": (driven("[" * 10_000), [f"more than {DEEPEST} deep"], "["),
-    "too many words": (driven("1" + " + 1" * int(ORDINARY.words)), ["more than 40,000 words", "--large"], ""),
+    "too many words": (driven("1" + " + 1" * int(ORDINARY.words)), ["more than 30,000 words", "--large"], ""),
     "too many bodies": (
-        added("".join(f"BODY more{k};\n" for k in range(200))),
-        ["more than 200 bodies", "--large"],
-        "BODY more196",
+        added("".join(f"BODY more{k};\n" for k in range(150))),
+        ["more than 150 bodies", "--large"],
+        "BODY more146",
     ),
     "too many statements": (
         added("".join(f"constant c{k} = 1;\n" for k in range(1000))),
@@ -309,8 +309,8 @@ CASES = {
         "constant c9",
     ),
     "too many operators": (
-        driven("TIME" + " + 1" * 2001),
-        ["more than 2,000 operators and functions of TIME"],
+        driven("TIME" + " + 1" * 1001),
+        ["more than 1,000 operators and functions of TIME"],
         "driver d1",
     ),
     "too many rows": (
