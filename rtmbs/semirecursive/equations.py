@@ -84,6 +84,10 @@ class SemiRecursiveEquations:
         self.take_tables(system)
         self.ws: Workspace = workspace(system.tables)
         hold_states(system.s0, self.ws)
+        n, m, s = (self.n,), (self.m,), (self.states,)
+        self._shapes = {
+            "z": n, "zd": n, "zdd": n, "lam": m, "R0": system.R0.shape, "u": system.u0.shape, "s": s, "sd": s,
+        }  # fmt: skip
         sparse = SparseSolver(system.lu)
         self.matrix, self.lu, self.work = sparse.matrix, sparse.lu, sparse.work
         self.solvers: tuple[LinearSolver, ...] = sparse, DenseSolver()
@@ -217,8 +221,7 @@ class SemiRecursiveEquations:
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Shapes of the arrays of a State."""
-        n, m, s, system = (self.n,), (self.m,), self.ws.s.shape, self.system
-        return {"z": n, "zd": n, "zdd": n, "lam": m, "R0": system.R0.shape, "u": system.u0.shape, "s": s, "sd": s}
+        return self._shapes
 
     @property
     def timed(self) -> bool:
