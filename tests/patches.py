@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
@@ -56,9 +57,11 @@ def applied(found: list[Edit], folder: Path) -> Path:
 def run(folder: Path, code: str, *paths: Path) -> str:
     """Run code on a copy, and return what it prints."""
     where = os.pathsep.join(str(path) for path in (folder, *paths))
-    environment = os.environ | {"PYTHONPATH": where, "NUMBA_DISABLE_JIT": "1", "PYTHONSAFEPATH": "1"}
+    settings = {"PYTHONPATH": where, "NUMBA_DISABLE_JIT": "1", "PYTHONSAFEPATH": "1"}
     command = [sys.executable, "-c", code]
-    how = {"capture_output": True, "text": True, "timeout": 300, "env": environment, "cwd": folder}
-    done = subprocess.run(command, check=False, **how)
+    with TemporaryDirectory() as kernels:  # none are compiled, but the folder for them is made
+        environment = os.environ | settings | {"RTMBS_CACHE_DIR": kernels}
+        how = {"capture_output": True, "text": True, "timeout": 300, "env": environment, "cwd": folder}
+        done = subprocess.run(command, check=False, **how)
     assert done.returncode == 0, done.stderr
     return done.stdout

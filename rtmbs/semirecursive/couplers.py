@@ -1,4 +1,4 @@
-"""Compiled equations of couplers: sum of ratio times coordinate = c (METHODS 1.29).
+"""Compiled equations of couplers: sum of ratio times coordinate = c (METHODS 1.30).
 
 Their rows of Phi_z are constant and G is zero: nothing passes between two frames, lam ratio acts on the coordinates.
 """

@@ -1,4 +1,4 @@
-"""One evaluation in its fixed order (DESIGN section 4): the residual, and the tangent at the state just evaluated."""
+"""One evaluation in fixed order (docs/architecture.md): the residual, and the tangent at the state just evaluated."""
 
 import numpy as np
 

@@ -1,6 +1,6 @@
 """Compiled sweeps: positions, velocities, accelerations root to tips; inertia wrenches and their sums tips to root.
 
-The order of one evaluation is fixed (DESIGN section 4) and each sweep reads only what the one before it wrote.
+The order of one evaluation is fixed (docs/architecture.md) and each sweep reads only what the one before it wrote.
 Oracle: ``page.py``. Equations 7 to 9 of the paper in the spatial convention of METHODS 1.1.
 """
 

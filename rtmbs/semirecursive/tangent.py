@@ -1,6 +1,6 @@
 """Compiled: mass M + velocity C + position K in one pass over (step, ancestor) pairs, straight into the sparse values.
 
-Closed form of DESIGN section 6 (Singh, Russell, Wensing 2022), with C = dtau/dzd and K = dtau/dz of tau = M zdd - Q.
+Closed form of METHODS 1.33 (Singh, Russell, Wensing 2022), with C = dtau/dzd and K = dtau/dz of tau = M zdd - Q.
 With accelerations swept at zdd = 0 this is Eq. 17 of the paper; with the iterate's zdd it holds M_z zdd as well.
 Three rotation steps are one element with columns fixed in the body: psid = V_base x S, and Sd = V_tip x S, which for
 other steps is the same. A column is a small turn in body axes; its rates are S T^-1 (``rotations``, METHODS 1.16).

@@ -1,4 +1,4 @@
-"""Inputs by name: what the user may change between steps, and functions of time (DESIGN section 2)."""
+"""Inputs by name: what the user may change between steps, and functions of time."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol

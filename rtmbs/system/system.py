@@ -39,7 +39,7 @@ class BodyRecord(NamedTuple):
 
 
 class JointRecord(NamedTuple):
-    """What became of a joint. A ghost (DESIGN section 5) is in the tree and has a closure as well."""
+    """What became of a joint. A ghost (docs/architecture.md) is in the tree and has a closure as well."""
 
     name: str
     type: str
