@@ -109,6 +109,9 @@ TEXTS: dict[str, Callable[[], list[str]]] = {
     "springs, dynamic, 100 steps": lambda: springs(STEPS),
     "one body, dynamic, as many rows as may be": lambda: chain(DYNAMIC.format(dt=1 / ROWS, h=1 / ROWS), 1),
     "a long function of time, kinematic": lambda: long_expression(FEW, "driver d (j0 = {});"),
+    "a long function of time, kinematic, as many rows as may be": lambda: long_expression(
+        KINEMATIC.format(dt=1 / ROWS), "driver d (j0 = {});"
+    ),
     "a long function of time, dynamic, 100 steps": lambda: long_expression(STEPS, "motor m (joint = j0, torque = {});"),
 }
 
