@@ -39,42 +39,42 @@ def check(parameters: dict[str, Any], h: float, seconds: float) -> int:
     from rtmbs.viewer.commands import Pause, Play, Seek, SetInput, SetOption, StepForward
     from rtmbs.viewer.connect import connect
 
-    link = connect("fourbar", "process", parameters=parameters, options={"h": h})
+    connection = connect("fourbar", "process", parameters=parameters, options={"h": h})
     try:
-        scene = link.describe()
+        scene = connection.describe()
         print(f"{scene.name}: {scene.facts['bodies']} bodies, {scene.degrees_of_freedom} degrees of freedom")
-        link.send(Play())
-        frame = seen(link, lambda frame: frame.t >= 0.5 * seconds)
-        link.send(SetOption("jacobian", "central-difference"))
-        link.send(SetInput("gravity", (0.0, 2.0, -9.0)))
-        link.send(StepForward(5))
-        link.send(SetOption("jacobian", "structured"))
-        link.send(Play())
-        frame = seen(link, lambda frame: frame.playing and frame.t >= seconds)
-        link.send(Pause())
-        last = seen(link, lambda frame: not frame.playing)
-        link.send(Seek(last.oldest))
-        seen(link, lambda frame: frame.step == last.oldest)
-        link.send(StepForward(last.step - last.oldest))
-        again = seen(link, lambda frame: frame.step == last.step)
+        connection.send(Play())
+        frame = seen(connection, lambda frame: frame.t >= 0.5 * seconds)
+        connection.send(SetOption("jacobian", "central-difference"))
+        connection.send(SetInput("gravity", (0.0, 2.0, -9.0)))
+        connection.send(StepForward(5))
+        connection.send(SetOption("jacobian", "structured"))
+        connection.send(Play())
+        frame = seen(connection, lambda frame: frame.playing and frame.t >= seconds)
+        connection.send(Pause())
+        last = seen(connection, lambda frame: not frame.playing)
+        connection.send(Seek(last.oldest))
+        seen(connection, lambda frame: frame.step == last.oldest)
+        connection.send(StepForward(last.step - last.oldest))
+        again = seen(connection, lambda frame: frame.step == last.step)
     finally:
-        link.close()
+        connection.close()
     same = again.z.tobytes() == last.z.tobytes()
     print(f"{last.step} steps, p50 {1e3 * frame.p50:.2f} ms, p99 {1e3 * frame.p99:.2f} ms, deadline {1e3 * h:g} ms")
     print(f"speed {frame.actual_speed:.3f}, {frame.missed} of {frame.deadlines} deadlines missed")
     print(f"back to step {last.oldest} and forward again: {'the same bytes' if same else 'other numbers'}")
-    return 0 if same and last.outcome.good and frame.actual_speed > REAL_TIME else 1
+    return 0 if same and last.outcome.accepted and frame.actual_speed > REAL_TIME else 1
 
 
-def seen(link: Any, condition: Any, patience: float = 60.0) -> Any:
+def seen(connection: Any, condition: Any, patience: float = 60.0) -> Any:
     """Return the first frame for which ``condition`` holds; exit with the messages when none comes."""
     end = time.monotonic() + patience
     told = []
     while time.monotonic() < end:
-        frame = link.latest()
+        frame = connection.latest()
         if frame is not None and condition(frame):
             return frame
-        told += [message.text for message in link.messages() if message.kind in ("warning", "failure")]
+        told += [message.text for message in connection.messages() if message.kind in ("warning", "failure")]
         time.sleep(1e-3)
     raise SystemExit(f"nothing came within {patience:g} s; {'; '.join(told) or 'no message'}")
 

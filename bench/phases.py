@@ -37,7 +37,7 @@ Values = dict[str, Any]
 
 @numba.njit(error_model="numpy")
 def tuples(count, a, out):
-    """Products of 3 x 3 matrices with vectors, kept in scalars as in the sweeps: 15 flops each."""
+    """Products of 3 x 3 matrices with vectors, kept in scalars as in the passes: 15 flops each."""
     for _ in range(count):
         for i in range(len(a)):
             x, y, z = a[i, 9], a[i, 10], a[i, 11]
@@ -101,7 +101,7 @@ def shortest(loop: Any, *arguments: Any) -> float:
     return min(times)
 
 
-# ------------------------------------------------------------------------------------------------------ flops and bytes
+# ---------------------------------------------------------------------------------------------------- flops and bytes
 
 
 def flops(sim: Simulation) -> Values:
@@ -123,22 +123,22 @@ def touched(sim: Simulation) -> Values:
     e = sim.equations
     t, ws, work = e.tables, e.ws, e.work
     bodies = (ws.A, ws.r, ws.S, ws.V, ws.acc, ws.inertia, ws.momentum, ws.wrench, ws.Fc, ws.tau)
-    branches = (t.links.pointer, t.links.step, t.links.sign, ws.Phi_z, ws.Phi, ws.G)
-    sweep = (*t.steps, *t.closures, *bodies, *branches)
-    pairs = (*t.paths, *t.interfaces, t.links.position, ws.Phi_z)
+    branches = (t.connectors.pointer, t.connectors.dof, t.connectors.sign, ws.Phi_z, ws.Phi, ws.G)
+    one_pass = (*t.dofs, *t.closures, *bodies, *branches)
+    pairs = (*t.paths, *t.interfaces, t.connectors.entry, ws.Phi_z)
     tangent = (*pairs, *bodies, ws.Ic, ws.Bc, ws.X, ws.Y, ws.psid, work.original)
     index = (e.lu.fronts, e.lu.order, e.lu.rest, e.lu.relative)
     sizes = {
-        "residual": sweep,
+        "residual": one_pass,
         "tangent": tangent,
         "factor": (work.original, work.factored, work.remainder, *index),
         "solve": (work.factored, work.original, *index),
-        "projection": (*sweep, work.factored, *index),
+        "projection": (*one_pass, work.factored, *index),
     }
     return {phase: int(sum(array.nbytes for array in arrays)) for phase, arrays in sizes.items()}
 
 
-# ------------------------------------------------------------------------------------------------------------- measured
+# ----------------------------------------------------------------------------------------------------------- measured
 
 
 def simulation(layout: str, nz: int) -> Simulation:
@@ -158,7 +158,7 @@ def phases(layout: str, nz: int = 40) -> Values:
     work, arrays = flops(sim), touched(sim)
     reports = [sim.step() for _ in range(STEPS)]
     calls = {name: float(np.mean([getattr(r, name) for r in reports])) for name in ("iterations", "factorisations")}
-    calls["sweeps"] = float(np.mean([r.sweeps for r in reports]))
+    calls["sweeps"] = float(np.mean([r.projections for r in reports]))
     each = {"residual": calls["iterations"], "tangent": calls["factorisations"], "factor": calls["factorisations"]}
     rows: Values = {}
     for phase in PHASES:
@@ -188,7 +188,7 @@ def exponent(rows: list[Values]) -> float:
     return float(np.polyfit(np.log([row["nz"] for row in rows]), np.log([row["us"] for row in rows]), 1)[0])
 
 
-# --------------------------------------------------------------------------------------------------------------- tables
+# ------------------------------------------------------------------------------------------------------------- tables
 
 KIND = {"residual": "scalar", "tangent": "scalar", "factor": "vector", "solve": "vector", "projection": "scalar"}
 

@@ -45,14 +45,14 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     from rtmbs.viewer.connect import connect
 
     parameters = {"ny": arguments.ny, "nz": arguments.nz, "layout": arguments.layout}
-    link = connect("fourbar", arguments.mode, parameters=parameters, options={"h": arguments.h})
+    connection = connect("fourbar", arguments.mode, parameters=parameters, options={"h": arguments.h})
     from rtmbs.viewer.commands import Play, Subscribe
     from rtmbs.viewer.view import application
 
     app = application()
     from rtmbs.viewer.window import Window
 
-    window = Window(link)
+    window = Window(connection)
     window.show()
     drawn = Drawn(window)
     while not drawn.count:
@@ -61,19 +61,19 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.plots:
         window.docks["plots"].show()
         window.plots_panel.wanted.disconnect()
-        link.send(Subscribe(PLOTTED[: arguments.plots]))
+        connection.send(Subscribe(PLOTTED[: arguments.plots]))
     if arguments.profiler:
         window.docks["profiler"].show()
     wait_until_ready(app, window)
-    link.send(Play())
+    connection.send(Play())
     run(app, arguments.settle)
-    steps, before = StepTimes(link), memory(link)
-    start, pictures, frame = time.perf_counter(), drawn.count, link.latest()
+    steps, before = StepTimes(connection), memory(connection)
+    start, pictures, frame = time.perf_counter(), drawn.count, connection.latest()
     end = start + arguments.seconds
     while time.perf_counter() < end:
         run(app, 0.25)
         steps.take()
-    seconds, last, after = time.perf_counter() - start, link.latest(), memory(link)
+    seconds, last, after = time.perf_counter() - start, connection.latest(), memory(connection)
     window.close()
     return {
         "mechanism": f"{arguments.layout} {arguments.ny} x {arguments.nz}, h = {arguments.h:g} s",
@@ -110,16 +110,16 @@ class Drawn:
 class StepTimes:
     """Wall times of all steps, gathered from the rings of frames that overlap."""
 
-    def __init__(self, link: Any) -> None:
+    def __init__(self, connection: Any) -> None:
         import numpy as np
 
-        self.np, self.link = np, link
-        self.seen = link.latest().steps_taken
+        self.np, self.connection = np, connection
+        self.seen = connection.latest().steps_taken
         self.times = array("d")  # eight bytes a step: what is measured here is memory, too
 
     def take(self) -> None:
         """Add the steps since the last look."""
-        frame = self.link.latest()
+        frame = self.connection.latest()
         new = min(frame.steps_taken - self.seen, len(frame.step_times))
         if new:
             self.times.extend(frame.step_times[-new:].tolist())
@@ -155,11 +155,11 @@ def started() -> float:
         return BEGUN
 
 
-def memory(link: Any) -> dict[str, float]:
+def memory(connection: Any) -> dict[str, float]:
     """Return resident memory of the window and of the session [MB]; nothing where /proc is not."""
     pids = {"window": "self"}
-    if hasattr(link, "pid"):
-        pids["session"] = str(link.pid)
+    if hasattr(connection, "pid"):
+        pids["session"] = str(connection.pid)
     found = {}
     for name, pid in pids.items():
         path = Path(f"/proc/{pid}/statm")

@@ -80,7 +80,7 @@ class StepError(RtmbsError):
     """A step failed and the state is as it was before.
 
     ``step`` and ``t`` are those the step set out for, ``residuals`` the history of Newton's scaled corrections,
-    ``culprits`` the drivers, laws, loops or coordinates at fault, ``reason`` a sentence about them. ``result`` is the
+    ``worst`` the drivers, laws, loops or coordinates at fault, ``reason`` a sentence about them. ``result`` is the
     Result up to that step when it failed in ``Simulation.run``, otherwise None.
     """
 
@@ -93,14 +93,14 @@ class StepError(RtmbsError):
         step: int = -1,
         t: float = float("nan"),
         residuals: Sequence[float] = (),
-        culprits: Sequence[str] = (),
+        worst: Sequence[str] = (),
         reason: str = "",
     ) -> None:
         super().__init__(message)
         self.step = step
         self.t = t
         self.residuals = tuple(residuals)
-        self.culprits = tuple(culprits)
+        self.worst = tuple(worst)
         self.reason = reason
 
 

@@ -172,7 +172,7 @@ def rotate(A, i, v):
 
 @inner_kernel
 def place(A, r, i, v):
-    """Return r[i] + A[i] v, the world position of a point given in step axes."""
+    """Return r[i] + A[i] v, the world position of a point given in dof axes."""
     w = rotate(A, i, v)
     return r[i, 0] + w[0], r[i, 1] + w[1], r[i, 2] + w[2]
 

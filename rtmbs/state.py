@@ -50,7 +50,7 @@ class State:
         """Time [s], t_ref + k h: no sum of rounded steps."""
         return self.t_ref + self.k * self.h
 
-    def tidy(self, shapes: Mapping[str, tuple[int, ...]], memory: Mapping[str, tuple[int, ...]]) -> None:
+    def validate(self, shapes: Mapping[str, tuple[int, ...]], memory: Mapping[str, tuple[int, ...]]) -> None:
         """Make the arrays named in ``shapes``, and those in ``memory``, what kernels read and write.
 
         The user may have put others here. Raises StateError for one that holds no numbers or has another shape.

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rtmbs.errors import LISTED, TopologyError
 
 ORDERS = ("listed", "breadth", "depth")
-ROD, DRIVEN_DISTANCE, CONSTRAINT = "Rod", "driven distance", "constraint"  # types of links
+ROD, DRIVEN_DISTANCE, CONSTRAINT = "Rod", "driven distance", "constraint"  # types of connectors
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,10 @@ class Cut(NamedTuple):
     """A joint that closes a loop."""
 
     edge: int
-    ghost: bool  # its coordinate is needed: a tree joint to a massless frame that a Fixed closure holds to body b
+    auxiliary: bool  # its coordinate is needed: a tree joint to a massless frame that a Fixed closure holds to body b
 
 
-class Link(NamedTuple):
+class Connector(NamedTuple):
     """What closes a loop without being a joint: a rod, a driven distance."""
 
     name: str
@@ -82,7 +82,7 @@ class Topology:
     edges: tuple[Edge, ...]
     tree: tuple[Branch, ...]  # a parent's branch before its children's
     cuts: tuple[Cut, ...]  # in the order of the joints
-    links: tuple[Link, ...] = ()
+    connectors: tuple[Connector, ...] = ()
     relations: tuple[Relation, ...] = ()
     drivers: tuple[str, ...] = ()  # that prescribe a coordinate
     degrees_of_freedom: int | None = None  # coordinates less the rank
@@ -91,15 +91,17 @@ class Topology:
 
     @property
     def coordinates(self) -> int:
-        """Number of elementary coordinates, ghosts included."""
-        used = [branch.edge for branch in self.tree] + [cut.edge for cut in self.cuts if cut.ghost]
+        """Number of elementary coordinates, auxiliary bodies included."""
+        used = [branch.edge for branch in self.tree] + [cut.edge for cut in self.cuts if cut.auxiliary]
         return sum(self.edges[edge].size for edge in used)
 
     @property
     def equations(self) -> int:
         """Number of loop equations, drivers included."""
-        cut = sum(6 if cut.ghost else self.edges[cut.edge].equations for cut in self.cuts)
-        joined = sum(link.equations for link in self.links) + sum(one.equations for one in self.relations)
+        cut = sum(6 if cut.auxiliary else self.edges[cut.edge].equations for cut in self.cuts)
+        joined = sum(connector.equations for connector in self.connectors) + sum(
+            one.equations for one in self.relations
+        )
         return cut + joined + len(self.drivers)
 
     @property
@@ -310,10 +312,17 @@ def describe(topology: Topology) -> Iterator[str]:
     rows = [("cuts", "type", "equations", "loop")]
     for cut in topology.cuts:
         edge = edges[cut.edge]
-        equations = f"6 of a ghost, {edge.size} coordinates" if cut.ghost else str(edge.equations)
+        equations = f"6 of an auxiliary body, {edge.size} coordinates" if cut.auxiliary else str(edge.equations)
         rows.append((edge.name, edge.type, equations, ", ".join(topology.loop(edge.a, edge.b))))
-    for link in topology.links:
-        rows.append((link.name, link.type, str(link.equations), ", ".join(topology.loop(link.a, link.b))))
+    for connector in topology.connectors:
+        rows.append(
+            (
+                connector.name,
+                connector.type,
+                str(connector.equations),
+                ", ".join(topology.loop(connector.a, connector.b)),
+            )
+        )
     for relation in topology.relations:
         rows.append((relation.name, relation.type, str(relation.equations), ", ".join(relation.coordinates)))
     for driver in topology.drivers:

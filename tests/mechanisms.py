@@ -1,7 +1,7 @@
 """Random mechanisms for tests: the same seed gives the same mechanism, and its states leave the loops open on purpose.
 
 ``random_tables`` writes the flat tables directly, without model and compile: odd things (massless frames, points far
-from their bodies, links between any two branches) come up more often than any user would draw them.
+from their bodies, connectors between any two branches) come up more often than any user would draw them.
 """
 
 from typing import NamedTuple
@@ -11,8 +11,8 @@ import numpy as np
 from rtmbs.forces.register import no_forces
 from rtmbs.forces.springs import Springs
 from rtmbs.forces.wrenches import Wrenches
-from rtmbs.system.balance import no_balance
-from rtmbs.system.conditions import no_conditions
+from rtmbs.system.balance_table import no_balance
+from rtmbs.system.condition_tables import no_conditions
 from rtmbs.system.interfaces import no_interfaces
 from rtmbs.system.origins import no_origins, with_origins
 from rtmbs.system.recorded_laws import no_laws
@@ -27,12 +27,12 @@ from rtmbs.system.tables import (
     TRANSLATION,
     Array,
     Closures,
+    Connectors,
     Couplers,
+    Dofs,
     Drivers,
     JointForces,
-    Links,
     Paths,
-    Steps,
     Tables,
 )
 
@@ -72,14 +72,14 @@ class Motion(NamedTuple):
 
 def size(tables: Tables) -> tuple[int, int]:
     """Return n and m."""
-    return len(tables.steps.kind), len(tables.closures.kind) + len(tables.drivers.step)
+    return len(tables.dofs.kind), len(tables.closures.kind) + len(tables.drivers.dof)
 
 
 def random_motion(seed: int, tables: Tables) -> Motion:
     """Return a random state of ``tables``."""
     rng = np.random.default_rng((seed, 1))
     n, m = size(tables)
-    reach = np.choose(tables.steps.kind, (np.pi, 1.0, 1.5))
+    reach = np.choose(tables.dofs.kind, (np.pi, 1.0, 1.5))
     z = rng.uniform(-reach, reach)
     return Motion(z, rng.normal(size=n), 3 * rng.normal(size=n), rng.uniform(0.5, 2, m) * 100, 10 * rng.normal(size=m))
 
@@ -98,18 +98,18 @@ def exponential(d: Array) -> Array:
 
 
 def committed(mechanism: Mechanism, motion: Motion) -> tuple[Mechanism, Motion]:
-    """Return the same state at a step boundary: turns of rotation steps in R0, their coordinates zero."""
-    z, R0, reference = motion.z.copy(), mechanism.R0.copy(), mechanism.tables.steps.reference
+    """Return the same state at a step boundary: turns of rotation dofs in R0, their coordinates zero."""
+    z, R0, reference = motion.z.copy(), mechanism.R0.copy(), mechanism.tables.dofs.reference
     for i in np.flatnonzero(reference >= 0):
-        R0[reference[i]] = R0[reference[i]] @ exponential(z[i : i + 3] @ mechanism.tables.steps.axis[i : i + 3])
+        R0[reference[i]] = R0[reference[i]] @ exponential(z[i : i + 3] @ mechanism.tables.dofs.axis[i : i + 3])
         z[i : i + 3] = 0.0
     return mechanism._replace(R0=R0), motion._replace(z=z)
 
 
 def turns(tables: Tables, z: Array) -> Array:
-    """Return T (n, n): R0 exp(delta~) of rotation steps turns by T d(delta) in body axes; else the identity."""
+    """Return T (n, n): R0 exp(delta~) of rotation dofs turns by T d(delta) in body axes; else the identity."""
     T = np.eye(len(z))
-    for i in np.flatnonzero(tables.steps.reference >= 0):
+    for i in np.flatnonzero(tables.dofs.reference >= 0):
         d = z[i : i + 3]
         for k, e in enumerate(np.eye(3)):
             W = exponential(d).T @ exponential(d + 1e-40j * e).imag / 1e-40
@@ -127,22 +127,22 @@ def random_tables(
     wrenches: int = 4,
     couplers: int = 3,
 ) -> Mechanism:
-    """Return a tree of ``n`` random steps with closures by type and that many other elements.
+    """Return a tree of ``n`` random dofs with closures by type and that many other elements.
 
     Sparse positions are those of a full row-major matrix: entry (i, j) lies at i n + j of ``values`` (n n,).
     """
     rng = np.random.default_rng((seed, 0))
-    steps, R0 = random_steps(rng, n)
+    dofs, R0 = random_dofs(rng, n)
     u = [rng.normal(size=3) - np.array([0.0, 0.0, 9.81])]
-    plain = np.flatnonzero(steps.kind != ROTATION)  # what has a coordinate to drive, to couple or to push
+    plain = np.flatnonzero(dofs.kind != ROTATION)  # what has a coordinate to drive, to couple or to push
     joined = random_branches(np.random.default_rng((seed, 5)), plain, couplers)
     types = closures + COUPLERS * len(joined)
     closure_tables = random_closures(rng, types[: len(closures) + len(joined)], u)
     coupler_tables = Couplers(np.array([len(closures)]), rng.normal(size=sum(map(len, joined))))
-    driver_step = rng.choice(plain, min(drivers, len(plain)), replace=False)
-    driver_tables = Drivers(driver_step, slots(rng, u, len(driver_step), 3), driver_step * n + driver_step)
-    force_step = rng.choice(plain, size=joint_forces if len(plain) else 0)
-    force_tables = JointForces(force_step, slots(rng, u, len(force_step), 4), force_step * n + force_step)
+    driver_dof = rng.choice(plain, min(drivers, len(plain)), replace=False)
+    driver_tables = Drivers(driver_dof, slots(rng, u, len(driver_dof), 3), driver_dof * n + driver_dof)
+    force_dof = rng.choice(plain, size=joint_forces if len(plain) else 0)
+    force_tables = JointForces(force_dof, slots(rng, u, len(force_dof), 4), force_dof * n + force_dof)
     first = len(closures) + len(joined) + np.arange(springs + wrenches)  # their connectors
     spring_tables = Springs(
         first[:springs], rng.normal(size=(springs, 3)), rng.normal(size=(springs, 3)), slots(rng, u, springs, 4)
@@ -151,19 +151,19 @@ def random_tables(
     follows, place = np.arange(wrenches) % 2, rng.normal(size=(wrenches, 3))
     wrench_tables = Wrenches(first[springs:], place, axes, follows, slots(rng, u, wrenches, 6))
 
-    ends = [random_ends(rng, steps, k) for k in range(len(closures) + springs)]
-    ends += [(-1, int(steps.tip[rng.integers(n)])) for _ in range(wrenches)]
+    ends = [random_ends(rng, dofs, k) for k in range(len(closures) + springs)]
+    ends += [(-1, int(dofs.tip[rng.integers(n)])) for _ in range(wrenches)]
     ends[len(closures) : len(closures)] = [(int(branch[0]),) * 2 for branch in joined]
-    links = make_links(steps.parent, ends, dict(enumerate(joined, len(closures))))
-    width = np.diff(links.pointer)[: len(closures) + len(joined)]
+    connectors = make_connectors(dofs.parent, ends, dict(enumerate(joined, len(closures))))
+    width = np.diff(connectors.pointer)[: len(closures) + len(joined)]
     entries = np.concatenate(([0], np.cumsum(width * np.diff(closure_tables.row_pointer))))
     closure_tables = closure_tables._replace(entry_pointer=entries)
     tables = Tables(
-        steps,
+        dofs,
         no_origins(n),
-        make_paths(steps.parent),
+        make_paths(dofs.parent),
         no_interfaces(n),
-        links,
+        connectors,
         closure_tables,
         no_conditions(len(closures)),
         coupler_tables,
@@ -176,7 +176,7 @@ def random_tables(
     return Mechanism(with_origins(tables), np.concatenate(u), R0)
 
 
-# --------------------------------------------------------------------------------------------------------------- pieces
+# ------------------------------------------------------------------------------------------------------------- pieces
 
 
 def random_rotation(rng) -> Array:
@@ -192,11 +192,11 @@ def random_units(rng, k: int) -> Array:
     return x / np.linalg.norm(x, axis=1, keepdims=True)
 
 
-def random_steps(rng, n: int) -> tuple[Steps, Array]:
-    """Return random steps of every kind, some massless, some point masses, some without an offset rotation."""
+def random_dofs(rng, n: int) -> tuple[Dofs, Array]:
+    """Return random dofs of every kind, some massless, some point masses, some without an offset rotation."""
     kind, reference, parent = random_elements(rng, n)
     base, tip = elements_of(parent, reference)
-    within = tip != np.arange(n)  # the first two of three rotation steps bear nothing
+    within = tip != np.arange(n)  # the first two of three rotation dofs bear nothing
     behind = np.flatnonzero((kind == ROTATION) & (reference < 0))
     principal = rng.uniform(0.1, 1, (n, 3))
     moments = principal.sum(axis=1, keepdims=True) - principal  # any two exceed the third
@@ -214,7 +214,7 @@ def random_steps(rng, n: int) -> tuple[Steps, Array]:
     offset[behind] = 0.0
     for first in np.flatnonzero(reference >= 0):
         axis[first : first + 3] = random_rotation(rng)
-    steps = Steps(
+    dofs = Dofs(
         kind=kind,
         parent=parent,
         base=base,
@@ -228,11 +228,11 @@ def random_steps(rng, n: int) -> tuple[Steps, Array]:
         mass_center=0.3 * rng.normal(size=(n, 3)),
         inertia=inertia,
     )
-    return steps, np.array([random_rotation(rng) for _ in range(reference.max(initial=-1) + 1)]).reshape(-1, 3, 3)
+    return dofs, np.array([random_rotation(rng) for _ in range(reference.max(initial=-1) + 1)]).reshape(-1, 3, 3)
 
 
 def random_elements(rng, n: int) -> tuple[Array, Array, Array]:
-    """Return kind, reference and parent (n,) of random elements: revolute, prismatic, three rotation steps in a row."""
+    """Return kind, reference and parent (n,) of random elements: revolute, prismatic, three rotation dofs in a row."""
     kind, reference, parent, bearing = [], [], [], []
     count = 0
     while len(kind) < n:
@@ -259,7 +259,9 @@ def slots(rng, u: list, count: int, width: int) -> Array:
 
 
 def random_closures(rng, types: tuple[str, ...], u: list) -> Closures:
-    """Return closures by type, with axes and points at random and nonzero shims; entry_pointer is filled in later."""
+    """Return closures by type, with axes and points at random and nonzero assembly offsets; entry_pointer is filled in
+    later.
+    """
     counts = dict.fromkeys(COUPLERS, (0, 0, 0, 1)) | {name: (*rows, 0) for name, rows in CLOSURE_ROWS.items()}
     kind = [np.repeat((TRANSLATION, DOT, DISTANCE, RELATION), counts[name]) for name in types]
     driven = [np.full(len(rows), name.startswith("driven")) for name, rows in zip(types, kind, strict=True)]
@@ -278,72 +280,72 @@ def random_closures(rng, types: tuple[str, ...], u: list) -> Closures:
         axis_b=random_units(rng, mc),
         length=np.where(kind >= DISTANCE, rng.uniform(0.5, 2, mc), 0.0),
         slot=slot,
-        shim=1e-2 * rng.normal(size=mc),
+        assembly_offset=1e-2 * rng.normal(size=mc),
         entry_pointer=np.zeros(0, int),
     )
 
 
 def random_branches(rng, plain: Array, count: int) -> list[Array]:
-    """Return the steps of couplers: two to four coordinates each, as far as there are any."""
+    """Return the dofs of couplers: two to four coordinates each, as far as there are any."""
     return [rng.choice(plain, min(2 + k % 3, len(plain)), replace=False) for k in range(count if len(plain) > 1 else 0)]
 
 
 def path(parent: Array, i: int) -> list[int]:
-    """Return the steps from ground to ``i``, itself last."""
-    steps = []
+    """Return the dofs from ground to ``i``, itself last."""
+    dofs = []
     while i >= 0:
-        steps.append(int(i))
+        dofs.append(int(i))
         i = parent[i]
-    return steps[::-1]
+    return dofs[::-1]
 
 
-def random_ends(rng, steps: Steps, k: int) -> tuple[int, int]:
-    """Return two different ends: in turn any two steps, step and ground, ground and step, a step and one above it.
+def random_ends(rng, dofs: Dofs, k: int) -> tuple[int, int]:
+    """Return two different ends: in turn any two dofs, dof and ground, ground and dof, a dof and one above it.
 
-    Of rotation steps the last of three, which bodies sit on.
+    Of rotation dofs the last of three, which bodies sit on.
     """
-    parent, bearing = steps.parent, np.unique(steps.tip)
+    parent, bearing = dofs.parent, np.unique(dofs.tip)
     first, second = rng.choice(bearing, 2, replace=False) if len(bearing) > 1 else (bearing[0], -1)
     if k % 4 == 1:
         second = -1
     elif k % 4 == 2:
         first = -1
     elif k % 4 == 3:
-        second = rng.choice([-1, *(i for i in path(parent, first)[:-1] if steps.tip[i] == i)])
+        second = rng.choice([-1, *(i for i in path(parent, first)[:-1] if dofs.tip[i] == i)])
         first, second = rng.permutation((first, second))
     return int(first), int(second)
 
 
-def make_links(parent: Array, ends: list, joined: dict) -> Links:
-    """Return the links between these ends, with branches below the last common ancestor, or as joined."""
+def make_connectors(parent: Array, ends: list, joined: dict) -> Connectors:
+    """Return the connectors between these ends, with branches below the last common ancestor, or as joined."""
     n = len(parent)
-    pointer, block_pointer, step, sign, position = [0], [0], [], [], []
+    pointer, block_pointer, dof, sign, position = [0], [0], [], [], []
     for l, (a, b) in enumerate(ends):
         above_a, above_b = path(parent, a), path(parent, b)
         branch_a, branch_b = [i for i in above_a if i not in above_b], [i for i in above_b if i not in above_a]
         branch_b = list(joined.get(l, branch_b))
         branch = np.array(branch_a + branch_b, dtype=int)
-        step.extend(branch)
+        dof.extend(branch)
         sign.extend([-1.0] * len(branch_a) + [1.0] * len(branch_b))
         position.extend((branch[:, None] * n + branch[None, :]).ravel())
-        pointer.append(len(step))
+        pointer.append(len(dof))
         block_pointer.append(len(position))
     a, b = np.array(ends, dtype=int).reshape(-1, 2).T.copy()
-    integers = (np.array(x, dtype=np.int64) for x in (pointer, step, block_pointer, position))
-    pointer, step, block_pointer, position = integers
-    return Links(a, b, pointer, step, np.array(sign), block_pointer, position)
+    integers = (np.array(x, dtype=np.int64) for x in (pointer, dof, block_pointer, position))
+    pointer, dof, block_pointer, position = integers
+    return Connectors(a, b, pointer, dof, np.array(sign), block_pointer, position)
 
 
 def make_paths(parent: Array) -> Paths:
-    """Return the paths of every step, with positions in a full row-major matrix."""
+    """Return the paths of every dof, with positions in a full row-major matrix."""
     n = len(parent)
     paths = [path(parent, i) for i in range(n)]
-    pointer = np.cumsum([0] + [len(steps) for steps in paths])
+    pointer = np.cumsum([0] + [len(dofs) for dofs in paths])
     column, row = np.concatenate(paths), np.repeat(np.arange(n), np.diff(pointer))
     return Paths(pointer, column, row * n + column, column * n + row)
 
 
-# --------------------------------------------------------------------------------------------------------- whole models
+# ------------------------------------------------------------------------------------------------------- whole models
 
 TREE_TYPES = ("Revolute", "Spherical", "Prismatic", "Universal", "Floating", "Cylindrical", "Planar", "Line", "Fixed")
 CUT_TYPES = ("Revolute", "Universal", "Spherical", "Fixed", "Cylindrical", "Prismatic", "Planar", "Line")

@@ -15,6 +15,6 @@ def test_the_code_of_the_page_runs() -> None:
         [sys.executable, "-c", "\n".join(blocks)], capture_output=True, text=True, check=False, timeout=300
     )
     assert done.returncode == 0, done.stderr
-    record, branch, mismatch = done.stdout.strip().splitlines()
-    for said in (record, branch.split(":")[0], mismatch.split(",")[0]):
+    tape, branch, mismatch = done.stdout.strip().splitlines()
+    for said in (tape, branch.split(":")[0], mismatch.split(",")[0]):
         assert said in PAGE.read_text(encoding="utf-8"), "what is printed is what the page says in a comment"

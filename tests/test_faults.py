@@ -1,8 +1,8 @@
 """A failed step, whatever raised in it, leaves the state byte for byte as it was, and the simulation goes on.
 
-Faults are raised at every call and at every line that a good step passes through: one good step is watched first,
-then the same step is taken again for every event, with the fault at that event. Nothing is listed by hand, so new code
-on the way of a step is tested by itself.
+Faults are raised at every call and at every line that an accepted step passes through: one accepted step is watched
+first, then the same step is taken again for every event, with the fault at that event. Nothing is listed by hand, so
+new code on the way of a step is tested by itself.
 """
 
 import ast
@@ -19,7 +19,7 @@ from rtmbs.errors import InputError, LoopOpenError, NotConvergedError, NotFinite
 from rtmbs.integrators.base import StepEquations
 from rtmbs.semirecursive.endings import SMALL_PIVOT
 from rtmbs.simulation.options import by_name
-from tests.contracts.machines import closed_simulation, entry, everything, good_steps
+from tests.contracts.machines import accepted_steps, closed_simulation, entry, everything
 from tests.contracts.test_steps import carts
 
 PACKAGE = Path(rtmbs.__file__).parent
@@ -103,14 +103,14 @@ def machine(**options):
         "push", rtmbs.Wrench(force=rtmbs.Input((1.0, 2.0, 3.0)), torque=lambda t: (t, 0, 0)), body="coupler"
     )
     sim = Simulation(model.compile(), **by_name(**{"h": 2e-3, **options}))
-    good_steps(sim, 2)
+    accepted_steps(sim, 2)
     return sim
 
 
 FORMS = {
     "fused": {},
     "readable": {"fused": False},
-    "mass weight": {"fused": False, "projection_weight": "mass"},
+    "mass metric": {"fused": False, "projection_metric": "mass"},
     "complex step": {"jacobian": "complex-step"},
 }
 
@@ -136,8 +136,8 @@ def test_a_fault_anywhere_in_a_step_changes_nothing(form, kind, monkeypatch):
             late += 1
             sim._states = sim._states[::-1]
     assert late <= 4, "the commit is the last thing a step does"
-    good_steps(reference, 3)
-    good_steps(sim, 4)
+    accepted_steps(reference, 3)
+    accepted_steps(sim, 4)
     assert everything(sim) == everything(reference)
 
 
@@ -168,7 +168,7 @@ def test_a_fault_between_steps_of_a_run_loses_no_step():
     assert everything(sim) == everything(reference)
 
 
-# ------------------------------------------------------------------------------------------ numbers that are no numbers
+# ---------------------------------------------------------------------------------------- numbers that are no numbers
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, 1e308])
@@ -176,21 +176,21 @@ def test_a_fault_between_steps_of_a_run_loses_no_step():
 def test_a_spoilt_state_is_never_answered_with_success(form, bad):
     """Every entry of every array, spoilt from outside: no converged step holds a number that is not finite."""
     sim = closed_simulation(0, fused=form == "fused", tangent_terms="lagged")
-    good_steps(sim, 2)
+    accepted_steps(sim, 2)
     sound = sim.state.copy()
     for name in ("z", "zd", "zdd", "lam", "alpha", "R0", "u"):
         for place in range(0, entry(sound, name).size, 3):
             entry(sim.state, name).flat[place] = bad
             before = everything(sim)
             report = sim.step()
-            if report.outcome.good:
+            if report.outcome.accepted:
                 finite = all(np.all(np.isfinite(value)) for value in vars_of(sim.state))
                 assert finite, (name, place)
             else:
                 assert everything(sim) == before
-                assert report.culprits
+                assert report.worst
             sim.restore(sound)
-    assert sim.step().outcome.good
+    assert sim.step().outcome.accepted
 
 
 def vars_of(state):
@@ -200,7 +200,7 @@ def vars_of(state):
 QUESTIONS = [name for name, value in vars(StepEquations).items() if callable(value) and not name.startswith("_")]
 
 
-SILENT = ("factor", "factor_mass_weight", "commit", "follow_states", "keep_states")  # these answer nothing
+SILENT = ("factor", "factor_mass_metric", "commit", "follow_states", "keep_states")  # these answer nothing
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
@@ -214,31 +214,31 @@ def test_equations_that_answer_no_number(question, bad, monkeypatch):
         calls[0] += 1
         return value * bad if isinstance(value, np.ndarray | float) and calls[0] >= first else value
 
-    sim = machine(fused=False, projection_weight="mass")
+    sim = machine(fused=False, projection_metric="mass")
     before = everything(sim)
     monkeypatch.setattr(rtmbs.simulation.simulation.SemiRecursiveEquations, question, wrong)
     first = sys.maxsize
-    assert sim.step().outcome.good
+    assert sim.step().outcome.accepted
     sim._states = sim._states[::-1]
     for turn in range(1, calls[0] + 1):
         calls[0], first = 0, turn
         report = sim.step()
         if question in (
             "factor",
-            "factor_mass_weight",
+            "factor_mass_metric",
             "commit",
             "follow_states",
             "keep_states",
         ):  # these answer nothing
-            assert report.outcome.good
+            assert report.outcome.accepted
             sim._states = sim._states[::-1]
         else:
             assert report.outcome in (Outcome.NOT_FINITE, Outcome.LOOP_OPEN, Outcome.SINGULAR_TANGENT)
-            assert report.culprits
+            assert report.worst
         assert everything(sim) == before
 
 
-# ------------------------------------------------------------------------------------------------- the user's functions
+# ----------------------------------------------------------------------------------------------- the user's functions
 
 FUNCTIONS = {  # how a function of time is given, and the name it goes by
     "motor": (lambda f: lambda model: model.add_force("law", rtmbs.Motor(f), joint="pivot"), "law.torque"),
@@ -280,7 +280,7 @@ def test_a_function_that_raises(name, fault):
     f, g = Unreliable(), Unreliable()
     sim, reference = timed(name, f), timed(name, g)
     for each in (sim, reference):
-        good_steps(each, 2)
+        accepted_steps(each, 2)
     before, f.wrong = everything(sim), fault("of the user")
     for act in (sim.step, lambda: sim.run(0.1), lambda: sim.run(0.1, on_failure="halve")):
         with pytest.raises(fault, match="of the user") as caught:
@@ -289,8 +289,8 @@ def test_a_function_that_raises(name, fault):
     if issubclass(fault, Exception):
         assert f"{FUNCTIONS[name][1]!r} at t = 0.03 s" in caught.value.__notes__[0]
     f.wrong = None
-    good_steps(sim, 2)
-    good_steps(reference, 2)
+    accepted_steps(sim, 2)
+    accepted_steps(reference, 2)
     assert everything(sim) == everything(reference)
 
 
@@ -299,20 +299,20 @@ def test_a_function_that_raises(name, fault):
 def test_a_function_that_returns_no_number(name, bad):
     f = Unreliable()
     sim = timed(name, f)
-    good_steps(sim, 2)
+    accepted_steps(sim, 2)
     before, f.wrong = everything(sim), bad
     report = sim.step()
     assert report.outcome is Outcome.NOT_FINITE
-    assert report.culprits == (FUNCTIONS[name][1],)
+    assert report.worst == (FUNCTIONS[name][1],)
     assert everything(sim) == before
     with pytest.raises(NotFiniteError, match=FUNCTIONS[name][1]) as caught:
         sim.run(0.1)
     assert caught.value.step == 3
     assert caught.value.t == pytest.approx(0.03)
-    assert caught.value.culprits == (FUNCTIONS[name][1],)
+    assert caught.value.worst == (FUNCTIONS[name][1],)
     assert everything(sim) == before
     f.wrong = None
-    assert sim.step().outcome.good
+    assert sim.step().outcome.accepted
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -339,7 +339,7 @@ def test_a_function_of_too_few_numbers():
     assert everything(sim) == before
 
 
-# -------------------------------------------------------------------------------------------------- outcomes and errors
+# ------------------------------------------------------------------------------------------------ outcomes and errors
 
 
 def stubborn(**options):
@@ -384,7 +384,7 @@ def test_run_raises_the_matching_error(ending, form):
     make, kind, outcome, iterations = ENDINGS[ending]
     sim = make(**form)
     taken = 0
-    while taken < 200 and (report := sim.step()).outcome.good:
+    while taken < 200 and (report := sim.step()).outcome.accepted:
         taken += 1
     assert report.outcome is outcome
     assert iterations in (None, report.iterations)
@@ -395,12 +395,12 @@ def test_run_raises_the_matching_error(ending, form):
     assert isinstance(error, StepError)
     assert (error.step, error.t) == (taken + 1, report.t)
     assert error.residuals == report.corrections
-    assert error.culprits == report.culprits
+    assert error.worst == report.worst
     names = {*sim.system.coordinate_names, *sim.system.row_names, *sim.system.closure_names, *sim.system.inputs}
-    assert error.culprits
-    assert set(error.culprits) <= names
+    assert error.worst
+    assert set(error.worst) <= names
     assert error.reason == report.reason
-    for words in (f"step {taken + 1} to t = {report.t:g} s", outcome.value, error.reason, *error.culprits):
+    for words in (f"step {taken + 1} to t = {report.t:g} s", outcome.value, error.reason, *error.worst):
         assert words in str(error)
     assert all(f"{size:.2e}" in str(error) for size in error.residuals)
     assert everything(sim) == before
@@ -409,21 +409,21 @@ def test_run_raises_the_matching_error(ending, form):
 def test_every_outcome_has_an_error_and_a_sentence():
     from rtmbs.simulation.failures import FAILURES
 
-    assert {*FAILURES, *(outcome for outcome in Outcome if outcome.good)} == set(Outcome)
+    assert {*FAILURES, *(outcome for outcome in Outcome if outcome.accepted)} == set(Outcome)
     assert {outcome for _, _, outcome, _ in ENDINGS.values()} == set(FAILURES)
     assert set(FAILURES.values()) == {kind for kind in vars(errors).values() if kind in StepError.__subclasses__()}
     assert all(len(outcome.value) > 15 for outcome in Outcome)
-    assert {outcome for outcome in Outcome if outcome.good} == set(Outcome) - set(FAILURES)
+    assert {outcome for outcome in Outcome if outcome.accepted} == set(Outcome) - set(FAILURES)
 
 
-# -------------------------------------------------------------------------------------------------------------- halving
+# ------------------------------------------------------------------------------------------------------------ halving
 
 
 def test_halving_gets_over_a_step_that_is_too_large():
     sim, fine = stubborn(), stubborn(h=0.3 / 2, max_iterations=8)
-    assert not stubborn().step().outcome.good
+    assert not stubborn().step().outcome.accepted
     result = sim.run(0.3, on_failure="halve")
-    good_steps(fine, 2)
+    accepted_steps(fine, 2)
     assert (sim.t, sim.h, len(result)) == (0.3, 0.3, 2)
     np.testing.assert_allclose(sim.state.z, fine.state.z, atol=1e-6)
 
@@ -438,9 +438,9 @@ def test_halving_is_bounded_and_leaves_nothing_behind(at_most, monkeypatch):
     def failing(self):
         report = step(self)
         tried.append(self.h)
-        if report.outcome.good:
+        if report.outcome.accepted:
             self._states = self._states[::-1]
-        return type(report)(outcome=Outcome.NOT_CONVERGED, t=report.t, culprits=("pin.angle",))
+        return type(report)(outcome=Outcome.NOT_CONVERGED, t=report.t, worst=("pin.angle",))
 
     monkeypatch.setattr(Simulation, "step", failing)
     with pytest.raises(NotConvergedError):
@@ -449,8 +449,8 @@ def test_halving_is_bounded_and_leaves_nothing_behind(at_most, monkeypatch):
     monkeypatch.undo()
     assert everything(sim) == before
     reference = machine()
-    good_steps(sim, 3)
-    good_steps(reference, 3)
+    accepted_steps(sim, 3)
+    accepted_steps(reference, 3)
     assert everything(sim) == everything(reference)
 
 
@@ -503,7 +503,7 @@ def test_inputs_survive_halving():
     np.testing.assert_array_equal(sim.inputs["push.force"], (0.1, 0.2, 0.3))
 
 
-# --------------------------------------------------------------------------------------------------------------- bounds
+# ------------------------------------------------------------------------------------------------------------- bounds
 
 # Why each `while` of the package ends.
 BOUNDED = {
@@ -531,15 +531,15 @@ BOUNDED = {
     "topology.py: find": "up a forest",
     "commands/view.py: size": "no loop: this count reads a number",
     "viewer/actions.py: free_name": "files of one second",
-    "viewer/grab.py: pulled_mass": "up a tree",
+    "viewer/mouse_spring.py: pulled_mass": "up a tree",
     "viewer/headless.py: stepped": "up to the time of a picture, or to a step that fails",
     "viewer/history.py: log": "what comes after the present goes",
     "viewer/history.py: record": "the oldest goes",
     "viewer/manual.py: should_step": "commands that have come",
-    "viewer/process_link.py: _read": "messages that have come, until the queue is empty",
-    "viewer/process_link.py: describe": "until the worker speaks or its process ends",
-    "viewer/process_link.py: present": "the oldest goes",
-    "viewer/thread_link.py: messages": "messages that have come",
+    "viewer/process_connection.py: _read": "messages that have come, until the queue is empty",
+    "viewer/process_connection.py: describe": "until the worker speaks or its process ends",
+    "viewer/process_connection.py: present": "the oldest goes",
+    "viewer/thread_connection.py: messages": "messages that have come",
     "viewer/timing.py: mark": "the oldest mark goes",
     "viewer/worker.py: _receive": "LIMIT",
     "viewer/worker.py: run": "until Quit: a session has no end of its own",
@@ -558,7 +558,7 @@ BOUNDED = {
     "ad/lower.py: write_products": "down a tree of sums",
     "ad/markowitz.py: eliminate_greedily": "the heap shrinks",
     "ad/markowitz.py: shift": "up or down a heap",
-    "ad/record.py: rebuilt": "every turn has twice the room",
+    "ad/tape.py: rebuilt": "every turn has twice the room",
     "language/expressions.py: written": "every instruction is written once",
 }
 

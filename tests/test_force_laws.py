@@ -9,7 +9,7 @@ import rtmbs
 from rtmbs import PenaltyTrapezoidal, Simulation
 from rtmbs.errors import InputError, ModelError, NotFiniteError
 from rtmbs.semirecursive.sources import make_source
-from tests.contracts.machines import contents, difference, good_steps
+from tests.contracts.machines import accepted_steps, contents, difference
 
 H = 1e-3
 
@@ -75,7 +75,7 @@ def called():
     return machine(branching_pull, branching_coil).compile()
 
 
-# ---------------------------------------------------------------------------------------------------------------- paths
+# -------------------------------------------------------------------------------------------------------------- paths
 
 
 def test_the_report_says_which_path_each_force_took(traced, called):
@@ -93,7 +93,7 @@ def test_the_report_says_which_path_each_force_took(traced, called):
 def test_a_called_law_moves_as_the_recorded_one(traced, called):
     """The values are the same to rounding; Newton's matrix differs by differences only, so iterations agree."""
     one, other = Simulation(traced, h=H), Simulation(called, h=H)
-    assert [r.iterations for r in good_steps(one, 40)] == [r.iterations for r in good_steps(other, 40)]
+    assert [r.iterations for r in accepted_steps(one, 40)] == [r.iterations for r in accepted_steps(other, 40)]
     assert difference(one.state, other.state) < 1e-9
 
 
@@ -101,8 +101,8 @@ def test_what_is_asked_for_is_called_though_it_could_be_recorded(traced):
     system = machine(trace=False).compile()
     assert [one.name for one in system.called] == ["line", "coil"]
     one, other = Simulation(traced, h=H), Simulation(system, h=H)
-    good_steps(one, 10)
-    good_steps(other, 10)
+    accepted_steps(one, 10)
+    accepted_steps(other, 10)
     assert difference(one.state, other.state) < 1e-9
 
 
@@ -110,7 +110,7 @@ def test_differences_of_a_called_law_match_its_record(traced, called):
     found = []
     for system in (traced, called):
         sim = Simulation(system, h=H)
-        good_steps(sim, 3)
+        accepted_steps(sim, 3)
         state, equations = sim.state, sim.equations
         equations.residual(state.z, state.zd, np.zeros(system.n), state.R0)
         found.append((equations.assemble(0.0, 0.0, 1.0), equations.assemble(0.0, 1.0, 0.0)))
@@ -120,8 +120,8 @@ def test_differences_of_a_called_law_match_its_record(traced, called):
 
 def test_fused_and_readable_step_are_one(traced):
     fused, readable = (Simulation(traced, h=H, method=PenaltyTrapezoidal(fused=form)) for form in (True, False))
-    good_steps(fused, 10)
-    good_steps(readable, 10)
+    accepted_steps(fused, 10)
+    accepted_steps(readable, 10)
     assert difference(fused.state, readable.state) <= 1e-12
 
 
@@ -139,7 +139,7 @@ def test_sources_that_look_into_the_force_refuse_a_called_law(called, name):
         Simulation(called, h=H, jacobian=name)
 
 
-# --------------------------------------------------------------------------------------------------------------- inputs
+# ------------------------------------------------------------------------------------------------------------- inputs
 
 
 def test_parameters_are_inputs_and_act_without_a_new_trace(traced, monkeypatch):
@@ -152,8 +152,8 @@ def test_parameters_are_inputs_and_act_without_a_new_trace(traced, monkeypatch):
     sim = Simulation(traced, h=H)
     assert sim.inputs["line.stiffness"] == 40.0
     sim.inputs["line.stiffness"] = 90.0
-    good_steps(sim, 5)
-    good_steps(expected, 5)
+    accepted_steps(sim, 5)
+    accepted_steps(expected, 5)
     assert difference(sim.state, expected.state) <= 1e-9
     assert abs(sim.state.z - Simulation(traced, h=H).state.z).max() > 1e-4
 
@@ -175,11 +175,11 @@ def test_a_law_sees_time():
 def test_a_state_goes_on_bit_for_bit(traced, tmp_path):
     sim, other = Simulation(traced, h=H), Simulation(traced, h=H)
     sim.inputs["line.damping"] = 1.5
-    good_steps(sim, 4)
+    accepted_steps(sim, 4)
     sim.state.save(tmp_path / "state")
     other.restore(tmp_path / "state")
-    good_steps(sim, 4)
-    good_steps(other, 4)
+    accepted_steps(sim, 4)
+    accepted_steps(other, 4)
     assert contents(sim.state) == contents(other.state)
 
 
@@ -188,7 +188,7 @@ def test_laws_are_part_of_the_fingerprint(traced):
     assert machine().compile().fingerprint == traced.fingerprint != other.fingerprint
 
 
-# ------------------------------------------------------------------------------------------------- several coordinates
+# ------------------------------------------------------------------------------------------------ several coordinates
 
 
 def differential(t, kinematics, parameters):
@@ -233,7 +233,7 @@ def test_a_law_on_the_whole_state_sees_every_coordinate_of_the_tree_by_name():
     np.testing.assert_allclose(more, 0.4 * np.eye(3), atol=1e-12)
 
 
-# ------------------------------------------------------------------------------------------------------------- failures
+# ----------------------------------------------------------------------------------------------------------- failures
 
 
 def test_a_law_that_fails_on_the_way_is_named(traced):
@@ -296,7 +296,7 @@ def test_a_call_into_other_code_runs_by_differences():
     special = pytest.importorskip("scipy.special")
     system = machine(joint=lambda t, k, p: -3.0 * special.erf(k.z)).compile()
     assert [one.name for one in system.called] == ["coil"]
-    good_steps(Simulation(system, h=H), 3)
+    accepted_steps(Simulation(system, h=H), 3)
     assert "a call of erf, which is not NumPy's" in str(Simulation(system, h=H).start_report)
 
 
@@ -387,8 +387,8 @@ def test_a_law_may_write_over_what_it_is_given():
     plain = Simulation(machine(line=lambda t, k, p: np.sqrt(np.dot(k.r, k.r))).compile(), h=H)
     other = Simulation(machine(line=careless).compile(), h=H)
     assert other.system.called == ()
-    good_steps(plain, 5)
-    good_steps(other, 5)
+    accepted_steps(plain, 5)
+    accepted_steps(other, 5)
     assert difference(plain.state, other.state) < 1e-12
 
 

@@ -88,7 +88,7 @@ def test_the_rule_sees_what_it_should(tmp_path, monkeypatch):
     monkeypatch.setattr(sys.modules[__name__], "PACKAGE", tmp_path / "rtmbs")
     monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
     for name, line in (
-        ("integrators/a.py", "from rtmbs.semirecursive.sweeps import sweep_positions"),
+        ("integrators/a.py", "from rtmbs.semirecursive.passes import forward_positions"),
         ("linear/b.py", "import rtmbs.model"),
         ("model/c.py", "def f():\n    import PySide6.QtCore"),
         ("model/d.py", "from rtmbs import simulation"),

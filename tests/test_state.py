@@ -17,7 +17,7 @@ from rtmbs.files.archive import write_archive
 from rtmbs.simulation.options import by_name
 from rtmbs.state import FORMAT
 from rtmbs.system.tables import ROTATION
-from tests.contracts.machines import LIBRARY, closed_model, contents, everything, good_steps, library_simulation
+from tests.contracts.machines import LIBRARY, accepted_steps, closed_model, contents, everything, library_simulation
 
 FEW = hypothesis_settings(max_examples=12)
 
@@ -66,7 +66,7 @@ def play(name, sim, events, save=None, path=None):
         if k == save:
             sim.state.save(path)
         if event == "step":
-            assert sim.step().outcome.good
+            assert sim.step().outcome.accepted
         elif event == "input":
             place, value = MACHINES[name][2]
             sim.inputs[place] = value
@@ -100,12 +100,12 @@ def test_going_on_from_a_file_is_going_on(name, data, tmp_path_factory):
 @pytest.mark.parametrize("name", LIBRARY)
 def test_every_library_mechanism_goes_on(name, tmp_path):
     through, again = library_simulation(name), library_simulation(name)
-    good_steps(through, 9)
+    accepted_steps(through, 9)
     through.state.save(tmp_path / "state")
     again.restore(tmp_path / "state")
     assert everything(again) == everything(through)
-    good_steps(through, 9)
-    good_steps(again, 9)
+    accepted_steps(through, 9)
+    accepted_steps(again, 9)
     assert everything(again) == everything(through)
 
 
@@ -113,14 +113,14 @@ def test_reference_rotations_are_part_of_the_state(tmp_path):
     sim, other = simulation("tumbling"), simulation("tumbling")
     references = set()
     for _ in range(60):
-        good_steps(sim, 1)
+        accepted_steps(sim, 1)
         references.add(sim.state.R0.tobytes())
         sim.state.save(tmp_path / "state")
         other.restore(tmp_path / "state")
-        good_steps(other, 1)
+        accepted_steps(other, 1)
         before = contents(other.state)
         other.restore(sim.state)
-        good_steps(other, 1)
+        accepted_steps(other, 1)
         assert contents(other.state) == before
     assert len(references) == 60, "a rotation at every step boundary"
 
@@ -128,16 +128,16 @@ def test_reference_rotations_are_part_of_the_state(tmp_path):
 def test_a_state_between_step_boundaries_is_taken_to_one():
     """Turns may stand in the coordinates or in the reference rotations: the same pose, and the same motion."""
     sim, other = simulation("tumbling"), simulation("tumbling")
-    good_steps(sim, 5)
+    accepted_steps(sim, 5)
     shifted, turn = sim.state.copy(), np.array([0.7, -0.4, 1.1])
-    rotation = np.flatnonzero(sim.system.tables.steps.kind == ROTATION)
+    rotation = np.flatnonzero(sim.system.tables.dofs.kind == ROTATION)
     shifted.z[rotation] = turn
-    along = turn @ sim.system.tables.steps.axis[rotation]
+    along = turn @ sim.system.tables.dofs.axis[rotation]
     shifted.R0[0] = shifted.R0[0] @ Rotation.from_rotvec(-along).as_matrix()
     other.restore(shifted)
     assert np.all(other.state.z[rotation] == 0.0)
-    good_steps(sim, 20)
-    good_steps(other, 20)
+    accepted_steps(sim, 20)
+    accepted_steps(other, 20)
     for name in ("z", "zd", "R0"):
         assert np.abs(getattr(sim.state, name) - getattr(other.state, name)).max() < 1e-10, name
 
@@ -146,26 +146,26 @@ def test_scratch_is_no_part_of_the_state():
     """Every number of the workspace may be lost between two steps."""
     for name in MACHINES:
         plain, spoilt = simulation(name), simulation(name)
-        good_steps(plain, 3)
-        good_steps(spoilt, 3)
+        accepted_steps(plain, 3)
+        accepted_steps(spoilt, 3)
         ws = spoilt.equations.ws
         for scratch in (*ws, *spoilt.equations.work):
             if scratch is not ws.inertia and scratch is not ws.law_memory:  # massless rows, constants: once and for all
                 lost = np.nan if scratch.dtype.kind in "fc" else -1
                 frames = scratch.shape[0] == len(ws.A)  # rows beyond those of steps are ground, and stay
                 scratch[: spoilt.system.n if frames else None] = lost
-        good_steps(plain, 3)
-        good_steps(spoilt, 3)
+        accepted_steps(plain, 3)
+        accepted_steps(spoilt, 3)
         assert everything(plain) == everything(spoilt), name
 
 
 def test_a_restored_state_is_a_copy():
     sim = simulation("crank_rocker")
-    good_steps(sim, 2)
+    accepted_steps(sim, 2)
     kept = sim.state.copy()
     before = contents(kept)
     sim.restore(kept)
-    good_steps(sim, 5)
+    accepted_steps(sim, 5)
     assert contents(kept) == before
     sim.restore(kept)
     assert contents(sim.state) == before
@@ -184,7 +184,7 @@ def test_time_is_exact():
 
 def test_a_new_step_starts_a_new_count():
     sim = simulation("crank_rocker")
-    good_steps(sim, 7)
+    accepted_steps(sim, 7)
     alpha, t = sim.state.memory["alpha"].copy(), sim.t
     state = contents(sim.state)
     sim.h = 1e-3
@@ -205,14 +205,14 @@ def test_a_fixed_alpha_stays():
     assert set(np.unique(alpha)) == {1e8, 1e8 * sim.system.length**2}
 
 
-# ---------------------------------------------------------------------------------------------------------------- files
+# -------------------------------------------------------------------------------------------------------------- files
 
 
 @pytest.fixture
 def saved(tmp_path):
     """A simulation and the file of its state."""
     sim = simulation("tumbling")
-    good_steps(sim, 2)
+    accepted_steps(sim, 2)
     sim.state.save(tmp_path / "state.npz")
     return sim, tmp_path / "state.npz"
 

@@ -50,14 +50,14 @@ def test_a_joint_marked_cut_is_cut(chosen):
         assert names(topology, topology.cuts) == [chosen]
 
 
-def test_needed_joints_come_first_and_become_ghosts_only_when_all_are_needed():
+def test_needed_joints_come_first_and_get_auxiliary_bodies_only_when_all_are_needed():
     edges = [replace(edge, needed=edge.name in "cd") for edge in LOOP]
     for topology in spanning_trees("four-bar", BODIES, edges):
         assert {"c", "d"} <= set(names(topology, topology.tree))
-        assert not topology.cuts[0].ghost
+        assert not topology.cuts[0].auxiliary
     for topology in spanning_trees("four-bar", BODIES, [replace(edge, needed=True) for edge in LOOP]):
         assert names(topology, topology.cuts) == ["d"]
-        assert topology.cuts[0].ghost
+        assert topology.cuts[0].auxiliary
         assert (topology.coordinates, topology.equations) == (4, 6)
 
 

@@ -97,7 +97,7 @@ CALLS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 SIMULATION = (
     "h", "penalty", "alpha", "tol", "jacobian", "tangent_terms", "max_iterations", "fixed_iterations", "refactor",
-    "projection_weight", "project_velocities", "project_accelerations", "hold_energy", "shim",
+    "projection_metric", "project_velocities", "project_accelerations", "hold_energy", "assembly_offset",
     "method", "fused", "threads",
 )  # fmt: skip
 

@@ -55,7 +55,7 @@ def judged(sim: Simulation, by_rows: bool) -> str:
         report = sim.step()
     except rtmbs.RtmbsError:
         return ""
-    if report.outcome.good:
+    if report.outcome.accepted:
         numbers = (sim.state.z, sim.state.zd, sim.state.zdd, sim.state.lam)
         return "" if all(np.all(np.isfinite(one)) for one in numbers) else f"{report.outcome.name} is not finite"
     left = {name for name, value in contents(sim._states[0]).items() if value != before[name]} - SETTLED

@@ -60,7 +60,7 @@ def error_of_helped(seed: int, h: float) -> float:
     for _ in range(round(T_END / h)):
         before = sim.state.copy()
         report = sim.step()
-        if not report.outcome.good or checked == CHECKED:
+        if not report.outcome.accepted or checked == CHECKED:
             break
         if report.tries:
             checked += 1
@@ -75,7 +75,7 @@ def error_of_step(sim: Simulation, fine: Simulation, before: object) -> float:
         getattr(start, name)[:] = getattr(before, name)
     start.t_ref, start.k = before.t, 0
     fine.restore(start)
-    if not all(fine.step().outcome.good for _ in range(FINE)):
+    if not all(fine.step().outcome.accepted for _ in range(FINE)):
         return 0.0
     if not np.array_equal(fine.state.R0, sim.state.R0):
         return 0.0  # other charts, other coordinates

@@ -17,7 +17,7 @@ from bench.measures import random_mechanisms
 from bench.measures.exact_multipliers import exact, pull
 from rtmbs import Outcome, Simulation, library
 from rtmbs.errors import RtmbsError, StepError
-from rtmbs.integrators.multipliers import MISS, largest_acceleration, load_floors
+from rtmbs.integrators.multiplier_bounds import MISS, largest_acceleration, load_floors
 from rtmbs.library.shapes import add_bar
 
 Rng = np.random.Generator
@@ -66,10 +66,10 @@ def watched(sim: Simulation, rng: Rng, answers: dict[Outcome, int]) -> Seen:
     with suppress(StepError):
         for k in range(TAKEN):
             report = sim.step()
-            if not report.outcome.good:
+            if not report.outcome.accepted:
                 break
             answers[report.outcome] += 1
-            moved = report.sweeps > 4 or report.tries > 0 or report.acceleration_violation > 10.0 * usual
+            moved = report.projections > 4 or report.tries > 0 or report.acceleration_violation > 10.0 * usual
             usual = max(usual, report.acceleration_violation)
             if report.outcome is Outcome.CONVERGED and sim.system.m and (k in chosen or moved):
                 miss, off = errors(sim)
@@ -95,7 +95,7 @@ def errors(sim: Simulation) -> tuple[float, float]:
     return float(np.max(miss, initial=0.0)), float(np.sqrt(apart @ equations.M @ apart / size))
 
 
-# ----------------------------------------------------------------------------------------------------------- mechanisms
+# --------------------------------------------------------------------------------------------------------- mechanisms
 
 
 def ordinary(case: int, rng: Rng) -> Simulation:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 import rtmbs
 from bench.campaigns.campaign import Campaign, Tally
 from rtmbs.errors import RtmbsError, StartError
-from rtmbs.integrators.multipliers import MISS
+from rtmbs.integrators.multiplier_bounds import MISS
 from rtmbs.model import JointType
 
 Array = NDArray[np.float64]
@@ -99,7 +99,7 @@ def mechanism(
     gravity = 9.81 * direction(rng) * length / time**2
     model = rtmbs.Model(f"redundant {plan.seed}", gravity=gravity)
     joints: list[Joined] = []
-    culprit = ""
+    worst = ""
     for part, (size, weight) in enumerate(plan.parts):
         if only not in (-1, part):
             continue
@@ -112,13 +112,13 @@ def mechanism(
             copies = tuple(point + unit * k * along for k in range(1, count + 1))
             joints.append(Joined(name, type_, ends, point, copies, cut, unit))
             add(model, joints[-1], redundant, plan.forced)
-            if wrong and copies and not culprit:
-                culprit = contradict(model, joints[-1], against)
+            if wrong and copies and not worst:
+                worst = contradict(model, joints[-1], against)
         spread(rng, model, bodies, unit)
         if plan.forced:
             own = [joint for joint in joints if not joint.cut and joint.name.startswith(f"{part} ")]
             set_rates(rng, model, own, time)
-    return model, joints, culprit
+    return model, joints, worst
 
 
 Link = tuple[str, str, tuple[str, str], Array, bool]
@@ -190,7 +190,7 @@ def set_rates(rng: np.random.Generator, model: rtmbs.Model, joints: list[Joined]
             model.set_initial(joint.name, rate=rates[0] if len(rates) == 1 else tuple(rates), pin=False)
 
 
-# ------------------------------------------------------------------------------------------------------------- one case
+# ----------------------------------------------------------------------------------------------------------- one case
 
 
 @dataclass(frozen=True)
@@ -329,13 +329,13 @@ def judge(seed: int, tally: Tally) -> bool:
 
 def refused(plan: Plan) -> str:
     """Return what is wrong with the refusal of a joint that contradicts another; empty when nothing is."""
-    model, _, culprit = mechanism(plan, True, wrong=True)
-    family = culprit.removesuffix(" wrong")
+    model, _, worst = mechanism(plan, True, wrong=True)
+    family = worst.removesuffix(" wrong")
     try:
         rtmbs.Simulation(model.compile(), h=STEP * plan.units[2])
     except StartError as refusal:
-        return "" if family in str(refusal) else f"{culprit} is refused without its name: {str(refusal)[:100]}"
-    return f"{culprit} contradicts its neighbours and is not refused"
+        return "" if family in str(refusal) else f"{worst} is refused without its name: {str(refusal)[:100]}"
+    return f"{worst} contradicts its neighbours and is not refused"
 
 
 def campaign(cases: int, seed: int) -> Tally:

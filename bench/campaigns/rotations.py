@@ -154,7 +154,7 @@ def result_of(system: System, h: float, t_end: float) -> Result:
     try:
         return sim.run(t_end)
     except StepError as error:
-        first = np.flatnonzero(system.tables.steps.reference >= 0)
+        first = np.flatnonzero(system.tables.dofs.reference >= 0)
         way = h * np.abs(sim.state.zd) + 0.5 * h**2 * np.abs(sim.state.zdd)
         raise Failed(max(float(np.linalg.norm(way[i : i + 3])) for i in first), error) from error
 

@@ -28,7 +28,7 @@ def energy_drift(h: float = 1e-3, t_end: float = 30.0) -> Drift:
     meter.begin(sim, None)
     for _ in range(sim.steps_to(t_end)):
         report = sim.step()
-        assert report.outcome.good, report
+        assert report.outcome.accepted, report
         meter.observe(sim, report)
     return Drift(meter.error, meter.latest - meter.initial, meter.exchanged)
 

@@ -32,7 +32,7 @@ def positions(model: Model, t_end: float, h: float = H) -> tuple[float, float]:
     def end(parts: int, hold: bool) -> Array:
         sim = Simulation(system, h=h / parts, method=PenaltyTrapezoidal(hold_energy=hold))
         sim.run(t_end)
-        return np.asarray(sim.state.z[system.tables.steps.kind != ROTATION])
+        return np.asarray(sim.state.z[system.tables.dofs.kind != ROTATION])
 
     coarse, fine = end(16, False), end(32, False)
     exact = fine + (fine - coarse) / 3.0

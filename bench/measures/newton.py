@@ -33,7 +33,7 @@ def contraction(model: Model, h: float, tangent_terms: str, steps: int = 100) ->
         report = sim.step()
         if report.iterations > 1:
             rates.append(report.corrections[1] / report.corrections[0])
-        if not report.outcome.good:
+        if not report.outcome.accepted:
             break
         counts.append(report.iterations)
     return Contraction(len(counts), float(np.mean(counts or [np.nan])), float(np.median(rates)), max(rates))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rtmbs import Model, Recorder, Result, Simulation, library
-from rtmbs.integrators.penalty_trapezoidal import SWEEP_BOUND
+from rtmbs.integrators.penalty_trapezoidal import PROJECTION_BOUND
 from rtmbs.library import references
 from rtmbs.library.linkages import START
 from rtmbs.library.top import CENTER, INERTIA, MASS
@@ -74,7 +74,7 @@ def errors(problem: Problem, steps: tuple[float, ...] = STEPS, zero_start: bool 
         rms.append([math.sqrt(float(np.mean(difference**2))) for difference in apart])
         violations.append(watch.velocity_violation)
         speed = float(np.max(np.abs(watch.samples.zd) / system.typical))
-        bounds.append(SWEEP_BOUND * speed * system.length)
+        bounds.append(PROJECTION_BOUND * speed * system.length)
     return Errors(np.array(rms).T, np.array(violations), np.array(bounds), steps)
 
 
@@ -93,7 +93,8 @@ def angles(*joints: str) -> Callable[[Result], Triple]:
 
     def seen(result: Result) -> Triple:
         parts = ("angle", "rate", "acceleration")
-        return tuple(np.stack([result[f"{joint}.{part}"] for joint in joints], axis=1) for part in parts)  # type: ignore[return-value]
+        return tuple(np.stack([result[f"{joint}.{part}"] for joint in joints], axis=1) for part in parts)  # type:
+        # ignore[return-value]
 
     return seen
 

@@ -1,4 +1,4 @@
-"""One pair K, C of the same Q by CasADi: the record of rtmbs step by step as SX, CasADi's own sparse Jacobian of it.
+"""One pair K, C of the same Q by CasADi: the tape of rtmbs step by step as SX, CasADi's own sparse Jacobian of it.
 
 The function is run by CasADi's interpreter, called through a buffer so that no matrix is made in Python. It is built
 twice, plain and with common subexpressions shared, and the faster of the two counts.
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from bench.peers.jacobian_trace import fastest, recorded
 from bench.peers.mechanism import Mechanism
-from rtmbs.ad import Record
+from rtmbs.ad import Tape
 from rtmbs.ad import operations as o
 
 Array = NDArray[np.float64]
@@ -37,12 +37,12 @@ RULES: dict[int, Callable[..., Any]] = {
 
 def measure(mechanism: Mechanism) -> dict[str, float]:
     """Return milliseconds of one pair, seconds of preparation, operations and entries; ValueError if they disagree."""
-    replay, x, p, _ = recorded(mechanism)
-    milliseconds, rest = quicker(replay.record, x, p, replay.jacobian(x, p))
+    evaluator, x, p, _ = recorded(mechanism)
+    milliseconds, rest = quicker(evaluator.tape, x, p, evaluator.jacobian(x, p))
     return {"pair_ms": milliseconds, **rest}
 
 
-def quicker(record: Record, x: Array, p: Array, own: Array) -> tuple[float, dict[str, float]]:
+def quicker(tape: Tape, x: Array, p: Array, own: Array) -> tuple[float, dict[str, float]]:
     """Return milliseconds of one Jacobian by the faster of two builds; preparation, operations, entries.
 
     Raises ValueError when it differs from ``own``, that of rtmbs at the same x and p.
@@ -50,7 +50,7 @@ def quicker(record: Record, x: Array, p: Array, own: Array) -> tuple[float, dict
     answers = []
     for shared in (False, True):
         before = time.perf_counter()
-        function = jacobian(record, shared)
+        function = jacobian(tape, shared)
         prepare = time.perf_counter() - before
         buffered = Buffered(function, x, p)
         milliseconds = fastest(buffered.evaluate)
@@ -60,29 +60,29 @@ def quicker(record: Record, x: Array, p: Array, own: Array) -> tuple[float, dict
         found = np.array(casadi.DM(function.sparsity_out(0), buffered.entries))
         apart = float(np.abs(found - own).max() / np.abs(own).max())
         if apart > EXACT:
-            raise ValueError(f"the Jacobians of rtmbs and CasADi are {apart:.1e} apart; they must be of one record")
+            raise ValueError(f"the Jacobians of rtmbs and CasADi are {apart:.1e} apart; they must be of one tape")
     return min(answers, key=lambda answer: answer[0])
 
 
-def jacobian(record: Record, shared: bool) -> casadi.Function:
+def jacobian(tape: Tape, shared: bool) -> casadi.Function:
     """Return the Jacobian of the outputs by x as a function of x and p."""
-    x, p = casadi.SX.sym("x", record.n), casadi.SX.sym("p", record.k)
-    return casadi.Function("jacobian", [x, p], [casadi.jacobian(translated(record, x, p), x)], {"cse": shared})
+    x, p = casadi.SX.sym("x", tape.n), casadi.SX.sym("p", tape.k)
+    return casadi.Function("jacobian", [x, p], [casadi.jacobian(translated(tape, x, p), x)], {"cse": shared})
 
 
-def translated(record: Record, x: casadi.SX, p: casadi.SX) -> casadi.SX:
-    """Return the outputs of a record of rtmbs as expressions in x and p; KeyError for an operation without a rule."""
+def translated(tape: Tape, x: casadi.SX, p: casadi.SX) -> casadi.SX:
+    """Return the outputs of a tape of rtmbs as expressions in x and p; KeyError for an operation without a rule."""
     inputs = x.elements() + p.elements()
     steps: list[casadi.SX] = []
-    columns = (record.op, record.a, record.b)
+    columns = (tape.op, tape.a, tape.b)
     for op, a, b in zip(*(column.tolist() for column in columns), strict=True):
         if op == o.CONSTANT:
-            steps.append(casadi.SX(float(record.constants[a])))
+            steps.append(casadi.SX(float(tape.constants[a])))
         elif op == o.INPUT:
             steps.append(inputs[a])
         else:
             steps.append(RULES[op](*(steps[k] for k in (a, b)[: o.ARITY[op]])))
-    return casadi.vertcat(*(steps[k] for k in record.outputs.tolist()))
+    return casadi.vertcat(*(steps[k] for k in tape.outputs.tolist()))
 
 
 class Buffered:

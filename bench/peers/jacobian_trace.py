@@ -1,4 +1,4 @@
-"""One pair K, C of rtmbs by ``trace``: Q of ``page.py`` recorded once, its sparse Jacobian replayed as a program.
+"""One pair K, C of rtmbs by ``trace``: Q of ``page.py`` recorded once, its sparse Jacobian evaluated as a program.
 
 The entries that are not zero are what is timed, for the other program writes no dense matrix either.
 """
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bench.peers.mechanism import Mechanism
 from bench.peers.rtmbs_joints import prepared
-from rtmbs.ad import Replay
+from rtmbs.ad import Evaluator
 from rtmbs.semirecursive.sources import make_source
 
 STEP = 5e-3  # [s]; a Simulation wants one
@@ -22,9 +22,9 @@ Array = NDArray[np.float64]
 
 
 class Recorded(NamedTuple):
-    """The record of Q and the point at which it is differentiated."""
+    """The tape of Q and the point at which it is differentiated."""
 
-    replay: Replay  # Q (n,) by x = [z, zd] (2 n,) with parameters p = [u, R0]
+    evaluator: Evaluator  # Q (n,) by x = [z, zd] (2 n,) with parameters p = [u, R0]
     x: Array
     p: Array
     seconds: float  # of recording
@@ -32,27 +32,29 @@ class Recorded(NamedTuple):
 
 def measure(mechanism: Mechanism) -> dict[str, float]:
     """Return milliseconds of one pair, seconds of preparation, operations and entries of the program."""
-    replay, x, p, recording = recorded(mechanism)
+    evaluator, x, p, recording = recorded(mechanism)
     before = time.perf_counter()
-    replay.entries(x, p)
+    evaluator.entries(x, p)
     elimination = time.perf_counter() - before
     return {
-        "pair_ms": fastest(replay.entries, x, p),
+        "pair_ms": fastest(evaluator.entries, x, p),
         "prepare_s": recording + elimination,
-        "operations": replay.jacobian_entries.sparse.record.operations,
-        "entries": len(replay.row),
+        "operations": evaluator.jacobian_entries.sparse.tape.operations,
+        "entries": len(evaluator.row),
     }
 
 
 def recorded(mechanism: Mechanism) -> Recorded:
-    """Record Q of the mechanism; the point is its start."""
+    """Tape Q of the mechanism; the point is its start."""
     sim = prepared(mechanism, STEP)
     state = sim.state
     before = time.perf_counter()
     source = make_source("trace", sim.system)
     seconds = time.perf_counter() - before
-    replay: Any = source.derivatives  # type: ignore[union-attr]
-    return Recorded(replay, np.concatenate([state.z, state.zd]), np.concatenate([state.u, state.R0.ravel()]), seconds)
+    evaluator: Any = source.derivatives  # type: ignore[union-attr]
+    return Recorded(
+        evaluator, np.concatenate([state.z, state.zd]), np.concatenate([state.u, state.R0.ravel()]), seconds
+    )
 
 
 def fastest(call: Callable[..., Any], *arguments: Any) -> float:

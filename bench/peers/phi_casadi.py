@@ -1,4 +1,4 @@
-"""The same Jacobian of Phi by CasADi: the record of rtmbs step by step as SX, CasADi's own sparse Jacobian of it.
+"""The same Jacobian of Phi by CasADi: the tape of rtmbs step by step as SX, CasADi's own sparse Jacobian of it.
 
 As in ``jacobian_casadi`` it is built plain and with common subexpressions shared, and the faster of the two counts.
 
@@ -10,7 +10,7 @@ import numpy as np
 from bench.documents import KINEMATICS, table, told
 from bench.peers import phi_trace
 from bench.peers.jacobian_casadi import quicker
-from rtmbs.ad import Replay
+from rtmbs.ad import Evaluator
 
 ROUNDS = 5
 
@@ -18,8 +18,8 @@ ROUNDS = 5
 def measure(loops: int) -> dict[str, float]:
     """Return microseconds of one Jacobian, seconds of preparation, operations, entries; ValueError if they differ."""
     known = phi_trace.recorded(loops)
-    own = Replay(known.record).jacobian(known.q, known.f)
-    milliseconds, rest = quicker(known.record, known.q, known.f, own)
+    own = Evaluator(known.tape).jacobian(known.q, known.f)
+    milliseconds, rest = quicker(known.tape, known.q, known.f, own)
     return {"jacobian_us": 1e3 * milliseconds, **rest}
 
 

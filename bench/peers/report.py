@@ -13,7 +13,7 @@ from bench.peers.targets import verdicts
 
 Record = dict[str, Any]
 
-# The kernel of Pinocchio that a kernel of rtmbs is held against; its derivatives include a sweep over the tree.
+# The kernel of Pinocchio that a kernel of rtmbs is held against; its derivatives include a pass over the tree.
 KERNEL_PEER = {
     "residual, tree": "residual, tree",
     "residual, loops": "residual, tree",

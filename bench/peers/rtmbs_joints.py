@@ -24,7 +24,7 @@ def simulate(mechanism: Mechanism, h: float, steps: int, threads: int = 1) -> Ou
     starts, directions = np.zeros((len(mechanism.bars), 3)), np.zeros((len(mechanism.bars), 3))
     for i, (bar, pin) in enumerate(zip(mechanism.bars, mechanism.tree, strict=True)):
         above = 0.0 if pin.a == GROUND else turns[pin.a] - mechanism.bars[pin.a].turn
-        turns[i] = bar.turn + above + z[system.joints[pin.name].steps[0]]
+        turns[i] = bar.turn + above + z[system.joints[pin.name].dofs[0]]
         directions[i] = 0.0, np.cos(turns[i]), np.sin(turns[i])
         starts[i] = pin.point if pin.a == GROUND else starts[pin.a] + pin.along_a * directions[pin.a]
     return Outcome(seconds, starts, directions)

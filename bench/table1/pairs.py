@@ -55,23 +55,23 @@ class ClosedForm:
 
     def __call__(self, z: Array, zd: Array, R0: Array, u: Array) -> Pair:
         """Return K and C (n, n), written out dense."""
-        self.sweep(Question(z, zd, R0, u))
+        self.evaluate(Question(z, zd, R0, u))
         return Pair(self.equations.assemble(0.0, 0.0, 1.0, PAPER), self.equations.assemble(0.0, 1.0, 0.0, PAPER))
 
-    def sweep(self, question: Question) -> None:
+    def evaluate(self, question: Question) -> None:
         """Bring the tree to the state."""
         self.equations.u[:] = question.u
         self.equations.residual(question.z, question.zd, np.zeros_like(question.z), question.R0)
 
     def seconds(self, question: Question) -> float:
-        """Return the time of one pair in the sparse pattern: a sweep over the tree, K alone, C alone.
+        """Return the time of one pair in the sparse pattern: a pass over the tree, K alone, C alone.
 
-        A step needs less: one assembly adds M + h/2 C + h^2/4 K after a sweep that the residual took anyway.
+        A step needs less: one assembly adds M + h/2 C + h^2/4 K after a pass that the residual took anyway.
         """
         times = []
         for _ in range(REPEATS):
             start = time.perf_counter()
-            self.sweep(question)
+            self.evaluate(question)
             self.equations.fill(0.0, 0.0, 1.0, PAPER, None)
             self.equations.fill(0.0, 1.0, 0.0, PAPER, None)
             times.append(time.perf_counter() - start)

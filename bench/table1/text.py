@@ -26,7 +26,7 @@ def heading(budget: float) -> str:
             f"  scaled s  time of the run x {paper.SCALED_TO} / n_jacs, as in the paper",
             f"  steps     * fewer than {STEPS}: a run of one source may take {budget:g} s (--budget)",
             f"  ratio     scaled time over that of {DIFFERENCES}; {footed} over {PAGE_DIFFERENCES}: the same Q",
-            "  pair ms   fastest K, C pair (structured: sweep, K and C one by one, in the sparse pattern)",
+            "  pair ms   fastest K, C pair (structured: a pass, K and C one by one, in the sparse pattern)",
             "  error     largest, over the largest entry of the closed form (structured: of complex step)",
         )
     )

@@ -1,7 +1,7 @@
-"""The gradient of a weighted sum of outputs as a record of its own: one reverse sweep, written down.
+"""The gradient of a weighted sum of outputs as a tape of its own: one reverse pass, written down.
 
 bar(v) is the sum of factor * bar(target) over the edges out of v, plus the weight of the outputs that v is. The weights
-are parameters of the new record, behind those it has. Its derivatives are the second derivatives of the old one.
+are parameters of the new tape, behind those it has. Its derivatives are the second derivatives of the old one.
 """
 
 import numpy as np
@@ -10,21 +10,21 @@ from rtmbs.ad.builder import ONE, ZERO
 from rtmbs.ad.eliminate import PRODUCTS, SUMS, Work, new_work
 from rtmbs.ad.jacobian import literals, written
 from rtmbs.ad.linearise import Graph, linearised
-from rtmbs.ad.record import Record, finished
-from rtmbs.ad.tape import Ids
+from rtmbs.ad.open_tape import Ids
+from rtmbs.ad.tape import Tape, finished
 
 
-def gradient_record(record: Record) -> Record:
-    """Return the record of w . df/dx (n,) with parameters p (k,), then w (m,)."""
-    graph = linearised(record, seeds=record.m)
+def gradient_tape(tape: Tape) -> Tape:
+    """Return the tape of w . df/dx (n,) with parameters p (k,), then w (m,)."""
+    graph = linearised(tape, seeds=tape.m)
     builder, bar = written(reverse_sums(graph), graph.builder)
-    outputs = np.full(record.n, ZERO, dtype=np.int32)
+    outputs = np.full(tape.n, ZERO, dtype=np.int32)
     outputs[graph.column] = bar[graph.vertices - 1 - graph.input]
-    return finished(builder, outputs, record.n, record.k + record.m)
+    return finished(builder, outputs, tape.n, tape.k + tape.m)
 
 
 def reverse_sums(graph: Graph) -> Work:
-    """Return the sums of products of a reverse sweep; the last vertex comes first."""
+    """Return the sums of products of a reverse pass; the last vertex comes first."""
     first_sum, sums = int(graph.builder.size[0]), graph.vertices
     number = first_sum + graph.vertices - 1 - np.arange(graph.vertices)  # of the sum of a vertex
     vertex = np.concatenate((graph.source, graph.output))

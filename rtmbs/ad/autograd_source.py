@@ -1,7 +1,7 @@
 """HIPS autograd: operator overloading, forward or reverse, the paper's t_AD.
 
 A batched function gives the whole Jacobian in one pass: x is repeated, one row of the batch for every row (reverse) or
-column (forward) of the Jacobian, and as rows never mix, one sweep with a unit seed in each row returns them all.
+column (forward) of the Jacobian, and as rows never mix, one pass with a unit seed in each row returns them all.
 
 ``f`` must take autograd's namespace as ``xp`` or use ``autograd.numpy`` itself: plain numpy on autograd's boxes falls
 to object arrays, where a scalar ``np.where`` gives a derivative of zero with no error.

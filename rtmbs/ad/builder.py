@@ -1,4 +1,4 @@
-"""Records are built step by step: an operation that was written before, or whose answer is plain, is not written again.
+"""Tapes are built step by step: an operation that was written before, or whose answer is plain, is not written again.
 
 Equal steps are found by a hash table (value numbering), constants are folded, zeros and ones vanish, signs move
 outwards: (-a) b = -(a b), a + (-b) = a - b. Everything here runs compiled, on a ``Builder``, whose arrays are larger
@@ -16,8 +16,8 @@ import numpy as np
 from numpy import int64
 
 from rtmbs.ad import operations as o
+from rtmbs.ad.open_tape import LARGEST, too_large
 from rtmbs.ad.operations import evaluate_binary, evaluate_unary
-from rtmbs.ad.tape import LARGEST, too_large
 from rtmbs.jit.compiled import kernel
 
 Array = Any
@@ -35,7 +35,7 @@ PER_POWER = (2 * LARGEST_POWER.bit_length() + 1) * PER_EMIT
 
 
 class Builder(NamedTuple):
-    """A record under construction."""
+    """A tape under construction."""
 
     code: Array  # (capacity, 4) int32: operation and three steps; an input keeps its number in the place of the first
     value: Array  # (capacity,) float64 of constants
@@ -55,7 +55,7 @@ def new_builder(capacity: int) -> Builder:
 
 
 def grown(builder: Builder) -> Builder:
-    """Return the same builder with twice the room; raises RecordSizeError beyond ``LARGEST`` steps."""
+    """Return the same builder with twice the room; raises TapeSizeError beyond ``LARGEST`` steps."""
     if len(builder.code) >= LARGEST:
         raise too_large(LARGEST)
     larger = new_builder(2 * len(builder.code))

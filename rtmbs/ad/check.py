@@ -43,7 +43,7 @@ def check_derivatives(
 ) -> tuple[str, ...]:
     """Raise unless all sources agree about df/dx at x (n,) along random directions; return their names.
 
-    Sources: ``forward``, ``reverse`` sweeps and the recorded Jacobian ``trace``, ``complex-step`` (where the record
+    Sources: ``forward``, ``reverse`` passes and the recorded Jacobian ``trace``, ``complex-step`` (where the tape
     holds analytic operations only), ``autograd-forward`` and ``autograd-reverse`` (where ``f`` takes a namespace
     ``xp``), and central ``differences``. The message names the output, the input and all values.
     """
@@ -66,7 +66,7 @@ def applicable(f: Callable[..., Array], x: Array, p: Array | None, batched: bool
         "forward": lambda V: traced.forward(x, V, p),
         "reverse": lambda V: traced.reverse(x, np.eye(traced.m), p) @ V,
     }
-    if not np.isin(traced.record.op, NOT_ANALYTIC).any():
+    if not np.isin(traced.tape.op, NOT_ANALYTIC).any():
         sources["complex-step"] = lambda V: ComplexStep(f, n, batched=batched).directions(x, V, p)
     if Function(f, n).takes_namespace:
         sources["autograd-forward"] = lambda V: Autograd(f, n, batched=batched).directions(x, V, p)

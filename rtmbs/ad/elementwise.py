@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rtmbs.ad import operations
-from rtmbs.ad.tape import Tape
+from rtmbs.ad.open_tape import OpenTape
 from rtmbs.ad.traced import REDUCTIONS, UNIVERSAL, TracedArray, steps
 
 Rule = Callable[..., TracedArray]
@@ -21,13 +21,13 @@ def operation(name: str, boolean: bool = False) -> Rule:
     """Return the rule that writes one operation of the alphabet, element by element."""
     number = operations.NAMES.index(name)
 
-    def rule(tape: Tape, *arguments: Any) -> TracedArray:
+    def rule(tape: OpenTape, *arguments: Any) -> TracedArray:
         return TracedArray(tape, tape.append(number, *(steps(tape, argument) for argument in arguments)), boolean)
 
     return rule
 
 
-def unless(tape: Tape, op: int, a: Any, b: Any, skip: Any, result: Any) -> TracedArray:
+def unless(tape: OpenTape, op: int, a: Any, b: Any, skip: Any, result: Any) -> TracedArray:
     """Write ``op`` where ``skip`` is false; elsewhere the answer is the step ``result``."""
     a, b, skip, result = np.broadcast_arrays(a, b, skip, result)
     ids = result.astype(np.int32)
@@ -35,29 +35,29 @@ def unless(tape: Tape, op: int, a: Any, b: Any, skip: Any, result: Any) -> Trace
     return TracedArray(tape, ids)
 
 
-def add(tape: Tape, x: Any, y: Any) -> TracedArray:
+def add(tape: OpenTape, x: Any, y: Any) -> TracedArray:
     a, b, zero = steps(tape, x), steps(tape, y), tape.constant(0.0)
     return unless(tape, operations.ADD, a, b, (a == zero) | (b == zero), np.where(a == zero, b, a))
 
 
-def subtract(tape: Tape, x: Any, y: Any) -> TracedArray:
+def subtract(tape: OpenTape, x: Any, y: Any) -> TracedArray:
     a, b, zero = steps(tape, x), steps(tape, y), tape.constant(0.0)
     return unless(tape, operations.SUBTRACT, a, b, b == zero, a)
 
 
-def multiply(tape: Tape, x: Any, y: Any) -> TracedArray:
+def multiply(tape: OpenTape, x: Any, y: Any) -> TracedArray:
     a, b, zero, one = steps(tape, x), steps(tape, y), tape.constant(0.0), tape.constant(1.0)
     nothing = (a == zero) | (b == zero)
     same = np.where(nothing, zero, np.where(a == one, b, a))
     return unless(tape, operations.MULTIPLY, a, b, nothing | (a == one) | (b == one), same)
 
 
-def negative(tape: Tape, x: Any) -> TracedArray:
+def negative(tape: OpenTape, x: Any) -> TracedArray:
     a, zero = steps(tape, x), tape.constant(0.0)
     return unless(tape, operations.NEGATE, a, 0, a == zero, a)
 
 
-def matmul(tape: Tape, x: Any, y: Any) -> TracedArray:
+def matmul(tape: OpenTape, x: Any, y: Any) -> TracedArray:
     a, b = TracedArray(tape, steps(tape, x)), TracedArray(tape, steps(tape, y))
     if b.ndim == 1:
         return total(tape, a * b, axis=-1)
@@ -66,7 +66,7 @@ def matmul(tape: Tape, x: Any, y: Any) -> TracedArray:
     return total(tape, a[..., :, :, None] * b[..., None, :, :], axis=-2)
 
 
-def folded(tape: Tape, join: Any, x: Any, axis: Any, keepdims: bool, start: Any) -> TracedArray:
+def folded(tape: OpenTape, join: Any, x: Any, axis: Any, keepdims: bool, start: Any) -> TracedArray:
     """Return the elements along ``axis`` (None: all) joined pairwise, halves first; ``start`` stands for none."""
     ids = steps(tape, x)
     shape = ids.shape
@@ -90,7 +90,7 @@ def reduction(join: Any, empty: float | None) -> Rule:
     """Return the rule of a reduction such as ``sum``: pairs joined by ``join``."""
 
     def rule(
-        tape: Tape, x: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, **_: Any
+        tape: OpenTape, x: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, **_: Any
     ) -> TracedArray:
         result = folded(tape, join, x, axis, bool(keepdims), empty)
         return result if initial is None or initial is np._NoValue else join(result, initial)
@@ -109,7 +109,7 @@ some = reduction(np.logical_or, 0.0)
 def running(join: Any) -> Rule:
     """Return the rule of a running sum or product."""
 
-    def rule(tape: Tape, x: Any, axis: Any = 0, **_: Any) -> TracedArray:
+    def rule(tape: OpenTape, x: Any, axis: Any = 0, **_: Any) -> TracedArray:
         ids = np.moveaxis(np.atleast_1d(steps(tape, x)), axis, 0) if axis is not None else steps(tape, x).ravel()
         rows = [TracedArray(tape, ids[0])]
         for row in ids[1:]:
@@ -125,26 +125,26 @@ select = operation("SELECT")
 smaller, greater = operation("MINIMUM"), operation("MAXIMUM")
 
 
-def condition(tape: Tape, x: Any) -> TracedArray:
+def condition(tape: OpenTape, x: Any) -> TracedArray:
     return x if isinstance(x, TracedArray) and x.boolean else truth(tape, x)
 
 
-def both(tape: Tape, x: Any, y: Any) -> TracedArray:
+def both(tape: OpenTape, x: Any, y: Any) -> TracedArray:
     return TracedArray(tape, smaller(tape, condition(tape, x), condition(tape, y)).ids, boolean=True)
 
 
-def either(tape: Tape, x: Any, y: Any) -> TracedArray:
+def either(tape: OpenTape, x: Any, y: Any) -> TracedArray:
     return TracedArray(tape, greater(tape, condition(tape, x), condition(tape, y)).ids, boolean=True)
 
 
-def no(tape: Tape, x: Any) -> TracedArray:
+def no(tape: OpenTape, x: Any) -> TracedArray:
     return equal(tape, x, 0.0)
 
 
 def conditions_only(rule: Rule) -> Rule:
     """Return the rule of & | ^ ~ , which are for conditions."""
 
-    def checked(tape: Tape, *arguments: Any) -> TracedArray:
+    def checked(tape: OpenTape, *arguments: Any) -> TracedArray:
         if not all(np.asarray(x).dtype == bool if not isinstance(x, TracedArray) else x.boolean for x in arguments):
             raise TypeError("& | ^ ~ join conditions; for numbers they have no meaning")
         return rule(tape, *arguments)
@@ -224,7 +224,7 @@ def along_first(rule: Rule) -> Rule:
 def outer(join: Any) -> Rule:
     """Return the rule of ``ufunc.outer``: all pairs."""
 
-    def rule(tape: Tape, x: Any, y: Any) -> TracedArray:
+    def rule(tape: OpenTape, x: Any, y: Any) -> TracedArray:
         a, b = steps(tape, x), steps(tape, y)
         return join(TracedArray(tape, a.reshape(*a.shape, *(1,) * b.ndim)), TracedArray(tape, b))
 

@@ -5,7 +5,7 @@ all are gone, the edges left are the entries of the Jacobian; what was never joi
 (Griewank, Walther, Evaluating Derivatives, 2nd ed., chapters 9 and 10.)
 
 Nothing is multiplied here. A factor is a *literal*: twice a number, plus one when its sign is turned. Numbers below
-``first_sum`` are steps of the record, the others sums of products of literals. Products wait at their edge until the
+``first_sum`` are steps of the tape, the others sums of products of literals. Products wait at their edge until the
 edge is needed, and then become one sum.
 
 Kernels do not allocate. Who calls ``put_product`` or ``settle`` has asked for room before: one product takes at most
@@ -19,7 +19,7 @@ import numpy as np
 from numpy import int64
 
 from rtmbs.ad.builder import ONE
-from rtmbs.ad.tape import LARGEST, too_large
+from rtmbs.ad.open_tape import LARGEST, too_large
 from rtmbs.jit.compiled import kernel
 
 Array = Any
@@ -57,7 +57,7 @@ def new_work(vertices: int, edges: int, first_sum: int) -> Work:
 
 
 def grown_work(work: Work) -> Work:
-    """Return the same lists with twice the room; raises RecordSizeError beyond ``LARGEST`` edges."""
+    """Return the same lists with twice the room; raises TapeSizeError beyond ``LARGEST`` edges."""
     if len(work.edges) >= LARGEST:
         raise too_large(LARGEST)
     larger = new_work(len(work.vertices), 2 * len(work.edges), 0)

@@ -1,4 +1,4 @@
-"""What can go wrong with a derivative. Each message names the culprit and the way out."""
+"""What can go wrong with a derivative. Each message names what is at fault and the way out."""
 
 from rtmbs.errors import RtmbsError
 
@@ -8,19 +8,19 @@ class DerivativeError(RtmbsError, ValueError):
 
 
 class TraceError(DerivativeError, TypeError):
-    """A function did something with a traced value that a record cannot hold, such as an ``if``."""
+    """A function did something with a traced value that a tape cannot hold, such as an ``if``."""
 
 
 class UnsupportedFunctionError(TraceError):
     """A function of NumPy met a traced value and has no rule for it."""
 
 
-class RecordSizeError(DerivativeError):
-    """A record, or the record of its derivatives, takes more steps than there may be."""
+class TapeSizeError(DerivativeError):
+    """A tape, or the tape of its derivatives, takes more steps than there may be."""
 
 
-class RecordFileError(DerivativeError):
-    """A saved record is truncated, of another version, or no record at all."""
+class TapeFileError(DerivativeError):
+    """A saved tape is truncated, of another version, or no tape at all."""
 
 
 class DerivativeMismatchError(DerivativeError, AssertionError):

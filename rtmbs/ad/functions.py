@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rtmbs.ad import elementwise
-from rtmbs.ad.tape import Tape
+from rtmbs.ad.open_tape import OpenTape
 from rtmbs.ad.traced import FUNCTIONS, TracedArray, steps
 
 WAYS_OUT = {
@@ -17,8 +17,8 @@ WAYS_OUT = {
     "sort": "Write numpy.minimum and numpy.maximum of pairs.",
     "isnan": "Bound the argument instead, so that no such value arises: numpy.where, numpy.maximum.",
     "isfinite": "Bound the argument instead, so that no such value arises: numpy.where, numpy.maximum.",
-    "argmax": "Write numpy.maximum, or numpy.where on comparisons: which one is largest differs from replay to replay.",
-    "argmin": "Write numpy.minimum, or numpy.where on comparisons: which one is least differs from replay to replay.",
+    "argmax": "Write numpy.maximum, or numpy.where on comparisons: which one is largest differs between evaluations.",
+    "argmin": "Write numpy.minimum, or numpy.where on comparisons: which one is least differs between evaluations.",
     "interp": "Write the pieces with numpy.where, or fit a polynomial.",
     "select": "Write numpy.where in numpy.where.",
     "piecewise": "Write numpy.where in numpy.where.",
@@ -40,7 +40,7 @@ def way_out(name: str) -> str:
 def rearranged(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the rule of a function that moves the elements of its first argument about."""
 
-    def rule(tape: Tape, x: Any, *arguments: Any, **options: Any) -> Any:
+    def rule(tape: OpenTape, x: Any, *arguments: Any, **options: Any) -> Any:
         moved = function(steps(tape, x), *arguments, **options)
         if isinstance(moved, list | tuple):
             return type(moved)(TracedArray(tape, part) for part in moved)
@@ -52,15 +52,15 @@ def rearranged(function: Callable[..., Any]) -> Callable[..., Any]:
 def joined(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the rule of a function that puts a sequence of arrays together."""
 
-    def rule(tape: Tape, parts: Any, *arguments: Any, **options: Any) -> TracedArray:
+    def rule(tape: OpenTape, parts: Any, *arguments: Any, **options: Any) -> TracedArray:
         boolean = all(isinstance(part, TracedArray) and part.boolean for part in parts)
         return TracedArray(tape, function([steps(tape, part) for part in parts], *arguments, **options), boolean)
 
     return rule
 
 
-def where(tape: Tape, condition: Any, *branches: Any) -> TracedArray:
-    """Choose element by element; a traced condition is recorded and follows the values at each replay."""
+def where(tape: OpenTape, condition: Any, *branches: Any) -> TracedArray:
+    """Choose element by element; a traced condition is recorded and follows the values at each evaluation."""
     if len(branches) != 2:
         raise TypeError("numpy.where of a traced condition needs both branches: numpy.where(condition, a, b)")
     if isinstance(condition, TracedArray):
@@ -68,13 +68,13 @@ def where(tape: Tape, condition: Any, *branches: Any) -> TracedArray:
     return TracedArray(tape, np.where(condition, *(steps(tape, branch) for branch in branches)))
 
 
-def clip(tape: Tape, x: Any, lower: Any = None, upper: Any = None, **limits: Any) -> Any:
+def clip(tape: OpenTape, x: Any, lower: Any = None, upper: Any = None, **limits: Any) -> Any:
     lower, upper = limits.get("min", lower), limits.get("max", upper)
     x = TracedArray(tape, steps(tape, x)) if lower is None else elementwise.greater(tape, x, lower)
     return x if upper is None else elementwise.smaller(tape, x, upper)
 
 
-def dot(tape: Tape, x: Any, y: Any) -> TracedArray:
+def dot(tape: OpenTape, x: Any, y: Any) -> TracedArray:
     a, b = TracedArray(tape, steps(tape, x)), TracedArray(tape, steps(tape, y))
     if a.ndim == 0 or b.ndim == 0:
         return a * b
@@ -83,7 +83,7 @@ def dot(tape: Tape, x: Any, y: Any) -> TracedArray:
     return tensordot(tape, a, b, ((-1,), (-2 if b.ndim > 1 else -1,)))
 
 
-def tensordot(tape: Tape, x: Any, y: Any, axes: Any = 2) -> TracedArray:
+def tensordot(tape: OpenTape, x: Any, y: Any, axes: Any = 2) -> TracedArray:
     a, b = steps(tape, x), steps(tape, y)
     if isinstance(axes, int):
         axes = (range(a.ndim - axes, a.ndim), range(axes))
@@ -96,7 +96,7 @@ def tensordot(tape: Tape, x: Any, y: Any, axes: Any = 2) -> TracedArray:
     return elementwise.matmul(tape, rows, columns).reshape(shape)
 
 
-def einsum(tape: Tape, subscripts: str, *operands: Any, **_: Any) -> TracedArray:
+def einsum(tape: OpenTape, subscripts: str, *operands: Any, **_: Any) -> TracedArray:
     """Multiply and sum by letters; all products of all letters are formed, ``...`` is not known."""
     inputs, arrow, output = subscripts.replace(" ", "").partition("->")
     terms = inputs.split(",")
@@ -118,7 +118,7 @@ def einsum(tape: Tape, subscripts: str, *operands: Any, **_: Any) -> TracedArray
     return elementwise.total(tape, result, axis=tuple(range(len(output), len(order))))
 
 
-def cross(tape: Tape, x: Any, y: Any, axis: int = -1) -> TracedArray:
+def cross(tape: OpenTape, x: Any, y: Any, axis: int = -1) -> TracedArray:
     a, b = (TracedArray(tape, np.moveaxis(steps(tape, v), axis, -1)) for v in (x, y))
     if a.shape[-1] != 3 or b.shape[-1] != 3:
         raise ValueError("the cross product is for vectors of three components")
@@ -127,7 +127,7 @@ def cross(tape: Tape, x: Any, y: Any, axis: int = -1) -> TracedArray:
     return TracedArray(tape, np.moveaxis(np.stack([part.ids for part in components], axis=-1), -1, axis))
 
 
-def norm(tape: Tape, x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+def norm(tape: OpenTape, x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """Return the norm of vectors: 2, 1, infinity; of matrices Frobenius only."""
     x = TracedArray(tape, steps(tape, x))
     if ord in (None, 2, "fro") and not (ord == 2 and axis is None and x.ndim != 1):
@@ -139,12 +139,12 @@ def norm(tape: Tape, x: Any, ord: Any = None, axis: Any = None, keepdims: bool =
     raise ValueError(f"the norm of order {ord} cannot be recorded; 2, 1 and infinity of vectors can")
 
 
-def mean(tape: Tape, x: Any, axis: Any = None, keepdims: bool = False, **_: Any) -> Any:
+def mean(tape: OpenTape, x: Any, axis: Any = None, keepdims: bool = False, **_: Any) -> Any:
     result = elementwise.total(tape, x, axis, keepdims)
     return result * (max(result.size, 1) / max(steps(tape, x).size, 1))
 
 
-def trace(tape: Tape, x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, **_: Any) -> TracedArray:
+def trace(tape: OpenTape, x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, **_: Any) -> TracedArray:
     return elementwise.total(tape, TracedArray(tape, np.diagonal(steps(tape, x), offset, axis1, axis2)), axis=-1)
 
 
@@ -153,7 +153,7 @@ def triangle(keep: Callable[..., Any]) -> Callable[..., Any]:
     return lambda tape, x, k=0: where(tape, keep(np.ones(steps(tape, x).shape, dtype=bool), k), x, 0.0)
 
 
-def diag(tape: Tape, x: Any, k: int = 0) -> TracedArray:
+def diag(tape: OpenTape, x: Any, k: int = 0) -> TracedArray:
     ids = steps(tape, x)
     if ids.ndim != 1:
         return TracedArray(tape, np.diagonal(ids, k, -2, -1))
@@ -164,34 +164,34 @@ def diag(tape: Tape, x: Any, k: int = 0) -> TracedArray:
 def filled(value: float) -> Callable[..., Any]:
     """Return the rule of ``zeros_like`` and its kin, which knows shapes only."""
 
-    def rule(tape: Tape, x: Any, *_: Any, **__: Any) -> TracedArray:
+    def rule(tape: OpenTape, x: Any, *_: Any, **__: Any) -> TracedArray:
         return TracedArray(tape, np.full(steps(tape, x).shape, tape.constant(value)))
 
     return rule
 
 
-def full_like(tape: Tape, x: Any, value: Any, **_: Any) -> TracedArray:
+def full_like(tape: OpenTape, x: Any, value: Any, **_: Any) -> TracedArray:
     return TracedArray(tape, np.broadcast_to(steps(tape, value), np.shape(x)).copy())
 
 
-def pad(tape: Tape, x: Any, width: Any, mode: Any = "constant", constant_values: float = 0.0) -> TracedArray:
+def pad(tape: OpenTape, x: Any, width: Any, mode: Any = "constant", constant_values: float = 0.0) -> TracedArray:
     if mode != "constant":
         return TracedArray(tape, np.pad(steps(tape, x), width, mode))
     return TracedArray(tape, np.pad(steps(tape, x), width, constant_values=int(tape.constant(constant_values)[()])))
 
 
-def broadcast_arrays(tape: Tape, *arrays: Any) -> tuple[TracedArray, ...]:
+def broadcast_arrays(tape: OpenTape, *arrays: Any) -> tuple[TracedArray, ...]:
     return tuple(TracedArray(tape, ids) for ids in np.broadcast_arrays(*(steps(tape, x) for x in arrays)))
 
 
-def polyval(tape: Tape, coefficients: Any, x: Any) -> Any:
+def polyval(tape: OpenTape, coefficients: Any, x: Any) -> Any:
     result: Any = 0.0
     for coefficient in TracedArray(tape, steps(tape, coefficients)):
         result = result * TracedArray(tape, steps(tape, x)) + coefficient
     return result
 
 
-def diff(tape: Tape, x: Any, n: int = 1, axis: int = -1) -> TracedArray:
+def diff(tape: OpenTape, x: Any, n: int = 1, axis: int = -1) -> TracedArray:
     x = TracedArray(tape, np.moveaxis(steps(tape, x), axis, 0))
     for _ in range(n):
         x = x[1:] - x[:-1]
@@ -260,11 +260,11 @@ FUNCTIONS.update(
 )
 
 
-def steps_of(tape: Tape, x: Any) -> TracedArray:
+def steps_of(tape: OpenTape, x: Any) -> TracedArray:
     """Return x, traced or not, as a traced array."""
     return TracedArray(tape, steps(tape, x))
 
 
-def nested(tape: Tape, parts: Any) -> Any:
+def nested(tape: OpenTape, parts: Any) -> Any:
     """Return nested lists of arrays as nested lists of step numbers."""
     return [nested(tape, part) for part in parts] if isinstance(parts, list) else steps(tape, parts)

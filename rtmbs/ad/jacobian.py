@@ -1,4 +1,4 @@
-"""The sparse Jacobian of a record as a record of its own, in the cheapest of three orders of elimination.
+"""The sparse Jacobian of a tape as a tape of its own, in the cheapest of three orders of elimination.
 
 Forward and reverse accumulation are two orders, Markowitz's is the third: each is carried out in numbers, and the one
 with the fewest products is written down. The first two take at most as many products as there are edges times inputs,
@@ -29,12 +29,12 @@ from rtmbs.ad.eliminate import (
     put_product,
     settle,
 )
-from rtmbs.ad.errors import RecordSizeError
+from rtmbs.ad.errors import TapeSizeError
 from rtmbs.ad.linearise import Graph, linearised
 from rtmbs.ad.markowitz import eliminate_greedily, heap_of
-from rtmbs.ad.record import Record, finished
+from rtmbs.ad.open_tape import LARGEST, Ids, too_large
 from rtmbs.ad.rules import GUARDED_FACTORS
-from rtmbs.ad.tape import LARGEST, Ids, too_large
+from rtmbs.ad.tape import Tape, finished
 from rtmbs.jit.compiled import kernel
 
 Array = Any
@@ -43,17 +43,17 @@ MOST = 2 * LARGEST  # products of one elimination
 
 
 class SparseJacobian(NamedTuple):
-    """The entries of a Jacobian as a record; what is not listed is zero."""
+    """The entries of a Jacobian as a tape; what is not listed is zero."""
 
-    record: Record  # outputs: the entries, after the values of f when these were asked for
+    tape: Tape  # outputs: the entries, after the values of f when these were asked for
     row: Ids  # (entries,) sorted
     column: Ids  # (entries,) sorted within a row
     products: dict[str, int]  # products counted for every order of elimination that was tried
 
 
-def sparse_jacobian(record: Record, values: bool = False, orders: tuple[str, ...] = ORDERS) -> SparseJacobian:
-    """Record df/dx of a record; with ``values`` f comes first among the outputs."""
-    graph = linearised(record)
+def sparse_jacobian(tape: Tape, values: bool = False, orders: tuple[str, ...] = ORDERS) -> SparseJacobian:
+    """Record df/dx of a tape; with ``values`` f comes first among the outputs."""
+    graph = linearised(tape)
     work, products = cheapest(graph, orders)
     edge = work.edges[: work.sizes[EDGES]]
     left = np.flatnonzero((work.vertices[edge[:, SOURCE], GONE] == 0) & (work.vertices[edge[:, TARGET], GONE] == 0))
@@ -68,7 +68,7 @@ def sparse_jacobian(record: Record, values: bool = False, orders: tuple[str, ...
     kept = np.lexsort((column, row))
     kept = kept[entry[kept] != ZERO]
     outputs = np.concatenate((graph.value, entry[kept])) if values else entry[kept]
-    return SparseJacobian(finished(builder, outputs, record.n, record.k), row[kept], column[kept], products)
+    return SparseJacobian(finished(builder, outputs, tape.n, tape.k), row[kept], column[kept], products)
 
 
 def cheapest(graph: Graph, orders: tuple[str, ...]) -> tuple[Work, dict[str, int]]:
@@ -81,7 +81,7 @@ def cheapest(graph: Graph, orders: tuple[str, ...]) -> tuple[Work, dict[str, int
     for order in orders:
         try:
             other = eliminated(graph, order, best)
-        except RecordSizeError:
+        except TapeSizeError:
             continue
         products[order] = int(other.sizes[PRODUCTS])
         if products[order] <= best:

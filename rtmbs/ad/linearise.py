@@ -1,6 +1,6 @@
-"""A record as a graph of its derivatives: one edge from every step to every step it takes, and the edge's factor.
+"""A tape as a graph of its derivatives: one edge from every step to every step it takes, and the edge's factor.
 
-The factors are steps of an enlarged record. Edges that lead from no input to no output are dropped, and so are factors
+The factors are steps of an enlarged tape. Edges that lead from no input to no output are dropped, and so are factors
 that fold to zero.
 """
 
@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from rtmbs.ad import operations as o
 from rtmbs.ad.builder import ZERO, Builder
-from rtmbs.ad.record import Record, rebuilt
+from rtmbs.ad.graph_passes import spread_marks, spread_sets
+from rtmbs.ad.open_tape import Ids, OpenTape
 from rtmbs.ad.rules import FACTORS
-from rtmbs.ad.sweeps import spread_marks, spread_sets
-from rtmbs.ad.tape import Ids, Tape
+from rtmbs.ad.tape import Tape, rebuilt
 from rtmbs.ad.traced import TracedArray, steps
 
 
 class Graph(NamedTuple):
-    """The derivatives of a record. Vertices are its steps that lie between inputs and outputs, in order."""
+    """The derivatives of a tape. Vertices are its steps that lie between inputs and outputs, in order."""
 
     builder: Builder  # values and factors
     value: Ids  # (m,) steps of the builder that hold the outputs
@@ -34,31 +34,31 @@ class Graph(NamedTuple):
     row: Ids  # (outputs with derivatives,) the number of the output
 
 
-def linearised(record: Record, seeds: int = 0) -> Graph:
-    """Return the graph of a record's derivatives by its independents, with so many parameters more, its seeds."""
-    tape = tape_of(record)
-    source, target, factor = edges(record, tape)
-    seed = tape.append(o.INPUT, record.n + record.k + np.arange(seeds))
-    builder, where = rebuilt(tape, np.concatenate((record.outputs, factor, seed)))
+def linearised(tape: Tape, seeds: int = 0) -> Graph:
+    """Return the graph of a tape's derivatives by its independents, with so many parameters more, its seeds."""
+    open_tape = open_tape_of(tape)
+    source, target, factor = edges(tape, open_tape)
+    seed = open_tape.append(o.INPUT, tape.n + tape.k + np.arange(seeds))
+    builder, where = rebuilt(open_tape, np.concatenate((tape.outputs, factor, seed)))
     factor = where[factor]
     source, target, factor = source[factor != ZERO], target[factor != ZERO], factor[factor != ZERO]
 
-    inputs = np.flatnonzero((record.op == o.INPUT) & (record.a < record.n))
-    live = live_steps(source, target, inputs, record.outputs, len(record.op))
+    inputs = np.flatnonzero((tape.op == o.INPUT) & (tape.a < tape.n))
+    live = live_steps(source, target, inputs, tape.outputs, len(tape.op))
     kept = live[source] & live[target]
     vertex = (np.cumsum(live) - 1).astype(np.int32)
-    inputs, rows = inputs[live[inputs]], np.flatnonzero(live[record.outputs])
+    inputs, rows = inputs[live[inputs]], np.flatnonzero(live[tape.outputs])
     return Graph(
         builder,
-        where[record.outputs],
+        where[tape.outputs],
         where[seed],
         int(np.count_nonzero(live)),
         vertex[source[kept]],
         vertex[target[kept]],
         factor[kept],
         vertex[inputs],
-        record.a[inputs],
-        vertex[record.outputs[rows]],
+        tape.a[inputs],
+        vertex[tape.outputs[rows]],
         rows.astype(np.int32),
     )
 
@@ -72,26 +72,26 @@ def live_steps(source: Ids, target: Ids, inputs: Any, outputs: Ids, count: int) 
     return reached & needed
 
 
-def tape_of(record: Record) -> Tape:
-    """Return a tape that begins with the record's steps."""
-    tape = Tape()
-    tape.constants = record.constants.tolist()
-    places = np.flatnonzero(record.op == o.CONSTANT)
-    tape.known = {record.constants[record.a[i]].tobytes(): int(i) for i in places}
-    tape.append(record.op, record.a, record.b, record.c)
-    return tape
+def open_tape_of(tape: Tape) -> OpenTape:
+    """Return an open tape that begins with the tape's steps."""
+    open_tape = OpenTape()
+    open_tape.constants = tape.constants.tolist()
+    places = np.flatnonzero(tape.op == o.CONSTANT)
+    open_tape.known = {tape.constants[tape.a[i]].tobytes(): int(i) for i in places}
+    open_tape.append(tape.op, tape.a, tape.b, tape.c)
+    return open_tape
 
 
-def edges(record: Record, tape: Tape) -> tuple[Ids, Ids, Ids]:
-    """Write all factors on the tape; return source, target and factor of every edge, sorted by target."""
+def edges(tape: Tape, open_tape: OpenTape) -> tuple[Ids, Ids, Ids]:
+    """Write all factors on the open tape; return source, target and factor of every edge, sorted by target."""
     parts: list[tuple[Any, Any, Any]] = [(np.zeros(0, np.int32),) * 3]
-    for op in np.unique(record.op[record.op > o.INPUT]):
-        result = np.flatnonzero(record.op == op).astype(np.int32)
-        sources = [column[result] for column in (record.a, record.b, record.c)[: o.ARITY[op]]]
-        factors = FACTORS[int(op)](*(TracedArray(tape, ids) for ids in (*sources, result)))
+    for op in np.unique(tape.op[tape.op > o.INPUT]):
+        result = np.flatnonzero(tape.op == op).astype(np.int32)
+        sources = [column[result] for column in (tape.a, tape.b, tape.c)[: o.ARITY[op]]]
+        factors = FACTORS[int(op)](*(TracedArray(open_tape, ids) for ids in (*sources, result)))
         for source, factor in zip(sources, factors, strict=True):
             if factor is not None:
-                parts.append((source, result, np.broadcast_to(steps(tape, factor), result.shape)))
+                parts.append((source, result, np.broadcast_to(steps(open_tape, factor), result.shape)))
     source, target, factor = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.argsort(target, kind="stable")
     return source[order], target[order], factor[order]

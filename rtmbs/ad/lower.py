@@ -1,4 +1,4 @@
-"""From a record to a program: sums swallow their products, equal instructions form runs, results get slots.
+"""From a tape to a program: sums swallow their products, equal instructions form runs, results get slots.
 
 Steps are ordered by level (all arguments are of lower levels) and within a level by kind, which gives long runs. A slot
 is used again as soon as its number is not needed any more: the memory stays small and in cache.
@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.ad import operations as o
+from rtmbs.ad.open_tape import Ids
 from rtmbs.ad.program import SUM, Program
-from rtmbs.ad.record import Record
-from rtmbs.ad.tape import Ids
+from rtmbs.ad.tape import Tape
 from rtmbs.jit.compiled import kernel
 
 Array = Any
@@ -27,14 +27,14 @@ class Instructions(NamedTuple):
     operand: Ids  # steps; the step behind the last one is the constant one
 
 
-def lowered(record: Record) -> Program:
-    """Return a record as a program."""
-    instructions = instructions_of(record)
+def lowered(tape: Tape) -> Program:
+    """Return a tape as a program."""
+    instructions = instructions_of(tape)
     key = instructions.shape.astype(np.int64) @ np.array([1 << 56, 1 << 28, 1])  # fewer products than steps, LARGEST
-    level = np.zeros(len(record.op) + 1, dtype=np.int32)
+    level = np.zeros(len(tape.op) + 1, dtype=np.int32)
     find_levels(instructions.result, instructions.pointer, instructions.operand, level)
     order = np.lexsort((key, level[instructions.result]))
-    slot, slots = slots_of(record, instructions, order)
+    slot, slots = slots_of(tape, instructions, order)
     code, start = encoded(instructions, order, slot)
 
     ends = np.flatnonzero(np.diff(key[order])) + 1  # a run may go on across levels
@@ -47,50 +47,50 @@ def lowered(record: Record) -> Program:
         np.diff(np.append(first, len(order))).astype(np.int32),
         start[first],
         code,
-        slot[record.outputs],
-        np.append(record.constants, 1.0),
-        np.array([record.n, record.k, slots]),
+        slot[tape.outputs],
+        np.append(tape.constants, 1.0),
+        np.array([tape.n, tape.k, slots]),
     )
 
 
-def instructions_of(record: Record) -> Instructions:
-    """Return the instructions in the order of the record."""
-    steps = len(record.op)
-    swallowed = swallowed_steps(record)
+def instructions_of(tape: Tape) -> Instructions:
+    """Return the instructions in the order of the tape."""
+    steps = len(tape.op)
+    swallowed = swallowed_steps(tape)
     # A sum that swallows t - 1 others has at most t + 1 <= 2 t products of two operands; every step is swallowed by one
     # sum only, so all sums together take at most four operands a step, and other operations take at most three.
     shape, result = np.zeros((steps, 3), dtype=np.int32), np.zeros(steps, dtype=np.int32)
     pointer, operand = np.zeros(steps + 1, dtype=np.int64), np.zeros(4 * steps, dtype=np.int32)
     stack = np.zeros(steps + 1, dtype=np.int64)  # each step of a sum takes itself away before it puts two others
-    columns = (record.op, record.a, record.b, record.c, o.ARITY)
+    columns = (tape.op, tape.a, tape.b, tape.c, o.ARITY)
     count = write_instructions(*columns, swallowed, shape, result, pointer, operand, stack)
     return Instructions(shape[:count], result[:count], pointer[: count + 1], operand[: pointer[count]].copy())
 
 
-def swallowed_steps(record: Record) -> NDArray[np.bool_]:
+def swallowed_steps(tape: Tape) -> NDArray[np.bool_]:
     """Return which products and sums are used once, and that in a sum."""
-    op, arity, steps = record.op, o.ARITY[record.op], len(record.op)
-    uses = 2 * np.bincount(record.outputs, minlength=steps)
-    for k, column in enumerate((record.a, record.b, record.c)):
+    op, arity, steps = tape.op, o.ARITY[tape.op], len(tape.op)
+    uses = 2 * np.bincount(tape.outputs, minlength=steps)
+    for k, column in enumerate((tape.a, tape.b, tape.c)):
         uses += np.bincount(column[arity > k], minlength=steps)
     sums = (op == o.ADD) | (op == o.SUBTRACT)
     swallowed = np.zeros(steps, dtype=bool)
-    swallowed[record.a[sums | (op == o.NEGATE)]] = True
-    swallowed[record.b[sums]] = True
+    swallowed[tape.a[sums | (op == o.NEGATE)]] = True
+    swallowed[tape.b[sums]] = True
     return swallowed & (uses == 1) & (sums | (op == o.NEGATE) | (op == o.MULTIPLY))
 
 
-def slots_of(record: Record, instructions: Instructions, order: NDArray[np.int64]) -> tuple[Ids, int]:
+def slots_of(tape: Tape, instructions: Instructions, order: NDArray[np.int64]) -> tuple[Ids, int]:
     """Return the slot of every step, and how many there are; constants, inputs and outputs keep theirs."""
-    steps, first = len(record.op), len(record.constants) + 1
+    steps, first = len(tape.op), len(tape.constants) + 1
     slot = np.full(steps + 1, -1, dtype=np.int32)
     slot[steps] = first - 1
-    leaf = record.op == o.CONSTANT
-    slot[:-1][leaf] = record.a[leaf]
-    leaf = record.op == o.INPUT
-    slot[:-1][leaf] = first + record.a[leaf]
-    first += record.n + record.k
-    results = np.unique(record.outputs)
+    leaf = tape.op == o.CONSTANT
+    slot[:-1][leaf] = tape.a[leaf]
+    leaf = tape.op == o.INPUT
+    slot[:-1][leaf] = first + tape.a[leaf]
+    first += tape.n + tape.k
+    results = np.unique(tape.outputs)
     results = results[slot[results] < 0]
     slot[results] = first + np.arange(len(results))
     scratch = np.zeros(steps + 1, dtype=np.int32), slot >= 0, np.zeros(len(order) + 1, dtype=np.int32)

@@ -22,7 +22,7 @@ from rtmbs.ad.eliminate import (
     eliminate_vertex,
     fits,
 )
-from rtmbs.ad.tape import Ids
+from rtmbs.ad.open_tape import Ids
 from rtmbs.jit.compiled import kernel
 
 Array = Any

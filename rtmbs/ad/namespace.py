@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from rtmbs.ad.tape import Tape
+from rtmbs.ad.open_tape import OpenTape
 from rtmbs.ad.traced import TracedArray, steps
 
 
@@ -30,7 +30,7 @@ class Namespace:
 recorder = Namespace()
 
 
-def tape_in(values: Any) -> Tape | None:
+def tape_in(values: Any) -> OpenTape | None:
     """Return the tape of the first traced value in nested sequences."""
     if isinstance(values, TracedArray):
         return values.tape

@@ -1,6 +1,6 @@
-"""A record ready to run: numbers in slots, instructions in runs of equal ones, followed by one compiled loop.
+"""A tape ready to run: numbers in slots, instructions in runs of equal ones, followed by one compiled loop.
 
-Nothing is compiled for a record: a program is arrays of integers. A run is one operation on many operands, so the loop
+Nothing is compiled for a tape: a program is arrays of integers. A run is one operation on many operands, so the loop
 decides once a run, not once an operation. Other kernels call ``evaluate`` with a program and its memory as arguments.
 """
 
@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from rtmbs.ad import operations as o
 from rtmbs.ad.operations import evaluate_binary, evaluate_unary
 from rtmbs.jit.compiled import kernel
-from rtmbs.jit.record import record
+from rtmbs.jit.struct import struct
 
 Array = Any
 SUM = len(o.NAMES)  # sum of products, the one operation with any number of operands
 
 
-@record
+@struct
 class Program(NamedTuple):
     """Runs of instructions on slots. Memory: constants, independents, parameters, results."""
 
@@ -34,7 +34,7 @@ class Program(NamedTuple):
 
 
 def memory_of(program: Program) -> NDArray[np.float64]:
-    """Return new memory for a program; no result is carried over, so one serves all replays, one at a time."""
+    """Return new memory for a program; no result is carried over, so one serves all evaluations, one at a time."""
     memory = np.zeros(program.sizes[2])
     memory[: len(program.constants)] = program.constants
     return memory

@@ -2,7 +2,7 @@
 
 A rule is given the arguments and the result ``r`` as traced arrays (all steps of one kind at once) and returns one
 factor for each argument: dr = factor_a da + factor_b db. None says that nothing depends on that argument. Written on
-the tape, the factors are operations like all others, so that records of derivatives can be differentiated again.
+the tape, the factors are operations like all others, so that tapes of derivatives can be differentiated again.
 
 At the edge of a branch the derivative is that of the branch taken there: minimum and maximum take their first argument
 when both are equal, |a| has the slope 0 at 0, a to the power 0 has no slope.

@@ -1,7 +1,7 @@
-"""The derivative of a record along a direction as a record of its own: one forward sweep, written down.
+"""The derivative of a tape along a direction as a tape of its own: one forward pass, written down.
 
 dot(v) is the sum of factor * dot(source) over the edges into v, and of an independent its component of the direction,
-which is a parameter of the new record, behind those it has. The same transformation once more gives second derivatives
+which is a parameter of the new tape, behind those it has. The same transformation once more gives second derivatives
 along two directions.
 """
 
@@ -12,20 +12,20 @@ from rtmbs.ad.builder import ONE, ZERO
 from rtmbs.ad.eliminate import PRODUCTS, SUMS, Work, new_work
 from rtmbs.ad.jacobian import literals, written
 from rtmbs.ad.linearise import Graph, linearised
-from rtmbs.ad.record import Record, finished
+from rtmbs.ad.tape import Tape, finished
 
 
-def tangent_record(record: Record) -> Record:
-    """Return the record of df/dx v (m,) with parameters p (k,), then v (n,)."""
-    graph = linearised(record, seeds=record.n)
+def tangent_tape(tape: Tape) -> Tape:
+    """Return the tape of df/dx v (m,) with parameters p (k,), then v (n,)."""
+    graph = linearised(tape, seeds=tape.n)
     builder, dot = written(forward_sums(graph), graph.builder)
-    outputs = np.full(record.m, ZERO, dtype=np.int32)
+    outputs = np.full(tape.m, ZERO, dtype=np.int32)
     outputs[graph.row] = dot[graph.output]
-    return finished(builder, outputs, record.n, record.k + record.n)
+    return finished(builder, outputs, tape.n, tape.k + tape.n)
 
 
 def forward_sums(graph: Graph) -> Work:
-    """Return the sums of products of a forward sweep, in the order of the vertices."""
+    """Return the sums of products of a forward pass, in the order of the vertices."""
     first_sum = int(graph.builder.size[0])
     number = first_sum + np.arange(graph.vertices)  # of the sum of a vertex
     vertex = np.concatenate((graph.target, graph.input))

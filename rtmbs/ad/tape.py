@@ -1,91 +1,214 @@
-"""Where operations are written down while a function runs: one row a step, appended in chunks of arrays."""
+"""A finished tape: what a function computes, as a list of operations on its inputs. Simplified, compared, saved."""
 
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy import int64
 from numpy.typing import NDArray
 
-from rtmbs.ad.errors import RecordSizeError, TraceError
-from rtmbs.ad.operations import CONSTANT, INPUT
+from rtmbs.ad import operations as o
+from rtmbs.ad.builder import (
+    NONE,
+    PER_EMIT,
+    PER_POWER,
+    Builder,
+    constant,
+    emit,
+    emit_power,
+    emit_select,
+    grown,
+    new_builder,
+    room,
+    step,
+)
+from rtmbs.ad.errors import TapeFileError
+from rtmbs.ad.open_tape import Ids, OpenTape
+from rtmbs.files.atomic_file import replacing
+from rtmbs.jit.compiled import kernel
 
-Ids = NDArray[np.int32]
-
-# Steps of one record, of its derivatives and of the products in between: a gigabyte or two. Numbers of 32 bits, of
-# which elimination takes one for a sign, would serve for 2**30.
-LARGEST = 1 << 25
+VERSION = 1
+DTYPES = {"op": np.uint8, "a": np.int32, "b": np.int32, "c": np.int32, "constants": np.float64, "outputs": np.int32}
+COLUMNS = (*DTYPES, "sizes")
 
 
-def too_large(steps: int) -> RecordSizeError:
-    """Return the error for a record of more than ``steps`` steps."""
-    return RecordSizeError(
-        f"the record would take more than {steps:,} steps; record a part of the function, write its loops with fewer "
-        "turns, or keep what does not depend on the inputs out of it"
-    )
-
-
+@dataclass(frozen=True)
 class Tape:
-    """Steps in the order they happened: operation and the numbers of the steps it takes.
+    """Operations in an order in which arguments come first.
 
-    A constant keeps in ``a`` its place in ``constants``; an input its place among the inputs. Nothing is simplified
-    here. Raises RecordSizeError when more than ``limit`` steps are written.
+    A constant keeps in ``a`` its place in ``constants``, an input its number: 0 .. n-1 independents, n .. n+k-1
+    parameters.
     """
 
-    def __init__(self, limit: int = LARGEST) -> None:
-        self.limit = limit
-        self.op: list[NDArray[np.uint8]] = []
-        self.a: list[Ids] = []
-        self.b: list[Ids] = []
-        self.c: list[Ids] = []
-        self.size = 0
-        self.constants: list[float] = []
-        self.closed = False
-        self.known: dict[bytes, int] = {}  # bits of a constant, so that 0.0, -0.0 and not-a-number stay themselves
+    op: NDArray[np.uint8]  # (steps,)
+    a: Ids  # (steps,)
+    b: Ids  # (steps,)
+    c: Ids  # (steps,)
+    constants: NDArray[np.float64]  # (constants,)
+    outputs: Ids  # (m,) steps
+    n: int  # independents
+    k: int  # parameters
 
-    def append(self, op: int | NDArray[np.uint8], a: Any, b: Any = 0, c: Any = 0) -> Ids:
-        """Write steps that take the steps a, b, c (arrays of one shape, or one step for all); return their numbers."""
-        if self.closed:
-            raise TraceError("the record is closed: a traced value is used after trace_off()")
-        a, b, c = np.broadcast_arrays(a, b, c)
-        count = a.size
-        if self.size + count > self.limit:
-            raise too_large(self.limit)
-        for column, new in zip((self.a, self.b, self.c), (a, b, c), strict=True):
-            column.append(np.array(new, dtype=np.int32).ravel())
-        self.op.append(np.full(count, op, dtype=np.uint8) if np.ndim(op) == 0 else np.array(op, dtype=np.uint8))
-        ids = np.arange(self.size, self.size + count, dtype=np.int32).reshape(a.shape)
-        self.size += count
-        return ids
+    @property
+    def m(self) -> int:
+        return len(self.outputs)
 
-    def inputs(self, count: int) -> Ids:
-        """Write ``count`` inputs; their numbers come at the end."""
-        return self.append(INPUT, np.zeros(count))
+    @property
+    def operations(self) -> int:
+        """Operations, leaves not counted."""
+        return int(np.count_nonzero(self.op > o.INPUT))
 
-    def renumber_inputs(self, ids: Ids) -> None:
-        """Number the inputs in the order of the steps ``ids``."""
-        number = np.zeros(self.size, dtype=np.int32)
-        number[ids] = np.arange(len(ids))
-        first = 0
-        for op, a in zip(self.op, self.a, strict=True):
-            chosen = np.flatnonzero(op == INPUT)
-            a[chosen] = number[first + chosen]
-            first += len(op)
+    def __str__(self) -> str:
+        counts = np.bincount(self.op, minlength=len(o.NAMES))
+        common = [i for i in np.argsort(-counts, kind="stable") if counts[i] and i > o.INPUT]
+        kinds = ", ".join(f"{counts[i]:,} {o.NAMES[i].lower()}" for i in common)
+        inputs = f"{self.n:,} inputs" + (f" and {self.k:,} parameters" if self.k else "")
+        return f"tape: {inputs} to {self.m:,} outputs, {self.operations:,} operations ({kinds or 'none'})"
 
-    def constant(self, values: Any) -> Ids:
-        """Return the steps that hold ``values``, in their shape; every constant is written once."""
-        values = np.asarray(values, dtype=np.float64)
-        distinct, place = np.unique(values.ravel().view(np.uint64), return_inverse=True)
-        steps = np.empty(len(distinct), dtype=np.int32)
-        for k, bits in enumerate(distinct):
-            key = bits.tobytes()
-            if key not in self.known:
-                self.constants.append(float(bits.view(np.float64)))
-                self.known[key] = int(self.append(CONSTANT, len(self.constants) - 1)[()])
-            steps[k] = self.known[key]
-        return steps[place].reshape(values.shape)
+    def listing(self) -> str:
+        """Return one line an operation, for a reader."""
+        return "\n".join([*(self.line(i) for i in range(len(self.op))), f"outputs {self.outputs.tolist()}"])
 
-    def columns(self) -> tuple[NDArray[np.uint8], Ids, Ids, Ids, NDArray[np.float64]]:
-        """Return op, a, b, c and the constants as arrays."""
-        none = np.zeros(0, dtype=np.int32)
-        a, b, c = (np.concatenate((none, *column)) for column in (self.a, self.b, self.c))
-        op = np.concatenate((np.zeros(0, dtype=np.uint8), *self.op))
-        return op, a, b, c, np.array(self.constants, dtype=np.float64)
+    def line(self, i: int) -> str:
+        op = int(self.op[i])
+        if op == o.CONSTANT:
+            return f"{i}: {self.constants[self.a[i]]:g}"
+        if op == o.INPUT:
+            number = int(self.a[i])
+            return f"{i}: x[{number}]" if number < self.n else f"{i}: p[{number - self.n}]"
+        arguments = " ".join(str(column[i]) for column in (self.a, self.b, self.c)[: o.ARITY[op]])
+        return f"{i}: {o.NAMES[op].lower()} {arguments}"
+
+    def save(self, path: str | Path) -> None:
+        """Write the tape into an ``npz`` file without pickle; an older file stays until the new one is whole."""
+        with replacing(path) as file:
+            arrays: dict[str, Any] = self.arrays()
+            np.savez_compressed(file, rtmbs_record=VERSION, **arrays)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the tape as arrays by name."""
+        named = {name: getattr(self, name) for name in DTYPES}
+        return {**named, "sizes": np.array([self.n, self.k])}
+
+
+def load_tape(path: str | Path) -> Tape:
+    """Read a saved tape; a file that is truncated, of another version or no tape is refused by name."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            if "rtmbs_record" not in file:
+                raise TapeFileError(f"{path} holds no tape")
+            version = int(file["rtmbs_record"])
+            if version != VERSION:
+                raise TapeFileError(f"{path} is a tape of version {version}; this program reads version {VERSION}")
+            tape = tape_of(*(file[name] for name in COLUMNS))
+    except FileNotFoundError:
+        raise
+    except TapeFileError:
+        raise
+    except Exception as error:
+        raise TapeFileError(f"{path} is truncated or no tape: {error}") from error
+    check_tape(tape, str(path))
+    return tape
+
+
+def tape_of(op: Any, a: Any, b: Any, c: Any, constants: Any, outputs: Any, sizes: Any) -> Tape:
+    return Tape(op, a, b, c, constants, outputs, int(sizes[0]), int(sizes[1]))
+
+
+def check_tape(tape: Tape, name: str) -> None:
+    """Raise unless every step takes earlier steps only: evaluations do not look."""
+    index = np.arange(len(tape.op))
+    fine = all(getattr(tape, column).dtype == dtype for column, dtype in DTYPES.items())
+    fine = fine and all(getattr(tape, column).ndim == 1 for column in DTYPES)
+    fine = fine and len(tape.op) == len(tape.a) == len(tape.b) == len(tape.c)
+    fine = fine and bool(np.all(tape.op < len(o.NAMES)))
+    if fine:
+        arity = o.ARITY[tape.op]
+        for k, column in enumerate((tape.a, tape.b, tape.c)):
+            fine &= bool(np.all((column >= 0) & (column < index) | (arity <= k)))
+        leaf = tape.a[tape.op == o.INPUT]
+        fine &= bool(np.all((leaf >= 0) & (leaf < tape.n + tape.k)))
+        place = tape.a[tape.op == o.CONSTANT]
+        fine &= bool(np.all((place >= 0) & (place < len(tape.constants))))
+        fine &= bool(np.all((tape.outputs >= 0) & (tape.outputs < len(tape.op)))) and min(tape.n, tape.k) >= 0
+    if not fine:
+        raise TapeFileError(f"{name} is damaged: a step takes a step that is not there")
+
+
+# ----------------------------------------------------------------------------------------------------------- simplify
+
+
+def simplified(tape: OpenTape, outputs: Ids, n: int, k: int) -> Tape:
+    """Return what ``outputs`` need of a tape: constants folded, zeros, ones, dead steps gone, common steps shared."""
+    builder, where = rebuilt(tape, outputs)
+    return finished(builder, where[outputs.ravel()], n, k)
+
+
+def rebuilt(tape: OpenTape, outputs: Ids) -> tuple[Builder, Ids]:
+    """Return a builder that holds what ``outputs`` need, and the new numbers of the tape's steps."""
+    op, a, b, c, constants = tape.columns()
+    alive = np.zeros(len(op), dtype=bool)
+    alive[outputs.ravel()] = True
+    mark_needed(op, a, b, c, o.ARITY, alive)
+    builder = new_builder(2 * int(np.count_nonzero(alive)) + PER_POWER)
+    where = np.full(len(op), -1, dtype=np.int32)
+    done = 0
+    while (done := rewrite(builder, op, a, b, c, constants, alive, where, done)) < len(op):
+        builder = grown(builder)
+    return builder, where
+
+
+@kernel
+def mark_needed(op: Any, a: Any, b: Any, c: Any, arity: Any, alive: Any) -> None:
+    """Mark the arguments of all marked steps."""
+    for i in range(len(op) - 1, -1, -1):
+        if alive[i]:
+            count = arity[op[i]]
+            if count > 0:
+                alive[a[i]] = True
+            if count > 1:
+                alive[b[i]] = True
+            if count > 2:
+                alive[c[i]] = True
+
+
+@kernel
+def rewrite(B: Builder, op: Any, a: Any, b: Any, c: Any, constants: Any, alive: Any, where: Any, start: int) -> int:
+    """Write the marked steps from ``start`` on in their simplest form; return where room or steps ended."""
+    for i in range(start, len(op)):
+        kind = int64(op[i])
+        if not room(B, PER_POWER if kind == o.POWER else PER_EMIT):
+            return i
+        if not alive[i]:
+            continue
+        if kind == o.CONSTANT:
+            where[i] = constant(B, constants[a[i]])
+        elif kind == o.INPUT:
+            where[i] = step(B, o.INPUT, int64(a[i]), NONE, NONE, 0.0)
+        elif kind == o.SELECT:
+            where[i] = emit_select(B, int64(where[a[i]]), int64(where[b[i]]), int64(where[c[i]]))
+        elif kind == o.POWER and B.code[where[b[i]], 0] == o.CONSTANT:
+            where[i] = emit_power(B, int64(where[a[i]]), B.value[where[b[i]]])
+        else:
+            where[i] = emit(B, kind, int64(where[a[i]]), int64(where[b[i]]))
+    return len(op)
+
+
+def finished(builder: Builder, outputs: Ids, n: int, k: int) -> Tape:
+    """Return what ``outputs`` need of a builder as a tape."""
+    size = int(builder.size[0])
+    op, a, b, c = np.ascontiguousarray(builder.code[:size].T)
+    value = builder.value[:size]
+    op = op.astype(np.uint8)
+    alive = np.zeros(size, dtype=bool)
+    alive[outputs] = True
+    mark_needed(op, a, b, c, o.ARITY, alive)
+    new = (np.cumsum(alive) - 1).astype(np.int32)
+    op, a, b, c, value = op[alive], a[alive], b[alive], c[alive], value[alive]
+    arity = o.ARITY[op]
+    a = np.where(arity > 0, new[np.where(arity > 0, a, 0)], a)
+    b, c = (np.where(arity > k, new[np.where(arity > k, column, 0)], 0) for k, column in ((1, b), (2, c)))
+    fixed = op == o.CONSTANT
+    a[fixed] = np.arange(np.count_nonzero(fixed))
+    return Tape(op, a.astype(np.int32), b.astype(np.int32), c.astype(np.int32), value[fixed], new[outputs], n, k)

@@ -1,13 +1,13 @@
-"""Record a function once by running it on traced numbers; replay the record without Python.
+"""Record a function once by running it on traced numbers; evaluate the tape without Python.
 
     with Trace() as trace:                      or   trace = Trace(); trace.trace_on(); ...; trace.trace_off()
         x = trace.independent(3)
         p = trace.parameter(1)
         trace.dependent(f(x, p))
-    trace.record                                the operations
+    trace.tape                                the operations
 
 The recorder and evaluator of the MKSim paper: independents and dependents are marked, expressions are split into unary
-and binary steps. Parameters are inputs that nobody differentiates by; they may change from replay to replay.
+and binary steps. Parameters are inputs that nobody differentiates by; they may change from evaluation to evaluation.
 """
 
 from collections.abc import Callable
@@ -18,11 +18,11 @@ import numpy as np
 
 from rtmbs.ad import elementwise, functions  # noqa: F401 - they fill the tables of traced arrays
 from rtmbs.ad.errors import TraceError
+from rtmbs.ad.evaluator import Evaluator
 from rtmbs.ad.function import Array, Function
 from rtmbs.ad.namespace import recorder
-from rtmbs.ad.record import Record, simplified
-from rtmbs.ad.replay import Replay
-from rtmbs.ad.tape import LARGEST, Tape
+from rtmbs.ad.open_tape import LARGEST, OpenTape
+from rtmbs.ad.tape import Tape, simplified
 from rtmbs.ad.traced import NO_NUMBER, TracedArray, steps
 
 # What NumPy says when it meets a traced value before this package does, and what was tried then.
@@ -36,32 +36,32 @@ FOREIGN = {
 class Trace:
     """A recorder: marks inputs, hands out traced arrays, takes outputs.
 
-    Raises RecordSizeError when more than ``limit`` operations, inputs and constants are written.
+    Raises TapeSizeError when more than ``limit`` operations, inputs and constants are written.
     """
 
     def __init__(self, limit: int = LARGEST) -> None:
         self.limit = limit
-        self.tape: Tape | None = None
+        self.open_tape: OpenTape | None = None
         self.independents: list[TracedArray] = []
         self.parameters: list[TracedArray] = []
         self.dependents: list[TracedArray] = []
-        self._record: Record | None = None
+        self._tape: Tape | None = None
 
     def trace_on(self) -> None:
         """Begin to record."""
-        if self.tape is not None:
+        if self.open_tape is not None:
             raise TraceError("this trace has been on before; a trace records once, so make another one")
-        self.tape = Tape(self.limit)
+        self.open_tape = OpenTape(self.limit)
 
     def trace_off(self) -> None:
-        """End the record and simplify it."""
+        """End the tape and simplify it."""
         tape = self.running()
         if not self.dependents:
             raise TraceError("nothing is marked as dependent: call dependent(y) with the results before trace_off()")
         outputs = np.concatenate([part.ids.ravel() for part in self.dependents])
         n, k = (sum(part.size for part in marked) for marked in (self.independents, self.parameters))
         tape.renumber_inputs(np.concatenate([part.ids.ravel() for part in (*self.independents, *self.parameters)]))
-        self._record = simplified(tape, outputs, n, k)
+        self._tape = simplified(tape, outputs, n, k)
         tape.closed = True
 
     def __enter__(self) -> Self:
@@ -72,23 +72,25 @@ class Trace:
         if kind is None:
             self.trace_off()
             return
-        if self.tape is not None:
-            self.tape.closed = True
+        if self.open_tape is not None:
+            self.open_tape.closed = True
         for words, what in FOREIGN.items():
             if isinstance(error, TypeError | ValueError | IndexError) and words in str(error):
                 raise TraceError(NO_NUMBER.format(what)) from error
 
-    def running(self) -> Tape:
-        if self.tape is None or self.tape.closed:
+    def running(self) -> OpenTape:
+        if self.open_tape is None or self.open_tape.closed:
             raise TraceError("the trace is off: call trace_on() first, or use it in a `with` statement")
-        return self.tape
+        return self.open_tape
 
     def independent(self, shape: int | tuple[int, ...]) -> TracedArray:
         """Return a traced array of this shape, to be differentiated by."""
         return self.mark(self.independents, shape)
 
     def parameter(self, shape: int | tuple[int, ...]) -> TracedArray:
-        """Return a traced array of this shape that may change from replay to replay but is not differentiated by."""
+        """Return a traced array of this shape that may change from evaluation to evaluation but is not differentiated
+        by.
+        """
         return self.mark(self.parameters, shape)
 
     def mark(self, marked: list[TracedArray], shape: int | tuple[int, ...]) -> TracedArray:
@@ -102,10 +104,10 @@ class Trace:
         self.dependents.append(TracedArray(tape, steps(tape, y)))
 
     @property
-    def record(self) -> Record:
-        if self._record is None:
-            raise TraceError("the record is not finished: call trace_off() first")
-        return self._record
+    def tape(self) -> Tape:
+        if self._tape is None:
+            raise TraceError("the tape is not finished: call trace_off() first")
+        return self._tape
 
 
 def record(
@@ -117,10 +119,10 @@ def record(
     batched: bool = False,
     xp: Any = recorder,
     limit: int = LARGEST,
-) -> Record:
+) -> Tape:
     """Record f(x) or, with k parameters, f(x, p). ``f`` is called once, on traced arrays.
 
-    Raises RecordSizeError when it takes more than ``limit`` steps.
+    Raises TapeSizeError when it takes more than ``limit`` steps.
     """
     function = Function(f, n, m, batched=batched, xp=xp)
     trace = Trace(limit)
@@ -128,10 +130,10 @@ def record(
         x = trace.independent(n)
         p = trace.parameter(k) if k else None
         trace.dependent(function(x, p))
-    return trace.record
+    return trace.tape
 
 
-class Traced(Replay):
+class Traced(Evaluator):
     """A source of derivatives: ``f`` is recorded when this is made, and never called again."""
 
     def __init__(

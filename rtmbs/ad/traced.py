@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from rtmbs.ad.errors import TraceError, UnsupportedFunctionError
-from rtmbs.ad.tape import Ids, Tape
+from rtmbs.ad.open_tape import Ids, OpenTape
 
 # What NumPy's universal and other functions do to traced arrays; filled by elementwise.py and functions.py.
 UNIVERSAL: dict[Any, Callable[..., Any]] = {}
@@ -21,8 +21,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 
 NO_TRUTH = (
     "a traced value has no truth value while it is recorded: an `if`, `while`, `and`, `or`, `not`, `min()` or `max()` "
-    "on it would freeze one branch into the record. Write numpy.where(condition, a, b), numpy.minimum, numpy.maximum, "
-    "numpy.abs, or & | ~ for conditions: these follow the values at each replay"
+    "on it would freeze one branch into the tape. Write numpy.where(condition, a, b), numpy.minimum, numpy.maximum, "
+    "numpy.abs, or & | ~ for conditions: these follow the values at each evaluation"
 )
 NO_NUMBER = (
     "a traced value has no number while it is recorded: {0} is not possible. Use numpy functions (numpy.sin, not "
@@ -35,7 +35,7 @@ class TracedArray(NDArrayOperatorsMixin):
 
     __slots__ = ("boolean", "ids", "tape")
 
-    def __init__(self, tape: Tape, ids: Any, boolean: bool = False) -> None:
+    def __init__(self, tape: OpenTape, ids: Any, boolean: bool = False) -> None:
         self.tape = tape
         self.ids: Ids = np.asarray(ids, dtype=np.int32)
         self.boolean = boolean
@@ -214,11 +214,11 @@ def write_out(result: TracedArray, out: Any) -> Any:
     return out
 
 
-def steps(tape: Tape, value: Any) -> Ids:
+def steps(tape: OpenTape, value: Any) -> Ids:
     """Return the step numbers of traced values, numbers, and sequences or object arrays of both."""
     if isinstance(value, TracedArray):
         if value.tape is not tape:
-            raise TraceError("two traced values belong to two records; a record cannot take values of another one")
+            raise TraceError("two traced values belong to two tapes; a tape cannot take values of another one")
         return value.ids
     if isinstance(value, list | tuple):
         return np.stack(np.broadcast_arrays(*(steps(tape, part) for part in value))) if value else np.zeros(0, np.int32)
@@ -227,5 +227,5 @@ def steps(tape: Tape, value: Any) -> Ids:
         flat = [int(steps(tape, part)[()]) for part in array.ravel()]
         return np.array(flat, dtype=np.int32).reshape(array.shape)
     if array.dtype.kind not in "fiub":
-        raise TraceError(f"a record holds real numbers; it cannot take {array.dtype.name} values")
+        raise TraceError(f"a tape holds real numbers; it cannot take {array.dtype.name} values")
     return tape.constant(array)

@@ -1,10 +1,10 @@
-"""Compile every kernel of this room, so that the first record the user makes does not wait."""
+"""Compile every kernel of this room, so that the first tape the user makes does not wait."""
 
 import numpy as np
 
 
 def warm_up() -> None:
-    """Record a small function and replay everything a record can answer."""
+    """Record a small function and evaluate everything a tape can answer."""
     from rtmbs.ad.trace import Traced
 
     x, one = np.array([0.5, 2.0, 3.0]), np.ones(3)

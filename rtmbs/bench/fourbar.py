@@ -104,7 +104,7 @@ def in_one_call(sim: Simulation, before: State, t_end: float) -> Record:
     Wall time None: a step asks Python, and ``run`` takes them one by one.
     """
     found: Record = {"groups": [len(group) for group in sim.groups], "run_s": None}
-    if sim.takes_rows:
+    if sim.takes_chunks:
         sim.restore(before)
         start = time.perf_counter()
         sim.run(t_end)
@@ -151,10 +151,10 @@ def counts(meters: Meters) -> Record:
     total = meters.iterations.total
     return {
         "newton_iterations": total["iterations"],
-        "enough": {str(count): steps for count, steps in sorted(meters.iterations.enough.items())},
+        "enough": {str(count): steps for count, steps in sorted(meters.iterations.iterations_to_tolerance.items())},
         "jacobians": total["jacobians"],
         "factorisations": total["factorisations"],
-        "sweeps": total["sweeps"],
+        "sweeps": total["projections"],
         "dense_steps": meters.iterations.dense,
         "phases_s": dict(meters.phases.phases),
         "energy_error": meters.energy.error,
@@ -199,4 +199,4 @@ def rod_angles(sim: Simulation, options: Options) -> tuple[Array, Array]:
 
 def coordinate(sim: Simulation, joint: str, values: Array) -> float:
     """Return the coordinate of a one-step tree joint from an array over steps, with the user's sign."""
-    return float(values[sim.system.joints[joint].steps[0]])
+    return float(values[sim.system.joints[joint].dofs[0]])

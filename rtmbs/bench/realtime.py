@@ -60,7 +60,7 @@ def measure(options: fourbar.Options, seconds: float) -> Record:
 def step(sim: Simulation) -> None:
     """Take one step; raises StepError when it fails."""
     report = sim.step()
-    if not report.outcome.good:
+    if not report.outcome.accepted:
         raise sim.error(report)
 
 

@@ -73,7 +73,7 @@ def work(r: Record) -> Lines:
     if r["fixed_iterations"] is not None:
         yield "enough would have been", ", ".join(enough(r["enough"]))
     yield "Jacobians, factorisations", f"{r['jacobians']}, {r['factorisations']}"
-    yield "projection sweeps", f"{r['sweeps']} ({r['sweeps'] / steps:.2f} a step)"
+    yield "projection iterations", f"{r['sweeps']} ({r['sweeps'] / steps:.2f} a step)"
     if r["dense_steps"]:
         yield "dense factors", f"{r['dense_steps']} steps met a pivot that was too small"
 

@@ -16,7 +16,7 @@ def timed_step(sim: Simulation) -> tuple[StepReport, float]:
     before = time.perf_counter()
     report = sim.step()
     seconds = time.perf_counter() - before
-    if not report.outcome.good:
+    if not report.outcome.accepted:
         raise sim.error(report)
     return report, seconds
 

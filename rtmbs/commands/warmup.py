@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from rtmbs import library
+from rtmbs.integrators.chunks import arrays_of, one_row_chunk
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
-from rtmbs.integrators.rows import arrays_of, one_row
 from rtmbs.jit import apart
 from rtmbs.jit.compiled import compile_for
 from rtmbs.jit.compiling import EVERYTHING, Compilations, announced
@@ -77,7 +77,7 @@ def arguments_of_a_step() -> tuple[Any, ...]:
     )
     work, fused = method.start(equations, state), equations.fused()
     assert fused is not None
-    return fused.arguments(work.settings, arrays_of(state), one_row(state, work.record))
+    return fused.arguments(work.settings, arrays_of(state), one_row_chunk(state, work.stats))
 
 
 def compile_start() -> None:

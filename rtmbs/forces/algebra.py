@@ -52,19 +52,19 @@ def transposed(xp, A):
     return xp.stack([A[..., k] for k in range(3)], axis=-2)
 
 
-def points(xp, A, r, V, steps, local):
-    """Return position and velocity (B, k, 3) of points fixed in steps (-1: ground), given in step axes."""
-    A, r, V = (on_ground(xp, x, ground, steps) for x, ground in ((A, np.eye(3)), (r, np.zeros(3)), (V, np.zeros(6))))
+def points(xp, A, r, V, dofs, local):
+    """Return position and velocity (B, k, 3) of points fixed in dofs (-1: ground), given in dof axes."""
+    A, r, V = (on_ground(xp, x, ground, dofs) for x, ground in ((A, np.eye(3)), (r, np.zeros(3)), (V, np.zeros(6))))
     x = r + turn(xp, A, local)
     return x, V[..., :3] + cross(xp, V[..., 3:], x)
 
 
-def relative_motion(xp, links, connector, frame_a, frame_b, A, r, V):
+def relative_motion(xp, connectors, connector, frame_a, frame_b, A, r, V):
     """Return axes of a and the point of b in the world, and r, R, v, w of frames b relative to a, in axes of a.
 
-    connector (k,) int; frame_a, frame_b (k, 3, 4) [axes | point] in step axes; results (B, k, 3) and (B, k, 3, 3).
+    connector (k,) int; frame_a, frame_b (k, 3, 4) [axes | point] in dof axes; results (B, k, 3) and (B, k, 3, 3).
     """
-    a, b = links.a[connector], links.b[connector]
+    a, b = connectors.a[connector], connectors.b[connector]
     axes_a, axes_b = (
         product(xp, on_ground(xp, A, np.eye(3), side), frame[:, :, :3]) for side, frame in ((a, frame_a), (b, frame_b))
     )

@@ -21,7 +21,7 @@ from rtmbs.forces.frames import relative_change, world_variation, world_wrench
 from rtmbs.forces.frames import relative_motion as seen_motion
 from rtmbs.forces.kind import XYZ, Kind, Line, Measure, Site, Verbs, ends_of, integers
 from rtmbs.jit.compiled import inner_kernel, merged_kernel
-from rtmbs.jit.record import record
+from rtmbs.jit.struct import struct
 from rtmbs.model.forces import BUSHING_AXES, Bushing, Force
 from rtmbs.spatial import add3, cross3, dot3, scale3
 
@@ -44,12 +44,12 @@ def inverse_series(terms: int) -> tuple[float, ...]:
 INVERSE = inverse_series(INVERSE_TERMS)
 
 
-@record
+@struct
 class Bushings(NamedTuple):
     """Bushings between two frames; a curve is a monotone cubic spline, straight beyond its ends."""
 
     connector: Array  # (nb,) int64
-    frame_a: Array  # (nb, 3, 4): marker axes to step axes of a, and the marker's point in step axes [m]
+    frame_a: Array  # (nb, 3, 4): marker axes to dof axes of a, and the marker's point in dof axes [m]
     frame_b: Array  # (nb, 3, 4): the same on b
     knots: Array  # (nb, 6) int64: points of the curve of each axis; 0: none
     place: Array  # (nb, 6, points) deformation at the points, ascending [m, rad]
@@ -59,7 +59,7 @@ class Bushings(NamedTuple):
     slot: Array  # (nb,) int64: slot of K (36, row by row), C (36), preload f, n
 
 
-# ------------------------------------------------------------------------------------------------------------- building
+# ----------------------------------------------------------------------------------------------------------- building
 
 
 def build(forces: Sequence[Force], site: Site) -> Bushings:
@@ -68,7 +68,7 @@ def build(forces: Sequence[Force], site: Site) -> Bushings:
     for force in forces:
         assert isinstance(force.law, Bushing)
         ends.append(ends_of(force, site))
-        connector.append(site.connect(ends[-1][0].step, ends[-1][1].step))
+        connector.append(site.connect(ends[-1][0].dof, ends[-1][1].dof))
         slot.append(site.parameters(force))
         curves.append([getattr(force.law, f"curve_{axis}") for axis in BUSHING_AXES])
     count, longest = len(ends), max((len(one) for own in curves for one in own if one is not None), default=0)
@@ -83,7 +83,7 @@ def build(forces: Sequence[Force], site: Site) -> Bushings:
     return Bushings(integers(connector), frames[0], frames[1], knots, slot=integers(slot), **curved)
 
 
-# -------------------------------------------------------------------------------------------------------------- kernels
+# ------------------------------------------------------------------------------------------------------------ kernels
 
 
 @merged_kernel
@@ -158,7 +158,7 @@ def product(u, slot, q):
 @inner_kernel
 def state(tables, k, ws):
     """Return q and qd (6 each), theta, c and its derivative, and w of bushing ``k``."""
-    r, R, v, w = seen_motion(tables.forces.bushings, k, tables.links, ws)
+    r, R, v, w = seen_motion(tables.forces.bushings, k, tables.connectors, ws)
     theta = rotation_vector(R)
     c, rise = inverse_factor(theta)
     thetad = solved(theta, c, w, -1.0)
@@ -188,19 +188,19 @@ def load(tables, k, u, q, qd):
 
 @inner_kernel
 def wrench(tables, k, u, ws):
-    """Wrench of bushing ``k`` on step b."""
+    """Wrench of bushing ``k`` on dof b."""
     q, qd, theta, c, _, _ = state(tables, k, ws)
     p, m, _ = load(tables, k, u, q, qd)
-    return world_wrench(tables.forces.bushings, k, tables.links, p, solved(theta, c, m, 1.0), ws)
+    return world_wrench(tables.forces.bushings, k, tables.connectors, p, solved(theta, c, m, 1.0), ws)
 
 
 @inner_kernel
 def variation(tables, k, side, X, dV, u, ws):
     """Change of the wrench on b when the end ``side`` moves by the twist X and its velocity by dV."""
-    bushings, links = tables.forces.bushings, tables.links
+    bushings, connectors = tables.forces.bushings, tables.connectors
     q, qd, theta, c, rise, w = state(tables, k, ws)
     p, m, slopes = load(tables, k, u, q, qd)
-    dr, turned, dv, dw = relative_change(bushings, k, links, side, X, dV, ws)
+    dr, turned, dv, dw = relative_change(bushings, k, connectors, side, X, dV, ws)
     change = solved(theta, c, turned, -1.0)
     rate = add3(solved(theta, c, dw, -1.0), solved_change(theta, c, rise, change, w, -1.0))
     dq = (dr[0], dr[1], dr[2], change[0], change[1], change[2])
@@ -210,7 +210,7 @@ def variation(tables, k, side, X, dV, u, ws):
     dm = (-K[3] - C[3] - slopes[3] * dq[3], -K[4] - C[4] - slopes[4] * dq[4], -K[5] - C[5] - slopes[5] * dq[5])
     n = solved(theta, c, m, 1.0)
     dn = add3(solved(theta, c, dm, 1.0), solved_change(theta, c, rise, change, m, 1.0))
-    return world_variation(bushings, k, links, side, X, p, n, dp, dn, ws)
+    return world_variation(bushings, k, connectors, side, X, p, n, dp, dn, ws)
 
 
 @inner_kernel
@@ -242,14 +242,14 @@ def measure(tables, k, u, ws, out):
     out[18] = energy(tables, k, u, ws)[0]
 
 
-# ------------------------------------------------------------------------------------------------------------- readable
+# ----------------------------------------------------------------------------------------------------------- readable
 
 
 def page(xp, tables, u, A, r, V):
     """Return the wrenches (B, nb, 6), readable."""
     bushings = tables.forces.bushings
     frames = bushings.frame_a, bushings.frame_b
-    axes, x, r, R, v, w = relative_motion(xp, tables.links, bushings.connector, *frames, A, r, V)
+    axes, x, r, R, v, w = relative_motion(xp, tables.connectors, bushings.connector, *frames, A, r, V)
     theta, slot = page_vector(xp, R), bushings.slot[:, None]
     s = dot(xp, theta, theta)
     c = 0 * s + INVERSE[-1]
@@ -282,7 +282,7 @@ def page_solved(xp, theta, c, x, side):
     return x + 0.5 * side * y + c[..., None] * cross(xp, theta, y)
 
 
-# ---------------------------------------------------------------------------------------------------- channels, drawing
+# -------------------------------------------------------------------------------------------------- channels, drawing
 
 
 def channels(bushings: Bushings, row: int) -> tuple[Measure, ...]:

@@ -1,6 +1,6 @@
 """Two frames that a force acts between: b relative to a in axes of a, and wrenches given in those axes.
 
-Frames are rows [axes | point] (3, 4) in step axes. What depends on r, R, v, w alone is blind to a common rigid motion.
+Frames are rows [axes | point] (3, 4) in dof axes. What depends on r, R, v, w alone is blind to a common rigid motion.
 Its derivative by these twelve numbers, a turn d of R as (d x) R, is all that the tangent asks for (METHODS 1.26).
 """
 
@@ -49,9 +49,9 @@ def combined(axes, c):
 
 
 @inner_kernel
-def relative_motion(table, k, links, ws):
+def relative_motion(table, k, connectors, ws):
     """Return r, the three columns of R, v and w of element ``k``: frame b relative to frame a, in axes of a."""
-    a, b = links.a[table.connector[k]], links.b[table.connector[k]]
+    a, b = connectors.a[table.connector[k]], connectors.b[table.connector[k]]
     axes, other = marker_axes(ws.A, a, table.frame_a, k), marker_axes(ws.A, b, table.frame_b, k)
     xb = marker_point(ws, b, table.frame_b, k)
     relative = sub6(load6(ws.V, b), load6(ws.V, a))
@@ -62,12 +62,12 @@ def relative_motion(table, k, links, ws):
 
 
 @inner_kernel
-def relative_change(table, k, links, side, X, dV, ws):
+def relative_change(table, k, connectors, side, X, dV, ws):
     """Change of r, of R as a turn, of v and of w when the end ``side`` moves by the twist X and its velocity by dV.
 
     Moving a turns the axes in which the force works and moves b backwards in them.
     """
-    a, b = links.a[table.connector[k]], links.b[table.connector[k]]
+    a, b = connectors.a[table.connector[k]], connectors.b[table.connector[k]]
     axes, xb = marker_axes(ws.A, a, table.frame_a, k), marker_point(ws, b, table.frame_b, k)
     relative = sub6(load6(ws.V, b), load6(ws.V, a))
     turned, dx = angular(X), point_velocity(X, xb)
@@ -82,18 +82,18 @@ def relative_change(table, k, links, side, X, dV, ws):
 
 
 @inner_kernel
-def world_wrench(table, k, links, f, n, ws):
+def world_wrench(table, k, connectors, f, n, ws):
     """Return the wrench about the origin of force f and torque n on b at b's point, given in axes of a."""
-    a, b = links.a[table.connector[k]], links.b[table.connector[k]]
+    a, b = connectors.a[table.connector[k]], connectors.b[table.connector[k]]
     axes, xb = marker_axes(ws.A, a, table.frame_a, k), marker_point(ws, b, table.frame_b, k)
     force = combined(axes, f)
     return join(force, add3(combined(axes, n), cross3(xb, force)))
 
 
 @inner_kernel
-def world_variation(table, k, links, side, X, f, n, df, dn, ws):
+def world_variation(table, k, connectors, side, X, f, n, df, dn, ws):
     """Change of that wrench when the end ``side`` moves by the twist X, and f and n change by df and dn."""
-    a, b = links.a[table.connector[k]], links.b[table.connector[k]]
+    a, b = connectors.a[table.connector[k]], connectors.b[table.connector[k]]
     axes, xb = marker_axes(ws.A, a, table.frame_a, k), marker_point(ws, b, table.frame_b, k)
     turned, dx = angular(X), point_velocity(X, xb)
     force, torque = combined(axes, f), combined(axes, n)

@@ -1,7 +1,8 @@
 """What a kind of force between two frames answers: its verbs as kernels, and what is said about it in Python.
 
-An element of a kind acts through a *connector*: a wrench F on step b and -F on step a, about the origin of their part.
-Kernels take the tables whole, the number ``k`` of the element, and the workspace with swept positions and velocities.
+An element of a kind acts through a *connector*: a wrench F on dof b and -F on dof a, about the origin of their part.
+Kernels take the tables whole, the number ``k`` of the element, and the workspace with evaluated positions and
+velocities.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,9 +23,9 @@ XYZ = ("x", "y", "z")
 class End(NamedTuple):
     """Where one end of an element sits."""
 
-    step: int  # -1 ground
-    point: Array  # (3,) step axes [m]
-    axes: Array  # (3, 3) axes of the marker or of the body to step axes
+    dof: int  # -1 ground
+    point: Array  # (3,) dof axes [m]
+    axes: Array  # (3, 3) axes of the marker or of the body to dof axes
 
     @property
     def frame(self) -> Array:
@@ -42,7 +43,7 @@ class Site(Protocol):
         """Return where a point (3,) in body axes sits, with the body's axes."""
 
     def connect(self, a: int, b: int) -> int:
-        """Return the number of a new connector between steps ``a`` and ``b``."""
+        """Return the number of a new connector between dofs ``a`` and ``b``."""
 
     def parameters(self, force: Force, length: float = 0.0, unit: str = "") -> int:
         """Give a force its slots, one after the other, and return the first."""
@@ -52,7 +53,7 @@ class Verbs(NamedTuple):
     """The kernels of a kind."""
 
     table: Any  # (tables) -> its table, which has a column ``connector``
-    wrench: Any  # (tables, k, u, ws) -> F on step b
+    wrench: Any  # (tables, k, u, ws) -> F on dof b
     variation: Any  # (tables, k, side, X, dV, u, ws) -> change of F when the end ``side`` (-1: a, +1: b) moves by the
     # twist X and its velocity by dV
     energy: Any  # (tables, k, u, ws) -> elastic energy, potential of constant loads, and what is not zero where
@@ -73,16 +74,16 @@ class Line(NamedTuple):
     """An element drawn from end to end."""
 
     shape: str  # coil, bar, or block: a cube at a, and a bar to b
-    point_a: Array  # (3,) step axes [m]
+    point_a: Array  # (3,) dof axes [m]
     point_b: Array  # (3,)
-    axes: Array = np.eye(3)  # (3, 3) of a block to step axes of a
+    axes: Array = np.eye(3)  # (3, 3) of a block to dof axes of a
 
 
 class Arrow(NamedTuple):
     """An element drawn as the arrow of the force in ``u[slot : slot + 3]``, which acts on b."""
 
-    point: Array  # (3,) step axes [m]
-    axes: Array  # (3, 3) axes of the force to step axes; used when it follows the body
+    point: Array  # (3,) dof axes [m]
+    axes: Array  # (3, 3) axes of the force to dof axes; used when it follows the body
     follows: bool
     slot: int
 
@@ -91,8 +92,8 @@ class Kind(NamedTuple):
     """One kind of force between two frames."""
 
     name: str  # of its table in ``Tables.forces``
-    word: str  # of one element, ``ForceRecord.kind``
-    table: type  # a record of columns, a row an element, with ``connector`` and ``slot`` among them
+    word: str  # of one element, ``ForceInfo.kind``
+    table: type  # a struct of columns, a row an element, with ``connector`` and ``slot`` among them
     size: int  # slots of an element
     units: dict[str, str]  # of its parameters by name
     verbs: Verbs
@@ -102,8 +103,8 @@ class Kind(NamedTuple):
     measure: Any  # kernel (tables, k, u, ws, out): those numbers
     channels: Callable[[Any, int], tuple[Measure, ...]]  # (table, row) -> its channels
     drawing: Callable[[Any, int], Line | Arrow]  # (table, row) -> how it is drawn
-    refusal: Callable[[Any, int, Any, Any, float], str] = lambda *_: ""  # (table, row, links, ws, length) -> why the
-    # start cannot be; nothing when it can
+    refusal: Callable[[Any, int, Any, Any, float], str] = lambda *_: ""  # (table, row, connectors, ws, length) -> why
+    # the start cannot be; nothing when it can
 
 
 def ends_of(force: Force, site: Site) -> tuple[End, End]:

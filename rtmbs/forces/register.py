@@ -8,13 +8,13 @@ from rtmbs.forces.bushings import BUSHINGS
 from rtmbs.forces.kind import Kind
 from rtmbs.forces.springs import SPRINGS
 from rtmbs.forces.wrenches import WRENCHES
-from rtmbs.jit.record import record
+from rtmbs.jit.struct import struct
 
 KINDS: tuple[Kind, ...] = (SPRINGS, WRENCHES, BUSHINGS)
 BY_WORD = {kind.word: kind for kind in KINDS}
 
 # ``Tables.forces``: the table of every kind under its name.
-Forces: Any = record(cast(Any, NamedTuple)("Forces", [(kind.name, Any) for kind in KINDS]))
+Forces: Any = struct(cast(Any, NamedTuple)("Forces", [(kind.name, Any) for kind in KINDS]))
 
 
 def no_forces() -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from rtmbs.forces.algebra import cross, dot, points
 from rtmbs.forces.kind import Kind, Line, Measure, Site, Verbs, ends_of, integers, stacked
 from rtmbs.jit.compiled import inner_kernel, merged_kernel
-from rtmbs.jit.record import record
+from rtmbs.jit.struct import struct
 from rtmbs.model.forces import Force
 from rtmbs.model.markers import reference_distance
 from rtmbs.spatial import (
@@ -33,13 +33,13 @@ Array = Any
 COINCIDENT = 1e-12  # distance of the markers of a spring, in characteristic lengths, that is none
 
 
-@record
+@struct
 class Springs(NamedTuple):
     """Spring-dampers between two points."""
 
     connector: Array  # (ns,) int64
-    point_a: Array  # (ns, 3) step axes of a [m]
-    point_b: Array  # (ns, 3) step axes of b [m]
+    point_a: Array  # (ns, 3) dof axes of a [m]
+    point_b: Array  # (ns, 3) dof axes of b [m]
     slot: Array  # (ns,) int64: slot of (stiffness, damping, length, tension)
 
 
@@ -49,7 +49,7 @@ def build(forces: Sequence[Force], site: Site) -> Springs:
     for force in forces:
         a, b = ends_of(force, site)
         assert force.between is not None
-        connector.append(site.connect(a.step, b.step))
+        connector.append(site.connect(a.dof, b.dof))
         slot.append(site.parameters(force, length=reference_distance(*force.between)))
         point_a.append(a.point)
         point_b.append(b.point)
@@ -65,8 +65,8 @@ def table(tables):
 @inner_kernel
 def spring_state(tables, k, ws):
     """Return x_a, x_b, unit vector a to b, length, relative velocity of the points."""
-    springs, links = tables.forces.springs, tables.links
-    a, b = links.a[springs.connector[k]], links.b[springs.connector[k]]
+    springs, connectors = tables.forces.springs, tables.connectors
+    a, b = connectors.a[springs.connector[k]], connectors.b[springs.connector[k]]
     xa, xb = place(ws.A, ws.r, a, load3(springs.point_a, k)), place(ws.A, ws.r, b, load3(springs.point_b, k))
     d = sub3(xb, xa)
     length = np.sqrt(dot3(d, d))
@@ -82,7 +82,7 @@ def spring_pull(slot, u, length, rate):
 
 @inner_kernel
 def wrench(tables, k, u, ws):
-    """Wrench of spring ``k`` on step b."""
+    """Wrench of spring ``k`` on dof b."""
     _, xb, e, length, velocity = spring_state(tables, k, ws)
     return force_at(xb, scale3(-spring_pull(tables.forces.springs.slot[k], u, length, dot3(e, velocity)), e))
 
@@ -93,9 +93,9 @@ def variation(tables, k, side, X, dV, u, ws):
 
     The velocity of the moved point changes by omega x dx as well, for the twist is kept while the point moves.
     """
-    springs, links = tables.forces.springs, tables.links
+    springs, connectors = tables.forces.springs, tables.connectors
     xa, xb, e, length, velocity = spring_state(tables, k, ws)
-    end, x = (links.a[springs.connector[k]], xa) if side < 0.0 else (links.b[springs.connector[k]], xb)
+    end, x = (connectors.a[springs.connector[k]], xa) if side < 0.0 else (connectors.b[springs.connector[k]], xb)
     dx = point_velocity(X, x)
     dv = add3(point_velocity(dV, x), cross3(angular(load6(ws.V, end)), dx))
     along = dot3(e, dx)
@@ -127,8 +127,8 @@ def measure(tables, k, u, ws, out):
 def page(xp, tables, u, A, r, V):
     """Return the wrenches (B, ns, 6), readable."""
     springs = tables.forces.springs
-    x_a, v_a = points(xp, A, r, V, tables.links.a[springs.connector], springs.point_a)
-    x_b, v_b = points(xp, A, r, V, tables.links.b[springs.connector], springs.point_b)
+    x_a, v_a = points(xp, A, r, V, tables.connectors.a[springs.connector], springs.point_a)
+    x_b, v_b = points(xp, A, r, V, tables.connectors.b[springs.connector], springs.point_b)
     stiffness, damping, length, tension = (u[springs.slot + k] for k in range(4))
     d = x_b - x_a
     l = xp.sqrt(dot(xp, d, d))
@@ -143,9 +143,9 @@ def drawing(springs: Springs, row: int) -> Line:
     return Line("coil", springs.point_a[row], springs.point_b[row])
 
 
-def refusal(springs: Springs, row: int, links: Any, ws: Any, length: float) -> str:
+def refusal(springs: Springs, row: int, connectors: Any, ws: Any, length: float) -> str:
     """Refuse a spring whose markers coincide at the start: its direction is not defined."""
-    a, b = links.a[springs.connector[row]], links.b[springs.connector[row]]
+    a, b = connectors.a[springs.connector[row]], connectors.b[springs.connector[row]]
     gap = ws.r[b] + ws.A[b] @ springs.point_b[row] - ws.r[a] - ws.A[a] @ springs.point_a[row]
     if np.linalg.norm(gap) > COINCIDENT * length:
         return ""

@@ -10,20 +10,20 @@ import numpy as np
 from rtmbs.forces.algebra import cross, on_ground, points, turn
 from rtmbs.forces.kind import WORLD, XYZ, Arrow, Kind, Measure, Site, Verbs, integers, stacked
 from rtmbs.jit.compiled import inner_kernel, merged_kernel
-from rtmbs.jit.record import record
+from rtmbs.jit.struct import struct
 from rtmbs.model.forces import Force
 from rtmbs.spatial import add3, cross3, cross_force, join, load3, place, point_velocity, rotate, scale3
 
 Array = Any
 
 
-@record
+@struct
 class Wrenches(NamedTuple):
     """Given wrenches on one body; their connectors lead from ground to it."""
 
     connector: Array  # (nw,) int64
-    point: Array  # (nw, 3) point of application, step axes of b [m]
-    axes: Array  # (nw, 3, 3) axes of the given wrench to step axes of b; used when follows is 1
+    point: Array  # (nw, 3) point of application, dof axes of b [m]
+    axes: Array  # (nw, 3, 3) axes of the given wrench to dof axes of b; used when follows is 1
     follows: Array  # (nw,) int64: 1 when the wrench turns with the body, 0 for world axes
     slot: Array  # (nw,) int64: slot of (fx, fy, fz, nx, ny, nz)
 
@@ -35,7 +35,7 @@ def build(forces: Sequence[Force], site: Site) -> Wrenches:
         assert force.body is not None
         assert force.point is not None
         ends.append(site.body(force.body, force.point))
-        connector.append(site.connect(-1, ends[-1].step))
+        connector.append(site.connect(-1, ends[-1].dof))
         follows.append(int(getattr(force.law, "axes", WORLD) == "body"))
         slot.append(site.parameters(force))
     return Wrenches(
@@ -55,9 +55,9 @@ def table(tables):
 
 @inner_kernel
 def wrench(tables, k, u, ws):
-    """Wrench ``k`` on step b about the global origin."""
+    """Wrench ``k`` on dof b about the global origin."""
     wrenches = tables.forces.wrenches
-    slot, b = wrenches.slot[k], tables.links.b[wrenches.connector[k]]
+    slot, b = wrenches.slot[k], tables.connectors.b[wrenches.connector[k]]
     f, n = (u[slot], u[slot + 1], u[slot + 2]), (u[slot + 3], u[slot + 4], u[slot + 5])
     x = place(ws.A, ws.r, b, load3(wrenches.point, k))
     if wrenches.follows[k] == 1:
@@ -68,13 +68,13 @@ def wrench(tables, k, u, ws):
 
 @inner_kernel
 def variation(tables, k, side, X, dV, u, ws):
-    """Change of wrench ``k`` when step b moves by the twist X."""
+    """Change of wrench ``k`` when dof b moves by the twist X."""
     wrenches = tables.forces.wrenches
     F = wrench(tables, k, u, ws)
     if wrenches.follows[k] == 1:
         return cross_force(X, F)
     slot = wrenches.slot[k]
-    x = place(ws.A, ws.r, tables.links.b[wrenches.connector[k]], load3(wrenches.point, k))
+    x = place(ws.A, ws.r, tables.connectors.b[wrenches.connector[k]], load3(wrenches.point, k))
     dx = point_velocity(X, x)
     return join(scale3(0.0, x), cross3(dx, (u[slot], u[slot + 1], u[slot + 2])))
 
@@ -98,7 +98,7 @@ def measure(tables, k, u, ws, out):
 def page(xp, tables, u, A, r, V):
     """Return the wrenches (B, nw, 6), readable."""
     wrenches = tables.forces.wrenches
-    body, follows = tables.links.b[wrenches.connector], wrenches.follows[:, None]
+    body, follows = tables.connectors.b[wrenches.connector], wrenches.follows[:, None]
     axes = on_ground(xp, A, np.eye(3), body)
     f, n = (u[wrenches.slot[:, None] + k + np.arange(3)] for k in (0, 3))
     f, n = (follows * turn(xp, axes, turn(xp, wrenches.axes, x)) + (1 - follows) * x for x in (f, n))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.integrators.report import Outcome
-from rtmbs.integrators.settings import Rows, Settings, StateArrays
+from rtmbs.integrators.settings import Chunk, Settings, StateArrays
 from rtmbs.linear.solver import LinearSolver
 
 Array = NDArray[np.float64]
@@ -61,7 +61,7 @@ class Missed(NamedTuple):
 class Diagnosis(NamedTuple):
     """What is known about a failed step."""
 
-    culprits: tuple[str, ...] = ()  # drivers, laws, loops
+    worst: tuple[str, ...] = ()  # drivers, laws, loops
     reason: str = ""
     hopeless: bool = False  # no smaller step helps
 
@@ -77,20 +77,20 @@ class Fused(Protocol):
 
     @property
     def kernel(self) -> Any:
-        """The kernel: takes ``arguments``, returns (how the last step ended, good steps)."""
+        """The kernel: takes ``arguments``, returns (how the last step ended, accepted steps)."""
 
-    def arguments(self, settings: Settings, old: StateArrays, rows: Rows) -> tuple[Any, ...]:
+    def arguments(self, settings: Settings, old: StateArrays, chunk: Chunk) -> tuple[Any, ...]:
         """Return what the kernel takes to make a step for every row."""
 
     @property
     def groups(self) -> Any:
         """Parts of the mechanism that are stepped on threads of their own; None when there is one."""
 
-    def in_groups(self, settings: Settings, old: StateArrays, row: Rows) -> Outcome:
+    def in_groups(self, settings: Settings, old: StateArrays, row: Chunk) -> Outcome:
         """Take one step, the groups in turns."""
 
-    def many_in_groups(self, settings: Settings, old: StateArrays, rows: Rows) -> tuple[int, bool]:
-        """Take a step for every row, the groups side by side; (good steps, whether the next one failed)."""
+    def many_in_groups(self, settings: Settings, old: StateArrays, chunk: Chunk) -> tuple[int, bool]:
+        """Take a step for every row, the groups side by side; (accepted steps, whether the next one failed)."""
 
 
 class StepEquations(Protocol):
@@ -114,7 +114,7 @@ class StepEquations(Protocol):
         Raises SingularTangent, NotFinite.
         """
 
-    def factor_mass_weight(self, position: float) -> None:
+    def factor_mass_metric(self, position: float) -> None:
         """Factor M + position Phi_z^T alpha Phi_z at the closed state."""
 
     def solve(self, b: Array, refined: bool) -> Array:
@@ -148,7 +148,7 @@ class StepEquations(Protocol):
         the rounding of Phi, which alpha makes large.
         """
 
-    def respond(self, impulse: Array) -> Array:
+    def solve_for_impulse(self, impulse: Array) -> Array:
         """Return -A^-1 Phi_z^T impulse (n,) with the last factor A and the Phi_z inside it.
 
         A Phi_z evaluated after the factor would not do: A^-1 (Phi_z + delta)^T alpha multiplies delta by the penalty.
@@ -167,7 +167,7 @@ class StepEquations(Protocol):
         """Write force states and their rates at ``new.z`` and ``new.zd``, the state last closed, to ``new``."""
 
     def commit(self, state: Turned) -> None:
-        """Let the reference rotations of a finished state take in its rotation steps, in place."""
+        """Let the reference rotations of a finished state take in its rotation dofs, in place."""
 
 
 class Equations(StepEquations, Protocol):
@@ -210,7 +210,7 @@ class Equations(StepEquations, Protocol):
     def component_energies(self, z: Array, zd: Array, R0: Array) -> tuple[Array, Array]:
         """Return the energy of each component that keeps a balance, and the size of its parts (n,) [J]."""
 
-    def culprits(self, outcome: Outcome, old: StateArrays, scale: Array) -> tuple[str, ...]:
+    def worst(self, outcome: Outcome, old: StateArrays, scale: Array) -> tuple[str, ...]:
         """Return the names that a failed step from ``old`` is to be known by."""
 
     def diagnose(self, settings: Settings, old: StateArrays) -> Diagnosis:

@@ -24,11 +24,11 @@ from rtmbs.integrators.newton import (
 )
 from rtmbs.integrators.report import Outcome
 from rtmbs.integrators.settings import (
-    ENOUGH,
     EVALUATIONS,
     FIRST_CORRECTION,
     FOLLOWED,
     ITERATIONS,
+    ITERATIONS_TO_TOLERANCE,
     LAGGED,
     SHORTENED,
     TRIES,
@@ -45,7 +45,7 @@ class Trying(Protocol):
 
     equations: StepEquations
     settings: Settings
-    record: Array
+    stats: Array
     lam: Array
 
     def iterate_at(self, increment: Array, old: StateArrays) -> tuple[Array, Array, Array]: ...
@@ -66,12 +66,12 @@ class Damped:
         if start == RESTING:
             self.increment = np.zeros_like(old.z)
         self.tried: Array = self.increment
-        step.record[TRIES] = number
-        restart(step.record)
+        step.stats[TRIES] = number
+        restart(step.stats)
 
     def take(self, most: int) -> bool:
         """Take a share of a correction when the one found behind it is shorter; True when Newton's test is met."""
-        step, record = self.step, self.step.record
+        step, stats = self.step, self.step.stats
         share, norm, previous = 1.0, np.inf, 0.0
         base, way, lam_base, lam_way = self.increment, self.increment, self.lam, self.lam
         for _ in range(most):
@@ -84,7 +84,7 @@ class Damped:
                 base, way, lam_base, lam_way = self.increment, self.added(dz), self.lam, step.lam
                 share = min(1.0, 2.0 * share)
             elif np.isfinite(norm):
-                record[SHORTENED] += 1
+                stats[SHORTENED] += 1
                 share = shorter(share, found, norm)
             if not np.isfinite(norm) or share < SHORTEST:
                 return False
@@ -93,8 +93,8 @@ class Damped:
 
     def take_by_slope(self) -> bool:
         """Go the whole way unless the work of the residual changes its sign on it, then to where it is small."""
-        step, record = self.step, self.step.record
-        before, previous, f = record[EVALUATIONS], 0.0, step.residual(self.increment, self.old)
+        step, stats = self.step, self.step.stats
+        before, previous, f = stats[EVALUATIONS], 0.0, step.residual(self.increment, self.old)
         for _ in range(MOST_EVALUATIONS):
             dz, norm = self.correction(f)
             if not np.isfinite(norm):
@@ -102,7 +102,7 @@ class Damped:
             step.lam = step.equations.multipliers(dz)
             if self.small_enough(norm, previous):
                 return self.arrive(dz)
-            if record[EVALUATIONS] - before > MOST_BY_SLOPE - BISECTIONS:
+            if stats[EVALUATIONS] - before > MOST_BY_SLOPE - BISECTIONS:
                 return False
             share, f = self.walk_down(self.added(dz), f)
             previous = norm if share == 1.0 else 0.0
@@ -118,15 +118,15 @@ class Damped:
             if (share == 1.0 and slope * first >= 0.0) or abs(slope) <= FLAT * abs(first):
                 return share, f
             low, high = (share, high) if slope * first >= 0.0 else (low, share)
-            self.step.record[SHORTENED] += 1
+            self.step.stats[SHORTENED] += 1
             share = 0.5 * (low + high)
         return 0.0, f
 
     def small_enough(self, norm: float, previous: float) -> bool:
         """Note a correction; True when Newton's test is met (``previous`` 0 without a whole correction before)."""
-        record = self.step.record
-        record[FIRST_CORRECTION + int(record[ITERATIONS])] = norm
-        record[ITERATIONS] += 1
+        stats = self.step.stats
+        stats[FIRST_CORRECTION + int(stats[ITERATIONS])] = norm
+        stats[ITERATIONS] += 1
         return bool(verdict(2 if previous > 0.0 else 1, norm, contraction_rate(norm, previous), 0) == ACCEPT)
 
     def correction(self, f: Array) -> tuple[Array, float]:
@@ -165,11 +165,11 @@ class Damped:
         self.increment = self.increment + self.added(dz)
         if too_far(settings.h, self.increment, old.zd, old.zdd, settings.typical):
             return False
-        step.record[ENOUGH] = step.record[ITERATIONS]
+        step.stats[ITERATIONS_TO_TOLERANCE] = step.stats[ITERATIONS]
         return True
 
 
-def restart(record: Array) -> None:
+def restart(stats: Array) -> None:
     """Forget the corrections of the tries before, not their number and their work."""
-    record[ENOUGH] = record[ITERATIONS] = 0.0
-    record[FIRST_CORRECTION:] = 0.0
+    stats[ITERATIONS_TO_TOLERANCE] = stats[ITERATIONS] = 0.0
+    stats[FIRST_CORRECTION:] = 0.0

@@ -22,7 +22,7 @@ def finished(equations: Equations, old: State, new: State) -> StepReport:
     scale, rotation = equations.sizes.scale, equations.sizes.rotation
     new.R0[:], equations.u = old.R0, new.u
     if bad := equations.not_finite_inputs():
-        return StepReport(Outcome.NOT_FINITE, new.t, culprits=bad)
+        return StepReport(Outcome.NOT_FINITE, new.t, worst=bad)
     outcome, Phi, Phid, Phidd = Outcome.NOT_FINITE, *np.zeros((3, equations.m))
     if in_range(new.z, new.zd, new.s):
         Phi = equations.close(new.z, new.R0)
@@ -31,7 +31,7 @@ def finished(equations: Equations, old: State, new: State) -> StepReport:
         outcome = solved(equations, new) if still_closed else Outcome.LOOP_OPEN
     if outcome not in TAKEN:
         arrays = StateArrays(old.z, old.zd, old.zdd, old.lam, old.R0, NO_ENERGY, old.s, old.sd)
-        return StepReport(outcome, new.t, culprits=equations.culprits(outcome, arrays, scale))
+        return StepReport(outcome, new.t, worst=equations.worst(outcome, arrays, scale))
     if equations.m:
         outcome, Phidd = judged(equations, new, Phid)
     equations.commit(new)

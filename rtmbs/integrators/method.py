@@ -4,8 +4,8 @@ Checklist for whoever writes a method
 -------------------------------------
 1. Options are fields of a frozen dataclass, checked when it is made. What steps need besides is made by ``start``.
 2. ``advance`` reads ``old``, never writes it, and fills z, zd, zdd, lam, R0 and memory of ``new`` completely before it
-   answers an outcome that is good. Time, h and inputs at the end of the step stand in ``new`` already.
-3. A good outcome never comes with a number that is not finite. No loop in a method is without a bound.
+   answers an outcome that is accepted. Time, h and inputs at the end of the step stand in ``new`` already.
+3. An accepted outcome never comes with a number that is not finite. No loop in a method is without a bound.
 4. What a restart needs stands in ``State.memory``, under the names that ``remember`` gives: a State that is saved,
    loaded and gone on with gives the same numbers bit for bit.
 5. A method sees ``Equations`` (``integrators/base.py``) and never a mechanism.
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from rtmbs.integrators.base import Equations
 from rtmbs.integrators.penalties import PENALTY, penalty_factors
 from rtmbs.integrators.report import StepReport
-from rtmbs.integrators.settings import Rows
+from rtmbs.integrators.settings import Chunk
 from rtmbs.state import State
 
 Array = NDArray[np.float64]
@@ -72,8 +72,8 @@ class Method(Protocol):
         """True when ``advance_many`` serves these equations."""
         return False
 
-    def advance_many(self, equations: Equations, work: Any, old: State, rows: Rows) -> tuple[int, bool]:
-        """Take a step for every row; returns (good steps, whether the next one failed). See ``takes_many``."""
+    def advance_many(self, equations: Equations, work: Any, old: State, chunk: Chunk) -> tuple[int, bool]:
+        """Take a step for every row; returns (accepted steps, whether the next one failed). See ``takes_many``."""
         raise NotImplementedError
 
     def changed(self, changes: dict[str, Any]) -> Self:

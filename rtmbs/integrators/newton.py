@@ -29,7 +29,7 @@ BISECTIONS = 20  # of one correction by slopes
 FLAT = 0.5  # of the slope at the beginning of a correction: where it is flatter than that, the share is taken
 DESCENT = 0.05  # a share s of a correction is taken when the next correction is shorter by this times s at least
 SHORTEST = 1.0 / 128.0  # share below which a try gives up
-LEFT_OVER = 1e-6  # of the largest joint rate (acceleration): what sweeps may leave that ended at their number
+LEFT_OVER = 1e-6  # of the largest joint rate (acceleration): what iterations may leave that ended at their number
 FAR = 0.25  # largest distance from h zd_n + h^2/2 zdd_n, in typical sizes, that a further try may end at
 
 

@@ -14,18 +14,18 @@ from numpy.typing import NDArray
 from rtmbs.errors import InputError, StateError, shown
 from rtmbs.integrators.base import Equations, Fused
 from rtmbs.integrators.checks import one_of, positive, switches, whole
+from rtmbs.integrators.chunks import arrays_of, one_row_chunk
 from rtmbs.integrators.method import Method
 from rtmbs.integrators.penalties import PENALTY, penalty_factors
 from rtmbs.integrators.report import TAKEN, Outcome, StepReport, report_of
-from rtmbs.integrators.rows import arrays_of, one_row
 from rtmbs.integrators.settings import (
     LOOP_TOLERANCE,
     MAX_ITERATIONS,
     OWN,
-    RECORD_SIZE,
     REFACTOR,
+    STATS_SIZE,
     TANGENT_TERMS,
-    Rows,
+    Chunk,
     Settings,
 )
 from rtmbs.integrators.trapezoidal import TrapezoidalStep
@@ -34,8 +34,8 @@ from rtmbs.state import State
 
 Array = NDArray[np.float64]
 
-SWEEPS_SCALED, SWEEPS_FIXED = 3, 10  # projection sweeps at most, METHODS 1.12
-SWEEP_BOUND = 1e-9
+PROJECTIONS_SCALED, PROJECTIONS_FIXED = 3, 10  # projection iterations at most, METHODS 1.12
+PROJECTION_BOUND = 1e-9
 RELATIVE = 1e-6
 FREED = 5e-3  # sqrt(c) times the largest correction behind which an older factor may serve (METHODS 1.10)
 SAME_ENERGY = 1e-9  # relative difference of a state's energy that is rounding
@@ -46,7 +46,7 @@ class Work:
     """What steps need besides states."""
 
     settings: Settings
-    record: Array  # (RECORD_SIZE,) of the last step
+    stats: Array  # (STATS_SIZE,) of the last step
     fused: Fused | None
 
 
@@ -64,7 +64,7 @@ class PenaltyTrapezoidal(Method):
         work in every step; one that they do not finish is taken and answers UNFINISHED
     refactor : when the Newton matrix is made anew: "every-iteration", "every-step" (again only when the iteration
         hardly contracts), or "adaptive": once a step while corrections are small and the iteration contracts well
-    projection_weight : "tangent" (the Newton matrix) or "mass"
+    projection_metric : "tangent" (the Newton matrix) or "mass"
     project_velocities, project_accelerations : switch a projection off, to see what it does
     hold_energy : scale the rates of loops after each step so that their energy balances (METHODS 1.7); needs projected
         velocities, and leaves the rule alone beside ``alpha``. Loops with drivers, functions of time, force laws or
@@ -91,7 +91,7 @@ class PenaltyTrapezoidal(Method):
     max_iterations: int = 8
     fixed_iterations: bool = False
     refactor: str = "adaptive"
-    projection_weight: str = "tangent"
+    projection_metric: str = "tangent"
     project_velocities: bool = True
     project_accelerations: bool = True
     hold_energy: bool = True
@@ -108,7 +108,7 @@ class PenaltyTrapezoidal(Method):
         whole("tries", self.tries, 0, MOST_TRIES)
         one_of("tangent_terms", self.tangent_terms, TANGENT_TERMS)
         one_of("refactor", self.refactor, REFACTOR)
-        one_of("projection_weight", self.projection_weight, ("tangent", "mass"))
+        one_of("projection_metric", self.projection_metric, ("tangent", "mass"))
         switches(
             fixed_iterations=self.fixed_iterations, fused=self.fused, project_velocities=self.project_velocities,
             project_accelerations=self.project_accelerations, hold_energy=self.hold_energy,
@@ -127,7 +127,7 @@ class PenaltyTrapezoidal(Method):
         gone = {other[name]: None for name in changes if name in other and changes[name] is not None}
         return replace(self, **{**gone, **changes})
 
-    # ---- what a State remembers ------------------------------------------------------------------------------------
+    # ---- what a State remembers -------------------------------------------------------------------------------------
 
     def remember(self, equations: Equations, h: float) -> dict[str, Array]:
         """Return penalty factors for steps of ``h`` [s], and energies that are yet to be kept."""
@@ -168,12 +168,12 @@ class PenaltyTrapezoidal(Method):
         if np.any((least := state.memory["alpha"]) <= 0.0):
             raise StateError(f"{what}: alpha holds {np.min(least):g}; penalty factors are positive")
 
-    # ---- steps -----------------------------------------------------------------------------------------------------
+    # ---- steps ------------------------------------------------------------------------------------------------------
 
     def start(self, equations: Equations, state: State) -> Work:
-        """Return settings, a record, and the kernel where the equations have one."""
+        """Return settings, stats, and the kernel where the equations have one."""
         fused = equations.fused() if self.fused else None
-        return Work(self.settings(equations, state.h, state.memory["alpha"]), np.zeros(RECORD_SIZE), fused)
+        return Work(self.settings(equations, state.h, state.memory["alpha"]), np.zeros(STATS_SIZE), fused)
 
     def settings(self, equations: Equations, h: float, alpha: Array) -> Settings:
         """Return the Settings of a step of ``h`` [s] with penalty factors ``alpha`` (m,)."""
@@ -187,13 +187,13 @@ class PenaltyTrapezoidal(Method):
             tries=int(self.tries),
             refactor=REFACTOR.index(self.refactor),
             reuse_below=FREED / math.sqrt(max(float(np.max(held, initial=0.0)), 1.0)),
-            max_sweeps=SWEEPS_SCALED if self.alpha is None else SWEEPS_FIXED,
-            sweep_bound=SWEEP_BOUND,
+            max_projections=PROJECTIONS_SCALED if self.alpha is None else PROJECTIONS_FIXED,
+            projection_bound=PROJECTION_BOUND,
             tangent_terms=TANGENT_TERMS.index(self.tangent_terms),
             project_velocities=bool(self.project_velocities),
             project_accelerations=bool(self.project_accelerations),
             hold_energy=bool(self.hold_energy and self.project_velocities and self.alpha is None),
-            mass_weight=self.projection_weight == "mass",
+            mass_metric=self.projection_metric == "mass",
             loop_tolerance=LOOP_TOLERANCE,
             absolute=self.tol * sizes.typical,
             typical=sizes.typical,
@@ -209,34 +209,32 @@ class PenaltyTrapezoidal(Method):
         """Fill ``new`` with the state at its time; its h and the inputs at that time stand in it already."""
         take_over(equations, work, new)
         if bad := equations.not_finite_inputs():
-            work.record[:] = 0.0
-            return report_of(work.record, Outcome.NOT_FINITE, new.t, culprits=bad)
+            work.stats[:] = 0.0
+            return report_of(work.stats, Outcome.NOT_FINITE, new.t, worst=bad)
         if (fused := work.fused) is not None:
-            row = one_row(new, work.record)
+            row = one_row_chunk(new, work.stats)
             outcome = fused.in_groups(work.settings, arrays_of(old), row) if fused.groups is not None else None
             if outcome not in TAKEN:
                 code, _ = fused.kernel(*fused.arguments(work.settings, arrays_of(old), row))
                 outcome = fused.outcomes[code]
             if outcome is not Outcome.SINGULAR_TANGENT:
                 names = self.worst(equations, work, outcome, old)
-                return explained(
-                    equations, work, report_of(work.record, outcome, new.t, fused.tick, culprits=names), old
-                )
+                return explained(equations, work, report_of(work.stats, outcome, new.t, fused.tick, worst=names), old)
         return self.readable(equations, work, old, new)
 
     def takes_many(self, equations: Equations) -> bool:
         """True for the fused step, and no function of time to ask in between."""
         return self.fused and equations.fused() is not None and not equations.timed
 
-    def advance_many(self, equations: Equations, work: Work, old: State, rows: Rows) -> tuple[int, bool]:
+    def advance_many(self, equations: Equations, work: Work, old: State, chunk: Chunk) -> tuple[int, bool]:
         """Take a step for every row, in one kernel call a thread; ``advance`` takes a failed one again and reports."""
         take_over(equations, work, old)
         fused = work.fused
         if fused is None or equations.not_finite_inputs():
             return 0, True
         if fused.groups is not None:
-            return fused.many_in_groups(work.settings, arrays_of(old), rows)
-        code, done = fused.kernel(*fused.arguments(work.settings, arrays_of(old), rows))
+            return fused.many_in_groups(work.settings, arrays_of(old), chunk)
+        code, done = fused.kernel(*fused.arguments(work.settings, arrays_of(old), chunk))
         return done, fused.outcomes[code] not in TAKEN
 
     def readable(self, equations: Equations, work: Work, old: State, new: State) -> StepReport:
@@ -244,16 +242,16 @@ class PenaltyTrapezoidal(Method):
         outcome = Outcome.SINGULAR_TANGENT
         for solver in equations.solvers if work.fused is None else equations.solvers[-1:]:
             equations.solver = solver
-            step = TrapezoidalStep(equations, work.settings, work.record)
+            step = TrapezoidalStep(equations, work.settings, work.stats)
             outcome = step.advance(arrays_of(old), arrays_of(new))
             if outcome is not Outcome.SINGULAR_TANGENT:
                 break
         names, dense = self.worst(equations, work, outcome, old), equations.solver.pivoted
-        return explained(equations, work, report_of(work.record, outcome, new.t, dense=dense, culprits=names), old)
+        return explained(equations, work, report_of(work.stats, outcome, new.t, dense=dense, worst=names), old)
 
     def worst(self, equations: Equations, work: Work, outcome: Outcome, old: State) -> tuple[str, ...]:
         """Return the names that a failed step from ``old`` is to be known by."""
-        return () if outcome in TAKEN else equations.culprits(outcome, arrays_of(old), work.settings.scale)
+        return () if outcome in TAKEN else equations.worst(outcome, arrays_of(old), work.settings.scale)
 
 
 def take_over(equations: Equations, work: Work, state: State) -> None:
@@ -268,5 +266,5 @@ def explained(equations: Equations, work: Work, report: StepReport, old: State) 
     if report.outcome in TAKEN or report.outcome is Outcome.NOT_FINITE:
         return report
     found = equations.diagnose(work.settings, arrays_of(old))
-    names = tuple(dict.fromkeys((*found.culprits, *report.culprits)))
-    return replace(report, culprits=names, reason=found.reason, hopeless=found.hopeless)
+    names = tuple(dict.fromkeys((*found.worst, *report.worst)))
+    return replace(report, worst=names, reason=found.reason, hopeless=found.hopeless)

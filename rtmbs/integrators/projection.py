@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 
 from rtmbs.integrators.base import StepEquations
 from rtmbs.integrators.newton import LEFT_OVER
-from rtmbs.integrators.settings import FACTORISATIONS, NEAR_SINGULAR, PUSHED, SWEEPS, Settings, StateArrays
+from rtmbs.integrators.settings import FACTORISATIONS, NEAR_SINGULAR, PROJECTIONS, PUSHED, Settings, StateArrays
 
 Array = NDArray[np.float64]
 
-SLOW = 0.05  # of what a sweep found: a last sweep that leaves more meets a direction that loops hardly hold
+SLOW = 0.05  # of what an iteration found: a last iteration that leaves more meets a direction that loops hardly hold
 PASSES = 2.0  # Phi_z of that direction changes by so many times its value in a step that passes a singular pose
 SOFTER = 1e3  # times softer are the loops that such a step is projected by
 
 
-def sweep(
+def project_repeatedly(
     equations: StepEquations,
     settings: Settings,
     weight: float,
@@ -29,23 +29,23 @@ def sweep(
     violation: Array,
     multiplier: Callable[[Array], Any],
 ) -> tuple[Array, Array, list[float], Array]:
-    """Return the projected rates, the violation left, its size before and after every sweep, and the last change.
+    """Return the projected rates, the violation left, its size before and after every iteration, and the last change.
 
     Parameters
     ----------
     weight : q4 of the loops in the last factor
     rates : (n,) velocities or accelerations before projection
     violation : (m,) Phid or Phidd of ``rates``; it follows the change of the rates linearly
-    multiplier : called with weight alpha (violation + Phi_z change) of each sweep, Phi_z that of the factor: the factor
-        times change is -Phi_z^T of it
+    multiplier : called with weight alpha (violation + Phi_z change) of each iteration, Phi_z that of the factor: the
+        factor times change is -Phi_z^T of it
     """
-    bound = settings.sweep_bound * np.max(np.abs(rates) / settings.pace, initial=0.0)
+    bound = settings.projection_bound * np.max(np.abs(rates) / settings.pace, initial=0.0)
     sizes, change = [largest(violation, settings)], np.zeros_like(rates)
-    for _ in range(settings.max_sweeps):
+    for _ in range(settings.max_projections):
         if sizes[-1] <= bound:
             break
         impulse = weight * equations.alpha * violation
-        change = equations.respond(impulse)
+        change = equations.solve_for_impulse(impulse)
         rates = rates + change
         multiplier(weight * equations.alpha * (violation + equations.apply_factored(change)))
         violation = violation + equations.apply_Phi_z(change)
@@ -59,7 +59,7 @@ def largest(violation: Array, settings: Settings) -> float:
 
 
 def project_velocities(
-    equations: StepEquations, settings: Settings, old: StateArrays, z: Array, zd: Array, record: Array
+    equations: StepEquations, settings: Settings, old: StateArrays, z: Array, zd: Array, stats: Array
 ) -> tuple[Array, Array, float]:
     """Return the projected velocities, Phid left, and the weight that accelerations are projected with.
 
@@ -71,26 +71,27 @@ def project_velocities(
     Phid = equations.closure_velocities(zd)
     if not settings.project_velocities:
         return zd, Phid, weight
-    projected, left, sizes, change = sweep(equations, settings, weight, zd, Phid, lambda impulse: None)
-    record[SWEEPS] += len(sizes) - 1
-    record[PUSHED] += 2.0 / settings.h * settings.held * sum(sizes[1:])
+    projected, left, sizes, change = project_repeatedly(equations, settings, weight, zd, Phid, lambda impulse: None)
+    stats[PROJECTIONS] += len(sizes) - 1
+    stats[PUSHED] += 2.0 / settings.h * settings.held * sum(sizes[1:])
     if (
         len(sizes) > 1
         and slow(equations, settings, projected, left, change)
         and loses(equations, settings, old, z, change)
     ):
-        record[NEAR_SINGULAR] = 1.0
-        record[FACTORISATIONS] += 1
+        stats[NEAR_SINGULAR] = 1.0
+        stats[FACTORISATIONS] += 1
         weight /= SOFTER
-        equations.factor_mass_weight(weight)
+        equations.factor_mass_metric(weight)
         Phid = equations.closure_velocities(zd)
-        projected, left, sizes, _ = sweep(equations, settings, weight, zd, Phid, lambda impulse: None)
-        record[SWEEPS] += len(sizes) - 1
+        projected, left, sizes, _ = project_repeatedly(equations, settings, weight, zd, Phid, lambda impulse: None)
+        stats[PROJECTIONS] += len(sizes) - 1
     return projected, left, weight
 
 
 def slow(equations: StepEquations, settings: Settings, rates: Array, left: Array, change: Array) -> bool:
-    """True when the last sweep left more than SLOW of the violation that it found, and its ``change`` of rates matters.
+    """True when the last iteration left more than SLOW of the violation that it found, and its ``change`` of rates
+    matters.
 
     What redundant equations leave moves nothing.
     """

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from rtmbs.integrators.settings import (
     ACCELERATION_VIOLATION,
-    ENOUGH,
     EVALUATIONS,
     FACTORISATIONS,
     FIRST_CORRECTION,
@@ -18,6 +17,7 @@ from rtmbs.integrators.settings import (
     GIVEN,
     INERTIA,
     ITERATIONS,
+    ITERATIONS_TO_TOLERANCE,
     JACOBIANS,
     LEFT,
     LOOPS,
@@ -26,10 +26,10 @@ from rtmbs.integrators.settings import (
     PAPER,
     PHASES,
     POSITION_VIOLATION,
+    PROJECTIONS,
     RESIDUAL_TICKS,
     SHORTENED,
     SMALL_FIRST,
-    SWEEPS,
     TRIES,
     VELOCITY_VIOLATION,
 )
@@ -70,7 +70,7 @@ class Outcome(Enum):
     LOOP_OPEN = "the step converged but a loop stays open beyond its bound; raise the penalty or take a smaller step h"
 
     @property
-    def good(self) -> bool:
+    def accepted(self) -> bool:
         """True when the state was advanced."""
         return self in TAKEN
 
@@ -80,11 +80,11 @@ TAKEN = frozenset(
 )
 
 
-def outcomes_of(records: Array) -> dict[Outcome, int]:
-    """Return how many of the good steps with these records (k, RECORD_SIZE) ended how."""
-    unfinished = records[:, ENOUGH] == 0.0
-    near = (records[:, NEAR_SINGULAR] > 0.0) & ~unfinished
-    missed = np.where(unfinished | near, NOTHING, records[:, LEFT])
+def outcomes_of(stats: Array) -> dict[Outcome, int]:
+    """Return how many of the accepted steps with these stats (k, STATS_SIZE) ended how."""
+    unfinished = stats[:, ITERATIONS_TO_TOLERANCE] == 0.0
+    near = (stats[:, NEAR_SINGULAR] > 0.0) & ~unfinished
+    missed = np.where(unfinished | near, NOTHING, stats[:, LEFT])
     counts = {
         Outcome.CONVERGED: np.count_nonzero(~unfinished & ~near & (missed == NOTHING)),
         Outcome.UNFINISHED: np.count_nonzero(unfinished),
@@ -95,9 +95,9 @@ def outcomes_of(records: Array) -> dict[Outcome, int]:
     return {outcome: int(count) for outcome, count in counts.items() if count}
 
 
-def doubtful_steps(records: Array) -> Array:
-    """Return 1 for every good step with these records (k, RECORD_SIZE) that did not converge in all it did, else 0."""
-    doubtful = (records[:, ENOUGH] == 0.0) | (records[:, LEFT] > 0.0) | (records[:, NEAR_SINGULAR] > 0.0)
+def doubtful_steps(stats: Array) -> Array:
+    """Return 1 for every accepted step with these stats (k, STATS_SIZE) that did not converge in all it did, else 0."""
+    doubtful = (stats[:, ITERATIONS_TO_TOLERANCE] == 0.0) | (stats[:, LEFT] > 0.0) | (stats[:, NEAR_SINGULAR] > 0.0)
     return np.asarray(doubtful, np.float64)
 
 
@@ -108,14 +108,14 @@ class StepReport:
     outcome: Outcome
     t: float  # time the step went to [s]
     iterations: int = 0
-    enough: int = 0  # iterations after which Newton's test was first met; 0: it was not
+    iterations_to_tolerance: int = 0  # iterations after which Newton's test was first met; 0: it was not
     tries: int = 0  # further tries that were begun, after the plain iteration failed
     shortened: int = 0  # corrections of further tries that were taken back and tried shorter
     evaluations: int = 0  # residuals evaluated, all tries together
     parts: int = 1  # equal parts that the step was taken in
     jacobians: int = 0
     factorisations: int = 0
-    sweeps: int = 0  # projection sweeps, velocity and acceleration together
+    projections: int = 0  # projection iterations, velocity and acceleration together
     corrections: tuple[float, ...] = ()  # scaled Newton corrections, one an iteration, of the try that counts
     position_violation: float = 0.0  # max |Phi| [m]
     velocity_violation: float = 0.0  # max |Phid| after projection [m/s]
@@ -126,7 +126,7 @@ class StepReport:
     energy_given: float = 0.0  # what the balance of energy gave to loops or took from them, as the sum of its sizes [J]
     dense: bool = False  # a pivot was too small, so the pivoted dense factor was used
     phases: dict[str, float] = field(default_factory=dict)  # seconds by phase
-    culprits: tuple[str, ...] = ()  # drivers, laws, loops or coordinates that the failed step is known by
+    worst: tuple[str, ...] = ()  # drivers, laws, loops or coordinates that the failed step is known by
     reason: str = ""  # why the step failed, as far as that can be measured
     hopeless: bool = False  # True when no smaller step helps: a driver wants what its loops cannot reach
 
@@ -141,7 +141,7 @@ class StepReport:
         return tuple(f"{TERM_NAMES[k]}, from {START_NAMES[k]}" for k in range(self.tries))
 
     @property
-    def remainder(self) -> float:
+    def error_estimate(self) -> float:
         """Estimate of the corrections still to come, theta / (1 - theta) e with e the last and theta its rate.
 
         In units of the tolerance, accepted up to 0.1; infinite when the iteration did not contract. A correction at
@@ -155,29 +155,29 @@ class StepReport:
         return last * last / (before - last) if last < before else math.inf
 
     def __str__(self) -> str:
-        names = f" ({', '.join(self.culprits)})" if self.culprits else ""
-        helped = f", after {self.tries} further tries: {self.tried[-1]}" if self.tries and self.outcome.good else ""
+        names = f" ({', '.join(self.worst)})" if self.worst else ""
+        helped = f", after {self.tries} further tries: {self.tried[-1]}" if self.tries and self.outcome.accepted else ""
         parts = f", in {self.parts} parts" if self.parts > 1 else ""
         return f"t = {self.t:.6g} s: {self.outcome.value}{names}; {self.iterations} iterations{helped}{parts}"
 
 
 def report_of(
-    record: Array, outcome: Outcome, t: float, unit: float = 1.0, dense: bool = False, culprits: tuple[str, ...] = ()
+    stats: Array, outcome: Outcome, t: float, unit: float = 1.0, dense: bool = False, worst: tuple[str, ...] = ()
 ) -> StepReport:
-    """Turn the record (RECORD_SIZE,) of a step to ``t`` into its report; ``unit`` is the length of a phase unit [s]."""
-    found = record.tolist()
+    """Turn the stats (STATS_SIZE,) of a step to ``t`` into its report; ``unit`` is the length of a phase unit [s]."""
+    found = stats.tolist()
     iterations = int(found[ITERATIONS])
     return StepReport(
         outcome=outcome,
         t=t,
         iterations=iterations,
-        enough=int(found[ENOUGH]),
+        iterations_to_tolerance=int(found[ITERATIONS_TO_TOLERANCE]),
         tries=int(found[TRIES]),
         shortened=int(found[SHORTENED]),
         evaluations=int(found[EVALUATIONS]),
         jacobians=int(found[JACOBIANS]),
         factorisations=int(found[FACTORISATIONS]),
-        sweeps=int(found[SWEEPS]),
+        projections=int(found[PROJECTIONS]),
         corrections=tuple(found[FIRST_CORRECTION : FIRST_CORRECTION + iterations]),
         position_violation=found[POSITION_VIOLATION],
         velocity_violation=found[VELOCITY_VIOLATION],
@@ -188,5 +188,5 @@ def report_of(
         energy_given=found[GIVEN],
         dense=dense,
         phases={name: found[RESIDUAL_TICKS + k] * unit for k, name in enumerate(PHASES)},
-        culprits=culprits,
+        worst=worst,
     )

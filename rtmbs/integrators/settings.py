@@ -1,10 +1,10 @@
-"""Numbers that steer a step, as flat records that compiled steps take too."""
+"""Numbers that steer a step, as flat structs that compiled steps take too."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from rtmbs.jit.record import record
+from rtmbs.jit.struct import struct
 
 Array = Any
 
@@ -17,12 +17,12 @@ SMALL_FIRST = 1e-4  # a correction this small (in units of the tolerance) needs 
 REFACTOR = ("every-iteration", "every-step", "adaptive")  # when the Newton matrix is made anew, METHODS 1.10
 EVERY_ITERATION, EVERY_STEP, ADAPTIVE = range(3)
 
-# places in the flat record that a compiled step fills
-ITERATIONS, JACOBIANS, FACTORISATIONS, SWEEPS = 0, 1, 2, 3
+# places in the flat stats that a compiled step fills
+ITERATIONS, JACOBIANS, FACTORISATIONS, PROJECTIONS = 0, 1, 2, 3
 POSITION_VIOLATION, VELOCITY_VIOLATION, ACCELERATION_VIOLATION = 4, 5, 6  # rotation rows three places on
 RESIDUAL_TICKS, TANGENT_TICKS, FACTOR_TICKS, SOLVE_TICKS, PROJECTION_TICKS = 10, 11, 12, 13, 14
 PHASES = ("residual", "tangent", "factor", "solve", "projection")
-ENOUGH = 15  # iterations after which Newton's test was first met; 0: it was not
+ITERATIONS_TO_TOLERANCE = 15  # iterations after which Newton's test was first met; 0: it was not
 TRIES = 16  # further tries, begun after the plain iteration failed
 SHORTENED = 17  # corrections of further tries that were taken back and tried shorter
 EVALUATIONS = 18  # residuals evaluated, all tries together
@@ -31,13 +31,13 @@ NOTHING, LOOPS, FORCES = 0.0, 1.0, 2.0
 GIVEN = 20  # what the balance of energy gave or took [J]
 NEAR_SINGULAR = 21  # 1 when the step ended where loops lose a direction
 PUSHED = 22  # impulses of the projections as forces, per effective mass and size [1/s^2]
-REMAINS = 23  # changes of multipliers that further sweeps would bring, in the same terms
+REMAINS = 23  # changes of multipliers that further iterations would bring, in the same terms
 FIRST_CORRECTION = 24  # scaled corrections, one an iteration of the last try
 MAX_ITERATIONS = 48
-RECORD_SIZE = FIRST_CORRECTION + MAX_ITERATIONS
+STATS_SIZE = FIRST_CORRECTION + MAX_ITERATIONS
 
 
-@record
+@struct
 class Settings(NamedTuple):
     """Everything a step depends on that is neither state nor mechanism."""
 
@@ -48,13 +48,13 @@ class Settings(NamedTuple):
     tries: int  # further tries at most, after the plain iteration failed
     refactor: int  # index into REFACTOR
     reuse_below: float  # largest correction, in typical sizes, after which ADAPTIVE may keep the factor
-    max_sweeps: int  # projection sweeps at most, for velocities and again for accelerations
-    sweep_bound: float  # violation left by the sweeps, relative to the largest joint speed (acceleration)
+    max_projections: int  # projection iterations at most, for velocities and again for accelerations
+    projection_bound: float  # violation left by the iterations, relative to the largest joint speed (acceleration)
     tangent_terms: int  # index into TANGENT_TERMS
     project_velocities: bool
     project_accelerations: bool
     hold_energy: bool  # scale the rates of loops to their balance of energy
-    mass_weight: bool  # project with weight M + q4 Phi_z^T alpha Phi_z instead of the Newton matrix
+    mass_metric: bool  # project in the metric M + q4 Phi_z^T alpha Phi_z instead of the Newton matrix
     loop_tolerance: float  # |Phi| / scale above which a converged step is refused
     absolute: Array  # (n,) absolute tolerance of the increment [rad or m]
     typical: Array  # (n,) typical size of a coordinate [rad or m]
@@ -83,7 +83,7 @@ class StateArrays(NamedTuple):
     sd: Array = NO_STATES  # (ns,) their rates
 
 
-class Rows(NamedTuple):
+class Chunk(NamedTuple):
     """Consecutive states, a row a step: what a run fills in one kernel call."""
 
     z: Array  # (k, n)
@@ -93,6 +93,6 @@ class Rows(NamedTuple):
     R0: Array  # (k, nr, 3, 3)
     energy: Array  # (k, n, 2)
     u: Array  # (k, nu) inputs and functions of time at the end of each step, given
-    record: Array  # (k, RECORD_SIZE)
+    stats: Array  # (k, STATS_SIZE)
     s: Array = NO_STATE_ROWS  # (k, ns) states of force laws
     sd: Array = NO_STATE_ROWS  # (k, ns)

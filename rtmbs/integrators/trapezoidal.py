@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rtmbs.integrators.base import NotFinite, SingularTangent, StepEquations
 from rtmbs.integrators.damping import Damped, restart
-from rtmbs.integrators.multipliers import (
+from rtmbs.integrators.multiplier_bounds import (
     ENDLESS,
     FOUND,
     ROUNDS,
@@ -43,17 +43,17 @@ from rtmbs.integrators.newton import (
     velocity_allowance,
     verdict,
 )
-from rtmbs.integrators.projection import project_velocities, sweep
+from rtmbs.integrators.projection import project_repeatedly, project_velocities
 from rtmbs.integrators.report import Outcome
 from rtmbs.integrators.settings import (
     ACCELERATION_VIOLATION,
-    ENOUGH,
     EVALUATIONS,
     FACTORISATIONS,
     FIRST_CORRECTION,
     FORCES,
     GIVEN,
     ITERATIONS,
+    ITERATIONS_TO_TOLERANCE,
     JACOBIANS,
     LEFT,
     LOOPS,
@@ -61,10 +61,10 @@ from rtmbs.integrators.settings import (
     PAPER,
     PHASES,
     POSITION_VIOLATION,
+    PROJECTIONS,
     PUSHED,
     REMAINS,
     RESIDUAL_TICKS,
-    SWEEPS,
     VELOCITY_VIOLATION,
     Settings,
     StateArrays,
@@ -76,10 +76,10 @@ Array = NDArray[np.float64]
 
 
 class TrapezoidalStep:
-    """One step from ``old`` to ``new``; ``record`` is filled as by the fused step, phases in seconds."""
+    """One step from ``old`` to ``new``; ``stats`` is filled as by the fused step, phases in seconds."""
 
-    def __init__(self, equations: StepEquations, settings: Settings, record: Array) -> None:
-        self.equations, self.settings, self.record = equations, settings, record
+    def __init__(self, equations: StepEquations, settings: Settings, stats: Array) -> None:
+        self.equations, self.settings, self.stats = equations, settings, stats
         self.lam: Array = np.zeros(equations.m)  # multipliers of the last correction
         self.left: tuple[Array, Array] = self.lam, self.lam  # Phid, Phidd that the projections left
 
@@ -89,16 +89,20 @@ class TrapezoidalStep:
         Where that fails there are further tries; when none of them helps it is done again, so that a report tells of
         it. A matrix that the solver refuses is first left to a pivoted one, and fixed iterations to ``spend``.
         """
-        self.record[:] = 0.0
+        self.stats[:] = 0.0
         if not self.startable(old):
             return Outcome.NOT_FINITE
         tries = 0 if self.settings.fixed_iterations else self.settings.tries
         outcome = self.attempt(0, old, new)
-        if outcome.good or tries == 0 or (outcome is Outcome.SINGULAR_TANGENT and not self.equations.solver.pivoted):
+        if (
+            outcome.accepted
+            or tries == 0
+            or (outcome is Outcome.SINGULAR_TANGENT and not self.equations.solver.pivoted)
+        ):
             return outcome
         for number in range(1, tries + 1):
             outcome = self.attempt(number, old, new)
-            if outcome.good:
+            if outcome.accepted:
                 return outcome
         return self.attempt(0, old, new)
 
@@ -108,14 +112,14 @@ class TrapezoidalStep:
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # NOT_FINITE says it
                 if number == 0:
-                    restart(self.record)
+                    restart(self.stats)
                     outcome, increment = self.correct(self.predict(old), old)
                 else:
                     damped = Damped(self, old, number)
                     found = damped.take_by_slope() if number == BY_SLOPE else damped.take(MOST_EVALUATIONS)
                     outcome = Outcome.CONVERGED if found else Outcome.NOT_CONVERGED
                     increment = damped.increment
-                if not outcome.good:
+                if not outcome.accepted:
                     return outcome
                 finished = self.project(increment, old, new)
                 return self.judged(outcome, new) if finished is Outcome.CONVERGED else finished
@@ -144,7 +148,7 @@ class TrapezoidalStep:
 
     def correct(self, increment: Array, old: StateArrays) -> tuple[Outcome, Array]:
         """Newton's iteration on the increment (Eqs. 15 to 18); an older factor serves again where it pays."""
-        settings, record = self.settings, self.record
+        settings, stats = self.settings, self.stats
         terms, previous, slow, reusable = settings.tangent_terms, 0.0, 0, False
         for iteration in range(1, settings.max_iterations + 1):
             f = self.residual(increment, old)
@@ -155,13 +159,13 @@ class TrapezoidalStep:
                 reusable = may_reuse(settings.refactor, terms, dz, settings.typical, settings.reuse_below)
             increment = self.equations.corrected(increment, dz)
             rate = contraction_rate(norm, previous)
-            record[ITERATIONS], record[FIRST_CORRECTION + iteration - 1] = iteration, norm
+            stats[ITERATIONS], stats[FIRST_CORRECTION + iteration - 1] = iteration, norm
             slow += iteration > 1 and rate > SLOW_RATE
             answer = verdict(iteration, norm, rate, slow)
             if answer == NOT_A_NUMBER:
                 return Outcome.NOT_FINITE, increment
-            if answer == ACCEPT and not record[ENOUGH]:
-                record[ENOUGH] = iteration
+            if answer == ACCEPT and not stats[ITERATIONS_TO_TOLERANCE]:
+                stats[ITERATIONS_TO_TOLERANCE] = iteration
             if not settings.fixed_iterations and answer == DIVERGED:
                 return Outcome.NOT_CONVERGED, increment
             if self.may_spend(answer, iteration):
@@ -176,7 +180,7 @@ class TrapezoidalStep:
 
     def residual(self, increment: Array, old: StateArrays) -> Array:
         """Return q4 (M zdd - Q + Phi_z^T alpha Phi) (n,) at z_n + increment."""
-        self.record[EVALUATIONS] += 1
+        self.stats[EVALUATIONS] += 1
         with self.phase("residual"):
             q4 = 0.25 * self.settings.h**2
             return np.asarray(q4 * self.equations.residual(*self.iterate_at(increment, old), old.R0))
@@ -184,7 +188,7 @@ class TrapezoidalStep:
     def may_spend(self, answer: int, iteration: int) -> bool:
         """True when fixed iterations diverge, and some are left to try another way."""
         settings = self.settings
-        wanted = settings.fixed_iterations and settings.tries > 0 and not self.record[ENOUGH]
+        wanted = settings.fixed_iterations and settings.tries > 0 and not self.stats[ITERATIONS_TO_TOLERANCE]
         return bool(wanted and answer == DIVERGED and iteration < settings.max_iterations)
 
     def spend(self, left: int, old: StateArrays) -> tuple[Outcome, Array]:
@@ -206,14 +210,14 @@ class TrapezoidalStep:
         with self.phase("solve"):
             dz = self.equations.solve(-f, refined=False)
         norm = self.correction_norm(dz, increment + dz)
-        done = self.record[ENOUGH] > 0.0  # fixed iterations go on for the same work's sake
+        done = self.stats[ITERATIONS_TO_TOLERANCE] > 0.0  # fixed iterations go on for the same work's sake
         pays = done or reuse_pays(settings.refactor, norm, contraction_rate(norm, previous))
         return (dz if pays else None), norm
 
     def fresh_correction(self, f: Array, terms: int, old: StateArrays) -> Array:
         """Return the correction by the Newton matrix of the iterate; raises SingularTangent, NotFinite."""
-        self.record[JACOBIANS] += 1
-        self.record[FACTORISATIONS] += 1
+        self.stats[JACOBIANS] += 1
+        self.stats[FACTORISATIONS] += 1
         with self.phase("tangent"):
             h = self.settings.h
             self.equations.factor(0.5 * h, 0.25 * h**2, terms, old)
@@ -222,13 +226,13 @@ class TrapezoidalStep:
 
     def ending(self) -> Outcome:
         """How the iteration ended: with fixed iterations a step is taken also when Newton's test was not met."""
-        if self.record[ENOUGH]:
+        if self.stats[ITERATIONS_TO_TOLERANCE]:
             return Outcome.CONVERGED
         return Outcome.UNFINISHED if self.settings.fixed_iterations else Outcome.NOT_CONVERGED
 
     def project(self, increment: Array, old: StateArrays, new: StateArrays) -> Outcome:
         """Check the loops, project velocities and accelerations (METHODS 1.12), fill ``new``."""
-        settings, record, equations = self.settings, self.record, self.equations
+        settings, stats, equations = self.settings, self.stats, self.equations
         with self.phase("projection"):
             z, zd, zdd = self.iterate_at(increment, old)
             Phi = equations.close(z, old.R0)
@@ -236,46 +240,46 @@ class TrapezoidalStep:
             if not np.max(np.abs(Phi) / settings.scale, initial=0.0) <= settings.loop_tolerance:
                 return Outcome.LOOP_OPEN
             lam = self.lam
-            if settings.mass_weight and equations.m:
-                equations.factor_mass_weight(0.25 * settings.h**2)
-                record[FACTORISATIONS] += 1
-            zd, Phid, weight = project_velocities(equations, settings, old, z, zd, record)
+            if settings.mass_metric and equations.m:
+                equations.factor_mass_metric(0.25 * settings.h**2)
+                stats[FACTORISATIONS] += 1
+            zd, Phid, weight = project_velocities(equations, settings, old, z, zd, stats)
             self.note(Phid, VELOCITY_VIOLATION)
             new.z[:], new.zd[:], new.zdd[:] = z, zd, zdd
-            record[GIVEN] = equations.hold_energies(settings.hold_energy, settings.h, old, new)
+            stats[GIVEN] = equations.hold_energies(settings.hold_energy, settings.h, old, new)
             zd = new.zd.copy()
             equations.keep_states(new)
             Phidd = equations.closure_accelerations(zd, zdd)
             if settings.project_accelerations:
-                zdd, Phidd, sizes, _ = sweep(equations, settings, weight, zdd, Phidd, lam.__iadd__)
-                record[SWEEPS] += len(sizes) - 1
-                record[PUSHED] += settings.held * sum(sizes[1:])
-                record[REMAINS] = settings.held * yet_to_come(sizes[-1], sizes[-2]) if len(sizes) > 1 else 0.0
+                zdd, Phidd, sizes, _ = project_repeatedly(equations, settings, weight, zdd, Phidd, lam.__iadd__)
+                stats[PROJECTIONS] += len(sizes) - 1
+                stats[PUSHED] += settings.held * sum(sizes[1:])
+                stats[REMAINS] = settings.held * yet_to_come(sizes[-1], sizes[-2]) if len(sizes) > 1 else 0.0
             self.note(Phidd, ACCELERATION_VIOLATION)
             self.left = Phid, Phidd
             for target, value in zip(new, (z, zd, zdd, lam, old.R0), strict=False):
                 target[:] = value
             equations.commit(new)
-        sound = in_range(new.z, new.zd, new.zdd, new.lam, new.s, new.sd) and bool(np.all(np.isfinite(record)))
+        sound = in_range(new.z, new.zd, new.zdd, new.lam, new.s, new.sd) and bool(np.all(np.isfinite(stats)))
         return Outcome.CONVERGED if sound else Outcome.NOT_FINITE
 
     def judged(self, outcome: Outcome, new: StateArrays) -> Outcome:
         """UNPROJECTED or UNBALANCED in place of CONVERGED when loops or multipliers miss their bound."""
-        record = self.record
-        if record[NEAR_SINGULAR]:
+        stats = self.stats
+        if stats[NEAR_SINGULAR]:
             return Outcome.NEAR_SINGULAR if outcome is Outcome.CONVERGED else outcome
         if self.loops_left(new):
-            record[LEFT] = LOOPS
+            stats[LEFT] = LOOPS
             return Outcome.UNPROJECTED if outcome is Outcome.CONVERGED else outcome
         if outcome is Outcome.CONVERGED and self.equations.m and self.unbalanced(new):
-            record[LEFT] = FORCES
+            stats[LEFT] = FORCES
             return Outcome.UNBALANCED
         return outcome
 
     def loops_left(self, new: StateArrays) -> bool:
-        """True when sweeps reached their number before the loops met their bound."""
-        settings, record = self.settings, self.record
-        if record[SWEEPS] < settings.max_sweeps or len(new.z) == 0:
+        """True when iterations reached their number before the loops met their bound."""
+        settings, stats = self.settings, self.stats
+        if stats[PROJECTIONS] < settings.max_projections or len(new.z) == 0:
             return False
         rate, acceleration = (np.max(np.abs(values) / settings.typical) for values in (new.zd, new.zdd))
         Phid, Phidd = (np.max(np.abs(violation) / settings.scale, initial=0.0) for violation in self.left)
@@ -285,19 +289,19 @@ class TrapezoidalStep:
         )
 
     def unbalanced(self, new: StateArrays) -> bool:
-        """True when the multipliers miss their bound: solved for with weight M where the free bounds do not tell.
+        """True when the multipliers miss their bound: solved for in the metric M where the free bounds do not tell.
 
         Raises NotFinite when a force is no number at the end of the step, SingularTangent.
         """
         settings, equations = self.settings, self.equations
         rate, acceleration = self.paces(new.zd, new.zdd)
-        if not suspicious(settings, self.record, rate, acceleration, equations.stiffness):
+        if not suspicious(settings, self.stats, rate, acceleration, equations.stiffness):
             return False
         floor = self.floors(new.lam, new.zd, new.zdd)
         force = equations.imbalance(new)
         if not np.all(np.isfinite(force)):
             raise NotFinite("a force at the end of the step is no number")
-        if self.record[REMAINS] <= SUSPICIOUS * acceleration and self.harmless(force, floor):
+        if self.stats[REMAINS] <= SUSPICIOUS * acceleration and self.harmless(force, floor):
             return False
         found = self.miss(force, floor)
         if not np.isfinite(found):
@@ -314,13 +318,13 @@ class TrapezoidalStep:
         return bool(impulse_share(pushed, self.settings, self.equations.alpha, floor) <= UNBALANCED)
 
     def miss(self, force: Array, floor: Array) -> float:
-        """Return the largest error of a multiplier in terms of its floor, by an augmented Lagrangian with weight M.
+        """Return the largest error of a multiplier in terms of its floor, by an augmented Lagrangian in the metric M.
 
         ``force`` (n,) is what does not balance at the finished state, which was evaluated last.
         """
         settings, equations, alpha = self.settings, self.equations, self.equations.alpha
-        equations.factor_mass_weight(0.25 * settings.h**2)
-        self.record[FACTORISATIONS] += 1
+        equations.factor_mass_metric(0.25 * settings.h**2)
+        self.stats[FACTORISATIONS] += 1
         q4, left = 0.25 * settings.h**2, self.left[1].copy()
         lam, wanted, shares = np.zeros_like(left), equations.solve(-force, refined=False), [ENDLESS, ENDLESS]
         change = wanted
@@ -328,7 +332,7 @@ class TrapezoidalStep:
             violation = left + equations.apply_Phi_z(change)
             shares.append(impulse_share(violation, settings, alpha, floor))
             lam += q4 * alpha * violation
-            change = wanted + equations.respond(lam)
+            change = wanted + equations.solve_for_impulse(lam)
         found = share_of_floor(lam, settings, floor) + still_missing(shares[-1], shares[-2])
         return float(found) if np.all(np.isfinite(lam)) else np.nan
 
@@ -345,17 +349,17 @@ class TrapezoidalStep:
         return rate, float(largest_acceleration(settings, rate, acceleration))
 
     def note(self, violation: Array, where: int) -> None:
-        """Write the largest translation and rotation violation to the record."""
+        """Write the largest translation and rotation violation to the stats."""
         size, rotation = np.abs(violation), self.settings.rotation
-        self.record[where] = np.max(size[~rotation], initial=0.0)
-        self.record[where + 3] = np.max(size[rotation], initial=0.0)
+        self.stats[where] = np.max(size[~rotation], initial=0.0)
+        self.stats[where + 3] = np.max(size[rotation], initial=0.0)
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
         """Add the time spent inside to the phase ``name``; the factorisation counts as tangent here."""
         start = time.perf_counter()
         yield
-        self.record[RESIDUAL_TICKS + PHASES.index(name)] += time.perf_counter() - start
+        self.stats[RESIDUAL_TICKS + PHASES.index(name)] += time.perf_counter() - start
 
 
 def in_range(*arrays: Array) -> bool:

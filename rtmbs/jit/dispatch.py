@@ -7,7 +7,7 @@ from typing import Any
 import numba
 from numba import config
 
-import rtmbs.jit.record_type  # noqa: F401  records are known before the first kernel is typed
+import rtmbs.jit.struct_type  # noqa: F401  structs are known before the first kernel is typed
 from rtmbs.jit.kernel_cache import KernelCache
 from rtmbs.jit.private import CPUDispatcher, event
 

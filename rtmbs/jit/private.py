@@ -28,7 +28,7 @@ DISPATCHER = "test_a_kernel_is_a_dispatcher_with_a_cache_in_it"
 OPTIONS = "test_the_options_of_kernels_are_known"
 RESULT = "test_a_compiled_kernel_can_be_taken_apart_and_put_together"
 LIBRARY = "test_a_kernel_is_called_without_its_bitcode_and_linked_with_it"
-TYPES = "test_what_record_types_are_built_of"
+TYPES = "test_what_struct_types_are_built_of"
 EVENTS = "test_compilations_are_events"
 
 PRIVATE = (
@@ -50,8 +50,8 @@ PRIVATE = (
     Name("has_dynamic_globals", "machine code with addresses of this process is not kept", RESULT),
     Name("magic_tuple", "the processor, in the key of a file", RESULT),
     Name("dumps", "types refer to modules: numba's own form of a pickle", RESULT),
-    Name("cgutils", "reading an array of a record; numba's page on extending uses it too", TYPES),
+    Name("cgutils", "reading an array of a struct; numba's page on extending uses it too", TYPES),
     Name("_getvalue", "as cgutils", TYPES),
-    Name("AttributeTemplate", "the type of a field of a record", TYPES),
+    Name("AttributeTemplate", "the type of a field of a struct", TYPES),
     Name("event", "the line and the bar while kernels are compiled", EVENTS),
 )  # fmt: skip

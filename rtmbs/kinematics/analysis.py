@@ -20,7 +20,7 @@ from rtmbs.kinematics.motion import Counters, Motion
 from rtmbs.kinematics.programs import Programs
 from rtmbs.kinematics.rank import mobility, rows_to_solve
 from rtmbs.kinematics.samples import Samples, check_room, new_samples
-from rtmbs.kinematics.singular import SingularPose, culprits, find_singular
+from rtmbs.kinematics.singular import SingularPose, find_singular, worst
 from rtmbs.kinematics.stepping import Refined, fill, too_fast
 from rtmbs.model import Model
 
@@ -218,7 +218,7 @@ class Run:
 
     def lost(self, march: March, k: int) -> MotionError:
         """Return the error for a time to which no position leads."""
-        t, names = float(self.samples.t[k]), culprits(march, self.equations)
+        t, names = float(self.samples.t[k]), worst(march, self.equations)
         begin = f"no position was found at t = {t:.6g} s, {k} samples are good"
         if fast := too_fast(march, self.equations, self.samples, k):
             name, why = fast

@@ -17,10 +17,10 @@ from rtmbs.results.catalogue import Entry
 from rtmbs.results.channel import QUATERNION, WORLD, XYZ, Source
 from rtmbs.results.joint_channels import Measured, coordinate_sources, orientation_sources, position_sources
 from rtmbs.results.motion import BodyMotion, RelativeMotion, cross, quaternions, unwrap
+from rtmbs.results.resampled import DofMotion
 from rtmbs.results.result import TIME
-from rtmbs.results.swept import StepMotion
-from rtmbs.system.joint_record import joint_record
-from rtmbs.system.system import JointRecord
+from rtmbs.system.joint_info import joint_info
+from rtmbs.system.system import JointInfo
 
 Array = NDArray[np.float64]
 Named = tuple[str, Source]
@@ -47,8 +47,8 @@ class Bodies:
         r, nothing = q[:, :3], np.zeros_like(q[:, :3])
         V = np.concatenate((qd[:, :3] - cross(omega, r), omega), axis=1)
         swept = qdd[:, :3] - cross(alpha, r) - cross(omega, qd[:, :3])
-        step = StepMotion(A, r, V, np.concatenate((swept, alpha), axis=1), nothing, nothing)
-        return BodyMotion(A, r, step)
+        dof = DofMotion(A, r, V, np.concatenate((swept, alpha), axis=1), nothing, nothing)
+        return BodyMotion(A, r, dof)
 
     @cached_property
     def violations(self) -> Array:
@@ -61,14 +61,14 @@ class Bodies:
 class BetweenBodies(Measured):
     """The coordinates of a joint, measured between its bodies."""
 
-    def __init__(self, bodies: Bodies, record: JointRecord) -> None:
-        self.bodies, self.record = bodies, record
-        self.replay: Any = SimpleNamespace(samples=bodies.samples)
+    def __init__(self, bodies: Bodies, info: JointInfo) -> None:
+        self.bodies, self.info = bodies, info
+        self.resampled: Any = SimpleNamespace(samples=bodies.samples)
 
     @property
     def relative(self) -> RelativeMotion:
-        a, b = (self.bodies.motion(name) for name in (self.record.a, self.record.b))
-        return RelativeMotion(a, b, self.record.point_a, self.record.point_b)
+        a, b = (self.bodies.motion(name) for name in (self.info.a, self.info.b))
+        return RelativeMotion(a, b, self.info.point_a, self.info.point_b)
 
 
 def motion_sources(programs: Programs, samples: Samples) -> dict[str, Source]:
@@ -143,14 +143,14 @@ def of_unknown(bodies: Bodies, place: int) -> Array:
 
 def joint_sources(bodies: Bodies, joint: Joint) -> Iterator[Named]:
     """Yield the motion of a joint that has any, measured between its bodies."""
-    record = joint_record(joint)
-    measured = BetweenBodies(bodies, record)
-    if record.coordinates:
-        yield from coordinate_sources(record, measured.replay, measured)
-    elif record.kind.turns_freely:
-        yield from orientation_sources(record, measured)
-    if record.kind.free:
-        yield from position_sources(record, measured)
+    info = joint_info(joint)
+    measured = BetweenBodies(bodies, info)
+    if info.coordinates:
+        yield from coordinate_sources(info, measured.resampled, measured)
+    elif info.kind.turns_freely:
+        yield from orientation_sources(info, measured)
+    if info.kind.free:
+        yield from position_sources(info, measured)
 
 
 def violation_source(bodies: Bodies, owner: str, own: list[int]) -> Named:

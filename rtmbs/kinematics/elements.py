@@ -1,4 +1,4 @@
-"""Constraints that only kinematics knows: plain records that name elements of a Model.
+"""Constraints that only kinematics knows: plain tuples that name elements of a Model.
 
 To add one: write a NamedTuple here and its rule in ``rules.py``.
 """

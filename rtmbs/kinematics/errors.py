@@ -10,6 +10,6 @@ class MotionError(RtmbsError):
 
     result: Any = None
 
-    def __init__(self, message: str, t: float, culprits: tuple[str, ...] = ()) -> None:
+    def __init__(self, message: str, t: float, worst: tuple[str, ...] = ()) -> None:
         super().__init__(message)
-        self.t, self.culprits = t, culprits
+        self.t, self.worst = t, worst

@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rtmbs.errors import InputError, shown
-from rtmbs.jit.record import record
+from rtmbs.jit.struct import struct
 from rtmbs.kinematics.equations import Equations
 
 Array = Any
 WEIGHTS = ("size", "mass")
 
 
-@record
+@struct
 class Metric(NamedTuple):
     """Numbers that the roots L are made of."""
 

@@ -16,7 +16,7 @@ class Counters:
     """What an analysis took, counted as the paper counts."""
 
     iterations: tuple[int, ...]  # of Newton at each time
-    evaluations: dict[str, int]  # of the record, by kind
+    evaluations: dict[str, int]  # of the tape, by kind
     factorisations: int
     solutions: int
     refined: int  # times between samples that Newton asked for

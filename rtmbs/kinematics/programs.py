@@ -1,4 +1,4 @@
-"""Phi recorded once, and every derivative that kinematics asks for as a program that comes from that record."""
+"""Phi recorded once, and every derivative that kinematics asks for as a program that comes from that tape."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,19 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from rtmbs.ad.adjoint import gradient_record
+from rtmbs.ad.adjoint import gradient_tape
+from rtmbs.ad.evaluator import Runner
 from rtmbs.ad.jacobian import sparse_jacobian
 from rtmbs.ad.operations import INPUT
-from rtmbs.ad.record import Record
-from rtmbs.ad.replay import Runner
-from rtmbs.ad.tangent import tangent_record
+from rtmbs.ad.tangent import tangent_tape
+from rtmbs.ad.tape import Tape
 from rtmbs.ad.trace import record
 from rtmbs.kinematics.equations import Equations
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-KINDS = VALUES, BY_DRIVERS, SECOND, BEND = (  # of evaluations of the record, as they are counted
+KINDS = VALUES, BY_DRIVERS, SECOND, BEND = (  # of evaluations of the tape, as they are counted
     "values and Jacobian",
     "derivatives by drivers",
     "second derivatives",
@@ -38,7 +38,7 @@ class SparseProgram(NamedTuple):
 
 
 class Programs:
-    """What comes from the record of Phi(q, f): q (n,) are unknowns, f (nf,) drivers and counted turns.
+    """What comes from the tape of Phi(q, f): q (n,) are unknowns, f (nf,) drivers and counted turns.
 
     Along a motion x = (q, f): Phi_q qd + Phi_f fd = 0 and Phi_q qdd + Phi_f fdd + (Phi_x xd)_x xd = 0, where
     Phi_f fd = Phi_t, and the last term and Phi_f fdd are (Phi_q qd)_q qd + 2 Phi_qt qd + Phi_tt.
@@ -48,29 +48,29 @@ class Programs:
         self.n, self.m, self.nf = equations.n, equations.m, equations.nf
         self.drivers = len(equations.profiles)
         self.equations = equations
-        self.record: Record = recorded(equations.phi, self.n, self.nf)
+        self.tape: Tape = recorded(equations.phi, self.n, self.nf)
         self.calls = dict.fromkeys(KINDS, 0)
 
     @cached_property
     def values(self) -> SparseProgram:
         """Phi, then the entries of Phi_q."""
-        return sparse_program(self.record, values=True)
+        return sparse_program(self.tape, values=True)
 
     @cached_property
     def by_drivers(self) -> SparseProgram:
         """The entries of Phi_f, columns of the drivers only; its independents are f, its parameters q."""
-        found = sparse_jacobian(swapped(self.record))
-        return SparseProgram(Runner(found.record), found.row.astype(np.int64), found.column.astype(np.int64))
+        found = sparse_jacobian(swapped(self.tape))
+        return SparseProgram(Runner(found.tape), found.row.astype(np.int64), found.column.astype(np.int64))
 
     @cached_property
     def second(self) -> Runner:
         """(Phi_x v)_x v (m,) with independents x = (q, f) and v twice as parameters."""
-        return Runner(tangent_record(tangent_record(whole(self.record))))
+        return Runner(tangent_tape(tangent_tape(whole(self.tape))))
 
     @cached_property
     def bend(self) -> Runner:
         """(lam . Phi)_xx v (n + nf,) with independents x = (q, f) and parameters lam (m,), v (n + nf,)."""
-        return Runner(tangent_record(gradient_record(whole(self.record))))
+        return Runner(tangent_tape(gradient_tape(whole(self.tape))))
 
     @cached_property
     def turned(self) -> Runner:
@@ -119,26 +119,26 @@ class Programs:
         return f
 
 
-def recorded(function: Callable[[Any, Any], Any], n: int, k: int) -> Record:
+def recorded(function: Callable[[Any, Any], Any], n: int, k: int) -> Tape:
     """Record a function of q and f, also when there is no f."""
     if k:
         return record(function, n, k=k)
     return record(lambda q: function(q, np.zeros(0)), n)
 
 
-def sparse_program(known: Record, values: bool) -> SparseProgram:
-    """Return the sparse Jacobian of a record, ready to run."""
+def sparse_program(known: Tape, values: bool) -> SparseProgram:
+    """Return the sparse Jacobian of a tape, ready to run."""
     found = sparse_jacobian(known, values)
-    return SparseProgram(Runner(found.record), found.row.astype(np.int64), found.column.astype(np.int64))
+    return SparseProgram(Runner(found.tape), found.row.astype(np.int64), found.column.astype(np.int64))
 
 
-def whole(known: Record) -> Record:
-    """Return the record with its parameters as independents too."""
+def whole(known: Tape) -> Tape:
+    """Return the tape with its parameters as independents too."""
     return replace(known, n=known.n + known.k, k=0)
 
 
-def swapped(known: Record) -> Record:
-    """Return the record with parameters as independents and independents as parameters."""
+def swapped(known: Tape) -> Tape:
+    """Return the tape with parameters as independents and independents as parameters."""
     leaf = known.op == INPUT
     number = known.a[leaf]
     a = known.a.copy()

@@ -91,8 +91,8 @@ def point(place: Place) -> Points:
 def joint_reading(joint: Joint, k: int, number: dict[str, int]) -> Reading:
     """Return what coordinate ``k`` of a joint reads; ModelError for one that slides after it turned."""
     a, b = number[joint.a.name], number[joint.b.name]
-    units, steps = joint.type.units(), joint.type.steps()
-    axes = [joint.axes_a @ step.axis for step in steps]
+    units, dofs = joint.type.units(), joint.type.dofs()
+    axes = [joint.axes_a @ dof.axis for dof in dofs]
     if units == ("rad", "rad"):
         return universal_reading(joint, k, a, b)
     if units[k] == "m":
@@ -108,7 +108,7 @@ def joint_reading(joint: Joint, k: int, number: dict[str, int]) -> Reading:
 
 def universal_reading(joint: Joint, k: int, a: int, b: int) -> Turn:
     """Return an angle of a universal joint: about e, carried by a, then about f, carried by b."""
-    e, f = (step.axis for step in joint.type.steps())
+    e, f = (dof.axis for dof in joint.type.dofs())
     if k == 0:
         carrier, axes, seen = a, joint.axes_a, (b, joint.axes_b @ f)
         x, y = f, np.cross(e, f)

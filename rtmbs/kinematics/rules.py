@@ -25,9 +25,9 @@ from rtmbs.kinematics.readings import (
 from rtmbs.kinematics.rows import Combination, Curve, Rows
 from rtmbs.model import Coupler, Driver, Joint, Marker, Model, Profile, Rod
 from rtmbs.model.checks import number
+from rtmbs.model.joint_equations import same_point
 from rtmbs.model.markers import reference_distance
 from rtmbs.model.profiles import checked_profile
-from rtmbs.model.rows import same_point
 
 Array = NDArray[np.float64]
 POINT_LABELS = tuple(row.label for row in same_point())
@@ -95,7 +95,7 @@ def write_bodies(writer: Writer, reference: Array) -> None:
 def write_joint(writer: Writer, joint: Joint) -> None:
     """Write the rows that the joint's type lists."""
     a, b = writer.number[joint.a.name], writer.number[joint.b.name]
-    listed = joint.type.rows()
+    listed = joint.type.equations()
     whole_point = {row.label for row in listed if row.kind == "translation"} >= set(POINT_LABELS)
     end_a, end_b = (a, joint.point_a), (b, joint.point_b)
     for row in listed:

@@ -113,7 +113,7 @@ def closest(march: March, equations: Equations, samples: Samples, k: int, zero: 
         return None
     where = between_slopes(march, equations, samples, where, k)
     last_sample = int(np.searchsorted(samples.t, where, side="right")) - 1
-    return SingularPose(where, best, culprits(march, equations), last_sample)
+    return SingularPose(where, best, worst(march, equations), last_sample)
 
 
 def between_slopes(march: March, equations: Equations, samples: Samples, where: float, k: int) -> float:
@@ -137,7 +137,7 @@ def weak_at(march: March, equations: Equations, samples: Samples, t: float, k: i
     return float(between.weak[1]) if march.fill(between, 1, 2) == 2 else 0.0
 
 
-def culprits(march: March, equations: Equations) -> tuple[str, ...]:
+def worst(march: March, equations: Equations) -> tuple[str, ...]:
     """Return the elements with a part in the weak direction, norms and ground left out."""
     parts, rows = march.weak_rows(), equations.rows
     largest: dict[str, float] = {}

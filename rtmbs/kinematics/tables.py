@@ -10,18 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.ad.program import Program, memory_of
-from rtmbs.jit.record import record
+from rtmbs.jit.struct import struct
 from rtmbs.kinematics.coordinates import SIZE
 from rtmbs.kinematics.metric import Metric
 from rtmbs.kinematics.programs import KINDS, Programs
 from rtmbs.linear.sparse_lu import LUWorkspace, workspace
-from rtmbs.linear.symbolic import SparseLU, analyse, positions
+from rtmbs.linear.symbolic import SparseLU, analyse, entries
 
 Array = Any
 N, M, NF, DRIVERS, FREE, TURNS, REDUNDANT = 0, 1, 2, 3, 4, 5, 6  # places of sizes
 
 
-@record
+@struct
 class Tables(NamedTuple):
     """What the march reads; constant."""
 
@@ -45,7 +45,7 @@ class Tables(NamedTuple):
     sizes: Array  # (7,) int64: n, m, nf, drivers, free directions, turns, redundant rows
 
 
-@record
+@struct
 class Scratch(NamedTuple):
     """What the march writes; allocated once."""
 
@@ -98,8 +98,8 @@ def build_tables(programs: Programs, keep: NDArray[np.bool_], metric: Metric) ->
     block_row, block_group = blocks // len(first), blocks % len(first)
     i, j = pairs_of(block_group)
     lu = analyse(len(rows), block_row[i], block_row[j])
-    upper = positions(lu, block_row[i], block_row[j])
-    lower = positions(lu, block_row[j], block_row[i])
+    upper = entries(lu, block_row[i], block_row[j])
+    lower = entries(lu, block_row[j], block_row[i])
     by = programs.by_drivers
     of_driver = by.column < programs.drivers
     free, redundant = programs.n - SIZE - len(rows), programs.m - SIZE - len(rows)

@@ -67,7 +67,7 @@ def place_joint(kind: type[JointType], first: Marker, second: Marker, what: str)
         else:
             axes_b = with_h(h_b, to_b @ axes_a[:, 0], what, "cannot be aligned")
     gap = axes_a.T @ (a.local(second.reference()) - first.point)
-    slides = [step.axis for step in joint_type.steps() if step.kind == "prismatic"]
+    slides = [dof.axis for dof in joint_type.dofs() if dof.kind == "prismatic"]
     point_a = first.point + axes_a @ sum(((gap @ axis) * axis for axis in slides), np.zeros(3))
     return joint_type, Placing(point_a, second.point, axes_a, axes_b)
 

@@ -1,8 +1,8 @@
 """The smallest weighted change that satisfies linear equations, redundant ones included.
 
-min 1/2 dx^T W dx subject to J dx = r, by multiplier sweeps on W + beta J^T J: each sweep divides what is left by
-1 + beta sigma^2, directions in which J is blind are not touched, and an inconsistent part of r leaves dx at the least
-squares answer (J^T of it is zero). Dense or sparse costs are the library's business.
+min 1/2 dx^T W dx subject to J dx = r, by multiplier iterations on W + beta J^T J: each iteration divides what is left
+by 1 + beta sigma^2, directions in which J is blind are not touched, and an inconsistent part of r leaves dx at the
+least squares answer (J^T of it is zero). Dense or sparse costs are the library's business.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 STIFFNESS = 1e9  # beta, for J and W of order one
 LARGE = 1e4  # bound of |J|^2 above which beta shrinks: W must not be lost beside beta J^T J
-MAX_SWEEPS = 12
+MAX_ITERATIONS = 12
 ENOUGH = 1e-14
 DENSE = 0.3  # share of entries above which a dense factor is faster
 
@@ -39,7 +39,7 @@ def least_change(J: csc_array, r: Array, weight: Array) -> Array:
     solve = factored(csc_array(diags_array(weight) + stiffness * (JT @ J)))
     dx, multiplier = np.zeros(J.shape[1]), np.zeros(J.shape[0])
     size = np.max(np.abs(r), initial=0.0)
-    for _ in range(MAX_SWEEPS):
+    for _ in range(MAX_ITERATIONS):
         left = r - J @ dx
         if np.max(np.abs(JT @ left), initial=0.0) <= ENOUGH * size:
             break

@@ -10,7 +10,7 @@ import numpy as np
 from numpy import uint64 as at
 
 from rtmbs.jit.compiled import inner_kernel, kernel
-from rtmbs.jit.record import record
+from rtmbs.jit.struct import struct
 from rtmbs.linear.fronts import eliminate, hand_over, subtract_products
 from rtmbs.linear.substitution import backward, forward, subtract_front
 from rtmbs.linear.symbolic import FIRST, LIST, LOWER, REMAINDER, REST, STARTS, STRIDE, UPPER, WIDTH, SparseLU
@@ -22,7 +22,7 @@ MAX_REFINEMENTS = 3
 USELESS = 1e-6  # a backward error that stays above this says: the static order does not suit these values
 
 
-@record
+@struct
 class LUWorkspace(NamedTuple):
     """Scratch of one factorisation; allocated once."""
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rtmbs.linear.solver import Unsolved
 from rtmbs.linear.sparse_lu import LUWorkspace, factor, solve, solve_refined, workspace
-from rtmbs.linear.symbolic import SparseLU, analyse, positions
+from rtmbs.linear.symbolic import SparseLU, analyse, entries
 
 Array = NDArray[np.float64]
 
@@ -21,7 +21,7 @@ class SparseMatrix:
 
     Attributes
     ----------
-    values : (size,) flat storage; assemblers accumulate at ``symbolic.positions``
+    values : (size,) flat storage; assemblers accumulate at ``symbolic.entries``
     rows, columns : (entries,) of the entries of the pattern, those of condensed unknowns included
     places : (entries,) of these entries in the values
     """
@@ -29,7 +29,7 @@ class SparseMatrix:
     def __init__(self, lu: SparseLU, values: Array) -> None:
         self.lu, self.values = lu, values
         self.rows, self.columns = np.divmod(lu.pattern, max(lu.total, 1))
-        self.places = positions(lu, self.rows, self.columns)
+        self.places = entries(lu, self.rows, self.columns)
 
     @property
     def finite(self) -> bool:

@@ -1,4 +1,4 @@
-"""Symbolic factorisation: from a pattern to the tables that the kernels of sparse_lu replay.
+"""Symbolic factorisation: from a pattern to the tables that the kernels of sparse_lu follow.
 
 The matrix is stored as *fronts*. A front eliminates `width` rows, its own, and touches `rest` rows eliminated later.
 Its values are two dense panels: *upper*, width x (width + rest), the own rows over own and rest columns; and *lower*,
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rtmbs.jit.record import record
+from rtmbs.jit.struct import struct
 from rtmbs.linear.ordering import best_order, inverse, symmetric_pattern
 from rtmbs.linear.supernodes import group_fronts, heir_first
 
@@ -31,7 +31,7 @@ STARTS, INHERITS = 11, 12  # 1: clears its own remainder; 1: is the heir of its 
 COLUMNS = 13
 
 
-@record
+@struct
 class SparseLU(NamedTuple):
     """A pattern, its elimination order and its storage; constant. Kernels take it next to the values."""
 
@@ -176,7 +176,7 @@ def lay_out(fronts: Array) -> tuple[int, int]:
     return int(sizes.sum()), highest
 
 
-def positions(lu: SparseLU, rows: Array, cols: Array) -> Array:
+def entries(lu: SparseLU, rows: Array, cols: Array) -> Array:
     """Return the (k,) int64 places in the flat values where entries (rows[k], cols[k]) are accumulated.
 
     Raises ValueError naming the first entry that is not in the analysed pattern.

@@ -7,9 +7,11 @@ from rtmbs.model.drivers import Driver
 from rtmbs.model.forces import FORCE_TYPES, Bushing, Force, ForceLaw, Input, Motor, SpringDamper, TorsionSpring, Wrench
 from rtmbs.model.initial import Initial
 from rtmbs.model.joint import Joint
+from rtmbs.model.joint_equations import JointEquation
 from rtmbs.model.joints import (
     JOINT_TYPES,
     Cylindrical,
+    Dof,
     Fixed,
     Floating,
     JointType,
@@ -18,14 +20,12 @@ from rtmbs.model.joints import (
     Prismatic,
     Revolute,
     Spherical,
-    Step,
     Universal,
 )
 from rtmbs.model.markers import Marker
 from rtmbs.model.model import Model
 from rtmbs.model.profiles import PROFILES, ConstantRate, Function, Profile, Sine, SmoothStep, Spline, Staircase
 from rtmbs.model.rods import Rod
-from rtmbs.model.rows import Row
 
 __all__ = [
     "FORCE_TYPES",
@@ -37,6 +37,7 @@ __all__ = [
     "Constraint",
     "Coupler",
     "Cylindrical",
+    "Dof",
     "Driver",
     "Fixed",
     "Floating",
@@ -46,6 +47,7 @@ __all__ = [
     "Initial",
     "Input",
     "Joint",
+    "JointEquation",
     "JointType",
     "Line",
     "Marker",
@@ -56,14 +58,12 @@ __all__ = [
     "Profile",
     "Revolute",
     "Rod",
-    "Row",
     "Sine",
     "SmoothStep",
     "Spherical",
     "Spline",
     "SpringDamper",
     "Staircase",
-    "Step",
     "TorsionSpring",
     "Universal",
     "Wrench",

@@ -9,8 +9,8 @@ import numpy as np
 from rtmbs.errors import ModelError, shown, unknown_name
 from rtmbs.model.body import Body
 from rtmbs.model.checks import Array, Numbers, numbers, rotation, switch
+from rtmbs.model.joint_equations import JointEquations
 from rtmbs.model.joints import JointType, Line, Revolute, Spherical
-from rtmbs.model.rows import Rows
 
 WORLD = "world"
 ClosureOption = Literal["line", "point"]
@@ -33,17 +33,17 @@ class Joint:
     closure: ClosureOption | None  # how a cut revolute is closed when not by its five equations
 
     @property
-    def equations(self) -> int:
+    def equation_count(self) -> int:
         """Number of equations when it is cut."""
-        return 6 - len(self.type.steps()) if self.closure is None else CLOSURE_OPTIONS[self.closure]
+        return 6 - len(self.type.dofs()) if self.closure is None else CLOSURE_OPTIONS[self.closure]
 
-    def rows(self) -> Rows:
+    def equations(self) -> JointEquations:
         """Return the equations of this joint when it is cut."""
         if self.closure == "point":
-            return Spherical().rows()
+            return Spherical().equations()
         if self.closure == "line" and isinstance(self.type, Revolute):
-            return Line(self.type.axis).rows()
-        return self.type.rows()
+            return Line(self.type.axis).equations()
+        return self.type.equations()
 
     def aligned(self) -> tuple[Array, ...]:
         """Return the directions (joint axes) that must point the same way in both bodies when it is cut."""

@@ -1,7 +1,7 @@
-"""Joint types. Each is made of elementary steps, revolute or prismatic, and knows its equations when it is cut.
+"""Joint types. Each is made of dofs, revolute or prismatic, and knows its equations when it is cut.
 
 To add one: write a frozen dataclass that answers the checklist of ``JointType`` and put it into ``JOINT_TYPES``;
-``tests/system/test_joint_types.py`` then holds its steps against its equations without further ado.
+``tests/system/test_joint_types.py`` then holds its dofs against its equations without further ado.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
 import numpy as np
 
 from rtmbs.errors import ModelError
-from rtmbs.model import rows
+from rtmbs.model import joint_equations
 from rtmbs.model.checks import Array, Numbers, direction, perpendiculars
-from rtmbs.model.rows import Rows
+from rtmbs.model.joint_equations import JointEquations
 
 Kind = Literal["revolute", "prismatic", "rotation"]
 UNITS: dict[Kind, str] = {"revolute": "rad", "prismatic": "m", "rotation": "rad"}
@@ -20,24 +20,24 @@ PERPENDICULAR = 1e-8  # largest cosine that is taken for rounding
 X, Y, Z = np.eye(3)
 
 
-class Step(NamedTuple):
+class Dof(NamedTuple):
     """One elementary degree of freedom, on the way from body a to body b."""
 
     kind: Kind
     axis: Array  # (3,) unit vector in joint axes; of a rotation, in the axes of the body that the tree enters
 
 
-ROTATION = (Step("rotation", X), Step("rotation", Y), Step("rotation", Z))  # always these three, in this order
+ROTATION = (Dof("rotation", X), Dof("rotation", Y), Dof("rotation", Z))  # always these three, in this order
 
 
 class Between(Protocol):
     """The motion of body b relative to body a, as a joint type reads it: values, rates and accelerations."""
 
     def slide(self, k: int) -> Any:
-        """Return how far b slid along the axis of step ``k``, which a carries."""
+        """Return how far b slid along the axis of dof ``k``, which a carries."""
 
     def turn(self, k: int) -> Any:
-        """Return how far b turned about the axis of step ``k``, which both carry."""
+        """Return how far b turned about the axis of dof ``k``, which both carry."""
 
     def two_turns(self, first: int, second: int) -> tuple[Any, Any]:
         """Return the turns about an axis that a carries, then about a perpendicular one that b carries."""
@@ -48,13 +48,13 @@ class JointType:
     """What every joint type answers.
 
     1. Its fields are directions in joint axes (world axes at the reference pose, or those of ``frame=``).
-    2. ``coordinates`` names its public coordinates, one a step, or is empty when there are rotations among them.
+    2. ``coordinates`` names its public coordinates, one a dof, or is empty when there are rotations among them.
     3. ``start`` says what ``set_initial`` takes: ``coordinates`` (a value for each), ``quaternion`` (of b relative to
        a), ``pose`` (point and quaternion) or ``nothing``.
-    4. ``steps()`` lists its elementary steps from a to b. A step's axis is fixed in what stands before it and after it.
+    4. ``dofs()`` lists its dofs from a to b. A dof's axis is fixed in what stands before it and after it.
        ``ROTATION`` are the three that turn in every way.
-    5. ``rows()`` lists its equations when it is cut: as many as 6 less the number of steps. They hold for all values of
-       the coordinates, and their Jacobian has full rank at the reference pose.
+    5. ``equations()`` lists its equations when it is cut: as many as 6 less the number of dofs. They hold for all
+       values of the coordinates, and their Jacobian has full rank at the reference pose.
     6. ``aligned()`` lists the directions that point the same way in a and b whenever the joint is assembled; equations
        of dot products would also accept the opposite.
     7. ``measure(between)`` reads its coordinates off the motion of b relative to a, for a joint that no tree walks.
@@ -65,29 +65,29 @@ class JointType:
     start: ClassVar[Literal["coordinates", "quaternion", "pose", "nothing"]] = "coordinates"
     drawn_as: ClassVar[Literal["pin", "rail", "ball"]] = "ball"
 
-    def steps(self) -> tuple[Step, ...]:
+    def dofs(self) -> tuple[Dof, ...]:
         raise NotImplementedError
 
-    def rows(self) -> Rows:
+    def equations(self) -> JointEquations:
         raise NotImplementedError
 
     def aligned(self) -> tuple[Array, ...]:
         return ()
 
     def measure(self, between: "Between") -> tuple[Any, ...]:
-        """Return the motion of every public coordinate; axes of steps are those of body a at zero coordinates."""
-        kinds = enumerate(step.kind for step in self.steps())
+        """Return the motion of every public coordinate; axes of dofs are those of body a at zero coordinates."""
+        kinds = enumerate(dof.kind for dof in self.dofs())
         return tuple(between.slide(k) if kind == "prismatic" else between.turn(k) for k, kind in kinds)
 
     @property
     def free(self) -> bool:
         """True of a joint that holds nothing."""
-        return len(self.steps()) == 6
+        return len(self.dofs()) == 6
 
     @property
     def turns_freely(self) -> bool:
         """True of a joint that turns in every way, so that its turn has no coordinates."""
-        return any(step.kind == "rotation" for step in self.steps())
+        return any(dof.kind == "rotation" for dof in self.dofs())
 
     def checked(self, what: str) -> Self:
         """Return this type with unit directions; refuse a zero one."""
@@ -101,7 +101,7 @@ class JointType:
 
     def units(self) -> tuple[str, ...]:
         """Return the unit of every public coordinate."""
-        return tuple(UNITS[step.kind] for step in self.steps()) if self.coordinates else ()
+        return tuple(UNITS[dof.kind] for dof in self.dofs()) if self.coordinates else ()
 
 
 @dataclass(frozen=True)
@@ -112,11 +112,11 @@ class Revolute(JointType):
     coordinates = ("angle",)
     drawn_as = "pin"
 
-    def steps(self) -> tuple[Step, ...]:
-        return (Step("revolute", np.array(self.axis)),)
+    def dofs(self) -> tuple[Dof, ...]:
+        return (Dof("revolute", np.array(self.axis)),)
 
-    def rows(self) -> Rows:
-        return rows.same_point() + rows.parallel(np.array(self.axis))
+    def equations(self) -> JointEquations:
+        return joint_equations.same_point() + joint_equations.parallel(np.array(self.axis))
 
     def aligned(self) -> tuple[Array, ...]:
         return (np.array(self.axis),)
@@ -130,11 +130,11 @@ class Prismatic(JointType):
     coordinates = ("displacement",)
     drawn_as = "rail"
 
-    def steps(self) -> tuple[Step, ...]:
-        return (Step("prismatic", np.array(self.axis)),)
+    def dofs(self) -> tuple[Dof, ...]:
+        return (Dof("prismatic", np.array(self.axis)),)
 
-    def rows(self) -> Rows:
-        return rows.same_line(np.array(self.axis)) + rows.same_orientation(np.array(self.axis))
+    def equations(self) -> JointEquations:
+        return joint_equations.same_line(np.array(self.axis)) + joint_equations.same_orientation(np.array(self.axis))
 
     def aligned(self) -> tuple[Array, ...]:
         return (np.array(self.axis), *perpendiculars(np.array(self.axis)))
@@ -148,11 +148,11 @@ class Cylindrical(JointType):
     coordinates = ("displacement", "angle")
     drawn_as = "rail"
 
-    def steps(self) -> tuple[Step, ...]:
-        return (Step("prismatic", np.array(self.axis)), Step("revolute", np.array(self.axis)))
+    def dofs(self) -> tuple[Dof, ...]:
+        return (Dof("prismatic", np.array(self.axis)), Dof("revolute", np.array(self.axis)))
 
-    def rows(self) -> Rows:
-        return rows.same_line(np.array(self.axis)) + rows.parallel(np.array(self.axis))
+    def equations(self) -> JointEquations:
+        return joint_equations.same_line(np.array(self.axis)) + joint_equations.parallel(np.array(self.axis))
 
     def aligned(self) -> tuple[Array, ...]:
         return (np.array(self.axis),)
@@ -176,11 +176,13 @@ class Universal(JointType):
             )
         return unit
 
-    def steps(self) -> tuple[Step, ...]:
-        return (Step("revolute", np.array(self.axis_a)), Step("revolute", np.array(self.axis_b)))
+    def dofs(self) -> tuple[Dof, ...]:
+        return (Dof("revolute", np.array(self.axis_a)), Dof("revolute", np.array(self.axis_b)))
 
-    def rows(self) -> Rows:
-        return rows.same_point() + rows.perpendicular(np.array(self.axis_a), np.array(self.axis_b))
+    def equations(self) -> JointEquations:
+        return joint_equations.same_point() + joint_equations.perpendicular(
+            np.array(self.axis_a), np.array(self.axis_b)
+        )
 
     def measure(self, between: Between) -> tuple[Any, ...]:
         return between.two_turns(0, 1)
@@ -197,12 +199,12 @@ class Planar(JointType):
     coordinates = ("x", "y", "angle")
     drawn_as = "rail"
 
-    def steps(self) -> tuple[Step, ...]:
+    def dofs(self) -> tuple[Dof, ...]:
         x, y = perpendiculars(np.array(self.normal))
-        return (Step("prismatic", x), Step("prismatic", y), Step("revolute", np.array(self.normal)))
+        return (Dof("prismatic", x), Dof("prismatic", y), Dof("revolute", np.array(self.normal)))
 
-    def rows(self) -> Rows:
-        return rows.same_plane(np.array(self.normal)) + rows.parallel(np.array(self.normal))
+    def equations(self) -> JointEquations:
+        return joint_equations.same_plane(np.array(self.normal)) + joint_equations.parallel(np.array(self.normal))
 
     def aligned(self) -> tuple[Array, ...]:
         return (np.array(self.normal),)
@@ -214,11 +216,11 @@ class Spherical(JointType):
 
     start = "quaternion"
 
-    def steps(self) -> tuple[Step, ...]:
+    def dofs(self) -> tuple[Dof, ...]:
         return ROTATION
 
-    def rows(self) -> Rows:
-        return rows.same_point()
+    def equations(self) -> JointEquations:
+        return joint_equations.same_point()
 
 
 @dataclass(frozen=True)
@@ -227,10 +229,10 @@ class Floating(JointType):
 
     start = "pose"
 
-    def steps(self) -> tuple[Step, ...]:
-        return (Step("prismatic", X), Step("prismatic", Y), Step("prismatic", Z), *ROTATION)
+    def dofs(self) -> tuple[Dof, ...]:
+        return (Dof("prismatic", X), Dof("prismatic", Y), Dof("prismatic", Z), *ROTATION)
 
-    def rows(self) -> Rows:
+    def equations(self) -> JointEquations:
         return ()
 
 
@@ -241,11 +243,11 @@ class Line(JointType):
     axis: Numbers
     start = "nothing"
 
-    def steps(self) -> tuple[Step, ...]:
-        return (Step("prismatic", np.array(self.axis)), *ROTATION)
+    def dofs(self) -> tuple[Dof, ...]:
+        return (Dof("prismatic", np.array(self.axis)), *ROTATION)
 
-    def rows(self) -> Rows:
-        return rows.same_line(np.array(self.axis))
+    def equations(self) -> JointEquations:
+        return joint_equations.same_line(np.array(self.axis))
 
 
 @dataclass(frozen=True)
@@ -254,11 +256,11 @@ class Fixed(JointType):
 
     start = "nothing"
 
-    def steps(self) -> tuple[Step, ...]:
+    def dofs(self) -> tuple[Dof, ...]:
         return ()
 
-    def rows(self) -> Rows:
-        return rows.same_point() + rows.same_orientation(Z)
+    def equations(self) -> JointEquations:
+        return joint_equations.same_point() + joint_equations.same_orientation(Z)
 
     def aligned(self) -> tuple[Array, ...]:
         return (X, Y, Z)

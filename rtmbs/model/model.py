@@ -123,7 +123,7 @@ class Model(Elements):
         return marker
 
     def add_rod(self, name: str, between: Between, length: Numbers = None) -> Rod:
-        """Add a massless link that keeps the distance of two markers: ``length`` [m], by default the reference one."""
+        """Add a massless rod that keeps the distance of two markers: ``length`` [m], by default the reference one."""
         self._new("rod", name, self.rods, self.joints, self.couplers, self.constraints, self.drivers)
         rod = self.rods[name] = make_rod(name, self._between(f"rod {name!r}", between), length)
         return rod

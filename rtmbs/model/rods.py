@@ -1,4 +1,4 @@
-"""A massless link between two points: one equation, and no body."""
+"""A massless rod between two points: one equation, and no body."""
 
 from dataclasses import dataclass
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.integrators.report import StepReport
-from rtmbs.integrators.settings import Rows
+from rtmbs.integrators.settings import Chunk
 from rtmbs.observers.schedule import EveryStep, Schedule
 from rtmbs.state import State
 from rtmbs.system.system import System
@@ -40,8 +40,8 @@ class Observer:
        same bytes with and without you.
     6. Copy what you keep: the arrays of ``sim.state`` are overwritten two steps on.
     7. An observer may watch several runs; ``start`` begins anew.
-    8. ``look_at_rows(sim, t, rows)``, if you write it, stands for a ``look`` at every row: a run then need not come
-       back to Python after every step. ``sim.state`` is already the last of them; ``rows`` is overwritten later.
+    8. ``look_at_chunk(sim, t, chunk)``, if you write it, stands for a ``look`` at every row: a run then need not come
+       back to Python after every step. ``sim.state`` is already the last of them; ``chunk`` is overwritten later.
 
     A Simulation calls ``begin``, ``observe`` and ``end``, and so does whoever steps by hand; the schedule stands
     between these and the methods above.
@@ -61,17 +61,17 @@ class Observer:
             self.look(sim, report)
 
     @property
-    def takes_rows(self) -> bool:
-        """True when rows serve as well as looks: ``look_at_rows`` belongs to the class that says how to look."""
+    def takes_chunks(self) -> bool:
+        """True when chunks serve as well as looks: ``look_at_chunk`` belongs to the class that says how to look."""
         own = type(self)
-        home: type[Observer] = next(kind for kind in own.__mro__ if "look_at_rows" in vars(kind))
+        home: type[Observer] = next(kind for kind in own.__mro__ if "look_at_chunk" in vars(kind))
         meant = home is not Observer and own.look is home.look and own.observe is home.observe
         return meant and self.schedule.simulated_time
 
-    def observe_rows(self, sim: Watched, t: Array, rows: Rows) -> None:
+    def observe_chunk(self, sim: Watched, t: Array, chunk: Chunk) -> None:
         """Look at the steps just taken, those that are due."""
         due = self.schedule.due_of(t)
-        self.look_at_rows(sim, t[due], Rows(*(values[due] for values in rows)))
+        self.look_at_chunk(sim, t[due], Chunk(*(values[due] for values in chunk)))
 
     def end(self, sim: Watched) -> None:
         """Stop watching."""
@@ -83,7 +83,7 @@ class Observer:
     def look(self, sim: Watched, report: StepReport) -> None:
         """See one step; see point 3."""
 
-    def look_at_rows(self, sim: Watched, t: Array, rows: Rows) -> None:
+    def look_at_chunk(self, sim: Watched, t: Array, chunk: Chunk) -> None:
         """See many steps, which ended at ``t`` (k,) [s]; see point 8."""
         raise NotImplementedError
 

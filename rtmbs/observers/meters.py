@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.integrators.report import StepReport
-from rtmbs.integrators.settings import ENOUGH, GIVEN, ITERATIONS, POSITION_VIOLATION, Rows
+from rtmbs.integrators.settings import GIVEN, ITERATIONS, ITERATIONS_TO_TOLERANCE, POSITION_VIOLATION, Chunk
 from rtmbs.observers.base import Observer, Watched
 from rtmbs.observers.schedule import Schedule
-from rtmbs.results.replay import replay_energies
+from rtmbs.results.resample import resample_energies
 from rtmbs.results.samples import one_sample, samples_of
 from rtmbs.semirecursive.workspace import Workspace, workspace
 
@@ -24,7 +24,8 @@ VIOLATIONS = (
     "velocity_violation_rotation",
     "acceleration_violation_rotation",
 )
-COUNTS = ("iterations", "jacobians", "factorisations", "sweeps")  # both in the order of a record, see ``settings``
+COUNTS = ("iterations", "jacobians", "factorisations", "projections")  # both in the order of the stats, see
+# ``settings``
 
 
 class Meter(Observer):
@@ -39,7 +40,7 @@ class Meter(Observer):
 
 
 class EnergyMeter(Meter):
-    """Largest |E - E0|, E kinetic energy, energy of weight and elastic energy; dampers, motors and drivers are no part.
+    """Largest |E - E0|, E kinetic energy, gravity energy and elastic energy; dampers, motors and drivers are no part.
 
     ``exchanged`` is the range of the kinetic energy: what a drift is to be compared with. ``given`` is what the balance
     of energy gave to loops and took from them, as the sum of its sizes over the steps that were looked at: the energy
@@ -67,20 +68,20 @@ class EnergyMeter(Meter):
         self.given += report.energy_given
         self.least, self.most = min(self.least, kinetic), max(self.most, kinetic)
 
-    def look_at_rows(self, sim: Watched, t: Array, rows: Rows) -> None:
+    def look_at_chunk(self, sim: Watched, t: Array, chunk: Chunk) -> None:
         if not len(t):
             return
         energies = np.zeros((3, len(t)))
-        replay_energies(sim.equations.tables, samples_of(t, rows), self._scratch, energies)
+        resample_energies(sim.equations.tables, samples_of(t, chunk), self._scratch, energies)
         total, kinetic = energies.sum(axis=0), energies[0]
         self.latest = float(total[-1])
-        self.given += float(rows.record[:, GIVEN].sum())
+        self.given += float(chunk.stats[:, GIVEN].sum())
         self.error = max(self.error, float(np.abs(total - self.initial).max()))
         self.least, self.most = min(self.least, float(kinetic.min())), max(self.most, float(kinetic.max()))
 
     def measure(self, sim: Watched) -> tuple[float, float]:
         """Return kinetic and total energy [J]."""
-        replay_energies(sim.equations.tables, one_sample(sim.state), self._scratch, self._energies)
+        resample_energies(sim.equations.tables, one_sample(sim.state), self._scratch, self._energies)
         return float(self._energies[0, 0]), float(self._energies.sum())
 
     @property
@@ -112,45 +113,45 @@ class ViolationMeter(Meter):
         for name in VIOLATIONS:
             self.largest[name] = max(self.largest[name], getattr(report, name))
 
-    def look_at_rows(self, sim: Watched, t: Array, rows: Rows) -> None:
+    def look_at_chunk(self, sim: Watched, t: Array, chunk: Chunk) -> None:
         for place, name in enumerate(VIOLATIONS, POSITION_VIOLATION):
-            self.largest[name] = max(self.largest[name], float(rows.record[:, place].max(initial=0.0)))
+            self.largest[name] = max(self.largest[name], float(chunk.stats[:, place].max(initial=0.0)))
 
     def summary(self) -> dict[str, float]:
         return dict(self.largest)
 
 
 class IterationMeter(Meter):
-    """Sums of Newton iterations, Jacobians, factorisations and projection sweeps; the most iterations of one step.
+    """Sums of Newton iterations, Jacobians, factorisations and projection iterations; the most iterations of one step.
 
-    ``enough`` counts steps by the iterations after which Newton's test was first met, 0 where it was not: what a fixed
-    number of iterations is to be compared with.
+    ``iterations_to_tolerance`` counts steps by the iterations after which Newton's test was first met, 0 where it was
+    not: what a fixed number of iterations is to be compared with.
     """
 
     def __init__(self, schedule: Schedule | None = None) -> None:
         super().__init__(schedule)
         self.steps = self.most = self.dense = 0
         self.total: Counter[str] = Counter()
-        self.enough: Counter[int] = Counter()  # steps by the iterations that were enough; 0: none were
+        self.iterations_to_tolerance: Counter[int] = Counter()  # steps by the iterations that were enough; 0: none were
 
     def start(self, sim: Watched, steps: int | None) -> None:
         self.steps = self.most = self.dense = 0
-        self.total, self.enough = Counter(), Counter()
+        self.total, self.iterations_to_tolerance = Counter(), Counter()
 
     def look(self, sim: Watched, report: StepReport) -> None:
         self.steps += 1
         self.dense += report.dense
         self.most = max(self.most, report.iterations)
-        self.enough[report.enough] += 1
+        self.iterations_to_tolerance[report.iterations_to_tolerance] += 1
         for name in COUNTS:
             self.total[name] += getattr(report, name)
 
-    def look_at_rows(self, sim: Watched, t: Array, rows: Rows) -> None:
+    def look_at_chunk(self, sim: Watched, t: Array, chunk: Chunk) -> None:
         self.steps += len(t)
-        self.most = max(self.most, int(rows.record[:, ITERATIONS].max(initial=0.0)))
-        self.enough.update(rows.record[:, ENOUGH].astype(int).tolist())
+        self.most = max(self.most, int(chunk.stats[:, ITERATIONS].max(initial=0.0)))
+        self.iterations_to_tolerance.update(chunk.stats[:, ITERATIONS_TO_TOLERANCE].astype(int).tolist())
         for place, name in enumerate(COUNTS, ITERATIONS):
-            self.total[name] += int(rows.record[:, place].sum())
+            self.total[name] += int(chunk.stats[:, place].sum())
 
     @property
     def mean(self) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 
 from rtmbs.errors import InputError
 from rtmbs.integrators.report import Outcome, StepReport, outcomes_of
-from rtmbs.integrators.settings import TRIES, Rows
+from rtmbs.integrators.settings import TRIES, Chunk
 from rtmbs.limits.memory import in_words, machine_memory
 from rtmbs.observers.base import Array, Observer, Watched
 from rtmbs.observers.schedule import Schedule
@@ -84,19 +84,19 @@ class Recorder(Observer):
             raise InputError("a force was attached elsewhere while a run is recorded; begin another recording after it")
         self._record(sim, float(report.outcome is not Outcome.CONVERGED))
 
-    def observe_rows(self, sim: Watched, t: Array, rows: Rows) -> None:
+    def observe_chunk(self, sim: Watched, t: Array, chunk: Chunk) -> None:
         """Count how the steps ended, and record those that are due."""
-        ended = {outcome.name: count for outcome, count in outcomes_of(rows.record).items()}
-        self._seen = self._after(float(t[-1]), ended, int(np.count_nonzero(rows.record[:, TRIES])), 0)
-        super().observe_rows(sim, t, rows)
+        ended = {outcome.name: count for outcome, count in outcomes_of(chunk.stats).items()}
+        self._seen = self._after(float(t[-1]), ended, int(np.count_nonzero(chunk.stats[:, TRIES])), 0)
+        super().observe_chunk(sim, t, chunk)
         self._kept = self._seen
 
-    def look_at_rows(self, sim: Watched, t: Array, rows: Rows) -> None:
+    def look_at_chunk(self, sim: Watched, t: Array, chunk: Chunk) -> None:
         """Record the states."""
         self._make_room(sim, len(t))
         assert self._samples is not None
         first = self._seen.size
-        for kept, new in zip(self._samples, samples_of(t, rows), strict=True):
+        for kept, new in zip(self._samples, samples_of(t, chunk), strict=True):
             kept[first : first + len(t)] = new
         self._seen = self._seen._replace(size=first + len(t))
 

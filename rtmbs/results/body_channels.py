@@ -5,8 +5,8 @@ from functools import partial
 
 from rtmbs.results.channel import QUATERNION, WORLD, XYZ, Array, Source
 from rtmbs.results.motion import BodyMotion, body_motion, quaternions
-from rtmbs.results.swept import Replay
-from rtmbs.system.system import BodyRecord, System
+from rtmbs.results.resampled import Resampled
+from rtmbs.system.system import BodyInfo, System
 
 Reading = Callable[[BodyMotion], Array]
 
@@ -19,35 +19,35 @@ BODY: dict[str, tuple[str, Reading]] = {  # position, velocity and acceleration 
 }
 
 
-def body_sources(system: System, replay: Replay) -> Iterator[tuple[str, Source]]:
+def body_sources(system: System, resampled: Resampled) -> Iterator[tuple[str, Source]]:
     """Yield the motion of every body but ground."""
-    for name, record in system.bodies.items():
+    for name, info in system.bodies.items():
         if name == system.topology.bodies[0]:
             continue
         for what, (unit, read) in BODY.items():
-            yield f"{name}.{what}", Source(XYZ, unit, partial(of_body, replay, record, read), WORLD)
-        turn = partial(of_body, replay, record, lambda body: quaternions(body.orientation))
+            yield f"{name}.{what}", Source(XYZ, unit, partial(of_body, resampled, info, read), WORLD)
+        turn = partial(of_body, resampled, info, lambda body: quaternions(body.orientation))
         yield f"{name}.orientation", Source(QUATERNION, "1", turn, WORLD)
-        center = partial(of_point, replay, record, record.center_of_mass, "position")
+        center = partial(of_point, resampled, info, info.center_of_mass, "position")
         yield f"{name}.mass_center", Source(XYZ, "m", center, WORLD)
 
 
-def marker_sources(system: System, replay: Replay) -> Iterator[tuple[str, Source]]:
+def marker_sources(system: System, resampled: Resampled) -> Iterator[tuple[str, Source]]:
     """Yield the motion of every marker."""
     for name, marker in system.markers.items():
         for what, unit in (("position", "m"), ("velocity", "m/s"), ("acceleration", "m/s^2")):
-            values = partial(of_point, replay, system.bodies[marker.body], marker.point, what)
+            values = partial(of_point, resampled, system.bodies[marker.body], marker.point, what)
             yield f"{name}.{what}", Source(XYZ, unit, values, WORLD)
 
 
-def of_body(replay: Replay, record: BodyRecord, read: Reading) -> Array:
+def of_body(resampled: Resampled, info: BodyInfo, read: Reading) -> Array:
     """Return what is read off a body's motion."""
-    return read(body_motion(replay, record))
+    return read(body_motion(resampled, info))
 
 
-def of_point(replay: Replay, record: BodyRecord, point: Array, what: str) -> Array:
+def of_point(resampled: Resampled, info: BodyInfo, point: Array, what: str) -> Array:
     """Return position, velocity or acceleration (S, 3) of a ``point`` (3,) in body axes."""
-    body = body_motion(replay, record)
+    body = body_motion(resampled, info)
     x = body.point(point)
     if what == "position":
         return body.in_world(x)

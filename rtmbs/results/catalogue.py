@@ -15,9 +15,9 @@ from rtmbs.results.force_channels import (
     violation_sources,
 )
 from rtmbs.results.joint_channels import joint_sources
+from rtmbs.results.resampled import Resampled
 from rtmbs.results.result import TIME, Result
 from rtmbs.results.samples import Samples
-from rtmbs.results.swept import Replay
 from rtmbs.system.system import System
 from rtmbs.system.tables import Tables
 
@@ -51,23 +51,25 @@ def run_result(
     outcomes: Mapping[str, int],
     warnings: Callable[[], Mapping[str, int]] | None = None,
 ) -> Result:
-    """Return the Result of recorded samples; ``tables`` are those of the simulation, which may have measured shims."""
-    replay = Replay(system, tables, samples)
-    return Result(lambda: sources(system, replay), system.name, system.fingerprint, outcomes, warnings)
+    """Return the Result of recorded samples; ``tables`` are those of the simulation, which may have measured assembly
+    offsets.
+    """
+    resampled = Resampled(system, tables, samples)
+    return Result(lambda: sources(system, resampled), system.name, system.fingerprint, outcomes, warnings)
 
 
-def sources(system: System, replay: Replay) -> dict[str, Source]:
+def sources(system: System, resampled: Resampled) -> dict[str, Source]:
     """Return all channels by name. A name that two kinds of element ask for goes to neither: ``kind:name`` for each."""
-    entries = list(offered(system, replay))
+    entries = list(offered(system, resampled))
     kinds: dict[str, set[str]] = {}
     for kind, name, _ in entries:
         kinds.setdefault(name, set()).add(kind)
     return {(name if len(kinds[name]) == 1 else f"{kind}:{name}"): source for kind, name, source in entries}
 
 
-def offered(system: System, replay: Replay) -> Iterator[Entry]:
+def offered(system: System, resampled: Resampled) -> Iterator[Entry]:
     """Yield every channel of a System."""
-    yield Entry("time", TIME, Source((), "s", lambda: replay.samples.t))
+    yield Entry("time", TIME, Source((), "s", lambda: resampled.samples.t))
     for kind, part in PARTS:
-        for name, source in part(system, replay):
+        for name, source in part(system, resampled):
             yield Entry(kind, name, source)

@@ -1,7 +1,8 @@
 """Channels of joints: coordinates, rates and accelerations of b relative to a, whatever way the tree walks.
 
-A joint of the tree (a ghost too) reads its coordinates; a cut joint measures them between its two bodies. Joints
-without public coordinates (spherical, floating, line) tell orientation, a floating one position as well, all measured.
+A joint of the tree (an auxiliary body too) reads its coordinates; a cut joint measures them between its two bodies.
+Joints without public coordinates (spherical, floating, line) tell orientation, a floating one position as well, all
+measured.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,8 +15,8 @@ from rtmbs.errors import InputError
 from rtmbs.model.checks import perpendiculars
 from rtmbs.results.channel import QUATERNION, XYZ, Source
 from rtmbs.results.motion import RelativeMotion, body_motion, dot, quaternions, turned, unwrap
-from rtmbs.results.swept import Replay
-from rtmbs.system.system import JointRecord, System
+from rtmbs.results.resampled import Resampled
+from rtmbs.system.system import JointInfo, System
 
 Array = NDArray[np.float64]
 Motion = tuple[Array, Array, Array]  # value, rate, acceleration, each (S,)
@@ -26,68 +27,68 @@ ORDERS = ("", "_rate", "_acceleration")
 POSITIONS = ("position", "velocity", "linear_acceleration")
 
 
-def joint_sources(system: System, replay: Replay) -> Iterator[tuple[str, Source]]:
+def joint_sources(system: System, resampled: Resampled) -> Iterator[tuple[str, Source]]:
     """Yield the motion of every joint that has any."""
-    for record in system.joints.values():
-        measured = Measured(replay, system, record)
-        if record.coordinates:
-            yield from coordinate_sources(record, replay, measured)
-        elif record.kind.turns_freely:
-            yield from orientation_sources(record, measured)
-        if record.kind.free:
-            yield from position_sources(record, measured)
+    for info in system.joints.values():
+        measured = Measured(resampled, system, info)
+        if info.coordinates:
+            yield from coordinate_sources(info, resampled, measured)
+        elif info.kind.turns_freely:
+            yield from orientation_sources(info, measured)
+        if info.kind.free:
+            yield from position_sources(info, measured)
 
 
-def coordinate_sources(record: JointRecord, replay: Replay, measured: "Measured") -> Iterator[tuple[str, Source]]:
+def coordinate_sources(info: JointInfo, resampled: Resampled, measured: "Measured") -> Iterator[tuple[str, Source]]:
     """Yield every coordinate with rate and acceleration; a joint of one coordinate has short names for the last two."""
-    for k, (coordinate, unit) in enumerate(zip(record.coordinates, record.units, strict=True)):
+    for k, (coordinate, unit) in enumerate(zip(info.coordinates, info.units, strict=True)):
         units = ANGLE_UNITS if unit == "rad" else LENGTH_UNITS
         for order, (suffix, unit_of_order) in enumerate(zip(ORDERS, units, strict=True)):
-            source = Source((), unit_of_order, coordinate_values(record, replay, measured, k, order))
-            yield f"{record.name}.{coordinate}{suffix}", source
-            if suffix and len(record.coordinates) == 1:
-                yield f"{record.name}.{suffix[1:]}", source
+            source = Source((), unit_of_order, coordinate_values(info, resampled, measured, k, order))
+            yield f"{info.name}.{coordinate}{suffix}", source
+            if suffix and len(info.coordinates) == 1:
+                yield f"{info.name}.{suffix[1:]}", source
 
 
 def coordinate_values(
-    record: JointRecord, replay: Replay, measured: "Measured", k: int, order: int
+    info: JointInfo, resampled: Resampled, measured: "Measured", k: int, order: int
 ) -> Callable[[], Array]:
     """Return what reads (in the tree) or measures (cut) coordinate ``k``: value, rate or acceleration by ``order``."""
-    if record.in_tree:
-        raw = (replay.samples.z, replay.samples.zd, replay.samples.zdd)[order]
-        return lambda: raw[:, record.steps[k]]
+    if info.in_tree:
+        raw = (resampled.samples.z, resampled.samples.zd, resampled.samples.zdd)[order]
+        return lambda: raw[:, info.dofs[k]]
     return lambda: measured.coordinates[k][order]
 
 
-def orientation_sources(record: JointRecord, measured: "Measured") -> Iterator[tuple[str, Source]]:
+def orientation_sources(info: JointInfo, measured: "Measured") -> Iterator[tuple[str, Source]]:
     """Yield orientation, angular velocity and its derivative of b relative to a, the latter two in axes of b."""
-    name = record.name
-    yield f"{name}.orientation", Source(QUATERNION, "1", lambda: measured.orientation, record.a)
-    yield f"{name}.rate", Source(XYZ, "rad/s", lambda: measured.relative.seen_by_b()[0], record.b)
-    yield f"{name}.acceleration", Source(XYZ, "rad/s^2", lambda: measured.relative.seen_by_b()[1], record.b)
+    name = info.name
+    yield f"{name}.orientation", Source(QUATERNION, "1", lambda: measured.orientation, info.a)
+    yield f"{name}.rate", Source(XYZ, "rad/s", lambda: measured.relative.seen_by_b()[0], info.b)
+    yield f"{name}.acceleration", Source(XYZ, "rad/s^2", lambda: measured.relative.seen_by_b()[1], info.b)
 
 
-def position_sources(record: JointRecord, measured: "Measured") -> Iterator[tuple[str, Source]]:
+def position_sources(info: JointInfo, measured: "Measured") -> Iterator[tuple[str, Source]]:
     """Yield where the point of b stands from the point of a, in joint axes carried by a, with its derivatives."""
-    frame = f"joint axes of {record.a}"
+    frame = f"joint axes of {info.a}"
     for order, (what, unit) in enumerate(zip(POSITIONS, LENGTH_UNITS, strict=True)):
-        yield f"{record.name}.{what}", Source(XYZ, unit, partial(measured.position, order), frame)
+        yield f"{info.name}.{what}", Source(XYZ, unit, partial(measured.position, order), frame)
 
 
 class Measured:
     """The coordinates of one joint, measured between its two bodies."""
 
-    def __init__(self, replay: Replay, system: System, record: JointRecord) -> None:
-        self.replay, self.system, self.record = replay, system, record
+    def __init__(self, resampled: Resampled, system: System, info: JointInfo) -> None:
+        self.resampled, self.system, self.info = resampled, system, info
 
     @property
     def relative(self) -> RelativeMotion:
         """Motion of b seen from a."""
-        record, bodies = self.record, self.system.bodies
-        a, b = bodies[record.a], bodies[record.b]
-        ground = min(self.replay.row(a.step), self.replay.row(b.step))
-        seen = [body_motion(self.replay, body, ground) for body in (a, b)]
-        return RelativeMotion(seen[0], seen[1], record.point_a, record.point_b)
+        info, bodies = self.info, self.system.bodies
+        a, b = bodies[info.a], bodies[info.b]
+        ground = min(self.resampled.row(a.dof), self.resampled.row(b.dof))
+        seen = [body_motion(self.resampled, body, ground) for body in (a, b)]
+        return RelativeMotion(seen[0], seen[1], info.point_a, info.point_b)
 
     @property
     def orientation(self) -> Array:
@@ -98,29 +99,29 @@ class Measured:
     def position(self, order: int) -> Array:
         """Position (order 0), velocity or acceleration (S, 3) of the point of b in joint axes carried by a."""
         relative = self.relative
-        return turned(np.swapaxes(relative.a.orientation @ self.record.frame_a, 1, 2), relative.distance[order])
+        return turned(np.swapaxes(relative.a.orientation @ self.info.frame_a, 1, 2), relative.distance[order])
 
     @cached_property
     def coordinates(self) -> tuple[Motion, ...]:
         """Value, rate and acceleration of every coordinate."""
-        return self.record.kind.measure(self)
+        return self.info.kind.measure(self)
 
     def slide(self, k: int) -> Motion:
-        """Displacement along the axis of step ``k``, which body a carries; raises InputError when it does not."""
-        record = self.record
-        if "rad" in record.units[:k]:
+        """Displacement along the axis of dof ``k``, which body a carries; raises InputError when it does not."""
+        info = self.info
+        if "rad" in info.units[:k]:
             raise InputError(
-                f"joint {record.name!r} is cut, and the coordinates of a {record.type}, which slides after it turned,"
+                f"joint {info.name!r} is cut, and the coordinates of a {info.type}, which slides after it turned,"
                 " cannot be measured from outside; give it an initial value, so that it keeps its coordinates"
             )
-        return self.relative.slide(record.axes_a[k])
+        return self.relative.slide(info.axes_a[k])
 
     def turn(self, k: int) -> Motion:
         """Angle about an axis that both bodies carry: that of a direction of b across it, seen from a."""
-        axis, relative = self.record.axes_a[k], self.relative
-        across, along = perpendiculars(self.record.frame_a.T @ axis)
-        seen = relative.b.orientation @ (self.record.frame_b @ across)
-        x, y = (relative.a.orientation @ (self.record.frame_a @ direction) for direction in (across, along))
+        axis, relative = self.info.axes_a[k], self.relative
+        across, along = perpendiculars(self.info.frame_a.T @ axis)
+        seen = relative.b.orientation @ (self.info.frame_b @ across)
+        x, y = (relative.a.orientation @ (self.info.frame_a @ direction) for direction in (across, along))
         return self.unwrapped(np.arctan2(dot(y, seen), dot(x, seen)), *relative.spin(axis, relative.a))
 
     def two_turns(self, first: int, second: int) -> tuple[Motion, Motion]:
@@ -128,8 +129,8 @@ class Measured:
 
         f seen from a is cos alpha f + sin alpha e x f, and e seen from b is cos beta e + sin beta e x f.
         """
-        record, relative = self.record, self.relative
-        (e_a, f_a), (e_b, f_b) = (axes[[first, second]] for axes in (record.axes_a, record.axes_b))
+        info, relative = self.info, self.relative
+        (e_a, f_a), (e_b, f_b) = (axes[[first, second]] for axes in (info.axes_a, info.axes_b))
         A, B = relative.a.orientation, relative.b.orientation
         e, f = A @ e_a, B @ f_b
         alpha = np.arctan2(dot(A @ np.cross(e_a, f_a), f), dot(A @ f_a, f))
@@ -140,4 +141,4 @@ class Measured:
         )
 
     def unwrapped(self, angle: Array, rate: Array, acceleration: Array) -> Motion:
-        return unwrap(angle, rate, self.replay.samples.t), rate, acceleration
+        return unwrap(angle, rate, self.resampled.samples.t), rate, acceleration

@@ -6,9 +6,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.results.swept import Replay, StepMotion
+from rtmbs.results.resampled import DofMotion, Resampled
 from rtmbs.system.origins import WORLD
-from rtmbs.system.system import BodyRecord
+from rtmbs.system.system import BodyInfo
 
 Array = NDArray[np.float64]
 
@@ -19,17 +19,17 @@ class BodyMotion:
 
     orientation: Array  # (S, 3, 3) body to world
     origin: Array  # (S, 3) from the origin of its part, as all places here [m]
-    step: StepMotion
+    dof: DofMotion
 
     @property
     def omega(self) -> Array:
         """Angular velocity (S, 3) [rad/s]."""
-        return np.asarray(self.step.V[:, 3:])
+        return np.asarray(self.dof.V[:, 3:])
 
     @property
     def alpha(self) -> Array:
         """Angular acceleration (S, 3) [rad/s^2]."""
-        return np.asarray(self.step.acc[:, 3:])
+        return np.asarray(self.dof.acc[:, 3:])
 
     def point(self, local: Array) -> Array:
         """Return where a point (3,) of body axes stands (S, 3), from the origin of its part [m]."""
@@ -37,25 +37,25 @@ class BodyMotion:
 
     def in_world(self, x: Array) -> Array:
         """Return a place ``x`` (S, 3) from the world's origin [m]."""
-        return np.asarray(x + self.step.o)
+        return np.asarray(x + self.dof.o)
 
     def velocity(self, x: Array) -> Array:
         """Return the velocity (S, 3) of the body's point at ``x`` (S, 3) [m/s]."""
-        return np.asarray(self.step.V[:, :3] + cross(self.omega, x))
+        return np.asarray(self.dof.V[:, :3] + cross(self.omega, x))
 
     def acceleration(self, x: Array) -> Array:
         """Return the acceleration (S, 3) of the body's point at ``x`` (S, 3) [m/s^2].
 
         Rows of ``acc`` are the plain derivative of V in a world that accelerates with -g (METHODS 1.1).
         """
-        swept = self.step.acc[:, :3] + self.step.g + cross(self.alpha, x)
+        swept = self.dof.acc[:, :3] + self.dof.g + cross(self.alpha, x)
         return np.asarray(swept + cross(self.omega, self.velocity(x)))
 
 
-def body_motion(replay: Replay, body: BodyRecord, ground: int = WORLD) -> BodyMotion:
+def body_motion(resampled: Resampled, body: BodyInfo, ground: int = WORLD) -> BodyMotion:
     """Return the motion of a body; of one that stands still as seen from the origin of the row ``ground``."""
-    step = replay.motion(body.step if body.step >= 0 else ground)
-    return BodyMotion(step.A @ body.rotation, step.r + step.A @ body.position, step)
+    dof = resampled.motion(body.dof if body.dof >= 0 else ground)
+    return BodyMotion(dof.A @ body.rotation, dof.r + dof.A @ body.position, dof)
 
 
 @dataclass(frozen=True)

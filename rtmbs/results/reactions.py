@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from rtmbs.errors import unknown_name
 from rtmbs.results.graph import entered_from
 from rtmbs.results.motion import body_motion, cross
+from rtmbs.results.resampled import Resampled
 from rtmbs.results.samples import one_sample
-from rtmbs.results.swept import Replay
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.state import State
 from rtmbs.system.origins import WORLD
-from rtmbs.system.system import JointRecord, System
+from rtmbs.system.system import JointInfo, System
 from rtmbs.topology import CONSTRAINT, ROD
 
 Array = NDArray[np.float64]
@@ -30,53 +30,54 @@ def reaction(equations: SemiRecursiveEquations, state: State, joint: str) -> Arr
     Raises UnknownNameError with the nearest names.
     """
     system = equations.system
-    replay = Replay(system, equations.tables, one_sample(state))
-    return reaction_values(replay, system, joint)[0]
+    resampled = Resampled(system, equations.tables, one_sample(state))
+    return reaction_values(resampled, system, joint)[0]
 
 
-def reaction_values(replay: Replay, system: System, name: str) -> Array:
+def reaction_values(resampled: Resampled, system: System, name: str) -> Array:
     """Return the reaction of a joint, a rod or a constraint over all samples (S, 6)."""
     if not isinstance(name, str):  # nothing can be looked up by a list
         raise unknown_name("joint", name, [*system.joints, *held(system)])
     if name in system.joints:
-        record = system.joints[name]
-        at_origin, ground = joint_wrench(replay, system, record)
-        return moved(at_origin, body_motion(replay, system.bodies[record.b], ground).point(record.point_b))
+        info = system.joints[name]
+        at_origin, ground = joint_wrench(resampled, system, info)
+        return moved(at_origin, body_motion(resampled, system.bodies[info.b], ground).point(info.point_b))
     if name in held(system):
         closure = system.closure_names.index(name)
-        connector = int(replay.tables.closures.connector[closure])
-        return moved(replay.link_wrench(connector), closure_point(replay, closure, "b"))
+        connector = int(resampled.tables.closures.connector[closure])
+        return moved(resampled.connector_wrench(connector), closure_point(resampled, closure, "b"))
     raise unknown_name("joint", name, [*system.joints, *held(system)])
 
 
 def rods(system: System) -> list[str]:
     """Return the names of all rods."""
-    return [link.name for link in system.topology.links if link.type == ROD]
+    return [connector.name for connector in system.topology.connectors if connector.type == ROD]
 
 
 def held(system: System) -> list[str]:
     """Return the names of all rods, and of the constraints of the user between two frames."""
-    return [link.name for link in system.topology.links if link.type in (ROD, CONSTRAINT)]
+    return [connector.name for connector in system.topology.connectors if connector.type in (ROD, CONSTRAINT)]
 
 
-def joint_wrench(replay: Replay, system: System, record: JointRecord) -> tuple[Array, int]:
+def joint_wrench(resampled: Resampled, system: System, info: JointInfo) -> tuple[Array, int]:
     """Return the wrench on body b through a joint (S, 6), and the row of ground whose origin it is taken about."""
-    if record.closure >= 0:  # cut, or a ghost, which is massless: what its closure passes on is what its steps carry
-        links, connector = replay.tables.links, int(replay.tables.closures.connector[record.closure])
-        ends = replay.row(int(links.a[connector])), replay.row(int(links.b[connector]))
-        return replay.link_wrench(connector), min(ends)
-    if not record.in_tree:  # a cut floating joint holds nothing
-        return np.zeros((len(replay.samples.t), 6)), WORLD
-    child, backwards = entered_from(system, record.name)
-    wrench = replay.body_wrench(child)
-    return (-wrench if backwards else wrench), replay.row(int(replay.graph.step[child]))
+    if info.closure >= 0:  # cut, or an auxiliary body, which is massless: what its closure passes on is what its dofs
+        # carry
+        connectors, connector = resampled.tables.connectors, int(resampled.tables.closures.connector[info.closure])
+        ends = resampled.row(int(connectors.a[connector])), resampled.row(int(connectors.b[connector]))
+        return resampled.connector_wrench(connector), min(ends)
+    if not info.in_tree:  # a cut floating joint holds nothing
+        return np.zeros((len(resampled.samples.t), 6)), WORLD
+    child, backwards = entered_from(system, info.name)
+    wrench = resampled.body_wrench(child)
+    return (-wrench if backwards else wrench), resampled.row(int(resampled.graph.dof[child]))
 
 
-def closure_point(replay: Replay, closure: int, side: str) -> Array:
+def closure_point(resampled: Resampled, closure: int, side: str) -> Array:
     """Return where point a or b of a closure stands (S, 3), world axes from the origin of its part [m]."""
-    closures, links = replay.tables.closures, replay.tables.links
-    step, local = (links.a, closures.point_a) if side == "a" else (links.b, closures.point_b)
-    motion = replay.motion(int(step[closures.connector[closure]]))
+    closures, connectors = resampled.tables.closures, resampled.tables.connectors
+    dof, local = (connectors.a, closures.point_a) if side == "a" else (connectors.b, closures.point_b)
+    motion = resampled.motion(int(dof[closures.connector[closure]]))
     return np.asarray(motion.r + motion.A @ local[closure])
 
 

@@ -5,14 +5,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rtmbs.integrators.report import doubtful_steps
-from rtmbs.integrators.settings import Rows
-from rtmbs.jit.record import record
+from rtmbs.integrators.settings import Chunk
+from rtmbs.jit.struct import struct
 from rtmbs.state import State
 
 Array = Any  # numba types by value; the shapes stand on the fields
 
 
-@record
+@struct
 class Samples(NamedTuple):
     """States at S instants."""
 
@@ -30,10 +30,10 @@ class Samples(NamedTuple):
 OF_STATE = Samples._fields[1:-1]  # what a State has too
 
 
-def samples_of(t: Array, rows: Rows) -> Samples:
-    """Return rows of a run at the times ``t`` (S,) as samples; shares memory with them."""
-    kept = {name: getattr(rows, name) for name in OF_STATE}
-    return Samples(t=t, **kept, doubtful=doubtful_steps(rows.record))
+def samples_of(t: Array, chunk: Chunk) -> Samples:
+    """Return a chunk of a run at the times ``t`` (S,) as samples; shares memory with them."""
+    kept = {name: getattr(chunk, name) for name in OF_STATE}
+    return Samples(t=t, **kept, doubtful=doubtful_steps(chunk.stats))
 
 
 def one_sample(state: State) -> Samples:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from rtmbs.semirecursive.closure_jacobian import apply_through
 from rtmbs.semirecursive.independent import Independent
 from rtmbs.semirecursive.noise import ROUNDING, accuracy_of
-from rtmbs.semirecursive.weight import factor_weights
+from rtmbs.semirecursive.weighted_factor import factor_weights
 
 if TYPE_CHECKING:
     from rtmbs.semirecursive.equations import SemiRecursiveEquations
@@ -96,14 +96,14 @@ def violation_terms(equations: "SemiRecursiveEquations", zd: Array, zdd: Array, 
     pushed (m,) is lam over the effective masses: what the loops prevent counts too, or a truss at rest had no size.
     """
     ws, tables = equations.ws, equations.tables
-    count, links = len(tables.closures.kind), tables.links
+    count, connectors = len(tables.closures.kind), tables.connectors
     terms = np.zeros(equations.m)
     speed = np.abs(zd) * np.max(np.abs(zd) / equations.system.typical, initial=0.0)
     apply_through(tables, np.abs(ws.Phi_z), np.abs(zdd) + speed, terms)
     terms += np.abs(pushed) + np.abs(equations.closure_accelerations(zd, np.zeros(equations.n)))
     equations.closure_accelerations(zd, zdd)
     connector = tables.closures.connector[equations.system.closure_of_row[:count]]
-    a, b = links.a[connector], links.b[connector]
+    a, b = connectors.a[connector], connectors.b[connector]
     motion = np.abs(ws.acc[a]) + np.abs(ws.acc[b])
     turning = np.linalg.norm(ws.V[a, 3:], axis=1) + np.linalg.norm(ws.V[b, 3:], axis=1)
     motion += turning[:, None] * (np.abs(ws.V[a]) + np.abs(ws.V[b]))

@@ -4,8 +4,8 @@ import numpy as np
 
 from rtmbs.integrators.settings import KEPT, OWN
 from rtmbs.jit.compiled import inner_kernel, kernel, merged_kernel
-from rtmbs.semirecursive.forces import chain, nothing
-from rtmbs.semirecursive.sweeps import sweep_velocities
+from rtmbs.semirecursive.force_kernels import chain, nothing
+from rtmbs.semirecursive.passes import forward_velocities
 from rtmbs.spatial import add3, add6, angular, dot3, load3, load6, load33, place, point_velocity, scale6, store6
 from rtmbs.system.tables import GRAVITY_SLOT, ROTATION
 
@@ -28,7 +28,7 @@ def hold_energies(tables, u, h, zd_before, zdd_before, before, zd, zdd, energy, 
     zd and h/12 zd . M (change of zdd). A factor is the change of the rates that is least in the norm of M: M^-1 times
     the gradient of the kinetic energy is zd itself, and Phi_z zd = 0 stays. ``zdd`` is that of the integrator: what
     its projection adds is M-orthogonal to zd. ws.z and ws.increment are those of the step; positions at ws.z and
-    velocities at ``zd`` are swept, and velocities stay so.
+    velocities at ``zd`` are evaluated, and velocities stay so.
 
     A component goes on from the energy that it has when it has kept none, when a force acts whose work is not counted,
     when it is off by more than LARGEST, and when it hardly moves: rates would follow the tolerance of positions.
@@ -53,36 +53,36 @@ def hold_energies(tables, u, h, zd_before, zdd_before, before, zd, zdd, energy, 
         if component[i] >= 0:
             zd[i] *= ws.kinetic[component[i]]
     if given > 0.0:
-        sweep_velocities(tables.steps, zd, ws)
+        forward_velocities(tables.dofs, zd, ws)
     return given
 
 
 @merged_kernel
 def sum_energies(tables, u, h, zd_before, zdd_before, zd, zdd, ws):
-    """Energies of components that keep a balance, in ws at their first step.
+    """Energies of components that keep a balance, in ws at their first dof.
 
     ``beyond`` is h/12 zd . M (zdd - zdd_before). Dampers of joints take the integral of w^2 over the step, w a
     straight line of mean increment / h. Constant loads are potentials. What can be exchanged is measured by weights
     times the length of the mechanism, and elastic energies.
     """
-    component, steps = tables.balance.component, tables.steps
+    component, dofs = tables.balance.component, tables.dofs
     gravity = (u[GRAVITY_SLOT], u[GRAVITY_SLOT + 1], u[GRAVITY_SLOT + 2])
     reach = np.sqrt(dot3(gravity, gravity)) * tables.balance.length[0]
     for k in range(len(tables.balance.first)):
         c = tables.balance.first[k]
         ws.kinetic[c] = ws.potential[c] = ws.beyond[c] = ws.worked[c] = ws.exchange[c] = ws.untold[c] = 0.0
-    sweep_changes(steps, h, zdd_before, zd, zdd, ws)
+    forward_changes(dofs, h, zdd_before, zd, zdd, ws)
     for i in range(len(component)):
         c = component[i]
         if c >= 0:
-            center = place(ws.A, ws.r, i, load3(steps.mass_center, i))
-            twice, crossed = body_energies(steps, i, load6(ws.V, i), load6(ws.acc, i), center, ws)
+            center = place(ws.A, ws.r, i, load3(dofs.mass_center, i))
+            twice, crossed = body_energies(dofs, i, load6(ws.V, i), load6(ws.acc, i), center, ws)
             ws.kinetic[c] += 0.5 * twice
             ws.beyond[c] += h / 12.0 * crossed
-            ws.potential[c] -= steps.mass[i] * dot3(gravity, add3(center, way_of_origin(tables.origins, i, ws)))
-            ws.exchange[c] += steps.mass[i] * reach
-    for k in range(len(tables.joint_forces.step)):
-        i, slot = tables.joint_forces.step[k], tables.joint_forces.slot[k]
+            ws.potential[c] -= dofs.mass[i] * dot3(gravity, add3(center, way_of_origin(tables.origins, i, ws)))
+            ws.exchange[c] += dofs.mass[i] * reach
+    for k in range(len(tables.joint_forces.dof)):
+        i, slot = tables.joint_forces.dof[k], tables.joint_forces.slot[k]
         c = component[i]
         if c >= 0:
             z, way, change = ws.z[i], ws.increment[i], zd[i] - zd_before[i]
@@ -90,12 +90,12 @@ def sum_energies(tables, u, h, zd_before, zdd_before, zd, zdd, ws):
             ws.potential[c] += elastic - u[slot + 3] * z
             ws.exchange[c] += abs(elastic)
             ws.worked[c] -= u[slot + 1] * (way * way / h + h / 12.0 * change * change)
-    add_links(tables, u, ws)
+    add_connectors(tables, u, ws)
 
 
 @inner_kernel
-def sweep_changes(steps, h, before, zd, zdd, ws):
-    """ws.acc = velocities of all steps at the changes of zdd over the step; accelerations are swept later.
+def forward_changes(dofs, h, before, zd, zdd, ws):
+    """ws.acc = velocities of all dofs at the changes of zdd over the step; accelerations are evaluated later.
 
     The increment of a rotation is the integral of its rate plus h^3/12 zd x zdd, which is taken off.
     """
@@ -104,16 +104,16 @@ def sweep_changes(steps, h, before, zd, zdd, ws):
             ws.acc[row, k] = 0.0
     for i in range(len(before)):
         change = zdd[i] - before[i]
-        if steps.kind[i] == ROTATION:
-            first = steps.tip[i] - 2
+        if dofs.kind[i] == ROTATION:
+            first = dofs.tip[i] - 2
             j, k = first + (i - first + 1) % 3, first + (i - first + 2) % 3
             change -= h * (zd[j] * zdd[k] - zd[k] * zdd[j])
-        store6(ws.acc, i, add6(load6(ws.acc, steps.parent[i]), scale6(change, load6(ws.S, i))))
+        store6(ws.acc, i, add6(load6(ws.acc, dofs.parent[i]), scale6(change, load6(ws.S, i))))
 
 
 @inner_kernel
 def way_of_origin(origins, i, ws):
-    """Where the origin of the part of step ``i`` is, from where it was placed: zero but for parts that slide [m].
+    """Where the origin of the part of dof ``i`` is, from where it was placed: zero but for parts that slide [m].
 
     Heights from there have no more digits to lose than the way that the part has travelled.
     """
@@ -128,18 +128,18 @@ def way_of_origin(origins, i, ws):
 
 
 @inner_kernel
-def body_energies(steps, i, V, W, center, ws):
-    """V . M V and V . M W of the body of step ``i``, motions V and W, its mass centre at ``center``."""
+def body_energies(dofs, i, V, W, center, ws):
+    """V . M V and V . M W of the body of dof ``i``, motions V and W, its mass centre at ``center``."""
     v, w, turn, other = point_velocity(V, center), point_velocity(W, center), angular(V), angular(W)
-    A, J = load33(ws.A, i), load33(steps.inertia, i)
-    own, own_other = in_step_axes(A, turn), in_step_axes(A, other)
+    A, J = load33(ws.A, i), load33(dofs.inertia, i)
+    own, own_other = in_dof_axes(A, turn), in_dof_axes(A, other)
     spin = (dot3(J[0], own), dot3(J[1], own), dot3(J[2], own))
-    mass = steps.mass[i]
+    mass = dofs.mass[i]
     return mass * dot3(v, v) + dot3(own, spin), mass * dot3(v, w) + dot3(own_other, spin)
 
 
 @inner_kernel
-def in_step_axes(A, v):
+def in_dof_axes(A, v):
     """A^T v."""
     return (
         A[0][0] * v[0] + A[1][0] * v[1] + A[2][0] * v[2],
@@ -155,7 +155,7 @@ def counting(verbs, rest):
     def count(tables, u, ws):
         connector = table(tables).connector
         for k in range(len(connector)):
-            c = component_of(tables.balance.component, tables.links, connector[k])
+            c = component_of(tables.balance.component, tables.connectors, connector[k])
             if c >= 0:
                 elastic, load, untold = energy(tables, k, u, ws)
                 ws.potential[c] += elastic + load
@@ -167,9 +167,9 @@ def counting(verbs, rest):
 
 
 @inner_kernel
-def component_of(component, links, l):
+def component_of(component, connectors, l):
     """Component of the lower end of connector ``l``, -1 when it keeps no balance."""
-    end = max(links.a[l], links.b[l])
+    end = max(connectors.a[l], connectors.b[l])
     return component[end] if end >= 0 else -1
 
 
@@ -177,7 +177,7 @@ add_wrenches = chain("count", counting, nothing)
 
 
 @merged_kernel
-def add_links(tables, u, ws):
+def add_connectors(tables, u, ws):
     """Energies of forces between bodies, and which components a damper, a wrench or a law acts on."""
     add_wrenches(tables, u, ws)
     for o in range(len(tables.laws.row)):

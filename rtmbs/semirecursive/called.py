@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.semirecursive.law_kernels import set_kinematics
-from rtmbs.semirecursive.sweeps import sweep_positions, sweep_velocities
+from rtmbs.semirecursive.passes import forward_positions, forward_velocities
 from rtmbs.semirecursive.workspace import Workspace
 from rtmbs.system.system import CalledLaw, System
 from rtmbs.system.tables import FRAME_INPUTS, Tables
@@ -22,8 +22,8 @@ def call_laws(system: System, tables: Tables, R0: Array, u: Array, ws: Workspace
     """Evaluate every called law at ``ws.z``, ``ws.zd``; raises what a law raises."""
     if not system.called:
         return
-    sweep_positions(tables, R0, ws.z, ws)
-    sweep_velocities(tables.steps, ws.zd, ws)
+    forward_positions(tables, R0, ws.z, ws)
+    forward_velocities(tables.dofs, ws.zd, ws)
     for law in system.called:
         values = law.function(law_input(law, tables, ws), u[law.slot])
         if law.row >= 0:
@@ -46,13 +46,13 @@ def differentiate_laws(system: System, tables: Tables, u: Array, ws: Workspace) 
 
 
 def law_input(law: CalledLaw, tables: Tables, ws: Workspace) -> Array:
-    """Return the law's inputs at the swept state: r, R, v, w, or coordinates and rates."""
+    """Return the law's inputs at the evaluated state: r, R, v, w, or coordinates and rates."""
     if law.row >= 0:
         set_kinematics(tables, law.row, ws)
         return ws.law_input[FRAME_INPUTS * law.row : FRAME_INPUTS * (law.row + 1)].copy()
     laws = tables.laws
     mine = laws.input[laws.force_entry[law.entry : law.entry + law.n, 1]]
-    return np.array([(ws.zd if rate else ws.z)[step] for step, rate in mine])
+    return np.array([(ws.zd if rate else ws.z)[dof] for dof, rate in mine])
 
 
 def wrench_differences(law: CalledLaw, x: Array, p: Array, length: float) -> Array:

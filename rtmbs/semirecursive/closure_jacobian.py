@@ -1,6 +1,6 @@
-"""Compiled products with Phi_z, which is stored as one dense block a closure: its rows by the steps of its branch.
+"""Compiled products with Phi_z, which is stored as one dense block a closure: its rows by the dofs of its branch.
 
-Blocks are small (a revolute cut joint: 5 rows, 3 to 9 steps), so five rows are taken at a time and every number of the
+Blocks are small (a revolute cut joint: 5 rows, 3 to 9 dofs), so five rows are taken at a time and every number of the
 coordinates is loaded once. Places are cast to unsigned (`at`): numba would fold negative ones, which costs as much as
 the products.
 """
@@ -12,23 +12,23 @@ from rtmbs.spatial import dot6, load6, scale6
 
 
 @inlined_kernel
-def fill_branch(closures, links, l, ws):
+def fill_branch(closures, connectors, l, ws):
     """Phi_z of closure ``l``, rows by branch: sign_j S_j . G."""
     begin, end, entry = closures.row_pointer[at(l)], closures.row_pointer[at(l + 1)], closures.entry_pointer[at(l)]
     connector, whole = closures.connector[at(l)], end - (end - begin) % 5
-    first = links.pointer[at(connector)]
-    width = links.pointer[at(connector + 1)] - first
+    first = connectors.pointer[at(connector)]
+    width = connectors.pointer[at(connector + 1)] - first
     for row in range(begin, whole, 5):
         for k in range(width):
-            S = scale6(links.sign[at(first + k)], load6(ws.S, at(links.step[at(first + k)])))
+            S = scale6(connectors.sign[at(first + k)], load6(ws.S, at(connectors.dof[at(first + k)])))
             for i in range(5):
                 ws.Phi_z[at(entry + i * width + k)] = dot6(S, load6(ws.G, at(row + i)))
         entry += 5 * width
     for row in range(whole, end):
         G = load6(ws.G, at(row))
         for k in range(width):
-            S = load6(ws.S, at(links.step[at(first + k)]))
-            ws.Phi_z[at(entry + k)] = links.sign[at(first + k)] * dot6(S, G)
+            S = load6(ws.S, at(connectors.dof[at(first + k)]))
+            ws.Phi_z[at(entry + k)] = connectors.sign[at(first + k)] * dot6(S, G)
         entry += width
 
 
@@ -41,31 +41,31 @@ def apply_Phi_z(tables, ws, x, out):
 @kernel
 def apply_through(tables, Phi_z, x, out):
     """out = Phi_z x with a Phi_z (entries,) of the caller's choice."""
-    closures, links, drivers = tables.closures, tables.links, tables.drivers
+    closures, connectors, drivers = tables.closures, tables.connectors, tables.drivers
     for l in range(len(closures.point_a)):
         begin, end, entry = closures.row_pointer[at(l)], closures.row_pointer[at(l + 1)], closures.entry_pointer[at(l)]
         connector, whole = closures.connector[at(l)], end - (end - begin) % 5
-        first = links.pointer[at(connector)]
-        width = links.pointer[at(connector + 1)] - first
+        first = connectors.pointer[at(connector)]
+        width = connectors.pointer[at(connector + 1)] - first
         for row in range(begin, whole, 5):
-            apply_five_rows(Phi_z, entry, links.step, first, width, x, out, row)
+            apply_five_rows(Phi_z, entry, connectors.dof, first, width, x, out, row)
             entry += 5 * width
         for row in range(whole, end):
             total = 0.0 * x[0]
             for k in range(width):
-                total += Phi_z[at(entry + k)] * x[at(links.step[at(first + k)])]
+                total += Phi_z[at(entry + k)] * x[at(connectors.dof[at(first + k)])]
             out[at(row)] = total
             entry += width
-    for k in range(len(drivers.step)):
-        out[len(closures.kind) + k] = x[drivers.step[k]]
+    for k in range(len(drivers.dof)):
+        out[len(closures.kind) + k] = x[drivers.dof[k]]
 
 
 @inlined_kernel
-def apply_five_rows(Phi_z, entry, step, first, width, x, out, row):
+def apply_five_rows(Phi_z, entry, dof, first, width, x, out, row):
     """out[row : row + 5] = five rows of Phi_z x."""
     t0 = t1 = t2 = t3 = t4 = 0.0 * x[0]
     for k in range(width):
-        e, y = entry + k, x[at(step[at(first + k)])]
+        e, y = entry + k, x[at(dof[at(first + k)])]
         t0 += Phi_z[at(e)] * y
         t1 += Phi_z[at(e + width)] * y
         t2 += Phi_z[at(e + 2 * width)] * y
@@ -83,26 +83,26 @@ def pull_back(tables, ws, x, scale, out):
 @kernel
 def pull_back_through(tables, Phi_z, x, scale, out):
     """out += scale Phi_z^T x with a Phi_z (entries,) of the caller's choice."""
-    closures, links, drivers = tables.closures, tables.links, tables.drivers
+    closures, connectors, drivers = tables.closures, tables.connectors, tables.drivers
     for l in range(len(closures.point_a)):
         begin, end, entry = closures.row_pointer[at(l)], closures.row_pointer[at(l + 1)], closures.entry_pointer[at(l)]
         connector, whole = closures.connector[at(l)], end - (end - begin) % 5
-        first = links.pointer[at(connector)]
-        width = links.pointer[at(connector + 1)] - first
+        first = connectors.pointer[at(connector)]
+        width = connectors.pointer[at(connector + 1)] - first
         for row in range(begin, whole, 5):
-            pull_five_rows(Phi_z, entry, links.step, first, width, x, row, scale, out)
+            pull_five_rows(Phi_z, entry, connectors.dof, first, width, x, row, scale, out)
             entry += 5 * width
         for row in range(whole, end):
             y = scale * x[at(row)]
             for k in range(width):
-                out[at(links.step[at(first + k)])] += Phi_z[at(entry + k)] * y
+                out[at(connectors.dof[at(first + k)])] += Phi_z[at(entry + k)] * y
             entry += width
-    for k in range(len(drivers.step)):
-        out[drivers.step[k]] += scale * x[len(closures.kind) + k]
+    for k in range(len(drivers.dof)):
+        out[drivers.dof[k]] += scale * x[len(closures.kind) + k]
 
 
 @inlined_kernel
-def pull_five_rows(Phi_z, entry, step, first, width, x, row, scale, out):
+def pull_five_rows(Phi_z, entry, dof, first, width, x, row, scale, out):
     """out += scale times five rows of Phi_z, transposed, times x[row : row + 5]."""
     y0, y1, y2 = scale * x[at(row)], scale * x[at(row + 1)], scale * x[at(row + 2)]
     y3, y4 = scale * x[at(row + 3)], scale * x[at(row + 4)]
@@ -110,4 +110,4 @@ def pull_five_rows(Phi_z, entry, step, first, width, x, row, scale, out):
         e = entry + k
         low = Phi_z[at(e)] * y0 + Phi_z[at(e + width)] * y1
         high = Phi_z[at(e + 2 * width)] * y2 + Phi_z[at(e + 3 * width)] * y3
-        out[at(step[at(first + k)])] += (low + high) + Phi_z[at(e + 4 * width)] * y4
+        out[at(dof[at(first + k)])] += (low + high) + Phi_z[at(e + 4 * width)] * y4

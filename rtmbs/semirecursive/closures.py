@@ -1,13 +1,14 @@
 """Compiled loop equations: Phi, Phid, Phidd, the wrench G of each row, and Phi_z on the branches of each loop.
 
-Rows as METHODS 1.25 with points and axes carried by step ``a``, so that a row is invariant under a common rigid motion:
-with G = dPhi/dX_b the other side is -G, and Phi_z[j] = sign_j S_j . G on the branch of the link and zero elsewhere.
+Rows as METHODS 1.25 with points and axes carried by dof ``a``, so that a row is invariant under a common rigid motion:
+with G = dPhi/dX_b the other side is -G, and Phi_z[j] = sign_j S_j . G on the branch of the connector and zero
+elsewhere.
 """
 
 from rtmbs.jit.compiled import inlined_kernel, inner_kernel, kernel
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, fill_branch
 from rtmbs.semirecursive.conditions import condition_accelerations, condition_rates, evaluate_conditions
-from rtmbs.semirecursive.couplers import coupler_accelerations, coupler_rates, evaluate_couplers
+from rtmbs.semirecursive.coupler_kernels import coupler_accelerations, coupler_rates, evaluate_couplers
 from rtmbs.spatial import (
     add3,
     add6,
@@ -32,22 +33,22 @@ from rtmbs.system.tables import DOT, TRANSLATION
 
 @kernel
 def evaluate_closures(tables, z, u, ws):
-    """Phi, G and Phi_z at the swept positions."""
-    closures, links, drivers = tables.closures, tables.links, tables.drivers
+    """Phi, G and Phi_z at the evaluated positions."""
+    closures, connectors, drivers = tables.closures, tables.connectors, tables.drivers
     for l in range(tables.conditions.first[0]):
         connector = closures.connector[l]
-        a, b = links.a[connector], links.b[connector]
+        a, b = connectors.a[connector], connectors.b[connector]
         xa, xb = place(ws.A, ws.r, a, load3(closures.point_a, l)), place(ws.A, ws.r, b, load3(closures.point_b, l))
         for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
             evaluate_row(closures, row, a, b, xa, xb, u, ws)
-        fill_branch(closures, links, l, ws)
+        fill_branch(closures, connectors, l, ws)
     if len(tables.conditions.scale):
         evaluate_conditions(tables, z, u, ws)
     if len(tables.couplers.ratio):
         evaluate_couplers(tables, z, u, ws)
     first = len(closures.kind)
-    for k in range(len(drivers.step)):
-        ws.Phi[first + k] = z[drivers.step[k]] - u[drivers.slot[k]]
+    for k in range(len(drivers.dof)):
+        ws.Phi[first + k] = z[drivers.dof[k]] - u[drivers.slot[k]]
 
 
 @inlined_kernel
@@ -56,22 +57,22 @@ def evaluate_row(closures, row, a, b, xa, xb, u, ws):
     kind = closures.kind[row]
     if kind == TRANSLATION:
         axis = rotate(ws.A, a, load3(closures.axis_a, row))
-        ws.Phi[row] = dot3(axis, sub3(xa, xb)) - closures.shim[row]
+        ws.Phi[row] = dot3(axis, sub3(xa, xb)) - closures.assembly_offset[row]
         store6(ws.G, row, scale6(-1.0, join(axis, cross3(xb, axis))))
     elif kind == DOT:
         axis_a, axis_b = rotate(ws.A, a, load3(closures.axis_a, row)), rotate(ws.A, b, load3(closures.axis_b, row))
-        ws.Phi[row] = dot3(axis_a, axis_b) - closures.shim[row]
+        ws.Phi[row] = dot3(axis_a, axis_b) - closures.assembly_offset[row]
         store6(ws.G, row, join(scale3(0.0, axis_a), cross3(axis_b, axis_a)))
     else:
         d, length = sub3(xb, xa), closures.length[row]
         target = length if closures.slot[row] < 0 else u[closures.slot[row]]
-        ws.Phi[row] = (dot3(d, d) - target * target) / (2.0 * length) - closures.shim[row]
+        ws.Phi[row] = (dot3(d, d) - target * target) / (2.0 * length) - closures.assembly_offset[row]
         store6(ws.G, row, scale6(1.0 / length, join(d, cross3(xa, xb))))
 
 
 @kernel
 def closure_velocities(tables, zd, u, ws):
-    """Phid = Phi_z zd + Phi_t; linear in zd, so it needs no sweep."""
+    """Phid = Phi_z zd + Phi_t; linear in zd, so it needs no pass."""
     apply_Phi_z(tables, ws, zd, ws.Phid)
     closures, drivers = tables.closures, tables.drivers
     for row in range(closures.row_pointer[tables.conditions.first[0]]):
@@ -82,17 +83,17 @@ def closure_velocities(tables, zd, u, ws):
         condition_rates(tables, ws)
     if len(tables.couplers.ratio):
         coupler_rates(tables, u, ws)
-    for k in range(len(drivers.step)):
+    for k in range(len(drivers.dof)):
         ws.Phid[len(closures.kind) + k] -= u[drivers.slot[k] + 1]
 
 
 @kernel
 def closure_accelerations(tables, zd, zdd, u, ws):
-    """Phidd = G . (acc_b - acc_a) + Gdot . (V_b - V_a) + time terms, from the swept V and acc."""
-    closures, links, drivers = tables.closures, tables.links, tables.drivers
+    """Phidd = G . (acc_b - acc_a) + Gdot . (V_b - V_a) + time terms, from the evaluated V and acc."""
+    closures, connectors, drivers = tables.closures, tables.connectors, tables.drivers
     for l in range(tables.conditions.first[0]):
         connector = closures.connector[l]
-        a, b = links.a[connector], links.b[connector]
+        a, b = connectors.a[connector], connectors.b[connector]
         Va, Vb = load6(ws.V, a), load6(ws.V, b)
         relative, acceleration = sub6(Vb, Va), sub6(load6(ws.acc, b), load6(ws.acc, a))
         xb = place(ws.A, ws.r, b, load3(closures.point_b, l))
@@ -111,13 +112,13 @@ def closure_accelerations(tables, zd, zdd, u, ws):
         condition_accelerations(tables, zd, zdd, ws)
     if len(tables.couplers.ratio):
         coupler_accelerations(tables, zdd, u, ws)
-    for k in range(len(drivers.step)):
-        ws.Phidd[len(closures.kind) + k] = zdd[drivers.step[k]] - u[drivers.slot[k] + 2]
+    for k in range(len(drivers.dof)):
+        ws.Phidd[len(closures.kind) + k] = zdd[drivers.dof[k]] - u[drivers.slot[k] + 2]
 
 
 @inlined_kernel
 def seen_acceleration(relative, acceleration, Va, Vb, xb):
-    """Return e with Phidd = -axis . e for every TRANSLATION row of a closure: the point xb as step a sees it move.
+    """Return e with Phidd = -axis . e for every TRANSLATION row of a closure: the point xb as dof a sees it move.
 
     G = -[axis; xb x axis] and Gdot = -[turned; dxb x axis + xb x turned], turned = omega_a x axis. With [y, w] the
     relative motion shifted to xb, G . acc + Gdot . V = -axis . (acc at xb) - turned . y - axis . (w x dxb), and
@@ -129,9 +130,9 @@ def seen_acceleration(relative, acceleration, Va, Vb, xb):
 
 @inlined_kernel
 def row_variation(closures, row, a, b, xa, xb, Xa, Xb, ws):
-    """Change of G of one row when step a moves by the twist Xa and step b by Xb: Gdot for velocities, and Phi_zz.
+    """Change of G of one row when dof a moves by the twist Xa and dof b by Xb: Gdot for velocities, and Phi_zz.
 
-    ``xa`` and ``xb`` are the points of the closure on both steps, world axes.
+    ``xa`` and ``xb`` are the points of the closure on both dofs, world axes.
     """
     kind = closures.kind[row]
     dxb = point_velocity(Xb, xb)
@@ -150,7 +151,7 @@ def row_variation(closures, row, a, b, xa, xb, Xa, Xb, ws):
 
 @inner_kernel
 def closure_wrench(closures, l, lam, ws):
-    """Wrench -sum lam G of closure ``l`` on its step b."""
+    """Wrench -sum lam G of closure ``l`` on its dof b."""
     F = scale6(0.0, load6(ws.V, 0))
     for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
         F = add6(F, scale6(-lam[row], load6(ws.G, row)))

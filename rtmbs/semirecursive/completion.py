@@ -5,7 +5,7 @@ Projections in the form of METHODS 1.12; ``integrators/trapezoidal.py`` is the s
 
 import numpy as np
 
-from rtmbs.integrators.multipliers import FOUND, largest_acceleration, suspicious
+from rtmbs.integrators.multiplier_bounds import FOUND, largest_acceleration, suspicious
 from rtmbs.integrators.newton import acceleration_allowance, velocity_allowance
 from rtmbs.integrators.settings import (
     ACCELERATION_VIOLATION,
@@ -17,7 +17,7 @@ from rtmbs.integrators.settings import (
     NEAR_SINGULAR,
     POSITION_VIOLATION,
     PROJECTION_TICKS,
-    SWEEPS,
+    PROJECTIONS,
     VELOCITY_VIOLATION,
 )
 from rtmbs.jit.clock import ticks
@@ -28,17 +28,17 @@ from rtmbs.semirecursive.correction import set_iterate
 from rtmbs.semirecursive.endings import CONVERGED, LOOP_OPEN, NEAR, NOT_FINITE, SMALL_PIVOT, UNBALANCED, UNPROJECTED
 from rtmbs.semirecursive.law_kernels import evaluate_laws
 from rtmbs.semirecursive.law_states import keep_states
-from rtmbs.semirecursive.multipliers import NO_FACTOR, factor_mass_weight, miss, set_multipliers
-from rtmbs.semirecursive.projection import (
+from rtmbs.semirecursive.multipliers import NO_FACTOR, factor_mass_metric, miss, set_multipliers
+from rtmbs.semirecursive.passes import forward_accelerations, forward_positions, forward_velocities
+from rtmbs.semirecursive.projection_kernels import (
     in_range,
     largest_rate,
     note_violation,
+    project_rates,
     project_velocities,
     relative_violation,
-    sweep_rates,
 )
 from rtmbs.semirecursive.rotations import commit_rotations, turns_only
-from rtmbs.semirecursive.sweeps import sweep_accelerations, sweep_positions, sweep_velocities
 
 
 @inner_kernel
@@ -54,7 +54,7 @@ def startable(old, alpha):
 
 
 @merged_kernel
-def project(tables, lu, work, settings, alpha, u, old, new, ws, record):
+def project(tables, lu, work, settings, alpha, u, old, new, ws, stats):
     """Close the step at z_n + increment: check the loops, project rates and accelerations, fill ``new``."""
     start, q4 = ticks(), 0.25 * settings.h * settings.h
     set_iterate(settings.h, old, ws)
@@ -62,44 +62,44 @@ def project(tables, lu, work, settings, alpha, u, old, new, ws, record):
         new.z[i], new.zd[i], new.zdd[i] = ws.z[i], ws.zd[i], ws.zdd[i]
     copy_rotations(old.R0, new.R0)
     set_multipliers(tables, alpha, ws, new.lam)
-    sweep_positions(tables, old.R0, new.z, ws)
+    forward_positions(tables, old.R0, new.z, ws)
     evaluate_closures(tables, new.z, u, ws)
-    note_violation(ws.Phi, settings, record, POSITION_VIOLATION)
+    note_violation(ws.Phi, settings, stats, POSITION_VIOLATION)
     if not relative_violation(ws.Phi, settings.scale) <= settings.loop_tolerance:
         return LOOP_OPEN
-    if settings.mass_weight and len(alpha) > 0 and factor_mass_weight(tables, lu, work, alpha, q4, ws, record) != 0:
+    if settings.mass_metric and len(alpha) > 0 and factor_mass_metric(tables, lu, work, alpha, q4, ws, stats) != 0:
         return SMALL_PIVOT
-    weight = project_velocities(tables, lu, work, settings, alpha, u, old, new, ws, record)
+    weight = project_velocities(tables, lu, work, settings, alpha, u, old, new, ws, stats)
     if weight == NO_FACTOR:
         return SMALL_PIVOT
-    note_violation(ws.Phid, settings, record, VELOCITY_VIOLATION)
-    sweep_velocities(tables.steps, new.zd, ws)
+    note_violation(ws.Phid, settings, stats, VELOCITY_VIOLATION)
+    forward_velocities(tables.dofs, new.zd, ws)
     if settings.hold_energy and len(tables.balance.first) > 0:
         before, after = (old.zd, old.zdd, old.energy), (new.zd, new.zdd, new.energy)
-        record[GIVEN] = hold_energies(tables, u, settings.h, *before, *after, ws)
+        stats[GIVEN] = hold_energies(tables, u, settings.h, *before, *after, ws)
     else:
         keep_no_energy(new.energy)
     if len(new.s) > 0:  # at the rates that the projection left
         evaluate_laws(tables, new.z, new.zd, u, ws)
         keep_states(new, ws)
-    sweep_accelerations(tables.steps, new.zd, new.zdd, u, ws)
+    forward_accelerations(tables.dofs, new.zd, new.zdd, u, ws)
     closure_accelerations(tables, new.zd, new.zdd, u, ws)
     if settings.project_accelerations:
-        sweep_rates(tables, lu, work, settings, alpha, weight, new.zdd, ws.Phidd, ws, new.lam, 1.0, record)
-    note_violation(ws.Phidd, settings, record, ACCELERATION_VIOLATION)
-    commit_rotations(tables.steps, new.z, new.R0)
-    record[PROJECTION_TICKS] += ticks() - start
+        project_rates(tables, lu, work, settings, alpha, weight, new.zdd, ws.Phidd, ws, new.lam, 1.0, stats)
+    note_violation(ws.Phidd, settings, stats, ACCELERATION_VIOLATION)
+    commit_rotations(tables.dofs, new.z, new.R0)
+    stats[PROJECTION_TICKS] += ticks() - start
     numbers = in_range(new.z) and in_range(new.zd) and in_range(new.zdd) and in_range(new.lam)
     numbers = numbers and in_range(new.s) and in_range(new.sd)
-    return CONVERGED if numbers and counted(record) else NOT_FINITE
+    return CONVERGED if numbers and counted(stats) else NOT_FINITE
 
 
 @inner_kernel
-def counted(record):
-    """True when the record holds numbers; of corrections Newton's test saw that."""
+def counted(stats):
+    """True when the stats hold numbers; of corrections Newton's test saw that."""
     bad = 0
     for place in range(FIRST_CORRECTION):
-        bad += 0 if np.isfinite(record[place]) else 1
+        bad += 0 if np.isfinite(stats[place]) else 1
     return bad == 0
 
 
@@ -120,33 +120,33 @@ def fastest(settings, new):
 
 
 @merged_kernel
-def judged(tables, lu, work, settings, alpha, u, ending, new, ws, record):
+def judged(tables, lu, work, settings, alpha, u, ending, new, ws, stats):
     """NEAR, UNPROJECTED or UNBALANCED in place of CONVERGED when loops or multipliers miss their bound."""
     if len(alpha) == 0:
         return ending
-    if record[NEAR_SINGULAR] > 0.0:
+    if stats[NEAR_SINGULAR] > 0.0:
         return NEAR if ending == CONVERGED else ending
-    if loops_left(settings, new, ws, record):
-        record[LEFT] = LOOPS
+    if loops_left(settings, new, ws, stats):
+        stats[LEFT] = LOOPS
         return UNPROJECTED if ending == CONVERGED else ending
     if ending != CONVERGED:
         return ending
     acceleration = fastest(settings, new)
-    if not suspicious(settings, record, largest_rate(new.zd, settings.pace), acceleration, ws.stiff[0]):
+    if not suspicious(settings, stats, largest_rate(new.zd, settings.pace), acceleration, ws.stiff[0]):
         return ending
-    found = miss(tables, lu, work, settings, alpha, u, new, acceleration, ws, record)
+    found = miss(tables, lu, work, settings, alpha, u, new, acceleration, ws, stats)
     if found == NO_FACTOR:
         return SMALL_PIVOT
     if found <= FOUND:
         return ending
-    record[LEFT] = FORCES
+    stats[LEFT] = FORCES
     return UNBALANCED if found > FOUND else NOT_FINITE
 
 
 @inner_kernel
-def loops_left(settings, new, ws, record):
+def loops_left(settings, new, ws, stats):
     """True when sweeps reached their number before the loops met their bound."""
-    if record[SWEEPS] < settings.max_sweeps or len(new.z) == 0:
+    if stats[PROJECTIONS] < settings.max_projections or len(new.z) == 0:
         return False
     rate = largest_rate(new.zd, settings.typical)
     velocity = velocity_allowance(settings, rate)

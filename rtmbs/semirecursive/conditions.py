@@ -9,7 +9,7 @@ from rtmbs.ad.program import evaluate
 from rtmbs.forces.frames import combined, components, marker_axes, marker_point
 from rtmbs.jit.compiled import inner_kernel
 from rtmbs.semirecursive.closure_jacobian import fill_branch
-from rtmbs.semirecursive.forces import add_link_column
+from rtmbs.semirecursive.force_kernels import add_connector_column
 from rtmbs.spatial import (
     add3,
     add6,
@@ -32,8 +32,8 @@ TIME, WIDTH = 6, 7  # direction of time between frames, and how many there are
 
 @inner_kernel
 def evaluate_conditions(tables, z, u, ws):
-    """Phi, G and Phi_z of the constraints of the user at the swept positions."""
-    closures, conditions, links = tables.closures, tables.conditions, tables.links
+    """Phi, G and Phi_z of the constraints of the user at the evaluated positions."""
+    closures, conditions, connectors = tables.closures, tables.conditions, tables.connectors
     take_inputs(tables, z, u, ws)
     evaluate(conditions.program, ws.pose_memory, ws.pose_number, ws.pose_parameter, ws.pose_output)
     take_slopes(conditions, ws)
@@ -41,22 +41,22 @@ def evaluate_conditions(tables, z, u, ws):
     q = 0
     for l in range(first, on_joints):
         connector = tables.closures.connector[l]
-        axes = marker_axes(ws.A, links.a[connector], conditions.frame_a, l - first)
-        xb = marker_point(ws, links.b[connector], conditions.frame_b, l - first)
+        axes = marker_axes(ws.A, connectors.a[connector], conditions.frame_a, l - first)
+        xb = marker_point(ws, connectors.b[connector], conditions.frame_b, l - first)
         for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
-            ws.Phi[row] = ws.pose_value[q] - closures.shim[row]
+            ws.Phi[row] = ws.pose_value[q] - closures.assembly_offset[row]
             f, n = world_slope(conditions, q, axes, ws)
             store6(ws.G, row, join(f, add3(n, cross3(xb, f))))
             q += 1
-        fill_branch(closures, links, l, ws)
+        fill_branch(closures, connectors, l, ws)
     for l in range(on_joints, tables.couplers.first[0]):
         connector = tables.closures.connector[l]
         entry, width = (
             closures.entry_pointer[l],
-            links.pointer[connector + 1] - links.pointer[connector],
+            connectors.pointer[connector + 1] - connectors.pointer[connector],
         )
         for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
-            ws.Phi[row] = ws.pose_value[q] - closures.shim[row]
+            ws.Phi[row] = ws.pose_value[q] - closures.assembly_offset[row]
             for k in range(width):
                 ws.Phi_z[entry + k] = ws.pose_slope[conditions.place[q] + k]
             entry += width
@@ -66,16 +66,16 @@ def evaluate_conditions(tables, z, u, ws):
 @inner_kernel
 def take_inputs(tables, z, u, ws):
     """Write r, R and t of every pair of frames, then coordinates and t; numbers are their real parts."""
-    conditions, links = tables.conditions, tables.links
+    conditions, connectors = tables.conditions, tables.connectors
     inputs, t = 0, u[conditions.clock[0]]
     for k in range(len(conditions.frame_a)):
         l = conditions.first[0] + k
         connector = tables.closures.connector[l]
-        axes = marker_axes(ws.A, links.a[connector], conditions.frame_a, k)
-        other = marker_axes(ws.A, links.b[connector], conditions.frame_b, k)
+        axes = marker_axes(ws.A, connectors.a[connector], conditions.frame_a, k)
+        other = marker_axes(ws.A, connectors.b[connector], conditions.frame_b, k)
         apart = sub3(
-            marker_point(ws, links.b[connector], conditions.frame_b, k),
-            marker_point(ws, links.a[connector], conditions.frame_a, k),
+            marker_point(ws, connectors.b[connector], conditions.frame_b, k),
+            marker_point(ws, connectors.a[connector], conditions.frame_a, k),
         )
         r = components(axes, apart)
         R = components(axes, other[0]), components(axes, other[1]), components(axes, other[2])
@@ -85,8 +85,8 @@ def take_inputs(tables, z, u, ws):
                 ws.pose_input[inputs + 3 + 3 * c + j] = R[j][c]
         ws.pose_input[inputs + 12] = t
         inputs += POSE_INPUTS
-    for k in range(len(conditions.step)):
-        ws.pose_input[inputs + k] = t if conditions.step[k] < 0 else z[conditions.step[k]]
+    for k in range(len(conditions.dof)):
+        ws.pose_input[inputs + k] = t if conditions.dof[k] < 0 else z[conditions.dof[k]]
     for k in range(len(ws.pose_input)):
         ws.pose_number[k] = ws.pose_input[k].real
     for k in range(len(conditions.slot)):
@@ -185,14 +185,14 @@ def bent(conditions, q, j, d, ws):
 
 @inner_kernel
 def seen_motion(axes, Xa, Xb, xb):
-    """Return the shift of b's marker and the turn of b (6,) as a sees them, when the steps move by twists."""
+    """Return the shift of b's marker and the turn of b (6,) as a sees them, when the dofs move by twists."""
     relative = sub6(Xb, Xa)
     return join(components(axes, point_velocity(relative, xb)), components(axes, angular(relative)))
 
 
 @inner_kernel
 def slope_variation(conditions, q, axes, xb, Xa, Xb, ws):
-    """Change of G of one condition when step a moves by the twist Xa and step b by Xb."""
+    """Change of G of one condition when dof a moves by the twist Xa and dof b by Xb."""
     d = seen_motion(axes, Xa, Xb, xb)
     f, n = world_slope(conditions, q, axes, ws)
     w = angular(Xa)
@@ -219,14 +219,14 @@ def condition_rates(tables, ws):
 @inner_kernel
 def condition_accelerations(tables, zd, zdd, ws):
     """Phidd = slope . accelerations + rates . bend . rates, the time being one of the directions."""
-    closures, conditions, links = tables.closures, tables.conditions, tables.links
+    closures, conditions, connectors = tables.closures, tables.conditions, tables.connectors
     q, first = 0, conditions.first[0]
     for l in range(first, conditions.first[1]):
         connector = tables.closures.connector[l]
-        Va, Vb = load6(ws.V, links.a[connector]), load6(ws.V, links.b[connector])
-        acceleration = sub6(load6(ws.acc, links.b[connector]), load6(ws.acc, links.a[connector]))
-        axes = marker_axes(ws.A, links.a[connector], conditions.frame_a, l - first)
-        xb = marker_point(ws, links.b[connector], conditions.frame_b, l - first)
+        Va, Vb = load6(ws.V, connectors.a[connector]), load6(ws.V, connectors.b[connector])
+        acceleration = sub6(load6(ws.acc, connectors.b[connector]), load6(ws.acc, connectors.a[connector]))
+        axes = marker_axes(ws.A, connectors.a[connector], conditions.frame_a, l - first)
+        xb = marker_point(ws, connectors.b[connector], conditions.frame_b, l - first)
         d = seen_motion(axes, Va, Vb, xb)
         for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
             Gd = slope_variation(conditions, q, axes, xb, Va, Vb, ws)
@@ -237,18 +237,18 @@ def condition_accelerations(tables, zd, zdd, ws):
     for l in range(conditions.first[1], tables.couplers.first[0]):
         connector = tables.closures.connector[l]
         width, begin = (
-            links.pointer[connector + 1] - links.pointer[connector],
-            links.pointer[connector],
+            connectors.pointer[connector + 1] - connectors.pointer[connector],
+            connectors.pointer[connector],
         )
         for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
             place, square = conditions.place[q], conditions.square[q]
             total = ws.pose_bend[square + (width + 1) * width + width]
             for k in range(width):
-                i = links.step[begin + k]
+                i = connectors.dof[begin + k]
                 total += ws.pose_slope[place + k] * zdd[i]
                 total += 2.0 * ws.pose_bend[square + (width + 1) * k + width] * zd[i]
                 for j in range(width):
-                    total += ws.pose_bend[square + (width + 1) * k + j] * zd[i] * zd[links.step[begin + j]]
+                    total += ws.pose_bend[square + (width + 1) * k + j] * zd[i] * zd[connectors.dof[begin + j]]
             ws.Phidd[row] = total
             q += 1
 
@@ -256,33 +256,33 @@ def condition_accelerations(tables, zd, zdd, ws):
 @inner_kernel
 def add_condition_tangent(tables, lam, position, ws, values):
     """values += position (Phi_z^T lam)_z of the constraints of the user."""
-    closures, conditions, links = tables.closures, tables.conditions, tables.links
+    closures, conditions, connectors = tables.closures, tables.conditions, tables.connectors
     first = conditions.first[0]
     start = closures.row_pointer[first]
     for l in range(first, conditions.first[1]):
         connector = tables.closures.connector[l]
-        axes = marker_axes(ws.A, links.a[connector], conditions.frame_a, l - first)
-        xb = marker_point(ws, links.b[connector], conditions.frame_b, l - first)
+        axes = marker_axes(ws.A, connectors.a[connector], conditions.frame_a, l - first)
+        xb = marker_point(ws, connectors.b[connector], conditions.frame_b, l - first)
         zero = scale6(0.0, load6(ws.G, closures.row_pointer[l]))
         F = zero
         for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
             F = add6(F, scale6(-lam[row], load6(ws.G, row)))
-        for c in range(links.pointer[connector], links.pointer[connector + 1]):
-            X = scale6(position, load6(ws.S, links.step[c]))
+        for c in range(connectors.pointer[connector], connectors.pointer[connector + 1]):
+            X = scale6(position, load6(ws.S, connectors.dof[c]))
             dF = zero
             for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
-                if links.sign[c] < 0.0:
+                if connectors.sign[c] < 0.0:
                     dG = slope_variation(conditions, row - start, axes, xb, X, zero, ws)
                 else:
                     dG = slope_variation(conditions, row - start, axes, xb, zero, X, ws)
                 dF = add6(dF, scale6(-lam[row], dG))
-            add_link_column(tables.steps, links, l, c, dF, cross_force(X, F), ws, values)
+            add_connector_column(tables.dofs, connectors, l, c, dF, cross_force(X, F), ws, values)
     for l in range(conditions.first[1], tables.couplers.first[0]):
         connector = tables.closures.connector[l]
-        width = links.pointer[connector + 1] - links.pointer[connector]
+        width = connectors.pointer[connector + 1] - connectors.pointer[connector]
         for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
-            block, square = links.block_pointer[l], conditions.square[row - start]
+            block, square = connectors.block_pointer[l], conditions.square[row - start]
             for k in range(width):
                 for j in range(width):
                     bend = ws.pose_bend[square + (width + 1) * k + j]
-                    values[links.position[block + width * k + j]] += position * lam[row] * bend
+                    values[connectors.entry[block + width * k + j]] += position * lam[row] * bend

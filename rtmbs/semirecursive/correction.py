@@ -7,12 +7,12 @@ alpha Phi_z) (Eq. 17) plus ``tangent_terms``.
 
 from rtmbs.integrators.newton import scaled_norm
 from rtmbs.integrators.settings import (
-    ENOUGH,
     EVALUATIONS,
     FACTOR_TICKS,
     FACTORISATIONS,
     FIRST_CORRECTION,
     ITERATIONS,
+    ITERATIONS_TO_TOLERANCE,
     JACOBIANS,
     RESIDUAL_TICKS,
     SOLVE_TICKS,
@@ -46,25 +46,25 @@ def predict(h, old, ws):
 
 
 @inlined_kernel
-def evaluate_iterate(tables, h, alpha, u, old, ws, record):
+def evaluate_iterate(tables, h, alpha, u, old, ws, stats):
     """ws.residual = -q4 (M zdd - Q + Phi_z^T alpha Phi) at z_n + ws.increment."""
     start = ticks()
     set_iterate(h, old, ws)
     evaluate_residual(tables, old.R0, u, alpha, ws)
-    count_residual(h, start, ws, record)
+    count_residual(h, start, ws, stats)
 
 
 @inlined_kernel
-def count_residual(h, start, ws, record):
+def count_residual(h, start, ws, stats):
     """Scale the residual, -q4 of what was evaluated, and note the time since ``start`` ticks."""
     for i in range(len(ws.residual)):
         ws.residual[i] *= -0.25 * h * h
-    record[EVALUATIONS] += 1
-    record[RESIDUAL_TICKS] += ticks() - start
+    stats[EVALUATIONS] += 1
+    stats[RESIDUAL_TICKS] += ticks() - start
 
 
 @merged_kernel
-def fresh_correction(tables, lu, work, settings, terms, alpha, u, old, ws, record):
+def fresh_correction(tables, lu, work, settings, terms, alpha, u, old, ws, stats):
     """ws.dz by the Newton matrix of the iterate, made and factored now; False when its factor or solution failed."""
     h, start = settings.h, ticks()
     assemble_tangent(tables, terms, 1.0, 0.5 * h, 0.25 * h * h, u, alpha, old, ws, work.original)
@@ -72,24 +72,24 @@ def fresh_correction(tables, lu, work, settings, terms, alpha, u, old, ws, recor
     assembled = ticks()
     bad = factor_copy(lu, work)
     factored = ticks()
-    record[TANGENT_TICKS] += assembled - start
-    record[FACTOR_TICKS] += factored - assembled
-    record[JACOBIANS] += 1
-    record[FACTORISATIONS] += 1
+    stats[TANGENT_TICKS] += assembled - start
+    stats[FACTOR_TICKS] += factored - assembled
+    stats[JACOBIANS] += 1
+    stats[FACTORISATIONS] += 1
     if bad != 0 or solve_refined(lu, work.original, work.factored, work, ws.residual, ws.dz) < 0:
         return False
-    record[SOLVE_TICKS] += ticks() - factored
+    stats[SOLVE_TICKS] += ticks() - factored
     return True
 
 
 @merged_kernel
-def reused_correction(lu, work, settings, ws, record):
+def reused_correction(lu, work, settings, ws, stats):
     """ws.dz by the factor of an earlier iterate of this step, which was checked then; returns its scaled norm."""
     start = ticks()
     for i in range(len(ws.dz)):
         ws.dz[i] = ws.residual[i]
     solve(lu, work.factored, work, ws.dz)
-    record[SOLVE_TICKS] += ticks() - start
+    stats[SOLVE_TICKS] += ticks() - start
     return correction_norm(settings, ws)
 
 
@@ -111,15 +111,15 @@ def small_pivot(original, residual):
 
 
 @inner_kernel
-def start_record(record):
+def start_stats(stats):
     """Nothing is done and nothing is counted yet."""
-    for place in range(len(record)):
-        record[place] = 0.0
+    for place in range(len(stats)):
+        stats[place] = 0.0
 
 
 @inner_kernel
-def restart(record):
+def restart(stats):
     """Forget the corrections of the tries before, not their number and their work."""
-    record[ENOUGH], record[ITERATIONS] = 0.0, 0.0
-    for place in range(FIRST_CORRECTION, len(record)):
-        record[place] = 0.0
+    stats[ITERATIONS_TO_TOLERANCE], stats[ITERATIONS] = 0.0, 0.0
+    for place in range(FIRST_CORRECTION, len(stats)):
+        stats[place] = 0.0

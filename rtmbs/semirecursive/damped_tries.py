@@ -19,11 +19,11 @@ from rtmbs.integrators.newton import (
     verdict,
 )
 from rtmbs.integrators.settings import (
-    ENOUGH,
     EVALUATIONS,
     FIRST_CORRECTION,
     FOLLOWED,
     ITERATIONS,
+    ITERATIONS_TO_TOLERANCE,
     LAGGED,
     SHORTENED,
     TRIES,
@@ -38,25 +38,25 @@ from rtmbs.semirecursive.rotations import add_correction
 
 
 @inner_kernel
-def try_again(tables, lu, work, settings, number, most, alpha, u, old, ws, record):
+def try_again(tables, lu, work, settings, number, most, alpha, u, old, ws, stats):
     """Further try ``number`` (1, 2, ...): Newton damped by the length of its next correction, METHODS 1.11.
 
     A share of a correction is taken when the correction found behind it is shorter (``descends``), otherwise half the
     share is tried. ``most`` residuals are evaluated. Returns CONVERGED or NOT_CONVERGED.
     """
-    begin(number, settings.h, old, ws, record)
+    begin(number, settings.h, old, ws, stats)
     share, norm, previous = 1.0, np.inf, 0.0
     for _ in range(most):
-        evaluate_iterate(tables, settings.h, alpha, u, old, ws, record)
-        found = correction_here(tables, lu, work, settings, number, alpha, u, old, ws, record)
+        evaluate_iterate(tables, settings.h, alpha, u, old, ws, stats)
+        found = correction_here(tables, lu, work, settings, number, alpha, u, old, ws, stats)
         if descends(found, norm, share):
             previous, norm = norm if share == 1.0 and np.isfinite(norm) else 0.0, found
-            if small_enough(norm, previous, record):
-                return arrive(tables, settings, old, ws, record)
+            if small_enough(norm, previous, stats):
+                return arrive(tables, settings, old, ws, stats)
             stand_here(tables, alpha, ws)
             share = min(1.0, 2.0 * share)
         elif np.isfinite(norm):
-            record[SHORTENED] += 1
+            stats[SHORTENED] += 1
             share = shorter(share, found, norm)
         if not np.isfinite(norm) or share < SHORTEST:
             return NOT_CONVERGED
@@ -65,35 +65,35 @@ def try_again(tables, lu, work, settings, number, most, alpha, u, old, ws, recor
 
 
 @inner_kernel
-def try_by_slope(tables, lu, work, settings, alpha, u, old, ws, record):
+def try_by_slope(tables, lu, work, settings, alpha, u, old, ws, stats):
     """Further try BY_SLOPE: Newton damped by the work of the residual along a correction, METHODS 1.11.
 
     It goes the whole way unless the work changes its sign on it, then to where it is small: what friction, stops and
     potentials in general have there is their minimum. Returns CONVERGED or NOT_CONVERGED.
     """
-    begin(BY_SLOPE, settings.h, old, ws, record)
-    before, previous = record[EVALUATIONS], 0.0
-    evaluate_iterate(tables, settings.h, alpha, u, old, ws, record)
+    begin(BY_SLOPE, settings.h, old, ws, stats)
+    before, previous = stats[EVALUATIONS], 0.0
+    evaluate_iterate(tables, settings.h, alpha, u, old, ws, stats)
     for _ in range(MOST_EVALUATIONS):
-        norm = correction_here(tables, lu, work, settings, BY_SLOPE, alpha, u, old, ws, record)
+        norm = correction_here(tables, lu, work, settings, BY_SLOPE, alpha, u, old, ws, stats)
         if not np.isfinite(norm):
             return NOT_CONVERGED
-        if small_enough(norm, previous, record):
-            return arrive(tables, settings, old, ws, record)
-        if record[EVALUATIONS] - before > MOST_BY_SLOPE - BISECTIONS:
+        if small_enough(norm, previous, stats):
+            return arrive(tables, settings, old, ws, stats)
+        if stats[EVALUATIONS] - before > MOST_BY_SLOPE - BISECTIONS:
             return NOT_CONVERGED
         stand_here(tables, alpha, ws)
-        previous = norm if walk_down(tables, settings.h, alpha, u, old, ws, record) == 1.0 else 0.0
+        previous = norm if walk_down(tables, settings.h, alpha, u, old, ws, stats) == 1.0 else 0.0
     return NOT_CONVERGED
 
 
 @inner_kernel
-def walk_down(tables, h, alpha, u, old, ws, record):
+def walk_down(tables, h, alpha, u, old, ws, stats):
     """Go along the correction until the work of the residual on it is FLAT; returns the share, evaluated."""
     first, low, high, share = work_done(ws), 0.0, 1.0, 1.0
     for _ in range(BISECTIONS):
         walk(share, ws)
-        evaluate_iterate(tables, h, alpha, u, old, ws, record)
+        evaluate_iterate(tables, h, alpha, u, old, ws, stats)
         slope = work_done(ws)
         if (share == 1.0 and slope * first >= 0.0) or abs(slope) <= FLAT * abs(first):
             return share
@@ -101,7 +101,7 @@ def walk_down(tables, h, alpha, u, old, ws, record):
             low = share
         else:
             high = share
-        record[SHORTENED] += 1
+        stats[SHORTENED] += 1
         share = 0.5 * (low + high)
     return 0.0
 
@@ -116,25 +116,25 @@ def work_done(ws):
 
 
 @inner_kernel
-def small_enough(norm, previous, record):
+def small_enough(norm, previous, stats):
     """Note a correction of a further try; True when Newton's test is met (``previous``: the one before if whole)."""
-    record[ITERATIONS] += 1
-    record[FIRST_CORRECTION + int(record[ITERATIONS]) - 1] = norm
+    stats[ITERATIONS] += 1
+    stats[FIRST_CORRECTION + int(stats[ITERATIONS]) - 1] = norm
     return verdict(2 if previous > 0.0 else 1, norm, contraction_rate(norm, previous), 0) == ACCEPT
 
 
 @inner_kernel
-def arrive(tables, settings, old, ws, record):
+def arrive(tables, settings, old, ws, stats):
     """Take the last correction; CONVERGED when that ends in the neighbourhood of the predictor."""
-    add_correction(tables.steps, ws.z, ws.dz, ws.increment)
+    add_correction(tables.dofs, ws.z, ws.dz, ws.increment)
     if too_far(settings.h, ws.increment, old.zd, old.zdd, settings.typical):
         return NOT_CONVERGED
-    record[ENOUGH] = record[ITERATIONS]
+    stats[ITERATIONS_TO_TOLERANCE] = stats[ITERATIONS]
     return CONVERGED
 
 
 @inner_kernel
-def begin(number, h, old, ws, record):
+def begin(number, h, old, ws, stats):
     """Start a try: its increment, the multipliers of the last step, no corrections yet."""
     predict(h, old, ws)
     start = TRY_START[number - 1]
@@ -145,12 +145,12 @@ def begin(number, h, old, ws, record):
             ws.increment[i] = 0.0
     for row in range(len(ws.lam_here)):
         ws.lam_here[row] = old.lam[row]
-    record[TRIES] = number
-    restart(record)
+    stats[TRIES] = number
+    restart(stats)
 
 
 @inner_kernel
-def correction_here(tables, lu, work, settings, number, alpha, u, old, ws, record):
+def correction_here(tables, lu, work, settings, number, alpha, u, old, ws, stats):
     """ws.dz at the state last evaluated, by a factor of its own; returns its scaled norm, infinite without one.
 
     FOLLOWED terms are those of LAGGED with the accelerations and multipliers of the iterate in place of the last
@@ -160,7 +160,7 @@ def correction_here(tables, lu, work, settings, number, alpha, u, old, ws, recor
     terms, here = TRY_TERMS[number - 1], old
     if terms == FOLLOWED:
         terms, here = LAGGED, StateArrays(ws.z, ws.zd, ws.zdd, ws.lam_here, old.R0, old.energy, old.s, old.sd)
-    solved = fresh_correction(tables, lu, work, settings, terms, alpha, u, here, ws, record)
+    solved = fresh_correction(tables, lu, work, settings, terms, alpha, u, here, ws, stats)
     norm = correction_norm(settings, ws)
     return norm if solved and np.isfinite(norm) else np.inf
 
@@ -170,7 +170,7 @@ def stand_here(tables, alpha, ws):
     """Keep the iterate, what its correction adds and its multipliers, so that shares of it can be tried."""
     for i in range(len(ws.dz)):
         ws.base[i], ws.way[i] = ws.increment[i], 0.0
-    add_correction(tables.steps, ws.z, ws.dz, ws.way)
+    add_correction(tables.dofs, ws.z, ws.dz, ws.way)
     for row in range(len(ws.lam_here)):
         ws.lam_base[row] = ws.lam_here[row]
     set_multipliers(tables, alpha, ws, ws.lam_way)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rtmbs.integrators.base import Diagnosis, NotFinite, SingularTangent
 from rtmbs.integrators.settings import INERTIA, Settings, StateArrays
-from rtmbs.system.tables import PRISMATIC, branch_steps
+from rtmbs.system.tables import PRISMATIC, branch_dofs
 
 if TYPE_CHECKING:
     from rtmbs.semirecursive.equations import SemiRecursiveEquations
@@ -44,7 +44,7 @@ def diagnose(equations: "SemiRecursiveEquations", settings: Settings, old: State
     return Diagnosis(tuple(name for name in names if name != INERTIAS), "; ".join(sizes))
 
 
-# ---------------------------------------------------------------------------------------------------------------- reach
+# -------------------------------------------------------------------------------------------------------------- reach
 
 
 def beyond_reach(equations: "SemiRecursiveEquations", settings: Settings, old: StateArrays) -> Diagnosis | None:
@@ -93,12 +93,12 @@ def closes(equations: "SemiRecursiveEquations", settings: Settings, old: StateAr
     return False
 
 
-# ---------------------------------------------------------------------------------------------------------------- sizes
+# -------------------------------------------------------------------------------------------------------------- sizes
 
 
 def turns(equations: "SemiRecursiveEquations", settings: Settings, old: StateArrays) -> Iterator[str]:
     """Yield the largest angle that a coordinate turns in the step, w h."""
-    kind = equations.system.tables.steps.kind
+    kind = equations.system.tables.dofs.kind
     angles = np.where(kind == PRISMATIC, 0.0, np.abs(old.zd) * settings.h)
     if angles.any():
         name = equations.system.coordinate_names[int(np.argmax(angles))]
@@ -123,7 +123,7 @@ def stiffness(equations: "SemiRecursiveEquations", settings: Settings, old: Stat
         yield f"{what} over mass is {sizes.max():.2g} at {name!r}"
 
 
-# ----------------------------------------------------------------------------------------------------------------- bend
+# --------------------------------------------------------------------------------------------------------------- bend
 
 
 def bent(equations: "SemiRecursiveEquations", settings: Settings, old: StateArrays) -> dict[str, float]:
@@ -171,14 +171,14 @@ def law_bends(equations: "SemiRecursiveEquations", settings: Settings, M: Array,
     tables, count = system.tables, len(system.tables.laws.frame_a)
     for force in system.forces.values():
         if force.kind == "law":
-            steps = branch_steps(tables.links, [force.connector])
+            dofs = branch_dofs(tables.connectors, [force.connector])
             values = bend[6 * force.row : 6 * force.row + 6]
         elif force.kind == "joint law":
-            steps = np.array(force.steps)
-            values = bend[6 * count + force.row : 6 * count + force.row + len(steps)]
+            dofs = np.array(force.dofs)
+            values = bend[6 * count + force.row : 6 * count + force.row + len(dofs)]
         else:
             continue
-        if len(steps) and np.all(np.isfinite(values)):
-            mass = float(np.min(M[steps] * settings.typical[steps]))
+        if len(dofs) and np.all(np.isfinite(values)):
+            mass = float(np.min(M[dofs] * settings.typical[dofs]))
             found[force.name] = 0.25 * settings.h**2 * float(np.max(np.abs(values))) / max(mass, 1e-300)
     return found

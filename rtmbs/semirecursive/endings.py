@@ -6,6 +6,6 @@ CONVERGED, NOT_CONVERGED, SMALL_PIVOT, NOT_FINITE, LOOP_OPEN, UNFINISHED, UNPROJ
 
 
 @inner_kernel
-def good(ending):
+def accepted(ending):
     """True when the step was taken."""
     return ending in (CONVERGED, UNFINISHED, UNPROJECTED, UNBALANCED, NEAR)

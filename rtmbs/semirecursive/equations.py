@@ -16,27 +16,27 @@ from rtmbs.semirecursive.balance import hold_energies
 from rtmbs.semirecursive.called import call_laws, differentiate_laws
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back, pull_back_through
 from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities, evaluate_closures
-from rtmbs.semirecursive.culprits import culprits
 from rtmbs.semirecursive.diagnosis import diagnose
-from rtmbs.semirecursive.evaluation import assemble_mass_weight, assemble_tangent, evaluate_residual
-from rtmbs.semirecursive.forces import spring_energy
+from rtmbs.semirecursive.evaluation import assemble_mass_metric, assemble_tangent, evaluate_residual
+from rtmbs.semirecursive.force_kernels import spring_energy
 from rtmbs.semirecursive.fused import FusedSteps
 from rtmbs.semirecursive.independent import Independent
 from rtmbs.semirecursive.law_kernels import reevaluate_laws
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.loop_jacobian import dense_closure_jacobian
 from rtmbs.semirecursive.missed import missed
+from rtmbs.semirecursive.passes import (
+    forward_accelerations,
+    forward_positions,
+    forward_velocities,
+    gravity_energy,
+    kinetic_energy,
+)
 from rtmbs.semirecursive.rotations import add_correction, commit_rotations
 from rtmbs.semirecursive.sizes import sizes_of
 from rtmbs.semirecursive.source_tangent import fill_from_source
-from rtmbs.semirecursive.sweeps import (
-    kinetic_energy,
-    sweep_accelerations,
-    sweep_positions,
-    sweep_velocities,
-    weight_energy,
-)
 from rtmbs.semirecursive.workspace import Workspace, workspace
+from rtmbs.semirecursive.worst import worst
 from rtmbs.system.pattern import uncondensed
 from rtmbs.system.signals import evaluate_signals, not_finite_inputs
 from rtmbs.system.system import System
@@ -53,13 +53,14 @@ class SemiRecursiveEquations:
     """
 
     def __init__(self, system: System, source: Any = None) -> None:
-        self.n, self.m, self.states = len(system.tables.steps.kind), len(system.row_names), len(system.states)
+        self.n, self.m, self.states = len(system.tables.dofs.kind), len(system.row_names), len(system.states)
         self.u: Array = system.u0.copy()
         self.alpha: Array = np.zeros(self.m)
         self.masses: Array = np.ones(self.m)
         self.threads = 1
         self._fused = FusedSteps(self)
-        self.shim: Array = system.tables.closures.shim.copy()  # the System never changes, the start may measure a shim
+        self.assembly_offset: Array = system.tables.closures.assembly_offset.copy()  # the System never changes, the
+        # start may measure an assembly offset
         self.balance: Balance = system.tables.balance  # likewise: the start may find that loops hold nothing
         self.weakest = -1  # coordinate of the pivot that failed, when the last factor did
         self.compiled = system
@@ -94,8 +95,8 @@ class SemiRecursiveEquations:
         self.solver: LinearSolver = sparse
 
     def take_tables(self, system: System) -> None:
-        """Let the tables be those of ``system``, with the shim and the balance of these equations."""
-        self.system, closures = system, system.tables.closures._replace(shim=self.shim)
+        """Let the tables be those of ``system``, with the assembly offset and the balance of these equations."""
+        self.system, closures = system, system.tables.closures._replace(assembly_offset=self.assembly_offset)
         self._sizes: Sizes | None = None
         self._parts: Independent | None = None
         self.tables: Tables = system.tables._replace(closures=closures, balance=self.balance)
@@ -110,7 +111,7 @@ class SemiRecursiveEquations:
         self.compiled = system
         self.take_tables(system)
 
-    # ---- evaluation ----------------------------------------------------------------------------------------------
+    # ---- evaluation -------------------------------------------------------------------------------------------------
 
     def residual(self, z: Array, zd: Array, zdd: Array, R0: Array) -> Array:
         """Return M zdd - Q + Phi_z^T alpha Phi (n,) (Eq. 10), and remember the state."""
@@ -127,7 +128,7 @@ class SemiRecursiveEquations:
     def close(self, z: Array, R0: Array) -> Array:
         """Return Phi (m,) at z, and remember Phi_z."""
         self.ws.z[:] = z
-        sweep_positions(self.tables, R0, self.ws.z, self.ws)
+        forward_positions(self.tables, R0, self.ws.z, self.ws)
         evaluate_closures(self.tables, self.ws.z, self.u, self.ws)
         return self.ws.Phi.copy()
 
@@ -138,8 +139,8 @@ class SemiRecursiveEquations:
 
     def closure_accelerations(self, zd: Array, zdd: Array) -> Array:
         """Return Phidd (m,) at the closed state."""
-        sweep_velocities(self.tables.steps, zd, self.ws)
-        sweep_accelerations(self.tables.steps, zd, zdd, self.u, self.ws)
+        forward_velocities(self.tables.dofs, zd, self.ws)
+        forward_accelerations(self.tables.dofs, zd, zdd, self.u, self.ws)
         closure_accelerations(self.tables, zd, zdd, self.u, self.ws)
         return self.ws.Phidd.copy()
 
@@ -171,18 +172,18 @@ class SemiRecursiveEquations:
         return dense_closure_jacobian(self)
 
     def energies(self, z: Array, zd: Array, R0: Array) -> tuple[float, float, float]:
-        """Return kinetic energy, energy of weight, elastic energy [J]."""
+        """Return kinetic energy, gravity energy, elastic energy [J]."""
         self.residual(z, zd, np.zeros(self.n), R0)
         return (
             float(kinetic_energy(self.ws)),
-            float(weight_energy(self.tables, self.ws, self.u)),
+            float(gravity_energy(self.tables, self.ws, self.u)),
             float(spring_energy(self.tables, z, self.u, self.ws)),
         )
 
     def component_energies(self, z: Array, zd: Array, R0: Array) -> tuple[Array, Array]:
         """Return the energy of each component that keeps a balance, and the size of its parts (n,) [J].
 
-        At its first step; 0 elsewhere.
+        At its first dof; 0 elsewhere.
         """
         still = np.zeros(self.n)
         self.residual(z, zd, still, R0)
@@ -197,12 +198,12 @@ class SemiRecursiveEquations:
         if not held or not len(self.tables.balance.first):
             return 0.0
         ws = self.ws
-        sweep_velocities(self.tables.steps, new.zd, ws)
+        forward_velocities(self.tables.dofs, new.zd, ws)
         ws.z[:], ws.increment[:] = new.z, new.z - old.z
         before, after = (old.zd, old.zdd, old.energy), (new.zd, new.zdd, new.energy)
         return float(hold_energies(self.tables, self.u, h, *before, *after, ws))
 
-    # ---- what methods ask ------------------------------------------------------------------------------------------
+    # ---- what methods ask -------------------------------------------------------------------------------------------
 
     @property
     def sizes(self) -> Sizes:
@@ -256,19 +257,19 @@ class SemiRecursiveEquations:
     def keep_states(self, new: StateArrays) -> None:
         """Write force states and their rates at ``new.z`` and ``new.zd``, the state last closed, to ``new``."""
         if len(new.s):
-            sweep_velocities(self.tables.steps, new.zd, self.ws)
+            forward_velocities(self.tables.dofs, new.zd, self.ws)
             reevaluate_laws(self.tables, new.z, new.zd, self.u, self.ws)
             new.s[:], new.sd[:] = self.ws.s, self.ws.state_rate
 
     def coordinate_rates(self, z: Array, zd: Array) -> Array:
-        """Return dz/dt (n,): zd, but T^-1(delta) omega of rotation steps (METHODS 1.16)."""
+        """Return dz/dt (n,): zd, but T^-1(delta) omega of rotation dofs (METHODS 1.16)."""
         rates = np.zeros(self.n)
-        add_correction(self.tables.steps, z, zd, rates)
+        add_correction(self.tables.dofs, z, zd, rates)
         return rates
 
-    def culprits(self, outcome: Outcome, old: StateArrays, scale: Array) -> tuple[str, ...]:
+    def worst(self, outcome: Outcome, old: StateArrays, scale: Array) -> tuple[str, ...]:
         """Return the names that a failed step from ``old`` is to be known by."""
-        return culprits(self, outcome, old, scale)
+        return worst(self, outcome, old, scale)
 
     def diagnose(self, settings: Settings, old: StateArrays) -> Diagnosis:
         """Return why the step from ``old`` fails, as far as that shows."""
@@ -280,14 +281,14 @@ class SemiRecursiveEquations:
             self._fused = self._fused.of(self)
         return self._fused if self.source is None and not self.system.called else None
 
-    # ---- tangent and factor ----------------------------------------------------------------------------------------
+    # ---- tangent and factor -----------------------------------------------------------------------------------------
 
     def assemble(
         self, mass: float, velocity: float, position: float, terms: int = PAPER, old: StateArrays | None = None
     ) -> Array:
         """Return (mass M + velocity C) T^-1 + position (K + Phi_z^T alpha Phi_z + terms) as a dense matrix (n, n).
 
-        K by small turns in body axes where there are rotation steps; T is the identity at the state of a step boundary.
+        K by small turns in body axes where there are rotation dofs; T is the identity at the state of a step boundary.
         At the state last given to ``residual``; ``terms`` indexes ``settings.TANGENT_TERMS``; ``old`` holds zdd_n and
         lam_n for ``lagged``.
         """
@@ -308,7 +309,7 @@ class SemiRecursiveEquations:
 
     def mass_matrix(self) -> Array:
         """Return M (n, n) at the state last evaluated."""
-        assemble_mass_weight(self.tables, 0.0, self.alpha, self.ws, self.matrix.values)
+        assemble_mass_metric(self.tables, 0.0, self.alpha, self.ws, self.matrix.values)
         return np.asarray(self.matrix)
 
     def force(self, z: Array, zd: Array, R0: Array) -> Array:
@@ -332,10 +333,10 @@ class SemiRecursiveEquations:
         """Take K and C from ``source``; M, penalties and the terms beyond -dQ/dz from the closed form."""
         fill_from_source(self, velocity, position, terms, old)
 
-    def factor_mass_weight(self, position: float) -> None:
+    def factor_mass_metric(self, position: float) -> None:
         """Factor M + position Phi_z^T alpha Phi_z at the closed state; raises SingularTangent, NotFinite."""
         self.ws.Phi_z_factored[:] = self.ws.Phi_z
-        assemble_mass_weight(self.tables, position, self.alpha, self.ws, self.matrix.values)
+        assemble_mass_metric(self.tables, position, self.alpha, self.ws, self.matrix.values)
         self.factor_matrix()
 
     def factor_matrix(self) -> None:
@@ -361,7 +362,7 @@ class SemiRecursiveEquations:
         """Return alpha (Phi + Phi_z dz) (m,) at the state last given to ``residual``, with the Phi_z in the factor."""
         return np.asarray(self.alpha * (self.ws.Phi + self.apply_factored(dz)))
 
-    def respond(self, impulse: Array) -> Array:
+    def solve_for_impulse(self, impulse: Array) -> Array:
         """Return -A^-1 Phi_z^T impulse (n,) with the last factor A and the Phi_z inside it."""
         pulled = np.zeros(self.n)
         pull_back_through(self.tables, self.ws.Phi_z_factored, impulse, -1.0, pulled)
@@ -375,9 +376,9 @@ class SemiRecursiveEquations:
     def corrected(self, increment: Array, dz: Array) -> Array:
         """Return the increment (n,) after the correction ``dz`` found at the remembered state."""
         moved = increment.copy()
-        add_correction(self.tables.steps, self.ws.z, dz, moved)
+        add_correction(self.tables.dofs, self.ws.z, dz, moved)
         return moved
 
     def commit(self, state: Turned) -> None:
-        """Let the reference rotations of a finished state take in its rotation steps, in place."""
-        commit_rotations(self.tables.steps, state.z, state.R0)
+        """Let the reference rotations of a finished state take in its rotation dofs, in place."""
+        commit_rotations(self.tables.dofs, state.z, state.R0)

@@ -2,32 +2,32 @@
 
 import numpy as np
 
-from rtmbs.integrators.multipliers import ENDLESS
+from rtmbs.integrators.multiplier_bounds import ENDLESS
 from rtmbs.integrators.settings import EXACT, LAGGED, PAPER
 from rtmbs.jit.compiled import inner_kernel, kernel
 from rtmbs.semirecursive.closure_jacobian import pull_back
 from rtmbs.semirecursive.closures import evaluate_closures
-from rtmbs.semirecursive.forces import add_force_tangent, apply_forces
-from rtmbs.semirecursive.rotations import set_rate_columns
-from rtmbs.semirecursive.sweeps import (
+from rtmbs.semirecursive.force_kernels import add_force_tangent, apply_forces
+from rtmbs.semirecursive.passes import (
+    forward_accelerations,
+    forward_positions,
+    forward_velocities,
     inverse_dynamics,
     place_inertias,
-    sweep_accelerations,
-    sweep_positions,
-    sweep_velocities,
 )
+from rtmbs.semirecursive.rotations import set_rate_columns
 from rtmbs.semirecursive.tangent import add_multiplier_tangent, add_penalty_tangent, add_rigid_body_tangent
 
 
 @kernel
 def evaluate_residual(tables, R0, u, alpha, ws):
-    """residual = M zdd - Q + Phi_z^T alpha Phi at ws.z, ws.zd, ws.zdd; leaves every sweep in ``ws``."""
-    sweep_positions(tables, R0, ws.z, ws)
-    place_inertias(tables.steps, ws)
+    """residual = M zdd - Q + Phi_z^T alpha Phi at ws.z, ws.zd, ws.zdd; leaves every pass in ``ws``."""
+    forward_positions(tables, R0, ws.z, ws)
+    place_inertias(tables.dofs, ws)
     evaluate_closures(tables, ws.z, u, ws)
-    sweep_velocities(tables.steps, ws.zd, ws)
-    sweep_accelerations(tables.steps, ws.zd, ws.zdd, u, ws)
-    inverse_dynamics(tables.steps, ws)
+    forward_velocities(tables.dofs, ws.zd, ws)
+    forward_accelerations(tables.dofs, ws.zd, ws.zdd, u, ws)
+    inverse_dynamics(tables.dofs, ws)
     apply_forces(tables, ws.z, ws.zd, u, ws)
     for row in range(len(alpha)):
         ws.impulse[row] = alpha[row] * ws.Phi[row]
@@ -40,8 +40,8 @@ def evaluate_residual(tables, R0, u, alpha, ws):
 def assemble_tangent(tables, terms, mass, velocity, position, u, alpha, old, ws, values):
     """values = (mass M + velocity C) T^-1 + position (K + Phi_z^T alpha Phi_z) at the state last evaluated.
 
-    The columns of rotation steps are small turns in body axes, exp(dtheta~) behind R0 exp(delta~), and T is the right
-    Jacobian at delta = ws.z: the identity for other steps, and where delta = 0.
+    The columns of rotation dofs are small turns in body axes, exp(dtheta~) behind R0 exp(delta~), and T is the right
+    Jacobian at delta = ws.z: the identity for other dofs, and where delta = 0.
 
     ``terms`` chooses what K holds besides -dQ/dz (METHODS 5): paper nothing, inertia M_z zdd of the iterate, lagged
     M_z zdd_n + (Phi_z^T lam_n)_z, exact M_z zdd + (Phi_z^T alpha Phi)_z.
@@ -49,16 +49,20 @@ def assemble_tangent(tables, terms, mass, velocity, position, u, alpha, old, ws,
     if terms == PAPER:
         for i in range(len(ws.dz)):
             ws.dz[i] = 0.0
-        sweep_accelerations(tables.steps, ws.zd, ws.dz, u, ws)
-        inverse_dynamics(tables.steps, ws)
+        forward_accelerations(tables.dofs, ws.zd, ws.dz, u, ws)
+        inverse_dynamics(tables.dofs, ws)
     elif terms == LAGGED:
-        sweep_accelerations(tables.steps, ws.zd, old.zdd, u, ws)
-        inverse_dynamics(tables.steps, ws)
+        forward_accelerations(tables.dofs, ws.zd, old.zdd, u, ws)
+        inverse_dynamics(tables.dofs, ws)
     for k in range(len(values)):
         values[k] = 0.0
-    set_rate_columns(tables.steps, ws.z, ws)
+    set_rate_columns(tables.dofs, ws.z, ws)
     add_rigid_body_tangent(tables, mass, velocity, position, ws, values)
-    if len(tables.links.a) > len(tables.closures.connector) or len(tables.joint_forces.step) or len(tables.laws.row):
+    if (
+        len(tables.connectors.a) > len(tables.closures.connector)
+        or len(tables.joint_forces.dof)
+        or len(tables.laws.row)
+    ):
         keep_diagonal(tables.paths, ws, values)
         add_force_tangent(tables, u, velocity, position, ws, values)
         ws.stiff[0] = applied_share(tables.paths, ws, values)
@@ -73,7 +77,7 @@ def assemble_tangent(tables, terms, mass, velocity, position, u, alpha, old, ws,
 def keep_diagonal(paths, ws, values):
     """Remember the diagonal of the tangent as it is now."""
     for i in range(len(ws.diagonal)):
-        ws.diagonal[i] = values[paths.position[paths.pointer[i + 1] - 1]]
+        ws.diagonal[i] = values[paths.entry[paths.pointer[i + 1] - 1]]
 
 
 @inner_kernel
@@ -88,19 +92,19 @@ def applied_share(paths, ws, values):
             lightest = min(lightest, abs(ws.diagonal[i]))
     for i in range(len(ws.diagonal)):
         before = abs(ws.diagonal[i]) if ws.diagonal[i] != 0.0 else lightest
-        change = abs(values[paths.position[paths.pointer[i + 1] - 1]] - ws.diagonal[i])
+        change = abs(values[paths.entry[paths.pointer[i + 1] - 1]] - ws.diagonal[i])
         if not change <= top * before:
             top = change / before if before < np.inf else ENDLESS
     return top
 
 
 @kernel
-def assemble_mass_weight(tables, position, alpha, ws, values):
-    """values = M + position Phi_z^T alpha Phi_z at the swept positions, the weight with a proof (METHODS 1.7)."""
-    place_inertias(tables.steps, ws)
+def assemble_mass_metric(tables, position, alpha, ws, values):
+    """values = M + position Phi_z^T alpha Phi_z at the evaluated positions, the metric with a proof (METHODS 1.7)."""
+    place_inertias(tables.dofs, ws)
     for i in range(len(ws.way)):  # a boundary: rotations have no turn of their own
         ws.way[i] = 0.0
-    set_rate_columns(tables.steps, ws.way, ws)
+    set_rate_columns(tables.dofs, ws.way, ws)
     for k in range(len(values)):
         values[k] = 0.0
     add_rigid_body_tangent(tables, 1.0, 0.0, 0.0, ws, values)

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from rtmbs.integrators.report import TAKEN, Outcome
-from rtmbs.integrators.settings import Rows, Settings, StateArrays
+from rtmbs.integrators.settings import Chunk, Settings, StateArrays
 from rtmbs.jit.clock import seconds_per_tick
 from rtmbs.semirecursive.endings import (
     CONVERGED,
@@ -61,11 +61,11 @@ class FusedSteps:
         """Ticks of the longest kernel call."""
         return round(LONGEST_CALL / seconds_per_tick())
 
-    def arguments(self, settings: Settings, old: StateArrays, rows: Rows) -> tuple[Any, ...]:
+    def arguments(self, settings: Settings, old: StateArrays, chunk: Chunk) -> tuple[Any, ...]:
         """Return what the kernel takes to make a step for every row."""
         equations = self.equations
         return (
-            equations.tables, equations.lu, equations.work, settings, equations.alpha, old, rows, equations.ws,
+            equations.tables, equations.lu, equations.work, settings, equations.alpha, old, chunk, equations.ws,
             self.budget,
         )  # fmt: skip
 
@@ -80,22 +80,22 @@ class FusedSteps:
             self._groups = Groups(tables, equations.lu, threads, self.kernel)
         return self._groups if len(self._groups) > 1 else None
 
-    def in_groups(self, settings: Settings, old: StateArrays, row: Rows) -> Outcome:
+    def in_groups(self, settings: Settings, old: StateArrays, row: Chunk) -> Outcome:
         """Take one step, the groups in turns."""
         code, _ = self.step_groups(settings, old, row, side_by_side=False)
         return OUTCOMES[code]
 
-    def many_in_groups(self, settings: Settings, old: StateArrays, rows: Rows) -> tuple[int, bool]:
-        """Take a step for every row, the groups side by side; (good steps, whether the next one failed)."""
-        code, done = self.step_groups(settings, old, rows, side_by_side=True)
+    def many_in_groups(self, settings: Settings, old: StateArrays, chunk: Chunk) -> tuple[int, bool]:
+        """Take a step for every row, the groups side by side; (accepted steps, whether the next one failed)."""
+        code, done = self.step_groups(settings, old, chunk, side_by_side=True)
         return done, OUTCOMES[code] not in TAKEN
 
-    def step_groups(self, settings: Settings, old: StateArrays, rows: Rows, side_by_side: bool) -> tuple[int, int]:
+    def step_groups(self, settings: Settings, old: StateArrays, chunk: Chunk, side_by_side: bool) -> tuple[int, int]:
         """Call the kernel once for every group."""
         groups = self.groups
         assert groups is not None
         try:
-            return groups.advance(settings, self.equations.alpha, old, rows, self.budget, side_by_side)
+            return groups.advance(settings, self.equations.alpha, old, chunk, self.budget, side_by_side)
         except BaseException:  # an interrupt: a thread may still be writing, to what nobody will read
             self._groups = None
             raise

@@ -12,11 +12,11 @@ from rtmbs.integrators.settings import (
     FACTORISATIONS,
     JACOBIANS,
     PHASES,
+    PROJECTIONS,
     RESIDUAL_TICKS,
     SHORTENED,
-    SWEEPS,
     TRIES,
-    Rows,
+    Chunk,
     Settings,
     StateArrays,
 )
@@ -28,11 +28,11 @@ from rtmbs.semirecursive.retry import retry
 from rtmbs.semirecursive.step import march
 
 Array = NDArray[np.float64]
-Ending = tuple[int, int]  # how the last step ended, and the number of good steps
+Ending = tuple[int, int]  # how the last step ended, and the number of accepted steps
 
 TAKEN = (CONVERGED, UNFINISHED, UNPROJECTED, UNBALANCED, NEAR)  # endings of a step that was taken, from best to worst
 WORK = [  # what all tries of a step add to
-    JACOBIANS, FACTORISATIONS, SWEEPS, TRIES, SHORTENED, EVALUATIONS,
+    JACOBIANS, FACTORISATIONS, PROJECTIONS, TRIES, SHORTENED, EVALUATIONS,
     *range(RESIDUAL_TICKS, RESIDUAL_TICKS + len(PHASES)),
 ]  # fmt: skip
 
@@ -53,31 +53,32 @@ class FusedKernel:
         return {"march": None, "retry": None}
 
     def __call__(
-        self, tables: Any, lu: Any, work: Any, settings: Settings, alpha: Array, old: StateArrays, rows: Rows, ws: Any,
+        self, tables: Any, lu: Any, work: Any, settings: Settings, alpha: Array, old: StateArrays, chunk: Chunk,
+        ws: Any,
         budget: int,
     ) -> Ending:  # fmt: skip
         """Take a step for every row, the first from ``old``, the next from the row before it; see ``march``."""
         given = (tables, lu, work, settings, alpha)
         if self.march is None:
-            self.march = entry_for(march, (*given, old, rows, ws, budget))
+            self.march = entry_for(march, (*given, old, chunk, ws, budget))
             if settings.fixed_iterations and settings.tries:
-                self.look_up_retry((*given, old, rows, ws))
+                self.look_up_retry((*given, old, chunk, ws))
         begun = time.perf_counter()
-        ending, done = self.march(*given, old, rows, ws, budget)
+        ending, done = self.march(*given, old, chunk, ws, budget)
         while may_retry(ending, settings):
-            before = row_of(rows, done - 1) if done else old
-            ending = self.try_further(given, before, rows_from(rows, done, 1), ws, budget)
+            before = row_of(chunk, done - 1) if done else old
+            ending = self.try_further(given, before, chunk_from(chunk, done, 1), ws, budget)
             if ending not in TAKEN:
                 break
             done += 1
             left = budget - round((time.perf_counter() - begun) / seconds_per_tick())
-            if done == len(rows.record) or left <= 0:
+            if done == len(chunk.stats) or left <= 0:
                 break
-            ending, more = self.march(*given, row_of(rows, done - 1), rows_from(rows, done), ws, left)
+            ending, more = self.march(*given, row_of(chunk, done - 1), chunk_from(chunk, done), ws, left)
             done += more
         return ending, done
 
-    def try_further(self, given: tuple[Any, ...], old: StateArrays, row: Rows, ws: Any, budget: int) -> int:
+    def try_further(self, given: tuple[Any, ...], old: StateArrays, row: Chunk, ws: Any, budget: int) -> int:
         """Take the step of one row whose plain iteration failed; returns how it ended.
 
         When no try helps the plain iteration is done again, so that a report tells of it.
@@ -88,9 +89,9 @@ class FusedKernel:
         if ending in TAKEN or settings.fixed_iterations:
             return ending
         assert self.march is not None
-        spent = row.record[0, WORK]
+        spent = row.stats[0, WORK]
         ending, _ = self.march(*given, old, row, ws, budget)
-        row.record[0, WORK] += spent
+        row.stats[0, WORK] += spent
         return ending
 
     def look_up_retry(self, arguments: tuple[Any, ...]) -> Callable[..., Any]:
@@ -107,11 +108,11 @@ def may_retry(ending: int, settings: Settings) -> bool:
     return not settings.fixed_iterations or ending == NOT_CONVERGED
 
 
-def row_of(rows: Rows, k: int) -> StateArrays:
+def row_of(chunk: Chunk, k: int) -> StateArrays:
     """Return the state in row ``k``, shared."""
-    return StateArrays(*(getattr(rows, name)[k] for name in StateArrays._fields))
+    return StateArrays(*(getattr(chunk, name)[k] for name in StateArrays._fields))
 
 
-def rows_from(rows: Rows, first: int, count: int | None = None) -> Rows:
-    """Return rows from ``first`` on, shared; ``count`` of them, or all."""
-    return Rows(*(values[first : None if count is None else first + count] for values in rows))
+def chunk_from(chunk: Chunk, first: int, count: int | None = None) -> Chunk:
+    """Return the rows of a chunk from ``first`` on, shared; ``count`` of them, or all."""
+    return Chunk(*(values[first : None if count is None else first + count] for values in chunk))

@@ -1,6 +1,6 @@
 """Groups of components: parts of a mechanism that share nothing but ground, each stepped by itself.
 
-Every group has tables, a factor, scratch and rows of its own, so that one kernel call a group may run on a thread of
+Every group has tables, a factor, scratch and a chunk of its own, so that one kernel call a group may run on a thread of
 its own for many steps, without a word between them. Which thread is faster decides nothing: a step depends on the row
 before it only, and rows count up to where the last group came.
 """
@@ -13,7 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.integrators.settings import ENOUGH, GIVEN, RECORD_SIZE, RESIDUAL_TICKS, Rows, Settings, StateArrays
+from rtmbs.integrators.settings import (
+    GIVEN,
+    ITERATIONS_TO_TOLERANCE,
+    RESIDUAL_TICKS,
+    STATS_SIZE,
+    Chunk,
+    Settings,
+    StateArrays,
+)
 from rtmbs.linear.sparse_lu import workspace as factor_workspace
 from rtmbs.semirecursive.fused_kernel import TAKEN, Ending, FusedKernel
 from rtmbs.semirecursive.workspace import workspace
@@ -36,28 +44,30 @@ class Group:
         z, lam, R0, s = (as_slice(index) for index in (part.coordinates, part.rows, part.references, part.states))
         self.place = StateArrays(z, z, z, lam, R0, z, s, s)  # of each array in that of the whole
         self.settings: tuple[Settings, Settings] | None = None  # of the whole, of the group
-        self.rows: Rows | None = None
+        self.chunk: Chunk | None = None
 
-    def advance(self, settings: Settings, alpha: Array, old: StateArrays, rows: Rows, budget: int) -> Ending:
-        """Take a step for every row, and fill the group's part of ``rows`` (``record`` apart) with the good ones."""
-        own = self.room_for(rows)
+    def advance(self, settings: Settings, alpha: Array, old: StateArrays, chunk: Chunk, budget: int) -> Ending:
+        """Take a step for every row, and fill the group's part of ``chunk`` (``stats`` apart) with the accepted
+        ones.
+        """
+        own = self.room_for(chunk)
         before = StateArrays(*(values[place] for values, place in zip(old, self.place, strict=True)))
         ending, done = self.kernel(
             self.tables, self.lu, self.work, self.settings_in(settings), alpha[self.place.lam], before, own, self.ws,
             budget,
         )  # fmt: skip
         for name, place in self.place._asdict().items():
-            getattr(rows, name)[:done, place] = getattr(own, name)[:done]
+            getattr(chunk, name)[:done, place] = getattr(own, name)[:done]
         return ending, done
 
-    def room_for(self, rows: Rows) -> Rows:
-        """Return the group's own rows, as many as ``rows``, with the same inputs."""
-        count = len(rows.record)
-        if self.rows is None or len(self.rows.record) < count:
-            parts = {name: getattr(rows, name)[:, place] for name, place in self.place._asdict().items()}
+    def room_for(self, chunk: Chunk) -> Chunk:
+        """Return the group's own chunk, as many as ``chunk``, with the same inputs."""
+        count = len(chunk.stats)
+        if self.chunk is None or len(self.chunk.stats) < count:
+            parts = {name: getattr(chunk, name)[:, place] for name, place in self.place._asdict().items()}
             arrays = {name: np.zeros(part.shape) for name, part in parts.items()}
-            self.rows = Rows(**arrays, u=rows.u, record=np.zeros((count, RECORD_SIZE)))
-        return Rows(*(values[:count] for values in self.rows))._replace(u=rows.u)
+            self.chunk = Chunk(**arrays, u=chunk.u, stats=np.zeros((count, STATS_SIZE)))
+        return Chunk(*(values[:count] for values in self.chunk))._replace(u=chunk.u)
 
     def settings_in(self, settings: Settings) -> Settings:
         """Return the settings of the whole with tolerances and sizes of this group's coordinates and equations."""
@@ -89,22 +99,22 @@ class Groups:
         return len(self.coordinates)
 
     def advance(
-        self, settings: Settings, alpha: Array, old: StateArrays, rows: Rows, budget: int, side_by_side: bool
+        self, settings: Settings, alpha: Array, old: StateArrays, chunk: Chunk, budget: int, side_by_side: bool
     ) -> Ending:
         """Take a step for every row, all groups at once on threads of their own or one after the other on this one.
 
-        Each group stops after ``budget`` ticks and before a step that fails; good are the steps that all groups took.
-        The next call is as long as the slowest came, so that the others do not run ahead for nothing.
+        Each group stops after ``budget`` ticks and before a step that fails; accepted are the steps that all groups
+        took. The next call is as long as the slowest came, so that the others do not run ahead for nothing.
         """
-        count = min(len(rows.record), self.longest)
-        wanted = Rows(*(values[:count] for values in rows))
+        count = min(len(chunk.stats), self.longest)
+        wanted = Chunk(*(values[:count] for values in chunk))
         calls = [partial(group.advance, settings, alpha, old, wanted, budget) for group in self.members]
         endings = at_once(calls) if side_by_side else [call() for call in calls]
-        done = min(good for _, good in endings)
+        done = min(accepted for _, accepted in endings)
         self.longest = min(2 * self.longest, UNBOUNDED) if done == count else max(done, 1)
-        records = [group.rows.record[:done] for group in self.members if group.rows is not None]
-        rows.record[:done] = combined(np.array(records), side_by_side)
-        last = [ending for ending, good in endings if good == done]
+        stats = [group.chunk.stats[:done] for group in self.members if group.chunk is not None]
+        chunk.stats[:done] = combined(np.array(stats), side_by_side)
+        last = [ending for ending, accepted in endings if accepted == done]
         return next((ending for ending in last if ending not in TAKEN), max(last)), done
 
 
@@ -118,17 +128,19 @@ def at_once(calls: Sequence[Callable[[], Ending]]) -> list[Ending]:
         return [calls[0](), *(other.result() for other in others)]
 
 
-def combined(records: Array, side_by_side: bool) -> Array:
-    """Return the records (k, RECORD_SIZE) of steps from those of their groups (groups, k, RECORD_SIZE).
+def combined(stats: Array, side_by_side: bool) -> Array:
+    """Return the stats (k, STATS_SIZE) of steps from those of their groups (groups, k, STATS_SIZE).
 
-    The largest of every number, but ENOUGH is 0 when one group did not come so far, and phases of groups that ran one
-    after the other add up.
+    The largest of every number, but ITERATIONS_TO_TOLERANCE is 0 when one group did not come so far, and phases of
+    groups that ran one after the other add up.
     """
-    whole: Array = records.max(axis=0)
-    whole[:, GIVEN] = records[:, :, GIVEN].sum(axis=0)
-    whole[:, ENOUGH] *= np.all(records[:, :, ENOUGH] > 0.0, axis=0)
+    whole: Array = stats.max(axis=0)
+    whole[:, GIVEN] = stats[:, :, GIVEN].sum(axis=0)
+    whole[:, ITERATIONS_TO_TOLERANCE] *= np.all(stats[:, :, ITERATIONS_TO_TOLERANCE] > 0.0, axis=0)
     if not side_by_side:
-        whole[:, RESIDUAL_TICKS:ENOUGH] = records[:, :, RESIDUAL_TICKS:ENOUGH].sum(axis=0)
+        whole[:, RESIDUAL_TICKS:ITERATIONS_TO_TOLERANCE] = stats[:, :, RESIDUAL_TICKS:ITERATIONS_TO_TOLERANCE].sum(
+            axis=0
+        )
     return whole
 
 

@@ -24,11 +24,12 @@ class Independent:
     @classmethod
     def of(cls, system: System) -> Self:
         """Return the components of a System; a loop equation belongs to that of the bodies that it joins."""
-        tables, n = system.tables, len(system.tables.steps.kind)
+        tables, n = system.tables, len(system.tables.dofs.kind)
         columns = find_components(tables, system.lu)[:n]
-        links = tables.links
-        ends = np.maximum(links.a, links.b)[tables.closures.connector]  # the lower end of a link is never ground
-        rows = np.concatenate([np.repeat(ends, np.diff(tables.closures.row_pointer)), tables.drivers.step])
+        connectors = tables.connectors
+        ends = np.maximum(connectors.a, connectors.b)[tables.closures.connector]  # the lower end of a connector is
+        # never ground
+        rows = np.concatenate([np.repeat(ends, np.diff(tables.closures.row_pointer)), tables.drivers.dof])
         return cls(int(columns.max(initial=-1)) + 1, columns[rows], columns)
 
     def product(self, a: Array, b: Array) -> Array:

@@ -1,7 +1,7 @@
 """Compiled force laws of the user: kinematics in, one program, wrenches and generalised forces with their derivatives.
 
-A law between two frames acts through a link as a spring does. Its wrench depends on r, R, v, w of b relative to a in
-axes of a, so a common rigid motion changes nothing but directions; its derivative by these twelve numbers
+A law between two frames acts through a connector as a spring does. Its wrench depends on r, R, v, w of b relative to a
+in axes of a, so a common rigid motion changes nothing but directions; its derivative by these twelve numbers
 (``law_local``, a turn d of R as (d x) R) is all that the tangent asks for (METHODS 1.26).
 """
 
@@ -16,7 +16,7 @@ from rtmbs.system.tables import FRAME_INPUTS
 
 @inner_kernel
 def evaluate_laws(tables, z, zd, u, ws):
-    """Fill wrenches, generalised forces and their derivatives of the recorded laws, at the swept state.
+    """Fill wrenches, generalised forces and their derivatives of the recorded laws, at the evaluated state.
 
     The program takes real numbers. In complex arithmetic the imaginary parts follow by the derivatives it gives, which
     is what a complex step is about.
@@ -29,8 +29,8 @@ def evaluate_laws(tables, z, zd, u, ws):
         set_kinematics(tables, k, ws)
     inputs = FRAME_INPUTS * counts[0]
     for i in range(counts[2]):
-        step = laws.input[i, 0]
-        ws.law_input[inputs + i] = zd[step] if laws.input[i, 1] == 1 else z[step]
+        dof = laws.input[i, 0]
+        ws.law_input[inputs + i] = zd[dof] if laws.input[i, 1] == 1 else z[dof]
     inputs += counts[2]
     for i in range(inputs):
         ws.law_number[i] = ws.law_input[i].real
@@ -138,8 +138,8 @@ def let_states_follow(laws, block, ws):
 
 @kernel
 def set_kinematics(tables, k, ws):
-    """Write r, R, v, w of law ``k`` between two frames, at the swept state."""
-    r, R, v, w = relative_motion(tables.laws, k, tables.links, ws)
+    """Write r, R, v, w of law ``k`` between two frames, at the evaluated state."""
+    r, R, v, w = relative_motion(tables.laws, k, tables.connectors, ws)
     first = FRAME_INPUTS * k
     for c in range(3):
         ws.law_input[first + c], ws.law_input[first + 12 + c], ws.law_input[first + 15 + c] = r[c], v[c], w[c]
@@ -155,19 +155,19 @@ def table(tables):
 
 @inner_kernel
 def law_wrench(tables, k, u, ws):
-    """Return the wrench of law ``k`` on step b about the global origin."""
+    """Return the wrench of law ``k`` on dof b about the global origin."""
     W = load6(ws.law_wrench, k)
-    return world_wrench(tables.laws, k, tables.links, (W[0], W[1], W[2]), (W[3], W[4], W[5]), ws)
+    return world_wrench(tables.laws, k, tables.connectors, (W[0], W[1], W[2]), (W[3], W[4], W[5]), ws)
 
 
 @inner_kernel
 def law_variation(tables, k, side, X, dV, u, ws):
     """Change of the wrench on b when the end ``side`` (-1: a, +1: b) moves by the twist X and its velocity by dV."""
-    dr, turn, dv, dw = relative_change(tables.laws, k, tables.links, side, X, dV, ws)
+    dr, turn, dv, dw = relative_change(tables.laws, k, tables.connectors, side, X, dV, ws)
     df, dn = local_change(ws.law_local, k, dr, turn, dv, dw)
     W = load6(ws.law_wrench, k)
     f, n = (W[0], W[1], W[2]), (W[3], W[4], W[5])
-    return world_variation(tables.laws, k, tables.links, side, X, f, n, df, dn, ws)
+    return world_variation(tables.laws, k, tables.connectors, side, X, f, n, df, dn, ws)
 
 
 @inner_kernel

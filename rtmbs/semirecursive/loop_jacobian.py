@@ -29,21 +29,21 @@ class LoopJacobian:
     """Places of the flat Phi_z in the sparse (m, n) matrix, found once."""
 
     def __init__(self, tables: Tables, m: int, n: int) -> None:
-        closures, links, drivers = tables.closures, tables.links, tables.drivers
+        closures, connectors, drivers = tables.closures, tables.connectors, tables.drivers
         rows: list[Indices] = []
         columns: list[Indices] = []
         for closure, connector in enumerate(closures.connector):
             own = np.arange(closures.row_pointer[closure], closures.row_pointer[closure + 1])
-            branch = links.step[links.pointer[connector] : links.pointer[connector + 1]]
+            branch = connectors.dof[connectors.pointer[connector] : connectors.pointer[connector + 1]]
             rows.append(np.repeat(own, len(branch)))
             columns.append(np.tile(branch, len(own)))
         sizes = [len(own) for own in rows]
         self.closures = np.repeat(np.arange(len(sizes)), sizes)  # of every entry that is not a driver's
         self.inner = len(self.closures)
-        rows.append(len(closures.kind) + np.arange(len(drivers.step)))
-        columns.append(drivers.step)
+        rows.append(len(closures.kind) + np.arange(len(drivers.dof)))
+        columns.append(drivers.dof)
         self.rows, self.columns = np.concatenate(rows).astype(np.int64), np.concatenate(columns).astype(np.int64)
-        self.shape, self.drivers = (m, n), len(drivers.step)
+        self.shape, self.drivers = (m, n), len(drivers.dof)
 
     def values(self, equations: "SemiRecursiveEquations") -> Array:
         """Return the entries of Phi_z at the closed state, in the order of ``rows`` and ``columns``."""
@@ -72,13 +72,13 @@ class LoopJacobian:
 def dense_closure_jacobian(equations: "SemiRecursiveEquations") -> Array:
     """Return the dense Phi_z (m, n) at the closed state."""
     tables, flat = equations.tables, equations.ws.Phi_z
-    closures, links, drivers = tables.closures, tables.links, tables.drivers
+    closures, connectors, drivers = tables.closures, tables.connectors, tables.drivers
     out = np.zeros((equations.m, equations.n))
     for closure in range(len(closures.point_a)):
         rows = slice(closures.row_pointer[closure], closures.row_pointer[closure + 1])
         connector = closures.connector[closure]
-        steps = links.step[links.pointer[connector] : links.pointer[connector + 1]]
+        dofs = connectors.dof[connectors.pointer[connector] : connectors.pointer[connector + 1]]
         block = flat[closures.entry_pointer[closure] : closures.entry_pointer[closure + 1]]
-        out[rows, steps] = block.reshape(rows.stop - rows.start, len(steps))
-    out[len(closures.kind) + np.arange(len(drivers.step)), drivers.step] = 1.0
+        out[rows, dofs] = block.reshape(rows.stop - rows.start, len(dofs))
+    out[len(closures.kind) + np.arange(len(drivers.dof)), drivers.dof] = 1.0
     return out

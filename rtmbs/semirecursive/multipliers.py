@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rtmbs.integrators.multipliers import (
+from rtmbs.integrators.multiplier_bounds import (
     ENDLESS,
     ROUNDS,
     SUSPICIOUS,
@@ -17,7 +17,7 @@ from rtmbs.integrators.settings import FACTORISATIONS, REMAINS
 from rtmbs.jit.compiled import inner_kernel, kernel
 from rtmbs.linear.sparse_lu import factor, solve
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back
-from rtmbs.semirecursive.evaluation import assemble_mass_weight, evaluate_residual
+from rtmbs.semirecursive.evaluation import assemble_mass_metric, evaluate_residual
 
 NO_FACTOR = -1.0
 
@@ -50,10 +50,10 @@ def factor_copy(lu, work):
 
 
 @kernel
-def factor_mass_weight(tables, lu, work, alpha, weight, ws, record):
+def factor_mass_metric(tables, lu, work, alpha, weight, ws, stats):
     """Factor M + weight Phi_z^T alpha Phi_z; not 0 when it has no factor."""
-    assemble_mass_weight(tables, weight, alpha, ws, work.original)
-    record[FACTORISATIONS] += 1
+    assemble_mass_metric(tables, weight, alpha, ws, work.original)
+    stats[FACTORISATIONS] += 1
     keep_Phi_z(ws)
     return factor_copy(lu, work)
 
@@ -68,7 +68,7 @@ def finite(values):
 
 
 @kernel
-def miss(tables, lu, work, settings, alpha, u, new, acceleration, ws, record):
+def miss(tables, lu, work, settings, alpha, u, new, acceleration, ws, stats):
     """Return by how much of its floor a multiplier of the finished state ``new`` is off; for ``suspicious`` steps.
 
     0 when forces balance well enough to prove that none misses its bound, otherwise their errors are solved for. Not a
@@ -85,9 +85,9 @@ def miss(tables, lu, work, settings, alpha, u, new, acceleration, ws, record):
     pull_back(tables, ws, new.lam, 1.0, ws.residual)
     if not finite(ws.residual):
         return np.nan
-    if record[REMAINS] <= SUSPICIOUS * acceleration and harmless(tables, lu, work, settings, alpha, ws):
+    if stats[REMAINS] <= SUSPICIOUS * acceleration and harmless(tables, lu, work, settings, alpha, ws):
         return 0.0
-    if factor_mass_weight(tables, lu, work, alpha, 0.25 * settings.h * settings.h, ws, record) != 0:
+    if factor_mass_metric(tables, lu, work, alpha, 0.25 * settings.h * settings.h, ws, stats) != 0:
         return NO_FACTOR
     return largest_miss(tables, lu, work, settings, alpha, ws)
 
@@ -106,7 +106,7 @@ def harmless(tables, lu, work, settings, alpha, ws):
 
 @kernel
 def largest_miss(tables, lu, work, settings, alpha, ws):
-    """Return the largest error of a multiplier in terms of its floor, by an augmented Lagrangian with weight M.
+    """Return the largest error of a multiplier in terms of its floor, by an augmented Lagrangian in the metric M.
 
     Of M da + Phi_z^T dlam = -residual, Phi_z da = -left, at the state evaluated last.
     """

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 RELATIVE = 1e-10  # of the terms: assembly closes to 1e-12, and a rank must not hang on that
-SHIMS = 10.0  # shims: equations that are redundant up to a shim are meant to be redundant
+OFFSETS = 10.0  # assembly offsets: equations that are redundant up to an assembly offset are meant to be redundant
 ROUNDING = 100.0 * float(np.finfo(np.float64).eps)  # of distances from the global origin
 
 
 def accuracy_of(equations: "SemiRecursiveEquations") -> float:
-    """Return the relative size of terms below which nothing counts: RELATIVE, or what the shims admit."""
-    shim = float(np.max(np.abs(equations.tables.closures.shim), initial=0.0))
-    return max(RELATIVE, SHIMS * shim / equations.system.length)
+    """Return the relative size of terms below which nothing counts: RELATIVE, or what the assembly offsets admit."""
+    assembly_offset = float(np.max(np.abs(equations.tables.closures.assembly_offset), initial=0.0))
+    return max(RELATIVE, OFFSETS * assembly_offset / equations.system.length)
 
 
 def noise_of(equations: "SemiRecursiveEquations", jacobian: LoopJacobian) -> Array:
@@ -36,14 +36,14 @@ def noise_of(equations: "SemiRecursiveEquations", jacobian: LoopJacobian) -> Arr
     relative = accuracy_of(equations)
     if jacobian.inner == 0:
         return np.full(jacobian.drivers, relative)
-    row, step, closure = jacobian.rows[: jacobian.inner], jacobian.columns[: jacobian.inner], jacobian.closures
+    row, dof, closure = jacobian.rows[: jacobian.inner], jacobian.columns[: jacobian.inner], jacobian.closures
     xa, xb = closure_points(equations)
     kind, length = closures.kind[row], np.where(closures.kind == DISTANCE, closures.length, 1.0)[row]
     gap = np.linalg.norm(xb - xa, axis=1)[closure]
-    arm = np.linalg.norm(xb[closure] - ws.r[step], axis=1)
-    far = np.linalg.norm(xb, axis=1)[closure] + np.linalg.norm(ws.r[step], axis=1)
-    turns = np.linalg.norm(ws.S[step, 3:], axis=1)
-    slides = np.where(turns > 0.0, 0.0, np.linalg.norm(ws.S[step, :3], axis=1))
+    arm = np.linalg.norm(xb[closure] - ws.r[dof], axis=1)
+    far = np.linalg.norm(xb, axis=1)[closure] + np.linalg.norm(ws.r[dof], axis=1)
+    turns = np.linalg.norm(ws.S[dof, 3:], axis=1)
+    slides = np.where(turns > 0.0, 0.0, np.linalg.norm(ws.S[dof, :3], axis=1))
     point = turns * (relative * arm + ROUNDING * far) + slides * relative
     distance = (point * gap + (turns * arm + slides) * ROUNDING * far) / length
     noise = np.where(kind == DOT, relative * turns, np.where(kind == DISTANCE, distance, point))
@@ -75,9 +75,9 @@ def condition_noise(
 
 
 def closure_points(equations: "SemiRecursiveEquations") -> tuple[Array, Array]:
-    """Return where the points of every closure stand on its steps a and b (nc, 3), world axes [m]."""
-    ws, closures, links = equations.ws, equations.tables.closures, equations.tables.links
+    """Return where the points of every closure stand on its dofs a and b (nc, 3), world axes [m]."""
+    ws, closures, connectors = equations.ws, equations.tables.closures, equations.tables.connectors
     ends, mine = [], closures.connector
-    for step, point in ((links.a[mine], closures.point_a), (links.b[mine], closures.point_b)):
-        ends.append(ws.r[step] + np.einsum("kij,kj->ki", ws.A[step], point))
+    for dof, point in ((connectors.a[mine], closures.point_a), (connectors.b[mine], closures.point_b)):
+        ends.append(ws.r[dof] + np.einsum("kij,kj->ki", ws.A[dof], point))
     return ends[0], ends[1]

@@ -3,7 +3,7 @@
 Slow on purpose, and written to be read next to the paper. ``T``, ``R_d``, ``M_bar`` and ``Q_bar`` are visible;
 velocities follow the spatial convention: ``V = [v, omega]`` of the body point at the global origin, and an acceleration
 is the plain derivative of ``V``. Gravity is a force on every mass here (the kernels carry it as an acceleration of
-ground). ``S`` holds the columns of ``R_d`` (b_i in the paper; the letter b means the second body of a link here).
+ground). ``S`` holds the columns of ``R_d`` (b_i in the paper; the letter b means the second body of a connector here).
 
 Rules of this file, which let arrays, complex numbers, automatic differentiation and a recorder of operations through:
 
@@ -45,25 +45,25 @@ from rtmbs.semirecursive.page_motion import (
     frames,
     motion,
     row_closures,
-    row_links,
+    row_connectors,
 )
 from rtmbs.system.tables import DISTANCE, DOT, GRAVITY_SLOT, TRANSLATION
 
-# ------------------------------------------------------------------------------------------------ inertia (Eq. 8, 9)
+# -------------------------------------------------------------------------------------------------- inertia (Eq. 8, 9)
 
 
 def mass_geometry(xp, tables, A, r):
     """Return mass centre g (B, n, 3) and inertia about it J (B, n, 3, 3), world axes."""
-    steps = tables.steps
-    AJ = product(xp, A, steps.inertia)
+    dofs = tables.dofs
+    AJ = product(xp, A, dofs.inertia)
     J = xp.sum(AJ[..., :, None, :] * A[..., None, :, :], axis=-1)  # A J_body A^T
-    return r + turn(xp, A, steps.mass_center), J
+    return r + turn(xp, A, dofs.mass_center), J
 
 
 def body_inertia(xp, tables, A, r):
     """Return M_bar (B, n, 6, 6): [[m I, -m g~], [m g~, J - m g~ g~]] at the global origin."""
     g, J = mass_geometry(xp, tables, A, r)
-    m, g_tilde = tables.steps.mass[:, None, None], tilde(xp, g)
+    m, g_tilde = tables.dofs.mass[:, None, None], tilde(xp, g)
     upper = xp.concatenate((np.broadcast_to(m * np.eye(3), J.shape), -m * g_tilde), axis=-1)
     lower = xp.concatenate((m * g_tilde, J - m * product(xp, g_tilde, g_tilde)), axis=-1)
     return xp.concatenate((upper, lower), axis=-2)
@@ -71,14 +71,14 @@ def body_inertia(xp, tables, A, r):
 
 def body_wrench(xp, tables, u, A, r, V):
     """Return Q_bar (B, n, 6): gravity, gyroscopic wrenches, springs and given wrenches, at the global origin."""
-    steps, gravity = tables.steps, u[GRAVITY_SLOT : GRAVITY_SLOT + 3]
+    dofs, gravity = tables.dofs, u[GRAVITY_SLOT : GRAVITY_SLOT + 3]
     g, J = mass_geometry(xp, tables, A, r)
     v, w = V[..., :3], V[..., 3:]
-    f = steps.mass[:, None] * (gravity - cross(xp, w, v + cross(xp, w, g)))  # m g - m w x v_G
+    f = dofs.mass[:, None] * (gravity - cross(xp, w, v + cross(xp, w, g)))  # m g - m w x v_G
     n = cross(xp, g, f) - cross(xp, w, turn(xp, J, w))
-    link, F = force_elements(xp, tables, u, A, r, V)
-    on_b, on_a = tables.links.b[link], tables.links.a[link]
-    applied = scatter(xp, xp.concatenate((F, -F), axis=1), np.concatenate((on_b, on_a)), len(steps.mass))
+    connector, F = force_elements(xp, tables, u, A, r, V)
+    on_b, on_a = tables.connectors.b[connector], tables.connectors.a[connector]
+    applied = scatter(xp, xp.concatenate((F, -F), axis=1), np.concatenate((on_b, on_a)), len(dofs.mass))
     return xp.concatenate((f, n), axis=-1) + applied
 
 
@@ -86,7 +86,7 @@ def mass_matrix(xp, tables, u, R0, z):
     """Return M = R_d^T T^T M_bar T R_d (B, n, n) (Eq. 9)."""
     T, A, r, S, _ = motion(xp, tables, R0, z, 0 * z)
     M_bar = body_inertia(xp, tables, A, r)
-    R = [T * S[:, None, :, k] for k in range(6)]  # T R_d: component k of the velocity of step i (row) by coordinate j
+    R = [T * S[:, None, :, k] for k in range(6)]  # T R_d: component k of the velocity of dof i (row) by coordinate j
     M_bar_R = [sum(M_bar[:, :, k, l, None] * R[l] for l in range(6)) for k in range(6)]
     return sum(S[:, :, k, None] * subtree_sum(xp, T, M_bar_R[k]) for k in range(6))
 
@@ -113,16 +113,16 @@ def residual(xp, tables, u, R0, alpha, z, zd, zdd):
     return inverse_dynamics(xp, tables, u, R0, z, zd, zdd) + loop_force(xp, tables, u, R0, alpha * Phi, z)
 
 
-# --------------------------------------------------------------------------------------------------------------- forces
+# ------------------------------------------------------------------------------------------------------------- forces
 
 
 def joint_forces(xp, tables, u, z, zd):
     """Return (B, n): -stiffness (z - rest) - damping zd + load and the laws of the user, on their coordinates."""
-    step, slot = tables.joint_forces.step, tables.joint_forces.slot
+    dof, slot = tables.joint_forces.dof, tables.joint_forces.slot
     stiffness, damping, rest, load = u[slot], u[slot + 1], u[slot + 2], u[slot + 3]
-    law = -stiffness * (take(z, step) - rest) - damping * take(zd, step) + load
+    law = -stiffness * (take(z, dof) - rest) - damping * take(zd, dof) + load
     written, row = law_forces(xp, tables, u, z, zd), tables.laws.row[: tables.laws.counts[1]]
-    return scatter(xp, xp.concatenate((law, written), axis=1), np.concatenate((step, row)), len(tables.steps.parent))
+    return scatter(xp, xp.concatenate((law, written), axis=1), np.concatenate((dof, row)), len(tables.dofs.parent))
 
 
 def force_elements(xp, tables, u, A, r, V):
@@ -137,23 +137,23 @@ def written_wrenches(xp, tables, u, A, r, V):
     """Return (B, k, 6): laws of the user on r, R, v, w of b relative to a, in axes of a and acting at b's marker."""
     laws, k = tables.laws, int(tables.laws.counts[0])
     frames = laws.frame_a[:k], laws.frame_b[:k]
-    axes, x, r, R, v, w = relative_motion(xp, tables.links, laws.connector[:k], *frames, A, r, V)
+    axes, x, r, R, v, w = relative_motion(xp, tables.connectors, laws.connector[:k], *frames, A, r, V)
     W = law_wrenches(xp, tables, u, xp.concatenate((r, R[..., 0, :], R[..., 1, :], R[..., 2, :], v, w), axis=-1))
     return wrench_at(xp, axes, x, W[..., :3], W[..., 3:])
 
 
-# ---------------------------------------------------------------------------------------------------------------- loops
+# -------------------------------------------------------------------------------------------------------------- loops
 
 
 def coupled_rows(tables):
     """Return the ratios of every coupler row (k, n), and where these rows begin: the last of the closures."""
-    closures, links, couplers = tables.closures, tables.links, tables.couplers
+    closures, connectors, couplers = tables.closures, tables.connectors, tables.couplers
     nc, first = len(closures.point_a), int(couplers.first[0])
-    C, begin = np.zeros((nc - first, len(tables.steps.parent))), links.pointer[first]
+    C, begin = np.zeros((nc - first, len(tables.dofs.parent))), connectors.pointer[first]
     for l in range(first, nc):
         connector = tables.closures.connector[l]
-        branch = np.arange(links.pointer[connector], links.pointer[connector + 1])
-        C[l - first, links.step[branch]] = couplers.ratio[branch - begin]
+        branch = np.arange(connectors.pointer[connector], connectors.pointer[connector + 1])
+        C[l - first, connectors.dof[branch]] = couplers.ratio[branch - begin]
     return C, int(closures.row_pointer[first])
 
 
@@ -181,8 +181,8 @@ def with_others(xp, tables, u, R0, rows, order, z, zd=None, zdd=None):
 
 def row_geometry(xp, tables, A, r, V):
     """Return per closure row u (fixed in a), v (fixed in b), x_a, x_b and their velocities, all (B, mc, 3)."""
-    link, closure, closures = row_links(tables), row_closures(tables), tables.closures
-    a, b = tables.links.a[link], tables.links.b[link]
+    connector, closure, closures = row_connectors(tables), row_closures(tables), tables.closures
+    a, b = tables.connectors.a[connector], tables.connectors.b[connector]
     x_a, xd_a = points(xp, A, r, V, a, closures.point_a[closure])
     x_b, xd_b = points(xp, A, r, V, b, closures.point_b[closure])
     u = turn(xp, on_ground(xp, A, np.eye(3), a), closures.axis_a)
@@ -213,8 +213,8 @@ def closures(xp, tables, u, R0, z):
     L, d = row_lengths(tables, u)[0], x_b - x_a
     stretch = (dot(xp, d, d) - L * L) / (2 * length)
     rows = translation * dot(xp, u_a, -d) + swing * dot(xp, u_a, v_b) + distance * stretch
-    rows = with_others(xp, tables, u, R0, rows, 0, z) - tables.closures.shim
-    return xp.concatenate((rows, take(z, tables.drivers.step) - u[tables.drivers.slot]), axis=1)
+    rows = with_others(xp, tables, u, R0, rows, 0, z) - tables.closures.assembly_offset
+    return xp.concatenate((rows, take(z, tables.drivers.dof) - u[tables.drivers.slot]), axis=1)
 
 
 def row_wrenches(xp, tables, A, r, V):
@@ -229,35 +229,35 @@ def row_wrenches(xp, tables, A, r, V):
     return G, xp.concatenate((fd, cross(xp, xd_b, f) + cross(xp, x_b, fd) + swing_rate), axis=-1)
 
 
-def across_links(xp, tables, x):
-    """Return x_b - x_a (B, mc, 6) of every closure row, for velocities or accelerations x (B, n, 6) of the steps."""
-    link = row_links(tables)
-    a, b = (on_ground(xp, x, np.zeros(6), ends[link]) for ends in (tables.links.a, tables.links.b))
+def across_connectors(xp, tables, x):
+    """Return x_b - x_a (B, mc, 6) of every closure row, for velocities or accelerations x (B, n, 6) of the dofs."""
+    connector = row_connectors(tables)
+    a, b = (on_ground(xp, x, np.zeros(6), ends[connector]) for ends in (tables.connectors.a, tables.connectors.b))
     return b - a
 
 
 def closure_velocities(xp, tables, u, R0, z, zd):
-    """Return Phid (B, m), from the swept velocities."""
+    """Return Phid (B, m), from the evaluated velocities."""
     _, A, r, _, V = motion(xp, tables, R0, z, zd)
     G, _ = row_wrenches(xp, tables, A, r, V)
     L, Ld, _ = row_lengths(tables, u)
     *_, distance, length = row_kinds(tables)
-    rows = dot(xp, G, across_links(xp, tables, V)) - distance * L * Ld / length
+    rows = dot(xp, G, across_connectors(xp, tables, V)) - distance * L * Ld / length
     rows = with_others(xp, tables, u, R0, rows, 1, z, zd)
-    return xp.concatenate((rows, take(zd, tables.drivers.step) - u[tables.drivers.slot + 1]), axis=1)
+    return xp.concatenate((rows, take(zd, tables.drivers.dof) - u[tables.drivers.slot + 1]), axis=1)
 
 
 def closure_accelerations(xp, tables, u, R0, z, zd, zdd):
-    """Return Phidd (B, m), from the swept velocities and accelerations: G . (Vd_b - Vd_a) + Gd . (V_b - V_a)."""
+    """Return Phidd (B, m), from the evaluated velocities and accelerations: G . (Vd_b - Vd_a) + Gd . (V_b - V_a)."""
     T, A, r, S, V = motion(xp, tables, R0, z, zd)
     Vd = accelerations(xp, T, S, acceleration_rest(xp, tables, V, S, zd), zdd)
     G, Gd = row_wrenches(xp, tables, A, r, V)
     L, Ld, Ldd = row_lengths(tables, u)
     *_, distance, length = row_kinds(tables)
-    swept = dot(xp, G, across_links(xp, tables, Vd)) + dot(xp, Gd, across_links(xp, tables, V))
+    swept = dot(xp, G, across_connectors(xp, tables, Vd)) + dot(xp, Gd, across_connectors(xp, tables, V))
     rows = swept - distance * (Ld * Ld + L * Ldd) / length
     rows = with_others(xp, tables, u, R0, rows, 2, z, zd, zdd)
-    return xp.concatenate((rows, take(zdd, tables.drivers.step) - u[tables.drivers.slot + 2]), axis=1)
+    return xp.concatenate((rows, take(zdd, tables.drivers.dof) - u[tables.drivers.slot + 2]), axis=1)
 
 
 def closure_jacobian(xp, tables, u, R0, z):
@@ -265,7 +265,7 @@ def closure_jacobian(xp, tables, u, R0, z):
     _, A, r, S, V = motion(xp, tables, R0, z, 0 * z)
     G, _ = row_wrenches(xp, tables, A, r, V)
     rows = all_signs(tables) * sum(G[:, :, None, k] * S[:, None, :, k] for k in range(6))
-    driven = np.concatenate((coupled_rows(tables)[0], np.eye(z.shape[1])[tables.drivers.step]))
+    driven = np.concatenate((coupled_rows(tables)[0], np.eye(z.shape[1])[tables.drivers.dof]))
     parts = [rows[:, : tables.closures.row_pointer[tables.conditions.first[0]]]]
     if len(tables.conditions.scale):
         parts.append(condition_jacobian(xp, tables, u, R0, z))

@@ -24,21 +24,21 @@ SINE, COSINE = [[(-1.0) ** k / factorial(2 * k + extra) for k in range(TERMS)] f
 
 
 def path_matrix(tables: Tables) -> Array:
-    """Return T (n, n): T[i, j] = 1 where step j lies on the way from ground to step i, i included (Eq. 7)."""
-    T = np.eye(len(tables.steps.parent))
-    for i, p in enumerate(tables.steps.parent):
+    """Return T (n, n): T[i, j] = 1 where dof j lies on the way from ground to dof i, i included (Eq. 7)."""
+    T = np.eye(len(tables.dofs.parent))
+    for i, p in enumerate(tables.dofs.parent):
         if p >= 0:
             T[i] += T[p]
     return T
 
 
 def path_sum(xp, T, x):
-    """Return T x: over the steps from ground to each step. x (B, n, k)."""
+    """Return T x: over the dofs from ground to each dof. x (B, n, k)."""
     return xp.path_sum(T, x) if hasattr(xp, "path_sum") else xp.matmul(T, x)
 
 
 def subtree_sum(xp, T, x):
-    """Return T^T x: over the steps that each step carries. x (B, n, k)."""
+    """Return T^T x: over the dofs that each dof carries. x (B, n, k)."""
     return xp.subtree_sum(T, x) if hasattr(xp, "subtree_sum") else xp.matmul(T.T, x)
 
 
@@ -71,7 +71,7 @@ def recursive(xp):
 
 
 def levels(parent: Array) -> list[Array]:
-    """Return one index array a level of the tree: steps with 0, 1, 2, ... steps between them and ground."""
+    """Return one index array a level of the tree: dofs with 0, 1, 2, ... dofs between them and ground."""
     depth = np.zeros(len(parent), dtype=np.int64)
     for i, p in enumerate(parent):
         depth[i] = depth[p] + 1 if p >= 0 else 0

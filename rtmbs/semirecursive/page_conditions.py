@@ -25,7 +25,7 @@ def all_inputs(xp, tables, u, z, poses):
     t = u[conditions.clock[0]] + 0 * z[:, :1]
     for k in range(len(conditions.frame_a)):
         columns += [poses[:, k], t]
-    columns += [t if step < 0 else z[:, step : step + 1] for step in conditions.step]
+    columns += [t if dof < 0 else z[:, dof : dof + 1] for dof in conditions.dof]
     return xp.concatenate(columns, axis=1)
 
 

@@ -18,8 +18,8 @@ def seen_frames(xp, tables, A, r, V):
 
     All (B, k, ...); rd is the rate of r as a sees, w the angular velocity of b relative to a.
     """
-    conditions, links = tables.conditions, tables.links
-    a, b = (ends[conditions.first[0] : conditions.first[1]] for ends in (links.a, links.b))
+    conditions, connectors = tables.conditions, tables.connectors
+    a, b = (ends[conditions.first[0] : conditions.first[1]] for ends in (connectors.a, connectors.b))
     axes, other = (
         product(xp, on_ground(xp, A, np.eye(3), side), frame[:, :, :3])
         for side, frame in ((a, conditions.frame_a), (b, conditions.frame_b))
@@ -77,7 +77,7 @@ def condition_wrenches(xp, tables, u, A, r, V, z):
 
 def condition_rows(xp, tables, u, R0, z, zd, zdd, order):
     """Return the rows of the user's constraints (B, nq): Phi, Phid or Phidd by ``order``."""
-    closures, conditions, links = tables.closures, tables.conditions, tables.links
+    closures, conditions, connectors = tables.closures, tables.conditions, tables.connectors
     T, A, r, S, V = motion(xp, tables, R0, z, zd)
     x = condition_inputs(xp, tables, u, A, r, z)
     if order == 0:
@@ -86,20 +86,20 @@ def condition_rows(xp, tables, u, R0, z, zd, zdd, order):
     first, on_joints = closures.row_pointer[conditions.first]
     if len(conditions.frame_a):
         G, Gd, more = condition_wrenches(xp, tables, u, A, r, V, z)
-        link = np.repeat(np.arange(len(closures.point_a)), np.diff(closures.row_pointer))[first:on_joints]
-        a, b = links.a[link], links.b[link]
+        connector = np.repeat(np.arange(len(closures.point_a)), np.diff(closures.row_pointer))[first:on_joints]
+        a, b = connectors.a[connector], connectors.b[connector]
 
         def across(y):
             return on_ground(xp, y, np.zeros(6), b) - on_ground(xp, y, np.zeros(6), a)
 
         if order == 1:
-            rows += [(dot(xp, G, across(V)) + xp.stack([by[q][:, 12] for q in range(len(link))], axis=1))]
+            rows += [(dot(xp, G, across(V)) + xp.stack([by[q][:, 12] for q in range(len(connector))], axis=1))]
         else:
             Vd = accelerations(xp, T, S, acceleration_rest(xp, tables, V, S, zd), zdd)
             rows += [dot(xp, G, across(Vd)) + dot(xp, Gd, across(V)) + more]
     for l in range(conditions.first[1], tables.couplers.first[0]):
         connector = tables.closures.connector[l]
-        branch = links.step[links.pointer[connector] : links.pointer[connector + 1]]
+        branch = connectors.dof[connectors.pointer[connector] : connectors.pointer[connector + 1]]
         rates = xp.concatenate((take(zd, branch), 1 + 0 * zd[:, :1]), axis=1)
         for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
             q = row - first
@@ -115,7 +115,7 @@ def condition_rows(xp, tables, u, R0, z, zd, zdd, order):
 
 def condition_jacobian(xp, tables, u, R0, z):
     """Return Phi_z (B, nq, n) of the user's constraints."""
-    closures, conditions, links = tables.closures, tables.conditions, tables.links
+    closures, conditions, connectors = tables.closures, tables.conditions, tables.connectors
     _, A, r, S, V = motion(xp, tables, R0, z, 0 * z)
     first, on_joints = closures.row_pointer[conditions.first]
     rows = []
@@ -126,7 +126,7 @@ def condition_jacobian(xp, tables, u, R0, z):
     by = page_conditions.slopes(xp, tables, u, condition_inputs(xp, tables, u, A, r, z))
     for l in range(conditions.first[1], tables.couplers.first[0]):
         connector = tables.closures.connector[l]
-        branch = links.step[links.pointer[connector] : links.pointer[connector + 1]]
+        branch = connectors.dof[connectors.pointer[connector] : connectors.pointer[connector + 1]]
         for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
             rows.append(xp.sum(by[row - first][:, :-1, None] * np.eye(z.shape[1])[branch], axis=1)[:, None])
     return xp.concatenate(rows, axis=1)

@@ -11,7 +11,7 @@ first argument, built by stack and concatenate.
 import numpy as np
 
 from rtmbs.ad.interpret import interpreted
-from rtmbs.system.law_states import COUNT
+from rtmbs.system.law_state_tables import COUNT
 from rtmbs.system.tables import FRAME_INPUTS
 
 
@@ -31,7 +31,7 @@ def law_forces(xp, tables, u, z, zd):
     wrenches, forces, inputs = (int(count) for count in tables.laws.counts[:3])
     if forces == 0:
         return np.zeros((z.shape[0], 0))
-    columns = [(zd if rate else z)[:, step : step + 1] for step, rate in tables.laws.input[:inputs]]
+    columns = [(zd if rate else z)[:, dof : dof + 1] for dof, rate in tables.laws.input[:inputs]]
     B = z.shape[0]
     x = xp.concatenate([np.zeros((B, FRAME_INPUTS * wrenches)), *columns, *states(tables, u, B)], axis=1)
     mine = slice(6 * wrenches, 6 * wrenches + forces)

@@ -1,4 +1,4 @@
-"""Kinematics in the page form (Eq. 5 to 7): frames, columns, velocities and accelerations of every step.
+"""Kinematics in the page form (Eq. 5 to 7): frames, columns, velocities and accelerations of every dof.
 
 The rules of ``page.py`` hold here.
 """
@@ -14,34 +14,34 @@ from rtmbs.system.tables import PRISMATIC, REVOLUTE
 
 
 def local_frames(xp, tables, R0, z):
-    """Return each step's frame in its parent's axes: rotation (B, n, 3, 3), origin (B, n, 3)."""
-    steps = tables.steps
-    reference = np.concatenate((R0, np.eye(3)[None]))[steps.reference]  # reference -1: none
-    offset_rotation = np.matmul(steps.offset_rotation, reference)
-    u = steps.axis
-    angle, displacement = z * (steps.kind == REVOLUTE), z * (steps.kind == PRISMATIC)
+    """Return each dof's frame in its parent's axes: rotation (B, n, 3, 3), origin (B, n, 3)."""
+    dofs = tables.dofs
+    reference = np.concatenate((R0, np.eye(3)[None]))[dofs.reference]  # reference -1: none
+    offset_rotation = np.matmul(dofs.offset_rotation, reference)
+    u = dofs.axis
+    angle, displacement = z * (dofs.kind == REVOLUTE), z * (dofs.kind == PRISMATIC)
     sine, versine = xp.sin(angle)[..., None, None], 1 - xp.cos(angle)[..., None, None]
     u_tilde = tilde(np, u)
     rotation = np.eye(3) + sine * u_tilde + versine * np.matmul(u_tilde, u_tilde)  # Rodrigues
     slide = turn(np, offset_rotation, u) * displacement[..., None]
-    return product(xp, offset_rotation, with_turns(xp, steps, rotation, z)), steps.offset + slide
+    return product(xp, offset_rotation, with_turns(xp, dofs, rotation, z)), dofs.offset + slide
 
 
-def with_turns(xp, steps, rotation, z):
-    """Return ``rotation`` (B, n, 3, 3) with exp(delta~) at the first of every three rotation steps."""
-    first = np.flatnonzero(steps.reference >= 0)
+def with_turns(xp, dofs, rotation, z):
+    """Return ``rotation`` (B, n, 3, 3) with exp(delta~) at the first of every three rotation dofs."""
+    first = np.flatnonzero(dofs.reference >= 0)
     if len(first) == 0:
         return rotation
-    order = np.arange(len(steps.kind))
+    order = np.arange(len(dofs.kind))
     order[first] = len(order) + np.arange(len(first))
-    delta = sum(z[:, first + k, None] * steps.axis[first + k] for k in range(3))
+    delta = sum(z[:, first + k, None] * dofs.axis[first + k] for k in range(3))
     return xp.concatenate((rotation, exponential(xp, delta)), axis=1)[:, order]
 
 
 def frames(xp, tables, R0, z):
-    """Return A (B, n, 3, 3), step to world, and r (B, n, 3), step origins [m]; level by level from ground."""
+    """Return A (B, n, 3, 3), dof to world, and r (B, n, 3), dof origins [m]; level by level from ground."""
     rotation, origin = local_frames(xp, tables, R0, z)
-    parent, place = tables.steps.parent, np.zeros(len(tables.steps.parent), dtype=np.int64)
+    parent, place = tables.dofs.parent, np.zeros(len(tables.dofs.parent), dtype=np.int64)
     A, r = [np.eye(3)[None, None]], [np.zeros((1, 1, 3))]
     order = levels(parent)
     for level in order:
@@ -58,8 +58,8 @@ def frames(xp, tables, R0, z):
 
 def columns(xp, tables, A, r):
     """Return S (B, n, 6), the columns of R_d (Eq. 6): revolute and rotation [r x u, u], prismatic [u, 0]."""
-    u = turn(xp, A, tables.steps.axis)
-    turning = (tables.steps.kind != PRISMATIC)[:, None]
+    u = turn(xp, A, tables.dofs.axis)
+    turning = (tables.dofs.kind != PRISMATIC)[:, None]
     return xp.concatenate((turning * cross(xp, r, u) + ~turning * u, turning * u), axis=-1)
 
 
@@ -73,7 +73,7 @@ def acceleration_rest(xp, tables, V, S, zd):
 
     The difference of the two is the element's own velocity, whose cross product with itself is zero (METHODS 1.1).
     """
-    V = on_ground(xp, V, np.zeros(6), tables.steps.base)
+    V = on_ground(xp, V, np.zeros(6), tables.dofs.base)
     v, w, S_v, S_w = V[..., :3], V[..., 3:], S[..., :3], S[..., 3:]
     Sd = xp.concatenate((cross(xp, w, S_v) + cross(xp, v, S_w), cross(xp, w, S_w)), axis=-1)
     return Sd * zd[..., None]
@@ -97,15 +97,15 @@ def row_closures(tables):
     return np.repeat(np.arange(len(tables.closures.connector)), np.diff(tables.closures.row_pointer))
 
 
-def row_links(tables):
-    """Return the link of every closure row (mc,)."""
+def row_connectors(tables):
+    """Return the connector of every closure row (mc,)."""
     return tables.closures.connector[row_closures(tables)]
 
 
 def all_signs(tables):
     """Return (mc, n): -1 on the branch of a, +1 on the branch of b of every closure row, 0 elsewhere."""
-    links, signs = tables.links, np.zeros((len(tables.closures.connector), len(tables.steps.parent)))
-    for closure, link in enumerate(tables.closures.connector):
-        branch = slice(links.pointer[link], links.pointer[link + 1])
-        signs[closure, links.step[branch]] = links.sign[branch]
+    connectors, signs = tables.connectors, np.zeros((len(tables.closures.connector), len(tables.dofs.parent)))
+    for closure, connector in enumerate(tables.closures.connector):
+        branch = slice(connectors.pointer[connector], connectors.pointer[connector + 1])
+        signs[closure, connectors.dof[branch]] = connectors.sign[branch]
     return signs[row_closures(tables)]

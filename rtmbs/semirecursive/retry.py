@@ -7,37 +7,37 @@ from rtmbs.jit.compiled import inner_kernel, kernel
 from rtmbs.semirecursive.completion import judged, project, startable
 from rtmbs.semirecursive.correction import small_pivot
 from rtmbs.semirecursive.damped_tries import try_again, try_by_slope
-from rtmbs.semirecursive.endings import CONVERGED, NOT_CONVERGED, NOT_FINITE, UNFINISHED, good
+from rtmbs.semirecursive.endings import CONVERGED, NOT_CONVERGED, NOT_FINITE, UNFINISHED, accepted
 from rtmbs.semirecursive.multipliers import finite
 from rtmbs.semirecursive.rotations import add_correction
 
 
 @kernel
-def retry(tables, lu, work, settings, alpha, old, rows, ws):
-    """Take the step of the first row from ``old`` by further tries; its record goes on from the plain one.
+def retry(tables, lu, work, settings, alpha, old, chunk, ws):
+    """Take the step of the first row from ``old`` by further tries; its stats go on from the plain one.
 
     Fixed iterations have one, of what the plain iteration left of them. Returns how the last try ended.
     """
     new = StateArrays(
-        rows.z[0], rows.zd[0], rows.zdd[0], rows.lam[0], rows.R0[0], rows.energy[0], rows.s[0], rows.sd[0]
+        chunk.z[0], chunk.zd[0], chunk.zdd[0], chunk.lam[0], chunk.R0[0], chunk.energy[0], chunk.s[0], chunk.sd[0]
     )
-    u, record, ending = rows.u[0], rows.record[0], NOT_CONVERGED
+    u, stats, ending = chunk.u[0], chunk.stats[0], NOT_CONVERGED
     if not startable(old, alpha):
         return NOT_FINITE
     fixed, first, last, most = settings.fixed_iterations, 1, settings.tries, MOST_EVALUATIONS
     if fixed:
-        first, last, most = STEADY_TRY, STEADY_TRY, settings.max_iterations - int(record[ITERATIONS])
+        first, last, most = STEADY_TRY, STEADY_TRY, settings.max_iterations - int(stats[ITERATIONS])
     for number in range(first, last + 1):
         if number == BY_SLOPE:
-            ending = try_by_slope(tables, lu, work, settings, alpha, u, old, ws, record)
+            ending = try_by_slope(tables, lu, work, settings, alpha, u, old, ws, stats)
         else:
-            ending = try_again(tables, lu, work, settings, number, most, alpha, u, old, ws, record)
+            ending = try_again(tables, lu, work, settings, number, most, alpha, u, old, ws, stats)
         if fixed and ending != CONVERGED:
             ending = take_anyhow(tables, work, ws)
-        if good(ending):
-            projected = project(tables, lu, work, settings, alpha, u, old, new, ws, record)
+        if accepted(ending):
+            projected = project(tables, lu, work, settings, alpha, u, old, new, ws, stats)
             if projected == CONVERGED:
-                return judged(tables, lu, work, settings, alpha, u, ending, new, ws, record)
+                return judged(tables, lu, work, settings, alpha, u, ending, new, ws, stats)
             ending = projected
     return ending
 
@@ -47,5 +47,5 @@ def take_anyhow(tables, work, ws):
     """Take the last correction of a fixed number of them, which did not meet Newton's test."""
     if not (finite(ws.residual) and finite(ws.dz)):
         return small_pivot(work.original, ws.residual)
-    add_correction(tables.steps, ws.z, ws.dz, ws.increment)
+    add_correction(tables.dofs, ws.z, ws.dz, ws.increment)
     return UNFINISHED

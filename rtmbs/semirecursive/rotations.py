@@ -1,12 +1,12 @@
-"""Three rotation steps as one element on the rotation group: R = R0 exp(delta~) (METHODS 1.16).
+"""Three rotation dofs as one element on the rotation group: R = R0 exp(delta~) (METHODS 1.16).
 
-z[i], z[i + 1], z[i + 2] are the components of delta along the axes of the steps, a triad fixed in the body.
+z[i], z[i + 1], z[i + 2] are the components of delta along the axes of the dofs, a triad fixed in the body.
 
 R0 is the rotation at the last step boundary. At every boundary R0 takes the turn in and delta becomes zero, so no pose
 is singular and no number of turns is lost. Rates are the angular velocity in axes fixed in the body, so that a step's
 increment is h/2 (w_n + w_{n+1}): the trapezoidal rule on the group.
 
-A Newton correction of these steps is a further small turn exp(dtheta~) in body axes, for then Phi_z and the columns are
+A Newton correction of these dofs is a further small turn exp(dtheta~) in body axes, for then Phi_z and the columns are
 those of the rates. The increment follows by d(delta) = T^-1(delta) dtheta, T the right Jacobian of the exponential.
 """
 
@@ -43,10 +43,10 @@ def turn_factors(q):
 
 
 @inner_kernel
-def turn_of(steps, z, i):
-    """Return delta (3,) of rotation steps i, i + 1, i + 2 in step axes; z holds it along their axes."""
-    x, y = scale3(z[i], load3(steps.axis, i)), scale3(z[i + 1], load3(steps.axis, i + 1))
-    return add3(add3(x, y), scale3(z[i + 2], load3(steps.axis, i + 2)))
+def turn_of(dofs, z, i):
+    """Return delta (3,) of rotation dofs i, i + 1, i + 2 in dof axes; z holds it along their axes."""
+    x, y = scale3(z[i], load3(dofs.axis, i)), scale3(z[i + 1], load3(dofs.axis, i + 1))
+    return add3(add3(x, y), scale3(z[i + 2], load3(dofs.axis, i + 2)))
 
 
 @inner_kernel
@@ -83,12 +83,12 @@ def excess(d, bent, turn):
 
 
 @kernel
-def add_correction(steps, delta, dz, increment):
-    """increment += dz, of rotation steps T^-1(delta) dz; ``delta`` (n,) holds the coordinates dz was found at."""
+def add_correction(dofs, delta, dz, increment):
+    """increment += dz, of rotation dofs T^-1(delta) dz; ``delta`` (n,) holds the coordinates dz was found at."""
     for i in range(len(dz)):
         increment[i] += dz[i]
     for i in range(len(dz)):
-        if steps.reference[i] >= 0:
+        if dofs.reference[i] >= 0:
             d = (delta[i], delta[i + 1], delta[i + 2])
             more = excess(d, bend(dot3(d, d)), (dz[i], dz[i + 1], dz[i + 2]))
             for k in range(3):
@@ -96,13 +96,13 @@ def add_correction(steps, delta, dz, increment):
 
 
 @inner_kernel
-def set_rate_columns(steps, delta, ws):
-    """ws.rate of rotation steps: columns S T^-1(delta), what turns in body axes do to rates; S itself at delta = 0."""
+def set_rate_columns(dofs, delta, ws):
+    """ws.rate of rotation dofs: columns S T^-1(delta), what turns in body axes do to rates; S itself at delta = 0."""
     if len(ws.rate) == 0:
         return
     unit = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
-    for i in range(len(steps.kind)):
-        if steps.reference[i] >= 0:
+    for i in range(len(dofs.kind)):
+        if dofs.reference[i] >= 0:
             d = (delta[i], delta[i + 1], delta[i + 2])
             bent = bend(dot3(d, d))
             S0, S1, S2 = load6(ws.S, i), load6(ws.S, i + 1), load6(ws.S, i + 2)
@@ -112,10 +112,10 @@ def set_rate_columns(steps, delta, ws):
 
 
 @kernel
-def take_rate_columns(steps, delta, C):
-    """Columns of the matrix C (k, n) of rotation steps become those of C T^-1(delta), in place."""
-    for i in range(len(steps.kind)):
-        if steps.reference[i] >= 0:
+def take_rate_columns(dofs, delta, C):
+    """Columns of the matrix C (k, n) of rotation dofs become those of C T^-1(delta), in place."""
+    for i in range(len(dofs.kind)):
+        if dofs.reference[i] >= 0:
             d = (-delta[i], -delta[i + 1], -delta[i + 2])  # T^-1(-delta) is T^-1(delta) transposed
             for row in range(len(C)):
                 c = (C[row, i], C[row, i + 1], C[row, i + 2])
@@ -123,15 +123,15 @@ def take_rate_columns(steps, delta, C):
 
 
 @kernel
-def commit_rotations(steps, z, R0):
+def commit_rotations(dofs, z, R0):
     """Let R0 of every rotation take in its turn, R0 exp(delta~), and delta in ``z`` be zero; rates are as they were.
 
     One Newton step to the nearest rotation, R (3 - R^T R) / 2, keeps rounding from adding up.
     """
-    for i in range(len(steps.kind)):
-        q = steps.reference[i]
+    for i in range(len(dofs.kind)):
+        q = dofs.reference[i]
         if q >= 0:
-            a, b, c = turned_by(load33(R0, q), turn_of(steps, z, i))
+            a, b, c = turned_by(load33(R0, q), turn_of(dofs, z, i))
             ab, bc, ca = 0.5 * dot3(a, b), 0.5 * dot3(b, c), 0.5 * dot3(c, a)  # rows serve as well as columns
             store3(R0[q], 0, nearer(a, dot3(a, a), b, ab, c, ca))
             store3(R0[q], 1, nearer(b, dot3(b, b), a, ab, c, bc))

@@ -24,7 +24,7 @@ def fill_from_source(
     ws, u, values = equations.ws, equations.u, equations.matrix.values
     K, C = equations.source(ws.z, ws.zd, old.R0, np.concatenate((u, ws.s)))
     C = np.ascontiguousarray(C)
-    take_rate_columns(equations.tables.steps, ws.z, C)
+    take_rate_columns(equations.tables.dofs, ws.z, C)
     equations.fill(1.0, velocity, position, terms, old)
     everything = values.copy()
     evaluate_laws_with_held_states(equations)

@@ -24,7 +24,7 @@ from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.rotations import commit_rotations
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.system.system import System
-from rtmbs.system.tables import Steps
+from rtmbs.system.tables import Dofs
 
 Array = NDArray[np.float64]
 page: Any = untyped_page  # its numbers may be of any kind, so it carries no types
@@ -66,16 +66,16 @@ class PageForce:
 class Source:
     """K and C from one Jacobian of Q by x = [z, zd].
 
-    Rotations are taken in by R0 first: the derivative by a rotation step is that by a small turn in body axes.
+    Rotations are taken in by R0 first: the derivative by a rotation dof is that by a small turn in body axes.
     """
 
-    def __init__(self, derivatives: Derivatives, steps: Steps) -> None:
-        self.derivatives, self.steps = derivatives, steps
+    def __init__(self, derivatives: Derivatives, dofs: Dofs) -> None:
+        self.derivatives, self.dofs = derivatives, dofs
 
     def __call__(self, z: Array, zd: Array, R0: Array, u: Array) -> tuple[Array, Array]:
         """Return K and C (n, n)."""
         z, R0 = z.copy(), R0.copy()
-        commit_rotations(self.steps, z, R0)
+        commit_rotations(self.dofs, z, R0)
         J = self.derivatives.jacobian(np.concatenate([z, zd]), np.concatenate([u, R0.ravel()]))
         return -J[:, : len(z)], -J[:, len(z) :]
 
@@ -106,7 +106,7 @@ def page_difference(system: System) -> Derivatives:
 
 
 def complex_step(system: System) -> Derivatives:
-    """Complex step through the same kernels in complex arithmetic: exact to rounding."""
+    """Complex dof through the same kernels in complex arithmetic: exact to rounding."""
     from rtmbs.ad import ComplexStep
 
     return ComplexStep(CompiledForce(system, np.complex128), 2 * system.n, system.n)
@@ -120,7 +120,7 @@ def autograd(system: System) -> Derivatives:
 
 
 def trace(system: System) -> Derivatives:
-    """The page form recorded once, its sparse Jacobian replayed as a program."""
+    """The page form recorded once, its sparse Jacobian evaluated as a program."""
     from rtmbs.ad import Traced, recorder
 
     parameters = len(system.u0) + len(system.states) + system.R0.size
@@ -159,4 +159,4 @@ def make_source(name: str, system: System) -> Source | None:
             f"jacobian = {name!r} cannot look into force {system.called[0].name!r}, which only Python can evaluate; "
             f"take {', '.join(CALLING[:-1])} or {CALLING[-1]}, or write the law so that it can be recorded"
         )
-    return Source(SOURCES[name](system), system.tables.steps)
+    return Source(SOURCES[name](system), system.tables.dofs)

@@ -18,7 +18,7 @@ from rtmbs.integrators.newton import (
     reuse_pays,
     verdict,
 )
-from rtmbs.integrators.settings import ENOUGH, FIRST_CORRECTION, ITERATIONS, PAPER, StateArrays
+from rtmbs.integrators.settings import FIRST_CORRECTION, ITERATIONS, ITERATIONS_TO_TOLERANCE, PAPER, StateArrays
 from rtmbs.jit.clock import ticks
 from rtmbs.jit.compiled import kernel, merged_kernel
 from rtmbs.semirecursive.completion import judged, project, startable
@@ -30,15 +30,15 @@ from rtmbs.semirecursive.correction import (
     reused_correction,
     set_iterate,
     small_pivot,
-    start_record,
+    start_stats,
 )
-from rtmbs.semirecursive.endings import CONVERGED, NOT_CONVERGED, NOT_FINITE, UNFINISHED, good
+from rtmbs.semirecursive.endings import CONVERGED, NOT_CONVERGED, NOT_FINITE, UNFINISHED, accepted
 from rtmbs.semirecursive.evaluation import evaluate_residual
 from rtmbs.semirecursive.rotations import add_correction
 
 
 @merged_kernel
-def correct(tables, lu, work, settings, alpha, u, old, ws, record):
+def correct(tables, lu, work, settings, alpha, u, old, ws, stats):
     """Newton's iteration on the increment.
 
     Returns CONVERGED, UNFINISHED (fixed iterations only), NOT_CONVERGED, SMALL_PIVOT or NOT_FINITE. Fixed iterations
@@ -50,23 +50,23 @@ def correct(tables, lu, work, settings, alpha, u, old, ws, record):
         start = ticks()
         set_iterate(h, old, ws)
         evaluate_residual(tables, old.R0, u, alpha, ws)
-        count_residual(h, start, ws, record)
-        norm = reused_correction(lu, work, settings, ws, record) if reusable else np.inf
-        done = record[ENOUGH] > 0.0  # fixed iterations go on for the same work's sake
+        count_residual(h, start, ws, stats)
+        norm = reused_correction(lu, work, settings, ws, stats) if reusable else np.inf
+        done = stats[ITERATIONS_TO_TOLERANCE] > 0.0  # fixed iterations go on for the same work's sake
         if not (reusable and (done or reuse_pays(policy, norm, contraction_rate(norm, previous)))):
-            if not fresh_correction(tables, lu, work, settings, terms, alpha, u, old, ws, record):
+            if not fresh_correction(tables, lu, work, settings, terms, alpha, u, old, ws, stats):
                 return small_pivot(work.original, ws.residual)
             norm = correction_norm(settings, ws)
             reusable = may_reuse(policy, terms, ws.dz, settings.typical, settings.reuse_below)
-        add_correction(tables.steps, ws.z, ws.dz, ws.increment)
+        add_correction(tables.dofs, ws.z, ws.dz, ws.increment)
         rate = contraction_rate(norm, previous)
-        record[ITERATIONS], record[FIRST_CORRECTION + iteration - 1] = iteration, norm
+        stats[ITERATIONS], stats[FIRST_CORRECTION + iteration - 1] = iteration, norm
         slow += 1 if iteration > 1 and rate > SLOW_RATE else 0
         answer = verdict(iteration, norm, rate, slow)
         if answer > DIVERGED:
             return NOT_FINITE
         if answer == ACCEPT and not done:
-            record[ENOUGH] = iteration
+            stats[ITERATIONS_TO_TOLERANCE] = iteration
         if not settings.fixed_iterations and answer != GO_ON:
             return CONVERGED if answer == ACCEPT else NOT_CONVERGED
         if answer == DIVERGED and not done and settings.tries > 0 and iteration < settings.max_iterations:
@@ -75,37 +75,38 @@ def correct(tables, lu, work, settings, alpha, u, old, ws, record):
             terms = PAPER
         previous = norm
     if settings.fixed_iterations:
-        return CONVERGED if record[ENOUGH] > 0.0 else UNFINISHED
+        return CONVERGED if stats[ITERATIONS_TO_TOLERANCE] > 0.0 else UNFINISHED
     return NOT_CONVERGED
 
 
 @kernel
-def march(tables, lu, work, settings, alpha, old, rows, ws, budget):
+def march(tables, lu, work, settings, alpha, old, chunk, ws, budget):
     """Take a step for every row, the first from ``old``, the next from the row before it, by the plain iteration.
 
-    Returns (how the last step ended, good steps): it stops after a step that fails, and when ``budget`` ticks are over.
+    Returns (how the last step ended, accepted steps): it stops after a step that fails, and when ``budget`` ticks are
+    over.
     """
     begun, before, ending = ticks(), old, CONVERGED
     if not startable(old, alpha):  # what a step ends at may be started from
-        start_record(rows.record[0])
+        start_stats(chunk.stats[0])
         return NOT_FINITE, 0
-    for k in range(len(rows.record)):
+    for k in range(len(chunk.stats)):
         new = StateArrays(
-            rows.z[k], rows.zd[k], rows.zdd[k], rows.lam[k], rows.R0[k], rows.energy[k], rows.s[k], rows.sd[k]
+            chunk.z[k], chunk.zd[k], chunk.zdd[k], chunk.lam[k], chunk.R0[k], chunk.energy[k], chunk.s[k], chunk.sd[k]
         )
-        u, record = rows.u[k], rows.record[k]
-        start_record(record)
+        u, stats = chunk.u[k], chunk.stats[k]
+        start_stats(stats)
         predict(settings.h, before, ws)
-        ending = correct(tables, lu, work, settings, alpha, u, before, ws, record)
-        if good(ending):
-            projected = project(tables, lu, work, settings, alpha, u, before, new, ws, record)
+        ending = correct(tables, lu, work, settings, alpha, u, before, ws, stats)
+        if accepted(ending):
+            projected = project(tables, lu, work, settings, alpha, u, before, new, ws, stats)
             if projected == CONVERGED:
-                ending = judged(tables, lu, work, settings, alpha, u, ending, new, ws, record)
+                ending = judged(tables, lu, work, settings, alpha, u, ending, new, ws, stats)
             else:
                 ending = projected
-        if not good(ending):
+        if not accepted(ending):
             return ending, k
         if ticks() - begun > budget:
             return ending, k + 1
         before = new
-    return ending, len(rows.record)
+    return ending, len(chunk.stats)

@@ -1,10 +1,10 @@
-"""Compiled: mass M + velocity C + position K in one pass over (step, ancestor) pairs, straight into the sparse values.
+"""Compiled: mass M + velocity C + position K in one pass over (dof, ancestor) pairs, straight into the sparse values.
 
 Closed form of METHODS 1.33 (Singh, Russell, Wensing 2022), with C = dtau/dzd and K = dtau/dz of tau = M zdd - Q.
-With accelerations swept at zdd = 0 this is Eq. 17 of the paper; with the iterate's zdd it holds M_z zdd as well.
-Three rotation steps are one element with columns fixed in the body: psid = V_base x S, and Sd = V_tip x S, which for
-other steps is the same. A column is a small turn in body axes; its rates are S T^-1 (``rotations``, METHODS 1.16).
-In a deep tree the pairs end at the interface above the step; what lies beyond comes in by the interface's unknowns
+With accelerations evaluated at zdd = 0 this is Eq. 17 of the paper; with the iterate's zdd it holds M_z zdd as well.
+Three rotation dofs are one element with columns fixed in the body: psid = V_base x S, and Sd = V_tip x S, which for
+other dofs is the same. A column is a small turn in body axes; its rates are S T^-1 (``rotations``, METHODS 1.16).
+In a deep tree the pairs end at the interface above the dof; what lies beyond comes in by the interface's unknowns
 (``system.interfaces``).
 
 The Coriolis matrix 2 B of a body needs twelve numbers only: a motion [v, w] gives [2 w x p; N w] with p the linear
@@ -16,7 +16,7 @@ from numpy import uint64 as at
 from rtmbs.jit.compiled import inlined_kernel, inner_kernel
 from rtmbs.semirecursive.closures import closure_wrench, row_variation
 from rtmbs.semirecursive.conditions import add_condition_tangent
-from rtmbs.semirecursive.forces import add_link_column
+from rtmbs.semirecursive.force_kernels import add_connector_column
 from rtmbs.spatial import (
     add3,
     add6,
@@ -94,7 +94,7 @@ def coriolis_transposed(ws, i, a):
 
 
 @inner_kernel
-def accumulate_composites(steps, ws):
+def accumulate_composites(dofs, ws):
     """Subtree sums of inertia and of its Coriolis part: plain sums, for all share the global origin."""
     n = len(ws.tau)
     for i in range(n):
@@ -102,7 +102,7 @@ def accumulate_composites(steps, ws):
         for k in range(10):
             ws.Ic[i, k] = ws.inertia[i, k]
     for i in range(n - 1, -1, -1):
-        p = steps.parent[i]
+        p = dofs.parent[i]
         if p >= 0:
             for k in range(10):
                 ws.Ic[p, k] += ws.Ic[i, k]
@@ -112,19 +112,19 @@ def accumulate_composites(steps, ws):
 
 @inlined_kernel
 def bring_path(paths, start, depth, ws):
-    """Let the columns of ws.path be X, Y and S of the ancestors of a step, root first.
+    """Let the columns of ws.path be X, Y and S of the ancestors of a dof, root first.
 
     Neighbours in the tree share most of their path: only columns below the last common ancestor are copied. ws.held
-    names the step of every column and, last, how many columns belong to one path.
+    names the dof of every column and, last, how many columns belong to one path.
     """
     last = len(ws.held) - 1
     same = min(depth, ws.held[last])
     for _ in range(same):
-        if ws.held[same - 1] == paths.step[start + same - 1]:
+        if ws.held[same - 1] == paths.dof[start + same - 1]:
             break
         same -= 1
     for d in range(same, depth):
-        j = paths.step[start + d]
+        j = paths.dof[start + d]
         for k in range(6):
             ws.path[k, d], ws.path[9 + k, d] = ws.X[j, k], ws.S[j, k]
         for k in range(3):
@@ -154,11 +154,11 @@ def multiply_path(path, depth, left, left_coriolis, right):
 
 @inlined_kernel
 def pair_few(paths, start, last, left, left_coriolis, right, ws, values):
-    """Entries of a step with the ancestors from ``start`` to ``last``, one by one: copying columns would not pay."""
+    """Entries of a dof with the ancestors from ``start`` to ``last``, one by one: copying columns would not pay."""
     for d in range(start, last):
-        j = at(paths.step[at(d)])
-        values[at(paths.position[at(d)])] += dot6(left, load6(ws.X, j)) + dot3(left_coriolis, load3(ws.Y, j))
-        values[at(paths.position_transposed[at(d)])] += dot6(right, load6(ws.S, j))
+        j = at(paths.dof[at(d)])
+        values[at(paths.entry[at(d)])] += dot6(left, load6(ws.X, j)) + dot3(left_coriolis, load3(ws.Y, j))
+        values[at(paths.entry_transposed[at(d)])] += dot6(right, load6(ws.S, j))
 
 
 @inner_kernel
@@ -167,25 +167,25 @@ def pair_many(paths, start, last, left, left_coriolis, right, ws, values):
     bring_path(paths, start, last - start, ws)
     multiply_path(ws.path, last - start, left, left_coriolis, right)
     for d in range(last - start):
-        values[at(paths.position[at(start + d)])] += ws.path[at(15), at(d)]
-        values[at(paths.position_transposed[at(start + d)])] += ws.path[at(16), at(d)]
+        values[at(paths.entry[at(start + d)])] += ws.path[at(15), at(d)]
+        values[at(paths.entry_transposed[at(start + d)])] += ws.path[at(16), at(d)]
 
 
 @inner_kernel
 def add_rigid_body_tangent(tables, mass, velocity, position, ws, values):
     """values += mass M + velocity C + position K of the rigid bodies and gravity; needs inverse_dynamics before."""
-    steps, paths = tables.steps, tables.paths
-    accumulate_composites(steps, ws)
+    dofs, paths = tables.dofs, tables.paths
+    accumulate_composites(dofs, ws)
     ws.held[len(ws.held) - 1] = 0
     for i in range(len(ws.tau)):
-        base, S = steps.base[i], load6(ws.S, i)
+        base, S = dofs.base[i], load6(ws.S, i)
         V_base = load6(ws.V, base)
         psid = cross_motion(V_base, S)
         psidd = add6(cross_motion(load6(ws.acc, base), S), cross_motion(V_base, psid))
         rate, twice = S, scale6(2.0, psid)  # psid + Sd = 2 psid, for V x S = (V_base + S zd) x S and S x S = 0
-        if steps.kind[i] == ROTATION:
+        if dofs.kind[i] == ROTATION:
             rate = load6(ws.rate, i)
-            twice = cross_motion(add6(V_base, load6(ws.V, steps.tip[i])), rate)
+            twice = cross_motion(add6(V_base, load6(ws.V, dofs.tip[i])), rate)
         X = add6(combine6(mass, rate, velocity, twice), scale6(position, psidd))
         Y = add3(scale3(velocity, angular(rate)), scale3(position, angular(psid)))
         store6(ws.psid, i, psid)
@@ -200,33 +200,33 @@ def add_rigid_body_tangent(tables, mass, velocity, position, ws, values):
             pair_few(paths, start, last, left, left_coriolis, right, ws, values)
         else:
             pair_many(paths, start, last, left, left_coriolis, right, ws, values)
-        values[paths.position[last]] += dot6(left, X) + dot3(left_coriolis, Y)
+        values[paths.entry[last]] += dot6(left, X) + dot3(left_coriolis, Y)
         if tables.interfaces.of[i] >= 0:
             join_interface(tables.interfaces.below, i, left, left_coriolis, right, values)
-    turn_columns(steps, paths, position, ws, values)
+    turn_columns(dofs, paths, position, ws, values)
     join_sections(tables, ws, values)
 
 
 @inner_kernel
-def turn_columns(steps, paths, position, ws, values):
-    """Rows of rotation steps above the column, within an element: all three columns turn with the body.
+def turn_columns(dofs, paths, position, ws, values):
+    """Rows of rotation dofs above the column, within an element: all three columns turn with the body.
 
     To entry (r, c), r < c, comes position (S_c x S_r) . F, and S_c x S_r is the third column or its opposite.
     """
     if len(ws.rate) == 0:
         return
-    for i in range(len(steps.kind)):
-        if steps.reference[i] >= 0:
+    for i in range(len(dofs.kind)):
+        if dofs.reference[i] >= 0:
             F = load6(ws.Fc, i)
             second, third = paths.pointer[i + 2] - 1, paths.pointer[i + 3] - 1  # places of (i + 1, i + 1), ...
-            values[paths.position_transposed[second - 1]] -= position * dot6(load6(ws.S, i + 2), F)
-            values[paths.position_transposed[third - 2]] += position * dot6(load6(ws.S, i + 1), F)
-            values[paths.position_transposed[third - 1]] -= position * dot6(load6(ws.S, i), F)
+            values[paths.entry_transposed[second - 1]] -= position * dot6(load6(ws.S, i + 2), F)
+            values[paths.entry_transposed[third - 2]] += position * dot6(load6(ws.S, i + 1), F)
+            values[paths.entry_transposed[third - 1]] -= position * dot6(load6(ws.S, i), F)
 
 
 @inner_kernel
 def join_interface(places, i, left, left_coriolis, right, values):
-    """Entries of step ``i`` with the interface above it: left, left_coriolis by t in its row, -right in those of f."""
+    """Entries of dof ``i`` with the interface above it: left, left_coriolis by t in its row, -right in those of f."""
     values[places[i, 0]], values[places[i, 1]], values[places[i, 2]] = left[0], left[1], left[2]
     values[places[i, 3]], values[places[i, 4]], values[places[i, 5]] = left[3], left[4], left[5]
     values[places[i, 6]], values[places[i, 7]] = left_coriolis[0], left_coriolis[1]
@@ -237,16 +237,16 @@ def join_interface(places, i, left, left_coriolis, right, values):
 
 @inner_kernel
 def join_sections(tables, ws, values):
-    """What interfaces have with the steps of their own paths and with each other (equations: ``system.interfaces``)."""
+    """What interfaces have with the dofs of their own paths and with each other (equations: ``system.interfaces``)."""
     interfaces, paths = tables.interfaces, tables.paths
     for k in range(len(interfaces.one)):
         values[interfaces.one[k]] = 1.0
     for k in range(len(interfaces.minus)):
         values[interfaces.minus[k]] = -1.0
-    for r in range(len(interfaces.step)):
-        start = paths.pointer[interfaces.step[r]] - interfaces.pointer[r]
+    for r in range(len(interfaces.dof)):
+        start = paths.pointer[interfaces.dof[r]] - interfaces.pointer[r]
         for entry in range(interfaces.pointer[r], interfaces.pointer[r + 1]):
-            j = paths.step[start + entry]
+            j = paths.dof[start + entry]
             for k in range(6):
                 values[interfaces.above[entry, k]] = -ws.X[j, k]
                 values[interfaces.above[entry, 9 + k]] = ws.S[j, k]
@@ -257,20 +257,20 @@ def join_sections(tables, ws, values):
 @inner_kernel
 def add_penalty_tangent(tables, alpha, position, ws, values):
     """values += position Phi_z^T diag(alpha) Phi_z; five rows at a time, as in ``closure_jacobian``."""
-    closures, links, drivers = tables.closures, tables.links, tables.drivers
+    closures, connectors, drivers = tables.closures, tables.connectors, tables.drivers
     for l in range(len(closures.point_a)):
         begin, end, entry = closures.row_pointer[at(l)], closures.row_pointer[at(l + 1)], closures.entry_pointer[at(l)]
         connector, whole = closures.connector[at(l)], end - (end - begin) % 5
-        block = links.block_pointer[at(connector)]
-        width = links.pointer[at(connector + 1)] - links.pointer[at(connector)]
+        block = connectors.block_pointer[at(connector)]
+        width = connectors.pointer[at(connector + 1)] - connectors.pointer[at(connector)]
         for row in range(begin, whole, 5):
-            add_five_rows(ws.Phi_z, entry, width, alpha, row, position, links.position, block, values)
+            add_five_rows(ws.Phi_z, entry, width, alpha, row, position, connectors.entry, block, values)
             entry += 5 * width
         for row in range(whole, end):
-            add_row(ws.Phi_z, entry, width, position * alpha[at(row)], links.position, block, values)
+            add_row(ws.Phi_z, entry, width, position * alpha[at(row)], connectors.entry, block, values)
             entry += width
-    for k in range(len(drivers.step)):
-        values[drivers.position[k]] += position * alpha[len(closures.kind) + k]
+    for k in range(len(drivers.dof)):
+        values[drivers.entry[k]] += position * alpha[len(closures.kind) + k]
 
 
 @inlined_kernel
@@ -302,22 +302,22 @@ def add_row(Phi_z, entry, width, weight, places, block, values):
 @inner_kernel
 def add_multiplier_tangent(tables, lam, position, ws, values):
     """values += position (Phi_z^T lam)_z: the turning and changing loop wrenches, for ``lagged`` and ``exact``."""
-    closures, links = tables.closures, tables.links
+    closures, connectors = tables.closures, tables.connectors
     for l in range(tables.conditions.first[0]):
         connector = closures.connector[l]
-        a, b = links.a[connector], links.b[connector]
+        a, b = connectors.a[connector], connectors.b[connector]
         F = closure_wrench(closures, l, lam, ws)
         xa, xb = place(ws.A, ws.r, a, load3(closures.point_a, l)), place(ws.A, ws.r, b, load3(closures.point_b, l))
         zero = scale6(0.0, F)
-        for c in range(links.pointer[connector], links.pointer[connector + 1]):
-            X = scale6(position, load6(ws.S, links.step[c]))
+        for c in range(connectors.pointer[connector], connectors.pointer[connector + 1]):
+            X = scale6(position, load6(ws.S, connectors.dof[c]))
             dF = zero
             for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
-                if links.sign[c] < 0.0:
+                if connectors.sign[c] < 0.0:
                     dG = row_variation(closures, row, a, b, xa, xb, X, zero, ws)
                 else:
                     dG = row_variation(closures, row, a, b, xa, xb, zero, X, ws)
                 dF = add6(dF, scale6(-lam[row], dG))
-            add_link_column(tables.steps, links, connector, c, dF, cross_force(X, F), ws, values)
+            add_connector_column(tables.dofs, connectors, connector, c, dF, cross_force(X, F), ws, values)
     if len(tables.conditions.scale):
         add_condition_tangent(tables, lam, position, ws, values)

@@ -1,26 +1,26 @@
-"""Scratch of one evaluation: every array a kernel writes, allocated once. The last rows of step arrays are ground."""
+"""Scratch of one evaluation: every array a kernel writes, allocated once. The last rows of dof arrays are ground."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rtmbs.ad.program import memory_of
-from rtmbs.jit.record import record
-from rtmbs.system.law_states import COUNT, LOOKS, slopes_of
+from rtmbs.jit.struct import struct
+from rtmbs.system.law_state_tables import COUNT, LOOKS, slopes_of
 from rtmbs.system.tables import FRAME_INPUTS, POSE_INPUTS, Tables
 
 Array = Any
 
 
-@record
+@struct
 class Workspace(NamedTuple):
     """Overwritten by every evaluation; nothing here survives a step."""
 
     sine: Array  # (n,) of every coordinate; unused for displacements
     cosine: Array  # (n,)
-    A: Array  # (n + 1 + g, 3, 3) step axes to world; ground in row -1, and in row -2-k as seen from the origin k
-    r: Array  # (n + 1 + g, 3) step origins, from the origin of the step's part [m]
-    S: Array  # (n, 6) column b of each step, motion vector at that origin
+    A: Array  # (n + 1 + g, 3, 3) dof axes to world; ground in row -1, and in row -2-k as seen from the origin k
+    r: Array  # (n + 1 + g, 3) dof origins, from the origin of the dof's part [m]
+    S: Array  # (n, 6) column b of each dof, motion vector at that origin
     V: Array  # (n + 1 + g, 6) velocities
     acc: Array  # (n + 1 + g, 6) spatial accelerations, gravity as base acceleration
     inertia: Array  # (n, 10) body inertia at the global origin
@@ -32,9 +32,9 @@ class Workspace(NamedTuple):
     X: Array  # (n, 6) per column: mass S + velocity (psid + Sd) + position psidd
     Y: Array  # (n, 3) per column, angular parts: velocity S + position psid
     psid: Array  # (n, 6) V_base x S
-    rate: Array  # (n, 6), or none without rotation steps: S T^-1, what a turn in body axes does to V by the rates
-    path: Array  # (17, depth) columns X, Y, S of the ancestors of one step, and two rows of products
-    held: Array  # (depth + 1,) int64: step of each column of path; last, how many columns there are
+    rate: Array  # (n, 6), or none without rotation dofs: S T^-1, what a turn in body axes does to V by the rates
+    path: Array  # (17, depth) columns X, Y, S of the ancestors of one dof, and two rows of products
+    held: Array  # (depth + 1,) int64: dof of each column of path; last, how many columns there are
     tau: Array  # (n,) M zdd - Q
     Phi: Array  # (m,) loop equations [m or 1]
     Phid: Array  # (m,)
@@ -55,7 +55,7 @@ class Workspace(NamedTuple):
     lam_base: Array  # (m,) multipliers there
     lam_way: Array  # (m,) those that its linear solution gives
     lam_here: Array  # (m,) those of the share of the way that is being tried
-    kinetic: Array  # (n,) of each component, at its first step [J]
+    kinetic: Array  # (n,) of each component, at its first dof [J]
     potential: Array  # (n,) of weight, springs and constant loads
     worked: Array  # (n,) what dampers gave in the step
     beyond: Array  # (n,) h/12 zd . M (change of zdd): energy of the path beyond that of zd
@@ -87,14 +87,14 @@ class Workspace(NamedTuple):
     state_base: Array  # (ns,) float64: s = base + half rate
     state_half: Array  # (1,) float64: h/2 in a trapezoidal step, 0 where states are given
     state_change: Array  # (ns,) float64: last correction
-    state_slope: Array  # (slopes,) float64: see ``system/law_states.py``
+    state_slope: Array  # (slopes,) float64: see ``system/law_state_tables.py``
     state_matrix: Array  # (k, k) float64: 1 - half dg/ds of one law
     state_right: Array  # (k, n) float64: its right-hand sides
 
 
 def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
     """Allocate the scratch of ``tables``; ``dtype`` complex for complex-step differentiation."""
-    n, m = len(tables.steps.kind), len(tables.closures.kind) + len(tables.drivers.step)
+    n, m = len(tables.dofs.kind), len(tables.closures.kind) + len(tables.drivers.dof)
     rows = n + 1 + len(tables.origins.fixed)
     shapes: dict[str, tuple[int, ...]] = {
         "sine": (n,), "cosine": (n,), "A": (rows, 3, 3), "r": (rows, 3), "S": (n, 6), "V": (rows, 6),
@@ -108,13 +108,13 @@ def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
         "stiff": (1,), "kinetic": (n,), "potential": (n,), "worked": (n,), "beyond": (n,), "exchange": (n,),
         "untold": (n,),
     }  # fmt: skip
-    shapes["rate"] = (n if np.any(tables.steps.reference >= 0) else 0, 6)
+    shapes["rate"] = (n if np.any(tables.dofs.reference >= 0) else 0, 6)
     laws = tables.laws
     laws_between, program = len(laws.frame_a), laws.program
     inputs = FRAME_INPUTS * laws_between + len(laws.input)
     shapes |= {"law_input": (inputs,), "law_wrench": (laws_between, 6), "law_force": (len(laws.row),)}
     conditions = tables.conditions
-    seen = POSE_INPUTS * len(conditions.frame_a) + len(conditions.step)
+    seen = POSE_INPUTS * len(conditions.frame_a) + len(conditions.dof)
     shapes |= {"pose_input": (seen,), "pose_value": (len(conditions.scale),)}
     shapes |= {"pose_slope": (int(conditions.place[-1]),), "pose_bend": (int(conditions.square[-1]),)}
     depth = int(np.diff(tables.paths.pointer).max(initial=0))

@@ -33,7 +33,7 @@ def step_error(step: int, report: StepReport, tried: str = "") -> StepError:
     ``tried`` says what else was tried.
     """
     history = ", ".join(f"{size:.2e}" for size in report.corrections) or "none"
-    names = f"; largest at {', '.join(report.culprits)}" if report.culprits else ""
+    names = f"; largest at {', '.join(report.worst)}" if report.worst else ""
     reason = f"; {report.reason}" if report.reason else ""
     message = f"step {step} to t = {report.t:g} s: {report.advice}{reason}{names}; scaled corrections: {history}{tried}"
     return FAILURES[report.outcome](
@@ -41,7 +41,7 @@ def step_error(step: int, report: StepReport, tried: str = "") -> StepError:
         step=step,
         t=report.t,
         residuals=report.corrections,
-        culprits=report.culprits,
+        worst=report.worst,
         reason=report.reason,
     )
 
@@ -59,9 +59,9 @@ def in_parts(sim: Stepping, report: StepReport, at_most: int) -> StepReport:
         twin = sim.twin()
         twin.h = sim.h / 2**halving
         reports: list[StepReport] = []
-        while len(reports) < 2**halving and (not reports or reports[-1].outcome.good):
+        while len(reports) < 2**halving and (not reports or reports[-1].outcome.accepted):
             reports.append(twin.step())
-        if reports[-1].outcome.good:
+        if reports[-1].outcome.accepted:
             together = whole(reports)
             sim.take_over(twin)
             return together
@@ -73,7 +73,16 @@ def whole(reports: list[StepReport]) -> StepReport:
     """Return the report of a step from those of its parts: sums of counts, worst outcome, largest violations."""
     outcomes = [report.outcome for report in reports]
     worst = next((outcome for outcome in WORST if outcome in outcomes), outcomes[-1])
-    sums = ("iterations", "tries", "shortened", "evaluations", "jacobians", "factorisations", "sweeps", "energy_given")
+    sums = (
+        "iterations",
+        "tries",
+        "shortened",
+        "evaluations",
+        "jacobians",
+        "factorisations",
+        "projections",
+        "energy_given",
+    )
     largest = [name for name in StepReport.__dataclass_fields__ if "violation" in name]
     return replace(
         reports[-1],

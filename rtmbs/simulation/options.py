@@ -52,7 +52,7 @@ def by_name(**options: Any) -> dict[str, Any]:
     a name that the method does not know.
     """
     own: dict[str, Any] = {
-        name: options.pop(name) for name in ("h", "method", "jacobian", "shim", "threads") if name in options
+        name: options.pop(name) for name in ("h", "method", "jacobian", "assembly_offset", "threads") if name in options
     }
     if options:
         method = own.get("method", PenaltyTrapezoidal())

@@ -1,6 +1,7 @@
 """A run: steps to its end, observers fed, failed steps retried in parts when asked.
 
-As long as every observer takes rows, many steps are one kernel call; otherwise, and for a step that fails, one by one.
+As long as every observer takes chunks, many steps are one kernel call; otherwise, and for a step that fails, one by
+one.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,9 +13,9 @@ from tqdm import tqdm
 
 from rtmbs.errors import InputError, shown
 from rtmbs.integrators.checks import is_number
+from rtmbs.integrators.chunks import chunk_for
 from rtmbs.integrators.report import StepReport
-from rtmbs.integrators.rows import rows_for
-from rtmbs.integrators.settings import Rows
+from rtmbs.integrators.settings import Chunk
 from rtmbs.observers.base import Observer, Watched
 from rtmbs.observers.recorder import Recorder
 
@@ -26,8 +27,8 @@ class Runner(Watched, Protocol):
     """Whoever steps; a Simulation."""
 
     @property
-    def takes_rows(self) -> bool: ...
-    def take_rows(self, rows: Rows) -> tuple[int, bool]: ...
+    def takes_chunks(self) -> bool: ...
+    def take_chunk(self, chunk: Chunk) -> tuple[int, bool]: ...
     def step(self) -> StepReport: ...
     def retry(self, report: StepReport, on_failure: str, at_most: int) -> StepReport: ...
     def mark(self) -> Any: ...
@@ -50,12 +51,12 @@ def run(
     watching = [recorder, *observers]
     for observer in watching:
         observer.begin(sim, steps)
-    in_rows = sim.takes_rows and all(observer.takes_rows for observer in watching)
-    rows = rows_for(sim.state, steps) if in_rows else None
+    in_chunks = sim.takes_chunks and all(observer.takes_chunks for observer in watching)
+    chunk = chunk_for(sim.state, steps) if in_chunks else None
     # No bar at all when none is asked for: an interrupt inside tqdm may keep the lock that all bars share.
     with tqdm(total=steps, disable=None, unit="step") if progress else nullcontext() as bar:
         while steps > 0:
-            done, failed = take_rows(sim, watching, first(rows, steps)) if rows is not None else (0, True)
+            done, failed = take_chunk(sim, watching, first(chunk, steps)) if chunk is not None else (0, True)
             if failed:
                 take_step(sim, watching, on_failure, at_most)
             steps -= done + failed
@@ -65,14 +66,14 @@ def run(
         observer.end(sim)
 
 
-def take_rows(sim: Runner, watching: Sequence[Observer], rows: Rows) -> tuple[int, bool]:
+def take_chunk(sim: Runner, watching: Sequence[Observer], chunk: Chunk) -> tuple[int, bool]:
     """Take steps in one kernel call; returns (steps taken, whether the next one failed)."""
     t_ref, k, h = sim.state.t_ref, sim.state.k, sim.state.h
     with shown_to_all(sim, watching) as show:
-        done, failed = sim.take_rows(rows)
+        done, failed = sim.take_chunk(chunk)
         if done:
-            t, seen = t_ref + np.arange(k + 1, k + done + 1, dtype=np.float64) * h, first(rows, done)
-            show(lambda observer: observer.observe_rows(sim, t, seen))
+            t, seen = t_ref + np.arange(k + 1, k + done + 1, dtype=np.float64) * h, first(chunk, done)
+            show(lambda observer: observer.observe_chunk(sim, t, seen))
     return done, failed
 
 
@@ -80,7 +81,7 @@ def take_step(sim: Runner, watching: Sequence[Observer], on_failure: str, at_mos
     """Take one step, in parts when it fails and that is asked for."""
     with shown_to_all(sim, watching) as show:
         report = sim.step()
-        if not report.outcome.good:
+        if not report.outcome.accepted:
             report = sim.retry(report, on_failure, at_most)
         show(lambda observer: observer.observe(sim, report))
 
@@ -116,9 +117,9 @@ def shown_to_all(sim: Runner, watching: Sequence[Observer]) -> Iterator[Callable
         raise
 
 
-def first(rows: Rows, count: int) -> Rows:
+def first(chunk: Chunk, count: int) -> Chunk:
     """Return the first ``count`` rows, shared."""
-    return Rows(*(values[:count] for values in rows))
+    return Chunk(*(values[:count] for values in chunk))
 
 
 def steps_between(t: float, t_end: float, h: float) -> int:

@@ -8,20 +8,20 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, StepError, shown
 from rtmbs.integrators.checks import one_of, step_size, switches, whole
+from rtmbs.integrators.chunks import take_row
 from rtmbs.integrators.method import Method
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.integrators.report import StepReport
-from rtmbs.integrators.rows import take_row
-from rtmbs.integrators.settings import Rows
+from rtmbs.integrators.settings import Chunk
 from rtmbs.jit.compiling import announced
 from rtmbs.observers.base import Observer
 from rtmbs.observers.recorder import Recorder
 from rtmbs.observers.schedule import Schedule
 from rtmbs.results.reactions import reaction
 from rtmbs.results.result import Result
-from rtmbs.semirecursive.culprits import out_of_range
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
+from rtmbs.semirecursive.worst import out_of_range
 from rtmbs.simulation.failures import in_parts, step_error
 from rtmbs.simulation.inputs import Inputs
 from rtmbs.simulation.jumps import mean_inputs
@@ -38,7 +38,7 @@ from rtmbs.system.system import System
 Array = NDArray[np.float64]
 
 NO_FACTORS = np.zeros(0)  # penalty factors of a method that has none
-REHEARSALS = 3  # steps that never count, before the first one
+WARM_UP_STEPS = 3  # steps that never count, before the first one
 
 
 class Simulation(StateHolder):
@@ -50,7 +50,7 @@ class Simulation(StateHolder):
     h : step [s]
     method : an object with options of its own: ``PenaltyTrapezoidal()`` unless given, see also ``rtmbs.METHODS``
     jacobian : source of K and C, see ``semirecursive.sources``
-    shim : measure inconsistent redundant closures from the pose as it is (METHODS 1.13)
+    assembly_offset : measure inconsistent redundant closures from the pose as it is (METHODS 1.13)
     threads : at most so many threads in ``run``. Parts of the mechanism that share nothing but ground are dealt out to
         them as ``groups``, each with a Newton iteration of its own; what hangs together stays on one thread
 
@@ -67,7 +67,7 @@ class Simulation(StateHolder):
         method: Method | None = None,
         *,
         jacobian: str = "structured",
-        shim: bool = False,
+        assembly_offset: bool = False,
         threads: int = 1,
     ) -> None:
         if not isinstance(system, System):
@@ -75,7 +75,7 @@ class Simulation(StateHolder):
                 f"a Simulation takes a compiled System, not {shown(system)}; write Simulation(model.compile(), ...)"
             )
         step_size(h)
-        switches(shim=shim)
+        switches(assembly_offset=assembly_offset)
         self._inside: int | None = None  # the thread that is in a guarded method
         self.options = Options(PenaltyTrapezoidal() if method is None else method, jacobian, threads)
         self.system = system
@@ -85,7 +85,7 @@ class Simulation(StateHolder):
         if bad := equations.not_finite_inputs():
             raise InputError(f"{', '.join(bad)}: not finite at t = 0; it must return finite numbers")
         with announced():
-            start = prepare(equations, h, self.method, shim)
+            start = prepare(equations, h, self.method, assembly_offset)
         self.start_report: StartReport = start.report
         memory = self.method.remember(equations, h)
         self._memory = {name: values.shape for name, values in memory.items()}
@@ -96,13 +96,13 @@ class Simulation(StateHolder):
         self.method.begin(equations, state)
         self._work = self.method.start(equations, state)
         self._states = (state, state.copy())  # the one that counts, and the one the next step writes
-        self._settled = True
+        self._accelerations_current = True
         self._shown: tuple[object, ...] | None = None  # the motion that somebody saw since the last step
         self.inputs = Inputs(system, self)
         self._stepped = False
-        self._rehearse()
+        self._warm_up()
 
-    def _rehearse(self) -> None:
+    def _warm_up(self) -> None:
         """Take a few steps that never count, so that the first real one is no slower than others.
 
         They load the kernel, measure the clock and touch the memory. Only the fused step, and functions of time keep
@@ -113,14 +113,14 @@ class Simulation(StateHolder):
             return
         start = self._states[0].copy()
         with announced():
-            for _ in range(REHEARSALS):  # the first one loads the kernel, which drives all else out of the caches
+            for _ in range(WARM_UP_STEPS):  # the first one loads the kernel, which drives all else out of the caches
                 plain = not self.system.signals
                 report = Simulation.step(self) if plain else self._advance(*self._states)
-                if report.dense or not report.outcome.good:
+                if report.dense or not report.outcome.accepted:
                     break
         self._states, self._stepped = (start, start.copy()), True
 
-    # ---- stepping --------------------------------------------------------------------------------------------------
+    # ---- stepping ---------------------------------------------------------------------------------------------------
 
     @one_thread
     def step(self) -> StepReport:
@@ -136,7 +136,7 @@ class Simulation(StateHolder):
         with nullcontext() if self._stepped else announced():
             report = self._advance(old, new)
         self._stepped = True
-        if report.outcome.good:
+        if report.outcome.accepted:
             if across is not None:
                 new.u = after
                 self._solve_accelerations(new)
@@ -145,17 +145,17 @@ class Simulation(StateHolder):
 
     def _advance(self, old: State, new: State) -> StepReport:
         """Let the method take a step between two states of the right shapes."""
-        self._tidy(old)
-        self._tidy(new)
+        self._validate(old)
+        self._validate(new)
         return self.method.advance(self.equations, self._work, old, new)
 
     @property
-    def takes_rows(self) -> bool:
+    def takes_chunks(self) -> bool:
         """True when many steps fit in one kernel call: the fused step, and no function of time to ask in between."""
         return self.method.takes_many(self.equations)
 
     @one_thread
-    def take_rows(self, rows: Rows) -> tuple[int, bool]:
+    def take_chunk(self, chunk: Chunk) -> tuple[int, bool]:
         """Take a step for every row in one kernel call, byte for byte as ``step`` would; for ``run``.
 
         Returns (steps taken, whether the next one failed). It stops early after a while, and before a step that fails:
@@ -163,15 +163,15 @@ class Simulation(StateHolder):
         """
         old, new = self._start_of_step(), self._states[1]
         self._take_inputs(old, new)
-        rows.u[:] = old.u
+        chunk.u[:] = old.u
         with nullcontext() if self._stepped else announced():
-            self._tidy(old)
-            done, failed = self.method.advance_many(self.equations, self._work, old, rows)
+            self._validate(old)
+            done, failed = self.method.advance_many(self.equations, self._work, old, chunk)
         self._stepped = True
         if done:
             new.t_ref, new.k, new.h = old.t_ref, old.k + done, old.h
             new.u[:] = old.u
-            take_row(new, rows, done - 1)
+            take_row(new, chunk, done - 1)
             self._states = (new, old)
         return done, failed
 
@@ -200,7 +200,7 @@ class Simulation(StateHolder):
         if not (record is None or isinstance(record, Schedule)):
             raise InputError(f"record is {shown(record)}; it must be a schedule such as rtmbs.Every(0.1)")
         recorder, watching = Recorder(record), observers_of(observers)
-        self._tidy(self.state)
+        self._validate(self.state)
         try:
             run(self, self.steps_to(t_end), recorder, watching, progress, on_failure, at_most)
         except BaseException as error:

@@ -38,7 +38,7 @@ class StateHolder:
     _states: tuple[State, State]  # the one that counts, and the one the next step writes
     _memory: dict[str, tuple[int, ...]]  # shapes of what the method remembers
     _work: Any  # what steps need besides states
-    _settled: bool  # False: accelerations are those of other inputs
+    _accelerations_current: bool  # False: accelerations are those of other inputs
     _shown: tuple[object, ...] | None  # the motion that somebody saw since the last step
     _stepped: bool
 
@@ -56,8 +56,8 @@ class StateHolder:
 
     def _present(self) -> State:
         """Return the state that counts, its accelerations those of its inputs."""
-        if not self._settled:
-            self._settle()
+        if not self._accelerations_current:
+            self._update_accelerations()
         return self._states[0]
 
     def _start_of_step(self) -> State:
@@ -65,7 +65,7 @@ class StateHolder:
         state = self._present()
         if self._shown is not None:
             if self._shown != state.motion():
-                self._tidy(state)
+                self._validate(state)
                 self.equations.u = state.u
                 self.method.moved(self.equations, state)
             self._shown = None
@@ -81,7 +81,8 @@ class StateHolder:
         """Change one input of the state that counts; its accelerations follow before anybody sees them."""
         u = self._states[0].u
         if not np.array_equal(u[place], numbers):
-            self._settled = False  # first: an interrupt in between costs a solution, not the order of a step
+            self._accelerations_current = False  # first: an interrupt in between costs a solution, not the order of a
+            # step
             u[place] = numbers
 
     @one_thread
@@ -97,17 +98,17 @@ class StateHolder:
         equations.replace_system(system)
         equations.source = make_source(self.jacobian, system)
         work = self.method.start(equations, self._states[0])
-        vars(self).update(system=system, equations=equations, _work=work, _settled=False)
+        vars(self).update(system=system, equations=equations, _work=work, _accelerations_current=False)
 
     @one_thread
-    def _settle(self) -> None:
+    def _update_accelerations(self) -> None:
         """Solve for the accelerations and multipliers that belong to changed inputs: positions and rates stay.
 
         Forces may jump with an input; a step that began with the accelerations of the old forces would average the two
         and lose an order of accuracy. Inputs too large for that leave them as they are: the step will say NOT_FINITE.
         """
         self._solve_accelerations(self._states[0])
-        self._settled = True
+        self._accelerations_current = True
 
     def _solve_accelerations(self, state: State) -> None:
         """Solve for the accelerations and multipliers of ``state``, in place."""
@@ -216,11 +217,11 @@ class StateHolder:
         taken.check_fit(self.state, what)
         self.method.check(taken, what)
         check_closed(self.equations, taken, what)
-        if np.any(taken.z[self.system.tables.steps.kind == ROTATION]):
+        if np.any(taken.z[self.system.tables.dofs.kind == ROTATION]):
             self.equations.commit(taken)  # a step begins with these at zero
         self.method.moved(self.equations, taken)
         work = self.method.start(self.equations, taken)
-        vars(self).update(_work=work, _states=(taken, taken.copy()), _settled=True)
+        vars(self).update(_work=work, _states=(taken, taken.copy()), _accelerations_current=True)
 
     # Several attributes that must agree change by one call of ``update``: an interrupt comes before it or after it.
 
@@ -238,16 +239,16 @@ class StateHolder:
         self._states = (state, state.copy())
 
     def mark(self) -> tuple[State, State]:
-        """Return what ``back_to`` goes back to, as long as one step or one call of ``take_rows`` came in between."""
+        """Return what ``back_to`` goes back to, as long as one step or one call of ``take_chunk`` came in between."""
         return self._states
 
     def back_to(self, mark: tuple[State, State]) -> None:
         """Take back the steps since ``mark``: they wrote the spare state only."""
         self._states = mark
 
-    def _tidy(self, state: State) -> None:
+    def _validate(self, state: State) -> None:
         """Make the arrays of a state what kernels take; StateError where they cannot be."""
-        state.tidy(self.equations.shapes, self._memory)
+        state.validate(self.equations.shapes, self._memory)
 
     def _take_inputs(self, old: State, new: State) -> None:
         """Copy inputs and memory; StateError when something else was written into the live State."""
@@ -256,5 +257,5 @@ class StateHolder:
             for name, values in old.memory.items():
                 new.memory[name][:] = values
         except (TypeError, ValueError, KeyError):
-            self._tidy(old)  # says what they must be
+            self._validate(old)  # says what they must be
             raise

@@ -45,24 +45,24 @@ def check_closed(equations: SemiRecursiveEquations, state: State, what: str) -> 
 
 def check_facing(equations: SemiRecursiveEquations) -> None:
     """Refuse an assembly in which the axes of a cut joint point against each other (METHODS 1.25)."""
-    ws, links = equations.ws, equations.tables.links
-    for closure, record in enumerate(equations.system.closures):
+    ws, connectors = equations.ws, equations.tables.connectors
+    for closure, info in enumerate(equations.system.closures):
         connector = equations.tables.closures.connector[closure]
-        A_a, A_b = ws.A[links.a[connector]], ws.A[links.b[connector]]
-        for axis_a, axis_b in zip(record.aligned_a, record.aligned_b, strict=True):
+        A_a, A_b = ws.A[connectors.a[connector]], ws.A[connectors.b[connector]]
+        for axis_a, axis_b in zip(info.aligned_a, info.aligned_b, strict=True):
             if (A_a @ axis_a) @ (A_b @ axis_b) <= 0.0:
                 raise StartError(
-                    f"cut joint {record.name!r} assembled the wrong way round: its axes point against each other;"
+                    f"cut joint {info.name!r} assembled the wrong way round: its axes point against each other;"
                     " give an initial value on the wanted side"
                 )
 
 
 def check_forces(equations: SemiRecursiveEquations) -> None:
     """Refuse a start at which a force has no value, such as a spring whose markers coincide."""
-    system, ws, links = equations.system, equations.ws, equations.tables.links
+    system, ws, connectors = equations.system, equations.ws, equations.tables.connectors
     for force in system.forces.values():
         if force.kind in BY_WORD:
             kind = BY_WORD[force.kind]
             table = getattr(equations.tables.forces, kind.name)
-            if refusal := kind.refusal(table, force.row, links, ws, system.length):
+            if refusal := kind.refusal(table, force.row, connectors, ws, system.length):
                 raise StartError(f"force {force.name!r}: {refusal}")

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.loop_jacobian import LoopJacobian
 from rtmbs.semirecursive.noise import RELATIVE, closure_points, noise_of
-from rtmbs.semirecursive.weight import factor_weights
+from rtmbs.semirecursive.weighted_factor import factor_weights
 from rtmbs.system.system import System
 
 Array = NDArray[np.float64]
@@ -44,15 +44,15 @@ def typical_masses(system: System) -> Array:
     The loads of a light body are those of its heavy neighbours: a penalty that follows its own mass lets the loop open
     by lam / alpha, and asking for more costs nothing, for the other masses bound the rounding (METHODS 1.6).
     """
-    steps, links = system.tables.steps, system.tables.links
-    turning = np.trace(steps.inertia, axis1=1, axis2=2) / 3.0
+    dofs, connectors = system.tables.dofs, system.tables.connectors
+    turning = np.trace(dofs.inertia, axis1=1, axis2=2) / 3.0
     found = np.zeros(len(system.row_names))
     for closure, connector in enumerate(system.tables.closures.connector):
-        branch = links.step[links.pointer[connector] : links.pointer[connector + 1]]
-        bodies = branch[steps.mass[branch] > 0.0]
+        branch = connectors.dof[connectors.pointer[connector] : connectors.pointer[connector + 1]]
+        bodies = branch[dofs.mass[branch] > 0.0]
         rows = np.flatnonzero(system.closure_of_row == closure)
         if len(bodies):
-            means = np.where(system.row_is_rotation[rows], turning[bodies].mean(), steps.mass[bodies].mean())
+            means = np.where(system.row_is_rotation[rows], turning[bodies].mean(), dofs.mass[bodies].mean())
             found[rows] = means
     return found
 
@@ -69,31 +69,31 @@ def mass_of_blind(equations: SemiRecursiveEquations, row: int) -> float:
     system, tables, ws = equations.system, equations.tables, equations.ws
     closure, turning = int(system.closure_of_row[row]), bool(system.row_is_rotation[row])
     connector = tables.closures.connector[closure]
-    branch = slice(tables.links.pointer[connector], tables.links.pointer[connector + 1])
-    steps, sign = tables.links.step[branch], tables.links.sign[branch]
-    spin, x = ws.S[steps, 3:], closure_points(equations)[1][closure]
-    motion = spin if turning else ws.S[steps, :3] + np.cross(spin, x)
-    reach = np.linalg.norm(spin, axis=1) * (1.0 if turning else np.linalg.norm(x - ws.r[steps], axis=1))
+    branch = slice(tables.connectors.pointer[connector], tables.connectors.pointer[connector + 1])
+    dofs, sign = tables.connectors.dof[branch], tables.connectors.sign[branch]
+    spin, x = ws.S[dofs, 3:], closure_points(equations)[1][closure]
+    motion = spin if turning else ws.S[dofs, :3] + np.cross(spin, x)
+    reach = np.linalg.norm(spin, axis=1) * (1.0 if turning else np.linalg.norm(x - ws.r[dofs], axis=1))
     if np.any(np.linalg.norm(motion, axis=1) > RELATIVE * np.maximum(reach, system.length)):
         rows = np.zeros((3, equations.n))
-        rows[:, steps] = (sign[:, None] * motion).T
+        rows[:, dofs] = (sign[:, None] * motion).T
         return mass_against(equations, rows)
     return mass_held(equations, closure, turning)
 
 
 def mass_held(equations: SemiRecursiveEquations, closure: int, turning: bool) -> float:
     """Return the mass, or the largest moment of inertia, of body b of a closure; of body a when b has none."""
-    steps, links = equations.tables.steps, equations.tables.links
+    dofs, connectors = equations.tables.dofs, equations.tables.connectors
     connector = equations.tables.closures.connector[closure]
-    held = [step for step in (links.b[connector], links.a[connector]) if step >= 0 and steps.mass[step] > 0.0]
-    mass = steps.mass[held[0]] if held else mean_mass(equations)
-    inertia = float(np.linalg.eigvalsh(steps.inertia[held[0]])[-1]) if held else 0.0
+    held = [dof for dof in (connectors.b[connector], connectors.a[connector]) if dof >= 0 and dofs.mass[dof] > 0.0]
+    mass = dofs.mass[held[0]] if held else mean_mass(equations)
+    inertia = float(np.linalg.eigvalsh(dofs.inertia[held[0]])[-1]) if held else 0.0
     return float((inertia or mass * equations.system.length**2) if turning else mass)
 
 
 def mean_mass(equations: SemiRecursiveEquations) -> float:
     """Return the mean mass of the bodies that have one; 1 when none has."""
-    mass = equations.tables.steps.mass
+    mass = equations.tables.dofs.mass
     return float(np.mean(mass[mass > 0.0])) if np.any(mass > 0.0) else 1.0
 
 

@@ -101,7 +101,7 @@ class Assembly:
 
     def change(self, z: Array, back: Array, gap: Array, pinned: NDArray[np.bool_], weights: Array) -> Array:
         """Return the Gauss-Newton step: towards ``back`` where the loops allow, and onto the loops."""
-        J = self.jacobian.matrix(self.equations) @ turns(self.equations.tables.steps.reference, z)
+        J = self.jacobian.matrix(self.equations) @ turns(self.equations.tables.dofs.reference, z)
         step = np.where(pinned, 0.0, back)
         for group in self.groups:
             free = group.columns[~pinned[group.columns]]
@@ -125,10 +125,10 @@ class Assembly:
     def unwound(self, z: Array, wanted: Array, pinned: NDArray[np.bool_]) -> Array:
         """Take whole turns off free angles, so that each lies within half a turn of what was wanted: the same pose."""
         tables = self.equations.tables
-        free = ~pinned & (tables.steps.kind == REVOLUTE)
-        free[tables.drivers.step] = False
+        free = ~pinned & (tables.dofs.kind == REVOLUTE)
+        free[tables.drivers.dof] = False
         z = np.where(free, z - TURN * np.round((z - wanted) / TURN), z)
-        for i in np.flatnonzero(tables.steps.reference >= 0):
+        for i in np.flatnonzero(tables.dofs.reference >= 0):
             size = np.linalg.norm(z[i : i + 3])
             if not pinned[i] and size > 0.5 * TURN:
                 z[i : i + 3] *= 1.0 - TURN / size  # the same rotation, the other way round
@@ -136,7 +136,7 @@ class Assembly:
 
 
 def turns(reference: NDArray[np.int64], z: Array) -> csc_array:
-    """Return the matrix (n, n) from changes of z to what Phi_z takes: T(delta) of rotation steps, else the identity."""
+    """Return the matrix (n, n) from changes of z to what Phi_z takes: T(delta) of rotation dofs, else the identity."""
     n, first = len(z), np.flatnonzero(reference >= 0)
     own = (first[:, None] + np.arange(3)).ravel()
     plain = np.setdiff1d(np.arange(n), own)

@@ -17,8 +17,8 @@ from rtmbs.start.positions import CLOSED, Assembly, worst_of
 from rtmbs.start.rates import consistent_rates
 from rtmbs.start.redundancy import settle_redundant
 from rtmbs.start.report import StartReport, listed
-from rtmbs.system.balance import of_true_loops
-from rtmbs.system.system import ForceRecord, System
+from rtmbs.system.balance_table import of_true_loops
+from rtmbs.system.system import ForceInfo, System
 
 Array = NDArray[np.float64]
 
@@ -33,8 +33,9 @@ class Start:
     report: StartReport
 
 
-def prepare(equations: SemiRecursiveEquations, h: float, method: Method, shim: bool = False) -> Start:
-    """Return a consistent start; sets ``equations.alpha`` and ``masses`` and, when asked, the shim of the closures.
+def prepare(equations: SemiRecursiveEquations, h: float, method: Method, assembly_offset: bool = False) -> Start:
+    """Return a consistent start; sets ``equations.alpha`` and ``masses`` and, when asked, the assembly offset of the
+    closures.
 
     Raises ModelError for a massless body that nothing holds, StartError when loops cannot close, pinned values
     contradict each other, a coordinate has no inertia, or a redundant closure is inconsistent enough to stress the
@@ -48,7 +49,7 @@ def prepare(equations: SemiRecursiveEquations, h: float, method: Method, shim: b
     z = assembly.assemble(system.z0, system.pinned_z, system.weights)
     gap = equations.ws.Phi / scale
     if worst_of(gap) > CLOSED:
-        z = settle_redundant(equations, assembly, z, gap, h, method, shim)
+        z = settle_redundant(equations, assembly, z, gap, h, method, assembly_offset)
     check_facing(equations)
     check_forces(equations)
     masses, blind = effective_masses(equations, assembly.jacobian)
@@ -95,10 +96,12 @@ def describe(
         )
     if mobility.locked:
         warnings.append(f"no degree of freedom is left in what {listed(mobility.locked)} join: the loops alone hold it")
-    shims = np.abs(equations.tables.closures.shim)
-    if np.any(shims):
-        worst = int(np.argmax(shims))
-        warnings.append(f"shim: {system.row_names[worst]} is measured from the pose as it is, {shims[worst]:.3g} off")
+    offsets = np.abs(equations.tables.closures.assembly_offset)
+    if np.any(offsets):
+        worst = int(np.argmax(offsets))
+        warnings.append(
+            f"assembly offset: {system.row_names[worst]} is measured from the pose as it is, {offsets[worst]:.3g} off"
+        )
     rotation = system.row_is_rotation
     return StartReport(
         moved_coordinate=system.coordinate_names[place] if place >= 0 else "",
@@ -120,7 +123,7 @@ def describe(
     )
 
 
-def path_of(force: ForceRecord) -> str:
+def path_of(force: ForceInfo) -> str:
     """Return the sentence that says how a force law of the user is evaluated."""
     if force.called:
         return f"{force.name}: called in Python, differentiated by differences, readable step ({force.called})"

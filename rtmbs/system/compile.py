@@ -13,32 +13,32 @@ import numpy as np
 from rtmbs.errors import ModelError, TopologyError
 from rtmbs.linear.symbolic import flops
 from rtmbs.model import Joint, Model
-from rtmbs.system.balance import find_balance, no_balance
-from rtmbs.system.closures import (
+from rtmbs.system.balance_table import find_balance, no_balance
+from rtmbs.system.closure_tables import (
     OneClosure,
     RowLists,
     build_closures,
     build_couplers,
-    closure_records,
+    closure_infos,
     describe_rows,
     tabulate_closures,
     tabulate_couplers,
 )
-from rtmbs.system.conditions import BuiltCondition, build_conditions, close_condition, tabulate_conditions
-from rtmbs.system.connectors import Connectors
+from rtmbs.system.condition_tables import BuiltCondition, build_conditions, close_condition, tabulate_conditions
+from rtmbs.system.connector_list import ConnectorList
 from rtmbs.system.followed import followed
-from rtmbs.system.forces import build_drivers, build_forces
+from rtmbs.system.force_tables import build_drivers, build_forces
 from rtmbs.system.initial import build_start
-from rtmbs.system.joint_record import joint_record
+from rtmbs.system.joint_info import joint_info
 from rtmbs.system.origins import no_origins, with_origins
 from rtmbs.system.pattern import give_places, lay_out
 from rtmbs.system.recorded_laws import LawTables, Workshop, build_laws
 from rtmbs.system.scales import characteristic_length
-from rtmbs.system.skeleton import Skeleton, build_skeleton, tabulate_steps
+from rtmbs.system.skeleton import Skeleton, build_skeleton, tabulate_dofs
 from rtmbs.system.slots import Slots
-from rtmbs.system.system import Array, BodyRecord, ForceRecord, Integers, JointRecord, MarkerRecord, System
+from rtmbs.system.system import Array, BodyInfo, ForceInfo, Integers, JointInfo, MarkerInfo, System
 from rtmbs.system.tables import PRISMATIC, Balance, Interfaces, Tables
-from rtmbs.topology import CONSTRAINT, DRIVEN_DISTANCE, ROD, Edge, Link, Relation, Topology, spanning_trees
+from rtmbs.topology import CONSTRAINT, DRIVEN_DISTANCE, ROD, Connector, Edge, Relation, Topology, spanning_trees
 
 FORMAT = 5  # of the tables; part of the fingerprint
 
@@ -73,7 +73,7 @@ class Draft:
     tables: Tables
     lu: Any
     laws: LawTables
-    forces: dict[str, ForceRecord]
+    forces: dict[str, ForceInfo]
 
 
 def candidates(model: Model, equations: Mapping[str, int]) -> list[Topology]:
@@ -91,11 +91,12 @@ def candidates(model: Model, equations: Mapping[str, int]) -> list[Topology]:
     edges = [as_edge(joint, number, joint.name in needed) for joint in model.joints.values()]
     spans = [(rod.name, ROD, rod.between) for rod in model.rods.values()]
     spans += [(one.name, DRIVEN_DISTANCE, one.between) for one in model.drivers.values() if one.between]
-    links = tuple(
-        Link(name, kind, number[between[0].body.name], number[between[1].body.name]) for name, kind, between in spans
+    connectors = tuple(
+        Connector(name, kind, number[between[0].body.name], number[between[1].body.name])
+        for name, kind, between in spans
     )
-    links += tuple(
-        Link(
+    connectors += tuple(
+        Connector(
             one.name,
             CONSTRAINT,
             number[one.between[0].body.name],
@@ -107,9 +108,9 @@ def candidates(model: Model, equations: Mapping[str, int]) -> list[Topology]:
     )
     driven = tuple(driver.name for driver in model.drivers.values() if driver.joint)
     found = spanning_trees(model.name, list(model.bodies), edges)
-    for cut in found[0].cuts:  # ghosts are the same in every candidate
+    for cut in found[0].cuts:  # auxiliary bodies are the same in every candidate
         joint = model.joints[edges[cut.edge].name]
-        if cut.ghost and joint.closure:
+        if cut.auxiliary and joint.closure:
             raise ModelError(
                 f"joint {joint.name!r}: closure={joint.closure!r} leaves no coordinate for {needed[joint.name]}; "
                 "leave it out"
@@ -120,7 +121,7 @@ def candidates(model: Model, equations: Mapping[str, int]) -> list[Topology]:
         if one.joints
     )
     relations += tuple(Relation(one.name, one.kind, one.coordinates) for one in model.couplers.values())
-    return [replace(topology, links=links, relations=relations, drivers=driven) for topology in found]
+    return [replace(topology, connectors=connectors, relations=relations, drivers=driven) for topology in found]
 
 
 def coordinate_names(coordinates: tuple[tuple[Joint, int], ...]) -> tuple[str, ...]:
@@ -134,8 +135,8 @@ def as_edge(joint: Joint, number: dict[str, int], needed: bool) -> Edge:
         type=type(joint.type).__name__,
         a=number[joint.a.name],
         b=number[joint.b.name],
-        size=len(joint.type.steps()),
-        equations=joint.equations,
+        size=len(joint.type.dofs()),
+        equations=joint.equation_count,
         coordinates=joint.type.coordinates,
         needed=needed,
         cut=joint.cut,
@@ -148,7 +149,7 @@ def write_draft(
 ) -> Draft:
     """Return all tables for one spanning tree."""
     skeleton = build_skeleton(model, topology)
-    if not skeleton.steps:
+    if not skeleton.dofs:
         raise TopologyError(f"model {model.name!r} has no coordinate: nothing in it can move; add a joint that can")
     slots = Slots()
     slots.add_input("gravity", model.gravity)
@@ -157,21 +158,21 @@ def write_draft(
     closures += build_couplers(model, skeleton, slots, length)
     condition_tables = tabulate_conditions(conditions, closures, skeleton, slots)
     drivers, driver_rows = build_drivers(model, skeleton, slots)
-    steps = tabulate_steps(model, skeleton)
-    connectors = Connectors()
-    closure_table = tabulate_closures(closures, connectors)
-    forces = build_forces(model, skeleton, slots, connectors)
-    laws = build_laws(workshop, skeleton, slots, connectors)
-    paths, interfaces, links = lay_out(steps.parent, connectors.pairs, connectors.branches)
-    check_links(closures, closure_table.connector, links.pointer)
-    handed = any(record.on_body for record in laws.records.values())  # may be attached to any body later
+    dofs = tabulate_dofs(model, skeleton)
+    connector_list = ConnectorList()
+    closure_table = tabulate_closures(closures, connector_list)
+    forces = build_forces(model, skeleton, slots, connector_list)
+    laws = build_laws(workshop, skeleton, slots, connector_list)
+    paths, interfaces, connectors = lay_out(dofs.parent, connector_list.pairs, connector_list.branches)
+    check_connectors(closures, closure_table.connector, connectors.pointer)
+    handed = any(info.on_body for info in laws.infos.values())  # may be attached to any body later
     lu, tables = give_places(
         Tables(
-            steps=steps,
-            origins=no_origins(len(steps.parent)),
+            dofs=dofs,
+            origins=no_origins(len(dofs.parent)),
             paths=paths,
             interfaces=interfaces,
-            links=links,
+            connectors=connectors,
             closures=closure_table,
             conditions=condition_tables,
             couplers=tabulate_couplers(closures),
@@ -179,15 +180,15 @@ def write_draft(
             joint_forces=forces.joint_forces,
             forces=forces.forces,
             laws=laws.laws,
-            balance=no_balance(len(steps.kind)),
+            balance=no_balance(len(dofs.kind)),
         ),
         condensed=not handed,
     )
-    rows, records = describe_rows(closures, driver_rows), forces.records | laws.records
-    return Draft(topology, skeleton, closures, rows, slots, tables, lu, laws, records)
+    rows, infos = describe_rows(closures, driver_rows), forces.infos | laws.infos
+    return Draft(topology, skeleton, closures, rows, slots, tables, lu, laws, infos)
 
 
-def check_links(closures: list[OneClosure], connectors: Integers, branch_pointer: Integers) -> None:
+def check_connectors(closures: list[OneClosure], connectors: Integers, branch_pointer: Integers) -> None:
     """Refuse a rod or a driven distance between bodies that are welded together."""
     sizes = np.diff(branch_pointer)[connectors]
     for closure, size in zip(closures, sizes, strict=True):
@@ -201,18 +202,18 @@ def finish(model: Model, draft: Draft, length: float) -> System:
     """Return the System of the chosen draft."""
     skeleton, slots, signals = draft.skeleton, draft.slots, tuple(draft.slots.signals)
     tables = with_origins(draft.tables)
-    tables = tables._replace(balance=find_balance(tables, draft.lu, floating_steps(model, skeleton), signals, length))
-    typical = np.where(tables.steps.kind == PRISMATIC, length, 1.0)
-    start = build_start(model, skeleton, tables.steps.axis, typical)
-    names = [step.name for step in skeleton.steps]
-    bodies = {name: body_record(model, skeleton, name) for name in model.bodies}
-    markers = marker_records(model, skeleton)
-    records = closure_records(draft.closures)
+    tables = tables._replace(balance=find_balance(tables, draft.lu, floating_dofs(model, skeleton), signals, length))
+    typical = np.where(tables.dofs.kind == PRISMATIC, length, 1.0)
+    start = build_start(model, skeleton, tables.dofs.axis, typical)
+    names = [dof.name for dof in skeleton.dofs]
+    bodies = {name: body_info(model, skeleton, name) for name in model.bodies}
+    markers = marker_infos(model, skeleton)
+    infos = closure_infos(draft.closures)
     said = [model.name, *names, *draft.rows.names, *map(repr, slots.inputs.items()), *slots.told, *draft.laws.code]
     said += [f"{state.force}.{state.name}" for state in draft.laws.states]
-    # interfaces follow from the tree, which the steps say, and the balance from all the rest
+    # interfaces follow from the tree, which the dofs say, and the balance from all the rest
     told = [part for part in tables if not isinstance(part, Interfaces | Balance)]
-    placed = [part for record in (*bodies.values(), *markers.values()) for part in record]
+    placed = [part for info in (*bodies.values(), *markers.values()) for part in info]
     return System(
         name=model.name,
         tables=tables,
@@ -223,14 +224,14 @@ def finish(model: Model, draft: Draft, length: float) -> System:
         shapes=slots.shapes,
         fingerprint=fingerprint([*said, *bodies, *markers, *placed, *arrays(told)]),
         bodies=bodies,
-        joints=joint_records(model, draft),
+        joints=joint_infos(model, draft),
         markers=markers,
         forces=draft.forces,
-        closures=records,
+        closures=infos,
         typical=typical,
         length=length,
         coordinate_names=names,
-        closure_names=[record.name for record in records],
+        closure_names=[info.name for info in infos],
         row_names=draft.rows.names,
         block_of_row=draft.rows.block,
         closure_of_row=draft.rows.closure,
@@ -242,27 +243,27 @@ def finish(model: Model, draft: Draft, length: float) -> System:
     )
 
 
-def floating_steps(model: Model, skeleton: Skeleton) -> Integers:
-    """Return the steps of the floating joints of the tree."""
+def floating_dofs(model: Model, skeleton: Skeleton) -> Integers:
+    """Return the dofs of the floating joints of the tree."""
     names = [name for name, joint in model.joints.items() if joint.type.free]
-    return np.array([step for name in names for step in skeleton.joint_steps.get(name, ())], np.int64)
+    return np.array([dof for name in names for dof in skeleton.joint_dofs.get(name, ())], np.int64)
 
 
-def body_record(model: Model, skeleton: Skeleton, name: str) -> BodyRecord:
+def body_info(model: Model, skeleton: Skeleton, name: str) -> BodyInfo:
     body, place = model.bodies[name], skeleton.bodies[name]
-    return BodyRecord(place.step, place.rotation, place.position, body.mass, body.center_of_mass, body.inertia)
+    return BodyInfo(place.dof, place.rotation, place.position, body.mass, body.center_of_mass, body.inertia)
 
 
-def marker_records(model: Model, skeleton: Skeleton) -> dict[str, MarkerRecord]:
+def marker_infos(model: Model, skeleton: Skeleton) -> dict[str, MarkerInfo]:
     found = {}
     for marker in model.markers.values():
         place = skeleton.bodies[marker.body.name]
-        found[marker.name] = MarkerRecord(marker.body.name, marker.point, place.step, place.point(marker.point))
+        found[marker.name] = MarkerInfo(marker.body.name, marker.point, place.dof, place.point(marker.point))
     return found
 
 
 def arrays(tables: Iterable[Any]) -> Iterator[Array]:
-    """Yield every array of nested records."""
+    """Yield every array of nested structs."""
     for part in tables:
         if isinstance(part, tuple):
             yield from arrays(part)
@@ -270,18 +271,18 @@ def arrays(tables: Iterable[Any]) -> Iterator[Array]:
             yield part
 
 
-def joint_records(model: Model, draft: Draft) -> dict[str, JointRecord]:
+def joint_infos(model: Model, draft: Draft) -> dict[str, JointInfo]:
     """Return what became of every joint."""
     skeleton = draft.skeleton
     closure = {one.name: l for l, one in enumerate(draft.closures)}
-    cut = {draft.topology.edges[one.edge].name: one.ghost for one in draft.topology.cuts}
+    cut = {draft.topology.edges[one.edge].name: one.auxiliary for one in draft.topology.cuts}
     found = {}
     for name, joint in model.joints.items():
-        found[name] = joint_record(
+        found[name] = joint_info(
             joint,
             in_tree=cut.get(name, True),
-            ghost=cut.get(name, False),
-            steps=skeleton.joint_steps.get(name, (-1,)),
+            auxiliary=cut.get(name, False),
+            dofs=skeleton.joint_dofs.get(name, (-1,)),
             reversed=skeleton.reversed.get(name, False),
             closure=closure.get(name, -1),
         )

@@ -8,7 +8,7 @@ import numpy as np
 
 from rtmbs.ad.restrict import flows
 from rtmbs.linear.symbolic import FIRST, REST, WIDTH, SparseLU
-from rtmbs.system.law_states import home_of_states
+from rtmbs.system.law_state_tables import home_of_states
 from rtmbs.system.system import Array, Integers
 from rtmbs.system.tables import FRAME_INPUTS, Tables
 
@@ -59,14 +59,14 @@ def law_pairs(tables: Tables) -> Integers:
 
 
 def law_homes(tables: Tables) -> Integers:
-    """Return the step that every kinematic input of the recorded force laws belongs to."""
-    laws, links = tables.laws, tables.links
-    ends = np.maximum(links.a, links.b)[laws.connector[: laws.counts[0]]]  # any step of the component will do
+    """Return the dof that every kinematic input of the recorded force laws belongs to."""
+    laws, connectors = tables.laws, tables.connectors
+    ends = np.maximum(connectors.a, connectors.b)[laws.connector[: laws.counts[0]]]  # any dof of the component will do
     return np.concatenate([np.repeat(ends, FRAME_INPUTS), laws.input[: laws.counts[2], 0]])
 
 
 def predicted_work(component: Integers, lu: SparseLU) -> Array:
-    """Return the flops of a step of every component (components,): of its sweeps, and of its share of the factor."""
+    """Return the flops of a step of every component (components,): of its passes, and of its share of the factor."""
     work = np.asarray(PER_COORDINATE * np.bincount(component[: lu.n]), np.float64)
     owner = component[lu.order[lu.fronts[:, FIRST]]]
     for k, width, rest in zip(owner, lu.fronts[:, WIDTH], lu.fronts[:, REST], strict=True):

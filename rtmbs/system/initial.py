@@ -28,40 +28,40 @@ class Start(NamedTuple):
 def build_start(model: Model, skeleton: Skeleton, axis: Array, typical: Array) -> Start:
     """Return the start; drivers give way to what the user said, unless it is pinned and contradicts them.
 
-    axis (n, 3) as in ``Steps``: those of rotation steps say along which axes of the body their rates are.
+    axis (n, 3) as in ``Dofs``: those of rotation dofs say along which axes of the body their rates are.
     """
-    n = len(skeleton.steps)
+    n = len(skeleton.dofs)
     none = np.zeros(n, np.bool_)
     rotations = np.tile(np.eye(3), (skeleton.references, 1, 1))
     start = Start(np.zeros(n), np.zeros(n), rotations, none.copy(), none.copy(), np.ones(n))
     drivers = [driver for driver in model.drivers.values() if driver.joint]
     for driver in drivers:
-        step, motion = driven_step(driver, skeleton), sample(f"driver {driver.name!r}", driver.profile, 3)
-        start.z0[step], start.zd0[step] = motion[0], motion[1]
+        dof, motion = driven_dof(driver, skeleton), sample(f"driver {driver.name!r}", driver.profile, 3)
+        start.z0[dof], start.zd0[dof] = motion[0], motion[1]
     for initial in model.initials.values():
         apply_initial(initial, skeleton, axis, start)
     for driver in drivers:
-        check_conflict(driver, driven_step(driver, skeleton), start, typical)
+        check_conflict(driver, driven_dof(driver, skeleton), start, typical)
     return start
 
 
-def driven_step(driver: Driver, skeleton: Skeleton) -> int:
+def driven_dof(driver: Driver, skeleton: Skeleton) -> int:
     assert driver.joint
-    return skeleton.joint_steps[driver.joint[0].name][driver.joint[1]]
+    return skeleton.joint_dofs[driver.joint[0].name][driver.joint[1]]
 
 
 def apply_initial(initial: Initial, skeleton: Skeleton, axis: Array, start: Start) -> None:
     """Write the values of one joint into the start."""
     joint = initial.joint
-    steps = list(skeleton.joint_steps[joint.name])
-    start.weights[steps] = initial.weight
-    start.pinned_z[steps] = initial.pin and initial.position is not None
-    start.pinned_zd[steps] = initial.pin and initial.rate is not None
+    dofs = list(skeleton.joint_dofs[joint.name])
+    start.weights[dofs] = initial.weight
+    start.pinned_z[dofs] = initial.pin and initial.position is not None
+    start.pinned_zd[dofs] = initial.pin and initial.rate is not None
     if joint.type.start == "coordinates":
         if initial.position is not None:
-            start.z0[steps] = initial.position
+            start.z0[dofs] = initial.position
         if initial.rate is not None:
-            start.zd0[steps] = initial.rate
+            start.zd0[dofs] = initial.rate
         return
     position = np.zeros(3) if initial.position is None or joint.type.start != "pose" else initial.position[:3]
     reference = joint.axes_a @ joint.axes_b.T
@@ -70,11 +70,11 @@ def apply_initial(initial: Initial, skeleton: Skeleton, axis: Array, start: Star
     backwards = skeleton.reversed[joint.name]
     if backwards:
         position, rate = inverse_motion(joint, position, turn, rate)
-    rotation = steps[-3:]
-    start.R0[int(skeleton.steps[rotation[0]].reference)] = reference @ turn.T if backwards else reference.T @ turn
+    rotation = dofs[-3:]
+    start.R0[int(skeleton.dofs[rotation[0]].reference)] = reference @ turn.T if backwards else reference.T @ turn
     start.zd0[rotation] = axis[rotation] @ rate[3:]
     if joint.type.start == "pose":
-        start.z0[steps[:3]], start.zd0[steps[:3]] = position, rate[:3]
+        start.z0[dofs[:3]], start.zd0[dofs[:3]] = position, rate[:3]
 
 
 def inverse_motion(joint: Joint, position: Array, turn: Array, rate: Array) -> tuple[Array, Array]:
@@ -89,16 +89,16 @@ def inverse_motion(joint: Joint, position: Array, turn: Array, rate: Array) -> t
     return -joint.axes_b.T @ seen, np.concatenate([-joint.axes_b.T @ speed, -turn @ omega])
 
 
-def check_conflict(driver: Driver, step: int, start: Start, typical: Array) -> None:
+def check_conflict(driver: Driver, dof: int, start: Start, typical: Array) -> None:
     """Refuse a pinned value that a driver contradicts at t = 0."""
     assert driver.joint
     joint, k = driver.joint
     motion = sample(f"driver {driver.name!r}", driver.profile, 3)
     for pinned, value, wanted, what in (
-        (start.pinned_z[step], start.z0[step], motion[0], "position"),
-        (start.pinned_zd[step], start.zd0[step], motion[1], "rate"),
+        (start.pinned_z[dof], start.z0[dof], motion[0], "position"),
+        (start.pinned_zd[dof], start.zd0[dof], motion[1], "rate"),
     ):
-        if pinned and abs(value - wanted) > CONFLICT * max(typical[step], abs(wanted)):
+        if pinned and abs(value - wanted) > CONFLICT * max(typical[dof], abs(wanted)):
             raise ModelError(
                 f"driver {driver.name!r} starts {joint.name}.{joint.type.coordinates[k]} with the {what} {wanted:.9g}, "
                 f"but its initial {what} is pinned to {value:.9g}; make them equal, or leave it to the driver"

@@ -1,19 +1,19 @@
-"""Interfaces of substructures: steps of a deep tree through which those below and those above act on each other.
+"""Interfaces of substructures: dofs of a deep tree through which those below and those above act on each other.
 
-In joint coordinates every step couples with all its ancestors: in a tower of n storeys the tangent has O(n^2) entries,
-and eliminating them takes O(n^3). But a step i below an interface c meets the steps j from c upwards only through two
+In joint coordinates every dof couples with all its ancestors: in a tower of n storeys the tangent has O(n^2) entries,
+and eliminating them takes O(n^3). But a dof i below an interface c meets the dofs j from c upwards only through two
 sums (``semirecursive.tangent`` has the names: entry (i, j) is left_i . X_j + left_coriolis_i . Y_j, (j, i) is
 S_j . right_i)
 
-    t_c = sum_j [X_j; Y_j] dz_j    9 numbers, over c and the steps above it
-    f_c = sum_i right_i dz_i       6 numbers, over the steps below c
+    t_c = sum_j [X_j; Y_j] dz_j    9 numbers, over c and the dofs above it
+    f_c = sum_i right_i dz_i       6 numbers, over the dofs below c
 
 With t and f as unknowns of their own, in sections between interfaces that add up,
 
     t_c - t_up - sum_j [X_j; Y_j] dz_j = 0,    f_c - sum_i right_i dz_i - sum_below f = 0,
 
-only pairs of steps within a section, a substructure of the tree, remain entries, and everything grows with n.
-Eliminated after the steps below and before the interface itself, t and f have pivots 1, and what then joins them is the
+only pairs of dofs within a section, a substructure of the tree, remain entries, and everything grows with n.
+Eliminated after the dofs below and before the interface itself, t and f have pivots 1, and what then joins them is the
 articulated inertia of all that hangs on the interface. Their right-hand sides are zero, so ``linear`` condenses
 them: callers of the factor do not see them.
 """
@@ -26,15 +26,15 @@ from rtmbs.system.tables import MOTION, WRENCH, Interfaces
 
 Integers = Any
 
-SPACING = 12  # steps from interface to interface on a path; fewest entries and nearly least arithmetic in towers
+SPACING = 12  # dofs from interface to interface on a path; fewest entries and nearly least arithmetic in towers
 UNKNOWNS = MOTION + WRENCH  # unknowns of an interface
 
 
 def choose_interfaces(parent: Integers, tip: Integers) -> tuple[Integers, Integers]:
-    """Return (interfaces, of): steps that SPACING others separate from the one above and as many from the deepest tip.
+    """Return (interfaces, of): dofs that SPACING others separate from the one above and as many from the deepest tip.
 
-    ``of`` (n,) is the index of the interface above every step, or -1. Only the last step of an element (``tip``, as in
-    ``Steps``) may be one: three rotation steps turn each other's columns.
+    ``of`` (n,) is the index of the interface above every dof, or -1. Only the last dof of an element (``tip``, as in
+    ``Dofs``) may be one: three rotation dofs turn each other's columns.
     """
     n = len(parent)
     height = np.zeros(n, np.int64)
@@ -58,15 +58,15 @@ def choose_interfaces(parent: Integers, tip: Integers) -> tuple[Integers, Intege
 def condensed_entries(interfaces: Integers, of: Integers, paths: list[Integers]) -> tuple[Integers, ...]:
     """Return (below, above, pointer, one, minus): rows and columns, (..., 2), of the entries that interfaces bring.
 
-    ``paths`` leads from the interface above every step to the step. Unknowns of interface r: n + UNKNOWNS r on, t
-    before f. below (n, UNKNOWNS, 2): t of the interface above in the row of a step, the step in the rows of f; above
-    (entries, UNKNOWNS, 2), step by step of an interface's path: the step in the rows of t, f in the row of the step.
+    ``paths`` leads from the interface above every dof to the dof. Unknowns of interface r: n + UNKNOWNS r on, t
+    before f. below (n, UNKNOWNS, 2): t of the interface above in the row of a dof, the dof in the rows of f; above
+    (entries, UNKNOWNS, 2), step by step of an interface's path: the dof in the rows of t, f in the row of the dof.
     """
     n, count = len(of), len(interfaces)
     unknowns = n + UNKNOWNS * np.arange(count)[:, None] + np.arange(UNKNOWNS)  # (count, UNKNOWNS)
-    steps = np.arange(n)[:, None]
+    dofs = np.arange(n)[:, None]
     under = np.flatnonzero(of >= 0)
-    below = swap(steps[under], unknowns[of[under]], range(MOTION, UNKNOWNS))
+    below = swap(dofs[under], unknowns[of[under]], range(MOTION, UNKNOWNS))
     pointer = np.cumsum([0, *(len(paths[c]) for c in interfaces)]).astype(np.int64)
     way = np.concatenate([np.zeros(0, np.int64), *(paths[c] for c in interfaces)]).astype(np.int64)
     above = swap(way[:, None], unknowns[np.repeat(np.arange(count), np.diff(pointer))], range(MOTION))

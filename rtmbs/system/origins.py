@@ -10,7 +10,7 @@ import numpy as np
 
 from rtmbs.limits.bounds import BEYOND
 from rtmbs.system.system import Array, Integers, Mask
-from rtmbs.system.tables import PRISMATIC, Links, Origins, Steps, Tables, branch_steps
+from rtmbs.system.tables import PRISMATIC, Connectors, Dofs, Origins, Tables, branch_dofs
 
 CELL = 16.0  # sizes of a part: o lies on a grid of about this width, and stays while the base moves in a cell
 WORLD = -1  # row of ground as seen from the world's origin
@@ -19,15 +19,15 @@ WORLD = -1  # row of ground as seen from the world's origin
 def with_origins(tables: Tables) -> Tables:
     """Return the tables with an origin for every part that may be far from the world's: one that stands far, or slides.
 
-    Parents and ends of links on ground become the row of ground that their part sees.
+    Parents and ends of connectors on ground become the row of ground that their part sees.
     """
-    steps, links = tables.steps, tables.links
-    part = parts(steps, links)
+    dofs, connectors = tables.dofs, tables.connectors
+    part = parts(dofs, connectors)
     row, rows, fixed, moving, grid = np.full(len(part), WORLD, np.int64), 0, [], [], []
     for number in np.unique(part):
         mine = np.flatnonzero(part == number)
-        place, slides = base_of(steps, mine)
-        width = cell(steps, mine)
+        place, slides = base_of(dofs, mine)
+        width = cell(dofs, mine)
         if not slides and np.all(np.abs(place) < 0.5 * width):
             continue
         rows += 1
@@ -42,15 +42,15 @@ def with_origins(tables: Tables) -> Tables:
         fixed=np.reshape(fixed, (rows, 3)),
         grid=np.array(grid, np.float64),
         pointer=np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)]),
-        step=np.array([step for step, _ in chains], np.int64),
+        dof=np.array([dof for dof, _ in chains], np.int64),
         direction=np.reshape([direction for _, direction in chains], (len(chains), 3)),
     )
-    seen = {name: np.where(getattr(steps, name) < 0, row, getattr(steps, name)) for name in ("parent", "base")}
-    return tables._replace(steps=steps._replace(**seen), links=on_rows(links, row), origins=origins)
+    seen = {name: np.where(getattr(dofs, name) < 0, row, getattr(dofs, name)) for name in ("parent", "base")}
+    return tables._replace(dofs=dofs._replace(**seen), connectors=on_rows(connectors, row), origins=origins)
 
 
 def no_origins(n: int) -> Origins:
-    """Return the origins of ``n`` steps that all see ground from the world's."""
+    """Return the origins of ``n`` dofs that all see ground from the world's."""
     none = np.zeros(0, np.int64)
     return Origins(
         np.full(n, WORLD, np.int64),
@@ -63,64 +63,66 @@ def no_origins(n: int) -> Origins:
 
 
 def travelling(tables: Tables) -> Mask:
-    """Return which steps (n,) only carry a part through the world: slides of its base that no closure feels."""
-    found = np.zeros(len(tables.steps.kind), np.bool_)
-    found[tables.origins.step] = True
-    found[branch_steps(tables.links, tables.closures.connector)] = False
-    found[tables.drivers.step] = False
+    """Return which dofs (n,) only carry a part through the world: slides of its base that no closure feels."""
+    found = np.zeros(len(tables.dofs.kind), np.bool_)
+    found[tables.origins.dof] = True
+    found[branch_dofs(tables.connectors, tables.closures.connector)] = False
+    found[tables.drivers.dof] = False
     return found
 
 
-def on_rows(links: Links, row: Integers) -> Links:
-    """Return the links with ends on ground seen from the other end's origin; ``row`` is that of every step."""
+def on_rows(connectors: Connectors, row: Integers) -> Connectors:
+    """Return the connectors with ends on ground seen from the other end's origin; ``row`` is that of every dof."""
     seen = np.append(row, WORLD)  # of ground at both ends
-    other_a, other_b = seen[np.maximum(links.b, WORLD)], seen[np.maximum(links.a, WORLD)]
-    return links._replace(a=np.where(links.a < 0, other_a, links.a), b=np.where(links.b < 0, other_b, links.b))
+    other_a, other_b = seen[np.maximum(connectors.b, WORLD)], seen[np.maximum(connectors.a, WORLD)]
+    return connectors._replace(
+        a=np.where(connectors.a < 0, other_a, connectors.a), b=np.where(connectors.b < 0, other_b, connectors.b)
+    )
 
 
-def parts(steps: Steps, links: Links) -> Integers:
-    """Return for every step the number of its part: steps that joints and links join, other than through ground."""
-    part = np.arange(len(steps.parent))
-    for i, p in enumerate(steps.parent):
+def parts(dofs: Dofs, connectors: Connectors) -> Integers:
+    """Return for every dof the number of its part: dofs that joints and connectors join, other than through ground."""
+    part = np.arange(len(dofs.parent))
+    for i, p in enumerate(dofs.parent):
         part[i] = part[p] if p >= 0 else i
-    for a, b in zip(links.a, links.b, strict=True):
+    for a, b in zip(connectors.a, connectors.b, strict=True):
         if a >= 0 and b >= 0 and part[a] != part[b]:
             part[part == part[b]] = part[a]
     return part
 
 
-def base_of(steps: Steps, mine: Integers) -> tuple[Array, list[tuple[int, Array]]]:
-    """Return where a part stands on ground [m], and the slides (step, direction) that carry it away from there.
+def base_of(dofs: Dofs, mine: Integers) -> tuple[Array, list[tuple[int, Array]]]:
+    """Return where a part stands on ground [m], and the slides (dof, direction) that carry it away from there.
 
     A base that does not slide comes first: what is hinged to ground stays.
     """
-    bases = mine[steps.parent[mine] < 0]
-    chains = [slides_of(steps, int(base)) for base in bases]
+    bases = mine[dofs.parent[mine] < 0]
+    chains = [slides_of(dofs, int(base)) for base in bases]
     return min(chains, key=lambda chain: len(chain[1]) > 0)
 
 
-def slides_of(steps: Steps, base: int) -> tuple[Array, list[tuple[int, Array]]]:
+def slides_of(dofs: Dofs, base: int) -> tuple[Array, list[tuple[int, Array]]]:
     """Return where what follows the first slides of ``base`` stands while they are zero, and their directions."""
-    A, place, slides, step = np.eye(3), np.zeros(3), [], base
-    for _ in range(len(steps.parent)):
-        place = place + A @ steps.offset[step]
-        A = A @ steps.offset_rotation[step]
-        children = np.flatnonzero(steps.parent == step)
-        if steps.kind[step] != PRISMATIC:
+    A, place, slides, dof = np.eye(3), np.zeros(3), [], base
+    for _ in range(len(dofs.parent)):
+        place = place + A @ dofs.offset[dof]
+        A = A @ dofs.offset_rotation[dof]
+        children = np.flatnonzero(dofs.parent == dof)
+        if dofs.kind[dof] != PRISMATIC:
             break
-        slides.append((step, A @ steps.axis[step]))
+        slides.append((dof, A @ dofs.axis[dof]))
         if len(children) != 1:
             break
-        step = int(children[0])
+        dof = int(children[0])
     return place, slides
 
 
-def cell(steps: Steps, mine: Integers) -> float:
+def cell(dofs: Dofs, mine: Integers) -> float:
     """Return the width of the grid of a part's origin [m], a power of two."""
-    inner = mine[steps.parent[mine] >= 0]
-    arms = np.linalg.norm(np.concatenate([steps.offset[inner], steps.mass_center[mine]]), axis=1)
-    heavy = mine[steps.mass[mine] > 0.0]
+    inner = mine[dofs.parent[mine] >= 0]
+    arms = np.linalg.norm(np.concatenate([dofs.offset[inner], dofs.mass_center[mine]]), axis=1)
+    heavy = mine[dofs.mass[mine] > 0.0]
     with np.errstate(over="ignore"):  # of a mass that is nearly none
-        turning = np.trace(steps.inertia[heavy], axis1=1, axis2=2) / steps.mass[heavy]
+        turning = np.trace(dofs.inertia[heavy], axis1=1, axis2=2) / dofs.mass[heavy]
     size = max(float(np.max(arms, initial=0.0)), float(np.sqrt(np.max(turning, initial=0.0)))) or 1.0
     return float(2.0 ** np.ceil(np.log2(CELL * min(size, BEYOND))))

@@ -1,7 +1,7 @@
 """Paths, branches, and the places of their entries in the sparse matrix.
 
-The pattern holds every pair (step, ancestor), for every link every pair of its two branches, and every pair of joints
-that a force law couples. In a deep tree interfaces stand in for the pairs of steps far from each other
+The pattern holds every pair (dof, ancestor), for every connector every pair of its two branches, and every pair of
+joints that a force law couples. In a deep tree interfaces stand in for the pairs of dofs far from each other
 (``system.interfaces``).
 """
 
@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from rtmbs.linear.symbolic import analyse, flops, positions
-from rtmbs.system.closures import pointer
+from rtmbs.linear.symbolic import analyse, entries, flops
+from rtmbs.system.closure_tables import pointer
 from rtmbs.system.interfaces import UNKNOWNS, choose_interfaces, condensed_entries, interface_order, no_interfaces
 from rtmbs.system.system import Integers, System
-from rtmbs.system.tables import Interfaces, Links, Paths, Tables
+from rtmbs.system.tables import Connectors, Interfaces, Paths, Tables
 
 Pairs = list[tuple[int, int]]
 
@@ -32,7 +32,7 @@ class Pattern(NamedTuple):
 
 
 def paths_to_ground(parent: Integers) -> list[Integers]:
-    """Return for every step the steps from ground to itself, itself last."""
+    """Return for every dof the dofs from ground to itself, itself last."""
     paths: list[Integers] = []
     for i, p in enumerate(parent):
         above = paths[p] if p >= 0 else np.zeros(0, np.int64)
@@ -41,7 +41,7 @@ def paths_to_ground(parent: Integers) -> list[Integers]:
 
 
 def branches(paths: list[Integers], a: int, b: int) -> tuple[Integers, Integers]:
-    """Return the steps below the last common ancestor of ``a`` and ``b``: down to a, and down to b."""
+    """Return the dofs below the last common ancestor of ``a`` and ``b``: down to a, and down to b."""
     none = np.zeros(0, np.int64)
     way_a, way_b = paths[a] if a >= 0 else none, paths[b] if b >= 0 else none
     short = min(len(way_a), len(way_b))
@@ -53,36 +53,36 @@ def branches(paths: list[Integers], a: int, b: int) -> tuple[Integers, Integers]
 def build_paths(paths: list[Integers]) -> Paths:
     """Return the paths as arrays, their places still open."""
     ways = pointer(np.array([len(path) for path in paths], np.int64))
-    steps = join(paths)
-    return Paths(ways, steps, np.zeros(len(steps), np.int64), np.zeros(len(steps), np.int64))
+    dofs = join(paths)
+    return Paths(ways, dofs, np.zeros(len(dofs), np.int64), np.zeros(len(dofs), np.int64))
 
 
-def build_links(paths: list[Integers], pairs: Pairs, couplers: Mapping[int, Integers]) -> Links:
-    """Return the links between pairs of steps, or of the steps that a coupler joins; their places still open."""
+def build_connectors(paths: list[Integers], pairs: Pairs, couplers: Mapping[int, Integers]) -> Connectors:
+    """Return the connectors between pairs of dofs, or of the dofs that a coupler joins; their places still open."""
     none = np.zeros(0, np.int64)
     found = [(none, couplers[l]) if l in couplers else branches(paths, a, b) for l, (a, b) in enumerate(pairs)]
     sizes = np.array([len(to_a) + len(to_b) for to_a, to_b in found], np.int64)
     blocks = pointer(sizes * sizes)
-    return Links(
+    return Connectors(
         a=np.array([a for a, _ in pairs], np.int64),
         b=np.array([b for _, b in pairs], np.int64),
         pointer=pointer(sizes),
-        step=join([branch for both in found for branch in both]),
+        dof=join([branch for both in found for branch in both]),
         sign=np.concatenate(
             [np.zeros(0), *(np.full(len(s), sign) for both in found for s, sign in zip(both, (-1.0, 1.0), strict=True))]
         ),
         block_pointer=blocks,
-        position=np.zeros(int(blocks[-1]), np.int64),
+        entry=np.zeros(int(blocks[-1]), np.int64),
     )
 
 
-def lay_out(parent: Integers, pairs: Pairs, couplers: Mapping[int, Integers]) -> tuple[Paths, Interfaces, Links]:
-    """Return paths to ground, no interfaces, and links between ``pairs`` of steps, their places still open.
+def lay_out(parent: Integers, pairs: Pairs, couplers: Mapping[int, Integers]) -> tuple[Paths, Interfaces, Connectors]:
+    """Return paths to ground, no interfaces, and connectors between ``pairs`` of dofs, their places still open.
 
-    ``couplers`` lists the steps of links that join coordinates, by the number of the link.
+    ``couplers`` lists the dofs of connectors that join coordinates, by the number of the connector.
     """
     paths = paths_to_ground(parent)
-    return build_paths(paths), no_interfaces(len(paths)), build_links(paths, pairs, couplers)
+    return build_paths(paths), no_interfaces(len(paths)), build_connectors(paths, pairs, couplers)
 
 
 def give_places(tables: Tables, condensed: bool = True) -> tuple[Any, Tables]:
@@ -91,27 +91,27 @@ def give_places(tables: Tables, condensed: bool = True) -> tuple[Any, Tables]:
     Interfaces are chosen when they are allowed, by ``condensed``, and pay. Places in the flat Phi_z,
     ``Closures.entry_pointer``, are given with the others.
     """
-    laws, parent, tip = tables.laws, tables.steps.parent, tables.steps.tip
+    laws, parent, tip = tables.laws, tables.dofs.parent, tables.dofs.tip
     coupled = laws.row[laws.force_entry[:, 0]], laws.input[laws.force_entry[:, 1], 0]
-    found = analyse_pattern(parent, tip, paths_to_ground(parent), tables.links, coupled, condensed)
-    links = tables.links._replace(position=block_places(found.lu, tables.links))
+    found = analyse_pattern(parent, tip, paths_to_ground(parent), tables.connectors, coupled, condensed)
+    connectors = tables.connectors._replace(entry=block_places(found.lu, tables.connectors))
     diagonal = places(found.lu, np.arange(len(parent)), np.arange(len(parent)))
-    rows_of, branches_of = np.diff(tables.closures.row_pointer), np.diff(tables.links.pointer)
+    rows_of, branches_of = np.diff(tables.closures.row_pointer), np.diff(tables.connectors.pointer)
     entry = np.column_stack((laws.force_entry[:, :3], places(found.lu, *coupled)))
     return found.lu, tables._replace(
         paths=found.paths,
         interfaces=found.interfaces,
-        links=links,
+        connectors=connectors,
         closures=tables.closures._replace(entry_pointer=pointer(rows_of * branches_of[tables.closures.connector])),
-        drivers=tables.drivers._replace(position=diagonal[tables.drivers.step]),
-        joint_forces=tables.joint_forces._replace(position=diagonal[tables.joint_forces.step]),
+        drivers=tables.drivers._replace(entry=diagonal[tables.drivers.dof]),
+        joint_forces=tables.joint_forces._replace(entry=diagonal[tables.joint_forces.dof]),
         laws=laws._replace(force_entry=entry),
     )
 
 
 def uncondensed(system: System) -> System:
     """Return the System with all pairs of a path in its pattern: what K and C of other sources ask for."""
-    if len(system.tables.interfaces.step) == 0:
+    if len(system.tables.interfaces.dof) == 0:
         return system
     lu, tables = give_places(system.tables, condensed=False)
     return replace(system, tables=tables, lu=lu)
@@ -121,7 +121,7 @@ def analyse_pattern(
     parent: Integers,
     tip: Integers,
     ways: list[Integers],
-    links: Links,
+    connectors: Connectors,
     more: tuple[Integers, Integers],
     condensed: bool = True,
 ) -> Pattern:
@@ -131,7 +131,7 @@ def analyse_pattern(
     couples. Without interfaces the pattern holds all pairs of a path.
     """
     interfaces, of = choose_interfaces(parent, tip)
-    rows, cols = block_pairs(links, len(parent))
+    rows, cols = block_pairs(connectors, len(parent))
     entries = np.concatenate([rows, more[0]]), np.concatenate([cols, more[1]])
     if not condensed or len(interfaces) == 0:
         return direct_pattern(ways, entries)
@@ -144,10 +144,10 @@ def analyse_pattern(
 
 
 def direct_pattern(ways: list[Integers], entries: tuple[Integers, Integers]) -> Pattern:
-    """Return the pattern of all pairs (step, ancestor), and ``entries``."""
+    """Return the pattern of all pairs (dof, ancestor), and ``entries``."""
     n, paths = len(ways), build_paths(ways)
     row = np.repeat(np.arange(n, dtype=np.int64), np.diff(paths.pointer))
-    lu = analyse(n, np.concatenate([row, entries[0]]), np.concatenate([paths.step, entries[1]]))
+    lu = analyse(n, np.concatenate([row, entries[0]]), np.concatenate([paths.dof, entries[1]]))
     return Pattern(lu, located(lu, paths, row), no_interfaces(n))
 
 
@@ -162,12 +162,12 @@ def condensed_pattern(
     under, below, above, starts, one, minus = condensed_entries(interfaces, of, short)
     row = np.repeat(np.arange(n, dtype=np.int64), np.diff(paths.pointer))
     pairs = np.concatenate([below.reshape(-1, 2), above.reshape(-1, 2), minus])
-    rows, cols = np.concatenate([row, entries[0], pairs[:, 0]]), np.concatenate([paths.step, entries[1], pairs[:, 1]])
+    rows, cols = np.concatenate([row, entries[0], pairs[:, 0]]), np.concatenate([paths.dof, entries[1], pairs[:, 1]])
     lu = analyse(n, rows, cols, order=interface_order(interfaces, n), condensed=unknowns)
     table = no_interfaces(n).below
     table[under] = places(lu, below[..., 0], below[..., 1]).reshape(below.shape[:-1])
     found = Interfaces(
-        step=interfaces,
+        dof=interfaces,
         of=of,
         below=table,
         pointer=starts,
@@ -179,42 +179,42 @@ def condensed_pattern(
 
 
 def located(lu: Any, paths: Paths, row: Integers) -> Paths:
-    """Return the paths with their places; ``row`` is the step that each entry belongs to."""
-    return paths._replace(position=places(lu, row, paths.step), position_transposed=places(lu, paths.step, row))
+    """Return the paths with their places; ``row`` is the dof that each entry belongs to."""
+    return paths._replace(entry=places(lu, row, paths.dof), entry_transposed=places(lu, paths.dof, row))
 
 
-def block_pairs(links: Links, n: int) -> tuple[Integers, Integers]:
-    """Return rows and columns of every entry in some link's (branch, branch) block, each once.
+def block_pairs(connectors: Connectors, n: int) -> tuple[Integers, Integers]:
+    """Return rows and columns of every entry in some connector's (branch, branch) block, each once.
 
-    With B the links over the n steps of their branches, these are the entries of B^T B: in a chain whose bodies are all
-    tied to each other the blocks hold hundreds of times as many.
+    With B the connectors over the n dofs of their branches, these are the entries of B^T B: in a chain whose bodies are
+    all tied to each other the blocks hold hundreds of times as many.
     """
-    if len(links.step) == 0:
+    if len(connectors.dof) == 0:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    B = csr_array((np.ones(len(links.step), np.int64), links.step, links.pointer), (len(links.a), n))
+    B = csr_array((np.ones(len(connectors.dof), np.int64), connectors.dof, connectors.pointer), (len(connectors.a), n))
     found = (B.T @ B).tocoo()
     return found.row.astype(np.int64), found.col.astype(np.int64)
 
 
-def block_places(lu: Any, links: Links) -> Integers:
-    """Return the places of every link's (branch, branch) block, row by row, link by link.
+def block_places(lu: Any, connectors: Connectors) -> Integers:
+    """Return the places of every connector's (branch, branch) block, row by row, connector by connector.
 
-    Blocks that hold more than the whole matrix read their places off a table of it, one link at a time.
+    Blocks that hold more than the whole matrix read their places off a table of it, one connector at a time.
     """
-    branches = np.split(links.step, links.pointer[1:-1])
-    if links.block_pointer[-1] <= lu.total * lu.total:
+    branches = np.split(connectors.dof, connectors.pointer[1:-1])
+    if connectors.block_pointer[-1] <= lu.total * lu.total:
         rows = join([np.repeat(branch, len(branch)) for branch in branches])
         return places(lu, rows, join([np.tile(branch, len(branch)) for branch in branches]))
     table = np.zeros((lu.total, lu.total), np.int64)
     table.flat[lu.pattern] = places(lu, *np.divmod(lu.pattern, lu.total))
-    found = np.empty(int(links.block_pointer[-1]), np.int64)
-    for branch, start, end in zip(branches, links.block_pointer, links.block_pointer[1:], strict=False):
+    found = np.empty(int(connectors.block_pointer[-1]), np.int64)
+    for branch, start, end in zip(branches, connectors.block_pointer, connectors.block_pointer[1:], strict=False):
         found[start:end] = table[np.ix_(branch, branch)].ravel()
     return found
 
 
 def places(lu: Any, rows: Integers, cols: Integers) -> Integers:
-    return np.ascontiguousarray(positions(lu, rows, cols), np.int64)
+    return np.ascontiguousarray(entries(lu, rows, cols), np.int64)
 
 
 def join(parts: list[Integers]) -> Integers:

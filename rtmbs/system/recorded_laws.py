@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rtmbs.ad import (
+    Evaluator,
     Program,
-    Record,
-    RecordSizeError,
-    Replay,
     SparseJacobian,
+    Tape,
+    TapeSizeError,
     UnsupportedFunctionError,
     joined,
     lowered,
@@ -26,18 +26,18 @@ from rtmbs.ad.trace import record as record_function
 from rtmbs.errors import ModelError
 from rtmbs.model import Force, Joint, Model
 from rtmbs.model.laws import Law
-from rtmbs.system.connectors import Connectors, numbers
-from rtmbs.system.forces import ends
+from rtmbs.system.connector_list import ConnectorList, numbers
+from rtmbs.system.force_tables import ends
 from rtmbs.system.identity import identity
 from rtmbs.system.law_function import LawFunction
-from rtmbs.system.law_states import WIDTH, input_order, own_entries, state_records, state_tables
+from rtmbs.system.law_state_tables import WIDTH, input_order, own_entries, state_infos, state_tables
 from rtmbs.system.skeleton import Placement, Skeleton
 from rtmbs.system.slots import Slots
-from rtmbs.system.system import Array, CalledLaw, ForceRecord, Integers, LawStateRecord
+from rtmbs.system.system import Array, CalledLaw, ForceInfo, Integers, LawStateInfo
 from rtmbs.system.tables import Laws
 
-AGREEMENT = 1e-9  # of a record with its law, relative to the largest value tried
-ROUNDINGS = 10.0  # of a law that rounding moves: its record may be so many times as far from extended precision
+AGREEMENT = 1e-9  # of a tape with its law, relative to the largest value tried
+ROUNDINGS = 10.0  # of a law that rounding moves: its tape may be so many times as far from extended precision
 # Operations that a law may write: a compile of 10,000 takes a second or two and 30 MB, of 100,000 twenty seconds and
 # a gigabyte at most (docs/derivatives.md).
 LARGEST_LAW = 200_000
@@ -49,7 +49,7 @@ class BuiltLaw(NamedTuple):
     force: Force
     function: LawFunction
     coordinates: tuple[tuple[Joint, int], ...]
-    record: Record | None  # values, then the entries of their derivative; None: it is called
+    tape: Tape | None  # values, then the entries of their derivative; None: it is called
     row: Integers  # (entries,) of the derivative
     column: Integers  # (entries,)
     time: bool  # it looks at t
@@ -61,9 +61,9 @@ class LawTables(NamedTuple):
 
     laws: Laws
     called: tuple[CalledLaw, ...]
-    records: dict[str, ForceRecord]
+    infos: dict[str, ForceInfo]
     code: tuple[str, ...]  # of the called laws: what tells two of them apart
-    states: tuple[LawStateRecord, ...]
+    states: tuple[LawStateInfo, ...]
 
 
 class Workshop:
@@ -85,7 +85,7 @@ class Workshop:
         return self.built[key]
 
 
-def build_laws(workshop: Workshop, skeleton: Skeleton, slots: Slots, connectors: Connectors) -> LawTables:
+def build_laws(workshop: Workshop, skeleton: Skeleton, slots: Slots, connector_list: ConnectorList) -> LawTables:
     """Return the tables of every force law; raises ModelError with the name of a law that cannot be."""
     model = workshop.model
     built = [workshop.law(force, skeleton) for force in model.forces.values() if isinstance(force.law, Law)]
@@ -93,51 +93,51 @@ def build_laws(workshop: Workshop, skeleton: Skeleton, slots: Slots, connectors:
     frames = recorded_first([law for law in built if not law.coordinates])
     joints = recorded_first([law for law in built if law.coordinates])
     placed = [placements(law.force, skeleton) for law in frames]
-    own = [connectors.add(a[0].step, b[0].step) for a, b in placed]
-    steps = {law.force.name: joint_steps(law, skeleton) for law in joints}
+    own = [connector_list.add(a[0].dof, b[0].dof) for a, b in placed]
+    dofs = {law.force.name: joint_dofs(law, skeleton) for law in joints}
     states = state_tables(frames, joints)
     tables = Laws(
-        program=lowered(one_record(frames, joints)) if any(law.record for law in built) else no_program(),
-        slot=np.array([slot for law in (*frames, *joints) if law.record for slot in first[law.force.name]], np.int64),
+        program=lowered(one_tape(frames, joints)) if any(law.tape for law in built) else no_program(),
+        slot=np.array([slot for law in (*frames, *joints) if law.tape for slot in first[law.force.name]], np.int64),
         connector=numbers(own),
         frame_a=frame_table([frame(place, *axes) for (place, *axes), _ in placed]),
         frame_b=frame_table([frame(place, *axes) for _, (place, *axes) in placed]),
         wrench_entry=wrench_entries(frames),
-        row=np.array([step for law in joints for step in steps[law.force.name]], np.int64),
-        input=input_table([steps[law.force.name] for law in joints]),
+        row=np.array([dof for law in joints for dof in dofs[law.force.name]], np.int64),
+        input=input_table([dofs[law.force.name] for law in joints]),
         force_entry=np.concatenate([force_entries(joints), states.fill]),
         counts=np.array(
             [
-                len([law for law in frames if law.record]),
-                sum(law.function.acts for law in joints if law.record),
-                sum(law.function.looks for law in joints if law.record),
-                sum(np.count_nonzero(own_entries(law)) for law in joints if law.record),
+                len([law for law in frames if law.tape]),
+                sum(law.function.acts for law in joints if law.tape),
+                sum(law.function.looks for law in joints if law.tape),
+                sum(np.count_nonzero(own_entries(law)) for law in joints if law.tape),
             ],
             np.int64,
         ),
         state_block=states.block,
         state_place=states.place,
     )
-    records = law_records(model, frames, joints, own, steps)
-    code = tuple(code_of(law) for law in built if not law.record)
-    return LawTables(tables, called_laws(frames, joints, first), records, code, state_records((*frames, *joints)))
+    infos = law_infos(model, frames, joints, own, dofs)
+    code = tuple(code_of(law) for law in built if not law.tape)
+    return LawTables(tables, called_laws(frames, joints, first), infos, code, state_infos((*frames, *joints)))
 
 
-def law_records(
+def law_infos(
     model: Model,
     frames: list[BuiltLaw],
     joints: list[BuiltLaw],
     connectors: list[int],
-    steps: dict[str, tuple[int, ...]],
-) -> dict[str, ForceRecord]:
+    dofs: dict[str, tuple[int, ...]],
+) -> dict[str, ForceInfo]:
     """Return what is known of every law: those between frames, then those on joints."""
     found, force = {}, 0
     for row, (law, connector) in enumerate(zip(frames, connectors, strict=True)):
         name, on_body = law.force.name, law.force.body is not None
-        found[name] = ForceRecord(name, "law", row, *ends(model, law.force), (), law.reason, on_body, connector)
+        found[name] = ForceInfo(name, "law", row, *ends(model, law.force), (), law.reason, on_body, connector)
     for law in joints:
         name = law.force.name
-        found[name] = ForceRecord(name, "joint law", force, *ends(model, law.force), steps[name], law.reason)
+        found[name] = ForceInfo(name, "joint law", force, *ends(model, law.force), dofs[name], law.reason)
         force += law.function.acts
     return found
 
@@ -162,7 +162,7 @@ def coordinates_of(model: Model, skeleton: Skeleton, force: Force) -> tuple[tupl
 
 
 def build_law(model: Model, force: Force, coordinates: tuple[tuple[Joint, int], ...]) -> BuiltLaw:
-    """Try a law in plain numbers, record it, and hold the record against the law."""
+    """Try a law in plain numbers, record it, and hold the tape against the law."""
     assert isinstance(force.law, Law)
     function = LawFunction(model, force, coordinates)
     tried = function.values_tried()
@@ -176,48 +176,48 @@ def build_law(model: Model, force: Force, coordinates: tuple[tuple[Joint, int], 
         row, column = np.divmod(np.arange(function.m * function.n), function.n)
         return BuiltLaw(force, function, coordinates, None, row, column, True, reason)
     sparse = with_derivative(function, values)
-    check_record(function, sparse.record, tried)
-    time = bool(np.any(leaves(sparse.record) == function.n))
+    check_tape(function, sparse.tape, tried)
+    time = bool(np.any(leaves(sparse.tape) == function.n))
     row, column = (np.asarray(part, np.int64) for part in (sparse.row, sparse.column))
-    return BuiltLaw(force, function, coordinates, sparse.record, row, column, time, "")
+    return BuiltLaw(force, function, coordinates, sparse.tape, row, column, time, "")
 
 
-def recorded(function: LawFunction) -> tuple[Record | None, str]:
-    """Return the record of a law, or None and the reason why there is none."""
+def recorded(function: LawFunction) -> tuple[Tape | None, str]:
+    """Return the tape of a law, or None and the reason why there is none."""
     try:
         return record_function(function, function.n, function.m, k=function.k, limit=LARGEST_LAW), ""
-    except RecordSizeError as error:
+    except TapeSizeError as error:
         raise ModelError(too_large(function, "law", error)) from error
     except UnsupportedFunctionError as error:
         raise ModelError(
             f"{function.what}: {error} Or give trace=False: the law is then called in Python, by differences"
         ) from error
-    except Exception as error:  # noqa: BLE001 - numbers went through: the law is sound, but a record cannot hold it
+    except Exception as error:  # noqa: BLE001 - numbers went through: the law is sound, but a tape cannot hold it
         return None, str(error).split(". ")[0]
 
 
-def with_derivative(function: LawFunction, values: Record) -> SparseJacobian:
-    """Return the record of a law and of the entries of its derivative."""
+def with_derivative(function: LawFunction, values: Tape) -> SparseJacobian:
+    """Return the tape of a law and of the entries of its derivative."""
     try:
         return sparse_jacobian(values, values=True)
-    except RecordSizeError as error:
+    except TapeSizeError as error:
         raise ModelError(too_large(function, "law's derivative", error)) from error
 
 
-def too_large(function: LawFunction, what: str, error: RecordSizeError) -> str:
+def too_large(function: LawFunction, what: str, error: TapeSizeError) -> str:
     return (
         f"{function.what}: its {what} is too long: {error}. Or give trace=False: the law is then called in Python, "
         "by differences"
     )
 
 
-def check_record(function: LawFunction, record: Record, tried: Sequence[Array]) -> None:
-    """Refuse a law whose record, values and then entries of the derivative, says something else than the law."""
-    replay = Replay(record)
+def check_tape(function: LawFunction, tape: Tape, tried: Sequence[Array]) -> None:
+    """Refuse a law whose tape, values and then entries of the derivative, says something else than the law."""
+    evaluator = Evaluator(tape)
     size = max(float(np.max(np.abs(values[np.isfinite(values)]), initial=0.0)) for values in tried)
     for place, ((x, p), expected) in enumerate(zip(function.trials(), tried, strict=True)):
         with np.errstate(all="ignore"):
-            found, entries = np.split(replay.value(x, p), [function.m])
+            found, entries = np.split(evaluator.value(x, p), [function.m])
             apart = np.nan_to_num(np.abs(found - expected), nan=np.inf)
         sound = np.isfinite(expected)
         if np.any(apart[sound] > AGREEMENT * size) and np.any((apart > blur(function, x, p, expected))[sound]):
@@ -249,21 +249,21 @@ def blur(function: LawFunction, x: Array, p: Array, expected: Array) -> Array:
     return np.nan_to_num(moved, nan=np.inf)
 
 
-def leaves(record: Record) -> Integers:
-    """Return the numbers of the inputs that a record looks at; parameters follow the independents."""
+def leaves(tape: Tape) -> Integers:
+    """Return the numbers of the inputs that a tape looks at; parameters follow the independents."""
     from rtmbs.ad.operations import INPUT
 
-    return np.asarray(record.a[record.op == INPUT], np.int64)
+    return np.asarray(tape.a[tape.op == INPUT], np.int64)
 
 
 def tree_coordinates(model: Model, skeleton: Skeleton) -> tuple[tuple[Joint, int], ...]:
     """Return every public coordinate that the tree has."""
-    joints = (joint for joint in model.joints.values() if joint.name in skeleton.joint_steps)
+    joints = (joint for joint in model.joints.values() if joint.name in skeleton.joint_dofs)
     return tuple((joint, k) for joint in joints for k in range(len(joint.type.coordinates)))
 
 
 def recorded_first(laws: list[BuiltLaw]) -> list[BuiltLaw]:
-    return [law for law in laws if law.record] + [law for law in laws if not law.record]
+    return [law for law in laws if law.tape] + [law for law in laws if not law.tape]
 
 
 def give_slots(built: list[BuiltLaw], slots: Slots) -> dict[str, list[int]]:
@@ -293,7 +293,7 @@ def placements(force: Force, skeleton: Skeleton) -> tuple[tuple[Placement, Array
 
 
 def frame(place: Placement, axes: Array, point: Array) -> Array:
-    """Return [axes | point] of a marker in step axes (3, 4)."""
+    """Return [axes | point] of a marker in dof axes (3, 4)."""
     return np.column_stack((place.rotation @ axes, place.point(point)))
 
 
@@ -301,37 +301,37 @@ def frame_table(frames: list[Array]) -> Array:
     return np.array(frames, np.float64).reshape(len(frames), 3, 4)
 
 
-def joint_steps(law: BuiltLaw, skeleton: Skeleton) -> tuple[int, ...]:
-    return tuple(skeleton.joint_steps[joint.name][k] for joint, k in law.coordinates)
+def joint_dofs(law: BuiltLaw, skeleton: Skeleton) -> tuple[int, ...]:
+    return tuple(skeleton.joint_dofs[joint.name][k] for joint, k in law.coordinates)
 
 
-def input_table(steps: list[tuple[int, ...]]) -> Integers:
-    """Return (step, is a rate) of every input: coordinates of a law, then its rates."""
-    rows = [(step, rate) for mine in steps for rate in (0, 1) for step in mine]
+def input_table(dofs: list[tuple[int, ...]]) -> Integers:
+    """Return (dof, is a rate) of every input: coordinates of a law, then its rates."""
+    rows = [(dof, rate) for mine in dofs for rate in (0, 1) for dof in mine]
     return np.array(rows, np.int64).reshape(len(rows), 2)
 
 
-def one_record(frames: list[BuiltLaw], joints: list[BuiltLaw]) -> Record:
-    """Join the records; outputs: wrenches, generalised forces, then the entries of both in the same order, then rates
+def one_tape(frames: list[BuiltLaw], joints: list[BuiltLaw]) -> Tape:
+    """Join the tapes; outputs: wrenches, generalised forces, then the entries of both in the same order, then rates
     of states and the other entries. States are the last inputs.
     """
-    laws = [law for law in (*frames, *joints) if law.record]
-    whole = joined([law.record for law in laws if law.record])
+    laws = [law for law in (*frames, *joints) if law.tape]
+    whole = joined([law.tape for law in laws if law.tape])
     values, entries, rates, slopes, first = [], [], [], [], 0
     for law in laws:
-        assert law.record
+        assert law.tape
         acts, m, own = law.function.acts, law.function.m, own_entries(law)
         values.append(np.arange(first, first + acts))
         rates.append(np.arange(first + acts, first + m))
         entries.append(first + m + np.flatnonzero(own))
         slopes.append(first + m + np.flatnonzero(~own))
-        first += law.record.m
+        first += law.tape.m
     order = np.concatenate([np.zeros(0, np.int64), *values, *entries, *rates, *slopes])
     return replace(whole, a=states_last(whole, laws), outputs=whole.outputs[order])
 
 
-def states_last(whole: Record, laws: list[BuiltLaw]) -> Integers:
-    """Return the first operands of a joined record with the states behind all other inputs."""
+def states_last(whole: Tape, laws: list[BuiltLaw]) -> Integers:
+    """Return the first operands of a joined tape with the states behind all other inputs."""
     from rtmbs.ad.operations import INPUT
 
     new, a = input_order(laws), whole.a.copy()
@@ -362,7 +362,7 @@ def wrench_entries(frames: list[BuiltLaw]) -> Integers:
     """Return (law, row, input) of every derivative of a wrench; those of called laws are whole blocks elsewhere."""
     parts = [np.zeros((0, 3), np.int64)]
     for k, law in enumerate(frames):
-        if law.record:
+        if law.tape:
             own = own_entries(law)
             parts.append(np.column_stack((np.full(np.count_nonzero(own), k), law.row[own], law.column[own])))
     return np.concatenate(parts)
@@ -384,11 +384,11 @@ def called_laws(frames: list[BuiltLaw], joints: list[BuiltLaw], slots: dict[str,
     """Return the laws that Python calls, with the places where their values and derivatives go."""
     found = []
     for k, law in enumerate(frames):
-        if not law.record:
+        if not law.tape:
             found.append(called(law, slots, k, 0, 0))
     force, entry = 0, 0
     for law in joints:
-        if not law.record:
+        if not law.tape:
             found.append(called(law, slots, -1, force, entry))
         force, entry = force + law.function.m, entry + len(law.row)
     return tuple(found)

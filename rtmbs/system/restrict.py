@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from rtmbs.ad.restrict import restricted as restricted_program
 from rtmbs.forces.register import some
-from rtmbs.system.balance import balance_of
-from rtmbs.system.closures import pointer
+from rtmbs.system.balance_table import balance_of
+from rtmbs.system.closure_tables import pointer
 from rtmbs.system.components import law_homes
-from rtmbs.system.law_states import home_of_states, kept_states
+from rtmbs.system.law_state_tables import home_of_states, kept_states
 from rtmbs.system.origins import no_origins, with_origins
 from rtmbs.system.pattern import give_places, lay_out
 from rtmbs.system.system import Integers, Mask
-from rtmbs.system.tables import FRAME_INPUTS, POSE_INPUTS, Closures, Conditions, Couplers, Laws, Steps, Tables
+from rtmbs.system.tables import FRAME_INPUTS, POSE_INPUTS, Closures, Conditions, Couplers, Dofs, Laws, Tables
 
 Table = TypeVar("Table", bound=NamedTuple)
 
@@ -38,22 +38,22 @@ def restricted(tables: Tables, coordinates: Integers) -> Part:
 
     Force laws must be recorded ones. Elements between ground and ground are in no part, for they do nothing.
     """
-    new = np.full(len(tables.steps.kind) + 1, -1, np.int64)  # by old step; the last is ground, which stays -1
+    new = np.full(len(tables.dofs.kind) + 1, -1, np.int64)  # by old dof; the last is ground, which stays -1
     new[coordinates] = np.arange(len(coordinates))
-    a, b, closures = np.maximum(tables.links.a, -1), np.maximum(tables.links.b, -1), tables.closures
+    a, b, closures = np.maximum(tables.connectors.a, -1), np.maximum(tables.connectors.b, -1), tables.closures
     linked = new[np.maximum(a, b)] >= 0
     number = np.cumsum(linked) - 1  # new numbers of the connectors that stay
     closed = linked[closures.connector]
-    driven, forced = new[tables.drivers.step] >= 0, new[tables.joint_forces.step] >= 0
-    steps, references = restricted_steps(tables.steps, coordinates, new)
+    driven, forced = new[tables.drivers.dof] >= 0, new[tables.joint_forces.dof] >= 0
+    dofs, references = restricted_dofs(tables.dofs, coordinates, new)
     pairs = list(zip(new[a[linked]].tolist(), new[b[linked]].tolist(), strict=True))
-    paths, interfaces, links = lay_out(steps.parent, pairs, restricted_branches(tables, closed, number, new))
+    paths, interfaces, connectors = lay_out(dofs.parent, pairs, restricted_branches(tables, closed, number, new))
     kept = Tables(
-        steps=steps,
+        dofs=dofs,
         origins=no_origins(len(coordinates)),
         paths=paths,
         interfaces=interfaces,
-        links=links,
+        connectors=connectors,
         closures=restricted_closures(closures, linked, number),
         conditions=restricted_conditions(tables, closed, new),
         couplers=restricted_couplers(tables, closed),
@@ -63,7 +63,7 @@ def restricted(tables: Tables, coordinates: Integers) -> Part:
         laws=restricted_laws(tables.laws, linked, number, new),
         balance=balance_of(new[tables.balance.component[coordinates]], float(tables.balance.length[0])),
     )
-    lu, kept = give_places(kept, condensed=len(tables.interfaces.step) > 0)
+    lu, kept = give_places(kept, condensed=len(tables.interfaces.dof) > 0)
     rows = np.flatnonzero(np.concatenate([rows_of(closures, linked[closures.connector]), driven]))
     states = np.flatnonzero(new[home_of_states(tables.laws, law_homes(tables))] >= 0)
     return Part(coordinates, rows, references, with_origins(kept), lu, states)
@@ -75,13 +75,13 @@ def chosen(table: Table, which: Mask | Integers) -> Table:
 
 
 def renumbered(table: Any, new: Integers) -> Any:
-    """Return a table with its steps under their new numbers."""
-    return table._replace(step=new[table.step])
+    """Return a table with its dofs under their new numbers."""
+    return table._replace(dof=new[table.dof])
 
 
-def restricted_steps(steps: Steps, coordinates: Integers, new: Integers) -> tuple[Steps, Integers]:
-    """Return some steps, and the old numbers of their reference rotations."""
-    kept = chosen(steps, coordinates)
+def restricted_dofs(dofs: Dofs, coordinates: Integers, new: Integers) -> tuple[Dofs, Integers]:
+    """Return some dofs, and the old numbers of their reference rotations."""
+    kept = chosen(dofs, coordinates)
     turned = kept.reference >= 0
     references, number = np.unique(kept.reference[turned], return_inverse=True)
     reference = np.full(len(coordinates), -1, np.int64)
@@ -99,7 +99,7 @@ def restricted_closures(closures: Closures, linked: Mask, number: Integers) -> C
     """Return the closures of some connectors, their places in the flat Phi_z still open."""
     which = linked[closures.connector]
     rows = rows_of(closures, which)
-    by_row = ("kind", "axis_a", "axis_b", "length", "slot", "shim")
+    by_row = ("kind", "axis_a", "axis_b", "length", "slot", "assembly_offset")
     counts = np.diff(closures.row_pointer)[which]
     return Closures(
         connector=number[closures.connector[which]],
@@ -114,16 +114,16 @@ def restricted_closures(closures: Closures, linked: Mask, number: Integers) -> C
 def restricted_couplers(tables: Tables, closed: Mask) -> Couplers:
     """Return some couplers; ``closed`` says which closures are kept."""
     first = int(tables.couplers.first[0])
-    sizes = np.diff(tables.links.pointer)[tables.closures.connector[first:]]
+    sizes = np.diff(tables.connectors.pointer)[tables.closures.connector[first:]]
     kept = np.repeat(closed[first:], sizes)
     return Couplers(np.array([np.count_nonzero(closed[:first])], np.int64), tables.couplers.ratio[kept])
 
 
 def restricted_branches(tables: Tables, closed: Mask, number: Integers, new: Integers) -> dict[int, Integers]:
-    """Return the steps of connectors that join coordinates and are kept, by the new number of the connector."""
-    links, first = tables.links, int(tables.conditions.first[1])
+    """Return the dofs of connectors that join coordinates and are kept, by the new number of the connector."""
+    connectors, first = tables.connectors, int(tables.conditions.first[1])
     kept = tables.closures.connector[first:][closed[first:]]
-    return {int(number[c]): new[links.step[links.pointer[c] : links.pointer[c + 1]]] for c in kept}
+    return {int(number[c]): new[connectors.dof[connectors.pointer[c] : connectors.pointer[c + 1]]] for c in kept}
 
 
 def restricted_conditions(tables: Tables, closed: Mask, new: Integers) -> Conditions:
@@ -134,13 +134,13 @@ def restricted_conditions(tables: Tables, closed: Mask, new: Integers) -> Condit
     of = np.repeat(np.arange(end - first), np.diff(closures.row_pointer)[first:end])  # closure of each condition
     rows = kept[of]
     slopes, bends = rows[old.slope[:, 0]], rows[old.bend[:, 0]]
-    widths = np.diff(tables.links.pointer)[closures.connector[joints:end]] + 1
+    widths = np.diff(tables.connectors.pointer)[closures.connector[joints:end]] + 1
     sizes = np.concatenate([np.full(joints - first, POSE_INPUTS), widths])
     inputs = np.repeat(kept, sizes)
     outputs = np.concatenate([rows, slopes, bends])
     program, parameters = restricted_program(old.program, np.flatnonzero(inputs), np.flatnonzero(outputs))
     number, begin = np.cumsum(rows) - 1, pointer(np.where(kept, sizes, 0))
-    step = old.step[inputs[POSE_INPUTS * (joints - first) :]]
+    dof = old.dof[inputs[POSE_INPUTS * (joints - first) :]]
     slope, bend = old.slope[slopes], old.bend[bends]
     return Conditions(
         first=np.count_nonzero(closed[:first]) + np.array([0, np.count_nonzero(closed[first:joints])]),
@@ -149,7 +149,7 @@ def restricted_conditions(tables: Tables, closed: Mask, new: Integers) -> Condit
         clock=old.clock,
         frame_a=old.frame_a[closed[first:joints]],
         frame_b=old.frame_b[closed[first:joints]],
-        step=np.where(step < 0, -1, new[step]),
+        dof=np.where(dof < 0, -1, new[dof]),
         scale=old.scale[rows],
         input=begin[of[rows]],
         place=pointer(np.diff(old.place)[rows]),
@@ -160,7 +160,7 @@ def restricted_conditions(tables: Tables, closed: Mask, new: Integers) -> Condit
 
 
 def restricted_laws(laws: Laws, linked: Mask, number: Integers, new: Integers) -> Laws:
-    """Return the laws of some connectors and steps, their places still open, and their part of the program."""
+    """Return the laws of some connectors and dofs, their places still open, and their part of the program."""
     between = linked[laws.connector]
     acting, looked_at = new[laws.row] >= 0, new[laws.input[:, 0]] >= 0
     wrench_entry, force_entry = between[laws.wrench_entry[:, 0]], acting[laws.force_entry[:, 0]]

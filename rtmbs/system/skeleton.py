@@ -1,7 +1,7 @@
-"""From a spanning tree to elementary steps: who stands where, with what inertia.
+"""From a spanning tree to dofs: who stands where, with what inertia.
 
-The frame of a joint's steps has its origin in the joint point and, at zero coordinates, the axes of the body that the
-tree enters, so a body sits on its step without a rotation. Welded bodies sit on the step of the body that carries them.
+The frame of a joint's dofs has its origin in the joint point and, at zero coordinates, the axes of the body that the
+tree enters, so a body sits on its dof without a rotation. Welded bodies sit on the dof of the body that carries them.
 """
 
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from rtmbs.errors import ModelError
 from rtmbs.model import Body, Joint, Model
 from rtmbs.model.joints import ROTATION as ROTATIONS
 from rtmbs.system.system import Array, Integers
-from rtmbs.system.tables import PRISMATIC, REVOLUTE, ROTATION, Steps
+from rtmbs.system.tables import PRISMATIC, REVOLUTE, ROTATION, Dofs
 from rtmbs.topology import Topology
 
 SWEEPS = 12  # of Jacobi's rotations: each doubles the digits at least
@@ -23,27 +23,27 @@ KINDS = {"revolute": REVOLUTE, "prismatic": PRISMATIC, "rotation": ROTATION}
 
 
 class Placement(NamedTuple):
-    """Where a body sits on a step."""
+    """Where a body sits on a dof."""
 
-    step: int  # -1 ground
-    rotation: Array  # (3, 3) body to step axes
-    position: Array  # (3,) body origin, step axes [m]
+    dof: int  # -1 ground
+    rotation: Array  # (3, 3) body to dof axes
+    position: Array  # (3,) body origin, dof axes [m]
 
     def point(self, local: Array) -> Array:
-        """Return a point given in body axes, in step axes [m]."""
+        """Return a point given in body axes, in dof axes [m]."""
         return self.position + self.rotation @ local
 
 
 class Lump(NamedTuple):
-    """Inertia on a step."""
+    """Inertia on a dof."""
 
     mass: float  # [kg]
-    center: Array  # (3,) step axes [m]
-    inertia: Array  # (3, 3) about the mass centre, step axes [kg m^2]
+    center: Array  # (3,) dof axes [m]
+    inertia: Array  # (3, 3) about the mass centre, dof axes [kg m^2]
 
 
-class OneStep(NamedTuple):
-    """A row of ``Steps`` being written."""
+class OneDof(NamedTuple):
+    """A row of ``Dofs`` being written."""
 
     kind: int
     parent: int
@@ -56,19 +56,19 @@ class OneStep(NamedTuple):
 
 @dataclass
 class Skeleton:
-    """Steps of a tree, and where bodies and ghosts sit on them."""
+    """Dofs of a tree, and where bodies and auxiliary bodies sit on them."""
 
-    steps: list[OneStep] = field(default_factory=list)
+    dofs: list[OneDof] = field(default_factory=list)
     references: int = 0  # number of reference rotations
     bodies: dict[str, Placement] = field(default_factory=dict)
-    ghosts: dict[str, Placement] = field(default_factory=dict)  # by joint: the massless copy of its body b
-    joint_steps: dict[str, tuple[int, ...]] = field(default_factory=dict)  # in the order of the type's steps
+    auxiliaries: dict[str, Placement] = field(default_factory=dict)  # by joint: the massless copy of its body b
+    joint_dofs: dict[str, tuple[int, ...]] = field(default_factory=dict)  # in the order of the type's dofs
     reversed: dict[str, bool] = field(default_factory=dict)
-    mover: dict[int, str] = field(default_factory=dict)  # step: the body that it moves first
+    mover: dict[int, str] = field(default_factory=dict)  # dof: the body that it moves first
 
 
 def build_skeleton(model: Model, topology: Topology) -> Skeleton:
-    """Walk the tree from ground and turn every joint into steps; then append the ghosts."""
+    """Walk the tree from ground and turn every joint into dofs; then append the auxiliary bodies."""
     joints = list(model.joints.values())
     skeleton = Skeleton()
     skeleton.bodies[model.ground.name] = Placement(-1, np.eye(3), np.zeros(3))
@@ -77,60 +77,60 @@ def build_skeleton(model: Model, topology: Topology) -> Skeleton:
         parent, child = (joint.b, joint.a) if branch.reversed else (joint.a, joint.b)
         skeleton.bodies[child.name] = enter(skeleton, joint, skeleton.bodies[parent.name], branch.reversed)
     for cut in topology.cuts:
-        if cut.ghost:
+        if cut.auxiliary:
             joint = joints[cut.edge]
-            skeleton.ghosts[joint.name] = enter(skeleton, joint, skeleton.bodies[joint.a.name], False)
+            skeleton.auxiliaries[joint.name] = enter(skeleton, joint, skeleton.bodies[joint.a.name], False)
     return skeleton
 
 
 def enter(skeleton: Skeleton, joint: Joint, parent: Placement, backwards: bool) -> Placement:
-    """Append the steps of a joint behind ``parent`` and return where the body sits that they carry.
+    """Append the dofs of a joint behind ``parent`` and return where the body sits that they carry.
 
-    Walked from b to a, the inverse of X1(z1) X2(z2) is X2(-z2) X1(-z1): the steps come in reversed order with turned
+    Walked from b to a, the inverse of X1(z1) X2(z2) is X2(-z2) X1(-z1): the dofs come in reversed order with turned
     axes, so every coordinate keeps the user's sign. Rotations stay as they are, X, Y, Z of the body entered, and so
     does the whole of a floating joint: they have no public coordinates, and start values are inverted instead.
     """
     sides = (joint.point_a, joint.axes_a), (joint.point_b, joint.axes_b)
     (point_p, axes_p), (point_c, axes_c) = sides[::-1] if backwards else sides
     offset_rotation, offset = parent.rotation @ axes_p @ axes_c.T, parent.point(point_p)
-    elements = joint.type.steps()
+    elements = joint.type.dofs()
     check_rotations(joint)
     if not elements:
-        return Placement(parent.step, offset_rotation, offset - offset_rotation @ point_c)
+        return Placement(parent.dof, offset_rotation, offset - offset_rotation @ point_c)
     mirrored = backwards and joint.type.start != "pose"
-    numbers, last = [], parent.step
+    numbers, last = [], parent.dof
     for k in walking_order(joint, mirrored):
         element = elements[k]
         axis = element.axis if element.kind == "rotation" else axes_c @ element.axis * (-1.0 if mirrored else 1.0)
         reference = -1
         if element.kind == "rotation" and not (k > 0 and elements[k - 1].kind == "rotation"):
             reference, skeleton.references = skeleton.references, skeleton.references + 1
-        step = OneStep(KINDS[element.kind], last, offset_rotation, offset, axis, reference, step_name(joint, k))
-        last = len(skeleton.steps)
-        skeleton.steps.append(step)
+        dof = OneDof(KINDS[element.kind], last, offset_rotation, offset, axis, reference, dof_name(joint, k))
+        last = len(skeleton.dofs)
+        skeleton.dofs.append(dof)
         numbers.append((k, last))
         offset_rotation, offset = np.eye(3), np.zeros(3)
-    skeleton.joint_steps[joint.name] = tuple(number for _, number in sorted(numbers))
+    skeleton.joint_dofs[joint.name] = tuple(number for _, number in sorted(numbers))
     skeleton.reversed[joint.name] = backwards
     skeleton.mover.update(dict.fromkeys((number for _, number in numbers), (joint.a if backwards else joint.b).name))
     return Placement(last, np.eye(3), -point_c)
 
 
 def check_rotations(joint: Joint) -> None:
-    """Refuse a joint type whose rotation steps are not ROTATION, three in a row: they are one element."""
-    elements = joint.type.steps()
+    """Refuse a joint type whose rotation dofs are not ROTATION, three in a row: they are one element."""
+    elements = joint.type.dofs()
     found = [k for k, element in enumerate(elements) if element.kind == "rotation"]
     whole = len(found) == 3 and found[2] - found[0] == 2
-    if found and not (whole and all(elements[k] is step for k, step in zip(found, ROTATIONS, strict=True))):
+    if found and not (whole and all(elements[k] is dof for k, dof in zip(found, ROTATIONS, strict=True))):
         raise ModelError(
-            f"joint {joint.name!r}: the steps of {type(joint.type).__name__} hold {len(found)} of kind 'rotation'; "
-            "write *ROTATION, the three of them in a row, or steps of kind 'revolute'"
+            f"joint {joint.name!r}: the dofs of {type(joint.type).__name__} hold {len(found)} of kind 'rotation'; "
+            "write *ROTATION, the three of them in a row, or dofs of kind 'revolute'"
         )
 
 
 def walking_order(joint: Joint, mirrored: bool) -> list[int]:
-    """Return the numbers of the joint's steps as the tree passes them; three rotations stay in order."""
-    elements = joint.type.steps()
+    """Return the numbers of the joint's dofs as the tree passes them; three rotations stay in order."""
+    elements = joint.type.dofs()
     if not mirrored:
         return list(range(len(elements)))
     rotation = [k for k, element in enumerate(elements) if element.kind == "rotation"]
@@ -138,17 +138,17 @@ def walking_order(joint: Joint, mirrored: bool) -> list[int]:
     return rotation + plain[::-1] if rotation and rotation[0] > 0 else plain[::-1] + rotation
 
 
-def step_name(joint: Joint, k: int) -> str:
-    """Return the name of the joint's step ``k``: its coordinate, or what it does when it is none."""
+def dof_name(joint: Joint, k: int) -> str:
+    """Return the name of the joint's dof ``k``: its coordinate, or what it does when it is none."""
     if joint.type.coordinates:
         return f"{joint.name}.{joint.type.coordinates[k]}"
-    elements = joint.type.steps()
+    elements = joint.type.dofs()
     same = [i for i, element in enumerate(elements) if element.kind == elements[k].kind]
     return f"{joint.name}.{'rotation' if elements[k].kind == 'rotation' else 'slide'}_{same.index(k) + 1}"
 
 
 def elements_of(parent: Integers, reference: Integers) -> tuple[Integers, Integers]:
-    """Return ``base`` and ``tip`` (n,) of ``Steps``: three rotation steps are one element, any other is its own."""
+    """Return ``base`` and ``tip`` (n,) of ``Dofs``: three rotation dofs are one element, any other is its own."""
     base, tip = parent.copy(), np.arange(len(parent), dtype=np.int64)
     for first in np.flatnonzero(reference >= 0):
         base[first : first + 3], tip[first : first + 3] = parent[first], first + 2
@@ -156,13 +156,13 @@ def elements_of(parent: Integers, reference: Integers) -> tuple[Integers, Intege
 
 
 def place_mass(body: Body, place: Placement) -> Lump:
-    """Return a body's inertia in the axes of its step."""
+    """Return a body's inertia in the axes of its dof."""
     turned = place.rotation @ body.inertia @ place.rotation.T
     return Lump(body.mass, place.point(body.center_of_mass), 0.5 * (turned + turned.T))
 
 
 def merge(lumps: list[Lump]) -> Lump:
-    """Return the inertia of several lumps on one step (Steiner's terms about the common mass centre)."""
+    """Return the inertia of several lumps on one dof (Steiner's terms about the common mass centre)."""
     if len(lumps) == 1:
         return lumps[0]
     mass = sum(lump.mass for lump in lumps)
@@ -175,7 +175,7 @@ def merge(lumps: list[Lump]) -> Lump:
 
 
 def about_origin(lump: Lump) -> Array:
-    """Return the inertia (3, 3) about the origin of the step, step axes."""
+    """Return the inertia (3, 3) about the origin of the dof, dof axes."""
     d = lump.center
     return lump.inertia + lump.mass * (d @ d * np.eye(3) - np.outer(d, d))
 
@@ -199,29 +199,29 @@ def principal_axes(J: Array) -> Array:
     return axes
 
 
-def tabulate_steps(model: Model, skeleton: Skeleton) -> Steps:
-    """Return the steps as arrays, welded bodies merged into the step that carries them."""
-    n = len(skeleton.steps)
+def tabulate_dofs(model: Model, skeleton: Skeleton) -> Dofs:
+    """Return the dofs as arrays, welded bodies merged into the dof that carries them."""
+    n = len(skeleton.dofs)
     carried: list[list[Lump]] = [[] for _ in range(n + 1)]  # the last one is ground
     for name, place in skeleton.bodies.items():
-        carried[place.step].append(place_mass(model.bodies[name], place))
+        carried[place.dof].append(place_mass(model.bodies[name], place))
     lumps = [merge(group) if group else Lump(0.0, np.zeros(3), np.zeros((3, 3))) for group in carried[:n]]
-    steps = skeleton.steps
-    rotations = np.array([step.offset_rotation for step in steps]).reshape(n, 3, 3)
-    parent = np.array([step.parent for step in steps], np.int64)
-    reference = np.array([step.reference for step in steps], np.int64)
+    dofs = skeleton.dofs
+    rotations = np.array([dof.offset_rotation for dof in dofs]).reshape(n, 3, 3)
+    parent = np.array([dof.parent for dof in dofs], np.int64)
+    reference = np.array([dof.reference for dof in dofs], np.int64)
     base, tip = elements_of(parent, reference)
-    axis = np.array([step.axis for step in steps]).reshape(n, 3)
+    axis = np.array([dof.axis for dof in dofs]).reshape(n, 3)
     for first in np.flatnonzero(reference >= 0):
         axis[first : first + 3] = principal_axes(about_origin(lumps[first + 2]))
-    return Steps(
-        kind=np.array([step.kind for step in steps], np.int64),
+    return Dofs(
+        kind=np.array([dof.kind for dof in dofs], np.int64),
         parent=parent,
         base=base,
         tip=tip,
         offset_rotation=rotations,
         turned=np.any(rotations != np.eye(3), axis=(1, 2)).astype(np.int64),
-        offset=np.array([step.offset for step in steps]).reshape(n, 3),
+        offset=np.array([dof.offset for dof in dofs]).reshape(n, 3),
         axis=axis,
         reference=reference,
         mass=np.array([lump.mass for lump in lumps], np.float64),

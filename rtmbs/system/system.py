@@ -27,58 +27,58 @@ class Signal(NamedTuple):
     driver: bool = False  # (f, fd, fdd) of a driver
 
 
-class BodyRecord(NamedTuple):
-    """Where a body sits; step -1 is ground. Its inertia is that of the user, before welding."""
+class BodyInfo(NamedTuple):
+    """Where a body sits; dof -1 is ground. Its inertia is that of the user, before welding."""
 
-    step: int
-    rotation: Array  # (3, 3) body to step axes
-    position: Array  # (3,) body origin in step axes [m]
+    dof: int
+    rotation: Array  # (3, 3) body to dof axes
+    position: Array  # (3,) body origin in dof axes [m]
     mass: float  # [kg]
     center_of_mass: Array  # (3,) body axes [m]
     inertia: Array  # (3, 3) about the mass centre, body axes [kg m^2]
 
 
-class JointRecord(NamedTuple):
-    """What became of a joint. A ghost (docs/architecture.md) is in the tree and has a closure as well."""
+class JointInfo(NamedTuple):
+    """What became of a joint. An auxiliary body (docs/architecture.md) is in the tree and has a closure as well."""
 
     name: str
     type: str
     a: str  # body
     b: str  # body
     in_tree: bool
-    ghost: bool  # its steps move a massless copy of b, which the closure holds to b
-    steps: tuple[int, ...]  # in the order of the coordinates, or of the type's steps; (-1,) none
+    auxiliary: bool  # its dofs move a massless copy of b, which the closure holds to b
+    dofs: tuple[int, ...]  # in the order of the coordinates, or of the type's dofs; (-1,) none
     reversed: bool  # the tree walks from b to a
     closure: int  # -1 none
     coordinates: tuple[str, ...]  # public names; empty with rotations, and for fixed joints
     units: tuple[str, ...]  # of the coordinates: rad, m
     point_a: Array  # (3,) body axes of a [m]
     point_b: Array  # (3,) body axes of b [m]
-    axes_a: Array  # (k, 3) axes of the k steps from a to b (of a rotation: of b), body axes of a at zero coordinates
+    axes_a: Array  # (k, 3) axes of the k dofs from a to b (of a rotation: of b), body axes of a at zero coordinates
     axes_b: Array  # (k, 3) the same in body axes of b
     frame_a: Array  # (3, 3) joint axes to body axes of a
     frame_b: Array  # (3, 3) joint axes to body axes of b
     kind: JointType  # how it is measured and drawn
 
 
-class ClosureRecord(NamedTuple):
+class ClosureInfo(NamedTuple):
     """What a closure's equations cannot see: directions that must point the same way (dot product above zero)."""
 
     name: str
-    aligned_a: Array  # (k, 3) step axes of a
-    aligned_b: Array  # (k, 3) step axes of b
+    aligned_a: Array  # (k, 3) dof axes of a
+    aligned_b: Array  # (k, 3) dof axes of b
 
 
-class MarkerRecord(NamedTuple):
+class MarkerInfo(NamedTuple):
     """A point of a body."""
 
     body: str
     point: Array  # (3,) body axes [m]
-    step: int
-    position: Array  # (3,) step axes [m]
+    dof: int
+    position: Array  # (3,) dof axes [m]
 
 
-class ForceRecord(NamedTuple):
+class ForceInfo(NamedTuple):
     """A force element: its row in a table, and the bodies it acts on with -F and F (joint forces: inside the joint)."""
 
     name: str
@@ -86,13 +86,13 @@ class ForceRecord(NamedTuple):
     row: int  # of its table; of a joint law: its first generalised force
     a: str  # body; ground for a given wrench
     b: str
-    steps: tuple[int, ...] = ()  # of a joint law
+    dofs: tuple[int, ...] = ()  # of a joint law
     called: str = ""  # why a law is called in Python instead of being compiled
     on_body: bool = False  # a law on one body, which may be attached to another
     connector: int = -1  # of a force between two frames
 
 
-class LawStateRecord(NamedTuple):
+class LawStateInfo(NamedTuple):
     """A state of a force law."""
 
     force: str
@@ -124,11 +124,11 @@ class System:
     inputs: Mapping[str, slice]  # by name; those that a signal writes can only be read
     signals: tuple[Signal, ...]
     fingerprint: str
-    bodies: Mapping[str, BodyRecord]  # ground first
-    joints: Mapping[str, JointRecord]
-    markers: Mapping[str, MarkerRecord]
-    forces: Mapping[str, ForceRecord]  # kind by kind, each in the order of its table
-    closures: tuple[ClosureRecord, ...]
+    bodies: Mapping[str, BodyInfo]  # ground first
+    joints: Mapping[str, JointInfo]
+    markers: Mapping[str, MarkerInfo]
+    forces: Mapping[str, ForceInfo]  # kind by kind, each in the order of its table
+    closures: tuple[ClosureInfo, ...]
     z0: Array  # (n,) [rad, m]
     zd0: Array  # (n,)
     R0: Array  # (nr, 3, 3) reference rotations
@@ -146,7 +146,7 @@ class System:
     topology: Topology
     called: tuple[CalledLaw, ...] = ()  # force laws that only Python can evaluate
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # of inputs that are tables
-    states: tuple[LawStateRecord, ...] = ()  # of force laws, in the order of ``State.s``
+    states: tuple[LawStateInfo, ...] = ()  # of force laws, in the order of ``State.s``
 
     @property
     def n(self) -> int:

@@ -2,24 +2,24 @@
 
 Conventions, once for the whole package
 ---------------------------------------
-* A *step* is one degree of freedom; ``n`` of them, a parent always before its children. Revolute and prismatic steps
-  have a coordinate each. Three *rotation* steps in a row, i, i + 1, i + 2, are one element of a spherical or floating
-  joint: they share one frame, R = R0 exp(delta~) from the parent's, delta = sum of z[i + k] axis[i + k]. Their axes are
-  the principal ones of the body, fixed in it, and their rates are the angular velocity along these axes. R0 is the
-  rotation at the last step boundary.
-  Step ``-1`` is ground. Arrays over steps in the workspace have ``n + 1`` rows, so that row ``-1`` is ground. Parts
-  that may be far from the global origin see ground from origins of their own, as steps -2, -3, ... in further rows:
-  a negative step is ground.
+* A *dof* is one revolute or prismatic coordinate and the frame that it carries; ``n`` of them, a parent always before
+  its children. Revolute and prismatic dofs have a coordinate each. Three *rotation* dofs in a row, i, i + 1, i + 2, are
+  one element of a spherical or floating joint: they share one frame, R = R0 exp(delta~) from the parent's, delta = sum
+  of z[i + k] axis[i + k]. Their axes are the principal ones of the body, fixed in it, and their rates are the angular
+  velocity along these axes. R0 is the rotation at the last step boundary.
+  Dof ``-1`` is ground. Arrays over dofs in the workspace have ``n + 1`` rows, so that row ``-1`` is ground. Parts
+  that may be far from the global origin see ground from origins of their own, as dofs -2, -3, ... in further rows:
+  a negative dof is ground.
 * Motion vectors are ``[v, omega]`` and wrenches ``[f, n]``, world axes, at the global origin, or at the part's own.
-* A *link* joins two steps ``a`` and ``b`` (either may be -1) through a closure or a force. Its *branch* lists the steps
-  on the way from the last common ancestor (not included) down to ``a``, root to tip, with ``sign`` -1, then down to
-  ``b`` with ``sign`` +1. Every table of things that act between two steps says in its column ``connector`` which link
-  each of them uses.
+* A *connector* joins two dofs ``a`` and ``b`` (either may be -1) through a closure or a force. Its *branch* lists the
+  dofs on the way from the last common ancestor (not included) down to ``a``, root to tip, with ``sign`` -1, then down
+  to ``b`` with ``sign`` +1. Every table of things that act between two dofs says in its column ``connector`` which
+  connector each of them uses.
   The last closures, conditions on coordinates and couplers, join coordinates instead of bodies: the branch of their
-  links lists these coordinates, sign +1, and a = b is the first of them.
-  What passes through a link is a wrench ``F`` on ``b`` and ``-F`` on ``a``, so ``Q_j = sign_j S_j . F``.
+  connectors lists these coordinates, sign +1, and a = b is the first of them.
+  What passes through a connector is a wrench ``F`` on ``b`` and ``-F`` on ``a``, so ``Q_j = sign_j S_j . F``.
 * Whatever the user may change while running stands in one flat array ``u``; tables hold *slots* (indices into ``u``).
-* Steps' local vectors are in step axes from the step's origin (a body's own frame may be placed elsewhere on the step).
+* Dofs' local vectors are in dof axes from the dof's origin (a body's own frame may be placed elsewhere on the dof).
 """
 
 from typing import Any, NamedTuple
@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rtmbs.forces.register import Forces
-from rtmbs.jit.record import record
+from rtmbs.jit.struct import struct
 
 Array = Any  # numba types by value; the shapes and dtypes stand on the fields
 
@@ -39,98 +39,98 @@ POSE_INPUTS = 13  # of a constraint between two frames: r (3), R (9, row-major) 
 MOTION, WRENCH = 9, 6  # unknowns of an interface: its t and its f
 
 
-@record
-class Steps(NamedTuple):
+@struct
+class Dofs(NamedTuple):
     """Elementary joints, root to tips."""
 
     kind: Array  # (n,) int64: REVOLUTE, PRISMATIC or ROTATION
-    parent: Array  # (n,) int64: parent step; negative for ground, the row that the part sees
-    base: Array  # (n,) int64: what the element moves against: the parent of its first step
-    tip: Array  # (n,) int64: last step of the element, which carries its axis: i, or that of the three rotation steps
-    offset_rotation: Array  # (n, 3, 3) step frame at z = 0 to parent step frame
+    parent: Array  # (n,) int64: parent dof; negative for ground, the row that the part sees
+    base: Array  # (n,) int64: what the element moves against: the parent of its first dof
+    tip: Array  # (n,) int64: last dof of the element, which carries its axis: i, or that of the three rotation dofs
+    offset_rotation: Array  # (n, 3, 3) dof frame at z = 0 to parent dof frame
     turned: Array  # (n,) int64: 0 when offset_rotation is the identity, as for frames parallel at the reference pose
-    offset: Array  # (n, 3) origin of the step frame at z = 0, in parent step axes [m]
-    axis: Array  # (n, 3) unit vector in step axes (the same before and after the step's own turn);
-    # of three rotation steps a right-handed triad
-    reference: Array  # (n,) int64: of the first of three rotation steps, the index of its R0; otherwise -1
+    offset: Array  # (n, 3) origin of the dof frame at z = 0, in parent dof axes [m]
+    axis: Array  # (n, 3) unit vector in dof axes (the same before and after the dof's own turn);
+    # of three rotation dofs a right-handed triad
+    reference: Array  # (n,) int64: of the first of three rotation dofs, the index of its R0; otherwise -1
     mass: Array  # (n,) [kg], zero on massless frames
-    mass_center: Array  # (n, 3) step axes [m]
-    inertia: Array  # (n, 3, 3) about the mass centre, step axes [kg m^2]
+    mass_center: Array  # (n, 3) dof axes [m]
+    inertia: Array  # (n, 3, 3) about the mass centre, dof axes [kg m^2]
 
 
-@record
+@struct
 class Origins(NamedTuple):
     """Points o about which parts of a mechanism are evaluated; ground's row -2-k has r = -o (``system.origins``)."""
 
-    row: Array  # (n,) int64: row of ground that the step's part sees; -1 from the global origin
+    row: Array  # (n,) int64: row of ground that the dof's part sees; -1 from the global origin
     fixed: Array  # (g, 3) where the part stands while its slides are zero [m]
     grid: Array  # (g,) width of the grid on which o lies [m]
-    pointer: Array  # (g + 1,) int64 into step and direction
-    step: Array  # (slides,) int64: slides that carry the part away from there
+    pointer: Array  # (g + 1,) int64 into dof and direction
+    dof: Array  # (slides,) int64: slides that carry the part away from there
     direction: Array  # (slides, 3) world axes
 
 
-@record
+@struct
 class Paths(NamedTuple):
-    """For every step the steps from below the next interface, or else from ground, to itself, itself last."""
+    """For every dof the dofs from below the next interface, or else from ground, to itself, itself last."""
 
     pointer: Array  # (n + 1,) int64
-    step: Array  # (paths,) int64
-    position: Array  # (paths,) int64: place of tangent entry (i, path step) in the values of the sparse matrix
-    position_transposed: Array  # (paths,) int64: place of entry (path step, i)
+    dof: Array  # (paths,) int64
+    entry: Array  # (paths,) int64: place of tangent entry (i, path dof) in the values of the sparse matrix
+    entry_transposed: Array  # (paths,) int64: place of entry (path dof, i)
 
 
-@record
+@struct
 class Interfaces(NamedTuple):
-    """Steps of a deep tree with unknowns of their own, t (9,) and f (6,); ``system.interfaces`` has the equations."""
+    """Dofs of a deep tree with unknowns of their own, t (9,) and f (6,); ``system.interfaces`` has the equations."""
 
-    step: Array  # (nr,) int64
-    of: Array  # (n,) int64: interface above each step, or -1
-    below: Array  # (n, 15) int64: places of t of that interface in the row of the step, of the step in the rows of f
+    dof: Array  # (nr,) int64
+    of: Array  # (n,) int64: interface above each dof, or -1
+    below: Array  # (n, 15) int64: places of t of that interface in the row of the dof, of the dof in the rows of f
     pointer: Array  # (nr + 1,) int64 into above
-    above: Array  # (entries, 15) int64, along the path of each: places of a step in the rows of t, f in its row
+    above: Array  # (entries, 15) int64, along the path of each: places of a dof in the rows of t, f in its row
     one: Array  # (15 nr,) int64: diagonal places
     minus: Array  # (15 nr at most,) int64: places (t, t of the interface above) and (f of the interface above, f)
 
 
-@record
-class Links(NamedTuple):
-    """Pairs of steps joined by a closure or a force, and the coordinates between them."""
+@struct
+class Connectors(NamedTuple):
+    """Pairs of dofs joined by a closure or a force, and the coordinates between them."""
 
     a: Array  # (nl,) int64; negative for ground, the row that the part of the other end sees
     b: Array  # (nl,) int64, likewise
-    pointer: Array  # (nl + 1,) int64 into step and sign
-    step: Array  # (branches,) int64: branch of a (root to tip), then branch of b
+    pointer: Array  # (nl + 1,) int64 into dof and sign
+    dof: Array  # (branches,) int64: branch of a (root to tip), then branch of b
     sign: Array  # (branches,) float64: -1 on the branch of a, +1 on the branch of b
-    block_pointer: Array  # (nl + 1,) int64 into position
-    position: Array  # (blocks,) int64: row-major (branch, branch) places [row j, column i] in the sparse matrix
+    block_pointer: Array  # (nl + 1,) int64 into entry
+    entry: Array  # (blocks,) int64: row-major (branch, branch) places [row j, column i] in the sparse matrix
 
 
-def branch_steps(links: Links, connectors: Array) -> Array:
-    """Return the steps on the branches of some connectors, one after the other."""
-    branches = [links.step[links.pointer[c] : links.pointer[c + 1]] for c in connectors]
+def branch_dofs(connectors: Connectors, numbers: Array) -> Array:
+    """Return the dofs on the branches of some connectors, one after the other."""
+    branches = [connectors.dof[connectors.pointer[c] : connectors.pointer[c + 1]] for c in numbers]
     return np.concatenate([np.zeros(0, np.int64), *branches])
 
 
-@record
+@struct
 class Closures(NamedTuple):
-    """Cut joints, rods, couplers. METHODS 1.25; step ``a`` carries points and axes."""
+    """Cut joints, rods, couplers. METHODS 1.25; dof ``a`` carries points and axes."""
 
-    connector: Array  # (nc,) int64: link of each
+    connector: Array  # (nc,) int64: connector of each
     row_pointer: Array  # (nc + 1,) int64: rows of a closure
-    point_a: Array  # (nc, 3) step axes of a [m]
-    point_b: Array  # (nc, 3) step axes of b [m]
+    point_a: Array  # (nc, 3) dof axes of a [m]
+    point_b: Array  # (nc, 3) dof axes of b [m]
     kind: Array  # (mc,) int64 a row: TRANSLATION u . (x_a - x_b); DOT u . v; DISTANCE (d . d - L^2) / (2 length);
     # RELATION sum of ratio times coordinate less length; CONDITION what a function of the user returns
-    axis_a: Array  # (mc, 3) u, fixed in a, step axes of a
-    axis_b: Array  # (mc, 3) v, fixed in b, step axes of b
+    axis_a: Array  # (mc, 3) u, fixed in a, dof axes of a
+    axis_b: Array  # (mc, 3) v, fixed in b, dof axes of b
     length: Array  # (mc,) rod length, the constant divisor of a driven distance [m], the constant of a RELATION
     slot: Array  # (mc,) int64: slot of (L, Ld, Ldd) of a driven distance or RELATION, or -1: L = length
-    shim: Array  # (mc,) constant subtracted from Phi (METHODS 1.13)
+    assembly_offset: Array  # (mc,) constant subtracted from Phi (METHODS 1.13)
     entry_pointer: Array  # (nc + 1,) int64: start of the closure's (rows, branch) block in the flat Phi_z
 
 
-@record
+@struct
 class Conditions(NamedTuple):
     """Constraints written by the user, recorded: closures of rows CONDITION, between frames first, then on coordinates.
 
@@ -143,9 +143,9 @@ class Conditions(NamedTuple):
     program: Any  # ad.Program
     slot: Array  # (np,) int64: slots of the program's parameters
     clock: Array  # (1,) int64: slot of t
-    frame_a: Array  # (nk, 3, 4): marker axes to step axes of a, and the marker's point in step axes [m]
+    frame_a: Array  # (nk, 3, 4): marker axes to dof axes of a, and the marker's point in dof axes [m]
     frame_b: Array  # (nk, 3, 4): the same on b
-    step: Array  # (ni,) int64: what the program takes behind the 13 inputs of every pair of frames; -1: t
+    dof: Array  # (ni,) int64: what the program takes behind the 13 inputs of every pair of frames; -1: t
     scale: Array  # (nq,) factor of each condition, so that its largest direction counts one
     input: Array  # (nq,) int64: first input of its closure
     place: Array  # (nq + 1,) int64: its first direction
@@ -154,7 +154,7 @@ class Conditions(NamedTuple):
     bend: Array  # (nf, 3) int64: condition, input, input
 
 
-@record
+@struct
 class Couplers(NamedTuple):
     """Relations of joint coordinates: the last closures, of rows RELATION."""
 
@@ -162,69 +162,69 @@ class Couplers(NamedTuple):
     ratio: Array  # (entries,) of the rows over their branches: the last entries of the flat Phi_z
 
 
-@record
+@struct
 class Drivers(NamedTuple):
-    """Prescribed coordinates: rows mc .. m-1 of Phi, Phi = z_step - f(t)."""
+    """Prescribed coordinates: rows mc .. m-1 of Phi, Phi = z_dof - f(t)."""
 
-    step: Array  # (nd,) int64
+    dof: Array  # (nd,) int64
     slot: Array  # (nd,) int64: slot of (f, fd, fdd)
-    position: Array  # (nd,) int64: diagonal place in the sparse matrix
+    entry: Array  # (nd,) int64: diagonal place in the sparse matrix
 
 
-@record
+@struct
 class JointForces(NamedTuple):
-    """Q_step += -stiffness (z - rest) - damping zd + load; torsional springs, motors."""
+    """Q_dof += -stiffness (z - rest) - damping zd + load; torsional springs, motors."""
 
-    step: Array  # (nj,) int64
+    dof: Array  # (nj,) int64
     slot: Array  # (nj,) int64: slot of (stiffness, damping, rest, load)
-    position: Array  # (nj,) int64: diagonal place in the sparse matrix
+    entry: Array  # (nj,) int64: diagonal place in the sparse matrix
 
 
-@record
+@struct
 class Laws(NamedTuple):
     """Force laws written by the user, all recorded ones in one program; in the order of the rows: recorded, called.
 
     A law between two frames takes FRAME_INPUTS inputs, in the order of ``model.laws.Kinematics``. The others, on joint
     coordinates, take coordinates and rates and give generalised forces.
     Outputs of the program: wrenches (6 each), generalised forces, entries of the wrenches' derivatives, entries of the
-    forces' derivatives; rates of the states of all laws, and the slopes of METHODS 1.32 (``system/law_states.py``).
-    The states are the last inputs of the program. Called laws (``counts`` says where they begin) are evaluated in
-    Python before a kernel runs.
+    forces' derivatives; rates of the states of all laws, and the slopes of METHODS 1.32
+    (``system/law_state_tables.py``). The states are the last inputs of the program. Called laws (``counts`` says where
+    they begin) are evaluated in Python before a kernel runs.
     """
 
     program: Any  # ad.Program of the recorded laws
     slot: Array  # (np,) int64: slots of the program's parameters
-    connector: Array  # (nk,) int64: link of each law between two frames
-    frame_a: Array  # (nk, 3, 4): marker axes to step axes of a, and the marker's point in step axes [m]
+    connector: Array  # (nk,) int64: connector of each law between two frames
+    frame_a: Array  # (nk, 3, 4): marker axes to dof axes of a, and the marker's point in dof axes [m]
     frame_b: Array  # (nk, 3, 4): the same on b
     wrench_entry: Array  # (ne, 3) int64: law, row (0 to 5), input (0 to 17)
-    row: Array  # (no,) int64: step that a generalised force acts on
-    input: Array  # (ni, 2) int64: step, and 1 for its rate
+    row: Array  # (no,) int64: dof that a generalised force acts on
+    input: Array  # (ni, 2) int64: dof, and 1 for its rate
     # (nf, 4) int64: generalised force, input, 1 for a rate, place in the sparse matrix; last those of elimination
     force_entry: Array
     counts: Array  # (4,) int64: recorded laws between frames, generalised forces, inputs, force entries
-    state_block: Array  # (nb, 10) int64: of each law with states, see ``system/law_states.py``
+    state_block: Array  # (nb, 10) int64: of each law with states, see ``system/law_state_tables.py``
     state_place: Array  # (nse,) int64: place of each slope in the flat slopes of all laws
 
 
-@record
+@struct
 class Balance(NamedTuple):
     """Components whose energy a step keeps, METHODS 1.7."""
 
-    component: Array  # (n,) int64: the first step of its component, or -1 where no balance is kept
-    first: Array  # (k,) int64: the first steps of components that keep one
+    component: Array  # (n,) int64: the first dof of its component, or -1 where no balance is kept
+    first: Array  # (k,) int64: the first dofs of components that keep one
     length: Array  # (1,) characteristic length of the mechanism [m]
 
 
-@record
+@struct
 class Tables(NamedTuple):
     """Everything a kernel needs to know about a mechanism."""
 
-    steps: Steps
+    dofs: Dofs
     origins: Origins
     paths: Paths
     interfaces: Interfaces
-    links: Links
+    connectors: Connectors
     closures: Closures
     conditions: Conditions
     couplers: Couplers

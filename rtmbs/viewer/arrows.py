@@ -18,25 +18,36 @@ SHORTEST = 1e-3  # the same for one that is not drawn
 NONE: tuple[float, ...] = (0.0, 0.0, 0.0, 1.0)
 
 
-class Connections:
+class Connectors:
     """Springs, blocks such as bushings, and as thin rods everything else between two points."""
 
     def __init__(self, description: SceneDescription, radius: float, theme: Theme) -> None:
-        springs = [link for link in description.links if link.shape == "coil"]
-        self._links = {"spring": springs, "rod": [link for link in description.links if link.shape != "coil"]}
+        springs = [connector for connector in description.connectors if connector.shape == "coil"]
+        self._connectors = {
+            "spring": springs,
+            "rod": [connector for connector in description.connectors if connector.shape != "coil"],
+        }
         self._radii = {"spring": 2.2 * radius, "rod": 0.6 * radius}
         self._colors = {"spring": rgba(theme.spring), "rod": rgba(theme.joint)}
-        self._blocks = [link for link in description.links if link.shape == "block"]
+        self._blocks = [connector for connector in description.connectors if connector.shape == "block"]
         self._edge, self._block_color = BLOCK * radius, rgba(theme.spring)
         unit = {"spring": meshes.coil(), "rod": meshes.cylinder(), "block": meshes.cube()}
         self.batches = {kind: Batch(mesh, (), (), NONE) for kind, mesh in unit.items()}
 
     def show(self, frame: Frame) -> None:
         """Stretch all from end to end."""
-        for kind, links in self._links.items():
-            if links:
-                start = ends(frame, [link.a for link in links], np.array([link.point_a for link in links]))
-                end = ends(frame, [link.b for link in links], np.array([link.point_b for link in links]))
+        for kind, connectors in self._connectors.items():
+            if connectors:
+                start = ends(
+                    frame,
+                    [connector.a for connector in connectors],
+                    np.array([connector.point_a for connector in connectors]),
+                )
+                end = ends(
+                    frame,
+                    [connector.b for connector in connectors],
+                    np.array([connector.point_b for connector in connectors]),
+                )
                 self.batches[kind].put(between(start, end, self._radii[kind]), self._colors[kind])
         if self._blocks:
             bodies = [block.a for block in self._blocks]

@@ -1,4 +1,6 @@
-"""States between a session, whose model has a hand, and the model as the user wrote it: carried over by name."""
+"""States between a session, whose model has a mouse spring, and the model as the user wrote it: carried over by
+name.
+"""
 
 from dataclasses import replace
 

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.results.catalogue import sources
 from rtmbs.results.channel import Source
+from rtmbs.results.resampled import Resampled
 from rtmbs.results.samples import OF_STATE, Samples
-from rtmbs.results.swept import Replay
 from rtmbs.state import State
 from rtmbs.system.system import System
 from rtmbs.system.tables import Tables
@@ -25,8 +25,8 @@ class LiveChannels:
     def __init__(self, system: System, tables: Tables, state: State) -> None:
         arrays = (np.zeros((1, *getattr(state, name).shape)) for name in OF_STATE)
         self.samples = Samples(np.zeros(1), *arrays)
-        self.replay = Replay(system, tables, self.samples)
-        self.sources = sources(system, self.replay)
+        self.resampled = Resampled(system, tables, self.samples)
+        self.sources = sources(system, self.resampled)
         self.names: tuple[str, ...] = ()
         self._columns: list[tuple[Source, int]] = []
 
@@ -54,9 +54,9 @@ class LiveChannels:
 
     def follow(self, system: System, tables: Tables) -> None:
         """Go on with a System of which a force acts on another body now."""
-        if system is not self.replay.system:
-            self.replay.system, self.replay.tables = system, tables
-            self.replay.__dict__.pop("graph", None)
+        if system is not self.resampled.system:
+            self.resampled.system, self.resampled.tables = system, tables
+            self.resampled.__dict__.pop("graph", None)
 
     def read(self, state: State) -> Array:
         """Return the values (k,) of the chosen channels at ``state``."""
@@ -64,7 +64,7 @@ class LiveChannels:
         samples.t[0] = state.t
         for name in OF_STATE:
             getattr(samples, name)[0] = getattr(state, name)
-        self.replay.forget()
+        self.resampled.forget()
         known: dict[Callable[[], Array], Array] = {}  # the three components of one channel are worked out once
         values = np.empty(len(self._columns))
         for k, (source, component) in enumerate(self._columns):

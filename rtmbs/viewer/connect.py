@@ -1,4 +1,6 @@
-"""Open a link to what the user has: a factory, a file, a mechanism of the library, a Model, a Simulation, a Result."""
+"""Open a connection to what the user has: a factory, a file, a mechanism of the library, a Model, a Simulation, a
+Result.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,9 +9,9 @@ from typing import Any
 from rtmbs import library
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.model import Model
-from rtmbs.viewer.link import Link, Message
+from rtmbs.viewer.connection import Connection, Message
 from rtmbs.viewer.origin import FromFactory, FromModel, FromSimulation, Origin
-from rtmbs.viewer.process_link import ProcessLink, why_not_sent
+from rtmbs.viewer.process_connection import ProcessConnection, why_not_sent
 
 MODES = ("process", "thread", "manual")
 RESULT = (".npz", ".h5", ".hdf5")  # how the name of a result file ends
@@ -22,11 +24,11 @@ def connect(
     parameters: Mapping[str, Any] | None = None,
     options: Mapping[str, Any] | None = None,
     **settings: Any,
-) -> Link:
-    """Return the Link to a new session.
+) -> Connection:
+    """Return the Connection to a new session.
 
     target: a name of the library ("fourbar"), a factory "module:function", a file "mechanism.py" or
-        "mechanism.py:function", a Model or a Simulation. For a Result, or its file "run.npz", see ``replay``.
+        "mechanism.py:function", a Model or a Simulation. For a Result, or its file "run.npz", see ``playback``.
     mode: "process", "thread", or "manual" for a Simulation that its own program steps. What cannot be sent to a
         process runs in a thread, and a message says so.
     parameters: of the factory.  options: of the Simulation, such as h=2e-3; a Simulation brings its own.
@@ -39,30 +41,31 @@ def connect(
         raise unknown_name("mode", mode, MODES)
     origin, why = origin_of(target, parameters, options), ""
     if mode == "process" and not (why := why_not_sent(origin, settings)):
-        return ProcessLink(origin, **settings)
+        return ProcessConnection(origin, **settings)
     if mode == "manual":
         return manual(target, **settings)
-    from rtmbs.viewer.thread_link import ThreadLink  # with it the kernels, which process mode loads over there
+    from rtmbs.viewer.thread_connection import ThreadConnection  # with it the kernels, which process mode loads over
+    # there
 
-    link = ThreadLink(origin, **settings)
+    connection = ThreadConnection(origin, **settings)
     if why:
         text = f"{origin.name} cannot go to a process of its own ({why}); it runs in a thread of this one"
-        link.tell(Message("warning", text))
-    return link
+        connection.tell(Message("warning", text))
+    return connection
 
 
-def manual(sim: Any, **settings: Any) -> Link:
-    """Return the Link to a Simulation that its own program steps; InputError for anything else."""
+def manual(sim: Any, **settings: Any) -> Connection:
+    """Return the Connection to a Simulation that its own program steps; InputError for anything else."""
     from rtmbs.simulation import Simulation
-    from rtmbs.viewer.manual import ManualLink
+    from rtmbs.viewer.manual import ManualConnection
 
     if not isinstance(sim, Simulation):
         raise InputError(f"mode 'manual' takes the Simulation that the program steps, not {type(sim).__name__}")
-    return ManualLink(sim, **settings)
+    return ManualConnection(sim, **settings)
 
 
-def replay(result: Any, model: Model | None = None) -> Link:
-    """Return the Link to a recorded Result, or its file; ``model`` brings shapes and joints.
+def playback(result: Any, model: Model | None = None) -> Connection:
+    """Return the Connection to a recorded Result, or its file; ``model`` brings shapes and joints.
 
     Raises InputError for a file that cannot be read, and for the model of another mechanism.
     """
@@ -70,17 +73,17 @@ def replay(result: Any, model: Model | None = None) -> Link:
     from rtmbs.results.result import Result
     from rtmbs.simulation import Simulation
     from rtmbs.viewer.describe import describe
-    from rtmbs.viewer.replay_link import ReplayLink
+    from rtmbs.viewer.playback_connection import PlaybackConnection
 
     recorded = result if isinstance(result, Result) else load_result(Path(result))
-    return ReplayLink(recorded, None if model is None else describe(Simulation(model.compile())))
+    return PlaybackConnection(recorded, None if model is None else describe(Simulation(model.compile())))
 
 
 def origin_of(target: Any, parameters: Mapping[str, Any] | None, options: Mapping[str, Any] | None) -> Origin:
     """Return where the Simulation of ``target`` comes from; InputError or UnknownNameError when it is no target."""
     if isinstance(target, str | Path):
         if str(target).endswith(RESULT):
-            raise InputError(f"{str(target)!r} is a recorded result; open it with replay")
+            raise InputError(f"{str(target)!r} is a recorded result; open it with playback")
         return FromFactory(factory_of(str(target)), parameters, options)
     if parameters:
         raise InputError(f"parameters are for a factory; {type(target).__name__} is built already")

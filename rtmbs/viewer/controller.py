@@ -33,11 +33,11 @@ from rtmbs.viewer.commands import (
     StepForward,
     Subscribe,
 )
+from rtmbs.viewer.connection import Kind, Message
 from rtmbs.viewer.describe import Shapes, describe
 from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.frame import Frame
 from rtmbs.viewer.history import History
-from rtmbs.viewer.link import Kind, Message
 from rtmbs.viewer.notice import CompileNotice
 from rtmbs.viewer.origin import Origin, options_of
 from rtmbs.viewer.session import Session
@@ -95,7 +95,7 @@ class Controller:
         """Note a step that took ``seconds``; one that failed pauses the session, with its sentence."""
         self.timing.add(seconds, report)
         self.stale = True
-        if not report.outcome.good:
+        if not report.outcome.accepted:
             self.pause()
             self.tell("failure", self.live.failure(report))
 
@@ -105,7 +105,7 @@ class Controller:
             self.pause()
         self.tell("failure", told(error))
 
-    # ---- commands --------------------------------------------------------------------------------------------------
+    # ---- commands ---------------------------------------------------------------------------------------------------
 
     def handle(self, command: Command) -> None:
         """Do what a command says. Raises RtmbsError for one that is refused; then nothing has changed."""
@@ -188,7 +188,7 @@ class Controller:
                 self._plain(self.sim.state).save(command.path)
                 self.tell("info", f"state at t = {self.sim.t:g} s saved to {command.path}")
             else:
-                self.live.load(self._with_hand(State.load(command.path)))
+                self.live.load(self._with_mouse_spring(State.load(command.path)))
                 self.tell("info", f"state at t = {self.sim.t:g} s loaded from {command.path}")
         except OSError as error:
             self.tell("warning", f"{command.path}: {error.strerror or error}")
@@ -196,11 +196,11 @@ class Controller:
         self.timing.stop()
 
     def _plain(self, state: State) -> State:
-        """Return the state as one of the model without a hand, which the user's programs can load."""
+        """Return the state as one of the model without a mouse spring, which the user's programs can load."""
         system = self._plain_system()
         return state if system is None else carried(state, self.sim.system, system)
 
-    def _with_hand(self, state: State) -> State:
+    def _with_mouse_spring(self, state: State) -> State:
         """Return a state of either model as one of the session."""
         own = self.sim.system
         if state.fingerprint == own.fingerprint or (system := self._plain_system()) is None:
@@ -213,7 +213,7 @@ class Controller:
             self._plain_made = self.origin.model.compile()
         return self._plain_made
 
-    # ---- building and publishing -------------------------------------------------------------------------------------
+    # ---- building and publishing ------------------------------------------------------------------------------------
 
     def build(self, changes: dict[str, Any], options: dict[str, Any]) -> None:
         """Make the Simulation and everything that hangs on it, and publish; when that fails all stays as it was."""

@@ -15,17 +15,17 @@ from rtmbs.integrators.settings import REFACTOR, TANGENT_TERMS
 from rtmbs.results.reactions import rods
 from rtmbs.semirecursive.sources import source_names
 from rtmbs.simulation import Simulation
-from rtmbs.system.system import BodyRecord, ForceRecord, System
+from rtmbs.system.system import BodyInfo, ForceInfo, System
 from rtmbs.system.tables import GRAVITY_SLOT, REVOLUTE
 from rtmbs.viewer.description import (
     Bar,
     BodyDescription,
     Box,
     ChannelDescription,
+    ConnectorDescription,
     Cylinder,
     InputDescription,
     JointDescription,
-    LinkDescription,
     MarkerDescription,
     SceneDescription,
     Shape,
@@ -34,7 +34,7 @@ from rtmbs.viewer.description import (
     WrenchDescription,
 )
 from rtmbs.viewer.frame import FrameLayout
-from rtmbs.viewer.grab import HAND, has_hand
+from rtmbs.viewer.mouse_spring import MOUSE_SPRING, has_mouse_spring
 from rtmbs.viewer.outline import outline
 
 Array = NDArray[np.float64]
@@ -45,7 +45,7 @@ CHOICES = {
     "method": tuple(METHODS),
     "tangent_terms": TANGENT_TERMS,
     "refactor": REFACTOR,
-    "projection_weight": ("tangent", "mass"),
+    "projection_metric": ("tangent", "mass"),
 }
 TURNING = {"stiffness": "N m/rad", "damping": "N m s/rad", "angle": "rad", "load": "N m", "torque": "N m"}
 SLIDING = {"stiffness": "N/m", "damping": "N s/m", "angle": "m", "load": "N", "force": "N"}
@@ -66,16 +66,16 @@ def describe(
     """
     system = sim.system
     numbers = {name: k for k, name in enumerate(system.bodies)}
-    joints, links = tuple(joint_descriptions(system, numbers)), tuple(link_descriptions(system, numbers))
+    joints, connectors = tuple(joint_descriptions(system, numbers)), tuple(connector_descriptions(system, numbers))
     markers = tuple(MarkerDescription(n, numbers[m.body], m.point) for n, m in system.markers.items())
     return SceneDescription(
         generation=generation,
         name=system.name,
         length=system.length,
         gravity=sim.state.u[GRAVITY_SLOT : GRAVITY_SLOT + 3].copy(),
-        bodies=tuple(body_descriptions(system, numbers, joints, links, markers, shapes or {})),
+        bodies=tuple(body_descriptions(system, numbers, joints, connectors, markers, shapes or {})),
         joints=joints,
-        links=links,
+        connectors=connectors,
         wrenches=tuple(wrench_descriptions(system, numbers)),
         markers=markers,
         inputs=tuple(input_descriptions(system)),
@@ -113,15 +113,15 @@ def joint_descriptions(system: System, numbers: Mapping[str, int]) -> Iterator[J
         yield JointDescription(name, joint.type, a, b, *ends, joint.axes_a, cut, *looks)
 
 
-def link_descriptions(system: System, numbers: Mapping[str, int]) -> Iterator[LinkDescription]:
+def connector_descriptions(system: System, numbers: Mapping[str, int]) -> Iterator[ConnectorDescription]:
     """Yield springs, force laws between two points, rods and driven distances."""
     tables = system.tables
 
-    def between(name: str, kind: str, a: str, b: str, drawn: Line) -> LinkDescription:
+    def between(name: str, kind: str, a: str, b: str, drawn: Line) -> ConnectorDescription:
         body = system.bodies[a]
         points = in_body(body, drawn.point_a), in_body(system.bodies[b], drawn.point_b)
         axes = np.asarray(body.rotation.T @ drawn.axes)
-        return LinkDescription(name, kind, numbers[a], numbers[b], *points, drawn.shape, axes)
+        return ConnectorDescription(name, kind, numbers[a], numbers[b], *points, drawn.shape, axes)
 
     for name, force in system.forces.items():
         if isinstance(drawn := drawing(system, force), Line):
@@ -130,23 +130,23 @@ def link_descriptions(system: System, numbers: Mapping[str, int]) -> Iterator[Li
             ends = tables.laws.frame_a[force.row][:, 3], tables.laws.frame_b[force.row][:, 3]
             if numbers[force.a] > 0 or np.any(ends[0]):  # a law on one body is told as one between it and the world
                 yield between(name, "law", force.a, force.b, Line("bar", *ends))
-    for link in system.topology.links:
-        closure = system.closure_names.index(link.name)
-        a, b = (system.topology.bodies[body] for body in (link.a, link.b))
-        kind = "rod" if link.name in rods(system) else "driver"
+    for connector in system.topology.connectors:
+        closure = system.closure_names.index(connector.name)
+        a, b = (system.topology.bodies[body] for body in (connector.a, connector.b))
+        kind = "rod" if connector.name in rods(system) else "driver"
         ends = tables.closures.point_a[closure], tables.closures.point_b[closure]
-        yield between(link.name, kind, a, b, Line("bar", *ends))
+        yield between(connector.name, kind, a, b, Line("bar", *ends))
     yield from coupler_descriptions(system, numbers)
 
 
-def coupler_descriptions(system: System, numbers: Mapping[str, int]) -> Iterator[LinkDescription]:
+def coupler_descriptions(system: System, numbers: Mapping[str, int]) -> Iterator[ConnectorDescription]:
     """Yield a line from joint to joint of every coupler, between the points of the bodies that they move."""
     for relation in system.topology.relations:
         joints = [system.joints[coordinate.rpartition(".")[0]] for coordinate in relation.coordinates]
         for one, other in itertools.pairwise(joints):
             if one.b != other.b:
                 ends = numbers[one.b], numbers[other.b]
-                yield LinkDescription(relation.name, "coupler", *ends, one.point_b, other.point_b)
+                yield ConnectorDescription(relation.name, "coupler", *ends, one.point_b, other.point_b)
 
 
 def wrench_descriptions(system: System, numbers: Mapping[str, int]) -> Iterator[WrenchDescription]:
@@ -158,7 +158,7 @@ def wrench_descriptions(system: System, numbers: Mapping[str, int]) -> Iterator[
             yield WrenchDescription(name, numbers[force.b], point, axes, drawn.follows, drawn.slot)
 
 
-def drawing(system: System, force: ForceRecord) -> Line | Arrow | None:
+def drawing(system: System, force: ForceInfo) -> Line | Arrow | None:
     """Return how a force is drawn by the register, None for one that is not in there."""
     if force.kind not in BY_WORD:
         return None
@@ -166,8 +166,8 @@ def drawing(system: System, force: ForceRecord) -> Line | Arrow | None:
     return kind.drawing(getattr(system.tables.forces, kind.name), force.row)
 
 
-def in_body(body: BodyRecord, point: Array) -> Array:
-    """Return a point (3,) of the body's step in body axes [m]."""
+def in_body(body: BodyInfo, point: Array) -> Array:
+    """Return a point (3,) of the body's dof in body axes [m]."""
     return np.asarray(body.rotation.T @ (point - body.position))
 
 
@@ -175,7 +175,7 @@ def body_descriptions(
     system: System,
     numbers: Mapping[str, int],
     joints: tuple[JointDescription, ...],
-    links: tuple[LinkDescription, ...],
+    connectors: tuple[ConnectorDescription, ...],
     markers: tuple[MarkerDescription, ...],
     shapes: Shapes,
 ) -> Iterator[BodyDescription]:
@@ -183,19 +183,19 @@ def body_descriptions(
     if unknown := [name for name in shapes if name not in numbers]:
         raise unknown_name("body", unknown[0], numbers)
     points: list[list[Array]] = [[] for _ in numbers]
-    held_by: list[JointDescription | LinkDescription] = [joint for joint in joints if joint.holds]
-    for held in (*held_by, *links):
+    held_by: list[JointDescription | ConnectorDescription] = [joint for joint in joints if joint.holds]
+    for held in (*held_by, *connectors):
         points[held.a].append(held.point_a)
         points[held.b].append(held.point_b)
     for marker in markers:
         points[marker.body].append(marker.point)
-    for name, record in system.bodies.items():
+    for name, info in system.bodies.items():
         places = np.array(points[numbers[name]]).reshape(-1, 3)
         if name in shapes:
             given = checked_shapes(name, shapes[name])
         else:
-            given = outline(record, places, system.length) if numbers[name] > 0 else ()
-        yield BodyDescription(name, record.mass, record.center_of_mass, places, given)
+            given = outline(info, places, system.length) if numbers[name] > 0 else ()
+        yield BodyDescription(name, info.mass, info.center_of_mass, places, given)
 
 
 def checked_shapes(body: str, given: Shape | Sequence[Shape]) -> tuple[Shape, ...]:
@@ -211,7 +211,7 @@ def input_descriptions(system: System) -> Iterator[InputDescription]:
     """Yield the inputs in the order of their names in the model."""
     timed = {slot for signal in system.signals for slot in range(signal.slot, signal.slot + signal.size)}
     for name, place in system.inputs.items():
-        if name.rpartition(".")[0] == HAND and has_hand(system):
+        if name.rpartition(".")[0] == MOUSE_SPRING and has_mouse_spring(system):
             continue  # what a grab sets
         yield InputDescription(name, system.u0[place].copy(), unit(system, name), place, place.start not in timed)
 
@@ -223,6 +223,6 @@ def unit(system: System, name: str) -> str:
         force = system.forces[owner]
         if force.kind != "joint":
             return BY_WORD[force.kind].units.get(word, "") if force.kind in BY_WORD else ""
-        step = system.tables.joint_forces.step[force.row]
-        return (TURNING if system.tables.steps.kind[step] == REVOLUTE else SLIDING).get(word, "")
+        dof = system.tables.joint_forces.dof[force.row]
+        return (TURNING if system.tables.dofs.kind[dof] == REVOLUTE else SLIDING).get(word, "")
     return "m/s^2" if name == "gravity" else ""

@@ -82,14 +82,14 @@ class JointDescription:
     b: int
     point_a: Array  # (3,)
     point_b: Array  # (3,)
-    axes_a: Array  # (k, 3) axes of its elementary steps, body axes of a
+    axes_a: Array  # (k, 3) axes of its dofs, body axes of a
     cut: bool  # closed by equations, not part of the tree
     drawn_as: str = "ball"  # pin, rail or ball
     holds: bool = True  # False: its bodies move freely, so its points are nothing to draw
 
 
 @dataclass(frozen=True, eq=False)
-class LinkDescription:
+class ConnectorDescription:
     """A straight line between two points: a spring, a force law, a massless rod, a driven distance or a coupler."""
 
     name: str
@@ -153,7 +153,7 @@ class SceneDescription:
     gravity: Array  # (3,) at the start [m/s^2]
     bodies: tuple[BodyDescription, ...]
     joints: tuple[JointDescription, ...]
-    links: tuple[LinkDescription, ...]
+    connectors: tuple[ConnectorDescription, ...]
     wrenches: tuple[WrenchDescription, ...]
     markers: tuple[MarkerDescription, ...]
     inputs: tuple[InputDescription, ...]
@@ -164,7 +164,7 @@ class SceneDescription:
     degrees_of_freedom: int
     equations: int  # loop equations
     layout: FrameLayout
-    mode: str = "thread"  # thread, process, manual, replay
+    mode: str = "thread"  # thread, process, manual, playback
     live: bool = True  # False: a recorded result, nothing can be set
     samples: int = 0  # of a recorded result
     way: Array = field(default_factory=lambda: np.zeros((0, 3)))  # points that a recorded motion comes to, world [m]

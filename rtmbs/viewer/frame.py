@@ -28,7 +28,7 @@ OPTIONS = (
     "fixed_iterations",
     "refactor",
     "tangent_terms",
-    "projection_weight",
+    "projection_metric",
     "project_velocities",
     "project_accelerations",
     "hold_energy",
@@ -48,7 +48,7 @@ class Frame:
     playing: bool
     oldest: int  # first step that the history still has
     newest: int  # last one; beyond ``step`` after going back
-    outcome: Outcome  # of the last step tried; its value is the sentence, the culprits come as a Message
+    outcome: Outcome  # of the last step tried; its value is the sentence, the worst come as a Message
 
     # ---- where everything is
     r: Array  # (nb, 3) origins of the bodies, ground first [m]
@@ -77,7 +77,7 @@ class Frame:
 
     # ---- what the numbers are worth
     kinetic: float  # [J]
-    weight: float  # energy of weight, zero at the world's origin [J]
+    gravity: float  # gravity energy, zero at the world's origin [J]
     elastic: float  # [J]
     position_violation: float  # max |Phi| [m]
     velocity_violation: float  # max |Phid| [m/s]
@@ -94,8 +94,8 @@ class Frame:
 
     @property
     def energy(self) -> float:
-        """Kinetic energy, energy of weight and elastic energy together [J]."""
-        return self.kinetic + self.weight + self.elastic
+        """Kinetic energy, gravity energy and elastic energy together [J]."""
+        return self.kinetic + self.gravity + self.elastic
 
     def option(self, name: str, choices: tuple[str, ...] = ()) -> Any:
         """Return an option: a word of ``choices``, a number, or None where it is not used (alpha beside penalty)."""

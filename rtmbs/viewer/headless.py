@@ -17,9 +17,9 @@ from rtmbs.viewer.describe import Shapes, describe
 from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.flat import Flat
 from rtmbs.viewer.frame import Frame
-from rtmbs.viewer.manual import ManualLink
+from rtmbs.viewer.manual import ManualConnection
 from rtmbs.viewer.offscreen import NoOpenGL, Offscreen
-from rtmbs.viewer.replay_link import ReplayLink
+from rtmbs.viewer.playback_connection import PlaybackConnection
 from rtmbs.viewer.scene import Scene
 from rtmbs.viewer.theme import theme_named
 from rtmbs.viewer.video import Video
@@ -65,22 +65,24 @@ def film_simulation(sim: Simulation, out: str | Path, filming: Filming, shapes: 
     Raises InputError for a file that cannot be written or a size or rate that cannot be, UnknownNameError for a theme
     or a camera that does not exist.
     """
-    link, told = ManualLink(sim, shapes=shapes), list[str]()
-    return replace(film(link.describe(), stepped(sim, link, filming, told), out, filming), stopped="; ".join(told))
+    connection, told = ManualConnection(sim, shapes=shapes), list[str]()
+    return replace(
+        film(connection.describe(), stepped(sim, connection, filming, told), out, filming), stopped="; ".join(told)
+    )
 
 
-def stepped(sim: Simulation, link: ManualLink, filming: Filming, told: list[str]) -> Iterator[Frame]:
+def stepped(sim: Simulation, connection: ManualConnection, filming: Filming, told: list[str]) -> Iterator[Frame]:
     """Yield a frame for each picture; the sentence of a step that fails goes to ``told``, and ends it."""
     start = sim.t
     for number in range(filming.frames):
         target = start + number * filming.speed / filming.rate
-        while sim.t < target - WHOLE * sim.h and link.should_step():
-            link.sync(sim, sim.step())
-        link.should_step()  # publishes what is new
-        frame = link.latest()
+        while sim.t < target - WHOLE * sim.h and connection.should_step():
+            connection.sync(sim, sim.step())
+        connection.should_step()  # publishes what is new
+        frame = connection.latest()
         assert frame is not None
         yield frame
-        told.extend(message.text for message in link.messages() if message.kind == "failure")
+        told.extend(message.text for message in connection.messages() if message.kind == "failure")
         if told:
             return
 
@@ -92,18 +94,18 @@ def film_result(result: Result, out: str | Path, filming: Filming, model: Model 
     """
     now = [0.0]
     description = None if model is None else describe(Simulation(model.compile()))
-    link = ReplayLink(result, description, clock=lambda: now[0])
+    connection = PlaybackConnection(result, description, clock=lambda: now[0])
 
     def played() -> Iterator[Frame]:
-        link.send(SetSpeed(filming.speed))
-        link.send(Play())
+        connection.send(SetSpeed(filming.speed))
+        connection.send(Play())
         for number in range(filming.frames):
             now[0] = number / filming.rate
-            frame = link.latest()
+            frame = connection.latest()
             assert frame is not None
             yield frame
 
-    return film(link.describe(), played(), out, filming)
+    return film(connection.describe(), played(), out, filming)
 
 
 def film(description: SceneDescription, frames: Iterator[Frame], out: str | Path, filming: Filming) -> Filmed:

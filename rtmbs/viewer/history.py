@@ -9,7 +9,7 @@ from rtmbs.errors import InputError
 from rtmbs.simulation.options import Options
 from rtmbs.state import State
 from rtmbs.viewer.commands import Command, SetInput, SetOption
-from rtmbs.viewer.grab import Grip, Hold
+from rtmbs.viewer.mouse_spring import Attachment, Hold
 
 STATES = 5000  # remembered at most: 25 s at 5 ms
 BYTES = 256_000_000
@@ -23,7 +23,7 @@ class Moment:
     step: int
     state: State  # before the commands
     options: Options  # before the commands
-    grip: Grip | None  # where the hand is attached
+    attachment: Attachment | None  # where the mouse spring is attached
     hold: Hold | None  # before the commands
     commands: list[Command] = field(default_factory=list)  # in the order in which they took effect
 
@@ -65,7 +65,12 @@ class History:
         """Go on to ``moment``, the step after the present one. Where the history has it, its commands stay."""
         if self._place + 1 < len(self._moments):
             known = self._moments[self._place + 1]
-            known.state, known.options, known.grip, known.hold = moment.state, moment.options, moment.grip, moment.hold
+            known.state, known.options, known.attachment, known.hold = (
+                moment.state,
+                moment.options,
+                moment.attachment,
+                moment.hold,
+            )
             self._place += 1
             return
         self._moments.append(moment)

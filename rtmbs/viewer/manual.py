@@ -1,9 +1,9 @@
 """mode="manual": a program steps its own Simulation, and asks between steps what the window wants.
 
-    link = ManualLink(sim)
-    while not link.over:
-        if link.should_step():
-            link.sync(sim, sim.step())
+    connection = ManualConnection(sim)
+    while not connection.over:
+        if connection.should_step():
+            connection.sync(sim, sim.step())
 
 Commands take effect inside ``should_step``, in the thread of the program, so they never meet a step under way.
 """
@@ -16,16 +16,18 @@ from rtmbs.errors import InputError, RtmbsError
 from rtmbs.integrators.report import StepReport
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.commands import Command, Quit
+from rtmbs.viewer.connection import Message
 from rtmbs.viewer.controller import Controller
 from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.frame import Frame
 from rtmbs.viewer.inbox import coalesced
-from rtmbs.viewer.link import Message
 from rtmbs.viewer.origin import FromSimulation
 
 
-class ManualLink:
-    """A Link without a thread; ``options`` are those of Controller. It plays from the start unless told otherwise."""
+class ManualConnection:
+    """A Connection without a thread; ``options`` are those of Controller. It plays from the start unless told
+    otherwise.
+    """
 
     def __init__(self, sim: Simulation, *, playing: bool = True, **options: Any) -> None:
         self._commands: deque[Command] = deque()
@@ -36,7 +38,7 @@ class ManualLink:
         self._controller = Controller(FromSimulation(sim), self, mode="manual", playing=playing, **options)
         self._controller.build({}, {})
 
-    # ---- the program's side --------------------------------------------------------------------------------------
+    # ---- the program's side -----------------------------------------------------------------------------------------
 
     def should_step(self) -> bool:
         """Let commands take effect; True when the program is to take one step now, and ``sync`` it."""
@@ -79,7 +81,7 @@ class ManualLink:
         except RtmbsError as error:
             self._controller.tell("warning", str(error))
 
-    # ---- the window's side ---------------------------------------------------------------------------------------
+    # ---- the window's side ------------------------------------------------------------------------------------------
 
     def describe(self) -> SceneDescription:
         assert self._scene is not None
@@ -99,7 +101,7 @@ class ManualLink:
     def close(self) -> None:
         self._controller.handle(Quit())
 
-    # ---- what the controller says ----------------------------------------------------------------------------------
+    # ---- what the controller says -----------------------------------------------------------------------------------
 
     def present(self, description: SceneDescription) -> None:
         self._scene = description

@@ -11,7 +11,7 @@ from typing import Any
 
 from rtmbs.integrators.report import StepReport
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.manual import ManualLink
+from rtmbs.viewer.manual import ManualConnection
 from rtmbs.viewer.qt import check_qt
 from rtmbs.viewer.theme import theme_named
 from rtmbs.viewer.view import application
@@ -32,8 +32,8 @@ class ManualViewer:
         self._app = application()
         from rtmbs.viewer.window import Window
 
-        self._link = ManualLink(sim, **settings)
-        self.window = Window(self._link, colors)
+        self._connection = ManualConnection(sim, **settings)
+        self.window = Window(self._connection, colors)
         self.window.show()
         self._looked = 0.0
 
@@ -42,19 +42,19 @@ class ManualViewer:
         if time.perf_counter() - self._looked > EVENTS:
             self._app.processEvents()
             self._looked = time.perf_counter()
-        wanted = self._link.should_step()
+        wanted = self._connection.should_step()
         if not wanted:
             time.sleep(NAP)
         return wanted
 
     def sync(self, sim: Simulation, report: StepReport | None = None) -> None:
         """Show where ``sim`` stands now; ``report`` is what its step answered, None after anything else."""
-        self._link.sync(sim, report)
+        self._connection.sync(sim, report)
 
     @property
     def over(self) -> bool:
         """True once the window was closed."""
-        return self._link.over
+        return self._connection.over
 
     def close(self) -> None:
         """Close the window."""

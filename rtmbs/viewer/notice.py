@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rtmbs.jit.compiled import listening
-from rtmbs.viewer.link import Message
+from rtmbs.viewer.connection import Message
 
 
 class CompileNotice:

@@ -109,15 +109,15 @@ class FromSimulation:
 def simulation(made: Any, name: str, options: Mapping[str, Any]) -> "Simulation":
     """Return the Simulation of a Model or a System that a factory returned; InputError for anything else.
 
-    A Model gets a hand, so that its bodies can be pulled; a System is taken as it is.
+    A Model gets a mouse spring, so that its bodies can be pulled; a System is taken as it is.
     """
     from rtmbs.simulation import Simulation
     from rtmbs.simulation.options import by_name
     from rtmbs.system.system import System
-    from rtmbs.viewer.grab import compiled_with_hand
+    from rtmbs.viewer.mouse_spring import compiled_with_mouse_spring
 
     if isinstance(made, Model):
-        made = compiled_with_hand(made)
+        made = compiled_with_mouse_spring(made)
     if not isinstance(made, System):
         raise InputError(f"{name!r} returned {type(made).__name__}; it must return an rtmbs.Model")
     return Simulation(made, **by_name(**options))

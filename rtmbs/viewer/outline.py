@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.system.system import BodyRecord
+from rtmbs.system.system import BodyInfo
 from rtmbs.viewer.description import Bar, Box, Cylinder, Shape, Sphere
 
 Array = NDArray[np.float64]
@@ -15,13 +15,13 @@ REACH = 0.1  # share of its size by which a solid may miss the point that holds 
 SLENDER = 8.0  # length in radii from which a round solid is a bar
 
 
-def outline(record: BodyRecord, points: Array, length: float) -> tuple[Shape, ...]:
+def outline(info: BodyInfo, points: Array, length: float) -> tuple[Shape, ...]:
     """Return the shapes of a body held at ``points`` (k, 3) in body axes; ``length`` is the characteristic one [m]."""
-    radius, center = THICKNESS * length, record.center_of_mass
+    radius, center = THICKNESS * length, info.center_of_mass
     ends = distinct(points, SAME * length)
     if len(ends) >= 2:
         return skeleton(ends, radius, SAME * length)
-    solid = solid_of_inertia(record, radius)
+    solid = solid_of_inertia(info, radius)
     if len(ends) == 1 and not reaches(solid, ends[0]):
         return (Bar(ends[0], center, radius), solid)
     return (solid,)
@@ -48,17 +48,17 @@ def skeleton(points: Array, radius: float, near: float) -> tuple[Shape, ...]:
     return tuple(Bar(middle, point, radius) for point in points)
 
 
-def solid_of_inertia(record: BodyRecord, radius: float) -> Bar | Box | Cylinder | Sphere:
+def solid_of_inertia(info: BodyInfo, radius: float) -> Bar | Box | Cylinder | Sphere:
     """Return the homogeneous cylinder, bar, box or ball with the principal radii of gyration of a body.
 
     A cylinder of radius r and length L has m r^2 / 2 and m (3 r^2 + L^2) / 12; a box of edges a, b, c has
     m (b^2 + c^2) / 12 and so on. ``radius`` is the least one that can be seen.
     """
-    center = record.center_of_mass
-    moments, axes = np.linalg.eigh(record.inertia)
-    if record.mass <= 0.0 or moments[2] <= record.mass * radius**2:
+    center = info.center_of_mass
+    moments, axes = np.linalg.eigh(info.inertia)
+    if info.mass <= 0.0 or moments[2] <= info.mass * radius**2:
         return Sphere(center, 2.0 * radius)
-    squares = moments / record.mass
+    squares = moments / info.mass
     for axial, (i, j) in ((0, (1, 2)), (2, (0, 1))):
         if abs(squares[i] - squares[j]) <= EQUAL * squares[2] and squares[2] - squares[0] > EQUAL * squares[2]:
             around, along = np.sqrt(2.0 * squares[axial]), np.sqrt(max(12.0 * squares[i] - 6.0 * squares[axial], 0.0))

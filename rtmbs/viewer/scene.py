@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.viewer import meshes, picking
-from rtmbs.viewer.arrows import Connections, Forces, GrabLine
+from rtmbs.viewer.arrows import Connectors, Forces, GrabLine
 from rtmbs.viewer.batch import GROUND, Batch, Lines
 from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.frame import Frame
@@ -47,7 +47,7 @@ class Scene:
         self._joints = batches(joint_solids(description, radius, cut=False), uniform(theme.joint))
         self._joints += batches(joint_solids(description, radius, cut=True), uniform(theme.cut))
         self._joints += batches(ground_solids(description, radius), uniform(theme.ground))
-        self._connections = Connections(description, radius, theme)
+        self._connectors = Connectors(description, radius, theme)
         self._forces = Forces(description, radius, theme)
         self._grab = GrabLine(radius, theme)
         segments, self.grid_spacing = grid_lines(points, description.gravity)
@@ -56,7 +56,7 @@ class Scene:
         self._trails = Lines(width=2.0)
         self.show(frame)
 
-    # ---- colours -------------------------------------------------------------------------------------------------
+    # ---- colours ----------------------------------------------------------------------------------------------------
 
     def color_of(self, body: int) -> Color:
         """Return the colour of a body."""
@@ -71,28 +71,28 @@ class Scene:
         for batch in self._bodies:
             batch.color = np.array([self.color_of(int(i)) for i in batch.body], np.float32).reshape(-1, 4)
 
-    # ---- moving --------------------------------------------------------------------------------------------------
+    # ---- moving -----------------------------------------------------------------------------------------------------
 
     def show(self, frame: Frame) -> None:
         """Move everything to where ``frame`` says."""
         self.frame = frame
         for batch in (*self._bodies, *self._joints):
             batch.carry(frame.A, frame.r)
-        self._connections.show(frame)
+        self._connectors.show(frame)
         self._forces.show(frame)
         self._grab.show(frame)
         self.trails.add(frame)
         color_of = {body: self.color_of(body) for body in range(len(self.description.bodies)) if body in self.trails}
         self._trails.put(*self.trails.segments(color_of))
 
-    # ---- what is drawn -------------------------------------------------------------------------------------------
+    # ---- what is drawn ----------------------------------------------------------------------------------------------
 
     def batches(self) -> list[Batch]:
         """Return the batches that are shown."""
         shown = self.shown
         found = list(self._bodies) if shown["bodies"] else []
         found += self._joints if shown["joints"] else []
-        found += self._connections.batches.values() if shown["springs"] else []
+        found += self._connectors.batches.values() if shown["springs"] else []
         found += self._forces.batches if shown["forces"] else []
         return [*found, *self._grab.batches]
 
@@ -105,7 +105,7 @@ class Scene:
         """Return the colour behind everything."""
         return rgba(self.theme.background)[:3]
 
-    # ---- asked by the camera and the mouse -----------------------------------------------------------------------
+    # ---- asked by the camera and the mouse --------------------------------------------------------------------------
 
     def points(self) -> Array:
         """Return world points (k, 3) that a picture of everything must hold [m]."""

@@ -16,11 +16,11 @@ from rtmbs.results.result import Result
 from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.simulation import Simulation
 from rtmbs.state import State
-from rtmbs.viewer import grab
+from rtmbs.viewer import mouse_spring
 from rtmbs.viewer.commands import LOGGED, Command, Grab, MoveGrab, Release, SetInput, SetOption
+from rtmbs.viewer.connection import Message
 from rtmbs.viewer.frame import OPTIONS
 from rtmbs.viewer.history import History, Moment
-from rtmbs.viewer.link import Message
 
 
 class Session:
@@ -36,14 +36,14 @@ class Session:
         self.history = History() if history is None else history
         self.step_number = 0
         self.outcome = Outcome.CONVERGED  # of the last step tried
-        self.report: StepReport | None = None  # of the last good step
-        self.grip = grab.grip_of(sim.system)  # where the hand is attached, pulling or not
-        self.hold: grab.Hold | None = None
+        self.report: StepReport | None = None  # of the last accepted step
+        self.attachment = mouse_spring.attachment_of(sim.system)  # where the mouse spring is attached, pulling or not
+        self.hold: mouse_spring.Hold | None = None
         self.inputs_set: dict[str, Any] = {}  # by name, since the start
-        self._first, self._first_grip = sim.state.copy(), self.grip
+        self._first, self._first_attachment = sim.state.copy(), self.attachment
         self.history.begin(self._moment())
 
-    # ---- stepping --------------------------------------------------------------------------------------------------
+    # ---- stepping ---------------------------------------------------------------------------------------------------
 
     def step(self) -> StepReport:
         """Take a step and remember it. One that fails, or raises, changes nothing."""
@@ -55,7 +55,7 @@ class Session:
         """Remember a step that somebody took; commands that the history has at the new place take effect again."""
         if report is not None:
             self.outcome = report.outcome
-            if not report.outcome.good:
+            if not report.outcome.accepted:
                 return
         self.report = report
         self.step_number += 1
@@ -66,16 +66,17 @@ class Session:
         """Return the sentence of a failed step, with the names that it is known by."""
         return str(self.sim.error(report))
 
-    # ---- going back and forth ----------------------------------------------------------------------------------------
+    # ---- going back and forth ---------------------------------------------------------------------------------------
 
     def seek(self, step: int) -> None:
         """Restore the state of ``step``, or of the nearest step that is remembered."""
         moment = self.history.seek(step)
         self.step_number, self.outcome, self.report = moment.step, Outcome.CONVERGED, None
         self._set_options(moment)
-        grab.attach(self.sim, moment.grip, self.grip)  # before the state: what is attached asks for new accelerations
+        mouse_spring.attach(self.sim, moment.attachment, self.attachment)  # before the state: what is attached asks for
+        # new accelerations
         self.sim.restore(moment.state)
-        self.grip, self.hold = moment.grip, moment.hold
+        self.attachment, self.hold = moment.attachment, moment.hold
         self._apply_known()
 
     def restart(self, keep_inputs: bool = False) -> None:
@@ -84,8 +85,8 @@ class Session:
         ``keep_inputs`` sets again what was set by name.
         """
         h, inputs = self.sim.h, dict(self.inputs_set)
-        grab.attach(self.sim, self._first_grip, self.grip)
-        self.grip = self._first_grip
+        mouse_spring.attach(self.sim, self._first_attachment, self.attachment)
+        self.attachment = self._first_attachment
         self.sim.restore(self._first)
         self.sim.h = h  # with it the penalty factors of the present options
         self._begin()
@@ -94,26 +95,28 @@ class Session:
                 self.apply(SetInput(name, value))
 
     def load(self, state: State) -> None:
-        """Go on from a state; StateError when it does not fit. The history begins anew, and the hand is open."""
+        """Go on from a state; StateError when it does not fit. The history begins anew, and the mouse spring is
+        open.
+        """
         self.sim.restore(state)
         self._begin()
 
     def _begin(self) -> None:
         self.step_number, self.outcome, self.report = 0, Outcome.CONVERGED, None
         self.inputs_set, self.hold = {}, None
-        if grab.has_hand(self.sim.system):
-            grab.pull(self.sim, None)
+        if mouse_spring.has_mouse_spring(self.sim.system):
+            mouse_spring.pull(self.sim, None)
         self.history.begin(self._moment())
 
     def _moment(self) -> Moment:
-        return Moment(self.step_number, self.sim.state.copy(), self.sim.options, self.grip, self.hold)
+        return Moment(self.step_number, self.sim.state.copy(), self.sim.options, self.attachment, self.hold)
 
     def _apply_known(self) -> None:
         """Apply the commands that the history has at the present place."""
         for command in self.history.present.commands:
             self._change(command)
 
-    # ---- commands --------------------------------------------------------------------------------------------------
+    # ---- commands ---------------------------------------------------------------------------------------------------
 
     def apply(self, command: Command) -> Message | None:
         """Let a command of ``LOGGED`` take effect now, and log it. Return the sentence; None when it changes nothing.
@@ -145,7 +148,7 @@ class Session:
         elif isinstance(command, SetOption):
             self._set_option(command.name, command.value)
         elif isinstance(command, Grab):
-            self._set_hold(grab.take_hold(sim, command.body, command.point, command.target))
+            self._set_hold(mouse_spring.take_hold(sim, command.body, command.point, command.target))
         elif isinstance(command, MoveGrab) and self.hold is not None:
             self._set_hold(self.hold.moved(command.target))
         elif isinstance(command, Release):
@@ -174,15 +177,15 @@ class Session:
         if now != then:
             self.sim.change(**{f.name: getattr(then, f.name) for f in fields(then)})
 
-    def _set_hold(self, hold: grab.Hold | None) -> None:
+    def _set_hold(self, hold: mouse_spring.Hold | None) -> None:
         if hold is not None:
-            grab.attach(self.sim, hold.grip, self.grip)
-            self.grip = hold.grip
+            mouse_spring.attach(self.sim, hold.attachment, self.attachment)
+            self.attachment = hold.attachment
         if hold != self.hold:
-            grab.pull(self.sim, hold)
+            mouse_spring.pull(self.sim, hold)
             self.hold = hold
 
-    # ---- files -----------------------------------------------------------------------------------------------------
+    # ---- files ------------------------------------------------------------------------------------------------------
 
     def result(self) -> Result:
         """Return the channels of the remembered steps up to the present one."""

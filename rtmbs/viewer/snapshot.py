@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.observers.meters import VIOLATIONS
-from rtmbs.results.replay import replay_energies
+from rtmbs.results.resample import resample_energies
 from rtmbs.results.samples import one_sample
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.simulation import Simulation
@@ -30,18 +30,18 @@ class Poses:
         system = session.sim.system
         bodies = list(system.bodies.values())
         self.tables = session.sim.equations.tables
-        self.steps = np.array([body.step for body in bodies])
-        self.grounds = np.append(self.tables.origins.row, WORLD)[self.steps]  # rows of ground that they see
+        self.dofs = np.array([body.dof for body in bodies])
+        self.grounds = np.append(self.tables.origins.row, WORLD)[self.dofs]  # rows of ground that they see
         self.rotations = np.array([body.rotation for body in bodies])
         self.positions = np.array([body.position for body in bodies])
         self.ws = workspace(self.tables)
         self._energies: Array = np.zeros((3, 1))
 
     def read(self, state: State) -> tuple[Array, Array, list[float]]:
-        """Return r (nb, 3), A (nb, 3, 3) and kinetic energy, energy of weight and elastic energy [J]."""
-        replay_energies(self.tables, one_sample(state), self.ws, self._energies)
-        A = self.ws.A[self.steps]
-        r = self.ws.r[self.steps] - self.ws.r[self.grounds] + np.einsum("bij,bj->bi", A, self.positions)
+        """Return r (nb, 3), A (nb, 3, 3) and kinetic energy, gravity energy and elastic energy [J]."""
+        resample_energies(self.tables, one_sample(state), self.ws, self._energies)
+        A = self.ws.A[self.dofs]
+        r = self.ws.r[self.dofs] - self.ws.r[self.grounds] + np.einsum("bij,bj->bi", A, self.positions)
         return r, A @ self.rotations, self._energies[:, 0].tolist()
 
 
@@ -90,7 +90,7 @@ class Photographer:
         state, report = sim.state, self.session.report
         if sampled:
             self.plots.sample(sim)
-        r, A, (kinetic, weight, elastic) = self.poses.read(state)
+        r, A, (kinetic, gravity, elastic) = self.poses.read(state)
         violations: dict[str, Any] = {name: getattr(report, name) if report else np.nan for name in VIOLATIONS}
         self.number += 1
         grabbed, point, target, force = self.grab(r, A)
@@ -119,7 +119,7 @@ class Photographer:
             missed=missed,
             desired_speed=speed,
             kinetic=kinetic,
-            weight=weight,
+            gravity=gravity,
             elastic=elastic,
             **violations,
             options=option_numbers(session),
@@ -133,8 +133,8 @@ class Photographer:
         hold = self.session.hold
         if hold is None:
             return -1, NOWHERE, NOWHERE, 0.0
-        body = list(self.session.sim.system.bodies).index(hold.grip.body)
-        point = r[body] + A[body] @ np.array(hold.grip.point)
+        body = list(self.session.sim.system.bodies).index(hold.attachment.body)
+        point = r[body] + A[body] @ np.array(hold.attachment.point)
         return body, point, np.array(hold.target), hold.force(point)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from rtmbs.errors import InputError
 from rtmbs.viewer.commands import Play
-from rtmbs.viewer.connect import RESULT, connect, replay
-from rtmbs.viewer.link import Link
+from rtmbs.viewer.connect import RESULT, connect, playback
+from rtmbs.viewer.connection import Connection
 from rtmbs.viewer.qt import check_qt
 from rtmbs.viewer.theme import theme_named
 
@@ -40,15 +40,15 @@ def view(
     if mode == "manual":
         raise InputError("view(mode='manual') would never return; use rtmbs.viewer.manual_viewer.ManualViewer(sim)")
     theme_named(theme)
-    link = open_link(target, mode, model, parameters=parameters, options=options, **settings)
+    connection = open_connection(target, mode, model, parameters=parameters, options=options, **settings)
     play = is_result(target) and bool(settings.get("playing"))
-    return show(link, theme, lambda path: open_link(path, mode, options=options), play)
+    return show(connection, theme, lambda path: open_connection(path, mode, options=options), play)
 
 
-def open_link(target: Any, mode: str, model: Any = None, **settings: Any) -> Link:
-    """Return the Link to a recorded result, or to a new session."""
+def open_connection(target: Any, mode: str, model: Any = None, **settings: Any) -> Connection:
+    """Return the Connection to a recorded result, or to a new session."""
     if is_result(target):
-        return replay(target, model)
+        return playback(target, model)
     return connect(target, mode, **settings)
 
 
@@ -57,12 +57,12 @@ def is_result(target: Any) -> bool:
     return str(target).endswith(RESULT) if isinstance(target, str | Path) else type(target).__name__ == "Result"
 
 
-def show(link: Link, theme: str = "white", opener: Any = None, play: bool = False) -> int:
-    """Open the window on a Link and run it to its end; ``play`` starts it when the window is there."""
+def show(connection: Connection, theme: str = "white", opener: Any = None, play: bool = False) -> int:
+    """Open the window on a Connection and run it to its end; ``play`` starts it when the window is there."""
     app = application()
     from rtmbs.viewer.window import Window
 
-    window = Window(link, theme_named(theme), opener)
+    window = Window(connection, theme_named(theme), opener)
     old_hook = sys.excepthook
 
     def tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
@@ -74,11 +74,11 @@ def show(link: Link, theme: str = "white", opener: Any = None, play: bool = Fals
     try:
         window.show()
         if play:
-            link.send(Play())
+            connection.send(Play())
         return int(app.exec())
     finally:
         sys.excepthook = old_hook
-        window.link.close()
+        window.connection.close()
 
 
 def application() -> Any:

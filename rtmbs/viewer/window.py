@@ -13,10 +13,10 @@ from rtmbs.viewer.actions import MANY, Actions
 from rtmbs.viewer.canvas import Canvas
 from rtmbs.viewer.capture import Capture
 from rtmbs.viewer.commands import Command, Grab, MoveGrab, Rebuild, Release, StepBack, Subscribe
+from rtmbs.viewer.connection import Connection, Message
 from rtmbs.viewer.description import BodyDescription, SceneDescription
 from rtmbs.viewer.frame import Frame
 from rtmbs.viewer.keys import GROUPS, KEYS
-from rtmbs.viewer.link import Link, Message
 from rtmbs.viewer.panels.banner import Banner
 from rtmbs.viewer.panels.help import Help
 from rtmbs.viewer.panels.info import Info
@@ -32,18 +32,18 @@ TICK = 16  # [ms] between looks for a new frame
 PANELS = 0.15  # [s] between redraws of panels
 RATE_WINDOW = 1.0  # [s] over which pictures are counted
 LOG_LINES = 2000
-Opener = Callable[[str], Link]
+Opener = Callable[[str], Connection]
 
 
 class Window(QMainWindow):
-    """Shows what a Link publishes, and sends it commands. It never steps, and it never closes by itself.
+    """Shows what a Connection publishes, and sends it commands. It never steps, and it never closes by itself.
 
-    opener: returns a Link for a path, for "open a model"; without one that is refused.
+    opener: returns a Connection for a path, for "open a model"; without one that is refused.
     """
 
-    def __init__(self, link: Link, theme: Theme = WHITE, opener: Opener | None = None) -> None:
+    def __init__(self, connection: Connection, theme: Theme = WHITE, opener: Opener | None = None) -> None:
         super().__init__()
-        self.link, self.theme, self.opener = link, theme, opener
+        self.connection, self.theme, self.opener = connection, theme, opener
         self.frame: Frame | None = None
         self.description: SceneDescription | None = None
         self.speed, self.info_wanted = 1.0, True
@@ -62,7 +62,7 @@ class Window(QMainWindow):
         self._timer.timeout.connect(self.guarded(self.tick))
         self._timer.start()
 
-    # ---- parts ---------------------------------------------------------------------------------------------------
+    # ---- parts ------------------------------------------------------------------------------------------------------
 
     def _build(self) -> None:
         self.setWindowTitle("rtmbs")
@@ -144,13 +144,13 @@ class Window(QMainWindow):
             self._make_scene()
         self.place_overlays()
 
-    # ---- frames --------------------------------------------------------------------------------------------------
+    # ---- frames -----------------------------------------------------------------------------------------------------
 
     def tick(self) -> None:
         """Show the latest frame when it is a new one, and read the messages."""
-        for message in self.link.messages():
+        for message in self.connection.messages():
             self._show_message(message)
-        frame = self.link.latest()
+        frame = self.connection.latest()
         if frame is not None and frame is not self.frame:
             if self.description is None or frame.generation != self.description.generation:
                 self._meet(frame)
@@ -160,7 +160,7 @@ class Window(QMainWindow):
 
     def _meet(self, frame: Frame) -> None:
         """Take over another mechanism."""
-        description = self.link.describe()
+        description = self.connection.describe()
         if description.generation != frame.generation:
             return  # the frames of the new one are on their way
         self.description, self.frame, self.followed = description, frame, None
@@ -233,7 +233,7 @@ class Window(QMainWindow):
                 self.waiting.setText(message.text)
                 self.place_overlays()
 
-    # ---- what others ask for -------------------------------------------------------------------------------------
+    # ---- what others ask for ----------------------------------------------------------------------------------------
 
     @property
     def scene(self) -> Scene | None:
@@ -246,7 +246,7 @@ class Window(QMainWindow):
 
     def send(self, command: Command) -> None:
         """Pass a command on."""
-        self.link.send(command)
+        self.connection.send(command)
 
     def tell(self, sentence: str) -> None:
         """Show a sentence in the status bar and the log."""
@@ -285,9 +285,9 @@ class Window(QMainWindow):
         """View another model or result; when that fails the present one stays."""
         if self.opener is None:
             raise RuntimeError("this window was opened on a running program and has no other model to open")
-        link = self.opener(path)
-        self.link.close()
-        self.link, self.frame, self.description, self._fit_next = link, None, None, True
+        connection = self.opener(path)
+        self.connection.close()
+        self.connection, self.frame, self.description, self._fit_next = connection, None, None, True
         self.banner.hide()
         self.waiting.show()
 
@@ -311,7 +311,7 @@ class Window(QMainWindow):
         self.select(pick.body)
         self.send(Grab(self.body_name(pick.body), (x, y, z), (u, v, w)))
 
-    # ---- Qt ------------------------------------------------------------------------------------------------------
+    # ---- Qt ---------------------------------------------------------------------------------------------------------
 
     def guarded(self, slot: Callable[..., Any]) -> Callable[..., None]:
         """Return a slot whose exceptions are shown in the banner."""
@@ -351,7 +351,7 @@ class Window(QMainWindow):
         self._timer.stop()
         if self.capture is not None:
             self.capture.stop()
-        self.link.close()
+        self.connection.close()
         super().closeEvent(event)
 
 

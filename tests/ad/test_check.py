@@ -54,7 +54,7 @@ def test_a_wrong_rule_is_found_and_named(monkeypatch):
 
 
 def test_a_function_that_is_not_what_was_recorded_is_found():
-    """A function with hidden state: the record is of the first call."""
+    """A function with hidden state: the tape is of the first call."""
     calls = []
 
     def drifting(x):

@@ -6,9 +6,9 @@ import pytest
 from autograd import elementwise_grad
 
 from rtmbs.ad import operations as o
+from rtmbs.ad.evaluator import Evaluator
 from rtmbs.ad.interpret import instructions, interpreted, needed
 from rtmbs.ad.lower import lowered
-from rtmbs.ad.replay import Replay
 from rtmbs.ad.trace import record
 
 RNG = np.random.default_rng(4)
@@ -27,13 +27,13 @@ def everything(x, p):
     return np.stack((smooth, corners, p[0] * a**3 - b / (2.0 + c * c) + (a * b - b * c) + p[1], np.abs(a) ** p[1] - c))
 
 
-RECORD = record(everything, 3, 4, k=2)
-PROGRAM = lowered(RECORD)
+TAPE = record(everything, 3, 4, k=2)
+PROGRAM = lowered(TAPE)
 X, P = RNG.normal(size=(7, 3)), np.array([1.3, 2.5])
 
 
 def test_the_values_of_the_compiled_loop():
-    expected = np.stack([Replay(RECORD).value(x, P) for x in X])
+    expected = np.stack([Evaluator(TAPE).value(x, P) for x in X])
     np.testing.assert_allclose(interpreted(np, PROGRAM, X, P, slice(None)), expected, rtol=1e-14)
 
 
@@ -47,7 +47,7 @@ def test_single_outputs_do_only_what_they_need(output):
 
 
 def test_autograd_goes_through():
-    J = np.stack([Replay(RECORD).jacobian(x, P) for x in X])
+    J = np.stack([Evaluator(TAPE).jacobian(x, P) for x in X])
     for row in range(4):
         gradient = elementwise_grad(lambda x, row=row: interpreted(anp, PROGRAM, x, P, slice(row, row + 1))[:, 0])
         np.testing.assert_allclose(gradient(X), J[:, row], rtol=1e-10, atol=1e-12)
@@ -56,10 +56,10 @@ def test_autograd_goes_through():
 def test_the_recorder_goes_through():
     again = record(lambda x, p: interpreted(np, PROGRAM, x[None], p, slice(None))[0], 3, 4, k=2)
     for x in X:
-        np.testing.assert_allclose(Replay(again).value(x, P), Replay(RECORD).value(x, P), rtol=1e-14)
+        np.testing.assert_allclose(Evaluator(again).value(x, P), Evaluator(TAPE).value(x, P), rtol=1e-14)
 
 
 def test_every_operation_of_the_alphabet_is_in_the_example_or_cannot_come_from_a_law():
-    used = {int(op) for op in RECORD.op}
+    used = {int(op) for op in TAPE.op}
     inner = {o.TRUTH, o.EQUAL, o.GUARDED, o.LESS, o.LESS_EQUAL, o.NEGATE, o.POWER, o.DIVIDE}
     assert set(range(len(o.NAMES))) - used <= inner

@@ -1,4 +1,4 @@
-"""What can be recorded gives NumPy's own numbers at every replay; what cannot says so and names a way out."""
+"""What can be recorded gives NumPy's own numbers at every evaluation; what cannot says so and names a way out."""
 
 import math
 
@@ -89,7 +89,7 @@ def in_place(x):
 
 
 @pytest.mark.parametrize("name", EXPRESSIONS)
-def test_a_replay_gives_numpys_numbers(name):
+def test_an_evaluator_gives_numpys_numbers(name):
     f = EXPRESSIONS[name]
     traced = Traced(f, 12)
     for x in (X, X[::-1].copy(), np.roll(X, 5)):  # the branches differ from one to the next
@@ -115,12 +115,12 @@ def test_trace_on_and_off_record_what_is_marked():
     trace.dependent(x * p)
     trace.dependent(y + 1.0)
     trace.trace_off()
-    assert (trace.record.n, trace.record.k, trace.record.m) == (3, 1, 3)
-    from rtmbs.ad.replay import Replay
+    assert (trace.tape.n, trace.tape.k, trace.tape.m) == (3, 1, 3)
+    from rtmbs.ad.evaluator import Evaluator
 
-    replay = Replay(trace.record)
-    np.testing.assert_array_equal(replay.value(np.array([1.0, 2.0, 5.0]), np.array([3.0])), [3.0, 6.0, 6.0])
-    np.testing.assert_array_equal(replay.jacobian(np.ones(3), np.array([3.0])), np.diag([3.0, 3.0, 1.0]))
+    evaluator = Evaluator(trace.tape)
+    np.testing.assert_array_equal(evaluator.value(np.array([1.0, 2.0, 5.0]), np.array([3.0])), [3.0, 6.0, 6.0])
+    np.testing.assert_array_equal(evaluator.jacobian(np.ones(3), np.array([3.0])), np.diag([3.0, 3.0, 1.0]))
 
 
 def fork(x):
@@ -164,7 +164,7 @@ def test_values_of_two_traces_do_not_meet():
     with Trace() as first:
         x = first.independent(1)
         first.dependent(x)
-        with pytest.raises(TraceError, match="two records"), Trace() as second:
+        with pytest.raises(TraceError, match="two tapes"), Trace() as second:
             second.dependent(second.independent(1) + x)
     with pytest.raises(TraceError, match="closed"):
         _ = x + 1.0
@@ -180,4 +180,4 @@ def test_the_order_of_calls_is_checked():
     with pytest.raises(TraceError, match="once"):
         trace.trace_on()
     with pytest.raises(TraceError, match="not finished"):
-        _ = trace.record
+        _ = trace.tape

@@ -26,7 +26,7 @@ def program_of(copies=1):
     return lowered(joined([record(mixed, N, M, k=K)] * copies))
 
 
-def replay(program, x, p):
+def evaluator(program, x, p):
     y = np.zeros(len(program.output))
     evaluate(program, memory_of(program), x, p, y)
     return y
@@ -51,7 +51,7 @@ def test_any_outputs_are_those_of_the_whole(chosen, seed):
     program, outputs = program_of(), np.array(sorted(chosen), np.int64)
     part, parameters = restricted(program, np.arange(N), outputs)
     x, p = rng.normal(size=N), rng.normal(size=K)
-    np.testing.assert_array_equal(replay(part, x, p[parameters]), replay(program, x, p)[outputs])
+    np.testing.assert_array_equal(evaluator(part, x, p[parameters]), evaluator(program, x, p)[outputs])
     assert [type(one) for one in part] == [type(one) for one in program]
     assert [one.dtype for one in part] == [one.dtype for one in program], "another type would compile again"
 
@@ -73,7 +73,7 @@ def test_functions_of_separate_inputs_come_apart():
     assert parameters.tolist() == [2 * K, 2 * K + 1]
     assert part.count.sum() == alone.count.sum()
     x, p = np.linspace(-1.0, 2.0, N), np.array([0.3, -2.0])
-    np.testing.assert_array_equal(replay(part, x, p), replay(alone, x, p))
+    np.testing.assert_array_equal(evaluator(part, x, p), evaluator(alone, x, p))
 
 
 def test_what_flows_together():

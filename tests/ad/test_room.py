@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 
 from rtmbs.ad import builder as building
+from rtmbs.ad import open_tape
 from rtmbs.ad import operations as o
-from rtmbs.ad import tape
 from rtmbs.ad.builder import PER_EMIT, PER_POWER, Builder, constant, emit, emit_power, emit_select, new_builder, step
 from rtmbs.ad.complex_step import ComplexStep
-from rtmbs.ad.errors import RecordSizeError
+from rtmbs.ad.errors import TapeSizeError
+from rtmbs.ad.evaluator import Evaluator
 from rtmbs.ad.jacobian import ORDERS, sparse_jacobian
-from rtmbs.ad.replay import Replay
 from rtmbs.ad.trace import Traced, record
 
 ROOT = Path(__file__).parents[2]
 UNTOUCHED = -7
 
 
-# ------------------------------------------------------------------------------------------------------- one operation
+# ------------------------------------------------------------------------------------------------------ one operation
 
 
 def arguments(builder):
@@ -116,7 +116,7 @@ def test_entries_that_are_long_sums(f):
     x = np.array([0.4, 0.3])
     exact = ComplexStep(f, 2).jacobian(x)
     for order in ORDERS:
-        made = Replay(sparse_jacobian(record(f, 2), orders=(order,)).record).value(x)
+        made = Evaluator(sparse_jacobian(record(f, 2), orders=(order,)).tape).value(x)
         np.testing.assert_allclose(made, exact[0], rtol=1e-11, atol=1e-11 * np.abs(exact).max(), err_msg=order)
     traced = Traced(f, 2)
     np.testing.assert_allclose(traced.jacobian(x), exact, rtol=1e-11, atol=1e-11 * np.abs(exact).max())
@@ -135,17 +135,17 @@ def gradient_of_horner(x):
     return np.stack((0.9 * x[1] * np.sum(k[1:] * x[0] ** (k[1:] - 1)), 0.9 * np.sum(x[0] ** k)))
 
 
-# --------------------------------------------------------------------------------------------------------- too large
+# ---------------------------------------------------------------------------------------------------------- too large
 
 
-def test_a_record_that_grows_too_large_is_refused(monkeypatch):
-    with pytest.raises(RecordSizeError, match=r"more than 100 steps.*fewer turns"):
+def test_a_tape_that_grows_too_large_is_refused(monkeypatch):
+    with pytest.raises(TapeSizeError, match=r"more than 100 steps.*fewer turns"):
         record(chain(100), 2, limit=100)
     long = record(lambda x: chain(50)((np.prod(x), np.sum(np.sin(x)))) * x[::-1], 30)
     monkeypatch.setattr(building, "LARGEST", 1000)
-    with pytest.raises(RecordSizeError, match="more than 1,000 steps"):
+    with pytest.raises(TapeSizeError, match="more than 1,000 steps"):
         sparse_jacobian(long)
-    assert tape.LARGEST < 1 << 30, "a literal is twice a step, in 32 bits"
+    assert open_tape.LARGEST < 1 << 30, "a literal is twice a step, in 32 bits"
 
 
 def test_one_order_that_grows_too_large_leaves_the_others(monkeypatch):
@@ -153,15 +153,15 @@ def test_one_order_that_grows_too_large_leaves_the_others(monkeypatch):
     long = record(lambda x: chain(300)((np.sum(x * x), np.prod(x))), 10)
     whole = sparse_jacobian(long)
     monkeypatch.setattr("rtmbs.ad.eliminate.LARGEST", 2000)
-    with pytest.raises(RecordSizeError):
+    with pytest.raises(TapeSizeError):
         sparse_jacobian(long, orders=("forward",))
     part = sparse_jacobian(long)
     assert "forward" not in part.products
     x = np.linspace(0.2, 0.7, 10)
-    np.testing.assert_allclose(Replay(part.record).value(x), Replay(whole.record).value(x), rtol=1e-12)
+    np.testing.assert_allclose(Evaluator(part.tape).value(x), Evaluator(whole.tape).value(x), rtol=1e-12)
 
 
-# ------------------------------------------------------------------------------------------------- under bounds checks
+# ------------------------------------------------------------------------------------------------ under bounds checks
 
 
 @pytest.mark.slow

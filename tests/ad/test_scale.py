@@ -1,4 +1,4 @@
-"""The largest record of the paper's table, K and C of stacked 4 x 40, within the time and memory promised."""
+"""The largest tape of the paper's table, K and C of stacked 4 x 40, within the time and memory promised."""
 
 import subprocess
 import sys
@@ -23,7 +23,7 @@ J = made.jacobian(x)
 seconds, memory = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
 V = np.random.default_rng(0).normal(size=(2 * n, 2))
 apart = np.abs(J @ V - made.forward(x, V)).max() / np.abs(J).max()
-print(made.record.operations, made.jacobian_entries.sparse.record.operations, seconds, memory, apart)
+print(made.tape.operations, made.jacobian_entries.sparse.tape.operations, seconds, memory, apart)
 """
 
 

@@ -1,9 +1,9 @@
-"""The derivative along a direction as a record: against the Jacobian, and once more against differences of it."""
+"""The derivative along a direction as a tape: against the Jacobian, and once more against differences of it."""
 
 import numpy as np
 
-from rtmbs.ad.replay import Replay
-from rtmbs.ad.tangent import tangent_record
+from rtmbs.ad.evaluator import Evaluator
+from rtmbs.ad.tangent import tangent_tape
 from rtmbs.ad.trace import record
 
 RNG = np.random.default_rng(3)
@@ -17,7 +17,7 @@ def curved(x, p):
 
 def test_the_tangent_is_the_jacobian_times_the_direction():
     known = record(curved, 5, k=2)
-    own, along = Replay(known), Replay(tangent_record(known))
+    own, along = Evaluator(known), Evaluator(tangent_tape(known))
     for _ in range(20):
         x, p, v = RNG.normal(size=5), RNG.normal(size=2), RNG.normal(size=5)
         found = along.value(x, np.concatenate((p, v)))
@@ -26,8 +26,8 @@ def test_the_tangent_is_the_jacobian_times_the_direction():
 
 def test_twice_is_the_second_derivative_along_two_directions():
     known = record(lambda x: np.stack([x[0] * x[1] * x[2], np.exp(x[0]) * np.cos(x[2])]), 3)
-    twice = Replay(tangent_record(tangent_record(known)))
-    own = Replay(known)
+    twice = Evaluator(tangent_tape(tangent_tape(known)))
+    own = Evaluator(known)
     for _ in range(20):
         x, v, w = RNG.normal(size=3), RNG.normal(size=3), RNG.normal(size=3)
         H = [v @ own.hessian(x, unit) @ w for unit in np.eye(2)]

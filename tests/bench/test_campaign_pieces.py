@@ -21,7 +21,7 @@ def test_every_campaign_says_what_it_claims():
 def test_every_machine_steps(name):
     sim = machines.simulation(name)
     before = machines.contents(sim.state)
-    assert sim.step().outcome.good
+    assert sim.step().outcome.accepted
     assert machines.contents(sim.state).keys() == before.keys()
     assert machines.contents(sim.state) != before
 
@@ -64,7 +64,7 @@ def test_every_kind_of_mechanism_starts(kind):
             sim = kind(case, np.random.default_rng(case))
         except RtmbsError:
             continue
-        started += sim.step().outcome.good
+        started += sim.step().outcome.accepted
     assert started >= 2
 
 

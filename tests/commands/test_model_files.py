@@ -206,7 +206,7 @@ def test_reading_a_file_loads_no_compiler(write):
     assert done.stdout.strip() == "[]"
 
 
-# ---------------------------------------------------------------------------------------------------------- kinematics
+# --------------------------------------------------------------------------------------------------------- kinematics
 
 
 def test_check_prints_the_table_of_the_paper(write, capsys):
@@ -274,7 +274,7 @@ def test_an_interrupted_run_saves_what_there_is(write, tmp_path, capsys, monkeyp
                 raise KeyboardInterrupt
 
         @property
-        def takes_rows(self):
+        def takes_chunks(self):
             return False
 
     monkeypatch.setattr("rtmbs.observers.IterationMeter", Stops)

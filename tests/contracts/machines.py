@@ -168,7 +168,7 @@ def closed_simulation(seed, driven=True, **options):
     return Simulation(closed_model(seed, driven=driven).compile(), **by_name(**{"h": 1e-3, **options}))
 
 
-# ------------------------------------------------------------------------------------------------------------ comparing
+# ---------------------------------------------------------------------------------------------------------- comparing
 
 
 def contents(state):
@@ -204,14 +204,14 @@ def difference(a, b):
     return worst
 
 
-def good_steps(sim, count):
+def accepted_steps(sim, count):
     """Take steps, all of which must converge; return their reports."""
     reports = [sim.step() for _ in range(count)]
-    assert all(report.outcome.good for report in reports), [str(report) for report in reports]
+    assert all(report.outcome.accepted for report in reports), [str(report) for report in reports]
     return reports
 
 
-# --------------------------------------------------------------------------------------------------------- side by side
+# ------------------------------------------------------------------------------------------------------- side by side
 
 
 def beside(*models):

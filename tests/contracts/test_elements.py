@@ -11,7 +11,7 @@ from rtmbs.model import FORCE_TYPES, JOINT_TYPES, PROFILES, Input
 from rtmbs.model.joint import CLOSURE_OPTIONS
 from rtmbs.semirecursive.sources import make_source
 from rtmbs.simulation.options import by_name
-from tests.contracts.machines import contents, difference, good_steps
+from tests.contracts.machines import accepted_steps, contents, difference
 from tests.mechanisms import random_rotation
 
 X = (1.0, 0.0, 0.0)
@@ -42,18 +42,18 @@ def machine(kind, cut=False, closure=None, rate=2.0):
 
 
 def run(model, **options):
-    """Return a simulation after STEPS good steps and the motion of its body."""
+    """Return a simulation after STEPS accepted steps and the motion of its body."""
     sim = Simulation(model.compile(), h=H, **by_name(**options))
     result = sim.run(STEPS * H)
     return sim, {name: result[f"body.{name}"][-1] for name in ("position", "velocity", "angular_velocity")}
 
 
-# ------------------------------------------------------------------------------------------------- joints and closures
+# ------------------------------------------------------------------------------------------------ joints and closures
 
 
 @pytest.mark.parametrize("kind", JOINT_TYPES)
 def test_a_joint_in_the_tree_and_cut_is_one_joint(kind):
-    """Elementary steps and loop equations of one type: two descriptions, one motion, from rest."""
+    """Dofs and loop equations of one type: two descriptions, one motion, from rest."""
     in_tree, expected = run(machine(kind, rate=0.0))
     cut, found = run(machine(kind, cut=True, rate=0.0))
     assert in_tree.start_report.degrees_of_freedom == cut.start_report.degrees_of_freedom
@@ -65,7 +65,7 @@ def test_a_joint_in_the_tree_and_cut_is_one_joint(kind):
 def test_a_closure_stays_closed(kind, option):
     """Positions within 10 max lam / alpha, rates and accelerations within the bound of the sweeps."""
     sim = Simulation(machine(kind, cut=True, closure=option).compile(), h=H)
-    for report in good_steps(sim, STEPS):
+    for report in accepted_steps(sim, STEPS):
         if not sim.system.m:
             continue
         bound = 10.0 * np.max(np.abs(sim.state.lam) / sim.state.memory["alpha"]) + 1e-15
@@ -80,7 +80,7 @@ def test_a_closure_in_both_forms_of_the_step(kind, option):
         Simulation(machine(kind, cut=True, closure=option).compile(), h=H, method=PenaltyTrapezoidal(fused=form))
         for form in (True, False)
     )
-    assert [r.iterations for r in good_steps(fused, 10)] == [r.iterations for r in good_steps(readable, 10)]
+    assert [r.iterations for r in accepted_steps(fused, 10)] == [r.iterations for r in accepted_steps(readable, 10)]
     assert difference(fused.state, readable.state) <= 1e-12
 
 
@@ -104,8 +104,8 @@ def test_a_joint_starts_where_it_is_told(kind):
         for k, name in enumerate(joint.type.coordinates):
             assert result[f"joint.{name}"][0] == pytest.approx(position[k], rel=1e-15)
         signs = -1.0 if sim.system.joints["joint"].reversed else 1.0
-        steps = list(sim.system.joints["joint"].steps)
-        np.testing.assert_array_equal(signs * sim.state.zd[steps], rate)
+        dofs = list(sim.system.joints["joint"].dofs)
+        np.testing.assert_array_equal(signs * sim.state.zd[dofs], rate)
     else:
         quaternion = result["joint.orientation"][0]
         assert abs(quaternion @ position[-4:]) == pytest.approx(1.0, abs=1e-14)
@@ -114,11 +114,11 @@ def test_a_joint_starts_where_it_is_told(kind):
 @pytest.mark.parametrize("kind", JOINT_TYPES)
 def test_a_joint_is_saved_and_goes_on(kind, tmp_path):
     sim, other = (Simulation(machine(kind).compile(), h=H) for _ in range(2))
-    good_steps(sim, 7)
+    accepted_steps(sim, 7)
     sim.state.save(tmp_path / "state")
     other.restore(tmp_path / "state")
-    good_steps(sim, 7)
-    good_steps(other, 7)
+    accepted_steps(sim, 7)
+    accepted_steps(other, 7)
     assert contents(sim.state) == contents(other.state)
 
 
@@ -136,7 +136,7 @@ def test_a_rod_keeps_its_length():
     assert np.linalg.norm(tip[-1] - tip[0]) > 1e-3
 
 
-# --------------------------------------------------------------------------------------------------------------- forces
+# ------------------------------------------------------------------------------------------------------------- forces
 
 
 def example_law(kind):
@@ -174,8 +174,8 @@ def test_every_input_of_a_force_does_something(kind, joint):
         value = np.asarray(plain.inputs[name]) + 2.5
         changed.inputs[name] = value
         np.testing.assert_array_equal(changed.inputs[name], value)
-        good_steps(plain, 3)
-        good_steps(changed, 3)
+        accepted_steps(plain, 3)
+        accepted_steps(changed, 3)
         assert difference(plain.state, changed.state) > 1e-9, name
         assert not np.array_equal(plain.inputs[name], value)
 
@@ -187,7 +187,7 @@ def test_a_force_has_its_tangent(kind):
     rng = np.random.default_rng(9)
     for name in inputs_of(sim.system):
         sim.inputs[name] = rng.uniform(1.0, 3.0, np.size(sim.inputs[name]))
-    good_steps(sim, 2)
+    accepted_steps(sim, 2)
     state, equations = sim.state, sim.equations
     equations.residual(state.z, state.zd, np.zeros(sim.system.n), state.R0)
     found = equations.assemble(0.0, 0.0, 1.0), equations.assemble(0.0, 1.0, 0.0)
@@ -202,8 +202,8 @@ def test_a_force_in_both_forms_of_the_step(kind):
     fused, readable = (
         Simulation(model.compile(), h=H, method=PenaltyTrapezoidal(fused=form)) for form in (True, False)
     )
-    good_steps(fused, 10)
-    good_steps(readable, 10)
+    accepted_steps(fused, 10)
+    accepted_steps(readable, 10)
     assert difference(fused.state, readable.state) <= 1e-12
 
 
@@ -222,12 +222,12 @@ def test_constant_input_and_function_of_time_are_one_force(law, timed):
     ends = []
     for one in (law, timed, type(law)(**constant)):
         sim = Simulation(machine_with(one).compile(), h=H)
-        good_steps(sim, 5)
+        accepted_steps(sim, 5)
         ends.append(contents(sim.state)["z"])
     assert len(set(ends)) == 1
 
 
-# ------------------------------------------------------------------------------------------------------------- profiles
+# ----------------------------------------------------------------------------------------------------------- profiles
 
 EXAMPLES = {
     "ConstantRate": lambda start: rtmbs.ConstantRate(0.7, start=start),
@@ -249,16 +249,16 @@ def test_a_driven_coordinate_follows_its_profile(name, joint):
     model, profile = machine(joint), EXAMPLES[name](0.25)
     model.add_driver("drive", profile, joint="joint")
     system = model.compile()
-    sim, step = Simulation(system, h=H), system.joints["joint"].steps[0]
+    sim, dof = Simulation(system, h=H), system.joints["joint"].dofs[0]
     sign = -1.0 if system.joints["joint"].reversed else 1.0
     followed = profile.checked("drive") if hasattr(profile, "checked") else profile
     for _ in range(STEPS):
-        assert sim.step().outcome.good
+        assert sim.step().outcome.accepted
         f, fd, fdd = followed(sim.t)
         state = sim.state
-        assert sign * state.z[step] == pytest.approx(f, abs=1e-7)
-        assert sign * state.zd[step] == pytest.approx(fd, abs=1e-7)
-        assert sign * state.zdd[step] == pytest.approx(fdd, abs=1e-5)
+        assert sign * state.z[dof] == pytest.approx(f, abs=1e-7)
+        assert sign * state.zd[dof] == pytest.approx(fd, abs=1e-7)
+        assert sign * state.zdd[dof] == pytest.approx(fdd, abs=1e-5)
 
 
 @pytest.mark.parametrize("name", PROFILES)

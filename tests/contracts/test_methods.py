@@ -147,7 +147,7 @@ def test_a_force_that_is_no_number_ends_the_step_and_changes_nothing(name):
     while True:
         before = contents(sim.state)
         report = sim.step()
-        if not report.outcome.good:
+        if not report.outcome.accepted:
             break
         assert sim.state.t < 0.2
     assert report.outcome is Outcome.NOT_FINITE
@@ -178,7 +178,7 @@ def test_a_function_of_time_that_raises_changes_nothing(name):
 def test_numbers_out_of_range_are_no_good_step(name):
     sim = Simulation(hanging().compile(), 5e-3, method(name))
     sim.state.zd[:] = 1e200
-    assert not sim.step().outcome.good
+    assert not sim.step().outcome.accepted
 
 
 @ALL
@@ -221,8 +221,8 @@ def test_random_closed_mechanisms(seed, name):
     system = closed_model(seed).compile()
     one, other = Simulation(system, 2e-4, method(name)), Simulation(system, 2e-4)
     for _ in range(20):
-        assert one.step().outcome.good
-        assert other.step().outcome.good
+        assert one.step().outcome.accepted
+        assert other.step().outcome.accepted
     scale = np.abs(other.state.zd).max() * one.t
     np.testing.assert_allclose(one.state.z, other.state.z, atol=1e-3 * scale)
 

@@ -45,7 +45,7 @@ def library_case(name):
     """Return a system and the state after a few steps."""
     sim = library_simulation(name)
     for _ in range(5):
-        assert sim.step().outcome.good
+        assert sim.step().outcome.accepted
     state = sim.state
     return sim.system, state.z, state.zd, state.R0, state.u
 
@@ -111,7 +111,7 @@ def test_newton_matrices_agree_with_force_states_that_follow():
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_newton_matrices_agree_at_an_iterate(seed):
-    """Between step boundaries, where the rates of rotation steps are not the derivatives of their coordinates."""
+    """Between step boundaries, where the rates of rotation dofs are not the derivatives of their coordinates."""
     system = random_model(seed, 9).compile()
     mechanism, motion = mechanism_of(seed, system), random_motion(seed, system.tables)
     equations, answers = SemiRecursiveEquations(system), {}

@@ -17,15 +17,15 @@ from rtmbs.semirecursive.endings import SMALL_PIVOT
 from tests.contracts.machines import (
     LIBRARY,
     MOBILE,
+    accepted_steps,
     closed_simulation,
     difference,
-    good_steps,
     library_simulation,
     library_system,
 )
 
 SAME = 1e-12
-COUNTS = ("outcome", "iterations", "jacobians", "factorisations", "sweeps", "dense", "culprits")
+COUNTS = ("outcome", "iterations", "jacobians", "factorisations", "projections", "dense", "worst")
 VIOLATIONS = [
     f"{what}_violation{kind}" for what in ("position", "velocity", "acceleration") for kind in ("", "_rotation")
 ]
@@ -33,7 +33,7 @@ VIOLATIONS = [
 OPTIONS = {
     "fixed alpha": {"alpha": 1e9},
     "small penalty": {"penalty": 1e4},
-    "mass weight": {"projection_weight": "mass"},
+    "mass metric": {"projection_metric": "mass"},
     "fixed iterations": {"fixed_iterations": True, "max_iterations": 3},
     "matrix every iteration": {"refactor": "every-iteration"},
     "matrix every step": {"refactor": "every-step"},
@@ -59,7 +59,9 @@ def hold_together(make, steps=30):
     assert difference(fused.state, readable.state) == 0.0
     for _ in range(steps):
         one, other = fused.step(), readable.step()
-        assert one.outcome is Outcome.CONVERGED or (one.outcome.good and not fused.method.project_velocities), str(one)
+        assert one.outcome is Outcome.CONVERGED or (one.outcome.accepted and not fused.method.project_velocities), str(
+            one
+        )
         for name in COUNTS:
             assert getattr(one, name) == getattr(other, name), name
         np.testing.assert_allclose(one.corrections, other.corrections, rtol=1e-6, atol=1e-9)
@@ -93,10 +95,10 @@ def test_rotations_are_committed_alike():
 def test_inputs_and_a_new_step_in_between():
     def machine(**options):
         sim = closed_simulation(2, **options)
-        good_steps(sim, 3)
+        accepted_steps(sim, 3)
         sim.inputs["push.force"], sim.inputs["gravity"] = (5.0, -3.0, 2.0), (0.0, 3.0, -1.0)
         sim.inputs["spring 0.stiffness"] = 40.0
-        good_steps(sim, 3)
+        accepted_steps(sim, 3)
         sim.h = 4e-4
         return sim
 
@@ -110,26 +112,26 @@ def test_further_tries_are_the_same_tries(seed):
     helped = failed = 0
     for _ in range(25):
         one, other = fused.step(), readable.step()
-        for name in ("outcome", "tries", "shortened", "evaluations", "iterations", "factorisations", "culprits"):
+        for name in ("outcome", "tries", "shortened", "evaluations", "iterations", "factorisations", "worst"):
             assert getattr(one, name) == getattr(other, name), name
         assert difference(fused.state, readable.state) <= SAME
-        helped += one.tries > 0 and one.outcome.good
-        if not one.outcome.good:
+        helped += one.tries > 0 and one.outcome.accepted
+        if not one.outcome.accepted:
             failed += 1
             break
     assert helped + failed > 0
 
 
-# --------------------------------------------------------------------------------------------------- the dense fallback
+# ------------------------------------------------------------------------------------------------- the dense fallback
 
 
 @pytest.mark.parametrize("machine", ["crank_rocker", "driven_fourbar", "bricard", "top"])
 def test_dense_fallback_takes_the_same_step(machine, monkeypatch):
     """A kernel that says SMALL_PIVOT sends the step to the pivoted dense factor, from the old state again."""
     sparse, dense = library_simulation(machine), library_simulation(machine)
-    expected = good_steps(sparse, 10)
+    expected = accepted_steps(sparse, 10)
     monkeypatch.setattr("rtmbs.semirecursive.fused_kernel.FusedKernel.__call__", lambda *arguments: (SMALL_PIVOT, 0))
-    reports = good_steps(dense, 10)
+    reports = accepted_steps(dense, 10)
     assert all(report.dense for report in reports)
     assert [report.iterations for report in reports] == [report.iterations for report in expected]
     for name in ("z", "zd", "zdd"):
@@ -140,9 +142,9 @@ def test_dense_fallback_takes_the_same_step(machine, monkeypatch):
 
 def test_readable_step_falls_back_too(monkeypatch):
     sparse, dense = (library_simulation("crank_rocker", fused=False) for _ in range(2))
-    good_steps(sparse, 5)
+    accepted_steps(sparse, 5)
     monkeypatch.setattr("rtmbs.linear.sparse_solver.factor", lambda *arguments: 1)
-    assert all(report.dense for report in good_steps(dense, 5))
+    assert all(report.dense for report in accepted_steps(dense, 5))
     np.testing.assert_allclose(dense.state.z, sparse.state.z, rtol=1e-10, atol=1e-10)
 
 
@@ -185,7 +187,7 @@ def test_a_singular_matrix_is_reported_by_name():
     sim.inputs["right push.stiffness"] = sim.inputs["left push.stiffness"] = -4.0 / STEP**2
     report = sim.step()
     assert report.outcome is Outcome.SINGULAR_TANGENT
-    assert report.culprits[0] in ("left rail.displacement", "right rail.displacement")
+    assert report.worst[0] in ("left rail.displacement", "right rail.displacement")
 
 
 def test_dense_factor_is_left_when_it_is_not_needed():
@@ -194,11 +196,11 @@ def test_dense_factor_is_left_when_it_is_not_needed():
     assert sim.step().dense
     sim.inputs["left push.stiffness"] = sim.inputs["right push.stiffness"] = 1.0
     report = sim.step()
-    assert report.outcome.good
+    assert report.outcome.accepted
     assert not report.dense
 
 
-# -------------------------------------------------------------------------------------------------------------- sources
+# ------------------------------------------------------------------------------------------------------------ sources
 
 
 @pytest.mark.parametrize("terms", TANGENT_TERMS)
@@ -211,7 +213,7 @@ def test_every_source_takes_the_same_step(machine, terms):
     ends = {}
     for name in source_names():
         sim = Simulation(system, h=2e-3, jacobian=name, method=PenaltyTrapezoidal(tangent_terms=terms))
-        reports = good_steps(sim, 8)
+        reports = accepted_steps(sim, 8)
         ends[name] = sim.state, sum(report.iterations for report in reports)
     reference, iterations = ends["structured"]
     for name, (state, count) in ends.items():

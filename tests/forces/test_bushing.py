@@ -53,7 +53,7 @@ def state_of(system, seed):
     """Return z at a step boundary, zd and R0 of a random state."""
     rng = np.random.default_rng((seed, 5))
     z, zd, R0 = 0.5 * rng.normal(size=system.n), rng.normal(size=system.n), system.R0.copy()
-    commit_rotations(system.tables.steps, z, R0)
+    commit_rotations(system.tables.dofs, z, R0)
     return z, zd, R0
 
 
@@ -180,7 +180,7 @@ def left_column(expm, theta, e, h=1e-6):
     return W[2, 1], W[0, 2], W[1, 0]
 
 
-# --------------------------------------------------------------------------------------------------------------- curves
+# ------------------------------------------------------------------------------------------------------------- curves
 
 
 def test_a_curve_goes_through_its_points_smoothly_and_monotone():
@@ -211,7 +211,7 @@ def test_a_straight_curve_is_a_stiffness():
     assert one.energies(z, zd, R0)[2] == pytest.approx(other.energies(z, zd, R0)[2])
 
 
-# ----------------------------------------------------------------------------------------------------- inputs and files
+# --------------------------------------------------------------------------------------------------- inputs and files
 
 
 def test_inputs_by_name():

@@ -18,9 +18,9 @@ from rtmbs.integrators.settings import (
     LEFT,
     PHASES,
     POSITION_VIOLATION,
-    RECORD_SIZE,
+    PROJECTIONS,
     RESIDUAL_TICKS,
-    SWEEPS,
+    STATS_SIZE,
     TANGENT_TERMS,
     TRIES,
 )
@@ -30,11 +30,11 @@ from tests.integrators.toy import QUESTIONS, Pendulum, empty, reference, setting
 
 
 def step(equations=None, old=None, **options):
-    """Take one step; return its outcome, the new state and the record."""
-    old, record = old or start(), np.full(RECORD_SIZE, np.nan)
+    """Take one step; return its outcome, the new state and the stats."""
+    old, stats = old or start(), np.full(STATS_SIZE, np.nan)
     new = empty(old)
-    outcome = TrapezoidalStep(equations or Pendulum(), settings(**options), record).advance(old, new)
-    return outcome, new, record
+    outcome = TrapezoidalStep(equations or Pendulum(), settings(**options), stats).advance(old, new)
+    return outcome, new, stats
 
 
 def march(t, h, equations=None, **options):
@@ -50,25 +50,25 @@ def march(t, h, equations=None, **options):
 def test_it_reads_the_old_state_and_fills_the_new_one():
     old = start()
     before = [values.tobytes() for values in old]
-    outcome, new, record = step(old=old)
+    outcome, new, stats = step(old=old)
     assert outcome is Outcome.CONVERGED
     assert [values.tobytes() for values in old] == before
     assert all(np.all(np.isfinite(values)) for values in new)
     assert not any(np.shares_memory(one, other) for one in old for other in new if one.size)
-    assert np.all(np.isfinite(record))
+    assert np.all(np.isfinite(stats))
 
 
-def test_the_record_says_what_was_done():
+def test_the_stats_say_what_was_done():
     equations = Pendulum()
-    _, new, record = step(equations)
-    iterations = int(record[ITERATIONS])
+    _, new, stats = step(equations)
+    iterations = int(stats[ITERATIONS])
     assert equations.asked["residual"] == iterations
-    assert equations.asked["factor"] == record[FACTORISATIONS] == iterations
-    assert np.all(record[FIRST_CORRECTION : FIRST_CORRECTION + iterations] > 0.0)
-    assert not record[FIRST_CORRECTION + iterations :].any()
-    assert record[POSITION_VIOLATION] == abs(new.z @ new.z - 1.0) / 2.0
-    assert np.all(record[RESIDUAL_TICKS : RESIDUAL_TICKS + len(PHASES)] >= 0.0)
-    assert equations.asked["solve"] == iterations + record[SWEEPS]
+    assert equations.asked["factor"] == stats[FACTORISATIONS] == iterations
+    assert np.all(stats[FIRST_CORRECTION : FIRST_CORRECTION + iterations] > 0.0)
+    assert not stats[FIRST_CORRECTION + iterations :].any()
+    assert stats[POSITION_VIOLATION] == abs(new.z @ new.z - 1.0) / 2.0
+    assert np.all(stats[RESIDUAL_TICKS : RESIDUAL_TICKS + len(PHASES)] >= 0.0)
+    assert equations.asked["solve"] == iterations + stats[PROJECTIONS]
 
 
 @pytest.mark.parametrize("drag", [0.0, 1.5])
@@ -85,7 +85,7 @@ def test_order_two(drag):
 
 
 @pytest.mark.parametrize("terms", range(len(TANGENT_TERMS)), ids=TANGENT_TERMS)
-@pytest.mark.parametrize("options", [{}, {"mass_weight": True}, {"fixed_iterations": True, "max_iterations": 5}])
+@pytest.mark.parametrize("options", [{}, {"mass_metric": True}, {"fixed_iterations": True, "max_iterations": 5}])
 def test_options_change_the_way_and_not_the_end(terms, options):
     plain, changed = march(0.1, 0.01), march(0.1, 0.01, tangent_terms=terms, **options)
     away = 100.0 if terms == EXACT else 1.0  # its first corrections are large: lam of an iterate far from the loop
@@ -106,7 +106,7 @@ def test_multipliers_are_the_force_in_the_bar():
     assert state.lam[0] == pytest.approx(2.0 * (rate**2 + 9.81 * np.cos(angle)), rel=1e-5)
 
 
-# --------------------------------------------------------------------------------------------------------------- bounds
+# ------------------------------------------------------------------------------------------------------------- bounds
 
 
 class Broken(Pendulum):
@@ -128,18 +128,18 @@ class Broken(Pendulum):
 
 
 def times_asked(**options):
-    """Return how often one good step asks each question."""
+    """Return how often one accepted step asks each question."""
     equations = Pendulum()
     assert step(equations, **options)[0] is Outcome.CONVERGED
     return equations.asked
 
 
-THOROUGH = {"mass_weight": True, "held": 1e12}  # what makes a step ask every question
+THOROUGH = {"mass_metric": True, "held": 1e12}  # what makes a step ask every question
 CASES = [(question, first) for question, times in times_asked(**THOROUGH).items() for first in range(1, times + 1)]
 
 
 # What answers no number, and the balance of energy, which may take none.
-SILENT = ("factor", "factor_mass_weight", "hold_energies", "follow_states", "keep_states", "commit")
+SILENT = ("factor", "factor_mass_metric", "hold_energies", "follow_states", "keep_states", "commit")
 
 
 @pytest.mark.parametrize(("question", "first"), CASES)
@@ -176,19 +176,21 @@ def test_newton_is_bounded():
     rng = np.random.default_rng(3)
     for most in (1, 2, 5, 48):
         equations = Broken("residual", 1, lambda value: rng.normal(size=2) * 100.0)
-        outcome, _, record = step(equations, max_iterations=most)
+        outcome, _, stats = step(equations, max_iterations=most)
         assert outcome is Outcome.NOT_CONVERGED
-        assert equations.asked["residual"] == record[ITERATIONS] <= most
+        assert equations.asked["residual"] == stats[ITERATIONS] <= most
 
 
-def test_sweeps_are_bounded():
-    """A violation that no sweep removes is swept at most max_sweeps times for rates and again for accelerations."""
+def test_projections_are_bounded():
+    """A violation that no iteration removes is projected at most max_projections times for rates and again for
+    accelerations.
+    """
     for most in (0, 1, 4):
         equations = Broken("apply_Phi_z", 1, lambda value: 0.0 * value)
-        outcome, _, record = step(equations, max_sweeps=most)
+        outcome, _, stats = step(equations, max_projections=most)
         assert outcome is Outcome.UNPROJECTED, "what no sweep removes is left, and that is said"
-        assert record[LEFT] == 1.0
-        assert record[SWEEPS] <= 2 * most
+        assert stats[LEFT] == 1.0
+        assert stats[PROJECTIONS] <= 2 * most
 
 
 def test_further_tries_are_bounded():
@@ -196,11 +198,11 @@ def test_further_tries_are_bounded():
     rng = np.random.default_rng(3)
     for tries in range(MOST_TRIES + 1):
         equations = Broken("residual", 1, lambda value: rng.normal(size=2) * 100.0)
-        outcome, _, record = step(equations, tries=tries)
+        outcome, _, stats = step(equations, tries=tries)
         assert outcome is Outcome.NOT_CONVERGED
-        assert record[TRIES] == tries
-        assert equations.asked["residual"] == record[EVALUATIONS] <= 16 + 4 * MOST_EVALUATIONS + MOST_BY_SLOPE
-        assert record[ITERATIONS] <= 8
+        assert stats[TRIES] == tries
+        assert equations.asked["residual"] == stats[EVALUATIONS] <= 16 + 4 * MOST_EVALUATIONS + MOST_BY_SLOPE
+        assert stats[ITERATIONS] <= 8
 
 
 def test_what_converges_is_not_tried_again():

@@ -37,8 +37,8 @@ class Pendulum:
             self.A += position * alpha * (self.z @ self.z - 1.0) / 2.0 * np.eye(2)
         self.check()
 
-    def factor_mass_weight(self, position):
-        self.ask("factor_mass_weight")
+    def factor_mass_metric(self, position):
+        self.ask("factor_mass_metric")
         self.A = self.mass * np.eye(2) + position * self.alpha[0] * np.outer(self.z, self.z)
         self.check()
 
@@ -83,8 +83,8 @@ class Pendulum:
         self.ask("multipliers")
         return self.alpha * ((self.z @ self.z - 1.0) / 2.0 + self.z @ dz)
 
-    def respond(self, impulse):
-        self.ask("respond")
+    def solve_for_impulse(self, impulse):
+        self.ask("solve_for_impulse")
         return self.solve(-self.factored * impulse[0], refined=False)
 
     def imbalance(self, state):
@@ -124,13 +124,13 @@ def settings(**options):
         "tries": 0,
         "refactor": EVERY_ITERATION,
         "reuse_below": 1e-4,
-        "max_sweeps": 3,
-        "sweep_bound": 1e-9,
+        "max_projections": 3,
+        "projection_bound": 1e-9,
         "tangent_terms": PAPER,
         "project_velocities": True,
         "project_accelerations": True,
         "hold_energy": True,
-        "mass_weight": False,
+        "mass_metric": False,
         "loop_tolerance": 1e-3,
         "absolute": np.full(2, 1e-9),
         "typical": np.ones(2),

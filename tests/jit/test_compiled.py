@@ -21,7 +21,7 @@ from rtmbs.jit.cache_folder import PLACE, kernel_sources
 from rtmbs.jit.compiled import entry_for
 from rtmbs.jit.dispatch import InnerDispatcher
 from rtmbs.semirecursive.step import march
-from tests.contracts.machines import LIBRARY, closed_simulation, good_steps, library_simulation
+from tests.contracts.machines import LIBRARY, accepted_steps, closed_simulation, library_simulation
 
 PACKAGE = Path(rtmbs.__file__).parent
 ROOT = PACKAGE.parent
@@ -43,7 +43,7 @@ def kernels():
 KERNELS = kernels()
 
 
-# ------------------------------------------------------------------------------------------------------------- promises
+# ----------------------------------------------------------------------------------------------------------- promises
 
 
 def test_no_kernel_can_allocate():
@@ -112,15 +112,15 @@ def test_numba_keeps_the_caches_of_others():
 def test_one_compilation_serves_every_mechanism():
     """Types do not depend on the mechanism, nor on how its arrays came about."""
     for name in LIBRARY:
-        good_steps(library_simulation(name), 2)
-    sim = closed_simulation(0, alpha=1e9, projection_weight="mass")
-    good_steps(sim, 2)
+        accepted_steps(library_simulation(name), 2)
+    sim = closed_simulation(0, alpha=1e9, projection_metric="mass")
+    accepted_steps(sim, 2)
     sim.h = 5e-4
-    good_steps(sim, 2)
+    accepted_steps(sim, 2)
     assert len(march.signatures) == 1
 
 
-# ------------------------------------------------------------------------------------------------- nothing is allocated
+# ----------------------------------------------------------------------------------------------- nothing is allocated
 
 
 def flat(records):
@@ -139,7 +139,7 @@ def test_steps_work_in_the_same_arrays():
     for sim in (library_simulation("driven_fourbar"), library_simulation("top"), closed_simulation(0)):
         before, pair = arrays(sim), {id(state) for state in sim._states}
         for _ in range(100):
-            assert sim.step().outcome.good
+            assert sim.step().outcome.accepted
             assert {id(state) for state in sim._states} == pair
         assert arrays(sim) == before
 
@@ -158,20 +158,20 @@ def test_steps_leave_no_memory_behind():
 
 
 def test_the_system_never_changes():
-    """Neither start nor steps, nor a shim, write into what many simulations share."""
+    """Neither start nor steps, nor an assembly offset, write into what many simulations share."""
     for name in ("bricard", "driven_fourbar", "top"):
         sim = library_simulation(name)
         system = sim.system
         before = [value.tobytes() for value in flat(system.tables)]
         more = [getattr(system, field).tobytes() for field in ("z0", "zd0", "R0", "u0", "weights", "typical")]
-        good_steps(sim, 20)
+        accepted_steps(sim, 20)
         sim.inputs["gravity"] = (1.0, 2.0, 3.0)
-        good_steps(sim, 5)
+        accepted_steps(sim, 5)
         assert [value.tobytes() for value in flat(system.tables)] == before
         assert [getattr(system, f).tobytes() for f in ("z0", "zd0", "R0", "u0", "weights", "typical")] == more
 
 
-# ----------------------------------------------------------------------------------------------------- the cache folder
+# --------------------------------------------------------------------------------------------------- the cache folder
 
 LEAF_CALLER = """
 import json, sys
@@ -239,21 +239,21 @@ def test_every_file_with_a_kernel_is_a_kernel_source():
             assert path in sources, f"add the room of {path} to KERNEL_ROOMS"
 
 
-# ---------------------------------------------------------------------------------------------------------- uncompiled
+# --------------------------------------------------------------------------------------------------------- uncompiled
 
 MOTIONS = """
 import json
-from tests.contracts.machines import closed_simulation, good_steps, library_simulation
+from tests.contracts.machines import closed_simulation, accepted_steps, library_simulation
 found = {}
 for name, sim, steps in (
     ("crank_rocker", library_simulation("crank_rocker"), 4),
-    ("driven_fourbar", library_simulation("driven_fourbar", projection_weight="mass", tangent_terms="exact"), 3),
+    ("driven_fourbar", library_simulation("driven_fourbar", projection_metric="mass", tangent_terms="exact"), 3),
     ("top", library_simulation("top", h=0.02), 12),
     ("closed", closed_simulation(2, tangent_terms="lagged"), 2),
 ):
-    reports = good_steps(sim, steps)
+    reports = accepted_steps(sim, steps)
     state = sim.state
-    found[name] = {"counts": [[r.iterations, r.sweeps] for r in reports], "R0": state.R0.ravel().tolist(),
+    found[name] = {"counts": [[r.iterations, r.projections] for r in reports], "R0": state.R0.ravel().tolist(),
                    "z": state.z.tolist(), "zd": state.zd.tolist(), "zdd": state.zdd.tolist(), "lam": state.lam.tolist()}
 import numba
 found["disabled"] = bool(numba.config.DISABLE_JIT)
@@ -275,7 +275,7 @@ def test_uncompiled_kernels_give_the_same_numbers(tmp_path):
             np.testing.assert_allclose(found[field], expected[field], atol=tolerance * size, err_msg=f"{name} {field}")
 
 
-# ------------------------------------------------------------------------------------------------------ entries
+# ------------------------------------------------------------------------------------------------------------ entries
 
 
 def test_an_entry_is_the_kernel_for_its_types():

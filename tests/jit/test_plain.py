@@ -53,7 +53,7 @@ WIDE = [
     ("top", {}, 1e-3, 0.1, {}),
     ("governor", {}, 1e-3, 0.1, {}),
     ("driven_fourbar", {}, 1e-3, 0.1, {"tangent_terms": "exact"}),
-    ("slider_crank", {}, 1e-3, 0.1, {"projection_weight": "mass"}),
+    ("slider_crank", {}, 1e-3, 0.1, {"projection_metric": "mass"}),
     ("bricard", {}, 1e-3, 0.1, {}),
     ("crank_rocker", {}, 5e-3, 0.1, {"jacobian": "trace"}),
 ]

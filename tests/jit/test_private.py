@@ -13,7 +13,7 @@ from rtmbs.jit import private
 from rtmbs.jit.dispatch import COMPILE
 from rtmbs.jit.kept import OBJECT, KeptLibrary
 from rtmbs.jit.private import PRIVATE
-from rtmbs.jit.record_type import RecordType
+from rtmbs.jit.struct_type import StructType
 
 ROOM = Path(rtmbs.__file__).parent / "jit"
 COMPILED = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
@@ -30,7 +30,7 @@ def compiled():
     return dispatcher, dispatcher.overloads[(numba.float64,)]
 
 
-# ------------------------------------------------------------------------------------------------------------ the table
+# ---------------------------------------------------------------------------------------------------------- the table
 
 
 def test_every_name_has_its_canary():
@@ -59,7 +59,7 @@ def test_the_table_is_complete():
     assert listed <= used, f"not used any more: {listed - used}"
 
 
-# ------------------------------------------------------------------------------------------------------------- canaries
+# ----------------------------------------------------------------------------------------------------------- canaries
 
 
 @COMPILED
@@ -138,7 +138,7 @@ def test_what_record_types_are_built_of():
         assert callable(getattr(private.cgutils, name)), name
     assert hasattr(private.cgutils.create_struct_proxy(numba.types.UniTuple(numba.int64, 2)), "_getvalue")
     assert hasattr(private.AttributeTemplate, "resolve")
-    assert hasattr(RecordType, "mangling_args")
+    assert hasattr(StructType, "mangling_args")
 
 
 @COMPILED

@@ -22,7 +22,7 @@ def addresses(sim):
     eq = sim.equations
     held = [getattr(state, name) for state in sim._states for name in ("z", "zd", "zdd", "lam", "R0", "u")]
     held += [values for state in sim._states for values in state.memory.values()]
-    held += [*eq.ws, *eq.work, sim._work.record]
+    held += [*eq.ws, *eq.work, sim._work.stats]
     return sorted(value.ctypes.data for value in held)
 
 @numba.njit
@@ -48,7 +48,7 @@ for name in ("crank_rocker", "top"):
     places, before = addresses(sim), rtsys.get_allocation_stats()
     blocks = sys.getallocatedblocks()
     for _ in range(10_000):
-        assert sim.step().outcome.good
+        assert sim.step().outcome.accepted
     blocks = sys.getallocatedblocks() - blocks
     tracemalloc.start()
     for _ in range(20):

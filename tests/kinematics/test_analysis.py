@@ -190,7 +190,7 @@ def test_a_driver_that_asks_too_much_ends_with_the_motion_so_far():
     model.add_driver("far", ConstantRate(1.0, 8.0), body=("block", "x"))
     with pytest.raises(MotionError, match=r"no position was found at t = 8 s, 80 samples are good") as caught:
         Analysis(model).run(0.0, 10.0, 0.1)
-    assert "far" in caught.value.culprits
+    assert "far" in caught.value.worst
     assert len(caught.value.result) == 80
     np.testing.assert_allclose(
         caught.value.result["block.position"][:, 0], 8.0 + caught.value.result.t, rtol=0, atol=1e-6
@@ -215,7 +215,7 @@ def test_a_driver_too_fast_to_be_followed_is_said_to_be(steep):
     assert 0.52 <= before < after <= caught.value.t
     assert f"by {abs(turn(after)[0] - turn(before)[0]):.1f}"[:5] in str(caught.value)
     assert "depend" not in str(caught.value)
-    assert caught.value.culprits == ("steep",)
+    assert caught.value.worst == ("steep",)
 
 
 def test_large_steps_are_refined_where_newton_asks_for_it():

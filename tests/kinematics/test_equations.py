@@ -76,9 +76,9 @@ def test_rows_are_those_written_by_hand(seed):
         frame_a, frame_b = A[a] @ joint.axes_a, A[b] @ joint.axes_b
         wanted = [
             (frame_a @ row.u) @ d if row.kind == "translation" else (frame_a @ row.u) @ (frame_b @ row.v)
-            for row in joint.type.rows()
+            for row in joint.type.equations()
         ]
-        if joint.type.rows()[:1] and {row.label for row in joint.type.rows()} >= {"x", "y", "z"}:
+        if joint.type.equations()[:1] and {row.label for row in joint.type.equations()} >= {"x", "y", "z"}:
             wanted[:3] = d
         np.testing.assert_allclose(own, wanted, rtol=0, atol=1e-13)
     norms = phi[[label == "norm" for label in equations.rows.label]]
@@ -126,19 +126,19 @@ def coordinates_of(system, R0, z, zd):
     """Return q and qd of the state of a System, from the swept frames and velocities."""
     _, A, r, _, V = page.motion(np, system.tables, R0, z, zd)
     q, qd = [np.array([0, 0, 0, 1.0, 0, 0, 0])], [np.zeros(7)]
-    for record in list(system.bodies.values())[1:]:
-        turn = A[0, record.step] @ record.rotation
-        place = r[0, record.step] + A[0, record.step] @ record.position
+    for info in list(system.bodies.values())[1:]:
+        turn = A[0, info.dof] @ info.rotation
+        place = r[0, info.dof] + A[0, info.dof] @ info.position
         e = rtmbs.results.motion.quaternions(turn[None])[0]
-        omega = V[0, record.step, 3:]
+        omega = V[0, info.dof, 3:]
         ed = 0.25 * world_rates(e[None])[0].T @ omega
         q.append(np.concatenate((place, e)))
-        qd.append(np.concatenate((V[0, record.step, :3] + np.cross(omega, place), ed)))
+        qd.append(np.concatenate((V[0, info.dof, :3] + np.cross(omega, place), ed)))
     return np.concatenate(q), np.concatenate(qd)
 
 
-def test_the_record_is_made_once_and_its_jacobian_is_sparse():
+def test_the_tape_is_made_once_and_its_jacobian_is_sparse():
     programs = Programs(Equations(paper_slider_crank()))
     entries = len(programs.values.row)
     assert entries < 0.2 * programs.m * programs.n
-    assert programs.record.operations < 400
+    assert programs.tape.operations < 400

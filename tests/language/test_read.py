@@ -116,7 +116,7 @@ def test_joints_keep_the_h_axes_of_both_triads(kind, seed):
         np.testing.assert_array_equal(joint.axes_b[:, 2], t.axes[:, 2])
     x_a, x_b = in_world(joint)
     assert np.linalg.norm(x_a - x_b) < 0.6  # nothing is turned further than the reference pose asks for
-    slides = np.array([step.axis for step in joint.type.steps() if step.kind == "prismatic"]).reshape(-1, 3)
+    slides = np.array([step.axis for step in joint.type.dofs() if step.kind == "prismatic"]).reshape(-1, 3)
     gap = x_a.T @ (joint.b.world(joint.point_b) - joint.a.world(joint.point_a))
     np.testing.assert_allclose(slides @ gap, 0.0, atol=1e-12)  # zero is where the reference pose is
     moved = joint.axes_a.T @ (joint.point_a - s.point)

@@ -83,7 +83,7 @@ def test_a_block_goes_as_deep_as_its_energy():
     assert result["rail.rate"][-1] == pytest.approx(-2.0, rel=1e-5)
 
 
-# ------------------------------------------------------------------------------------------------------------- Stribeck
+# ----------------------------------------------------------------------------------------------------------- Stribeck
 
 FRICTION = {"static": 6.0, "sliding": 4.0, "stribeck_rate": 0.2, "viscous": 1.5, "smoothing": 0.05}
 
@@ -106,7 +106,7 @@ def test_a_sliding_block_stops_as_coulomb_says():
     assert result["rail.displacement"][-1] == pytest.approx(3.0 * stop / 2.0, abs=2e-4)
 
 
-# ----------------------------------------------------------------------------------------------------------------- drag
+# --------------------------------------------------------------------------------------------------------------- drag
 
 
 def test_drag_has_its_formula():
@@ -136,7 +136,7 @@ def test_a_falling_body_reaches_its_terminal_velocity():
     np.testing.assert_allclose(result["drag.force"][-1, 2], 0.24 * exact[-1] ** 2, rtol=1e-5)
 
 
-# -------------------------------------------------------------------------------------------------------------- bushing
+# ------------------------------------------------------------------------------------------------------------ bushing
 
 
 def spd(size):
@@ -219,7 +219,7 @@ def test_a_slow_bounce_gives_back_what_hunt_and_crossley_say():
     assert result["body.velocity"][-1, 2] / v == pytest.approx(1 - alpha * v, abs=5e-4)
 
 
-# -------------------------------------------------------------------------------------------------------------- Pacejka
+# ------------------------------------------------------------------------------------------------------------ Pacejka
 
 TYRE = {
     "radius": 0.31, "stiffness": 2e5, "damping": 2e3, "friction": 1.1,
@@ -268,5 +268,5 @@ def test_a_locked_wheel_brakes_with_its_sliding_force():
 
 def forward(model):
     """Return which coordinate of the planar joint moves along x."""
-    steps = model.joints["plane"].type.steps()
-    return next(k for k, step in enumerate(steps) if step.kind == "prismatic" and abs(step.axis[0]) > 0.5)
+    dofs = model.joints["plane"].type.dofs()
+    return next(k for k, dof in enumerate(dofs) if dof.kind == "prismatic" and abs(dof.axis[0]) > 0.5)

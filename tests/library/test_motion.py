@@ -17,14 +17,14 @@ def run(name, t, h=1e-3, **options):
     """Return a simulation of a library mechanism at time t, every step converged."""
     sim = simulation(name, h, **options)
     for _ in range(round(t / h)):
-        assert sim.step().outcome.good
+        assert sim.step().outcome.accepted
     return sim
 
 
 def coordinate(sim, joint, values=None):
     """Return the coordinate of a one-step tree joint with the user's sign."""
     record = sim.system.joints[joint]
-    value = (sim.state.z if values is None else values)[record.steps[0]]
+    value = (sim.state.z if values is None else values)[record.dofs[0]]
     return -value if record.reversed else value
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rtmbs.linear.symbolic import positions
+from rtmbs.linear.symbolic import entries
 
 
 def paths(parent):
@@ -69,5 +69,5 @@ def accumulated(lu, A):
     """Return the flat values of the dense matrix A."""
     rows, cols = np.nonzero(A)
     values = np.zeros(lu.size)
-    values[positions(lu, rows, cols)] = A[rows, cols]
+    values[entries(lu, rows, cols)] = A[rows, cols]
     return values

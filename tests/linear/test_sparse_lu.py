@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rtmbs.linear import supernodes
 from rtmbs.linear.sparse_lu import factor, multiply, solve, solve_refined, workspace
-from rtmbs.linear.symbolic import INHERITS, KEPT, REST, SAME, analyse, positions
+from rtmbs.linear.symbolic import INHERITS, KEPT, REST, SAME, analyse, entries
 from tests.linear.patterns import accumulated, blocks, dominant, penalised, stacked, tree_pattern
 
 
@@ -167,7 +167,7 @@ def test_what_is_not_finite_is_refused(place, wrong):
     A = dominant(n, rows, cols, np.random.default_rng(6))
     lu = analyse(n, rows, cols)
     values = accumulated(lu, A)
-    values[positions(lu, [place[0]], [place[1]])] = wrong
+    values[entries(lu, [place[0]], [place[1]])] = wrong
     assert factor(lu, values, workspace(lu)) > 0
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rtmbs.linear.ordering import analyse_order, best_order, minimum_degree, symmetric_pattern
-from rtmbs.linear.symbolic import FIRST, PARENT, REST, WIDTH, analyse, flops, nonzeros, positions
+from rtmbs.linear.symbolic import FIRST, PARENT, REST, WIDTH, analyse, entries, flops, nonzeros
 from tests.linear.patterns import blocks, stacked, tree_pattern
 
 
@@ -94,7 +94,7 @@ def test_places_are_distinct_and_cover_the_pattern(n, entries, seed):
     rows, cols = rng.integers(0, n, entries), rng.integers(0, n, entries)
     lu = analyse(n, rows, cols)
     row, col = lu.pattern // n, lu.pattern % n
-    places = positions(lu, row, col)
+    places = entries(lu, row, col)
     assert len(np.unique(places)) == len(places)
     assert places.min() >= 0
     assert places.max() < lu.size
@@ -103,11 +103,11 @@ def test_places_are_distinct_and_cover_the_pattern(n, entries, seed):
 
 def test_an_entry_outside_the_pattern_is_named():
     lu = analyse(4, [1], [0])
-    assert positions(lu, [], []).shape == (0,)
+    assert entries(lu, [], []).shape == (0,)
     with pytest.raises(ValueError, match=r"entry 1, \(row 3, column 0\), is not in the analysed pattern"):
-        positions(lu, [1, 3], [0, 0])
+        entries(lu, [1, 3], [0, 0])
     with pytest.raises(ValueError, match="lies outside"):
-        positions(lu, [4], [0])
+        entries(lu, [4], [0])
 
 
 def test_fronts_form_a_tree_of_dense_blocks():

@@ -60,7 +60,10 @@ def test_watching_changes_nothing(name):
         observer.end(stepped)
     assert contents(run.state) == contents(plain.state)
     assert contents(stepped.state) == contents(plain.state)
-    assert run.equations.tables.closures.shim.tobytes() == plain.equations.tables.closures.shim.tobytes()
+    assert (
+        run.equations.tables.closures.assembly_offset.tobytes()
+        == plain.equations.tables.closures.assembly_offset.tobytes()
+    )
 
 
 def test_a_recorder_keeps_the_initial_state_and_every_step():
@@ -161,15 +164,15 @@ def test_violation_and_iteration_meters_sum_up_the_reports():
     assert violations.largest["position_violation"] >= np.abs(result["knee.violation"][1:, :3]).max()
     summary = iterations.summary()
     assert summary["steps"] == 50
-    for name in ("iterations", "jacobians", "factorisations", "sweeps"):
+    for name in ("iterations", "jacobians", "factorisations", "projections"):
         assert summary[name] == sum(getattr(report, name) for report in reports)
     assert summary["most"] == max(report.iterations for report in reports)
     assert summary["mean"] == summary["iterations"] / 50
-    assert iterations.enough == Counter(report.enough for report in reports)
+    assert iterations.iterations_to_tolerance == Counter(report.iterations_to_tolerance for report in reports)
 
     counted = IterationMeter()
     simulation().run(0.1, observers=[counted])  # in rows: nobody asks for a look after every step
-    assert (counted.summary(), counted.enough) == (summary, iterations.enough)
+    assert (counted.summary(), counted.iterations_to_tolerance) == (summary, iterations.iterations_to_tolerance)
 
 
 def test_step_time_meter():

@@ -9,7 +9,7 @@ from rtmbs import PenaltyTrapezoidal, Simulation
 from rtmbs.errors import ModelError
 from rtmbs.model import Floating, Model, Prismatic, Revolute, Spherical
 from rtmbs.simulation.options import by_name
-from tests.contracts.machines import beside, difference, good_steps
+from tests.contracts.machines import accepted_steps, beside, difference
 from tests.mechanisms import random_rotation
 
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
@@ -152,7 +152,7 @@ def test_a_cam_keeps_its_energy():
     assert np.ptp(result["energy.total"]) < 1e-2 * np.ptp(result["energy.kinetic"])
 
 
-# ------------------------------------------------------------------------------------------------------ joints by hand
+# ----------------------------------------------------------------------------------------------------- joints by hand
 
 
 def together(t, pose, parameters):
@@ -240,23 +240,23 @@ def test_groups_and_both_forms_of_the_step():
         Simulation(system, h=1e-3, **by_name(**options)) for options in ({}, {"threads": 2}, {"fused": False})
     )
     for sim in (whole, groups, readable):
-        good_steps(sim, 20)
+        accepted_steps(sim, 20)
     assert difference(whole.state, groups.state) < 1e-12
     assert difference(whole.state, readable.state) < 1e-12
 
 
 def test_a_restart_goes_on_bit_for_bit(tmp_path):
     sim = Simulation(cam().compile(), h=1e-3)
-    good_steps(sim, 20)
+    accepted_steps(sim, 20)
     sim.state.save(tmp_path / "state")
     again = Simulation(cam().compile(), h=1e-3)
     again.restore(tmp_path / "state")
-    good_steps(sim, 5)
-    good_steps(again, 5)
+    accepted_steps(sim, 5)
+    accepted_steps(again, 5)
     np.testing.assert_array_equal(again.state.z, sim.state.z)
 
 
-# ------------------------------------------------------------------------------------------------------ what is refused
+# ---------------------------------------------------------------------------------------------------- what is refused
 
 
 def returning(value):

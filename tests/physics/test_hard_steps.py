@@ -73,7 +73,7 @@ def test_fixed_iterations_keep_their_work():
         )
         reports = [sim.step() for _ in range(200)]
         assert all(report.evaluations <= most for report in reports)
-        assert all(report.outcome.good for report in reports)
+        assert all(report.outcome.accepted for report in reports)
     plain, helped = (
         Simulation(
             slider(SMOOTHED).compile(),
@@ -86,7 +86,7 @@ def test_fixed_iterations_keep_their_work():
     assert unfinished[1] < unfinished[0]
 
 
-# ---------------------------------------------------------------------------------------------- truthful projections
+# ----------------------------------------------------------------------------------------------- truthful projections
 
 
 @pytest.mark.parametrize("fused", [True, False])
@@ -115,7 +115,7 @@ def test_a_singular_pose_takes_no_speed(fused, weight):
     sim = Simulation(
         library.build("windows", n=2).compile(),
         h=1e-2,
-        method=PenaltyTrapezoidal(fused=fused, projection_weight=weight),
+        method=PenaltyTrapezoidal(fused=fused, projection_metric=weight),
     )
     reports, slowest = [], np.inf
     for _ in range(600):

@@ -35,8 +35,8 @@ def test_order_two(name):
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_order_two_with_the_mass_weight(name):
-    found = errors(PROBLEMS[name], projection_weight="mass")
+def test_order_two_with_the_mass_metric(name):
+    found = errors(PROBLEMS[name], projection_metric="mass")
     assert all_within(found.slopes), (found.slopes, found.rms)
 
 

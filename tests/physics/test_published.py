@@ -45,7 +45,9 @@ def test_a04_bricard():
 
 
 def test_a04_has_rank_five_of_six():
-    """All six revolutes in the tree, held by the six equations of a ghost: one is redundant, and the start names it."""
+    """All six revolutes in the tree, held by the six equations of an auxiliary body: one is redundant, and the start
+    names it.
+    """
     model = library.build("bricard")
     model.add_force("idle", TorsionSpring(0.0), joint="joint_4")
     sim = Simulation(model.compile(), h=5e-3)

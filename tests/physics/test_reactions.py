@@ -26,7 +26,7 @@ def test_multipliers_satisfy_the_equations_of_motion(name, refactor):
     for h in steps:
         sim, worst = Simulation(system, h, method=PenaltyTrapezoidal(refactor=refactor)), 0.0
         for _ in range(round(0.2 / h)):
-            assert sim.step().outcome.good
+            assert sim.step().outcome.accepted
             state, equations = sim.state, sim.equations
             equations.residual(state.z, state.zd, state.zdd, state.R0)
             worst = max(worst, float(np.max(np.abs(equations.ws.tau + equations.pull_back(state.lam)))))

@@ -14,7 +14,7 @@ def test_motion_has_no_units(name, scale):
 
 
 @pytest.mark.parametrize("scale", [(1e-6, 1e3), (1e6, 1e-3)])
-def test_nor_has_it_with_the_mass_weight(scale):
-    found = sameness(MECHANISMS["slider-crank cut at the slide"](), *scale, projection_weight="mass")
+def test_nor_has_it_with_the_mass_metric(scale):
+    found = sameness(MECHANISMS["slider-crank cut at the slide"](), *scale, projection_metric="mass")
     assert found.motion < 1e-6
     assert found.iterations < 0.1

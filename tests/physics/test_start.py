@@ -11,14 +11,14 @@ from rtmbs import IterationMeter, Simulation, ViolationMeter, library
 from rtmbs.errors import StartError
 from rtmbs.simulation.options import by_name
 
-# ------------------------------------------------------------------------------------------------ what the user wrote
+# ------------------------------------------------------------------------------------------------- what the user wrote
 
 
 def test_pinned_values_are_kept_exactly():
     model = library.build("fourbar", ny=2, nz=3, angle=0.5, rate=0.1)
     sim = Simulation(model.compile(), h=5e-3)
     for k, rate in ((1, 0.1), (2, 0.0), (3, 0.0)):
-        step = sim.system.joints[f"pin_{k}_0"].steps[0]
+        step = sim.system.joints[f"pin_{k}_0"].dofs[0]
         assert sim.state.z[step] == 0.5
         assert sim.state.zd[step] == rate
 
@@ -49,7 +49,7 @@ def test_the_smallest_weighted_change_is_taken():
         model.set_initial("crank_pivot", position=0.0, pin=False)
         model.set_initial("rocker_pivot", position=0.1, pin=False, weight=weight)
         sim = Simulation(model.compile())
-        moved.append(abs(0.1 - sim.state.z[sim.system.joints["rocker_pivot"].steps[0]]))
+        moved.append(abs(0.1 - sim.state.z[sim.system.joints["rocker_pivot"].dofs[0]]))
     assert moved[0] > 0.01
     assert moved[1] < 2e-2 * moved[0]
 
@@ -61,7 +61,7 @@ def test_pins_that_contradict_each_other_are_refused_by_name():
         Simulation(model.compile())
 
 
-# ------------------------------------------------------------------------------------------------------ singular poses
+# ----------------------------------------------------------------------------------------------------- singular poses
 
 
 @pytest.mark.parametrize("n", [1, 2])
@@ -84,7 +84,7 @@ def test_a_regular_start_is_not_warned_about():
     assert not any("RankDrop" in warning for warning in report.warnings)
 
 
-# -------------------------------------------------------------------------------------------------- redundant closures
+# ------------------------------------------------------------------------------------------------- redundant closures
 
 
 def run(mismatch, **options):
@@ -109,7 +109,7 @@ def test_consistent_redundancy_changes_nothing():
 @pytest.mark.parametrize("mismatch", [1e-10, 1e-8, 1e-6, 1e-5])
 def test_inconsistent_redundancy_is_refused_with_its_stress(mismatch):
     with pytest.raises(
-        StartError, match=r"redundant.*'middle\..*stress the mechanism with .* N .*shim=True"
+        StartError, match=r"redundant.*'middle\..*stress the mechanism with .* N .*assembly_offset=True"
     ) as refused:
         run(mismatch)
     stress = float(str(refused.value).split("stress the mechanism with ")[1].split(" N")[0])
@@ -117,10 +117,10 @@ def test_inconsistent_redundancy_is_refused_with_its_stress(mismatch):
 
 
 @pytest.mark.parametrize("mismatch", [1e-10, 1e-8, 1e-7, 1e-6])
-def test_a_shim_takes_the_stress_out(mismatch):
-    sim, result = run(mismatch, shim=True)
+def test_an_assembly_offset_takes_the_stress_out(mismatch):
+    sim, result = run(mismatch, assembly_offset=True)
     _, exact = run(0.0)
-    assert any(warning.startswith("shim") and "middle" in warning for warning in sim.start_report.warnings)
+    assert any(warning.startswith("assembly offset") and "middle" in warning for warning in sim.start_report.warnings)
     assert sim.start_report.gap < 1e-12
     np.testing.assert_allclose(result["middle.reaction"][0], exact["middle.reaction"][0], atol=1e-3 + 1e6 * mismatch)
     assert abs(result["pivot_0.angle"][-1] - exact["pivot_0.angle"][-1]) < 1e-6 + 1e3 * mismatch
@@ -132,12 +132,12 @@ def test_a_rounding_error_is_no_inconsistency():
     np.testing.assert_allclose(result["pivot_0.angle"], exact["pivot_0.angle"], atol=1e-9)
 
 
-def test_a_loop_that_cannot_close_is_no_case_for_a_shim():
+def test_a_loop_that_cannot_close_is_no_case_for_an_assembly_offset():
     with pytest.raises(StartError, match="cannot close"):
-        run(0.1, shim=True)
+        run(0.1, assembly_offset=True)
 
 
-# ----------------------------------------------------------------------------------------------------- massless bodies
+# ---------------------------------------------------------------------------------------------------- massless bodies
 
 
 @pytest.mark.parametrize("n", [1, 2])

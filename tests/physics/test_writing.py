@@ -1,4 +1,6 @@
-"""How a mechanism is written does not change how it moves: direction of joints, cut joint, kind of closure, ghosts."""
+"""How a mechanism is written does not change how it moves: direction of joints, cut joint, kind of closure, auxiliary
+bodies.
+"""
 
 import numpy as np
 import pytest
@@ -46,7 +48,7 @@ def test_the_cut_joint(plain, cut):
 
 @pytest.mark.parametrize("sprung", JOINTS)
 def test_a_spring_on_any_joint_whichever_is_cut(sprung):
-    """A cut joint that carries a spring keeps its coordinate: a ghost does it, held by all six equations."""
+    """A cut joint that carries a spring keeps its coordinate: an auxiliary body does it, held by all six equations."""
     spring = {sprung: TorsionSpring(4.0, damping=0.1, angle=0.3)}
 
     def write(cut):
@@ -61,7 +63,7 @@ def test_a_spring_on_any_joint_whichever_is_cut(sprung):
 
 
 @pytest.mark.parametrize("sprung", JOINTS)
-def test_a_spring_on_a_ghost_keeps_the_energy(sprung):
+def test_a_spring_on_an_auxiliary_body_keeps_the_energy(sprung):
     model = crank_rocker(cut=sprung, springs={sprung: TorsionSpring(4.0, angle=0.3)})
     result = Simulation(model.compile(), 1e-3).run(0.5)
     energy = result["energy.total"]

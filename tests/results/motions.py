@@ -17,9 +17,9 @@ def smooth_motion(system, t, seed=0, growth=0.0):
     phase = w * t[:, None] + p
     z, zd, zdd = a * np.sin(phase) + growth * t[:, None], a * w * np.cos(phase) + growth, -a * w * w * np.sin(phase)
     R0 = np.tile(system.R0, (len(t), 1, 1, 1))
-    for i in np.flatnonzero(system.tables.steps.reference >= 0):
+    for i in np.flatnonzero(system.tables.dofs.reference >= 0):
         for s in range(len(t)):
-            turn_three_times(system.tables.steps, i, z[s], zd[s], zdd[s], R0[s])
+            turn_three_times(system.tables.dofs, i, z[s], zd[s], zdd[s], R0[s])
     u = np.tile(system.u0, (len(t), 1))
     for signal in system.signals:
         for k, instant in enumerate(t):
@@ -28,16 +28,16 @@ def smooth_motion(system, t, seed=0, growth=0.0):
     return Samples(t, z, zd, zdd, lam, R0, u)
 
 
-def turn_three_times(steps, i, z, zd, zdd, R0):
-    """Let rotation steps i, i + 1, i + 2 turn one after the other; z, zd, zdd hold the angles, and rates afterwards."""
-    axes, mine = steps.axis[i : i + 3], slice(i, i + 3)
+def turn_three_times(dofs, i, z, zd, zdd, R0):
+    """Let rotation dofs i, i + 1, i + 2 turn one after the other; z, zd, zdd hold the angles, and rates afterwards."""
+    axes, mine = dofs.axis[i : i + 3], slice(i, i + 3)
     rate, acceleration = np.zeros(3), np.zeros(3)
     for axis, angle, speed, gain in zip(axes, z[mine], zd[mine], zdd[mine], strict=True):
         R = exponential(angle * axis)
         rate, acceleration = R.T @ rate, R.T @ acceleration
         acceleration = acceleration + gain * axis - speed * np.cross(axis, rate)
         rate = rate + speed * axis
-        R0[steps.reference[i]] = R0[steps.reference[i]] @ R
+        R0[dofs.reference[i]] = R0[dofs.reference[i]] @ R
     z[mine], zd[mine], zdd[mine] = 0.0, axes @ rate, axes @ acceleration
 
 

@@ -1,4 +1,4 @@
-"""One joint in three places: in the tree, cut, and as a ghost. Its channels and its reaction are the same.
+"""One joint in three places: in the tree, cut, and as an auxiliary body. Its channels and its reaction are the same.
 
 A floating joint restrains nothing, so a mechanism with one may be walked either way: with the joint under test in the
 tree, or with the joint cut and the floating one in the tree. The states of the second are made from the channels of the
@@ -50,8 +50,8 @@ def carried_over(system, other, samples, result):
             if not name.startswith("F."):
                 made[key][:, i] = values[:, other.coordinate_names.index(name)]
     joint = system.joints["F"]
-    slides, rotation = list(joint.steps[:3]), list(joint.steps[3:])
-    along = system.tables.steps.axis[rotation].T
+    slides, rotation = list(joint.dofs[:3]), list(joint.dofs[3:])
+    along = system.tables.dofs.axis[rotation].T
     made["z"][:, slides], made["zd"][:, slides] = result["F.position"], result["F.velocity"]
     made["zdd"][:, slides] = result["F.linear_acceleration"]
     made["zd"][:, rotation], made["zdd"][:, rotation] = result["F.rate"] @ along, result["F.acceleration"] @ along
@@ -101,15 +101,15 @@ def test_reactions_do_not_depend_on_where_the_loop_is_cut(kind, forward):
 
 @pytest.mark.parametrize("forward", [True, False], ids=["a to b", "b to a"])
 @pytest.mark.parametrize("kind", PUBLIC)
-def test_a_ghost_carries_what_the_tree_joint_carries(kind, forward):
+def test_an_auxiliary_body_carries_what_the_tree_joint_carries(kind, forward):
     """With springs on its coordinates, that are part of the reaction."""
-    tree, ghost = build(kind, forward, spring=True), build(kind, forward, cut=True, spring=True)
-    assert ghost.joints["J"].ghost
+    tree, auxiliary = build(kind, forward, spring=True), build(kind, forward, cut=True, spring=True)
+    assert auxiliary.joints["J"].auxiliary
     motion = solved(tree, smooth_motion(tree, T[:4]))
     one = result_of(tree, motion)
-    made = carried_over(ghost, tree, motion, one)
-    made = made._replace(u=np.tile(ghost.u0, (len(made.t), 1)))
-    other = result_of(ghost, solved(ghost, made, closed=True))
+    made = carried_over(auxiliary, tree, motion, one)
+    made = made._replace(u=np.tile(auxiliary.u0, (len(made.t), 1)))
+    other = result_of(auxiliary, solved(auxiliary, made, closed=True))
     names = [name for name in one.names() if name.startswith(("J.", "tip.", "arm.", "base.", "spring"))]
     same(one, other, names, 1e-9)
 

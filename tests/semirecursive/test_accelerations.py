@@ -61,7 +61,7 @@ def test_equations_of_motion_hold(name):
     assert np.abs(Phidd).max() < 1e-7 * max(np.abs(state.zdd).max(), 1.0)
 
 
-def test_the_penalty_of_the_sweeps_does_not_matter():
+def test_the_penalty_of_the_iterations_does_not_matter():
     assembly, z, zd, masses = moving("closed 7")
     answers = [first_accelerations(assembly.equations, z, zd, assembly.R0, masses, c)[0] for c in (1e3, 1e6, 1e8)]
     for answer in answers[1:]:

@@ -9,7 +9,7 @@ from rtmbs.integrators.settings import PAPER
 from rtmbs.semirecursive.evaluation import evaluate_residual
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.workspace import workspace
-from tests.contracts.machines import beside, contents, difference, good_steps, library_simulation, with_force_states
+from tests.contracts.machines import accepted_steps, beside, contents, difference, library_simulation, with_force_states
 
 H = 5e-3
 
@@ -102,8 +102,8 @@ def test_the_readable_step_is_the_fused_one(system, options):
     one = Simulation(system, H, PenaltyTrapezoidal(**options))
     other = Simulation(system, H, PenaltyTrapezoidal(fused=False, **options))
     for _ in range(40):
-        good_steps(one, 1)
-        good_steps(other, 1)
+        accepted_steps(one, 1)
+        accepted_steps(other, 1)
         other_state = one.state.copy()
         assert difference(one.state, other.state) < 1e-9
         other.restore(other_state)
@@ -136,12 +136,12 @@ def test_groups_on_threads_take_the_same_steps():
         assert s == pytest.approx(expected[state.force[2:], state.name], rel=1e-7), state
 
 
-def test_a_run_in_rows_gives_the_bytes_of_steps():
+def test_a_run_in_chunks_gives_the_bytes_of_steps():
     system = with_force_states(timed=False).compile()
     one, other = Simulation(system, H), Simulation(system, H)
-    assert one.takes_rows
+    assert one.takes_chunks
     result = one.run(0.1)
-    good_steps(other, 20)
+    accepted_steps(other, 20)
     assert contents(one.state) == contents(other.state)
     for state, s in zip(system.states, other.state.s, strict=True):
         assert result[f"{state.force}.{state.name}"][-1] == s

@@ -15,10 +15,10 @@ import rtmbs
 from rtmbs.integrators.settings import EXACT, INERTIA, LAGGED, PAPER, StateArrays
 from rtmbs.semirecursive import closure_jacobian, closures, page
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.semirecursive.evaluation import assemble_mass_weight, assemble_tangent, evaluate_residual
-from rtmbs.semirecursive.forces import spring_energy
+from rtmbs.semirecursive.evaluation import assemble_mass_metric, assemble_tangent, evaluate_residual
+from rtmbs.semirecursive.force_kernels import spring_energy
+from rtmbs.semirecursive.passes import gravity_energy, kinetic_energy
 from rtmbs.semirecursive.rotations import add_correction, commit_rotations
-from rtmbs.semirecursive.sweeps import kinetic_energy, weight_energy
 from rtmbs.semirecursive.workspace import workspace
 from tests.mechanisms import (
     committed,
@@ -37,7 +37,7 @@ H = 0.01
 SIZES = {1: 1, 2: 2, 3: 3, 4: 7, 5: 12, 6: 20, 7: 30, 8: 30}
 
 
-@pytest.fixture(params=SIZES, ids=[f"{n} steps, seed {seed}" for seed, n in SIZES.items()])
+@pytest.fixture(params=SIZES, ids=[f"{n} dofs, seed {seed}" for seed, n in SIZES.items()])
 def case(request):
     """A mechanism, a state, and the workspace of kernels after one evaluation of the residual there."""
     mechanism = random_tables(request.param, SIZES[request.param])
@@ -70,7 +70,7 @@ def jacobian(f, state, k):
     return f(*rows).imag.T / STEP
 
 
-# --------------------------------------------------------------------------------------------------------------- values
+# ------------------------------------------------------------------------------------------------------------- values
 
 
 def test_sweeps(case):
@@ -127,8 +127,8 @@ def test_energies(case):
     assert kinetic_energy(ws) == pytest.approx(zd @ M @ zd / 2, rel=EXACTLY)
     A, r = page.frames(np, mechanism.tables, mechanism.R0, z[None])
     centres, _ = page.mass_geometry(np, mechanism.tables, A, r)
-    weight = -np.sum(mechanism.tables.steps.mass[:, None] * centres[0] * mechanism.u[:3])
-    assert weight_energy(mechanism.tables, ws, mechanism.u) == pytest.approx(weight, rel=1e-11, abs=1e-11)
+    weight = -np.sum(mechanism.tables.dofs.mass[:, None] * centres[0] * mechanism.u[:3])
+    assert gravity_energy(mechanism.tables, ws, mechanism.u) == pytest.approx(weight, rel=1e-11, abs=1e-11)
     elastic = elastic_energy(mechanism, z[None], A, r)
     assert spring_energy(mechanism.tables, z, mechanism.u, ws) == pytest.approx(elastic, rel=EXACTLY)
 
@@ -136,16 +136,16 @@ def test_energies(case):
 def elastic_energy(mechanism, z, A, r):
     """Return stiffness times squared stretch over two, of springs and torsion springs [J]."""
     springs, joints, u = mechanism.tables.forces.springs, mechanism.tables.joint_forces, mechanism.u
-    link = springs.connector
+    connector = springs.connector
     rest = np.zeros((*z.shape, 6))
-    ends = ((mechanism.tables.links.a, springs.point_a), (mechanism.tables.links.b, springs.point_b))
-    x_a, x_b = (page.points(np, A, r, rest, steps[link], local)[0][0] for steps, local in ends)
+    ends = ((mechanism.tables.connectors.a, springs.point_a), (mechanism.tables.connectors.b, springs.point_b))
+    x_a, x_b = (page.points(np, A, r, rest, dofs[connector], local)[0][0] for dofs, local in ends)
     stretch = np.linalg.norm(x_b - x_a, axis=1) - u[springs.slot + 2]
-    turned = z[0, joints.step] - u[joints.slot + 2]
+    turned = z[0, joints.dof] - u[joints.slot + 2]
     return (u[springs.slot] @ stretch**2 + u[joints.slot] @ turned**2) / 2
 
 
-# -------------------------------------------------------------------------------------------------------------- tangent
+# ------------------------------------------------------------------------------------------------------------ tangent
 
 
 def compiled_tangent(case, mass, velocity, position, terms=PAPER, alpha=None, old=None):
@@ -241,14 +241,14 @@ def test_mass_weight(case):
     mechanism, motion, ws = case
     n, _ = size(mechanism.tables)
     values = np.full(n * n, np.nan)
-    assemble_mass_weight(mechanism.tables, H * H / 4, motion.alpha, ws, values)
+    assemble_mass_metric(mechanism.tables, H * H / 4, motion.alpha, ws, values)
     assert error(values.reshape(n, n), expected_tangent(case, 1.0, 0.0, H * H / 4)) > 0  # holds K as well
     P = one(page.closure_jacobian, mechanism, motion.z)
     expected = one(page.mass_matrix, mechanism, motion.z) + H * H / 4 * P.T @ (motion.alpha[:, None] * P)
     assert error(values.reshape(n, n), expected) < EXACTLY
 
 
-# ------------------------------------------------------------------------------------------ compiled models, as a class
+# ---------------------------------------------------------------------------------------- compiled models, as a class
 
 MODELS = {1: 6, 2: 9, 3: 18, 4: 30}
 
@@ -315,7 +315,7 @@ def test_newton_matrix_from_a_source(compiled, terms):
 def test_committed_rotations_move_nothing(compiled):
     """New reference rotations and zero coordinates, the same frames, velocities and accelerations of every body."""
     equations, mechanism, motion = compiled
-    tables, first = mechanism.tables, np.flatnonzero(mechanism.tables.steps.reference >= 0)
+    tables, first = mechanism.tables, np.flatnonzero(mechanism.tables.dofs.reference >= 0)
     state = StateArrays(*(x.copy() for x in (*motion[:3], motion.lam, mechanism.R0, np.zeros((len(motion.z), 2)))))
     equations.commit(state)
     turned = (first[:, None] + np.arange(3)).ravel()
@@ -347,13 +347,13 @@ def test_rotation_factors_are_exact_at_every_angle():
         assert np.abs(R0[0] - Rotation.from_rotvec(d).as_matrix()).max() < 1e-15
         increment, dz = np.zeros(3), rng.normal(size=3)
         add_correction(first, d, dz, increment)
-        T = turns(SimpleNamespace(steps=first), d)
+        T = turns(SimpleNamespace(dofs=first), d)
         assert error(T @ increment, dz) < 1e-13
 
 
 def single_rotation():
-    """Return the steps of one ball joint."""
+    """Return the dofs of one ball joint."""
     model = rtmbs.Model("ball")
     model.add_body("b", mass=1.0, inertia=(1.0, 1.0, 1.0))
     model.add_joint("j", rtmbs.Spherical(), model.ground, "b")
-    return model.compile().tables.steps
+    return model.compile().tables.dofs

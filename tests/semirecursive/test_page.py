@@ -22,14 +22,14 @@ SEEDS = (1, 2, 3, 4, 5)
 
 @pytest.fixture(params=SEEDS)
 def case(request):
-    """A random mechanism of 3 to 30 steps and a random state, rows of a batch of one."""
+    """A random mechanism of 3 to 30 dofs and a random state, rows of a batch of one."""
     mechanism, motion = random_case(request.param)
     return mechanism, as_batch(motion)
 
 
 @pytest.fixture(params=SEEDS)
 def boundary(request):
-    """The same at a step boundary, where rates of rotation steps are derivatives of their coordinates."""
+    """The same at a step boundary, where rates of rotation dofs are derivatives of their coordinates."""
     mechanism, motion = committed(*random_case(request.param))
     return mechanism, as_batch(motion)
 
@@ -59,24 +59,24 @@ def central_jacobian(f, x, step=1e-6):
     return np.concatenate([(f(x + e) - f(x - e)) / (2 * step) for e in step * np.eye(x.shape[1])]).T
 
 
-# ------------------------------------------------------------------------------------- a reference that knows positions
+# ----------------------------------------------------------------------------------- a reference that knows positions
 
 
 def poses(mechanism, z):
     """Return lists A and r, ground last (so that index -1 is ground), one step after the other."""
-    steps = mechanism.tables.steps
+    dofs = mechanism.tables.dofs
     A, r = [], []
-    for i, p in enumerate(steps.parent):
+    for i, p in enumerate(dofs.parent):
         A_parent, r_parent = (A[p], r[p]) if p >= 0 else (np.eye(3), np.zeros(3))
-        frame = A_parent @ steps.offset_rotation[i]
-        if steps.reference[i] >= 0:
-            frame = frame @ mechanism.R0[steps.reference[i]] @ exponential(z[i : i + 3] @ steps.axis[i : i + 3])
-        u, origin = steps.axis[i], r_parent + A_parent @ steps.offset[i]
-        if steps.kind[i] == REVOLUTE:  # columns: what the turn does to the unit vectors
+        frame = A_parent @ dofs.offset_rotation[i]
+        if dofs.reference[i] >= 0:
+            frame = frame @ mechanism.R0[dofs.reference[i]] @ exponential(z[i : i + 3] @ dofs.axis[i : i + 3])
+        u, origin = dofs.axis[i], r_parent + A_parent @ dofs.offset[i]
+        if dofs.kind[i] == REVOLUTE:  # columns: what the turn does to the unit vectors
             turned = [e * np.cos(z[i]) + np.cross(u, e) * np.sin(z[i]) + u * u[k] * (1 - np.cos(z[i]))
                       for k, e in enumerate(np.eye(3))]  # fmt: skip
             frame = frame @ np.array(turned).T
-        elif steps.kind[i] == PRISMATIC:
+        elif dofs.kind[i] == PRISMATIC:
             origin = origin + frame @ u * z[i]
         A.append(frame)
         r.append(origin)
@@ -84,9 +84,9 @@ def poses(mechanism, z):
     return [*A, *[np.eye(3)] * grounds], [*r, *[np.zeros(3)] * grounds]
 
 
-def point(mechanism, z, step, local):
+def point(mechanism, z, dof, local):
     A, r = poses(mechanism, z)
-    return r[step] + A[step] @ local
+    return r[dof] + A[dof] @ local
 
 
 def spin(rate_of_A, A):
@@ -102,7 +102,7 @@ def directional(f, z, dz):
 
 def centres_and_frames(mechanism, z):
     A, r = poses(mechanism, z)
-    centres = [r[i] + A[i] @ c for i, c in enumerate(mechanism.tables.steps.mass_center)]
+    centres = [r[i] + A[i] @ c for i, c in enumerate(mechanism.tables.dofs.mass_center)]
     return np.array(centres), np.array(A[: len(z)])
 
 
@@ -117,9 +117,9 @@ def twists(mechanism, z, zd):
 def reference_residual(mechanism, z, zd, zdd):
     """Return M zdd - Q by virtual power: inertia about mass centres, every force by the motion of its own point."""
     tables, u = mechanism.tables, mechanism.u
-    steps, units = tables.steps, np.eye(len(z))
+    dofs, units = tables.dofs, np.eye(len(z))
     _, A = centres_and_frames(mechanism, z)
-    J = np.array([A[i] @ steps.inertia[i] @ A[i].T for i in range(len(z))])
+    J = np.array([A[i] @ dofs.inertia[i] @ A[i].T for i in range(len(z))])
     w = twists(mechanism, z, zd)[1]
 
     def along(t):
@@ -127,7 +127,7 @@ def reference_residual(mechanism, z, zd, zdd):
 
     h = 1e-3  # sixth-order difference of exact velocities
     rates = sum(c * (along(k * h) - along(-k * h)) for k, c in ((1, 3 / 4), (2, -3 / 20), (3, 1 / 60))) / h
-    force = steps.mass[:, None] * (rates[0] - u[:3])
+    force = dofs.mass[:, None] * (rates[0] - u[:3])
     torque = np.array([J[i] @ rates[1, i] + np.cross(w[i], J[i] @ w[i]) for i in range(len(z))])
     inertia = [
         sum((virtual * [force, torque]).ravel()) for virtual in (np.array(twists(mechanism, z, e)) for e in units)
@@ -139,7 +139,7 @@ def applied_power(mechanism, z, zd, virtual):
     """Return the power of joint forces, springs and wrenches on a virtual velocity."""
     tables, u = mechanism.tables, mechanism.u
     power = 0.0
-    for i, slot in zip(tables.joint_forces.step, tables.joint_forces.slot, strict=True):
+    for i, slot in zip(tables.joint_forces.dof, tables.joint_forces.slot, strict=True):
         k, c, rest, load = u[slot : slot + 4]
         power += (-k * (z[i] - rest) - c * zd[i] + load) * virtual[i]
     for s, slot in enumerate(tables.forces.springs.slot):
@@ -149,7 +149,7 @@ def applied_power(mechanism, z, zd, virtual):
         power -= pull * directional(length, z, virtual)
     _, A = centres_and_frames(mechanism, z)
     for k, slot in enumerate(tables.forces.wrenches.slot):
-        b = tables.links.b[tables.forces.wrenches.connector[k]]
+        b = tables.connectors.b[tables.forces.wrenches.connector[k]]
         f, n = u[slot : slot + 3], u[slot + 3 : slot + 6]
         if tables.forces.wrenches.follows[k]:
             f, n = A[b] @ tables.forces.wrenches.axes[k] @ f, A[b] @ tables.forces.wrenches.axes[k] @ n
@@ -160,11 +160,11 @@ def applied_power(mechanism, z, zd, virtual):
 
 def spring_length(mechanism, s):
     tables = mechanism.tables
-    link = tables.forces.springs.connector[s]
+    connector = tables.forces.springs.connector[s]
 
     def length(z):
-        x_a = point(mechanism, z, tables.links.a[link], tables.forces.springs.point_a[s])
-        d = point(mechanism, z, tables.links.b[link], tables.forces.springs.point_b[s]) - x_a
+        x_a = point(mechanism, z, tables.connectors.a[connector], tables.forces.springs.point_a[s])
+        d = point(mechanism, z, tables.connectors.b[connector], tables.forces.springs.point_b[s]) - x_a
         return np.sqrt(d @ d)
 
     return length
@@ -173,11 +173,11 @@ def spring_length(mechanism, s):
 def reference_closures(mechanism, z):
     """Return Phi row by row."""
     tables, u = mechanism.tables, mechanism.u
-    closures, links, drivers = tables.closures, tables.links, tables.drivers
+    closures, connectors, drivers = tables.closures, tables.connectors, tables.drivers
     A, r = poses(mechanism, z)
     Phi = []
     for l in range(len(closures.point_a)):
-        a, b = links.a[l], links.b[l]
+        a, b = connectors.a[l], connectors.b[l]
         x_a, x_b = r[a] + A[a] @ closures.point_a[l], r[b] + A[b] @ closures.point_b[l]
         for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
             axis_a, axis_b = A[a] @ closures.axis_a[row], A[b] @ closures.axis_b[row]
@@ -188,17 +188,17 @@ def reference_closures(mechanism, z):
                 target = u[slot] if slot >= 0 else length
                 Phi.append(((x_b - x_a) @ (x_b - x_a) - target**2) / (2 * length))
             elif closures.kind[row] == RELATION:
-                here, begin = slice(*links.pointer[l : l + 2]), links.pointer[tables.couplers.first[0]]
+                here, begin = slice(*connectors.pointer[l : l + 2]), connectors.pointer[tables.couplers.first[0]]
                 ratio = tables.couplers.ratio[here.start - begin : here.stop - begin]
                 constant = u[closures.slot[row]] if closures.slot[row] >= 0 else closures.length[row]
-                Phi.append(sum(c * z[i] for c, i in zip(ratio, links.step[here], strict=True)) - constant)
+                Phi.append(sum(c * z[i] for c, i in zip(ratio, connectors.dof[here], strict=True)) - constant)
             else:
                 Phi.append(axis_a @ axis_b)
-            Phi[-1] = Phi[-1] - closures.shim[row]
-    return np.array(Phi + [z[i] - u[slot] for i, slot in zip(drivers.step, drivers.slot, strict=True)])
+            Phi[-1] = Phi[-1] - closures.assembly_offset[row]
+    return np.array(Phi + [z[i] - u[slot] for i, slot in zip(drivers.dof, drivers.slot, strict=True)])
 
 
-# -------------------------------------------------------------------------------------------------- physics, by seed
+# --------------------------------------------------------------------------------------------------- physics, by seed
 
 
 def test_frames_agree_with_the_walk_step_by_step(case):
@@ -214,7 +214,7 @@ def test_velocities_are_those_of_the_points_at_the_origin(boundary):
     *_, V = page.motion(np, mechanism.tables, mechanism.R0, motion.z, motion.zd)
     centre, _ = centres_and_frames(mechanism, motion.z[0])
     v, w = twists(mechanism, motion.z[0], motion.zd[0])
-    bearing = mechanism.tables.steps.tip == np.arange(len(v))  # within an element V is a sum on the way
+    bearing = mechanism.tables.dofs.tip == np.arange(len(v))  # within an element V is a sum on the way
     expected = np.concatenate((v - np.cross(w, centre), w), axis=1)
     assert error(V[0, bearing], expected[bearing]) < 1e-12
 
@@ -242,8 +242,8 @@ def kinetic_energy(mechanism, z, zd):
 def potential_energy(mechanism, z):
     tables, u = mechanism.tables, mechanism.u
     centres, _ = centres_and_frames(mechanism, z[0])
-    energy = -np.sum(tables.steps.mass[:, None] * centres * u[:3])
-    for i, slot in zip(tables.joint_forces.step, tables.joint_forces.slot, strict=True):
+    energy = -np.sum(tables.dofs.mass[:, None] * centres * u[:3])
+    for i, slot in zip(tables.joint_forces.dof, tables.joint_forces.slot, strict=True):
         energy += u[slot] * (z[0, i] - u[slot + 2]) ** 2 / 2 - u[slot + 3] * z[0, i]
     for s, slot in enumerate(tables.forces.springs.slot):
         length = spring_length(mechanism, s)(z[0])
@@ -264,7 +264,7 @@ def test_power_of_the_residual_is_the_rate_of_energy(boundary):
     assert abs(power - rate) < 1e-12 * np.abs(zd * page.inverse_dynamics(np, *mechanism, z, zd, zdd)).sum()
 
 
-# ---------------------------------------------------------------------------------------------------------------- loops
+# -------------------------------------------------------------------------------------------------------------- loops
 
 
 def test_closures_row_by_row(case):
@@ -301,20 +301,22 @@ def test_closure_rates_are_time_derivatives(boundary):
 
 
 def test_every_row_is_blind_to_a_common_rigid_motion(case):
-    """The wrenches of a link are opposite about the origin: columns above the common ancestor cancel."""
+    """The wrenches of a connector are opposite about the origin: columns above the common ancestor cancel."""
     mechanism, motion = case
     tables = mechanism.tables
     T, A, r, S, V = page.motion(np, tables, mechanism.R0, motion.z, motion.zd)
     G, _ = page.row_wrenches(np, tables, A, r, V)
-    link = page.row_links(tables)
-    on_b, on_a = (page.on_ground(np, T[None], 0 * T[0], ends[link])[0] for ends in (tables.links.b, tables.links.a))
+    connector = page.row_connectors(tables)
+    on_b, on_a = (
+        page.on_ground(np, T[None], 0 * T[0], ends[connector])[0] for ends in (tables.connectors.b, tables.connectors.a)
+    )
     both = (on_b - on_a)[None] * np.einsum("bmk,bnk->bmn", G, S)  # by T, without the branches of the tables
     frames = int(tables.closures.row_pointer[tables.couplers.first[0]])  # couplers see coordinates alone
     assert error(page.closure_jacobian(np, *mechanism, motion.z)[:, :frames], both[:, :frames]) < 1e-14
     assert not np.any(both[:, frames:])
 
 
-# ---------------------------------------------------------------------------------------------------------- derivatives
+# -------------------------------------------------------------------------------------------------------- derivatives
 
 
 def test_derivatives_of_the_force_vouch_for_each_other(case):
@@ -347,7 +349,7 @@ def test_autograd_goes_through_the_other_functions(case):
         assert error(traced, complex_jacobian(lambda x, f=f: f(np, x), z)) < 1e-12, name
 
 
-# ---------------------------------------------------------------------------------------------------------- namespaces
+# --------------------------------------------------------------------------------------------------------- namespaces
 
 STRICT = SimpleNamespace(**{name: getattr(np, name) for name in page_arrays.ALLOWED})
 RECURSIVE = page_arrays.recursive(STRICT)
@@ -439,7 +441,7 @@ def test_rows_of_a_batch_do_not_mix(case):
         assert error(value[:1], alone[name]) < 1e-13, name
 
 
-# --------------------------------------------------------------------------------------------------------- closed forms
+# ------------------------------------------------------------------------------------------------------- closed forms
 
 
 def single_chain(kinds, axes, mass, mass_center, inertia, offset=None):
@@ -449,7 +451,7 @@ def single_chain(kinds, axes, mass, mass_center, inertia, offset=None):
     kind, parent = np.array(kinds), np.arange(-1, n - 1)
     reference = np.where((kind == ROTATION) & (np.append(-1, kind[:-1]) != ROTATION), 0, -1)
     base, tip = elements_of(parent, reference)
-    steps = mechanism.tables.steps._replace(
+    dofs = mechanism.tables.dofs._replace(
         kind=kind,
         parent=parent,
         base=base,
@@ -462,7 +464,7 @@ def single_chain(kinds, axes, mass, mass_center, inertia, offset=None):
         mass_center=np.array(mass_center, dtype=float),
         inertia=np.array([np.diag(J) for J in inertia], dtype=float),
     )
-    return Mechanism(mechanism.tables._replace(steps=steps), np.array([0.0, 0.0, -9.81]), np.eye(3)[None])
+    return Mechanism(mechanism.tables._replace(dofs=dofs), np.array([0.0, 0.0, -9.81]), np.eye(3)[None])
 
 
 def acceleration(mechanism, z, zd):

@@ -39,7 +39,7 @@ def test_a_driver_beyond_reach_is_named(between, h, rate):
     with pytest.raises(StepError) as caught:
         sim.run(1.0)
     error = caught.value
-    assert error.culprits[0] == "winch"
+    assert error.worst[0] == "winch"
     assert "driver 'winch' is beyond reach" in error.reason
     assert error.reason in str(error)
     assert "try a smaller step" not in str(error)
@@ -55,7 +55,7 @@ def test_drivers_that_part_later_are_named_together():
         model.add_driver(name, profile, joint=side)
     with pytest.raises(StepError, match="drivers 'one', 'other' cannot be followed together") as caught:
         Simulation(model.compile(), h=5e-3).run(3.0)
-    assert set(caught.value.culprits[:2]) == {"one", "other"}
+    assert set(caught.value.worst[:2]) == {"one", "other"}
     assert caught.value.result.outcomes["UNPROJECTED"] > 10
 
 
@@ -69,7 +69,7 @@ def test_a_driver_within_reach_is_not_blamed():
     model.set_initial("hub", position=1.0, rate=50.0)
     with pytest.raises(StepError) as caught:
         Simulation(model.compile(), h=1e-2, method=PenaltyTrapezoidal(tries=0)).run(5.0, on_failure="raise")
-    assert caught.value.culprits[0] == "brake"
+    assert caught.value.worst[0] == "brake"
     assert "winch" not in str(caught.value)
     assert "rate times step is" in caught.value.reason
 
@@ -82,7 +82,7 @@ def test_a_law_that_jumps_is_named():
     sim = Simulation(model.compile(), h=5e-3, method=PenaltyTrapezoidal(tries=0))
     with pytest.raises(StepError) as caught:
         sim.run(2.0, on_failure="raise")
-    assert caught.value.culprits[0] == "brake"
+    assert caught.value.worst[0] == "brake"
     assert "least linear over the step: brake" in caught.value.reason
 
 

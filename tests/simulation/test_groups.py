@@ -11,12 +11,12 @@ import pytest
 import rtmbs
 from rtmbs import Outcome, PenaltyTrapezoidal, Simulation, library
 from rtmbs.errors import InputError, NotConvergedError, NotFiniteError
-from rtmbs.integrators.settings import ENOUGH, FIRST_CORRECTION, ITERATIONS, RECORD_SIZE, RESIDUAL_TICKS
+from rtmbs.integrators.settings import FIRST_CORRECTION, ITERATIONS, ITERATIONS_TO_TOLERANCE, RESIDUAL_TICKS, STATS_SIZE
 from rtmbs.library.force_laws import point_spring
 from rtmbs.observers import EnergyMeter, IterationMeter, ViolationMeter
 from rtmbs.semirecursive import fused, groups
 from rtmbs.simulation.options import by_name
-from tests.contracts.machines import beside, contents, difference, everything, good_steps
+from tests.contracts.machines import accepted_steps, beside, contents, difference, everything
 from tests.contracts.test_steps import STEP, cart_model
 from tests.simulation.test_running import ByHand, hold_together
 from tests.system.parts import pair
@@ -57,7 +57,7 @@ def same_motion(system, steps, tolerance=1e-8, **options):
     return two
 
 
-# --------------------------------------------------------------------------------------------------------- same motion
+# -------------------------------------------------------------------------------------------------------- same motion
 
 
 @pytest.mark.parametrize("seeds", SEEDS, ids=str)
@@ -72,7 +72,7 @@ def test_random_mechanisms_side_by_side(seeds):
     "options",
     [
         {},
-        {"projection_weight": "mass"},
+        {"projection_metric": "mass"},
         {"alpha": 1e8},
         {"refactor": "every-iteration", "tangent_terms": "exact"},
         {"tangent_terms": "lagged"},
@@ -89,7 +89,7 @@ def test_rotations_are_committed():
     assert not np.array_equal(sim.state.R0, sim.system.R0)
 
 
-def test_rows_and_single_steps_have_the_same_bytes(system):
+def test_chunks_and_single_steps_have_the_same_bytes(system):
     hold_together(lambda: Simulation(system, h=H, threads=3), 60)
 
 
@@ -153,7 +153,7 @@ def test_groups_of_one_thread_are_the_whole(system, frames):
     assert len(Simulation(timed, h=H, threads=2).groups) == 1
 
 
-# ------------------------------------------------------------------------------------------------------------- records
+# -------------------------------------------------------------------------------------------------------------- stats
 
 
 def test_observers_see_one_mechanism(system):
@@ -171,15 +171,15 @@ def test_observers_see_one_mechanism(system):
     np.testing.assert_allclose(one["0 crank_pivot.reaction"], two["0 crank_pivot.reaction"], atol=1e-3)
 
 
-def test_records_are_those_of_the_worst_group():
-    records = np.zeros((2, 3, RECORD_SIZE))
-    records[:, :, ITERATIONS] = [[2, 3, 2], [4, 1, 2]]
-    records[:, :, ENOUGH] = [[2, 0, 2], [3, 1, 2]]
-    records[:, :, FIRST_CORRECTION] = [[0.1, 0.2, 0.3], [0.3, 0.1, 0.2]]
-    records[:, :, RESIDUAL_TICKS] = [[5, 6, 7], [1, 2, 9]]
-    together, in_turn = groups.combined(records, True), groups.combined(records, False)
+def test_stats_are_those_of_the_worst_group():
+    stats = np.zeros((2, 3, STATS_SIZE))
+    stats[:, :, ITERATIONS] = [[2, 3, 2], [4, 1, 2]]
+    stats[:, :, ITERATIONS_TO_TOLERANCE] = [[2, 0, 2], [3, 1, 2]]
+    stats[:, :, FIRST_CORRECTION] = [[0.1, 0.2, 0.3], [0.3, 0.1, 0.2]]
+    stats[:, :, RESIDUAL_TICKS] = [[5, 6, 7], [1, 2, 9]]
+    together, in_turn = groups.combined(stats, True), groups.combined(stats, False)
     assert together[:, ITERATIONS].tolist() == [4, 3, 2]
-    assert together[:, ENOUGH].tolist() == [3, 0, 2]
+    assert together[:, ITERATIONS_TO_TOLERANCE].tolist() == [3, 0, 2]
     assert together[:, FIRST_CORRECTION].tolist() == [0.3, 0.2, 0.3]
     assert together[:, RESIDUAL_TICKS].tolist() == [5, 6, 9]
     assert in_turn[:, RESIDUAL_TICKS].tolist() == [6, 8, 16]
@@ -192,7 +192,7 @@ def test_a_step_that_one_group_does_not_finish_is_unfinished(system):
     assert sim.run(0.055).outcomes == {"UNFINISHED": 10}
 
 
-# ------------------------------------------------------------------------------------------------------------ failures
+# ----------------------------------------------------------------------------------------------------------- failures
 
 
 def failing(**options):
@@ -203,7 +203,7 @@ def failing(**options):
 
 def test_a_group_that_fails_on_the_way_ends_the_run_as_ever():
     by_hand, sim, taken = failing(threads=2), failing(threads=2), 0
-    while (report := by_hand.step()).outcome.good:
+    while (report := by_hand.step()).outcome.accepted:
         taken += 1
     with pytest.raises(NotConvergedError) as caught:
         sim.run(10.0, on_failure="raise")
@@ -214,7 +214,7 @@ def test_a_group_that_fails_on_the_way_ends_the_run_as_ever():
     assert everything(sim) == everything(by_hand)
 
 
-def test_halving_gives_the_same_bytes_in_rows_and_by_hand():
+def test_halving_gives_the_same_bytes_in_chunks_and_by_hand():
     rows, single = failing(threads=2), failing(threads=2)
     results = [sim.run(0.4, on_failure="halve", observers=more) for sim, more in ((rows, []), (single, [ByHand()]))]
     assert everything(rows) == everything(single)
@@ -283,7 +283,7 @@ def test_a_fault_in_a_thread_comes_out(system, monkeypatch):
     sim.run(0.01)
 
 
-# --------------------------------------------------------------------------------------------- changes between two runs
+# ------------------------------------------------------------------------------------------- changes between two runs
 
 
 def test_groups_follow_every_change(system):
@@ -339,4 +339,4 @@ def test_one_thread_is_the_default(system):
     assert sim.options.threads == 1
     assert sim.groups == (tuple(system.coordinate_names),)
     assert sorted(sum(Simulation(system, h=H, threads=2).groups, ())) == sorted(system.coordinate_names)
-    assert good_steps(sim, 1)
+    assert accepted_steps(sim, 1)

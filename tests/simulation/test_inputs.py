@@ -12,7 +12,7 @@ import rtmbs
 from rtmbs import Outcome, Simulation
 from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.simulation.options import by_name
-from tests.contracts.machines import closed_simulation, contents, everything, good_steps
+from tests.contracts.machines import accepted_steps, closed_simulation, contents, everything
 
 
 def machine(**options):
@@ -64,10 +64,10 @@ def test_values_stay_until_they_are_changed_again():
     sim = machine()
     sim.inputs["pull.force"] = -3.0
     for _ in range(9):
-        good_steps(sim, 1)
+        accepted_steps(sim, 1)
         assert sim.inputs["pull.force"] == -3.0
     sim.inputs["pull.force"] = 1.0
-    good_steps(sim, 1)
+    accepted_steps(sim, 1)
     assert sim.inputs["pull.force"] == 1.0
 
 
@@ -78,16 +78,16 @@ def test_a_value_set_late_is_a_default_set_early():
     other = Simulation(model, h=1e-2)
     other.inputs["gravity"] = (0.0, 0.5, 0.0)
     other.inputs["gravity"] = (0.0, 1.0, -2.0)
-    good_steps(one, 20)
-    good_steps(other, 20)
+    accepted_steps(one, 20)
+    accepted_steps(other, 20)
     assert everything(one) == everything(other)
 
 
 def test_the_same_value_changes_nothing():
     one, other = machine(), machine()
     for _ in range(5):
-        good_steps(one, 1)
-        good_steps(other, 1)
+        accepted_steps(one, 1)
+        accepted_steps(other, 1)
         for name in ("pull.force", "wind.force", "gravity", "coil.stiffness"):
             one.inputs[name] = one.inputs[name]
     assert everything(one) == everything(other)
@@ -96,9 +96,9 @@ def test_the_same_value_changes_nothing():
 def test_accelerations_follow_at_once():
     """F = m a at the moment an input is set: positions, rates and time stay."""
     sim = machine()
-    good_steps(sim, 3)
+    accepted_steps(sim, 3)
     before = contents(sim.state)
-    rail = sim.system.joints["rail"].steps[0]
+    rail = sim.system.joints["rail"].dofs[0]
     sim.inputs["pull.force"], sim.inputs["wind.force"], sim.inputs["gravity"] = 0.0, (0, 0, 0), (0, 0, 0)
     moved = {name for name, value in contents(sim.state).items() if value != before[name]}
     assert moved == {"u", "zdd"}
@@ -136,7 +136,7 @@ def test_functions_of_time_are_read_and_never_set():
                 sim.inputs[name] = value
             assert repr(name) in str(refusal.value)
             assert "rtmbs.Input" in str(refusal.value)
-    good_steps(sim, 4)
+    accepted_steps(sim, 4)
     assert sim.inputs["wave.torque"] == math.sin(sim.t)
     np.testing.assert_array_equal(sim.inputs["wind.torque"], (sim.t, 0, 0))
 
@@ -147,7 +147,7 @@ def test_functions_of_time_are_asked_once_a_step_at_its_end():
     model.add_force("motor", rtmbs.Motor(lambda t: asked.append(t) or 0.0), joint="pivot")
     sim = Simulation(model.compile(), h=0.25)
     asked.clear()
-    good_steps(sim, 3)
+    accepted_steps(sim, 3)
     assert asked == [0.25, 0.5, 0.75]
 
 
@@ -196,8 +196,8 @@ def test_an_unknown_name_lists_the_nearest(name):
 def test_inputs_beyond_all_bounds_end_in_an_outcome_and_can_be_taken_back():
     """The state stays finite and the next sensible value goes on as if nothing had been."""
     sim, reference = machine(), machine()
-    good_steps(sim, 2)
-    good_steps(reference, 2)
+    accepted_steps(sim, 2)
+    accepted_steps(reference, 2)
     for value in (1e308, -1e308):
         sim.inputs["pull.force"] = value
         report = sim.step()
@@ -205,17 +205,17 @@ def test_inputs_beyond_all_bounds_end_in_an_outcome_and_can_be_taken_back():
         assert all(np.all(np.isfinite(values)) for values in (sim.state.z, sim.state.zd, sim.state.zdd))
     for each in (sim, reference):
         each.inputs["pull.force"] = 3.0
-    good_steps(sim, 2)
-    good_steps(reference, 2)
+    accepted_steps(sim, 2)
+    accepted_steps(reference, 2)
     assert everything(sim) == everything(reference)
 
 
 @given(value=st.floats(-1e3, 1e3), steps=st.integers(0, 5))
 def test_whatever_is_set_is_read_back(value, steps):
     sim = machine()
-    good_steps(sim, steps)
+    accepted_steps(sim, steps)
     sim.inputs["pull.force"] = value
-    good_steps(sim, 1)
+    accepted_steps(sim, 1)
     assert sim.inputs["pull.force"] == value
 
 
@@ -227,4 +227,4 @@ def test_every_input_of_a_large_model_can_be_set():
             continue
         sim.inputs[name] = np.asarray(value) + 0.125
         np.testing.assert_array_equal(sim.inputs[name], np.asarray(value) + 0.125)
-    assert sim.step().outcome.good
+    assert sim.step().outcome.accepted

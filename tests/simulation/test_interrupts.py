@@ -15,7 +15,7 @@ from rtmbs.errors import NotConvergedError
 from rtmbs.library.force_laws import point_spring
 from rtmbs.simulation.failures import in_parts
 from rtmbs.simulation.options import by_name
-from tests.contracts.machines import everything, good_steps, library_simulation
+from tests.contracts.machines import accepted_steps, everything, library_simulation
 from tests.simulation.test_running import ByHand
 from tests.test_faults import FAULTS, Surprise, Watcher, events, raised_at, stubborn
 
@@ -25,7 +25,7 @@ T = 0.012
 def machine(**options):
     """A crank-rocker that has taken a step, so that its kernel is loaded."""
     sim = Simulation(library.build("crank_rocker").compile(), **by_name(**{"h": 2e-3, **options}))
-    good_steps(sim, 1)
+    accepted_steps(sim, 1)
     return sim
 
 
@@ -37,7 +37,7 @@ def same_state(sim, samples, k):
     )
 
 
-# --------------------------------------------------------------------------------------------------------- what is kept
+# ------------------------------------------------------------------------------------------------------- what is kept
 
 
 def test_a_step_that_fails_for_good_carries_the_result_so_far():
@@ -95,7 +95,7 @@ def test_the_observers_behind_the_one_that_fails_see_the_step():
     assert len(caught.value.result) == 4
 
 
-# ------------------------------------------------------------------------------------------------------ two in a row
+# ------------------------------------------------------------------------------------------------------- two in a row
 
 
 class Twice(Watcher):
@@ -135,7 +135,7 @@ def pulled():
     values = {"target": (0.1, 0.2, 0.3), "stiffness": 50.0, "limit": 20.0, "damping": 1.0}
     model.add_force("hand", point_spring, body=body, parameters=values)
     sim = Simulation(model.compile(), h=2e-3)
-    good_steps(sim, 2)
+    accepted_steps(sim, 2)
     return sim, [name for name in model.bodies if name != "ground"]
 
 
@@ -199,7 +199,7 @@ def test_a_fault_anywhere_in_an_attachment_leaves_all_or_nothing(kind):
         assert found in (before, after), f"event {at} of {count}"
         if found == after:
             sim, _ = pulled()
-    good_steps(sim, 2)
+    accepted_steps(sim, 2)
 
 
 def test_a_twin_steps_by_itself():
@@ -207,7 +207,7 @@ def test_a_twin_steps_by_itself():
     before, settings = everything(sim), sim._work.settings
     twin = sim.twin()
     twin.h = 1e-3
-    good_steps(twin, 4)
+    accepted_steps(twin, 4)
     assert everything(sim) == before
     assert sim._work.settings is settings
     assert copy.copy(sim).h == sim.h

@@ -79,7 +79,7 @@ def test_the_mean_is_that_of_the_input_over_the_step():
     assert mean[0] == pytest.approx(1.0 + 0.7 - 4.0 * 0.3, abs=1e-8)
 
 
-# ------------------------------------------------------------------------------------------------------ order in loops
+# ----------------------------------------------------------------------------------------------------- order in loops
 
 
 def pushed(m, value):
@@ -164,12 +164,12 @@ def test_a_step_that_fails_after_a_jump_leaves_the_state_as_it_was():
     simulation = rtmbs.Simulation(pushed(rtmbs.library.build("crank_rocker"), torque).compile(), h=0.1)
     simulation.run(0.2)
     before = simulation.state.copy()
-    assert not simulation.step().outcome.good
+    assert not simulation.step().outcome.accepted
     for name in ("z", "zd", "zdd", "lam", "u"):
         np.testing.assert_array_equal(getattr(simulation.state, name), getattr(before, name))
 
 
-# ------------------------------------------------------------------------------------------------------------- drivers
+# ------------------------------------------------------------------------------------------------------------ drivers
 
 
 def cart(profile):

@@ -6,7 +6,7 @@ import pytest
 from rtmbs import PenaltyTrapezoidal, Simulation, library
 from rtmbs.errors import InputError, RtmbsError, UnknownNameError
 from rtmbs.simulation.options import by_name
-from tests.contracts.machines import contents, good_steps
+from tests.contracts.machines import accepted_steps, contents
 
 SYSTEM = library.build("crank_rocker").compile()
 H = 2e-3
@@ -20,7 +20,7 @@ SWITCHES = [
     {"penalty": 1e8},
     {"alpha": 1e7},
     {"tol": 1e-6},
-    {"projection_weight": "mass"},
+    {"projection_metric": "mass"},
     {"project_velocities": False, "project_accelerations": False},
     {"fused": False},
     {"refactor": "every-iteration"},
@@ -33,37 +33,37 @@ SWITCHES = [
 def test_a_switch_goes_on_as_a_fresh_simulation(options):
     """Byte for byte, and back again too."""
     sim = Simulation(SYSTEM, h=H)
-    good_steps(sim, 10)
+    accepted_steps(sim, 10)
     before = sim.state.copy()
     sim.change(**options)
     fresh = Simulation(SYSTEM, h=H, **by_name(**options))
     start = before.copy()
     start.memory["alpha"][:] = fresh.state.memory["alpha"]
     fresh.restore(start)
-    good_steps(sim, 10), good_steps(fresh, 10)
+    accepted_steps(sim, 10), accepted_steps(fresh, 10)
     assert contents(sim.state) == contents(fresh.state)
     plain = Simulation(SYSTEM, h=H)
     sim.change(**{name: plain.options.value(name) for name in (*options, "penalty", "alpha")})
     sim.restore(before)
     plain.restore(before)
-    good_steps(sim, 10), good_steps(plain, 10)
+    accepted_steps(sim, 10), accepted_steps(plain, 10)
     assert contents(sim.state) == contents(plain.state)
 
 
 def test_a_restored_state_brings_the_settings_that_follow_from_it():
     """A state of another h, in a simulation that stood elsewhere: byte for byte the steps of one that stayed there."""
     sim, other = Simulation(SYSTEM, h=H), Simulation(SYSTEM, h=7.3e-3, method=PenaltyTrapezoidal(penalty=1e4))
-    good_steps(sim, 5), good_steps(other, 3)
+    accepted_steps(sim, 5), accepted_steps(other, 3)
     other.change(penalty=None)
     other.restore(sim.state)
     assert all(np.array_equal(*both) for both in zip(sim._work.settings, other._work.settings, strict=True))
-    good_steps(sim, 20), good_steps(other, 20)
+    accepted_steps(sim, 20), accepted_steps(other, 20)
     assert contents(sim.state) == contents(other.state)
 
 
 def test_a_switch_of_the_source_leaves_the_state_alone():
     sim = Simulation(SYSTEM, h=H)
-    good_steps(sim, 3)
+    accepted_steps(sim, 3)
     before = contents(sim.state)
     sim.change(jacobian="autograd", max_iterations=5, tangent_terms="lagged")
     assert contents(sim.state) == before
@@ -73,7 +73,7 @@ def test_a_switch_of_the_source_leaves_the_state_alone():
 def test_a_switch_and_a_change_of_h_commute():
     """The penalty factors follow both."""
     first, second = Simulation(SYSTEM, h=H), Simulation(SYSTEM, h=H)
-    good_steps(first, 5), good_steps(second, 5)
+    accepted_steps(first, 5), accepted_steps(second, 5)
     first.h = 1e-3
     first.change(penalty=1e7)
     second.change(penalty=1e7)
@@ -112,11 +112,11 @@ def test_penalty_and_alpha_take_the_place_of_each_other():
 )
 def test_a_refused_switch_changes_nothing(options, error, words):
     sim = Simulation(SYSTEM, h=H)
-    good_steps(sim, 2)
+    accepted_steps(sim, 2)
     before, kept = contents(sim.state), sim.options
     with pytest.raises(error, match=words) as caught:
         sim.change(**options)
     assert isinstance(caught.value, RtmbsError)
     assert contents(sim.state) == before
     assert sim.options is kept
-    good_steps(sim, 2)
+    accepted_steps(sim, 2)

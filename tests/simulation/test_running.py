@@ -10,10 +10,10 @@ import pytest
 import rtmbs
 from rtmbs import Outcome, PenaltyTrapezoidal, Simulation, library
 from rtmbs.errors import NotConvergedError
-from rtmbs.integrators.rows import MOST_BYTES, MOST_ROWS, rows_for
+from rtmbs.integrators.chunks import MOST_BYTES, MOST_ROWS, chunk_for
 from rtmbs.observers import AtRate, EnergyMeter, Every, IterationMeter, Observer, Recorder, ViolationMeter
 from rtmbs.simulation.options import by_name
-from tests.contracts.machines import LIBRARY, MOBILE, closed_simulation, everything, good_steps, library_simulation
+from tests.contracts.machines import LIBRARY, MOBILE, accepted_steps, closed_simulation, everything, library_simulation
 
 FIELDS = ("z", "zd", "zdd", "lam", "R0", "u")
 
@@ -34,8 +34,8 @@ def hold_together(make, steps):
     """Run two simulations made alike, in rows and one by one; every sample must have the same bytes."""
     rows, single = make(), make()
     recorders, hand = (Recorder(), Recorder()), ByHand()
-    assert all(recorder.takes_rows for recorder in recorders)
-    assert not hand.takes_rows
+    assert all(recorder.takes_chunks for recorder in recorders)
+    assert not hand.takes_chunks
     rows.run(rows.t + steps * rows.h, observers=[recorders[0]])
     single.run(single.t + steps * single.h, observers=[recorders[1], hand])
     assert everything(rows) == everything(single)
@@ -75,7 +75,7 @@ def test_random_closed_mechanisms(seed, calls):
 
 @pytest.mark.parametrize(
     "options",
-    [{"fixed_iterations": True, "max_iterations": 1}, {"projection_weight": "mass"}, {"alpha": 1e9}, {"tol": 1e-4}],
+    [{"fixed_iterations": True, "max_iterations": 1}, {"projection_metric": "mass"}, {"alpha": 1e9}, {"tol": 1e-4}],
 )
 def test_options(options):
     hold_together(lambda: library_simulation("bricard", **options), 40)
@@ -84,10 +84,10 @@ def test_options(options):
 def test_a_simulation_in_the_middle_of_its_time():
     def make():
         sim = library_simulation("top", h=5e-3)
-        good_steps(sim, 3)
+        accepted_steps(sim, 3)
         sim.h = 4e-3
         sim.inputs["gravity"] = (0.0, 1.0, -9.0)
-        good_steps(sim, 3)
+        accepted_steps(sim, 3)
         return sim
 
     sim = hold_together(make, 250)
@@ -104,23 +104,23 @@ def test_calls_that_end_early_take_the_same_steps(calls, monkeypatch):
 def test_rows_are_bounded():
     small, large = library_simulation("pendulum").state, library_simulation("fourbar").state
     large.lam = np.zeros(100_000)
-    assert len(rows_for(small, 7).record) == 7
-    assert len(rows_for(small, 10**9).record) == MOST_ROWS
-    rows = rows_for(large, 10**9)
-    assert 1 <= len(rows.record) < MOST_ROWS
-    assert sum(values.nbytes for values in rows) <= MOST_BYTES
+    assert len(chunk_for(small, 7).stats) == 7
+    assert len(chunk_for(small, 10**9).stats) == MOST_ROWS
+    chunk = chunk_for(large, 10**9)
+    assert 1 <= len(chunk.stats) < MOST_ROWS
+    assert sum(values.nbytes for values in chunk) <= MOST_BYTES
 
 
-# ------------------------------------------------------------------------------------------------------------ observers
+# ---------------------------------------------------------------------------------------------------------- observers
 
 
 @pytest.mark.parametrize("name", ["crank_rocker", "governor"])
-def test_meters_read_rows_as_they_read_steps(name, calls):
+def test_meters_read_chunks_as_they_read_steps(name, calls):
     def watch(*more):
         sim = library_simulation(name)
         meters = [EnergyMeter(), IterationMeter(), ViolationMeter(Every(0.01)), EnergyMeter(Every(0.007))]
         recorder = Recorder(Every(0.005))
-        assert all(observer.takes_rows for observer in (*meters, recorder))
+        assert all(observer.takes_chunks for observer in (*meters, recorder))
         sim.run(0.1, observers=[*meters, recorder, *more])
         return [meter.summary() for meter in meters], recorder.samples
 
@@ -142,11 +142,11 @@ def test_who_must_see_every_step_does(calls):
     observer = Doubled()
     library_simulation("pendulum").run(0.02, observers=[observer])
     assert len(observer.samples.t) == 1 + 2 * 10
-    assert not Recorder(AtRate(10.0)).takes_rows, "wall time cannot be asked about afterwards"
+    assert not Recorder(AtRate(10.0)).takes_chunks, "wall time cannot be asked about afterwards"
     assert not calls
 
 
-# ------------------------------------------------------------------------------------------------------------- failures
+# ----------------------------------------------------------------------------------------------------------- failures
 
 
 def failing_on_the_way(**options):
@@ -159,7 +159,7 @@ def failing_on_the_way(**options):
 def test_a_step_that_fails_on_the_way_raises_as_ever():
     by_hand, recorder = failing_on_the_way(), Recorder()
     ended: Counter[str] = Counter()
-    while (report := by_hand.step()).outcome.good:
+    while (report := by_hand.step()).outcome.accepted:
         ended[report.outcome.name] += 1
     taken = ended.total()
     assert taken > 0
@@ -191,8 +191,8 @@ def test_an_input_that_is_no_number_is_named():
 def test_an_interrupt_is_heard_between_calls():
     """Ctrl+C in a run of hours: it ends at once, at a whole step."""
     sim, reference = library_simulation("pendulum"), library_simulation("pendulum")
-    good_steps(sim, 1)
-    good_steps(reference, 1)
+    accepted_steps(sim, 1)
+    accepted_steps(reference, 1)
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
     start = time.perf_counter()
     try:
@@ -207,7 +207,7 @@ def test_an_interrupt_is_heard_between_calls():
     assert everything(sim) == everything(reference)
 
 
-# ----------------------------------------------------------------------------------------------------- fixed iterations
+# --------------------------------------------------------------------------------------------------- fixed iterations
 
 
 def test_a_step_that_fixed_iterations_do_not_finish_is_taken_and_says_so():
@@ -218,10 +218,10 @@ def test_a_step_that_fixed_iterations_do_not_finish_is_taken_and_says_so():
     )
     exact = Simulation(library.build("crank_rocker").compile(), h=5e-3)
     reports = [sim.step() for _ in range(20)]
-    good_steps(exact, 20)
+    accepted_steps(exact, 20)
     assert {report.outcome for report in reports} == {Outcome.UNFINISHED}
-    assert {report.enough for report in reports} == {0}
-    assert all(report.outcome.good and report.remainder > 0.1 for report in reports)
+    assert {report.iterations_to_tolerance for report in reports} == {0}
+    assert all(report.outcome.accepted and report.error_estimate > 0.1 for report in reports)
     assert sim.t == 0.1
     assert 1e-12 < np.abs(sim.state.z - exact.state.z).max() < 1e-4, "one iteration leaves something, not much"
     assert sim.run(0.2).outcomes == {"UNFINISHED": 20}
@@ -236,12 +236,12 @@ def test_fixed_iterations_say_how_many_would_have_been_enough():
         one, other = free.step(), fixed.step()
         assert other.iterations == 4
         assert other.outcome is Outcome.CONVERGED
-        assert one.enough == one.iterations
-        assert abs(other.enough - one.enough) <= 1
-        assert other.remainder <= 0.1
+        assert one.iterations_to_tolerance == one.iterations
+        assert abs(other.iterations_to_tolerance - one.iterations_to_tolerance) <= 1
+        assert other.error_estimate <= 0.1
 
 
-# ------------------------------------------------------------------------------------------- when to make a new matrix
+# ------------------------------------------------------------------------------------------ when to make a new matrix
 
 
 def steps_of(refactor, h=5e-3, rate=3.0, steps=60):
@@ -249,7 +249,7 @@ def steps_of(refactor, h=5e-3, rate=3.0, steps=60):
     sim = Simulation(
         library.build("crank_rocker", rate=rate).compile(), h=h, method=PenaltyTrapezoidal(refactor=refactor)
     )
-    return good_steps(sim, steps), sim.state.z.copy()
+    return accepted_steps(sim, steps), sim.state.z.copy()
 
 
 def test_one_factorisation_a_step_gives_the_same_motion():

@@ -17,7 +17,7 @@ from rtmbs.errors import InputError, NotConvergedError, StateError
 from rtmbs.integrators.settings import MAX_ITERATIONS, PHASES
 from rtmbs.semirecursive.sources import source_names
 from rtmbs.simulation.options import by_name
-from tests.contracts.machines import contents, entry, everything, good_steps, library_simulation, put_entry
+from tests.contracts.machines import accepted_steps, contents, entry, everything, library_simulation, put_entry
 
 CRANK = library.build("crank_rocker").compile()
 
@@ -30,7 +30,7 @@ def falling(**options):
     return Simulation(model.compile(), **by_name(**options))
 
 
-# ---------------------------------------------------------------------------------------------------------------- steps
+# -------------------------------------------------------------------------------------------------------------- steps
 
 
 @pytest.mark.parametrize("h", [0.5, 0.1, 1e-2, 1e-3])
@@ -50,15 +50,15 @@ def test_a_step_reports_what_it_did():
     report = sim.step()
     assert report.outcome is Outcome.CONVERGED
     assert report.t == sim.t == 2e-3
-    assert report.iterations == len(report.corrections) == report.enough >= report.jacobians > 0
+    assert report.iterations == len(report.corrections) == report.iterations_to_tolerance >= report.jacobians > 0
     assert report.jacobians == report.factorisations
-    assert 0 < report.sweeps <= 6
+    assert 0 < report.projections <= 6
     assert 0.0 < report.position_violation < 1e-5
     assert 0.0 <= report.velocity_violation < 1e-7
     assert report.phases.keys() == set(PHASES)
     assert all(0.0 <= seconds < 0.1 for seconds in report.phases.values())
     assert sum(report.phases.values()) > 0.0
-    assert report.culprits == ()
+    assert report.worst == ()
     assert "the step converged" in str(report)
 
 
@@ -67,8 +67,8 @@ def test_phases_of_both_forms_are_seconds():
     sums = []
     for fused in (True, False):
         sim = Simulation(CRANK, h=2e-3, method=PenaltyTrapezoidal(fused=fused))
-        good_steps(sim, 3)
-        sums.append(sum(sum(report.phases.values()) for report in good_steps(sim, 20)) / 20)
+        accepted_steps(sim, 3)
+        sums.append(sum(sum(report.phases.values()) for report in accepted_steps(sim, 20)) / 20)
     assert 1e-7 < sums[0] < sums[1] < 1e-1
 
 
@@ -92,7 +92,7 @@ def test_max_iterations_bounds_newton():
 
 def test_a_tighter_tolerance_takes_no_fewer_iterations():
     loose, tight = (Simulation(CRANK, h=1e-2, method=PenaltyTrapezoidal(tol=tol)) for tol in (1e-3, 1e-12))
-    for one, other in zip(good_steps(loose, 10), good_steps(tight, 10), strict=True):
+    for one, other in zip(accepted_steps(loose, 10), accepted_steps(tight, 10), strict=True):
         assert one.iterations <= other.iterations
     np.testing.assert_allclose(loose.state.z, tight.state.z, atol=1e-3)
 
@@ -100,10 +100,10 @@ def test_a_tighter_tolerance_takes_no_fewer_iterations():
 def test_stepping_alike_gives_the_same_bytes():
     one, other = Simulation(CRANK, h=2e-3), Simulation(CRANK, h=2e-3)
     assert everything(one) == everything(other)
-    good_steps(one, 30)
+    accepted_steps(one, 30)
     for _ in range(30):  # step by step beside another simulation of the same system
-        good_steps(other, 1)
-        good_steps(Simulation(CRANK, h=1e-3), 1)
+        accepted_steps(other, 1)
+        accepted_steps(Simulation(CRANK, h=1e-3), 1)
     assert everything(one) == everything(other)
 
 
@@ -111,8 +111,8 @@ def test_stepping_alike_gives_the_same_bytes():
 def test_an_array_of_another_layout_in_the_state_is_read_right(field):
     """The usual step skips the look-up of types; an array that the user put in place of one of ours must not."""
     sim, other = (library_simulation("fourbar") for _ in range(2))
-    assert sim.step().outcome.good
-    assert other.step().outcome.good
+    assert sim.step().outcome.accepted
+    assert other.step().outcome.accepted
     values = entry(other.state, field)
     strided = np.repeat(values, 2)[::2]
     assert not strided.flags.c_contiguous or len(strided) < 2
@@ -144,21 +144,21 @@ def test_a_list_is_read_and_an_array_that_must_not_be_written_is_left_alone():
     before = fixed.copy()
     sim.state.z, sim.state.zd = fixed, sim.state.zd.tolist()
     for one in (sim, other):
-        good_steps(one, 3)
+        accepted_steps(one, 3)
     assert fixed.tobytes() == before.tobytes()
     assert contents(sim.state) == contents(other.state)
 
 
 def test_a_simulation_goes_through_a_pickle():
     sim = library_simulation("fourbar")
-    good_steps(sim, 2)
+    accepted_steps(sim, 2)
     other = pickle.loads(pickle.dumps(sim))
     for one in (sim, other):
-        good_steps(one, 3)
+        accepted_steps(one, 3)
     assert contents(sim.state) == contents(other.state)
 
 
-def test_a_step_of_ones_own_is_not_rehearsed():
+def test_a_step_of_ones_own_has_no_warm_up():
     class Counting(Simulation):
         def step(self):
             self.count = getattr(self, "count", 0) + 1
@@ -166,7 +166,7 @@ def test_a_step_of_ones_own_is_not_rehearsed():
 
     sim = Counting(library_simulation("fourbar").system, h=1e-3)
     assert not hasattr(sim, "count")
-    assert sim.step().outcome.good
+    assert sim.step().outcome.accepted
     assert sim.count == 1
 
 
@@ -185,33 +185,33 @@ def test_the_exact_tangent_is_made_anew_for_every_iteration(refactor):
 
 def test_a_copy_goes_its_own_way():
     sim = Simulation(CRANK, h=2e-3)
-    good_steps(sim, 3)
+    accepted_steps(sim, 3)
     other, before = copy.deepcopy(sim), everything(sim)
     other.inputs["gravity"] = (0.0, 0.0, 5.0)
-    good_steps(other, 3)
+    accepted_steps(other, 3)
     assert everything(sim) == before
-    good_steps(sim, 3)
+    accepted_steps(sim, 3)
     assert everything(sim)[0]["z"] != everything(other)[0]["z"]
 
 
 def test_reading_changes_nothing():
     sim, quiet = library_simulation("bricard"), library_simulation("bricard")
     for each in (sim, quiet):
-        good_steps(each, 3)
+        accepted_steps(each, 3)
     sim.reaction("joint_2")
     sim.equations.energies(sim.state.z, sim.state.zd, sim.state.R0)
     str(sim.start_report), str(sim.topology), sim.t, sim.h, dict(sim.inputs), sim.state.copy()
-    good_steps(sim, 3)
-    good_steps(quiet, 3)
+    accepted_steps(sim, 3)
+    accepted_steps(quiet, 3)
     assert everything(sim) == everything(quiet)
 
 
-# ----------------------------------------------------------------------------------------------------------------- runs
+# --------------------------------------------------------------------------------------------------------------- runs
 
 
 def test_a_run_is_its_steps():
     stepped, ran = Simulation(CRANK, h=2e-3), Simulation(CRANK, h=2e-3)
-    good_steps(stepped, 50)
+    accepted_steps(stepped, 50)
     result = ran.run(0.1)
     assert everything(stepped) == everything(ran)
     assert len(result) == 51
@@ -230,7 +230,7 @@ def test_a_run_goes_on_where_the_last_one_ended():
 
 def test_a_run_to_now_takes_no_step():
     sim = Simulation(CRANK, h=2e-3)
-    good_steps(sim, 3)
+    accepted_steps(sim, 3)
     before = everything(sim)
     assert len(sim.run(sim.t)) == 1
     assert everything(sim) == before
@@ -271,7 +271,7 @@ def test_observers_see_every_step_once():
 
         def look(self, sim, report):
             assert sim.t == report.t
-            self.seen.append(("look", sim.t, report.outcome.good))
+            self.seen.append(("look", sim.t, report.outcome.accepted))
 
         def finish(self, sim):
             self.seen.append(("finish", sim.t, None))
@@ -298,13 +298,13 @@ def test_a_run_that_fails_keeps_what_was_recorded():
     assert recorder.result().t[0] == pytest.approx(0.01)
 
 
-# -------------------------------------------------------------------------------------------------------------- options
+# ------------------------------------------------------------------------------------------------------------ options
 
 
 @pytest.mark.parametrize("name", source_names())
 def test_every_source_runs_by_name(name):
     sim = Simulation(CRANK, h=2e-3, jacobian=name)
-    good_steps(sim, 2)
+    accepted_steps(sim, 2)
     assert sim.jacobian == name
 
 
@@ -324,7 +324,7 @@ def test_a_stiffer_penalty_leaves_a_smaller_gap():
     gaps = [
         max(
             r.position_violation
-            for r in good_steps(Simulation(CRANK, h=2e-3, method=PenaltyTrapezoidal(penalty=c)), 20)
+            for r in accepted_steps(Simulation(CRANK, h=2e-3, method=PenaltyTrapezoidal(penalty=c)), 20)
         )
         for c in (1e5, 1e6)
     ]
@@ -333,23 +333,23 @@ def test_a_stiffer_penalty_leaves_a_smaller_gap():
 
 def test_projections_can_be_switched_off():
     """The canary of METHODS 5: without it the violation is larger by orders of magnitude."""
-    clean = good_steps(Simulation(CRANK, h=5e-3), 20)[-1]
-    rates = good_steps(Simulation(CRANK, h=5e-3, method=PenaltyTrapezoidal(project_velocities=False)), 20)[-1]
-    accelerations = good_steps(Simulation(CRANK, h=5e-3, method=PenaltyTrapezoidal(project_accelerations=False)), 20)[
-        -1
-    ]
+    clean = accepted_steps(Simulation(CRANK, h=5e-3), 20)[-1]
+    rates = accepted_steps(Simulation(CRANK, h=5e-3, method=PenaltyTrapezoidal(project_velocities=False)), 20)[-1]
+    accelerations = accepted_steps(
+        Simulation(CRANK, h=5e-3, method=PenaltyTrapezoidal(project_accelerations=False)), 20
+    )[-1]
     assert rates.velocity_violation > 1e3 * max(clean.velocity_violation, 1e-12)
     assert accelerations.acceleration_violation > 1e3 * max(clean.acceleration_violation, 1e-9)
 
 
 @pytest.mark.parametrize(("alpha", "most"), [(None, 6), (1e7, 20)])
-def test_sweeps_are_bounded(alpha, most):
+def test_projections_are_bounded(alpha, most):
     """Three for rates and three for accelerations; ten each with a fixed alpha, which may be weak."""
     sim = Simulation(CRANK, h=5e-3, method=PenaltyTrapezoidal(alpha=alpha))
-    assert max(report.sweeps for report in good_steps(sim, 20)) <= most
+    assert max(report.projections for report in accepted_steps(sim, 20)) <= most
 
 
-# ----------------------------------------------------------------------------------------------------------- time and h
+# --------------------------------------------------------------------------------------------------------- time and h
 
 
 def test_time_is_a_count():
@@ -362,13 +362,13 @@ def test_time_is_a_count():
 
 def test_a_new_h_goes_on_at_the_same_time():
     sim = Simulation(CRANK, h=2e-3)
-    good_steps(sim, 5)
+    accepted_steps(sim, 5)
     state = sim.state.copy()
     sim.h = 1e-3
     assert sim.t == state.t
     for name in ("z", "zd", "zdd", "lam", "u", "R0"):
         np.testing.assert_array_equal(getattr(sim.state, name), getattr(state, name))
-    good_steps(sim, 1)
+    accepted_steps(sim, 1)
     assert sim.t == state.t + 1e-3
     np.testing.assert_allclose(sim.state.memory["alpha"], 4.0 * state.memory["alpha"], rtol=1e-14)
 
@@ -377,20 +377,20 @@ def test_a_new_h_is_as_good_as_a_simulation_with_it():
     """From the start on, the same numbers bit for bit."""
     one, other = Simulation(CRANK, h=2e-3), Simulation(CRANK, h=7e-4)
     one.h = 7e-4
-    good_steps(one, 10)
-    good_steps(other, 10)
+    accepted_steps(one, 10)
+    accepted_steps(other, 10)
     assert contents(one.state) == contents(other.state)
 
 
 @pytest.mark.parametrize("h", [0.0, -1e-3, math.nan, math.inf, "1e-3", None, 1e-200, 1e200])
 def test_a_step_that_is_none_changes_nothing(h):
     sim = Simulation(CRANK, h=2e-3)
-    good_steps(sim, 2)
+    accepted_steps(sim, 2)
     before = everything(sim)
     with pytest.raises(InputError, match="h is"):
         sim.h = h
     assert everything(sim) == before
-    assert sim.step().outcome.good
+    assert sim.step().outcome.accepted
 
 
 def test_order_two_with_halved_steps():

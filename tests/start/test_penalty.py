@@ -24,7 +24,7 @@ def dense_mobilities(assembly, z):
     equations.residual(z, np.zeros(system.n), np.zeros(system.n), assembly.R0)
     M, P = equations.mass_matrix(), equations.closure_jacobian()
     if np.linalg.matrix_rank(M) < len(M):
-        mass = system.tables.steps.mass
+        mass = system.tables.dofs.mass
         M = M + P.T @ (np.where(system.row_is_rotation, system.length**2, 1.0)[:, None] * P) * mass[mass > 0].mean()
     blocks = [np.flatnonzero(system.block_of_row == block) for block in range(system.block_of_row.max() + 1)]
     return [(rows, np.linalg.eigvalsh(P[rows] @ np.linalg.solve(M, P[rows].T))[-1]) for rows in blocks]

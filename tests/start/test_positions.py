@@ -35,7 +35,7 @@ def stationary(assembly, z, wanted, weights, free):
 
 
 def jacobian(assembly, z):
-    """Return the derivative of Phi by z: Phi_z, and by turns of rotation steps."""
+    """Return the derivative of Phi by z: Phi_z, and by turns of rotation dofs."""
     assembly.gap(z)
     return assembly.equations.closure_jacobian() @ turns(assembly.equations.tables, z)
 
@@ -146,7 +146,7 @@ def test_far_pins_are_reached_on_a_way(crank):
     assert sim.start_report.gap < 1e-9
 
 
-# ------------------------------------------------------------------------------------------------ what cannot be closed
+# ---------------------------------------------------------------------------------------------- what cannot be closed
 
 
 @pytest.mark.parametrize("width", [5.0, 6.0, 10.0])
@@ -177,7 +177,7 @@ def test_pins_that_cannot_hold_together():
     assert report.moved_coordinate in ("A.angle", "B.angle", "D.angle")
 
 
-# ---------------------------------------------------------------------------------------------------------------- loops
+# -------------------------------------------------------------------------------------------------------------- loops
 
 
 @ALL

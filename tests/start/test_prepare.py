@@ -8,7 +8,7 @@ import pytest
 import rtmbs
 from rtmbs import Simulation, library
 from rtmbs.errors import StartError
-from tests.contracts.machines import closed_model, good_steps
+from tests.contracts.machines import accepted_steps, closed_model
 from tests.start.cases import MODELS, fourbar, system_of
 
 X = rtmbs.Revolute(axis=(1, 0, 0))
@@ -51,10 +51,10 @@ def test_a_start_from_a_start_moves_nothing():
     one = Simulation(first.compile())
     again = fourbar()
     for name in ("A", "B", "D"):
-        record = one.system.joints[name]
-        sign = -1.0 if record.reversed else 1.0
-        step = record.steps[0]
-        again.set_initial(name, position=sign * one.state.z[step], rate=sign * one.state.zd[step])
+        info = one.system.joints[name]
+        sign = -1.0 if info.reversed else 1.0
+        dof = info.dofs[0]
+        again.set_initial(name, position=sign * one.state.z[dof], rate=sign * one.state.zd[dof])
     other = Simulation(again.compile())
     assert other.start_report.moved_position < 1e-12
     assert other.start_report.moved_rate < 1e-9
@@ -75,7 +75,7 @@ def test_a_singular_start_is_warned_of_and_allowed():
     assert (report.degrees_of_freedom, report.degrees_of_freedom_nearby) == (2, 1)
     assert "RankDrop" in report.warnings[0]
     assert "2 (1 nearby)" in str(report)
-    good_steps(sim, 3)
+    accepted_steps(sim, 3)
     assert not Simulation(library.build("fourbar", ny=1, nz=1, angle=1.0).compile()).start_report.singular
 
 
@@ -96,7 +96,7 @@ def test_a_joint_assembled_the_wrong_way_round():
         hinged((0, 0, 1, 0))
 
 
-# ------------------------------------------------------------------------------------------- redundant and inconsistent
+# ----------------------------------------------------------------------------------------- redundant and inconsistent
 
 
 @pytest.mark.parametrize("gap", [1e-6, 1e-4])
@@ -107,31 +107,31 @@ def test_an_inconsistent_redundant_closure_is_refused_with_its_stress(gap):
     stress = float(str(refusal.value).split("stress the mechanism with ")[1].split()[0])
     alpha = Simulation(fourbar().compile()).start_report.alpha_min
     assert stress == pytest.approx(alpha * gap, rel=0.1)
-    assert "shim=True" in str(refusal.value)
+    assert "assembly_offset=True" in str(refusal.value)
 
 
-def test_a_shim_takes_the_pose_as_it_is():
-    plain, shimmed = Simulation(fourbar().compile()), Simulation(fourbar(off=1e-5).compile(), shim=True)
-    assert shimmed.start_report.gap < 1e-10
-    assert not any(shimmed.system.tables.closures.shim), "the System never changes"
-    good_steps(plain, 20)
-    good_steps(shimmed, 20)
-    np.testing.assert_allclose(shimmed.state.z, plain.state.z, atol=1e-7)
-    np.testing.assert_allclose(shimmed.state.lam, plain.state.lam, atol=1e-3 * np.abs(plain.state.lam).max())
+def test_an_assembly_offset_takes_the_pose_as_it_is():
+    plain, adjusted = Simulation(fourbar().compile()), Simulation(fourbar(off=1e-5).compile(), assembly_offset=True)
+    assert adjusted.start_report.gap < 1e-10
+    assert not any(adjusted.system.tables.closures.assembly_offset), "the System never changes"
+    accepted_steps(plain, 20)
+    accepted_steps(adjusted, 20)
+    np.testing.assert_allclose(adjusted.state.z, plain.state.z, atol=1e-7)
+    np.testing.assert_allclose(adjusted.state.lam, plain.state.lam, atol=1e-3 * np.abs(plain.state.lam).max())
 
 
 def test_rounding_is_no_contradiction():
-    assert Simulation(fourbar(off=1e-13).compile()).step().outcome.good
+    assert Simulation(fourbar(off=1e-13).compile()).step().outcome.accepted
 
 
-def test_a_gap_too_large_for_a_shim():
-    """A tenth of a metre is a wrong model, asked for a shim or not."""
-    for shim in (False, True):
+def test_a_gap_too_large_for_an_assembly_offset():
+    """A tenth of a metre is a wrong model, asked for an assembly offset or not."""
+    for assembly_offset in (False, True):
         with pytest.raises(StartError, match=r"'C' cannot close: a gap of 0\.1"):
-            Simulation(fourbar(off=0.1).compile(), shim=shim)
+            Simulation(fourbar(off=0.1).compile(), assembly_offset=assembly_offset)
 
 
-# ---------------------------------------------------------------------------------------------------------- not finite
+# --------------------------------------------------------------------------------------------------------- not finite
 
 
 def test_gravity_beyond_all_numbers():
@@ -154,4 +154,4 @@ def test_random_mechanisms_start():
     for seed in range(12):
         sim = Simulation(closed_model(seed, driven=False).compile())
         assert sim.start_report.gap < 1e-9
-        assert sim.step().outcome.good
+        assert sim.step().outcome.accepted

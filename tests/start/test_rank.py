@@ -64,7 +64,7 @@ def test_a_singular_start_of_many_loops_is_seen(windows):
     assert (report.degrees_of_freedom, report.degrees_of_freedom_nearby) == (windows + 1, 1)
 
 
-# --------------------------------------------------------------------------------------------------- rounding and scale
+# ------------------------------------------------------------------------------------------------- rounding and scale
 
 
 def door(seed, hinges, far=0.0, size=1.0, mass=20.0):
@@ -116,7 +116,7 @@ def test_a_door_that_hangs_in_balance(seed):
     model.set_initial("hinge 0", position=0.3)
     sim = Simulation(model.compile())
     assert abs(sim.state.zdd[0]) < 1e-9
-    assert sim.step().outcome.good
+    assert sim.step().outcome.accepted
 
 
 def test_hinges_that_are_not_coaxial_lock_the_door():

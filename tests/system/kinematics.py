@@ -12,32 +12,32 @@ def random_rotation(rng):
     return Rotation.random(random_state=int(rng.integers(1 << 30))).as_matrix()
 
 
-def step_frames(system: System, z, R0):
-    """Return A (n + 1 + g, 3, 3) and r (n + 1 + g, 3) of all steps in the world; the last rows are ground."""
-    steps = system.tables.steps
-    n = len(steps.kind)
+def dof_frames(system: System, z, R0):
+    """Return A (n + 1 + g, 3, 3) and r (n + 1 + g, 3) of all dofs in the world; the last rows are ground."""
+    dofs = system.tables.dofs
+    n = len(dofs.kind)
     rows = n + 1 + len(system.tables.origins.fixed)
     A, r = np.tile(np.eye(3), (rows, 1, 1)), np.zeros((rows, 3))
     for i in range(n):
-        p = steps.parent[i]
-        A[i] = A[p] @ steps.offset_rotation[i]
-        r[i] = r[p] + A[p] @ steps.offset[i]
-        if steps.reference[i] >= 0:
-            turn = Rotation.from_rotvec(np.asarray(z[i : i + 3]) @ steps.axis[i : i + 3])
-            A[i] = A[i] @ R0[steps.reference[i]] @ turn.as_matrix()
-        if steps.kind[i] == REVOLUTE:
-            A[i] = A[i] @ Rotation.from_rotvec(z[i] * steps.axis[i]).as_matrix()
-        elif steps.kind[i] == PRISMATIC:
-            r[i] = r[i] + A[i] @ (steps.axis[i] * z[i])
+        p = dofs.parent[i]
+        A[i] = A[p] @ dofs.offset_rotation[i]
+        r[i] = r[p] + A[p] @ dofs.offset[i]
+        if dofs.reference[i] >= 0:
+            turn = Rotation.from_rotvec(np.asarray(z[i : i + 3]) @ dofs.axis[i : i + 3])
+            A[i] = A[i] @ R0[dofs.reference[i]] @ turn.as_matrix()
+        if dofs.kind[i] == REVOLUTE:
+            A[i] = A[i] @ Rotation.from_rotvec(z[i] * dofs.axis[i]).as_matrix()
+        elif dofs.kind[i] == PRISMATIC:
+            r[i] = r[i] + A[i] @ (dofs.axis[i] * z[i])
     return A, r
 
 
 def body_poses(system: System, z=None, R0=None):
     """Return {body: (A, x)} in the world."""
     z = system.z0 if z is None else z
-    A, r = step_frames(system, z, system.R0 if R0 is None else R0)
+    A, r = dof_frames(system, z, system.R0 if R0 is None else R0)
     return {
-        name: (A[body.step] @ body.rotation, r[body.step] + A[body.step] @ body.position)
+        name: (A[body.dof] @ body.rotation, r[body.dof] + A[body.dof] @ body.position)
         for name, body in system.bodies.items()
     }
 
@@ -53,11 +53,11 @@ def joint_pose(system: System, name: str, z=None, R0=None):
 def closure_values(system: System, z=None, R0=None):
     """Return Phi of all closure rows (without driven coordinates)."""
     z = system.z0 if z is None else z
-    A, r = step_frames(system, z, system.R0 if R0 is None else R0)
-    closures, links = system.tables.closures, system.tables.links
+    A, r = dof_frames(system, z, system.R0 if R0 is None else R0)
+    closures, connectors = system.tables.closures, system.tables.connectors
     values = np.zeros(len(closures.kind))
     for l in range(len(closures.point_a)):
-        a, b = links.a[l], links.b[l]
+        a, b = connectors.a[l], connectors.b[l]
         x_a, x_b = r[a] + A[a] @ closures.point_a[l], r[b] + A[b] @ closures.point_b[l]
         for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
             u, v = A[a] @ closures.axis_a[row], A[b] @ closures.axis_b[row]

@@ -11,7 +11,7 @@ from rtmbs.observers.recorder import Recorder
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.system.attach import attached
 from rtmbs.system.compile import arrays
-from tests.contracts.machines import contents, difference, good_steps
+from tests.contracts.machines import accepted_steps, contents, difference
 from tests.mechanisms import random_model, random_motion
 
 PULL = {"target": (0.5, 1.0, 2.0), "stiffness": 30.0, "damping": 2.0, "limit": 20.0}
@@ -54,21 +54,21 @@ def test_a_hand_takes_another_body_between_steps(jacobian):
     free = Simulation(
         library.build("fourbar", ny=2, nz=2).compile(), h=2e-3, method=PenaltyTrapezoidal(hold_energy=False)
     )
-    good_steps(sim, 5)
-    good_steps(free, 5)
+    accepted_steps(sim, 5)
+    accepted_steps(free, 5)
     assert difference(sim.state, free.state) < 1e-9
     last = list(sim.system.bodies)[-1]
     sim.attach("hand", last, POINT)
     sim.inputs["hand.stiffness"] = 500.0
     sim.inputs["hand.damping"] = 5.0
-    reports = good_steps(sim, 20)
-    good_steps(free, 20)
+    reports = accepted_steps(sim, 20)
+    accepted_steps(free, 20)
     assert max(report.iterations for report in reports) <= 5
     assert difference(sim.state, free.state) > 1e-3
     other = Simulation(attached(fourbar(), "hand", last, np.array(POINT)), h=2e-3, jacobian=jacobian)
     other.restore(sim.state)
-    good_steps(sim, 5)
-    good_steps(other, 5)
+    accepted_steps(sim, 5)
+    accepted_steps(other, 5)
     assert contents(sim.state) == contents(other.state)
 
 

@@ -29,8 +29,8 @@ from tests.system.kinematics import (
     body_poses,
     closure_jacobian,
     closure_values,
+    dof_frames,
     examples,
-    step_frames,
 )
 
 SEEDS = range(6)
@@ -52,7 +52,7 @@ def random_model(seed, count=10, loops=4):
         one, other = rng.choice(count + 1, 2, replace=False)
         type = types[rng.integers(len(types) - 1)]  # not Fixed
         model.add_joint(f"loop {k}", type, bodies[one], bodies[other], point=rng.normal(size=3), cut=k % 2 == 0)
-        if type.coordinates and k < 2:  # ghosts
+        if type.coordinates and k < 2:  # auxiliary bodies
             model.add_force(f"torsion {k}", TorsionSpring(1.0), joint=(f"loop {k}", type.coordinates[-1]))
     for k in range(count + 1):
         model.add_marker(f"marker {k}", bodies[k], point=rng.normal(size=3))
@@ -88,10 +88,10 @@ def test_at_zero_coordinates_every_body_stands_in_its_reference_pose_and_every_l
 def test_markers_stand_where_their_bodies_carry_them(seed):
     model, system = compiled(seed)
     z = np.random.default_rng(seed).normal(size=system.n)
-    A, r = step_frames(system, z, system.R0)
+    A, r = dof_frames(system, z, system.R0)
     for name, marker in system.markers.items():
         turn, origin = body_poses(system, z)[marker.body]
-        np.testing.assert_allclose(r[marker.step] + A[marker.step] @ marker.position, origin + turn @ marker.point)
+        np.testing.assert_allclose(r[marker.dof] + A[marker.dof] @ marker.position, origin + turn @ marker.point)
         np.testing.assert_allclose(marker.point, model.markers[name].point)
 
 
@@ -100,9 +100,9 @@ def test_welding_keeps_mass_first_and_second_moments(seed):
     model, system = compiled(seed)
     z = np.random.default_rng(seed).normal(size=system.n)
     poses = body_poses(system, z)
-    A, r = step_frames(system, z, system.R0)
-    steps = system.tables.steps
-    moved = [name for name in model.bodies if system.bodies[name].step >= 0]
+    A, r = dof_frames(system, z, system.R0)
+    dofs = system.tables.dofs
+    moved = [name for name in model.bodies if system.bodies[name].dof >= 0]
     bodies = [model.bodies[name] for name in moved]
     whole = total(
         [body.mass for body in bodies],
@@ -111,9 +111,9 @@ def test_welding_keeps_mass_first_and_second_moments(seed):
     )
     n = system.n
     parts = total(
-        steps.mass,
-        [r[i] + A[i] @ steps.mass_center[i] for i in range(n)],
-        [A[i] @ steps.inertia[i] @ A[i].T for i in range(n)],
+        dofs.mass,
+        [r[i] + A[i] @ dofs.mass_center[i] for i in range(n)],
+        [A[i] @ dofs.inertia[i] @ A[i].T for i in range(n)],
     )
     for one, other in zip(whole, parts, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-11)
@@ -130,10 +130,10 @@ def total(masses, centers, inertias):
 def test_closures_depend_on_the_coordinates_of_their_branches_and_on_no_other(seed):
     _, system = compiled(seed)
     jacobian = closure_jacobian(system, np.random.default_rng(seed).normal(size=system.n))
-    closures, links = system.tables.closures, system.tables.links
+    closures, connectors = system.tables.closures, system.tables.connectors
     for l in range(len(closures.point_a)):
         rows = slice(closures.row_pointer[l], closures.row_pointer[l + 1])
-        branch = links.step[links.pointer[l] : links.pointer[l + 1]]
+        branch = connectors.dof[connectors.pointer[l] : connectors.pointer[l + 1]]
         others = np.setdiff1d(np.arange(system.n), branch)
         assert np.abs(jacobian[rows][:, others]).max(initial=0.0) < 1e-8
         size = (rows.stop - rows.start) * len(branch)
@@ -143,26 +143,26 @@ def test_closures_depend_on_the_coordinates_of_their_branches_and_on_no_other(se
 @pytest.mark.parametrize("seed", SEEDS)
 def test_branches_are_the_two_ways_below_the_last_common_ancestor(seed):
     _, system = compiled(seed)
-    links, parent = system.tables.links, system.tables.steps.parent
-    for l in range(len(links.a)):
+    connectors, parent = system.tables.connectors, system.tables.dofs.parent
+    for l in range(len(connectors.a)):
         ways = []
-        for end in (links.a[l], links.b[l]):
+        for end in (connectors.a[l], connectors.b[l]):
             way = []
             while end >= 0:
                 way.append(end)
                 end = parent[end]
             ways.append(way[::-1])
         expected = [(s, -1.0) for s in ways[0] if s not in ways[1]] + [(s, 1.0) for s in ways[1] if s not in ways[0]]
-        here = slice(links.pointer[l], links.pointer[l + 1])
-        assert list(zip(links.step[here].tolist(), links.sign[here].tolist(), strict=True)) == expected
+        here = slice(connectors.pointer[l], connectors.pointer[l + 1])
+        assert list(zip(connectors.dof[here].tolist(), connectors.sign[here].tolist(), strict=True)) == expected
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_paths_end_at_their_step_and_start_at_ground(seed):
+def test_paths_end_at_their_dof_and_start_at_ground(seed):
     _, system = compiled(seed)
-    paths, parent = system.tables.paths, system.tables.steps.parent
+    paths, parent = system.tables.paths, system.tables.dofs.parent
     for i in range(system.n):
-        way = paths.step[paths.pointer[i] : paths.pointer[i + 1]]
+        way = paths.dof[paths.pointer[i] : paths.pointer[i + 1]]
         assert way[-1] == i
         assert parent[way[0]] == system.tables.origins.row[i] < 0
         assert list(parent[way[1:]]) == list(way[:-1])
@@ -181,17 +181,17 @@ def test_places_in_the_matrix_are_those_of_the_same_entry_everywhere(seed):
 
     for i in range(system.n):
         for k in range(tables.paths.pointer[i], tables.paths.pointer[i + 1]):
-            note(i, tables.paths.step[k], tables.paths.position[k])
-            note(tables.paths.step[k], i, tables.paths.position_transposed[k])
-    for l in range(len(tables.links.a)):
-        branch = tables.links.step[tables.links.pointer[l] : tables.links.pointer[l + 1]]
-        block = tables.links.position[tables.links.block_pointer[l] : tables.links.block_pointer[l + 1]]
+            note(i, tables.paths.dof[k], tables.paths.entry[k])
+            note(tables.paths.dof[k], i, tables.paths.entry_transposed[k])
+    for l in range(len(tables.connectors.a)):
+        branch = tables.connectors.dof[tables.connectors.pointer[l] : tables.connectors.pointer[l + 1]]
+        block = tables.connectors.entry[tables.connectors.block_pointer[l] : tables.connectors.block_pointer[l + 1]]
         for row, line in zip(branch, block.reshape(len(branch), len(branch)), strict=True):
             for col, place in zip(branch, line, strict=True):
                 note(row, col, place)
     for table in (tables.drivers, tables.joint_forces):
-        for step, place in zip(table.step, table.position, strict=True):
-            note(step, step, place)
+        for dof, place in zip(table.dof, table.entry, strict=True):
+            note(dof, dof, place)
     assert len(set(seen.values())) == len(seen)
     assert max(seen.values()) < system.lu.size
 
@@ -221,7 +221,7 @@ def test_tables_of_a_small_mechanism_have_their_shapes():
     tables = single("Revolute").compile().tables
     assert tables.closures.point_a.shape == tables.closures.axis_a.shape == (0, 3)
     assert tables.forces.wrenches.axes.shape == (0, 3, 3)
-    assert tables.closures.row_pointer.tolist() == tables.links.pointer.tolist() == [0]
+    assert tables.closures.row_pointer.tolist() == tables.connectors.pointer.tolist() == [0]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -256,7 +256,7 @@ def test_the_fingerprint_sees_mass_names_and_geometry_but_not_start_values_and_d
     assert light.compile().fingerprint == plain
 
 
-# ---- ghosts ----------------------------------------------------------------------------------------------------------
+# ---- auxiliary bodies ----------------------------------------------------------------------------------------------
 
 
 def four_bar(*extra, needed=False, **option):
@@ -272,14 +272,14 @@ def four_bar(*extra, needed=False, **option):
     return model
 
 
-def test_a_cut_joint_whose_coordinate_is_needed_becomes_a_ghost():
+def test_a_cut_joint_whose_coordinate_is_needed_gets_an_auxiliary_body():
     system = four_bar(needed=True).compile()
     joint = system.joints["c"]
-    assert (joint.in_tree, joint.ghost, joint.closure) == (True, True, 0)
+    assert (joint.in_tree, joint.auxiliary, joint.closure) == (True, True, 0)
     assert (system.n, system.m) == (4, 6)
-    assert system.tables.steps.mass[joint.steps[0]] == 0.0
-    assert system.tables.steps.parent[joint.steps[0]] == system.bodies["rod"].step
-    a, b, c, d = (system.joints[name].steps[0] for name in "abcd")
+    assert system.tables.dofs.mass[joint.dofs[0]] == 0.0
+    assert system.tables.dofs.parent[joint.dofs[0]] == system.bodies["rod"].dof
+    a, b, c, d = (system.joints[name].dofs[0] for name in "abcd")
     for angle in (0.3, -0.7):  # a parallelogram: the rod does not turn
         z = np.zeros(4)
         z[[a, b, c, d]] = angle, -angle, angle, angle
@@ -303,8 +303,8 @@ def test_a_needed_joint_comes_into_the_tree_before_the_others():
     model.add_force("motor", Motor(), joint="c")
     system = model.compile()
     assert system.joints["c"].in_tree
-    assert not system.joints["c"].ghost
-    assert system.topology.cuts[0].ghost is False
+    assert not system.joints["c"].auxiliary
+    assert system.topology.cuts[0].auxiliary is False
 
 
 @pytest.mark.parametrize(("closure", "rows"), [(None, 5), ("point", 3), ("line", 2)])
@@ -312,7 +312,7 @@ def test_a_cut_revolute_closes_as_asked(closure, rows):
     system = four_bar(closure=closure).compile()
     assert system.m == rows
     z = np.zeros(3)
-    z[[system.joints[name].steps[0] for name in "abd"]] = 0.4, -0.4, 0.4
+    z[[system.joints[name].dofs[0] for name in "abd"]] = 0.4, -0.4, 0.4
     np.testing.assert_allclose(closure_values(system, z), 0.0, atol=1e-15)
     assert np.linalg.matrix_rank(closure_jacobian(system, z), tol=1e-6) == 2
 
@@ -332,10 +332,10 @@ def test_rows_fall_into_one_block_of_translations_and_one_of_rotations():
     assert system.topology.equations == system.m
 
 
-# ---- welding, tree choice --------------------------------------------------------------------------------------------
+# ---- welding, tree choice ------------------------------------------------------------------------------------------
 
 
-def test_a_welded_body_sits_on_the_step_of_its_carrier_and_adds_no_coordinate():
+def test_a_welded_body_sits_on_the_dof_of_its_carrier_and_adds_no_coordinate():
     model = Model("welded")
     model.add_body("arm", mass=1.0, inertia=(1, 1, 1))
     model.add_body("tool", mass=2.0, position=(0, 0, 3), orientation=(1, 1, 0, 0))
@@ -343,10 +343,10 @@ def test_a_welded_body_sits_on_the_step_of_its_carrier_and_adds_no_coordinate():
     model.add_joint("pin", Revolute(Y), "ground", "arm")
     system = model.compile()
     assert system.n == 1
-    assert system.joints["weld"].steps == (-1,)
-    np.testing.assert_allclose(system.tables.steps.mass, 3.0)
-    np.testing.assert_allclose(system.tables.steps.mass_center, [[0, 0, 2]], atol=1e-15)
-    np.testing.assert_allclose(np.diag(system.tables.steps.inertia[0]), [1 + 6, 1 + 6, 1])
+    assert system.joints["weld"].dofs == (-1,)
+    np.testing.assert_allclose(system.tables.dofs.mass, 3.0)
+    np.testing.assert_allclose(system.tables.dofs.mass_center, [[0, 0, 2]], atol=1e-15)
+    np.testing.assert_allclose(np.diag(system.tables.dofs.inertia[0]), [1 + 6, 1 + 6, 1])
 
 
 def test_the_cheapest_spanning_tree_is_kept():
@@ -377,7 +377,7 @@ def test_stacked_four_bars_factor_as_cheaply_as_the_design_says():
     assert flops(system.lu) < 700_000
 
 
-# ---- inputs, signals, drivers ----------------------------------------------------------------------------------------
+# ---- inputs, signals, drivers --------------------------------------------------------------------------------------
 
 
 def test_inputs_and_signals_have_their_slots_and_defaults():
@@ -415,10 +415,10 @@ def test_a_driven_coordinate_starts_where_its_driver_does():
     model = four_bar()
     model.add_driver("drive", Sine(0.5, 2.0, phase=0.3, offset=0.1), joint="a")
     system = model.compile()
-    step = system.joints["a"].steps[0]
-    assert system.z0[step] == pytest.approx(0.1 + 0.5 * np.sin(0.3))
-    assert system.zd0[step] == pytest.approx(np.cos(0.3))
-    assert system.tables.drivers.step.tolist() == [step]
+    dof = system.joints["a"].dofs[0]
+    assert system.z0[dof] == pytest.approx(0.1 + 0.5 * np.sin(0.3))
+    assert system.zd0[dof] == pytest.approx(np.cos(0.3))
+    assert system.tables.drivers.dof.tolist() == [dof]
     assert "drive" not in system.inputs
 
 
@@ -461,7 +461,7 @@ def test_initial_values_reach_their_coordinates_with_pins_and_weights():
     assert system.typical.tolist() == [1.0, system.length, system.length]
 
 
-# ---- scales ----------------------------------------------------------------------------------------------------------
+# ---- scales --------------------------------------------------------------------------------------------------------
 
 
 def test_characteristic_length_grows_with_the_model():

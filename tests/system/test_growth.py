@@ -26,21 +26,23 @@ def tied_chain(count):
 
 def test_places_off_the_table_are_those_of_single_entries():
     system = tied_chain(16).compile()
-    links, lu = system.tables.links, system.lu
-    assert links.block_pointer[-1] > lu.n * lu.n, "the table is used"
-    for l in range(len(links.a)):
-        branch = links.step[links.pointer[l] : links.pointer[l + 1]]
+    connectors, lu = system.tables.connectors, system.lu
+    assert connectors.block_pointer[-1] > lu.n * lu.n, "the table is used"
+    for l in range(len(connectors.a)):
+        branch = connectors.dof[connectors.pointer[l] : connectors.pointer[l + 1]]
         expected = places(lu, np.repeat(branch, len(branch)), np.tile(branch, len(branch)))
-        np.testing.assert_array_equal(links.position[links.block_pointer[l] : links.block_pointer[l + 1]], expected)
-    np.testing.assert_array_equal(block_places(lu, links), links.position)
+        np.testing.assert_array_equal(
+            connectors.entry[connectors.block_pointer[l] : connectors.block_pointer[l + 1]], expected
+        )
+    np.testing.assert_array_equal(block_places(lu, connectors), connectors.entry)
 
 
 def test_entries_of_links_are_listed_once_and_none_is_missing():
     system = tied_chain(9).compile()
-    links = system.tables.links
-    branches = np.split(links.step, links.pointer[1:-1])
+    connectors = system.tables.connectors
+    branches = np.split(connectors.dof, connectors.pointer[1:-1])
     wanted = {(int(i), int(k)) for branch in branches for i in branch for k in branch}
-    rows, cols = block_pairs(links, system.n)
+    rows, cols = block_pairs(connectors, system.n)
     assert len(rows) == len(wanted)
     assert set(zip(rows.tolist(), cols.tolist(), strict=True)) == wanted
 
@@ -73,8 +75,8 @@ def test_joints_on_one_body_take_memory_by_the_joint():
 
 def test_springs_take_memory_by_what_they_store():
     system = tied_chain(40).compile()
-    links, lu = system.tables.links, system.lu
-    stored = 8 * int(links.block_pointer[-1])
+    connectors, lu = system.tables.connectors, system.lu
+    stored = 8 * int(connectors.block_pointer[-1])
     assert stored > 10 * 8 * lu.n**2
-    assert peak(lambda: block_places(lu, links)) < 1.5 * stored
-    assert peak(lambda: block_pairs(links, system.n)) < 0.5 * stored
+    assert peak(lambda: block_places(lu, connectors)) < 1.5 * stored
+    assert peak(lambda: block_pairs(connectors, system.n)) < 0.5 * stored

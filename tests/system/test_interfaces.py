@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rtmbs import Model, PenaltyTrapezoidal, Prismatic, Revolute, Simulation, Spherical, library
-from rtmbs.integrators.rows import arrays_of
+from rtmbs.integrators.chunks import arrays_of
 from rtmbs.integrators.settings import TANGENT_TERMS
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
@@ -56,7 +56,7 @@ def pair(system):
     return both
 
 
-# ------------------------------------------------------------------------------------------------- where they stand
+# --------------------------------------------------------------------------------------------------- where they stand
 
 
 def test_interfaces_are_apart_from_each_other_and_from_the_tips():
@@ -67,12 +67,12 @@ def test_interfaces_are_apart_from_each_other_and_from_the_tips():
 
 
 def test_none_stands_within_an_element():
-    """A chain of ball joints: the thirtieth step and so on would often be the first or second of three."""
+    """A chain of ball joints: the thirtieth dof and so on would often be the first or second of three."""
     system = balls(20)
-    interfaces, of = choose_interfaces(system.tables.steps.parent, system.tables.steps.tip)
+    interfaces, of = choose_interfaces(system.tables.dofs.parent, system.tables.dofs.tip)
     assert len(interfaces) >= 3
-    assert np.all(system.tables.steps.tip[interfaces] == interfaces)
-    for first in np.flatnonzero(system.tables.steps.reference >= 0):
+    assert np.all(system.tables.dofs.tip[interfaces] == interfaces)
+    for first in np.flatnonzero(system.tables.dofs.reference >= 0):
         assert len(set(of[first : first + 3])) == 1
 
 
@@ -91,7 +91,7 @@ def balls(bodies):
 
 @pytest.mark.parametrize("terms", range(len(TANGENT_TERMS)))
 def test_a_chain_of_ball_joints_at_an_iterate(terms, always):
-    """The tangent is that without interfaces, where rotation steps are not at a step boundary."""
+    """The tangent is that without interfaces, where rotation dofs are not at a step boundary."""
     system = balls(20)
     answers = []
     z, zd, zdd = random_state(system, 3)
@@ -99,7 +99,7 @@ def test_a_chain_of_ball_joints_at_an_iterate(terms, always):
         equations.residual(z, zd, zdd, system.R0)
         old = equations.state_arrays()._replace(lam=np.zeros(0), R0=system.R0)
         answers.append(equations.assemble(1.0, 0.01, 1e-4, terms, old))
-    assert len(give_places(system.tables)[1].interfaces.step) >= 3
+    assert len(give_places(system.tables)[1].interfaces.dof) >= 3
     assert np.abs(answers[0] - answers[1]).max() < 1e-11 * np.abs(answers[1]).max()
 
 
@@ -108,22 +108,22 @@ def test_twigs_and_bushes_have_none():
     assert len(choose_interfaces(stem, np.arange(len(stem)))[0]) == 0
     bush = np.concatenate([[-1], np.zeros(500, np.int64)])
     assert len(choose_interfaces(bush, np.arange(len(bush)))[0]) == 0
-    assert len(library.build("fourbar", ny=4, nz=10).compile().tables.interfaces.step) == 0
-    assert len(library.build("fourbar", ny=4, nz=40, layout="parallel").compile().tables.interfaces.step) == 0
+    assert len(library.build("fourbar", ny=4, nz=10).compile().tables.interfaces.dof) == 0
+    assert len(library.build("fourbar", ny=4, nz=40, layout="parallel").compile().tables.interfaces.dof) == 0
 
 
 def test_they_are_taken_only_where_they_save_arithmetic():
     few, many = (library.build("fourbar", ny=4, nz=nz).compile() for nz in (16, 40))
-    assert len(few.tables.interfaces.step) == 0
-    assert len(many.tables.interfaces.step) > 0
+    assert len(few.tables.interfaces.dof) == 0
+    assert len(many.tables.interfaces.dof) > 0
     assert many.lu.factor_flops < 0.5 * uncondensed(many).lu.factor_flops
 
 
 def test_a_force_that_may_be_attached_anywhere_keeps_all_pairs():
     model = chain(100)
-    assert len(model.compile().tables.interfaces.step) > 0
+    assert len(model.compile().tables.interfaces.dof) > 0
     model.add_force("hand", lambda t, k, p: (-p["k"] * k.r, 0.0 * k.r), body="link 3", parameters={"k": 10.0})
-    assert len(model.compile().tables.interfaces.step) == 0
+    assert len(model.compile().tables.interfaces.dof) == 0
 
 
 @pytest.mark.parametrize("nz", [40, 80])
@@ -134,14 +134,14 @@ def test_entries_and_arithmetic_grow_with_the_tower(nz):
     assert twice.size < 2.2 * lu.size
 
 
-# ---------------------------------------------------------------------------------------------- the same equations
+# ------------------------------------------------------------------------------------------------- the same equations
 
 
 @pytest.mark.parametrize("terms", range(len(TANGENT_TERMS)), ids=TANGENT_TERMS)
 @pytest.mark.parametrize("foot", [False, True], ids=["open", "closed"])
 def test_the_tangent_is_that_without_them(terms, foot, always):
     system = chain(40, foot).compile()
-    assert len(system.tables.interfaces.step) >= 2
+    assert len(system.tables.interfaces.dof) >= 2
     short, full = pair(system)
     state = random_state(system, 0)
     for weights in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (1.0, 0.3, 0.2)):
@@ -158,7 +158,7 @@ def test_the_tangent_of_random_mechanisms_is_that_without_them(seed, monkeypatch
     monkeypatch.setattr("rtmbs.system.interfaces.SPACING", 4)
     monkeypatch.setattr(sys.modules["rtmbs.system.compile"], "give_places", interfaces_allowed)
     system = random_model(seed, 30).compile()
-    assert len(system.tables.interfaces.step) > 0
+    assert len(system.tables.interfaces.dof) > 0
     short, full = pair(system)
     state = random_state(system, seed)
     for equations in (short, full):
@@ -194,7 +194,7 @@ def test_a_source_of_whole_jacobians_gets_all_pairs(always):
     system = chain(40).compile()
     source = make_source("finite-difference", system)
     equations = SemiRecursiveEquations(system, source)
-    assert len(equations.tables.interfaces.step) == 0
+    assert len(equations.tables.interfaces.dof) == 0
     z, zd, zdd = random_state(system, 4)
     equations.residual(z, zd, zdd, system.R0)
     full = SemiRecursiveEquations(uncondensed(system))
@@ -206,10 +206,10 @@ def test_the_source_may_change_between_steps():
     """There and back: tables, pattern and scratch follow."""
     build = library.build("fourbar", ny=1, nz=60).compile
     plain, changing = Simulation(build(), h=5e-3), Simulation(build(), h=5e-3)
-    assert len(changing.equations.tables.interfaces.step) > 0
+    assert len(changing.equations.tables.interfaces.dof) > 0
     for source in ("structured", "finite-difference", "structured"):
         changing.change(jacobian=source)
-        assert (len(changing.equations.tables.interfaces.step) > 0) == (source == "structured")
+        assert (len(changing.equations.tables.interfaces.dof) > 0) == (source == "structured")
         plain.step()
         changing.step()
         np.testing.assert_allclose(changing.state.z, plain.state.z, rtol=0, atol=1e-9)
@@ -217,7 +217,7 @@ def test_the_source_may_change_between_steps():
 
 def test_both_forms_of_the_step_agree_in_a_deep_tree():
     system = library.build("fourbar", ny=1, nz=80).compile()
-    assert len(system.tables.interfaces.step) > 0
+    assert len(system.tables.interfaces.dof) > 0
     fused, readable = Simulation(system, h=5e-3), Simulation(system, h=5e-3, method=PenaltyTrapezoidal(fused=False))
     for _ in range(5):
         fused.step()

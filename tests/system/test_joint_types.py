@@ -1,4 +1,4 @@
-"""Every registered joint type: its steps, its equations and its direction, whatever way the tree walks."""
+"""Every registered joint type: its dofs, its equations and its direction, whatever way the tree walks."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from rtmbs.errors import ModelError
 from rtmbs.model import JOINT_TYPES, Fixed, Floating, JointType, Model, Revolute
-from rtmbs.model.joints import ROTATION, Step
+from rtmbs.model.joints import ROTATION, Dof
 from tests.system.kinematics import (
     add_random_body,
     body_poses,
@@ -65,10 +65,10 @@ def test_a_coordinate_keeps_its_sign_whatever_way_the_tree_walks(name, seed):
     poses = []
     for root in ("one", "other"):
         system = two_bodies(seed, root, name=name)
-        record = system.joints["j"]
-        assert record.reversed == (root == "other")
+        info = system.joints["j"]
+        assert info.reversed == (root == "other")
         z = np.zeros(system.n)
-        z[list(record.steps)] = values
+        z[list(info.dofs)] = values
         poses.append(joint_pose(system, "j", z))
     for forward, backward in zip(*poses, strict=True):
         np.testing.assert_allclose(forward, backward, atol=1e-13)
@@ -93,9 +93,9 @@ def test_start_of_a_floating_joint_is_what_was_asked_for_from_either_side(root, 
     np.testing.assert_allclose(R, Rotation.from_quat(quaternion, scalar_first=True).as_matrix(), atol=1e-13)
     np.testing.assert_allclose(q, position, atol=1e-13)
     np.testing.assert_allclose(found, rate, atol=1e-7)
-    steps = list(system.joints["j"].steps)
-    assert system.pinned_z[steps].all()
-    assert system.pinned_zd[steps].all()
+    dofs = list(system.joints["j"].dofs)
+    assert system.pinned_z[dofs].all()
+    assert system.pinned_zd[dofs].all()
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -116,7 +116,7 @@ def test_start_of_a_spherical_joint_is_what_was_asked_for_from_either_side(turne
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("root", ["one", "other"])
 @pytest.mark.parametrize("name", TYPES)
-def test_equations_of_the_cut_joint_hold_wherever_its_steps_lead(name, root, seed):
+def test_equations_of_the_cut_joint_hold_wherever_its_dofs_lead(name, root, seed):
     """Move the joint in the tree, carry the pose over to a floating body, and look at the cut joint there."""
     rng = np.random.default_rng(200 + seed)
     tree, loose = two_bodies(seed, root, name=name), two_bodies(seed, root, cut=True, name=name)
@@ -131,7 +131,7 @@ def test_equations_of_the_cut_joint_hold_wherever_its_steps_lead(name, root, see
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", TYPES)
-def test_equations_of_the_cut_joint_are_independent_and_as_many_as_the_steps_leave(name, seed):
+def test_equations_of_the_cut_joint_are_independent_and_as_many_as_the_dofs_leave(name, seed):
     tree, loose = two_bodies(seed, "one", name=name), two_bodies(seed, "one", cut=True, name=name)
     z, R0 = floating_start(loose, body_poses(tree, np.zeros(tree.n))["other"])
     jacobian = closure_jacobian(loose, z, R0).reshape(-1, loose.n)
@@ -145,12 +145,12 @@ def test_opposite_assembly_satisfies_the_dot_products_and_is_seen_by_the_aligned
     loose = two_bodies(1, "one", cut=True, name=name)
     tree = two_bodies(1, "one", name=name)
     A, x = body_poses(tree, np.zeros(tree.n))["other"]
-    record = loose.joints["j"]
-    axis = record.frame_b @ (np.array([0.0, 0.0, 1.0]) if name == "Fixed" else record.frame_b.T @ record.axes_b[-1])
+    info = loose.joints["j"]
+    axis = info.frame_b @ (np.array([0.0, 0.0, 1.0]) if name == "Fixed" else info.frame_b.T @ info.axes_b[-1])
     across = np.cross(axis, [0.3, 0.5, 0.7])
     half = Rotation.from_rotvec(np.pi * across / np.linalg.norm(across)).as_matrix()
-    point = x + A @ record.point_b
-    z, R0 = floating_start(loose, (A @ half, point - A @ half @ record.point_b))
+    point = x + A @ info.point_b
+    z, R0 = floating_start(loose, (A @ half, point - A @ half @ info.point_b))
     cosines = [a @ b for a, b in zip(*aligned_in_world(loose, loose.closures[0], z, R0), strict=True)]
     assert min(cosines) < 0.0
     turning = loose.row_is_rotation
@@ -163,18 +163,18 @@ def floating_start(system, pose):
     joint = system.joints["free"]
     A, x = pose
     z, R0 = np.zeros(system.n), system.R0.copy()
-    reference = int(system.tables.steps.reference[joint.steps[3]])
+    reference = int(system.tables.dofs.reference[joint.dofs[3]])
     R0[reference] = (joint.frame_a @ joint.frame_b.T).T @ A
-    z[list(joint.steps[:3])] = joint.frame_a.T @ (x + A @ joint.point_b - joint.point_a)
+    z[list(joint.dofs[:3])] = joint.frame_a.T @ (x + A @ joint.point_b - joint.point_a)
     return z, R0
 
 
 def aligned_in_world(system, closure, z, R0):
-    from tests.system.kinematics import step_frames
+    from tests.system.kinematics import dof_frames
 
-    A, _ = step_frames(system, z, R0)
+    A, _ = dof_frames(system, z, R0)
     l = system.closures.index(closure)
-    a, b = system.tables.links.a[l], system.tables.links.b[l]
+    a, b = system.tables.connectors.a[l], system.tables.connectors.b[l]
     return closure.aligned_a @ A[a].T, closure.aligned_b @ A[b].T
 
 
@@ -182,27 +182,27 @@ def aligned_in_world(system, closure, z, R0):
 def test_units_and_names_come_one_a_coordinate(name):
     kind = JOINT_TYPES[name].example(random_rotation(np.random.default_rng(0)))
     assert len(kind.units()) == len(kind.coordinates)
-    assert not kind.coordinates or len(kind.coordinates) == len(kind.steps())
+    assert not kind.coordinates or len(kind.coordinates) == len(kind.dofs())
 
 
 @dataclass(frozen=True)
 class Odd(JointType):
-    """Joint types whose rotation steps are no element."""
+    """Joint types whose rotation dofs are no element."""
 
     start = "nothing"
     which = 0
 
-    def steps(self):
-        slide, first = Step("prismatic", np.array([1.0, 0.0, 0.0])), ROTATION[0]
+    def dofs(self):
+        slide, first = Dof("prismatic", np.array([1.0, 0.0, 0.0])), ROTATION[0]
         choices = (first,), (*ROTATION[:2], slide, ROTATION[2]), ROTATION[::-1], (*ROTATION, slide, first)
         return choices[self.which]
 
-    def rows(self):
+    def equations(self):
         return ()
 
 
 @pytest.mark.parametrize("which", range(4))
-def test_rotation_steps_come_three_in_a_row(which):
+def test_rotation_dofs_come_three_in_a_row(which):
     model = Model("odd")
     model.add_body("b", mass=1.0, inertia=(1.0, 1.0, 1.0))
     model.add_joint("j", type(f"Odd{which}", (Odd,), {"which": which})(), model.ground, "b")

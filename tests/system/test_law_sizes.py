@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import rtmbs
-from rtmbs.ad import ComplexStep, Replay
+from rtmbs.ad import ComplexStep, Evaluator
 from rtmbs.errors import ModelError
 from rtmbs.model.laws import JointKinematics, Kinematics
 from rtmbs.system import recorded_laws
-from tests.contracts.machines import good_steps
+from tests.contracts.machines import accepted_steps
 
 SEEDS = range(4)
 
@@ -122,7 +122,7 @@ def test_a_long_law_has_the_derivatives_of_a_complex_step(name):
     m, n = built.function.m, built.function.n
     for seed in SEEDS:
         x = built.function.x0 + 0.3 * np.random.default_rng(seed).normal(size=n)
-        found, J = Replay(built.record).value(x, built.function.p0), np.zeros((m, n))
+        found, J = Evaluator(built.tape).value(x, built.function.p0), np.zeros((m, n))
         J[built.row, built.column] = found[m:]
         exact = ComplexStep(flat(law, joint), n).jacobian(x)
         np.testing.assert_allclose(J, exact, rtol=0, atol=1e-12 * max(1.0, np.abs(exact).max()))
@@ -141,7 +141,7 @@ def laws_of(model):
 
 def test_a_long_law_runs():
     sim = rtmbs.Simulation(hinge(chain(200)).compile(), h=1e-3)
-    good_steps(sim, 5)
+    accepted_steps(sim, 5)
 
 
 def test_a_law_beyond_the_limit_is_refused_by_name(monkeypatch):
@@ -157,7 +157,7 @@ def test_a_law_whose_derivative_is_beyond_the_limit_is_refused_by_name(monkeypat
         free(points(18)).compile()
 
 
-# -------------------------------------------------------------------------------------------------------- steep laws
+# --------------------------------------------------------------------------------------------------------- steep laws
 
 
 def chaotic(t, k, p):
@@ -169,7 +169,7 @@ def chaotic(t, k, p):
 
 
 def test_a_law_that_rounding_moves_is_not_called_another():
-    """Its record is as good as the law: a change of 1e-9 in the inputs moves both by more than they differ."""
+    """Its tape is as good as the law: a change of 1e-9 in the inputs moves both by more than they differ."""
     [built] = laws_of(hinge(chaotic))
     assert built.reason == ""
 
@@ -178,11 +178,11 @@ def forgetful(t, k, p):
     return k.z * (2.0 if hasattr(k.z, "ids") else 1.0) + 1.0
 
 
-def test_a_law_whose_record_says_something_else_is_refused():
+def test_a_law_whose_tape_says_something_else_is_refused():
     with pytest.raises(ModelError, match=r"force 'L': its law was recorded as .* where a call gives"):
         hinge(forgetful).compile()
 
 
-def test_a_record_that_is_no_number_where_the_law_is_one_is_refused():
+def test_a_tape_that_is_no_number_where_the_law_is_one_is_refused():
     with pytest.raises(ModelError, match=r"recorded as \[nan\] where a call gives"):
         hinge(lambda t, k, p: k.z * (np.nan if hasattr(k.z, "ids") else 1.0)).compile()

@@ -38,27 +38,27 @@ def test_what_hangs_near_the_origin_of_the_world_is_evaluated_there():
     assert seen["j2"] == seen["k2"] < WORLD
     assert seen["j3"] == seen["k3"] < WORLD
     assert seen["j2"] != seen["j3"]
-    assert [names[step] for step in origins.step] == ["j3.slide_1", "j3.slide_2", "j3.slide_3"]
+    assert [names[dof] for dof in origins.dof] == ["j3.slide_1", "j3.slide_2", "j3.slide_3"]
 
 
 def moved(tables, by):
     """Return tables with everything that stands on ground moved by ``by`` (3,), places on a lattice."""
-    steps, links, closures, springs = tables.steps, tables.links, tables.closures, tables.forces.springs
+    dofs, connectors, closures, springs = tables.dofs, tables.connectors, tables.closures, tables.forces.springs
     of_closures, of_springs = closures.connector, springs.connector
 
     def shifted(points, ends):
         return LATTICE * np.round(points / LATTICE) + np.where(ends[:, None] < 0, by, 0.0)
 
     return tables._replace(
-        steps=steps._replace(offset=shifted(steps.offset, steps.parent)),
+        dofs=dofs._replace(offset=shifted(dofs.offset, dofs.parent)),
         closures=closures._replace(
-            point_a=shifted(closures.point_a, links.a[of_closures]),
-            point_b=shifted(closures.point_b, links.b[of_closures]),
+            point_a=shifted(closures.point_a, connectors.a[of_closures]),
+            point_b=shifted(closures.point_b, connectors.b[of_closures]),
         ),
         forces=tables.forces._replace(
             springs=springs._replace(
-                point_a=shifted(springs.point_a, links.a[of_springs]),
-                point_b=shifted(springs.point_b, links.b[of_springs]),
+                point_a=shifted(springs.point_a, connectors.a[of_springs]),
+                point_b=shifted(springs.point_b, connectors.b[of_springs]),
             )
         ),
     )
@@ -91,5 +91,5 @@ def test_a_restricted_part_sees_ground_as_it_did():
         np.testing.assert_array_equal(part.origins.fixed[0], whole.origins.fixed[WORLD - 1 - row])
         np.testing.assert_array_equal(part.origins.grid[0], whole.origins.grid[WORLD - 1 - row])
         np.testing.assert_array_equal(
-            mine[part.origins.step], whole.origins.step[whole.origins.row[whole.origins.step] == row]
+            mine[part.origins.dof], whole.origins.dof[whole.origins.row[whole.origins.dof] == row]
         )

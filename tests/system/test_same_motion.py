@@ -1,4 +1,6 @@
-"""One mechanism written in several ways moves in one way: turned joints, other cuts, ghosts, welds, other frames."""
+"""One mechanism written in several ways moves in one way: turned joints, other cuts, auxiliary bodies, welds, other
+frames.
+"""
 
 import numpy as np
 import pytest
@@ -25,11 +27,11 @@ LOOP = ["crank pin", "ball", "slide"]
 CHANNELS = ("position", "velocity", "acceleration", "angular_velocity", "angular_acceleration")
 
 
-def mechanism(turned=False, cut=None, ghost=False, welded=False):
+def mechanism(turned=False, cut=None, auxiliary=False, welded=False):
     """A spatial slider-crank with an arm of every kind of joint behind the slider, all at rest and under load.
 
-    turned swaps a and b of every joint; cut names the joint that closes the loop; ghost puts an idle torsion spring on
-    it; welded splits a body in two.
+    turned swaps a and b of every joint; cut names the joint that closes the loop; auxiliary puts an idle torsion spring
+    on it; welded splits a body in two.
     """
     model = Model("one")
 
@@ -64,11 +66,11 @@ def mechanism(turned=False, cut=None, ghost=False, welded=False):
         model.add_body("clapper", mass=half, inertia=core / 2, position=at)
         model.add_joint("weld", Fixed(), "clapper", "bell", point=(1, 2, 3))
         joint("socket", Spherical(), "puck", "clapper", (1.6, 0, -0.9))
-    load(model, turned, cut if ghost else None)
+    load(model, turned, cut if auxiliary else None)
     return model.compile()
 
 
-def load(model, turned, ghost):
+def load(model, turned, auxiliary):
     """Springs, motors and wrenches; those on coordinates of joints that are written the other way act the other way."""
     sign = -1.0 if turned else 1.0
     model.add_marker("rod end", "rod", (0.7, 0.2, 0.5))
@@ -83,8 +85,8 @@ def load(model, turned, ghost):
     model.add_force("motor", Motor(sign * 2.0), joint=("table", "angle"))
     model.add_force("push", Wrench(force=(1, 2, 3), torque=(0.1, 0.2, 0.3)), body="puck", point=(0.1, 0, 0))
     model.add_force("jet", Wrench(force=(0, 0.3, 0.5), axes="body"), body="kite", point=(0.1, 0.2, 0))
-    if ghost:
-        model.add_force("idle", TorsionSpring(0.0), joint=ghost)
+    if auxiliary:
+        model.add_force("idle", TorsionSpring(0.0), joint=auxiliary)
 
 
 def motion(system, bodies=("crank", "rod", "slider", "arm", "puck", "bell", "kite")):
@@ -99,12 +101,12 @@ def reference():
 
 WAYS = {
     "turned": {"turned": True},
-    "ghost of a revolute": {"cut": "crank pin", "ghost": True},
-    "ghost of a slide": {"cut": "slide", "ghost": True},
+    "auxiliary of a revolute": {"cut": "crank pin", "auxiliary": True},
+    "auxiliary of a slide": {"cut": "slide", "auxiliary": True},
     "welded": {"welded": True},
     **{f"cut at {name}": {"cut": name} for name in LOOP},
     **{f"turned, cut at {name}": {"cut": name, "turned": True} for name in LOOP},
-    "turned ghost": {"cut": "crank pin", "ghost": True, "turned": True},
+    "turned auxiliary": {"cut": "crank pin", "auxiliary": True, "turned": True},
 }
 
 

@@ -12,7 +12,7 @@ from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.viewer.describe import describe
 from rtmbs.viewer.description import Bar, Box, Cylinder, Sphere, Surface
 from rtmbs.viewer.frame import Frame, FrameLayout
-from rtmbs.viewer.manual import ManualLink
+from rtmbs.viewer.manual import ManualConnection
 from rtmbs.viewer.outline import outline, solid_of_inertia
 from rtmbs.viewer.recording import rotations
 from tests.contracts.machines import LIBRARY, library_simulation
@@ -40,7 +40,7 @@ def test_every_mechanism_of_the_library(name):
             np.testing.assert_allclose(places[0], places[1], atol=1e-6 * scene.length)
 
 
-def test_links_and_wrenches_stand_in_body_axes():
+def test_connectors_and_wrenches_stand_in_body_axes():
     """Bodies that are turned at the reference pose: points come back as they were given."""
     model = rtmbs.Model("turned")
     turned = {"position": (1.0, 2.0, 3.0), "orientation": (np.cos(0.4), 0.0, np.sin(0.4), 0.0)}
@@ -52,7 +52,7 @@ def test_links_and_wrenches_stand_in_body_axes():
     model.add_force("spring", rtmbs.SpringDamper(10.0), between=ends)
     model.add_force("push", rtmbs.Wrench(force=rtmbs.Input((1, 0, 0)), axes="body"), body=welded, point=(0.3, 0.0, 0.1))
     scene = describe(Simulation(model.compile()))
-    spring, push = scene.links[0], scene.wrenches[0]
+    spring, push = scene.connectors[0], scene.wrenches[0]
     np.testing.assert_allclose(spring.point_b, (0.1, 0.2, 0.3), atol=1e-14)
     np.testing.assert_allclose(push.point, (0.3, 0.0, 0.1), atol=1e-14)
     np.testing.assert_allclose(push.axes, np.eye(3), atol=1e-14)
@@ -76,18 +76,18 @@ def test_units_and_what_can_be_set():
     assert inputs["spring.stiffness"].default == 50.0
 
 
-def test_force_laws_between_two_points_are_links():
+def test_force_laws_between_two_points_are_connectors():
     """One on a single body is not: it has no other end."""
     model = motored()
     model.add_force("cord", lambda t, k, p: p["pull"] + 0.0 * k.r[0], between=("hook", "eye"), parameters={"pull": 2.0})
     model.add_force("drag", lambda t, k, p: np.concatenate((-k.v, np.zeros(3))), body="rocker", point=(0.0, 1.0, -0.2))
     scene = describe(Simulation(model.compile()))
-    assert [(one.name, one.kind) for one in scene.links] == [("spring", "spring"), ("cord", "law")]
-    np.testing.assert_allclose(scene.links[1].point_a, (0.0, 0.5, -1.0), atol=1e-14)
+    assert [(one.name, one.kind) for one in scene.connectors] == [("spring", "spring"), ("cord", "law")]
+    np.testing.assert_allclose(scene.connectors[1].point_a, (0.0, 0.5, -1.0), atol=1e-14)
     assert "cord.pull" in [one.name for one in scene.inputs]
 
 
-def record(mass, inertia):
+def info(mass, inertia):
     model = rtmbs.Model("one")
     model.add_body("one", mass=mass, inertia=inertia, center_of_mass=(0.1, 0.2, 0.3))
     model.add_joint("free", rtmbs.Floating(), "ground", "one")
@@ -109,7 +109,7 @@ def record(mass, inertia):
     ],
 )
 def test_a_solid_has_the_inertia_of_its_body(inertia, kind, size):
-    solid = solid_of_inertia(record(2.0, inertia), 0.01)
+    solid = solid_of_inertia(info(2.0, inertia), 0.01)
     assert isinstance(solid, kind)
     if kind is Box:
         world = np.abs(solid.axes) @ solid.size  # the axes of a box are those of its principal inertia
@@ -132,7 +132,7 @@ def test_a_solid_has_the_inertia_of_its_body(inertia, kind, size):
     ],
 )
 def test_bars_between_the_points_that_hold_a_body(points, bars):
-    shapes = outline(record(1.0, (0.1, 0.1, 0.1)), np.array(points, float), 1.0)
+    shapes = outline(info(1.0, (0.1, 0.1, 0.1)), np.array(points, float), 1.0)
     assert len(shapes) == bars
     assert all(isinstance(shape, Bar) for shape in shapes)
     ends = np.array([end for bar in shapes for end in (bar.start, bar.end)])
@@ -141,7 +141,7 @@ def test_bars_between_the_points_that_hold_a_body(points, bars):
 
 
 def test_a_point_mass_hangs_on_a_bar():
-    bar, ball = outline(record(1.0, (0.0, 0.0, 0.0)), np.zeros((1, 3)), 1.0)
+    bar, ball = outline(info(1.0, (0.0, 0.0, 0.0)), np.zeros((1, 3)), 1.0)
     np.testing.assert_allclose((bar.start, bar.end), ((0, 0, 0), (0.1, 0.2, 0.3)))
     assert isinstance(ball, Sphere)
 
@@ -162,9 +162,9 @@ def test_shapes_given_by_the_person():
 def test_a_frame_goes_through_its_layout():
     """Every entry comes back as it was, of its own type."""
     sim = Simulation(motored().compile())
-    link = ManualLink(sim)
-    link.sync(sim, sim.step())
-    frame, layout = link.latest(), pickle.loads(pickle.dumps(link.describe().layout))
+    connection = ManualConnection(sim)
+    connection.sync(sim, sim.step())
+    frame, layout = connection.latest(), pickle.loads(pickle.dumps(connection.describe().layout))
     assert isinstance(layout, FrameLayout)
     buffer = np.zeros((), layout.dtype)
     layout.write(frame, buffer)

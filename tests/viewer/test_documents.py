@@ -10,8 +10,8 @@ import pytest
 from rtmbs.viewer import commands
 from rtmbs.viewer.connect import MODES
 from rtmbs.viewer.frame import OPTIONS, PLOTS
-from rtmbs.viewer.grab import DAMPING_RATIO, FREQUENCY, HAND
 from rtmbs.viewer.history import BYTES, STATES
+from rtmbs.viewer.mouse_spring import DAMPING_RATIO, FREQUENCY, MOUSE_SPRING
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "viewer.md").read_text(encoding="utf-8")
@@ -41,7 +41,7 @@ def test_numbers_of_the_page_are_those_of_the_code():
     assert f"{STATES:,} steps or {BYTES // 10**6} MB" in SECTION
     assert f"up to {PLOTS}" in SECTION
     assert f"swings at {FREQUENCY:g} Hz, damped at {DAMPING_RATIO:g} of critical" in SECTION
-    assert f"`{HAND}`" in SECTION
+    assert f"`{MOUSE_SPRING}`" in SECTION
 
 
 def test_the_app_checks_itself():
@@ -56,7 +56,7 @@ def test_importing_rtmbs_or_the_session_loads_no_qt():
     code = (
         "import sys, rtmbs, rtmbs.viewer, rtmbs.viewer.connect; "
         "print([m for m in ('numba', 'scipy', 'PySide6', 'pyqtgraph', 'OpenGL') if m in sys.modules]); "
-        "import rtmbs.viewer.worker, rtmbs.viewer.manual, rtmbs.viewer.replay_link; "
+        "import rtmbs.viewer.worker, rtmbs.viewer.manual, rtmbs.viewer.playback_connection; "
         "print([m for m in ('PySide6', 'pyqtgraph', 'OpenGL') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120)

@@ -8,7 +8,7 @@ pytest.importorskip("OpenGL", reason="PyOpenGL is not installed; pip install 'rt
 import rtmbs
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.commands import Grab, MoveGrab, Release
-from rtmbs.viewer.grab import compiled_with_hand
+from rtmbs.viewer.mouse_spring import compiled_with_mouse_spring
 from rtmbs.viewer.theme import DARK, WHITE, rgba
 from tests.viewer.mechanisms import motored
 from tests.viewer.windows import follow, open_window
@@ -115,12 +115,12 @@ def test_a_screenshot_is_the_picture(qtbot, tmp_path):
 def test_a_recorded_video_decodes_and_moves(qtbot, tmp_path):
     window = open_window(qtbot, fourbar("stacked", ny=1, nz=2))
     path = tmp_path / "run.mp4"
-    window.act.record(str(path))
+    window.act.info(str(path))
     for _ in range(6):
         window.act.ten_forward()
         follow(window)
         qtbot.wait(60)
-    window.act.record()
+    window.act.info()
     assert not window.capture.running
     reader = ffmpeg.read_frames(str(path))
     width, height = next(reader)["size"]
@@ -132,7 +132,7 @@ def test_a_recorded_video_decodes_and_moves(qtbot, tmp_path):
 
 def test_a_scripted_drag_moves_a_rocker(qtbot):
     """Pull the rocker of a hanging four-bar sideways: it follows the target, is drawn on its way, and swings back."""
-    window = open_window(qtbot, Simulation(compiled_with_hand(motored())))
+    window = open_window(qtbot, Simulation(compiled_with_mouse_spring(motored())))
     rocker = [body.name for body in window.description.bodies].index("rocker")
     rest = window.scene.center_of(rocker).copy()
     pick = window.scene.pick(rest + np.array([9.0, 0.0, 0.0]), np.array([-1.0, 0.0, 0.0]))

@@ -15,7 +15,7 @@ from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.camera import Camera
 from rtmbs.viewer.headless import Filming, film_result, film_simulation
-from rtmbs.viewer.manual import ManualLink
+from rtmbs.viewer.manual import ManualConnection
 from rtmbs.viewer.scene import Scene
 from rtmbs.viewer.theme import WHITE, rgba
 from rtmbs.viewer.video import Video
@@ -63,9 +63,9 @@ def test_matplotlib_draws_bodies_where_they_are(tmp_path):
     filmed = film_simulation(sim, tmp_path / "one.png", Filming(frames=1, width=400, height=300, opengl=False))
     assert (filmed.renderer, filmed.reason) == ("matplotlib", "it was not asked for")
     (picture,) = pictures(tmp_path / "one.png")
-    link = ManualLink(Simulation(sim.system))
-    link.should_step()
-    scene, camera = Scene(link.describe(), WHITE, link.latest()), Camera(width=400, height=300)
+    connection = ManualConnection(Simulation(sim.system))
+    connection.should_step()
+    scene, camera = Scene(connection.describe(), WHITE, connection.latest()), Camera(width=400, height=300)
     camera.fit(scene.points())
     for body in (1, 2, 3):
         x, y, _ = camera.project(scene.center_of(body))[0]

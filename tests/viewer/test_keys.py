@@ -60,7 +60,7 @@ def window(qtbot, sim):
     return open_window(qtbot, sim)
 
 
-# ---- the table -------------------------------------------------------------------------------------------------------
+# ---- the table -----------------------------------------------------------------------------------------------------
 
 
 def test_every_action_exists_and_no_key_has_two_meanings():
@@ -93,7 +93,7 @@ def test_menus_and_help_are_made_of_the_table(window):
     assert all(does in window.help.text() for _, does in keys.MOUSE)
 
 
-# ---- pressed ---------------------------------------------------------------------------------------------------------
+# ---- pressed -------------------------------------------------------------------------------------------------------
 
 
 def test_a_pressed_key_calls_its_action_and_no_other(window, monkeypatch):
@@ -110,15 +110,15 @@ def test_the_command_of_an_action(window):
     for action, command in SENT.items():
         window.speed = 1.0
         window.act[action]()
-        assert window.link.sent == [command]
-        window.link.sent.clear()
+        assert window.connection.sent == [command]
+        window.connection.sent.clear()
 
 
 def test_play_becomes_pause_while_playing(window):
     window.act.play_or_pause()
     follow(window, 3)
     window.act.play_or_pause()
-    assert window.link.sent == [Play(), Pause()]
+    assert window.connection.sent == [Play(), Pause()]
 
 
 def test_speeds_go_up_and_down_and_back(window):
@@ -126,7 +126,7 @@ def test_speeds_go_up_and_down_and_back(window):
         window.act.faster()
     window.act.slower()
     window.act.real_time()
-    assert [command.factor for command in window.link.sent] == [2.0, 5.0, 10.0, 5.0, 1.0]
+    assert [command.factor for command in window.connection.sent] == [2.0, 5.0, 10.0, 5.0, 1.0]
     follow(window)
     assert window.frame.desired_speed == 1.0
 
@@ -147,7 +147,7 @@ def test_stepping_forward_and_back_shows_the_same_picture_again(window):
 
 
 def test_reload_keeps_sliders_and_camera(window):
-    window.link.send(SetInput("gravity", (0.0, 0.0, -1.62)))
+    window.connection.send(SetInput("gravity", (0.0, 0.0, -1.62)))
     window.canvas.camera.orbit(33.0, 5.0)
     camera = vars(window.canvas.camera).copy()
     window.act.ten_forward()
@@ -161,7 +161,7 @@ def test_reload_keeps_sliders_and_camera(window):
 
 
 def test_reset_takes_sliders_back(window):
-    window.link.send(SetInput("gravity", (0.0, 0.0, -1.62)))
+    window.connection.send(SetInput("gravity", (0.0, 0.0, -1.62)))
     follow(window)
     window.act.reset()
     follow(window)
@@ -176,8 +176,8 @@ def test_the_state_is_copied_as_text(window):
     lines = dict(line.split(" = ", 1) for line in QGuiApplication.clipboard().text().splitlines())
     assert float(lines["t"]) == window.frame.t == 0.005
     motions = [lines[name].split(", rate ") for name in window.description.coordinates]
-    assert [float(value) for value, _ in motions] == window.link.sim.state.z.tolist()
-    assert [float(rate) for _, rate in motions] == window.link.sim.state.zd.tolist()
+    assert [float(value) for value, _ in motions] == window.connection.sim.state.z.tolist()
+    assert [float(rate) for _, rate in motions] == window.connection.sim.state.zd.tolist()
     assert lines["gravity"] == "[0.0, 0.0, -9.81]"
 
 
@@ -262,7 +262,7 @@ def test_files_are_asked_for_by_command(window, tmp_path):
     window.act.save_results(str(tmp_path / "run.npz"))
     window.act.save_state(str(tmp_path / "state.npz"))
     window.act.load_state(str(tmp_path / "state.npz"))
-    assert [type(command) for command in window.link.sent] == [SaveResults, SaveState, LoadState]
+    assert [type(command) for command in window.connection.sent] == [SaveResults, SaveState, LoadState]
     follow(window)
     assert (tmp_path / "run.npz").is_file()
     assert (tmp_path / "state.npz").is_file()
@@ -275,16 +275,16 @@ def test_files_ask_for_a_path_and_take_no_for_an_answer(window, monkeypatch):
         monkeypatch.setattr(QFileDialog, name, lambda *_: ("", ""))
     for text in ("Ctrl+S", "Ctrl+Shift+S", "Ctrl+O", "Ctrl+Shift+O"):
         press(window, text)
-    assert window.link.sent == []
+    assert window.connection.sent == []
 
 
 def test_quit(window):
     press(window, "Ctrl+Q")
     assert not window.isVisible()
-    assert window.link.over
+    assert window.connection.over
 
 
-# ---- the mouse -------------------------------------------------------------------------------------------------------
+# ---- the mouse -----------------------------------------------------------------------------------------------------
 
 
 def drag(window, button, modifiers, start: QPoint, end: QPoint) -> None:
@@ -328,7 +328,7 @@ def test_arrow_keys_do_not_turn_the_camera(window):
     for text in ("Left", "Right"):
         press(window, text)
     assert all(np.array_equal(vars(window.canvas.camera)[name], value) for name, value in camera.items())
-    assert window.link.sent == [StepBack(1), StepForward(1)]
+    assert window.connection.sent == [StepBack(1), StepForward(1)]
 
 
 def pixel_of(window, body: int) -> QPoint:
@@ -352,9 +352,9 @@ def test_control_drag_grabs_moves_and_releases(window):
     camera = vars(window.canvas.camera).copy()
     start = pixel_of(window, 1)
     drag(window, LEFT, CONTROL, start, start + QPoint(40, 10))
-    kinds = [type(command).__name__ for command in window.link.sent]
+    kinds = [type(command).__name__ for command in window.connection.sent]
     assert kinds == ["Grab", "MoveGrab", "MoveGrab", "Release"]
-    grab, move = window.link.sent[0], window.link.sent[2]
+    grab, move = window.connection.sent[0], window.connection.sent[2]
     assert grab.body == window.body_name(1)
     point = window.frame.r[1] + window.frame.A[1] @ np.array(grab.point)
     assert point == pytest.approx(grab.target)
@@ -365,5 +365,5 @@ def test_control_drag_grabs_moves_and_releases(window):
 def test_control_drag_beside_the_bodies_does_nothing(window):
     camera = vars(window.canvas.camera).copy()
     drag(window, LEFT, CONTROL, QPoint(5, 5), QPoint(60, 60))
-    assert window.link.sent == []
+    assert window.connection.sent == []
     assert all(np.array_equal(vars(window.canvas.camera)[name], value) for name, value in camera.items())

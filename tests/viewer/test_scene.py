@@ -10,19 +10,19 @@ from rtmbs.viewer.camera import Camera
 from rtmbs.viewer.describe import describe
 from rtmbs.viewer.description import Box, Surface
 from rtmbs.viewer.grid import grid_lines, round_spacing
-from rtmbs.viewer.manual import ManualLink
+from rtmbs.viewer.manual import ManualConnection
 from rtmbs.viewer.scene import Scene
 from rtmbs.viewer.solids import SWELL, families
 from rtmbs.viewer.theme import DARK, WHITE, rgba
 from rtmbs.viewer.trails import LENGTH, Trails
 
 
-def scene_of(sim: Simulation, theme=WHITE, **options) -> tuple[Scene, ManualLink]:
-    link = ManualLink(sim, **options)
-    link.should_step()
-    frame = link.latest()
+def scene_of(sim: Simulation, theme=WHITE, **options) -> tuple[Scene, ManualConnection]:
+    connection = ManualConnection(sim, **options)
+    connection.should_step()
+    frame = connection.latest()
     assert frame is not None
-    return Scene(link.describe(), theme, frame), link
+    return Scene(connection.describe(), theme, frame), connection
 
 
 def test_every_body_and_joint_is_drawn_once(sim):
@@ -48,12 +48,12 @@ def test_bars_end_where_their_joints_are(sim):
 
 
 def test_everything_moves_with_the_frame(sim):
-    scene, link = scene_of(sim)
+    scene, connection = scene_of(sim)
     before = [batch.placement.copy() for batch in scene._bodies]
     for _ in range(20):
-        link.should_step()
-        link.sync(sim, sim.step())
-    scene.show(link.latest())
+        connection.should_step()
+        connection.sync(sim, sim.step())
+    scene.show(connection.latest())
     assert all(np.abs(batch.placement - old).max() > 1e-3 for batch, old in zip(scene._bodies, before, strict=True))
     lengths = [np.linalg.norm(batch.placement[:, :, 2], axis=1) for batch in scene._bodies]
     assert all(np.allclose(length, 1.0) for length in lengths), "bars stay 1 m long"
@@ -122,7 +122,7 @@ def test_springs_and_forces_are_drawn_between_their_ends():
     model.add_force("push", rtmbs.Wrench(force=(0.0, 9.81, 0.0)), body=weight)
     sim = Simulation(model.compile())
     scene, _ = scene_of(sim)
-    coil = scene._connections.batches["spring"].placement
+    coil = scene._connectors.batches["spring"].placement
     assert coil[0, :, 3] == pytest.approx((0.0, 0.0, 0.0))
     assert coil[0, :, 2] == pytest.approx((0.0, 0.0, -1.0), abs=1e-9)
     shaft, head = scene._forces.batches
@@ -150,20 +150,20 @@ def test_the_grid_lies_under_the_mechanism(up):
 
 
 def test_trails_are_bounded_and_forget_what_time_takes_back(sim):
-    trails, link = Trails(), ManualLink(sim)
-    link.should_step()
+    trails, connection = Trails(), ManualConnection(sim)
+    connection.should_step()
     assert trails.toggle(1, np.zeros(3))
     for _ in range(LENGTH + 30):
-        link.sync(sim, None)
-        frame = link.latest()
+        connection.sync(sim, None)
+        frame = connection.latest()
         trails.add(frame)
         sim.step()
     points, colors = trails.segments({1: (1.0, 0.0, 0.0, 1.0)})
     assert len(points) == len(colors) == LENGTH - 1
     assert np.all(np.diff(colors[:, 3]) > 0.0), "the older, the fainter"
     sim.restore(Simulation(sim.system).state)
-    link.sync(sim, None)
-    trails.add(link.latest())
+    connection.sync(sim, None)
+    trails.add(connection.latest())
     assert len(trails.segments({1: (1.0, 0.0, 0.0, 1.0)})[0]) == 0
     assert not trails.toggle(1, np.zeros(3))
     assert 1 not in trails

@@ -118,7 +118,7 @@ def test_after_a_failure_the_history_stands():
     """The state stays the last good one; ten steps back and forward again the same numbers, and the same failure."""
     session = Session(Simulation(failing().compile(), h=H))
     found = [contents(session.state)]
-    while (report := session.step()).outcome.good:
+    while (report := session.step()).outcome.accepted:
         found.append(contents(session.state))
     assert session.step_number == len(found) - 1 == 9
     assert session.outcome is Outcome.NOT_FINITE

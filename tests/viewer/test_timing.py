@@ -10,7 +10,7 @@ from rtmbs import Simulation
 from rtmbs.viewer.commands import MoveGrab, Pause, Play, SetInput, StepForward
 from rtmbs.viewer.frame import STEPS
 from rtmbs.viewer.inbox import coalesced
-from rtmbs.viewer.manual import ManualLink
+from rtmbs.viewer.manual import ManualConnection
 from rtmbs.viewer.shared import SharedFrames
 from rtmbs.viewer.timing import Ring, Timing
 from tests.viewer.mechanisms import motored
@@ -84,10 +84,10 @@ def test_a_step_stands_between_settings():
 def test_readers_of_shared_memory_never_see_half_a_frame():
     """A writer as fast as it can be, a reader in another thread: r, A and step of a frame always belong together."""
     sim = Simulation(motored().compile())
-    link = ManualLink(sim)
-    layout, frames = link.describe().layout, []
+    connection = ManualConnection(sim)
+    layout, frames = connection.describe().layout, []
     for k in range(20):
-        frame = link.latest()
+        frame = connection.latest()
         frames.append(
             type(frame)(**{**vars(frame), "step": k, "r": np.full((4, 3), k), "plots": np.full_like(frame.plots, k)})
         )

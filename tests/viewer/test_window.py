@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from rtmbs.integrators.report import Outcome
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.commands import Grab, Play, Rebuild, Seek, SetInput, SetOption, SetSpeed, StepBack, Subscribe
-from rtmbs.viewer.link import Message
+from rtmbs.viewer.connection import Message
 from rtmbs.viewer.manual_viewer import ManualViewer
 from rtmbs.viewer.origin import FromFactory
 from rtmbs.viewer.panels.parameters import BUILDING, INPUTS, PENALTIES, STEPPING
@@ -31,11 +31,11 @@ def panel(window):
     window.act.parameters()
     window.tick()
     window.parameters_panel.show_frame(window.frame)
-    assert window.link.sent == [], "showing what holds changes nothing"
+    assert window.connection.sent == [], "showing what holds changes nothing"
     return window.parameters_panel
 
 
-# ---- parameters ------------------------------------------------------------------------------------------------------
+# ---- parameters ----------------------------------------------------------------------------------------------------
 
 
 def test_every_input_that_can_be_set_has_a_slider(window, panel):
@@ -48,7 +48,7 @@ def test_a_slider_sets_its_input(window, panel):
     row = panel.root.child(INPUTS, "spring.stiffness")
     slider = next(iter(row.items)).widget
     slider.slider.setValue(slider.slider.maximum())
-    assert window.link.sent == [SetInput("spring.stiffness", 100.0)]
+    assert window.connection.sent == [SetInput("spring.stiffness", 100.0)]
     follow(window)
     stiffness = next(entry for entry in window.description.inputs if entry.name == "spring.stiffness")
     assert window.frame.inputs[stiffness.place].tolist() == [100.0]
@@ -57,14 +57,14 @@ def test_a_slider_sets_its_input(window, panel):
 def test_a_typed_number_moves_the_end_of_the_slider(window, panel):
     slider = next(iter(panel.root.child(INPUTS, "spring.stiffness").items)).widget
     slider.spin.setValue(730.0)
-    assert window.link.sent == [SetInput("spring.stiffness", 730.0)]
+    assert window.connection.sent == [SetInput("spring.stiffness", 730.0)]
     assert slider.high == 730.0
     assert slider.slider.value() == slider.slider.maximum()
 
 
 def test_one_of_three_numbers_sends_all_three(window, panel):
     panel.root.child(INPUTS, "gravity", "x").setValue(1.5)
-    assert window.link.sent == [SetInput("gravity", (1.5, 0.0, -9.81))]
+    assert window.connection.sent == [SetInput("gravity", (1.5, 0.0, -9.81))]
 
 
 SWITCHES = (
@@ -78,7 +78,7 @@ SWITCHES = (
     ("project_accelerations", False, SetOption("project_accelerations", False)),
     ("hold_energy", False, SetOption("hold_energy", False)),
     ("tangent_terms", "paper", SetOption("tangent_terms", "paper")),
-    ("projection_weight", "mass", SetOption("projection_weight", "mass")),
+    ("projection_metric", "mass", SetOption("projection_metric", "mass")),
     ("tol", 1e-6, SetOption("tol", 1e-6)),
 )
 
@@ -86,42 +86,42 @@ SWITCHES = (
 def test_every_switch_becomes_an_option_and_comes_back_in_the_frame(window, panel):
     for row, value, command in SWITCHES:
         panel.root.child(STEPPING, row).setValue(value)
-        assert window.link.sent == [command]
+        assert window.connection.sent == [command]
         follow(window)
         assert window.frame.option(command.name, window.description.choices.get(command.name, ())) == command.value
         panel.show_frame(window.frame)
         assert panel.root.child(STEPPING, row).value() == value
-        assert window.link.sent == [command], "what comes back is not sent again"
-        window.link.sent.clear()
+        assert window.connection.sent == [command], "what comes back is not sent again"
+        window.connection.sent.clear()
 
 
 def test_frames_bring_back_what_somebody_else_changed(window, panel):
-    window.link.send(SetInput("spring.stiffness", 66.0))
-    window.link.send(SetOption("h", 1e-3))
+    window.connection.send(SetInput("spring.stiffness", 66.0))
+    window.connection.send(SetOption("h", 1e-3))
     follow(window)
-    window.link.sent.clear()
+    window.connection.sent.clear()
     panel.show_frame(window.frame)
     assert panel.root.child(INPUTS, "spring.stiffness").value() == 66.0
     assert panel.root.child(STEPPING, "h").value() == pytest.approx(1.0)
-    assert window.link.sent == []
+    assert window.connection.sent == []
 
 
 def test_parameters_of_the_factory_wait_for_build(qtbot):
     origin = FromFactory("rtmbs.library.fourbar:fourbar", {"ny": 2, "nz": 1})
     window = open_window(qtbot, origin.make({}, {}))
-    window.link._controller.origin = origin
-    window.link._controller.build({}, {})
+    window.connection._controller.origin = origin
+    window.connection._controller.build({}, {})
     follow(window)
-    window.link.sent.clear()
+    window.connection.sent.clear()
     panel = window.parameters_panel
     panel.root.child(BUILDING, "nz").setValue(3)
     panel.root.child(BUILDING, "layout").setValue("parallel")
-    assert window.link.sent == []
+    assert window.connection.sent == []
     panel.root.child(BUILDING, "build").activate()
-    (command,) = window.link.sent
+    (command,) = window.connection.sent
     assert isinstance(command, Rebuild)
     assert {"ny": 2, "nz": 3, "layout": "parallel"}.items() <= command.parameters.items()
-    window.link.should_step()
+    window.connection.should_step()
     window.tick()
     assert window.title() == "fourbar parallel 2 x 3"
     assert len(window.scene.description.bodies) == 1 + 3 * 5
@@ -130,13 +130,18 @@ def test_parameters_of_the_factory_wait_for_build(qtbot):
     assert x.max() <= window.canvas.camera.width, "another mechanism is fitted into the picture"
 
 
-# ---- transport -------------------------------------------------------------------------------------------------------
+# ---- transport -----------------------------------------------------------------------------------------------------
 
 
 def test_buttons_are_the_actions(window):
     for name in ("step_forward", "step_back", "play_or_pause", "reset"):
         QTest.mouseClick(window.transport.buttons[name], Qt.MouseButton.LeftButton)
-    assert [type(command).__name__ for command in window.link.sent] == ["StepForward", "StepBack", "Play", "Reset"]
+    assert [type(command).__name__ for command in window.connection.sent] == [
+        "StepForward",
+        "StepBack",
+        "Play",
+        "Reset",
+    ]
 
 
 def test_the_slider_goes_through_the_history(window):
@@ -144,26 +149,26 @@ def test_the_slider_goes_through_the_history(window):
     follow(window)
     window.transport.show_frame(window.frame)
     assert (window.transport.slider.minimum(), window.transport.slider.maximum()) == (0, 10)
-    window.link.sent.clear()
+    window.connection.sent.clear()
     window.transport.slider.setValue(4)
-    assert window.link.sent == [Seek(4)]
+    assert window.connection.sent == [Seek(4)]
     follow(window)
     assert window.frame.step == 4
     window.transport.show_frame(window.frame)
-    assert window.link.sent == [Seek(4)], "showing where it is asks for nothing"
+    assert window.connection.sent == [Seek(4)], "showing where it is asks for nothing"
     assert window.transport.time.text() == "t = 0.020 s   step 4"
 
 
 def test_a_speed_can_be_chosen(window):
     box = window.transport.speed
     box.activated.emit(box.findData(0.1))
-    assert window.link.sent == [SetSpeed(0.1)]
+    assert window.connection.sent == [SetSpeed(0.1)]
     follow(window)
     window.transport.show_frame(window.frame)
     assert box.currentData() == 0.1
 
 
-# ---- plots and profiler ----------------------------------------------------------------------------------------------
+# ---- plots and profiler --------------------------------------------------------------------------------------------
 
 
 def test_ticked_channels_are_subscribed_and_drawn(window):
@@ -171,7 +176,7 @@ def test_ticked_channels_are_subscribed_and_drawn(window):
     assert plots.chosen() == [ENERGY, VIOLATION]
     plots.choose("crank.position")
     plots.choose("base.angle") if "base.angle" in plots._channels else plots.choose("crank.velocity")
-    subscription = window.link.sent[-1]
+    subscription = window.connection.sent[-1]
     assert isinstance(subscription, Subscribe)
     assert subscription.names[:3] == ("crank.position[x]", "crank.position[y]", "crank.position[z]")
     for _ in range(30):
@@ -193,7 +198,7 @@ def test_going_back_in_time_shortens_the_curves(window):
         window.act.ten_forward()
         follow(window)
     assert window.plots_panel._energy.rows[-1, 0] == pytest.approx(0.25)
-    window.link.send(Seek(20))
+    window.connection.send(Seek(20))
     follow(window)
     times = window.plots_panel._energy.rows[:, 0]
     assert times[-1] == pytest.approx(0.1)
@@ -242,7 +247,7 @@ def test_the_info_overlay_names_what_counts(window):
         assert words in text
 
 
-# ---- failure ---------------------------------------------------------------------------------------------------------
+# ---- failure -------------------------------------------------------------------------------------------------------
 
 
 def test_a_failed_step_keeps_the_picture_and_offers_a_way_back(qtbot):
@@ -256,7 +261,7 @@ def test_a_failed_step_keeps_the_picture_and_offers_a_way_back(qtbot):
     assert Outcome.NOT_FINITE.value in window.banner.text.text()
     assert "motor" in window.banner.text.text(), "the culprit is named"
     QTest.mouseClick(window.banner.back_button, Qt.MouseButton.LeftButton)
-    assert window.link.sent[-1] == StepBack(10)
+    assert window.connection.sent[-1] == StepBack(10)
     follow(window)
     assert not window.banner.isVisible()
     assert window.frame.t == pytest.approx(last_good - 10 * window.frame.h)
@@ -269,7 +274,7 @@ def test_an_exception_in_a_slot_is_shown_and_the_window_lives(window, monkeypatc
 
     monkeypatch.setattr(window.plots_panel, "gather", trip)
     window.act.step_forward()
-    window.link.turn()
+    window.connection.turn()
     window.guarded(window.tick)()
     assert window.banner.isVisible()
     assert "a plot divides by zero" in window.banner.text.text()
@@ -281,7 +286,7 @@ def test_an_exception_in_a_slot_is_shown_and_the_window_lives(window, monkeypatc
 
 def test_messages_are_told_by_their_kind(window):
     for kind in ("log", "info", "busy", "warning", "failure"):
-        window.link.tell(Message(kind, f"this is {kind}", 7, 0.035))
+        window.connection.tell(Message(kind, f"this is {kind}", 7, 0.035))
         window.tick()
     assert window.banner.text.text() == "this is failure"
     lines = window.log_panel.toPlainText().splitlines()[-5:]
@@ -291,16 +296,16 @@ def test_messages_are_told_by_their_kind(window):
 
 
 def test_a_refused_command_is_a_sentence(window):
-    window.link.send(SetOption("jacobian", "guess"))
+    window.connection.send(SetOption("jacobian", "guess"))
     follow(window)
     assert "guess" in window.banner.text.text()
     assert not window.banner.back_button.isVisible()
 
 
 def test_opening_what_cannot_be_opened_keeps_the_present_one(window):
-    before = window.link
+    before = window.connection
     window.guarded(window.open)("nowhere.py")
-    assert window.link is before
+    assert window.connection is before
     assert "no other model to open" in window.banner.text.text()
 
 
@@ -311,11 +316,11 @@ def test_opening_another_model_shows_it(qtbot, window):
 
     def opener(path):
         opened.append(path)
-        link = Watched(Simulation(failing().compile()))
-        link.turn()
-        return link
+        connection = Watched(Simulation(failing().compile()))
+        connection.turn()
+        return connection
 
-    window.opener, old = opener, window.link
+    window.opener, old = opener, window.connection
     window.act.open_model("pendulum.py")
     assert opened == ["pendulum.py"]
     assert old.over
@@ -333,7 +338,7 @@ def test_ten_thousand_commands_are_taken_in(window):
     assert window.frame.step == 3
 
 
-# ---- manual mode -----------------------------------------------------------------------------------------------------
+# ---- manual mode ---------------------------------------------------------------------------------------------------
 
 
 def test_a_program_steps_and_the_window_looks_on(qtbot):
@@ -355,7 +360,7 @@ def test_a_program_steps_and_the_window_looks_on(qtbot):
 def test_a_grab_names_the_body_and_its_point(window):
     pick = window.scene.pick(window.scene.center_of(1) + np.array([9.0, 0.0, 0.0]), np.array([-1.0, 0.0, 0.0]))
     window.canvas.grabbed.emit(pick)
-    (grab,) = window.link.sent
+    (grab,) = window.connection.sent
     assert isinstance(grab, Grab)
     assert grab.body == "crank"
     assert window.scene.selected == 1

@@ -5,11 +5,11 @@ from typing import Any
 
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.commands import Command
-from rtmbs.viewer.manual import ManualLink
+from rtmbs.viewer.manual import ManualConnection
 
 
-class Watched(ManualLink):
-    """A manual link that remembers what it was sent."""
+class Watched(ManualConnection):
+    """A manual connection that remembers what it was sent."""
 
     def __init__(self, sim: Simulation, **options: Any) -> None:
         super().__init__(sim, playing=False, **options)
@@ -28,12 +28,12 @@ class Watched(ManualLink):
 
 
 def open_window(qtbot: Any, sim: Simulation, **options: Any) -> Any:
-    """Return a shown window whose first frame is there; ``window.link`` is a Watched."""
+    """Return a shown window whose first frame is there; ``window.connection`` is a Watched."""
     from rtmbs.viewer.window import Window
 
-    link = Watched(sim, **options)
-    link.turn()
-    window = Window(link)
+    connection = Watched(sim, **options)
+    connection.turn()
+    window = Window(connection)
     window._timer.stop()  # the test says when
     qtbot.addWidget(window)
     window.show()
@@ -41,7 +41,7 @@ def open_window(qtbot: Any, sim: Simulation, **options: Any) -> Any:
     activate(window)
     window.tick()
     assert window.frame is not None
-    link.sent.clear()  # the subscription of the plots
+    connection.sent.clear()  # the subscription of the plots
     return window
 
 
@@ -56,5 +56,5 @@ def activate(window: Any) -> None:
 
 def follow(window: Any, steps: int = 50) -> None:
     """Let the session take in what it was sent, and the window what comes of it."""
-    window.link.turn(steps)
+    window.connection.turn(steps)
     window.tick()

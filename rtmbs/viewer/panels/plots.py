@@ -12,7 +12,7 @@ from rtmbs.viewer.panels.style import axis_style, styled
 from rtmbs.viewer.theme import Theme
 
 ENERGY, VIOLATION = "Energy balance", "Loop violation"
-ENERGY_CURVES = ("kinetic", "weight", "elastic", "total, change")
+ENERGY_CURVES = ("kinetic", "gravity", "elastic", "total, change")
 VIOLATION_CURVES = ("position [m]", "velocity [m/s]", "acceleration [m/s\N{SUPERSCRIPT TWO}]")
 LEAST_VIOLATION = 1e-18  # what a logarithmic axis shows of a zero
 COLUMNS = 2  # of plots, from the third on
@@ -55,7 +55,7 @@ class Plots(QSplitter):
         self.area.setBackground(theme.panel)
         self._lay_out()
 
-    # ---- choosing ------------------------------------------------------------------------------------------------
+    # ---- choosing ---------------------------------------------------------------------------------------------------
 
     def describe(self, description: SceneDescription) -> None:
         """Offer the channels of a mechanism; ticks that it still has are kept."""
@@ -125,7 +125,7 @@ class Plots(QSplitter):
         channels = [self._channels[name] for name in names if name in self._channels]
         return tuple(part for channel in channels for part in components(channel))
 
-    # ---- drawing -------------------------------------------------------------------------------------------------
+    # ---- drawing ----------------------------------------------------------------------------------------------------
 
     def _lay_out(self) -> None:
         """Make one plot for each chosen name, and ask for the numbers."""
@@ -167,7 +167,7 @@ class Plots(QSplitter):
         if np.isnan(self._start_energy):
             self._start_energy = frame.energy
         change = frame.energy - self._start_energy
-        self._energy.add(np.array([[frame.t, frame.kinetic, frame.weight, frame.elastic, change]]))
+        self._energy.add(np.array([[frame.t, frame.kinetic, frame.gravity, frame.elastic, change]]))
         sizes = (frame.position_violation, frame.velocity_violation, frame.acceleration_violation)
         self._violation.add(np.array([[frame.t, *np.maximum(sizes, LEAST_VIOLATION)]]))
         if self._columns:

@@ -1,0 +1,91 @@
+"""Where operations are written down while a function runs: one row a step, appended in chunks of arrays."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.ad.errors import TapeSizeError, TraceError
+from rtmbs.ad.operations import CONSTANT, INPUT
+
+Ids = NDArray[np.int32]
+
+# Steps of one tape, of its derivatives and of the products in between: a gigabyte or two. Numbers of 32 bits, of
+# which elimination takes one for a sign, would serve for 2**30.
+LARGEST = 1 << 25
+
+
+def too_large(steps: int) -> TapeSizeError:
+    """Return the error for a tape of more than ``steps`` steps."""
+    return TapeSizeError(
+        f"the tape would take more than {steps:,} steps; record a part of the function, write its loops with fewer "
+        "turns, or keep what does not depend on the inputs out of it"
+    )
+
+
+class OpenTape:
+    """Steps in the order they happened: operation and the numbers of the steps it takes.
+
+    A constant keeps in ``a`` its place in ``constants``; an input its place among the inputs. Nothing is simplified
+    here. Raises TapeSizeError when more than ``limit`` steps are written.
+    """
+
+    def __init__(self, limit: int = LARGEST) -> None:
+        self.limit = limit
+        self.op: list[NDArray[np.uint8]] = []
+        self.a: list[Ids] = []
+        self.b: list[Ids] = []
+        self.c: list[Ids] = []
+        self.size = 0
+        self.constants: list[float] = []
+        self.closed = False
+        self.known: dict[bytes, int] = {}  # bits of a constant, so that 0.0, -0.0 and not-a-number stay themselves
+
+    def append(self, op: int | NDArray[np.uint8], a: Any, b: Any = 0, c: Any = 0) -> Ids:
+        """Write steps that take the steps a, b, c (arrays of one shape, or one step for all); return their numbers."""
+        if self.closed:
+            raise TraceError("the tape is closed: a traced value is used after trace_off()")
+        a, b, c = np.broadcast_arrays(a, b, c)
+        count = a.size
+        if self.size + count > self.limit:
+            raise too_large(self.limit)
+        for column, new in zip((self.a, self.b, self.c), (a, b, c), strict=True):
+            column.append(np.array(new, dtype=np.int32).ravel())
+        self.op.append(np.full(count, op, dtype=np.uint8) if np.ndim(op) == 0 else np.array(op, dtype=np.uint8))
+        ids = np.arange(self.size, self.size + count, dtype=np.int32).reshape(a.shape)
+        self.size += count
+        return ids
+
+    def inputs(self, count: int) -> Ids:
+        """Write ``count`` inputs; their numbers come at the end."""
+        return self.append(INPUT, np.zeros(count))
+
+    def renumber_inputs(self, ids: Ids) -> None:
+        """Number the inputs in the order of the steps ``ids``."""
+        number = np.zeros(self.size, dtype=np.int32)
+        number[ids] = np.arange(len(ids))
+        first = 0
+        for op, a in zip(self.op, self.a, strict=True):
+            chosen = np.flatnonzero(op == INPUT)
+            a[chosen] = number[first + chosen]
+            first += len(op)
+
+    def constant(self, values: Any) -> Ids:
+        """Return the steps that hold ``values``, in their shape; every constant is written once."""
+        values = np.asarray(values, dtype=np.float64)
+        distinct, place = np.unique(values.ravel().view(np.uint64), return_inverse=True)
+        steps = np.empty(len(distinct), dtype=np.int32)
+        for k, bits in enumerate(distinct):
+            key = bits.tobytes()
+            if key not in self.known:
+                self.constants.append(float(bits.view(np.float64)))
+                self.known[key] = int(self.append(CONSTANT, len(self.constants) - 1)[()])
+            steps[k] = self.known[key]
+        return steps[place].reshape(values.shape)
+
+    def columns(self) -> tuple[NDArray[np.uint8], Ids, Ids, Ids, NDArray[np.float64]]:
+        """Return op, a, b, c and the constants as arrays."""
+        none = np.zeros(0, dtype=np.int32)
+        a, b, c = (np.concatenate((none, *column)) for column in (self.a, self.b, self.c))
+        op = np.concatenate((np.zeros(0, dtype=np.uint8), *self.op))
+        return op, a, b, c, np.array(self.constants, dtype=np.float64)

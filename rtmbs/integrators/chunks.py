@@ -1,0 +1,32 @@
+"""States as arrays that kernels take: one, or consecutive ones, a row a step."""
+
+import numpy as np
+
+from rtmbs.integrators.settings import STATS_SIZE, Array, Chunk, StateArrays
+from rtmbs.state import State
+
+MOST_ROWS, MOST_BYTES = 1024, 4e6  # steps in one kernel call, and the memory of their rows
+
+
+def arrays_of(state: State) -> StateArrays:
+    """Return the arrays that a step reads and writes, shared with ``state``."""
+    return StateArrays(state.z, state.zd, state.zdd, state.lam, state.R0, state.memory["energy"], state.s, state.sd)
+
+
+def one_row_chunk(state: State, stats: Array) -> Chunk:
+    """Return the single row of a step into ``state``, shared with it."""
+    arrays = {name: values[None] for name, values in arrays_of(state)._asdict().items()}
+    return Chunk(**arrays, u=state.u[None], stats=stats[None])
+
+
+def chunk_for(state: State, steps: int) -> Chunk:
+    """Return a chunk for up to ``steps`` steps from states like this one."""
+    like = one_row_chunk(state, np.zeros(STATS_SIZE))
+    count = int(min(steps, MOST_ROWS, max(MOST_BYTES // sum(values.nbytes for values in like), 1)))
+    return Chunk(*(np.zeros((count, *values.shape[1:])) for values in like))
+
+
+def take_row(state: State, chunk: Chunk, k: int) -> None:
+    """Let ``state`` be what stands in row ``k``."""
+    for name, values in arrays_of(state)._asdict().items():
+        values[:] = getattr(chunk, name)[k]

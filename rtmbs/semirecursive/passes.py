@@ -1,0 +1,156 @@
+"""Compiled passes: positions, velocities, accelerations root to tips; inertia wrenches and their sums tips to root.
+
+The order of one evaluation is fixed (docs/architecture.md) and each pass reads only what the one before it wrote.
+Oracle: ``page.py``. Equations 7 to 9 of the paper in the spatial convention of METHODS 1.1.
+"""
+
+import numpy as np
+
+from rtmbs.jit.compiled import inner_kernel, kernel
+from rtmbs.semirecursive.rotations import turn_of, turned_by
+from rtmbs.semirecursive.sines import sines_and_cosines
+from rtmbs.spatial import (
+    add6,
+    cross3,
+    cross_force,
+    cross_motion,
+    dot3,
+    dot6,
+    increase6,
+    inertia_times,
+    join,
+    load3,
+    load6,
+    load10,
+    load33,
+    multiply33,
+    place,
+    scale3,
+    scale6,
+    store3,
+    store6,
+    store33,
+    turn_by,
+)
+from rtmbs.system.tables import GRAVITY_SLOT, PRISMATIC, REVOLUTE
+
+
+@inner_kernel
+def place_origins(origins, z, ws):
+    """r = -o for ground as seen from every origin o: where the part's base is, on a grid, so zero near the world's.
+
+    ``o`` is a constant to derivatives: nothing depends on it but rounding.
+    """
+    for k in range(len(origins.fixed)):
+        row = len(ws.r) - 2 - k
+        for c in range(3):
+            o = origins.fixed[k, c]
+            for e in range(origins.pointer[k], origins.pointer[k + 1]):
+                o += z[origins.dof[e]].real * origins.direction[e, c]
+            ws.r[row, c] = -origins.grid[k] * np.floor(o / origins.grid[k] + 0.5)
+
+
+@kernel
+def forward_positions(tables, R0, z, ws):
+    """Frames A, r and columns S of every dof from the coordinates ``z`` and reference rotations ``R0``."""
+    dofs = tables.dofs
+    place_origins(tables.origins, z, ws)
+    sines_and_cosines(z, ws.sine, ws.cosine)
+    for i in range(len(z)):
+        p = dofs.parent[i]
+        R = load33(ws.A, p) if dofs.turned[i] == 0 else multiply33(ws.A, p, dofs.offset_rotation, i)
+        origin = place(ws.A, ws.r, p, load3(dofs.offset, i))
+        if dofs.reference[i] >= 0:
+            store33(ws.A, i, R)
+            R = turned_by(multiply33(ws.A, i, R0, dofs.reference[i]), turn_of(dofs, z, i))
+        axis = load3(dofs.axis, i)
+        u = (dot3(R[0], axis), dot3(R[1], axis), dot3(R[2], axis))
+        if dofs.kind[i] == PRISMATIC:
+            store33(ws.A, i, R)
+            for k in range(3):
+                ws.r[i, k] = origin[k] + z[i] * u[k]
+                ws.S[i, k] = u[k]
+                ws.S[i, 3 + k] = 0.0
+        else:
+            if dofs.kind[i] == REVOLUTE:
+                R = turn_by(R, axis, ws.cosine[i], ws.sine[i])
+            store33(ws.A, i, R)
+            store3(ws.r, i, origin)
+            store6(ws.S, i, join(cross3(origin, u), u))
+
+
+@kernel
+def forward_velocities(dofs, zd, ws):
+    """V[i] = V[parent] + S[i] zd[i]."""
+    for i in range(len(zd)):
+        store6(ws.V, i, add6(load6(ws.V, dofs.parent[i]), scale6(zd[i], load6(ws.S, i))))
+
+
+@kernel
+def forward_accelerations(dofs, zd, zdd, u, ws):
+    """acc[i] = acc[parent] + S[i] zdd[i] + V[base] x S[i] zd[i]; ground accelerates with -gravity."""
+    for row in range(len(zd), len(ws.acc)):
+        for k in range(3):
+            ws.acc[row, k] = -u[GRAVITY_SLOT + k]
+    for i in range(len(zd)):
+        S = load6(ws.S, i)
+        own = add6(scale6(zdd[i], S), scale6(zd[i], cross_motion(load6(ws.V, dofs.base[i]), S)))
+        store6(ws.acc, i, add6(load6(ws.acc, dofs.parent[i]), own))
+
+
+@inner_kernel
+def place_inertias(dofs, ws):
+    """M_bar of every body at the global origin, ten numbers (METHODS 1.1)."""
+    for i in range(len(dofs.mass)):
+        if dofs.mass[i] == 0.0 and dofs.inertia[i, 0, 0] == 0.0 and dofs.inertia[i, 1, 1] == 0.0:
+            continue  # a massless frame: its row stays zero
+        g, m = place(ws.A, ws.r, i, load3(dofs.mass_center, i)), dofs.mass[i]
+        B = multiply33(ws.A, i, dofs.inertia, i)  # J_G = B A^T, and -m g~ g~ = m (g.g I - g g^T)
+        a0, a1, a2 = load3(ws.A[i], 0), load3(ws.A[i], 1), load3(ws.A[i], 2)
+        gg = dot3(g, g)
+        ws.inertia[i, 0] = m
+        ws.inertia[i, 1], ws.inertia[i, 2], ws.inertia[i, 3] = scale3(m, g)
+        ws.inertia[i, 4] = dot3(B[0], a0) + m * (gg - g[0] * g[0])
+        ws.inertia[i, 5] = dot3(B[1], a1) + m * (gg - g[1] * g[1])
+        ws.inertia[i, 6] = dot3(B[2], a2) + m * (gg - g[2] * g[2])
+        ws.inertia[i, 7] = dot3(B[0], a1) - m * g[0] * g[1]
+        ws.inertia[i, 8] = dot3(B[0], a2) - m * g[0] * g[2]
+        ws.inertia[i, 9] = dot3(B[1], a2) - m * g[1] * g[2]
+
+
+@kernel
+def inverse_dynamics(dofs, ws):
+    """tau = S . (subtree sum of I acc + V x* I V): M zdd - Q of inertia and gravity; fills wrench, momentum, Fc."""
+    n = len(ws.tau)
+    for i in range(n):
+        inertia, V = load10(ws.inertia, i), load6(ws.V, i)
+        momentum = inertia_times(inertia, V)
+        wrench = add6(inertia_times(inertia, load6(ws.acc, i)), cross_force(V, momentum))
+        store6(ws.momentum, i, momentum)
+        store6(ws.wrench, i, wrench)
+        store6(ws.Fc, i, wrench)
+    for i in range(n - 1, -1, -1):
+        F = load6(ws.Fc, i)
+        ws.tau[i] = dot6(load6(ws.S, i), F)
+        if dofs.parent[i] >= 0:
+            increase6(ws.Fc, dofs.parent[i], F)
+
+
+@kernel
+def kinetic_energy(ws):
+    """Sum of V . I V / 2 over all bodies [J]; needs momentum from ``inverse_dynamics``."""
+    twice = 0.0 * ws.V[0, 0]
+    for i in range(len(ws.S)):
+        twice += dot6(load6(ws.V, i), load6(ws.momentum, i))
+    return 0.5 * twice
+
+
+@kernel
+def gravity_energy(tables, ws, u):
+    """Potential energy of gravity, -g . (mass times centre) over all bodies [J]; zero at the world's origin."""
+    total = 0.0 * ws.inertia[0, 0]
+    for i in range(len(ws.S)):
+        ground = tables.origins.row[i]
+        for k in range(3):
+            total -= u[GRAVITY_SLOT + k] * (ws.inertia[i, 1 + k] - ws.inertia[i, 0] * ws.r[ground, k])
+    return total

@@ -1,0 +1,122 @@
+"""Force elements and drivers: which dof, which connector and which slots each row of their tables uses."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rtmbs.forces.kind import End, table_of
+from rtmbs.forces.register import KINDS, Forces
+from rtmbs.model import Body, Force, ForceLaw, Marker, Model
+from rtmbs.system.connector_list import ConnectorList
+from rtmbs.system.skeleton import Skeleton
+from rtmbs.system.slots import Slots
+from rtmbs.system.system import Array, ForceInfo
+from rtmbs.system.tables import REVOLUTE, Drivers, JointForces
+
+
+class ForceTables(NamedTuple):
+    """All force elements but the laws of the user."""
+
+    forces: Any  # ``Tables.forces``
+    joint_forces: JointForces
+    infos: dict[str, ForceInfo]  # in the order of the tables
+
+
+class Site:
+    """What builders of force tables ask for; answers ``forces.kind.Site``."""
+
+    def __init__(self, skeleton: Skeleton, slots: Slots, connector_list: ConnectorList) -> None:
+        self.skeleton, self.slots, self.connector_list = skeleton, slots, connector_list
+
+    def marker(self, marker: Marker) -> End:
+        """Return where a marker sits."""
+        place = self.skeleton.bodies[marker.body.name]
+        return End(place.dof, place.point(marker.point), place.rotation @ marker.axes)
+
+    def body(self, body: Body, point: Array) -> End:
+        """Return where a point (3,) in body axes sits, with the body's axes."""
+        place = self.skeleton.bodies[body.name]
+        return End(place.dof, place.point(point), place.rotation)
+
+    def connect(self, a: int, b: int) -> int:
+        """Return the number of a new connector between dofs ``a`` and ``b``."""
+        return self.connector_list.add(a, b)
+
+    def parameters(self, force: Force, length: float = 0.0, unit: str = "") -> int:
+        """Give a force its slots, one after the other, and return the first."""
+        return add_parameters(force, self.slots, length, unit)
+
+
+def build_forces(model: Model, skeleton: Skeleton, slots: Slots, connector_list: ConnectorList) -> ForceTables:
+    """Return the force tables, their places in the matrix still open."""
+    by_kind: dict[str, list[Force]] = {}
+    for force in model.forces.values():
+        if isinstance(force.law, ForceLaw):
+            by_kind.setdefault(table_of(force.law), []).append(force)
+    site = Site(skeleton, slots, connector_list)
+    tables, infos = [], {}
+    for kind in KINDS:
+        mine = by_kind.get(kind.name, [])
+        table = kind.build(mine, site)
+        tables.append(table)
+        for row, force in enumerate(mine):
+            connector = int(table.connector[row])
+            infos[force.name] = ForceInfo(force.name, kind.word, row, *ends(model, force), connector=connector)
+    mine = by_kind.get("joint_forces", [])
+    for row, force in enumerate(mine):
+        infos[force.name] = ForceInfo(force.name, "joint", row, *ends(model, force))
+    return ForceTables(Forces(*tables), build_joint_forces(mine, skeleton, slots), infos)
+
+
+def ends(model: Model, force: Force) -> tuple[str, str]:
+    """Return the bodies that a force acts on with -F and F; of a force on joints, those of the first one."""
+    if force.between:
+        return force.between[0].body.name, force.between[1].body.name
+    if force.body is not None:
+        return model.ground.name, force.body.name
+    joint = force.joint[0] if force.joint else force.joints[0][0] if force.joints else None
+    return (joint.a.name, joint.b.name) if joint else (model.ground.name, model.ground.name)
+
+
+def build_joint_forces(forces: list[Force], skeleton: Skeleton, slots: Slots) -> JointForces:
+    """Return what acts on one coordinate."""
+    dof, slot = [], []
+    for force in forces:
+        assert force.joint
+        joint, k = force.joint
+        dof.append(skeleton.joint_dofs[joint.name][k])
+        slot.append(add_parameters(force, slots, unit=joint.type.units()[k]))
+    dofs = np.array(dof, np.int64)
+    return JointForces(dofs, np.array(slot, np.int64), np.zeros(len(dofs), np.int64))
+
+
+def add_parameters(force: Force, slots: Slots, length: float = 0.0, unit: str = "") -> int:
+    """Give a force its slots, one after the other, and return the first."""
+    first = slots.used
+    assert isinstance(force.law, ForceLaw)
+    for parameter in force.law.parameters(length, unit):
+        name = f"{force.name}.{parameter.label}"
+        if parameter.function is not None:
+            what = f"force {force.name!r}: the function of its {parameter.label}"
+            slot = slots.add_signal(what, name, parameter.function, len(parameter.value))
+            slots.inputs[name] = slice(slot, slots.used)  # to be read; the signal overwrites it
+        elif parameter.offered:
+            slots.add_input(name, parameter.value.ravel())
+            if parameter.value.ndim > 1:
+                slots.shapes[name] = parameter.value.shape
+        else:
+            slots.add(parameter.value)
+    return first
+
+
+def build_drivers(model: Model, skeleton: Skeleton, slots: Slots) -> tuple[Drivers, list[tuple[str, bool]]]:
+    """Return the driven coordinates without their places in the matrix, with (name, coordinate is an angle)."""
+    dof, slot, rows = [], [], []
+    for driver in model.drivers.values():
+        if driver.joint:
+            joint, k = driver.joint
+            dof.append(skeleton.joint_dofs[joint.name][k])
+            slot.append(slots.add_signal(f"driver {driver.name!r}", driver.name, driver.profile, 3, driver=True))
+            rows.append((driver.name, skeleton.dofs[dof[-1]].kind == REVOLUTE))
+    dofs = np.array(dof, np.int64)
+    return Drivers(dofs, np.array(slot, np.int64), np.zeros(len(dofs), np.int64)), rows

@@ -1,0 +1,211 @@
+"""A recorded Result as a Connection: the same frames and transport, and nothing that could be changed."""
+
+import math
+import time
+from collections import deque
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.errors import InputError, RtmbsError, unknown_name
+from rtmbs.integrators.report import Outcome
+from rtmbs.integrators.settings import PHASES
+from rtmbs.observers.meters import VIOLATIONS
+from rtmbs.results.result import Result
+from rtmbs.viewer.commands import (
+    Command,
+    Pause,
+    Play,
+    Quit,
+    Reload,
+    Reset,
+    Seek,
+    SetSpeed,
+    StepBack,
+    StepForward,
+    Subscribe,
+)
+from rtmbs.viewer.connection import Message
+from rtmbs.viewer.description import SceneDescription
+from rtmbs.viewer.frame import OPTIONS, PLOTS, SAMPLES, STEPS, Frame
+from rtmbs.viewer.recording import Recording
+
+Array = NDArray[np.float64]
+
+NOWHERE = np.full(3, np.nan)
+
+
+class PlaybackConnection:
+    """Plays ``result`` against the wall clock, sample by sample, without a thread.
+
+    description: of the mechanism, when its model is at hand; otherwise bodies are drawn by their mass centres.
+    clock: replaced in tests.
+    """
+
+    def __init__(
+        self,
+        result: Result,
+        description: SceneDescription | None = None,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self._recording, self._clock = Recording(result), clock
+        self._t = self._recording.t
+        self._scene = self._recording.describe(description)
+        self._messages: deque[Message] = deque(maxlen=1000)
+        self._sample, self._playing, self._speed = 0, False, 1.0
+        self._time = float(self._t[0])  # in the result [s]; between samples the earlier one is shown
+        self._since = (0.0, 0.0)  # wall clock, and time in the result, when play began
+        self._plots: Array = np.zeros((len(self._t), 0))
+        self._ticket = self._number = 0
+        self._frame: Frame | None = None
+        self._shown: tuple[object, ...] = ()
+
+    def describe(self) -> SceneDescription:
+        return self._scene
+
+    def send(self, command: Command) -> None:
+        """Transport takes effect at once; a command that would change numbers is answered by a warning."""
+        self._advance()
+        try:
+            self._handle(command)
+        except RtmbsError as error:
+            self._messages.append(Message("warning", str(error), self._sample, float(self._t[self._sample])))
+
+    def latest(self) -> Frame | None:
+        self._advance()
+        shown = (self._sample, self._playing, self._speed, self._ticket)
+        if shown != self._shown:
+            self._number += 1
+            self._shown, self._frame = shown, self._take()
+        return self._frame
+
+    def messages(self) -> list[Message]:
+        found = list(self._messages)
+        self._messages.clear()
+        return found
+
+    def close(self) -> None:
+        self._playing = False
+
+    # ---- transport --------------------------------------------------------------------------------------------------
+
+    def _handle(self, command: Command) -> None:
+        if isinstance(command, Play):
+            if self._sample == len(self._t) - 1:
+                self._go(0)
+            self._start(True)
+        elif isinstance(command, Pause | Quit):
+            self._start(False)
+        elif isinstance(command, StepForward):
+            self._go(self._sample + command.n)
+        elif isinstance(command, StepBack):
+            self._go(self._sample - command.n)
+        elif isinstance(command, Seek):
+            self._go(command.step)
+        elif isinstance(command, Reset | Reload):
+            self._go(0)
+        elif isinstance(command, SetSpeed):
+            self._set_speed(command.factor)
+        elif isinstance(command, Subscribe):
+            self._plots, self._ticket = self._columns(command.names), command.ticket
+        else:
+            raise InputError(f"{type(command).__name__}: this is a recorded result; nothing in it can be changed")
+
+    def _go(self, sample: int) -> None:
+        """Pause at a sample, or at the nearest there is."""
+        self._sample = min(max(sample, 0), len(self._t) - 1)
+        self._time = float(self._t[self._sample])
+        self._start(False)
+
+    def _start(self, playing: bool) -> None:
+        self._playing, self._since = playing, (self._clock(), self._time)
+
+    def _advance(self) -> None:
+        """Go to the sample that the wall clock has come to; pause at the last."""
+        if not self._playing:
+            return
+        self._time = self._since[1] + (self._clock() - self._since[0]) * self._speed
+        self._sample = max(int(np.searchsorted(self._t, self._time, side="right")) - 1, 0)
+        self._playing = self._sample < len(self._t) - 1
+
+    def _set_speed(self, factor: float) -> None:
+        if not (isinstance(factor, float | int) and math.isfinite(factor) and factor > 0.0):
+            raise InputError(f"speed is {factor!r}; it must be a positive number")
+        self._speed = float(factor)
+        self._start(self._playing)
+
+    # ---- frames -----------------------------------------------------------------------------------------------------
+
+    def _columns(self, names: tuple[str, ...]) -> Array:
+        """Return the values (S, k) of channels "name" or "name[axis]"."""
+        if len(names) > PLOTS:
+            raise InputError(f"{len(names)} channels are asked for; at most {PLOTS} can be plotted at once")
+        result, columns = self._recording.result, []
+        for name in names:
+            owner, _, axis = (name, "", "") if name in result else name.removesuffix("]").rpartition("[")
+            channel = result.channel(owner or name)
+            if channel.axes and axis not in channel.axes:
+                raise unknown_name(f"axis of channel {owner!r}", axis, channel.axes)
+            columns.append(channel.values[:, channel.axes.index(axis)] if channel.axes else channel.values)
+        return np.stack(columns, axis=1) if columns else np.zeros((len(self._t), 0))
+
+    def _rows(self) -> Array:
+        """Return the last samples of the plotted channels (SAMPLES, 1 + PLOTS)."""
+        rows = np.full((SAMPLES, 1 + PLOTS), np.nan)
+        if columns := self._plots.shape[1]:
+            first = max(self._sample + 1 - SAMPLES, 0)
+            count = self._sample + 1 - first
+            rows[SAMPLES - count :, 0] = self._t[first : self._sample + 1]
+            rows[SAMPLES - count :, 1 : 1 + columns] = self._plots[first : self._sample + 1]
+        return rows
+
+    def _value(self, name: str) -> float:
+        """Return a channel that a result may or may not have, at the present sample."""
+        result = self._recording.result
+        return float(result[name][self._sample]) if name in result else math.nan
+
+    def _take(self) -> Frame:
+        r, A = self._recording.poses(self._sample)
+        t, k = self._t, self._sample
+        h = float(t[k] - t[k - 1]) if k else float(t[1] - t[0]) if len(t) > 1 else math.nan
+        return Frame(
+            generation=self._scene.generation,
+            number=self._number,
+            step=k,
+            t=float(t[k]),
+            h=h,
+            playing=self._playing,
+            oldest=0,
+            newest=len(t) - 1,
+            outcome=Outcome.CONVERGED,
+            r=r,
+            A=A,
+            z=np.zeros(0),
+            zd=np.zeros(0),
+            inputs=np.zeros(0),
+            grabbed=-1,
+            grab_point=NOWHERE,
+            grab_target=NOWHERE,
+            grab_force=0.0,
+            step_times=np.full(STEPS, np.nan),
+            iterations=np.full(STEPS, np.nan),
+            steps_taken=0,
+            p50=0.0,
+            p99=0.0,
+            phases=np.zeros(len(PHASES)),
+            deadline=h / self._speed,
+            deadlines=0,
+            missed=0,
+            desired_speed=self._speed,
+            actual_speed=self._speed if self._playing else 0.0,
+            real_time_factor=0.0,
+            kinetic=self._value("energy.kinetic"),
+            gravity=self._value("energy.weight"),
+            elastic=self._value("energy.elastic"),
+            **dict.fromkeys(VIOLATIONS, math.nan),
+            options=np.full(len(OPTIONS), np.nan),
+            ticket=self._ticket,
+            plots=self._rows(),
+            samples_taken=k + 1 if self._plots.shape[1] else 0,
+        )

@@ -1,0 +1,76 @@
+"""mode="thread": the session lives in a thread of this process. Kernels let other threads run while they compute."""
+
+import queue
+import threading
+from collections import deque
+from typing import Any
+
+from rtmbs.errors import RtmbsError
+from rtmbs.viewer.commands import Command, Quit
+from rtmbs.viewer.connection import Message
+from rtmbs.viewer.description import SceneDescription
+from rtmbs.viewer.frame import Frame
+from rtmbs.viewer.origin import Origin
+from rtmbs.viewer.worker import Worker
+
+MESSAGES = 1000  # kept at most until somebody reads them
+PATIENCE = 5.0  # [s] that ``close`` waits for the step under way
+
+
+class ThreadConnection:
+    """A Connection and the Outlet of its worker in one: both sides see the same attributes.
+
+    ``origin`` makes the Simulation, in the thread; ``options`` are those of Worker.
+    """
+
+    def __init__(self, origin: Origin, **options: Any) -> None:
+        self._inbox: queue.SimpleQueue[Command] = queue.SimpleQueue()
+        self._messages: deque[Message] = deque(maxlen=MESSAGES)
+        self._described = threading.Event()
+        self._scene: SceneDescription | None = None
+        self._frame: Frame | None = None
+        worker = Worker(origin, self._inbox, self, **options)
+        self._thread = threading.Thread(target=self._run, args=(worker,), name="rtmbs session", daemon=True)
+        self._thread.start()
+
+    # ---- the window's side ------------------------------------------------------------------------------------------
+
+    def describe(self) -> SceneDescription:
+        self._described.wait()
+        if self._scene is None:
+            raise RtmbsError("; ".join(m.text for m in self._messages if m.kind == "failure") or "the session ended")
+        return self._scene
+
+    def send(self, command: Command) -> None:
+        self._inbox.put(command)
+
+    def latest(self) -> Frame | None:
+        return self._frame
+
+    def messages(self) -> list[Message]:
+        found: list[Message] = []
+        while self._messages:
+            found.append(self._messages.popleft())
+        return found
+
+    def close(self) -> None:
+        self._inbox.put(Quit())
+        self._thread.join(PATIENCE)
+
+    # ---- the worker's side ------------------------------------------------------------------------------------------
+
+    def present(self, description: SceneDescription) -> None:
+        self._scene = description
+        self._described.set()
+
+    def publish(self, frame: Frame) -> None:
+        self._frame = frame
+
+    def tell(self, message: Message) -> None:
+        self._messages.append(message)
+
+    def _run(self, worker: Worker) -> None:
+        try:
+            worker.run()
+        finally:
+            self._described.set()  # whoever waits for a description that will not come

@@ -1,0 +1,495 @@
+"""Sessions behind a connection: the same contract whether they live in a thread or in a process of their own."""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rtmbs
+from rtmbs import Simulation, State, library, load_result
+from rtmbs.errors import InputError, RtmbsError, UnknownNameError
+from rtmbs.viewer.commands import (
+    LoadState,
+    MoveGrab,
+    Pause,
+    Play,
+    Rebuild,
+    Release,
+    Reload,
+    Reset,
+    SaveResults,
+    SaveState,
+    Seek,
+    SetInput,
+    SetOption,
+    SetSpeed,
+    StepBack,
+    StepForward,
+    Subscribe,
+)
+from rtmbs.viewer.connect import connect
+from rtmbs.viewer.description import Sphere
+from tests.contracts.machines import contents
+from tests.viewer.mechanisms import failing, motored
+
+MOTORED = "tests.viewer.mechanisms:motored"
+H = 5e-3
+ROOT = Path(__file__).parents[2]
+
+
+def wait(connection, condition, what, seconds=60.0):
+    """Return the first frame for which ``condition`` holds."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        frame = connection.latest()
+        if frame is not None and condition(frame):
+            return frame
+        time.sleep(2e-3)
+    raise AssertionError(f"{what}: not within {seconds} s; {connection.messages()}")
+
+
+def told(connection, words, kind=None, seconds=60.0):
+    """Return the first message that holds ``words``."""
+    end = time.monotonic() + seconds
+    seen = []
+    while time.monotonic() < end:
+        for message in connection.messages():
+            seen.append(message)
+            if words in message.text and kind in (None, message.kind):
+                return message
+        time.sleep(2e-3)
+    raise AssertionError(f"{words!r} was not told within {seconds} s, but {seen}")
+
+
+def sessions():
+    """Return the threads of this process that a session lives in."""
+    return {thread for thread in threading.enumerate() if thread.name == "rtmbs session"}
+
+
+@pytest.fixture(scope="module", params=["thread", "process"])
+def shared_connection(request):
+    """One session a mode for all tests of the contract: starting a process costs seconds."""
+    connection = connect(MOTORED, request.param)
+    connection.describe()
+    yield connection
+    connection.close()
+
+
+@pytest.fixture
+def connection(shared_connection):
+    """The session at its start, paused, with its first options and parameters."""
+    shared_connection.send(Pause())
+    shared_connection.send(SetSpeed(1.0))
+    shared_connection.send(Rebuild({"length": 1.0, "torque": 0.0}))
+    generation = shared_connection.describe().generation
+    wait(shared_connection, lambda f: f.generation > generation, "rebuilt")
+    for name, value in (("h", H), ("jacobian", "structured"), ("penalty", 1e6), ("max_iterations", 8)):
+        shared_connection.send(SetOption(name, value))
+    for name, value in (("gravity", (0.0, 0.0, -9.81)), ("motor.torque", 0.0), ("spring.stiffness", 50.0)):
+        shared_connection.send(SetInput(name, value))
+    shared_connection.send(Reset())
+    told(shared_connection, "back at the start")
+    return shared_connection
+
+
+def same_steps(connection, steps):
+    """Return the Simulation that a session of the motored four-bar stands for."""
+    sim = Simulation(motored().compile(), h=H)
+    for _ in range(steps):
+        assert sim.step().outcome.accepted
+    return sim
+
+
+# ----------------------------------------------------------------------------------------------------------- contract
+
+
+def test_the_description(connection):
+    scene = connection.describe()
+    assert [body.name for body in scene.bodies] == ["ground", "crank", "coupler", "rocker"]
+    assert [(joint.name, joint.cut) for joint in scene.joints] == [
+        ("base", False), ("knee", False), ("elbow", True), ("foot", False),
+    ]  # fmt: skip
+    assert [(one.name, one.kind, one.a, one.b) for one in scene.connectors] == [("spring", "spring", 0, 2)]
+    units = {one.name: one.unit for one in scene.inputs}
+    assert units["motor.torque"] == "N m"
+    assert units["spring.stiffness"] == "N/m"
+    assert units["gravity"] == "m/s^2"
+    assert scene.parameters == {"length": 1.0, "torque": 0.0}
+    assert (scene.degrees_of_freedom, scene.equations, scene.live) == (1, 2, True)
+    assert "trace" in scene.choices["jacobian"]
+    assert "crank.position" in [channel.name for channel in scene.channels]
+
+
+def test_steps_are_those_of_a_simulation(connection):
+    """Twenty-five steps in the session and by hand: the same bytes, and the poses that results give."""
+    connection.send(StepForward(25))
+    frame = wait(connection, lambda f: f.step == 25, "25 steps")
+    sim = same_steps(connection, 25)
+    assert frame.z.tobytes() == sim.state.z.tobytes()
+    assert (frame.t, frame.h, frame.playing, frame.newest) == (sim.t, H, False, 25)
+    result = Simulation(motored().compile(), h=H).run(25 * H)
+    np.testing.assert_allclose(frame.r[2], result["coupler.position"][-1], atol=1e-14)
+    assert frame.energy == pytest.approx(result["energy.total"][-1], rel=1e-12)
+    assert frame.steps_taken >= 25
+    assert 0.0 < frame.p50 <= frame.p99
+    assert 1 <= frame.iterations[-1] <= 8
+    assert 0.0 < frame.position_violation < 1e-5
+
+
+def test_a_pull_of_the_past_and_the_future(connection):
+    connection.send(StepForward(20))
+    ahead = wait(connection, lambda f: f.step == 20, "20 steps")
+    connection.send(StepBack(15))
+    back = wait(connection, lambda f: f.step == 5, "back")
+    assert (back.oldest, back.newest) == (0, 20)
+    connection.send(StepForward(15))
+    again = wait(connection, lambda f: f.step == 20, "again")
+    assert again.z.tobytes() == ahead.z.tobytes()
+    connection.send(Seek(500))
+    told(connection, "step 500 is not remembered")
+
+
+def test_inputs_take_effect_and_are_logged(connection):
+    connection.send(StepForward(3))
+    wait(connection, lambda f: f.step == 3, "3 steps")
+    connection.send(SetInput("motor.torque", 7.5))
+    message = told(connection, "motor.torque = 7.5", "log")
+    assert (message.step, message.t) == (3, 3 * H)
+    place = next(one.place for one in connection.describe().inputs if one.name == "motor.torque")
+    wait(connection, lambda f: f.inputs[place][0] == 7.5, "the input")
+    connection.send(StepForward(2))
+    frame = wait(connection, lambda f: f.step == 5, "5 steps")
+    sim = same_steps(connection, 3)
+    sim.inputs["motor.torque"] = 7.5
+    sim.step(), sim.step()
+    assert frame.z.tobytes() == sim.state.z.tobytes()
+
+
+def test_options_take_effect(connection):
+    choices = connection.describe().choices
+    connection.send(SetOption("jacobian", "central-difference"))
+    connection.send(SetOption("alpha", 1e7))
+    connection.send(SetOption("h", 1e-3))
+    frame = wait(connection, lambda f: f.h == 1e-3, "h")
+    assert frame.option("jacobian", choices["jacobian"]) == "central-difference"
+    assert (frame.option("alpha"), frame.option("penalty"), frame.option("fixed_iterations")) == (1e7, None, False)
+    connection.send(StepForward(1))
+    wait(connection, lambda f: f.t == 1e-3, "a short step")
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        (SetInput("motor.trque", 1.0), "did you mean 'motor.torque'"),
+        (SetOption("h", -1.0), "h is -1.0"),
+        (SetOption("jacobian", "sympy"), "jacobian named 'sympy'"),
+        (SetSpeed(0.0), "speed is 0.0"),
+        (Subscribe(("crank.colour",)), "channel named 'crank.colour'"),
+        (Subscribe(("crank.position[w]",)), "axis of channel 'crank.position'"),
+        (Subscribe(("t",) * 17), "at most 16"),
+        (Rebuild({"width": 2.0}), "parameter"),
+        (LoadState("nowhere.npz"), "does not exist"),
+        (SaveResults("/no/such/folder/run.npz"), "No such file"),
+    ],
+    ids=str,
+)
+def test_a_refused_command_is_a_warning(connection, command, words):
+    connection.send(command)
+    told(connection, words, "warning")
+    connection.send(StepForward(1))
+    wait(connection, lambda f: f.step == 1, "the session goes on")
+
+
+def test_play_keeps_real_time_and_pause_stops(connection):
+    """Half real time for a second: speed is a matter of the wall clock, so its bounds are wide."""
+    connection.send(SetSpeed(0.5))
+    connection.send(Play())
+    frame = wait(connection, lambda f: f.playing and f.t > 0.3, "0.3 s")
+    assert frame.desired_speed == 0.5
+    assert frame.deadline == pytest.approx(2 * H)
+    assert 0.1 < frame.actual_speed < 0.7  # a busy machine catches up
+    connection.send(Pause())
+    stopped = wait(connection, lambda f: not f.playing, "pause")
+    time.sleep(0.05)
+    assert connection.latest().step == stopped.step
+    assert connection.latest() is connection.latest()
+
+
+def test_slow_motion_listens(connection):
+    """A hundred times slower than real time a step is half a second away; a command does not wait for it."""
+    connection.send(SetSpeed(0.01))
+    connection.send(Play())
+    wait(connection, lambda f: f.playing, "play")
+    start = time.monotonic()
+    connection.send(SetInput("motor.torque", 1.0))
+    told(connection, "motor.torque = 1", "log")
+    connection.send(Pause())
+    wait(connection, lambda f: not f.playing, "pause")
+    assert time.monotonic() - start < 0.4
+
+
+def test_ten_thousand_commands(connection):
+    """Sliders and a drag that run hot: taken quickly, only the last counts, and steps go on meanwhile."""
+    connection.send(SetSpeed(1.0))
+    connection.send(Play())
+    wait(connection, lambda f: f.step > 3, "play")
+    start = time.monotonic()
+    for k in range(5_000):
+        connection.send(SetInput("motor.torque", 1e-3 * k))
+        connection.send(MoveGrab((0.0, 0.0, 1e-3 * k)))
+    connection.send(Pause())
+    place = next(one.place for one in connection.describe().inputs if one.name == "motor.torque")
+    frame = wait(connection, lambda f: not f.playing, "pause behind ten thousand commands")
+    assert time.monotonic() - start < 5.0
+    assert frame.inputs[place][0] == pytest.approx(4.999)
+
+
+def test_subscribed_channels(connection):
+    connection.send(Subscribe(("crank.position[y]", "coupler.position[z]", "energy.total", "motor.torque"), ticket=7))
+    connection.send(SetInput("motor.torque", 2.0))
+    connection.send(StepForward(5))
+    frame = wait(connection, lambda f: f.step == 5 and f.samples_taken, "samples")
+    assert frame.ticket == 7
+    t, _, z, energy, torque = frame.plots[-1, :5]
+    assert (t, torque) == (frame.t, 2.0)
+    assert z == pytest.approx(frame.r[2, 2], abs=1e-14)
+    assert energy == pytest.approx(frame.energy, rel=1e-12)
+    assert np.all(np.isnan(frame.plots[-1, 5:]))
+
+
+def test_rebuild_keeps_options_and_inputs(connection):
+    connection.send(SetOption("h", 2e-3))
+    connection.send(SetInput("motor.torque", 3.0))
+    generation = connection.describe().generation
+    connection.send(Rebuild({"length": 1.5}))
+    frame = wait(connection, lambda f: f.generation > generation, "rebuilt")
+    scene = connection.describe()
+    assert scene.generation == frame.generation
+    assert scene.parameters == {"length": 1.5, "torque": 0.0}
+    assert (frame.h, frame.t) == (2e-3, 0.0)
+    place = next(one.place for one in scene.inputs if one.name == "motor.torque")
+    wait(connection, lambda f: f.inputs[place][0] == 3.0, "the input stays")
+    connection.send(Reload())
+    frame = wait(connection, lambda f: f.generation > scene.generation, "reloaded")
+    assert connection.describe().parameters["length"] == 1.5
+
+
+def test_a_rebuild_that_fails_leaves_the_session(connection):
+    generation = connection.describe().generation
+    connection.send(Rebuild({"length": -1e9}))
+    connection.send(Rebuild({"torque": "much"}))
+    told(connection, "must be", "warning")
+    connection.send(StepForward(1))
+    frame = wait(connection, lambda f: f.step == 1, "a step")
+    assert frame.generation >= generation
+
+
+def test_files(connection, tmp_path):
+    connection.send(StepForward(10))
+    wait(connection, lambda f: f.step == 10, "10 steps")
+    connection.send(SaveResults(str(tmp_path / "run.npz")))
+    connection.send(SaveState(str(tmp_path / "state.npz")))
+    told(connection, "state at t")
+    assert len(load_result(tmp_path / "run.npz")) == 11
+    sim = same_steps(connection, 10)
+    assert contents(State.load(tmp_path / "state.npz")) == contents(sim.state)
+    connection.send(StepForward(5))
+    wait(connection, lambda f: f.step == 15, "15 steps")
+    connection.send(LoadState(str(tmp_path / "state.npz")))
+    frame = wait(connection, lambda f: f.step == 0, "loaded")
+    assert frame.z.tobytes() == sim.state.z.tobytes()
+
+
+def test_release_without_a_grab_does_nothing(connection):
+    connection.send(Release())
+    connection.send(StepForward(1))
+    frame = wait(connection, lambda f: f.step == 1, "a step")
+    assert frame.grabbed == -1
+    assert np.all(np.isnan(frame.grab_point))
+
+
+# ------------------------------------------------------------------------------------------------------------ failure
+
+
+@pytest.mark.parametrize("mode", ["thread", "process"])
+@pytest.mark.parametrize(
+    ("factory", "words"),
+    [
+        ("tests.viewer.mechanisms:broken", "lost"),
+        ("tests.viewer.mechanisms:raising", "ZeroDivisionError: the factory divides by zero"),
+        ("tests.viewer.mechanisms:nothing", "must return an rtmbs.Model"),
+        ("tests.viewer.mechanisms:absent", "has no function 'absent'"),
+        ("no.such.module:build", "no module 'no.such.module'"),
+        ("no_such_file.py", "does not exist"),
+    ],
+)
+def test_what_cannot_be_built_is_told(mode, factory, words):
+    if mode == "process" and "broken" not in factory and "file" not in factory:
+        return  # the same code runs there; two of them tell that the sentence comes back
+    connection = connect(factory, mode)
+    with pytest.raises(RtmbsError, match=words):
+        connection.describe()
+    connection.close()
+
+
+def test_a_failed_step_pauses_with_its_sentence():
+    connection = connect(Simulation(failing().compile(), h=H), "thread", playing=True)
+    message = told(connection, "not finite", "failure")
+    assert (message.step, "motor" in message.text) == (9, True)
+    frame = wait(connection, lambda f: not f.playing, "pause")
+    assert (frame.step, frame.outcome.name) == (9, "NOT_FINITE")
+    connection.send(StepBack(4))
+    assert wait(connection, lambda f: f.step == 5, "back").outcome.accepted
+    connection.send(StepForward(10))
+    told(connection, "not finite", "failure")
+    assert wait(connection, lambda f: f.step == 9, "the same end").outcome.name == "NOT_FINITE"
+    connection.close()
+
+
+def test_a_function_that_raises_pauses_and_the_session_lives():
+    model = motored()
+
+    def torque(t):
+        if t > 0.02:
+            raise ValueError("no more current")
+        return 1.0
+
+    del model.forces["motor"]
+    model.add_force("motor", rtmbs.Motor(torque), joint="base")
+    connection = connect(model, "thread", playing=True)
+    message = told(connection, "no more current", "failure")
+    assert "function of time 'motor.torque'" in message.text
+    assert wait(connection, lambda f: not f.playing, "pause").step == 4
+    connection.send(StepBack(2))
+    wait(connection, lambda f: f.step == 2, "back")
+    connection.close()
+
+
+def test_a_function_of_time_that_answers_wrongly_pauses_once():
+    """An error of rtmbs raised by a step is no refused command: it is told once, not at every deadline."""
+    model = motored()
+    model.add_force("wind", rtmbs.Wrench(force=lambda t: (0.0, 0.0, 0.0) if t < 0.03 else (1.0,)), body="rocker")
+    connection = connect(model, "thread", playing=True)
+    told(connection, "it must return 3 numbers", "failure")
+    wait(connection, lambda f: not f.playing, "pause")
+    time.sleep(0.1)
+    assert [message for message in connection.messages() if message.kind in ("warning", "failure")] == []
+    connection.close()
+
+
+def test_a_process_that_dies_is_told():
+    connection = connect(MOTORED, "process")
+    connection.describe()
+    connection._process.kill()
+    told(connection, "process ended", "failure")
+    connection.close()
+    connection.close()
+
+
+ORPHAN = """
+import time
+from rtmbs.viewer.connect import connect
+from rtmbs.viewer.commands import Play
+
+if __name__ == "__main__":
+    connection = connect("tests.viewer.mechanisms:motored", "process", playing=True)
+    connection.describe()
+    print(connection.pid, flush=True)
+    time.sleep(60.0)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked at in /proc")
+def test_a_session_ends_with_the_window_that_was_killed(tmp_path):
+    """Nobody is left who could want it; an orphan would compute for ever."""
+    script = tmp_path / "orphan.py"
+    script.write_text(ORPHAN)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    window = subprocess.Popen([sys.executable, str(script)], cwd=ROOT, env=environment, stdout=subprocess.PIPE)
+    pid = int(window.stdout.readline())
+    window.kill()
+    window.wait()
+    window.stdout.close()
+    end = time.monotonic() + 20.0
+    while lives(pid) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not lives(pid)
+
+
+def lives(pid):
+    """True while a process runs; one that has ended and waits to be buried does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+# ------------------------------------------------------------------------------------------------------------ targets
+
+
+def test_what_cannot_be_sent_runs_in_a_thread():
+    model = motored()
+    model.add_force("local", rtmbs.Wrench(force=lambda t: (0.0, 0.0, t)), body="rocker")
+    connection = connect(model, "process")
+    message = told(connection, "runs in a thread of this one", "warning")
+    assert "motored cannot go to a process of its own" in message.text
+    assert connection.describe().mode == "thread"
+    connection.close()
+
+
+def test_a_model_without_local_functions_goes_to_a_process():
+    connection = connect(motored(), "process", shapes={"crank": Sphere(np.zeros(3), 0.1)}, options={"h": 2e-3})
+    scene = connection.describe()
+    assert scene.mode == "process"
+    assert isinstance(scene.bodies[1].shapes[0], Sphere)
+    assert wait(connection, lambda f: True, "a frame").h == 2e-3
+    connection.close()
+
+
+def test_a_file_is_read_anew_by_reload(tmp_path):
+    """The user edits the model; sliders stay."""
+    file = tmp_path / "mechanism.py"
+    text = "from tests.viewer.mechanisms import motored\n\n\ndef build(length=1.0):\n    return motored(length)\n"
+    file.write_text(text)
+    connection = connect(file, "thread")
+    assert connection.describe().parameters == {"length": 1.0}
+    connection.send(SetInput("motor.torque", 4.0))
+    file.write_text(text.replace("length=1.0", "length=1.25"))
+    connection.send(Reload())
+    wait(connection, lambda f: f.generation == 2, "reloaded")
+    assert connection.describe().parameters["length"] == 1.25
+    frame = wait(connection, lambda f: 4.0 in f.inputs, "the slider stays")
+    assert frame.generation == 2
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "error", "words"),
+    [
+        ("fourbr", {}, UnknownNameError, "did you mean 'fourbar'"),
+        (42, {}, InputError, "cannot be viewed"),
+        ("run.npz", {}, InputError, "recorded result"),
+        ("fourbar", {"mode": "fork"}, UnknownNameError, "mode named 'fork'"),
+        (motored(), {"parameters": {"a": 1}}, InputError, "built already"),
+        (motored(), {"mode": "manual"}, InputError, "takes the Simulation"),
+    ],
+    ids=["misspelt", "a number", "a result", "no mode", "a model with parameters", "manual"],
+)
+def test_what_is_no_target_is_refused(target, options, error, words):
+    with pytest.raises(error, match=words):
+        connect(target, **options)
+
+
+def test_a_mechanism_of_the_library():
+    others = sessions()  # the shared connection of this file may still live in this process
+    connection = connect("fourbar", "thread", parameters={"ny": 2, "nz": 1, "layout": "parallel"}, playing=True)
+    assert connection.describe().parameters["ny"] == 2
+    assert set(connection.describe().parameters) == set(library.defaults("fourbar"))
+    wait(connection, lambda f: f.step > 5, "it plays")
+    connection.close()
+    assert sessions() <= others
