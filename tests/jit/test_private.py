@@ -133,7 +133,7 @@ def test_a_kernel_is_called_without_its_bitcode_and_linked_with_it():
     assert "_shared_module" in asked
 
 
-def test_what_record_types_are_built_of():
+def test_what_struct_types_are_built_of():
     for name in ("pack_array", "get_null_value", "is_null"):
         assert callable(getattr(private.cgutils, name)), name
     assert hasattr(private.cgutils.create_struct_proxy(numba.types.UniTuple(numba.int64, 2)), "_getvalue")

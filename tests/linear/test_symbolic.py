@@ -89,9 +89,9 @@ def test_indices_outside_are_refused_by_name():
 
 @given(st.integers(1, 40), st.integers(0, 120), st.integers(0, 2**32 - 1))
 @settings(max_examples=40, deadline=None)
-def test_places_are_distinct_and_cover_the_pattern(n, entries, seed):
+def test_places_are_distinct_and_cover_the_pattern(n, count, seed):
     rng = np.random.default_rng(seed)
-    rows, cols = rng.integers(0, n, entries), rng.integers(0, n, entries)
+    rows, cols = rng.integers(0, n, count), rng.integers(0, n, count)
     lu = analyse(n, rows, cols)
     row, col = lu.pattern // n, lu.pattern % n
     places = entries(lu, row, col)

@@ -115,12 +115,12 @@ def test_a_screenshot_is_the_picture(qtbot, tmp_path):
 def test_a_recorded_video_decodes_and_moves(qtbot, tmp_path):
     window = open_window(qtbot, fourbar("stacked", ny=1, nz=2))
     path = tmp_path / "run.mp4"
-    window.act.info(str(path))
+    window.act.record(str(path))
     for _ in range(6):
         window.act.ten_forward()
         follow(window)
         qtbot.wait(60)
-    window.act.info()
+    window.act.record()
     assert not window.capture.running
     reader = ffmpeg.read_frames(str(path))
     width, height = next(reader)["size"]
