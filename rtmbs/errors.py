@@ -1,4 +1,4 @@
-"""Every error rtmbs raises on purpose. A message names the culprit, says what is wrong and what would be right."""
+"""Every error rtmbs raises on purpose. A message names what is at fault, says what is wrong and what would be right."""
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches

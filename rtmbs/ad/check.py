@@ -108,10 +108,10 @@ def disagreement(sources: dict[str, Along], V: Array, size: Array) -> tuple[int,
 
 def message(name: str, sources: dict[str, Along], wrong: tuple[int, str], typical: Array) -> str:
     """Return what is to be read: output, input, and what every source says about them."""
-    output, culprit = wrong
+    output, odd_one = wrong
     rows = {source: along(np.diag(typical))[output] / typical for source, along in sources.items()}
-    apart = np.abs(rows[culprit] - np.median(list(rows.values()), axis=0)) * typical
+    apart = np.abs(rows[odd_one] - np.median(list(rows.values()), axis=0)) * typical
     apart[np.isnan(apart)] = np.inf
     j = int(np.argmax(apart))
     said = ", ".join(f"{source} {row[j]:.12g}" for source, row in rows.items())
-    return f"{name}: {culprit} disagrees about output {output} by input {j}: {said}"
+    return f"{name}: {odd_one} disagrees about output {output} by input {j}: {said}"

@@ -10,7 +10,7 @@ from rtmbs.integrators.base import Equations
 from rtmbs.integrators.explicit import finished
 from rtmbs.integrators.method import Array, Method
 from rtmbs.integrators.report import StepReport
-from rtmbs.integrators.runge_kutta import TABLEAUX, integrated
+from rtmbs.integrators.runge_kutta import TABLEAUX, integrated, stepped
 from rtmbs.state import State
 
 STEPS = 3  # accelerations that a step is taken with: its own, and those of the steps before
@@ -37,7 +37,7 @@ class AdamsBashforth(Method):
 
     def moved(self, equations: Equations, state: State) -> None:
         """Forget the history of another path."""
-        if not np.array_equal(state.memory["path"], path_of(state)):
+        if not np.array_equal(state.memory["path"], np.concatenate((state.z, state.zd, state.s))):
             self.pushed(equations, state)
 
     def pushed(self, equations: Equations, state: State) -> None:
@@ -57,13 +57,8 @@ class AdamsBashforth(Method):
         new.memory["history"][:] = [rates_of(old), *old.memory["history"][:-1]]
         new.memory["known"][:] = min(known + 1, STEPS - 1)
         report = finished(equations, old, new)
-        new.memory["path"][:] = path_of(new)
+        new.memory["path"][:] = np.concatenate((new.z, new.zd, new.s))
         return report
-
-
-def path_of(state: State) -> Array:
-    """Return what tells whether the user changed a state (2 n + ns,)."""
-    return np.concatenate((state.z, state.zd, state.s))
 
 
 def rates_of(state: State) -> Array:
@@ -77,13 +72,9 @@ def extrapolated(equations: Equations, old: State) -> tuple[Array, Array, Array]
     powers = np.linalg.solve(np.vander(-np.arange(STEPS), increasing=True).astype(np.float64), values)
     whole = powers / np.arange(1, STEPS + 1)[:, None] * old.h
 
-    def rate(s: float) -> Array:
-        """zd at t_n + s h."""
-        return old.zd + np.array([s**k for k in range(1, STEPS + 1)]) @ whole[:, :n]
+    def rate(c: float) -> Array:
+        """zd at t_n + c h."""
+        return old.zd + np.array([c**k for k in range(1, STEPS + 1)]) @ whole[:, :n]
 
-    z, tableau = old.z, TABLEAUX["classical"]
-    slopes: list[Array] = []
-    for row, c in zip(((), *tableau.a), tableau.c, strict=True):
-        at = z + old.h * sum((w * k for w, k in zip(row, slopes, strict=True)), np.zeros_like(z))
-        slopes.append(equations.coordinate_rates(at, rate(c)))
-    return z + old.h * np.array(tableau.b) @ np.array(slopes), rate(1.0), old.s + whole[:, n:].sum(axis=0)
+    z = stepped(TABLEAUX["classical"], old.h, old.z, lambda z, c: equations.coordinate_rates(z, rate(c)))
+    return z, rate(1.0), old.s + whole[:, n:].sum(axis=0)

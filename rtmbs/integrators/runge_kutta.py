@@ -1,5 +1,6 @@
 """Explicit Runge-Kutta methods on the accelerations of the constrained equations (index 1, no projections)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -43,7 +44,6 @@ class RungeKutta(Method):
     """
 
     order: ClassVar[int] = 4
-
     tableau: str = "classical"
 
     def __post_init__(self) -> None:
@@ -60,16 +60,21 @@ class RungeKutta(Method):
 
 def integrated(equations: Equations, tableau: Tableau, old: State, u: Array) -> tuple[Array, ...]:
     """Return z, zd and s at the end of the step from ``old``; ``u`` (nu,) are its inputs. Raises StartError."""
-    h, a, start = old.h, ((), *tableau.a), (old.z, old.zd, old.s)
-    slopes: list[tuple[Array, ...]] = []
-    for row, c in zip(a, tableau.c, strict=True):
-        z, zd, s = (
-            values + h * sum((w * k[i] for w, k in zip(row, slopes, strict=True)), np.zeros_like(values))
-            for i, values in enumerate(start)
-        )
+    parts = equations.n, 2 * equations.n
+
+    def rates(values: Array, c: float) -> Array:
+        z, zd, s = np.split(values, parts)
         equations.u = u
-        equations.at(old.t + c * h)
-        zdd, _, sd = equations.accelerations(z, zd, old.R0, s) if slopes else (old.zdd, old.lam, old.sd)
-        slopes.append((equations.coordinate_rates(z, zd), zdd, sd))
-    b = np.array(tableau.b)
-    return tuple(values + h * b @ np.array([k[i] for k in slopes]) for i, values in enumerate(start))
+        equations.at(old.t + c * old.h)
+        zdd, _, sd = equations.accelerations(z, zd, old.R0, s) if c > 0.0 else (old.zdd, old.lam, old.sd)
+        return np.concatenate((equations.coordinate_rates(z, zd), zdd, sd))
+
+    return tuple(np.split(stepped(tableau, old.h, np.concatenate((old.z, old.zd, old.s)), rates), parts))
+
+
+def stepped(tableau: Tableau, h: float, start: Array, rates: Callable[[Array, float], Array]) -> Array:
+    """Return the values at the end of a step of ``h`` from ``start``; ``rates(values, c)`` are theirs c h later."""
+    slopes: list[Array] = []
+    for row, c in zip(((), *tableau.a), tableau.c, strict=True):
+        slopes.append(rates(start + h * sum((w * k for w, k in zip(row, slopes, strict=True)), 0.0 * start), c))
+    return np.asarray(start + h * np.array(tableau.b) @ np.array(slopes))

@@ -38,16 +38,20 @@ class Independent:
 
     def largest(self, values: Array) -> Array:
         """Return the largest |value| of coordinates (n,) for each component."""
-        found = np.zeros(self.count)
-        np.maximum.at(found, self.columns, np.abs(values))
-        return found
+        return largest_in(self.columns, values, self.count)
 
     def largest_of_rows(self, values: Array) -> Array:
         """Return the largest |value| of loop equations (m,) for each component."""
-        found = np.zeros(self.count)
-        np.maximum.at(found, self.rows, np.abs(values))
-        return found
+        return largest_in(self.rows, values, self.count)
 
     def any(self, rows: Mask) -> Mask:
         """Return which components have a row that is set."""
         return np.bincount(self.rows, rows, self.count) > 0.0
+
+
+def largest_in(parts: NDArray[np.int64], values: Array, count: int) -> Array:
+    """Return the largest |value| of each of ``count`` parts; NaN where a value is none."""
+    found = np.zeros(count)
+    with np.errstate(invalid="ignore"):  # the step says it
+        np.maximum.at(found, parts, np.abs(values))
+    return found
