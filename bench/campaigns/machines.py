@@ -56,6 +56,6 @@ def simulation(name: str, steps: int = 3, **options: Any) -> Simulation:
 
 
 def contents(state: Any) -> dict[str, Any]:
-    """Return every field of a state as something that compares by bytes."""
-    fields = {name: getattr(state, name) for name in state.__slots__}
+    """Return every field of a state, and what its method remembers, as something that compares by bytes."""
+    fields = {name: getattr(state, name) for name in state.__slots__ if name != "memory"} | state.memory
     return {name: value.tobytes() if isinstance(value, np.ndarray) else value for name, value in fields.items()}
