@@ -7,7 +7,7 @@ import numpy as np
 import rtmbs
 from bench.campaigns.campaign import Campaign, Tally
 from bench.campaigns.machines import contents, simulation, system
-from rtmbs import Simulation
+from rtmbs import Simulation, State
 from rtmbs.simulation.options import by_name
 
 BAD = (np.nan, np.inf, -np.inf, 1e308, -1e308, 1e200, 1e160, -1e160, 1e101, 5e-324, -5e-324, 1e-310, 0.0, -0.0, -1.0)
@@ -62,6 +62,11 @@ def judged(sim: Simulation, by_rows: bool) -> str:
     return f"{report.outcome.name} changed {', '.join(left)}" if left else ""
 
 
+def array_of(state: State, name: str) -> np.ndarray:
+    """Return an array of a state, or of what its method remembers."""
+    return state.memory[name] if name in state.memory else getattr(state, name)
+
+
 def into_state(rng: np.random.Generator) -> str:
     """An entry of the state that counts."""
     name, value = pick(rng)
@@ -70,7 +75,7 @@ def into_state(rng: np.random.Generator) -> str:
         sim.state.k = int(rng.choice((-1, -(10**18), 10**18, 2**62)))
     elif entry in SCALARS:
         setattr(sim.state, entry, value)
-    elif (numbers := getattr(sim.state, entry)).size:
+    elif (numbers := array_of(sim.state, entry)).size:
         numbers.flat[rng.integers(numbers.size)] = value
     return judged(sim, bool(rng.integers(2)))
 
@@ -82,7 +87,7 @@ def into_restored(rng: np.random.Generator) -> str:
     state, before = sim.state.copy(), contents(sim.state)
     if entry in SCALARS:
         setattr(state, entry, value)
-    elif (numbers := getattr(state, entry)).size:
+    elif (numbers := array_of(state, entry)).size:
         numbers.flat[rng.integers(numbers.size)] = value
     try:
         sim.restore(state)
