@@ -56,7 +56,7 @@ test: $(DEV_STAMP)  ## set up and pass every test but the slow ones
 
 slow: $(DEV_STAMP)  ## the long physics and scale runs
 	$(BIN)/python -m rtmbs warmup
-	$(BIN)/python -m pytest -n $(WORKERS) -m slow
+	$(BIN)/python -m pytest -n $(WORKERS) -m slow --deselect tests/jit/test_plain.py
 
 plain: $(DEV_STAMP)  ## the kernels through numba's public names only end in the same bytes
 	$(BIN)/python -m pytest tests/jit/test_plain.py

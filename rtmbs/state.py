@@ -59,10 +59,11 @@ class State:
             values: Any = getattr(self, name)
             if not is_usual(values, shape):
                 setattr(self, name, as_usual(name, values, shape))
+        mine = remembered(self)
         for name, shape in memory.items():
-            values = self.memory.get(name)
+            values = mine.get(name)
             if not is_usual(values, shape):
-                self.memory[name] = as_usual(MEMORY + name, values, shape)
+                mine[name] = as_usual(MEMORY + name, values, shape)
 
     def motion(self) -> tuple[object, ...]:
         """Return positions, rates and force states as bytes that compare at once; what is no array equals nothing."""
@@ -70,11 +71,9 @@ class State:
         return tuple(value.tobytes() if isinstance(value, np.ndarray) else object() for value in values)
 
     def copy(self) -> Self:
-        """Return a State that shares no memory with this one."""
-        values: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
-        values |= {name: value.copy() for name, value in values.items() if isinstance(value, np.ndarray)}
-        values["memory"] = {name: np.array(value) for name, value in self.memory.items()}
-        return type(self)(**values)
+        """Return a State that shares no memory with this one; StateError when ``memory`` is no dictionary."""
+        values = copies({f.name: getattr(self, f.name) for f in fields(self)})
+        return type(self)(**{**values, "memory": copies(remembered(self))})
 
     def save(self, path: str | Path) -> None:
         """Write the state to an ``npz`` file without pickle; an older file stays until the new one is whole.
@@ -114,7 +113,7 @@ class State:
                 f"{what}: it belongs to another model, or to this one with other functions of time (their code is "
                 "compared, so another version of Python counts as well)"
             )
-        if not isinstance(self.memory, dict) or self.memory.keys() != other.memory.keys():
+        if remembered(self).keys() != other.memory.keys():
             mine, wanted = (", ".join(map(str, one)) or "nothing" for one in (self.memory, other.memory))
             raise StateError(f"{what}: another method left it: it remembers {mine}, and the method needs {wanted}")
         theirs = {name: value for name, _, value in parts(other)}
@@ -171,8 +170,20 @@ def parts(state: State) -> Iterator[tuple[str, Any, Any]]:
     for f in fields(state):
         if f.name != "memory":
             yield f.name, f.type, getattr(state, f.name)
-    for name, value in state.memory.items():
+    for name, value in remembered(state).items():
         yield MEMORY + str(name), Array, value
+
+
+def remembered(state: State) -> dict[str, Any]:
+    """Return what the method remembers, also where the user wrote it; raises StateError when that is no dictionary."""
+    if not isinstance(state.memory, dict):
+        raise StateError(f"memory of the state is {shown(state.memory)}; it must be a dictionary of arrays by name")
+    return state.memory
+
+
+def copies(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the same names with arrays of their own."""
+    return {name: value.copy() if isinstance(value, np.ndarray) else value for name, value in values.items()}
 
 
 def is_usual(values: Any, shape: tuple[int, ...]) -> bool:

@@ -148,7 +148,7 @@ def test_a_straight_chain_of_three_thousand_bodies_starts():
         bar(model, f"b{k}", (0, k, 0), (0, k + 1, 0))
         model.add_joint(f"j{k}", X, f"b{k - 1}" if k else "ground", f"b{k}", point=(0, k, 0))
     equations = SemiRecursiveEquations(model.compile())
-    start = prepare(equations, 5e-3, 1e6, None).arrays  # a Simulation would take warm-up steps, each with a dense
-    # factor
+    # A Simulation would take warm-up steps, each with a dense factor.
+    start = prepare(equations, 5e-3, rtmbs.PenaltyTrapezoidal(), assembly_offset=False).arrays
     equations.residual(start.z, start.zd, start.zdd, start.R0)
     assert np.abs(equations.ws.tau).max() < 1e-9 * 9.81 * 3000**2 / 2
