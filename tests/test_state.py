@@ -372,3 +372,16 @@ def test_what_is_no_state_file(saved, tmp_path):
     refused(sim, tmp_path / "result.npz")
     refused(sim, tmp_path, "truncated or no state file")
     refused(sim, tmp_path / "nowhere", "does not exist")
+
+
+@pytest.mark.parametrize("memory", [5, "x", None, {}, {"alpha": "no"}, {"alpha": [[1], [1, 2]]}])
+def test_a_memory_that_no_method_left_is_refused(memory):
+    """Where the user wrote it, in every verb that looks; a State of before still brings the Simulation back."""
+    sim = Simulation(library.build("crank_rocker").compile(), h=1e-3)
+    before, bad = sim.state.copy(), sim.state.copy()
+    sim.state.memory = bad.memory = memory
+    for verb in (sim.step, lambda: sim.run(0.1), lambda: sim.restore(bad)):
+        with pytest.raises(StateError, match="memory|another method left it"):
+            verb()
+    sim.restore(before)
+    assert sim.step().outcome.accepted

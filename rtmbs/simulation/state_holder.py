@@ -214,7 +214,8 @@ class StateHolder:
         what = "this state" if isinstance(state, State) else f"state file {str(state)!r}"
         taken = state.copy() if isinstance(state, State) else State.load(state)
         what = f"{what} for model {self.system.name!r}"
-        taken.check_fit(self.state, what)
+        memory = {name: np.zeros(shape) for name, shape in self._memory.items()}
+        taken.check_fit(replace(self.state, memory=memory), what)
         self.method.check(taken, what)
         check_closed(self.equations, taken, what)
         if np.any(taken.z[self.system.tables.dofs.kind == ROTATION]):
@@ -256,6 +257,6 @@ class StateHolder:
             new.u[:] = old.u
             for name, values in old.memory.items():
                 new.memory[name][:] = values
-        except (TypeError, ValueError, KeyError):
+        except (AttributeError, TypeError, ValueError, KeyError):
             self._validate(old)  # says what they must be
             raise
