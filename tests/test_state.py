@@ -381,7 +381,7 @@ def test_a_memory_that_no_method_left_is_refused(memory):
     before, bad = sim.state.copy(), sim.state.copy()
     sim.state.memory = bad.memory = memory
     for verb in (sim.step, lambda: sim.run(0.1), lambda: sim.restore(bad)):
-        with pytest.raises(StateError, match="memory|another method left it"):
+        with pytest.raises(StateError, match=r"memory|another method left it"):
             verb()
     sim.restore(before)
     assert sim.step().outcome.accepted
