@@ -17,7 +17,7 @@ from rtmbs.formulations.terms import Positive, given, instant, row_names, terms_
 Array = NDArray[np.float64]
 
 SETTLED = 1e-15  # of the largest correction: one that ends the iterations
-ROUNDING = 1e-9  # likewise, of a correction that grows again
+ROUNDING = 1e-11  # likewise, of a correction that grows again
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,13 @@ class AugmentedLagrangian:
     """(M + Phi_q^T alpha Phi_q) da = F - M a - Phi_q^T (lam + alpha r), r = Phi_q a - gamma*, lam += alpha r.
 
     alpha is ``penalty`` times the masses of the rows; gamma* feeds Phi and Phid back as in Penalty. Each iteration
-    takes a factor of about 1 / ``penalty`` off the error. Dependent rows share their force.
+    takes a factor of about 1 / ``penalty`` off the error, and rounding leaves eps ``penalty`` of lam. Dependent rows
+    share their force.
 
     >>> a, lam = AugmentedLagrangian().accelerations(system, q, v, t)  # doctest: +SKIP
     """
 
-    penalty: float = 1e6
+    penalty: float = 1e4
     frequency: float = 20.0  # [1/s], of Phi
     damping: float = 1.0  # [1], 1 is critical
     iterations: int = 30
@@ -40,7 +41,7 @@ class AugmentedLagrangian:
         Positive("penalty of AugmentedLagrangian").check(self.penalty)
         Positive("frequency of AugmentedLagrangian", "1/s").check(self.frequency)
         Positive("damping of AugmentedLagrangian").check(self.damping)
-        if not isinstance(self.iterations, int) or self.iterations < 1:
+        if not isinstance(self.iterations, int) or isinstance(self.iterations, bool) or self.iterations < 1:
             raise InputError(f"iterations of AugmentedLagrangian is {shown(self.iterations)}; 1 or more is wanted")
 
     def memory(self) -> None:

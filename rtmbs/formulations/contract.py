@@ -16,8 +16,13 @@ class ConstrainedSystem(Protocol):
     that errors take their names from. No function changes its arguments.
     """
 
-    n: int  # coordinates
-    m: int  # rows of Phi, dependent ones counted
+    @property
+    def n(self) -> int:
+        """Number of coordinates."""
+
+    @property
+    def m(self) -> int:
+        """Number of rows of Phi, dependent ones counted."""
 
     def mass(self, q: Array, t: float) -> Array:
         """Return M (n, n), symmetric, positive on the null space of Phi_q."""
@@ -41,7 +46,9 @@ class ConstrainedSystem(Protocol):
 class Formulation(Protocol):
     """A frozen dataclass of options that answers for the accelerations at a state."""
 
-    redundant: bool  # True: dependent rows that agree with each other are accepted
+    @property
+    def redundant(self) -> bool:
+        """Whether dependent rows that agree with each other are accepted."""
 
     def memory(self) -> Any:
         """Return what the caller keeps from state to state of a motion; None where there is nothing to keep."""

@@ -7,11 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError
-from rtmbs.formulations.baumgarte import Baumgarte
 from rtmbs.formulations.consistent import consistent_state
-from rtmbs.formulations.contract import ConstrainedSystem, Formulation
+from rtmbs.formulations.contract import ConstrainedSystem
 from rtmbs.formulations.error_response import IMPULSE, check_gains, damping_case, error_response
+from rtmbs.formulations.saddle import solve_saddle
 from rtmbs.formulations.small_systems import pendulum, slider_crank
+from rtmbs.formulations.stabilised import Stabilised
+from rtmbs.formulations.terms import terms_at
 
 Array = NDArray[np.float64]
 
@@ -19,18 +21,18 @@ SEED_GAINS = ((10.0, 20.0), (20.0, 20.0), (20.0, 10.0))  # alpha, beta of the th
 
 
 def measured_response(
-    system: ConstrainedSystem, formulation: Formulation, q: Array, v: Array, t: Array, row: int = 0
+    system: ConstrainedSystem, alpha: float, beta: float, q: Array, v: Array, t: Array, row: int = 0
 ) -> Array:
-    """Return one row of Phi (k,) at times t (k,) [s] of the motion from q, v (n,) at t[0], by scipy's DOP853.
+    """Return one row of Phi (k,) at times t (k,) [s] of the stabilised motion from q, v (n,) at t[0].
 
-    Raises InputError when the integration stops early.
+    The integration is scipy's DOP853. Raises InputError when it stops early.
     """
     from scipy.integrate import solve_ivp
 
-    n = system.n
+    n, stabilised = system.n, Stabilised(system, alpha, beta)
 
     def rates(time: float, y: Array) -> Array:
-        return np.concatenate((y[n:], formulation.accelerations(system, y[:n], y[n:], time)[0]))
+        return np.concatenate((y[n:], solve_saddle(terms_at(stabilised, y[:n], y[n:], time))[0]))
 
     found = solve_ivp(rates, (t[0], t[-1]), np.concatenate((q, v)), "DOP853", t, rtol=1e-11, atol=1e-13)
     if not found.success:
@@ -89,7 +91,7 @@ def draw_response(panel: Any, alpha: float, beta: float, t_end: float) -> None:
     panel.axhline(0.0, color="0.8", linewidth=0.8)
     panel.plot(t, error_response(alpha, beta, t, IMPULSE), color="C0", linewidth=2.0, label="closed form")
     for (name, system, q, marker), first in zip(measured_systems(), (0, 4), strict=True):
-        found = measured_response(system, Baumgarte(alpha, beta), *moving(system, q), t)
+        found = measured_response(system, alpha, beta, *moving(system, q), t)
         panel.plot(t[first::8], found[first::8], marker, markersize=3.5, label=f"{name}, measured")
     panel.set_title(f"alpha = {alpha:g}, beta = {beta:g} 1/s: {damping_case(alpha, beta)}", fontsize=10)
     panel.set_xlabel("t, s")

@@ -23,9 +23,8 @@ class FunctionSystem:
     sizes, and the errors of ``rtmbs.ad`` for a function that no tape can hold. Source: METHODS 2.
 
     >>> import numpy as np
-    >>> pendulum = FunctionSystem(
-    ...     2, 1, lambda q, t: np.eye(2), lambda q, v, t: np.array([0.0, -9.81]), lambda q, t: [q[0] ** 2 + q[1] ** 2 - 1]
-    ... )
+    >>> mass, force = (lambda q, t: np.eye(2)), (lambda q, v, t: np.array([0.0, -9.81]))
+    >>> pendulum = FunctionSystem(2, 1, mass, force, lambda q, t: [q[0] ** 2 + q[1] ** 2 - 1])
     """
 
     def __init__(

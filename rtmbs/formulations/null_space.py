@@ -13,7 +13,7 @@ from rtmbs.formulations.jacobian_rate import jacobian_rate
 from rtmbs.formulations.multipliers import least_multipliers
 from rtmbs.formulations.rank import RANK_TOLERANCE, RowFactor, demand_agreement, fits, row_factor
 from rtmbs.formulations.reduced import reduced_solution
-from rtmbs.formulations.terms import Positive, Terms, given, terms_at
+from rtmbs.formulations.terms import Positive, Terms, terms_at
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -69,13 +69,13 @@ class NullSpace:
         completion = self.memory() if memory is None else memory
         basis, rows = self.basis(terms, q, v, t, completion)
         V_D, V_I = basis.V[:, : basis.r], basis.V[:, basis.r :]
-        carried = basis.Vd @ (basis.V.T @ given("v", v, system.n))
+        carried = basis.Vd @ (basis.V.T @ terms.v)
         inner = terms.Phi_q[rows] @ V_D
         right = terms.gamma[rows] - terms.Phi_q[rows] @ carried
         zdd_D = scipy.linalg.solve(inner, right, check_finite=False) if basis.r else np.zeros(0)
         G = V_D @ zdd_D + carried
-        demand_agreement(terms, G)
         a = reduced_solution(terms, V_I, G)
+        demand_agreement(terms, a)
         return a, least_multipliers(terms, a) if self.multipliers else None
 
     def basis(self, terms: Terms, q: Array, v: Array, t: float, completion: Completion) -> tuple[NullBasis, Indices]:

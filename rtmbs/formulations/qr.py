@@ -58,8 +58,8 @@ class QR:
         E1 = scipy.linalg.solve(inner.T, factor.Q1.T, check_finite=False).T if len(rows) else factor.Q1
         E2 = factor.Q2 - E1 @ (terms.Phi_q[rows] @ factor.Q2)
         particular = E1 @ terms.gamma[rows]
-        demand_agreement(terms, particular)
         a = reduced_solution(terms, E2, particular)
+        demand_agreement(terms, a)
         return a, least_multipliers(terms, a) if self.multipliers else None
 
     def basis_at(self, terms: Terms, basis: Basis) -> tuple[RowFactor, Array]:

@@ -58,13 +58,18 @@ def refuse_dependent(terms: Terms, dependent: Indices, who: str) -> None:
         )
 
 
-def demand_agreement(terms: Terms, particular: Array) -> None:
-    """Raise FormulationError naming the row, when ``particular`` (n,) does not satisfy Phi_q a = gamma."""
+def demand_agreement(terms: Terms, a: Array) -> None:
+    """Raise FormulationError naming the row, when the accelerations a (n,) found do not satisfy Phi_q a = gamma.
+
+    What is left is compared with the terms of Phidd, those that forces and rates alone would make among them.
+    """
     if not terms.system.m:
         return
-    parts = np.abs(terms.Phi_q) @ np.abs(particular) + np.abs(terms.gamma)
-    left = np.abs(terms.Phi_q @ particular - terms.gamma)
-    i = int(np.argmax(left - CONTRADICTION * parts.max()))
+    inertia, speed = np.diag(terms.M), np.abs(terms.v)
+    free = np.divide(np.abs(terms.F), inertia, out=np.zeros(terms.system.n), where=inertia > 0.0)
+    parts = np.abs(terms.Phi_q) @ (np.abs(a) + free + speed * speed.max()) + np.abs(terms.gamma)
+    left = np.abs(terms.Phi_q @ a - terms.gamma)
+    i = int(np.argmax(left))
     if left[i] > CONTRADICTION * parts.max():
         raise FormulationError(
             f"{row_names(terms.system, np.array([i]))} of Phi_q a = gamma contradicts the rows it depends on by "

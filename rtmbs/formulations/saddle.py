@@ -5,8 +5,8 @@ import scipy.linalg
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from rtmbs.formulations.reduced import refuse_singular
 from rtmbs.formulations.rank import RANK_TOLERANCE, row_factor
+from rtmbs.formulations.reduced import refuse_singular
 from rtmbs.formulations.terms import Terms
 
 Array = NDArray[np.float64]

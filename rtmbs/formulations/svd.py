@@ -51,11 +51,11 @@ class SVD:
         terms = terms_at(system, q, v, t)
         U1, sigma, V1, V2 = decomposed(terms.Phi_q, self.rank_tolerance)
         particular = V1 @ ((U1.T @ terms.gamma) / sigma)
-        demand_agreement(terms, particular)
         if self.variant == "stacked":
             a = stacked_solution(terms, U1, sigma, V1, V2)
         else:
             a = reduced_solution(terms, V2, particular)
+        demand_agreement(terms, a)
         return a, least_multipliers(terms, a, self.rank_tolerance) if self.multipliers else None
 
 

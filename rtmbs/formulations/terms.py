@@ -18,6 +18,7 @@ class Terms(NamedTuple):
     """M a + Phi_q^T lam = F with Phi_q a = gamma at one state."""
 
     system: ConstrainedSystem
+    v: Array  # (n,)
     M: Array  # (n, n)
     F: Array  # (n,)
     Phi_q: Array  # (m, n)
@@ -42,7 +43,7 @@ def terms_at(system: ConstrainedSystem, q: Array, v: Array, t: float) -> Terms:
         answered(f"{name} of constraint_rate_terms(q, v, t)", part, (m,))
         for name, part in (("Phi_t", Phi_t), ("gamma", gamma))
     )
-    return Terms(system, M, F, Phi_q, Phi_t, gamma)
+    return Terms(system, v, M, F, Phi_q, Phi_t, gamma)
 
 
 def given(name: str, x: Array, n: int) -> Array:
