@@ -11,7 +11,7 @@ from rtmbs.formulations.registry import PLACES
 HOMES = {
     **{kind: f"rtmbs.formulations.{module}" for module, kind in PLACES.values()},
     "ConstrainedSystem": "rtmbs.formulations.contract",
-    "Disturbance": "rtmbs.formulations.error_response",
+    "Disturbance": "rtmbs.formulations.error_equation",
     "FORMULATIONS": "rtmbs.formulations.registry",
     "Formulation": "rtmbs.formulations.contract",
     "FormulationError": "rtmbs.formulations.errors",
@@ -20,12 +20,12 @@ HOMES = {
     "STABILITY": "rtmbs.formulations.stability",
     "consistent_state": "rtmbs.formulations.consistent",
     "critical_gains": "rtmbs.formulations.gains",
-    "error_response": "rtmbs.formulations.error_response",
+    "error_response": "rtmbs.formulations.error_equation",
     "gain_bound": "rtmbs.formulations.stability",
     "gains_for_method": "rtmbs.formulations.gains",
     "gains_for_step": "rtmbs.formulations.gains",
     "plot_error_response": "rtmbs.formulations.error_plot",
-    "transfer_function": "rtmbs.formulations.error_response",
+    "transfer_function": "rtmbs.formulations.error_equation",
 }
 
 __all__ = sorted(HOMES)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rtmbs.errors import InputError
 from rtmbs.formulations.consistent import consistent_state
 from rtmbs.formulations.contract import ConstrainedSystem
-from rtmbs.formulations.error_response import IMPULSE, check_gains, damping_case, error_response
+from rtmbs.formulations.error_equation import IMPULSE, check_gains, damping_case, error_response
 from rtmbs.formulations.saddle import solve_saddle
 from rtmbs.formulations.small_systems import pendulum, slider_crank
 from rtmbs.formulations.stabilised import Stabilised

@@ -46,7 +46,7 @@ class FunctionSystem:
                 raise InputError(f"{what} of a FunctionSystem has {len(names)} names; {size} are wanted")
         for what, function in (("mass", mass), ("force", force), ("constraints", constraints)):
             if not callable(function):
-                raise InputError(f"{what} of a FunctionSystem is {shown(function)}; a function is wanted")
+                raise InputError(f"{what} of a FunctionSystem is a {type(function).__name__}; a function is wanted")
         self.n, self.m = int(n), int(m)
         self.mass, self.force = mass, force
         self.coordinate_names = None if coordinate_names is None else list(coordinate_names)

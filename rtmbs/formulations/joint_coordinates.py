@@ -31,8 +31,9 @@ class JointCoordinates:
                 "JointCoordinates takes revolute and prismatic dofs, so write the joint as three revolute joints"
             )
         if system.states:
+            state = system.states[0]
             raise InputError(
-                f"force law state {system.states[0].name!r} is no coordinate; JointCoordinates takes force laws "
+                f"state {state.name!r} of force {state.force!r} is no coordinate; JointCoordinates takes force laws "
                 "without states"
             )
         self.equations = SemiRecursiveEquations(uncondensed(system))

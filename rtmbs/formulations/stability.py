@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, shown, unknown_name
-from rtmbs.formulations.error_response import check_gains
+from rtmbs.formulations.error_equation import check_gains
 
 Complex = NDArray[np.complex128]
 

@@ -185,7 +185,8 @@ def test_mass_may_be_singular_where_constraints_hold(name):
 def test_contradicting_rows_are_named():
     """Two equal rows that ask for different accelerations; penalties share the difference instead."""
     system = Broken(
-        constraint_jacobian=np.array([[0.0, 1.0], [0.0, 1.0]]), constraint_rate_terms=(np.zeros(2), np.array([1.0, 2.0]))
+        constraint_jacobian=np.array([[0.0, 1.0], [0.0, 1.0]]),
+        constraint_rate_terms=(np.zeros(2), np.array([1.0, 2.0])),
     )
     system.m = 2
     for name in ("qr", "svd", "null-space"):
