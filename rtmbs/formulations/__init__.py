@@ -17,6 +17,7 @@ HOMES = {
     "FormulationError": "rtmbs.formulations.errors",
     "FunctionSystem": "rtmbs.formulations.function_system",
     "JointCoordinates": "rtmbs.formulations.joint_coordinates",
+    "ReferencePointCoordinates": "rtmbs.formulations.reference_point",
     "STABILITY": "rtmbs.formulations.stability",
     "consistent_state": "rtmbs.formulations.consistent",
     "critical_gains": "rtmbs.formulations.gains",

@@ -14,6 +14,7 @@ Array = NDArray[np.float64]
 CLOSED = 1e-13  # of a correction, in terms of the largest coordinate or 1
 OPEN = 1e-10  # of Phi and Phid, in terms of Phi_q times the largest coordinate or rate, or 1
 MAX_ITERATIONS = 40
+HALVINGS = 4  # of a step that opens the constraints further
 
 
 def consistent_state(system: ConstrainedSystem, q: Array, v: Array, t: float) -> tuple[Array, Array]:
@@ -26,7 +27,12 @@ def consistent_state(system: ConstrainedSystem, q: Array, v: Array, t: float) ->
     if not system.m:
         return q, v
     for _ in range(MAX_ITERATIONS):
-        step = least_change(system, q, t, constraints_at(system, q, t))
+        Phi = constraints_at(system, q, t)
+        step = least_change(system, q, t, Phi)
+        for _ in range(HALVINGS):
+            if np.linalg.norm(constraints_at(system, q - step, t)) <= np.linalg.norm(Phi):
+                break
+            step = 0.5 * step
         q = q - step
         if np.abs(step).max() <= CLOSED * max(1.0, np.abs(q).max()):
             break

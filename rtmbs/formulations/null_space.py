@@ -42,8 +42,8 @@ class NullSpace:
     """V_I^T M V_I zdd_I = V_I^T (F - M G), G = V_D zdd_D + Vd zd, zdd_D = (Phi_q V_D)^-1 (gamma - Phi_q Vd zd).
 
     V comes from the rows of Phi_q and of a constant B by Gram-Schmidt, so it is differentiable in time. B is kept until
-    a normalising factor a_i = 1/|w_i| exceeds ``largest_factor``, in units of the rows. Dependent rows are left out
-    once they agree with the others. ``multipliers`` asks for lam.
+    a normalising factor |p_i|/|w_i| exceeds ``largest_factor``. Dependent rows are left out, and must agree with the
+    others. ``multipliers`` asks for lam.
 
     >>> a, _ = NullSpace().accelerations(system, q, v, t)  # doctest: +SKIP
     """

@@ -28,8 +28,8 @@ class Basis:
 class QR:
     """E2^T M E2 zdd = E2^T (F - M E1 gamma), E1 = Q1 (Phi_q Q1)^-1, E2 = Q2 - E1 Phi_q Q2.
 
-    Q = [Q1 Q2] is kept until the condition number of Phi_q Q1 exceeds ``largest_condition``. Dependent rows are left
-    out once they agree with the others. ``multipliers`` asks for lam.
+    Q = [Q1 Q2] is kept until the condition number of Phi_q Q1 exceeds ``largest_condition`` times that of the state it
+    was made at. Dependent rows are left out, and must agree with the others. ``multipliers`` asks for lam.
 
     >>> a, lam = QR(multipliers=True).accelerations(system, q, v, t)  # doctest: +SKIP
     """

@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 
 import rtmbs
-from rtmbs.formulations import FunctionSystem, JointCoordinates, consistent_state
+from rtmbs.formulations import FunctionSystem, JointCoordinates, ReferencePointCoordinates, consistent_state
 from rtmbs.formulations.errors import FormulationError
 from rtmbs.formulations.small_systems import pendulum, rheonomic_double_pendulum, slider_crank
 
@@ -76,10 +76,12 @@ MAKERS = {
     "four-bar in joints": lambda: joints("fourbar", ny=1, nz=1, closure="line"),
     "slider-crank in joints": lambda: joints("slider_crank"),
     "skew loop in joints": lambda: JointCoordinates(skew_loop(3).compile()),
+    "skew loop in bodies": lambda: ReferencePointCoordinates(skew_loop(3)),
     "free masses": free_masses,
 }
 REDUNDANT = {
     "Bricard in joints": lambda: joints("bricard"),
+    "Bricard in bodies": lambda: ReferencePointCoordinates(rtmbs.library.build("bricard")),
     "crank-rocker closed in space": lambda: joints("crank_rocker"),
     "driven four-bar closed in space": lambda: joints("driven_fourbar"),
     "double pendulum with rows twice": lambda: Twice(rheonomic_double_pendulum()),
@@ -91,16 +93,29 @@ def system_of(name):
     return {**MAKERS, **REDUNDANT}[name]()
 
 
-@cache
-def states(name, count, seed=0):
+def states(name, count):
     """Return ``count`` random consistent (q, v) at T, away from singular poses."""
-    system, rng, found = system_of(name), np.random.default_rng(seed), []
-    start = system.equations.compiled.z0 if isinstance(system, JointCoordinates) else np.zeros(system.n)
+    return all_states(name)[:count]
+
+
+def middle(system):
+    """Return what states are scattered about, and how far."""
+    if isinstance(system, JointCoordinates):
+        return system.equations.compiled.z0, 0.5
+    if isinstance(system, ReferencePointCoordinates):
+        return system.start, 0.1
+    return np.zeros(system.n), 1.0
+
+
+@cache
+def all_states(name, count=200):
+    system, rng, found = system_of(name), np.random.default_rng(0), []
+    start, spread = middle(system)
     for _ in range(40 * count):
         if len(found) == count:
             return found
         try:
-            q, v = start + rng.normal(size=system.n), 2.0 * rng.normal(size=system.n)
+            q, v = start + spread * rng.normal(size=system.n), 2.0 * rng.normal(size=system.n)
             q, v = consistent_state(system, q, v, T)
         except FormulationError:
             continue

@@ -23,13 +23,12 @@ def test_both_variants_of_the_decomposition(where):
 
 
 def test_an_unknown_variant_lists_the_known():
-    with pytest.raises(InputError, match="^variant of SVD is 'economy'; there are 'pseudo-inverse', 'stacked'"):
+    with pytest.raises(InputError, match=r"^variant of SVD is 'economy'; there are 'pseudo-inverse', 'stacked'"):
         SVD("economy")
 
 
 def test_the_basis_of_qr_is_kept_until_it_is_worn_out():
-    """Frozen at the bottom; Phi_q Q1 = cos(angle) for the pendulum, whose condition is always 1 until it is zero."""
-    system, method = system_of("slider-crank in bodies"), QR(largest_condition=5.0)
+    system, method = system_of("slider-crank in bodies"), QR(largest_condition=1.2)
     memory, counts = method.memory(), []
     for q, v in states("slider-crank in bodies", 40):
         np.testing.assert_allclose(
