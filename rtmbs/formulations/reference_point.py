@@ -38,8 +38,8 @@ class ReferencePointCoordinates:
         for body in bodies[1:]:
             if body.mass <= 0.0 or np.linalg.eigvalsh(body.inertia)[0] <= 0.0:
                 raise ModelError(
-                    f"body {body.name!r} has no mass, or no inertia about an axis; reference-point coordinates need both "
-                    "for every body"
+                    f"body {body.name!r} has no mass, or no inertia about an axis; every body needs both in "
+                    "reference-point coordinates"
                 )
         for name in model.forces:
             raise ModelError(

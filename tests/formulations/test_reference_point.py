@@ -88,7 +88,7 @@ def test_what_has_no_mass_is_refused_by_name():
     model = rtmbs.Model("light")
     model.add_body("rod", mass=0.0, inertia=(0, 0, 0))
     model.add_joint("pin", rtmbs.Revolute(axis=(0, 0, 1)), model.ground, "rod")
-    with pytest.raises(ModelError, match="^body 'rod' has no mass"):
+    with pytest.raises(ModelError, match=r"^body 'rod' has no mass"):
         ReferencePointCoordinates(model)
 
 
@@ -98,5 +98,5 @@ def test_a_force_is_refused_by_name():
     model.add_joint("pin", rtmbs.Revolute(axis=(0, 0, 1)), model.ground, "rod")
     ends = model.add_marker("a", "rod", (1, 0, 0)), model.add_marker("o", model.ground, (2, 0, 0))
     model.add_force("spring", rtmbs.SpringDamper(3.0, 0.1), between=ends)
-    with pytest.raises(ModelError, match="^force 'spring' has no form in reference-point coordinates"):
+    with pytest.raises(ModelError, match=r"^force 'spring' has no form in reference-point coordinates"):
         ReferencePointCoordinates(model)
