@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from rtmbs.errors import InputError, shown
 from rtmbs.formulations.contract import ConstrainedSystem
 from rtmbs.formulations.errors import FormulationError
+from rtmbs.formulations.multipliers import least_multipliers
 from rtmbs.formulations.penalty_mass import row_masses
 from rtmbs.formulations.reduced import solve_positive
 from rtmbs.formulations.stabilised import Stabilised
@@ -17,7 +18,7 @@ from rtmbs.formulations.terms import Positive, given, instant, row_names, terms_
 Array = NDArray[np.float64]
 
 SETTLED = 1e-15  # of the largest correction: one that ends the iterations
-ROUNDING = 1e-11  # likewise, of a correction that grows again
+ROUNDING = 1e-9  # likewise, of a correction that grows again
 
 
 @dataclass(frozen=True)
@@ -25,13 +26,13 @@ class AugmentedLagrangian:
     """(M + Phi_q^T alpha Phi_q) da = F - M a - Phi_q^T (lam + alpha r), r = Phi_q a - gamma*, lam += alpha r.
 
     alpha is ``penalty`` times the masses of the rows; gamma* feeds Phi and Phid back as in Penalty. Each iteration
-    takes a factor of about 1 / ``penalty`` off the error, and rounding leaves eps ``penalty`` of lam. Dependent rows
-    share their force.
+    takes a factor of about 1 / ``penalty`` off the error. Rounding of lam is corrected by least squares at the end.
+    Dependent rows share their force.
 
     >>> a, lam = AugmentedLagrangian().accelerations(system, q, v, t)  # doctest: +SKIP
     """
 
-    penalty: float = 1e4
+    penalty: float = 1e6
     frequency: float = 20.0  # [1/s], of Phi
     damping: float = 1.0  # [1], 1 is critical
     iterations: int = 30
@@ -64,7 +65,8 @@ class AugmentedLagrangian:
             size = float(np.abs(change).max(initial=0.0))
             largest = max(largest, size)
             if size <= SETTLED * largest or (size >= previous and size <= ROUNDING * largest):
-                return a, lam
+                left = terms._replace(F=terms.F - P.T @ lam)
+                return a, lam + least_multipliers(left, a)
             previous = size
         worst = np.array([int(np.argmax(np.abs(P @ a - terms.gamma)))]) if system.m else np.zeros(0, np.int64)
         raise FormulationError(

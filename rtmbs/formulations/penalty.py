@@ -26,7 +26,7 @@ class Penalty:
     >>> a, lam = Penalty(penalty=1e9).accelerations(system, q, v, t)  # doctest: +SKIP
     """
 
-    penalty: float = 1e13
+    penalty: float = 1e14
     frequency: float = 20.0  # [1/s], of Phi
     damping: float = 1.0  # [1], 1 is critical
     redundant = True

@@ -7,7 +7,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from rtmbs.formulations.errors import FormulationError
-from rtmbs.formulations.terms import Terms, row_names
+from rtmbs.formulations.terms import Terms, inertias, row_names
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -65,8 +65,8 @@ def demand_agreement(terms: Terms, a: Array) -> None:
     """
     if not terms.system.m:
         return
-    inertia, speed = np.diag(terms.M), np.abs(terms.v)
-    free = np.divide(np.abs(terms.F), inertia, out=np.zeros(terms.system.n), where=inertia > 0.0)
+    (inertia, positive), speed = inertias(terms), np.abs(terms.v)
+    free = np.divide(np.abs(terms.F), inertia, out=np.zeros(terms.system.n), where=positive)
     parts = np.abs(terms.Phi_q) @ (np.abs(a) + free + speed * speed.max()) + np.abs(terms.gamma)
     left = np.abs(terms.Phi_q @ a - terms.gamma)
     i = int(np.argmax(left))

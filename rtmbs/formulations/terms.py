@@ -12,6 +12,7 @@ from rtmbs.formulations.contract import ConstrainedSystem
 Array = NDArray[np.float64]
 
 UNSYMMETRIC = 1e-8  # of the largest entry of M
+WEIGHTLESS = 1e-20  # of the largest diagonal entry of M: rounding squared, as of an Euler parameter along itself
 
 
 class Terms(NamedTuple):
@@ -44,6 +45,12 @@ def terms_at(system: ConstrainedSystem, q: Array, v: Array, t: float) -> Terms:
         for name, part in (("Phi_t", Phi_t), ("gamma", gamma))
     )
     return Terms(system, v, M, F, Phi_q, Phi_t, gamma)
+
+
+def inertias(terms: Terms) -> tuple[Array, NDArray[np.bool_]]:
+    """Return the diagonal of M (n,), and where it is more than rounding."""
+    diagonal = np.diag(terms.M).copy()
+    return diagonal, diagonal > WEIGHTLESS * diagonal.max(initial=0.0)
 
 
 def given(name: str, x: Array, n: int) -> Array:
