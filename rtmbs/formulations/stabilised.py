@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.formulations.contract import ConstrainedSystem
-from rtmbs.formulations.terms import answered
+from rtmbs.formulations.terms import answered, rate_terms
 
 Array = NDArray[np.float64]
 
@@ -48,7 +48,5 @@ class Stabilised:
         """Return Phi_t and gamma* = gamma - 2 alpha Phid - beta^2 Phi."""
         Phi = answered("constraints(q, t)", self.system.constraints(q, t), (self.m,))
         Phi_q = answered("constraint_jacobian(q, t)", self.system.constraint_jacobian(q, t), (self.m, self.n))
-        Phi_t, gamma = self.system.constraint_rate_terms(q, v, t)
-        Phi_t = answered("Phi_t of constraint_rate_terms(q, v, t)", Phi_t, (self.m,))
-        gamma = answered("gamma of constraint_rate_terms(q, v, t)", gamma, (self.m,))
+        Phi_t, gamma = rate_terms(self.system, q, v, t)
         return Phi_t, gamma - 2.0 * self.alpha * (Phi_q @ v + Phi_t) - self.beta**2 * Phi

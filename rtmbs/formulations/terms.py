@@ -39,12 +39,18 @@ def terms_at(system: ConstrainedSystem, q: Array, v: Array, t: float) -> Terms:
         )
     F = answered("force(q, v, t)", system.force(q, v, t), (n,))
     Phi_q = answered("constraint_jacobian(q, t)", system.constraint_jacobian(q, t), (m, n))
-    Phi_t, gamma = system.constraint_rate_terms(q, v, t)
-    Phi_t, gamma = (
-        answered(f"{name} of constraint_rate_terms(q, v, t)", part, (m,))
-        for name, part in (("Phi_t", Phi_t), ("gamma", gamma))
-    )
+    Phi_t, gamma = rate_terms(system, q, v, t)
     return Terms(system, v, M, F, Phi_q, Phi_t, gamma)
+
+
+def rate_terms(system: ConstrainedSystem, q: Array, v: Array, t: float) -> tuple[Array, Array]:
+    """Return Phi_t and gamma (m,), checked."""
+    found = system.constraint_rate_terms(q, v, t)
+    if not isinstance(found, tuple) or len(found) != 2:
+        raise InputError(f"constraint_rate_terms(q, v, t) returned {shown(found)}; Phi_t and gamma are wanted")
+    names = "Phi_t of constraint_rate_terms(q, v, t)", "gamma of constraint_rate_terms(q, v, t)"
+    Phi_t, gamma = (answered(name, part, (system.m,)) for name, part in zip(names, found, strict=True))
+    return Phi_t, gamma
 
 
 def inertias(terms: Terms) -> tuple[Array, NDArray[np.bool_]]:

@@ -158,6 +158,10 @@ class Broken:
         ({"force": np.array([0.0, np.nan])}, r"force\(q, v, t\) returned nan at \(1,\)"),
         ({"constraint_jacobian": np.ones(2)}, r"constraint_jacobian\(q, t\) returned an array \(2,\); \(1, 2\)"),
         ({"constraint_rate_terms": (np.zeros(1), np.zeros(2))}, r"gamma of constraint_rate_terms.* \(1,\) is wanted"),
+        (
+            {"constraint_rate_terms": np.zeros(1)},
+            r"constraint_rate_terms\(q, v, t\) returned array.*Phi_t and gamma are",
+        ),
         ({"mass": "heavy"}, r"mass\(q, t\) returned 'heavy'"),
     ],
 )
