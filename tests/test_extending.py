@@ -150,6 +150,22 @@ assert rtmbs.METHODS["heun"] is rtmbs.Heun
 print("fine")
 """
 
+FORMULATION = """
+import numpy as np
+import rtmbs.formulations as room
+from rtmbs.formulations.small_systems import rheonomic_double_pendulum
+
+system, added = rheonomic_double_pendulum(), room.FORMULATIONS["udwadia-kalaba"]()
+assert type(added) is room.UdwadiaKalaba
+q, v = room.consistent_state(system, np.array([0.1, -1.0, 0.5, -1.6]), np.array([1.0, 0.0, 2.0, 0.5]), 0.3)
+a, lam = room.Direct().accelerations(system, q, v, 0.3)
+for method in (added, room.Baumgarte(20.0, 20.0, added)):
+    found = method.accelerations(system, q, v, 0.3)
+    np.testing.assert_allclose(found[0], a, rtol=1e-10)
+    np.testing.assert_allclose(found[1], lam, rtol=1e-10)
+print("fine")
+"""
+
 SOLVER = """
 import numpy as np
 from rtmbs.linear.registry import SOLVERS
@@ -252,6 +268,7 @@ USES = {
     "force": MAGNETS,
     "source of K and C": SOURCE,
     "method of time integration": METHOD,
+    "formulation": FORMULATION,
     "linear solver": SOLVER,
     "mechanism to the library": MECHANISM,
     "constraint of kinematics": CONSTRAINT,

@@ -1,0 +1,55 @@
+"""Baumgarte's stabilisation: Phidd + 2 alpha Phid + beta^2 Phi = 0 in the place of Phidd = 0 (METHODS 1.22, 2.2)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.formulations.contract import ConstrainedSystem, Formulation
+from rtmbs.formulations.rank import RANK_TOLERANCE, demand_full_rank
+from rtmbs.formulations.saddle import solve_saddle
+from rtmbs.formulations.stabilised import Stabilised
+from rtmbs.formulations.terms import Positive, given, instant, terms_at
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Baumgarte:
+    """The augmented system with gamma* = gamma - 2 alpha Phid - beta^2 Phi, alpha and beta above 0 [1/s].
+
+    ``within`` hands gamma* to another formulation instead, such as ``QR()`` where rows depend on each other.
+    ``gains_for_step`` and ``gains_for_method`` choose gains; ``error_response`` says what they do.
+
+    >>> a, lam = Baumgarte(20.0, 20.0).accelerations(system, q, v, t)  # doctest: +SKIP
+    """
+
+    alpha: float = 20.0
+    beta: float = 20.0
+    within: Formulation | None = None
+
+    def __post_init__(self) -> None:
+        Positive("alpha of Baumgarte", "1/s").check(self.alpha)
+        Positive("beta of Baumgarte", "1/s").check(self.beta)
+
+    @property
+    def redundant(self) -> bool:
+        """Whether dependent rows are accepted: as ``within`` does."""
+        return self.within is not None and self.within.redundant
+
+    def memory(self) -> Any:
+        """Return the memory of ``within``."""
+        return None if self.within is None else self.within.memory()
+
+    def accelerations(
+        self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
+    ) -> tuple[Array, Array | None]:
+        """Return a (n,) and lam (m,) at a state, which need not satisfy Phi = 0."""
+        stabilised = Stabilised(system, self.alpha, self.beta)
+        q, v, t = given("q", q, system.n), given("v", v, system.n), instant(t)
+        if self.within is not None:
+            return self.within.accelerations(stabilised, q, v, t, memory)
+        terms = terms_at(stabilised, q, v, t)
+        demand_full_rank(terms, RANK_TOLERANCE, "Baumgarte")
+        return solve_saddle(terms)

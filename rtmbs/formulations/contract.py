@@ -1,0 +1,63 @@
+"""The two contracts of this room: a system with constraints, and a formulation of its equations of motion."""
+
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+@runtime_checkable
+class ConstrainedSystem(Protocol):
+    """M(q, t) a + Phi_q^T lam = F(q, v, t) with Phi(q, t) = 0, where v = dq/dt and a = dv/dt.
+
+    Units are those of the system, SI as a rule. A system may also have ``coordinate_names`` and ``row_names``, lists
+    that errors take their names from. No function changes its arguments.
+    """
+
+    @property
+    def n(self) -> int:
+        """Number of coordinates."""
+
+    @property
+    def m(self) -> int:
+        """Number of rows of Phi, dependent ones counted."""
+
+    def mass(self, q: Array, t: float) -> Array:
+        """Return M (n, n), symmetric, positive on the null space of Phi_q."""
+
+    def force(self, q: Array, v: Array, t: float) -> Array:
+        """Return F (n,): applied forces and the terms of M a that come with v."""
+
+    def constraints(self, q: Array, t: float) -> Array:
+        """Return Phi (m,)."""
+
+    def constraint_jacobian(self, q: Array, t: float) -> Array:
+        """Return Phi_q (m, n)."""
+
+    def constraint_rate_terms(self, q: Array, v: Array, t: float) -> tuple[Array, Array]:
+        """Return Phi_t and gamma, (m,) each: Phid = Phi_q v + Phi_t and Phidd = Phi_q a - gamma (METHODS 2).
+
+        gamma = -(Phi_q v)_q v - 2 Phi_qt v - Phi_tt.
+        """
+
+
+class Formulation(Protocol):
+    """A frozen dataclass of options that answers for the accelerations at a state."""
+
+    @property
+    def redundant(self) -> bool:
+        """Whether dependent rows that agree with each other are accepted."""
+
+    def memory(self) -> Any:
+        """Return what the caller keeps from state to state of a motion; None where there is nothing to keep."""
+
+    def accelerations(
+        self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
+    ) -> tuple[Array, Array | None]:
+        """Return a (n,) and lam (m,), or None for lam where it was not asked for.
+
+        ``memory`` is changed in place. Without it each state is answered by itself.
+        Raises InputError for shapes and numbers, FormulationError where there is no answer.
+        """

@@ -1,0 +1,7 @@
+"""What a formulation cannot do at a state. Each message names the rows or the coordinate, and the way out."""
+
+from rtmbs.errors import RtmbsError
+
+
+class FormulationError(RtmbsError):
+    """No accelerations at this state: dependent rows, contradicting rows, or a coordinate without inertia."""

@@ -1,0 +1,79 @@
+"""QR with a frozen basis (METHODS 2.4): the columns of Q from an earlier state, Phi_q of this one."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from rtmbs.formulations.contract import ConstrainedSystem
+from rtmbs.formulations.multipliers import least_multipliers
+from rtmbs.formulations.rank import RANK_TOLERANCE, RowFactor, demand_agreement, fits, row_factor
+from rtmbs.formulations.reduced import reduced_solution
+from rtmbs.formulations.terms import Positive, Terms, terms_at
+
+Array = NDArray[np.float64]
+
+
+@dataclass
+class Basis:
+    """Memory of a motion: the last factorisation of Phi_q^T; none before the first state."""
+
+    factor: RowFactor | None = None
+    count: int = 0  # factorisations made so far
+
+
+@dataclass(frozen=True)
+class QR:
+    """E2^T M E2 zdd = E2^T (F - M E1 gamma), E1 = Q1 (Phi_q Q1)^-1, E2 = Q2 - E1 Phi_q Q2.
+
+    Q = [Q1 Q2] is kept until the condition number of Phi_q Q1 exceeds ``largest_condition`` times that of the state it
+    was made at. Dependent rows are left out, and must agree with the others. ``multipliers`` asks for lam.
+
+    >>> a, lam = QR(multipliers=True).accelerations(system, q, v, t)  # doctest: +SKIP
+    """
+
+    largest_condition: float = 1e3
+    multipliers: bool = False
+    rank_tolerance: float = RANK_TOLERANCE
+    redundant = True
+
+    def __post_init__(self) -> None:
+        Positive("largest_condition of QR").check(self.largest_condition)
+        Positive("rank_tolerance").check(self.rank_tolerance)
+
+    def memory(self) -> Basis:
+        """Return an empty basis."""
+        return Basis()
+
+    def accelerations(
+        self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
+    ) -> tuple[Array, Array | None]:
+        """Return a (n,), and lam (m,) when asked for, at a state; ``memory`` is a Basis."""
+        terms = terms_at(system, q, v, t)
+        basis = self.memory() if memory is None else memory
+        factor, inner = self.basis_at(terms, basis)
+        rows = factor.rows
+        E1 = scipy.linalg.solve(inner.T, factor.Q1.T, check_finite=False).T if len(rows) else factor.Q1
+        E2 = factor.Q2 - E1 @ (terms.Phi_q[rows] @ factor.Q2)
+        particular = E1 @ terms.gamma[rows]
+        a = reduced_solution(terms, E2, particular)
+        demand_agreement(terms, a)
+        return a, least_multipliers(terms, a) if self.multipliers else None
+
+    def basis_at(self, terms: Terms, basis: Basis) -> tuple[RowFactor, Array]:
+        """Return the kept factorisation, or a new one where it is worn out, and Phi_q Q1 (r, r)."""
+        kept = basis.factor
+        if kept is not None and fits(kept, terms):
+            inner = terms.Phi_q[kept.rows] @ kept.Q1
+            if not len(inner) or condition(inner) <= self.largest_condition * condition(kept.R1):
+                return kept, inner
+        basis.factor, basis.count = row_factor(terms.Phi_q, self.rank_tolerance), basis.count + 1
+        return basis.factor, terms.Phi_q[basis.factor.rows] @ basis.factor.Q1
+
+
+def condition(A: Array) -> float:
+    """Return the condition number of A, infinite where it is singular."""
+    found = float(np.linalg.cond(A))
+    return found if np.isfinite(found) else np.inf

@@ -1,0 +1,122 @@
+"""Reference-point coordinates: a Model as a ConstrainedSystem in seven coordinates a body, with Euler parameters.
+
+A body has V = [v, w] of its origin in world axes, V = B [rd, ed] with B = diag(1, 2 E(e)), and Vd = B [rdd, edd]
+because Ed ed = 0. With the mass m, the way c from the origin to the mass centre and the inertia J about the origin,
+
+    M = B^T [[m, -m c~], [m c~, J]] B,      F = B^T [m g - m w x (w x c); m c x g - w x (J w)].
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.errors import ModelError
+from rtmbs.formulations.terms import given
+from rtmbs.kinematics.coordinates import SIZE, rotations, world_rates
+from rtmbs.kinematics.elements import Constraint
+from rtmbs.kinematics.equations import Equations
+from rtmbs.kinematics.programs import Programs
+from rtmbs.model import Model
+
+Array = NDArray[np.float64]
+
+
+class ReferencePointCoordinates:
+    """The equations of a Model in x, y, z [m] and e0, e1, e2, e3 [1] of each body, ground among them.
+
+    Rows are those of a kinematic analysis: norms, ground, joints, rods, couplers, drivers, and ``constraints`` of
+    ``rtmbs.kinematics``. Gravity is the only force. Raises ModelError naming a body without mass or inertia, or a
+    force. ``start`` (n,) is the reference pose. Source: METHODS 2, and ``docs/kinematics.md``.
+
+    >>> import rtmbs
+    >>> system = ReferencePointCoordinates(rtmbs.library.build("bricard"))  # doctest: +SKIP
+    """
+
+    def __init__(self, model: Model, constraints: Iterable[Constraint] = ()) -> None:
+        bodies = list(model.bodies.values())
+        for body in bodies[1:]:
+            if body.mass <= 0.0 or np.linalg.eigvalsh(body.inertia)[0] <= 0.0:
+                raise ModelError(
+                    f"body {body.name!r} has no mass, or no inertia about an axis; every body needs both in "
+                    "reference-point coordinates"
+                )
+        for name in model.forces:
+            raise ModelError(
+                f"force {name!r} has no form in reference-point coordinates, which know gravity only; take "
+                "JointCoordinates of the compiled model"
+            )
+        self.equations = Equations(model, constraints)
+        self.programs = Programs(self.equations)
+        self.n, self.m = self.equations.n, self.equations.m
+        self.coordinate_names, self.row_names = self.equations.coordinate_names, self.equations.row_names
+        self.start: Array = self.equations.start.copy()
+        self.count = len(bodies)
+        self.masses = np.array([body.mass for body in bodies])
+        self.centers = np.array([body.center_of_mass for body in bodies])
+        self.inertias = np.array([about_origin(body.mass, body.center_of_mass, body.inertia) for body in bodies])
+        self.gravity = np.asarray(model.gravity, np.float64)
+
+    def mass(self, q: Array, t: float) -> Array:
+        """Return M (n, n), singular along the Euler parameters themselves, which the norms hold."""
+        B, c, J = self.poses(given("q", q, self.n))
+        M = np.zeros((self.n, self.n))
+        for k, mass in enumerate(self.masses):
+            block = np.zeros((6, 6))
+            block[:3, :3], block[3:, 3:] = mass * np.eye(3), J[k]
+            block[3:, :3] = mass * cross_matrix(c[k])
+            block[:3, 3:] = block[3:, :3].T
+            own = slice(SIZE * k, SIZE * (k + 1))
+            M[own, own] = B[k].T @ block @ B[k]
+        return M
+
+    def force(self, q: Array, v: Array, t: float) -> Array:
+        """Return F (n,): gravity, less the terms of M a that come with v."""
+        B, c, J = self.poses(given("q", q, self.n))
+        rates = given("v", v, self.n)[: SIZE * self.count].reshape(-1, SIZE)
+        w = np.einsum("kij,kj->ki", B, rates)[:, 3:]
+        push = self.masses[:, None] * (self.gravity - np.cross(w, np.cross(w, c)))
+        turn = self.masses[:, None] * np.cross(c, self.gravity) - np.cross(w, np.einsum("kij,kj->ki", J, w))
+        F = np.zeros(self.n)
+        F[: SIZE * self.count] = np.einsum("kji,kj->ki", B, np.concatenate((push, turn), axis=1)).ravel()
+        return F
+
+    def constraints(self, q: Array, t: float) -> Array:
+        """Return Phi (m,)."""
+        q = given("q", q, self.n)
+        return self.programs.phi(q, self.drivers(q, t)[0])
+
+    def constraint_jacobian(self, q: Array, t: float) -> Array:
+        """Return Phi_q (m, n)."""
+        q = given("q", q, self.n)
+        return np.asarray(self.programs.jacobian(q, self.drivers(q, t)[0]).toarray())
+
+    def constraint_rate_terms(self, q: Array, v: Array, t: float) -> tuple[Array, Array]:
+        """Return Phi_t and gamma (m,)."""
+        q, v = given("q", q, self.n), given("v", v, self.n)
+        drivers = self.drivers(q, t)
+        return self.programs.by_time(q, drivers[0], drivers[1]), self.programs.acceleration_side(q, v, drivers)
+
+    def drivers(self, q: Array, t: float) -> Array:
+        """Return values, rates and accelerations (3, nf) of the drivers, turns counted at q."""
+        found = self.equations.drivers_at(np.array([t]))[0]
+        found[0] = self.programs.turns(q, found[0])
+        return found
+
+    def poses(self, q: Array) -> tuple[Array, Array, Array]:
+        """Return B (nb, 6, 7), and mass centres (nb, 3) and inertias (nb, 3, 3) about the origins in world axes."""
+        e = q[: SIZE * self.count].reshape(-1, SIZE)[:, 3:]
+        R = rotations(e)
+        B = np.zeros((self.count, 6, SIZE))
+        B[:, :3, :3], B[:, 3:, 3:] = np.eye(3), world_rates(e)
+        return B, np.einsum("kij,kj->ki", R, self.centers), R @ self.inertias @ np.swapaxes(R, 1, 2)
+
+
+def about_origin(mass: float, center: Array, inertia: Array) -> Array:
+    """Return the inertia (3, 3) about the origin from that about the mass centre, body axes [kg m^2]."""
+    return np.asarray(inertia + mass * (center @ center * np.eye(3) - np.outer(center, center)))
+
+
+def cross_matrix(c: Array) -> Array:
+    """Return c~ (3, 3) with c~ x = c x x."""
+    return np.array([[0.0, -c[2], c[1]], [c[2], 0.0, -c[0]], [-c[1], c[0], 0.0]])

@@ -1,0 +1,136 @@
+"""Systems in all coordinates, and random consistent states of them, for tests of formulations."""
+
+from functools import cache
+
+import numpy as np
+
+import rtmbs
+from rtmbs.formulations import FunctionSystem, JointCoordinates, ReferencePointCoordinates, consistent_state
+from rtmbs.formulations.errors import FormulationError
+from rtmbs.formulations.small_systems import pendulum, rheonomic_double_pendulum, slider_crank
+
+T = 0.37  # [s] of every state
+REGULAR = 3e-3  # least singular value of Phi_q that counts, in terms of the largest: states near a singular pose are
+# left out, where forms differ by rounding times its inverse
+TINY = 1e-10  # likewise: what is zero
+
+
+class Twice:
+    """The same system with all its rows again, scaled: redundant on purpose."""
+
+    def __init__(self, system):
+        self.system, self.n, self.m = system, system.n, 2 * system.m
+        self.mass, self.force = system.mass, system.force
+
+    def constraints(self, q, t):
+        return doubled(self.system.constraints(q, t))
+
+    def constraint_jacobian(self, q, t):
+        return doubled(self.system.constraint_jacobian(q, t))
+
+    def constraint_rate_terms(self, q, v, t):
+        return tuple(doubled(part) for part in self.system.constraint_rate_terms(q, v, t))
+
+
+def doubled(rows):
+    return np.concatenate((rows, -3.0 * rows))
+
+
+def skew_loop(seed, bodies=7):
+    """A closed chain of revolutes with skew axes and random masses: ``bodies`` less 5 degrees of freedom."""
+    rng = np.random.default_rng(seed)
+    model = rtmbs.Model("skew", gravity=(1.0, -2.0, -9.0))
+    last, places = model.ground, rng.normal(size=(bodies + 1, 3))
+    for k in range(bodies):
+        A = rng.normal(size=(3, 3))
+        inertia = 0.1 * (A @ A.T) + 0.3 * np.eye(3)
+        inertia = np.diag(np.linalg.eigvalsh(inertia))
+        inertia = np.trace(inertia) * np.eye(3) - inertia  # of a body that can be
+        body = model.add_body(
+            f"b{k}", mass=rng.uniform(0.3, 5.0), inertia=np.diag(inertia), center_of_mass=rng.normal(size=3) * 0.4
+        )
+        model.add_joint(f"j{k}", rtmbs.Revolute(axis=unit(rng)), last, body, point=places[k])
+        last = body
+    model.add_joint("cut", rtmbs.Revolute(axis=unit(rng)), last, model.ground, point=places[-1], cut=True)
+    return model
+
+
+def unit(rng):
+    axis = rng.normal(size=3)
+    return tuple(axis / np.linalg.norm(axis))
+
+
+def free_masses():
+    """No constraints at all."""
+    return FunctionSystem(3, 0, lambda q, t: np.diag([1.0, 2.0, 3.0]), lambda q, v, t: np.ones(3) - v, lambda q, t: [])
+
+
+def joints(name, **options):
+    return JointCoordinates(rtmbs.library.build(name, **options).compile())
+
+
+MAKERS = {
+    "pendulum in x, y": pendulum,
+    "rheonomic double pendulum": rheonomic_double_pendulum,
+    "slider-crank in bodies": slider_crank,
+    "four-bar in joints": lambda: joints("fourbar", ny=1, nz=1, closure="line"),
+    "slider-crank in joints": lambda: joints("slider_crank"),
+    "skew loop in joints": lambda: JointCoordinates(skew_loop(3).compile()),
+    "slider-crank in frames": lambda: ReferencePointCoordinates(rtmbs.library.build("slider_crank")),
+    "free masses": free_masses,
+}
+REDUNDANT = {
+    "Bricard in joints": lambda: joints("bricard"),
+    "Bricard in bodies": lambda: ReferencePointCoordinates(rtmbs.library.build("bricard")),
+    "crank-rocker closed in space": lambda: joints("crank_rocker"),
+    "driven four-bar closed in space": lambda: joints("driven_fourbar"),
+    "double pendulum with rows twice": lambda: Twice(rheonomic_double_pendulum()),
+}
+
+
+@cache
+def system_of(name):
+    return {**MAKERS, **REDUNDANT}[name]()
+
+
+def states(name, count):
+    """Return ``count`` random consistent (q, v) at T, away from singular poses."""
+    return all_states(name)[:count]
+
+
+def middle(system):
+    """Return what states are scattered about, and how far."""
+    if isinstance(system, JointCoordinates):
+        return system.equations.compiled.z0, 0.5
+    if isinstance(system, ReferencePointCoordinates):
+        return system.start, 0.1
+    return np.zeros(system.n), 1.0
+
+
+@cache
+def all_states(name, count=200):
+    system, rng, found = system_of(name), np.random.default_rng(0), []
+    start, spread = middle(system)
+    for _ in range(5 * count):
+        if len(found) == count:
+            return found
+        try:
+            q, v = start + spread * rng.normal(size=system.n), 2.0 * rng.normal(size=system.n)
+            q, v = consistent_state(system, q, v, T)
+        except FormulationError:
+            continue
+        sigma = np.linalg.svd(system.constraint_jacobian(q, T), compute_uv=False)
+        kept = sigma[sigma > TINY * sigma.max(initial=0.0)]
+        if np.abs(q).max() < 10.0 and kept.min(initial=1.0) > REGULAR * kept.max(initial=0.0):
+            found.append((q, v))
+    raise AssertionError(f"{name}: only {len(found)} states")
+
+
+def wanted(system, q, v, t):
+    """Return a and lam by another way: least squares of the whole saddle point."""
+    n, M, P = system.n, system.mass(q, t), system.constraint_jacobian(q, t)
+    A = np.block([[M, P.T], [P, np.zeros((system.m, system.m))]])
+    b = np.concatenate((system.force(q, v, t), system.constraint_rate_terms(q, v, t)[1]))
+    x = np.linalg.lstsq(A, b, rcond=1e-12)[0]
+    x += np.linalg.lstsq(A, b - A @ x, rcond=1e-12)[0]
+    return x[:n], x[n:]
