@@ -4,7 +4,8 @@ A mechanism is a tree of one to six bodies on random joints, closed by a joint a
 something free, with as many coordinates driven as are free. Masses are uneven, so that the Simulation runs too. At
 every sample the bodies of both must stand and move alike, and all equations must hold. Where the error of the steps is
 larger than the limits, smaller steps are taken and extrapolated. Where kinematics
-comes to a dead centre, the Simulation must end or open its loops.
+comes to a dead centre, the Simulation must end or open its loops. Samples close together must tell the same motion,
+near singular poses too.
 """
 
 import numpy as np
@@ -28,6 +29,8 @@ SINGULAR = 3e-3  # smallest singular value below which the two are not compared
 LIMITS = {"position": 1e-7, "orientation": 1e-7, "velocity": 1e-6, "angular_velocity": 1e-6}
 HELD = 1e-9  # largest |Phi|
 OPEN = 1e-5  # [m or 1] by which a Simulation opens its loops where there is no way on: penalties give way
+FINER = 20  # samples close together for one
+BRANCH = 1e-6  # largest difference between the two, in typical sizes
 END = 0.01  # [s] after the dead centre
 
 
@@ -100,18 +103,17 @@ def freedom(model: rtmbs.Model) -> int:
 
 def differences(model: rtmbs.Model, tally: Tally) -> list[str]:
     """Return what differs between the two motions."""
-    times = np.linspace(0.0, T_END, SAMPLES)
-    try:
-        motion = Analysis(model).run_at(times)
-    except MotionError as error:
-        return same_end(model, error, tally)
+    motion, error = moved(model, 1)
+    wrong = same_branch(model, motion, tally)
+    if error is not None:
+        return wrong + same_end(model, error, tally)
     if motion.samples.weak.min() < SINGULAR or motion.singular:
         count(tally, "cases near a singular pose")
-        return []
+        return wrong
     count(tally, "cases compared")
     gap = max(float(np.abs(motion[name]).max()) for name in motion.names() if name.endswith(".violation"))
     tally.largest("|Phi|", gap)
-    wrong = [f"|Phi| {gap:.1e}"] if gap > HELD else []
+    wrong += [f"|Phi| {gap:.1e}"] if gap > HELD else []
     theirs = simulated(model, STEP)
     apart = distances(model, motion, theirs)
     if any(apart[what] > limit for what, limit in LIMITS.items()):
@@ -121,6 +123,28 @@ def differences(model: rtmbs.Model, tally: Tally) -> list[str]:
         tally.largest(f"difference in {what}", apart[what])
         if not apart[what] <= limit:
             wrong.append(f"{what} differs by {apart[what]:.1e}")
+    return wrong
+
+
+def moved(model: rtmbs.Model, finer: int) -> tuple[Motion, MotionError | None]:
+    """Return the motion, or the part before a dead centre with its error."""
+    try:
+        return Analysis(model).run_at(np.linspace(0.0, T_END, (SAMPLES - 1) * finer + 1)), None
+    except MotionError as error:
+        return error.result, error
+
+
+def same_branch(model: rtmbs.Model, motion: Motion, tally: Tally) -> list[str]:
+    """Return what is wrong where samples close together lead elsewhere."""
+    fine, _ = moved(model, FINER)
+    theirs = fine.samples.q[::FINER]
+    both = min(len(motion), len(theirs))
+    size = Analysis(model).equations.sizes()
+    apart = float(np.max(np.abs(motion.samples.q[:both] - theirs[:both]) / size, initial=0.0))
+    tally.largest("difference from samples close together", apart)
+    wrong = [f"samples close together lead elsewhere, {apart:.1e} away"] if apart > BRANCH else []
+    if len(theirs) < len(motion):
+        wrong.append(f"samples close together end at {fine.t[-1]:.4g} s, others at {motion.t[-1]:.4g} s")
     return wrong
 
 

@@ -19,10 +19,17 @@ Mask = NDArray[np.bool_]
 
 
 class March(Protocol):
-    """Fills samples; ``weak_rows`` says how much each row of Phi (m,) takes part in the smallest singular value."""
+    """Fills samples; ``weak_rows`` says how much each row of Phi (m,) takes part in the smallest singular value.
+
+    ``integrates``: positions are the integral of the rates, which frozen unknowns are not.
+    """
 
     programs: Programs
     keep: Mask
+    tolerance: float
+
+    @property
+    def integrates(self) -> bool: ...
 
     def fill(self, samples: Samples, first: int, last: int) -> int:
         """Fill rows; return the first that was not filled. Row 0 holds where the search begins."""
@@ -37,6 +44,8 @@ class March(Protocol):
 
 class LeastChange:
     """Newton, rates and accelerations by the least change, in one compiled call."""
+
+    integrates = True
 
     def __init__(
         self, programs: Programs, keep: Mask, weights: str, tolerance: float, most: int, counts: Array | None = None
@@ -106,6 +115,10 @@ class Frozen:
             return None
         self.keep, self.rows, self._pivots = keep, np.flatnonzero(keep | self.programs.equations.fixed_rows), None
         return self
+
+    @property
+    def integrates(self) -> bool:
+        return len(self.rows) == self.programs.equations.n
 
     def solve(self, A: Array, b: Array, previous: Array) -> Array:
         """Solve by elimination; rows that others hold already are left out."""

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.kinematics.branch import confirmed, departing
 from rtmbs.kinematics.equations import Equations
 from rtmbs.kinematics.march import WORN
 from rtmbs.kinematics.marches import March
@@ -24,33 +25,50 @@ class Refined:
 
 
 def fill(march: March, equations: Equations, samples: Samples, first: int, refined: Refined) -> tuple[March, int]:
-    """Fill all rows from ``first`` on; return the march as it is now, and the first row that could not be filled."""
+    """Fill all rows from ``first`` on; return the march as it is now, and the first row that could not be filled.
+
+    Behind a row that was filled in pieces the march goes on by one row, two, four: rows behind one that fails are
+    filled for nothing.
+    """
     k, last = first, len(samples.t)
+    ahead = last
     while k < last:
-        k = march.fill(samples, k, last)
-        if k == last or k == 0:
+        end = min(k + ahead, last)
+        k, ahead = filled(march, equations, samples, k, end), 2 * ahead
+        if k == end:
+            continue
+        if k == 0:
             break
         other = march.rechosen(samples.q[k - 1], samples.f[k - 1])
         march = other or march
         if other or samples.iterations[k] == -1 - WORN:
-            ahead = march.fill(samples, k, k + 1)
-            if ahead > k:
-                k = ahead
+            beyond = filled(march, equations, samples, k, k + 1)
+            if beyond > k:
+                k = beyond
                 continue
         if not (
             reach(march, equations, samples, k, samples.t[k], k, refined)
             or cross(march, equations, samples, k, refined)
         ):
             break
-        k += 1
+        k, ahead = k + 1, 1
     return march, k
+
+
+def filled(march: March, equations: Equations, samples: Samples, first: int, last: int) -> int:
+    """Fill rows; return the first that Newton does not find, or finds on another branch than the row before."""
+    reached = march.fill(samples, first, last)
+    for k in departing(march, equations, samples, first, reached):
+        if not confirmed(march, equations, samples, k):
+            return k
+    return reached
 
 
 def reach(march: March, equations: Equations, samples: Samples, k: int, t: float, row: int, refined: Refined) -> bool:
     """Go from sample k - 1 to time t in more and more pieces; the pose found goes into ``row``."""
     for pieces in REFINEMENTS:
         between = pieced(equations, samples, k - 1, np.linspace(samples.t[k - 1], t, pieces + 1))
-        if march.fill(between, 1, pieces + 1) == pieces + 1:
+        if filled(march, equations, between, 1, pieces + 1) == pieces + 1:
             samples.take(row, between, pieces)
             refined.pieces += pieces - 1
             return True
