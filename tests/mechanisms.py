@@ -14,8 +14,8 @@ from rtmbs.forces.wrenches import Wrenches
 from rtmbs.system.balance_table import no_balance
 from rtmbs.system.condition_tables import no_conditions
 from rtmbs.system.interfaces import no_interfaces
+from rtmbs.system.law_tables import no_laws
 from rtmbs.system.origins import no_origins, with_origins
-from rtmbs.system.recorded_laws import no_laws
 from rtmbs.system.skeleton import elements_of
 from rtmbs.system.tables import (
     DISTANCE,

@@ -10,7 +10,7 @@ from rtmbs.limits.bounds import BEYOND
 from rtmbs.state import State
 
 NO_ENERGY = np.zeros((0, 2))
-UNSEEN = 1e-8  # of the sizes: what a loop opens by in one step
+DRIFT = 1e-8  # of the sizes: what a loop opens by in one step
 
 
 def finished(equations: Equations, old: State, new: State) -> StepReport:
@@ -49,12 +49,12 @@ def judged(equations: Equations, new: State, Phid: np.ndarray) -> tuple[Outcome,
     """Return how a step ended whose accelerations were just solved for, and the Phidd (m,) that they leave.
 
     Rates may drift as far as positions may: by LOOP_TOLERANCE of the largest rate, or of that which an acceleration
-    makes of it in a step. A drift that opens no loop by more than UNSEEN in a step is none.
+    makes of it in a step. A drift that opens no loop by more than DRIFT in a step is none.
     """
     sizes, arrays = equations.sizes, StateArrays(new.z, new.zd, new.zdd, new.lam, new.R0, NO_ENERGY, new.s, new.sd)
     found = equations.missed(arrays, new.h)
     rate = np.max((np.abs(new.zd) + new.h * np.abs(new.zdd)) / sizes.typical, initial=0.0)
-    drifted = np.max(np.abs(Phid) / sizes.scale, initial=0.0) > LOOP_TOLERANCE * rate + UNSEEN / new.h
+    drifted = np.max(np.abs(Phid) / sizes.scale, initial=0.0) > LOOP_TOLERANCE * rate + DRIFT / new.h
     if drifted or np.any(found.loops):
         return Outcome.UNPROJECTED, found.violation
     return (Outcome.UNBALANCED if np.any(found.forces) else Outcome.CONVERGED), found.violation

@@ -53,9 +53,8 @@ class FusedKernel:
         return {"march": None, "retry": None}
 
     def __call__(
-        self, tables: Any, lu: Any, work: Any, settings: Settings, alpha: Array, old: StateArrays, chunk: Chunk,
-        ws: Any,
-        budget: int,
+        self, tables: Any, lu: Any, work: Any, settings: Settings, alpha: Array, old: StateArrays,
+        chunk: Chunk, ws: Any, budget: int,
     ) -> Ending:  # fmt: skip
         """Take a step for every row, the first from ``old``, the next from the row before it; see ``march``."""
         given = (tables, lu, work, settings, alpha)

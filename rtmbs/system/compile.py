@@ -30,9 +30,10 @@ from rtmbs.system.followed import followed
 from rtmbs.system.force_tables import build_drivers, build_forces
 from rtmbs.system.initial import build_start
 from rtmbs.system.joint_info import joint_info
+from rtmbs.system.law_tables import LawTables, build_laws
 from rtmbs.system.origins import no_origins, with_origins
 from rtmbs.system.pattern import give_places, lay_out
-from rtmbs.system.recorded_laws import LawTables, Workshop, build_laws
+from rtmbs.system.recorded_laws import Workshop
 from rtmbs.system.scales import characteristic_length
 from rtmbs.system.skeleton import Skeleton, build_skeleton, tabulate_dofs
 from rtmbs.system.slots import Slots

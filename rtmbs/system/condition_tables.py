@@ -12,7 +12,8 @@ from rtmbs.model import Model
 from rtmbs.model.constraints import Constraint
 from rtmbs.system.closure_tables import ZERO, OneClosure, OneRow, pointer
 from rtmbs.system.condition_function import ConditionFunction
-from rtmbs.system.recorded_laws import LARGEST_LAW, check_tape, frame, frame_table, leaves, no_program
+from rtmbs.system.law_tables import frame, frame_table, no_program
+from rtmbs.system.recorded_laws import LARGEST_LAW, check_tape, leaves
 from rtmbs.system.skeleton import Skeleton
 from rtmbs.system.slots import Slots
 from rtmbs.system.system import Array, Integers
