@@ -4,7 +4,7 @@ import numpy as np
 
 from rtmbs.integrators.multiplier_bounds import ENDLESS
 from rtmbs.integrators.settings import EXACT, LAGGED, PAPER
-from rtmbs.jit.compiled import inner_kernel, kernel
+from rtmbs.jit.compiled import inlined_kernel, inner_kernel, kernel
 from rtmbs.semirecursive.closure_jacobian import pull_back
 from rtmbs.semirecursive.closures import evaluate_closures
 from rtmbs.semirecursive.force_kernels import add_force_tangent, apply_forces
@@ -22,6 +22,12 @@ from rtmbs.semirecursive.tangent import add_multiplier_tangent, add_penalty_tang
 @kernel
 def evaluate_residual(tables, R0, u, alpha, ws):
     """residual = M zdd - Q + Phi_z^T alpha Phi at ws.z, ws.zd, ws.zdd; leaves every pass in ``ws``."""
+    residual_here(tables, R0, u, alpha, ws)
+
+
+@inlined_kernel
+def residual_here(tables, R0, u, alpha, ws):
+    """``evaluate_residual`` in place of a call: the iteration of a small step is little else."""
     forward_positions(tables, R0, ws.z, ws)
     place_inertias(tables.dofs, ws)
     evaluate_closures(tables, ws.z, u, ws)

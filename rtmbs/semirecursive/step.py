@@ -33,7 +33,7 @@ from rtmbs.semirecursive.correction import (
     start_stats,
 )
 from rtmbs.semirecursive.endings import CONVERGED, NOT_CONVERGED, NOT_FINITE, UNFINISHED, accepted
-from rtmbs.semirecursive.evaluation import evaluate_residual
+from rtmbs.semirecursive.evaluation import residual_here
 from rtmbs.semirecursive.rotations import add_correction
 
 
@@ -49,7 +49,7 @@ def correct(tables, lu, work, settings, alpha, u, old, ws, stats):
     for iteration in range(1, settings.max_iterations + 1):
         start = ticks()
         set_iterate(h, old, ws)
-        evaluate_residual(tables, old.R0, u, alpha, ws)
+        residual_here(tables, old.R0, u, alpha, ws)
         count_residual(h, start, ws, stats)
         norm = reused_correction(lu, work, settings, ws, stats) if reusable else np.inf
         done = stats[ITERATIONS_TO_TOLERANCE] > 0.0  # fixed iterations go on for the same work's sake
