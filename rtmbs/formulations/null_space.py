@@ -8,6 +8,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from rtmbs.formulations.contract import ConstrainedSystem
+from rtmbs.formulations.correction import closed, least_solution
 from rtmbs.formulations.errors import FormulationError
 from rtmbs.formulations.jacobian_rate import jacobian_rate
 from rtmbs.formulations.multipliers import least_multipliers
@@ -78,10 +79,16 @@ class NullSpace:
         demand_agreement(terms, a)
         return a, least_multipliers(terms, a) if self.multipliers else None
 
+    def correct(
+        self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
+    ) -> tuple[Array, Array]:
+        """Return q and v (n,) with Phi = 0 and Phid = 0, by the least change of both."""
+        return closed(system, q, v, t, least_solution)
+
     def basis(self, terms: Terms, q: Array, v: Array, t: float, completion: Completion) -> tuple[NullBasis, Indices]:
         """Return V with its rate, and the independent rows; B is built anew where it is worn out."""
         rate, kept = jacobian_rate(terms.system, q, v, t), completion.factor
-        if kept is not None and fits(kept, terms):
+        if kept is not None and fits(kept, terms.system):
             found = completed(kept, terms, rate, 1.0 / self.largest_factor)
             if found is not None:
                 return found, kept.rows

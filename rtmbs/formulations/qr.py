@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 
 from rtmbs.formulations.contract import ConstrainedSystem
+from rtmbs.formulations.correction import closed
 from rtmbs.formulations.multipliers import least_multipliers
 from rtmbs.formulations.rank import RANK_TOLERANCE, RowFactor, demand_agreement, fits, row_factor
 from rtmbs.formulations.reduced import reduced_solution
-from rtmbs.formulations.terms import Positive, Terms, terms_at
+from rtmbs.formulations.terms import Positive, given, instant, terms_at
 
 Array = NDArray[np.float64]
 
@@ -53,7 +55,7 @@ class QR:
         """Return a (n,), and lam (m,) when asked for, at a state; ``memory`` is a Basis."""
         terms = terms_at(system, q, v, t)
         basis = self.memory() if memory is None else memory
-        factor, inner = self.basis_at(terms, basis)
+        factor, inner = self.basis_at(system, terms.Phi_q, basis)
         rows = factor.rows
         E1 = scipy.linalg.solve(inner.T, factor.Q1.T, check_finite=False).T if len(rows) else factor.Q1
         E2 = factor.Q2 - E1 @ (terms.Phi_q[rows] @ factor.Q2)
@@ -62,15 +64,30 @@ class QR:
         demand_agreement(terms, a)
         return a, least_multipliers(terms, a) if self.multipliers else None
 
-    def basis_at(self, terms: Terms, basis: Basis) -> tuple[RowFactor, Array]:
+    def correct(
+        self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
+    ) -> tuple[Array, Array]:
+        """Return q and v (n,) with Phi = 0 and Phid = 0, changed along Q1: Q2^T q and Q2^T v stay as they are."""
+        q, t = given("q", q, system.n), instant(t)
+        factor, _ = self.basis_at(system, system.constraint_jacobian(q, t), self.memory() if memory is None else memory)
+
+        def solve(Phi_q: Array, right: Array) -> Array:
+            if not len(factor.rows):
+                return np.zeros(system.n)
+            *_, x, info = lapack.dgesv(Phi_q[factor.rows] @ factor.Q1, right[factor.rows])
+            return factor.Q1 @ x if info == 0 else np.full(system.n, np.nan)
+
+        return closed(system, q, v, t, solve)
+
+    def basis_at(self, system: ConstrainedSystem, Phi_q: Array, basis: Basis) -> tuple[RowFactor, Array]:
         """Return the kept factorisation, or a new one where it is worn out, and Phi_q Q1 (r, r)."""
         kept = basis.factor
-        if kept is not None and fits(kept, terms):
-            inner = terms.Phi_q[kept.rows] @ kept.Q1
+        if kept is not None and fits(kept, system):
+            inner = Phi_q[kept.rows] @ kept.Q1
             if not len(inner) or condition(inner) <= self.largest_condition * condition(kept.R1):
                 return kept, inner
-        basis.factor, basis.count = row_factor(terms.Phi_q, self.rank_tolerance), basis.count + 1
-        return basis.factor, terms.Phi_q[basis.factor.rows] @ basis.factor.Q1
+        basis.factor, basis.count = row_factor(Phi_q, self.rank_tolerance), basis.count + 1
+        return basis.factor, Phi_q[basis.factor.rows] @ basis.factor.Q1
 
 
 def condition(A: Array) -> float:
