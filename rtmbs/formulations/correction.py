@@ -16,6 +16,7 @@ Array = NDArray[np.float64]
 Solve = Callable[[Array, Array], Array]  # Phi_q (m, n) and a right side (m,): x (n,) with Phi_q x = right
 
 LAST = 1e-8  # of the largest coordinate or 1: a correction whose square is rounding, so that none need follow
+OPEN = 1e-10  # of Phi_q times the largest coordinate: what rows that no step closes may be left at
 MAX_ITERATIONS = 20
 
 
@@ -47,13 +48,14 @@ def closed_positions(system: ConstrainedSystem, q: Array, t: float, solve: Solve
     Phi = np.zeros(system.m)
     for _ in range(MAX_ITERATIONS if system.m else 0):
         Phi = answered("constraints(q, t)", system.constraints(q, t), (system.m,))
-        step = solve(system.constraint_jacobian(q, t), Phi)
+        Phi_q = system.constraint_jacobian(q, t)
+        step = solve(Phi_q, Phi)
         q = q - step
-        size = float(np.abs(step).max())
-        if size <= LAST * max(1.0, float(np.abs(q).max())):
-            return q
+        size, largest = float(np.abs(step).max()), max(1.0, float(np.abs(q).max()))
         if not np.isfinite(size):
             break
+        if size <= LAST * largest and np.abs(Phi - Phi_q @ step).max() <= OPEN * largest * np.abs(Phi_q).max():
+            return q
     if system.m:
         worst = np.array([int(np.argmax(np.abs(Phi)))])
         raise FormulationError(
