@@ -45,6 +45,11 @@ class AugmentedLagrangian:
         if not isinstance(self.iterations, int) or isinstance(self.iterations, bool) or self.iterations < 1:
             raise InputError(f"iterations of AugmentedLagrangian is {shown(self.iterations)}; 1 or more is wanted")
 
+    @property
+    def gains(self) -> tuple[float, float]:
+        """alpha and beta of the error equation [1/s]."""
+        return self.damping * self.frequency, self.frequency
+
     def memory(self) -> None:
         """Nothing is kept."""
 
@@ -53,7 +58,7 @@ class AugmentedLagrangian:
     ) -> tuple[Array, Array]:
         """Return a (n,) and lam (m,) at a state, which need not satisfy Phi = 0."""
         q, v, t = given("q", q, system.n), given("v", v, system.n), instant(t)
-        terms = terms_at(Stabilised(system, self.damping * self.frequency, self.frequency), q, v, t)
+        terms = terms_at(Stabilised(system, *self.gains), q, v, t)
         alpha, P = self.penalty * row_masses(terms), terms.Phi_q
         A, whole = terms.M + P.T @ (alpha[:, None] * P), np.eye(system.n)
         a, lam, previous, largest = np.zeros(system.n), np.zeros(system.m), np.inf, 0.0

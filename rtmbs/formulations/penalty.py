@@ -36,6 +36,11 @@ class Penalty:
         Positive("frequency of Penalty", "1/s").check(self.frequency)
         Positive("damping of Penalty").check(self.damping)
 
+    @property
+    def gains(self) -> tuple[float, float]:
+        """alpha and beta of the error equation [1/s]."""
+        return self.damping * self.frequency, self.frequency
+
     def memory(self) -> None:
         """Nothing is kept."""
 
@@ -44,5 +49,5 @@ class Penalty:
     ) -> tuple[Array, Array]:
         """Return a (n,) and lam (m,) at a state, which need not satisfy Phi = 0."""
         q, v, t = given("q", q, system.n), given("v", v, system.n), instant(t)
-        terms = terms_at(Stabilised(system, self.damping * self.frequency, self.frequency), q, v, t)
+        terms = terms_at(Stabilised(system, *self.gains), q, v, t)
         return solve_saddle(terms, 1.0 / (self.penalty * row_masses(terms)))
