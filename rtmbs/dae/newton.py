@@ -84,3 +84,11 @@ class Newton:
 def scale_of(*parts: Array) -> Array:
     """Return scales for stacked unknowns: of each part its largest value, or 1."""
     return np.concatenate([np.full(len(part), max(1.0, float(np.abs(part).max(initial=0.0)))) for part in parts])
+
+
+def constraint_scales(Phi_q: Array, v: Array, a: Array, h: float) -> tuple[Array, Array]:
+    """Return scales (m,) of mu and tau: Phi_q^T mu is a rate, Phi_q^T tau an acceleration."""
+    rate = max(1.0, float(np.abs(v).max(initial=0.0)) + h * float(np.abs(a).max(initial=0.0)))
+    size = float(np.abs(Phi_q).max(initial=0.0)) or 1.0
+    acceleration = max(1.0, float(np.abs(a).max(initial=0.0)))
+    return np.full(len(Phi_q), rate / size), np.full(len(Phi_q), acceleration / size)

@@ -12,7 +12,7 @@ from rtmbs.dae.contract import Motion, Orders, Point
 from rtmbs.dae.dynamics import Dynamics
 from rtmbs.dae.linearisation import imbalance, linearised, rate_of
 from rtmbs.dae.multistep import backward_difference
-from rtmbs.dae.newton import Newton, scale_of
+from rtmbs.dae.newton import Newton, constraint_scales, scale_of
 from rtmbs.dae.starting import first_points
 from rtmbs.formulations.direct import Direct
 
@@ -91,9 +91,10 @@ class Equations:
 
     def scale(self) -> Array:
         """Return scales of the unknowns; mu and tau have those of rates and accelerations."""
-        old, m = self.old, self.motion.system.m
-        rates, accelerations = (np.full(m, np.abs(x).max(initial=0.0)) for x in (old.v, old.a))
-        return scale_of(old.q, old.v, old.lam, rates, accelerations)
+        old = self.old
+        Phi_q = self.motion.system.constraint_jacobian(old.q, old.t)
+        own = scale_of(old.q, np.abs(old.v) + self.h * np.abs(old.a), old.lam)
+        return np.concatenate((own, *constraint_scales(Phi_q, old.v, old.a, self.h)))
 
     def residual(self, x: Array) -> Array:
         """Return the equations (2n + 3m,)."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rtmbs.dae.contract import Motion, Orders, Point
 from rtmbs.dae.dynamics import Dynamics
 from rtmbs.dae.linearisation import imbalance, linearised, rate_of
-from rtmbs.dae.newton import Newton, scale_of
+from rtmbs.dae.newton import Newton, constraint_scales, scale_of
 from rtmbs.formulations.direct import Direct
 
 Array = NDArray[np.float64]
@@ -82,7 +82,10 @@ class Stages:
     def scale(self) -> Array:
         """Return scales of the unknowns."""
         old = self.old
-        return np.tile(scale_of(old.v, old.a, old.lam, np.zeros(self.motion.system.m)), STAGES)
+        Phi_q = self.motion.system.constraint_jacobian(old.q, old.t)
+        mu, _ = constraint_scales(Phi_q, old.v, old.a, self.h)
+        rates = np.abs(old.v) + self.h * np.abs(old.a)
+        return np.tile(np.concatenate((scale_of(rates, old.a, old.lam), mu)), STAGES)
 
     def residual(self, x: Array) -> Array:
         """Return the equations of all stages."""

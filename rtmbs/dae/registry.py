@@ -12,6 +12,7 @@ PLACES = {  # name: (module, class)
     "solve-ivp": ("solve_ivp", "SolveIVP"),
     "tangent-space": ("tangent_space", "TangentSpace"),
     "odae": ("odae", "ODAE"),
+    "penalty-trapezoidal": ("penalty_trapezoidal", "PenaltyTrapezoidal"),
     "index-3-lagrangian": ("index3_lagrangian", "Index3Lagrangian"),
     "generalised-alpha": ("generalised_alpha", "GeneralisedAlpha"),
     "hht": ("hht", "HHT"),
