@@ -8,13 +8,14 @@ from numpy.typing import NDArray
 
 from rtmbs.dae.contract import Counts
 from rtmbs.formulations.contract import ConstrainedSystem
+from rtmbs.formulations.terms import answered
 
 Array = NDArray[np.float64]
 
 
 @dataclass
 class Counted:
-    """The system itself, with each call of ``force`` counted."""
+    """The system itself, with each call of ``force`` counted. Forces and constraints are checked: shape, finite."""
 
     system: ConstrainedSystem
     counts: Counts
@@ -37,10 +38,10 @@ class Counted:
 
     def force(self, q: Array, v: Array, t: float) -> Array:
         self.counts.evaluations += 1
-        return self.system.force(q, v, t)
+        return answered("force(q, v, t)", self.system.force(q, v, t), (self.n,))
 
     def constraints(self, q: Array, t: float) -> Array:
-        return self.system.constraints(q, t)
+        return answered("constraints(q, t)", self.system.constraints(q, t), (self.m,))
 
     def constraint_jacobian(self, q: Array, t: float) -> Array:
         return self.system.constraint_jacobian(q, t)

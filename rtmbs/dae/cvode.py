@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from rtmbs.dae.checks import demand_formulation, demand_tolerances
 from rtmbs.dae.contract import Motion, Point
 from rtmbs.dae.dynamics import Dynamics
-from rtmbs.dae.errors import MotionError
-from rtmbs.dae.sundials import MOST_STEPS, solver_class
+from rtmbs.dae.sundials import MOST_STEPS, reached, solver_class
 from rtmbs.errors import unknown_name
 from rtmbs.formulations.contract import Formulation
 from rtmbs.formulations.partitioning import Partitioning
@@ -49,21 +48,14 @@ class CVODE:
     def points(self, motion: Motion, times: Array) -> Iterator[Point]:
         """Yield the start and the samples."""
         dynamics = Dynamics(motion, self.formulation)
-        failures: list[Exception] = []
 
         def rhs(t: float, y: Array, out: Array) -> None:
-            try:
-                out[:] = dynamics.first_order(t, y.copy())
-            except Exception as error:  # noqa: BLE001 - raised again below: nothing may pass through the C library
-                failures.append(error)
-                out[:] = np.nan
+            out[:] = dynamics.first_order(t, y.copy())
 
         options: dict[str, Any] = {"method": FORMULAS[self.formula], "rtol": self.rtol, "atol": self.atol}
         solver = solver_class("CVODE")(rhs, max_num_steps=MOST_STEPS, **options)
-        found = solver.solve(times, np.concatenate((motion.q, motion.v)))
-        if failures:
-            raise failures[0]
-        for t, y in zip(found.t, found.y, strict=True):
-            yield dynamics.point(*dynamics.corrected(float(t), *np.split(y, 2)), float(t))
-        if len(found.t) < len(times):
-            raise MotionError(f"CVODE failed after t = {found.t[-1]:g}: {found.message}")
+        solver.init_step(float(times[0]), np.concatenate((motion.q, motion.v)))
+        yield dynamics.point(motion.q, motion.v, float(times[0]))
+        for t in times[1:]:
+            q, v = np.split(reached(solver, float(t), "CVODE"), 2)
+            yield dynamics.point(*dynamics.corrected(float(t), q, v), float(t))

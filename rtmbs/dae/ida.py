@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from rtmbs.dae.checks import demand_tolerances
 from rtmbs.dae.contract import Motion, Point
 from rtmbs.dae.dynamics import Dynamics
-from rtmbs.dae.errors import MotionError
 from rtmbs.dae.linearisation import imbalance, rate_of
-from rtmbs.dae.sundials import MOST_STEPS, solver_class
+from rtmbs.dae.sundials import MOST_STEPS, reached, solver_class
 from rtmbs.formulations.direct import Direct
 
 Array = NDArray[np.float64]
@@ -39,17 +38,12 @@ class IDA:
     def points(self, motion: Motion, times: Array) -> Iterator[Point]:
         """Yield the start and the samples."""
         dynamics, system, n, m = Dynamics(motion, Direct()), motion.system, motion.system.n, motion.system.m
-        failures: list[Exception] = []
 
         def residual(t: float, y: Array, yp: Array, out: Array) -> None:
-            try:
-                q, v, lam, mu = np.split(y.copy(), (n, 2 * n, 2 * n + m))
-                out[:n] = yp[:n] - v + system.constraint_jacobian(q, t).T @ mu
-                out[n : 2 * n] = imbalance(system, q, v, yp[n : 2 * n], lam, t)
-                out[2 * n : 2 * n + m], out[2 * n + m :] = system.constraints(q, t), rate_of(system, q, v, t)
-            except Exception as error:  # noqa: BLE001 - raised again below: nothing may pass through the C library
-                failures.append(error)
-                out[:] = np.nan
+            q, v, lam, mu = np.split(y.copy(), (n, 2 * n, 2 * n + m))
+            out[:n] = yp[:n] - v + system.constraint_jacobian(q, t).T @ mu
+            out[n : 2 * n] = imbalance(system, q, v, yp[n : 2 * n].copy(), lam, t)
+            out[2 * n : 2 * n + m], out[2 * n + m :] = system.constraints(q, t), rate_of(system, q, v, t)
 
         start, zero = dynamics.point(motion.q, motion.v, float(times[0])), np.zeros(m)
         y0, yp0 = np.concatenate((start.q, start.v, start.lam, zero)), np.concatenate((start.v, start.a, zero, zero))
@@ -58,10 +52,8 @@ class IDA:
         solver = solver_class("IDA")(
             residual, rtol=self.rtol, atol=atol, algebraic_idx=algebraic or None, max_num_steps=MOST_STEPS
         )
-        found = solver.solve(times, y0, yp0)
-        if failures:
-            raise failures[0]
-        for t, y in zip(found.t, found.y, strict=True):
+        solver.init_step(start.t, y0, yp0)
+        yield start
+        for t in times[1:]:
+            y = reached(solver, float(t), "IDA")
             yield dynamics.point(y[:n].copy(), y[n : 2 * n].copy(), float(t))
-        if len(found.t) < len(times):
-            raise MotionError(f"IDA failed after t = {found.t[-1]:g}: {found.message}")

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
@@ -53,7 +52,7 @@ class Newton:
         before = np.inf
         for _ in range(KEPT_ITERATIONS):
             self.counts.iterations += 1
-            step = scipy.linalg.lu_solve(self.lu, self.row * residual(x), check_finite=False)
+            step = lapack.dgetrs(*self.lu, self.row * residual(x))[0]
             size = float(np.abs(step / scale).max(initial=0.0))
             x = x - step
             if not np.isfinite(size):

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 
 from rtmbs.formulations.contract import ConstrainedSystem
 from rtmbs.formulations.correction import closed, least_solution
@@ -73,7 +73,7 @@ class NullSpace:
         carried = basis.Vd @ (basis.V.T @ terms.v)
         inner = terms.Phi_q[rows] @ V_D
         right = terms.gamma[rows] - terms.Phi_q[rows] @ carried
-        zdd_D = scipy.linalg.solve(inner, right, check_finite=False) if basis.r else np.zeros(0)
+        zdd_D = lapack.dgesv(inner, right)[2] if basis.r else np.zeros(0)
         G = V_D @ zdd_D + carried
         a = reduced_solution(terms, V_I, G)
         demand_agreement(terms, a)

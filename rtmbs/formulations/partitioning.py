@@ -4,7 +4,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
@@ -64,7 +63,7 @@ class Partitioning:
         N = np.zeros((system.n, len(free)))
         N[u], N[free] = -ratio, np.eye(len(free))
         particular = np.zeros(system.n)
-        particular[u] = scipy.linalg.solve(terms.Phi_q[:, u], terms.gamma) if len(u) else 0.0
+        particular[u] = lapack.dgesv(terms.Phi_q[:, u], terms.gamma)[2] if len(u) else 0.0
         a = reduced_solution(terms, N, particular)
         return a, least_multipliers(terms, a) if self.multipliers else None
 
@@ -118,10 +117,10 @@ class Partitioning:
 def ratio_of(Phi_q: Array, partition: Partition) -> Array:
     """Return Phi_u^-1 Phi_v (m, n - m); infinite where Phi_u is singular."""
     u, free = partition.dependent, partition.independent
-    lu, pivots, info = lapack.dgetrf(Phi_q[:, u]) if len(u) else (None, None, 0)
-    if info > 0:
-        return np.full((len(u), len(free)), np.inf)
-    return scipy.linalg.lu_solve((lu, pivots), Phi_q[:, free]) if len(u) else np.zeros((0, len(free)))
+    if not len(u):
+        return np.zeros((0, len(free)))
+    *_, ratio, info = lapack.dgesv(Phi_q[:, u], Phi_q[:, free])
+    return ratio if info == 0 else np.full((len(u), len(free)), np.inf)
 
 
 def pivoted(Phi_q: Array, tolerance: float) -> tuple[Indices, Indices]:

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
@@ -57,7 +56,7 @@ class QR:
         basis = self.memory() if memory is None else memory
         factor, inner = self.basis_at(system, terms.Phi_q, basis)
         rows = factor.rows
-        E1 = scipy.linalg.solve(inner.T, factor.Q1.T, check_finite=False).T if len(rows) else factor.Q1
+        E1 = lapack.dgesv(inner.T, factor.Q1.T)[2].T if len(rows) else factor.Q1
         E2 = factor.Q2 - E1 @ (terms.Phi_q[rows] @ factor.Q2)
         particular = E1 @ terms.gamma[rows]
         a = reduced_solution(terms, E2, particular)
