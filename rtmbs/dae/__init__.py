@@ -20,7 +20,7 @@ HOMES = {
     "Orders": "rtmbs.dae.contract",
     "Point": "rtmbs.dae.contract",
     "Trajectory": "rtmbs.dae.trajectory",
-    "integrate": "rtmbs.dae.integrate",
+    "integrate": "rtmbs.dae.driver",
 }
 
 __all__ = sorted(HOMES)

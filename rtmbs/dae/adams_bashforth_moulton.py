@@ -66,6 +66,7 @@ class AdamsBashforthMoulton:
             last, h = past[0], float(t - past[0].t)
             rates, accelerations = np.array([point.v for point in past]), np.array([point.a for point in past])
             q, v = last.q + h * explicit @ rates, last.v + h * explicit @ accelerations
+            q, v = dynamics.stage(float(t), q, v)
             a = dynamics.accelerations(q, v, float(t))
             q = last.q + h * (implicit[0] * v + implicit[1:] @ rates[: k - 1])
             v = last.v + h * (implicit[0] * a + implicit[1:] @ accelerations[: k - 1])

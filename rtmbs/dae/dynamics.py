@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from rtmbs.dae.contract import Motion, Point
 from rtmbs.formulations.contract import Formulation
-from rtmbs.formulations.correction import Correcting, corrected
+from rtmbs.formulations.correction import Correcting, closed, corrected, least_solution
+from rtmbs.formulations.rank import row_factor
 
 Array = NDArray[np.float64]
 
@@ -20,11 +21,17 @@ class Dynamics:
         self.system, self.counts, self.formulation = motion.system, motion.counts, formulation
         self.asked = with_multipliers(formulation)
         self.memory = formulation.memory()
+        Phi_q = motion.system.constraint_jacobian(motion.q, 0.0)
+        self.dependent = len(row_factor(Phi_q).dependent) > 0
 
     def accelerations(self, q: Array, v: Array, t: float) -> Array:
         """Return a (n,) at a state."""
         self.counts.factorisations += 1
         return self.formulation.accelerations(self.system, q, v, t, self.memory)[0]
+
+    def stage(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
+        """Return a stage of a step: corrected where rows depend on each other, since off Phi = 0 they contradict."""
+        return self.corrected(t, q, v) if self.dependent else (q, v)
 
     def point(self, q: Array, v: Array, t: float) -> Point:
         """Return a state with its accelerations and multipliers."""
@@ -33,13 +40,14 @@ class Dynamics:
         return Point(t, q, v, a, np.full(self.system.m, np.nan) if lam is None else lam)
 
     def corrected(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
-        """Return q and v as the formulation puts them back on the constraints."""
-        return corrected(self.formulation, self.system, q, v, t, self.memory)
+        """Return q and v as the formulation puts them back on the constraints.
 
-    @property
-    def corrects(self) -> bool:
-        """Whether states are put back at all."""
-        return isinstance(self.formulation, Correcting) and self.system.m > 0
+        Dependent rows contradict each other off Phi = 0. There the least change serves a formulation without a
+        correction of its own.
+        """
+        if self.dependent and not isinstance(self.formulation, Correcting):
+            return closed(self.system, q, v, t, least_solution)
+        return corrected(self.formulation, self.system, q, v, t, self.memory)
 
     def first_order(self, t: float, y: Array) -> Array:
         """Return dy/dt (2n,) of y = (q, v), for solvers of ordinary differential equations.

@@ -14,6 +14,7 @@ from rtmbs.dae.dynamics import Dynamics
 from rtmbs.dae.errors import MotionError
 from rtmbs.errors import unknown_name
 from rtmbs.formulations.contract import Formulation
+from rtmbs.formulations.errors import FormulationError
 from rtmbs.formulations.partitioning import Partitioning
 
 Array = NDArray[np.float64]
@@ -59,15 +60,25 @@ class SolveIVP:
         """Yield the start and the samples."""
         dynamics = Dynamics(motion, self.formulation)
         y = np.concatenate((motion.q, motion.v))
+
+        def rates(t: float, y: Array) -> Array:
+            try:
+                return dynamics.first_order(t, y)
+            except FormulationError:  # of a trial too far away; solvers take a shorter step
+                return np.full(len(y), np.nan)
+
         solver = SOLVERS[self.solver](
-            dynamics.first_order, float(times[0]), y, float(times[-1]), rtol=max(self.rtol, 2.3e-14), atol=self.atol
+            rates, float(times[0]), y, float(times[-1]), rtol=max(self.rtol, 2.3e-14), atol=self.atol
         )
         yield dynamics.point(motion.q, motion.v, float(times[0]))
         matrices = 0
         for t in times[1:]:
             advance(solver, float(t), motion)
             y = solver.y if solver.t == t else solver.dense_output()(t)
-            motion.counts.factorisations, matrices = motion.counts.factorisations + solver.nlu - matrices, solver.nlu
+            motion.counts.factorisations, matrices = (
+                motion.counts.factorisations + int(solver.nlu) - matrices,
+                int(solver.nlu),
+            )
             yield dynamics.point(*dynamics.corrected(float(t), *np.split(y, 2)), float(t))
 
 

@@ -17,8 +17,10 @@ def step_explicit(dynamics: Dynamics, tableau: Tableau, point: Point, h: float) 
     for i in range(1, len(tableau.b)):
         weights = h * A[i, :i]
         q, v = point.q + weights @ np.array(rates), point.v + weights @ np.array(accelerations)
+        t = point.t + c[i] * h
+        q, v = dynamics.stage(t, q, v)
         rates.append(v)
-        accelerations.append(dynamics.accelerations(q, v, point.t + c[i] * h))
+        accelerations.append(dynamics.accelerations(q, v, t))
     weights, t = h * np.array(tableau.b), point.t + h
     q, v = point.q + weights @ np.array(rates), point.v + weights @ np.array(accelerations)
     return dynamics.point(*dynamics.corrected(t, q, v), t)

@@ -23,19 +23,20 @@ class Basis:
 
     factor: RowFactor | None = None
     count: int = 0  # factorisations made so far
+    condition: float = 1.0  # at the state that the factorisation was made at
 
 
 @dataclass(frozen=True)
 class QR:
     """E2^T M E2 zdd = E2^T (F - M E1 gamma), E1 = Q1 (Phi_q Q1)^-1, E2 = Q2 - E1 Phi_q Q2.
 
-    Q = [Q1 Q2] is kept until the condition number of Phi_q Q1 exceeds ``largest_condition`` times that of the state it
-    was made at. Dependent rows are left out, and must agree with the others. ``multipliers`` asks for lam.
+    Q = [Q1 Q2] is kept until |Phi_q| |(Phi_q Q1)^-1| exceeds ``largest_condition`` times its value at the state
+    it was made at. Dependent rows are left out, and must agree with the others. ``multipliers`` asks for lam.
 
     >>> a, lam = QR(multipliers=True).accelerations(system, q, v, t)  # doctest: +SKIP
     """
 
-    largest_condition: float = 1e3
+    largest_condition: float = 10.0
     multipliers: bool = False
     rank_tolerance: float = RANK_TOLERANCE
     redundant = True
@@ -83,13 +84,20 @@ class QR:
         kept = basis.factor
         if kept is not None and fits(kept, system):
             inner = Phi_q[kept.rows] @ kept.Q1
-            if not len(inner) or condition(inner) <= self.largest_condition * condition(kept.R1):
+            if not len(inner) or condition(inner, Phi_q[kept.rows]) <= self.largest_condition * basis.condition:
                 return kept, inner
         basis.factor, basis.count = row_factor(Phi_q, self.rank_tolerance), basis.count + 1
-        return basis.factor, Phi_q[basis.factor.rows] @ basis.factor.Q1
+        inner = Phi_q[basis.factor.rows] @ basis.factor.Q1
+        basis.condition = condition(inner, Phi_q[basis.factor.rows])
+        return basis.factor, inner
 
 
-def condition(A: Array) -> float:
-    """Return the condition number of A, infinite where it is singular."""
-    found = float(np.linalg.cond(A))
-    return found if np.isfinite(found) else np.inf
+def condition(inner: Array, rows: Array) -> float:
+    """Return |Phi_q| |(Phi_q Q1)^-1|, largest singular values; infinite where Phi_q Q1 is singular.
+
+    The condition number of Phi_q Q1 alone is blind: of a single row it is 1, however far the row has turned from Q1.
+    """
+    if not len(inner):
+        return 1.0
+    least = float(np.linalg.svd(inner, compute_uv=False)[-1])
+    return float(np.linalg.norm(rows, 2)) / least if least > 0.0 else np.inf
