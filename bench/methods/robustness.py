@@ -1,7 +1,7 @@
 """200 random linkages and gains: the share whose loops stay closed for 10 s.
 
-``python bench/methods/robustness.py PATH [NAMES]``. Closed: the run reaches its end, and no loop opens by 1 cm. Gains are
-log-uniform in 1 to 200 1/s, alpha and beta apart. The method is Runge-Kutta 4 at h = 10 ms for every formulation.
+``python bench/methods/robustness.py PATH [NAMES]``. Closed: the run reaches its end, and no loop opens by 1 cm. Gains
+are log-uniform in 1 to 200 1/s, alpha and beta apart. The method is Runge-Kutta 4 at h = 10 ms for all formulations.
 """
 
 import json

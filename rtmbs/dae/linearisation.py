@@ -1,5 +1,6 @@
 """Derivatives of the equations of motion at a state, by differences, for Newton matrices."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -52,3 +53,13 @@ def imbalance(system: ConstrainedSystem, q: Array, v: Array, a: Array, lam: Arra
 def rate_of(system: ConstrainedSystem, q: Array, v: Array, t: float) -> Array:
     """Return Phid = Phi_q v + Phi_t (m,)."""
     return np.asarray(system.constraint_jacobian(q, t) @ v + system.constraint_rate_terms(q, v, t)[0])
+
+
+def derivative(function: Callable[[Array], Array], x: Array) -> Array:
+    """Return d function / dx (k, k) by differences."""
+    middle, found = function(x), np.zeros((len(x), len(x)))
+    for i in range(len(x)):
+        moved = x.copy()
+        moved[i] += STEP * max(1.0, abs(x[i]))
+        found[:, i] = (function(moved) - middle) / (moved[i] - x[i])
+    return found

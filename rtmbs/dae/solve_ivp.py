@@ -12,7 +12,8 @@ from rtmbs.dae.checks import demand_formulation, demand_tolerances
 from rtmbs.dae.contract import Motion, Point
 from rtmbs.dae.dynamics import Dynamics
 from rtmbs.dae.errors import MotionError
-from rtmbs.errors import unknown_name
+from rtmbs.dae.linearisation import derivative
+from rtmbs.errors import RtmbsError, unknown_name
 from rtmbs.formulations.contract import Formulation
 from rtmbs.formulations.errors import FormulationError
 from rtmbs.formulations.partitioning import Partitioning
@@ -27,6 +28,7 @@ SOLVERS = {
     "BDF": scipy.integrate.BDF,
     "LSODA": scipy.integrate.LSODA,
 }
+IMPLICIT = ("Radau", "BDF", "LSODA")
 MOST_STEPS = 10**6  # between two samples
 
 
@@ -67,9 +69,10 @@ class SolveIVP:
             except FormulationError:  # of a trial too far away; solvers take a shorter step
                 return np.full(len(y), np.nan)
 
-        solver = SOLVERS[self.solver](
-            rates, float(times[0]), y, float(times[-1]), rtol=max(self.rtol, 2.3e-14), atol=self.atol
-        )
+        options: dict[str, Any] = {"rtol": max(self.rtol, 2.3e-14), "atol": self.atol}
+        if self.solver in IMPLICIT:  # scipy's differences grow without end in coordinates that nothing depends on
+            options["jac"] = lambda t, y: derivative(lambda x: rates(t, x), y)
+        solver = SOLVERS[self.solver](rates, float(times[0]), y, float(times[-1]), **options)
         yield dynamics.point(motion.q, motion.v, float(times[0]))
         matrices = 0
         for t in times[1:]:
@@ -87,7 +90,12 @@ def advance(solver: Any, t: float, motion: Motion) -> None:
     for _ in range(MOST_STEPS):
         if solver.t >= t:
             return
-        message = solver.step()
+        try:
+            message = solver.step()
+        except RtmbsError:
+            raise
+        except (ValueError, np.linalg.LinAlgError) as error:  # scipy met a matrix that is not finite
+            raise MotionError(f"{type(solver).__name__} failed at t = {solver.t:g}: {error}") from error
         motion.counts.steps += 1
         if solver.status == "failed":
             raise MotionError(f"{type(solver).__name__} failed at t = {solver.t:g}: {message}")

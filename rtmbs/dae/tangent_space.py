@@ -1,7 +1,7 @@
 """Tangent-space parametrisation with implicit Adams and BDF formulas (METHODS 2.7)."""
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rtmbs.dae.checks import demand_whole
 from rtmbs.dae.contract import Motion, Orders, Point
 from rtmbs.dae.dynamics import Dynamics
-from rtmbs.dae.linearisation import rate_of
+from rtmbs.dae.linearisation import derivative, rate_of
 from rtmbs.dae.multistep import adams_moulton, backward_difference
 from rtmbs.dae.newton import Newton, scale_of
 from rtmbs.dae.starting import first_points
@@ -22,7 +22,6 @@ from rtmbs.formulations.jacobian_rate import jacobian_rate
 Array = NDArray[np.float64]
 
 FORMULAS = ("adams", "bdf")
-STEP = 1e-7  # of a difference, in terms of the unknown or 1
 
 
 @dataclass(frozen=True)
@@ -103,16 +102,6 @@ class Charts:
         guess = stacked(old.q + h * old.v + 0.5 * h * h * old.a, old.v + h * old.a)
         q, v = np.split(self.newton.solve(residual, matrix, guess, scale_of(old.q, old.v), t), 2)
         return q, v
-
-
-def derivative(function: Callable[[Array], Array], x: Array) -> Array:
-    """Return d function / dx (k, k) by differences."""
-    middle, found = function(x), np.zeros((len(x), len(x)))
-    for i in range(len(x)):
-        moved = x.copy()
-        moved[i] += STEP * max(1.0, abs(x[i]))
-        found[:, i] = (function(moved) - middle) / (moved[i] - x[i])
-    return found
 
 
 def stacked(q: Array, v: Array) -> Array:
