@@ -51,10 +51,9 @@ def integrate(
                 found.append(point)
     except (FormulationError, MotionError, InputError) as error:
         wall = time.perf_counter() - began
-        if isinstance(error, InputError) and not found:
+        if not found:
             raise
-        last = f" after t = {found[-1].t:g}" if found else ""
-        failure = MotionError(f"{type(method).__name__} stopped{last}: {error}")
+        failure = MotionError(f"{type(method).__name__} stopped after t = {found[-1].t:g}: {error}")
         failure.trajectory = trajectory_of(system, found, motion.counts, wall)
         raise failure from error
     wall = time.perf_counter() - began
