@@ -48,6 +48,7 @@ class Motion:
     system: ConstrainedSystem
     q: Array  # (n,)
     v: Array  # (n,)
+    t0: float = 0.0  # [s]
     counts: Counts = field(default_factory=Counts)
 
 

@@ -40,7 +40,7 @@ def integrate(
     q, v = given("q", q, system.n), given("v", v, system.n)
     demand_start(system, method, q, v, float(times[0]))
     warn_of_gains(method, float(times[1] - times[0]))
-    motion = Motion(system, q, v)
+    motion = Motion(system, q, v, float(times[0]))
     motion.system = Counted(system, motion.counts)
     found: list[Point] = []
     began = time.perf_counter()

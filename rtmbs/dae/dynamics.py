@@ -21,7 +21,7 @@ class Dynamics:
         self.system, self.counts, self.formulation = motion.system, motion.counts, formulation
         self.asked = with_multipliers(formulation)
         self.memory = formulation.memory()
-        Phi_q = motion.system.constraint_jacobian(motion.q, 0.0)
+        Phi_q = motion.system.constraint_jacobian(motion.q, motion.t0)
         self.dependent = len(row_factor(Phi_q).dependent) > 0
 
     def accelerations(self, q: Array, v: Array, t: float) -> Array:
