@@ -86,8 +86,8 @@ def measure(problems: Sequence[str], methods: Sequence[str]) -> list[Row]:
         for one in chosen:
             for level, tolerance in enumerate(TOLERANCES):
                 rows.append(run(problem, one, made[one](tolerance), level, wanted))
-                if rows[-1].remark:
-                    break
+                if rows[-1].remark and "stopped after" not in rows[-1].remark:
+                    break  # refused at every step; a motion that stopped may go further with a finer one
     return rows
 
 

@@ -21,6 +21,7 @@ Array = NDArray[np.float64]
 
 SETTLED = 1e-13  # of a correction, in terms of the largest coordinate, rate or acceleration, or 1
 ROUNDING = 1e-9  # likewise, of a correction that no longer shrinks
+CONTRACTION = 0.1  # of corrections: a matrix that does less is made anew
 ITERATIONS = 40
 
 
@@ -59,13 +60,13 @@ class Index3Lagrangian:
         alpha = self.penalty * row_masses(terms)  # over (h / 2)^2
         quarter, whole = 0.25 * h * h, np.eye(system.n)
         size = max(1.0, float(np.abs(q).max(initial=0.0)))
-        lhs: Array | None = None
+        lhs, slow = np.zeros((0, 0)), True  # the matrix is made anew wherever corrections shrink slowly
         for _ in range(ITERATIONS):
             v = 2.0 / h * (q - old.q) - old.v
             a = 2.0 / h * (v - old.v) - old.a
             P, Phi = system.constraint_jacobian(q, t), system.constraints(q, t)
             motion.counts.iterations += 1
-            if lhs is None:
+            if slow:
                 at = linearised(system, q, v, a, lam, t)
                 lhs = at.M + 0.5 * h * at.C + quarter * at.K + P.T @ (alpha[:, None] * P)
                 motion.counts.factorisations += 1
@@ -78,7 +79,7 @@ class Index3Lagrangian:
                 return q, v, 2.0 / h * (v - old.v) - old.a
             if not np.isfinite(length):
                 break
-            before = length
+            slow, before = length >= CONTRACTION * before, length
         raise MotionError(f"Newton of Index3Lagrangian does not converge at t = {t:g}; take a shorter step")
 
     def projected(self, motion: Motion, q: Array, v: Array, a: Array, t: float) -> Point:
