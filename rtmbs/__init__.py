@@ -57,12 +57,21 @@ HOMES = {
     "load_result": "rtmbs.results",
     "view": "rtmbs.viewer.view",
 }
-ROOMS = ("errors", "kinematics", "language", "library")  # modules that are public names themselves
+ROOMS = (
+    "dae",
+    "errors",
+    "formulations",
+    "kinematics",
+    "language",
+    "library",
+)  # modules that are public names themselves
 
 __all__ = sorted([*HOMES, *ROOMS, "__version__"])
 
 if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_imports.py holds the two together
+    from rtmbs import dae as dae
     from rtmbs import errors as errors
+    from rtmbs import formulations as formulations
     from rtmbs import kinematics as kinematics
     from rtmbs import language as language
     from rtmbs import library as library

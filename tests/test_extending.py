@@ -166,6 +166,22 @@ for method in (added, room.Baumgarte(20.0, 20.0, added)):
 print("fine")
 """
 
+DAE_METHOD = """
+import numpy as np
+import rtmbs.dae as room
+from rtmbs.formulations.small_systems import pendulum
+
+system, q, v, ends = pendulum(), np.array([0.6, -0.8]), np.array([0.8, 0.6]), []
+for h in (4e-3, 2e-3, 1e-3):
+    found = room.integrate(system, room.METHODS["taylor"](), q, v, 0.4, h)
+    assert found.violations[:, :2].max() < 1e-12
+    ends.append(found.q[-1])
+order = np.log2(np.abs(ends[0] - ends[1]).max() / np.abs(ends[1] - ends[2]).max())
+assert 1.8 < order < 2.2, order
+assert room.METHODS["taylor"] is room.Taylor
+print("fine")
+"""
+
 SOLVER = """
 import numpy as np
 from rtmbs.linear.registry import SOLVERS
@@ -268,6 +284,7 @@ USES = {
     "force": MAGNETS,
     "source of K and C": SOURCE,
     "method of time integration": METHOD,
+    "method of time for constrained systems": DAE_METHOD,
     "formulation": FORMULATION,
     "linear solver": SOLVER,
     "mechanism to the library": MECHANISM,

@@ -11,6 +11,7 @@ from rtmbs.formulations.registry import PLACES
 HOMES = {
     **{kind: f"rtmbs.formulations.{module}" for module, kind in PLACES.values()},
     "ConstrainedSystem": "rtmbs.formulations.contract",
+    "Correcting": "rtmbs.formulations.correction",
     "Disturbance": "rtmbs.formulations.error_equation",
     "FORMULATIONS": "rtmbs.formulations.registry",
     "Formulation": "rtmbs.formulations.contract",
@@ -20,6 +21,7 @@ HOMES = {
     "ReferencePointCoordinates": "rtmbs.formulations.reference_point",
     "STABILITY": "rtmbs.formulations.stability",
     "consistent_state": "rtmbs.formulations.consistent",
+    "corrected": "rtmbs.formulations.correction",
     "critical_gains": "rtmbs.formulations.gains",
     "error_response": "rtmbs.formulations.error_equation",
     "gain_bound": "rtmbs.formulations.stability",

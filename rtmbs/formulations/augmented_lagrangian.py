@@ -10,10 +10,9 @@ from rtmbs.errors import InputError, shown
 from rtmbs.formulations.contract import ConstrainedSystem
 from rtmbs.formulations.errors import FormulationError
 from rtmbs.formulations.multipliers import least_multipliers
-from rtmbs.formulations.penalty_mass import row_masses
+from rtmbs.formulations.penalty_options import PenaltyOptions
 from rtmbs.formulations.reduced import solve_positive
-from rtmbs.formulations.stabilised import Stabilised
-from rtmbs.formulations.terms import Positive, given, instant, row_names, terms_at
+from rtmbs.formulations.terms import row_names
 
 Array = NDArray[np.float64]
 
@@ -22,7 +21,7 @@ ROUNDING = 1e-9  # likewise, of a correction that grows again
 
 
 @dataclass(frozen=True)
-class AugmentedLagrangian:
+class AugmentedLagrangian(PenaltyOptions):
     """(M + Phi_q^T alpha Phi_q) da = F - M a - Phi_q^T (lam + alpha r), r = Phi_q a - gamma*, lam += alpha r.
 
     alpha is ``penalty`` times the masses of the rows; gamma* feeds Phi and Phid back as in Penalty. Each iteration
@@ -33,28 +32,19 @@ class AugmentedLagrangian:
     """
 
     penalty: float = 1e6
-    frequency: float = 20.0  # [1/s], of Phi
-    damping: float = 1.0  # [1], 1 is critical
     iterations: int = 30
-    redundant = True
 
     def __post_init__(self) -> None:
-        Positive("penalty of AugmentedLagrangian").check(self.penalty)
-        Positive("frequency of AugmentedLagrangian", "1/s").check(self.frequency)
-        Positive("damping of AugmentedLagrangian").check(self.damping)
+        super().__post_init__()
         if not isinstance(self.iterations, int) or isinstance(self.iterations, bool) or self.iterations < 1:
             raise InputError(f"iterations of AugmentedLagrangian is {shown(self.iterations)}; 1 or more is wanted")
-
-    def memory(self) -> None:
-        """Nothing is kept."""
 
     def accelerations(
         self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
     ) -> tuple[Array, Array]:
         """Return a (n,) and lam (m,) at a state, which need not satisfy Phi = 0."""
-        q, v, t = given("q", q, system.n), given("v", v, system.n), instant(t)
-        terms = terms_at(Stabilised(system, self.damping * self.frequency, self.frequency), q, v, t)
-        alpha, P = self.penalty * row_masses(terms), terms.Phi_q
+        terms, alpha = self.stabilised(system, q, v, t)
+        P = terms.Phi_q
         A, whole = terms.M + P.T @ (alpha[:, None] * P), np.eye(system.n)
         a, lam, previous, largest = np.zeros(system.n), np.zeros(system.m), np.inf, 0.0
         for _ in range(self.iterations):

@@ -34,6 +34,11 @@ class Baumgarte:
         Positive("beta of Baumgarte", "1/s").check(self.beta)
 
     @property
+    def gains(self) -> tuple[float, float]:
+        """alpha and beta of the error equation [1/s]."""
+        return self.alpha, self.beta
+
+    @property
     def redundant(self) -> bool:
         """Whether dependent rows are accepted: as ``within`` does."""
         return self.within is not None and self.within.redundant

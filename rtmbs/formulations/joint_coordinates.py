@@ -40,6 +40,7 @@ class JointCoordinates:
         self.n, self.m = self.equations.n, self.equations.m
         self.coordinate_names, self.row_names = list(system.coordinate_names), list(system.row_names)
         self.R0 = system.R0.copy()
+        self.evaluated = b""  # coordinates and inputs whose mass and closures the equations hold
 
     @property
     def u(self) -> Array:
@@ -48,29 +49,45 @@ class JointCoordinates:
 
     def mass(self, q: Array, t: float) -> Array:
         """Return M (n, n)."""
-        still = np.zeros(self.n)
-        self.equations.at(t)
-        self.equations.residual(given("q", q, self.n), still, still, self.R0)
+        self.evaluate(q, t)
         return self.equations.mass_matrix()
 
     def force(self, q: Array, v: Array, t: float) -> Array:
         """Return Q (n,), velocity terms included."""
         self.equations.at(t)
-        return self.equations.force(given("q", q, self.n), given("v", v, self.n), self.R0)
+        q, self.evaluated = given("q", q, self.n), b""
+        F = self.equations.force(q, given("v", v, self.n), self.R0)
+        self.evaluated = key_of(q, self.u)
+        return F
 
     def constraints(self, q: Array, t: float) -> Array:
         """Return Phi (m,) of loops, couplers and drivers."""
-        self.equations.at(t)
-        return self.equations.close(given("q", q, self.n), self.R0)
+        self.evaluate(q, t)
+        return self.equations.ws.Phi.copy()
 
     def constraint_jacobian(self, q: Array, t: float) -> Array:
         """Return Phi_q (m, n)."""
-        self.constraints(q, t)
+        self.evaluate(q, t)
         return self.equations.closure_jacobian()
 
     def constraint_rate_terms(self, q: Array, v: Array, t: float) -> tuple[Array, Array]:
         """Return Phi_t and gamma (m,)."""
-        self.constraints(q, t)
+        self.evaluate(q, t)
         still = np.zeros(self.n)
         Phi_t = self.equations.closure_velocities(still)
         return Phi_t, -self.equations.closure_accelerations(given("v", v, self.n), still)
+
+    def evaluate(self, q: Array, t: float) -> None:
+        """Evaluate mass and closures, unless the last evaluation was at this q with these inputs."""
+        q = given("q", q, self.n)
+        self.equations.at(t)
+        if key_of(q, self.u) == self.evaluated:
+            return
+        self.evaluated, still = b"", np.zeros(self.n)
+        self.equations.evaluate(q, still, still, self.R0)
+        self.evaluated = key_of(q, self.u)
+
+
+def key_of(q: Array, u: Array) -> bytes:
+    """Return what two evaluations of the same coordinates and inputs share."""
+    return np.concatenate((q, u)).tobytes()

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 
 from rtmbs.formulations.contract import ConstrainedSystem
+from rtmbs.formulations.correction import closed, least_solution
 from rtmbs.formulations.errors import FormulationError
 from rtmbs.formulations.jacobian_rate import jacobian_rate
 from rtmbs.formulations.multipliers import least_multipliers
@@ -72,16 +73,22 @@ class NullSpace:
         carried = basis.Vd @ (basis.V.T @ terms.v)
         inner = terms.Phi_q[rows] @ V_D
         right = terms.gamma[rows] - terms.Phi_q[rows] @ carried
-        zdd_D = scipy.linalg.solve(inner, right, check_finite=False) if basis.r else np.zeros(0)
+        zdd_D = lapack.dgesv(inner, right)[2] if basis.r else np.zeros(0)
         G = V_D @ zdd_D + carried
         a = reduced_solution(terms, V_I, G)
         demand_agreement(terms, a)
         return a, least_multipliers(terms, a) if self.multipliers else None
 
+    def correct(
+        self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
+    ) -> tuple[Array, Array]:
+        """Return q and v (n,) with Phi = 0 and Phid = 0, by the least change of both."""
+        return closed(system, q, v, t, least_solution)
+
     def basis(self, terms: Terms, q: Array, v: Array, t: float, completion: Completion) -> tuple[NullBasis, Indices]:
         """Return V with its rate, and the independent rows; B is built anew where it is worn out."""
         rate, kept = jacobian_rate(terms.system, q, v, t), completion.factor
-        if kept is not None and fits(kept, terms):
+        if kept is not None and fits(kept, terms.system):
             found = completed(kept, terms, rate, 1.0 / self.largest_factor)
             if found is not None:
                 return found, kept.rows

@@ -4,22 +4,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from rtmbs.formulations.contract import ConstrainedSystem
-from rtmbs.formulations.errors import FormulationError
+from rtmbs.formulations.correction import Solve, closed_positions, closed_rates
 from rtmbs.formulations.multipliers import least_multipliers
 from rtmbs.formulations.rank import RANK_TOLERANCE, refuse_dependent
 from rtmbs.formulations.reduced import reduced_solution
-from rtmbs.formulations.terms import Positive, Terms, answered, given, instant, row_names, terms_at
+from rtmbs.formulations.terms import Positive, given, instant, terms_at
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
-
-CLOSED = 1e-12  # of Newton's correction, in terms of the largest coordinate or 1
-MAX_ITERATIONS = 20
 
 
 @dataclass
@@ -62,27 +58,35 @@ class Partitioning:
         """Return a (n,), and lam (m,) when asked for, at a state; ``memory`` is a Partition."""
         terms = terms_at(system, q, v, t)
         partition = self.memory() if memory is None else memory
-        ratio = self.divide(terms, partition)
+        ratio = self.divide(system, terms.Phi_q, partition)
         u, free = partition.dependent, partition.independent
         N = np.zeros((system.n, len(free)))
         N[u], N[free] = -ratio, np.eye(len(free))
         particular = np.zeros(system.n)
-        particular[u] = scipy.linalg.solve(terms.Phi_q[:, u], terms.gamma) if len(u) else 0.0
+        particular[u] = lapack.dgesv(terms.Phi_q[:, u], terms.gamma)[2] if len(u) else 0.0
         a = reduced_solution(terms, N, particular)
         return a, least_multipliers(terms, a) if self.multipliers else None
 
-    def divide(self, terms: Terms, partition: Partition) -> Array:
+    def divide(self, system: ConstrainedSystem, Phi_q: Array, partition: Partition) -> Array:
         """Return Phi_u^-1 Phi_v (m, n - m) of the kept partition, or of a new one where the kept one is worn out."""
         sizes = len(partition.dependent), len(partition.dependent) + len(partition.independent)
-        if partition.count and sizes == (terms.system.m, terms.system.n):
-            ratio = ratio_of(terms.Phi_q, partition)
+        if partition.count and sizes == (system.m, system.n):
+            ratio = ratio_of(Phi_q, partition)
             if np.abs(ratio).max(initial=0.0) <= self.largest:
                 return ratio
-        u, spare = pivoted(terms.Phi_q, self.rank_tolerance)
-        refuse_dependent(terms, spare, "Partitioning")
+        u, spare = pivoted(Phi_q, self.rank_tolerance)
+        refuse_dependent(system, spare, "Partitioning")
         partition.dependent, partition.count = u, partition.count + 1
-        partition.independent = np.setdiff1d(np.arange(terms.system.n), u)
-        return ratio_of(terms.Phi_q, partition)
+        partition.independent = np.setdiff1d(np.arange(system.n), u)
+        return ratio_of(Phi_q, partition)
+
+    def correct(
+        self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
+    ) -> tuple[Array, Array]:
+        """Return q and v (n,) with Phi = 0 and Phid = 0; independent coordinates and rates stay as they are."""
+        partition = self.memory() if memory is None else memory
+        q = self.positions(system, q, t, partition)
+        return q, self.rates(system, q, v, t, partition)
 
     def positions(self, system: ConstrainedSystem, q: Array, t: float, memory: Partition) -> Array:
         """Return q (n,) with Phi = 0: the dependent coordinates by Newton from where they are, the others as given.
@@ -90,46 +94,33 @@ class Partitioning:
         Raises FormulationError naming the row that stays open.
         """
         q, t = given("q", q, system.n), instant(t)
-        u = self.partition_at(system, q, t, memory).dependent
-        for _ in range(MAX_ITERATIONS if system.m else 0):
-            Phi = answered("constraints(q, t)", system.constraints(q, t), (system.m,))
-            step = scipy.linalg.lstsq(system.constraint_jacobian(q, t)[:, u], Phi)[0]
-            q[u] -= step
-            if np.abs(step).max() <= CLOSED * max(1.0, np.abs(q).max()):
-                break
-        else:
-            if system.m:
-                worst = np.array([int(np.argmax(np.abs(system.constraints(q, t))))])
-                raise FormulationError(
-                    f"{row_names(system, worst)} of Phi stays open by {np.abs(system.constraints(q, t)).max():.2g} "
-                    f"after {MAX_ITERATIONS} iterations at t = {t:g}; take a shorter step, or a nearer start"
-                )
-        return q
+        return closed_positions(system, q, t, self.dependent_change(system, q, t, memory))
 
     def rates(self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Partition) -> Array:
         """Return v (n,) with Phi_q v + Phi_t = 0: dependent rates from the independent ones."""
-        q, v, t = given("q", q, system.n), given("v", v, system.n), instant(t)
-        partition = self.partition_at(system, q, t, memory)
-        u, free = partition.dependent, partition.independent
-        Phi_q = system.constraint_jacobian(q, t)
-        Phi_t, _ = system.constraint_rate_terms(q, v, t)
-        if len(u):
-            v[u] = -scipy.linalg.solve(Phi_q[:, u], Phi_t + Phi_q[:, free] @ v[free])
-        return v
+        q, t = given("q", q, system.n), instant(t)
+        return closed_rates(system, q, v, t, self.dependent_change(system, q, t, memory))
 
-    def partition_at(self, system: ConstrainedSystem, q: Array, t: float, memory: Partition) -> Partition:
-        """Return the partition in ``memory``, divided anew where it has to be."""
-        self.divide(terms_at(system, q, np.zeros(system.n), t), memory)
-        return memory
+    def dependent_change(self, system: ConstrainedSystem, q: Array, t: float, memory: Partition) -> Solve:
+        """Return the solution of Phi_q x = right in dependent coordinates alone, divided anew where it has to be."""
+        self.divide(system, system.constraint_jacobian(q, t), memory)
+        u = memory.dependent
+
+        def solve(Phi_q: Array, right: Array) -> Array:
+            x = np.zeros(system.n)
+            *_, x[u], info = lapack.dgesv(Phi_q[:, u], right)
+            return x if info == 0 else np.full(system.n, np.nan)
+
+        return solve
 
 
 def ratio_of(Phi_q: Array, partition: Partition) -> Array:
     """Return Phi_u^-1 Phi_v (m, n - m); infinite where Phi_u is singular."""
     u, free = partition.dependent, partition.independent
-    lu, pivots, info = lapack.dgetrf(Phi_q[:, u]) if len(u) else (None, None, 0)
-    if info > 0:
-        return np.full((len(u), len(free)), np.inf)
-    return scipy.linalg.lu_solve((lu, pivots), Phi_q[:, free]) if len(u) else np.zeros((0, len(free)))
+    if not len(u):
+        return np.zeros((0, len(free)))
+    *_, ratio, info = lapack.dgesv(Phi_q[:, u], Phi_q[:, free])
+    return ratio if info == 0 else np.full((len(u), len(free)), np.inf)
 
 
 def pivoted(Phi_q: Array, tolerance: float) -> tuple[Indices, Indices]:

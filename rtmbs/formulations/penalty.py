@@ -7,16 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.formulations.contract import ConstrainedSystem
-from rtmbs.formulations.penalty_mass import row_masses
+from rtmbs.formulations.penalty_options import PenaltyOptions
 from rtmbs.formulations.saddle import solve_saddle
-from rtmbs.formulations.stabilised import Stabilised
-from rtmbs.formulations.terms import Positive, given, instant, terms_at
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Penalty:
+class Penalty(PenaltyOptions):
     """(M + Phi_q^T alpha Phi_q) a = F + Phi_q^T alpha gamma*, alpha = ``penalty`` times the masses of the rows.
 
     gamma* = gamma - 2 damping frequency Phid - frequency^2 Phi, and lam = alpha (Phi_q a - gamma*). The error of a is
@@ -27,22 +25,10 @@ class Penalty:
     """
 
     penalty: float = 1e14
-    frequency: float = 20.0  # [1/s], of Phi
-    damping: float = 1.0  # [1], 1 is critical
-    redundant = True
-
-    def __post_init__(self) -> None:
-        Positive("penalty of Penalty").check(self.penalty)
-        Positive("frequency of Penalty", "1/s").check(self.frequency)
-        Positive("damping of Penalty").check(self.damping)
-
-    def memory(self) -> None:
-        """Nothing is kept."""
 
     def accelerations(
         self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
     ) -> tuple[Array, Array]:
         """Return a (n,) and lam (m,) at a state, which need not satisfy Phi = 0."""
-        q, v, t = given("q", q, system.n), given("v", v, system.n), instant(t)
-        terms = terms_at(Stabilised(system, self.damping * self.frequency, self.frequency), q, v, t)
-        return solve_saddle(terms, 1.0 / (self.penalty * row_masses(terms)))
+        terms, alpha = self.stabilised(system, q, v, t)
+        return solve_saddle(terms, 1.0 / alpha)

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from rtmbs.formulations.contract import ConstrainedSystem
 from rtmbs.formulations.errors import FormulationError
 from rtmbs.formulations.terms import Terms, inertias, row_names
 
@@ -38,22 +39,22 @@ def row_factor(Phi_q: Array, tolerance: float = RANK_TOLERANCE) -> RowFactor:
     return RowFactor(Q[:, :r], Q[:, r:], R[:r, :r], order[:r], order[r:])
 
 
-def fits(factor: RowFactor, terms: Terms) -> bool:
+def fits(factor: RowFactor, system: ConstrainedSystem) -> bool:
     """Return whether a factorisation kept from an earlier state has the sizes of this system."""
-    return factor.Q1.shape[0] == terms.system.n and len(factor.rows) + len(factor.dependent) == terms.system.m
+    return factor.Q1.shape[0] == system.n and len(factor.rows) + len(factor.dependent) == system.m
 
 
 def demand_full_rank(terms: Terms, tolerance: float, who: str) -> None:
     """Raise FormulationError naming the dependent rows, when there are some."""
-    refuse_dependent(terms, row_factor(terms.Phi_q, tolerance).dependent, who)
+    refuse_dependent(terms.system, row_factor(terms.Phi_q, tolerance).dependent, who)
 
 
-def refuse_dependent(terms: Terms, dependent: Indices, who: str) -> None:
+def refuse_dependent(system: ConstrainedSystem, dependent: Indices, who: str) -> None:
     """Raise FormulationError naming these rows, when there are some."""
     if len(dependent):
         verb = "depends" if len(dependent) == 1 else "depend"
         raise FormulationError(
-            f"{row_names(terms.system, dependent)} of Phi_q {verb} on the other rows, and {who} needs full rank; "
+            f"{row_names(system, dependent)} of Phi_q {verb} on the other rows, and {who} needs full rank; "
             "take QR, SVD, NullSpace, Penalty or AugmentedLagrangian, or leave these rows out"
         )
 

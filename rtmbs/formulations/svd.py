@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, shown
 from rtmbs.formulations.contract import ConstrainedSystem
+from rtmbs.formulations.correction import closed, least_solution
 from rtmbs.formulations.multipliers import least_multipliers
 from rtmbs.formulations.rank import RANK_TOLERANCE, demand_agreement
 from rtmbs.formulations.reduced import reduced_solution, refuse_singular
@@ -57,6 +58,12 @@ class SVD:
             a = reduced_solution(terms, V2, particular)
         demand_agreement(terms, a)
         return a, least_multipliers(terms, a, self.rank_tolerance) if self.multipliers else None
+
+    def correct(
+        self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
+    ) -> tuple[Array, Array]:
+        """Return q and v (n,) with Phi = 0 and Phid = 0, by the least change of both."""
+        return closed(system, q, v, t, least_solution)
 
 
 def decomposed(Phi_q: Array, tolerance: float) -> tuple[Array, Array, Array, Array]:

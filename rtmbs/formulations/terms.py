@@ -31,13 +31,13 @@ def terms_at(system: ConstrainedSystem, q: Array, v: Array, t: float) -> Terms:
     """Return the terms at a state; raises InputError naming what has a wrong shape or is not finite."""
     n, m = system.n, system.m
     q, v, t = given("q", q, n), given("v", v, n), instant(t)
+    F = answered("force(q, v, t)", system.force(q, v, t), (n,))  # first: a system may keep what M needs
     M = answered("mass(q, t)", system.mass(q, t), (n, n))
     if n and np.abs(M - M.T).max() > UNSYMMETRIC * np.abs(M).max():
         i, j = (int(k) for k in np.unravel_index(np.argmax(np.abs(M - M.T)), M.shape))
         raise InputError(
             f"mass(q, t) is not symmetric: entry ({i}, {j}) is {M[i, j]:g}, and entry ({j}, {i}) is {M[j, i]:g}"
         )
-    F = answered("force(q, v, t)", system.force(q, v, t), (n,))
     Phi_q = answered("constraint_jacobian(q, t)", system.constraint_jacobian(q, t), (m, n))
     Phi_t, gamma = rate_terms(system, q, v, t)
     return Terms(system, v, M, F, Phi_q, Phi_t, gamma)

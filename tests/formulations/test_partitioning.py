@@ -27,8 +27,8 @@ def test_the_pendulum_is_divided_anew_where_the_ratio_exceeds_ten():
 def test_pivots_are_the_largest_entries():
     for q, _ in states("slider-crank in bodies", 50):
         system, memory = system_of("slider-crank in bodies"), Partitioning().memory()
-        Partitioning().partition_at(system, q, T, memory)
         P = system.constraint_jacobian(q, T)
+        Partitioning().divide(system, P, memory)
         assert np.linalg.matrix_rank(P[:, memory.dependent]) == system.m
         assert np.abs(ratio_of(P, memory)).max() < 5.0
         assert sorted([*memory.dependent, *memory.independent]) == list(range(system.n))

@@ -1,0 +1,135 @@
+"""Every method on every problem: error, violations, energy, wall time and work, at three steps or tolerances."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from rtmbs.bench.dae_problems import PROBLEMS, Problem
+from rtmbs.dae.adams_bashforth_moulton import AdamsBashforthMoulton
+from rtmbs.dae.contract import Method
+from rtmbs.dae.driver import integrate
+from rtmbs.dae.errors import MotionError
+from rtmbs.dae.registry import METHODS
+from rtmbs.dae.runge_kutta import RungeKutta
+from rtmbs.dae.solve_ivp import SolveIVP
+from rtmbs.errors import InputError, unknown_name
+from rtmbs.formulations.errors import FormulationError
+from rtmbs.formulations.registry import FORMULATIONS
+
+TOLERANCES = (1e-5, 1e-7, 1e-9)
+SAMPLES = 100  # of an adaptive run
+
+
+@dataclass(frozen=True)
+class Row:
+    """One run. ``error`` is the largest of |q - reference| / max(1, |reference|) at the end."""
+
+    problem: str
+    method: str
+    level: float  # step [s], or tolerance
+    error: float | None
+    violations: tuple[float, float, float] | None  # largest |Phi|, |Phid|, |Phidd|
+    energy: float | None  # largest change, in terms of the largest kinetic energy or 1e-9 J
+    wall: float | None  # [s]
+    evaluations: int | None
+    factorisations: int | None
+    remark: str = ""
+
+
+def configurations(redundant: bool) -> dict[str, Callable[[float], Any]]:
+    """Return what is run, by name: a function of the tolerance that makes a method."""
+    form = FORMULATIONS["qr" if redundant else "partitioning"]
+    fixed: dict[str, Any] = {
+        f"runge-kutta, {name}": RungeKutta(formulation=FORMULATIONS[name]()) for name in FORMULATIONS
+    }
+    fixed["adams-bashforth-moulton 4"] = AdamsBashforthMoulton(4, form())
+    found: dict[str, Any] = {name: steady(method) for name, method in fixed.items()}
+    for name, kind in METHODS.items():
+        if name not in ("runge-kutta", "adams-bashforth-moulton", "solve-ivp", "cvode"):
+            found[name] = adaptive(kind) if name == "ida" else steady(kind())
+    for solver in ("DOP853", "Radau", "LSODA"):
+        found[f"solve-ivp {solver}"] = adaptive(SolveIVP, solver=solver, formulation=form())
+    if "cvode" in METHODS:
+        found["cvode adams"] = adaptive(METHODS["cvode"], formula="adams", formulation=form())
+    return found
+
+
+def steady(method: Any) -> Callable[[float], Any]:
+    """Return a function of the tolerance for a method that has none."""
+    return lambda tolerance: method
+
+
+def adaptive(kind: Any, **options: Any) -> Callable[[float], Any]:
+    """Return a function of the tolerance that makes a method."""
+    return lambda tolerance: kind(rtol=tolerance, atol=tolerance, **options)
+
+
+def measure(problems: Sequence[str], methods: Sequence[str]) -> list[Row]:
+    """Return the rows of these problems and of the methods whose names begin with one of these; all where empty.
+
+    Raises UnknownNameError for a problem or a method that is not there.
+    """
+    for name in problems:
+        if name not in PROBLEMS:
+            raise unknown_name("problem", name, PROBLEMS)
+    known = configurations(False)
+    for name in methods:
+        if not any(one.startswith(name) for one in known):
+            raise unknown_name("method", name, known)
+    rows: list[Row] = []
+    for name in problems or PROBLEMS:
+        problem = PROBLEMS[name]()
+        wanted, made = problem.reference(), configurations(problem.redundant)
+        chosen = [one for one in made if not methods or any(one.startswith(start) for start in methods)]
+        for one in chosen:
+            for level, tolerance in enumerate(TOLERANCES):
+                rows.append(run(problem, one, made[one](tolerance), level, wanted))
+                if rows[-1].remark and "stopped after" not in rows[-1].remark:
+                    break  # refused at every step; a motion that stopped may go further with a finer one
+    return rows
+
+
+def run(problem: Problem, name: str, method: Method, level: int, wanted: Any) -> Row:
+    """Return the row of one run; its remark says why there is none."""
+    fixed = method.orders is not None
+    h = problem.steps[level] if fixed else problem.t_end / SAMPLES
+    shown = h if fixed else TOLERANCES[level]
+    try:
+        found = integrate(problem.system, method, problem.q, problem.v, problem.t_end, h)
+    except (InputError, FormulationError, MotionError) as error:
+        return Row(problem.name, name, shown, None, None, None, None, None, None, str(error))
+    energies = np.array([problem.energy(q, v) for q, v in zip(found.q, found.v, strict=True)])
+    kinetic = max(0.5 * float(v @ problem.system.mass(q, 0.0) @ v) for q, v in zip(found.q, found.v, strict=True))
+    first, second, third = (float(x) for x in found.violations.max(axis=0))
+    return Row(
+        problem.name,
+        name,
+        shown,
+        float(np.max(np.abs(found.q[-1] - wanted) / np.maximum(1.0, np.abs(wanted)))),
+        (first, second, third),
+        float(np.ptp(energies)) / max(kinetic, 1e-9),
+        found.wall,
+        found.counts.evaluations,
+        found.counts.factorisations,
+    )
+
+
+def record(rows: Sequence[Row]) -> dict[str, Any]:
+    """Return the rows as JSON holds them."""
+    return {"rows": [asdict(row) for row in rows]}
+
+
+def text(rows: Sequence[Row]) -> str:
+    """Return the rows as a table."""
+    head = f"{'problem':13}{'method':35}{'h or tol':>9}{'error':>10}{'Phi':>10}{'Phid':>10}{'Phidd':>10}"
+    lines = [f"{head}{'energy':>10}{'time [s]':>10}{'evals':>8}{'factors':>8}"]
+    for row in rows:
+        start = f"{row.problem:13}{row.method:35}{row.level:9.0e}"
+        if row.error is None or row.violations is None:
+            lines.append(f"{start}  {row.remark}")
+            continue
+        numbers = "".join(f"{x:10.1e}" for x in (row.error, *row.violations, row.energy))
+        lines.append(f"{start}{numbers}{row.wall:10.3f}{row.evaluations:8d}{row.factorisations:8d}")
+    return "\n".join(lines)

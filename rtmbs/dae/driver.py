@@ -1,0 +1,118 @@
+"""The driver: any method over any constrained system, from a consistent start."""
+
+import time
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.dae.contract import Method, Motion, Point
+from rtmbs.dae.counted import Counted
+from rtmbs.dae.errors import GainWarning, MotionError
+from rtmbs.dae.trajectory import Trajectory, trajectory_of
+from rtmbs.errors import InputError
+from rtmbs.formulations.contract import ConstrainedSystem
+from rtmbs.formulations.errors import FormulationError
+from rtmbs.formulations.rank import RANK_TOLERANCE, demand_full_rank
+from rtmbs.formulations.terms import Positive, given, row_names, terms_at
+
+Array = NDArray[np.float64]
+
+CONSISTENT = 1e-8  # of Phi_q times the largest coordinate or rate, or 1: what a start may violate
+MOST_STEPS = 10**8
+LARGEST = 1e12  # of a coordinate or rate: beyond, a motion counts as lost
+
+
+def integrate(
+    system: ConstrainedSystem, method: Method, q: Array, v: Array, t_end: float, h: float = 1e-3, t0: float = 0.0
+) -> Trajectory:
+    """Return the motion from a consistent q and v (n,) at ``t0`` to ``t_end`` [s], sampled every ``h`` [s].
+
+    A method of fixed steps takes steps of h; an adaptive one chooses its own between the samples. The last step ends at
+    t_end, so that steps are h or a little shorter. ``q`` and ``v`` stay as they are. Raises InputError for numbers,
+    FormulationError for a start that violates the constraints, dependent rows that the method refuses, or a state
+    without an answer, and MotionError, with the trajectory up to there, for a step that fails. Warns of gains that the
+    method does not bear at this h.
+
+    >>> trajectory = integrate(system, RungeKutta(GILL, Baumgarte(20.0, 20.0)), q, v, 1.0)  # doctest: +SKIP
+    """
+    times = times_of(t0, t_end, h)
+    q, v = given("q", q, system.n), given("v", v, system.n)
+    demand_start(system, method, q, v, float(times[0]))
+    warn_of_gains(method, float(times[1] - times[0]))
+    motion = Motion(system, q, v, float(times[0]))
+    motion.system = Counted(system, motion.counts)
+    found: list[Point] = []
+    began = time.perf_counter()
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            for point in method.points(motion, times):
+                demand_finite(point)
+                found.append(point)
+    except (FormulationError, MotionError, InputError) as error:
+        wall = time.perf_counter() - began
+        if not found:
+            raise
+        failure = MotionError(f"{type(method).__name__} stopped after t = {found[-1].t:g}: {error}")
+        failure.trajectory = trajectory_of(system, found, motion.counts, wall)
+        raise failure from error
+    wall = time.perf_counter() - began
+    return trajectory_of(system, found, motion.counts, wall)
+
+
+def times_of(t0: float, t_end: float, h: float) -> Array:
+    """Return evenly spaced times from t0 to t_end, at most h apart."""
+    Positive("h", "s").check(h)
+    for name, value in (("t0", t0), ("t_end", t_end)):
+        if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not np.isfinite(value):
+            raise InputError(f"{name} is {value!r}; a finite number of seconds is wanted")
+    if not t_end > t0:
+        raise InputError(f"t_end is {t_end:g}; a time after t0 = {t0:g} is wanted")
+    steps = np.ceil((t_end - t0) / h * (1.0 - 1e-12))
+    if steps > MOST_STEPS:
+        raise InputError(f"h = {h:g} s makes {steps:.2g} steps to t_end = {t_end:g}; at most {MOST_STEPS:g} are taken")
+    return np.linspace(t0, t_end, int(steps) + 1)
+
+
+def demand_start(system: ConstrainedSystem, method: Method, q: Array, v: Array, t: float) -> None:
+    """Raise FormulationError for a start off the constraints, or rows that the method cannot take."""
+    terms = terms_at(system, q, v, t)
+    Phi, Phid = system.constraints(q, t), terms.Phi_q @ v + terms.Phi_t
+    for what, left, size in (("Phi", Phi, q), ("Phid", Phid, v)):
+        allowed = CONSISTENT * max(1.0, np.abs(size).max(initial=0.0)) * np.abs(terms.Phi_q).max(initial=1.0)
+        worst = np.flatnonzero(~(np.abs(left) <= allowed))
+        if len(worst):
+            raise FormulationError(
+                f"{row_names(system, worst)} of {what} {'is' if len(worst) == 1 else 'are'} violated by "
+                f"{np.abs(left[worst]).max():.2g} at the start; take q and v from consistent_state(system, q, v, t)"
+            )
+    if not method.redundant and system.m:
+        demand_full_rank(terms, RANK_TOLERANCE, type(method).__name__)
+
+
+def demand_finite(point: Point) -> None:
+    """Raise MotionError for a point that is not finite, or out of all proportion."""
+    for name, part in (("q", point.q), ("v", point.v)):
+        if not np.all(np.abs(part) < LARGEST):
+            i = int(np.argmin(np.abs(part) < LARGEST))
+            raise MotionError(f"{name}[{i}] is {part[i]:.3g} at t = {point.t:g}; a shorter step may help")
+    if not np.all(np.isfinite(point.a)):
+        raise MotionError(f"an acceleration is not finite at t = {point.t:g}; a shorter step may help")
+
+
+def warn_of_gains(method: Method, h: float) -> None:
+    """Warn, before the run, of gains for which the method lets violations grow at this h."""
+    gains = getattr(getattr(method, "formulation", None), "gains", None)
+    growth = getattr(method, "growth", None)
+    if gains is None or growth is None:
+        return
+    alpha, beta = gains
+    roots = np.roots([1.0, 2.0 * alpha, beta**2]).astype(np.complex128)
+    most = max(float(growth(h * s)) for s in roots)
+    if most > 1.0 + 1e-6:
+        warnings.warn(
+            f"alpha = {alpha:g} 1/s and beta = {beta:g} 1/s lie outside the stability region of "
+            f"{type(method).__name__} at h = {h:g} s: violations grow by {most:.3g} a step; take gains_for_step({h:g})",
+            GainWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,82 @@
+"""Half-explicit Runge-Kutta of order four at index 2: HEM4 of Brasey and Hairer (1993)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.dae.contract import Motion, Orders, Point
+from rtmbs.dae.dynamics import Dynamics
+from rtmbs.formulations.correction import closed, least_solution
+from rtmbs.formulations.direct import Direct
+from rtmbs.formulations.errors import FormulationError
+
+Array = NDArray[np.float64]
+
+R6 = sqrt(6.0)
+A = (  # row i makes stage i from the stages before it; the last row is b
+    (),
+    (3 / 10,),
+    ((1 + R6) / 30, (11 - 4 * R6) / 30),
+    ((-79 - 31 * R6) / 150, (-1 - 4 * R6) / 30, (24 + 11 * R6) / 25),
+    ((14 + 5 * R6) / 6, (-8 + 7 * R6) / 6, (-9 - 7 * R6) / 4, (9 - R6) / 4),
+    (0.0, 0.0, (16 - R6) / 36, (16 + R6) / 36, 1 / 9),
+)
+
+
+@dataclass(frozen=True)
+class HalfExplicit:
+    """Stages satisfy Phid = 0 each, by one linear system; ``project`` puts positions back on Phi = 0 after a step.
+
+    Stage i has explicit Q_i, V_i. Its a_i solves M a_i + Phi_q^T lam_i = F at stage i, with lam_i such that
+    Phi_q V + Phi_t = 0 at stage i + 1, whose place is known already. Five solutions a step. Dependent rows are refused.
+
+    >>> method = HalfExplicit()
+    """
+
+    project: bool = True
+    redundant = False
+    orders = Orders(4, 4, 4, 4)
+
+    def points(self, motion: Motion, times: Array) -> Iterator[Point]:
+        """Yield the start and the end of each step."""
+        dynamics = Dynamics(motion, Direct())
+        point = dynamics.point(motion.q, motion.v, float(times[0]))
+        yield point
+        for t, following in pairwise(times):
+            q, v = step(motion, point, float(following - t))
+            if self.project:
+                q, v = closed(motion.system, q, v, float(following), least_solution)
+            point = dynamics.point(q, v, float(following))
+            motion.counts.steps += 1
+            yield point
+
+
+def step(motion: Motion, old: Point, h: float) -> tuple[Array, Array]:
+    """Return q and v a step of ``h`` [s] later, with Phid = 0 there."""
+    system, n = motion.system, motion.system.n
+    q, v, t = old.q, old.v, old.t
+    rates: list[Array] = []
+    accelerations: list[Array] = []
+    for row in A[1:]:
+        rates.append(v)
+        weights = h * np.array(row)
+        t_next = old.t + float(weights.sum())
+        q_next = old.q + weights @ np.array(rates)
+        known = old.v + (weights[:-1] @ np.array(accelerations) if accelerations else 0.0)
+        here, there = system.constraint_jacobian(q, t), system.constraint_jacobian(q_next, t_next)
+        right = -(system.constraint_rate_terms(q_next, known, t_next)[0] + there @ known) / weights[-1]
+        matrix = np.block([[system.mass(q, t), here.T], [there, np.zeros((system.m, system.m))]])
+        motion.counts.factorisations += 1
+        try:
+            x = np.linalg.solve(matrix, np.concatenate((system.force(q, v, t), right)))
+        except np.linalg.LinAlgError:
+            raise FormulationError(
+                f"HalfExplicit met a singular matrix at t = {t:g}; Phi_q lost rank, or a coordinate has no inertia"
+            ) from None
+        accelerations.append(x[:n])
+        q, v, t = q_next, known + weights[-1] * x[:n], t_next
+    return q, v

@@ -1,0 +1,110 @@
+"""Index-3 augmented Lagrangian on the trapezoidal rule, with projections of rates and accelerations (METHODS 1.17)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.dae.contract import Motion, Orders, Point
+from rtmbs.dae.dynamics import Dynamics
+from rtmbs.dae.errors import MotionError
+from rtmbs.dae.linearisation import imbalance, linearised
+from rtmbs.formulations.augmented_lagrangian import AugmentedLagrangian
+from rtmbs.formulations.multipliers import least_multipliers
+from rtmbs.formulations.penalty_mass import row_masses
+from rtmbs.formulations.reduced import solve_positive
+from rtmbs.formulations.terms import Positive, Terms, terms_at
+
+Array = NDArray[np.float64]
+
+SETTLED = 1e-13  # of a correction, in terms of the largest coordinate, rate or acceleration, or 1
+ROUNDING = 1e-9  # likewise, of a correction that no longer shrinks
+CONTRACTION = 0.1  # of corrections: a matrix that does less is made anew
+ITERATIONS = 40
+
+
+@dataclass(frozen=True)
+class Index3Lagrangian:
+    """M a + Phi_q^T (lam + alpha Phi) = F by Newton in q, with lam += alpha Phi after each correction.
+
+    v and a follow from q by the trapezoidal rule. alpha is ``penalty`` times the masses of the rows over (h / 2)^2.
+    Then the least changes of v and a in the metric of M put them on Phid = 0 and Phidd = 0, by the same iteration.
+    Dependent rows share their force.
+
+    >>> method = Index3Lagrangian()
+    """
+
+    penalty: float = 1e5
+    redundant = True
+    orders = Orders(2, 2, 2, 2)
+
+    def __post_init__(self) -> None:
+        Positive("penalty of Index3Lagrangian").check(self.penalty)
+
+    def points(self, motion: Motion, times: Array) -> Iterator[Point]:
+        """Yield the start and the end of each step."""
+        point = Dynamics(motion, AugmentedLagrangian()).point(motion.q, motion.v, float(times[0]))
+        yield point
+        for t, following in pairwise(times):
+            q, v, a = self.trapezoidal(motion, point, float(following), float(following - t))
+            point = self.projected(motion, q, v, a, float(following))
+            motion.counts.steps += 1
+            yield point
+
+    def trapezoidal(self, motion: Motion, old: Point, t: float, h: float) -> tuple[Array, Array, Array]:
+        """Return q, v and a at ``t`` before the projections. Raises MotionError."""
+        system, q, lam, before = motion.system, old.q + h * old.v + 0.5 * h * h * old.a, old.lam, np.inf
+        terms = terms_at(system, q, old.v, t)
+        alpha = self.penalty * row_masses(terms)  # over (h / 2)^2
+        quarter, whole = 0.25 * h * h, np.eye(system.n)
+        size = max(1.0, float(np.abs(q).max(initial=0.0)))
+        lhs, slow = np.zeros((0, 0)), True  # the matrix is made anew wherever corrections shrink slowly
+        for _ in range(ITERATIONS):
+            v = 2.0 / h * (q - old.q) - old.v
+            a = 2.0 / h * (v - old.v) - old.a
+            P, Phi = system.constraint_jacobian(q, t), system.constraints(q, t)
+            motion.counts.iterations += 1
+            if slow:
+                at = linearised(system, q, v, a, lam, t)
+                lhs = at.M + 0.5 * h * at.C + quarter * at.K + P.T @ (alpha[:, None] * P)
+                motion.counts.factorisations += 1
+            right = quarter * imbalance(system, q, v, a, lam, t) + P.T @ (alpha * Phi)
+            step = solve_positive(terms, whole, lhs, right)
+            q, length = q - step, float(np.abs(step).max(initial=0.0))
+            lam = lam + alpha * system.constraints(q, t) / quarter
+            if length <= SETTLED * size or (length >= 0.5 * before and length <= ROUNDING * size):
+                v = 2.0 / h * (q - old.q) - old.v
+                return q, v, 2.0 / h * (v - old.v) - old.a
+            if not np.isfinite(length):
+                break
+            slow, before = length >= CONTRACTION * before, length
+        raise MotionError(f"Newton of Index3Lagrangian does not converge at t = {t:g}; take a shorter step")
+
+    def projected(self, motion: Motion, q: Array, v: Array, a: Array, t: float) -> Point:
+        """Return the point with rates and accelerations on their constraints."""
+        terms = terms_at(motion.system, q, v, t)
+        alpha = self.penalty * row_masses(terms)
+        lhs = terms.M + terms.Phi_q.T @ (alpha[:, None] * terms.Phi_q)
+        motion.counts.factorisations += 1
+        v = nearest(terms, lhs, alpha, v, -terms.Phi_t)
+        there = terms_at(motion.system, q, v, t)
+        a = nearest(there, lhs, alpha, a, there.gamma)
+        return Point(t, q, v, a, least_multipliers(there, a))  # lam of Newton has the rounding of alpha Phi
+
+
+def nearest(terms: Terms, lhs: Array, alpha: Array, x: Array, right: Array) -> Array:
+    """Return y (n,) with Phi_q y = right, nearest to x in the metric of M."""
+    P, y, sigma, before = terms.Phi_q, x, np.zeros(terms.system.m), np.inf
+    size, whole = max(1.0, float(np.abs(x).max(initial=0.0))), np.eye(len(x))
+    for _ in range(ITERATIONS):
+        left = P @ y - right
+        step = solve_positive(terms, whole, lhs, terms.M @ (y - x) + P.T @ (sigma + alpha * left))
+        y = y - step
+        sigma = sigma + alpha * (P @ y - right)
+        length = float(np.abs(step).max(initial=0.0))
+        if length <= SETTLED * size or (length >= 0.5 * before and length <= ROUNDING * size):
+            return y
+        before = length
+    raise MotionError("the projections of Index3Lagrangian do not converge; take a larger penalty, or rows that agree")

@@ -1,0 +1,65 @@
+"""Derivatives of the equations of motion at a state, by differences, for Newton matrices."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.formulations.contract import ConstrainedSystem
+from rtmbs.formulations.jacobian_rate import jacobian_rate
+
+Array = NDArray[np.float64]
+
+STEP = 1e-7  # of a difference, in terms of the coordinate or rate, or 1
+
+
+class Linearisation(NamedTuple):
+    """Derivatives at a state. A Newton matrix needs no more digits than differences have."""
+
+    M: Array  # (n, n)
+    K: Array  # (n, n): of M a + Phi_q^T lam - F by q
+    C: Array  # (n, n): of -F by v
+    Phi_q: Array  # (m, n)
+    rate: Array  # (m, n): of Phid by q, which is d(Phi_q)/dt
+
+
+def linearised(system: ConstrainedSystem, q: Array, v: Array, a: Array, lam: Array, t: float) -> Linearisation:
+    """Return the derivatives at a state: 2 n + 1 evaluations of the forces."""
+    n = system.n
+
+    def imbalance(x: Array) -> Array:
+        return system.mass(x, t) @ a + system.constraint_jacobian(x, t).T @ lam - system.force(x, v, t)
+
+    middle, force = imbalance(q), system.force(q, v, t)
+    K, C = np.zeros((n, n)), np.zeros((n, n))
+    for i in range(n):
+        for x, matrix in ((q, K), (v, C)):
+            moved = x.copy()
+            moved[i] += STEP * max(1.0, abs(x[i]))
+            step = moved[i] - x[i]
+            change = imbalance(moved) - middle if matrix is K else force - system.force(q, moved, t)
+            matrix[:, i] = change / step
+    Phi_q = system.constraint_jacobian(q, t)
+    return Linearisation(system.mass(q, t), K, C, Phi_q, jacobian_rate(system, q, v, t))
+
+
+def imbalance(system: ConstrainedSystem, q: Array, v: Array, a: Array, lam: Array, t: float) -> Array:
+    """Return M a + Phi_q^T lam - F (n,)."""
+    F = system.force(q, v, t)
+    return np.asarray(system.mass(q, t) @ a + system.constraint_jacobian(q, t).T @ lam - F)
+
+
+def rate_of(system: ConstrainedSystem, q: Array, v: Array, t: float) -> Array:
+    """Return Phid = Phi_q v + Phi_t (m,)."""
+    return np.asarray(system.constraint_jacobian(q, t) @ v + system.constraint_rate_terms(q, v, t)[0])
+
+
+def derivative(function: Callable[[Array], Array], x: Array) -> Array:
+    """Return d function / dx (k, k) by differences."""
+    middle, found = function(x), np.zeros((len(x), len(x)))
+    for i in range(len(x)):
+        moved = x.copy()
+        moved[i] += STEP * max(1.0, abs(x[i]))
+        found[:, i] = (function(moved) - middle) / (moved[i] - x[i])
+    return found

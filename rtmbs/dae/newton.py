@@ -1,0 +1,93 @@
+"""Newton's iteration with a matrix that is kept from step to step, as long as it contracts."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+
+from rtmbs.dae.contract import Counts
+from rtmbs.dae.errors import MotionError
+
+Array = NDArray[np.float64]
+
+TOLERANCE = 1e-13  # of a correction, in terms of the scale of its unknown
+ROUNDING = 1e-9  # likewise, of a correction that no longer shrinks
+CONTRACTION = 0.2  # of corrections: a kept matrix that does less is made anew
+KEPT_ITERATIONS = 12
+ITERATIONS = 25
+
+
+class Newton:
+    """The iteration of one run. The matrix is equilibrated by rows and factored by LU."""
+
+    def __init__(self, counts: Counts, who: str) -> None:
+        self.counts, self.who = counts, who
+        self.lu: tuple[Array, Array] | None = None
+        self.row = np.zeros(0)
+
+    def solve(
+        self, residual: Callable[[Array], Array], matrix: Callable[[Array], Array], x: Array, scale: Array, t: float
+    ) -> Array:
+        """Return x (k,) with residual(x) = 0 from a first x; ``scale`` (k,) says what a large value is.
+
+        Raises MotionError for a matrix without inverse, or corrections that do not shrink.
+        """
+        if self.lu is not None:
+            found, done = self.iterate(residual, x, scale, fresh=False)
+            if done:
+                return found
+        for _ in range(ITERATIONS):
+            self.factor(matrix(x), t)
+            x, done = self.iterate(residual, x, scale, fresh=True)
+            if done:
+                return x
+            if not np.all(np.isfinite(x)):
+                break
+        raise MotionError(f"Newton of {self.who} does not converge at t = {t:g}; take a shorter step than this one")
+
+    def iterate(self, residual: Callable[[Array], Array], x: Array, scale: Array, fresh: bool) -> tuple[Array, bool]:
+        """Return the last x, and whether it solves the equations. Only a fresh matrix may end in rounding."""
+        assert self.lu is not None
+        before = np.inf
+        for _ in range(KEPT_ITERATIONS):
+            self.counts.iterations += 1
+            step = lapack.dgetrs(*self.lu, self.row * residual(x))[0]
+            size = float(np.abs(step / scale).max(initial=0.0))
+            x = x - step
+            if not np.isfinite(size):
+                return x, False
+            slow, left = size >= CONTRACTION * before, size * min(size / before, 1.0)  # before inf at first: left is 0
+            if size <= TOLERANCE or (np.isfinite(before) and not slow and left <= TOLERANCE):
+                return x, True
+            if fresh and slow and size <= ROUNDING:
+                return x, True
+            if slow:
+                return x, False
+            before = size
+        return x, False
+
+    def factor(self, A: Array, t: float) -> None:
+        """Factor a matrix (k, k); raises MotionError for a singular one."""
+        self.counts.factorisations += 1
+        if not np.all(np.isfinite(A)):
+            raise MotionError(f"the Newton matrix of {self.who} is not finite at t = {t:g}; take a shorter step")
+        largest = np.abs(A).max(axis=1)
+        self.row = 1.0 / np.where(largest > 0.0, largest, 1.0)
+        lu, pivots, info = lapack.dgetrf(self.row[:, None] * A)
+        if info > 0:
+            raise MotionError(f"the Newton matrix of {self.who} is singular at t = {t:g}; no coordinate may be loose")
+        self.lu = lu, pivots
+
+
+def scale_of(*parts: Array) -> Array:
+    """Return scales for stacked unknowns: of each part its largest value, or 1."""
+    return np.concatenate([np.full(len(part), max(1.0, float(np.abs(part).max(initial=0.0)))) for part in parts])
+
+
+def constraint_scales(Phi_q: Array, v: Array, a: Array, h: float) -> tuple[Array, Array]:
+    """Return scales (m,) of mu and tau: Phi_q^T mu is a rate, Phi_q^T tau an acceleration."""
+    rate = max(1.0, float(np.abs(v).max(initial=0.0)) + h * float(np.abs(a).max(initial=0.0)))
+    size = float(np.abs(Phi_q).max(initial=0.0)) or 1.0
+    acceleration = max(1.0, float(np.abs(a).max(initial=0.0)))
+    return np.full(len(Phi_q), rate / size), np.full(len(Phi_q), acceleration / size)

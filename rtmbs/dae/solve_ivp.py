@@ -1,0 +1,104 @@
+"""scipy's solvers of ordinary differential equations over the accelerations of a formulation."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.integrate
+from numpy.typing import NDArray
+
+from rtmbs.dae.checks import demand_formulation, demand_tolerances
+from rtmbs.dae.contract import Motion, Point
+from rtmbs.dae.dynamics import Dynamics
+from rtmbs.dae.errors import MotionError
+from rtmbs.dae.linearisation import derivative
+from rtmbs.errors import RtmbsError, unknown_name
+from rtmbs.formulations.contract import Formulation
+from rtmbs.formulations.errors import FormulationError
+from rtmbs.formulations.partitioning import Partitioning
+
+Array = NDArray[np.float64]
+
+SOLVERS = {
+    "RK23": scipy.integrate.RK23,
+    "RK45": scipy.integrate.RK45,
+    "DOP853": scipy.integrate.DOP853,
+    "Radau": scipy.integrate.Radau,
+    "BDF": scipy.integrate.BDF,
+    "LSODA": scipy.integrate.LSODA,
+}
+IMPLICIT = ("Radau", "BDF", "LSODA")
+MOST_STEPS = 10**6  # between two samples
+
+
+@dataclass(frozen=True)
+class SolveIVP:
+    """``solver`` of scipy over y = (q, v), with samples on its dense output.
+
+    A formulation that corrects states does so inside dy/dt and at each sample. The solver then integrates independent
+    coordinates, and what it does with dependent ones has no effect. ``rtol`` and ``atol`` bound the local error.
+
+    >>> method = SolveIVP("Radau", Partitioning(), rtol=1e-8)
+    """
+
+    solver: str = "DOP853"
+    formulation: Formulation = field(default_factory=Partitioning)
+    rtol: float = 1e-8
+    atol: float = 1e-10
+    orders = None
+
+    def __post_init__(self) -> None:
+        if self.solver not in SOLVERS:
+            raise unknown_name("solver", self.solver, SOLVERS)
+        demand_formulation(self.formulation)
+        demand_tolerances(self.rtol, self.atol)
+
+    @property
+    def redundant(self) -> bool:
+        return self.formulation.redundant
+
+    def points(self, motion: Motion, times: Array) -> Iterator[Point]:
+        """Yield the start and the samples."""
+        dynamics = Dynamics(motion, self.formulation)
+        y = np.concatenate((motion.q, motion.v))
+
+        def rates(t: float, y: Array) -> Array:
+            try:
+                return dynamics.first_order(t, y)
+            except FormulationError:  # of a trial too far away; solvers take a shorter step
+                return np.full(len(y), np.nan)
+
+        options: dict[str, Any] = {"rtol": max(self.rtol, 2.3e-14), "atol": self.atol}
+        if self.solver in IMPLICIT:  # scipy's differences grow without end in coordinates that nothing depends on
+            options["jac"] = lambda t, y: derivative(lambda x: rates(t, x), y)
+        solver = SOLVERS[self.solver](rates, float(times[0]), y, float(times[-1]), **options)
+        yield dynamics.point(motion.q, motion.v, float(times[0]))
+        matrices = 0
+        for t in times[1:]:
+            advance(solver, float(t), motion)
+            y = solver.y if solver.t == t else solver.dense_output()(t)
+            motion.counts.factorisations, matrices = (
+                motion.counts.factorisations + int(solver.nlu) - matrices,
+                int(solver.nlu),
+            )
+            yield dynamics.point(*dynamics.corrected(float(t), *np.split(y, 2)), float(t))
+
+
+def advance(solver: Any, t: float, motion: Motion) -> None:
+    """Take steps until ``t`` [s] is reached or passed; raises MotionError."""
+    for _ in range(MOST_STEPS):
+        if solver.t >= t:
+            return
+        try:
+            message = solver.step()
+        except RtmbsError:
+            raise
+        except (ValueError, np.linalg.LinAlgError) as error:  # scipy met a matrix that is not finite
+            raise MotionError(f"{type(solver).__name__} failed at t = {solver.t:g}: {error}") from error
+        motion.counts.steps += 1
+        if solver.status == "failed":
+            raise MotionError(f"{type(solver).__name__} failed at t = {solver.t:g}: {message}")
+    raise MotionError(
+        f"{type(solver).__name__} took {MOST_STEPS} steps and is at t = {solver.t:g}; t = {t:g} is wanted"
+    )

@@ -1,0 +1,26 @@
+"""One explicit Runge-Kutta step of a constrained motion."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.dae.contract import Point
+from rtmbs.dae.dynamics import Dynamics
+from rtmbs.dae.tableaux import Tableau
+
+Array = NDArray[np.float64]
+
+
+def step_explicit(dynamics: Dynamics, tableau: Tableau, point: Point, h: float) -> Point:
+    """Return the point a step of ``h`` [s] later, corrected; its accelerations are the first stage of the next."""
+    A, c = tableau.matrix, tableau.c
+    rates, accelerations = [point.v], [point.a]
+    for i in range(1, len(tableau.b)):
+        weights = h * A[i, :i]
+        q, v = point.q + weights @ np.array(rates), point.v + weights @ np.array(accelerations)
+        t = point.t + c[i] * h
+        q, v = dynamics.stage(t, q, v)
+        rates.append(v)
+        accelerations.append(dynamics.accelerations(q, v, t))
+    weights, t = h * np.array(tableau.b), point.t + h
+    q, v = point.q + weights @ np.array(rates), point.v + weights @ np.array(accelerations)
+    return dynamics.point(*dynamics.corrected(t, q, v), t)

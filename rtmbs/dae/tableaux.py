@@ -1,0 +1,92 @@
+"""Butcher's tables of explicit Runge-Kutta methods, as data, and the order conditions that they are tested by."""
+
+from math import factorial, sqrt
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+R2 = sqrt(2.0)
+
+
+class Tableau(NamedTuple):
+    """An explicit method: row i of ``a`` makes stage i + 1 from the stages before it."""
+
+    name: str
+    order: int
+    a: tuple[tuple[float, ...], ...]
+    b: tuple[float, ...]
+
+    @property
+    def c(self) -> tuple[float, ...]:
+        """Times of the stages in steps."""
+        return (0.0, *(sum(row) for row in self.a))
+
+    @property
+    def matrix(self) -> Array:
+        """A (s, s), strictly lower triangle."""
+        A = np.zeros((len(self.b), len(self.b)))
+        for i, row in enumerate(self.a, 1):
+            A[i, : len(row)] = row
+        return A
+
+
+EULER = Tableau("euler", 1, (), (1.0,))
+HEUN = Tableau("heun", 2, ((1.0,),), (0.5, 0.5))
+KUTTA = Tableau("kutta", 3, ((0.5,), (-1.0, 2.0)), (1 / 6, 2 / 3, 1 / 6))
+RK4 = Tableau("runge-kutta-4", 4, ((0.5,), (0.0, 0.5), (0.0, 0.0, 1.0)), (1 / 6, 1 / 3, 1 / 3, 1 / 6))
+THREE_EIGHTHS = Tableau("three-eighths", 4, ((1 / 3,), (-1 / 3, 1.0), (1.0, -1.0, 1.0)), (1 / 8, 3 / 8, 3 / 8, 1 / 8))
+GILL = Tableau(
+    "gill",
+    4,
+    ((0.5,), ((R2 - 1.0) / 2.0, (2.0 - R2) / 2.0), (0.0, -R2 / 2.0, 1.0 + R2 / 2.0)),
+    (1 / 6, (2.0 - R2) / 6.0, (2.0 + R2) / 6.0, 1 / 6),
+)
+DORMAND_PRINCE = Tableau(
+    "dormand-prince",
+    5,
+    (
+        (1 / 5,),
+        (3 / 40, 9 / 40),
+        (44 / 45, -56 / 15, 32 / 9),
+        (19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729),
+        (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656),
+    ),
+    (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
+)
+TABLEAUX = {table.name: table for table in (EULER, HEUN, KUTTA, RK4, THREE_EIGHTHS, GILL, DORMAND_PRINCE)}
+
+
+def growth(table: Tableau, z: complex) -> float:
+    """Return |R(z)|, R(z) = 1 + sum of z^k b^T A^(k-1) 1: what a step does to y' = s y with z = h s."""
+    A, power, R = table.matrix, np.ones(len(table.b)), 1.0 + 0.0j
+    for k in range(1, len(table.b) + 1):
+        R += z**k * float(np.dot(table.b, power))
+        power = A @ power
+    return abs(R)
+
+
+def order_residuals(table: Tableau) -> dict[int, float]:
+    """Return the largest residual of the order conditions of each order 1 to 5 (rooted trees; Butcher)."""
+    A, b, c = table.matrix, np.array(table.b), np.array(table.c)
+    Ac, Ac2 = A @ c, A @ c**2
+    trees = {
+        1: [(b.sum(), 1)],
+        2: [(b @ c, 2)],
+        3: [(b @ c**2, 3), (b @ Ac, 6)],
+        4: [(b @ c**3, 4), (b @ (c * Ac), 8), (b @ Ac2, 12), (b @ A @ Ac, 24)],
+        5: [
+            (b @ c**4, 5),
+            (b @ (c**2 * Ac), 10),
+            (b @ Ac**2, 20),
+            (b @ (c * Ac2), 15),
+            (b @ A @ c**3, 20),
+            (b @ (c * (A @ Ac)), 30),
+            (b @ A @ (c * Ac), 40),
+            (b @ A @ Ac2, 60),
+            (b @ A @ A @ Ac, factorial(5)),
+        ],
+    }
+    return {order: max(abs(float(sum_) - 1.0 / n) for sum_, n in conditions) for order, conditions in trees.items()}

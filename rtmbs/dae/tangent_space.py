@@ -1,0 +1,121 @@
+"""Tangent-space parametrisation with implicit Adams and BDF formulas (METHODS 2.7)."""
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from rtmbs.dae.checks import demand_whole
+from rtmbs.dae.contract import Motion, Orders, Point
+from rtmbs.dae.dynamics import Dynamics
+from rtmbs.dae.linearisation import derivative, rate_of
+from rtmbs.dae.multistep import adams_moulton, backward_difference
+from rtmbs.dae.newton import Newton, scale_of
+from rtmbs.dae.starting import first_points
+from rtmbs.errors import unknown_name
+from rtmbs.formulations.direct import Direct
+from rtmbs.formulations.jacobian_rate import jacobian_rate
+
+Array = NDArray[np.float64]
+
+FORMULAS = ("adams", "bdf")
+
+
+@dataclass(frozen=True)
+class TangentSpace:
+    """U0^T (x - sum a_i x_{n-i} - h sum b_i g_{n-i} - h b g(x)) = 0 and T(x) = 0 for x = (q, v), g = (v, a).
+
+    T is (Phi, Phid), and U0 spans its null space where Newton's matrix was
+    made; both are made anew together. ``formula`` "adams" suits free motion, "bdf" stiff forces; both have ``order`` 1
+    to 5. Runge-Kutta steps of order five make the first points. Dependent rows are refused.
+
+    >>> method = TangentSpace("bdf", order=3)
+    """
+
+    formula: str = "adams"
+    order: int = 4
+    redundant = False
+
+    def __post_init__(self) -> None:
+        if self.formula not in FORMULAS:
+            raise unknown_name("formula of TangentSpace", self.formula, FORMULAS)
+        demand_whole("order of TangentSpace", self.order, 1, 5)
+
+    @property
+    def orders(self) -> Orders:
+        return Orders(*[self.order] * 4)
+
+    def coefficients(self) -> tuple[Array, Array, float]:
+        """Return a_i, b_i of the points behind, the newest first, and b of the new one."""
+        k = self.order
+        if self.formula == "bdf":
+            a, b = backward_difference(k)
+            return np.array(a), np.zeros(k), b
+        weights, size = adams_moulton(k), max(k - 1, 1)
+        return np.eye(size)[0], np.append(weights[1:], np.zeros(size - k + 1)), weights[0]
+
+    def points(self, motion: Motion, times: Array) -> Iterator[Point]:
+        """Yield the start and the end of each step."""
+        dynamics = Dynamics(motion, Direct())
+        charts = Charts(motion, dynamics)
+        a, b, last = self.coefficients()
+        past: deque[Point] = deque(maxlen=len(a))  # the newest first
+        for point in first_points(motion, dynamics, times, len(a)):
+            past.appendleft(point)
+            yield point
+        for t in times[len(a) :]:
+            h = float(t - past[0].t)
+            places, slopes = zip(*((stacked(p.q, p.v), stacked(p.v, p.a)) for p in past), strict=True)
+            q, v = charts.step(past[0], a @ np.array(places) + h * b @ np.array(slopes), h * last, float(t))
+            past.appendleft(dynamics.point(q, v, float(t)))
+            motion.counts.steps += 1
+            yield past[0]
+
+
+class Charts:
+    """One run: Newton's matrix and the tangent basis U0, which are made anew together."""
+
+    def __init__(self, motion: Motion, dynamics: Dynamics) -> None:
+        self.motion, self.dynamics, self.newton = motion, dynamics, Newton(motion.counts, "TangentSpace")
+        self.basis = np.zeros((0, 0))  # U0 (2n, 2n - 2m)
+
+    def step(self, old: Point, known: Array, hb: float, t: float) -> tuple[Array, Array]:
+        """Return q and v at ``t``; ``known`` (2n,) is what the points behind give, ``hb`` is h b."""
+        system, n = self.motion.system, self.motion.system.n
+
+        def slope(x: Array) -> Array:
+            return stacked(x[n:], self.dynamics.accelerations(x[:n], x[n:], t))
+
+        def residual(x: Array) -> Array:
+            left = self.basis.T @ (x - known - hb * slope(x))
+            return np.concatenate((left, system.constraints(x[:n], t), rate_of(system, x[:n], x[n:], t)))
+
+        def matrix(x: Array) -> Array:
+            DT = tangent_matrix(self.motion, x[:n], x[n:], t)
+            self.basis = null_basis(DT)
+            return np.vstack((self.basis.T @ (np.eye(2 * n) - hb * derivative(slope, x)), DT))
+
+        h = t - old.t
+        guess = stacked(old.q + h * old.v + 0.5 * h * h * old.a, old.v + h * old.a)
+        q, v = np.split(self.newton.solve(residual, matrix, guess, scale_of(old.q, old.v), t), 2)
+        return q, v
+
+
+def stacked(q: Array, v: Array) -> Array:
+    return np.concatenate((q, v))
+
+
+def tangent_matrix(motion: Motion, q: Array, v: Array, t: float) -> Array:
+    """Return DT (2m, 2n), T = (Phi, Phid)."""
+    Phi_q = motion.system.constraint_jacobian(q, t)
+    return np.block([[Phi_q, np.zeros_like(Phi_q)], [jacobian_rate(motion.system, q, v, t), Phi_q]])
+
+
+def null_basis(DT: Array) -> Array:
+    """Return U0 (2n, 2n - 2m) with DT U0 = 0 and orthonormal columns."""
+    if not len(DT):
+        return np.eye(DT.shape[1])
+    return np.asarray(scipy.linalg.qr(DT.T, check_finite=False)[0][:, len(DT) :])

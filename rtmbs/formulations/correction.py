@@ -1,0 +1,87 @@
+"""The one hook that puts a state back on Phi = 0 and Phid = 0 after a step, and Newton's loop behind it."""
+
+from collections.abc import Callable
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from rtmbs.formulations.contract import ConstrainedSystem, Formulation
+from rtmbs.formulations.errors import FormulationError
+from rtmbs.formulations.rank import RANK_TOLERANCE
+from rtmbs.formulations.terms import answered, given, instant, rate_terms, row_names
+
+Array = NDArray[np.float64]
+Solve = Callable[[Array, Array], Array]  # Phi_q (m, n) and a right side (m,): x (n,) with Phi_q x = right
+
+LAST = 1e-8  # of the largest coordinate or 1: a correction whose square is rounding, so that none need follow
+OPEN = 1e-10  # of Phi_q times the largest coordinate: what rows that no step closes may be left at
+MAX_ITERATIONS = 20
+
+
+@runtime_checkable
+class Correcting(Protocol):
+    """A formulation that keeps Phi = 0 and Phid = 0: by its own basis, never by feedback."""
+
+    def correct(
+        self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
+    ) -> tuple[Array, Array]:
+        """Return q and v (n,) that satisfy the constraints, near the given ones. Raises FormulationError."""
+
+
+def corrected(
+    formulation: Formulation, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
+) -> tuple[Array, Array]:
+    """Return q and v (n,) as the formulation corrects them; as they are where it has no correction."""
+    if isinstance(formulation, Correcting) and system.m:
+        return formulation.correct(system, q, v, t, memory)
+    return q, v
+
+
+def closed_positions(system: ConstrainedSystem, q: Array, t: float, solve: Solve) -> Array:
+    """Return q (n,) with Phi = 0 by Newton in the directions of ``solve``.
+
+    Raises FormulationError naming the row that stays open.
+    """
+    q, t = given("q", q, system.n), instant(t)
+    Phi = np.zeros(system.m)
+    for _ in range(MAX_ITERATIONS if system.m else 0):
+        Phi = answered("constraints(q, t)", system.constraints(q, t), (system.m,))
+        Phi_q = system.constraint_jacobian(q, t)
+        step = solve(Phi_q, Phi)
+        q = q - step
+        size, largest = float(np.abs(step).max()), max(1.0, float(np.abs(q).max()))
+        if not np.isfinite(size):
+            break
+        if size <= LAST * largest and np.abs(Phi - Phi_q @ step).max() <= OPEN * largest * np.abs(Phi_q).max():
+            return q
+    if system.m:
+        worst = np.array([int(np.argmax(np.abs(Phi)))])
+        raise FormulationError(
+            f"{row_names(system, worst)} of Phi stays open by {np.abs(Phi).max():.2g} after {MAX_ITERATIONS} "
+            f"iterations at t = {t:g}; take a shorter step, or a nearer start"
+        )
+    return q
+
+
+def closed_rates(system: ConstrainedSystem, q: Array, v: Array, t: float, solve: Solve) -> Array:
+    """Return v (n,) with Phi_q v + Phi_t = 0, changed in the directions of ``solve``."""
+    q, v, t = given("q", q, system.n), given("v", v, system.n), instant(t)
+    if not system.m:
+        return v
+    Phi_q = system.constraint_jacobian(q, t)
+    return np.asarray(v - solve(Phi_q, Phi_q @ v + rate_terms(system, q, v, t)[0]))
+
+
+def closed(system: ConstrainedSystem, q: Array, v: Array, t: float, solve: Solve) -> tuple[Array, Array]:
+    """Return q and v (n,) with Phi = 0 and Phid = 0."""
+    q = closed_positions(system, q, t, solve)
+    return q, closed_rates(system, q, v, t, solve)
+
+
+def least_solution(Phi_q: Array, right: Array) -> Array:
+    """Return the least x (n,) of those for which Phi_q x = right best; dependent rows are accepted."""
+    if not np.all(np.isfinite(right)):
+        return np.full(Phi_q.shape[1], np.nan)
+    return np.asarray(scipy.linalg.lstsq(Phi_q, right, cond=RANK_TOLERANCE, check_finite=False)[0])

@@ -1,0 +1,41 @@
+"""What penalties of both kinds share: options, the feedback of Phi and Phid, and the sizes of the penalties."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.formulations.contract import ConstrainedSystem
+from rtmbs.formulations.penalty_mass import row_masses
+from rtmbs.formulations.stabilised import Stabilised
+from rtmbs.formulations.terms import Positive, Terms, given, instant, terms_at
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PenaltyOptions:
+    """``penalty`` times the masses of the rows, and the error equation that Phi obeys."""
+
+    penalty: float
+    frequency: float = 20.0  # [1/s], of Phi
+    damping: float = 1.0  # [1], 1 is critical
+    redundant = True
+
+    def __post_init__(self) -> None:
+        for name, unit in (("penalty", ""), ("frequency", "1/s"), ("damping", "")):
+            Positive(f"{name} of {type(self).__name__}", unit).check(getattr(self, name))
+
+    @property
+    def gains(self) -> tuple[float, float]:
+        """alpha and beta of the error equation [1/s]."""
+        return self.damping * self.frequency, self.frequency
+
+    def memory(self) -> None:
+        """Nothing is kept."""
+
+    def stabilised(self, system: ConstrainedSystem, q: Array, v: Array, t: float) -> tuple[Terms, Array]:
+        """Return the terms with gamma* for gamma, and the penalties (m,)."""
+        q, v, t = given("q", q, system.n), given("v", v, system.n), instant(t)
+        terms = terms_at(Stabilised(system, *self.gains), q, v, t)
+        return terms, self.penalty * row_masses(terms)

@@ -1,0 +1,85 @@
+"""The bench of methods: its table, its JSON, its refusals; and the figures of Andrews and of the long pendulum."""
+
+import json
+
+import numpy as np
+import pytest
+
+from rtmbs.bench import dae, dae_problems
+from rtmbs.bench.andrews_system import END
+from rtmbs.bench.command import main
+from rtmbs.dae import DORMAND_PRINCE, HalfExplicit, RadauGGL, RungeKutta, SolveIVP, integrate
+from rtmbs.formulations import Direct, Partitioning
+from tests.dae.motions import made
+
+
+def test_the_command_prints_a_table_and_writes_json(tmp_path, capsys):
+    path = tmp_path / "bench.json"
+    assert main(["dae", "--problem", "pendulum", "--methods", "hht,half-explicit", "--json", str(path)]) == 0
+    rows = json.loads(path.read_text())["rows"]
+    assert [row["method"] for row in rows] == ["hht"] * 3 + ["half-explicit"] * 3 or len(rows) == 6
+    assert all(row["error"] < 0.02 and row["evaluations"] > 0 for row in rows)
+    printed = capsys.readouterr().out
+    assert printed.startswith("problem")
+    assert printed.count("half-explicit") == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--problem", "pendulums"], "there is no problem named 'pendulums'; did you mean 'pendulum'"),
+        (["--methods", "rungekutta"], "there is no method named 'rungekutta'"),
+        (["--json", "/nowhere/at/all.json"], "there is no folder"),
+    ],
+)
+def test_bad_words_are_refused(words, says, capsys):
+    assert main(["dae", *words]) != 0
+    assert says in capsys.readouterr().err
+
+
+def test_a_method_that_refuses_has_a_remark():
+    rows = dae.measure(["bricard"], ["hht", "runge-kutta, direct"])
+    assert [row.error for row in rows] == [None, None]
+    assert all("depends on the other rows" in row.remark for row in rows)
+    assert "depends on the other rows" in dae.text(rows)
+
+
+@pytest.mark.parametrize("name", dae_problems.PROBLEMS)
+def test_starts_are_consistent_and_energy_is_kept(name):
+    problem = dae_problems.PROBLEMS[name]()
+    form = dae.FORMULATIONS["qr" if problem.redundant else "partitioning"]()
+    found = integrate(problem.system, RungeKutta(DORMAND_PRINCE, form), problem.q, problem.v, 0.02, min(problem.steps))
+    energies = [problem.energy(q, v) for q, v in zip(found.q, found.v, strict=True)]
+    assert np.ptp(energies) < 1e-7 * max(1.0, abs(energies[0]))
+
+
+@pytest.mark.parametrize(
+    ("method", "h"),
+    [
+        (SolveIVP("DOP853", Partitioning(), 1e-11, 1e-11), 1e-3),
+        (RungeKutta(DORMAND_PRINCE, Partitioning()), 3e-5),
+        (HalfExplicit(), 2e-5),
+        (RadauGGL(), 5e-5),
+        ("cvode", 1e-3),
+        ("ida", 1e-3),
+    ],
+)
+@pytest.mark.slow
+def test_andrews_to_eight_digits(method, h):
+    method = made(method, rtol=1e-11, atol=1e-11) if isinstance(method, str) else method
+    problem = dae_problems.andrews_problem()
+    found = integrate(problem.system, method, problem.q, problem.v, 0.03, h)
+    assert np.abs(found.q[-1] / END - 1.0).max() < 1e-8
+
+
+@pytest.mark.slow
+def test_a_hundred_seconds_of_the_pendulum():
+    """Direct integration drifts, reductions stay at rounding."""
+    problem = dae_problems.pendulum_problem()
+    for form in (Partitioning(), Direct()):
+        found = integrate(problem.system, RungeKutta(formulation=form), problem.q, problem.v, 100.0, 1e-2)
+        tenth, whole = found.violations[: len(found.t) // 10, 0].max(), found.violations[:, 0].max()
+        if isinstance(form, Direct):
+            assert whole > 30 * tenth > 1e-5
+        else:
+            assert found.violations[:, :2].max() < 1e-10

@@ -1,0 +1,165 @@
+"""Every registered method of time: its order, its start, its refusals, and its removal."""
+
+import shutil
+from dataclasses import FrozenInstanceError, fields, is_dataclass
+
+import numpy as np
+import pytest
+
+from rtmbs.dae import METHODS, MotionError, integrate
+from rtmbs.dae.registry import PLACES
+from rtmbs.errors import InputError, UnknownNameError
+from rtmbs.formulations import FormulationError
+from tests.dae.motions import FIELDS, errors, made, motions_for, slopes, start_of
+from tests.formulations.systems import system_of
+from tests.patches import ROOT, run
+
+ALL = pytest.mark.parametrize("name", METHODS)
+STEPS = {1: (200, 400, 800), 2: (200, 400, 800), 3: (160, 320, 640), 4: (160, 320, 480), 5: (40, 60, 80)}
+WITHIN = 0.15  # of the slope
+
+
+@pytest.mark.parametrize("which", [0, 1])
+@ALL
+def test_measured_order_is_the_theoretical_one(name, which):
+    method = made(name)
+    where = motions_for(method)[which]
+    if method.orders is None:
+        found = [errors(made(name, rtol=tol, atol=tol), where, 20) for tol in (1e-5, 1e-7, 1e-9)]
+        for tol, error in zip((1e-5, 1e-7, 1e-9), found, strict=True):
+            assert error[0] < 200 * tol, (name, where, tol, error)
+        assert np.all(found[2] < found[0] / 100), found
+        return
+    steps = STEPS[method.orders.q]
+    slope, found = slopes(method, where, steps)
+    for i, field in enumerate(FIELDS):
+        assert abs(slope[i] - method.orders[i]) < WITHIN, (name, where, field, slope, found)
+
+
+@ALL
+def test_a_run_leaves_its_start_and_its_samples(name):
+    method = made(name)
+    system, q, v = start_of(motions_for(method)[0])
+    before = q.copy(), v.copy()
+    found = [integrate(system, method, q, v, 0.0101, 1e-3) for _ in range(2)]
+    np.testing.assert_array_equal(before, (q, v))
+    np.testing.assert_array_equal(found[0].q, found[1].q)
+    assert found[0].t[-1] == 0.0101
+    assert found[0].q.shape == (12, system.n)
+    assert found[0].lam.shape == (12, system.m)
+    np.testing.assert_array_equal(found[0].q[0], q)
+    assert found[0].counts.evaluations > 0
+    assert np.all(np.isfinite(found[0].violations))
+    assert found[0].violations[:, 0].max() < 1e-7
+
+
+@ALL
+def test_a_method_is_a_frozen_dataclass(name):
+    method = made(name)
+    assert is_dataclass(method)
+    for field in fields(method)[:1]:
+        with pytest.raises(FrozenInstanceError):
+            setattr(method, field.name, None)
+
+
+@ALL
+def test_dependent_rows_are_accepted_or_refused_by_name(name):
+    method = made(name)
+    system = system_of("Bricard in joints")
+    q, v = system.equations.compiled.z0, system.equations.compiled.zd0
+    if method.redundant:
+        found = integrate(system, method, q, v, 0.1, 1e-3)
+        assert found.violations[:, 0].max() < 1e-4
+        return
+    with pytest.raises(FormulationError, match=r"^row \d \(joint_4.* depends on the other rows.*take QR, SVD"):
+        integrate(system, method, q, v, 0.1, 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "says"),
+    [
+        ({"h": 0.0}, InputError, "h is 0.0; a finite number above 0 s is wanted"),
+        ({"h": -1e-3}, InputError, "h is -0.001"),
+        ({"h": np.nan}, InputError, "h is nan"),
+        ({"h": 1e-12}, InputError, "makes 1e.* steps"),
+        ({"t_end": 0.0}, InputError, "t_end is 0; a time after t0 = 0 is wanted"),
+        ({"t_end": np.nan}, InputError, "t_end is nan"),
+        ({"t0": np.inf}, InputError, "t0 is inf"),
+        ({"q": np.array([0.6, np.nan])}, InputError, r"q\[1\] is nan"),
+        ({"q": np.zeros(3)}, InputError, r"q is an array \(2,\), not \(3,\)"),
+        ({"v": np.array([np.inf, 0.0])}, InputError, r"v\[0\] is inf"),
+        ({"q": np.array([0.7, -0.8])}, FormulationError, r"row 0 \(length\) of Phi is violated by 0.065 at the start"),
+        ({"v": np.array([0.0, 1.0])}, FormulationError, r"row 0 \(length\) of Phid is violated by 0.8 at the start"),
+    ],
+)
+@ALL
+def test_bad_runs_are_refused_before_they_begin(name, change, error, says):
+    system, q, v = start_of("pendulum in x, y")
+    given = {"q": q, "v": v, "t_end": 0.1, "h": 1e-2, "t0": 0.0, **change}
+    before = q.copy(), v.copy()
+    with pytest.raises(error, match=says):
+        integrate(system, made(name), **given)
+    np.testing.assert_array_equal(before, (q, v))
+
+
+class Failing:
+    """The pendulum whose force is not finite, or wrong in shape, from t = 0.02 on."""
+
+    def __init__(self, wrong):
+        self.wrong, self.right, self.n, self.m = wrong, system_of("pendulum in x, y"), 2, 1
+
+    def __getattr__(self, name):
+        return getattr(self.right, name)
+
+    def force(self, q, v, t):
+        return self.wrong if t > 0.02 else self.right.force(q, v, t)
+
+
+@pytest.mark.parametrize("wrong", [np.array([np.nan, 0.0]), np.zeros(3)])
+@ALL
+def test_a_force_that_fails_on_the_way_leaves_the_motion_so_far(name, wrong):
+    method = made(name)
+    if motions_for(method)[0] != "pendulum in x, y":
+        return  # forces of a System fail inside the Simulation, whose own contract tests they have
+    system, (_, q, v) = Failing(wrong), start_of("pendulum in x, y")
+    with pytest.raises(MotionError, match="stopped") as caught:
+        integrate(system, method, q, v, 0.1, 5e-3)
+    assert np.all(np.isfinite(caught.value.trajectory.q))
+    assert caught.value.trajectory.t[-1:].max(initial=0.0) <= 0.025
+
+
+def test_an_unknown_method_lists_the_known():
+    with pytest.raises(UnknownNameError, match="there is no method named 'radau'; did you mean 'radau-ggl'"):
+        METHODS["radau"]
+
+
+REST = """
+import importlib.util
+import numpy as np
+import rtmbs.dae as room
+from rtmbs.formulations.small_systems import pendulum
+
+assert "COPY" in room.__file__
+sundials = importlib.util.find_spec("sksundae") is not None
+q, v = np.array([0.6, -0.8]), np.array([0.8, 0.6])
+for name, (module, kind) in room.registry.PLACES.items():
+    assert importlib.util.find_spec(f"rtmbs.dae.{module}") is not None
+    if name == "penalty-trapezoidal" or (name in ("ida", "cvode") and not sundials):
+        continue  # the first needs a System
+    found = room.integrate(pendulum(), getattr(room, kind)(), q, v, 0.05, 0.01)
+    assert abs(found.q[-1] @ found.q[-1] - 1.0) < 1e-6
+print(*room.METHODS)
+"""
+
+
+@ALL
+def test_removing_a_method_is_one_file_and_one_line(name, tmp_path):
+    copy = tmp_path / "COPY"
+    shutil.copytree(ROOT / "rtmbs", copy / "rtmbs", ignore=shutil.ignore_patterns("__pycache__"))
+    room = copy / "rtmbs" / "dae"
+    (room / f"{PLACES[name][0]}.py").unlink()
+    lines = (room / "registry.py").read_text(encoding="utf-8").splitlines(keepends=True)
+    left = [line for line in lines if not line.strip().startswith(f'"{name}"')]
+    assert len(left) == len(lines) - 1
+    (room / "registry.py").write_text("".join(left), encoding="utf-8")
+    assert run(copy, REST).split() == [one for one in METHODS if one != name]
