@@ -36,6 +36,7 @@ HOMES = {
     "Planar": "rtmbs.model",
     "Prismatic": "rtmbs.model",
     "Recorder": "rtmbs.observers",
+    "RefinedResult": "rtmbs.simulation.refined",
     "Result": "rtmbs.results",
     "Revolute": "rtmbs.model",
     "RtmbsError": "rtmbs.errors",
@@ -55,6 +56,7 @@ HOMES = {
     "ViolationMeter": "rtmbs.observers",
     "Wrench": "rtmbs.model",
     "load_result": "rtmbs.results",
+    "refined": "rtmbs.simulation.refined",
     "view": "rtmbs.viewer.view",
 }
 ROOMS = ("errors", "kinematics", "language", "library")  # modules that are public names themselves
@@ -108,6 +110,8 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.results import load_result as load_result
     from rtmbs.simulation import Simulation as Simulation
     from rtmbs.simulation.pacing import Pacer as Pacer
+    from rtmbs.simulation.refined import RefinedResult as RefinedResult
+    from rtmbs.simulation.refined import refined as refined
     from rtmbs.state import State as State
     from rtmbs.viewer.view import view as view
 
