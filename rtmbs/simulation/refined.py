@@ -21,12 +21,13 @@ from rtmbs.results.resampled import Resampled
 from rtmbs.results.result import Result
 from rtmbs.results.samples import OF_STATE, Samples, one_sample
 from rtmbs.simulation.jump_times import jump_times
+from rtmbs.simulation.local_error import Track, increments
 from rtmbs.simulation.options import MOST_HALVINGS
 from rtmbs.simulation.pieces import NONE, Piece, pieces
 from rtmbs.simulation.richardson import extrapolated
 from rtmbs.simulation.running import run, steps_between
 from rtmbs.simulation.simulation import Simulation
-from rtmbs.simulation.turns import Array, turn_between
+from rtmbs.simulation.turns import Array
 from rtmbs.system.system import System
 
 TURNING = 1e-6  # velocity that projections take, of the largest rate: below it there is only rounding of penalties
@@ -220,13 +221,8 @@ def share_projected(system: System, samples: Samples) -> float:
     """
     if samples.lam.shape[1] == 0:
         return 0.0
-    dofs, h = system.tables.dofs, np.diff(samples.t)[:, None]
-    moved = np.diff(samples.z, axis=0)
-    if len(samples.R0[0]):
-        first = np.flatnonzero(dofs.reference >= 0)
-        turns = turn_between(samples.R0[:-1], samples.R0[1:])
-        for i in first:
-            moved[:, i : i + 3] = turns[:, dofs.reference[i]] @ dofs.axis[i : i + 3].T
+    h = np.diff(samples.t)[:, None]
+    moved = increments(system.tables.dofs, Track(samples.t, samples.z, samples.zd, samples.zdd, samples.R0))
     taken = (2.0 * moved / h - samples.zd[1:] - samples.zd[:-1]) / system.typical
     largest = float(np.max(np.abs(samples.zd) / system.typical, initial=0.0))
     return float(np.max(np.abs(taken), initial=0.0)) / largest if largest > 0.0 else 0.0
