@@ -26,6 +26,7 @@ from rtmbs.system.signals import evaluate_signals
 
 MOST_BATCHES = 10_000_000
 SMALLEST = 1e-10  # of the run: a step that the tolerance makes smaller ends it
+OFF_LOOPS = "rates stood off their loops, and the tolerance did not count how they were moved back"
 NEVER = "event {!r} never changed its sign"
 FREE = 0.25  # of a step that failed: the next one
 
@@ -52,7 +53,7 @@ class Controlled:
         self.occurred: list[Occurrence] = []
         self.kept: list[tuple[Moment, float]] = []
         self.outcomes: Counter[str] = Counter()
-        self.helped = 0
+        self.helped = self.off_loops = 0
         self.system = sim.system
 
     # ---- the run ----------------------------------------------------------------------------------------------------
@@ -108,12 +109,15 @@ class Controlled:
             self.tried.append((float(track.t[-1]), h, float("nan"), False))
             self.give_up_or_go_on(batch, h)
         taken, stopped, anew = self.accept(batch, good)
+        if good:
+            self.off_loops += int(self.choice.leniency > 1.0)
+            self.choice.leniency = 1.0
         if good and not anew:
             self.past = Past(h, track.zdd[good - 1].copy())
         if good == count and batch.failed is not None:
             self.h = FREE * h
         elif len(refused):
-            self.h = h * min(self.choice.factor(float(errors[good])), 0.7)
+            self.h = self.choice.after_refusal(float(track.t[good]), h, float(errors[good]))
         else:
             self.h = min(h * self.choice.factor(float(errors.max())), self.choice.longest)
         if self.h < SMALLEST * self.choice.span and not stopped:
@@ -263,7 +267,8 @@ class Controlled:
         samples = Samples(**values, doubtful=np.array([doubtful for _, doubtful in self.kept]))
         columns = zip(*self.tried, strict=True) if self.tried else ((), (), (), ())
         t, h, error, taken = (np.array(column) for column in columns)
-        warnings = {HELPED: self.helped} if self.helped else {}
+        counts = {HELPED: self.helped, OFF_LOOPS: self.off_loops}
+        warnings = {name: count for name, count in counts.items() if count}
         warnings |= {NEVER.format(watch.event.called): 1 for watch in self.watches if not watch.count}
         tables = self.sim.equations.tables
         log = StepLog(t, h, error, taken.astype(bool))
