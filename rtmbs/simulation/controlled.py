@@ -26,7 +26,7 @@ from rtmbs.system.signals import evaluate_signals
 
 MOST_BATCHES = 10_000_000
 SMALLEST = 1e-10  # of the run: a step that the tolerance makes smaller ends it
-OFF_LOOPS = "rates stood off their loops, and the tolerance did not count how they were moved back"
+OFF_LOOPS = "taken unjudged: a smaller step had no smaller error"
 NEVER = "event {!r} never changed its sign"
 FREE = 0.25  # of a step that failed: the next one
 
@@ -48,6 +48,7 @@ class Controlled:
         self.in_chunks = sim.takes_chunks and all(observer.takes_chunks for observer in self.observers)
         self.chunk: Chunk | None = chunk_of(sim) if self.in_chunks else None
         self.past: Past | None = None
+        self.last_h = sim.h  # of the last step taken [s]
         self.failures = 0
         self.tried: list[tuple[float, float, float, bool]] = []
         self.occurred: list[Occurrence] = []
@@ -109,15 +110,17 @@ class Controlled:
             self.tried.append((float(track.t[-1]), h, float("nan"), False))
             self.give_up_or_go_on(batch, h)
         taken, stopped, anew = self.accept(batch, good)
+        judged = self.choice.unjudged == 0
         if good:
-            self.off_loops += int(self.choice.leniency > 1.0)
-            self.choice.leniency = 1.0
+            self.off_loops += min(self.choice.unjudged, good)
+            self.choice.unjudged = 0
         if good and not anew:
-            self.past = Past(h, track.zdd[good - 1].copy())
+            self.past = Past(h, track.zdd[good - 1].copy()) if judged else None
+            self.last_h = h
         if good == count and batch.failed is not None:
             self.h = FREE * h
         elif len(refused):
-            self.h = self.choice.after_refusal(float(track.t[good]), h, float(errors[good]))
+            self.h = self.choice.after_refusal(float(track.t[good]), h, float(errors[good]), self.last_h)
         else:
             self.h = min(h * self.choice.factor(float(errors.max())), self.choice.longest)
         if self.h < SMALLEST * self.choice.span and not stopped:
@@ -237,7 +240,7 @@ class Controlled:
 
     def record_step(self, batch: Batch, stretch: Stretch, k: int, until: float, at_end: bool = True) -> None:
         """Record what is due in a step up to ``until`` [s]."""
-        doubtful = float(batch.doubtful(k))
+        doubtful = float(batch.doubtful(k) or k < self.choice.unjudged)
         if self.record.every_step:
             if at_end:
                 self.kept.append((stretch.after, doubtful))

@@ -18,9 +18,9 @@ LEAST, MOST = 1e-9, 0.1  # tolerances; below it the rounding of steps so small i
 SAFETY, SHRINK, GROW = 0.85, 0.2, 2.5
 FEWEST = 10  # steps a run
 STUCK = 0.7  # of the error before: it should be less than 0.7^3
-MOST_LENIENT = 1e6
+UNJUDGED = 2
 POSITION_NOISE = 1e-10  # of typical sizes: tolerance of Newton's increments (METHODS 1.11), and Phi = lam / alpha
-RATE_NOISE = 4e-9  # of the largest rate: four times what projections may leave (METHODS 1.12)
+RATE_NOISE = 1e-6  # of the largest rate: what penalties leave, and what projections take away again (METHODS 1.6, 1.12)
 
 
 def check_tolerance(tolerance: float) -> None:
@@ -42,7 +42,8 @@ class StepChoice:
         self.system, self.tolerance, self.t_end, self.span = system, tolerance, t_end, t_end - t
         self.fastest = self.steepest = 0.0  # rate and acceleration so far, in typical sizes
         self.longest = self.span / FEWEST
-        self.leniency, self.refusal = 1.0, (math.nan, math.nan, math.nan)
+        self.unjudged = 0  # steps to be taken whatever their error is
+        self.refusal = (math.nan, math.nan, math.nan)  # the last one: t, h, error
         self.worst = ""  # coordinate with the largest error of the last step that was judged
 
     def errors(self, track: Track, past: Past | None) -> Array:
@@ -50,14 +51,15 @@ class StepChoice:
         typical = self.system.typical
         self.fastest = max(self.fastest, float(np.max(np.abs(track.zd) / typical, initial=0.0)))
         self.steepest = max(self.steepest, float(np.max(np.abs(track.zdd) / typical, initial=0.0)))
-        lenient = self.leniency * typical
-        noise = Noise(POSITION_NOISE * lenient, RATE_NOISE * self.fastest * lenient)
+        noise = Noise(POSITION_NOISE * typical, RATE_NOISE * self.fastest * typical)
         position, rate = local_errors(self.system.tables.dofs, track, past, noise)
         added = (np.abs(position) + self.time() * np.abs(rate)) / typical
         if added.shape[1] == 0:
             return np.zeros(len(added))
         self.worst = self.system.coordinate_names[int(np.argmax(np.max(added, axis=0)))]
-        return np.asarray(np.max(added, axis=1) * self.span / (np.diff(track.t) * self.tolerance))
+        errors = np.max(added, axis=1) * self.span / (np.diff(track.t) * self.tolerance)
+        errors[: self.unjudged] = np.minimum(errors[: self.unjudged], 1.0)
+        return np.asarray(errors)
 
     def time(self) -> float:
         """Return the characteristic time of the motion, at most that of the run [s]."""
@@ -65,17 +67,16 @@ class StepChoice:
             return self.span
         return min(self.span, self.fastest / self.steepest + 1.0 / math.sqrt(self.steepest))
 
-    def after_refusal(self, t: float, h: float, error: float) -> float:
+    def after_refusal(self, t: float, h: float, error: float, before: float) -> float:
         """Return the step after one of ``h`` [s] from ``t`` [s] that was refused for its error.
 
         An error that does not shrink with the step is not that of the step: the state at ``t`` stands off its loops,
-        as behind a singular pose, and the step moves it back. Then more of that counts as noise, and h stays.
+        as in a singular pose, and the step moves it back. Then a few steps of the size ``before`` are not judged.
         """
-        before, self.refusal = self.refusal, (t, h, error * h)
-        if before[0] == t and h < before[1] and error * h > STUCK * before[2] and self.leniency < MOST_LENIENT:
-            self.leniency *= 10.0
-            self.refusal = (t, math.inf, math.inf)
-            return h
+        last, self.refusal = self.refusal, (t, h, error * h)
+        if last[0] == t and h < last[1] and error * h > STUCK * last[2]:
+            self.unjudged = UNJUDGED
+            return before
         return h * min(self.factor(error), 0.7)
 
     def factor(self, error: float) -> float:

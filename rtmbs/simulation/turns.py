@@ -12,7 +12,8 @@ Array = NDArray[np.float64]
 TERMS = 16  # of the power series in d . d, rounding only up to half a turn
 SECOND = [(-1.0) ** k / float(np.prod(np.arange(1.0, 2 * k + 3))) for k in range(TERMS)]  # (1 - cos) / d^2
 THIRD = [(-1.0) ** k / float(np.prod(np.arange(1.0, 2 * k + 4))) for k in range(TERMS)]  # (d - sin) / d^3
-NEARLY_NONE = 1e-4  # [rad^2]
+INVERSE = [1 / 12, 1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160, 691 / 1307674368000]  # of b(q), Bernoulli numbers
+FEW = 1e-2  # [rad^2], below which these are enough
 
 
 def turned(R: Array, d: Array) -> Array:
@@ -65,10 +66,10 @@ def series(factors: list[float], q: Array) -> tuple[Array, Array]:
 
 def bend(q: Array) -> tuple[Array, Array]:
     """Return b(q) = (1 - s/2 cot(s/2)) / q with s^2 = q, and its derivative; s is at most half a turn."""
-    wide = np.maximum(q, NEARLY_NONE)
+    wide = np.maximum(q, FEW)
     half = 0.5 * np.sqrt(wide)
     cot = 1.0 / np.tan(half)
     b = (1.0 - half * cot) / wide
     slope = ((half * (1.0 + cot * cot) - cot) / (8.0 * half) - b) / wide
-    near = q < NEARLY_NONE
-    return np.where(near, 1.0 / 12.0 + q / 720.0, b), np.where(near, 1.0 / 720.0 + q / 15120.0, slope)
+    few, few_slope = series(INVERSE, q)
+    return np.where(q < FEW, few, b), np.where(q < FEW, few_slope, slope)
