@@ -1,14 +1,16 @@
 """A run whose steps follow a tolerance: batches judged, records and events on dense output, jumps landed on."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
+from tqdm import tqdm
 
 from rtmbs.errors import InputError
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
-from rtmbs.integrators.report import outcomes_of
+from rtmbs.integrators.report import Outcome, outcomes_of
 from rtmbs.integrators.settings import TRIES, Chunk
 from rtmbs.observers.base import Observer
 from rtmbs.observers.recorder import HELPED
@@ -24,7 +26,7 @@ from rtmbs.simulation.record_times import RecordTimes
 from rtmbs.simulation.step_choice import StepChoice
 from rtmbs.system.signals import evaluate_signals
 
-MOST_BATCHES = 10_000_000
+MOST_BATCHES, MOST_EVENTS = 10_000_000, 10_000  # a run
 SMALLEST = 1e-10  # of the run: a step that the tolerance makes smaller ends it
 OFF_LOOPS = "taken unjudged: a smaller step had no smaller error"
 NEVER = "event {!r} never changed its sign"
@@ -36,7 +38,7 @@ class Controlled:
 
     def __init__(
         self, sim: Any, t_end: float, tolerance: float, events: Sequence[Event], record: RecordTimes,
-        observers: Sequence[Observer], at_most: int, jumps: Sequence[float],
+        observers: Sequence[Observer], at_most: int, jumps: Sequence[float], progress: bool,
     ) -> None:  # fmt: skip
         self.sim, self.t_end, self.record, self.observers = sim, t_end, record, list(observers)
         self.h, self.at_most, self.jumps = sim.h, at_most, jumps
@@ -55,31 +57,32 @@ class Controlled:
         self.kept: list[tuple[Moment, float]] = []
         self.outcomes: Counter[str] = Counter()
         self.helped = self.off_loops = 0
-        self.system = sim.system
+        self.system, self.progress = sim.system, progress
 
     # ---- the run ----------------------------------------------------------------------------------------------------
 
     def run(self) -> None:
         """Go from jump to jump, to the end or to an event that stops."""
-        sim, begin = self.sim, moment_of(self.sim.state)
-        self.keep(begin, 0.0)
+        sim = self.sim
+        self.keep(moment_of(sim.state), 0.0)
         for observer in self.observers:
             observer.begin(sim, None)
         h = sim.h
         self.h = min(h, self.choice.longest)
         ends = [(jump - edge_of(jump, h), jump + edge_of(jump, h)) for jump in self.jumps]
-        for land, go in [*((min(a, self.t_end), b) for a, b in ends), (self.t_end, self.t_end)]:
-            if not self.go_to(land):
-                break
-            if go > sim.t:
-                sim.drift(go)
-                self.begin_anew()
-        else:
-            self.place(sim.state.copy(), self.t_end)
+        with tqdm(total=self.choice.span, disable=None, unit="s") if self.progress else nullcontext() as bar:
+            for land, go in [*((min(a, self.t_end), b) for a, b in ends), (self.t_end, self.t_end)]:
+                if not self.go_to(land, bar):
+                    break
+                if go > sim.t:
+                    sim.drift(go)
+                    self.begin_anew()
+            else:
+                self.place(sim.state.copy(), self.t_end)
         for observer in self.observers:
             observer.end(sim)
 
-    def go_to(self, land: float) -> bool:
+    def go_to(self, land: float, bar: Any) -> bool:
         """Step to the time ``land`` [s] exactly; False when an event stopped the run."""
         sim = self.sim
         for _ in range(MOST_BATCHES):
@@ -90,7 +93,10 @@ class Controlled:
             h = left / steps if steps <= 2 * SIZE else self.h
             sim.step_from_here(h)
             batch = take_batch(sim, min(steps, SIZE), self.chunk)
+            before = batch.start.t
             taken, stopped = self.judge(batch, h)
+            if bar is not None:
+                bar.update(sim.t - before)
             if stopped:
                 return False
             if taken == steps:
@@ -185,6 +191,11 @@ class Controlled:
         self.record_step(batch, stretch, k, t, at_end=False)
         self.place(state, t)
         if watch.event.action is not None:
+            if len(self.occurred) > MOST_EVENTS:
+                raise InputError(
+                    f"event {watch.event.called!r} at t = {t:g} s: more than {MOST_EVENTS} events in this run, as when "
+                    "a ball comes to rest by ever smaller bounces; let an action end the run, or hold the body"
+                )
             watch.event.action(sim)
             if sim.t != t:
                 raise InputError(
@@ -221,7 +232,7 @@ class Controlled:
         if batch.reports is None:
             assert batch.chunk is not None
             rows = Chunk(*(values[:count] for values in batch.chunk))
-            self.outcomes.update({one.name: number for one, number in outcomes_of(rows.stats).items()})
+            self.count({one.name: number for one, number in outcomes_of(rows.stats).items()}, count)
             self.helped += int(np.count_nonzero(rows.stats[:, TRIES]))
             t = np.array([moment.t for moment in batch.moments[1 : count + 1]])
             for observer in self.observers:
@@ -230,13 +241,21 @@ class Controlled:
         reached = self.sim.mark()
         for k in range(count):
             report = batch.reports[k]
-            self.outcomes[report.outcome.name] += 1
+            self.count({report.outcome.name: 1}, int(k < self.choice.unjudged))
             self.helped += int(report.tries > 0)
             if self.observers:
                 self.sim.back_to((batch.state(k + 1), batch.state(k + 1)))
                 for observer in self.observers:
                     observer.observe(self.sim, report)
         self.sim.back_to(reached)
+
+    def count(self, outcomes: Mapping[str, int], most: int) -> None:
+        """Count outcomes; of steps that were not judged, ``most`` at most, none counts as CONVERGED."""
+        self.outcomes.update(outcomes)
+        unjudged = min(self.choice.unjudged, most, outcomes.get(Outcome.CONVERGED.name, 0))
+        if unjudged:
+            self.outcomes[Outcome.CONVERGED.name] -= unjudged
+            self.outcomes[Outcome.UNPROJECTED.name] += unjudged
 
     def record_step(self, batch: Batch, stretch: Stretch, k: int, until: float, at_end: bool = True) -> None:
         """Record what is due in a step up to ``until`` [s]."""
@@ -274,6 +293,7 @@ class Controlled:
         warnings = {name: count for name, count in counts.items() if count}
         warnings |= {NEVER.format(watch.event.called): 1 for watch in self.watches if not watch.count}
         tables = self.sim.equations.tables
+        self.outcomes = +self.outcomes
         log = StepLog(t, h, error, taken.astype(bool))
         return ControlledResult(self.system, tables, samples, self.outcomes, warnings, log, self.occurred)
 

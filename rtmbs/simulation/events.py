@@ -19,7 +19,8 @@ from rtmbs.system.system import System
 from rtmbs.system.tables import Tables
 
 NEAR = 1e-12  # [s] how near to a zero the search ends
-LOOKS = 2  # values of an event function a step: an event that is over between two of them is not seen
+LOOKS = (0.5, 1.0)  # shares of a step: an event that is over between two looks is not seen
+FIRST_LOOKS = (1e-6, 1e-4, 1e-2, 0.1, *LOOKS)  # of the step behind an action, where the sign is yet to be seen
 
 
 @dataclass(frozen=True)
@@ -123,8 +124,8 @@ class Watch:
     def crossings(self, stretch: Stretch) -> list[float]:
         """Return the times at which the value changes its sign within a step [s]."""
         left, found = stretch.before.t, []
-        for k in range(1, LOOKS + 1):
-            right = stretch.after.t if k == LOOKS else stretch.before.t + stretch.h * k / LOOKS
+        for share in FIRST_LOOKS if self.last is None else LOOKS:
+            right = stretch.after.t if share == 1.0 else stretch.before.t + stretch.h * share
             before, after = self.last, self.value(stretch.at(right))
             self.last = after
             if before is not None and self.counts(before, after):

@@ -219,7 +219,9 @@ class Simulation(StateHolder):
         if not (record is None or isinstance(record, Schedule)):
             raise InputError(f"record is {shown(record)}; it must be a schedule such as rtmbs.Every(0.1)")
         if tolerance is not None:
-            return self._run_within(t_end, tolerance, when, record, observers, at_most * (on_failure == "halve"))
+            return self._run_within(
+                t_end, tolerance, when, record, observers, at_most * (on_failure == "halve"), progress
+            )
         if when is not None:
             raise InputError("when needs a tolerance: write sim.run(t_end, tolerance=1e-6, when=...)")
         recorder, watching = Recorder(record), observers_of(observers)
@@ -233,8 +235,9 @@ class Simulation(StateHolder):
         return recorder.result()
 
     def _run_within(
-        self, t_end: float, tolerance: float, when: Any, record: Schedule | None, observers: Any, at_most: int
-    ) -> Result:
+        self, t_end: float, tolerance: float, when: Any, record: Schedule | None, observers: Any, at_most: int,
+        progress: bool,
+    ) -> Result:  # fmt: skip
         """Run with steps that follow ``tolerance``; h stays that of the Simulation before and after."""
         check_tolerance(tolerance)
         check_method(self.method, tolerance)
@@ -244,7 +247,7 @@ class Simulation(StateHolder):
         check_end(self.t, t_end)
         jumps = jump_times(self.system, self.t, t_end, min(h, t_end - self.t))
         controlled = Controlled(
-            self, t_end, tolerance, events, RecordTimes(record, self.t, t_end), watching, at_most, jumps
+            self, t_end, tolerance, events, RecordTimes(record, self.t, t_end), watching, at_most, jumps, progress
         )
         try:
             self.change(hold_energy=False)  # the balance keeps a bias of the rates that belongs to one h (METHODS 1.7)

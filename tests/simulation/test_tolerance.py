@@ -264,3 +264,42 @@ def test_rotations_of_random_spins_between_steps():
     assert np.all(sim.state.z[system.tables.dofs.kind == ROTATION] == 0.0)
     R = sim.state.R0
     assert np.abs(np.swapaxes(R, 1, 2) @ R - np.eye(3)).max() < 1e-14
+
+
+def test_a_singular_pose_is_passed_and_told():
+    """The flat pose of the windows: rates off their loops come back by what no smaller step makes smaller."""
+    system = library.build("windows").compile()
+    result = Simulation(system, 5e-3).run(1.0, tolerance=1e-4)
+    exact = refined(system, 2e-3, 1.0, runs=3)
+    for channel in [name for name in exact.names() if name.endswith(".angle")]:
+        assert abs(result[channel][-1] - exact[channel][-1]) < 1e-3
+    unjudged = result.warnings.get("taken unjudged: a smaller step had no smaller error", 0)
+    assert sum(result.outcomes.values()) == result.steps.steps
+    assert sum(count for name, count in result.outcomes.items() if name != "CONVERGED") >= unjudged
+
+
+def test_a_failing_function_of_time_leaves_the_steps_before():
+    def failing(t):
+        if t > 0.2:
+            raise ValueError("no such time")
+        return 1.0
+
+    sim = falling(failing)
+    before = sim.state.copy()
+    with pytest.raises(ValueError, match="no such time"):
+        sim.run(0.4, tolerance=1e-5)
+    assert sim.state.motion() == before.motion()
+
+
+def test_a_run_ends_and_begins_at_a_jump():
+    sim = falling(Declared())
+    sim.run(0.1234567, tolerance=1e-6)
+    assert sim.t == 0.1234567
+    sim.run(0.3, tolerance=1e-7)
+    jump, left = 0.1234567, 0.3 - 0.1234567
+    assert sim.state.z[0] == pytest.approx(1.0 + 2.5 * jump**2 + 5.0 * jump * left - 6.25 * left**2, abs=1e-9)
+
+
+def test_the_progress_bar_changes_nothing():
+    one, other = (pendulum().run(0.2, tolerance=1e-4, progress=progress) for progress in (False, True))
+    assert all(one[name].tobytes() == other[name].tobytes() for name in one.names())
