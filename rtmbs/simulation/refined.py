@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from threading import Event as ThreadEvent
 from typing import Any
 
 import numpy as np
@@ -70,12 +71,12 @@ class RefinedResult(Result):
 
 
 class EveryFew(Schedule):
-    """After every so many steps."""
+    """After every so many steps; CancelledError when the runs beside this one were given up."""
 
     simulated_time = True
 
-    def __init__(self, steps: int) -> None:
-        self.steps, self.seen = steps, 0
+    def __init__(self, steps: int, stopped: ThreadEvent) -> None:
+        self.steps, self.seen, self.stopped = steps, 0, stopped
 
     def start(self, t: float) -> None:
         self.seen = 0
@@ -84,6 +85,8 @@ class EveryFew(Schedule):
         return steps // self.steps
 
     def due(self, t: float) -> bool:
+        if self.stopped.is_set():
+            raise CancelledError
         self.seen += 1
         return self.seen % self.steps == 0
 
@@ -144,7 +147,9 @@ def refined_from(sim: Simulation, t_end: float, runs: int = FEWEST, threads: int
     steps = steps_between(t, t_end, h)
     plan = pieces(t, h, steps, jump_times(system, t, t_end, h))
     sims = [sim, *(sim.independent() for _ in range(runs - 1))]
-    levels = side_by_side([partial(level, one, plan, 2**k, steps, h) for k, one in enumerate(sims)], threads)
+    stopped = ThreadEvent()
+    tasks = [partial(level, one, plan, 2**k, steps, h, stopped) for k, one in enumerate(sims)]
+    levels = side_by_side(tasks, threads, stopped)
     powers = powers_of(method, sim, levels[0])
     best = extrapolated([one.samples for one in levels], powers)
     last = [one.samples for one in levels[-2:]]
@@ -173,16 +178,23 @@ def powers_of(method: Method, sim: Simulation, coarse: Level) -> tuple[int, ...]
     return tuple(range(method.order, method.order + MOST))
 
 
-def side_by_side(tasks: Sequence[Callable[[], Level]], threads: int) -> list[Level]:
-    """Return what the tasks return, the last one on a thread of its own; raises what the first failing one raises."""
+def side_by_side(tasks: Sequence[Callable[[], Level]], threads: int, stopped: ThreadEvent) -> list[Level]:
+    """Return what the tasks return, the last one on a thread of its own; raises what the first failing one raises.
+
+    Whatever raises here, an interrupt too, sets ``stopped``, so that the other thread ends soon.
+    """
     if threads == 1:
         return [task() for task in tasks]
     with ThreadPoolExecutor(1) as pool:
         finest = pool.submit(tasks[-1])
-        return [*(task() for task in tasks[:-1]), finest.result()]
+        try:
+            return [*(task() for task in tasks[:-1]), finest.result()]
+        except BaseException:
+            stopped.set()
+            raise
 
 
-def level(sim: Simulation, plan: Sequence[Piece], parts: int, steps: int, h: float) -> Level:
+def level(sim: Simulation, plan: Sequence[Piece], parts: int, steps: int, h: float, stopped: ThreadEvent) -> Level:
     """Take every step of the plan in ``parts`` parts, and return the samples of the grid."""
     start = one_sample(sim.state)
     fields = {name: np.zeros((steps + 1, *getattr(start, name).shape[1:])) for name in OF_STATE}
@@ -196,7 +208,7 @@ def level(sim: Simulation, plan: Sequence[Piece], parts: int, steps: int, h: flo
     for piece in plan:
         if piece.steps:
             sim.step_from_here((piece.end - piece.start) / (piece.steps * parts))
-            recorder = Recorder(EveryFew(parts))
+            recorder = Recorder(EveryFew(parts, stopped))
             run(sim, piece.steps * parts, recorder, [], False, "halve", MOST_HALVINGS)
             found, result = recorder.samples, recorder.result()
             outcomes.update(recorder.outcomes)

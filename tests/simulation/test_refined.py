@@ -1,6 +1,9 @@
 """Extrapolated runs: orders by measurement, jumps, estimates of the error, and what is refused."""
 
 import math
+import threading
+import time
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -11,7 +14,8 @@ from rtmbs import PenaltyTrapezoidal, RungeKutta, Simulation, library, refined
 from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.integrators.registry import METHODS
 from rtmbs.library import references
-from rtmbs.simulation.refined import RefinedResult
+from rtmbs.simulation.pieces import Piece
+from rtmbs.simulation.refined import RefinedResult, level, side_by_side
 from rtmbs.simulation.richardson import weights_of
 
 CASES = (  # mechanism, h, end, what the result tells with two and with three runs
@@ -192,3 +196,25 @@ def test_an_unknown_channel_is_named():
     result = refined(library.build("pendulum").compile(), 5e-3, 0.05)
     with pytest.raises(UnknownNameError, match="channel"):
         result.error("nobody")
+
+
+def test_a_run_that_fails_ends_the_other_one():
+    """The coarse run is interrupted by its function of time; the finest one, which would take minutes, is given up."""
+    main = threading.get_ident()
+
+    def value(t):
+        if t > 0.05 and threading.get_ident() == main and busy:
+            raise KeyboardInterrupt
+        return math.sin(t)
+
+    busy = False
+    system = motored(value)
+    sim = Simulation(system, 1e-2)
+    plan = [Piece(0.0, 3000.0, 300_000, 1, -1, 3000.0)]
+    stopped, others = threading.Event(), [sim, sim.independent()]
+    tasks = [partial(level, one, plan, 2**k, 300_000, 1e-2, stopped) for k, one in enumerate(others)]
+    busy, start = True, time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        side_by_side(tasks, 2, stopped)
+    assert stopped.is_set()
+    assert time.perf_counter() - start < 20.0
