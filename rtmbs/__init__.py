@@ -13,11 +13,13 @@ __version__ = "0.1.0"
 # The public names, sorted, and the module each one lives in.
 HOMES = {
     "AdamsBashforth": "rtmbs.integrators.adams_bashforth",
+    "At": "rtmbs.observers",
     "AtRate": "rtmbs.observers",
     "Bushing": "rtmbs.model",
     "ConstantRate": "rtmbs.model",
     "Cylindrical": "rtmbs.model",
     "EnergyMeter": "rtmbs.observers",
+    "Event": "rtmbs.simulation.events",
     "Every": "rtmbs.observers",
     "EveryStep": "rtmbs.observers",
     "Fixed": "rtmbs.model",
@@ -36,6 +38,7 @@ HOMES = {
     "Planar": "rtmbs.model",
     "Prismatic": "rtmbs.model",
     "Recorder": "rtmbs.observers",
+    "RefinedResult": "rtmbs.simulation.refined",
     "Result": "rtmbs.results",
     "Revolute": "rtmbs.model",
     "RtmbsError": "rtmbs.errors",
@@ -55,6 +58,7 @@ HOMES = {
     "ViolationMeter": "rtmbs.observers",
     "Wrench": "rtmbs.model",
     "load_result": "rtmbs.results",
+    "refined": "rtmbs.simulation.refined",
     "view": "rtmbs.viewer.view",
 }
 ROOMS = (
@@ -104,6 +108,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.model import TorsionSpring as TorsionSpring
     from rtmbs.model import Universal as Universal
     from rtmbs.model import Wrench as Wrench
+    from rtmbs.observers import At as At
     from rtmbs.observers import AtRate as AtRate
     from rtmbs.observers import EnergyMeter as EnergyMeter
     from rtmbs.observers import Every as Every
@@ -116,7 +121,10 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.results import Result as Result
     from rtmbs.results import load_result as load_result
     from rtmbs.simulation import Simulation as Simulation
+    from rtmbs.simulation.events import Event as Event
     from rtmbs.simulation.pacing import Pacer as Pacer
+    from rtmbs.simulation.refined import RefinedResult as RefinedResult
+    from rtmbs.simulation.refined import refined as refined
     from rtmbs.state import State as State
     from rtmbs.viewer.view import view as view
 

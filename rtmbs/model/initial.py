@@ -1,5 +1,6 @@
 """Where a joint starts. Values may be inconsistent: the start assembles the loops and keeps what is pinned."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,6 +37,8 @@ def make_initial(joint: Joint, position: Numbers, rate: Numbers, pin: bool, weig
         raise ModelError(f"{what}: a {type(joint.type).__name__} joint has no coordinate to start from")
     if position is None and rate is None:
         raise ModelError(f"{what}: give position=, rate= or both")
+    if isinstance(weight, float) and weight == math.inf:  # no weight keeps a value exactly, a pin does
+        pin, weight = True, 1.0
     heavy = number(weight, f"{what}: weight")
     if heavy <= 0.0:
         raise ModelError(f"{what}: weight is {heavy}; it must be above zero")

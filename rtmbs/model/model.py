@@ -351,7 +351,8 @@ class Model(Elements):
         Spherical: position is the quaternion of b relative to a, rate the angular velocity of b relative to a in b's
         axes. Floating: position is (x, y, z, qw, qx, qy, qz), where x, y, z lead from the joint point of a to that of b
         in joint axes carried by a; rate is the change of x, y, z and the angular velocity in b's axes.
-        pin: keep these values exactly; otherwise ``weight`` says how dearly assembly moves them, against 1.
+        pin: keep these values exactly; otherwise ``weight`` says how dearly assembly moves them, against 1; an infinite
+            weight is a pin.
         """
         where = self._find("joint", joint, self.joints, "initial value")
         if where.name in self.initials:

@@ -3,10 +3,11 @@
 from rtmbs.observers.base import Observer, Watched
 from rtmbs.observers.meters import EnergyMeter, IterationMeter, StepTimeMeter, ViolationMeter
 from rtmbs.observers.recorder import Recorder
-from rtmbs.observers.schedule import AtRate, Every, EveryStep, Schedule
+from rtmbs.observers.schedule import At, AtRate, Every, EveryStep, Schedule
 from rtmbs.results.forms import load_result
 
 __all__ = [
+    "At",
     "AtRate",
     "EnergyMeter",
     "Every",

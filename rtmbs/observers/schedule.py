@@ -2,12 +2,14 @@
 
 import math
 import time
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import InputError
+from rtmbs.errors import InputError, shown
 
 ROUNDING = 1e-9  # of an interval: a step that ends this little early is in time
 
@@ -70,6 +72,37 @@ class Every(Schedule):
             return False
         self.seen = multiple
         return True
+
+
+class At(Schedule):
+    """At given times [s]: after the first step at or past each; a run with a tolerance meets them exactly.
+
+    Raises InputError for times that are not finite or do not ascend.
+
+        sim.run(1.0, tolerance=1e-6, record=At([0.1, 0.25, 1.0]))
+    """
+
+    simulated_time = True
+
+    def __init__(self, times: Iterable[float]) -> None:
+        try:
+            self.times = [float(t) for t in times]
+        except (TypeError, ValueError, OverflowError):
+            raise InputError(f"times is {shown(times)}; it must be a list of times in seconds") from None
+        if not all(map(math.isfinite, self.times)) or any(b <= a for a, b in pairwise(self.times)):
+            raise InputError(f"times is {shown(self.times)}; they must be finite and ascend")
+        self.seen = 0
+
+    def start(self, t: float) -> None:
+        self.seen = bisect_right(self.times, t)
+
+    def samples(self, steps: int, h: float) -> int | None:
+        return min(steps, len(self.times))
+
+    def due(self, t: float) -> bool:
+        passed = bisect_right(self.times, t + ROUNDING * abs(t))
+        late, self.seen = passed > self.seen, max(passed, self.seen)
+        return late
 
 
 class AtRate(Schedule):

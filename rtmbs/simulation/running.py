@@ -122,6 +122,14 @@ def first(chunk: Chunk, count: int) -> Chunk:
     return Chunk(*(values[:count] for values in chunk))
 
 
+def check_end(t: float, t_end: float) -> None:
+    """Refuse an end that is no time behind ``t`` [s]: InputError."""
+    if not is_number(t_end):
+        raise InputError(f"t_end is {shown(t_end)}; it must be a time in seconds")
+    if not t_end > t:
+        raise InputError(f"t_end = {t_end!r} does not lie behind the present t = {t:g} s; give a later time")
+
+
 def steps_between(t: float, t_end: float, h: float) -> int:
     """Return the whole number of steps of ``h`` between two times [s]; InputError names the nearest h otherwise."""
     if not is_number(t_end):

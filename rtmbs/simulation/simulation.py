@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from contextlib import nullcontext
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +23,18 @@ from rtmbs.results.result import Result
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
 from rtmbs.semirecursive.worst import out_of_range
+from rtmbs.simulation.controlled import Controlled, check_method
+from rtmbs.simulation.events import events_of
 from rtmbs.simulation.failures import in_parts, step_error
 from rtmbs.simulation.inputs import Inputs
+from rtmbs.simulation.jump_times import jump_times
 from rtmbs.simulation.jumps import mean_inputs
 from rtmbs.simulation.one_thread import one_thread
 from rtmbs.simulation.options import MOST_HALVINGS, Options
-from rtmbs.simulation.running import observers_of, run, steps_between
+from rtmbs.simulation.record_times import RecordTimes
+from rtmbs.simulation.running import check_end, observers_of, run, steps_between
 from rtmbs.simulation.state_holder import StateHolder
+from rtmbs.simulation.step_choice import check_tolerance
 from rtmbs.start.prepare import prepare
 from rtmbs.start.report import StartReport
 from rtmbs.state import State, check_time
@@ -185,6 +191,8 @@ class Simulation(StateHolder):
         on_failure: str = "halve",
         at_most: int = 6,
         record: Schedule | None = None,
+        tolerance: float | None = None,
+        when: Any = None,
     ) -> Result:
         """Step to ``t_end`` [s] and return what was recorded: every step, or those that ``record`` says.
 
@@ -193,12 +201,29 @@ class Simulation(StateHolder):
         Raises InputError when t_end is no whole number of steps away or the record does not fit, StepError when a step
         fails for good. Whatever ends a run early, StepError and KeyboardInterrupt alike, carries the Result so far as
         ``result``: its last sample is the state of the Simulation, and another ``run`` goes on from there.
+
+        With ``tolerance`` the steps are chosen: the errors that they add to a coordinate, estimated, sum up to the
+        tolerance at ``t_end`` in typical sizes (1 rad; characteristic length), METHODS 1.34. Penalties and Newton
+        matrix follow the step, and h of the Simulation stays for later. ``record=Every(dt)`` or ``At(times)`` then
+        reads dense output at just these times. The Result tells its ``steps`` and ``events``. ``when`` is a function
+        of an ``Instant``, an ``Event`` or a list of them: the change of its sign stops the run, or calls an action.
+
+            sim.run(2.0, tolerance=1e-6, record=Every(0.01), when=lambda s: s["ball.position"][2])
+
+        Raises InputError for a tolerance or an event out of range, and for an event function that raises or returns no
+        number; one that never changes its sign is counted in ``Result.warnings``.
         """
         switches(progress=progress)
         one_of("on_failure", on_failure, ("raise", "halve"))
         whole("at_most", at_most, 0, MOST_HALVINGS)
         if not (record is None or isinstance(record, Schedule)):
             raise InputError(f"record is {shown(record)}; it must be a schedule such as rtmbs.Every(0.1)")
+        if tolerance is not None:
+            return self._run_within(
+                t_end, tolerance, when, record, observers, at_most * (on_failure == "halve"), progress
+            )
+        if when is not None:
+            raise InputError("when needs a tolerance: write sim.run(t_end, tolerance=1e-6, when=...)")
         recorder, watching = Recorder(record), observers_of(observers)
         self._validate(self.state)
         try:
@@ -208,6 +233,33 @@ class Simulation(StateHolder):
                 error.result = recorder.result()  # type: ignore[attr-defined]
             raise
         return recorder.result()
+
+    def _run_within(
+        self, t_end: float, tolerance: float, when: Any, record: Schedule | None, observers: Any, at_most: int,
+        progress: bool,
+    ) -> Result:  # fmt: skip
+        """Run with steps that follow ``tolerance``; h stays that of the Simulation before and after."""
+        check_tolerance(tolerance)
+        check_method(self.method, tolerance)
+        events, watching, h = events_of(when), observers_of(observers), self.h
+        method = self.method
+        self._validate(self.state)
+        check_end(self.t, t_end)
+        jumps = jump_times(self.system, self.t, t_end, min(h, t_end - self.t))
+        controlled = Controlled(
+            self, t_end, tolerance, events, RecordTimes(record, self.t, t_end), watching, at_most, jumps, progress
+        )
+        try:
+            self.change(hold_energy=False)  # the balance keeps a bias of the rates that belongs to one h (METHODS 1.7)
+            controlled.run()
+        except BaseException as error:
+            if controlled.kept:
+                error.result = controlled.result()  # type: ignore[attr-defined]
+            raise
+        finally:
+            self.change(method=method)
+            self.step_from_here(h)
+        return controlled.result()
 
     def steps_to(self, t_end: float) -> int:
         """Return the whole number of steps to ``t_end``; InputError names the nearest h otherwise."""

@@ -14,13 +14,14 @@ from rtmbs.integrators.checks import step_size
 from rtmbs.integrators.method import Method
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
-from rtmbs.simulation.inputs import point_of
+from rtmbs.simulation.inputs import Inputs, point_of
 from rtmbs.simulation.one_thread import one_thread
 from rtmbs.simulation.options import Options
 from rtmbs.start.checks import check_closed
 from rtmbs.start.report import StartReport
 from rtmbs.state import State, check_time
 from rtmbs.system.attach import attached
+from rtmbs.system.signals import evaluate_signals
 from rtmbs.system.system import System
 from rtmbs.system.tables import ROTATION
 from rtmbs.topology import Topology
@@ -38,6 +39,8 @@ class StateHolder:
     _states: tuple[State, State]  # the one that counts, and the one the next step writes
     _memory: dict[str, tuple[int, ...]]  # shapes of what the method remembers
     _work: Any  # what steps need besides states
+    inputs: Inputs
+    _inside: int | None
     _accelerations_current: bool  # False: accelerations are those of other inputs
     _shown: tuple[object, ...] | None  # the motion that somebody saw since the last step
     _stepped: bool
@@ -223,6 +226,54 @@ class StateHolder:
         self.method.moved(self.equations, taken)
         work = self.method.start(self.equations, taken)
         vars(self).update(_work=work, _states=(taken, taken.copy()), _accelerations_current=True)
+
+    @one_thread
+    def step_from_here(self, h: float) -> None:
+        """Let the next steps be of ``h`` [s], counted from the present time; loops are not looked at again."""
+        if h == self._states[0].h and self._states[0].k == 0:
+            return
+        state = self._start_of_step().copy()
+        state.t_ref, state.k, state.h = state.t, 0, float(h)
+        state.memory = self.method.remember(self.equations, h) | self.method.carried(state)
+        work = self.method.start(self.equations, state)
+        vars(self).update(_work=work, _states=(state, state.copy()))
+
+    @one_thread
+    def go_on_from(self, state: State, t: float) -> None:
+        """Go on at ``t`` [s] from positions, rates, rotations and inputs of ``state``, which is taken over.
+
+        Functions of time are asked, accelerations and multipliers solved for, and the method starts with no history.
+        """
+        state.t_ref, state.k = float(t), 0
+        evaluate_signals(self.system, t, state.u)
+        if np.any(state.z[self.system.tables.dofs.kind == ROTATION]):
+            self.equations.commit(state)
+        self.equations.u = state.u
+        state.memory = self.method.remember(self.equations, state.h) | self.method.carried(state)
+        self.method.moved(self.equations, state)
+        self._solve_accelerations(state)
+        work = self.method.start(self.equations, state)
+        vars(self).update(_work=work, _states=(state, state.copy()), _accelerations_current=True, _shown=None)
+
+    def drift(self, t: float) -> None:
+        """Go on at ``t`` [s], so near that Taylor's series of positions and rates ends with the accelerations."""
+        state = self.state.copy()
+        gap = t - state.t
+        state.z += gap * state.zd + 0.5 * gap * gap * state.zdd
+        state.zd += gap * state.zdd
+        state.s += gap * state.sd
+        self.go_on_from(state, t)
+
+    def independent(self) -> Self:
+        """Return a Simulation at the same state with equations of its own, for another thread."""
+        other, state = copy.copy(self), self.state.copy()
+        equations = SemiRecursiveEquations(self.system, make_source(self.jacobian, self.system))
+        equations.assembly_offset[:], equations.masses = self.equations.assembly_offset, self.equations.masses.copy()
+        equations.take_balance(self.equations.balance)
+        equations.u, equations.threads = state.u, self.equations.threads
+        other.equations, other.inputs, other._inside = equations, Inputs(self.system, other), None
+        other._states, other._work = (state, state.copy()), self.method.start(equations, state)
+        return other
 
     # Several attributes that must agree change by one call of ``update``: an interrupt comes before it or after it.
 

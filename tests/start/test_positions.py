@@ -227,3 +227,18 @@ def test_the_worst_of_what_is_not_finite(values):
 def test_the_worst_of_nothing_is_nothing():
     assert worst_of(np.zeros(0)) == 0.0
     assert worst_of(np.array([1.0, -3.0])) == 3.0
+
+
+@pytest.mark.parametrize("value", [0.3, 0.5, 0.7])
+def test_an_infinite_weight_keeps_a_value_as_a_pin_does(value):
+    """A large weight is not enough: the value would move a little."""
+    kept = []
+    for options in ({"pin": True}, {"pin": False, "weight": float("inf")}, {"pin": False, "weight": 1e6}):
+        model = fourbar()
+        model.set_initial("A", position=value, **options)
+        kept.append(Simulation(model.compile(), 1e-3))
+    places = [sim.system.joints["A"].dofs[0] for sim in kept]
+    values = [float(sim.state.z[place]) for sim, place in zip(kept, places, strict=True)]
+    assert abs(values[0]) == abs(values[1]) == value
+    assert kept[0].state.z.tobytes() == kept[1].state.z.tobytes()
+    assert abs(values[2]) == pytest.approx(value, abs=1e-3)

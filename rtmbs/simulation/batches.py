@@ -1,0 +1,91 @@
+"""A few equal steps at once, which may be taken back behind any of them: what the step control judges."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rtmbs.integrators.chunks import chunk_for, take_row
+from rtmbs.integrators.report import Outcome, StepReport, doubtful_steps
+from rtmbs.integrators.settings import Chunk
+from rtmbs.simulation.dense import Moment
+from rtmbs.simulation.events import moment_of
+from rtmbs.simulation.local_error import Track
+from rtmbs.simulation.turns import Array
+from rtmbs.state import State
+
+SIZE = 16  # steps of a batch at most
+
+
+@dataclass
+class Batch:
+    """Steps just taken; the Simulation stands behind the last of them."""
+
+    start: State  # of its own
+    moments: list[Moment]  # at the start and behind every step
+    states: list[State] | None  # behind every step; None: the rows of the chunk tell
+    chunk: Chunk | None
+    reports: list[StepReport] | None
+    failed: StepReport | None  # of the step behind the last one
+
+    @property
+    def count(self) -> int:
+        """Steps."""
+        return len(self.moments) - 1
+
+    def track(self) -> Track:
+        """Return the states, stacked."""
+        stacked = {name: np.array([getattr(one, name) for one in self.moments]) for name in Track._fields}
+        return Track(**stacked)
+
+    def doubtful(self, k: int) -> bool:
+        """True when step ``k`` ended other than CONVERGED."""
+        if self.reports is not None:
+            return self.reports[k].outcome is not Outcome.CONVERGED
+        assert self.chunk is not None
+        return bool(doubtful_steps(self.chunk.stats[k : k + 1])[0])
+
+    def state(self, k: int) -> State:
+        """Return the state behind ``k`` steps, a copy."""
+        if k == 0:
+            return self.start.copy()
+        if self.states is not None:
+            return self.states[k - 1].copy()
+        assert self.chunk is not None
+        state = self.start.copy()
+        take_row(state, self.chunk, k - 1)
+        state.k += k
+        return state
+
+
+def take_batch(sim: Any, steps: int, chunk: Chunk | None) -> Batch:
+    """Take ``steps`` steps, fewer where one fails; in one kernel call when there is a chunk."""
+    start = sim.state.copy()
+    if chunk is not None:
+        rows = Chunk(*(values[:steps] for values in chunk))
+        done, failed = sim.take_chunk(rows)
+        if not failed:
+            moments = [moment_of(start), *(moment_in(start, rows, k) for k in range(done))]
+            return Batch(start, moments, None, rows, None, None)
+        sim.back_to((start.copy(), start.copy()))
+    moments, states, reports = [moment_of(start)], list[State](), list[StepReport]()
+    for _ in range(steps):
+        report = sim.step()
+        if not report.outcome.accepted:
+            return Batch(start, moments, states, None, reports, report)
+        states.append(sim.state.copy())
+        moments.append(moment_of(states[-1]))
+        reports.append(report)
+    return Batch(start, moments, states, None, reports, None)
+
+
+def moment_in(start: State, rows: Chunk, k: int) -> Moment:
+    """Return row ``k`` as a moment, copied: the next batch overwrites the row."""
+    t = start.t_ref + (start.k + k + 1) * start.h
+    values: list[Array] = [getattr(rows, name)[k].copy() for name in Moment._fields[1:]]
+    return Moment(t, *values)
+
+
+def chunk_of(sim: Any) -> Chunk:
+    """Return a chunk for a batch."""
+    return chunk_for(sim.state, SIZE)

@@ -1,0 +1,310 @@
+"""A run whose steps follow a tolerance: batches judged, records and events on dense output, jumps landed on."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from rtmbs.errors import InputError
+from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
+from rtmbs.integrators.report import Outcome, outcomes_of
+from rtmbs.integrators.settings import TRIES, Chunk
+from rtmbs.observers.base import Observer
+from rtmbs.observers.recorder import HELPED
+from rtmbs.results.samples import OF_STATE, Samples
+from rtmbs.simulation.batches import SIZE, Batch, chunk_of, take_batch
+from rtmbs.simulation.dense import Moment, Stretch
+from rtmbs.simulation.events import Event, Occurrence, Watch, moment_of
+from rtmbs.simulation.failures import step_error
+from rtmbs.simulation.jump_times import edge_of
+from rtmbs.simulation.local_error import Past
+from rtmbs.simulation.log import ControlledResult, StepLog
+from rtmbs.simulation.record_times import RecordTimes
+from rtmbs.simulation.step_choice import StepChoice
+from rtmbs.system.signals import evaluate_signals
+
+MOST_BATCHES, MOST_EVENTS = 10_000_000, 10_000  # a run
+SMALLEST = 1e-10  # of the run: a step that the tolerance makes smaller ends it
+OFF_LOOPS = "taken unjudged: a smaller step had no smaller error"
+NEVER = "event {!r} never changed its sign"
+FREE = 0.25  # of a step that failed: the next one
+
+
+class Controlled:
+    """One run of a Simulation with a tolerance."""
+
+    def __init__(
+        self, sim: Any, t_end: float, tolerance: float, events: Sequence[Event], record: RecordTimes,
+        observers: Sequence[Observer], at_most: int, jumps: Sequence[float], progress: bool,
+    ) -> None:  # fmt: skip
+        self.sim, self.t_end, self.record, self.observers = sim, t_end, record, list(observers)
+        self.h, self.at_most, self.jumps = sim.h, at_most, jumps
+        self.choice = StepChoice(sim.system, tolerance, sim.t, t_end)
+        tables = sim.equations.tables
+        self.watches = [Watch(event, sim.system, tables) for event in events]
+        for watch in self.watches:
+            watch.last = watch.value(moment_of(sim.state))
+        self.in_chunks = sim.takes_chunks and all(observer.takes_chunks for observer in self.observers)
+        self.chunk: Chunk | None = chunk_of(sim) if self.in_chunks else None
+        self.past: Past | None = None
+        self.last_h = sim.h  # of the last step taken [s]
+        self.failures = 0
+        self.tried: list[tuple[float, float, float, bool]] = []
+        self.occurred: list[Occurrence] = []
+        self.kept: list[tuple[Moment, float]] = []
+        self.outcomes: Counter[str] = Counter()
+        self.helped = self.off_loops = 0
+        self.system, self.progress = sim.system, progress
+
+    # ---- the run ----------------------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Go from jump to jump, to the end or to an event that stops."""
+        sim = self.sim
+        self.keep(moment_of(sim.state), 0.0)
+        for observer in self.observers:
+            observer.begin(sim, None)
+        h = sim.h
+        self.h = min(h, self.choice.longest)
+        ends = [(jump - edge_of(jump, h), jump + edge_of(jump, h)) for jump in self.jumps]
+        with tqdm(total=self.choice.span, disable=None, unit="s") if self.progress else nullcontext() as bar:
+            for land, go in [*((min(a, self.t_end), b) for a, b in ends), (self.t_end, self.t_end)]:
+                if not self.go_to(land, bar):
+                    break
+                if go > sim.t:
+                    sim.drift(go)
+                    self.begin_anew()
+            else:
+                self.place(sim.state.copy(), self.t_end)
+        for observer in self.observers:
+            observer.end(sim)
+
+    def go_to(self, land: float, bar: Any) -> bool:
+        """Step to the time ``land`` [s] exactly; False when an event stopped the run."""
+        sim = self.sim
+        for _ in range(MOST_BATCHES):
+            left = land - sim.t
+            if left <= SMALLEST * self.choice.span:
+                return True
+            steps = max(int(np.ceil(left / self.h * (1.0 - 1e-12))), 1 if self.past is not None else 2)
+            h = left / steps if steps <= 2 * SIZE else self.h
+            sim.step_from_here(h)
+            batch = take_batch(sim, min(steps, SIZE), self.chunk)
+            before = batch.start.t
+            taken, stopped = self.judge(batch, h)
+            if bar is not None:
+                bar.update(sim.t - before)
+            if stopped:
+                return False
+            if taken == steps:
+                return True
+        raise InputError(f"more than {MOST_BATCHES * SIZE:g} steps; give a larger tolerance or an earlier t_end")
+
+    def judge(self, batch: Batch, h: float) -> tuple[int, bool]:
+        """Accept the steps of a batch up to the first one whose error is too large; returns (taken, stopped)."""
+        track, count = batch.track(), batch.count
+        errors = self.choice.errors(track, self.past) if count else np.zeros(0)
+        refused = np.flatnonzero(~(errors <= 1.0))
+        good = int(refused[0]) if len(refused) else count
+        self.tried += [(float(track.t[k]), h, float(errors[k]), k < good) for k in range(min(good + 1, count))]
+        if good < count:
+            self.sim.back_to((batch.state(good), batch.state(good)))
+        elif batch.failed is not None:
+            self.tried.append((float(track.t[-1]), h, float("nan"), False))
+            self.give_up_or_go_on(batch, h)
+        taken, stopped, anew = self.accept(batch, good)
+        judged = self.choice.unjudged == 0
+        if good:
+            self.off_loops += min(self.choice.unjudged, good)
+            self.choice.unjudged = 0
+        if good and not anew:
+            self.past = Past(h, track.zdd[good - 1].copy()) if judged else None
+            self.last_h = h
+        if good == count and batch.failed is not None:
+            self.h = FREE * h
+        elif len(refused):
+            self.h = self.choice.after_refusal(float(track.t[good]), h, float(errors[good]), self.last_h)
+        else:
+            self.h = min(h * self.choice.factor(float(errors.max())), self.choice.longest)
+        if self.h < SMALLEST * self.choice.span and not stopped:
+            raise self.too_small()
+        return (NOT_ALL if anew else taken), stopped
+
+    def accept(self, batch: Batch, good: int) -> tuple[int, bool, bool]:
+        """Show, record and watch ``good`` steps; returns (taken, whether the run stops, whether it began anew)."""
+        for k in range(good):
+            before, after = batch.moments[k], batch.moments[k + 1]
+            if not self.watches and self.record.skips(after.t):
+                continue
+            stretch = Stretch(self.system.tables.dofs, before, after)
+            found = self.look(stretch)
+            if found is not None:
+                return k, self.happen(batch, stretch, k, *found), True
+            self.record_step(batch, stretch, k, after.t)
+        if good:
+            self.failures = 0
+            self.show(batch, good)
+        return good, False, False
+
+    def give_up_or_go_on(self, batch: Batch, h: float) -> None:
+        """Raise the error of the step that failed when it was tried often enough, or when no smaller step helps."""
+        self.failures += 1
+        report = batch.failed
+        assert report is not None
+        if self.failures > self.at_most or report.hopeless:
+            raise self.sim.error(report)
+
+    def too_small(self) -> Exception:
+        """Return the error of a step that the tolerance makes too small."""
+        t, report = self.sim.t, self.sim.step()
+        self.sim.back_to((self.sim.state.copy(), self.sim.state.copy()))
+        error = step_error(len(self.tried), report) if not report.outcome.accepted else None
+        return error or InputError(
+            f"tolerance = {self.choice.tolerance:g} asks for steps below {self.h:.3g} s at t = {t:g} s, because of "
+            f"{self.choice.worst!r}; give a larger tolerance, or declare the jumps of functions of time"
+        )
+
+    # ---- events -----------------------------------------------------------------------------------------------------
+
+    def look(self, stretch: Stretch) -> tuple[float, Watch] | None:
+        """Return the first event of a step that stops the run or acts; others before it are written to the log."""
+        found = [(t, k, watch) for k, watch in enumerate(self.watches) for t in watch.crossings(stretch)]
+        for t, _, watch in sorted(found, key=lambda one: one[:2]):
+            watch.count += 1
+            self.occurred.append(Occurrence(t, watch.event))
+            if watch.event.stops or watch.event.action is not None:
+                return t, watch
+        return None
+
+    def happen(self, batch: Batch, stretch: Stretch, k: int, t: float, watch: Watch) -> bool:
+        """Let the Simulation stand at an event, and let the event act; True when the run ends."""
+        sim = self.sim
+        if k:
+            self.show(batch, k)
+        moment = stretch.at(t)
+        state = batch.state(k)
+        for name in ("z", "zd", "zdd", "lam", "R0", "s", "sd"):
+            getattr(state, name)[...] = getattr(moment, name)
+        self.record_step(batch, stretch, k, t, at_end=False)
+        self.place(state, t)
+        if watch.event.action is not None:
+            if len(self.occurred) > MOST_EVENTS:
+                raise InputError(
+                    f"event {watch.event.called!r} at t = {t:g} s: more than {MOST_EVENTS} events in this run, as when "
+                    "a ball comes to rest by ever smaller bounces; let an action end the run, or hold the body"
+                )
+            watch.event.action(sim)
+            if sim.t != t:
+                raise InputError(
+                    f"event {watch.event.called!r} at t = {t:g} s: its action left the time at {sim.t:g} s; an action "
+                    "sets inputs or restores a state of the same time"
+                )
+            self.begin_anew()
+            watch.last = None
+        self.keep(moment_of(sim.state), 0.0, watch.event.stops)
+        return watch.event.stops
+
+    def begin_anew(self) -> None:
+        """Forget the steps before: the state or its inputs jumped."""
+        self.past = None
+        if self.watches:
+            now = moment_of(self.sim.state)
+            for watch in self.watches:
+                watch.last = watch.value(now)
+
+    def place(self, state: Any, t: float) -> None:
+        """Let the Simulation stand at ``t`` [s] with the step that the user chose."""
+        state.h = self.sim.h
+        if state.t == t and np.all(state.z == self.sim.state.z):
+            state.t_ref, state.k = t, 0
+            self.sim.back_to((state, state.copy()))
+        else:
+            self.sim.go_on_from(state, t)
+        self.past = None
+
+    # ---- what is seen -----------------------------------------------------------------------------------------------
+
+    def show(self, batch: Batch, count: int) -> None:
+        """Count how the first steps of a batch ended, and show them to observers."""
+        if batch.reports is None:
+            assert batch.chunk is not None
+            rows = Chunk(*(values[:count] for values in batch.chunk))
+            self.count({one.name: number for one, number in outcomes_of(rows.stats).items()}, count)
+            self.helped += int(np.count_nonzero(rows.stats[:, TRIES]))
+            t = np.array([moment.t for moment in batch.moments[1 : count + 1]])
+            for observer in self.observers:
+                observer.observe_chunk(self.sim, t, rows)
+            return
+        reached = self.sim.mark()
+        for k in range(count):
+            report = batch.reports[k]
+            self.count({report.outcome.name: 1}, int(k < self.choice.unjudged))
+            self.helped += int(report.tries > 0)
+            if self.observers:
+                self.sim.back_to((batch.state(k + 1), batch.state(k + 1)))
+                for observer in self.observers:
+                    observer.observe(self.sim, report)
+        self.sim.back_to(reached)
+
+    def count(self, outcomes: Mapping[str, int], most: int) -> None:
+        """Count outcomes; of steps that were not judged, ``most`` at most, none counts as CONVERGED."""
+        self.outcomes.update(outcomes)
+        unjudged = min(self.choice.unjudged, most, outcomes.get(Outcome.CONVERGED.name, 0))
+        if unjudged:
+            self.outcomes[Outcome.CONVERGED.name] -= unjudged
+            self.outcomes[Outcome.UNPROJECTED.name] += unjudged
+
+    def record_step(self, batch: Batch, stretch: Stretch, k: int, until: float, at_end: bool = True) -> None:
+        """Record what is due in a step up to ``until`` [s]."""
+        doubtful = float(batch.doubtful(k) or k < self.choice.unjudged)
+        if self.record.every_step:
+            if at_end:
+                self.kept.append((stretch.after, doubtful))
+            return
+        for t in self.record.due(until):
+            self.kept.append((self.solved(stretch.at(t)), doubtful))
+
+    def keep(self, moment: Moment, doubtful: float, always: bool = False) -> None:
+        """Record the present moment when every step is recorded, or when it is the first or the last one."""
+        if self.record.every_step or always or not self.kept:
+            if self.kept and self.kept[-1][0].t == moment.t:
+                self.kept.pop()
+            self.kept.append((moment, doubtful))
+
+    def solved(self, moment: Moment) -> Moment:
+        """Return a moment between steps with inputs of its time, and accelerations and multipliers solved for."""
+        equations, u = self.sim.equations, moment.u.copy()
+        evaluate_signals(self.system, moment.t, u)
+        equations.u = u
+        zdd, lam, sd = equations.accelerations(moment.z, moment.zd, moment.R0, moment.s)
+        return moment._replace(u=u, zdd=zdd, lam=lam, sd=sd)
+
+    def result(self) -> ControlledResult:
+        """Return what was recorded so far."""
+        moments = [moment for moment, _ in self.kept]
+        values = {name: np.array([getattr(one, name) for one in moments]) for name in ("t", *OF_STATE)}
+        samples = Samples(**values, doubtful=np.array([doubtful for _, doubtful in self.kept]))
+        columns = zip(*self.tried, strict=True) if self.tried else ((), (), (), ())
+        t, h, error, taken = (np.array(column) for column in columns)
+        counts = {HELPED: self.helped, OFF_LOOPS: self.off_loops}
+        warnings = {name: count for name, count in counts.items() if count}
+        warnings |= {NEVER.format(watch.event.called): 1 for watch in self.watches if not watch.count}
+        tables = self.sim.equations.tables
+        self.outcomes = +self.outcomes
+        log = StepLog(t, h, error, taken.astype(bool))
+        return ControlledResult(self.system, tables, samples, self.outcomes, warnings, log, self.occurred)
+
+
+NOT_ALL = -1  # steps of a batch that an event cut short
+
+
+def check_method(method: Any, tolerance: Any) -> None:
+    """Refuse a method whose error is not estimated: InputError."""
+    if not isinstance(method, PenaltyTrapezoidal):
+        raise InputError(
+            f"tolerance = {tolerance!r} chooses the steps of PenaltyTrapezoidal, and the method is "
+            f"{type(method).__name__}; take that one, or rtmbs.refined, which serves every method"
+        )

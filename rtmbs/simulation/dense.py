@@ -1,0 +1,117 @@
+"""States between the ends of a step: quintic polynomials through positions, rates and accelerations (METHODS 1.34).
+
+Rotations are turns from the rotation at the start of the step, whose components follow such polynomials too.
+"""
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.simulation.turns import Array, body_rates, turn_between, turned, vector_rates
+from rtmbs.system.tables import Dofs
+
+
+class Moment(NamedTuple):
+    """What is known of an instant."""
+
+    t: float  # [s]
+    z: Array  # (n,)
+    zd: Array  # (n,)
+    zdd: Array  # (n,)
+    lam: Array  # (m,)
+    R0: Array  # (nr, 3, 3)
+    u: Array  # (nu,)
+    s: Array  # (ns,)
+    sd: Array  # (ns,)
+
+
+class Stretch:
+    """One step with dense output, from ``before`` to ``after``."""
+
+    def __init__(self, dofs: Dofs, before: Moment, after: Moment) -> None:
+        self.before, self.after = before, after
+        self.h = after.t - before.t
+        self._dofs = dofs
+
+    @cached_property
+    def first(self) -> NDArray[np.int64]:
+        """First dof of every rotation."""
+        return np.flatnonzero(self._dofs.reference >= 0)
+
+    @cached_property
+    def reference(self) -> NDArray[np.int64]:
+        """Place of every rotation in R0."""
+        return np.asarray(self._dofs.reference[self.first])
+
+    @cached_property
+    def axes(self) -> Array:
+        """Axes of every rotation (nr, 3, 3), a row each."""
+        return np.array([self._dofs.axis[i : i + 3] for i in self.first]).reshape(-1, 3, 3)
+
+    @cached_property
+    def start(self) -> Array:
+        """Value, rate and acceleration (3, n) at the start."""
+        return np.array([self.before.z, self.before.zd, self.before.zdd])
+
+    @cached_property
+    def end(self) -> Array:
+        """Value, rate and acceleration (3, n) at the end, rotations as turns since the start."""
+        end = np.array([self.after.z, self.after.zd, self.after.zdd])
+        if len(self.first):
+            self._turn(end)
+        return end
+
+    def _turn(self, end: Array) -> None:
+        """Let rotation dofs of the end be those of the turn since the start."""
+        places = self.places
+        turns = turn_between(self.before.R0[self.reference], self.after.R0[self.reference])
+        d = np.einsum("kij,kj->ki", self.axes, turns)
+        rate, second = vector_rates(d, end[1, places], end[2, places])
+        end[0, places], end[1, places], end[2, places] = d, rate, second
+
+    @property
+    def places(self) -> NDArray[np.int64]:
+        """Dofs of every rotation (nr, 3)."""
+        return np.asarray(self.first[:, None] + np.arange(3))
+
+    def at(self, t: float) -> Moment:
+        """Return the moment at ``t`` [s] within the step; multipliers and inputs lie on straight lines."""
+        before, after, h = self.before, self.after, self.h
+        if t == after.t:
+            return after
+        x = (t - before.t) / h
+        z, zd, zdd = quintic(x, h, self.start, self.end)
+        R0 = before.R0
+        if len(self.first):
+            places = self.places
+            d, rate, second = z[places], zd[places], zdd[places]
+            zd[places], zdd[places] = body_rates(d, rate, second)
+            R0 = R0.copy()
+            R0[self.reference] = turned(R0[self.reference], np.einsum("kji,kj->ki", self.axes, d))
+            z[places] = 0.0
+        lam, u = ((1.0 - x) * a + x * b for a, b in ((before.lam, after.lam), (before.u, after.u)))
+        s, sd = cubic(x, h, (before.s, before.sd), (after.s, after.sd))
+        return Moment(t, z, zd, zdd, lam, R0, u, s, sd)
+
+
+def quintic(x: float, h: float, start: Array, end: Array) -> tuple[Array, Array, Array]:
+    """Return value, first and second derivative at x, 0 to 1, from those (3, n) at both ends of a step of ``h``."""
+    a, b = start * [[1.0], [h], [h * h]], end * [[1.0], [h], [h * h]]
+    rest = b[0] - a[0] - a[1] - 0.5 * a[2], b[1] - a[1] - a[2], b[2] - a[2]
+    c3 = 10.0 * rest[0] - 4.0 * rest[1] + 0.5 * rest[2]
+    c4 = -15.0 * rest[0] + 7.0 * rest[1] - rest[2]
+    c5 = 6.0 * rest[0] - 3.0 * rest[1] + 0.5 * rest[2]
+    value = a[0] + x * (a[1] + x * (0.5 * a[2] + x * (c3 + x * (c4 + x * c5))))
+    first = a[1] + x * (a[2] + x * (3.0 * c3 + x * (4.0 * c4 + x * 5.0 * c5)))
+    second = a[2] + x * (6.0 * c3 + x * (12.0 * c4 + x * 20.0 * c5))
+    return value, first / h, second / (h * h)
+
+
+def cubic(x: float, h: float, start: tuple[Array, Array], end: tuple[Array, Array]) -> tuple[Array, Array]:
+    """Return value and derivative at x, 0 to 1, from those at both ends of a step of ``h``."""
+    (a, ad), (b, bd) = start, end
+    rest, slope = b - a - h * ad, h * (bd - ad)
+    c2, c3 = 3.0 * rest - slope, slope - 2.0 * rest
+    return a + x * (h * ad + x * (c2 + x * c3)), ad + x * (2.0 * c2 + x * 3.0 * c3) / h

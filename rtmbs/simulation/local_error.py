@@ -1,0 +1,78 @@
+"""What one step of the trapezoidal rule adds to the error, from states that the run has anyway (METHODS 1.34)."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rtmbs.simulation.turns import Array, turn_between
+from rtmbs.system.tables import Dofs
+
+
+class Track(NamedTuple):
+    """Consecutive states, the first of which the steps began from."""
+
+    t: Array  # (k + 1,) [s]
+    z: Array  # (k + 1, n)
+    zd: Array  # (k + 1, n)
+    zdd: Array  # (k + 1, n)
+    R0: Array  # (k + 1, nr, 3, 3)
+
+
+class Past(NamedTuple):
+    """What the step before the first one had."""
+
+    h: float  # [s]
+    zdd: Array  # (n,) at its start
+
+
+class Noise(NamedTuple):
+    """What positions and rates may be off across their loops without any harm: it does not add up."""
+
+    position: Array  # (n,)
+    rate: Array  # (n,)
+
+
+def local_errors(dofs: Dofs, track: Track, past: Past | None, noise: Noise) -> tuple[Array, Array]:
+    """Return the errors (k, n) that every one of some equal steps adds to positions and to rates.
+
+    Positions: dz - h/2 (zd_0 + zd_1) + h^2/12 (zdd_1 - zdd_0). Rates: dzd - h/2 (zdd_0 + zdd_1) + h^3/12 zddd', with
+    the second difference of zdd over this step and the one before; the first step of all takes that of the next. The
+    first two terms are what the rule misses: their mean over the steps, less the noise at both ends of these.
+    """
+    h, count = np.diff(track.t)[:, None], len(track.t) - 1
+    gone = np.diff(track.zdd, axis=0)
+    missed = increments(dofs, track) - 0.5 * h * (track.zd[1:] + track.zd[:-1])
+    position = beyond(missed.mean(axis=0), noise.position / count) + h * h / 12.0 * gone
+    subtract_turning(dofs, track, h, position)
+    slopes, steps = gone / h, h
+    if past is not None:
+        slopes = np.concatenate(([(track.zdd[0] - past.zdd) / past.h], slopes))
+        steps = np.concatenate(([[past.h]], steps))
+    bends = 2.0 * np.diff(slopes, axis=0) / (steps[1:] + steps[:-1])
+    if past is None:
+        bends = np.concatenate((bends[:1], bends)) if len(bends) else np.zeros_like(gone)
+    missed = np.diff(track.zd, axis=0) - 0.5 * h * (track.zdd[1:] + track.zdd[:-1])
+    return position, beyond(missed.mean(axis=0), noise.rate / count) + h**3 / 12.0 * bends
+
+
+def beyond(values: Array, noise: Array) -> Array:
+    """Return what values (n,) have beyond the noise (n,)."""
+    return np.asarray(np.sign(values) * np.maximum(np.abs(values) - noise, 0.0))
+
+
+def increments(dofs: Dofs, track: Track) -> Array:
+    """Return how far every step moved (k, n), rotations as turns in axes of their dofs."""
+    moved = np.diff(track.z, axis=0)
+    first = np.flatnonzero(dofs.reference >= 0)
+    if len(first):
+        turns = turn_between(track.R0[:-1], track.R0[1:])
+        for i in first:
+            moved[:, i : i + 3] = turns[:, dofs.reference[i]] @ dofs.axis[i : i + 3].T
+    return np.asarray(moved)
+
+
+def subtract_turning(dofs: Dofs, track: Track, h: Array, position: Array) -> None:
+    """Take h^2/12 w_0 x w_1 from rotation dofs: what turns about changing axes add (Magnus)."""
+    for i in np.flatnonzero(dofs.reference >= 0):
+        w = track.zd[:, i : i + 3]
+        position[:, i : i + 3] -= h * h / 12.0 * np.cross(w[:-1], w[1:])

@@ -1,0 +1,59 @@
+"""What a run that chose its steps tells besides its channels: steps taken and refused, and events."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from rtmbs.results.catalogue import sources
+from rtmbs.results.resampled import Resampled
+from rtmbs.results.result import Result
+from rtmbs.results.samples import Samples
+from rtmbs.simulation.events import Occurrence
+from rtmbs.simulation.turns import Array
+from rtmbs.system.system import System
+from rtmbs.system.tables import Tables
+
+
+class StepLog(NamedTuple):
+    """Every step that was tried, in order."""
+
+    t: Array  # (k,) where it began [s]
+    h: Array  # (k,) [s]
+    error: Array  # (k,) estimate in terms of what the tolerance allows for it; NaN: the step failed
+    taken: Array  # (k,) bool
+
+    @property
+    def steps(self) -> int:
+        """Steps taken."""
+        return int(np.count_nonzero(self.taken))
+
+    @property
+    def refused(self) -> int:
+        """Steps refused: their error was too large, or they failed."""
+        return len(self.taken) - self.steps
+
+    def __str__(self) -> str:
+        if not self.steps:
+            return f"no steps taken, {self.refused} refused"
+        h = self.h[self.taken]
+        return f"{self.steps} steps of {h.min():.3g} to {h.max():.3g} s taken, {self.refused} refused"
+
+
+class ControlledResult(Result):
+    """An ordinary Result with ``steps``, a StepLog, and ``events``, the Occurrences in their order."""
+
+    def __init__(
+        self,
+        system: System,
+        tables: Tables,
+        samples: Samples,
+        outcomes: Mapping[str, int],
+        warnings: Mapping[str, int],
+        steps: StepLog,
+        events: Sequence[Occurrence],
+    ) -> None:
+        resampled = Resampled(system, tables, samples)
+        super().__init__(lambda: sources(system, resampled), system.name, system.fingerprint, outcomes, warnings)
+        self.steps = steps
+        self.events = tuple(events)

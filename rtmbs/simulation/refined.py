@@ -1,0 +1,240 @@
+"""Runs of h, h/2 and h/4 side by side, extrapolated to a higher order, with an error estimate for every channel."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from threading import Event as ThreadEvent
+from typing import Any
+
+import numpy as np
+
+from rtmbs.errors import InputError, shown
+from rtmbs.integrators.checks import whole
+from rtmbs.integrators.method import Method
+from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
+from rtmbs.observers.recorder import Recorder
+from rtmbs.observers.schedule import Schedule
+from rtmbs.results.catalogue import sources
+from rtmbs.results.channel import QUATERNION
+from rtmbs.results.resampled import Resampled
+from rtmbs.results.result import Result
+from rtmbs.results.samples import OF_STATE, Samples, one_sample
+from rtmbs.simulation.jump_times import jump_times
+from rtmbs.simulation.local_error import Track, increments
+from rtmbs.simulation.options import MOST_HALVINGS
+from rtmbs.simulation.pieces import NONE, Piece, pieces
+from rtmbs.simulation.richardson import extrapolated
+from rtmbs.simulation.running import run, steps_between
+from rtmbs.simulation.simulation import Simulation
+from rtmbs.simulation.turns import Array
+from rtmbs.system.system import System
+
+TURNING = 1e-6  # velocity that projections take, of the largest rate: below it there is only rounding of penalties
+FEWEST, MOST = 2, 3  # runs
+
+
+class RefinedResult(Result):
+    """A Result of order ``order`` that knows the error of its channels.
+
+    ``error(name)`` has the shape of the channel. With two runs the values are those of the extrapolation, and the
+    estimate is the error of the finer run, which is larger. With three runs the estimate is the error of the
+    extrapolation of the last two.
+    """
+
+    def __init__(
+        self, system: System, resampled: Resampled, before: Result, order: int, runs: "Sequence[Level]"
+    ) -> None:
+        outcomes: Counter[str] = Counter()
+        warnings: Counter[str] = Counter()
+        for level in runs:
+            outcomes.update(level.outcomes)
+            warnings.update(level.warnings)
+        super().__init__(lambda: sources(system, resampled), system.name, system.fingerprint, outcomes, warnings)
+        self.order = order  # of z, zd, zdd and lam for smooth forces
+        self.runs = len(runs)
+        self._before = before
+
+    def error(self, name: str) -> Array:
+        """Return the estimate of the error of a channel at every sample, in the unit of the channel.
+
+        Raises UnknownNameError for a channel that does not exist.
+
+            result = rtmbs.refined(system, 5e-3, 1.0)
+            angle, off = result["crank.position"], result.error("crank.position")
+        """
+        values, before = self.channel(name).values, self._before[name]
+        if self.channel(name).axes == QUATERNION:  # q and -q are the same turn
+            before = np.where(np.sum(values * before, axis=1, keepdims=True) < 0.0, -before, before)
+        return np.asarray(np.abs(values - before))
+
+
+class EveryFew(Schedule):
+    """After every so many steps; CancelledError when the runs beside this one were given up."""
+
+    simulated_time = True
+
+    def __init__(self, steps: int, stopped: ThreadEvent) -> None:
+        self.steps, self.seen, self.stopped = steps, 0, stopped
+
+    def start(self, t: float) -> None:
+        self.seen = 0
+
+    def samples(self, steps: int, h: float) -> int | None:
+        return steps // self.steps
+
+    def due(self, t: float) -> bool:
+        if self.stopped.is_set():
+            raise CancelledError
+        self.seen += 1
+        return self.seen % self.steps == 0
+
+
+@dataclass
+class Level:
+    """One of the runs."""
+
+    samples: Samples  # at the grid times
+    outcomes: Mapping[str, int]
+    warnings: Mapping[str, int]
+    turning: float  # largest share of the rates that the velocity projections took
+
+
+def refined(
+    system: System,
+    h: float,
+    t_end: float,
+    *,
+    method: Method | None = None,
+    runs: int = 2,
+    threads: int = 2,
+    jacobian: str = "structured",
+    assembly_offset: bool = False,
+) -> RefinedResult:
+    """Run from the start to ``t_end`` [s] with steps of h and h/2, and return the extrapolation at multiples of h.
+
+    Parameters
+    ----------
+    system : what ``Model.compile`` returned
+    h : step of the coarsest run [s]; every run goes its own way, so that each is as stable as its method
+    method : PenaltyTrapezoidal(hold_energy=False) unless given; any method whose order is known
+    runs : 2 or 3; the third one has steps of h/4
+    threads : 2 lets the finest run have a thread of its own; functions of time are then called by both
+    jacobian, assembly_offset : as of a Simulation
+
+    Two runs of the trapezoidal rule give order four, three give order six, in every channel: for trees, and for loops
+    whose reactions keep their direction, as those of parallelograms. Loops whose reactions turn have an error term
+    h^3 (METHODS 1.34): there two runs give order three, and three runs order four. ``RefinedResult.order`` tells.
+    Jumps of functions of time end a step and begin the next, as exactly as they are known.
+
+    Raises what a Simulation and its ``run`` raise, and InputError for runs, threads or a method out of range.
+
+        result = rtmbs.refined(model.compile(), h=5e-3, t_end=1.0, runs=3)
+        result["crank.position"][-1], result.error("crank.position")[-1]
+    """
+    chosen = PenaltyTrapezoidal(hold_energy=False) if method is None else method
+    order_of(chosen)
+    whole("runs", runs, FEWEST, MOST)
+    whole("threads", threads, 1, 2)
+    sim = Simulation(system, h, chosen, jacobian=jacobian, assembly_offset=assembly_offset)
+    return refined_from(sim, t_end, runs, threads)
+
+
+def refined_from(sim: Simulation, t_end: float, runs: int = FEWEST, threads: int = 2) -> RefinedResult:
+    """Return the extrapolation of runs from where ``sim`` stands, which goes the way of the coarsest itself."""
+    system, method, h, t = sim.system, sim.method, sim.h, sim.t
+    steps = steps_between(t, t_end, h)
+    plan = pieces(t, h, steps, jump_times(system, t, t_end, h))
+    sims = [sim, *(sim.independent() for _ in range(runs - 1))]
+    stopped = ThreadEvent()
+    tasks = [partial(level, one, plan, 2**k, steps, h, stopped) for k, one in enumerate(sims)]
+    levels = side_by_side(tasks, threads, stopped)
+    powers = powers_of(method, sim, levels[0])
+    best = extrapolated([one.samples for one in levels], powers)
+    last = [one.samples for one in levels[-2:]]
+    before = last[-1] if runs == FEWEST else extrapolated(last, powers)
+    offered = [Resampled(system, sim.equations.tables, samples) for samples in (best, before)]
+    compared = Result(lambda: sources(system, offered[1]))
+    return RefinedResult(system, offered[0], compared, powers[runs - 1], levels)
+
+
+def order_of(method: Any) -> None:
+    """Refuse a method that tells no order: InputError."""
+    order = getattr(method, "order", None)
+    if isinstance(order, bool) or not (isinstance(order, int) and order >= 1):
+        raise InputError(
+            f"method {type(method).__name__} has order {shown(order)}; refined needs a method whose order is a whole "
+            "number of at least 1"
+        )
+
+
+def powers_of(method: Method, sim: Simulation, coarse: Level) -> tuple[int, ...]:
+    """Return the powers of h in the error of a run, the first ``MOST`` of them."""
+    if isinstance(method, PenaltyTrapezoidal):
+        held = method.hold_energy and len(sim.equations.tables.balance.first) > 0
+        if not held and coarse.turning <= TURNING:
+            return 2, 4, 6
+    return tuple(range(method.order, method.order + MOST))
+
+
+def side_by_side(tasks: Sequence[Callable[[], Level]], threads: int, stopped: ThreadEvent) -> list[Level]:
+    """Return what the tasks return, the last one on a thread of its own; raises what the first failing one raises.
+
+    Whatever raises here, an interrupt too, sets ``stopped``, so that the other thread ends soon.
+    """
+    if threads == 1:
+        return [task() for task in tasks]
+    with ThreadPoolExecutor(1) as pool:
+        finest = pool.submit(tasks[-1])
+        try:
+            return [*(task() for task in tasks[:-1]), finest.result()]
+        except BaseException:
+            stopped.set()
+            raise
+
+
+def level(sim: Simulation, plan: Sequence[Piece], parts: int, steps: int, h: float, stopped: ThreadEvent) -> Level:
+    """Take every step of the plan in ``parts`` parts, and return the samples of the grid."""
+    start = one_sample(sim.state)
+    fields = {name: np.zeros((steps + 1, *getattr(start, name).shape[1:])) for name in OF_STATE}
+    doubtful, outcomes, warnings, turning = np.zeros(steps + 1), Counter[str](), Counter[str](), 0.0
+
+    def keep(found: Samples, at: slice) -> None:
+        for name, values in fields.items():
+            values[at] = getattr(found, name)
+
+    keep(start, slice(0, 1))
+    for piece in plan:
+        if piece.steps:
+            sim.step_from_here((piece.end - piece.start) / (piece.steps * parts))
+            recorder = Recorder(EveryFew(parts, stopped))
+            run(sim, piece.steps * parts, recorder, [], False, "halve", MOST_HALVINGS)
+            found, result = recorder.samples, recorder.result()
+            outcomes.update(recorder.outcomes)
+            warnings.update(result.warnings)
+            turning = max(turning, share_projected(sim.system, found))
+            if piece.grid != NONE:
+                at = slice(piece.grid, piece.grid + piece.steps)
+                keep(Samples(*(values[1:] for values in found)), at)
+                doubtful[at] = found.doubtful[1:]
+        if piece.go > piece.end:
+            sim.drift(piece.go)
+            if piece.behind != NONE:
+                keep(one_sample(sim.state), slice(piece.behind, piece.behind + 1))
+    t = start.t[0] + h * np.arange(steps + 1)
+    return Level(Samples(t=t, **fields, doubtful=doubtful), outcomes, warnings, turning)
+
+
+def share_projected(system: System, samples: Samples) -> float:
+    """Return the largest velocity that a projection took, relative to the largest rate.
+
+    The rule moves coordinates by h/2 (zd_n + zd*), so 2 dz/h - zd_n is the velocity zd* before the projection.
+    """
+    if samples.lam.shape[1] == 0:
+        return 0.0
+    h = np.diff(samples.t)[:, None]
+    moved = increments(system.tables.dofs, Track(samples.t, samples.z, samples.zd, samples.zdd, samples.R0))
+    taken = (2.0 * moved / h - samples.zd[1:] - samples.zd[:-1]) / system.typical
+    largest = float(np.max(np.abs(samples.zd) / system.typical, initial=0.0))
+    return float(np.max(np.abs(taken), initial=0.0)) / largest if largest > 0.0 else 0.0

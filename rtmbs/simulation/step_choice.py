@@ -1,0 +1,86 @@
+"""How large a step may be for a tolerance (METHODS 1.34).
+
+The error that a step adds, in typical sizes, may be tolerance h / (t_end - t_begin): errors of all steps add up to the
+tolerance. An error of a rate counts by what it does to positions in the characteristic time of the motion.
+"""
+
+import math
+
+import numpy as np
+
+from rtmbs.errors import InputError, shown
+from rtmbs.integrators.checks import is_number
+from rtmbs.simulation.local_error import Noise, Past, Track, local_errors
+from rtmbs.simulation.turns import Array
+from rtmbs.system.system import System
+
+LEAST, MOST = 1e-9, 0.1  # tolerances; below it the rounding of steps so small is larger than their error
+SAFETY, SHRINK, GROW = 0.85, 0.2, 2.5
+FEWEST = 10  # steps a run
+STUCK = 0.7  # of the error before: it should be less than 0.7^3
+UNJUDGED = 2
+POSITION_NOISE = 1e-10  # of typical sizes: tolerance of Newton's increments (METHODS 1.11), and Phi = lam / alpha
+RATE_NOISE = 1e-6  # of the largest rate: what penalties leave, and what projections take away again (METHODS 1.6, 1.12)
+
+
+def check_tolerance(tolerance: float) -> None:
+    """Refuse what is no tolerance: InputError."""
+    if not (is_number(tolerance) and tolerance > 0.0):
+        raise InputError(f"tolerance is {shown(tolerance)}; it must be a positive number, such as 1e-6")
+    if tolerance < LEAST:
+        raise InputError(
+            f"tolerance is {tolerance:g}, below the rounding of so many steps; it must be at least {LEAST:g}"
+        )
+    if tolerance > MOST:
+        raise InputError(f"tolerance is {tolerance:g}, of no use as an error; it must be at most {MOST:g}")
+
+
+class StepChoice:
+    """Judges steps and chooses the next one."""
+
+    def __init__(self, system: System, tolerance: float, t: float, t_end: float) -> None:
+        self.system, self.tolerance, self.t_end, self.span = system, tolerance, t_end, t_end - t
+        self.fastest = self.steepest = 0.0  # rate and acceleration so far, in typical sizes
+        self.longest = self.span / FEWEST
+        self.unjudged = 0  # steps to be taken whatever their error is
+        self.refusal = (math.nan, math.nan, math.nan)  # the last one: t, h, error
+        self.worst = ""  # coordinate with the largest error of the last step that was judged
+
+    def errors(self, track: Track, past: Past | None) -> Array:
+        """Return the errors (k,) of the steps of a track, in terms of what they may be."""
+        typical = self.system.typical
+        self.fastest = max(self.fastest, float(np.max(np.abs(track.zd) / typical, initial=0.0)))
+        self.steepest = max(self.steepest, float(np.max(np.abs(track.zdd) / typical, initial=0.0)))
+        noise = Noise(POSITION_NOISE * typical, RATE_NOISE * self.fastest * typical)
+        position, rate = local_errors(self.system.tables.dofs, track, past, noise)
+        added = (np.abs(position) + self.time() * np.abs(rate)) / typical
+        if added.shape[1] == 0:
+            return np.zeros(len(added))
+        self.worst = self.system.coordinate_names[int(np.argmax(np.max(added, axis=0)))]
+        errors = np.max(added, axis=1) * self.span / (np.diff(track.t) * self.tolerance)
+        errors[: self.unjudged] = np.minimum(errors[: self.unjudged], 1.0)
+        return np.asarray(errors)
+
+    def time(self) -> float:
+        """Return the characteristic time of the motion, at most that of the run [s]."""
+        if self.steepest == 0.0:
+            return self.span
+        return min(self.span, self.fastest / self.steepest + 1.0 / math.sqrt(self.steepest))
+
+    def after_refusal(self, t: float, h: float, error: float, before: float) -> float:
+        """Return the step after one of ``h`` [s] from ``t`` [s] that was refused for its error.
+
+        An error that does not shrink with the step is not that of the step: the state at ``t`` stands off its loops,
+        as in a singular pose, and the step moves it back. Then a few steps of the size ``before`` are not judged.
+        """
+        last, self.refusal = self.refusal, (t, h, error * h)
+        if last[0] == t and h < last[1] and error * h > STUCK * last[2]:
+            self.unjudged = UNJUDGED
+            return before
+        return h * min(self.factor(error), 0.7)
+
+    def factor(self, error: float) -> float:
+        """Return by how much the next step differs from one with this error: errors go with h^2 a unit of time."""
+        if not error > 0.0:
+            return GROW if error == 0.0 else SHRINK
+        return min(max(SAFETY / math.sqrt(error), SHRINK), GROW)
