@@ -12,6 +12,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+import matplotlib.ticker
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
@@ -33,6 +34,10 @@ def table(head, rows):
 
 def small(x):
     return "-" if x is None else f"{x:.0e}".replace("e-0", "e-").replace("e+0", "e")
+
+
+def count(number):
+    return "-" if number is None else str(number)
 
 
 def runs(rows, problem):
@@ -60,7 +65,9 @@ def runs(rows, problem):
             body.append((name, level, row["remark"].split(";")[0], *[""] * 7))
             continue
         numbers = [small(x) for x in (row["error"], *row["violations"], row["energy"])]
-        body.append((name, level, *numbers, f"{row['wall']:.2f}", str(row["evaluations"]), str(row["factorisations"])))
+        body.append(
+            (name, level, *numbers, f"{row['wall']:.2f}", count(row["evaluations"]), count(row["factorisations"]))
+        )
     return table(head, body)
 
 
@@ -79,6 +86,7 @@ def picture(rows):
                 style = {"marker": "osv^D"[i // 20 % 5] if i >= 20 else "o", "color": colours[i % 20], "label": method}
                 axis.loglog(*zip(*points, strict=True), lw=1, ms=4, ls="-" if i < 20 else "--", **style)
         axis.set(title=problem, xlabel="wall time [s]", ylabel="error of q at the end")
+        axis.xaxis.set_minor_formatter(matplotlib.ticker.NullFormatter())
         axis.grid(alpha=0.3)
     for axis in list(axes.flat)[len(problems) :]:
         axis.axis("off")

@@ -33,15 +33,7 @@ class PenaltyTrapezoidal:
 
     def points(self, motion: Motion, times: Array) -> Iterator[Point]:
         """Yield the start and the end of each step."""
-        equations, t0 = getattr(motion.system, "equations", None), float(times[0])
-        if not isinstance(equations, SemiRecursiveEquations):
-            raise InputError("PenaltyTrapezoidal takes JointCoordinates of a compiled System, and no other system")
-        point = Dynamics(motion, AugmentedLagrangian()).point(motion.q, motion.v, t0)
-        sim = Simulation(equations.compiled, h=float(times[1] - times[0]), method=self.options)
-        state = sim.state.copy()
-        state.t_ref = t0
-        state.z[:], state.zd[:], state.zdd[:], state.lam[:] = point.q, point.v, point.a, point.lam
-        sim.restore(state)
+        sim, point = simulation_at(motion, times, self.options)
         yield point
         for t in times[1:]:
             try:
@@ -54,3 +46,22 @@ class PenaltyTrapezoidal:
             motion.counts.factorisations += report.factorisations
             now = sim.state
             yield Point(float(t), now.z.copy(), now.zd.copy(), now.zdd.copy(), now.lam.copy())
+
+
+def simulation_at(
+    motion: Motion, times: Array, options: penalty_trapezoidal.PenaltyTrapezoidal
+) -> tuple[Simulation, Point]:
+    """Return a Simulation at the start of a motion, with a step from time to time, and the start.
+
+    Raises InputError for a system that is no compiled one.
+    """
+    equations, t0 = getattr(motion.system, "equations", None), float(times[0])
+    if not isinstance(equations, SemiRecursiveEquations):
+        raise InputError("PenaltyTrapezoidal takes JointCoordinates of a compiled System, and no other system")
+    point = Dynamics(motion, AugmentedLagrangian()).point(motion.q, motion.v, t0)
+    sim = Simulation(equations.compiled, h=float(times[1] - times[0]), method=options)
+    state = sim.state.copy()
+    state.t_ref = t0
+    state.z[:], state.zd[:], state.zdd[:], state.lam[:] = point.q, point.v, point.a, point.lam
+    sim.restore(state)
+    return sim, point

@@ -54,6 +54,7 @@ class RefinedResult(Result):
         super().__init__(lambda: sources(system, resampled), system.name, system.fingerprint, outcomes, warnings)
         self.order = order  # of z, zd, zdd and lam for smooth forces
         self.runs = len(runs)
+        self.samples = resampled.samples  # coordinates, rates, accelerations and multipliers, extrapolated
         self._before = before
 
     def error(self, name: str) -> Array:
