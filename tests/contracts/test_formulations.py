@@ -219,7 +219,12 @@ print(*room.FORMULATIONS)
 """
 
 
-@ALL
+REMOVED = [
+    pytest.param(one, marks=[pytest.mark.slow] * (k > 0)) for k, one in enumerate(FORMULATIONS)
+]  # a process each
+
+
+@pytest.mark.parametrize("name", REMOVED)
 def test_removing_a_formulation_is_one_file_and_one_line(name, tmp_path):
     copy = tmp_path / "COPY"
     shutil.copytree(ROOT / "rtmbs", copy / "rtmbs", ignore=shutil.ignore_patterns("__pycache__"))

@@ -69,7 +69,7 @@ def test_each_adams_order(order):
 
 
 @pytest.mark.parametrize("name", FORMULATIONS)
-@pytest.mark.parametrize("where", ["pendulum in x, y", "slider-crank in bodies"])
+@pytest.mark.parametrize("where", ["pendulum in x, y", pytest.param("slider-crank in bodies", marks=pytest.mark.slow)])
 def test_order_four_with_every_formulation(name, where):
     """No class of its own for a combination; penalties of order 1 / c stay below the errors of the method."""
     slope, found = slopes(RungeKutta(formulation=FORMULATIONS[name]()), where, (80, 160, 320))
