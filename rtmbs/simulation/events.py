@@ -3,18 +3,18 @@
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
 
-from rtmbs.errors import InputError, shown
+from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.integrators.checks import switches
 from rtmbs.results.catalogue import sources
 from rtmbs.results.resampled import Resampled
 from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.simulation.dense import Moment, Stretch
+from rtmbs.simulation.turns import Array
 from rtmbs.system.system import System
 from rtmbs.system.tables import Tables
 
@@ -81,31 +81,46 @@ class Instant:
     ``s["crank.position"]`` is a number or (components,); it takes longer than the arrays do.
     """
 
-    def __init__(self, system: System, tables: Tables, moment: Moment) -> None:
-        self._system, self._tables, self._moment = system, tables, moment
+    def __init__(self, sensor: "Sensor", moment: Moment) -> None:
+        self._sensor, self._moment = sensor, moment
         self.t, self.z, self.zd, self.zdd = moment.t, moment.z, moment.zd, moment.zdd
         self.lam, self.R0, self.u, self.s = moment.lam, moment.R0, moment.u, moment.s
 
-    @cached_property
-    def _sources(self) -> Any:
-        values = {name: np.ascontiguousarray(getattr(self._moment, name)[None]) for name in OF_STATE}
-        samples = Samples(t=np.array([self.t]), **values, doubtful=np.zeros(1))
-        return sources(self._system, Resampled(self._system, self._tables, samples))
-
     def __getitem__(self, name: str) -> Any:
-        if name not in self._sources:
-            from rtmbs.errors import unknown_name
-
-            raise unknown_name("channel", name, self._sources)
-        values = self._sources[name].channel(name).values[0]
+        values = self._sensor.read(self._moment, name)
         return float(values) if values.ndim == 0 else values
+
+
+class Sensor:
+    """Reads channels of one moment after the other; what a channel needs is allocated once."""
+
+    def __init__(self, system: System, tables: Tables) -> None:
+        self.system, self.tables = system, tables
+        self.shown: Moment | None = None  # the moment in the row of samples
+
+    def read(self, moment: Moment, name: str) -> Array:
+        """Return a channel at a moment. Raises UnknownNameError."""
+        if self.shown is None:
+            values = {field: np.ascontiguousarray(getattr(moment, field)[None]).copy() for field in OF_STATE}
+            self.samples = Samples(t=np.array([moment.t]), **values, doubtful=np.zeros(1))
+            self.resampled = Resampled(self.system, self.tables, self.samples)
+            self.sources = sources(self.system, self.resampled)
+        elif self.shown is not moment:
+            self.samples.t[0] = moment.t
+            for field in OF_STATE:
+                getattr(self.samples, field)[0] = getattr(moment, field)
+            self.resampled.forget()
+        self.shown = moment
+        if name not in self.sources:
+            raise unknown_name("channel", name, self.sources)
+        return np.array(self.sources[name].channel(name).values[0])
 
 
 class Watch:
     """One event function along a run."""
 
     def __init__(self, event: Event, system: System, tables: Tables) -> None:
-        self.event, self.system, self.tables = event, system, tables
+        self.event, self.sensor = event, Sensor(system, tables)
         self.last: float | None = None  # value at the last look; None: unknown
         self.count = 0
 
@@ -113,7 +128,7 @@ class Watch:
         """Return the value at a moment; InputError when the function raises or returns no number."""
         what = f"event {self.event.called!r} at t = {moment.t:g} s"
         try:
-            found: Any = self.event.when(Instant(self.system, self.tables, moment))
+            found: Any = self.event.when(Instant(self.sensor, moment))
         except Exception as error:
             raise InputError(f"{what} raised {type(error).__name__}: {error}; it must return a number") from error
         number = np.asarray(found) if not isinstance(found, str | bytes) else np.empty(0)
