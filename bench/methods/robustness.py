@@ -71,11 +71,13 @@ def measured(seed, form):
 def main(path, names):
     path, began = Path(path), time.time()
     found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    for name in names or forms(0):
-        rows = found.setdefault(name, [])
-        for seed in range(len(rows), COUNT):
-            rows.append(measured(seed, forms(seed)[name]))
-            path.write_text(json.dumps(found, indent=0) + "\n", encoding="utf-8")
+    for seed in range(COUNT):
+        for name, form in forms(seed).items():
+            rows = found.setdefault(name, []) if not names or name in names else None
+            if rows is not None and len(rows) == seed:
+                rows.append(measured(seed, form))
+                path.write_text(json.dumps(found, indent=0) + "\n", encoding="utf-8")
+    for name, rows in found.items():
         share = np.mean([row["h"] == STEPS[0] for row in rows])
         print(f"{name}: {100 * share:.1f} % of {COUNT} stay closed; {time.time() - began:.0f} s", flush=True)
 
