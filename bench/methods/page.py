@@ -91,7 +91,7 @@ def picture(rows):
 
 
 def robustness():
-    """Return the table of shares closed at 10 ms, or at halved steps where a run failed, and of energy kept at 10 ms."""
+    """Return the table of shares: closed at 10 ms, or at halved steps where a run failed, and energy kept at 10 ms."""
     steps = (1e-2, 5e-3, 2.5e-3, 1.25e-3)
     head = ("formulation", "linkages", "closed, 10 ms", "or 5 ms", "or 2.5 ms", "or 1.25 ms", "energy kept, 10 ms")
     body = [(name, "200", percent(share), *["-"] * 4) for name, share in read("robustness_feedback").items()]

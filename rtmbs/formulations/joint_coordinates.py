@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from rtmbs.errors import InputError
 from rtmbs.formulations.rotation_vectors import RotationVectors
 from rtmbs.formulations.terms import given
+from rtmbs.limits.bounds import are_rotations
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.rotations import commit_rotations
 from rtmbs.system.pattern import uncondensed
@@ -21,7 +22,8 @@ class JointCoordinates:
     R = R0 exp(delta~). R0 is ``R0`` (k, 3, 3), by default that of the System. Body rates are T(delta) d(delta)/dt, so
     that T^T M T, T^T (F - M dT/dt v), Phi_z T and gamma - Phi_z dT/dt v stand for M, F, Phi_q and gamma.
     ``u`` (nu,) are the inputs; functions of time fill in theirs. Raises InputError for a System whose force laws have
-    states, and for a rotation vector near 2 pi, where T is singular. Source: METHODS 1 and 2.13.
+    states, for an R0 that is no rotation, and for a rotation vector near 2 pi, where T is singular.
+    Source: METHODS 1 and 2.13.
 
     >>> import rtmbs
     >>> system = JointCoordinates(rtmbs.library.build("crank_rocker").compile())  # doctest: +SKIP
@@ -39,7 +41,7 @@ class JointCoordinates:
         self.coordinate_names, self.row_names = list(system.coordinate_names), list(system.row_names)
         first = np.flatnonzero(system.tables.dofs.reference >= 0)
         self.vectors = RotationVectors(first, self.coordinate_names)
-        self.R0 = system.R0.copy() if R0 is None else given("R0", np.ravel(R0), system.R0.size).reshape(system.R0.shape)
+        self.R0 = system.R0.copy() if R0 is None else rotations(R0, system.R0.shape)
         self.evaluated = b""  # coordinates and inputs whose mass and closures the equations hold
 
     @property
@@ -111,3 +113,15 @@ class JointCoordinates:
 def key_of(q: Array, u: Array) -> bytes:
     """Return what two evaluations of the same coordinates and inputs share."""
     return np.concatenate((q, u)).tobytes()
+
+
+def rotations(R0: Array, shape: tuple[int, ...]) -> Array:
+    """Return the user's reference rotations as a copy. Raises InputError for shapes, numbers, and other matrices."""
+    found = np.array(R0, np.float64)
+    if found.shape != shape:
+        raise InputError(f"R0 is an array {shape} of rotations, not {found.shape}")
+    with np.errstate(invalid="ignore"):
+        wrong = np.flatnonzero(~are_rotations(found))
+    if len(wrong):
+        raise InputError(f"R0[{wrong[0]}] is no rotation: R^T R = 1 and a determinant of 1 are wanted")
+    return found

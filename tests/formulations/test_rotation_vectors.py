@@ -148,7 +148,15 @@ def test_the_trapezoidal_method_of_the_bench_refuses_rotation_dofs():
         integrate(system, PenaltyTrapezoidal(), q, v, 0.1, 1e-2)
 
 
-@pytest.mark.parametrize("R0", [np.eye(3)[:2], np.full((1, 3, 3), np.nan)])
-def test_a_reference_of_another_shape_is_refused(R0):
-    with pytest.raises(InputError, match=r"^R0"):
+@pytest.mark.parametrize(
+    ("R0", "says"),
+    [
+        (np.eye(3)[:2], r"R0 is an array \(1, 3, 3\) of rotations, not \(2, 3\)"),
+        (np.full((1, 3, 3), np.nan), r"R0\[0\] is no rotation"),
+        (1.001 * np.eye(3)[None], r"R0\[0\] is no rotation"),
+        (-np.eye(3)[None], r"R0\[0\] is no rotation"),
+    ],
+)
+def test_a_reference_that_is_no_rotation_is_refused(R0, says):
+    with pytest.raises(InputError, match=says):
         JointCoordinates(rtmbs.library.build("top").compile(), R0)
