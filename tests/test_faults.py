@@ -514,6 +514,7 @@ BOUNDED = {
     "jit/apart.py: compile_apart": "every worker says once that it ended, killed or not; Ctrl+C ends all",
     "simulation/jumps.py: located": "the interval is halved until its edge, in 30 turns",
     "simulation/failures.py: in_parts": "every turn takes a part or ends",
+    "simulation/record_times.py: due": "every turn passes one of the times",
     "simulation/running.py: run": "every turn takes a step or raises",
     "simulation/running.py: show": "every turn serves an observer or raises",
     "simulation/running.py: shown_to_all": "no loop of its own: that of show",

@@ -70,6 +70,6 @@ class AdamsBashforthMoulton:
             a = dynamics.accelerations(q, v, float(t))
             q = last.q + h * (implicit[0] * v + implicit[1:] @ rates[: k - 1])
             v = last.v + h * (implicit[0] * a + implicit[1:] @ accelerations[: k - 1])
-            past.appendleft(dynamics.point(*dynamics.corrected(float(t), q, v), float(t)))
+            past.appendleft(dynamics.landed(last, q, v, float(t)))
             motion.counts.steps += 1
             yield past[0]

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.dae.contract import Motion, Point
+from rtmbs.dae.landing import demand_small_correction
 from rtmbs.formulations.contract import Formulation
 from rtmbs.formulations.correction import Correcting, closed, corrected, least_solution
 from rtmbs.formulations.rank import row_factor
@@ -48,6 +49,10 @@ class Dynamics:
         if self.dependent and not isinstance(self.formulation, Correcting):
             return closed(self.system, q, v, t, least_solution)
         return corrected(self.formulation, self.system, q, v, t, self.memory)
+
+    def landed(self, old: Point, q: Array, v: Array, t: float) -> Point:
+        """Return the end of a step from ``old``, corrected. MotionError: the correction is longer than the step."""
+        return self.point(*demand_small_correction(old, (q, v), self.corrected(t, q, v), t), t)
 
     def first_order(self, t: float, y: Array) -> Array:
         """Return dy/dt (2n,) of y = (q, v), for solvers of ordinary differential equations.

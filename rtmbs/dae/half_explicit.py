@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rtmbs.dae.contract import Motion, Orders, Point
 from rtmbs.dae.dynamics import Dynamics
+from rtmbs.dae.landing import demand_small_correction
 from rtmbs.formulations.correction import closed, least_solution
 from rtmbs.formulations.direct import Direct
 from rtmbs.formulations.errors import FormulationError
@@ -49,7 +50,8 @@ class HalfExplicit:
         for t, following in pairwise(times):
             q, v = step(motion, point, float(following - t))
             if self.project:
-                q, v = closed(motion.system, q, v, float(following), least_solution)
+                found = closed(motion.system, q, v, float(following), least_solution)
+                q, v = demand_small_correction(point, (q, v), found, float(following))
             point = dynamics.point(q, v, float(following))
             motion.counts.steps += 1
             yield point

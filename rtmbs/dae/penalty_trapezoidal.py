@@ -58,6 +58,8 @@ def simulation_at(
     equations, t0 = getattr(motion.system, "equations", None), float(times[0])
     if not isinstance(equations, SemiRecursiveEquations):
         raise InputError("PenaltyTrapezoidal takes JointCoordinates of a compiled System, and no other system")
+    if np.any(equations.tables.dofs.reference >= 0):
+        raise InputError("PenaltyTrapezoidal takes no rotation dofs here; a Simulation steps such a System by itself")
     point = Dynamics(motion, AugmentedLagrangian()).point(motion.q, motion.v, t0)
     sim = Simulation(equations.compiled, h=float(times[1] - times[0]), method=options)
     state = sim.state.copy()

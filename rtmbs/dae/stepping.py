@@ -23,4 +23,4 @@ def step_explicit(dynamics: Dynamics, tableau: Tableau, point: Point, h: float) 
         accelerations.append(dynamics.accelerations(q, v, t))
     weights, t = h * np.array(tableau.b), point.t + h
     q, v = point.q + weights @ np.array(rates), point.v + weights @ np.array(accelerations)
-    return dynamics.point(*dynamics.corrected(t, q, v), t)
+    return dynamics.landed(point, q, v, t)

@@ -4,8 +4,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError
+from rtmbs.formulations.rotation_vectors import RotationVectors
 from rtmbs.formulations.terms import given
+from rtmbs.limits.bounds import are_rotations
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.semirecursive.rotations import commit_rotations
 from rtmbs.system.pattern import uncondensed
 from rtmbs.system.system import System
 
@@ -13,23 +16,20 @@ Array = NDArray[np.float64]
 
 
 class JointCoordinates:
-    """The equations of a System in its joint coordinates z, zd: q and v of the contract [m or rad].
+    """The equations of a System in joint coordinates q and their rates v = dq/dt [m or rad].
 
-    ``u`` (nu,) are the inputs; functions of time fill in theirs. Raises InputError for a System whose coordinates have
-    other rates than dq/dt = v (spherical and floating joints of the tree), or whose force laws have states.
-    Source: METHODS 1.
+    Three rotation dofs of a spherical or floating joint have a rotation vector delta for coordinates,
+    R = R0 exp(delta~). R0 is ``R0`` (k, 3, 3), by default that of the System. Body rates are T(delta) d(delta)/dt, so
+    that T^T M T, T^T (F - M dT/dt v), Phi_z T and gamma - Phi_z dT/dt v stand for M, F, Phi_q and gamma.
+    ``u`` (nu,) are the inputs; functions of time fill in theirs. Raises InputError for a System whose force laws have
+    states, for an R0 that is no rotation, and for a rotation vector near 2 pi, where T is singular.
+    Source: METHODS 1 and 2.13.
 
     >>> import rtmbs
     >>> system = JointCoordinates(rtmbs.library.build("crank_rocker").compile())  # doctest: +SKIP
     """
 
-    def __init__(self, system: System) -> None:
-        turning = np.flatnonzero(system.tables.dofs.reference >= 0)
-        if len(turning):
-            raise InputError(
-                f"{system.coordinate_names[turning[0]]} is a rotation dof, whose rate is an angular velocity; "
-                "JointCoordinates takes revolute and prismatic dofs, so write the joint as three revolute joints"
-            )
+    def __init__(self, system: System, R0: Array | None = None) -> None:
         if system.states:
             state = system.states[0]
             raise InputError(
@@ -39,7 +39,9 @@ class JointCoordinates:
         self.equations = SemiRecursiveEquations(uncondensed(system))
         self.n, self.m = self.equations.n, self.equations.m
         self.coordinate_names, self.row_names = list(system.coordinate_names), list(system.row_names)
-        self.R0 = system.R0.copy()
+        first = np.flatnonzero(system.tables.dofs.reference >= 0)
+        self.vectors = RotationVectors(first, self.coordinate_names)
+        self.R0 = system.R0.copy() if R0 is None else rotations(R0, system.R0.shape)
         self.evaluated = b""  # coordinates and inputs whose mass and closures the equations hold
 
     @property
@@ -47,18 +49,37 @@ class JointCoordinates:
         """Inputs (nu,)."""
         return self.equations.u
 
+    def joint_rates(self, q: Array, v: Array) -> Array:
+        """Return zd (n,) of a Simulation: v, but body rates T(delta) v of rotation dofs [m/s or rad/s]."""
+        return np.asarray(self.vectors.turning(q) @ v)
+
+    def recentred(self, q: Array, v: Array) -> tuple["JointCoordinates", Array, Array]:
+        """Return the same motion about the rotations of a state: the system, q with delta = 0, and v = zd there."""
+        z, zd, R0 = given("q", q, self.n), self.joint_rates(q, given("v", v, self.n)), self.R0.copy()
+        commit_rotations(self.equations.tables.dofs, z, R0)
+        fresh = JointCoordinates(self.equations.compiled, R0)
+        fresh.u[:] = self.u
+        return fresh, z, zd
+
     def mass(self, q: Array, t: float) -> Array:
         """Return M (n, n)."""
         self.evaluate(q, t)
-        return self.equations.mass_matrix()
+        M = self.equations.mass_matrix()
+        if not len(self.vectors.first):
+            return M
+        T = self.vectors.turning(q)
+        return np.asarray(T.T @ M @ T)
 
     def force(self, q: Array, v: Array, t: float) -> Array:
         """Return Q (n,), velocity terms included."""
         self.equations.at(t)
-        q, self.evaluated = given("q", q, self.n), b""
-        F = self.equations.force(q, given("v", v, self.n), self.R0)
+        q, v, self.evaluated = given("q", q, self.n), given("v", v, self.n), b""
+        T = self.vectors.turning(q)
+        F = self.equations.force(q, T @ v, self.R0)
         self.evaluated = key_of(q, self.u)
-        return F
+        if not len(self.vectors.first):
+            return F
+        return np.asarray(T.T @ (F - self.equations.mass_matrix() @ self.vectors.rate_terms(q, v)))
 
     def constraints(self, q: Array, t: float) -> Array:
         """Return Phi (m,) of loops, couplers and drivers."""
@@ -68,14 +89,15 @@ class JointCoordinates:
     def constraint_jacobian(self, q: Array, t: float) -> Array:
         """Return Phi_q (m, n)."""
         self.evaluate(q, t)
-        return self.equations.closure_jacobian()
+        return np.asarray(self.equations.closure_jacobian() @ self.vectors.turning(q))
 
     def constraint_rate_terms(self, q: Array, v: Array, t: float) -> tuple[Array, Array]:
         """Return Phi_t and gamma (m,)."""
         self.evaluate(q, t)
-        still = np.zeros(self.n)
-        Phi_t = self.equations.closure_velocities(still)
-        return Phi_t, -self.equations.closure_accelerations(given("v", v, self.n), still)
+        q, v = given("q", q, self.n), given("v", v, self.n)
+        Phi_t = self.equations.closure_velocities(np.zeros(self.n))
+        rates, bends = self.joint_rates(q, v), self.vectors.rate_terms(q, v)
+        return Phi_t, -self.equations.closure_accelerations(rates, bends)
 
     def evaluate(self, q: Array, t: float) -> None:
         """Evaluate mass and closures, unless the last evaluation was at this q with these inputs."""
@@ -91,3 +113,15 @@ class JointCoordinates:
 def key_of(q: Array, u: Array) -> bytes:
     """Return what two evaluations of the same coordinates and inputs share."""
     return np.concatenate((q, u)).tobytes()
+
+
+def rotations(R0: Array, shape: tuple[int, ...]) -> Array:
+    """Return the user's reference rotations as a copy. Raises InputError for shapes, numbers, and other matrices."""
+    found = np.array(R0, np.float64)
+    if found.shape != shape:
+        raise InputError(f"R0 is an array {shape} of rotations, not {found.shape}")
+    with np.errstate(invalid="ignore"):
+        wrong = np.flatnonzero(~are_rotations(found))
+    if len(wrong):
+        raise InputError(f"R0[{wrong[0]}] is no rotation: R^T R = 1 and a determinant of 1 are wanted")
+    return found

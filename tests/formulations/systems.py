@@ -55,6 +55,40 @@ def skew_loop(seed, bodies=7):
     return model
 
 
+def random_body(model, rng, name):
+    """Add a body with uneven moments of inertia about skew axes, its mass centre off the joint."""
+    a, b, c = rng.uniform(0.1, 1.0, 3)
+    return model.add_body(
+        name, mass=rng.uniform(0.3, 5.0), inertia=(b + c, c + a, a + b), center_of_mass=rng.normal(size=3) * 0.4
+    )
+
+
+def floating_chain(seed):
+    """A floating body, a ball joint, a skew hinge and a ball joint closed to ground: rotation vectors in a loop."""
+    rng = np.random.default_rng(seed)
+    model = rtmbs.Model("floating chain", gravity=(1.0, -2.0, -9.0))
+    places = rng.normal(size=(4, 3))
+    bodies = [random_body(model, rng, f"b{k}") for k in range(3)]
+    model.add_joint("free", rtmbs.Floating(), model.ground, bodies[0], point=places[0])
+    model.add_joint("ball", rtmbs.Spherical(), bodies[0], bodies[1], point=places[1])
+    model.add_joint("hinge", rtmbs.Revolute(axis=unit(rng)), bodies[1], bodies[2], point=places[2])
+    model.add_joint("cut", rtmbs.Spherical(), bodies[2], model.ground, point=places[3], cut=True)
+    return model
+
+
+def hinged_twice(seed):
+    """A floating door on two hinges of one skew axis, five rows of ten redundant, with a weight on a ball joint."""
+    rng = np.random.default_rng(seed)
+    model = rtmbs.Model("door", gravity=(1.0, -2.0, -9.0))
+    door, weight = random_body(model, rng, "door"), random_body(model, rng, "weight")
+    axis, point = np.array(unit(rng)), rng.normal(size=3)
+    model.add_joint("free", rtmbs.Floating(), model.ground, door, point=rng.normal(size=3))
+    model.add_joint("ball", rtmbs.Spherical(), door, weight, point=rng.normal(size=3))
+    for k, place in enumerate((point, point + 0.8 * axis)):
+        model.add_joint(f"hinge{k}", rtmbs.Revolute(axis=axis), door, model.ground, point=place, cut=True)
+    return model
+
+
 def unit(rng):
     axis = rng.normal(size=3)
     return tuple(axis / np.linalg.norm(axis))
@@ -76,6 +110,8 @@ MAKERS = {
     "four-bar in joints": lambda: joints("fourbar", ny=1, nz=1, closure="line"),
     "slider-crank in joints": lambda: joints("slider_crank"),
     "skew loop in joints": lambda: JointCoordinates(skew_loop(3).compile()),
+    "top": lambda: joints("top"),
+    "floating chain": lambda: JointCoordinates(floating_chain(5).compile()),
     "slider-crank in frames": lambda: ReferencePointCoordinates(rtmbs.library.build("slider_crank")),
     "free masses": free_masses,
 }
@@ -84,6 +120,7 @@ REDUNDANT = {
     "Bricard in bodies": lambda: ReferencePointCoordinates(rtmbs.library.build("bricard")),
     "crank-rocker closed in space": lambda: joints("crank_rocker"),
     "driven four-bar closed in space": lambda: joints("driven_fourbar"),
+    "floating door on two hinges": lambda: JointCoordinates(hinged_twice(6).compile()),
     "double pendulum with rows twice": lambda: Twice(rheonomic_double_pendulum()),
 }
 

@@ -25,7 +25,7 @@ def test_rate_terms_against_differences(where):
         before, after = (system.constraints(q + s * h * v, T + s * h) for s in (-1.0, 1.0))
         np.testing.assert_allclose((after - before) / (2 * h), rate_at(system, q, v, T), atol=1e-6)
         before, after = (rate_at(system, q + s * h * v, v, T + s * h) for s in (-1.0, 1.0))
-        np.testing.assert_allclose((after - before) / (2 * h), -gamma, atol=1e-5 * (1 + np.abs(gamma).max()))
+        np.testing.assert_allclose((after - before) / (2 * h), -gamma, atol=1e-5 * (1 + np.abs(gamma).max(initial=0.0)))
 
 
 def test_andrews_first_accelerations():
@@ -39,14 +39,6 @@ def test_andrews_first_accelerations():
             a = kind().accelerations(system, q, v, 0.0)[0]
             assert np.abs(np.abs(a) - 14222.4439199541).min() < 1e-4, name
             np.testing.assert_allclose(a, sim.state.zdd, rtol=1e-7, atol=1e-3)
-
-
-def test_a_rotation_dof_is_refused_by_name():
-    model = rtmbs.Model("free")
-    model.add_body("box", mass=1.0, inertia=(0.1, 0.1, 0.1))
-    model.add_joint("ball", rtmbs.Spherical(), model.ground, "box")
-    with pytest.raises(InputError, match=r"^ball\..* is a rotation dof.*three revolute joints"):
-        JointCoordinates(model.compile())
 
 
 def test_a_force_law_with_states_is_refused_by_name():

@@ -60,3 +60,17 @@ def test_dependent_rows_are_named():
     )
     with pytest.raises(FormulationError, match=r"^row 0 \(one\) of Phi_q depends on the other rows, and Partitioning"):
         Partitioning().accelerations(system, np.zeros(3), np.zeros(3), 0.0)
+
+
+def test_accelerations_do_not_depend_on_the_partition():
+    """Even off Phi = 0, as in the stages of a step: a kept partition and a new one answer alike."""
+    rng = np.random.default_rng(7)
+    for where in ("slider-crank in bodies", "skew loop in joints"):
+        system = system_of(where)
+        for q, v in states(where, 20):
+            memory = Partitioning(largest=1e3).memory()
+            Partitioning(largest=1e3).accelerations(system, q, v, T, memory)
+            q, v = q + 1e-2 * rng.normal(size=system.n), v + 1e-2 * rng.normal(size=system.n)
+            kept = Partitioning(largest=1e3).accelerations(system, q, v, T, memory)[0]
+            alone = Partitioning().accelerations(system, q, v, T)[0]
+            np.testing.assert_allclose(kept, alone, atol=1e-9 * max(1.0, np.abs(alone).max()))

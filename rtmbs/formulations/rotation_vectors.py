@@ -1,0 +1,62 @@
+"""Rotation vectors as coordinates: body rates omega = T(delta) d(delta)/dt, and the rate of T (METHODS 2.13)."""
+
+from math import factorial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.errors import InputError
+from rtmbs.start.positions import right_jacobian
+
+Array = NDArray[np.float64]
+
+LARGEST_TURN = 0.9 * 2.0 * np.pi  # [rad]: T is singular at 2 pi, and its least singular value is 0.11 here
+TERMS = 28  # of the series in theta^2: rounding only up to LARGEST_TURN
+SQUARES = np.array([(-1.0) ** k / factorial(2 * k + 3) for k in range(TERMS)])  # b of T by powers of theta^2
+LINEAR_RATES = np.array([(-1.0) ** k * k / factorial(2 * k + 2) for k in range(1, TERMS)])  # da/d(theta^2)
+SQUARE_RATES = np.array([(-1.0) ** k * k / factorial(2 * k + 3) for k in range(1, TERMS)])  # db/d(theta^2)
+
+
+class RotationVectors:
+    """Triples of coordinates delta about reference rotations, R = R0 exp(delta~), among n coordinates.
+
+    ``first`` are the numbers of the first coordinate of each triple, ``names`` (n,) the names for errors.
+    """
+
+    def __init__(self, first: NDArray[np.int64], names: list[str]) -> None:
+        self.first, self.names = first, names
+
+    def turning(self, q: Array) -> Array:
+        """Return T (n, n) with zd = T dq/dt; the identity but for rotation vectors.
+
+        Raises InputError naming the joint whose rotation vector is so long that T is nearly singular.
+        """
+        T = np.eye(len(q))
+        for i in self.first:
+            angle = float(np.linalg.norm(q[i : i + 3]))
+            if angle > LARGEST_TURN:
+                raise InputError(
+                    f"the rotation vector of {self.names[i]} is {angle:.3g} rad long, and 2 pi is singular; at most "
+                    f"{LARGEST_TURN:.3g} rad are taken, so go on from recentred(q, v) of JointCoordinates"
+                )
+            T[i : i + 3, i : i + 3] = right_jacobian(q[i : i + 3])
+        return T
+
+    def rate_terms(self, q: Array, v: Array) -> Array:
+        """Return (dT/dt) v (n,), which the rates of q add to d(zd)/dt = T dv/dt + (dT/dt) v."""
+        out = np.zeros(len(q))
+        for i in self.first:
+            out[i : i + 3] = turning_rate(q[i : i + 3], v[i : i + 3])
+        return out
+
+
+def turning_rate(delta: Array, rate: Array) -> Array:
+    """Return (dT/dt) rate (3,), ``rate`` = d(delta)/dt.
+
+    T = 1 - a delta~ + b delta~^2 gives 2 (delta . rate) (-a' delta x rate + b' delta x (delta x rate))
+    + b rate x (delta x rate), where a' and b' are derivatives by theta^2.
+    """
+    square, across = float(delta @ delta), np.cross(delta, rate)
+    a1, b, b1 = (float(np.polynomial.polynomial.polyval(square, c)) for c in (LINEAR_RATES, SQUARES, SQUARE_RATES))
+    along = 2.0 * float(delta @ rate)
+    return np.asarray(along * (b1 * np.cross(delta, across) - a1 * across) + b * np.cross(rate, across))
