@@ -15,6 +15,7 @@ from rtmbs.dae.errors import MotionError
 from rtmbs.dae.registry import METHODS
 from rtmbs.dae.runge_kutta import RungeKutta
 from rtmbs.dae.solve_ivp import SolveIVP
+from rtmbs.dae.trajectory import Trajectory
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.formulations.errors import FormulationError
 from rtmbs.formulations.registry import FORMULATIONS
@@ -102,9 +103,11 @@ def run(problem: Problem, name: str, method: Method, level: int, wanted: Any) ->
     h = problem.steps[level] if fixed else problem.t_end / SAMPLES
     shown = h if fixed else TOLERANCES[level]
     try:
-        runs = [integrate(problem.system, method, problem.q, problem.v, problem.t_end, h)]
-        while len(runs) < REPEATS and sum(one.wall for one in runs) < LONG:
+        runs: list[Trajectory] = []
+        for _ in range(REPEATS):
             runs.append(integrate(problem.system, method, problem.q, problem.v, problem.t_end, h))
+            if sum(one.wall for one in runs) > LONG:
+                break
     except (InputError, FormulationError, MotionError) as error:
         return Row(problem.name, name, shown, None, None, None, None, None, None, str(error))
     found = min(runs, key=lambda one: one.wall)
