@@ -19,7 +19,6 @@ MAX_ITERATIONS = 40
 HALVINGS = 4  # of a step that opens the constraints further
 ALMOST = 1e-3  # of Phi_q: open constraints that the next step closes
 SLOW = 0.3  # contraction of Gauss-Newton beyond which Newton takes over
-CLOSING = 3  # least changes from the nearest point, whose tangential steps leave their square
 CONVEX = 0.1  # least eigenvalue of the Lagrangian along the constraints, 1 without curvature
 DIFFERENCE = 1e-6  # of the largest coordinate or 1
 
@@ -81,9 +80,16 @@ def nearest_positions(system: ConstrainedSystem, start: Array, t: float, near: A
         if size <= CLOSED * max(1.0, float(np.abs(start + near * y).max())):
             break
         bent, before = bent or size > SLOW * before, size
-    q = start + near * y
-    for _ in range(CLOSING):
-        q = q - near * least_solution(jacobian_at(system, q, t) * near, constraints_at(system, q, t))
+    return closed_from(system, start + near * y, t, near)
+
+
+def closed_from(system: ConstrainedSystem, q: Array, t: float, near: Array) -> Array:
+    """Return q (n,) with Phi = 0 by least changes; tangential steps left their square."""
+    for _ in range(MAX_ITERATIONS):
+        step = near * least_solution(jacobian_at(system, q, t) * near, constraints_at(system, q, t))
+        q = q - step
+        if np.abs(step).max() <= CLOSED * max(1.0, np.abs(q).max()):
+            break
     return q
 
 
