@@ -23,18 +23,13 @@ from rtmbs.results.result import Result
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
 from rtmbs.semirecursive.worst import out_of_range
-from rtmbs.simulation.controlled import Controlled, check_method
-from rtmbs.simulation.events import events_of
 from rtmbs.simulation.failures import in_parts, step_error
 from rtmbs.simulation.inputs import Inputs
-from rtmbs.simulation.jump_times import jump_times
 from rtmbs.simulation.jumps import mean_inputs
 from rtmbs.simulation.one_thread import one_thread
 from rtmbs.simulation.options import MOST_HALVINGS, Options
-from rtmbs.simulation.record_times import RecordTimes
 from rtmbs.simulation.running import check_end, observers_of, run, steps_between
 from rtmbs.simulation.state_holder import StateHolder
-from rtmbs.simulation.step_choice import check_tolerance
 from rtmbs.start.prepare import prepare
 from rtmbs.start.report import StartReport
 from rtmbs.state import State, check_time
@@ -239,6 +234,15 @@ class Simulation(StateHolder):
         progress: bool,
     ) -> Result:  # fmt: skip
         """Run with steps that follow ``tolerance``; h stays that of the Simulation before and after."""
+        from rtmbs.simulation.controlled import (  # scipy.optimize and rotations take long to load
+            Controlled,
+            check_method,
+        )
+        from rtmbs.simulation.events import events_of
+        from rtmbs.simulation.jump_times import jump_times
+        from rtmbs.simulation.record_times import RecordTimes
+        from rtmbs.simulation.step_choice import check_tolerance
+
         check_tolerance(tolerance)
         check_method(self.method, tolerance)
         events, watching, h = events_of(when), observers_of(observers), self.h
