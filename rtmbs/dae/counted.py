@@ -1,40 +1,24 @@
 """A system that counts evaluations."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.dae.contract import Counts
+from rtmbs.formulations.checked import answered
 from rtmbs.formulations.contract import ConstrainedSystem
-from rtmbs.formulations.terms import answered
+from rtmbs.formulations.passed_through import PassedThrough
 
 Array = NDArray[np.float64]
 
 
 @dataclass
-class Counted:
+class Counted(PassedThrough):
     """The system itself, with each call of ``force`` counted. Forces and constraints are checked: shape, finite."""
 
     system: ConstrainedSystem
     counts: Counts
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "system":
-            raise AttributeError(name)
-        return getattr(self.system, name)
-
-    @property
-    def n(self) -> int:
-        return self.system.n
-
-    @property
-    def m(self) -> int:
-        return self.system.m
-
-    def mass(self, q: Array, t: float) -> Array:
-        return self.system.mass(q, t)
 
     def force(self, q: Array, v: Array, t: float) -> Array:
         self.counts.evaluations += 1
@@ -42,9 +26,3 @@ class Counted:
 
     def constraints(self, q: Array, t: float) -> Array:
         return answered("constraints(q, t)", self.system.constraints(q, t), (self.m,))
-
-    def constraint_jacobian(self, q: Array, t: float) -> Array:
-        return self.system.constraint_jacobian(q, t)
-
-    def constraint_rate_terms(self, q: Array, v: Array, t: float) -> tuple[Array, Array]:
-        return self.system.constraint_rate_terms(q, v, t)

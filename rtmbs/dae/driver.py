@@ -11,10 +11,11 @@ from rtmbs.dae.counted import Counted
 from rtmbs.dae.errors import GainWarning, MotionError
 from rtmbs.dae.trajectory import Trajectory, trajectory_of
 from rtmbs.errors import InputError
+from rtmbs.formulations.checked import given
 from rtmbs.formulations.contract import ConstrainedSystem
 from rtmbs.formulations.errors import FormulationError
 from rtmbs.formulations.rank import RANK_TOLERANCE, demand_full_rank
-from rtmbs.formulations.terms import Positive, given, row_names, terms_at
+from rtmbs.formulations.terms import Positive, row_names, terms_at
 
 Array = NDArray[np.float64]
 

@@ -12,6 +12,7 @@ from rtmbs.dae.dynamics import Dynamics
 from rtmbs.dae.linearisation import imbalance, linearised
 from rtmbs.dae.newton import Newton, scale_of
 from rtmbs.formulations.direct import Direct
+from rtmbs.formulations.solvers import Solver
 
 Array = NDArray[np.float64]
 
@@ -30,7 +31,7 @@ class Family:
     def gamma(self) -> float:
         return 0.5 + self.alpha_f - self.alpha_m
 
-    def points(self, motion: Motion, times: Array, who: str) -> Iterator[Point]:
+    def points(self, motion: Motion, times: Array, who: str, solver: Solver) -> Iterator[Point]:
         """Yield the start and the end of each step.
 
         Unknown are a and lam at the end, where M a + Phi_q^T lam = F and Phi = 0. The auxiliary acceleration A obeys
@@ -40,7 +41,7 @@ class Family:
         point = Dynamics(motion, Direct()).point(motion.q, motion.v, float(times[0]))
         h = float(times[1] - times[0])
         A = point.a + (self.alpha_m - self.alpha_f) * h * jerk_at(motion, point, JERK_STEP * h)
-        newton = Newton(motion.counts, who)
+        newton = Newton(motion.counts, who, solver)
         yield point
         for t, following in pairwise(times):
             point, A = self.step(motion, newton, point, A, float(following), float(following - t))

@@ -4,10 +4,12 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
 
 from rtmbs.dae.contract import Counts
 from rtmbs.dae.errors import MotionError
+from rtmbs.formulations.solvers import Solver
+from rtmbs.linear.dense_solver import DenseSolver
+from rtmbs.linear.solver import LinearSolver
 
 Array = NDArray[np.float64]
 
@@ -19,12 +21,11 @@ ITERATIONS = 25
 
 
 class Newton:
-    """The iteration of one run. The matrix is equilibrated by rows and factored by LU."""
+    """The iteration of one run, its matrix factored by ``solver``, a class of ``rtmbs.linear``."""
 
-    def __init__(self, counts: Counts, who: str) -> None:
-        self.counts, self.who = counts, who
-        self.lu: tuple[Array, Array] | None = None
-        self.row = np.zeros(0)
+    def __init__(self, counts: Counts, who: str, solver: Solver = DenseSolver) -> None:
+        self.counts, self.who, self.solver = counts, who, solver
+        self.matrix: LinearSolver | None = None
 
     def solve(
         self, residual: Callable[[Array], Array], matrix: Callable[[Array], Array], x: Array, scale: Array, t: float
@@ -33,7 +34,7 @@ class Newton:
 
         Raises MotionError for a matrix without inverse, or corrections that do not shrink.
         """
-        if self.lu is not None:
+        if self.matrix is not None:
             found, done = self.iterate(residual, x, scale, fresh=False)
             if done:
                 return found
@@ -48,11 +49,11 @@ class Newton:
 
     def iterate(self, residual: Callable[[Array], Array], x: Array, scale: Array, fresh: bool) -> tuple[Array, bool]:
         """Return the last x, and whether it solves the equations. Only a fresh matrix may end in rounding."""
-        assert self.lu is not None
+        assert self.matrix is not None
         before = np.inf
         for _ in range(KEPT_ITERATIONS):
             self.counts.iterations += 1
-            step = lapack.dgetrs(*self.lu, self.row * residual(x))[0]
+            step = self.matrix.solve(residual(x))
             size = float(np.abs(step / scale).max(initial=0.0))
             x = x - step
             if not np.isfinite(size):
@@ -72,12 +73,9 @@ class Newton:
         self.counts.factorisations += 1
         if not np.all(np.isfinite(A)):
             raise MotionError(f"the Newton matrix of {self.who} is not finite at t = {t:g}; take a shorter step")
-        largest = np.abs(A).max(axis=1)
-        self.row = 1.0 / np.where(largest > 0.0, largest, 1.0)
-        lu, pivots, info = lapack.dgetrf(self.row[:, None] * A)
-        if info > 0:
+        self.matrix = self.solver.of(A)
+        if self.matrix.factor(A):
             raise MotionError(f"the Newton matrix of {self.who} is singular at t = {t:g}; no coordinate may be loose")
-        self.lu = lu, pivots
 
 
 def scale_of(*parts: Array) -> Array:

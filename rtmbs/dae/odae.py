@@ -15,6 +15,8 @@ from rtmbs.dae.multistep import backward_difference
 from rtmbs.dae.newton import Newton, constraint_scales, scale_of
 from rtmbs.dae.starting import first_points
 from rtmbs.formulations.direct import Direct
+from rtmbs.formulations.solvers import Solver, check_solver
+from rtmbs.linear.dense_solver import DenseSolver
 
 Array = NDArray[np.float64]
 
@@ -24,16 +26,19 @@ class ODAE:
     """qd - v + Phi_q^T mu = 0, M w + Phi_q^T lam = F with w = vd + Phi_q^T tau, Phi_q w = gamma, Phid = 0, Phi = 0.
 
     BDF of ``order`` 1 to 5 stands for qd and vd. Phi, Phid and Phidd hold at every point; the multipliers mu and tau
-    take up the error of the formula, and are zero in the limit. w is the acceleration. Dependent rows are refused.
+    take up the error of the formula, and are zero in the limit. w is the acceleration. Newton's matrix is
+    factored by ``solver``, a class of ``rtmbs.linear``. Dependent rows are refused.
 
     >>> method = ODAE(order=3)
     """
 
     order: int = 3
+    solver: Solver = DenseSolver
     redundant = False
 
     def __post_init__(self) -> None:
         demand_whole("order of ODAE", self.order, 1, 5)
+        check_solver("solver of ODAE", self.solver)
 
     @property
     def orders(self) -> Orders:
@@ -41,7 +46,7 @@ class ODAE:
 
     def points(self, motion: Motion, times: Array) -> Iterator[Point]:
         """Yield the start and the end of each step."""
-        dynamics, newton = Dynamics(motion, Direct()), Newton(motion.counts, "ODAE")
+        dynamics, newton = Dynamics(motion, Direct()), Newton(motion.counts, "ODAE", self.solver)
         weights, b = backward_difference(self.order)
         past: deque[Point] = deque(maxlen=self.order)  # the newest first
         for point in first_points(motion, dynamics, times, self.order):

@@ -13,6 +13,8 @@ from rtmbs.dae.dynamics import Dynamics
 from rtmbs.dae.linearisation import imbalance, linearised, rate_of
 from rtmbs.dae.newton import Newton, constraint_scales, scale_of
 from rtmbs.formulations.direct import Direct
+from rtmbs.formulations.solvers import Solver, check_solver
+from rtmbs.linear.dense_solver import DenseSolver
 
 Array = NDArray[np.float64]
 
@@ -33,17 +35,22 @@ class RadauGGL:
     """q' = v - Phi_q^T mu, M v' + Phi_q^T lam = F, Phi = 0, Phid = 0 at three stages; the last one is the end.
 
     Positions and rates have order five. Accelerations and multipliers are worked out from them at the end of a step,
-    since those of the stages have order three only. Dependent rows are refused.
+    since those of the stages have order three only. Newton's matrix is factored by ``solver``, a class of
+    ``rtmbs.linear``. Dependent rows are refused.
 
     >>> method = RadauGGL()
     """
 
+    solver: Solver = DenseSolver
     redundant = False
     orders = Orders(5, 5, 5, 5)
 
+    def __post_init__(self) -> None:
+        check_solver("solver of RadauGGL", self.solver)
+
     def points(self, motion: Motion, times: Array) -> Iterator[Point]:
         """Yield the start and the end of each step."""
-        dynamics, newton = Dynamics(motion, Direct()), Newton(motion.counts, "RadauGGL")
+        dynamics, newton = Dynamics(motion, Direct()), Newton(motion.counts, "RadauGGL", self.solver)
         point = dynamics.point(motion.q, motion.v, float(times[0]))
         yield point
         for t, following in pairwise(times):

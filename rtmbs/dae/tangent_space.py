@@ -18,6 +18,8 @@ from rtmbs.dae.starting import first_points
 from rtmbs.errors import unknown_name
 from rtmbs.formulations.direct import Direct
 from rtmbs.formulations.jacobian_rate import jacobian_rate
+from rtmbs.formulations.solvers import Solver, check_solver
+from rtmbs.linear.dense_solver import DenseSolver
 
 Array = NDArray[np.float64]
 
@@ -30,19 +32,22 @@ class TangentSpace:
 
     T is (Phi, Phid), and U0 spans its null space where Newton's matrix was
     made; both are made anew together. ``formula`` "adams" suits free motion, "bdf" stiff forces; both have ``order`` 1
-    to 5. Runge-Kutta steps of order five make the first points. Dependent rows are refused.
+    to 5. Runge-Kutta steps of order five make the first points. The matrix is factored by ``solver``, a class of
+    ``rtmbs.linear``. Dependent rows are refused.
 
     >>> method = TangentSpace("bdf", order=3)
     """
 
     formula: str = "adams"
     order: int = 4
+    solver: Solver = DenseSolver
     redundant = False
 
     def __post_init__(self) -> None:
         if self.formula not in FORMULAS:
             raise unknown_name("formula of TangentSpace", self.formula, FORMULAS)
         demand_whole("order of TangentSpace", self.order, 1, 5)
+        check_solver("solver of TangentSpace", self.solver)
 
     @property
     def orders(self) -> Orders:
@@ -60,7 +65,7 @@ class TangentSpace:
     def points(self, motion: Motion, times: Array) -> Iterator[Point]:
         """Yield the start and the end of each step."""
         dynamics = Dynamics(motion, Direct())
-        charts = Charts(motion, dynamics)
+        charts = Charts(motion, dynamics, self.solver)
         a, b, last = self.coefficients()
         past: deque[Point] = deque(maxlen=len(a))  # the newest first
         for point in first_points(motion, dynamics, times, len(a)):
@@ -78,8 +83,9 @@ class TangentSpace:
 class Charts:
     """One run: Newton's matrix and the tangent basis U0, which are made anew together."""
 
-    def __init__(self, motion: Motion, dynamics: Dynamics) -> None:
-        self.motion, self.dynamics, self.newton = motion, dynamics, Newton(motion.counts, "TangentSpace")
+    def __init__(self, motion: Motion, dynamics: Dynamics, solver: Solver) -> None:
+        self.motion, self.dynamics = motion, dynamics
+        self.newton = Newton(motion.counts, "TangentSpace", solver)
         self.basis = np.zeros((0, 0))  # U0 (2n, 2n - 2m)
 
     def step(self, old: Point, known: Array, hb: float, t: float) -> tuple[Array, Array]:

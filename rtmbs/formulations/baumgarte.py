@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.formulations.checked import given, instant
 from rtmbs.formulations.contract import ConstrainedSystem, Formulation
-from rtmbs.formulations.rank import RANK_TOLERANCE, demand_full_rank
-from rtmbs.formulations.saddle import solve_saddle
+from rtmbs.formulations.rank import RANK_TOLERANCE
+from rtmbs.formulations.saddle import augmented_accelerations
+from rtmbs.formulations.solvers import Solver, check_solver, solver_for, takes_parts
 from rtmbs.formulations.stabilised import Stabilised
-from rtmbs.formulations.terms import Positive, given, instant, terms_at
+from rtmbs.formulations.terms import Positive
 
 Array = NDArray[np.float64]
 
@@ -19,7 +21,8 @@ Array = NDArray[np.float64]
 class Baumgarte:
     """The augmented system with gamma* = gamma - 2 alpha Phid - beta^2 Phi, alpha and beta above 0 [1/s].
 
-    ``within`` hands gamma* to another formulation instead, such as ``QR()`` where rows depend on each other.
+    ``within`` hands gamma* to another formulation instead, such as ``QR()`` where rows depend on each other; ``solver``
+    solves the augmented system, as in Direct.
     ``gains_for_step`` and ``gains_for_method`` choose gains; ``error_response`` says what they do.
 
     >>> a, lam = Baumgarte(20.0, 20.0).accelerations(system, q, v, t)  # doctest: +SKIP
@@ -28,10 +31,12 @@ class Baumgarte:
     alpha: float = 20.0
     beta: float = 20.0
     within: Formulation | None = None
+    solver: Solver | None = None
 
     def __post_init__(self) -> None:
         Positive("alpha of Baumgarte", "1/s").check(self.alpha)
         Positive("beta of Baumgarte", "1/s").check(self.beta)
+        check_solver("solver of Baumgarte", self.solver)
 
     @property
     def gains(self) -> tuple[float, float]:
@@ -40,8 +45,8 @@ class Baumgarte:
 
     @property
     def redundant(self) -> bool:
-        """Whether dependent rows are accepted: as ``within`` does."""
-        return self.within is not None and self.within.redundant
+        """Whether dependent rows are accepted: as ``within`` or the solver does."""
+        return takes_parts(self.solver) if self.within is None else self.within.redundant
 
     def memory(self) -> Any:
         """Return the memory of ``within``."""
@@ -55,6 +60,5 @@ class Baumgarte:
         q, v, t = given("q", q, system.n), given("v", v, system.n), instant(t)
         if self.within is not None:
             return self.within.accelerations(stabilised, q, v, t, memory)
-        terms = terms_at(stabilised, q, v, t)
-        demand_full_rank(terms, RANK_TOLERANCE, "Baumgarte")
-        return solve_saddle(terms)
+        solver = solver_for(system, self.solver)
+        return augmented_accelerations(stabilised, q, v, t, solver, RANK_TOLERANCE, "Baumgarte")

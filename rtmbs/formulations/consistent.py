@@ -5,11 +5,12 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, shown
+from rtmbs.formulations.checked import answered, given, instant
 from rtmbs.formulations.contract import ConstrainedSystem
 from rtmbs.formulations.correction import least_solution
 from rtmbs.formulations.errors import FormulationError
 from rtmbs.formulations.rank import RANK_TOLERANCE
-from rtmbs.formulations.terms import answered, given, instant, row_names
+from rtmbs.formulations.terms import row_names
 
 Array = NDArray[np.float64]
 

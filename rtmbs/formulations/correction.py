@@ -7,10 +7,11 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from rtmbs.formulations.checked import answered, given, instant
 from rtmbs.formulations.contract import ConstrainedSystem, Formulation
 from rtmbs.formulations.errors import FormulationError
 from rtmbs.formulations.rank import RANK_TOLERANCE
-from rtmbs.formulations.terms import answered, given, instant, rate_terms, row_names
+from rtmbs.formulations.terms import rate_terms, row_names
 
 Array = NDArray[np.float64]
 Solve = Callable[[Array, Array], Array]  # Phi_q (m, n) and a right side (m,): x (n,) with Phi_q x = right

@@ -7,25 +7,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.formulations.contract import ConstrainedSystem
-from rtmbs.formulations.rank import RANK_TOLERANCE, demand_full_rank
-from rtmbs.formulations.saddle import solve_saddle
-from rtmbs.formulations.terms import Positive, terms_at
+from rtmbs.formulations.rank import RANK_TOLERANCE
+from rtmbs.formulations.saddle import augmented_accelerations
+from rtmbs.formulations.solvers import Solver, check_solver, solver_for, takes_parts
+from rtmbs.formulations.terms import Positive
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Direct:
-    """[[M, Phi_q^T], [Phi_q, 0]] [a; lam] = [F; gamma]. Dependent rows are refused.
+    """[[M, Phi_q^T], [Phi_q, 0]] [a; lam] = [F; gamma], by ``solver``: a class of ``rtmbs.linear``.
+
+    DenseSolver and SuperLUSolver refuse dependent rows; KKTSolver lets them share their load. Unless given, SuperLU
+    serves large systems with sparse forms, and dense LU all others.
 
     >>> a, lam = Direct().accelerations(system, q, v, t)  # doctest: +SKIP
     """
 
     rank_tolerance: float = RANK_TOLERANCE
-    redundant = False
+    solver: Solver | None = None
 
     def __post_init__(self) -> None:
         Positive("rank_tolerance").check(self.rank_tolerance)
+        check_solver("solver of Direct", self.solver)
+
+    @property
+    def redundant(self) -> bool:
+        """Whether dependent rows are accepted: as the solver does."""
+        return takes_parts(self.solver)
 
     def memory(self) -> None:
         """Nothing is kept."""
@@ -34,6 +44,5 @@ class Direct:
         self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
     ) -> tuple[Array, Array]:
         """Return a (n,) and lam (m,) at a state."""
-        terms = terms_at(system, q, v, t)
-        demand_full_rank(terms, self.rank_tolerance, "Direct")
-        return solve_saddle(terms)
+        solver = solver_for(system, self.solver)
+        return augmented_accelerations(system, q, v, t, solver, self.rank_tolerance, "Direct")

@@ -2,12 +2,14 @@
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csc_array
 
 from rtmbs.errors import InputError
+from rtmbs.formulations.checked import given
 from rtmbs.formulations.rotation_vectors import RotationVectors
-from rtmbs.formulations.terms import given
 from rtmbs.limits.bounds import are_rotations
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.semirecursive.loop_jacobian import LoopJacobian
 from rtmbs.semirecursive.rotations import commit_rotations
 from rtmbs.system.pattern import uncondensed
 from rtmbs.system.system import System
@@ -38,6 +40,7 @@ class JointCoordinates:
             )
         self.equations = SemiRecursiveEquations(uncondensed(system))
         self.n, self.m = self.equations.n, self.equations.m
+        self.loops = LoopJacobian(self.equations.tables, self.m, self.n)
         self.coordinate_names, self.row_names = list(system.coordinate_names), list(system.row_names)
         first = np.flatnonzero(system.tables.dofs.reference >= 0)
         self.vectors = RotationVectors(first, self.coordinate_names)
@@ -70,6 +73,16 @@ class JointCoordinates:
         T = self.vectors.turning(q)
         return np.asarray(T.T @ M @ T)
 
+    def sparse_mass(self, q: Array, t: float) -> csc_array:
+        """Return M (n, n), sparse: coordinates of different branches have no common entry."""
+        self.evaluate(q, t)
+        matrix = self.equations.mass_values()
+        M = csc_array((matrix.values[matrix.places], (matrix.rows, matrix.columns)), shape=(self.n, self.n))
+        if not len(self.vectors.first):
+            return M
+        T = csc_array(self.vectors.turning(q))
+        return csc_array(T.T @ M @ T)
+
     def force(self, q: Array, v: Array, t: float) -> Array:
         """Return Q (n,), velocity terms included."""
         self.equations.at(t)
@@ -90,6 +103,12 @@ class JointCoordinates:
         """Return Phi_q (m, n)."""
         self.evaluate(q, t)
         return np.asarray(self.equations.closure_jacobian() @ self.vectors.turning(q))
+
+    def sparse_constraint_jacobian(self, q: Array, t: float) -> csc_array:
+        """Return Phi_q (m, n), sparse."""
+        self.evaluate(q, t)
+        Phi_z = self.loops.matrix(self.equations)
+        return csc_array(Phi_z @ csc_array(self.vectors.turning(q))) if len(self.vectors.first) else Phi_z
 
     def constraint_rate_terms(self, q: Array, v: Array, t: float) -> tuple[Array, Array]:
         """Return Phi_t and gamma (m,)."""

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.formulations.checked import given, instant
 from rtmbs.formulations.contract import ConstrainedSystem
 from rtmbs.formulations.penalty_mass import row_masses
 from rtmbs.formulations.stabilised import Stabilised
-from rtmbs.formulations.terms import Positive, Terms, given, instant, terms_at
+from rtmbs.formulations.terms import Positive, Terms, terms_at
 
 Array = NDArray[np.float64]
 
@@ -34,8 +35,10 @@ class PenaltyOptions:
     def memory(self) -> None:
         """Nothing is kept."""
 
-    def stabilised(self, system: ConstrainedSystem, q: Array, v: Array, t: float) -> tuple[Terms, Array]:
-        """Return the terms with gamma* for gamma, and the penalties (m,)."""
+    def stabilised(
+        self, system: ConstrainedSystem, q: Array, v: Array, t: float, sparse: bool = False
+    ) -> tuple[Terms, Array]:
+        """Return the terms with gamma* for gamma, ``sparse`` or dense, and the penalties (m,)."""
         q, v, t = given("q", q, system.n), given("v", v, system.n), instant(t)
-        terms = terms_at(Stabilised(system, *self.gains), q, v, t)
+        terms = terms_at(Stabilised(system, *self.gains), q, v, t, sparse)
         return terms, self.penalty * row_masses(terms)

@@ -72,7 +72,12 @@ def demand_agreement(terms: Terms, a: Array) -> None:
     left = np.abs(terms.Phi_q @ a - terms.gamma)
     i = int(np.argmax(left))
     if left[i] > CONTRADICTION * parts.max():
-        raise FormulationError(
-            f"{row_names(terms.system, np.array([i]))} of Phi_q a = gamma contradicts the rows it depends on by "
-            f"{left[i]:.2g}; let positions and rates satisfy Phi = 0 and Phid = 0, or take the row out"
-        )
+        raise FormulationError(contradiction(terms.system, i, float(left[i])))
+
+
+def contradiction(system: ConstrainedSystem, row: int, left: float) -> str:
+    """Return the sentence about a dependent row of Phi_q a = gamma that others do not agree with."""
+    return (
+        f"{row_names(system, np.array([row]))} of Phi_q a = gamma contradicts the rows it depends on by "
+        f"{abs(left):.2g}; let positions and rates satisfy Phi = 0 and Phid = 0, or take the row out"
+    )

@@ -4,6 +4,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from rtmbs.formulations.contract import ConstrainedSystem
 from rtmbs.formulations.errors import FormulationError
 from rtmbs.formulations.terms import Terms, coordinate_name
 
@@ -43,8 +44,12 @@ def solve_positive(terms: Terms, N: Array, A: Array, b: Array) -> Array:
 def refuse_singular(terms: Terms, N: Array, A: Array) -> None:
     """Raise FormulationError naming the coordinate that moves most where there is the least inertia."""
     direction = N @ scipy.linalg.eigh(0.5 * (A + A.T), check_finite=False)[1][:, 0]
-    i = int(np.argmax(np.abs(direction)))
+    refuse_weightless(terms.system, int(np.argmax(np.abs(direction))))
+
+
+def refuse_weightless(system: ConstrainedSystem, i: int) -> None:
+    """Raise FormulationError naming a coordinate that moves where there is no inertia."""
     raise FormulationError(
-        f"{coordinate_name(terms.system, i)} can move without inertia: M is singular on the null space of Phi_q; give "
+        f"{coordinate_name(system, i)} can move without inertia: M is singular on the null space of Phi_q; give "
         "what moves there a mass, or hold it by a constraint"
     )

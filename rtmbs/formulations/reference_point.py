@@ -10,9 +10,10 @@ from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csc_array
 
 from rtmbs.errors import ModelError
-from rtmbs.formulations.terms import given
+from rtmbs.formulations.checked import given
 from rtmbs.kinematics.coordinates import SIZE, rotations, world_rates
 from rtmbs.kinematics.elements import Constraint
 from rtmbs.kinematics.equations import Equations
@@ -59,16 +60,19 @@ class ReferencePointCoordinates:
 
     def mass(self, q: Array, t: float) -> Array:
         """Return M (n, n), singular along the Euler parameters themselves, which the norms hold."""
+        return np.asarray(self.sparse_mass(q, t).toarray())
+
+    def sparse_mass(self, q: Array, t: float) -> csc_array:
+        """Return M (n, n), sparse: a block for each body."""
         B, c, J = self.poses(given("q", q, self.n))
-        M = np.zeros((self.n, self.n))
-        for k, mass in enumerate(self.masses):
-            block = np.zeros((6, 6))
-            block[:3, :3], block[3:, 3:] = mass * np.eye(3), J[k]
-            block[3:, :3] = mass * cross_matrix(c[k])
-            block[:3, 3:] = block[3:, :3].T
-            own = slice(SIZE * k, SIZE * (k + 1))
-            M[own, own] = B[k].T @ block @ B[k]
-        return M
+        blocks = np.zeros((self.count, 6, 6))
+        blocks[:, :3, :3], blocks[:, 3:, 3:] = self.masses[:, None, None] * np.eye(3), J
+        blocks[:, 3:, :3] = self.masses[:, None, None] * cross_matrices(c)
+        blocks[:, :3, 3:] = np.swapaxes(blocks[:, 3:, :3], 1, 2)
+        blocks = np.swapaxes(B, 1, 2) @ blocks @ B
+        place = SIZE * np.arange(self.count)[:, None, None] + np.arange(SIZE)[:, None]
+        rows, columns = np.broadcast_arrays(place, np.swapaxes(place, 1, 2))
+        return csc_array((blocks.ravel(), (rows.ravel(), columns.ravel())), shape=(self.n, self.n))
 
     def force(self, q: Array, v: Array, t: float) -> Array:
         """Return F (n,): gravity, less the terms of M a that come with v."""
@@ -88,8 +92,12 @@ class ReferencePointCoordinates:
 
     def constraint_jacobian(self, q: Array, t: float) -> Array:
         """Return Phi_q (m, n)."""
+        return np.asarray(self.sparse_constraint_jacobian(q, t).toarray())
+
+    def sparse_constraint_jacobian(self, q: Array, t: float) -> csc_array:
+        """Return Phi_q (m, n), sparse."""
         q = given("q", q, self.n)
-        return np.asarray(self.programs.jacobian(q, self.drivers(q, t)[0]).toarray())
+        return csc_array(self.programs.jacobian(q, self.drivers(q, t)[0]))
 
     def constraint_rate_terms(self, q: Array, v: Array, t: float) -> tuple[Array, Array]:
         """Return Phi_t and gamma (m,)."""
@@ -117,6 +125,6 @@ def about_origin(mass: float, center: Array, inertia: Array) -> Array:
     return np.asarray(inertia + mass * (center @ center * np.eye(3) - np.outer(center, center)))
 
 
-def cross_matrix(c: Array) -> Array:
-    """Return c~ (3, 3) with c~ x = c x x."""
-    return np.array([[0.0, -c[2], c[1]], [c[2], 0.0, -c[0]], [-c[1], c[0], 0.0]])
+def cross_matrices(c: Array) -> Array:
+    """Return c~ (k, 3, 3) of c (k, 3), with c~ x = c x x."""
+    return np.cross(c[:, None, :], np.eye(3)).swapaxes(1, 2)

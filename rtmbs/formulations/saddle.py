@@ -1,42 +1,114 @@
-"""The saddle point [[M, Phi_q^T], [Phi_q, -D]] [a; lam] = [F; gamma] with D >= 0, scaled and solved by LU."""
+"""The saddle point [[M, Phi_q^T], [Phi_q, -D]] [a; lam] = [F; gamma] with D >= 0, scaled, by a linear solver."""
+
+from typing import Any
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
-from scipy.linalg import lapack
+from scipy.sparse import block_array, diags_array, issparse
 
-from rtmbs.formulations.rank import RANK_TOLERANCE, row_factor
-from rtmbs.formulations.reduced import refuse_singular, solve_positive
-from rtmbs.formulations.terms import Terms, inertias
+from rtmbs.formulations.contract import ConstrainedSystem
+from rtmbs.formulations.errors import FormulationError
+from rtmbs.formulations.rank import (
+    RANK_TOLERANCE,
+    contradiction,
+    demand_agreement,
+    demand_full_rank,
+    refuse_dependent,
+    row_factor,
+)
+from rtmbs.formulations.reduced import refuse_singular, refuse_weightless, solve_positive
+from rtmbs.formulations.solvers import Solver, is_sparse, takes_parts
+from rtmbs.formulations.terms import Terms, inertias, terms_at
+from rtmbs.linear.dense_solver import DenseSolver
+from rtmbs.linear.kkt_solver import KKTSolver
+from rtmbs.linear.solver import Contradiction
 
 Array = NDArray[np.float64]
 
 REFINEMENTS = 2  # of the solution: Euler parameters at rest have next to no inertia along themselves, and scale badly
 SINGULAR = 1e-15  # reciprocal condition number of the scaled matrix that counts as zero
+DEPENDENT = 1e-13  # likewise, of a sparse matrix without D: that of rows which depend on each other to 3e-7
 
 
-def solve_saddle(terms: Terms, softness: Array | None = None) -> tuple[Array, Array]:
+def augmented_accelerations(
+    system: ConstrainedSystem, q: Array, v: Array, t: float, solver: Solver, tolerance: float, who: str
+) -> tuple[Array, Array]:
+    """Return a (n,) and lam (m,) of the augmented system by ``solver``, which says what becomes of dependent rows.
+
+    KKTSolver accepts them: rows share their load by the masses that they feel. The others refuse them by name, a dense
+    one beyond ``tolerance`` of QR, a sparse one beyond DEPENDENT. Raises FormulationError.
+    """
+    terms = terms_at(system, q, v, t, is_sparse(solver))
+    if takes_parts(solver):
+        return solve_parts(terms)
+    if not issparse(terms.M):
+        demand_full_rank(terms, tolerance, who)
+    return solve_saddle(terms, solver=solver, who=who)
+
+
+def solve_saddle(
+    terms: Terms, softness: Array | None = None, solver: Solver = DenseSolver, who: str = "this formulation"
+) -> tuple[Array, Array]:
     """Return a (n,) and lam (m,) with M a + Phi_q^T lam = F and Phi_q a - softness lam = gamma (METHODS 2.1).
 
     ``softness`` (m,) is 0 for rigid constraints. Coordinates are scaled by roots of their masses, and rows to length
-    one, so that units do not matter. Raises FormulationError naming the coordinate when the matrix is singular.
+    one, so that units do not matter. Raises FormulationError naming the coordinate when the matrix is singular, or the
+    row where terms are sparse.
     """
     n, m = terms.system.n, terms.system.m
     soft = np.zeros(m) if softness is None else softness
     column, row = scales(terms, soft)
+    A = scaled_saddle(terms, soft, column, row)
+    b = np.concatenate((column * terms.F, row * terms.gamma))
+    inner = solver.of(A)
+    status = inner.factor(A)
+    condition = getattr(inner, "reciprocal_condition", 1.0)
+    if issparse(A):
+        if status or condition < (SINGULAR if soft.any() else DEPENDENT):
+            refuse_weakest(terms, status - 1 if status else inner.weakest, who)
+    elif status or condition < SINGULAR:
+        demand_inertia(terms, certain=status > 0)
+    x = inner.solve(b)
+    for _ in range(REFINEMENTS):
+        x = x + inner.solve(b - A @ x)
+    return column * x[:n], row * x[n:]
+
+
+def scaled_saddle(terms: Terms, soft: Array, column: Array, row: Array) -> Any:
+    """Return the matrix (n + m, n + m), sparse where its parts are."""
+    if issparse(terms.M):
+        C, R = diags_array(column), diags_array(row)
+        P = R @ terms.Phi_q @ C
+        return block_array([[C @ terms.M @ C, P.T], [P, diags_array(-row * soft * row)]], format="csc")
+    n, m = terms.system.n, terms.system.m
     A = np.zeros((n + m, n + m))
     A[:n, :n] = column[:, None] * terms.M * column
     A[n:, :n] = row[:, None] * terms.Phi_q * column
     A[:n, n:] = A[n:, :n].T
     A[n:, n:] = -np.diag(row * soft * row)
-    b = np.concatenate((column * terms.F, row * terms.gamma))
-    lu, pivots, info = lapack.dgetrf(A)
-    if info > 0 or lapack.dgecon(lu, np.abs(A).sum(axis=0).max())[0] < SINGULAR:
-        demand_inertia(terms, certain=info > 0)
-    x = scipy.linalg.lu_solve((lu, pivots), b, check_finite=False)
-    for _ in range(REFINEMENTS):
-        x = x + scipy.linalg.lu_solve((lu, pivots), b - A @ x, check_finite=False)
-    return column * x[:n], row * x[n:]
+    return A
+
+
+def solve_parts(terms: Terms) -> tuple[Array, Array]:
+    """Return a (n,) and lam (m,) by KKTSolver: dependent rows share their load by the masses that they feel."""
+    column, row = scales(terms, np.zeros(terms.system.m))
+    inner = KKTSolver()
+    if inner.factor(column[:, None] * terms.M * column, row[:, None] * terms.Phi_q * column):
+        demand_inertia(terms, certain=True)
+    try:
+        a, lam = inner.solve_parts(column * terms.F, row * terms.gamma, refined=True)
+    except Contradiction as error:
+        raise FormulationError(contradiction(terms.system, error.row, error.missed / row[error.row])) from None
+    demand_agreement(terms, column * a)
+    return column * a, row * lam
+
+
+def refuse_weakest(terms: Terms, i: int, who: str) -> None:
+    """Raise FormulationError naming the coordinate or row along which the sparse matrix does nothing."""
+    n = terms.system.n
+    if i < n:
+        refuse_weightless(terms.system, i)
+    refuse_dependent(terms.system, np.array([i - n]), who)
 
 
 def demand_inertia(terms: Terms, certain: bool) -> None:
@@ -57,5 +129,5 @@ def scales(terms: Terms, soft: Array) -> tuple[Array, Array]:
     inertia, positive = inertias(terms)
     inertia[~positive] = np.exp(np.mean(np.log(inertia[positive]))) if positive.any() else 1.0
     column = 1.0 / np.sqrt(inertia)
-    length = np.sqrt(np.sum((terms.Phi_q * column) ** 2, axis=1) + soft)
+    length = np.sqrt(terms.Phi_q**2 @ column**2 + soft)
     return column, 1.0 / np.where(length > 0.0, length, 1.0)

@@ -1,13 +1,15 @@
 """All that a formulation asks of a system at a state, evaluated once and checked."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, shown
+from rtmbs.formulations.checked import answered, given, instant
 from rtmbs.formulations.contract import ConstrainedSystem
+from rtmbs.formulations.sparse_forms import jacobian_of, mass_of
 
 Array = NDArray[np.float64]
 
@@ -20,27 +22,35 @@ class Terms(NamedTuple):
 
     system: ConstrainedSystem
     v: Array  # (n,)
-    M: Array  # (n, n)
+    M: Any  # (n, n), an array or a sparse one
     F: Array  # (n,)
-    Phi_q: Array  # (m, n)
+    Phi_q: Any  # (m, n), likewise
     Phi_t: Array  # (m,)
     gamma: Array  # (m,)
 
 
-def terms_at(system: ConstrainedSystem, q: Array, v: Array, t: float) -> Terms:
-    """Return the terms at a state; raises InputError naming what has a wrong shape or is not finite."""
-    n, m = system.n, system.m
-    q, v, t = given("q", q, n), given("v", v, n), instant(t)
-    F = answered("force(q, v, t)", system.force(q, v, t), (n,))  # first: a system may keep what M needs
-    M = answered("mass(q, t)", system.mass(q, t), (n, n))
-    if n and np.abs(M - M.T).max() > UNSYMMETRIC * np.abs(M).max():
-        i, j = (int(k) for k in np.unravel_index(np.argmax(np.abs(M - M.T)), M.shape))
+def terms_at(system: ConstrainedSystem, q: Array, v: Array, t: float, sparse: bool = False) -> Terms:
+    """Return the terms at a state, M and Phi_q sparse where the system has these forms and they are wanted.
+
+    Raises InputError naming what has a wrong shape or is not finite.
+    """
+    q, v, t = given("q", q, system.n), given("v", v, system.n), instant(t)
+    F = answered("force(q, v, t)", system.force(q, v, t), (system.n,))  # first: a system may keep what M needs
+    M = mass_of(system, q, t, sparse)
+    demand_symmetric(M)
+    Phi_q = jacobian_of(system, q, t, sparse)
+    Phi_t, gamma = rate_terms(system, q, v, t)
+    return Terms(system, v, M, F, Phi_q, Phi_t, gamma)
+
+
+def demand_symmetric(M: Any) -> None:
+    """Raise InputError naming an entry of M (n, n) that its opposite does not equal."""
+    left = abs(M - M.T)
+    if M.shape[0] and left.max() > UNSYMMETRIC * abs(M).max():
+        i, j = (int(k) for k in np.unravel_index(left.argmax(), M.shape))
         raise InputError(
             f"mass(q, t) is not symmetric: entry ({i}, {j}) is {M[i, j]:g}, and entry ({j}, {i}) is {M[j, i]:g}"
         )
-    Phi_q = answered("constraint_jacobian(q, t)", system.constraint_jacobian(q, t), (m, n))
-    Phi_t, gamma = rate_terms(system, q, v, t)
-    return Terms(system, v, M, F, Phi_q, Phi_t, gamma)
 
 
 def rate_terms(system: ConstrainedSystem, q: Array, v: Array, t: float) -> tuple[Array, Array]:
@@ -55,47 +65,8 @@ def rate_terms(system: ConstrainedSystem, q: Array, v: Array, t: float) -> tuple
 
 def inertias(terms: Terms) -> tuple[Array, NDArray[np.bool_]]:
     """Return the diagonal of M (n,), and where it is more than rounding."""
-    diagonal = np.diag(terms.M).copy()
+    diagonal = np.array(terms.M.diagonal())
     return diagonal, diagonal > WEIGHTLESS * diagonal.max(initial=0.0)
-
-
-def given(name: str, x: Array, n: int) -> Array:
-    """Return the user's array (n,) as finite floats."""
-    try:
-        x = np.array(x, np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} is an array ({n},) of numbers, not {shown(x)}") from None
-    if x.shape != (n,):
-        raise InputError(f"{name} is an array ({n},), not {x.shape}")
-    if not np.all(np.isfinite(x)):
-        i = int(np.argmin(np.isfinite(x)))
-        raise InputError(f"{name}[{i}] is {x[i]}; a finite number is wanted")
-    return x
-
-
-def instant(t: float) -> float:
-    """Return the time as a finite number [s]."""
-    try:
-        number = float(t)
-    except (TypeError, ValueError):
-        raise InputError(f"t is a number of seconds, not {shown(t)}") from None
-    if not np.isfinite(number):
-        raise InputError(f"t is {number}; a finite number of seconds is wanted")
-    return number
-
-
-def answered(call: str, x: Array, shape: tuple[int, ...]) -> Array:
-    """Return what a system answered as finite floats of the shape that the contract asks for."""
-    try:
-        x = np.asarray(x, np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{call} returned {shown(x)}; an array {shape} of numbers is wanted") from None
-    if x.shape != shape:
-        raise InputError(f"{call} returned an array {x.shape}; {shape} is wanted")
-    if not np.all(np.isfinite(x)):
-        i = tuple(int(k) for k in np.unravel_index(int(np.argmin(np.isfinite(x))), shape))
-        raise InputError(f"{call} returned {x[i]} at {i}; finite numbers are wanted")
-    return x
 
 
 def coordinate_name(system: ConstrainedSystem, i: int) -> str:

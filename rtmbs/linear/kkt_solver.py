@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.linalg import lstsq, qr, solve_triangular
 
 from rtmbs.linear.dense_solver import DenseSolver, powers_of_two
-from rtmbs.linear.solver import Unsolved
+from rtmbs.linear.solver import Contradiction, Unsolved
 
 Array = NDArray[np.float64]
 
@@ -143,8 +143,8 @@ class KKTSolver:
     def solve_parts(self, f: Array, g: Array, refined: bool = False) -> tuple[Array, Array]:
         """Return x (n,) and lam (m,) for the right-hand sides f (n,) and g (m,); ``refined`` corrects both once.
 
-        Raises Unsolved after a factor with status not 0, for numbers that are not finite, and when g of a redundant row
-        contradicts the other rows.
+        Raises Unsolved after a factor with status not 0 and for numbers that are not finite, Contradiction when g of a
+        redundant row contradicts the other rows.
         """
         if self.status:
             raise Unsolved(f"the matrix is singular: nothing holds unknown {self.status - 1}")
@@ -193,7 +193,7 @@ class KKTSolver:
         terms = self.row_scale * (np.abs(self.P) @ np.abs(x) + np.abs(g) + prevented)
         wrong = np.flatnonzero(self.redundant & ~(self.row_scale * np.abs(missed) <= CONTRADICTS * terms.max()))
         if len(wrong):
-            raise Unsolved(f"row {wrong[0]} contradicts the others: they leave it {missed[wrong[0]]:g}")
+            raise Contradiction(int(wrong[0]), float(missed[wrong[0]]))
 
 
 def positive(name: str, values: Array | None) -> Array | None:

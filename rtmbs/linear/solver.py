@@ -16,6 +16,14 @@ class Unsolved(ArithmeticError):
     """Raised by ``solve`` where the last factor gives no solution: the message says why."""
 
 
+class Contradiction(Unsolved):
+    """Raised where equations that depend on each other do not agree: ``row`` is left by ``missed``."""
+
+    def __init__(self, row: int, missed: float) -> None:
+        super().__init__(f"row {row} contradicts the others: they leave it {missed:g}")
+        self.row, self.missed = row, missed
+
+
 class LinearSolver(Protocol):
     """Factor a matrix once, solve for many right-hand sides."""
 

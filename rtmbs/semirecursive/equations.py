@@ -10,7 +10,7 @@ from rtmbs.integrators.report import Outcome
 from rtmbs.integrators.settings import OWN, PAPER, Settings, StateArrays
 from rtmbs.linear.dense_solver import DenseSolver
 from rtmbs.linear.solver import LinearSolver, Unsolved
-from rtmbs.linear.sparse_solver import SparseSolver
+from rtmbs.linear.sparse_solver import SparseMatrix, SparseSolver
 from rtmbs.semirecursive.accelerations import first_accelerations
 from rtmbs.semirecursive.balance import hold_energies
 from rtmbs.semirecursive.called import call_laws, differentiate_laws
@@ -307,10 +307,14 @@ class SemiRecursiveEquations:
         ws = self.ws
         return StateArrays(ws.z, ws.zd, ws.zdd, ws.impulse, np.zeros((0, 3, 3)), np.zeros((self.n, 2)))
 
+    def mass_values(self) -> SparseMatrix:
+        """Return M at the state last evaluated, in the matrix of the solver."""
+        assemble_mass_metric(self.tables, 0.0, self.alpha, self.ws, self.matrix.values)
+        return self.matrix
+
     def mass_matrix(self) -> Array:
         """Return M (n, n) at the state last evaluated."""
-        assemble_mass_metric(self.tables, 0.0, self.alpha, self.ws, self.matrix.values)
-        return np.asarray(self.matrix)
+        return np.asarray(self.mass_values())
 
     def force(self, z: Array, zd: Array, R0: Array) -> Array:
         """Return Q(z, zd) (n,), velocity terms included (Eq. 9)."""
