@@ -1,54 +1,41 @@
 """Assembly: the pose nearest to what the user wrote that closes every loop (METHODS 1.15)."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array, diags_array
 
 from rtmbs.errors import StartError
-from rtmbs.linear.least_change import least_change
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.semirecursive.loop_jacobian import Group, LoopJacobian
+from rtmbs.semirecursive.loop_jacobian import LoopJacobian
+from rtmbs.start.nearest import REFUSED, NearestPose, worst_of
 from rtmbs.system.tables import REVOLUTE
 
 Array = NDArray[np.float64]
 
-MAX_ITERATIONS = 60
-CLOSED = 1e-12  # of the row scale: assembled
-REFUSED = 1e-8  # of the row scale: a start with a larger gap is refused
-STILL = 1e-12  # change of a coordinate, in typical sizes, below which the nearest pose is found
-HALVINGS = 10
-ALMOST = 1e-3  # of the row scale: the next step closes a gap of this size for good
-SHORTER = 0.9  # a step longer than this share of the last one does not settle
-LARGEST = 0.5  # change of a coordinate in one iteration, in typical sizes: beyond, Phi_z says little
 TURN = 2.0 * np.pi
 STAGES = 24  # poses on the way from the reference pose to far pinned values
 
 
-class Assembly:
-    """Damped Gauss-Newton on min 1/2 (z - z0)^T W (z - z0) subject to Phi(z) = 0, pins eliminated exactly."""
+class Assembly(NearestPose):
+    """Loops and drivers as equations of joint coordinates, pins kept."""
 
     def __init__(self, equations: SemiRecursiveEquations, R0: Array, scale: Array, typical: Array) -> None:
         self.equations, self.R0 = equations, R0
         self.scale, self.typical = scale, typical
         self.jacobian = LoopJacobian(equations.tables, equations.m, equations.n)
         self.groups = self.jacobian.groups()
-        self.iterations = MAX_ITERATIONS
-
-    @contextmanager
-    def patience(self, iterations: int) -> Iterator[None]:
-        """Give up after so many iterations, for a while."""
-        self.iterations = iterations
-        try:
-            yield
-        finally:
-            self.iterations = MAX_ITERATIONS
 
     def gap(self, z: Array) -> Array:
         """Return Phi over its scale (m,), order one."""
         return np.asarray(self.equations.close(z, self.R0) / self.scale)
+
+    def scaled_jacobian(self, z: Array) -> csc_array:
+        """Return the derivative of the gap by z / typical; rotation dofs change by their rotation vector."""
+        return self.scaled(self.jacobian.matrix(self.equations) @ turns(self.equations.tables.dofs.reference, z))
+
+    def scaled(self, J: csc_array) -> csc_array:
+        """Return a matrix (m, n) in row scales and typical sizes."""
+        return csc_array(diags_array(1.0 / self.scale) @ J @ diags_array(self.typical))
 
     def assemble(self, wanted: Array, pinned: NDArray[np.bool_], weights: Array) -> Array:
         """Return the assembled z (n,), pinned coordinates led from zero to their values when the direct way fails.
@@ -67,60 +54,6 @@ class Assembly:
         z = self.unwound(z, wanted, pinned)
         self.gap(z)
         return z
-
-    def solve(self, wanted: Array, pinned: NDArray[np.bool_], weights: Array) -> Array:
-        """Return the pose (n,) next to ``wanted`` at which the iteration ends; ``gap`` says whether it is closed.
-
-        Near a singular pose, and against weights that differ by thousands, the pull towards ``wanted`` may keep the
-        loops from closing; they are then closed from the pose reached, without it.
-        """
-        z = self.approach(wanted, wanted, pinned, weights, 1.0)
-        return z if worst_of(self.gap(z)) <= CLOSED else self.approach(z, wanted, pinned, weights, 0.0)
-
-    def approach(self, z: Array, wanted: Array, pinned: NDArray[np.bool_], weights: Array, pull: float) -> Array:
-        """Iterate from z; ``pull`` is the share of the way back to ``wanted`` that each step would like to take.
-
-        It is halved when steps do not become shorter: Gauss-Newton overshoots where the loops bend more than the
-        weights allow, and a share below 2 / (1 + bend) settles.
-        """
-        previous, gap = np.inf, self.gap(z)
-        for _ in range(self.iterations):
-            if (worst := worst_of(gap)) <= CLOSED and previous <= STILL:
-                break
-            step = self.change(z, pull * (wanted - z), gap, pinned, weights)
-            z, gap = self.damped(z, step, gap)
-            z = self.unwound(z, wanted, pinned)
-            size = np.max(np.abs(step) / self.typical, initial=0.0)
-            if worst <= REFUSED and size >= 0.5 * previous and size <= 1e-9:
-                break  # rounding is reached
-            if worst <= ALMOST and size > SHORTER * previous:
-                pull *= 0.5
-            previous = size
-        self.gap(z)
-        return z
-
-    def change(self, z: Array, back: Array, gap: Array, pinned: NDArray[np.bool_], weights: Array) -> Array:
-        """Return the Gauss-Newton step: towards ``back`` where the loops allow, and onto the loops."""
-        J = self.jacobian.matrix(self.equations) @ turns(self.equations.tables.dofs.reference, z)
-        step = np.where(pinned, 0.0, back)
-        for group in self.groups:
-            free = group.columns[~pinned[group.columns]]
-            block = scaled_block(J, group, free, self.scale, self.typical)
-            left = -gap[group.rows] - block @ (back[free] / self.typical[free])
-            step[free] += least_change(block, left, weights[free]) * self.typical[free]
-        return step
-
-    def damped(self, z: Array, step: Array, gap: Array) -> tuple[Array, Array]:
-        """Take the largest of step, step / 2, ... that does not open the loops further, or hardly."""
-        largest, before = np.max(np.abs(step) / self.typical, initial=0.0), float(np.linalg.norm(gap))
-        factor = min(1.0, LARGEST / largest) if largest > 0.0 else 1.0
-        for _ in range(HALVINGS):
-            trial = z + factor * step
-            opened = self.gap(trial)
-            if np.linalg.norm(opened) <= max(before * (1.0 - 1e-3 * factor), ALMOST):
-                break
-            factor *= 0.5
-        return trial, opened
 
     def unwound(self, z: Array, wanted: Array, pinned: NDArray[np.bool_]) -> Array:
         """Take whole turns off free angles, so that each lies within half a turn of what was wanted: the same pose."""
@@ -155,17 +88,6 @@ def right_jacobian(delta: Array) -> Array:
     half = np.sinc(theta / TURN)  # sin(theta / 2) / (theta / 2)
     square = (theta - np.sin(theta)) / theta**3 if theta > 1e-2 else 1.0 / 6.0 - theta**2 / 120.0
     return np.asarray(np.eye(3) - 0.5 * half**2 * tilde + square * tilde @ tilde)
-
-
-def scaled_block(J: csc_array, group: Group, columns: NDArray[np.int64], scale: Array, typical: Array) -> csc_array:
-    """Return rows and columns of Phi_z in row scales and typical sizes."""
-    block = J[group.rows][:, columns]
-    return csc_array(diags_array(1.0 / scale[group.rows]) @ block @ diags_array(typical[columns]))
-
-
-def worst_of(values: Array) -> float:
-    """Return the largest absolute value; infinite when one is not finite."""
-    return float(np.max(np.abs(values), initial=0.0)) if np.all(np.isfinite(values)) else np.inf
 
 
 def check_closed(equations: SemiRecursiveEquations, gap: Array, scale: Array, pinned: NDArray[np.bool_]) -> None:

@@ -12,8 +12,9 @@ from rtmbs.start.checks import check_facing, check_finite, check_forces
 from rtmbs.start.masses import check_masses
 from rtmbs.start.mobility import Mobility
 from rtmbs.start.motion import check_agreement, check_motion
+from rtmbs.start.nearest import CLOSED, worst_of
 from rtmbs.start.penalty import effective_masses
-from rtmbs.start.positions import CLOSED, Assembly, worst_of
+from rtmbs.start.positions import Assembly
 from rtmbs.start.rates import consistent_rates
 from rtmbs.start.redundancy import settle_redundant
 from rtmbs.start.report import StartReport, listed

@@ -5,14 +5,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
 from rtmbs.errors import StartError
-from rtmbs.linear.least_change import least_change
 from rtmbs.start.motion import PART, drivers_in
-from rtmbs.start.positions import Assembly, scaled_block
+from rtmbs.start.positions import Assembly
 
 Array = NDArray[np.float64]
 
 CONSISTENT = 1e-9  # violation left, relative to the largest rate asked for
-ROUNDS = 3  # of least changes: near a singular pose the first one leaves rounding over the square of its smallness
 
 
 def consistent_rates(assembly: Assembly, wanted: Array, pinned: NDArray[np.bool_], weights: Array) -> Array:
@@ -20,19 +18,17 @@ def consistent_rates(assembly: Assembly, wanted: Array, pinned: NDArray[np.bool_
 
     Raises StartError naming the loop and the pinned rates when they cannot all hold.
     """
-    equations, scale, typical = assembly.equations, assembly.scale, assembly.typical
-    left = equations.closure_velocities(wanted) / scale
-    size = max(np.max(np.abs(wanted) / typical, initial=0.0), np.max(np.abs(left), initial=0.0))
-    zd, J = wanted.copy(), assembly.jacobian.matrix(equations)
-    for _ in range(ROUNDS):
-        for group in assembly.groups:
-            free = group.columns[~pinned[group.columns]]
-            block = scaled_block(J, group, free, scale, typical)
-            zd[free] += least_change(block, -left[group.rows], weights[free]) * typical[free]
-        left = equations.closure_velocities(zd) / scale
-        if np.max(np.abs(left), initial=0.0) <= CONSISTENT * size:
-            return zd
-    raise StartError(refusal(assembly, J, left, pinned))
+    equations, scale = assembly.equations, assembly.scale
+
+    def violation(zd: Array) -> Array:
+        return np.asarray(equations.closure_velocities(zd) / scale)
+
+    size = max(np.max(np.abs(wanted) / assembly.typical, initial=0.0), np.max(np.abs(violation(wanted)), initial=0.0))
+    J = assembly.jacobian.matrix(equations)
+    zd, left = assembly.nearest_rates(assembly.scaled(J), wanted, violation, pinned, weights, CONSISTENT * size)
+    if np.max(np.abs(left), initial=0.0) > CONSISTENT * size:
+        raise StartError(refusal(assembly, J, left, pinned))
+    return zd
 
 
 def refusal(assembly: Assembly, J: csc_array, left: Array, pinned: NDArray[np.bool_]) -> str:

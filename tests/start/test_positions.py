@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from rtmbs import Simulation
 from rtmbs.errors import StartError
 from rtmbs.semirecursive.loop_jacobian import LoopJacobian
-from rtmbs.start.positions import CLOSED, REFUSED, worst_of
+from rtmbs.start.nearest import CLOSED, REFUSED, worst_of
 from tests.mechanisms import turns
 from tests.start.cases import INDEPENDENT, MODELS, assembly_of, closed_pose, fourbar, system_of
 

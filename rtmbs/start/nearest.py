@@ -1,0 +1,178 @@
+"""The pose nearest to a wanted one that satisfies equations, and rates likewise: the consistent start of any system.
+
+min 1/2 (z - z0)^T W (z - z0) subject to gap(z) = 0, kept coordinates eliminated exactly (METHODS 1.15, 2.9).
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array
+
+from rtmbs.linear.least_change import least_change
+from rtmbs.semirecursive.loop_jacobian import Group
+from rtmbs.start.curved import curved_step
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+MAX_ITERATIONS = 60
+CLOSED = 1e-12  # of the row scale: assembled
+REFUSED = 1e-8  # of the row scale: a start with a larger gap is refused
+STILL = 1e-12  # change of a coordinate, in typical sizes, below which the nearest pose is found
+ROUNDING = 1e-9  # likewise, of a change that no longer shrinks
+HALVINGS = 10
+ALMOST = 1e-3  # of the row scale: the next step closes a gap of this size for good
+SLOW = 0.3  # contraction of Gauss-Newton beyond which the curvature of the equations is taken in
+SHORTER = 0.9  # a step longer than this share of the last one does not settle
+NEAR = 0.03  # likewise, of what a step along the equations may open, where their curvature is known
+LARGEST = 0.5  # change of a coordinate in one iteration, in typical sizes: beyond, the Jacobian says little
+ROUNDS = 3  # of least changes of rates: near a singular pose the first leaves rounding over the square of its smallness
+
+
+class NearestPose(ABC):
+    """Damped Gauss-Newton, with Newton on the Lagrangian where that is slow.
+
+    Attributes
+    ----------
+    typical : (n,) sizes of the coordinates
+    groups : rows and coordinates that equations couple
+    """
+
+    typical: Array
+    groups: Sequence[Group]
+    iterations = MAX_ITERATIONS
+
+    @abstractmethod
+    def gap(self, z: Array) -> Array:
+        """Return what is open at z, over its scale (m,); order one."""
+
+    @abstractmethod
+    def scaled_jacobian(self, z: Array) -> csc_array:
+        """Return the derivative (m, n) of the gap by z / typical, at the z whose gap was asked for last."""
+
+    def unwound(self, z: Array, wanted: Array, kept: Mask) -> Array:
+        """Return the same pose in the coordinates nearest to those wanted."""
+        return z
+
+    @contextmanager
+    def patience(self, iterations: int) -> Iterator[None]:
+        """Give up after so many iterations, for a while."""
+        self.iterations = iterations
+        try:
+            yield
+        finally:
+            self.iterations = MAX_ITERATIONS
+
+    def solve(self, wanted: Array, kept: Mask, weights: Array) -> Array:
+        """Return the pose (n,) next to ``wanted`` at which the iteration ends; ``gap`` says whether it is closed.
+
+        Near a singular pose, and against weights that differ by thousands, the pull towards ``wanted`` may keep the
+        equations open; they are then closed from the pose reached, without it.
+        """
+        z = self.approach(wanted, wanted, kept, weights, 1.0)
+        return z if worst_of(self.gap(z)) <= CLOSED else self.approach(z, wanted, kept, weights, 0.0)
+
+    def approach(self, z: Array, wanted: Array, kept: Mask, weights: Array, pull: float) -> Array:
+        """Iterate from z; ``pull`` is the share of the way back to ``wanted`` that each step would like to take.
+
+        Where steps shrink slowly the equations bend more than the weights allow. Their curvature then joins; where
+        that leaves no minimum, the pull is halved: a share below 2 / (1 + bend) settles.
+        """
+        previous, gap, bent, reach = np.inf, self.gap(z), False, LARGEST
+        for _ in range(self.iterations):
+            if (worst := worst_of(gap)) <= CLOSED and previous <= STILL:
+                break
+            opened = bent and worst > ALMOST  # by a long step along the equations: closed before the next one
+            if bent and not opened:
+                step = self.curved_change(z, wanted - z, pull, gap, kept, weights, reach)
+            else:
+                step = self.change(z, 0.0 * z if opened else pull * (wanted - z), gap, kept, weights)
+            z, gap, share = self.damped(z, step, gap, NEAR if bent else ALMOST)
+            z = self.unwound(z, wanted, kept)
+            size = np.max(np.abs(step) / self.typical, initial=0.0)
+            if size <= STILL or (worst <= REFUSED and size >= 0.5 * previous and size <= ROUNDING):
+                break  # rounding is reached
+            if opened:
+                continue
+            if bent:
+                pull *= 0.5 if size > SHORTER * previous else 1.0
+                reach = share * size if share < 1.0 else 2.0 * reach
+            bent = bent or (pull > 0.0 and worst <= ALMOST and size > SLOW * previous)
+            previous = size
+        self.gap(z)
+        return z
+
+    def change(self, z: Array, back: Array, gap: Array, kept: Mask, weights: Array) -> Array:
+        """Return the Gauss-Newton step: towards ``back`` where the equations allow, and onto them."""
+        J = self.scaled_jacobian(z)
+        step = np.where(kept, 0.0, back)
+        for group in self.groups:
+            free = group.columns[~kept[group.columns]]
+            block = J[group.rows][:, free]
+            left = -gap[group.rows] - block @ (back[free] / self.typical[free])
+            step[free] += least_change(block, left, weights[free]) * self.typical[free]
+        return step
+
+    def curved_change(
+        self, z: Array, back: Array, pull: float, gap: Array, kept: Mask, weights: Array, reach: float
+    ) -> Array:
+        """Return Newton's step on the Lagrangian, at most ``reach`` along the equations, or Gauss-Newton's."""
+        step, J = self.change(z, pull * back, gap, kept, weights), self.scaled_jacobian(z)
+        for group in self.groups:
+            free = group.columns[~kept[group.columns]]
+
+            def jacobian(change: Array, group: Group = group, free: NDArray[np.int64] = free) -> Array:
+                moved = z.copy()
+                moved[free] += change * self.typical[free]
+                self.gap(moved)
+                return np.asarray(self.scaled_jacobian(moved)[group.rows][:, free].toarray())
+
+            block = J[group.rows][:, free].toarray()
+            found = curved_step(block, gap[group.rows], back[free] / self.typical[free], weights[free], jacobian)
+            if found is not None:
+                onto, along = found
+                longest = float(np.max(np.abs(along), initial=0.0))
+                step[free] = (onto + along * min(1.0, reach / max(longest, STILL))) * self.typical[free]
+        self.gap(z)
+        return step
+
+    def damped(self, z: Array, step: Array, gap: Array, allowed: float) -> tuple[Array, Array, float]:
+        """Take the largest share of the step that leaves the equations open by ``allowed``, or hardly more than before.
+
+        Return z, the gap and the share, one of 1, 1/2, 1/4, ... or less where the step is long.
+        """
+        largest, before = np.max(np.abs(step) / self.typical, initial=0.0), float(np.linalg.norm(gap))
+        factor = min(1.0, LARGEST / largest) if largest > 0.0 else 1.0
+        for halving in range(HALVINGS):
+            factor *= 0.5 if halving else 1.0
+            trial = z + factor * step
+            opened = self.gap(trial)
+            if np.linalg.norm(opened) <= max(before * (1.0 - 1e-3 * factor), allowed):
+                break
+        return trial, opened, factor
+
+    def nearest_rates(
+        self, J: csc_array, wanted: Array, left: Callable[[Array], Array], kept: Mask, weights: Array, enough: float
+    ) -> tuple[Array, Array]:
+        """Return rates (n,) and what is left of their equations, over its scale (m,), at most ``enough`` if it can.
+
+        ``J`` (m, n) is the derivative of ``left(rates)`` by rates / typical. Rates change by as little as they can.
+        """
+        rates, remaining = wanted.copy(), left(wanted)
+        for _ in range(ROUNDS):
+            for group in self.groups:
+                free = group.columns[~kept[group.columns]]
+                change = least_change(J[group.rows][:, free], -remaining[group.rows], weights[free])
+                rates[free] += change * self.typical[free]
+            remaining = left(rates)
+            if np.max(np.abs(remaining), initial=0.0) <= enough:
+                break
+        return rates, remaining
+
+
+def worst_of(values: Array) -> float:
+    """Return the largest absolute value; infinite when one is not finite."""
+    return float(np.max(np.abs(values), initial=0.0)) if np.all(np.isfinite(values)) else np.inf
