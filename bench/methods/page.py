@@ -1,8 +1,9 @@
 """The tables and the picture of docs/methods-compared.md from what was measured.
 
-``python -m rtmbs.bench dae --json bench/methods/bench.json`` measures, and ``drift.py`` and ``robustness.py`` of this
-folder with drift.json and robustness.json. This script writes. robustness_feedback.json has shares of 200 linkages that
-were measured before runs were kept one by one; their forms correct nothing.
+``python -m rtmbs.bench dae --json bench/methods/bench.json`` measures, and ``drift.py``, ``robustness.py`` and
+``solvers.py`` of this folder with drift.json, robustness.json and solvers.json. This script writes.
+robustness_feedback.json has shares of 200 linkages that were measured before runs were kept one by one; their forms
+correct nothing.
 """
 
 import json
@@ -110,6 +111,20 @@ def robustness():
     return table(head, body)
 
 
+def solvers():
+    """Return the table of one evaluation by each linear solver [ms]."""
+    rows = read("solvers")
+    names = list(dict.fromkeys(row["solver"] for row in rows))
+    body = []
+    for form, bodies in dict.fromkeys((row["form"], row["bodies"]) for row in rows):
+        here = {r["solver"]: r for r in rows if (r["form"], r["bodies"]) == (form, bodies)}
+        unknowns = next(iter(here.values()))["unknowns"]
+        times = [f"{1e3 * here[name]['seconds']:.2f}" if name in here else "-" for name in names]
+        body.append((form, str(bodies), str(unknowns), *times, small(max(r["difference"] for r in here.values()))))
+    head = ("coordinates", "bodies", "n + m", *(f"{name} [ms]" for name in names), "largest difference")
+    return table(head, sorted(body, key=lambda row: row[0]))
+
+
 def percent(share):
     return f"{100 * share:.1f} %"
 
@@ -121,6 +136,7 @@ def main():
     head = ("method", "Phi to 10 s", "Phi to 100 s", "Phid to 100 s", "energy")
     insert(PAGE, "drift", table(head, [(name, *map(small, row.values())) for name, row in read("drift").items()]))
     insert(PAGE, "robustness", robustness())
+    insert(PAGE, "solvers", solvers())
     picture(rows)
 
 

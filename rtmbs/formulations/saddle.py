@@ -63,9 +63,12 @@ def solve_saddle(
     inner = solver.of(A)
     status = inner.factor(A)
     condition = getattr(inner, "reciprocal_condition", 1.0)
+    if soft.any() and status and condition > 0.0:
+        inner.status = status = 0  # dependent rows that are next to rigid: a bad condition, and a good solution
     if issparse(A):
-        if status or condition < (SINGULAR if soft.any() else DEPENDENT):
-            refuse_weakest(terms, status - 1 if status else inner.weakest, who)
+        i = status - 1 if status else getattr(inner, "weakest", 0)
+        if status or (condition < SINGULAR and i < n) or (condition < DEPENDENT and not soft.any()):
+            refuse_weakest(terms, i, who)
     elif status or condition < SINGULAR:
         demand_inertia(terms, certain=status > 0)
     x = inner.solve(b)
@@ -112,10 +115,7 @@ def refuse_weakest(terms: Terms, i: int, who: str) -> None:
 
 
 def demand_inertia(terms: Terms, certain: bool) -> None:
-    """Raise FormulationError naming the coordinate when M is singular on the null space of Phi_q, or ``certain``.
-
-    Dependent rows that are next to rigid make a matrix of bad condition too, and a good solution.
-    """
+    """Raise FormulationError naming the coordinate when M is singular on the null space of Phi_q, or ``certain``."""
     N = row_factor(terms.Phi_q, RANK_TOLERANCE).Q2
     A = N.T @ terms.M @ N
     if len(A):

@@ -10,7 +10,7 @@ from rtmbs.linear.superlu_solver import SuperLUSolver
 
 Solver = Any  # a class with the verbs of ``rtmbs.linear.solver.LinearSolver``, or KKTSolver
 
-SPARSE_FROM = 150  # unknowns n + m from which SuperLU is faster than dense LU: bench/methods/solvers.py
+SPARSE_FROM = 300  # unknowns n + m from which SuperLU is faster than dense LU: bench/methods/solvers.py
 
 
 def check_solver(name: str, solver: Solver | None) -> None:
