@@ -57,7 +57,9 @@ HOMES = {
     "Universal": "rtmbs.model",
     "ViolationMeter": "rtmbs.observers",
     "Wrench": "rtmbs.model",
+    "linearise": "rtmbs.analysis.linearisation",
     "load_result": "rtmbs.results",
+    "modes": "rtmbs.analysis.modes",
     "refined": "rtmbs.simulation.refined",
     "view": "rtmbs.viewer.view",
 }
@@ -79,6 +81,8 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs import kinematics as kinematics
     from rtmbs import language as language
     from rtmbs import library as library
+    from rtmbs.analysis.linearisation import linearise as linearise
+    from rtmbs.analysis.modes import modes as modes
     from rtmbs.errors import RtmbsError as RtmbsError
     from rtmbs.integrators.adams_bashforth import AdamsBashforth as AdamsBashforth
     from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal as PenaltyTrapezoidal

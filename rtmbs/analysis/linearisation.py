@@ -1,0 +1,248 @@
+"""Linear equations of small motions beside a state, with inputs and outputs by name."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from rtmbs.analysis.differences import PLACES, STEP, WEIGHTS, directional
+from rtmbs.analysis.neighbourhood import Neighbourhood, neighbourhood
+from rtmbs.errors import InputError, shown, unknown_name
+from rtmbs.results.catalogue import run_result
+from rtmbs.results.samples import Samples
+from rtmbs.simulation.simulation import Simulation
+from rtmbs.state import State
+
+if TYPE_CHECKING:
+    from scipy.signal import StateSpace
+
+Array = NDArray[np.float64]
+
+MOVES = 1e-9  # of typical sizes: a variation of Phi by which an input moves a driver
+
+
+@dataclass(frozen=True)
+class Linearisation:
+    """x' = A x + B u, y = C x + D u of variations, x = (dq, dv, ds), and M dv' + damping dv + stiffness dq = forces du.
+
+    dq are variations of the independent coordinates, dv those of their rates, ds those of force states. At a state
+    that moves, the matrices are those of that instant.
+
+    Attributes
+    ----------
+    coordinates : names of the independent coordinates (f,); rotation dofs vary by small turns in body axes [rad]
+    mass, damping, stiffness : (f, f), of the loops' null space [kg, N s/m, N/m and the like]
+    forces : (f, k) generalised forces of the inputs
+    A, B, C, D : (nx, nx), (nx, k), (p, nx), (p, k)
+    inputs, outputs : names of the numbers in u (k,) and y (p,)
+    basis : (n, f) what dq does to all joint coordinates
+    names_of_all : names of all joint coordinates (n,)
+    state : the state
+    """
+
+    coordinates: tuple[str, ...]
+    mass: Array
+    damping: Array
+    stiffness: Array
+    forces: Array
+    A: Array
+    B: Array
+    C: Array
+    D: Array
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    basis: Array
+    names_of_all: tuple[str, ...]
+    state: State
+
+    def state_space(self) -> "StateSpace":
+        """Return a ``scipy.signal.StateSpace``; raises InputError without inputs or outputs."""
+        from scipy.signal import StateSpace
+
+        for what, names in (("inputs", self.inputs), ("outputs", self.outputs)):
+            if not names:
+                raise InputError(f"a state space needs {what}; give linearise(..., {what}=[...])")
+        return StateSpace(self.A, self.B, self.C, self.D)
+
+
+def linearise(sim: Simulation, inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> Linearisation:
+    """Return the linear equations beside the present state of a Simulation, which stays as it is.
+
+    ``inputs`` are names of ``sim.inputs``, ``outputs`` names of channels of a Result. Mass, damping and stiffness come
+    in closed form with all force laws, the accelerations and the reactions of the state (METHODS 1.35).
+    Raises InputError for a singular pose and an input that moves a driver, UnknownNameError for names.
+
+        lin = rtmbs.linearise(sim, inputs=["motor.torque"], outputs=["tip.position"])
+        poles = np.linalg.eigvals(lin.A)
+    """
+    if not isinstance(sim, Simulation):
+        raise InputError(f"linearise takes a Simulation at the state that is meant, not {shown(sim)}")
+    near = neighbourhood(sim)
+    slots, input_names = input_slots(sim, inputs)
+    M, C, K = projected(near)
+    Q_u, s_u = by_inputs(near, slots, input_names)
+    Q_s, s_x = by_states(near)
+    mass = scipy.linalg.lu_factor(M) if near.f else None
+
+    def solved(right: Array) -> Array:
+        return scipy.linalg.lu_solve(mass, right) if mass is not None else right
+
+    f, ns = near.f, len(near.arrays.s)
+    A = np.zeros((2 * f + ns, 2 * f + ns))
+    A[:f, :f], A[:f, f : 2 * f] = -(near.W @ near.N)[near.independent], np.eye(f)
+    A[f : 2 * f] = solved(np.hstack((-K, -C, near.N.T @ Q_s)))
+    A[2 * f :] = s_x
+    B = np.vstack((np.zeros((f, len(slots))), solved(near.N.T @ Q_u), s_u))
+    names = near.equations.system.coordinate_names
+    output_names, C_y, D_y = by_outputs(sim, near, A, B, slots, Q_u, Q_s, outputs)
+    return Linearisation(
+        tuple(names[i] for i in near.independent), M, C, K, near.N.T @ Q_u, A, B, C_y, D_y, input_names, output_names,
+        near.N, tuple(names), sim.state.copy(),
+    )  # fmt: skip
+
+
+def projected(near: Neighbourhood) -> tuple[Array, Array, Array]:
+    """Return mass, damping and stiffness (f, f) of the independent coordinates."""
+    N, T = near.N, near.N.T
+    M = T @ near.M @ N
+    return M, T @ (near.C @ N + near.M @ near.H_v), T @ (near.K @ N + near.C @ near.G + near.M @ near.H_q)
+
+
+def input_slots(sim: Simulation, names: Sequence[str]) -> tuple[list[int], tuple[str, ...]]:
+    """Return the places of inputs in u, and a name for each number."""
+    slots: list[int] = []
+    found: list[str] = []
+    for name in checked("inputs", names):
+        if name not in sim.inputs:
+            raise unknown_name("input", name, sim.inputs)
+        place = sim.system.inputs[name]
+        own = list(range(place.start, place.stop))
+        slots += own
+        found += [name] if len(own) == 1 else [f"{name}[{k}]" for k in range(len(own))]
+    return slots, tuple(found)
+
+
+def checked(what: str, names: Any) -> tuple[str, ...]:
+    """Return a sequence of names as a tuple; InputError for anything else."""
+    if isinstance(names, str) or not isinstance(names, Sequence) or not all(isinstance(one, str) for one in names):
+        raise InputError(f"{what} is a list of names, not {shown(names)}")
+    return tuple(names)
+
+
+def by_inputs(near: Neighbourhood, slots: list[int], names: tuple[str, ...]) -> tuple[Array, Array]:
+    """Return forces (n, k) and rates of force states (ns, k) of unit inputs."""
+    equations, z, R0 = near.equations, near.arrays.z, near.arrays.R0
+    Q, rates = np.zeros((equations.n, len(slots))), np.zeros((len(near.arrays.s), len(slots)))
+    for k, slot in enumerate(slots):
+        size = max(abs(float(equations.u[slot])), 1.0)
+        du = np.zeros(len(equations.u))
+        du[slot] = size
+
+        def both(e: float, du: Array = du) -> Array:
+            r, s_rate = near.residual(du=e * du)
+            return np.concatenate((-r, s_rate, equations.close(z, R0) / equations.sizes.scale))
+
+        found = directional(both) / size
+        Q[:, k], rates[:, k] = found[: equations.n], found[equations.n : equations.n + rates.shape[0]]
+        if np.abs(found[equations.n + rates.shape[0] :]).max(initial=0.0) > MOVES:
+            raise InputError(
+                f"input {names[k]!r} moves a driver; its value, rate and acceleration are not free of each other: "
+                "linearise with a motor or a force in the place of the driver"
+            )
+    return Q, rates
+
+
+def by_states(near: Neighbourhood) -> tuple[Array, Array]:
+    """Return forces (n, ns) of force states, and derivatives (ns, 2f + ns) of their rates by x."""
+    equations, f, ns = near.equations, near.f, len(near.arrays.s)
+    Q, rates = np.zeros((equations.n, ns)), np.zeros((ns, 2 * f + ns))
+    if not ns:
+        return Q, rates
+    typical, pace = equations.system.typical[near.independent], max(float(np.abs(near.arrays.zd).max(initial=0.0)), 1.0)
+    for k in range(f):
+        moved, turned = near.N[:, k], near.G[:, k]
+        rates[:, k] = (
+            directional(lambda e, a=moved, b=turned, t=typical[k]: near.residual(dz=e * t * a, dzd=e * t * b)[1])
+            / typical[k]
+        )
+        rates[:, f + k] = directional(lambda e, a=moved: near.residual(dzd=e * pace * a)[1]) / pace
+    for k in range(ns):
+        size = max(abs(float(near.arrays.s[k])), 1.0)
+        ds = np.zeros(ns)
+        ds[k] = size
+        found = directional(lambda e, ds=ds: np.concatenate([*near.residual(ds=e * ds)])) / size
+        Q[:, k], rates[:, 2 * f + k] = -found[: equations.n], found[equations.n :]
+    near.residual()
+    return Q, rates
+
+
+def by_outputs(
+    sim: Simulation, near: Neighbourhood, A: Array, B: Array, slots: list[int], Q_u: Array, Q_s: Array,
+    names: Sequence[str],
+) -> tuple[tuple[str, ...], Array, Array]:  # fmt: skip
+    """Return a name for each number of the outputs, and C and D."""
+    names = checked("outputs", names)
+    nx, k = len(A), len(slots)
+    if not names:
+        return (), np.zeros((0, nx)), np.zeros((0, k))
+    samples, sizes = varied(sim, near, A, B, slots, Q_u, Q_s)
+    result = run_result(sim.system, sim.equations.tables, samples, {})
+    found: list[str] = []
+    rows = []
+    for name in names:
+        if name not in result:
+            raise unknown_name("channel", name, result)
+        values = np.asarray(result[name]).reshape(len(samples.t), -1)
+        change = np.einsum("j,ijk->ik", WEIGHTS, values.reshape(nx + k, len(PLACES), -1)) / STEP
+        rows.append((change / sizes[:, None]).T)
+        found += [name] if values.shape[1] == 1 else [f"{name}[{i}]" for i in range(values.shape[1])]
+    whole = np.vstack(rows)
+    return tuple(found), whole[:, :nx], whole[:, nx:]
+
+
+def varied(
+    sim: Simulation, near: Neighbourhood, A: Array, B: Array, slots: list[int], Q_u: Array, Q_s: Array
+) -> tuple[Samples, Array]:
+    """Return states at the places of the difference formula along each x and u, and the sizes (nx + k,) of steps."""
+    equations, old, f, state = near.equations, near.arrays, near.f, sim.state
+    nx, k, ns = len(A), len(slots), len(old.s)
+    pace = max(float(np.abs(old.zd).max(initial=0.0)), 1.0)
+    sizes = np.concatenate(
+        (
+            equations.system.typical[near.independent],
+            np.full(f, pace),
+            np.maximum(np.abs(old.s), 1.0),
+            np.maximum(np.abs(equations.u[slots]), 1.0),
+        )
+    )
+    x, u = np.eye(nx, nx + k), np.eye(nx + k)[nx:]
+    rate = A @ x + B @ u
+    dq, dv, ds = x[:f], x[f : 2 * f], x[2 * f :]
+    dz, dzd = near.N @ dq, near.N @ dv + near.G @ dq
+    dzdd = near.N @ rate[f : 2 * f] + near.H_v @ dv + near.H_q @ dq
+    du = np.zeros((len(equations.u), nx + k))
+    du[slots] = u
+    left = near.M @ dzdd + near.C @ dzd + near.K @ dz - Q_u @ u - Q_s @ ds
+    P = equations.closure_jacobian()
+    dlam = -scipy.linalg.lstsq(P.T, left, cond=1e-9)[0] if equations.m else np.zeros((0, nx + k))
+    step = (STEP * PLACES)[None, :, None] * sizes[:, None, None]
+
+    count = (nx + k) * len(PLACES)
+
+    def along(base: Array, change: Array) -> Array:
+        return np.asarray((base + step * change.T[:, None, :]).reshape(count, len(base)))
+
+    samples = Samples(
+        t=np.full(count, state.t),
+        z=along(old.z, dz),
+        zd=along(old.zd, dzd),
+        zdd=along(old.zdd, dzdd),
+        lam=along(old.lam, dlam),
+        R0=np.repeat(old.R0[None], count, axis=0),
+        u=along(equations.u, du),
+        s=along(old.s, ds),
+    )
+    return samples, sizes

@@ -1,0 +1,170 @@
+"""Motions next to a state: what independent variations do to all coordinates, rates, accelerations and multipliers.
+
+With q the independent ones among the coordinates z, at a state of any motion (METHODS 1.35):
+
+    dz = N dq,    dzd = N dv + G dq,    dzdd = N dv' + H_v dv + H_q dq,    dq' = dv - (W N dq)_q
+
+N, G and H keep Phi, Phid and Phidd at zero. W is omega~ of rotation dofs, whose variations are small turns in body
+axes, and zero elsewhere. The equations of motion, projected, are N^T (M dzdd + C dzd + K dz) = N^T (Q_u du + Q_s ds).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from rtmbs.analysis.differences import directional
+from rtmbs.errors import InputError
+from rtmbs.integrators.settings import LAGGED, StateArrays
+from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.semirecursive.law_states import hold_states
+from rtmbs.simulation.simulation import Simulation
+from rtmbs.system.pattern import uncondensed
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+RANK = 1e-9  # pivots of the scaled Phi_z below this part of the largest count as zero
+
+
+@dataclass(frozen=True)
+class Neighbourhood:
+    """The state, its equations, and the maps from independent variations."""
+
+    equations: SemiRecursiveEquations
+    arrays: StateArrays
+    independent: Indices  # (f,) coordinates that q is made of
+    N: Array  # (n, f)
+    G: Array  # (n, f) [1/s]
+    H_v: Array  # (n, f) [1/s]
+    H_q: Array  # (n, f) [1/s^2]
+    W: Array  # (n, n) [1/s]
+    M: Array  # (n, n)
+    C: Array  # (n, n)
+    K: Array  # (n, n)
+
+    @property
+    def f(self) -> int:
+        """Degrees of freedom."""
+        return len(self.independent)
+
+    def residual(
+        self, dz: Array | float = 0.0, dzd: Array | float = 0.0, du: Array | float = 0.0, ds: Array | float = 0.0
+    ) -> tuple[Array, Array]:
+        """Return M zdd + Phi_z^T lam - Q (n,) at a state next to this one, and the rates (ns,) of force states."""
+        equations, old = self.equations, self.arrays
+        hold_states(old.s + ds, equations.ws)
+        u = equations.u
+        equations.u = u + du
+        try:
+            r = equations.residual(old.z + dz, old.zd + dzd, old.zdd, old.R0) + equations.pull_back(old.lam)
+        finally:
+            equations.u = u
+        return r, equations.ws.state_rate.copy()
+
+
+def neighbourhood(sim: Simulation) -> Neighbourhood:
+    """Return the motions next to the present state of a Simulation, which stays as it is.
+
+    Raises InputError where the state is singular, so that degrees of freedom appear or vanish with it.
+    """
+    equations, arrays = of_state(sim)
+    Phi_z = equations.closure_jacobian()
+    typical = equations.system.typical
+    independent, dependent = split(Phi_z, typical, sim.start_report.degrees_of_freedom_nearby, sim.state.t)
+
+    def follow(left: Array) -> Array:
+        """Return changes (n, k) of the dependent ones that take ``left`` (m, k) away."""
+        found = np.zeros((equations.n, left.shape[1]))
+        if len(dependent):
+            block = Phi_z[:, dependent] * typical[dependent]
+            found[dependent] = -typical[dependent, None] * scipy.linalg.lstsq(block, left, cond=RANK)[0]
+        return found
+
+    N = follow(Phi_z[:, independent])
+    N[independent, np.arange(len(independent))] = 1.0
+    G, H_v, H_q = higher_orders(equations, arrays, N, follow, typical[independent])
+    M, C, K = matrices(equations, arrays)
+    return Neighbourhood(equations, arrays, independent, N, G, H_v, H_q, spins(equations, arrays.zd), M, C, K)
+
+
+def of_state(sim: Simulation) -> tuple[SemiRecursiveEquations, StateArrays]:
+    """Return equations without penalties at the state of a Simulation, with accelerations solved for, Phi_z closed."""
+    state = sim.state.copy()
+    equations = SemiRecursiveEquations(uncondensed(sim.system))
+    equations.assembly_offset[:], equations.masses = sim.equations.assembly_offset, sim.equations.masses.copy()
+    equations.take_balance(sim.equations.balance)
+    equations.u = state.u
+    zdd, lam, sd = equations.accelerations(state.z, state.zd, state.R0, state.s)
+    equations.alpha = np.zeros(equations.m)
+    arrays = StateArrays(state.z, state.zd, zdd, lam, state.R0, np.zeros((equations.n, 2)), state.s, sd)
+    equations.close(state.z, state.R0)
+    return equations, arrays
+
+
+def split(Phi_z: Array, typical: Array, freedom: int, t: float) -> tuple[Indices, Indices]:
+    """Return independent and dependent coordinates: columns of Phi_z that pivoting takes last, and first."""
+    m, n = Phi_z.shape
+    if not m:
+        return np.arange(n), np.zeros(0, np.int64)
+    size = np.abs(Phi_z * typical).max(axis=1, initial=0.0)
+    scaled = Phi_z * typical / np.where(size > 0.0, size, 1.0)[:, None]
+    _, R, order = scipy.linalg.qr(scaled, mode="economic", pivoting=True, check_finite=False)
+    pivots = np.abs(np.diag(R))
+    rank = int(np.count_nonzero(pivots > RANK * pivots.max(initial=0.0)))
+    if n - rank != freedom:
+        raise InputError(
+            f"the pose at t = {t:g} s is singular: {n - rank} degrees of freedom here, {freedom} nearby; take a state "
+            "beside the dead centre"
+        )
+    return np.sort(order[rank:]).astype(np.int64), np.sort(order[:rank]).astype(np.int64)
+
+
+def higher_orders(
+    equations: SemiRecursiveEquations, arrays: StateArrays, N: Array, follow: Callable[[Array], Array], sizes: Array
+) -> tuple[Array, Array, Array]:
+    """Return G, H_v and H_q (n, f), which keep Phid and Phidd at zero. ``sizes`` (f,) are typical ones of q."""
+    z, zd, zdd, R0 = arrays.z, arrays.zd, arrays.zdd, arrays.R0
+    f, m = N.shape[1], equations.m
+    if not m:
+        return np.zeros_like(N), np.zeros_like(N), np.zeros_like(N)
+    pace = max(float(np.abs(zd).max(initial=0.0)), 1.0)
+
+    def rates(dz: Array) -> Array:
+        equations.close(z + dz, R0)
+        return np.asarray(equations.closure_velocities(zd))
+
+    def accelerations(dz: Array, dzd: Array) -> Array:
+        equations.close(z + dz, R0)
+        return np.asarray(equations.closure_accelerations(zd + dzd, zdd))
+
+    moved = np.array([directional(lambda e, k=k: rates(e * sizes[k] * N[:, k])) / sizes[k] for k in range(f)])
+    G = follow(moved.reshape(f, m).T)
+    by_v = np.array([directional(lambda e, k=k: accelerations(0.0 * z, e * pace * N[:, k])) / pace for k in range(f)])
+    by_q = np.array(
+        [
+            directional(lambda e, k=k: accelerations(e * sizes[k] * N[:, k], e * sizes[k] * G[:, k])) / sizes[k]
+            for k in range(f)
+        ]
+    )
+    equations.close(z, R0)
+    return G, follow(by_v.reshape(f, m).T), follow(by_q.reshape(f, m).T)
+
+
+def matrices(equations: SemiRecursiveEquations, arrays: StateArrays) -> tuple[Array, Array, Array]:
+    """Return M, C and K (n, n) in closed form; K holds the accelerations and the multipliers of the state."""
+    hold_states(arrays.s, equations.ws)
+    equations.residual(arrays.z, arrays.zd, arrays.zdd, arrays.R0)
+    parts = [equations.assemble(*which, LAGGED, arrays).copy() for which in ((1, 0, 0), (0, 1, 0), (0, 0, 1))]
+    return parts[0], parts[1], parts[2]
+
+
+def spins(equations: SemiRecursiveEquations, zd: Array) -> Array:
+    """Return W (n, n): omega~ of rotation dofs [1/s]."""
+    W = np.zeros((equations.n, equations.n))
+    for i in np.flatnonzero(equations.tables.dofs.reference >= 0):
+        own = slice(i, i + 3)
+        W[own, own] = np.cross(zd[own], np.eye(3)).T
+    return W
