@@ -19,6 +19,7 @@ HOMES = {
     "FunctionSystem": "rtmbs.formulations.function_system",
     "JointCoordinates": "rtmbs.formulations.joint_coordinates",
     "ReferencePointCoordinates": "rtmbs.formulations.reference_point",
+    "SystemWithStates": "rtmbs.formulations.contract",
     "STABILITY": "rtmbs.formulations.stability",
     "consistent_state": "rtmbs.formulations.consistent",
     "corrected": "rtmbs.formulations.correction",

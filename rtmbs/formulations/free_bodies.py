@@ -16,6 +16,7 @@ from rtmbs.kinematics.coordinates import SIZE, rotations, world_rates
 from rtmbs.kinematics.elements import JointCoordinate
 from rtmbs.model import Body, Floating, Joint, Model
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.system import System, compile
 from rtmbs.system.scales import characteristic_length
 
@@ -27,7 +28,7 @@ class FreeBodies:
     """Applied forces, couplers and constraints of a Model at poses of its bodies.
 
     ``measured`` are the joint coordinates that are unknowns of their own. They follow the seven coordinates of each
-    body, ground among them, in q.
+    body, ground among them, in q. ``s`` (ns,) are the states of force laws, at first those of the Model.
     """
 
     def __init__(self, model: Model) -> None:
@@ -37,6 +38,7 @@ class FreeBodies:
         system = compile(free, characteristic_length(model))
         self.equations = SemiRecursiveEquations(system)
         self.measured = [JointCoordinate(coordinate_name(one), *named(one)) for one in acted_on]
+        self.s: Array = system.s0
         self.m, self.row_names = self.equations.m, list(system.row_names)
         self.count = len(floating) + 1
         places = np.array([system.joints[name].dofs for name in floating], np.int64).reshape(-1, 6)
@@ -54,7 +56,13 @@ class FreeBodies:
         self.equations.at(t)
         T = self.rates(q)
         z, R0 = self.pose(q)
+        hold_states(self.s, self.equations.ws)
         return np.asarray(T.T @ self.equations.force(z, T @ v, R0))
+
+    def state_rates(self, q: Array, v: Array, t: float) -> Array:
+        """Return the rates (ns,) of the states ``s``."""
+        self.force(q, v, t)
+        return self.equations.ws.state_rate.copy()
 
     def constraints(self, q: Array, t: float) -> Array:
         """Return Phi (m,) of constraints and couplers."""

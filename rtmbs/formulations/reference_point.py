@@ -72,6 +72,15 @@ class ReferencePointCoordinates:
         return self.free.system.inputs
 
     @property
+    def s(self) -> Array:
+        """States (ns,) of force laws, at first those of the Model."""
+        return self.free.s
+
+    def state_rates(self, q: Array, v: Array, t: float) -> Array:
+        """Return the rates (ns,) of the states ``s``."""
+        return self.free.state_rates(given("q", q, self.n), given("v", v, self.n), t)
+
+    @property
     def gravity(self) -> Array:
         """Gravity (3,), an input [m/s^2]."""
         return self.u[self.inputs["gravity"]]
