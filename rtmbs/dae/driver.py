@@ -101,7 +101,7 @@ def demand_no_states(system: ConstrainedSystem, method: Method) -> None:
     if count and not getattr(method, "integrates_states", False):
         raise InputError(
             f"{type(method).__name__} does not integrate states of forces, and the system has {count}; take "
-            "RungeKutta, AdamsBashforthMoulton, SolveIVP, CVODE, HalfExplicit or PenaltyTrapezoidal"
+            "RungeKutta, AdamsBashforthMoulton, SolveIVP, CVODE, IDA, TangentSpace, HalfExplicit or PenaltyTrapezoidal"
         )
 
 

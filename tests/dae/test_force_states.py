@@ -5,7 +5,17 @@ import pytest
 from scipy.linalg import expm
 
 import rtmbs
-from rtmbs.dae import GILL, HEUN, METHODS, AdamsBashforthMoulton, HalfExplicit, MotionError, RungeKutta, integrate
+from rtmbs.dae import (
+    GILL,
+    HEUN,
+    METHODS,
+    AdamsBashforthMoulton,
+    HalfExplicit,
+    MotionError,
+    RungeKutta,
+    TangentSpace,
+    integrate,
+)
 from rtmbs.errors import InputError
 from rtmbs.formulations import JointCoordinates, ReferencePointCoordinates, consistent_state
 from tests.dae.motions import made
@@ -70,6 +80,8 @@ def error_of(method, make, steps):
         (RungeKutta(HEUN), 2),
         (AdamsBashforthMoulton(3), 3),
         (HalfExplicit(), 4),
+        (TangentSpace("adams", 4), 4),
+        (TangentSpace("bdf", 3), 3),
         ("penalty-trapezoidal", 2),
     ],
 )
@@ -82,7 +94,7 @@ def test_order_against_the_closed_form(make, method, order):
 
 
 @pytest.mark.parametrize("make", [maxwell, motor])
-@pytest.mark.parametrize("name", ["solve-ivp", "cvode"])
+@pytest.mark.parametrize("name", ["solve-ivp", "cvode", "ida"])
 def test_tolerances_against_the_closed_form(make, name):
     error = error_of(made(name, rtol=1e-9, atol=1e-11), make, 8)
     assert error.max() < 1e-6, error
