@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import rtmbs
+from bench.measures.forced import as_bodies
 from rtmbs.formulations import (
     FORMULATIONS,
     SVD,
@@ -14,7 +15,6 @@ from rtmbs.formulations import (
     consistent_state,
 )
 from tests.contracts.machines import with_force_states
-from tests.formulations.forced import as_bodies
 from tests.formulations.systems import MAKERS, REDUNDANT, T, states, system_of
 
 JOINTS = [name for name in (*MAKERS, *REDUNDANT) if isinstance(system_of(name), JointCoordinates)]
