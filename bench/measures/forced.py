@@ -4,12 +4,13 @@ import numpy as np
 
 import rtmbs
 from bench.measures.random_mechanisms import triad
-from rtmbs.errors import InputError
+from rtmbs.errors import InputError, StartError
 from rtmbs.formulations import JointCoordinates, ReferencePointCoordinates, consistent_state
 from rtmbs.formulations.errors import FormulationError
 from rtmbs.kinematics.coordinates import SIZE, world_rates
 from rtmbs.model import JOINT_TYPES
 from rtmbs.results.motion import quaternions
+from rtmbs.start.checks import check_facing
 
 KINDS = ("Revolute", "Cylindrical", "Spherical", "Universal", "Prismatic", "Planar", "Floating", "Line", "Fixed")
 CUTS = ("Revolute", "Spherical", "Universal", "Cylindrical", "Line")
@@ -261,9 +262,12 @@ def consistent(joints, unit, seed, t):
         q = compiled.z0 + 0.3 * size * rng.normal(size=joints.n)
         v = size * rng.normal(size=joints.n) / unit.time
         try:
-            return consistent_state(joints, q, v, t, size**-2.0, size**-2.0)
-        except (FormulationError, InputError):  # open loops, and rotation vectors beyond their range
+            q, v = consistent_state(joints, q, v, t, size**-2.0, size**-2.0)
+            joints.constraints(q, t)
+            check_facing(joints.equations)
+        except (FormulationError, InputError, StartError):  # open, beyond a rotation vector, the wrong way round
             continue
+        return q, v
     raise FormulationError(f"no state of {DRAWS} closes the loops at t = {t:g}")
 
 
