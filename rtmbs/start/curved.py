@@ -16,7 +16,9 @@ MOST = 200  # coordinates beyond which a dense factor costs more than slow steps
 WAYS = 20  # degrees of freedom likewise: two Jacobians each
 
 
-def curved_step(J: Array, gap: Array, way: Array, weights: Array, jacobian: Callable[[Array], Array]) -> Array | None:
+def curved_step(
+    J: Array, gap: Array, way: Array, weights: Array, jacobian: Callable[[Array], Array]
+) -> tuple[Array, Array] | None:
     """Return the step (n,) -J^+ gap + N z, in the coordinates of J (m, n), or None where the Lagrangian has no minimum.
 
     N spans the null space of J, and z makes y + J^T lam stationary along it, with the curvature of lam . gap by central
