@@ -508,6 +508,7 @@ def test_inputs_survive_halving():
 # Why each `while` of the package ends.
 BOUNDED = {
     "forces/curves.py: curve_values": "the span between two knots is halved until it is one",
+    "formulations/free_bodies.py: new_name": "every turn makes the name longer than the last, and names are finite",
     "kinematics/stepping.py: fill": "every turn fills a row or ends",
     "linear/rank.py: weak_columns": "probes double until they are as many as the columns",
     "semirecursive/fused_kernel.py: __call__": "every turn takes a row, and rows are finite in number",

@@ -29,6 +29,7 @@ class AdamsBashforthMoulton:
 
     order: int = 4
     formulation: Formulation = field(default_factory=Partitioning)
+    integrates_states = True
 
     def __post_init__(self) -> None:
         demand_whole("order of AdamsBashforthMoulton", self.order, 1, 5)
@@ -65,11 +66,14 @@ class AdamsBashforthMoulton:
         for t in times[k:]:
             last, h = past[0], float(t - past[0].t)
             rates, accelerations = np.array([point.v for point in past]), np.array([point.a for point in past])
+            state_rates = np.array([point.sd for point in past])
             q, v = last.q + h * explicit @ rates, last.v + h * explicit @ accelerations
+            s = last.s + h * explicit @ state_rates
             q, v = dynamics.stage(float(t), q, v)
-            a = dynamics.accelerations(q, v, float(t))
+            a, sd = dynamics.accelerations(q, v, float(t), s), dynamics.state_rates(q, v, float(t), s)
             q = last.q + h * (implicit[0] * v + implicit[1:] @ rates[: k - 1])
             v = last.v + h * (implicit[0] * a + implicit[1:] @ accelerations[: k - 1])
-            past.appendleft(dynamics.landed(last, q, v, float(t)))
+            s = last.s + h * (implicit[0] * sd + implicit[1:] @ state_rates[: k - 1])
+            past.appendleft(dynamics.landed(last, q, v, float(t), s))
             motion.counts.steps += 1
             yield past[0]

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.formulations.contract import ConstrainedSystem
+from rtmbs.formulations.contract import NO_STATES, ConstrainedSystem
 
 Array = NDArray[np.float64]
 
@@ -22,13 +22,15 @@ class Orders(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A state of a motion with its accelerations and multipliers."""
+    """A state of a motion with its accelerations and multipliers, and the rates of its force states."""
 
     t: float  # [s]
     q: Array  # (n,)
     v: Array  # (n,)
     a: Array  # (n,)
     lam: Array  # (m,)
+    s: Array = NO_STATES  # (ns,)
+    sd: Array = NO_STATES  # (ns,)
 
 
 @dataclass
@@ -49,11 +51,15 @@ class Motion:
     q: Array  # (n,)
     v: Array  # (n,)
     t0: float = 0.0  # [s]
+    s: Array = field(default_factory=NO_STATES.copy)  # (ns,)
     counts: Counts = field(default_factory=Counts)
 
 
 class Method(Protocol):
-    """A frozen dataclass of options that yields the points of a motion."""
+    """A frozen dataclass of options that yields the points of a motion.
+
+    A method that integrates the states of a system as well has ``integrates_states = True``; others are not asked.
+    """
 
     @property
     def redundant(self) -> bool:

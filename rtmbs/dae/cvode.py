@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rtmbs.dae.checks import demand_formulation, demand_tolerances
 from rtmbs.dae.contract import Motion, Point
-from rtmbs.dae.dynamics import Dynamics
+from rtmbs.dae.dynamics import Dynamics, first_order_start
 from rtmbs.dae.sundials import MOST_STEPS, reached, solver_class
 from rtmbs.errors import unknown_name
 from rtmbs.formulations.contract import Formulation
@@ -22,7 +22,7 @@ FORMULAS = {"adams": "Adams", "bdf": "BDF"}
 
 @dataclass(frozen=True)
 class CVODE:
-    """``formula`` "adams" or "bdf" over y = (q, v); needs the extra ``sundials``.
+    """``formula`` "adams" or "bdf" over y = (q, v, s); needs the extra ``sundials``.
 
     A formulation that corrects states does so inside dy/dt and at each sample, as in SolveIVP.
 
@@ -34,6 +34,7 @@ class CVODE:
     rtol: float = 1e-8
     atol: float = 1e-10
     orders = None
+    integrates_states = True
 
     def __post_init__(self) -> None:
         if self.formula not in FORMULAS:
@@ -54,8 +55,7 @@ class CVODE:
 
         options: dict[str, Any] = {"method": FORMULAS[self.formula], "rtol": self.rtol, "atol": self.atol}
         solver = solver_class("CVODE")(rhs, max_num_steps=MOST_STEPS, **options)
-        solver.init_step(float(times[0]), np.concatenate((motion.q, motion.v)))
-        yield dynamics.point(motion.q, motion.v, float(times[0]))
+        solver.init_step(float(times[0]), first_order_start(motion))
+        yield dynamics.point(motion.q, motion.v, float(times[0]), motion.s)
         for t in times[1:]:
-            q, v = np.split(reached(solver, float(t), "CVODE"), 2)
-            yield dynamics.point(*dynamics.corrected(float(t), q, v), float(t))
+            yield dynamics.sample(float(t), reached(solver, float(t), "CVODE"))

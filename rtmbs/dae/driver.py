@@ -12,7 +12,7 @@ from rtmbs.dae.errors import GainWarning, MotionError
 from rtmbs.dae.trajectory import Trajectory, trajectory_of
 from rtmbs.errors import InputError
 from rtmbs.formulations.checked import given
-from rtmbs.formulations.contract import ConstrainedSystem
+from rtmbs.formulations.contract import ConstrainedSystem, states_of
 from rtmbs.formulations.errors import FormulationError
 from rtmbs.formulations.rank import RANK_TOLERANCE, demand_full_rank
 from rtmbs.formulations.terms import Positive, row_names, terms_at
@@ -30,7 +30,8 @@ def integrate(
     """Return the motion from a consistent q and v (n,) at ``t0`` to ``t_end`` [s], sampled every ``h`` [s].
 
     A method of fixed steps takes steps of h; an adaptive one chooses its own between the samples. The last step ends at
-    t_end, so that steps are h or a little shorter. ``q`` and ``v`` stay as they are. Raises InputError for numbers,
+    t_end, so that steps are h or a little shorter. States of forces begin at those of the system. ``q``, ``v`` and
+    these states stay as they are. Raises InputError for numbers and states that the method does not integrate,
     FormulationError for a start that violates the constraints, dependent rows that the method refuses, or a state
     without an answer, and MotionError, with the trajectory up to there, for a step that fails. Warns of gains that the
     method does not bear at this h.
@@ -39,9 +40,11 @@ def integrate(
     """
     times = times_of(t0, t_end, h)
     q, v = given("q", q, system.n), given("v", v, system.n)
+    demand_no_states(system, method)
     demand_start(system, method, q, v, float(times[0]))
     warn_of_gains(method, float(times[1] - times[0]))
-    motion = Motion(system, q, v, float(times[0]))
+    states = states_of(system)
+    motion = Motion(system, q, v, float(times[0]), states.copy())
     motion.system = Counted(system, motion.counts)
     found: list[Point] = []
     began = time.perf_counter()
@@ -57,6 +60,8 @@ def integrate(
         failure = MotionError(f"{type(method).__name__} stopped after t = {found[-1].t:g}: {error}")
         failure.trajectory = trajectory_of(system, found, motion.counts, wall)
         raise failure from error
+    finally:
+        states[:] = motion.s
     wall = time.perf_counter() - began
     return trajectory_of(system, found, motion.counts, wall)
 
@@ -91,9 +96,19 @@ def demand_start(system: ConstrainedSystem, method: Method, q: Array, v: Array, 
         demand_full_rank(terms, RANK_TOLERANCE, type(method).__name__)
 
 
+def demand_no_states(system: ConstrainedSystem, method: Method) -> None:
+    """Raise InputError for states of forces that the method does not integrate."""
+    count = len(states_of(system))
+    if count and not getattr(method, "integrates_states", False):
+        raise InputError(
+            f"{type(method).__name__} does not integrate states of forces, and the system has {count}; take "
+            "RungeKutta, AdamsBashforthMoulton, SolveIVP, CVODE, IDA, TangentSpace, HalfExplicit or PenaltyTrapezoidal"
+        )
+
+
 def demand_finite(point: Point) -> None:
     """Raise MotionError for a point that is not finite, or out of all proportion."""
-    for name, part in (("q", point.q), ("v", point.v)):
+    for name, part in (("q", point.q), ("v", point.v), ("s", point.s)):
         if not np.all(np.abs(part) < LARGEST):
             i = int(np.argmin(np.abs(part) < LARGEST))
             raise MotionError(f"{name}[{i}] is {part[i]:.3g} at t = {point.t:g}; a shorter step may help")

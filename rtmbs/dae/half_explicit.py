@@ -41,30 +41,33 @@ class HalfExplicit:
     project: bool = True
     redundant = False
     orders = Orders(4, 4, 4, 4)
+    integrates_states = True
 
     def points(self, motion: Motion, times: Array) -> Iterator[Point]:
         """Yield the start and the end of each step."""
         dynamics = Dynamics(motion, Direct())
-        point = dynamics.point(motion.q, motion.v, float(times[0]))
+        point = dynamics.point(motion.q, motion.v, float(times[0]), motion.s)
         yield point
         for t, following in pairwise(times):
-            q, v = step(motion, point, float(following - t))
+            q, v, s = step(motion, dynamics, point, float(following - t))
             if self.project:
                 found = closed(motion.system, q, v, float(following), least_solution)
                 q, v = demand_small_correction(point, (q, v), found, float(following))
-            point = dynamics.point(q, v, float(following))
+            point = dynamics.point(q, v, float(following), s)
             motion.counts.steps += 1
             yield point
 
 
-def step(motion: Motion, old: Point, h: float) -> tuple[Array, Array]:
-    """Return q and v a step of ``h`` [s] later, with Phid = 0 there."""
+def step(motion: Motion, dynamics: Dynamics, old: Point, h: float) -> tuple[Array, Array, Array]:
+    """Return q, v and s a step of ``h`` [s] later, with Phid = 0 there."""
     system, n = motion.system, motion.system.n
-    q, v, t = old.q, old.v, old.t
+    q, v, t, s = old.q, old.v, old.t, old.s
     rates: list[Array] = []
     accelerations: list[Array] = []
+    state_rates: list[Array] = []
     for row in A[1:]:
         rates.append(v)
+        state_rates.append(dynamics.state_rates(q, v, t, s))
         weights = h * np.array(row)
         t_next = old.t + float(weights.sum())
         q_next = old.q + weights @ np.array(rates)
@@ -80,5 +83,5 @@ def step(motion: Motion, old: Point, h: float) -> tuple[Array, Array]:
                 f"HalfExplicit met a singular matrix at t = {t:g}; Phi_q lost rank, or a coordinate has no inertia"
             ) from None
         accelerations.append(x[:n])
-        q, v, t = q_next, known + weights[-1] * x[:n], t_next
-    return q, v
+        q, v, t, s = q_next, known + weights[-1] * x[:n], t_next, old.s + weights @ np.array(state_rates)
+    return q, v, s

@@ -30,6 +30,7 @@ class PenaltyTrapezoidal:
     options: penalty_trapezoidal.PenaltyTrapezoidal = field(default_factory=penalty_trapezoidal.PenaltyTrapezoidal)
     redundant = True
     orders = Orders(2, 2, 2, 2)
+    integrates_states = True
 
     def points(self, motion: Motion, times: Array) -> Iterator[Point]:
         """Yield the start and the end of each step."""
@@ -45,7 +46,8 @@ class PenaltyTrapezoidal:
             motion.counts.evaluations += report.evaluations
             motion.counts.factorisations += report.factorisations
             now = sim.state
-            yield Point(float(t), now.z.copy(), now.zd.copy(), now.zdd.copy(), now.lam.copy())
+            parts = now.z, now.zd, now.zdd, now.lam, now.s, now.sd
+            yield Point(float(t), *(part.copy() for part in parts))
 
 
 def simulation_at(
@@ -60,10 +62,11 @@ def simulation_at(
         raise InputError("PenaltyTrapezoidal takes JointCoordinates of a compiled System, and no other system")
     if np.any(equations.tables.dofs.reference >= 0):
         raise InputError("PenaltyTrapezoidal takes no rotation dofs here; a Simulation steps such a System by itself")
-    point = Dynamics(motion, AugmentedLagrangian()).point(motion.q, motion.v, t0)
+    point = Dynamics(motion, AugmentedLagrangian()).point(motion.q, motion.v, t0, motion.s)
     sim = Simulation(equations.compiled, h=float(times[1] - times[0]), method=options)
     state = sim.state.copy()
     state.t_ref = t0
     state.z[:], state.zd[:], state.zdd[:], state.lam[:] = point.q, point.v, point.a, point.lam
+    state.s[:], state.sd[:] = point.s, point.sd
     sim.restore(state)
     return sim, point

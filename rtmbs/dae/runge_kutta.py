@@ -28,6 +28,7 @@ class RungeKutta:
 
     tableau: Tableau = GILL
     formulation: Formulation = field(default_factory=Partitioning)
+    integrates_states = True
 
     def __post_init__(self) -> None:
         demand_tableau(self.tableau)
@@ -49,7 +50,7 @@ class RungeKutta:
     def points(self, motion: Motion, times: Array) -> Iterator[Point]:
         """Yield the start and the end of each step."""
         dynamics = Dynamics(motion, self.formulation)
-        point = dynamics.point(motion.q, motion.v, float(times[0]))
+        point = dynamics.point(motion.q, motion.v, float(times[0]), motion.s)
         yield point
         for t, following in pairwise(times):
             point = step_explicit(dynamics, self.tableau, point, float(following - t))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rtmbs.dae.checks import demand_formulation, demand_tolerances
 from rtmbs.dae.contract import Motion, Point
-from rtmbs.dae.dynamics import Dynamics
+from rtmbs.dae.dynamics import Dynamics, first_order_start
 from rtmbs.dae.errors import MotionError
 from rtmbs.dae.linearisation import derivative
 from rtmbs.errors import RtmbsError, unknown_name
@@ -34,7 +34,7 @@ MOST_STEPS = 10**6  # between two samples
 
 @dataclass(frozen=True)
 class SolveIVP:
-    """``solver`` of scipy over y = (q, v), with samples on its dense output.
+    """``solver`` of scipy over y = (q, v, s), with samples on its dense output.
 
     A formulation that corrects states does so inside dy/dt and at each sample. The solver then integrates independent
     coordinates, and what it does with dependent ones has no effect. ``rtol`` and ``atol`` bound the local error.
@@ -47,6 +47,7 @@ class SolveIVP:
     rtol: float = 1e-8
     atol: float = 1e-10
     orders = None
+    integrates_states = True
 
     def __post_init__(self) -> None:
         if self.solver not in SOLVERS:
@@ -61,7 +62,7 @@ class SolveIVP:
     def points(self, motion: Motion, times: Array) -> Iterator[Point]:
         """Yield the start and the samples."""
         dynamics = Dynamics(motion, self.formulation)
-        y = np.concatenate((motion.q, motion.v))
+        y = first_order_start(motion)
 
         def rates(t: float, y: Array) -> Array:
             try:
@@ -73,7 +74,7 @@ class SolveIVP:
         if self.solver in IMPLICIT:  # scipy's differences grow without end in coordinates that nothing depends on
             options["jac"] = lambda t, y: derivative(lambda x: rates(t, x), y)
         solver = SOLVERS[self.solver](rates, float(times[0]), y, float(times[-1]), **options)
-        yield dynamics.point(motion.q, motion.v, float(times[0]))
+        yield dynamics.point(motion.q, motion.v, float(times[0]), motion.s)
         matrices = 0
         for t in times[1:]:
             advance(solver, float(t), motion)
@@ -82,7 +83,7 @@ class SolveIVP:
                 motion.counts.factorisations + int(solver.nlu) - matrices,
                 int(solver.nlu),
             )
-            yield dynamics.point(*dynamics.corrected(float(t), *np.split(y, 2)), float(t))
+            yield dynamics.sample(float(t), y)
 
 
 def advance(solver: Any, t: float, motion: Motion) -> None:

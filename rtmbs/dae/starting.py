@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 def first_points(motion: Motion, dynamics: Dynamics, times: Array, count: int) -> Iterator[Point]:
     """Yield the points at the first ``count`` of the times, or at all where there are fewer."""
-    point = dynamics.point(motion.q, motion.v, float(times[0]))
+    point = dynamics.point(motion.q, motion.v, float(times[0]), motion.s)
     yield point
     for t in times[1:count]:
         point = step_explicit(dynamics, DORMAND_PRINCE, point, float(t - point.t))

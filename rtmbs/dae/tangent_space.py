@@ -28,12 +28,12 @@ FORMULAS = ("adams", "bdf")
 
 @dataclass(frozen=True)
 class TangentSpace:
-    """U0^T (x - sum a_i x_{n-i} - h sum b_i g_{n-i} - h b g(x)) = 0 and T(x) = 0 for x = (q, v), g = (v, a).
+    """U0^T (x - sum a_i x_{n-i} - h sum b_i g_{n-i} - h b g(x)) = 0 and T(x) = 0 for x = (q, v, s), g = (v, a, sd).
 
-    T is (Phi, Phid), and U0 spans its null space where Newton's matrix was
-    made; both are made anew together. ``formula`` "adams" suits free motion, "bdf" stiff forces; both have ``order`` 1
-    to 5. Runge-Kutta steps of order five make the first points. The matrix is factored by ``solver``, a class of
-    ``rtmbs.linear``. Dependent rows are refused.
+    T is (Phi, Phid), and U0 spans its null space where Newton's matrix was made; both are made anew together.
+    ``formula`` "adams" suits free motion, "bdf" stiff forces; both have ``order`` 1 to 5. Runge-Kutta steps of order
+    five make the first points. The matrix is factored by ``solver``, a class of ``rtmbs.linear``. Dependent rows are
+    refused.
 
     >>> method = TangentSpace("bdf", order=3)
     """
@@ -42,6 +42,7 @@ class TangentSpace:
     order: int = 4
     solver: Solver = DenseSolver
     redundant = False
+    integrates_states = True
 
     def __post_init__(self) -> None:
         if self.formula not in FORMULAS:
@@ -73,9 +74,10 @@ class TangentSpace:
             yield point
         for t in times[len(a) :]:
             h = float(t - past[0].t)
-            places, slopes = zip(*((stacked(p.q, p.v), stacked(p.v, p.a)) for p in past), strict=True)
-            q, v = charts.step(past[0], a @ np.array(places) + h * b @ np.array(slopes), h * last, float(t))
-            past.appendleft(dynamics.point(q, v, float(t)))
+            places = [np.concatenate((p.q, p.v, p.s)) for p in past]
+            slopes = [np.concatenate((p.v, p.a, p.sd)) for p in past]
+            q, v, s = charts.step(past[0], a @ np.array(places) + h * b @ np.array(slopes), h * last, float(t))
+            past.appendleft(dynamics.point(q, v, float(t), s))
             motion.counts.steps += 1
             yield past[0]
 
@@ -86,42 +88,42 @@ class Charts:
     def __init__(self, motion: Motion, dynamics: Dynamics, solver: Solver) -> None:
         self.motion, self.dynamics = motion, dynamics
         self.newton = Newton(motion.counts, "TangentSpace", solver)
-        self.basis = np.zeros((0, 0))  # U0 (2n, 2n - 2m)
+        self.basis = np.zeros((0, 0))  # U0 (2n + ns, 2n + ns - 2m)
 
-    def step(self, old: Point, known: Array, hb: float, t: float) -> tuple[Array, Array]:
-        """Return q and v at ``t``; ``known`` (2n,) is what the points behind give, ``hb`` is h b."""
+    def step(self, old: Point, known: Array, hb: float, t: float) -> tuple[Array, Array, Array]:
+        """Return q, v and s at ``t``; ``known`` (2n + ns,) is what the points behind give, ``hb`` is h b."""
         system, n = self.motion.system, self.motion.system.n
 
         def slope(x: Array) -> Array:
-            return stacked(x[n:], self.dynamics.accelerations(x[:n], x[n:], t))
+            q, v, s = np.split(x, (n, 2 * n))
+            return np.concatenate((v, self.dynamics.accelerations(q, v, t, s), self.dynamics.state_rates(q, v, t, s)))
 
         def residual(x: Array) -> Array:
             left = self.basis.T @ (x - known - hb * slope(x))
-            return np.concatenate((left, system.constraints(x[:n], t), rate_of(system, x[:n], x[n:], t)))
+            return np.concatenate((left, system.constraints(x[:n], t), rate_of(system, x[:n], x[n : 2 * n], t)))
 
         def matrix(x: Array) -> Array:
-            DT = tangent_matrix(self.motion, x[:n], x[n:], t)
+            DT = tangent_matrix(self.motion, x[:n], x[n : 2 * n], t)
             self.basis = null_basis(DT)
-            return np.vstack((self.basis.T @ (np.eye(2 * n) - hb * derivative(slope, x)), DT))
+            return np.vstack((self.basis.T @ (np.eye(len(x)) - hb * derivative(slope, x)), DT))
 
         h = t - old.t
-        guess = stacked(old.q + h * old.v + 0.5 * h * h * old.a, old.v + h * old.a)
-        q, v = np.split(self.newton.solve(residual, matrix, guess, scale_of(old.q, old.v), t), 2)
-        return q, v
-
-
-def stacked(q: Array, v: Array) -> Array:
-    return np.concatenate((q, v))
+        guess = np.concatenate((old.q + h * old.v + 0.5 * h * h * old.a, old.v + h * old.a, old.s + h * old.sd))
+        scale = scale_of(old.q, old.v, old.s)
+        q, v, s = np.split(self.newton.solve(residual, matrix, guess, scale, t), (n, 2 * n))
+        return q, v, s
 
 
 def tangent_matrix(motion: Motion, q: Array, v: Array, t: float) -> Array:
-    """Return DT (2m, 2n), T = (Phi, Phid)."""
+    """Return DT (2m, 2n + ns), T = (Phi, Phid)."""
     Phi_q = motion.system.constraint_jacobian(q, t)
-    return np.block([[Phi_q, np.zeros_like(Phi_q)], [jacobian_rate(motion.system, q, v, t), Phi_q]])
+    m, none = len(Phi_q), np.zeros_like(Phi_q)
+    by_states = np.zeros((2 * m, len(motion.s)))
+    return np.block([[np.block([[Phi_q, none], [jacobian_rate(motion.system, q, v, t), Phi_q]]), by_states]])
 
 
 def null_basis(DT: Array) -> Array:
-    """Return U0 (2n, 2n - 2m) with DT U0 = 0 and orthonormal columns."""
+    """Return U0 (2n + ns, 2n + ns - 2m) with DT U0 = 0 and orthonormal columns."""
     if not len(DT):
         return np.eye(DT.shape[1])
     return np.asarray(scipy.linalg.qr(DT.T, check_finite=False)[0][:, len(DT) :])

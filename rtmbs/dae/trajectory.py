@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.dae.contract import Counts, Point
-from rtmbs.formulations.contract import ConstrainedSystem
+from rtmbs.formulations.contract import ConstrainedSystem, states_of
 
 Array = NDArray[np.float64]
 
@@ -21,6 +21,7 @@ class Trajectory:
     v: Array  # (k + 1, n)
     a: Array  # (k + 1, n)
     lam: Array  # (k + 1, m)
+    s: Array  # (k + 1, ns), states of forces
     violations: Array  # (k + 1, 3)
     counts: Counts
     wall: float  # [s] of the run, violations left out
@@ -35,6 +36,7 @@ def trajectory_of(system: ConstrainedSystem, points: Sequence[Point], counts: Co
         np.array([point.v for point in points]).reshape(size, n),
         np.array([point.a for point in points]).reshape(size, n),
         np.array([point.lam for point in points]).reshape(size, m),
+        np.array([point.s for point in points]).reshape(size, len(states_of(system))),
         np.array([violations_at(system, point) for point in points]).reshape(size, 3),
         counts,
         wall,

@@ -20,6 +20,7 @@ HOMES = {
     "JointCoordinates": "rtmbs.formulations.joint_coordinates",
     "ReferencePointCoordinates": "rtmbs.formulations.reference_point",
     "SparseForms": "rtmbs.formulations.sparse_forms",
+    "SystemWithStates": "rtmbs.formulations.contract",
     "STABILITY": "rtmbs.formulations.stability",
     "consistent_state": "rtmbs.formulations.consistent",
     "corrected": "rtmbs.formulations.correction",

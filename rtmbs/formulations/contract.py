@@ -1,4 +1,4 @@
-"""The two contracts of this room: a system with constraints, and a formulation of its equations of motion."""
+"""The contracts of this room: a system with constraints, also with states, and a formulation of its equations."""
 
 from typing import Any, Protocol, runtime_checkable
 
@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+
+NO_STATES: Array = np.zeros(0)
 
 
 @runtime_checkable
@@ -41,6 +43,27 @@ class ConstrainedSystem(Protocol):
 
         gamma = -(Phi_q v)_q v - 2 Phi_qt v - Phi_tt.
         """
+
+
+@runtime_checkable
+class SystemWithStates(ConstrainedSystem, Protocol):
+    """A system whose forces have first-order states, sd = g(q, v, s, t), beside its coordinates.
+
+    ``s`` (ns,) are the states that ``force`` takes, in place. A formulation leaves them as they are; a method of time
+    writes its own into them, from those that it finds at its start.
+    """
+
+    @property
+    def s(self) -> Array:
+        """States (ns,)."""
+
+    def state_rates(self, q: Array, v: Array, t: float) -> Array:
+        """Return sd (ns,) at the states ``s``."""
+
+
+def states_of(system: ConstrainedSystem) -> Array:
+    """Return the states (ns,) of a system, to be written into; none of a system without."""
+    return getattr(system, "s", NO_STATES) if hasattr(system, "state_rates") else NO_STATES
 
 
 class Formulation(Protocol):

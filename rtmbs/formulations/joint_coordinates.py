@@ -9,6 +9,7 @@ from rtmbs.formulations.checked import given
 from rtmbs.formulations.rotation_vectors import RotationVectors
 from rtmbs.limits.bounds import are_rotations
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.loop_jacobian import LoopJacobian
 from rtmbs.semirecursive.rotations import commit_rotations
 from rtmbs.system.pattern import uncondensed
@@ -23,21 +24,15 @@ class JointCoordinates:
     Three rotation dofs of a spherical or floating joint have a rotation vector delta for coordinates,
     R = R0 exp(delta~). R0 is ``R0`` (k, 3, 3), by default that of the System. Body rates are T(delta) d(delta)/dt, so
     that T^T M T, T^T (F - M dT/dt v), Phi_z T and gamma - Phi_z dT/dt v stand for M, F, Phi_q and gamma.
-    ``u`` (nu,) are the inputs; functions of time fill in theirs. Raises InputError for a System whose force laws have
-    states, for an R0 that is no rotation, and for a rotation vector near 2 pi, where T is singular.
-    Source: METHODS 1 and 2.13.
+    ``u`` (nu,) are the inputs; functions of time fill in theirs. ``s`` (ns,) are the states of force laws, at first
+    those of the System. Raises InputError for an R0 that is no rotation, and for a rotation vector near 2 pi, where T
+    is singular. Source: METHODS 1 and 2.13.
 
     >>> import rtmbs
     >>> system = JointCoordinates(rtmbs.library.build("crank_rocker").compile())  # doctest: +SKIP
     """
 
     def __init__(self, system: System, R0: Array | None = None) -> None:
-        if system.states:
-            state = system.states[0]
-            raise InputError(
-                f"state {state.name!r} of force {state.force!r} is no coordinate; JointCoordinates takes force laws "
-                "without states"
-            )
         self.equations = SemiRecursiveEquations(uncondensed(system))
         self.n, self.m = self.equations.n, self.equations.m
         self.loops = LoopJacobian(self.equations.tables, self.m, self.n)
@@ -45,6 +40,7 @@ class JointCoordinates:
         first = np.flatnonzero(system.tables.dofs.reference >= 0)
         self.vectors = RotationVectors(first, self.coordinate_names)
         self.R0 = system.R0.copy() if R0 is None else rotations(R0, system.R0.shape)
+        self.s: Array = system.s0
         self.evaluated = b""  # coordinates and inputs whose mass and closures the equations hold
 
     @property
@@ -61,7 +57,7 @@ class JointCoordinates:
         z, zd, R0 = given("q", q, self.n), self.joint_rates(q, given("v", v, self.n)), self.R0.copy()
         commit_rotations(self.equations.tables.dofs, z, R0)
         fresh = JointCoordinates(self.equations.compiled, R0)
-        fresh.u[:] = self.u
+        fresh.u[:], fresh.s[:] = self.u, self.s
         return fresh, z, zd
 
     def mass(self, q: Array, t: float) -> Array:
@@ -88,11 +84,17 @@ class JointCoordinates:
         self.equations.at(t)
         q, v, self.evaluated = given("q", q, self.n), given("v", v, self.n), b""
         T = self.vectors.turning(q)
+        hold_states(self.s, self.equations.ws)
         F = self.equations.force(q, T @ v, self.R0)
         self.evaluated = key_of(q, self.u)
         if not len(self.vectors.first):
             return F
         return np.asarray(T.T @ (F - self.equations.mass_matrix() @ self.vectors.rate_terms(q, v)))
+
+    def state_rates(self, q: Array, v: Array, t: float) -> Array:
+        """Return the rates (ns,) of the states ``s``."""
+        self.force(q, v, t)
+        return self.equations.ws.state_rate.copy()
 
     def constraints(self, q: Array, t: float) -> Array:
         """Return Phi (m,) of loops, couplers and drivers."""

@@ -2,7 +2,7 @@
 
 from rtmbs.kinematics.analysis import Analysis
 from rtmbs.kinematics.assembly import Assembly
-from rtmbs.kinematics.elements import Gear, PointOnCurve, RackAndPinion, Screw
+from rtmbs.kinematics.elements import Gear, JointCoordinate, PointOnCurve, RackAndPinion, Screw
 from rtmbs.kinematics.elimination import eliminate, least_norm
 from rtmbs.kinematics.errors import MotionError
 from rtmbs.kinematics.motion import Counters, Motion
@@ -14,6 +14,7 @@ __all__ = [
     "Assembly",
     "Counters",
     "Gear",
+    "JointCoordinate",
     "Mobility",
     "Motion",
     "MotionError",

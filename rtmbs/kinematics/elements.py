@@ -49,4 +49,16 @@ class PointOnCurve(NamedTuple):
     start: float = 0.0
 
 
-Constraint = Gear | Screw | RackAndPinion | PointOnCurve
+class JointCoordinate(NamedTuple):
+    """Makes a coordinate of a joint an unknown of its own, called ``name``: a displacement [m], or an angle [rad].
+
+    The angle of the bodies is told up to whole turns, and the unknown is the one of these angles nearest to itself.
+    So it counts turns along a motion.
+    """
+
+    name: str
+    joint: str
+    coordinate: str
+
+
+Constraint = Gear | Screw | RackAndPinion | PointOnCurve | JointCoordinate

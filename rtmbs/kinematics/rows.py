@@ -125,6 +125,16 @@ def combined(pose: Pose, f: Any, one: Combination) -> Any:
     return total if one.slot < 0 or driven_turn else total - f[one.slot]
 
 
+def write_measured(pose: Pose, _: Any, columns: list[Any]) -> tuple[Any, int]:
+    return np.stack([less(pose, reading, pose.q[place]) for reading, place in zip(*columns, strict=True)]), 1
+
+
+def less(pose: Pose, reading: Reading, value: Any) -> Any:
+    """Return a reading less ``value``; of an angle the one within half a turn."""
+    found = reading.value(pose, value)
+    return found - value if reading.unit == "m" else found
+
+
 def write_curves(pose: Pose, _: Any, columns: list[Any]) -> tuple[Any, int]:
     values = [
         conditions.on_curve(pose, places((one.point,)), one.body, one.curve, pose.q[one.place]) for one in columns[0]
@@ -142,4 +152,5 @@ WRITERS: dict[str, Callable[[Pose, Any, list[Any]], tuple[Any, int]]] = {
     "distance": write_distances,
     "combination": write_combinations,
     "curve": write_curves,
+    "measured": write_measured,
 }

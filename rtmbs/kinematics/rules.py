@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rtmbs.errors import ModelError, shown, unknown_name
 from rtmbs.kinematics.conditions import Pose
 from rtmbs.kinematics.coordinates import NAMES, SIZE, reference_coordinates
-from rtmbs.kinematics.elements import Gear, PointOnCurve, RackAndPinion, Screw
+from rtmbs.kinematics.elements import Gear, JointCoordinate, PointOnCurve, RackAndPinion, Screw
 from rtmbs.kinematics.readings import (
     Absolute,
     Cosine,
@@ -279,9 +279,17 @@ def write_curve(writer: Writer, element: PointOnCurve) -> None:
     writer.rows.add_curve(element.name, Curve(writer.place(marker), body, element.curve, place))
 
 
+def write_joint_coordinate(writer: Writer, element: JointCoordinate) -> None:
+    what = f"joint coordinate {element.name!r}"
+    reading = named_reading(writer.model, (element.joint, element.coordinate), writer.number, what)
+    place = writer.unknown(element.name, reference_value(writer, reading))
+    writer.rows.add("measured", element.name, "reading", reading.unit == "m", reading, place)
+
+
 RULES: dict[type, Callable[[Writer, Any], None]] = {
     Gear: write_gear,
     Screw: write_screw,
     RackAndPinion: write_rack,
     PointOnCurve: write_curve,
+    JointCoordinate: write_joint_coordinate,
 }

@@ -9,6 +9,8 @@ from rtmbs.limits.bounds import BEYOND
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.state import State
 
+FACING = 0.5  # cosine of axes that point the same way: closed dot products leave 1, -1, or 0 after a third of a turn
+
 
 def check_finite(equations: SemiRecursiveEquations, arrays: StateArrays) -> None:
     """Refuse a start that is not finite, or beyond all range: a state never is."""
@@ -44,15 +46,15 @@ def check_closed(equations: SemiRecursiveEquations, state: State, what: str) -> 
 
 
 def check_facing(equations: SemiRecursiveEquations) -> None:
-    """Refuse an assembly in which the axes of a cut joint point against each other (METHODS 1.25)."""
+    """Refuse an assembly in which axes of a cut joint do not point the same way (METHODS 1.25)."""
     ws, connectors = equations.ws, equations.tables.connectors
     for closure, info in enumerate(equations.system.closures):
         connector = equations.tables.closures.connector[closure]
         A_a, A_b = ws.A[connectors.a[connector]], ws.A[connectors.b[connector]]
         for axis_a, axis_b in zip(info.aligned_a, info.aligned_b, strict=True):
-            if (A_a @ axis_a) @ (A_b @ axis_b) <= 0.0:
+            if (A_a @ axis_a) @ (A_b @ axis_b) < FACING:
                 raise StartError(
-                    f"cut joint {info.name!r} assembled the wrong way round: its axes point against each other;"
+                    f"cut joint {info.name!r} assembled the wrong way round: its axes do not point the same way;"
                     " give an initial value on the wanted side"
                 )
 

@@ -16,11 +16,14 @@ MOST = 200  # coordinates beyond which a dense factor costs more than slow steps
 WAYS = 20  # degrees of freedom likewise: two Jacobians each
 
 
-def curved_step(J: Array, gap: Array, way: Array, weights: Array, jacobian: Callable[[Array], Array]) -> Array | None:
-    """Return the step (n,) -J^+ gap + N z, in the coordinates of J (m, n), or None where the Lagrangian has no minimum.
+def curved_step(
+    J: Array, gap: Array, way: Array, weights: Array, jacobian: Callable[[Array], Array]
+) -> tuple[Array, Array] | None:
+    """Return the two parts of the step (n,), -J^+ gap and N x, or None where the Lagrangian has no minimum.
 
-    N spans the null space of J, and z makes y + J^T lam stationary along it, with the curvature of lam . gap by central
-    differences of ``jacobian(change)``; ``way`` (n,) leads back to y = 0, and ``weights`` (n,) are W (METHODS 2.9).
+    They are in the coordinates of J (m, n). N spans the null space of J, and x makes y + J^T lam stationary along it,
+    with the curvature of lam . gap by central differences of ``jacobian(change)``. ``way`` (n,) leads back to y = 0,
+    and ``weights`` (n,) are W (METHODS 2.9).
     """
     if len(way) > MOST:
         return None

@@ -100,7 +100,7 @@ class NearestPose(ABC):
             if bent:
                 pull *= 0.5 if size > SHORTER * previous else 1.0
                 reach = share * size if share < 1.0 else 2.0 * reach
-            bent = bent or (pull > 0.0 and worst <= ALMOST and size > SLOW * previous)
+            bent = bent or bool(pull > 0.0 and worst <= ALMOST and size > SLOW * previous)
             previous = size
         self.gap(z)
         return z

@@ -44,15 +44,15 @@ from rtmbs.topology import CONSTRAINT, DRIVEN_DISTANCE, ROD, Connector, Edge, Re
 FORMAT = 5  # of the tables; part of the fingerprint
 
 
-def compile(model: Model) -> System:
-    """Return the compiled model.
+def compile(model: Model, length: float | None = None) -> System:
+    """Return the compiled model; ``length`` [m] stands in for its characteristic length.
 
     Raises TopologyError for a body that hangs on nothing and a joint that holds nothing, ModelError for a function of
     time that fails at t = 0, a driver that only a kinematic analysis follows, and a driver that a pinned initial value
     contradicts. Names the element. Masses are looked at when a Simulation starts.
     """
     model = followed(model)
-    length = characteristic_length(model)
+    length = characteristic_length(model) if length is None else length
     workshop = Workshop(model)
     conditions = build_conditions(model, length)
     equations = {one.constraint.name: one.function.m for one in conditions}

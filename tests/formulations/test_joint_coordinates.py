@@ -4,8 +4,17 @@ import numpy as np
 import pytest
 
 import rtmbs
-from rtmbs.errors import InputError
-from rtmbs.formulations import FORMULATIONS, ConstrainedSystem, JointCoordinates, consistent_state
+from bench.measures.forced import as_bodies
+from rtmbs.formulations import (
+    FORMULATIONS,
+    SVD,
+    ConstrainedSystem,
+    JointCoordinates,
+    ReferencePointCoordinates,
+    SystemWithStates,
+    consistent_state,
+)
+from tests.contracts.machines import with_force_states
 from tests.formulations.systems import MAKERS, REDUNDANT, T, states, system_of
 
 JOINTS = [name for name in (*MAKERS, *REDUNDANT) if isinstance(system_of(name), JointCoordinates)]
@@ -41,14 +50,38 @@ def test_andrews_first_accelerations():
             np.testing.assert_allclose(a, sim.state.zdd, rtol=1e-7, atol=1e-3)
 
 
-def test_a_force_law_with_states_is_refused_by_name():
-    model = rtmbs.Model("motor")
-    model.add_body("arm", mass=1.0, inertia=(0.1, 0.1, 0.1))
-    model.add_joint("pin", rtmbs.Revolute(axis=(0, 0, 1)), model.ground, "arm")
+@pytest.mark.parametrize("kind", [JointCoordinates, ReferencePointCoordinates])
+def test_states_of_forces_are_those_of_the_simulation(kind):
+    """Forces on joints, between frames and on a body, by the accelerations and rates of a start."""
+    model = with_force_states()
+    sim = rtmbs.Simulation(model.compile(), h=1e-4)
+    joints = JointCoordinates(model.compile())
+    system = joints if kind is JointCoordinates else kind(model)
+    assert isinstance(system, SystemWithStates)
+    np.testing.assert_array_equal(system.s, sim.state.s)
+    system.s[:] = joints.s[:] = sim.state.s + 0.1 * np.arange(len(system.s))
+    q, v, t = sim.state.z, sim.state.zd, 0.0
+    a = SVD().accelerations(joints, q, v, t)[0]
+    rates = joints.state_rates(q, v, t)
+    x, xd, xdd = (q, v, a) if system is joints else as_bodies(model, joints, system, q, v, a, t)
+    np.testing.assert_allclose(SVD().accelerations(system, x, xd, t)[0], xdd, atol=1e-9 * np.abs(xdd).max())
+    np.testing.assert_allclose(system.state_rates(x, xd, t), rates, rtol=1e-10)
+    moved = sim.state.copy()
+    moved.s[:] = system.s
+    sim.restore(moved)
+    zdd, _, sd = sim.equations.accelerations(q, v, moved.R0, moved.s)
+    np.testing.assert_allclose(zdd, a, atol=1e-8 * np.abs(a).max())
+    np.testing.assert_allclose(sd, rates, rtol=1e-10)
 
-    def law(t, kinematics, parameters, states):
-        return -states["lag"], kinematics.z - states["lag"]
 
-    model.add_force("drag", law, joint="pin", states={"lag": 0.0})
-    with pytest.raises(InputError, match=r"^state 'lag' of force 'drag'"):
-        JointCoordinates(model.compile())
+def test_states_go_on_in_a_recentred_system():
+    model = rtmbs.library.build("top")
+    body = list(model.bodies)[-1]
+    model.add_force(
+        "drag", lambda t, k, p, s: ((-s["v"] * k.v, 0.0 * k.w), k.v[0] - s["v"]), body=body, states={"v": 0.2}
+    )
+    system = JointCoordinates(model.compile())
+    system.s[:] = 0.7
+    fresh, _, _ = system.recentred(np.full(system.n, 0.1), np.ones(system.n))
+    np.testing.assert_array_equal(fresh.s, [0.7])
+    assert fresh.s is not system.s

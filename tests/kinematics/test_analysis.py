@@ -9,7 +9,7 @@ import pytest
 from bench.measures import driven as m
 from rtmbs import Model, Prismatic, Revolute, Spherical
 from rtmbs.errors import InputError, ModelError, StartError
-from rtmbs.kinematics import Analysis, Gear, MotionError, PointOnCurve
+from rtmbs.kinematics import Analysis, Gear, JointCoordinate, MotionError, PointOnCurve
 from rtmbs.kinematics.coordinates import SIZE, rotations
 from rtmbs.model import ConstantRate, Function, Sine
 
@@ -386,6 +386,8 @@ def test_constraints_that_name_nothing_are_refused():
         Analysis(m.four_bar(), [Gear("g", "AA", "B", 1.0)])
     with pytest.raises(ModelError, match="already an element of this name"):
         Analysis(m.four_bar(), [Gear("A", "A", "B", 1.0)])
+    with pytest.raises(ModelError, match="joint coordinate 'x': joint 'A' has the coordinates angle, not 'turn'"):
+        Analysis(m.four_bar(), [JointCoordinate("x", "A", "turn")])
     with pytest.raises(ModelError, match="curve is 3; it must be a function of s"):
         Analysis(m.four_bar(), [PointOnCurve("c", "pin", "ground", 3)])
     with pytest.raises(ModelError, match="is no constraint of kinematics"):

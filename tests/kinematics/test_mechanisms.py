@@ -8,7 +8,7 @@ from scipy.optimize import least_squares
 
 from bench.measures import driven as m
 from rtmbs import Cylindrical, Model, Prismatic, Revolute, library
-from rtmbs.kinematics import Analysis, Gear, RackAndPinion, Screw
+from rtmbs.kinematics import Analysis, Gear, JointCoordinate, RackAndPinion, Screw
 from rtmbs.kinematics.coordinates import rotations
 from rtmbs.model import ConstantRate, Sine
 
@@ -147,6 +147,17 @@ def wheels(kind):
         model.add_joint("second", joint, "ground", "two", point=(1.0, 0.0, 0.0))
         model.add_driver("motor", ConstantRate(5.0), joint="first")
     return model
+
+
+def test_joint_coordinates_that_are_unknowns_count_turns():
+    model = m.four_bar()
+    unknowns = [JointCoordinate(f"turn of {name}", name, "angle") for name in "AD"]
+    motion = Analysis(model, unknowns).run(0.0, 8.0, 0.02)
+    np.testing.assert_allclose(motion["turn of A"], 2.0 * motion.t, **EXACT)
+    np.testing.assert_allclose(motion["turn of D"], motion["D.angle"], **EXACT)
+    slide = Analysis(wheels("screw"), [Screw("pair", "thread", 0.2), JointCoordinate("x", "thread", "displacement")])
+    found = slide.run(0.0, 6.0, 0.1)
+    np.testing.assert_allclose(found["x"], found["thread.displacement"], **EXACT)
 
 
 def test_gear_rack_and_screw_count_turns():

@@ -96,6 +96,17 @@ def test_a_joint_assembled_the_wrong_way_round():
         hinged((0, 0, 1, 0))
 
 
+def test_a_joint_assembled_a_third_of_a_turn_off():
+    """The three dot products of a weld are zero as well when x, y and z change places, up to rounding."""
+    model = rtmbs.Model("welded")
+    model.add_body("box", mass=1.0, inertia=(0.1, 0.2, 0.3))
+    model.add_joint("ball", rtmbs.Spherical(), "ground", "box")
+    model.add_joint("weld", rtmbs.Fixed(), "ground", "box", cut=True)
+    model.set_initial("ball", position=(0.5, 0.5, 0.5, 0.5))
+    with pytest.raises(StartError, match="cut joint 'weld' assembled the wrong way round: its axes do not point"):
+        Simulation(model.compile())
+
+
 # ----------------------------------------------------------------------------------------- redundant and inconsistent
 
 
