@@ -1,0 +1,20 @@
+"""What docs/analysis.md shows does run."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+PAGE = (Path(__file__).parents[2] / "docs" / "analysis.md").read_text(encoding="utf-8")
+
+
+def test_the_examples_run(capsys):
+    names = {}
+    for example in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
+        exec(compile(example, "analysis.md", "exec"), names)
+    found, lin, space = names["found"], names["lin"], names["space"]
+    assert found.stable
+    assert len(found.frequencies) == 2
+    assert lin.coordinates == ("shoulder.angle", "elbow.angle")
+    np.testing.assert_array_equal(space.B, lin.B)
+    assert "elbow.angle" in capsys.readouterr().out
