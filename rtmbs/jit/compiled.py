@@ -31,7 +31,9 @@ def inner_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 def inlined_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """An inner kernel whose machine code stands in place of every call.
 
-    For what runs in the innermost loops: a call would read again where arrays are, which the caller's loop knows.
+    For what runs in the innermost loops: a call would read again where arrays are, which the caller's loop knows. Also
+    for short loops over rows or coordinates. The optimiser vectorises these first, and then counts them as too large to
+    inline. Every step makes dozens of such loops, and a small step feels the calls.
     """
     return _way.inner(function, forceinline=True)
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from rtmbs.integrators.settings import KEPT, OWN
-from rtmbs.jit.compiled import inner_kernel, kernel, merged_kernel
+from rtmbs.jit.compiled import inlined_kernel, inner_kernel, kernel, merged_kernel
 from rtmbs.semirecursive.force_kernels import chain, nothing
 from rtmbs.semirecursive.passes import forward_velocities
 from rtmbs.spatial import add3, add6, angular, dot3, load3, load6, load33, place, point_velocity, scale6, store6
@@ -13,7 +13,7 @@ AT_REST = 1e-5  # kinetic energy relative to what can be exchanged; below it the
 LARGEST = 0.5  # share of its kinetic energy that a component is corrected by; more is no error of the rule
 
 
-@inner_kernel
+@inlined_kernel
 def keep_no_energy(energy):
     """Energies (n, 2) of a step that keeps no balance."""
     for i in range(len(energy)):

@@ -21,7 +21,7 @@ from rtmbs.integrators.settings import (
     VELOCITY_VIOLATION,
 )
 from rtmbs.jit.clock import ticks
-from rtmbs.jit.compiled import inner_kernel, merged_kernel
+from rtmbs.jit.compiled import inlined_kernel, inner_kernel, merged_kernel
 from rtmbs.semirecursive.balance import hold_energies, keep_no_energy
 from rtmbs.semirecursive.closures import closure_accelerations, evaluate_closures
 from rtmbs.semirecursive.correction import set_iterate
@@ -94,7 +94,7 @@ def project(tables, lu, work, settings, alpha, u, old, new, ws, stats):
     return CONVERGED if numbers and counted(stats) else NOT_FINITE
 
 
-@inner_kernel
+@inlined_kernel
 def counted(stats):
     """True when the stats hold numbers; of corrections Newton's test saw that."""
     bad = 0
@@ -103,7 +103,7 @@ def counted(stats):
     return bad == 0
 
 
-@inner_kernel
+@inlined_kernel
 def copy_rotations(source, target):
     """target = source, element by element: a slice assignment may allocate."""
     for k in range(len(source)):
@@ -112,7 +112,7 @@ def copy_rotations(source, target):
                 target[k, i, j] = source[k, i, j]
 
 
-@inner_kernel
+@inlined_kernel
 def fastest(settings, new):
     """Largest acceleration of all coordinates that loops feel [1/s^2]."""
     rate, acceleration = largest_rate(new.zd, settings.pace), largest_rate(new.zdd, settings.pace)
@@ -143,7 +143,7 @@ def judged(tables, lu, work, settings, alpha, u, ending, new, ws, stats):
     return UNBALANCED if found > FOUND else NOT_FINITE
 
 
-@inner_kernel
+@inlined_kernel
 def loops_left(settings, new, ws, stats):
     """True when sweeps reached their number before the loops met their bound."""
     if stats[PROJECTIONS] < settings.max_projections or len(new.z) == 0:

@@ -7,7 +7,7 @@ change of slope j along direction k; that of turns is not symmetric, for turns d
 
 from rtmbs.ad.program import evaluate
 from rtmbs.forces.frames import combined, components, marker_axes, marker_point
-from rtmbs.jit.compiled import inner_kernel
+from rtmbs.jit.compiled import inlined_kernel, inner_kernel
 from rtmbs.semirecursive.closure_jacobian import fill_branch
 from rtmbs.semirecursive.force_kernels import add_connector_column
 from rtmbs.spatial import (
@@ -207,7 +207,7 @@ def slope_variation(conditions, q, axes, xb, Xa, Xb, ws):
     return join(df, add3(dn, add3(cross3(point_velocity(Xb, xb), f), cross3(xb, df))))
 
 
-@inner_kernel
+@inlined_kernel
 def condition_rates(tables, ws):
     """Add what the time does to Phid = Phi_z zd."""
     conditions = tables.conditions

@@ -27,7 +27,7 @@ from rtmbs.semirecursive.law_states import follow_states
 from rtmbs.semirecursive.multipliers import factor_copy, finite, keep_Phi_z
 
 
-@inner_kernel
+@inlined_kernel
 def set_iterate(h, old, ws):
     """z, zd, zdd of the iterate from the increment and the history terms (Eqs. 13 and 14)."""
     for i in range(len(ws.z)):
@@ -104,7 +104,7 @@ def correction_norm(settings, ws):
     return scaled_norm(ws.dz, ws.predicted, settings.absolute, settings.relative)
 
 
-@inner_kernel
+@inlined_kernel
 def small_pivot(original, residual):
     """What a failed factor or solution stands for: SMALL_PIVOT, or NOT_FINITE when no factor could have done better."""
     return SMALL_PIVOT if finite(original) and finite(residual) else NOT_FINITE

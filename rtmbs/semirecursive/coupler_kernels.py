@@ -5,7 +5,7 @@ Their rows of Phi_z are constant and G is zero: nothing passes between two frame
 
 from numpy import uint64 as at
 
-from rtmbs.jit.compiled import inner_kernel
+from rtmbs.jit.compiled import inlined_kernel, inner_kernel
 
 
 @inner_kernel
@@ -24,7 +24,7 @@ def evaluate_couplers(tables, z, u, ws):
         ws.Phi[row] = total - (closures.length[row] if closures.slot[row] < 0 else u[closures.slot[row]])
 
 
-@inner_kernel
+@inlined_kernel
 def coupler_rates(tables, u, ws):
     """Subtract the rate of what couplers follow from Phid = Phi_z zd."""
     closures = tables.closures
@@ -33,7 +33,7 @@ def coupler_rates(tables, u, ws):
             ws.Phid[row] -= u[closures.slot[row] + 1]
 
 
-@inner_kernel
+@inlined_kernel
 def coupler_accelerations(tables, zdd, u, ws):
     """Phidd = Phi_z zdd less the acceleration of what couplers follow."""
     closures, connectors, ratio = tables.closures, tables.connectors, tables.couplers.ratio

@@ -14,7 +14,7 @@ from rtmbs.integrators.multiplier_bounds import (
     still_missing,
 )
 from rtmbs.integrators.settings import FACTORISATIONS, REMAINS
-from rtmbs.jit.compiled import inner_kernel, kernel
+from rtmbs.jit.compiled import inlined_kernel, inner_kernel, kernel
 from rtmbs.linear.sparse_lu import factor, solve
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back
 from rtmbs.semirecursive.evaluation import assemble_mass_metric, evaluate_residual
@@ -34,14 +34,14 @@ def set_multipliers(tables, alpha, ws, lam):
         lam[row] = alpha[row] * (ws.Phi[row] + ws.impulse[row])
 
 
-@inner_kernel
+@inlined_kernel
 def keep_Phi_z(ws):
     """Remember the Phi_z that is in the factor."""
     for entry in range(len(ws.Phi_z)):
         ws.Phi_z_factored[entry] = ws.Phi_z[entry]
 
 
-@inner_kernel
+@inlined_kernel
 def factor_copy(lu, work):
     """Factor the assembled matrix, keeping the original for refinement."""
     for k in range(len(work.original)):

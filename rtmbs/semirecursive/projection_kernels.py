@@ -6,7 +6,7 @@ from rtmbs.integrators.multiplier_bounds import yet_to_come
 from rtmbs.integrators.newton import LEFT_OVER
 from rtmbs.integrators.projection import PASSES, SLOW, SOFTER
 from rtmbs.integrators.settings import NEAR_SINGULAR, PROJECTIONS, PUSHED, REMAINS
-from rtmbs.jit.compiled import inner_kernel, kernel, merged_kernel
+from rtmbs.jit.compiled import inlined_kernel, inner_kernel, kernel, merged_kernel
 from rtmbs.limits.bounds import BEYOND
 from rtmbs.linear.sparse_lu import solve
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back_through
@@ -39,7 +39,7 @@ def project_velocities(tables, lu, work, settings, alpha, u, old, new, ws, stats
     return weight
 
 
-@inner_kernel
+@inlined_kernel
 def slow_projection(settings, count, rates, ws):
     """True when the last iteration left more than SLOW of the violation that it found, and moved rates that matter.
 
@@ -120,14 +120,14 @@ def project_rates(tables, lu, work, settings, alpha, weight, rates, violation, w
     return settings.max_projections
 
 
-@inner_kernel
+@inlined_kernel
 def note_violation(values, settings, stats, where):
     """Write the largest translation and rotation violation to the stats."""
     stats[where] = largest(values, settings.rotation, False)
     stats[where + 3] = largest(values, settings.rotation, True)
 
 
-@inner_kernel
+@inlined_kernel
 def largest(values, rotation, wanted):
     """Largest |value| over the rows that do (wanted) or do not measure rotation; NaN counts as infinite."""
     top = 0.0
@@ -137,7 +137,7 @@ def largest(values, rotation, wanted):
     return top
 
 
-@inner_kernel
+@inlined_kernel
 def relative_violation(values, scale):
     """Largest |value| / scale over all rows; NaN counts as infinite."""
     top = 0.0
@@ -147,7 +147,7 @@ def relative_violation(values, scale):
     return top
 
 
-@inner_kernel
+@inlined_kernel
 def largest_rate(rates, pace):
     """Largest |rate| of all coordinates that loops feel, prismatic ones divided by their typical length."""
     top = 0.0
@@ -156,7 +156,7 @@ def largest_rate(rates, pace):
     return top
 
 
-@inner_kernel
+@inlined_kernel
 def in_range(values):
     """True when every entry is a number that a mechanism may have."""
     bad = 0
