@@ -82,6 +82,12 @@ class Fused(Protocol):
     def arguments(self, settings: Settings, old: StateArrays, chunk: Chunk) -> tuple[Any, ...]:
         """Return what the kernel takes to make a step for every row."""
 
+    def follow(self, settings: Settings, state: StateArrays, u: Array) -> bool:
+        """Let accelerations and multipliers of ``state`` follow its inputs; False where the kernel leaves that undone."""
+
+    def energies(self, settings: Settings, state: StateArrays, u: Array) -> Array | None:
+        """Return energies of components that keep a balance (n, 2) [J], the second column; None when there are none."""
+
     @property
     def groups(self) -> Any:
         """Parts of the mechanism that are stepped on threads of their own; None when there is one."""

@@ -29,7 +29,7 @@ from rtmbs.simulation.jumps import mean_inputs
 from rtmbs.simulation.one_thread import one_thread
 from rtmbs.simulation.options import MOST_HALVINGS, Options
 from rtmbs.simulation.running import check_end, observers_of, run, steps_between
-from rtmbs.simulation.state_holder import StateHolder
+from rtmbs.simulation.state_holder import Goals, StateHolder
 from rtmbs.start.prepare import prepare
 from rtmbs.start.report import StartReport
 from rtmbs.state import State, check_time
@@ -38,6 +38,7 @@ from rtmbs.system.system import System
 
 Array = NDArray[np.float64]
 
+NO_GOALS: Goals = {}  # never written to
 NO_FACTORS = np.zeros(0)  # penalty factors of a method that has none
 WARM_UP_STEPS = 3  # steps that never count, before the first one
 
@@ -99,6 +100,7 @@ class Simulation(StateHolder):
         self._states = (state, state.copy())  # the one that counts, and the one the next step writes
         self._accelerations_current = True
         self._shown: tuple[object, ...] | None = None  # the motion that somebody saw since the last step
+        self._goals = NO_GOALS
         self.inputs = Inputs(system, self)
         self._stepped = False
         self._warm_up()
@@ -129,6 +131,8 @@ class Simulation(StateHolder):
         old, new = self._start_of_step(), self._states[1]
         new.t_ref, new.k, new.h = old.t_ref, old.k + 1, old.h
         self._take_inputs(old, new)
+        if self._goals:
+            self._reach_goals(new.u)
         evaluate_signals(self.system, new.t, new.u)
         averages = self.method.averages_inputs
         across = mean_inputs(self.system, old.t, old.h, old.u, new.u) if averages else None
@@ -136,12 +140,13 @@ class Simulation(StateHolder):
             after, new.u = new.u, across
         with nullcontext() if self._stepped else announced():
             report = self._advance(old, new)
-        self._stepped = True
+        if not self._stepped:
+            self._stepped = True
         if report.outcome.accepted:
             if across is not None:
                 new.u = after
                 self._solve_accelerations(new)
-            self._states = (new, old)
+            vars(self).update(_states=(new, old), _goals=NO_GOALS)
         return report
 
     def _advance(self, old: State, new: State) -> StepReport:
@@ -165,15 +170,16 @@ class Simulation(StateHolder):
         old, new = self._start_of_step(), self._states[1]
         self._take_inputs(old, new)
         chunk.u[:] = old.u
+        self._reach_goals(chunk.u)
         with nullcontext() if self._stepped else announced():
             self._validate(old)
             done, failed = self.method.advance_many(self.equations, self._work, old, chunk)
         self._stepped = True
         if done:
             new.t_ref, new.k, new.h = old.t_ref, old.k + done, old.h
-            new.u[:] = old.u
+            new.u[:] = chunk.u[done - 1]
             take_row(new, chunk, done - 1)
-            self._states = (new, old)
+            vars(self).update(_states=(new, old), _goals=NO_GOALS)
         return done, failed
 
     @one_thread
@@ -247,6 +253,7 @@ class Simulation(StateHolder):
         check_method(self.method, tolerance)
         events, watching, h = events_of(when), observers_of(observers), self.h
         method = self.method
+        self._take_goals()
         self._validate(self.state)
         check_end(self.t, t_end)
         jumps = jump_times(self.system, self.t, t_end, min(h, t_end - self.t))

@@ -1,6 +1,7 @@
 """The state that counts: how it is seen, changed between steps and taken back. What ``Simulation`` steps from."""
 
 import copy
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -12,11 +13,14 @@ from numpy.typing import NDArray
 from rtmbs.errors import StartError
 from rtmbs.integrators.checks import step_size
 from rtmbs.integrators.method import Method
+from rtmbs.model.closed import Closed
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
 from rtmbs.simulation.inputs import Inputs, point_of
 from rtmbs.simulation.one_thread import one_thread
 from rtmbs.simulation.options import Options
+from rtmbs.simulation.reading import Reading
+from rtmbs.simulation.setting import set_motion
 from rtmbs.start.checks import check_closed
 from rtmbs.start.report import StartReport
 from rtmbs.state import State, check_time
@@ -27,10 +31,14 @@ from rtmbs.system.tables import ROTATION
 from rtmbs.topology import Topology
 
 Array = NDArray[np.float64]
+Goals = dict[int, tuple[slice, Array]]  # inputs at the end of the next step, by first slot
+Mark = tuple[tuple[State, State], Goals]
 
 
-class StateHolder:
+class StateHolder(Closed):
     """A System, the State that counts and the one that the next step writes, and what may change between steps."""
+
+    remedy = "; sim.change({name}=...) changes options of a Simulation and of its method"
 
     system: System
     equations: SemiRecursiveEquations
@@ -43,6 +51,8 @@ class StateHolder:
     _inside: int | None
     _accelerations_current: bool  # False: accelerations are those of other inputs
     _shown: tuple[object, ...] | None  # the motion that somebody saw since the last step
+    _goals: Goals
+    _reading: Reading | None = None  # of channels by name, once somebody asked
     _stepped: bool
 
     @property
@@ -71,22 +81,61 @@ class StateHolder:
                 self._validate(state)
                 self.equations.u = state.u
                 self.method.moved(self.equations, state)
+                self._solve_accelerations(state)
             self._shown = None
         check_time(state, "this state")
         return state
 
     def read_input(self, place: slice) -> Array:
         """Return the numbers of one input of the state that counts."""
-        return self._states[0].u[place]
+        return self._goals[place.start][1] if place.start in self._goals else self._states[0].u[place]
 
     @one_thread
     def write_input(self, place: slice, numbers: Array) -> None:
         """Change one input of the state that counts; its accelerations follow before anybody sees them."""
         u = self._states[0].u
+        self._drop_goal(place.start)
         if not np.array_equal(u[place], numbers):
             self._accelerations_current = False  # first: an interrupt in between costs a solution, not the order of a
             # step
             u[place] = numbers
+
+    @one_thread
+    def aim_input(self, place: slice, numbers: Array) -> None:
+        """Let one input be these numbers at the end of the next step; the state that counts stays.
+
+        A balance of energy begins anew, as it is none in loops with functions of time: potentials do not tell the work.
+        """
+        state = self._states[0]
+        if "energy" in state.memory and not np.array_equal(state.u[place], numbers):
+            state.memory["energy"][:] = 0.0
+        self._goals = {**self._goals, place.start: (place, numbers)}
+
+    def _drop_goal(self, slot: int) -> None:
+        """Forget what an input was to be at the end of the next step."""
+        if slot in self._goals:
+            self._goals = {other: goal for other, goal in self._goals.items() if other != slot}
+
+    def _reach_goals(self, u: Array) -> None:
+        """Write the inputs that end a ramp at the end of the next step to ``u`` (nu,) or (k, nu)."""
+        for place, numbers in self._goals.values():
+            u[..., place] = numbers
+
+    def _take_goals(self) -> None:
+        """Let the ends of ramps be inputs of the present."""
+        goals = self._goals
+        vars(self).update(_goals={})
+        for place, numbers in goals.values():
+            self.write_input(place, numbers)
+
+    @one_thread
+    def write_number(self, slot: int, number: float) -> None:
+        """Change an input of one number, as ``write_input`` does."""
+        u = self._states[0].u
+        self._drop_goal(slot)
+        if u[slot] != number:
+            self._accelerations_current = False
+            u[slot] = number
 
     @one_thread
     def attach(self, force: str, body: str, point: Any = (0.0, 0.0, 0.0)) -> None:
@@ -116,11 +165,40 @@ class StateHolder:
     def _solve_accelerations(self, state: State) -> None:
         """Solve for the accelerations and multipliers of ``state``, in place."""
         self.equations.u = state.u
-        self.method.pushed(self.equations, state)
+        if self.method.pushed(self.equations, self._work, state):
+            return
         with np.errstate(over="ignore", invalid="ignore"), suppress(StartError):
             found = self.equations.accelerations(state.z, state.zd, state.R0, state.s)
             if all(np.all(np.isfinite(values)) for values in found):
                 state.zdd[:], state.lam[:], state.sd[:] = found
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a channel of the present state, a number or an array: ``sim["tip.position"]``.
+
+        Names, axes and units are those of a Result. Only the channel itself is worked out. An angle of a cut joint is
+        between -pi and pi: a single state does not tell its turns. Raises UnknownNameError.
+        """
+        return self._channels().one(name, self.state)
+
+    @one_thread
+    def read(self, names: Sequence[str]) -> Array:
+        """Return numbers of several channels of the present state, one after the other (k,).
+
+        The list is prepared at the first call. Coordinates of joints, and positions, velocities and accelerations of
+        bodies and markers are then read in one kernel call. Other channels take as long as ``sim[name]``.
+
+            q, x, y, z = sim.read(["crank.angle", "tip.position"])
+
+        Raises UnknownNameError for a channel, InputError for what is no list of names.
+        """
+        return self._channels().many(names, self._present())
+
+    def _channels(self) -> Reading:
+        """Return what reads channels of the present System."""
+        equations = self.equations
+        if self._reading is None or self._reading.tables is not equations.tables:
+            self._reading = Reading(self.system, equations.tables, equations.shapes)
+        return self._reading
 
     @property
     def topology(self) -> Topology:
@@ -139,7 +217,7 @@ class StateHolder:
     @property
     def t(self) -> float:
         """Time [s]."""
-        return self.state.t
+        return self._states[0].t
 
     @property
     def h(self) -> float:
@@ -153,7 +231,9 @@ class StateHolder:
         state = self.state.copy()
         state.t_ref, state.k, state.h = state.t, 0, float(h)
         state.memory = self.method.remember(self.equations, h) | self.method.carried(state)
+        goals = self._goals
         self.restore(state)
+        self._goals = goals
 
     @property
     def method(self) -> Method:
@@ -225,7 +305,20 @@ class StateHolder:
             self.equations.commit(taken)  # a step begins with these at zero
         self.method.moved(self.equations, taken)
         work = self.method.start(self.equations, taken)
-        vars(self).update(_work=work, _states=(taken, taken.copy()), _accelerations_current=True)
+        vars(self).update(_work=work, _states=(taken, taken.copy()), _accelerations_current=True, _goals={})
+
+    @one_thread
+    def set(self, name: str, value: float) -> None:
+        """Set a joint coordinate or its rate at the present time: ``sim.set("a.angle", 1.0)``, ``sim.set("a.rate", 0.0)``.
+
+        The other coordinates and rates become the nearest ones that close the loops, and the accelerations follow.
+        Positions stay when a rate is set. A failure changes nothing.
+        Raises UnknownNameError, InputError for a coordinate that is driven or of a cut joint, StartError where the
+        loops do not close.
+        """
+        state = self.state.copy()
+        set_motion(self.equations, state, name, value)
+        self.go_on_from(state, state.t)
 
     @one_thread
     def step_from_here(self, h: float) -> None:
@@ -288,15 +381,16 @@ class StateHolder:
         state = twin.state.copy()
         state.t_ref, state.k, state.h = state.t, 0, self.h
         state.memory = self.state.memory | self.method.carried(state)
-        self._states = (state, state.copy())
+        vars(self).update(_states=(state, state.copy()), _goals={})
 
-    def mark(self) -> tuple[State, State]:
+    def mark(self) -> Mark:
         """Return what ``back_to`` goes back to, as long as one step or one call of ``take_chunk`` came in between."""
-        return self._states
+        return self._states, self._goals
 
-    def back_to(self, mark: tuple[State, State]) -> None:
+    def back_to(self, mark: Mark) -> None:
         """Take back the steps since ``mark``: they wrote the spare state only."""
-        self._states = mark
+        states, goals = mark
+        vars(self).update(_states=states, _goals=goals)
 
     def _validate(self, state: State) -> None:
         """Make the arrays of a state what kernels take; StateError where they cannot be."""

@@ -1,0 +1,30 @@
+"""Objects that take no attributes but their own: a misspelt one would be kept, and change nothing."""
+
+from difflib import get_close_matches
+from typing import Any, ClassVar
+
+
+class Closed:
+    """Refuses an attribute that its class does not know, by AttributeError with the nearest known name.
+
+    Known are methods, properties and annotated names of the class and those it inherits from.
+    """
+
+    remedy: ClassVar[str] = ""  # what to write in place of an unknown attribute; {name} stands for the attribute
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in self.__dict__:
+            kind = type(self)
+            found = getattr(kind, name, None)
+            if isinstance(found, property) and found.fset is None:
+                raise AttributeError(self.refusal(name, f"attribute {name!r} of a {kind.__name__} is for reading"))
+            if found is None and not any(name in vars(base).get("__annotations__", ()) for base in kind.__mro__):
+                raise AttributeError(self.refusal(name, f"a {kind.__name__} has no attribute {name!r}"))
+        object.__setattr__(self, name, value)
+
+    def refusal(self, name: str, what: str) -> str:
+        """Return the sentence about an attribute that cannot be set."""
+        known = [one for one in dir(type(self)) if not one.startswith("_")]
+        near = get_close_matches(name, known, 1)
+        meant = f"; did you mean {near[0]!r}?" if near and near[0] != name else ""
+        return what + (meant or self.remedy.format(name=name))
