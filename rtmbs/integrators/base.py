@@ -83,10 +83,7 @@ class Fused(Protocol):
         """Return what the kernel takes to make a step for every row."""
 
     def follow(self, settings: Settings, state: StateArrays, u: Array) -> bool:
-        """Let accelerations and multipliers of ``state`` follow its inputs; False where the kernel leaves that undone."""
-
-    def energies(self, settings: Settings, state: StateArrays, u: Array) -> Array | None:
-        """Return energies of components that keep a balance (n, 2) [J], the second column; None when there are none."""
+        """Let balances, accelerations and multipliers of ``state`` follow ``u``; False when accelerations did not."""
 
     @property
     def groups(self) -> Any:

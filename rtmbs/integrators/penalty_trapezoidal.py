@@ -159,18 +159,16 @@ class PenaltyTrapezoidal(Method):
 
         True when accelerations followed as well, by the kernel.
         """
-        fused = work.fused if equations.fused() is work.fused else None
-        energy, arrays = state.memory["energy"], arrays_of(state)
-        if fused is None:
-            with np.errstate(over="ignore", invalid="ignore"):
-                found, _ = equations.component_energies(state.z, state.zd, state.R0)
-        else:
-            energies = fused.energies(work.settings, arrays, state.u)
-            found = None if energies is None else energies[:, OWN]
-        if found is not None and np.all(np.isfinite(found)):
+        fused = work.fused
+        if fused is not None and equations.fused() is fused:
+            return fused.follow(work.settings, arrays_of(state), state.u)
+        energy = state.memory["energy"]
+        with np.errstate(over="ignore", invalid="ignore"):
+            found, _ = equations.component_energies(state.z, state.zd, state.R0)
+        if np.all(np.isfinite(found)):
             begun = np.any(energy != 0.0, axis=1)
             energy[begun] += (found - energy[:, OWN])[begun, None]
-        return fused is not None and fused.follow(work.settings, arrays, state.u)
+        return False
 
     def check(self, state: State, what: str) -> None:
         """Refuse penalty factors that are not positive: StateError."""

@@ -8,6 +8,7 @@ left, and each pass leaves 1 / (1 + c s) of Phidd. Where loops hold a direction 
 
 import numpy as np
 
+from rtmbs.integrators.settings import KEPT, OWN
 from rtmbs.jit.compiled import inner_kernel, kernel
 from rtmbs.linear.sparse_lu import solve
 from rtmbs.semirecursive.balance import hold_energies
@@ -26,12 +27,17 @@ EXACT = 1e-12  # of the accelerations: rounding
 
 
 @kernel
-def follow_inputs(tables, lu, work, settings, u, state, ws):
+def follow_inputs(tables, lu, work, settings, u, state, still, none, found, ws):
     """Let state.zdd, state.lam and state.sd be those of the inputs ``u`` at its positions and rates.
 
-    Returns False, and writes nothing, where a few passes are not enough or a number is out of range.
+    Balances of energy go on with the potentials of the inputs first. ``still`` (n,) and ``none`` (n, 2) are zero,
+    ``found`` (n, 2) is scratch. Returns False, accelerations as they were, where a few passes are not enough or a
+    number is out of range.
     """
     evaluate_at(tables, settings, u, state, ws)
+    if len(tables.balance.first) > 0:
+        shift_energies(tables, u, state, still, none, found, ws)
+        evaluate_at(tables, settings, u, state, ws)
     for i in range(len(ws.zd)):
         ws.base[i], ws.residual[i] = state.zdd[i], ws.tau[i]
     for row in range(len(state.lam)):
@@ -58,6 +64,20 @@ def evaluate_at(tables, settings, u, state, ws):
         ws.z[i], ws.zd[i], ws.zdd[i] = state.z[i], state.zd[i], state.zdd[i]
     hold_states(state.s, ws)
     residual_here(tables, state.R0, u, settings.mass, ws)
+
+
+@inner_kernel
+def shift_energies(tables, u, state, still, none, found, ws):
+    """Add what potentials changed by, at the evaluated state, to the balances that have begun."""
+    hold_energies(tables, u, 1.0, state.zd, still, none, ws.zd, still, found, ws)
+    energy, bad = state.energy, 0
+    for i in range(len(energy)):
+        bad += 0 if np.isfinite(found[i, OWN]) else 1
+    for i in range(len(energy)):
+        if bad == 0 and (energy[i, KEPT] != 0.0 or energy[i, OWN] != 0.0):
+            shift = found[i, OWN] - energy[i, OWN]
+            energy[i, KEPT] += shift
+            energy[i, OWN] += shift
 
 
 @inner_kernel
@@ -97,13 +117,3 @@ def passes_end(tables, lu, work, settings, size, ws):
             return False
         previous = change
     return False
-
-
-@kernel
-def component_energies(tables, settings, u, state, still, none, found, ws):
-    """Write to ``found`` (n, 2) the energies of the components that keep a balance, at a state with the inputs ``u``.
-
-    ``still`` (n,) and ``none`` (n, 2) are zero: no step lies behind the state.
-    """
-    evaluate_at(tables, settings, u, state, ws)
-    hold_energies(tables, u, 1.0, state.zd, still, none, ws.zd, still, found, ws)

@@ -1,4 +1,4 @@
-"""What follows changed inputs, as Python calls it: energies of components, accelerations and multipliers."""
+"""What follows changed inputs, as Python calls it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,39 +9,33 @@ from numpy.typing import NDArray
 from rtmbs.integrators.settings import Settings, StateArrays
 from rtmbs.jit.compiled import entry_for
 from rtmbs.jit.compiling import announced
-from rtmbs.semirecursive.follow import component_energies, follow_inputs
+from rtmbs.semirecursive.follow import follow_inputs
 
 Array = NDArray[np.float64]
 
 
 class FollowKernel:
-    """The machine code of ``follow.follow_inputs`` and ``follow.component_energies``, loaded when inputs first change.
+    """The machine code of ``follow.follow_inputs``, loaded when inputs first change, with its scratch.
 
-    Looking up the types of their arguments takes longer than they do.
+    Looking up the types of its arguments takes longer than a small mechanism does.
     """
 
     def __init__(self) -> None:
-        self.accelerations: Callable[..., Any] | None = None
-        self.balance: Callable[..., Any] | None = None
+        self.entry: Callable[..., Any] | None = None
+        self.scratch: tuple[Array, Array, Array] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Copies and pickles look up the machine code for themselves: it is an address in this process."""
-        return {"accelerations": None, "balance": None}
+        return {"entry": None, "scratch": None}
 
-    def follow(self, tables: Any, lu: Any, work: Any, settings: Settings, u: Array, state: StateArrays, ws: Any) -> bool:
-        """Let accelerations and multipliers of ``state`` be those of ``u``; False where that takes more than passes."""
-        arguments = (tables, lu, work, settings, u, state, ws)
-        if self.accelerations is None:
+    def __call__(
+        self, tables: Any, lu: Any, work: Any, settings: Settings, u: Array, state: StateArrays, ws: Any
+    ) -> bool:
+        """Let balances, accelerations and multipliers of ``state`` follow ``u``; False when accelerations did not."""
+        if self.scratch is None:
+            self.scratch = np.zeros_like(state.z), np.zeros_like(state.energy), np.zeros_like(state.energy)
+        arguments = (tables, lu, work, settings, u, state, *self.scratch, ws)
+        if self.entry is None:
             with announced():
-                self.accelerations = entry_for(follow_inputs, arguments)
-        return bool(self.accelerations(*arguments))
-
-    def energies(self, tables: Any, settings: Settings, u: Array, state: StateArrays, ws: Any) -> Array:
-        """Return the energies of ``state`` (n, 2) [J] of components that keep a balance, with the inputs ``u``."""
-        still, none, found = np.zeros_like(state.z), np.zeros_like(state.energy), np.zeros_like(state.energy)
-        arguments = (tables, settings, u, state, still, none, found, ws)
-        if self.balance is None:
-            with announced():
-                self.balance = entry_for(component_energies, arguments)
-        self.balance(*arguments)
-        return found
+                self.entry = entry_for(follow_inputs, arguments)
+        return bool(self.entry(*arguments))

@@ -76,17 +76,10 @@ class FusedSteps:
         )  # fmt: skip
 
     def follow(self, settings: Settings, state: StateArrays, u: Array) -> bool:
-        """Let accelerations and multipliers of ``state`` follow its inputs; False where the kernel leaves that undone."""
+        """Let balances, accelerations and multipliers of ``state`` follow ``u``; False when accelerations did not."""
         equations = self.equations
         given = (equations.tables, equations.lu, equations.work)
-        return self.follow_kernel.follow(*given, settings, u, state, equations.ws)
-
-    def energies(self, settings: Settings, state: StateArrays, u: Array) -> Array | None:
-        """Return energies of components that keep a balance (n, 2) [J], the second column; None when there are none."""
-        equations = self.equations
-        if not len(equations.tables.balance.first):
-            return None
-        return self.follow_kernel.energies(equations.tables, settings, u, state, equations.ws)
+        return self.follow_kernel(*given, settings, u, state, equations.ws)
 
     @property
     def groups(self) -> Groups | None:

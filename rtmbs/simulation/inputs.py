@@ -10,13 +10,21 @@ from numpy.typing import NDArray
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.model.checks import as_floats
 from rtmbs.model.closed import Closed
+from rtmbs.simulation.jumps import FINITE
+from rtmbs.state import State
 from rtmbs.system.system import System
+from rtmbs.system.tables import DISTANCE
 
 Array = NDArray[np.float64]
 
 
 class Holder(Protocol):
     """Whoever holds the State that counts; a Simulation."""
+
+    @property
+    def state(self) -> State: ...
+    @property
+    def h(self) -> float: ...
 
     def read_input(self, place: slice) -> Array:
         """Return the numbers of one input."""
@@ -46,13 +54,15 @@ class Inputs(Closed, Mapping[str, Any]):
     _system: System
     _holder: Holder
     _timed: set[int]  # slots of functions of time
+    _driven: set[int]  # first slots of drivers
     _ramped: set[int]  # first slots of the inputs whose values are those at the end of the next step
     _numbers: dict[str, slice]  # inputs of one number that the user may set
 
     def __init__(self, system: System, holder: Holder) -> None:
         self._system, self._holder = system, holder
         self._timed = {slot for signal in system.signals for slot in range(signal.slot, signal.slot + signal.size)}
-        self._ramped = set()
+        self._driven = driver_slots(system)
+        self._ramped = set(self._driven)
         self._numbers = {
             name: place
             for name, place in system.inputs.items()
@@ -71,7 +81,9 @@ class Inputs(Closed, Mapping[str, Any]):
 
     def hold(self, *names: str) -> None:
         """Let values of these inputs take effect at once; raises as ``ramp`` does."""
-        for place in [self._settable(name) for name in names]:
+        for name, place in [(name, self._settable(name)) for name in names]:
+            if place.start in self._driven:
+                raise InputError(f"input {name!r} is a driver, whose motion cannot jump; it holds at a step's end only")
             self._ramped.discard(place.start)
 
     def _settable(self, name: str) -> slice:
@@ -105,10 +117,15 @@ class Inputs(Closed, Mapping[str, Any]):
             raise InputError(f"{wanted}, got {numbers.size}")
         if not np.all(np.isfinite(numbers)):
             raise InputError(f"input {name!r} must be finite, got {shown(value)}")
+        if place.start in self._driven:
+            check_motion(name, self._holder.state.u[place], numbers, self._holder.h, self._system.length)
         if place.start in self._ramped:
             self._holder.aim_input(place, numbers)
         else:
             self._holder.write_input(place, numbers)
+
+    def __repr__(self) -> str:
+        return f"Inputs({dict(self)})"
 
     def __contains__(self, name: object) -> bool:
         return name in self._system.inputs
@@ -124,6 +141,24 @@ class Inputs(Closed, Mapping[str, Any]):
             return self._system.inputs[name]
         except (KeyError, TypeError):  # or a name that nothing can be looked up by
             raise unknown_name("input", name, self._system.inputs) from None
+
+
+def driver_slots(system: System) -> set[int]:
+    """Return the first slots of drivers, coordinates and distances; those of functions of time among them."""
+    closures = system.tables.closures
+    distances = closures.slot[(closures.kind == DISTANCE) & (closures.slot >= 0)]
+    return {*system.tables.drivers.slot.tolist(), *distances.tolist()}
+
+
+def check_motion(name: str, before: Array, after: Array, h: float, length: float) -> None:
+    """Refuse a motion (3,) at the end of a step of ``h`` [s] that rates do not lead to: InputError."""
+    (f, fd, fdd), (g, gd, gdd) = before, after
+    allowed = 0.5 * h * max(abs(fd), abs(gd)) + h * h * max(abs(fdd), abs(gdd)) + FINITE * min(length, 1.0)
+    if abs(g - f - 0.5 * h * (fd + gd)) > allowed or abs(gd - fd - 0.5 * h * (fdd + gdd)) > allowed / h:
+        raise InputError(
+            f"input {name!r} goes from ({f:g}, {fd:g}, {fdd:g}) to ({g:g}, {gd:g}, {gdd:g}) in a step of {h:g} s, "
+            "which no finite force can follow; give value, rate and acceleration of a smooth motion at its end"
+        )
 
 
 def point_of(point: Any) -> Array:

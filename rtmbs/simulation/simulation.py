@@ -1,6 +1,6 @@
 """Simulation: a System in motion. Steps call the method, then the observers that are due."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from typing import Any
 
@@ -28,6 +28,7 @@ from rtmbs.simulation.inputs import Inputs
 from rtmbs.simulation.jumps import mean_inputs
 from rtmbs.simulation.one_thread import one_thread
 from rtmbs.simulation.options import MOST_HALVINGS, Options
+from rtmbs.simulation.outside import check_outside
 from rtmbs.simulation.running import check_end, observers_of, run, steps_between
 from rtmbs.simulation.state_holder import Goals, StateHolder
 from rtmbs.start.prepare import prepare
@@ -104,6 +105,10 @@ class Simulation(StateHolder):
         self.inputs = Inputs(system, self)
         self._stepped = False
         self._warm_up()
+
+    def __repr__(self) -> str:
+        state = self._states[0]
+        return f"Simulation({self.system.name!r}, t = {state.t:g} s, h = {state.h:g} s, method={self.method!r})"
 
     def _warm_up(self) -> None:
         """Take a few steps that never count, so that the first real one is no slower than others.
@@ -194,6 +199,7 @@ class Simulation(StateHolder):
         record: Schedule | None = None,
         tolerance: float | None = None,
         when: Any = None,
+        until: Callable[["Simulation"], bool] | None = None,
     ) -> Result:
         """Step to ``t_end`` [s] and return what was recorded: every step, or those that ``record`` says.
 
@@ -202,6 +208,10 @@ class Simulation(StateHolder):
         Raises InputError when t_end is no whole number of steps away or the record does not fit, StepError when a step
         fails for good. Whatever ends a run early, StepError and KeyboardInterrupt alike, carries the Result so far as
         ``result``: its last sample is the state of the Simulation, and another ``run`` goes on from there.
+
+        ``until`` is a function of the Simulation. The run ends with the first step at whose end it is true.
+
+            sim.run(10.0, until=lambda sim: sim["tip.position"][2] < 0.0)
 
         With ``tolerance`` the steps are chosen: the errors that they add to a coordinate, estimated, sum up to the
         tolerance at ``t_end`` in typical sizes (1 rad; characteristic length), METHODS 1.34. Penalties and Newton
@@ -219,7 +229,12 @@ class Simulation(StateHolder):
         whole("at_most", at_most, 0, MOST_HALVINGS)
         if not (record is None or isinstance(record, Schedule)):
             raise InputError(f"record is {shown(record)}; it must be a schedule such as rtmbs.Every(0.1)")
+        if until is not None and not callable(until):
+            raise InputError(f"until is {shown(until)}; it must be a function of the Simulation that tells when to end")
+        check_outside(self.system)
         if tolerance is not None:
+            if until is not None:
+                raise InputError("until looks at steps of h; with a tolerance write when=, which finds the exact time")
             return self._run_within(
                 t_end, tolerance, when, record, observers, at_most * (on_failure == "halve"), progress
             )
@@ -228,7 +243,7 @@ class Simulation(StateHolder):
         recorder, watching = Recorder(record), observers_of(observers)
         self._validate(self.state)
         try:
-            run(self, self.steps_to(t_end), recorder, watching, progress, on_failure, at_most)
+            run(self, self.steps_to(t_end), recorder, watching, progress, on_failure, at_most, until)
         except BaseException as error:
             if recorder.count and not isinstance(error, InputError):
                 error.result = recorder.result()  # type: ignore[attr-defined]

@@ -309,7 +309,7 @@ class StateHolder(Closed):
 
     @one_thread
     def set(self, name: str, value: float) -> None:
-        """Set a joint coordinate or its rate at the present time: ``sim.set("a.angle", 1.0)``, ``sim.set("a.rate", 0.0)``.
+        """Set a joint coordinate, or a rate, at the present time: ``sim.set("a.angle", 1.0)``.
 
         The other coordinates and rates become the nearest ones that close the loops, and the accelerations follow.
         Positions stay when a rate is set. A failure changes nothing.
