@@ -18,13 +18,18 @@ class Closed:
             found = getattr(kind, name, None)
             if isinstance(found, property) and found.fset is None:
                 raise AttributeError(self.refusal(name, f"attribute {name!r} of a {kind.__name__} is for reading"))
-            if found is None and not any(name in vars(base).get("__annotations__", ()) for base in kind.__mro__):
+            if found is None and name not in annotated(kind):
                 raise AttributeError(self.refusal(name, f"a {kind.__name__} has no attribute {name!r}"))
         object.__setattr__(self, name, value)
 
     def refusal(self, name: str, what: str) -> str:
         """Return the sentence about an attribute that cannot be set."""
-        known = [one for one in dir(type(self)) if not one.startswith("_")]
+        known = [one for one in (*dir(type(self)), *annotated(type(self))) if not one.startswith("_")]
         near = get_close_matches(name, known, 1)
         meant = f"; did you mean {near[0]!r}?" if near and near[0] != name else ""
         return what + (meant or self.remedy.format(name=name))
+
+
+def annotated(kind: type) -> set[str]:
+    """Return the names that a class and those it inherits from annotate."""
+    return {name for base in kind.__mro__ for name in vars(base).get("__annotations__", ())}

@@ -13,7 +13,7 @@ from rtmbs.model.profiles import Profile
 # Coordinates of a body in the world, with units: its origin, and the angles of R = Rz(yaw) Ry(pitch) Rx(roll), where R
 # turns body axes into world axes.
 BODY_COORDINATES = {"x": "m", "y": "m", "z": "m", "yaw": "rad", "pitch": "rad", "roll": "rad"}
-PLACES = ('x', 'y', 'z')  # first coordinates of a floating joint
+PLACES = ("x", "y", "z")  # first coordinates of a floating joint
 MARKER_AXES = ("f", "g", "h")  # columns of ``Marker.axes``
 
 

@@ -1,9 +1,9 @@
 """Accelerations and multipliers that follow changed inputs, as one kernel: positions and rates stay (METHODS 1.8).
 
-The equations are those of ``accelerations.py``, solved from the accelerations that a state has. With
-A = M + Phi_z^T w Phi_z and multipliers lam + w Phidd after each correction, forces balance by algebra: only Phidd is
-left, and each pass leaves 1 / (1 + c s) of Phidd. Where loops hold a direction so softly that this is slow,
-``accelerations.py`` solves instead.
+The equations are those of ``accelerations.py``. They are solved from nothing, so that the answer does not depend on the
+inputs before. With A = M + Phi_z^T w Phi_z and multipliers lam + w Phidd after each correction, forces balance by
+algebra: only Phidd is left, and each pass leaves 1 / (1 + c s) of Phidd. Where loops hold a direction so softly that
+this is slow, ``accelerations.py`` solves instead.
 """
 
 import numpy as np
@@ -39,14 +39,14 @@ def follow_inputs(tables, lu, work, settings, u, state, still, none, found, ws):
         shift_energies(tables, u, state, still, none, found, ws)
         evaluate_at(tables, settings, u, state, ws)
     for i in range(len(ws.zd)):
-        ws.base[i], ws.residual[i] = state.zdd[i], ws.tau[i]
+        ws.base[i], ws.residual[i] = 0.0, ws.tau[i]
     for row in range(len(state.lam)):
-        ws.lam_base[row], ws.lam_way[row] = state.lam[row], STIFFNESS * settings.mass[row]
-    pull_back(tables, ws, state.lam, 1.0, ws.residual)
-    closure_accelerations(tables, state.zd, state.zdd, u, ws)
+        ws.lam_base[row], ws.lam_way[row] = 0.0, STIFFNESS * settings.mass[row]
+    closure_accelerations(tables, state.zd, ws.zdd, u, ws)
     assemble_mass_metric(tables, 1.0, ws.lam_way, ws, work.original)
     keep_Phi_z(ws)
-    if factor_copy(lu, work) != 0 or not passes_end(tables, lu, work, settings, reach(tables, settings, u, state), ws):
+    size = reach(tables, settings, u, state)
+    if factor_copy(lu, work) != 0 or not passes_end(tables, lu, work, settings, size, ws):
         return False
     for i in range(len(ws.zd)):
         state.zdd[i] = ws.base[i]
@@ -59,9 +59,9 @@ def follow_inputs(tables, lu, work, settings, u, state, still, none, found, ws):
 
 @inner_kernel
 def evaluate_at(tables, settings, u, state, ws):
-    """Evaluate the equations of motion at a state with the inputs ``u``."""
+    """Evaluate the equations of motion at a state with the inputs ``u``, accelerations zero."""
     for i in range(len(ws.zd)):
-        ws.z[i], ws.zd[i], ws.zdd[i] = state.z[i], state.zd[i], state.zdd[i]
+        ws.z[i], ws.zd[i], ws.zdd[i] = state.z[i], state.zd[i], 0.0
     hold_states(state.s, ws)
     residual_here(tables, state.R0, u, settings.mass, ws)
 
@@ -82,17 +82,17 @@ def shift_energies(tables, u, state, still, none, found, ws):
 
 @inner_kernel
 def reach(tables, settings, u, state):
-    """Size of what accelerations are the sum of [1/s^2]: accelerations, rates squared, gravity by the length."""
+    """Size of what accelerations are the sum of [1/s^2] besides forces: rates squared, gravity by the length."""
     rates = largest_rate(state.zd, settings.typical)
     weight = np.sqrt(u[GRAVITY_SLOT] ** 2 + u[GRAVITY_SLOT + 1] ** 2 + u[GRAVITY_SLOT + 2] ** 2)
-    return largest_rate(state.zdd, settings.typical) + rates * rates + weight / tables.balance.length[0]
+    return rates * rates + weight / tables.balance.length[0]
 
 
 @inner_kernel
 def passes_end(tables, lu, work, settings, size, ws):
     """Correct ws.base and ws.lam_base, accelerations and multipliers, until Phidd = 0; False when that is slow.
 
-    ws.residual is what is left of the balance of forces, which the first pass takes away.
+    ws.residual is M zdd - Q at zdd = 0, which the first pass takes away.
     """
     previous = np.inf
     for k in range(PASSES):

@@ -51,7 +51,7 @@ class Reading:
 
     def __init__(self, system: System, tables: Tables, shapes: Mapping[str, tuple[int, ...]]) -> None:
         self.system, self.tables = system, tables
-        self.shapes = [(name, shapes[name]) for name in READ]
+        self.shapes, self.looked_at = shapes, [(name, shapes[name]) for name in READ]
         self.ws: Workspace = workspace(tables)
         self.plans: dict[tuple[str, ...], Plan] = {}
         self.kernel: Callable[..., Any] | None = None
@@ -81,7 +81,7 @@ class Reading:
 
     def call(self, plan: Plan, state: State, out: Array) -> None:
         """Let the kernel write its part of ``out``."""
-        for name, shape in self.shapes:
+        for name, shape in self.looked_at:
             if not is_usual(getattr(state, name), shape):
                 state.validate({name: shape}, {})
         arrays = StateArrays(state.z, state.zd, state.zdd, state.lam, state.R0, NO_ENERGY)
@@ -92,7 +92,8 @@ class Reading:
         self.kernel(*arguments)
 
     def sources(self, state: State) -> dict[str, Source]:
-        """Return every channel of a state; none is worked out yet."""
+        """Return every channel of a state; none is worked out yet. Raises StateError for what a step refuses."""
+        state.validate(self.shapes, {})
         return sources(self.system, Resampled(self.system, self.tables, one_sample(state)))
 
     def prepared(self, names: tuple[str, ...], state: State) -> Plan:

@@ -24,13 +24,14 @@ from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
 from rtmbs.semirecursive.worst import out_of_range
 from rtmbs.simulation.failures import in_parts, step_error
+from rtmbs.simulation.input_holder import Goals
 from rtmbs.simulation.inputs import Inputs
 from rtmbs.simulation.jumps import mean_inputs
 from rtmbs.simulation.one_thread import one_thread
 from rtmbs.simulation.options import MOST_HALVINGS, Options
 from rtmbs.simulation.outside import check_outside
 from rtmbs.simulation.running import check_end, observers_of, run, steps_between
-from rtmbs.simulation.state_holder import Goals, StateHolder
+from rtmbs.simulation.state_holder import StateHolder
 from rtmbs.start.prepare import prepare
 from rtmbs.start.report import StartReport
 from rtmbs.state import State, check_time

@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from rtmbs.errors import StartError
 from rtmbs.integrators.checks import step_size
 from rtmbs.integrators.method import Method
-from rtmbs.model.closed import Closed
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
+from rtmbs.simulation.input_holder import Goals, InputHolder
 from rtmbs.simulation.inputs import Inputs, point_of
 from rtmbs.simulation.one_thread import one_thread
-from rtmbs.simulation.options import Options
 from rtmbs.simulation.reading import Reading
 from rtmbs.simulation.setting import set_motion
 from rtmbs.start.checks import check_closed
@@ -31,27 +30,21 @@ from rtmbs.system.tables import ROTATION
 from rtmbs.topology import Topology
 
 Array = NDArray[np.float64]
-Goals = dict[int, tuple[slice, Array]]  # inputs at the end of the next step, by first slot
 Mark = tuple[tuple[State, State], Goals]
 
 
-class StateHolder(Closed):
+class StateHolder(InputHolder):
     """A System, the State that counts and the one that the next step writes, and what may change between steps."""
 
     remedy = "; sim.change({name}=...) changes options of a Simulation and of its method"
 
     system: System
     equations: SemiRecursiveEquations
-    options: Options
     start_report: StartReport
-    _states: tuple[State, State]  # the one that counts, and the one the next step writes
     _memory: dict[str, tuple[int, ...]]  # shapes of what the method remembers
     _work: Any  # what steps need besides states
     inputs: Inputs
-    _inside: int | None
-    _accelerations_current: bool  # False: accelerations are those of other inputs
     _shown: tuple[object, ...] | None  # the motion that somebody saw since the last step
-    _goals: Goals
     _reading: Reading | None = None  # of channels by name, once somebody asked
     _stepped: bool
 
@@ -85,57 +78,6 @@ class StateHolder(Closed):
             self._shown = None
         check_time(state, "this state")
         return state
-
-    def read_input(self, place: slice) -> Array:
-        """Return the numbers of one input of the state that counts."""
-        return self._goals[place.start][1] if place.start in self._goals else self._states[0].u[place]
-
-    @one_thread
-    def write_input(self, place: slice, numbers: Array) -> None:
-        """Change one input of the state that counts; its accelerations follow before anybody sees them."""
-        u = self._states[0].u
-        self._drop_goal(place.start)
-        if not np.array_equal(u[place], numbers):
-            self._accelerations_current = False  # first: an interrupt in between costs a solution, not the order of a
-            # step
-            u[place] = numbers
-
-    @one_thread
-    def aim_input(self, place: slice, numbers: Array) -> None:
-        """Let one input be these numbers at the end of the next step; the state that counts stays.
-
-        A balance of energy begins anew, as it is none in loops with functions of time: potentials do not tell the work.
-        """
-        state = self._states[0]
-        if "energy" in state.memory and not np.array_equal(state.u[place], numbers):
-            state.memory["energy"][:] = 0.0
-        self._goals = {**self._goals, place.start: (place, numbers)}
-
-    def _drop_goal(self, slot: int) -> None:
-        """Forget what an input was to be at the end of the next step."""
-        if slot in self._goals:
-            self._goals = {other: goal for other, goal in self._goals.items() if other != slot}
-
-    def _reach_goals(self, u: Array) -> None:
-        """Write the inputs that end a ramp at the end of the next step to ``u`` (nu,) or (k, nu)."""
-        for place, numbers in self._goals.values():
-            u[..., place] = numbers
-
-    def _take_goals(self) -> None:
-        """Let the ends of ramps be inputs of the present."""
-        goals = self._goals
-        vars(self).update(_goals={})
-        for place, numbers in goals.values():
-            self.write_input(place, numbers)
-
-    @one_thread
-    def write_number(self, slot: int, number: float) -> None:
-        """Change an input of one number, as ``write_input`` does."""
-        u = self._states[0].u
-        self._drop_goal(slot)
-        if u[slot] != number:
-            self._accelerations_current = False
-            u[slot] = number
 
     @one_thread
     def attach(self, force: str, body: str, point: Any = (0.0, 0.0, 0.0)) -> None:

