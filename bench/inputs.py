@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 import rtmbs
+from bench.documents import DOCS, table, told
 from bench.measures.car import car
 
 BLOCKS, STEPS = 12, 50
@@ -74,14 +75,15 @@ def reading_time(names: tuple[str, ...] = CHANNELS) -> float:
 
 
 def main() -> None:
-    """Print the table."""
-    print("| mechanism | plain step [us] | input held [us] | ratio | input ramped [us] | ratio |")
-    print("| --- | --- | --- | --- | --- | --- |")
+    """Print the table; ``--write`` puts it into docs/modelling.md."""
+    head = ["mechanism", "plain step [us]", "input held [us]", "ratio", "plain step [us]", "input ramped [us]", "ratio"]
+    rows = []
     for title, (build, name, size) in MECHANISMS.items():
-        plain, held = step_times(build, name, size, ramp=False)
-        again, ramped = step_times(build, name, size, ramp=True)
-        print(f"| {title} | {plain:.0f} | {held:.0f} | {held / plain:.2f} | {ramped:.0f} | {ramped / again:.2f} |")
-    print(f"\nten channels of the car by sim.read: {reading_time():.1f} us")
+        pairs = [step_times(build, name, size, ramp) for ramp in (False, True)]
+        numbers = [f"{plain:.0f} {written:.0f} {written / plain:.2f}".split() for plain, written in pairs]
+        rows.append([title, *numbers[0], *numbers[1]])
+    text = f"{table(head, rows)}\n\nTen channels of the car by `sim.read` take {reading_time():.1f} us."
+    told(text, DOCS / "modelling.md", "python -m bench.inputs")
 
 
 if __name__ == "__main__":

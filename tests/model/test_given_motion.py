@@ -102,7 +102,7 @@ def test_a_floating_joint_is_driven():
 def test_what_a_floating_joint_cannot_be_driven_by_is_told(coordinate):
     m = floating(at=(0.5, 0.0, 1.0) if coordinate == "yaw" else (0.0, 0.0, 0.0))
     m.add_driver("lift", rtmbs.Sine(0.3, 4.0, offset=1.0), body=("plate", coordinate))
-    with pytest.raises(ModelError, match=rf"'lift' prescribes plate.{coordinate}.*floating joint at the body's origin"):
+    with pytest.raises(ModelError, match=rf"'lift' prescribes plate\.{coordinate}.*floating joint at the body"):
         m.compile()
 
 
@@ -110,5 +110,5 @@ def test_a_pinned_place_that_contradicts_the_driver_is_named():
     m = floating()
     m.set_initial("free", (0.5, 0, 0.2, 1, 0, 0, 0))
     m.add_driver("lift", rtmbs.ConstantRate(0.0, start=1.0), body=("plate", "z"))
-    with pytest.raises(ModelError, match="driver 'lift' starts free.z"):
+    with pytest.raises(ModelError, match=r"driver 'lift' starts free\.z"):
         m.compile()
