@@ -12,7 +12,7 @@ from rtmbs.viewer.commands import Play
 from rtmbs.viewer.connect import RESULT, connect, playback
 from rtmbs.viewer.connection import Connection
 from rtmbs.viewer.main_guard import script_is_guarded
-from rtmbs.viewer.qt import check_qt
+from rtmbs.viewer.qt import check_display, check_qt
 from rtmbs.viewer.theme import theme_named
 
 THREAD_INSTEAD = (
@@ -42,6 +42,7 @@ def view(
     Raises InputError when Qt is missing or unusable, UnknownNameError for a target, mode or theme that does not exist.
     """
     check_qt()
+    check_display()
     if mode == "manual":
         raise InputError("view(mode='manual') would never return; use rtmbs.viewer.manual_viewer.ManualViewer(sim)")
     theme_named(theme)
