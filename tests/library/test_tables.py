@@ -17,12 +17,12 @@ VALUES = np.array([-4.0, -1.0, -0.9, 3.0, 11.0])
 
 def recorded(function, n):
     """Return values and Jacobian (1 + n,) of a recorded function of n numbers."""
-    tape = record_function(lambda x, p: np.stack((function(*(x[k] for k in range(n))),)), n, 1, k=0)
+    tape = record_function(lambda x, p: np.stack((function(*(x[k] for k in range(n))),)), n, 1, k=1)
     entries = sparse_jacobian(tape, values=True)
     evaluator = Evaluator(entries.tape)
 
     def value(*x):
-        found, *slopes = evaluator.value(np.array(x, float), np.zeros(0))
+        found, *slopes = evaluator.value(np.array(x, float), np.zeros(1))
         row = np.zeros(n)
         row[np.asarray(entries.column)] = slopes
         return np.array([found, *row])
