@@ -3,6 +3,8 @@
 from difflib import get_close_matches
 from typing import Any, ClassVar
 
+ALIKE = 0.75  # share of letters from which another name may be meant
+
 
 class Closed:
     """Refuses an attribute that its class does not know, by AttributeError with the nearest known name.
@@ -25,7 +27,7 @@ class Closed:
     def refusal(self, name: str, what: str) -> str:
         """Return the sentence about an attribute that cannot be set."""
         known = [one for one in (*dir(type(self)), *annotated(type(self))) if not one.startswith("_")]
-        near = get_close_matches(name, known, 1)
+        near = get_close_matches(name, known, 1, ALIKE)
         meant = f"; did you mean {near[0]!r}?" if near and near[0] != name else ""
         return what + (meant or self.remedy.format(name=name))
 

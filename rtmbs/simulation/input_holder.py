@@ -11,6 +11,7 @@ from rtmbs.state import State
 
 Array = NDArray[np.float64]
 Goals = dict[int, tuple[slice, Array]]  # inputs at the end of the next step, by first slot
+NO_GOALS: Goals = {}  # never written to
 
 
 class InputHolder(Closed):

@@ -18,6 +18,7 @@ from rtmbs.system.system import System
 
 Array = NDArray[np.float64]
 STAGES = 16  # poses on the way from the present value to one that is not reached at once
+PATIENCE = 15  # iterations for each: a pose nearby takes fewer
 RATE = 1  # order of a channel that is a rate
 
 
@@ -54,12 +55,14 @@ def moved(assembly: Assembly, z: Array, dof: int, value: float, name: str) -> Ar
     """Return the pose (n,) nearest to ``z`` in which one coordinate has a value, led there in stages when it is far."""
     pinned, weights = np.zeros(len(z), np.bool_), assembly.equations.system.weights
     pinned[dof] = True
-    found = assembly.solve(np.where(pinned, value, z), pinned, weights)
+    with assembly.patience(PATIENCE):
+        found = assembly.solve(np.where(pinned, value, z), pinned, weights)
     if worst_of(assembly.gap(found)) <= REFUSED:
         return found
     found, begun = z, z[dof]
     for share in np.linspace(0.0, 1.0, STAGES + 1)[1:]:
-        found = assembly.solve(np.where(pinned, begun + share * (value - begun), found), pinned, weights)
+        with assembly.patience(PATIENCE):
+            found = assembly.solve(np.where(pinned, begun + share * (value - begun), found), pinned, weights)
         gap = np.abs(assembly.gap(found))
         if np.max(gap, initial=0.0) > REFUSED:
             row = assembly.equations.system.row_names[int(np.argmax(gap))]

@@ -24,7 +24,7 @@ from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
 from rtmbs.semirecursive.worst import out_of_range
 from rtmbs.simulation.failures import in_parts, step_error
-from rtmbs.simulation.input_holder import Goals
+from rtmbs.simulation.input_holder import NO_GOALS
 from rtmbs.simulation.inputs import Inputs
 from rtmbs.simulation.jumps import mean_inputs
 from rtmbs.simulation.one_thread import one_thread
@@ -40,7 +40,6 @@ from rtmbs.system.system import System
 
 Array = NDArray[np.float64]
 
-NO_GOALS: Goals = {}  # never written to
 NO_FACTORS = np.zeros(0)  # penalty factors of a method that has none
 WARM_UP_STEPS = 3  # steps that never count, before the first one
 

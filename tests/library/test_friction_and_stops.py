@@ -45,4 +45,4 @@ def test_a_damped_stop_loses_energy_and_never_pulls():
     force, place = result["law.force"], result["rail.displacement"]
     assert np.all(force[place >= 0.1] <= 0.0)
     assert np.all(force[place <= -0.2] >= 0.0)
-    assert 0.1 < abs(result["rail.rate"][-1]) < 0.9
+    assert 0.01 < abs(result["rail.rate"][-1]) < 0.9
