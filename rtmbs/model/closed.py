@@ -9,14 +9,15 @@ ALIKE = 0.75  # share of letters from which another name may be meant
 class Closed:
     """Refuses an attribute that its class does not know, by AttributeError with the nearest known name.
 
-    Known are methods, properties and annotated names of the class and those it inherits from.
+    Known are methods, properties and annotated names of the class and those it inherits from. A class of the user that
+    inherits from one of these takes what it likes.
     """
 
     remedy: ClassVar[str] = ""  # what to write in place of an unknown attribute; {name} stands for the attribute
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name not in self.__dict__:
-            kind = type(self)
+        kind = type(self)
+        if name not in self.__dict__ and kind.__module__.startswith("rtmbs."):
             found = getattr(kind, name, None)
             if isinstance(found, property) and found.fset is None:
                 raise AttributeError(self.refusal(name, f"attribute {name!r} of a {kind.__name__} is for reading"))

@@ -52,8 +52,9 @@ class StateHolder(InputHolder):
     def state(self) -> State:
         """The state that counts; it is overwritten two steps on, so ``state.copy()`` keeps it.
 
-        The next step notices positions and rates that are written into it, for the balance of energy alone: loops and
-        accelerations stay as they are. ``restore`` takes a state that was changed by hand, and looks at all of it.
+        The next step notices positions and rates that are written into it: a balance of energy begins anew, and the
+        accelerations follow. Loops stay as they are; ``set`` closes them. ``restore`` takes a state that was changed by
+        hand, and looks at all of it.
         """
         state = self._present()
         if self._shown is None:
@@ -71,10 +72,11 @@ class StateHolder(InputHolder):
         state = self._present()
         if self._shown is not None:
             if self._shown != state.motion():
-                self._validate(state)
-                self.equations.u = state.u
-                self.method.moved(self.equations, state)
-                self._solve_accelerations(state)
+                self._validate(state)  # a list of the same numbers moves nothing
+                if self._shown != state.motion():
+                    self.equations.u = state.u
+                    self.method.moved(self.equations, state)
+                    self._solve_accelerations(state)
             self._shown = None
         check_time(state, "this state")
         return state
@@ -247,7 +249,9 @@ class StateHolder(InputHolder):
             self.equations.commit(taken)  # a step begins with these at zero
         self.method.moved(self.equations, taken)
         work = self.method.start(self.equations, taken)
-        vars(self).update(_work=work, _states=(taken, taken.copy()), _accelerations_current=True, _goals={})
+        vars(self).update(
+            _work=work, _states=(taken, taken.copy()), _accelerations_current=True, _goals={}, _shown=None
+        )
 
     @one_thread
     def set(self, name: str, value: float) -> None:
@@ -323,7 +327,7 @@ class StateHolder(InputHolder):
         state = twin.state.copy()
         state.t_ref, state.k, state.h = state.t, 0, self.h
         state.memory = self.state.memory | self.method.carried(state)
-        vars(self).update(_states=(state, state.copy()), _goals={})
+        vars(self).update(_states=(state, state.copy()), _goals={}, _shown=None)
 
     def mark(self) -> Mark:
         """Return what ``back_to`` goes back to, as long as one step or one call of ``take_chunk`` came in between."""
@@ -332,7 +336,7 @@ class StateHolder(InputHolder):
     def back_to(self, mark: Mark) -> None:
         """Take back the steps since ``mark``: they wrote the spare state only."""
         states, goals = mark
-        vars(self).update(_states=states, _goals=goals)
+        vars(self).update(_states=states, _goals=goals, _shown=None)
 
     def _validate(self, state: State) -> None:
         """Make the arrays of a state what kernels take; StateError where they cannot be."""
