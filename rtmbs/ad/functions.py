@@ -19,7 +19,7 @@ WAYS_OUT = {
     "isfinite": "Bound the argument instead, so that no such value arises: numpy.where, numpy.maximum.",
     "argmax": "Write numpy.maximum, or numpy.where on comparisons: which one is largest differs between evaluations.",
     "argmin": "Write numpy.minimum, or numpy.where on comparisons: which one is least differs between evaluations.",
-    "interp": "Write the pieces with numpy.where, or fit a polynomial.",
+    "interp": "Take rtmbs.library.force_laws.interpolated, or write the pieces with numpy.where.",
     "select": "Write numpy.where in numpy.where.",
     "piecewise": "Write numpy.where in numpy.where.",
     "nan_to_num": "Bound the argument instead, so that no such value arises: numpy.where, numpy.maximum.",

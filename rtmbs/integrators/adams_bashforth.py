@@ -38,11 +38,12 @@ class AdamsBashforth(Method):
     def moved(self, equations: Equations, state: State) -> None:
         """Forget the history of another path."""
         if not np.array_equal(state.memory["path"], np.concatenate((state.z, state.zd, state.s))):
-            self.pushed(equations, state)
+            self.pushed(equations, None, state)
 
-    def pushed(self, equations: Equations, state: State) -> None:
+    def pushed(self, equations: Equations, work: Any, state: State) -> bool:
         """Forget the history: accelerations jump with the inputs."""
         state.memory["known"][:] = 0.0
+        return False
 
     def advance(self, equations: Equations, work: Any, old: State, new: State) -> StepReport:
         """Take a step, and remember the accelerations that it began with."""

@@ -82,6 +82,9 @@ class Fused(Protocol):
     def arguments(self, settings: Settings, old: StateArrays, chunk: Chunk) -> tuple[Any, ...]:
         """Return what the kernel takes to make a step for every row."""
 
+    def follow(self, settings: Settings, state: StateArrays, u: Array) -> bool:
+        """Let balances, accelerations and multipliers of ``state`` follow ``u``; False when accelerations did not."""
+
     @property
     def groups(self) -> Any:
         """Parts of the mechanism that are stepped on threads of their own; None when there is one."""

@@ -58,8 +58,13 @@ class Method(Protocol):
     def moved(self, equations: Equations, state: State) -> None:
         """Let ``state.memory`` follow positions or rates that were changed by hand."""
 
-    def pushed(self, equations: Equations, state: State) -> None:
-        """Let ``state.memory`` follow inputs that were changed between two steps, before accelerations do."""
+    def pushed(self, equations: Equations, work: Any, state: State) -> bool:
+        """Let ``state.memory`` follow inputs that were changed between two steps, before accelerations do.
+
+        ``work`` is what ``start`` returned. True when accelerations, multipliers and rates of force states followed as
+        well: a method with a kernel may do so at a fraction of the time.
+        """
+        return False
 
     def start(self, equations: Equations, state: State) -> Any:
         """Return what steps need besides states: after a start, a restore, with a new h or other options."""

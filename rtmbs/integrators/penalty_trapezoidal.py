@@ -154,14 +154,21 @@ class PenaltyTrapezoidal(Method):
             if np.any(np.abs(found - energy[:, OWN]) > SAME_ENERGY * size):
                 energy[:] = 0.0
 
-    def pushed(self, equations: Equations, state: State) -> None:
-        """Let balances go on with the potentials of changed inputs; what the path has beyond zd stays."""
+    def pushed(self, equations: Equations, work: Work, state: State) -> bool:
+        """Let balances go on with the potentials of changed inputs; what the path has beyond zd stays.
+
+        True when accelerations followed as well, by the kernel.
+        """
+        fused = work.fused
+        if fused is not None and equations.fused() is fused:
+            return fused.follow(work.settings, arrays_of(state), state.u)
         energy = state.memory["energy"]
         with np.errstate(over="ignore", invalid="ignore"):
             found, _ = equations.component_energies(state.z, state.zd, state.R0)
         if np.all(np.isfinite(found)):
             begun = np.any(energy != 0.0, axis=1)
             energy[begun] += (found - energy[:, OWN])[begun, None]
+        return False
 
     def check(self, state: State, what: str) -> None:
         """Refuse penalty factors that are not positive: StateError."""

@@ -1,6 +1,7 @@
 """Say that kernels are being compiled: one line, a progress bar on a terminal, and nothing when the cache has them."""
 
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,20 +14,35 @@ from rtmbs.jit.compiled import listening
 ONE_RUN, EVERYTHING = 0.8, 1.4  # types that a kernel is compiled for on average: real arrays, complex ones too
 
 
+EVERY = 20.0  # [s] between lines of progress where there is no terminal for a bar
+
+
 class Compilations:
-    """Counts compilations; the first one prints the line and opens the bar."""
+    """Counts compilations; the first one prints the line, once a process, and opens the bar.
+
+    Without a terminal a line of progress follows now and then: a law or a step may compile for minutes.
+    """
+
+    said = False  # the line was printed in this process
 
     def __init__(self, signatures: float) -> None:
-        self.expected = round(signatures * kernel_count())
+        self.signatures, self.expected = signatures, 0  # how many there may be is counted when one begins
         self.count = 0
         self.bar: Any = None
+        self.last = 0.0  # when a line was printed [s]
 
     def begin(self, kernel: str) -> None:
         """A kernel is being compiled; kernels it calls follow inside."""
         if self.bar is None:
-            print(f"compiling kernels{', the first time only' if PLACE.folder else ''}; {PLACE}", file=sys.stderr)
+            self.expected = round(self.signatures * kernel_count())
+            if not Compilations.said:
+                print(f"compiling kernels{', the first time only' if PLACE.folder else ''}; {PLACE}", file=sys.stderr)
+            Compilations.said, self.last = True, time.monotonic()
             self.bar = tqdm(total=self.expected, desc="compiling", unit="kernel", disable=None, leave=False)
         self.bar.set_postfix_str(kernel)
+        if self.bar.disable and time.monotonic() - self.last > EVERY:
+            self.last = time.monotonic()
+            print(f"compiled {self.count} of about {self.expected} kernels, now {kernel}", file=sys.stderr)
 
     def end(self, kernel: str) -> None:
         """A kernel was compiled."""

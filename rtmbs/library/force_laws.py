@@ -4,11 +4,12 @@ Each is ``law(t, kinematics, parameters)``; its docstring says what to attach it
 are smooth, or smooth but for a corner, because Newton's iteration and the trapezoidal rule want derivatives.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
+from rtmbs.library.tables import Curve, Surface
 from rtmbs.model.laws import JointKinematics, Kinematics
 
 Parameters = Mapping[str, Any]
@@ -24,6 +25,63 @@ def bump_stop(t: float, kinematics: JointKinematics, parameters: Parameters) -> 
     d = np.maximum(kinematics.z - parameters["clearance"], 0.0)
     push = parameters["stiffness"] * d ** parameters["exponent"] + parameters["damping"] * d * kinematics.zd
     return -np.maximum(push, 0.0)
+
+
+def stops(t: float, kinematics: JointKinematics, parameters: Parameters) -> Any:
+    """On one ``joint``: two end stops, each a progressive spring as ``bump_stop`` has; nothing between them.
+
+    parameters: lower, upper [m or rad], stiffness [N/m^exponent], exponent (2 or more: a smooth start), damping
+    [N s/m^2]. They never pull.
+    """
+    zd = kinematics.zd
+    force = 0.0
+    for sign, depth in ((-1.0, kinematics.z - parameters["upper"]), (1.0, parameters["lower"] - kinematics.z)):
+        d = np.maximum(depth, 0.0)
+        push = parameters["stiffness"] * d ** parameters["exponent"] - sign * parameters["damping"] * d * zd
+        force = force + sign * np.maximum(push, 0.0)
+    return force
+
+
+def coulomb_friction(t: float, kinematics: JointKinematics, parameters: Parameters) -> Any:
+    """On one ``joint``: dry friction against the rate, -force tanh(zd / smoothing). It creeps instead of sticking.
+
+    parameters: force [N m or N], smoothing [rad/s or m/s]: within this rate friction builds up. The sign function in
+    place of tanh has no derivative, and Newton's iteration fails where the rate changes its sign.
+    """
+    return -parameters["force"] * np.tanh(kinematics.zd / parameters["smoothing"])
+
+
+def interpolated(x: Any, knots: Any, values: Any) -> Any:
+    """Return what ``numpy.interp`` does, inside a law that is recorded: linear, and constant outside the knots."""
+    return Curve(knots, values, outside="hold")(x)
+
+
+def joint_table(table: Curve | Surface) -> Callable[..., Any]:
+    """Return a law for one ``joint``: force or torque by a ``Curve`` of z, or by a ``Surface`` of z and zd.
+
+    The sign is that of the table: a spring has values that fall with z.
+    """
+
+    def law(t: float, kinematics: JointKinematics, parameters: Parameters) -> Any:
+        z, zd = kinematics.z, kinematics.zd
+        return table(z) if isinstance(table, Curve) else table(z, zd)
+
+    return law
+
+
+def distance_table(table: Curve | Surface) -> Callable[..., Any]:
+    """Return a law ``between`` two markers: pull along their line [N] by distance, or by distance and its rate.
+
+    A ``Curve`` takes the distance [m], a ``Surface`` the distance and its rate [m/s].
+    """
+
+    def law(t: float, kinematics: Kinematics, parameters: Parameters) -> Any:
+        length = np.sqrt(np.dot(kinematics.r, kinematics.r))
+        if isinstance(table, Curve):
+            return table(length)
+        return table(length, np.dot(kinematics.r, kinematics.v) / length)
+
+    return law
 
 
 def stribeck_friction(t: float, kinematics: JointKinematics, parameters: Parameters) -> Any:

@@ -13,6 +13,7 @@ from rtmbs.model.profiles import Profile
 # Coordinates of a body in the world, with units: its origin, and the angles of R = Rz(yaw) Ry(pitch) Rx(roll), where R
 # turns body axes into world axes.
 BODY_COORDINATES = {"x": "m", "y": "m", "z": "m", "yaw": "rad", "pitch": "rad", "roll": "rad"}
+PLACES = ("x", "y", "z")  # first coordinates of a floating joint
 MARKER_AXES = ("f", "g", "h")  # columns of ``Marker.axes``
 
 
@@ -36,7 +37,8 @@ class Driver:
     def target(self) -> str:
         """What is prescribed, in words."""
         if self.joint:
-            return f"{self.joint[0].name}.{self.joint[0].type.coordinates[self.joint[1]]}"
+            joint, k = self.joint
+            return f"{joint.name}.{(joint.type.coordinates or PLACES)[k]}"
         if self.between:
             return f"the distance of {self.between[0].name} and {self.between[1].name}"
         if self.body:

@@ -5,7 +5,8 @@ from typing import Any, Literal, TypeVar
 
 from rtmbs.errors import ModelError, shown, unknown_name
 from rtmbs.model.body import GROUND, Body, make_ground
-from rtmbs.model.checks import Numbers, name_of, numbers
+from rtmbs.model.checks import Array, Numbers, name_of, numbers
+from rtmbs.model.closed import Closed
 from rtmbs.model.constraints import Constraint
 from rtmbs.model.couplers import Coupler
 from rtmbs.model.drivers import BODY_COORDINATES, MARKER_AXES, Driver
@@ -22,21 +23,27 @@ Coordinate = Joint | str | tuple[Joint | str, str]
 Ratios = Mapping[Coordinate, float] | Sequence[tuple[Coordinate, float]]
 
 
-class Elements:
+class Elements(Closed):
     """Elements in the order they were added; ``ground`` is the body that stands still."""
+
+    name: str
+    gravity: Array  # (3,) world axes [m/s^2]
+    bodies: dict[str, Body]
+    joints: dict[str, Joint]
+    markers: dict[str, Marker]
+    rods: dict[str, Rod]
+    couplers: dict[str, Coupler]
+    constraints: dict[str, Constraint]
+    forces: dict[str, Force]
+    drivers: dict[str, Driver]
+    initials: dict[str, Initial]
 
     def __init__(self, name: str = "model", gravity: Numbers = (0.0, 0.0, -9.81)) -> None:
         self.name = name_of("model", name)
         self.gravity = numbers(gravity, f"model {name!r}: gravity", (3,))
-        self.bodies: dict[str, Body] = {GROUND: make_ground()}
-        self.joints: dict[str, Joint] = {}
-        self.markers: dict[str, Marker] = {}
-        self.rods: dict[str, Rod] = {}
-        self.couplers: dict[str, Coupler] = {}
-        self.constraints: dict[str, Constraint] = {}
-        self.forces: dict[str, Force] = {}
-        self.drivers: dict[str, Driver] = {}
-        self.initials: dict[str, Initial] = {}
+        self.bodies = {GROUND: make_ground()}
+        self.joints, self.markers, self.rods, self.couplers = {}, {}, {}, {}
+        self.constraints, self.forces, self.drivers, self.initials = {}, {}, {}, {}
 
     @property
     def ground(self) -> Body:

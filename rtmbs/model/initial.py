@@ -9,6 +9,7 @@ from rtmbs.errors import ModelError, shown
 from rtmbs.model.checks import Array, Numbers, number, numbers, shape_of, switch, unit_vector
 from rtmbs.model.joint import Joint
 
+MOST_TURNS = 4  # of a first angle
 SIZES = {"quaternion": (4, 3), "pose": (7, 6)}  # numbers of a position and of a rate
 MEANINGS = {
     "quaternion": (
@@ -63,4 +64,16 @@ def start_values(joint: Joint, value: Numbers, what: str, order: int) -> Array:
         if not np.any(values[-4:]):
             raise ModelError(f"{what} has a zero quaternion; no rotation is (1, 0, 0, 0)")
         values[-4:] = unit_vector(values[-4:])
+    elif order == 0:
+        check_turns(joint, values, what)
     return values
+
+
+def check_turns(joint: Joint, values: Array, what: str) -> None:
+    """Refuse an angle of many turns, which is one in degrees."""
+    for dof, name, value in zip(joint.type.dofs(), joint.type.coordinates, values, strict=True):
+        if dof.kind == "revolute" and abs(value) > MOST_TURNS * 2.0 * math.pi:
+            raise ModelError(
+                f"{what}: {name} is {value:g} rad, {abs(value) / (2.0 * math.pi):.3g} turns. Angles are in radians: "
+                f"math.radians({value:g}) is {math.radians(value):.4g}; start within {MOST_TURNS} turns of zero"
+            )

@@ -16,13 +16,13 @@ from rtmbs.model.constraints import Constraint, ConstraintFunction, make_constra
 from rtmbs.model.couplers import Coupler, make_coupler, ratios_given
 from rtmbs.model.drivers import Driver
 from rtmbs.model.elements import Axis, Between, Coordinate, Elements, Ratios
-from rtmbs.model.forces import Force, ForceLaw
+from rtmbs.model.forces import Force, ForceLaw, Input
 from rtmbs.model.initial import Initial, make_initial
 from rtmbs.model.joint import WORLD, ClosureOption, Joint, frame_body, frozen, make_joint
 from rtmbs.model.joints import JointType
 from rtmbs.model.laws import Law, UserFunction, make_law
 from rtmbs.model.markers import Marker
-from rtmbs.model.profiles import checked_profile
+from rtmbs.model.profiles import checked_profile, given_motion
 from rtmbs.model.rods import Rod, make_rod
 
 if TYPE_CHECKING:
@@ -31,6 +31,13 @@ if TYPE_CHECKING:
 
 class Model(Elements):
     """A mechanism in words. Elements stay in the order they were added; ``ground`` is the body that stands still."""
+
+    def __repr__(self) -> str:
+        parts = {"bodies": len(self.bodies) - 1, "joints": len(self.joints), "forces": len(self.forces)}
+        parts |= {"drivers": len(self.drivers), "rods": len(self.rods), "couplers": len(self.couplers)}
+        parts |= {"constraints": len(self.constraints), "markers": len(self.markers)}
+        said = ", ".join(f"{count} {kind}" for kind, count in parts.items() if count)
+        return f"Model({self.name!r}: {said or 'empty'})"
 
     def add_body(
         self,
@@ -317,13 +324,15 @@ class Model(Elements):
         * ``body``: (body, coordinate), one of x, y, z of its origin [m] and yaw, pitch, roll [rad] in the world;
         * ``axes``: the angle of two axes [rad], each a marker (its h axis) or (marker, "f", "g" or "h").
 
-        A Simulation follows the first two, a kinematic analysis all of them.
+        A Simulation follows the first two, and x, y, z of a body on a floating joint of ground; a kinematic analysis
+        follows all. An ``Input`` as profile is set while running, ``sim.inputs["lift"] = (value, rate, acceleration)``
+        before each step: those at the end of the step.
         """
         self._new("driver", name, self.drivers, self.joints, self.rods, self.couplers, self.constraints)
         what = f"driver {name!r}"
         if sum(given is not None for given in (joint, between, body, axes)) != 1:
             raise ModelError(f"{what}: give joint=, between=, body= or axes=, one of the four")
-        known = checked_profile(profile, what)
+        known = given_motion(profile.default, what) if isinstance(profile, Input) else checked_profile(profile, what)
         if between is not None:
             driver = Driver(name, known, between=self._between(what, between))
         elif body is not None:

@@ -16,6 +16,9 @@ from rtmbs.model.checks import Array, Numbers, number, numbers, shape_of
 
 Motion = tuple[float, float, float]
 
+TRIALS, STEP = (0.11, 0.37, 0.83, 1.7), 1e-5  # [s] times at which derivatives are compared with differences, and theirs
+WRONG, ROUNDING = 1e-3, 1e-13  # relative error that is none of differences; of a value, what a number cannot tell
+
 
 @runtime_checkable
 class Profile(Protocol):
@@ -141,6 +144,8 @@ class Function:
         for name in ("f", "fd", "fdd"):
             if not callable(getattr(self, name)):
                 raise ModelError(f"{what}: {name} is {shown(getattr(self, name))}; it must be a function of t")
+        check_derivative(self.f, self.fd, "fd", "f", what)
+        check_derivative(self.fd, self.fdd, "fdd", "fd", what)
         if self.jumps is None:
             return self
         size = math.prod(shape_of(self.jumps, f"{what}: jumps", "it must be a list of times"))
@@ -148,6 +153,27 @@ class Function:
 
     def __call__(self, t: float) -> Motion:
         return self.f(t), self.fd(t), self.fdd(t)
+
+
+def check_derivative(f: Callable[[float], float], fd: Callable[[float], float], name: str, of: str, what: str) -> None:
+    """Refuse a derivative that is wrong at nearly all trial times; at single ones a function may jump or not exist."""
+    wrong = []
+    for t in TRIALS:
+        try:
+            before, after, slope = float(f(t - STEP)), float(f(t + STEP)), float(fd(t))
+        except Exception:  # noqa: BLE001 - the compiler or the run says what a function raises
+            return
+        found, size = (after - before) / (2.0 * STEP), max(abs(before), abs(after))
+        if not all(map(math.isfinite, (found, slope))):
+            return
+        if abs(found - slope) > WRONG * max(abs(found), abs(slope)) + ROUNDING * size / STEP:
+            wrong.append((t, slope, found))
+    if len(wrong) >= len(TRIALS) - 1:
+        t, slope, found = wrong[0]
+        raise ModelError(
+            f"{what}: {name} is not the derivative of {of}: {name}({t:g}) is {slope:.6g}, and differences of {of} give "
+            f"{found:.6g}; write f, df/dt and d2f/dt2"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,6 +206,25 @@ class Staircase:
     def __call__(self, t: float) -> Any:
         """Return the value held at ``t``."""
         return self.values[max(int(np.searchsorted(self.t, t, side="right")) - 1, 0)]
+
+
+@dataclass(frozen=True)
+class Given:
+    """What the user sets while running, by the name of the driver: value, rate and acceleration at a step's end."""
+
+    start: Numbers  # (3,) until then
+    jumps: ClassVar[tuple[float, ...]] = ()
+
+    def __call__(self, t: float) -> Motion:
+        f, fd, fdd = self.start
+        return f, fd, fdd
+
+
+def given_motion(value: Any, what: str) -> Given:
+    """Return the profile of a driver by ``Input(value)``: (value, rate, acceleration), or a value at rest."""
+    size = math.prod(shape_of(value, f"{what}: default", "it must be a value, or value, rate and acceleration"))
+    start = numbers(value, f"{what}: default", (3,)) if size != 1 else np.array([number(value, what), 0.0, 0.0])
+    return Given(tuple(start.tolist()))
 
 
 def checked_profile(profile: Any, what: str) -> Profile:

@@ -42,6 +42,39 @@ from rtmbs.spatial import (
     store6,
     sub3,
 )
+from rtmbs.system.tables import GRAVITY_SLOT
+
+COORDINATE, PLACE, TURN = 0, 1, 2  # what a row of the plan of ``read_instant`` reads
+
+
+@kernel
+def read_instant(tables, plan, points, state, u, ws, out):
+    """out (k,): numbers of one instant, each row of ``plan`` (rows, 4) where its element, its order and its kind say.
+
+    Columns are kind, order (0 value, 1 rate, 2 acceleration), dof, and the first number of ``out``. COORDINATE is one
+    number, PLACE three of the point in ``points`` (rows, 3), dof axes, TURN three of the body's turn; world axes.
+    """
+    forward_positions(tables, state.R0, state.z, ws)
+    forward_velocities(tables.dofs, state.zd, ws)
+    forward_accelerations(tables.dofs, state.zd, state.zdd, u, ws)
+    for k in range(len(plan)):
+        kind, order, i, first = plan[k, 0], plan[k, 1], plan[k, 2], plan[k, 3]
+        if kind == COORDINATE:
+            out[first] = state.z[i] if order == 0 else (state.zd[i] if order == 1 else state.zdd[i])
+            continue
+        V, acc = load6(ws.V, i), load6(ws.acc, i)
+        if kind == TURN:
+            value = angular(V) if order == 1 else angular(acc)
+        else:
+            x = place(ws.A, ws.r, i, load3(points, k))
+            if order == 0:
+                value = sub3(x, load3(ws.r, tables.origins.row[i]))
+            elif order == 1:
+                value = point_velocity(V, x)
+            else:
+                swept = add3(point_velocity(acc, x), cross3(angular(V), point_velocity(V, x)))
+                value = add3(swept, (u[GRAVITY_SLOT], u[GRAVITY_SLOT + 1], u[GRAVITY_SLOT + 2]))
+        out[first], out[first + 1], out[first + 2] = value
 
 
 @kernel

@@ -2,6 +2,9 @@
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rtmbs.integrators.report import TAKEN, Outcome
 from rtmbs.integrators.settings import Chunk, Settings, StateArrays
 from rtmbs.jit.clock import seconds_per_tick
@@ -16,11 +19,14 @@ from rtmbs.semirecursive.endings import (
     UNFINISHED,
     UNPROJECTED,
 )
+from rtmbs.semirecursive.follow_kernel import FollowKernel
 from rtmbs.semirecursive.fused_kernel import FusedKernel
 from rtmbs.semirecursive.groups import Groups
 
 if TYPE_CHECKING:
     from rtmbs.semirecursive.equations import SemiRecursiveEquations
+
+Array = NDArray[np.float64]
 
 OUTCOMES = {
     CONVERGED: Outcome.CONVERGED,
@@ -42,13 +48,13 @@ class FusedSteps:
     outcomes = OUTCOMES
 
     def __init__(self, equations: "SemiRecursiveEquations") -> None:
-        self.equations, self.kernel = equations, FusedKernel()
+        self.equations, self.kernel, self.follow_kernel = equations, FusedKernel(), FollowKernel()
         self._groups: Groups | None = None
 
     def of(self, equations: "SemiRecursiveEquations") -> "FusedSteps":
         """Return this for equations of the same types and sizes; its machine code serves, and looking up takes long."""
         other = FusedSteps(equations)
-        other.kernel, other._groups = self.kernel, self._groups
+        other.kernel, other.follow_kernel, other._groups = self.kernel, self.follow_kernel, self._groups
         return other
 
     @property
@@ -68,6 +74,12 @@ class FusedSteps:
             equations.tables, equations.lu, equations.work, settings, equations.alpha, old, chunk, equations.ws,
             self.budget,
         )  # fmt: skip
+
+    def follow(self, settings: Settings, state: StateArrays, u: Array) -> bool:
+        """Let balances, accelerations and multipliers of ``state`` follow ``u``; False when accelerations did not."""
+        equations = self.equations
+        given = (equations.tables, equations.lu, equations.work)
+        return self.follow_kernel(*given, settings, u, state, equations.ws)
 
     @property
     def groups(self) -> Groups | None:

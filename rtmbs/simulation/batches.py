@@ -10,6 +10,7 @@ from rtmbs.integrators.report import Outcome, StepReport, doubtful_steps
 from rtmbs.integrators.settings import Chunk
 from rtmbs.simulation.dense import Moment
 from rtmbs.simulation.events import moment_of
+from rtmbs.simulation.input_holder import NO_GOALS
 from rtmbs.simulation.local_error import Track
 from rtmbs.simulation.turns import Array
 from rtmbs.state import State
@@ -67,7 +68,7 @@ def take_batch(sim: Any, steps: int, chunk: Chunk | None) -> Batch:
         if not failed:
             moments = [moment_of(start), *(moment_in(start, rows, k) for k in range(done))]
             return Batch(start, moments, None, rows, None, None)
-        sim.back_to((start.copy(), start.copy()))
+        sim.back_to(((start.copy(), start.copy()), NO_GOALS))
     moments, states, reports = [moment_of(start)], list[State](), list[StepReport]()
     for _ in range(steps):
         report = sim.step()

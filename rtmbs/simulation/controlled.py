@@ -19,6 +19,7 @@ from rtmbs.simulation.batches import SIZE, Batch, chunk_of, take_batch
 from rtmbs.simulation.dense import Moment, Stretch
 from rtmbs.simulation.events import Event, Occurrence, Watch, moment_of
 from rtmbs.simulation.failures import step_error
+from rtmbs.simulation.input_holder import NO_GOALS
 from rtmbs.simulation.jump_times import edge_of
 from rtmbs.simulation.local_error import Past
 from rtmbs.simulation.log import ControlledResult, StepLog
@@ -111,7 +112,7 @@ class Controlled:
         good = int(refused[0]) if len(refused) else count
         self.tried += [(float(track.t[k]), h, float(errors[k]), k < good) for k in range(min(good + 1, count))]
         if good < count:
-            self.sim.back_to((batch.state(good), batch.state(good)))
+            self.sim.back_to(((batch.state(good), batch.state(good)), NO_GOALS))
         elif batch.failed is not None:
             self.tried.append((float(track.t[-1]), h, float("nan"), False))
             self.give_up_or_go_on(batch, h)
@@ -160,7 +161,7 @@ class Controlled:
     def too_small(self) -> Exception:
         """Return the error of a step that the tolerance makes too small."""
         t, report = self.sim.t, self.sim.step()
-        self.sim.back_to((self.sim.state.copy(), self.sim.state.copy()))
+        self.sim.back_to(((self.sim.state.copy(), self.sim.state.copy()), NO_GOALS))
         error = step_error(len(self.tried), report) if not report.outcome.accepted else None
         return error or InputError(
             f"tolerance = {self.choice.tolerance:g} asks for steps below {self.h:.3g} s at t = {t:g} s, because of "
@@ -220,7 +221,7 @@ class Controlled:
         state.h = self.sim.h
         if state.t == t and np.all(state.z == self.sim.state.z):
             state.t_ref, state.k = t, 0
-            self.sim.back_to((state, state.copy()))
+            self.sim.back_to(((state, state.copy()), NO_GOALS))
         else:
             self.sim.go_on_from(state, t)
         self.past = None
@@ -244,7 +245,7 @@ class Controlled:
             self.count({report.outcome.name: 1}, int(k < self.choice.unjudged))
             self.helped += int(report.tries > 0)
             if self.observers:
-                self.sim.back_to((batch.state(k + 1), batch.state(k + 1)))
+                self.sim.back_to(((batch.state(k + 1), batch.state(k + 1)), NO_GOALS))
                 for observer in self.observers:
                     observer.observe(self.sim, report)
         self.sim.back_to(reached)

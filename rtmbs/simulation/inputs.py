@@ -1,6 +1,7 @@
 """Inputs by name: what the user may change between steps, and functions of time."""
 
 from collections.abc import Iterator, Mapping
+from math import isfinite
 from typing import Any, Protocol
 
 import numpy as np
@@ -8,7 +9,11 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.model.checks import as_floats
+from rtmbs.model.closed import Closed
+from rtmbs.simulation.jumps import FINITE
+from rtmbs.state import State
 from rtmbs.system.system import System
+from rtmbs.system.tables import DISTANCE
 
 Array = NDArray[np.float64]
 
@@ -16,22 +21,77 @@ Array = NDArray[np.float64]
 class Holder(Protocol):
     """Whoever holds the State that counts; a Simulation."""
 
+    @property
+    def state(self) -> State: ...
+    @property
+    def h(self) -> float: ...
+
     def read_input(self, place: slice) -> Array:
         """Return the numbers of one input."""
 
     def write_input(self, place: slice, numbers: Array) -> None:
         """Change one input of the State that counts."""
 
+    def aim_input(self, place: slice, numbers: Array) -> None:
+        """Let one input be these numbers at the end of the next step."""
 
-class Inputs(Mapping[str, Any]):
+    def write_number(self, slot: int, number: float) -> None:
+        """Change an input of one number."""
+
+
+class Inputs(Closed, Mapping[str, Any]):
     """``inputs["motor.torque"] = 3.0`` takes effect at once: the accelerations of the present instant jump with it.
+
+    The input then holds its value. ``inputs.ramp("motor.torque")`` says otherwise: a value that is set from then on is
+    the one at the end of the next step, and the input goes there in a straight line. A smooth signal that is written
+    before every step is then of order two, as a function of time is. With holds, the value at the middle of the step
+    is of order two. ``inputs.hold("motor.torque")`` goes back.
 
     The values belong to the holder's State. The holder is asked every time, so that a step commits by one assignment.
     """
 
+    remedy = "; an input is set by its name in brackets: sim.inputs['force.{name}'] = ..."
+    _system: System
+    _holder: Holder
+    _timed: set[int]  # slots of functions of time
+    _driven: set[int]  # first slots of drivers
+    _ramped: set[int]  # first slots of the inputs whose values are those at the end of the next step
+    _numbers: dict[str, slice]  # inputs of one number that the user may set
+
     def __init__(self, system: System, holder: Holder) -> None:
         self._system, self._holder = system, holder
         self._timed = {slot for signal in system.signals for slot in range(signal.slot, signal.slot + signal.size)}
+        self._driven = driver_slots(system)
+        self._ramped = set(self._driven)
+        self._numbers = {
+            name: place
+            for name, place in system.inputs.items()
+            if place.stop == place.start + 1 and place.start not in self._timed
+        }
+
+    def ramp(self, *names: str) -> None:
+        """Let values of these inputs be those at the end of the next step, reached in a straight line from now on.
+
+        A run with a tolerance, which chooses its steps, takes such a value at once. A State holds the value of its own
+        time: a value that was set and not yet stepped to is neither saved nor restored.
+        Raises UnknownNameError, and InputError for a function of time.
+        """
+        for place in [self._settable(name) for name in names]:
+            self._ramped.add(place.start)
+
+    def hold(self, *names: str) -> None:
+        """Let values of these inputs take effect at once; raises as ``ramp`` does."""
+        for name, place in [(name, self._settable(name)) for name in names]:
+            if place.start in self._driven:
+                raise InputError(f"input {name!r} is a driver, whose motion cannot jump; it holds at a step's end only")
+            self._ramped.discard(place.start)
+
+    def _settable(self, name: str) -> slice:
+        """Return the place of an input that the user may set; raises UnknownNameError, InputError."""
+        place = self._place(name)
+        if self._timed & set(range(place.start, place.stop)):
+            raise InputError(f"input {name!r} is a function of time; give the force an rtmbs.Input to set it by hand")
+        return place
 
     def __getitem__(self, name: str) -> float | Array:
         place = self._place(name)
@@ -39,10 +99,15 @@ class Inputs(Mapping[str, Any]):
         return float(values[0]) if len(values) == 1 else values.copy().reshape(self._system.shapes.get(name, -1))
 
     def __setitem__(self, name: str, value: Any) -> None:
-        place = self._place(name)
+        if type(value) is float and isfinite(value) and type(name) is str and name in self._numbers:
+            slot = self._numbers[name].start
+            if slot in self._ramped:
+                self._holder.aim_input(self._numbers[name], np.array([value]))
+            else:
+                self._holder.write_number(slot, value)  # at a tenth of the time
+            return
+        place = self._settable(name)
         size = place.stop - place.start
-        if self._timed & set(range(place.start, place.stop)):
-            raise InputError(f"input {name!r} is a function of time; give the force an rtmbs.Input to set it by hand")
         wanted = f"input {name!r} takes {size} number{'s' if size > 1 else ''}"
         try:
             numbers = as_floats(value).reshape(-1)
@@ -52,7 +117,15 @@ class Inputs(Mapping[str, Any]):
             raise InputError(f"{wanted}, got {numbers.size}")
         if not np.all(np.isfinite(numbers)):
             raise InputError(f"input {name!r} must be finite, got {shown(value)}")
-        self._holder.write_input(place, numbers)
+        if place.start in self._driven:
+            check_motion(name, self._holder.state.u[place], numbers, self._holder.h, self._system.length)
+        if place.start in self._ramped:
+            self._holder.aim_input(place, numbers)
+        else:
+            self._holder.write_input(place, numbers)
+
+    def __repr__(self) -> str:
+        return f"Inputs({dict(self)})"
 
     def __contains__(self, name: object) -> bool:
         return name in self._system.inputs
@@ -68,6 +141,24 @@ class Inputs(Mapping[str, Any]):
             return self._system.inputs[name]
         except (KeyError, TypeError):  # or a name that nothing can be looked up by
             raise unknown_name("input", name, self._system.inputs) from None
+
+
+def driver_slots(system: System) -> set[int]:
+    """Return the first slots of drivers, coordinates and distances; those of functions of time among them."""
+    closures = system.tables.closures
+    distances = closures.slot[(closures.kind == DISTANCE) & (closures.slot >= 0)]
+    return {*system.tables.drivers.slot.tolist(), *distances.tolist()}
+
+
+def check_motion(name: str, before: Array, after: Array, h: float, length: float) -> None:
+    """Refuse a motion (3,) at the end of a step of ``h`` [s] that rates do not lead to: InputError."""
+    (f, fd, fdd), (g, gd, gdd) = before, after
+    allowed = 0.5 * h * max(abs(fd), abs(gd)) + h * h * max(abs(fdd), abs(gdd)) + FINITE * min(length, 1.0)
+    if abs(g - f - 0.5 * h * (fd + gd)) > allowed or abs(gd - fd - 0.5 * h * (fdd + gdd)) > allowed / h:
+        raise InputError(
+            f"input {name!r} goes from ({f:g}, {fd:g}, {fdd:g}) to ({g:g}, {gd:g}, {gdd:g}) in a step of {h:g} s, "
+            "which no finite force can follow; give value, rate and acceleration of a smooth motion at its end"
+        )
 
 
 def point_of(point: Any) -> Array:

@@ -24,7 +24,7 @@ def one_thread(method: M) -> M:
         me = get_ident()
         owner = self._inside
         if owner is None:
-            self._inside = me
+            self.__dict__["_inside"] = me  # an assignment to the attribute would be a call (model/closed.py)
         elif owner != me:
             raise BusyError(
                 f"{type(self).__name__}.{method.__name__}: another thread is stepping it; let one thread hold a "
@@ -33,6 +33,6 @@ def one_thread(method: M) -> M:
         try:
             return method(self, *args, **kwargs)
         finally:
-            self._inside = owner
+            self.__dict__["_inside"] = owner
 
     return cast(M, guarded)

@@ -43,15 +43,18 @@ def run(
     progress: bool,
     on_failure: str,
     at_most: int,
+    until: Callable[[Any], Any] | None = None,
 ) -> None:
     """Take ``steps`` steps, watched by ``recorder`` and ``observers``; raises StepError when one fails for good.
+
+    Ends behind the first step at whose end ``until`` of the Simulation is true.
 
     Whatever raises, the last sample of the recorder is the state that counts.
     """
     watching = [recorder, *observers]
     for observer in watching:
         observer.begin(sim, steps)
-    in_chunks = sim.takes_chunks and all(observer.takes_chunks for observer in watching)
+    in_chunks = until is None and sim.takes_chunks and all(observer.takes_chunks for observer in watching)
     chunk = chunk_for(sim.state, steps) if in_chunks else None
     # No bar at all when none is asked for: an interrupt inside tqdm may keep the lock that all bars share.
     with tqdm(total=steps, disable=None, unit="step") if progress else nullcontext() as bar:
@@ -60,10 +63,24 @@ def run(
             if failed:
                 take_step(sim, watching, on_failure, at_most)
             steps -= done + failed
+            if until is not None and reached(until, sim):
+                break
             if bar is not None:
                 bar.update(done + failed)
     for observer in watching:
         observer.end(sim)
+
+
+def reached(until: Callable[[Any], Any], sim: Runner) -> bool:
+    """Return whether a run is to end here; InputError when ``until`` raises or answers neither true nor false."""
+    what = f"until at t = {sim.state.t:g} s"
+    try:
+        answer = until(sim)
+    except Exception as error:
+        raise InputError(f"{what} raised {type(error).__name__}: {error}; it must return True or False") from error
+    if not isinstance(answer, bool | np.bool_):
+        raise InputError(f"{what} returned {shown(answer)}; it must return True or False")
+    return bool(answer)
 
 
 def take_chunk(sim: Runner, watching: Sequence[Observer], chunk: Chunk) -> tuple[int, bool]:

@@ -1,6 +1,6 @@
 """Simulation: a System in motion. Steps call the method, then the observers that are due."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from typing import Any
 
@@ -24,10 +24,12 @@ from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
 from rtmbs.semirecursive.worst import out_of_range
 from rtmbs.simulation.failures import in_parts, step_error
+from rtmbs.simulation.input_holder import NO_GOALS
 from rtmbs.simulation.inputs import Inputs
 from rtmbs.simulation.jumps import mean_inputs
 from rtmbs.simulation.one_thread import one_thread
 from rtmbs.simulation.options import MOST_HALVINGS, Options
+from rtmbs.simulation.outside import check_outside
 from rtmbs.simulation.running import check_end, observers_of, run, steps_between
 from rtmbs.simulation.state_holder import StateHolder
 from rtmbs.start.prepare import prepare
@@ -99,9 +101,14 @@ class Simulation(StateHolder):
         self._states = (state, state.copy())  # the one that counts, and the one the next step writes
         self._accelerations_current = True
         self._shown: tuple[object, ...] | None = None  # the motion that somebody saw since the last step
+        self._goals = NO_GOALS
         self.inputs = Inputs(system, self)
         self._stepped = False
         self._warm_up()
+
+    def __repr__(self) -> str:
+        state = self._states[0]
+        return f"Simulation({self.system.name!r}, t = {state.t:g} s, h = {state.h:g} s, method={self.method!r})"
 
     def _warm_up(self) -> None:
         """Take a few steps that never count, so that the first real one is no slower than others.
@@ -129,6 +136,8 @@ class Simulation(StateHolder):
         old, new = self._start_of_step(), self._states[1]
         new.t_ref, new.k, new.h = old.t_ref, old.k + 1, old.h
         self._take_inputs(old, new)
+        if self._goals:
+            self._reach_goals(new.u)
         evaluate_signals(self.system, new.t, new.u)
         averages = self.method.averages_inputs
         across = mean_inputs(self.system, old.t, old.h, old.u, new.u) if averages else None
@@ -136,12 +145,13 @@ class Simulation(StateHolder):
             after, new.u = new.u, across
         with nullcontext() if self._stepped else announced():
             report = self._advance(old, new)
-        self._stepped = True
+        if not self._stepped:
+            self._stepped = True
         if report.outcome.accepted:
             if across is not None:
                 new.u = after
                 self._solve_accelerations(new)
-            self._states = (new, old)
+            vars(self).update(_states=(new, old), _goals=NO_GOALS)
         return report
 
     def _advance(self, old: State, new: State) -> StepReport:
@@ -165,15 +175,16 @@ class Simulation(StateHolder):
         old, new = self._start_of_step(), self._states[1]
         self._take_inputs(old, new)
         chunk.u[:] = old.u
+        self._reach_goals(chunk.u)
         with nullcontext() if self._stepped else announced():
             self._validate(old)
             done, failed = self.method.advance_many(self.equations, self._work, old, chunk)
         self._stepped = True
         if done:
             new.t_ref, new.k, new.h = old.t_ref, old.k + done, old.h
-            new.u[:] = old.u
+            new.u[:] = chunk.u[done - 1]
             take_row(new, chunk, done - 1)
-            self._states = (new, old)
+            vars(self).update(_states=(new, old), _goals=NO_GOALS)
         return done, failed
 
     @one_thread
@@ -188,6 +199,7 @@ class Simulation(StateHolder):
         record: Schedule | None = None,
         tolerance: float | None = None,
         when: Any = None,
+        until: Callable[["Simulation"], bool] | None = None,
     ) -> Result:
         """Step to ``t_end`` [s] and return what was recorded: every step, or those that ``record`` says.
 
@@ -196,6 +208,10 @@ class Simulation(StateHolder):
         Raises InputError when t_end is no whole number of steps away or the record does not fit, StepError when a step
         fails for good. Whatever ends a run early, StepError and KeyboardInterrupt alike, carries the Result so far as
         ``result``: its last sample is the state of the Simulation, and another ``run`` goes on from there.
+
+        ``until`` is a function of the Simulation. The run ends with the first step at whose end it is true.
+
+            sim.run(10.0, until=lambda sim: sim["tip.position"][2] < 0.0)
 
         With ``tolerance`` the steps are chosen: the errors that they add to a coordinate, estimated, sum up to the
         tolerance at ``t_end`` in typical sizes (1 rad; characteristic length), METHODS 1.34. Penalties and Newton
@@ -213,7 +229,12 @@ class Simulation(StateHolder):
         whole("at_most", at_most, 0, MOST_HALVINGS)
         if not (record is None or isinstance(record, Schedule)):
             raise InputError(f"record is {shown(record)}; it must be a schedule such as rtmbs.Every(0.1)")
+        if until is not None and not callable(until):
+            raise InputError(f"until is {shown(until)}; it must be a function of the Simulation that tells when to end")
+        check_outside(self.system)
         if tolerance is not None:
+            if until is not None:
+                raise InputError("until looks at steps of h; with a tolerance write when=, which finds the exact time")
             return self._run_within(
                 t_end, tolerance, when, record, observers, at_most * (on_failure == "halve"), progress
             )
@@ -222,7 +243,7 @@ class Simulation(StateHolder):
         recorder, watching = Recorder(record), observers_of(observers)
         self._validate(self.state)
         try:
-            run(self, self.steps_to(t_end), recorder, watching, progress, on_failure, at_most)
+            run(self, self.steps_to(t_end), recorder, watching, progress, on_failure, at_most, until)
         except BaseException as error:
             if recorder.count and not isinstance(error, InputError):
                 error.result = recorder.result()  # type: ignore[attr-defined]
@@ -247,6 +268,7 @@ class Simulation(StateHolder):
         check_method(self.method, tolerance)
         events, watching, h = events_of(when), observers_of(observers), self.h
         method = self.method
+        self._take_goals()
         self._validate(self.state)
         check_end(self.t, t_end)
         jumps = jump_times(self.system, self.t, t_end, min(h, t_end - self.t))

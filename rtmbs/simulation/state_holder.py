@@ -1,6 +1,7 @@
 """The state that counts: how it is seen, changed between steps and taken back. What ``Simulation`` steps from."""
 
 import copy
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -14,9 +15,11 @@ from rtmbs.integrators.checks import step_size
 from rtmbs.integrators.method import Method
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
+from rtmbs.simulation.input_holder import Goals, InputHolder
 from rtmbs.simulation.inputs import Inputs, point_of
 from rtmbs.simulation.one_thread import one_thread
-from rtmbs.simulation.options import Options
+from rtmbs.simulation.reading import Reading
+from rtmbs.simulation.setting import set_motion
 from rtmbs.start.checks import check_closed
 from rtmbs.start.report import StartReport
 from rtmbs.state import State, check_time
@@ -27,30 +30,31 @@ from rtmbs.system.tables import ROTATION
 from rtmbs.topology import Topology
 
 Array = NDArray[np.float64]
+Mark = tuple[tuple[State, State], Goals]
 
 
-class StateHolder:
+class StateHolder(InputHolder):
     """A System, the State that counts and the one that the next step writes, and what may change between steps."""
+
+    remedy = "; sim.change({name}=...) changes options of a Simulation and of its method"
 
     system: System
     equations: SemiRecursiveEquations
-    options: Options
     start_report: StartReport
-    _states: tuple[State, State]  # the one that counts, and the one the next step writes
     _memory: dict[str, tuple[int, ...]]  # shapes of what the method remembers
     _work: Any  # what steps need besides states
     inputs: Inputs
-    _inside: int | None
-    _accelerations_current: bool  # False: accelerations are those of other inputs
     _shown: tuple[object, ...] | None  # the motion that somebody saw since the last step
+    _reading: Reading | None = None  # of channels by name, once somebody asked
     _stepped: bool
 
     @property
     def state(self) -> State:
         """The state that counts; it is overwritten two steps on, so ``state.copy()`` keeps it.
 
-        The next step notices positions and rates that are written into it, for the balance of energy alone: loops and
-        accelerations stay as they are. ``restore`` takes a state that was changed by hand, and looks at all of it.
+        The next step notices positions and rates that are written into it: a balance of energy begins anew, and the
+        accelerations follow. Loops stay as they are; ``set`` closes them. ``restore`` takes a state that was changed by
+        hand, and looks at all of it.
         """
         state = self._present()
         if self._shown is None:
@@ -68,25 +72,14 @@ class StateHolder:
         state = self._present()
         if self._shown is not None:
             if self._shown != state.motion():
-                self._validate(state)
-                self.equations.u = state.u
-                self.method.moved(self.equations, state)
+                self._validate(state)  # a list of the same numbers moves nothing
+                if self._shown != state.motion():
+                    self.equations.u = state.u
+                    self.method.moved(self.equations, state)
+                    self._solve_accelerations(state)
             self._shown = None
         check_time(state, "this state")
         return state
-
-    def read_input(self, place: slice) -> Array:
-        """Return the numbers of one input of the state that counts."""
-        return self._states[0].u[place]
-
-    @one_thread
-    def write_input(self, place: slice, numbers: Array) -> None:
-        """Change one input of the state that counts; its accelerations follow before anybody sees them."""
-        u = self._states[0].u
-        if not np.array_equal(u[place], numbers):
-            self._accelerations_current = False  # first: an interrupt in between costs a solution, not the order of a
-            # step
-            u[place] = numbers
 
     @one_thread
     def attach(self, force: str, body: str, point: Any = (0.0, 0.0, 0.0)) -> None:
@@ -116,11 +109,40 @@ class StateHolder:
     def _solve_accelerations(self, state: State) -> None:
         """Solve for the accelerations and multipliers of ``state``, in place."""
         self.equations.u = state.u
-        self.method.pushed(self.equations, state)
+        if self.method.pushed(self.equations, self._work, state):
+            return
         with np.errstate(over="ignore", invalid="ignore"), suppress(StartError):
             found = self.equations.accelerations(state.z, state.zd, state.R0, state.s)
             if all(np.all(np.isfinite(values)) for values in found):
                 state.zdd[:], state.lam[:], state.sd[:] = found
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a channel of the present state, a number or an array: ``sim["tip.position"]``.
+
+        Names, axes and units are those of a Result. Only the channel itself is worked out. An angle of a cut joint is
+        between -pi and pi: a single state does not tell its turns. Raises UnknownNameError.
+        """
+        return self._channels().one(name, self.state)
+
+    @one_thread
+    def read(self, names: Sequence[str]) -> Array:
+        """Return numbers of several channels of the present state, one after the other (k,).
+
+        The list is prepared at the first call. Coordinates of joints, and positions, velocities and accelerations of
+        bodies and markers are then read in one kernel call. Other channels take as long as ``sim[name]``.
+
+            q, x, y, z = sim.read(["crank.angle", "tip.position"])
+
+        Raises UnknownNameError for a channel, InputError for what is no list of names.
+        """
+        return self._channels().many(names, self._present())
+
+    def _channels(self) -> Reading:
+        """Return what reads channels of the present System."""
+        equations = self.equations
+        if self._reading is None or self._reading.tables is not equations.tables:
+            self._reading = Reading(self.system, equations.tables, equations.shapes)
+        return self._reading
 
     @property
     def topology(self) -> Topology:
@@ -139,7 +161,7 @@ class StateHolder:
     @property
     def t(self) -> float:
         """Time [s]."""
-        return self.state.t
+        return self._states[0].t
 
     @property
     def h(self) -> float:
@@ -153,7 +175,9 @@ class StateHolder:
         state = self.state.copy()
         state.t_ref, state.k, state.h = state.t, 0, float(h)
         state.memory = self.method.remember(self.equations, h) | self.method.carried(state)
+        goals = self._goals
         self.restore(state)
+        self._goals = goals
 
     @property
     def method(self) -> Method:
@@ -225,7 +249,22 @@ class StateHolder:
             self.equations.commit(taken)  # a step begins with these at zero
         self.method.moved(self.equations, taken)
         work = self.method.start(self.equations, taken)
-        vars(self).update(_work=work, _states=(taken, taken.copy()), _accelerations_current=True)
+        vars(self).update(
+            _work=work, _states=(taken, taken.copy()), _accelerations_current=True, _goals={}, _shown=None
+        )
+
+    @one_thread
+    def set(self, name: str, value: float) -> None:
+        """Set a joint coordinate, or a rate, at the present time: ``sim.set("a.angle", 1.0)``.
+
+        The other coordinates and rates become the nearest ones that close the loops, and the accelerations follow.
+        Positions stay when a rate is set. A failure changes nothing.
+        Raises UnknownNameError, InputError for a coordinate that is driven or of a cut joint, StartError where the
+        loops do not close.
+        """
+        state = self.state.copy()
+        set_motion(self.equations, state, name, value)
+        self.go_on_from(state, state.t)
 
     @one_thread
     def step_from_here(self, h: float) -> None:
@@ -288,15 +327,16 @@ class StateHolder:
         state = twin.state.copy()
         state.t_ref, state.k, state.h = state.t, 0, self.h
         state.memory = self.state.memory | self.method.carried(state)
-        self._states = (state, state.copy())
+        vars(self).update(_states=(state, state.copy()), _goals={}, _shown=None)
 
-    def mark(self) -> tuple[State, State]:
+    def mark(self) -> Mark:
         """Return what ``back_to`` goes back to, as long as one step or one call of ``take_chunk`` came in between."""
-        return self._states
+        return self._states, self._goals
 
-    def back_to(self, mark: tuple[State, State]) -> None:
+    def back_to(self, mark: Mark) -> None:
         """Take back the steps since ``mark``: they wrote the spare state only."""
-        self._states = mark
+        states, goals = mark
+        vars(self).update(_states=states, _goals=goals, _shown=None)
 
     def _validate(self, state: State) -> None:
         """Make the arrays of a state what kernels take; StateError where they cannot be."""

@@ -6,7 +6,7 @@ from rtmbs.forces.register import KINDS
 from rtmbs.linear.symbolic import SparseLU
 from rtmbs.system.components import find_components
 from rtmbs.system.system import Integers, Mask, Signal
-from rtmbs.system.tables import GRAVITY_SLOT, POSE_INPUTS, Balance, Tables
+from rtmbs.system.tables import DISTANCE, GRAVITY_SLOT, POSE_INPUTS, Balance, Tables
 
 
 def no_balance(n: int) -> Balance:
@@ -68,6 +68,7 @@ def timed_steps(tables: Tables, ends: Integers, signals: tuple[Signal, ...]) -> 
     forces = zip(KINDS, tables.forces, strict=True)
     found = [
         ends[closures[acts(tables.closures.slot, 3)]],
+        ends[closures[(tables.closures.kind == DISTANCE) & (tables.closures.slot >= 0)]],  # driven, by an input as well
         ends[closures[timed_conditions(tables)]],
         *(ends[table.connector[acts(table.slot, kind.size)]] for kind, table in forces),
         tables.joint_forces.dof[acts(tables.joint_forces.slot, 4)],

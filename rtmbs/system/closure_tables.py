@@ -64,7 +64,7 @@ def build_closures(
         found.append(close_distance(rod.name, rod.between, row, skeleton))
     for driver in model.drivers.values():
         if driver.between:
-            slot = slots.add_signal(f"driver {driver.name!r}", driver.name, driver.profile, 3, driver=True)
+            slot = slots.add_driver(driver.name, driver.profile)
             divisor = abs(float(slots.values[-1][0])) or reference_distance(*driver.between) or length
             row = OneRow(DISTANCE, ZERO, ZERO, divisor, slot, f"{driver.name}.distance")
             found.append(close_distance(driver.name, driver.between, row, skeleton))

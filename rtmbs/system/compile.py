@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from rtmbs.errors import ModelError, TopologyError
+from rtmbs.jit.compiling import announced
 from rtmbs.linear.symbolic import flops
 from rtmbs.model import Joint, Model
 from rtmbs.system.balance_table import find_balance, no_balance
@@ -51,7 +52,12 @@ def compile(model: Model, length: float | None = None) -> System:
     time that fails at t = 0, a driver that only a kinematic analysis follows, and a driver that a pinned initial value
     contradicts. Names the element. Masses are looked at when a Simulation starts.
     """
-    model = followed(model)
+    with announced():
+        return compiled(followed(model), length)
+
+
+def compiled(model: Model, length: float | None = None) -> System:
+    """Return the System of a model whose drivers a Simulation follows; ``length`` as in ``compile``."""
     length = characteristic_length(model) if length is None else length
     workshop = Workshop(model)
     conditions = build_conditions(model, length)
@@ -240,6 +246,7 @@ def finish(model: Model, draft: Draft, length: float) -> System:
         topology=draft.topology,
         called=draft.laws.called,
         states=draft.laws.states,
+        outside=draft.laws.outside,
         **start._asdict(),
     )
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from rtmbs.errors import ModelError
 from rtmbs.model import Body, Driver, Joint, Model, Prismatic, Profile, Revolute
-from rtmbs.model.profiles import Motion
+from rtmbs.model.profiles import Given, Motion
 
 SLANT = 1e-6  # cosine between the driven direction and that of the joint from which it can be driven
 UPRIGHT = 1e-12  # what an axis may miss the world's z axis by
@@ -62,15 +62,35 @@ def joint_driver(model: Model, driver: Driver) -> Driver:
             if body in (joint.a, joint.b) and model.ground in (joint.a, joint.b):
                 line = straight(joint, body, coordinate)
                 if line is not None:
-                    return replace(driver, profile=Shifted(driver.profile, *line), body=None, joint=(joint, 0))
+                    k, *shift = line
+                    return replace(driver, profile=shifted(driver, *shift), body=None, joint=(joint, k))
     raise ModelError(
         f"driver {driver.name!r} prescribes {driver.target}, which only a kinematic analysis follows; drive a joint "
-        "coordinate or the distance of two markers, or hold the body to ground by a prismatic or upright revolute joint"
+        "coordinate or the distance of two markers, or hold the body to ground by a prismatic or upright revolute "
+        "joint, or for x, y, z by a floating joint at the body's origin with axes of the world"
     )
 
 
-def straight(joint: Joint, body: Body, coordinate: str) -> tuple[float, float] | None:
-    """Return (start, slope) of a body's coordinate over the joint's own, or None when it is no straight line."""
+def shifted(driver: Driver, start: float, slope: float) -> Profile:
+    """Return the profile of a joint coordinate with (start, slope); ModelError for one that the user sets."""
+    if (start, slope) == (0.0, 1.0):
+        return driver.profile
+    if isinstance(driver.profile, Given):
+        raise ModelError(
+            f"driver {driver.name!r}: an Input cannot prescribe {driver.target}, which is {start:g} + {slope:g} times "
+            "a joint coordinate; drive the coordinate of the joint by joint=, or place the joint at the world's origin"
+        )
+    return Shifted(driver.profile, start, slope)
+
+
+def straight(joint: Joint, body: Body, coordinate: str) -> tuple[int, float, float] | None:
+    """Return (number, start, slope): a body's coordinate over one of the joint's; None when it is no straight line."""
+    if joint.type.free:
+        at_origin = body is joint.b and not np.any(joint.point_b) and np.array_equal(joint.axes_a, np.eye(3))
+        if coordinate not in COORDINATES or not at_origin:
+            return None
+        k = COORDINATES.index(coordinate)
+        return k, float(joint.point_a[k]), 1.0
     sign = 1.0 if body is joint.b else -1.0  # a positive coordinate moves b relative to a
     to_world, to_body = (joint.axes_a, joint.axes_b) if body is joint.b else (joint.axes_b, joint.axes_a)
     point, own = (joint.point_a, joint.point_b) if body is joint.b else (joint.point_b, joint.point_a)
@@ -78,10 +98,10 @@ def straight(joint: Joint, body: Body, coordinate: str) -> tuple[float, float] |
     if isinstance(joint.type, Prismatic) and coordinate in COORDINATES:
         k = COORDINATES.index(coordinate)
         slope = sign * float((to_world @ np.array(joint.type.axis))[k])
-        return (float((point - turned @ own)[k]), slope) if abs(slope) > SLANT else None
+        return (0, float((point - turned @ own)[k]), slope) if abs(slope) > SLANT else None
     if isinstance(joint.type, Revolute) and coordinate == "yaw":
         axis = to_world @ np.array(joint.type.axis)
         if abs(abs(axis[2]) - 1.0) > UPRIGHT:
             return None
-        return float(np.arctan2(turned[1, 0], turned[0, 0])), sign * float(np.sign(axis[2]))
+        return 0, float(np.arctan2(turned[1, 0], turned[0, 0])), sign * float(np.sign(axis[2]))
     return None

@@ -116,7 +116,7 @@ def build_drivers(model: Model, skeleton: Skeleton, slots: Slots) -> tuple[Drive
         if driver.joint:
             joint, k = driver.joint
             dof.append(skeleton.joint_dofs[joint.name][k])
-            slot.append(slots.add_signal(f"driver {driver.name!r}", driver.name, driver.profile, 3, driver=True))
+            slot.append(slots.add_driver(driver.name, driver.profile))
             rows.append((driver.name, skeleton.dofs[dof[-1]].kind == REVOLUTE))
     dofs = np.array(dof, np.int64)
     return Drivers(dofs, np.array(slot, np.int64), np.zeros(len(dofs), np.int64)), rows

@@ -92,7 +92,6 @@ def inverse_motion(joint: Joint, position: Array, turn: Array, rate: Array) -> t
 def check_conflict(driver: Driver, dof: int, start: Start, typical: Array) -> None:
     """Refuse a pinned value that a driver contradicts at t = 0."""
     assert driver.joint
-    joint, k = driver.joint
     motion = sample(f"driver {driver.name!r}", driver.profile, 3)
     for pinned, value, wanted, what in (
         (start.pinned_z[dof], start.z0[dof], motion[0], "position"),
@@ -100,6 +99,6 @@ def check_conflict(driver: Driver, dof: int, start: Start, typical: Array) -> No
     ):
         if pinned and abs(value - wanted) > CONFLICT * max(typical[dof], abs(wanted)):
             raise ModelError(
-                f"driver {driver.name!r} starts {joint.name}.{joint.type.coordinates[k]} with the {what} {wanted:.9g}, "
+                f"driver {driver.name!r} starts {driver.target} with the {what} {wanted:.9g}, "
                 f"but its initial {what} is pinned to {value:.9g}; make them equal, or leave it to the driver"
             )

@@ -5,6 +5,8 @@ of the law. Values: the force, last the rates of the states. Parameters p: time,
 given.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -47,9 +49,11 @@ class LawFunction:
         parameters, first = {}, 1
         for name, value in self.law.parameters.items():
             parameters[name] = p[first : first + value.size].reshape(value.shape)
+            if isinstance(parameters[name], np.ndarray):
+                parameters[name].flags.writeable = False
             first += value.size
         r = x[:3].copy()  # a law may write over what it is given
-        result, rates = self.asked(p[0], self.kinematics(x), parameters, x[self.looks :])
+        result, rates = self.asked(p[0], self.kinematics(x), MappingProxyType(parameters), x[self.looks :])
         values = self.forces(result) if self.names else self.wrench(result, r)
         return values if rates is None else np.concatenate((values, rates))
 
@@ -61,7 +65,7 @@ class LawFunction:
             return JointKinematics(x[0], x[1], self.names)
         return JointKinematics(x[: self.acts], x[self.acts : self.looks], self.names)
 
-    def asked(self, t: Any, kinematics: Any, parameters: dict[str, Any], states: Any) -> tuple[Any, Any]:
+    def asked(self, t: Any, kinematics: Any, parameters: Mapping[str, Any], states: Any) -> tuple[Any, Any]:
         """Return what the law says of the force, and the rates (k,) of its states; None without states."""
         if not self.states:
             return self.law.function(t, kinematics, parameters), None

@@ -13,6 +13,7 @@ from rtmbs.system.connector_list import ConnectorList, numbers
 from rtmbs.system.force_tables import ends
 from rtmbs.system.identity import identity
 from rtmbs.system.law_state_tables import WIDTH, input_order, own_entries, state_infos, state_tables
+from rtmbs.system.outside import Outside, values_read
 from rtmbs.system.recorded_laws import BuiltLaw, Workshop
 from rtmbs.system.skeleton import Placement, Skeleton
 from rtmbs.system.slots import Slots
@@ -28,6 +29,7 @@ class LawTables(NamedTuple):
     infos: dict[str, ForceInfo]
     code: tuple[str, ...]  # of the called laws: what tells two of them apart
     states: tuple[LawStateInfo, ...]
+    outside: tuple[Outside, ...]  # what recorded laws read from outside of their arguments
 
 
 def build_laws(workshop: Workshop, skeleton: Skeleton, slots: Slots, connector_list: ConnectorList) -> LawTables:
@@ -65,7 +67,9 @@ def build_laws(workshop: Workshop, skeleton: Skeleton, slots: Slots, connector_l
     )
     infos = law_infos(model, frames, joints, own, dofs)
     code = tuple(code_of(law) for law in built if not law.tape)
-    return LawTables(tables, called_laws(frames, joints, first), infos, code, state_infos((*frames, *joints)))
+    outside = tuple(read_outside(law) for law in built if law.tape)
+    states_of = state_infos((*frames, *joints))
+    return LawTables(tables, called_laws(frames, joints, first), infos, code, states_of, outside)
 
 
 def law_infos(
@@ -91,6 +95,13 @@ def code_of(law: BuiltLaw) -> str:
     """Return what a called law is known by: its name and the identity of its function."""
     assert isinstance(law.force.law, Law)
     return f"{law.force.name} {identity(law.force.law.function)}"
+
+
+def read_outside(law: BuiltLaw) -> Outside:
+    """Return what a recorded law reads from outside of its arguments."""
+    assert isinstance(law.force.law, Law)
+    function = law.force.law.function
+    return Outside(law.force.name, function, values_read(function))
 
 
 def recorded_first(laws: list[BuiltLaw]) -> list[BuiltLaw]:

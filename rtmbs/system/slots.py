@@ -8,6 +8,7 @@ import numpy as np
 
 from rtmbs.errors import ModelError, shown
 from rtmbs.model.checks import as_floats, numbers
+from rtmbs.model.profiles import Given
 from rtmbs.system.identity import identity
 from rtmbs.system.system import Array, Signal
 
@@ -57,6 +58,13 @@ class Slots:
         sequence = as_sequence(function) if size == 1 else function
         self.signals.append(Signal(slot, size, sequence, name, jumps, driver))
         return slot
+
+    def add_driver(self, name: str, profile: Any) -> int:
+        """Append value, rate and acceleration of a driver: a function of time, or an input that the user sets."""
+        if not isinstance(profile, Given):
+            return self.add_signal(f"driver {name!r}", name, profile, 3, driver=True)
+        self.told += [name, "input"]
+        return self.add_input(name, np.array(profile.start, np.float64))
 
     def array(self) -> Array:
         """Return u0."""

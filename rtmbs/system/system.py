@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.model.joints import JointType
+from rtmbs.system.outside import Outside
 from rtmbs.system.tables import Tables
 from rtmbs.topology import Topology
 
@@ -147,6 +148,13 @@ class System:
     called: tuple[CalledLaw, ...] = ()  # force laws that only Python can evaluate
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # of inputs that are tables
     states: tuple[LawStateInfo, ...] = ()  # of force laws, in the order of ``State.s``
+    outside: tuple[Outside, ...] = ()  # what recorded force laws read from outside of their arguments
+
+    def __repr__(self) -> str:
+        return (
+            f"System({self.name!r}: {len(self.bodies) - 1} bodies, {len(self.joints)} joints, {len(self.forces)} "
+            f"forces; {self.n} coordinates, {self.m} loop equations)"
+        )
 
     @property
     def n(self) -> int:

@@ -1,11 +1,14 @@
 """Whether Qt can be used here, said before it is loaded."""
 
+import os
 import sys
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 
 from rtmbs.errors import InputError
 
 PACKAGES = ("PySide6", "pyqtgraph", "PyOpenGL")
+DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
 INSTALL = "pip install 'rtmbs[viewer]'"
 
 
@@ -23,6 +26,15 @@ def check_qt(python: tuple[int, int] = (sys.version_info[0], sys.version_info[1]
         raise InputError(
             f"PySide6 {found} ends the process after some seconds on Python {python[0]}.{python[1]}; "
             "pip install 'PySide6<6.12', or use Python 3.12 or later"
+        )
+
+
+def check_display(platform: str = sys.platform, given: Mapping[str, str] = os.environ) -> None:
+    """Raise InputError where Qt would end the process: Linux without a display."""
+    if platform.startswith("linux") and not any(given.get(name) for name in DISPLAYS):
+        raise InputError(
+            "the window needs a display, and neither DISPLAY nor WAYLAND_DISPLAY names one; "
+            "`rtmbs view TARGET --headless --out movie.mp4` films without one"
         )
 
 

@@ -11,9 +11,14 @@ from rtmbs.errors import InputError
 from rtmbs.viewer.commands import Play
 from rtmbs.viewer.connect import RESULT, connect, playback
 from rtmbs.viewer.connection import Connection
-from rtmbs.viewer.qt import check_qt
+from rtmbs.viewer.main_guard import script_is_guarded
+from rtmbs.viewer.qt import check_display, check_qt
 from rtmbs.viewer.theme import theme_named
 
+THREAD_INSTEAD = (
+    "the session runs in a thread: a process of its own imports this script again; write view(...) under "
+    "if __name__ == '__main__': for a process"
+)
 # A renderer without a graphics card would take every core, also the one that the steps need. 0 draws in the thread of
 # the window: on two cores more pictures and fewer missed deadlines than with one more thread (bench/viewer.py).
 RENDERER_THREADS = "LP_NUM_THREADS"
@@ -37,9 +42,13 @@ def view(
     Raises InputError when Qt is missing or unusable, UnknownNameError for a target, mode or theme that does not exist.
     """
     check_qt()
+    check_display()
     if mode == "manual":
         raise InputError("view(mode='manual') would never return; use rtmbs.viewer.manual_viewer.ManualViewer(sim)")
     theme_named(theme)
+    if mode == "process" and not script_is_guarded():
+        print(THREAD_INSTEAD, file=sys.stderr)
+        mode = "thread"
     connection = open_connection(target, mode, model, parameters=parameters, options=options, **settings)
     play = is_result(target) and bool(settings.get("playing"))
     return show(connection, theme, lambda path: open_connection(path, mode, options=options), play)

@@ -64,3 +64,11 @@ def test_nothing_but_the_window_loads_qt():
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_without_a_display_the_way_out_is_told():
+    with pytest.raises(InputError, match=r"needs a display.*--headless"):
+        qt.check_display("linux", {})
+    for given in ({"DISPLAY": ":0"}, {"WAYLAND_DISPLAY": "wayland-0"}, {"QT_QPA_PLATFORM": "offscreen"}):
+        qt.check_display("linux", given)
+    qt.check_display("darwin", {})

@@ -1,0 +1,90 @@
+"""Inputs and sensors between steps: `python -m bench.inputs` times steps with and without them, in turns.
+
+Two Simulations of one mechanism go through the same motion. One has an input written before every step, held or ramped.
+Blocks of steps take turns, so that other programs on the machine slow both down. The medians of all steps are compared.
+"""
+
+import math
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+import rtmbs
+from bench.documents import DOCS, table, told
+from bench.measures.car import car
+
+BLOCKS, STEPS = 12, 50
+CHANNELS = (
+    "chassis.position", "chassis.velocity", "chassis.angular_velocity", "hub_0.rate", "hub_1.rate", "hub_2.rate",
+    "hub_3.rate", "low_arm_0.angle", "mount_0.acceleration", "seat_0.position",
+)  # fmt: skip
+
+
+def crank_rocker() -> rtmbs.Model:
+    """Return a crank-rocker with a motor at its crank."""
+    model = rtmbs.library.build("crank_rocker")
+    model.add_force("motor", rtmbs.Motor(rtmbs.Input(0.0)), joint=next(iter(model.joints)))
+    return model
+
+
+def four_bar() -> rtmbs.Model:
+    """Return the multiple four-bar of 4 x 10 with a motor at its first joint."""
+    model = rtmbs.library.build("fourbar", ny=4, nz=10)
+    model.add_force("motor", rtmbs.Motor(rtmbs.Input(0.0)), joint=next(iter(model.joints)))
+    return model
+
+
+MECHANISMS: dict[str, tuple[Callable[[], rtmbs.Model], str, float]] = {
+    "crank-rocker": (crank_rocker, "motor.torque", 0.05),
+    "four-bar 4 x 10": (four_bar, "motor.torque", 1.0),
+    "car": (car, "drive_2.torque", 50.0),
+}
+
+
+def step_times(build: Callable[[], rtmbs.Model], name: str, size: float, ramp: bool) -> tuple[float, float]:
+    """Return the medians of a plain step, and of one with the input ``name`` written before it [us]."""
+    system = build().compile()
+    plain, written = rtmbs.Simulation(system, h=1e-3), rtmbs.Simulation(system, h=1e-3)
+    plain.inputs[name] = size
+    if ramp:
+        written.inputs.ramp(name)
+    times: tuple[list[float], list[float]] = ([], [])
+    for _ in range(BLOCKS):
+        for _ in range(STEPS):
+            begun = time.perf_counter()
+            plain.step()
+            times[0].append(time.perf_counter() - begun)
+        for _ in range(STEPS):
+            begun = time.perf_counter()
+            written.inputs[name] = size * math.sin(40.0 * written.t)
+            written.step()
+            times[1].append(time.perf_counter() - begun)
+    return 1e6 * float(np.median(times[0])), 1e6 * float(np.median(times[1]))
+
+
+def reading_time(names: tuple[str, ...] = CHANNELS) -> float:
+    """Return the median time of ``sim.read`` of ten channels of the car after a step [us]."""
+    sim, wanted, times = rtmbs.Simulation(car().compile(), h=1e-3), list(names), []
+    for _ in range(1000):
+        sim.step()
+        begun = time.perf_counter()
+        sim.read(wanted)
+        times.append(time.perf_counter() - begun)
+    return 1e6 * float(np.median(times))
+
+
+def main() -> None:
+    """Print the table; ``--write`` puts it into docs/modelling.md."""
+    head = ["mechanism", "plain step [us]", "input held [us]", "ratio", "plain step [us]", "input ramped [us]", "ratio"]
+    rows = []
+    for title, (build, name, size) in MECHANISMS.items():
+        pairs = [step_times(build, name, size, ramp) for ramp in (False, True)]
+        numbers = [f"{plain:.0f} {written:.0f} {written / plain:.2f}".split() for plain, written in pairs]
+        rows.append([title, *numbers[0], *numbers[1]])
+    text = f"{table(head, rows)}\n\nTen channels of the car by `sim.read` take {reading_time():.1f} us."
+    told(text, DOCS / "modelling.md", "python -m bench.inputs")
+
+
+if __name__ == "__main__":
+    main()

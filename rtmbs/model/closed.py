@@ -1,0 +1,38 @@
+"""Objects that take no attributes but their own: a misspelt one would be kept, and change nothing."""
+
+from difflib import get_close_matches
+from typing import Any, ClassVar
+
+ALIKE = 0.75  # share of letters from which another name may be meant
+
+
+class Closed:
+    """Refuses an attribute that its class does not know, by AttributeError with the nearest known name.
+
+    Known are methods, properties and annotated names of the class and those it inherits from. A class of the user that
+    inherits from one of these takes what it likes.
+    """
+
+    remedy: ClassVar[str] = ""  # what to write in place of an unknown attribute; {name} stands for the attribute
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        kind = type(self)
+        if name not in self.__dict__ and kind.__module__.startswith("rtmbs."):
+            found = getattr(kind, name, None)
+            if isinstance(found, property) and found.fset is None:
+                raise AttributeError(self.refusal(name, f"attribute {name!r} of a {kind.__name__} is for reading"))
+            if found is None and name not in annotated(kind):
+                raise AttributeError(self.refusal(name, f"a {kind.__name__} has no attribute {name!r}"))
+        object.__setattr__(self, name, value)
+
+    def refusal(self, name: str, what: str) -> str:
+        """Return the sentence about an attribute that cannot be set."""
+        known = [one for one in (*dir(type(self)), *annotated(type(self))) if not one.startswith("_")]
+        near = get_close_matches(name, known, 1, ALIKE)
+        meant = f"; did you mean {near[0]!r}?" if near and near[0] != name else ""
+        return what + (meant or self.remedy.format(name=name))
+
+
+def annotated(kind: type) -> set[str]:
+    """Return the names that a class and those it inherits from annotate."""
+    return {name for base in kind.__mro__ for name in vars(base).get("__annotations__", ())}

@@ -1,0 +1,119 @@
+"""Accelerations and multipliers that follow changed inputs, as one kernel: positions and rates stay (METHODS 1.8).
+
+The equations are those of ``accelerations.py``. They are solved from nothing, so that the answer does not depend on the
+inputs before. With A = M + Phi_z^T w Phi_z and multipliers lam + w Phidd after each correction, forces balance by
+algebra: only Phidd is left, and each pass leaves 1 / (1 + c s) of Phidd. Where loops hold a direction so softly that
+this is slow, ``accelerations.py`` solves instead.
+"""
+
+import numpy as np
+
+from rtmbs.integrators.settings import KEPT, OWN
+from rtmbs.jit.compiled import inner_kernel, kernel
+from rtmbs.linear.sparse_lu import solve
+from rtmbs.semirecursive.balance import hold_energies
+from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, pull_back
+from rtmbs.semirecursive.closures import closure_accelerations
+from rtmbs.semirecursive.evaluation import assemble_mass_metric, residual_here
+from rtmbs.semirecursive.law_states import hold_states
+from rtmbs.semirecursive.multipliers import factor_copy, keep_Phi_z
+from rtmbs.semirecursive.projection_kernels import in_range, largest_rate
+from rtmbs.system.tables import GRAVITY_SLOT
+
+STIFFNESS = 1e6  # dimensionless weight c of the loops
+PASSES = 5
+SOFT = 1e-3  # of the pass before: what a pass may leave where loops hold every direction
+EXACT = 1e-12  # of the accelerations: rounding
+
+
+@kernel
+def follow_inputs(tables, lu, work, settings, u, state, still, none, found, ws):
+    """Let state.zdd, state.lam and state.sd be those of the inputs ``u`` at its positions and rates.
+
+    Balances of energy go on with the potentials of the inputs first. ``still`` (n,) and ``none`` (n, 2) are zero,
+    ``found`` (n, 2) is scratch. Returns False, accelerations as they were, where a few passes are not enough or a
+    number is out of range.
+    """
+    evaluate_at(tables, settings, u, state, ws)
+    if len(tables.balance.first) > 0:
+        shift_energies(tables, u, state, still, none, found, ws)
+        evaluate_at(tables, settings, u, state, ws)
+    for i in range(len(ws.zd)):
+        ws.base[i], ws.residual[i] = 0.0, ws.tau[i]
+    for row in range(len(state.lam)):
+        ws.lam_base[row], ws.lam_way[row] = 0.0, STIFFNESS * settings.mass[row]
+    closure_accelerations(tables, state.zd, ws.zdd, u, ws)
+    assemble_mass_metric(tables, 1.0, ws.lam_way, ws, work.original)
+    keep_Phi_z(ws)
+    size = reach(tables, settings, u, state)
+    if factor_copy(lu, work) != 0 or not passes_end(tables, lu, work, settings, size, ws):
+        return False
+    for i in range(len(ws.zd)):
+        state.zdd[i] = ws.base[i]
+    for row in range(len(state.lam)):
+        state.lam[row] = ws.lam_base[row]
+    for i in range(len(state.sd)):
+        state.sd[i] = ws.state_rate[i]
+    return True
+
+
+@inner_kernel
+def evaluate_at(tables, settings, u, state, ws):
+    """Evaluate the equations of motion at a state with the inputs ``u``, accelerations zero."""
+    for i in range(len(ws.zd)):
+        ws.z[i], ws.zd[i], ws.zdd[i] = state.z[i], state.zd[i], 0.0
+    hold_states(state.s, ws)
+    residual_here(tables, state.R0, u, settings.mass, ws)
+
+
+@inner_kernel
+def shift_energies(tables, u, state, still, none, found, ws):
+    """Add what potentials changed by, at the evaluated state, to the balances that have begun."""
+    hold_energies(tables, u, 1.0, state.zd, still, none, ws.zd, still, found, ws)
+    energy, bad = state.energy, 0
+    for i in range(len(energy)):
+        bad += 0 if np.isfinite(found[i, OWN]) else 1
+    for i in range(len(energy)):
+        if bad == 0 and (energy[i, KEPT] != 0.0 or energy[i, OWN] != 0.0):
+            shift = found[i, OWN] - energy[i, OWN]
+            energy[i, KEPT] += shift
+            energy[i, OWN] += shift
+
+
+@inner_kernel
+def reach(tables, settings, u, state):
+    """Size of what accelerations are the sum of [1/s^2] besides forces: rates squared, gravity by the length."""
+    rates = largest_rate(state.zd, settings.typical)
+    weight = np.sqrt(u[GRAVITY_SLOT] ** 2 + u[GRAVITY_SLOT + 1] ** 2 + u[GRAVITY_SLOT + 2] ** 2)
+    return rates * rates + weight / tables.balance.length[0]
+
+
+@inner_kernel
+def passes_end(tables, lu, work, settings, size, ws):
+    """Correct ws.base and ws.lam_base, accelerations and multipliers, until Phidd = 0; False when that is slow.
+
+    ws.residual is M zdd - Q at zdd = 0, which the first pass takes away.
+    """
+    previous = np.inf
+    for k in range(PASSES):
+        for row in range(len(ws.lam_base)):
+            ws.impulse[row] = ws.lam_way[row] * ws.Phidd[row]
+        for i in range(len(ws.dz)):
+            ws.dz[i] = -ws.residual[i] if k == 0 else 0.0
+        pull_back(tables, ws, ws.impulse, -1.0, ws.dz)
+        solve(lu, work.factored, work, ws.dz)
+        apply_Phi_z(tables, ws, ws.dz, ws.impulse)
+        for i in range(len(ws.dz)):
+            ws.base[i] += ws.dz[i]
+        for row in range(len(ws.lam_base)):
+            ws.Phidd[row] += ws.impulse[row]
+            ws.lam_base[row] += ws.lam_way[row] * ws.Phidd[row]
+        change = largest_rate(ws.dz, settings.typical)
+        if not (in_range(ws.base) and in_range(ws.lam_base)):
+            return False
+        if change <= EXACT * (size + largest_rate(ws.base, settings.typical)) or len(ws.lam_base) == 0:
+            return True
+        if k > 0 and change > SOFT * previous:
+            return False
+        previous = change
+    return False

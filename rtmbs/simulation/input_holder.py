@@ -1,0 +1,81 @@
+"""Inputs of the state that counts: held from now on, or reached at the end of the next step."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.errors import InputError
+from rtmbs.model.closed import Closed
+from rtmbs.simulation.one_thread import one_thread
+from rtmbs.simulation.options import Options
+from rtmbs.state import State
+
+Array = NDArray[np.float64]
+Goals = dict[int, tuple[slice, Array]]  # inputs at the end of the next step, by first slot
+NO_GOALS: Goals = {}  # never written to
+
+
+class InputHolder(Closed):
+    """What ``Inputs`` reads and writes."""
+
+    options: Options
+    _inside: int | None
+    _states: tuple[State, State]  # the one that counts, and the one the next step writes
+    _goals: Goals
+    _accelerations_current: bool  # False: accelerations are those of other inputs
+
+    def read_input(self, place: slice) -> Array:
+        """Return the numbers of one input of the state that counts."""
+        return self._goals[place.start][1] if place.start in self._goals else self._states[0].u[place]
+
+    @one_thread
+    def write_input(self, place: slice, numbers: Array) -> None:
+        """Change one input of the state that counts; its accelerations follow before anybody sees them."""
+        u = self._states[0].u
+        self._drop_goal(place.start)
+        if not np.array_equal(u[place], numbers):
+            self._accelerations_current = False  # first: an interrupt in between costs a solution, not the order of a
+            # step
+            u[place] = numbers
+
+    @one_thread
+    def aim_input(self, place: slice, numbers: Array) -> None:
+        """Let one input be these numbers at the end of the next step; the state that counts stays.
+
+        A balance of energy begins anew, as it is none in loops with functions of time: potentials do not tell the work.
+        Raises InputError with a method that does not average the inputs of both ends of a step.
+        """
+        if not self.options.method.averages_inputs:
+            raise InputError(
+                f"{type(self.options.method).__name__} takes no ramps and no drivers by Input: use PenaltyTrapezoidal, "
+                "or hold the value at the middle of the step"
+            )
+        state = self._states[0]
+        if "energy" in state.memory and not np.array_equal(state.u[place], numbers):
+            state.memory["energy"][:] = 0.0
+        self._goals = {**self._goals, place.start: (place, numbers)}
+
+    def _drop_goal(self, slot: int) -> None:
+        """Forget what an input was to be at the end of the next step."""
+        if slot in self._goals:
+            self._goals = {other: goal for other, goal in self._goals.items() if other != slot}
+
+    def _reach_goals(self, u: Array) -> None:
+        """Write the inputs that end a ramp at the end of the next step to ``u`` (nu,) or (k, nu)."""
+        for place, numbers in self._goals.values():
+            u[..., place] = numbers
+
+    def _take_goals(self) -> None:
+        """Let the ends of ramps be inputs of the present."""
+        goals = self._goals
+        vars(self).update(_goals={})
+        for place, numbers in goals.values():
+            self.write_input(place, numbers)
+
+    @one_thread
+    def write_number(self, slot: int, number: float) -> None:
+        """Change an input of one number, as ``write_input`` does."""
+        u = self._states[0].u
+        self._drop_goal(slot)
+        if u[slot] != number:
+            self._accelerations_current = False
+            u[slot] = number

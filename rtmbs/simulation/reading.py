@@ -1,0 +1,155 @@
+"""Channels of the present state by name: coordinates, points and turns by one kernel call, others as a Result has them.
+
+A list of names is prepared when it is first asked for, and kept.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.errors import InputError, shown, unknown_name
+from rtmbs.integrators.settings import StateArrays
+from rtmbs.jit.compiled import entry_for
+from rtmbs.jit.compiling import announced
+from rtmbs.results.catalogue import sources
+from rtmbs.results.channel import Source
+from rtmbs.results.resample import COORDINATE, PLACE, TURN, read_instant
+from rtmbs.results.resampled import Resampled
+from rtmbs.results.samples import one_sample
+from rtmbs.semirecursive.workspace import Workspace, workspace
+from rtmbs.state import State, is_usual
+from rtmbs.system.system import System
+from rtmbs.system.tables import Tables
+
+Array = NDArray[np.float64]
+NO_ENERGY = np.zeros((0, 2))
+READ = ("z", "zd", "zdd", "R0", "u")  # what the kernel looks at
+
+
+class Quick(NamedTuple):
+    """What the kernel reads of one channel."""
+
+    kind: int
+    order: int  # 0 value, 1 rate, 2 acceleration
+    dof: int
+    point: Array  # (3,) dof axes [m]
+
+
+class Plan(NamedTuple):
+    """A list of channels, prepared."""
+
+    rows: NDArray[np.int64]  # (k, 4) of ``read_instant``
+    points: Array  # (k, 3)
+    others: tuple[tuple[str, slice], ...]  # channels that a Result works out, and where their numbers go
+    size: int
+
+
+class Reading:
+    """Reads channels of one State after the other; what that needs is allocated once."""
+
+    def __init__(self, system: System, tables: Tables, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        self.system, self.tables = system, tables
+        self.shapes, self.looked_at = shapes, [(name, shapes[name]) for name in READ]
+        self.ws: Workspace = workspace(tables)
+        self.plans: dict[tuple[str, ...], Plan] = {}
+        self.kernel: Callable[..., Any] | None = None
+        self.quick: dict[str, Quick] | None = None
+
+    def one(self, name: str, state: State) -> Any:
+        """Return one channel: a number, or an array (components,). Raises UnknownNameError."""
+        values = self.sources(state)
+        if not isinstance(name, str) or name not in values:
+            raise unknown_name("channel", name, values)
+        found = values[name].channel(name).values[0]
+        return float(found) if found.ndim == 0 else np.array(found)
+
+    def many(self, names: Sequence[str], state: State) -> Array:
+        """Return the numbers of several channels, one after the other (k,). Raises UnknownNameError, InputError."""
+        plan = self.plans.get(key := checked_names(names))
+        if plan is None:
+            plan = self.plans[key] = self.prepared(key, state)
+        out = np.empty(plan.size)
+        if len(plan.rows):
+            self.call(plan, state, out)
+        if plan.others:
+            values = self.sources(state)
+            for name, place in plan.others:
+                out[place] = values[name].channel(name).values[0]
+        return out
+
+    def call(self, plan: Plan, state: State, out: Array) -> None:
+        """Let the kernel write its part of ``out``."""
+        for name, shape in self.looked_at:
+            if not is_usual(getattr(state, name), shape):
+                state.validate({name: shape}, {})
+        arrays = StateArrays(state.z, state.zd, state.zdd, state.lam, state.R0, NO_ENERGY)
+        arguments = (self.tables, plan.rows, plan.points, arrays, state.u, self.ws, out)
+        if self.kernel is None:
+            with announced():
+                self.kernel = entry_for(read_instant, arguments)
+        self.kernel(*arguments)
+
+    def sources(self, state: State) -> dict[str, Source]:
+        """Return every channel of a state; none is worked out yet. Raises StateError for what a step refuses."""
+        state.validate(self.shapes, {})
+        return sources(self.system, Resampled(self.system, self.tables, one_sample(state)))
+
+    def prepared(self, names: tuple[str, ...], state: State) -> Plan:
+        """Return the plan of a list of channels."""
+        offered = self.sources(state)
+        if self.quick is None:
+            self.quick = {name: one for name, one in quick_channels(self.system) if name in offered}
+        rows: list[tuple[int, ...]] = []
+        points, others, first = [], [], 0
+        for name in names:
+            if name not in offered:
+                raise unknown_name("channel", name, offered)
+            size = max(len(offered[name].axes), 1)
+            if (one := self.quick.get(name)) is not None:
+                rows.append((one.kind, one.order, one.dof, first))
+                points.append(one.point)
+            else:
+                others.append((name, slice(first, first + size)))
+            first += size
+        table = np.array(rows, np.int64).reshape(len(rows), 4)
+        return Plan(table, np.array(points, np.float64).reshape(len(rows), 3), tuple(others), first)
+
+
+def checked_names(names: Any) -> tuple[str, ...]:
+    """Return a list of channels as a key; InputError for anything else."""
+    if isinstance(names, str) or not isinstance(names, Sequence):
+        raise InputError(f"read takes a list of channels such as ['crank.position'], not {shown(names)}")
+    for name in (key := tuple(names)):
+        if not isinstance(name, str):
+            raise InputError(f"read takes names of channels; {shown(name)} is none")
+    return key
+
+
+def quick_channels(system: System) -> Iterator[tuple[str, Quick]]:
+    """Yield what the kernel can read: coordinates of the tree, points and turns of bodies that move, markers."""
+    none = np.zeros(3)
+    for info in system.joints.values():
+        for k, coordinate in enumerate(info.coordinates if info.in_tree else ()):
+            for order, suffix in enumerate(("", "_rate", "_acceleration")):
+                one = Quick(COORDINATE, order, info.dofs[k], none)
+                yield f"{info.name}.{coordinate}{suffix}", one
+                if suffix and len(info.coordinates) == 1:
+                    yield f"{info.name}.{suffix[1:]}", one
+    moving = {name: body for name, body in system.bodies.items() if body.dof >= 0}
+    for name, body in moving.items():
+        yield from places(name, body.dof, body.position)
+        center = body.position + body.rotation @ body.center_of_mass
+        yield f"{name}.mass_center", Quick(PLACE, 0, body.dof, center)
+        yield f"{name}.angular_velocity", Quick(TURN, 1, body.dof, none)
+        yield f"{name}.angular_acceleration", Quick(TURN, 2, body.dof, none)
+    for name, marker in system.markers.items():
+        if marker.dof >= 0:
+            yield from places(name, marker.dof, marker.position)
+
+
+def places(name: str, dof: int, point: Array) -> Iterator[tuple[str, Quick]]:
+    """Yield position, velocity and acceleration of a point (3,) in axes of its dof."""
+    for order, what in enumerate(("position", "velocity", "acceleration")):
+        yield f"{name}.{what}", Quick(PLACE, order, dof, point)

@@ -1,0 +1,88 @@
+"""A coordinate or a rate set by name between two steps, with all others made consistent."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.errors import InputError, StartError, shown, unknown_name
+from rtmbs.integrators.checks import is_number
+from rtmbs.results.resample import COORDINATE
+from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.simulation.reading import quick_channels
+from rtmbs.start.checks import check_facing
+from rtmbs.start.nearest import REFUSED, worst_of
+from rtmbs.start.positions import Assembly
+from rtmbs.start.rates import consistent_rates
+from rtmbs.state import State
+from rtmbs.system.system import System
+
+Array = NDArray[np.float64]
+STAGES = 16  # poses on the way from the present value to one that is not reached at once
+PATIENCE = 15  # iterations for each: a pose nearby takes fewer
+RATE = 1  # order of a channel that is a rate
+
+
+def set_motion(equations: SemiRecursiveEquations, state: State, name: str, value: Any) -> None:
+    """Write positions and rates to ``state`` in which the coordinate or rate ``name`` has ``value``.
+
+    The others are those nearest to their present values that close the loops, for a rate positions stay.
+    Raises UnknownNameError, InputError for what cannot be set, StartError where the loops do not close.
+    """
+    dof, order = settable(equations.system, name)
+    if not is_number(value):
+        raise InputError(f"{name!r} is set to {shown(value)}; it must be a finite number")
+    system = equations.system
+    driven = system.tables.drivers.dof
+    if dof in driven:
+        driver = system.row_names[len(system.tables.closures.kind) + int(np.flatnonzero(driven == dof)[0])]
+        raise InputError(f"{name!r} follows driver {driver!r} and cannot be set; change the profile of the driver")
+    equations.u = state.u
+    scale = np.where(system.row_is_rotation, 1.0, system.length)
+    assembly = Assembly(equations, state.R0, scale, system.typical)
+    pinned = np.zeros(equations.n, np.bool_)
+    pinned[dof] = True
+    if order == RATE:
+        wanted = np.where(pinned, value, state.zd)
+        equations.close(state.z, state.R0)
+        state.zd[:] = consistent_rates(assembly, wanted, pinned, system.weights)
+        return
+    state.z[:] = moved(assembly, state.z, dof, float(value), name)
+    check_facing(equations)
+    state.zd[:] = consistent_rates(assembly, state.zd, np.zeros(equations.n, np.bool_), system.weights)
+
+
+def moved(assembly: Assembly, z: Array, dof: int, value: float, name: str) -> Array:
+    """Return the pose (n,) nearest to ``z`` in which one coordinate has a value, led there in stages when it is far."""
+    pinned, weights = np.zeros(len(z), np.bool_), assembly.equations.system.weights
+    pinned[dof] = True
+    with assembly.patience(PATIENCE):
+        found = assembly.solve(np.where(pinned, value, z), pinned, weights)
+    if worst_of(assembly.gap(found)) <= REFUSED:
+        return found
+    found, begun = z, z[dof]
+    for share in np.linspace(0.0, 1.0, STAGES + 1)[1:]:
+        with assembly.patience(PATIENCE):
+            found = assembly.solve(np.where(pinned, begun + share * (value - begun), found), pinned, weights)
+        gap = np.abs(assembly.gap(found))
+        if np.max(gap, initial=0.0) > REFUSED:
+            row = assembly.equations.system.row_names[int(np.argmax(gap))]
+            raise StartError(
+                f"{name!r} cannot be {value:g}: loop {row!r} does not close beyond {begun + share * (value - begun):g};"
+                " set a value that the loops allow"
+            )
+    return found
+
+
+def settable(system: System, name: Any) -> tuple[int, int]:
+    """Return the dof and the order, 0 for a coordinate and 1 for a rate, that a name means."""
+    known = {key: one for key, one in quick_channels(system) if one.kind == COORDINATE and one.order <= RATE}
+    if isinstance(name, str) and name in known:
+        return known[name].dof, known[name].order
+    joint = name.rpartition(".")[0] if isinstance(name, str) else ""
+    if joint in system.joints and not system.joints[joint].in_tree:
+        raise InputError(
+            f"{name!r} cannot be set: joint {joint!r} is cut, so its coordinates follow from others; set one of "
+            f"{', '.join(map(repr, list(known)[:6]))}, or give the joint an initial value so that it is not cut"
+        )
+    raise unknown_name("coordinate", name, known)

@@ -1,0 +1,153 @@
+"""Slips of the pen that were accepted once: degrees, a derivative that is none, a law that writes its parameters."""
+
+import math
+
+import numpy as np
+import pytest
+
+import rtmbs
+from rtmbs.errors import InputError, ModelError
+
+STIFFNESS = 2.0
+
+
+class Tuned:
+    """Something with a number that a law reads."""
+
+    stiffness = 1.0
+
+    def __init__(self):
+        self.damping = 0.5
+
+
+TUNED, TABLE, OFFSETS = Tuned(), {"k": 3.0}, np.array([1.0, 2.0])
+
+
+def crank():
+    m = rtmbs.Model("crank")
+    m.add_body("crank", mass=1.0, center_of_mass=(0, 0, -0.5), inertia=(1 / 12, 1 / 12, 1e-4))
+    m.add_joint("a", rtmbs.Revolute((1, 0, 0)), m.ground, "crank")
+    return m
+
+
+@pytest.mark.parametrize("position", [90, -45.0, 180.0])
+def test_degrees_are_refused(position):
+    with pytest.raises(ModelError, match=rf"joint 'a': position: angle is {position:g} rad.*math.radians"):
+        crank().set_initial("a", position=position)
+    crank().set_initial("a", position=math.radians(position), rate=position)
+
+
+@pytest.mark.parametrize(
+    ("functions", "name"),
+    [
+        ((lambda t: t * t, lambda t: t, lambda t: 1.0), r"fd is not the derivative of f: fd\(0.11\) is 0.11"),
+        ((math.sin, math.cos, math.sin), "fdd is not the derivative of fd"),
+        ((lambda t: 5.0, lambda t: 1e-3, lambda t: 0.0), "fd is not"),
+    ],
+)
+def test_derivatives_that_are_none_are_refused(functions, name):
+    with pytest.raises(ModelError, match=f"driver 'd': {name}"):
+        crank().add_driver("d", rtmbs.Function(*functions), joint="a")
+
+
+@pytest.mark.parametrize(
+    "functions",
+    [
+        (math.sin, math.cos, lambda t: -math.sin(t)),
+        (lambda t: 1e6 + 1e-3 * t**3, lambda t: 3e-3 * t * t, lambda t: 6e-3 * t),
+        (lambda t: max(t - 0.37, 0.0) ** 2, lambda t: 2 * max(t - 0.37, 0.0), lambda t: 2.0 * (t > 0.37)),
+        (math.log, lambda t: 1 / t, lambda t: -1 / t**2),
+    ],
+)
+def test_true_derivatives_are_accepted(functions):
+    crank().add_driver("d", rtmbs.Function(*functions), joint="a")
+
+
+def test_a_number_in_quotes_is_no_torque():
+    with pytest.raises(ModelError, match="force 'm': value is '5'"):
+        crank().add_force("m", rtmbs.Motor("5"), joint="a")
+
+
+def writes_a_name(t, kinematics, parameters):
+    parameters["c"] = 2.0 * parameters["c"]
+    return -parameters["c"] * kinematics.z
+
+
+def writes_an_entry(t, kinematics, parameters):
+    parameters["v"][0] = 7.0
+    return -parameters["v"][0] * kinematics.z
+
+
+@pytest.mark.parametrize("trace", [True, False])
+@pytest.mark.parametrize(("law", "given"), [(writes_a_name, {"c": 1.0}), (writes_an_entry, {"v": (1.0, 2.0)})])
+def test_a_law_that_writes_its_parameters_is_refused(law, given, trace):
+    m = crank()
+    m.add_force("f", law, joint="a", parameters=given, trace=trace)
+    with pytest.raises(ModelError, match="force 'f'"):
+        m.compile()
+
+
+def reads_a_global(t, kinematics, parameters):
+    return -STIFFNESS * kinematics.z
+
+
+def calls_a_reader(t, kinematics, parameters):
+    return 2.0 * reads_a_global(t, kinematics, parameters)
+
+
+def reads_an_attribute(t, kinematics, parameters):
+    return -TUNED.damping * kinematics.zd
+
+
+def reads_a_dictionary(t, kinematics, parameters):
+    return -TABLE["k"] * kinematics.z
+
+
+def reads_an_array(t, kinematics, parameters):
+    return -OFFSETS[1] * kinematics.z
+
+
+@pytest.mark.parametrize(
+    ("law", "name", "change"),
+    [
+        (reads_a_global, "STIFFNESS", lambda patch: patch.setitem(globals(), "STIFFNESS", 4.0)),
+        (calls_a_reader, "STIFFNESS", lambda patch: patch.setitem(globals(), "STIFFNESS", 4.0)),
+        (reads_an_attribute, "TUNED.damping", lambda patch: patch.setattr(TUNED, "damping", 4.0)),
+        (reads_a_dictionary, "TABLE", lambda patch: patch.setitem(TABLE, "k", 4.0)),
+        (reads_an_array, "OFFSETS", lambda patch: patch.setitem(globals(), "OFFSETS", OFFSETS + 1.0)),
+    ],
+)
+def test_a_recorded_law_whose_surroundings_change_is_told(law, name, change, monkeypatch):
+    m = crank()
+    m.add_force("f", law, joint="a")
+    sim = rtmbs.Simulation(m.compile(), h=1e-2)
+    sim.run(0.05)
+    change(monkeypatch)
+    with pytest.raises(InputError, match=rf"force 'f': its law reads {name}, which was .*4.0|3.0.*parameters="):
+        sim.run(0.1)
+    monkeypatch.undo()
+    sim.run(0.1)
+    rtmbs.Simulation(m.compile(), h=1e-2).run(0.05)
+
+
+def test_a_variable_of_a_function_around_is_told():
+    stiffness = 3.0
+
+    def law(t, kinematics, parameters):
+        return -stiffness * kinematics.z
+
+    m = crank()
+    m.add_force("f", law, joint="a")
+    sim = rtmbs.Simulation(m.compile(), h=1e-2)
+    stiffness = 5.0
+    with pytest.raises(InputError, match=r"reads stiffness, which was 3.0 when .* is 5.0 now"):
+        sim.run(0.1)
+
+
+def test_helpers_of_numpy_and_constants_are_no_surroundings():
+    from rtmbs.library.force_laws import stribeck_friction
+    from rtmbs.system.outside import values_read
+
+    assert values_read(stribeck_friction) == {}
+    assert values_read(reads_a_global) == {"STIFFNESS": "2.0"}
+    assert values_read(3.0) == {}

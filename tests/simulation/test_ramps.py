@@ -1,0 +1,147 @@
+"""Inputs written before every step: order two for smooth signals, held or ramped, and nothing lost at jumps."""
+
+import math
+
+import numpy as np
+import pytest
+
+import rtmbs
+from rtmbs.errors import InputError, UnknownNameError
+from tests.contracts.machines import everything
+
+T_END = 0.5
+
+
+def crank_rocker(torque=None):
+    model = rtmbs.library.build("crank_rocker")
+    model.add_force(
+        "motor", rtmbs.Motor(rtmbs.Input(0.0) if torque is None else torque), joint=next(iter(model.joints))
+    )
+    return model.compile()
+
+
+def signal(t):
+    return 0.4 * math.sin(5.0 * t) + 0.1 * math.cos(9.0 * t)
+
+
+def final(system, h, ramp):
+    """Return z and zd at T_END, the signal written before every step."""
+    sim = rtmbs.Simulation(system, h=h)
+    sim.inputs["motor.torque"] = signal(0.0)
+    if ramp:
+        sim.inputs.ramp("motor.torque")
+    for _ in range(round(T_END / h)):
+        sim.inputs["motor.torque"] = signal(sim.t + (h if ramp else 0.5 * h))
+        assert sim.step().outcome.accepted
+    return np.concatenate((sim.state.z, sim.state.zd))
+
+
+@pytest.mark.parametrize("ramp", [True, False])
+def test_a_smooth_signal_is_of_order_two(ramp):
+    """Ramped to its value at the end of the step, or held at that of its middle."""
+    system, timed = crank_rocker(), rtmbs.Simulation(crank_rocker(signal), h=1e-4)
+    timed.run(T_END)
+    reference = np.concatenate((timed.state.z, timed.state.zd))
+    errors = [np.abs(final(system, h, ramp) - reference).max() for h in (4e-3, 2e-3, 1e-3)]
+    orders = np.log2(np.array(errors[:-1]) / errors[1:])
+    assert errors[-1] < 2e-4
+    assert np.all(orders > 1.8), (errors, orders)
+
+
+def test_a_ramp_is_a_function_of_time_step_by_step():
+    timed, written = rtmbs.Simulation(crank_rocker(signal), h=2e-3), rtmbs.Simulation(crank_rocker(), h=2e-3)
+    written.inputs["motor.torque"] = signal(0.0)
+    written.inputs.ramp("motor.torque")
+    for _ in range(100):
+        written.inputs["motor.torque"] = signal(written.t + 2e-3)
+        assert written.inputs["motor.torque"] == signal(written.t + 2e-3)
+        assert written.step().outcome.accepted
+        assert timed.step().outcome.accepted
+        np.testing.assert_allclose(written.state.u, timed.state.u, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(written.state.z, timed.state.z, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(written.state.zd, timed.state.zd, rtol=0, atol=1e-9)
+
+
+def test_nothing_is_lost_at_a_jump():
+    """A force that is switched between two steps: the trapezoidal rule is exact for a constant one."""
+    m = rtmbs.Model("slider", gravity=(0, 0, 0))
+    m.add_body("block", mass=2.0, inertia=(1, 1, 1))
+    m.add_joint("rail", rtmbs.Prismatic((1, 0, 0)), m.ground, "block")
+    m.add_force("push", rtmbs.Motor(rtmbs.Input(0.0)), joint="rail")
+    sim, rate = rtmbs.Simulation(m.compile(), h=0.1), 0.0
+    for force in (4.0, -2.0, 0.0, 7.0):
+        sim.inputs["push.force"] = force
+        assert sim["rail.acceleration"] == pytest.approx(0.5 * force, abs=1e-12)
+        sim.step()
+        rate += 0.1 * 0.5 * force
+        assert sim["rail.rate"] == pytest.approx(rate, abs=1e-12)
+
+
+def test_a_ramp_acts_in_the_first_step_of_a_run():
+    one, other = rtmbs.Simulation(crank_rocker(), h=1e-3), rtmbs.Simulation(crank_rocker(), h=1e-3)
+    for sim in (one, other):
+        sim.inputs.ramp("motor.torque")
+        sim.inputs["motor.torque"] = 0.5
+    one.run(0.02)
+    for _ in range(20):
+        other.step()
+    assert everything(one) == everything(other)
+    held = rtmbs.Simulation(crank_rocker(), h=1e-3)
+    held.inputs["motor.torque"] = 0.5
+    held.run(0.02)
+    assert held["a.rate" if "a" in held.system.joints else f"{next(iter(held.system.joints))}.rate"] != 0.0
+    assert np.abs(held.state.zd - one.state.zd).max() > 1e-6
+
+
+def test_a_hold_after_a_ramp_takes_effect_at_once():
+    sim = rtmbs.Simulation(crank_rocker(), h=1e-3)
+    sim.inputs.ramp("motor.torque")
+    sim.inputs["motor.torque"] = 0.5
+    sim.inputs.hold("motor.torque")
+    before = sim.state.zdd.copy()
+    sim.inputs["motor.torque"] = 0.25
+    assert np.abs(sim.state.zdd - before).max() > 1e-3
+    sim.step()
+    assert sim.inputs["motor.torque"] == sim.state.u[sim.system.inputs["motor.torque"]][0] == 0.25
+
+
+def test_a_step_that_fails_keeps_the_end_of_the_ramp():
+    sim = rtmbs.Simulation(crank_rocker(), h=1e-3)
+    sim.inputs.ramp("motor.torque")
+    sim.inputs["motor.torque"] = 1e308
+    before = everything(sim)
+    assert not sim.step().outcome.accepted
+    assert everything(sim) == before
+    assert sim.inputs["motor.torque"] == 1e308
+    sim.inputs["motor.torque"] = 0.1
+    assert sim.step().outcome.accepted
+    assert sim.inputs["motor.torque"] == 0.1
+
+
+@pytest.mark.parametrize(("name", "error"), [("motor.torqe", UnknownNameError), (3, UnknownNameError)])
+def test_a_ramp_of_an_unknown_input_is_refused(name, error):
+    sim = rtmbs.Simulation(crank_rocker(), h=1e-3)
+    for say in (sim.inputs.ramp, sim.inputs.hold):
+        with pytest.raises(error):
+            say(name)
+
+
+def test_a_ramp_of_a_function_of_time_is_refused():
+    sim = rtmbs.Simulation(crank_rocker(signal), h=1e-3)
+    with pytest.raises(InputError, match=r"'motor.torque' is a function of time"):
+        sim.inputs.ramp("motor.torque")
+
+
+@pytest.mark.parametrize("mechanism", ["crank_rocker", "fourbar", "top", "slider_crank", "governor", "bricard"])
+def test_accelerations_that_follow_are_those_that_are_solved_for(mechanism):
+    """The kernel, which goes on from the accelerations before, against the solution from nothing."""
+    sim = rtmbs.Simulation(rtmbs.library.build(mechanism).compile(), h=1e-3)
+    for _ in range(10):
+        sim.step()
+    for gravity in ((1.0, -3.0, -20.0), (0.0, 0.0, 0.0), (0.3, 0.2, -9.81)):
+        sim.inputs["gravity"] = gravity
+        found = sim.state.copy()
+        zdd, lam, _ = sim.equations.accelerations(found.z, found.zd, found.R0, found.s)
+        np.testing.assert_allclose(found.zdd, zdd, rtol=0, atol=1e-8 * max(1.0, np.abs(zdd).max()))
+        forces = [sim.equations.pull_back(each) for each in (found.lam, lam)]
+        np.testing.assert_allclose(*forces, rtol=0, atol=1e-8 * max(1.0, np.abs(lam).max(initial=0.0)))

@@ -1,0 +1,84 @@
+"""Sensors of a live Simulation: every channel of a Result, at the present state."""
+
+import numpy as np
+import pytest
+
+import rtmbs
+from rtmbs.errors import InputError, UnknownNameError
+from tests.contracts.machines import closed_simulation, everything
+
+
+def test_every_channel_is_that_of_a_result():
+    sim = closed_simulation(0)
+    result = sim.run(10 * sim.h)
+    names = [name for name in result.names() if not name.endswith("doubtful")]
+    assert len(names) > 50
+    before = everything(sim)
+    numbers, first = sim.read(names), 0
+    for name in names:
+        expected = result[name][-1]
+        size = np.size(expected)
+        both = (np.ravel(sim[name]), numbers[first : first + size])
+        scale = 1e-9 * max(1.0, np.abs(expected).max())
+        turns = np.round((np.ravel(expected) - both[0]) / (2 * np.pi)) * 2 * np.pi  # of cut joints
+        turns = turns if name.endswith("angle") else 0.0
+        for found in both:
+            np.testing.assert_allclose(found + turns, np.ravel(expected), rtol=0, atol=scale, err_msg=name)
+        first += size
+    assert first == len(numbers)
+    assert everything(sim) == before
+
+
+def test_kinds_of_values():
+    sim = rtmbs.Simulation(rtmbs.library.build("pendulum").compile())
+    assert isinstance(sim["pivot.angle"], float)
+    joint = next(name for name, body in sim.system.bodies.items() if body.dof >= 0)
+    assert sim[f"{joint}.position"].shape == (3,)
+    mine = sim[f"{joint}.position"]
+    mine[:] = 9.0
+    assert np.abs(sim[f"{joint}.position"] - 9.0).max() > 0.1
+    assert sim["t"] == sim.t
+
+
+def test_channels_follow_inputs_and_steps():
+    sim = rtmbs.Simulation(rtmbs.library.build("pendulum").compile(), h=1e-2)
+    names = ["pivot.angle", "pivot.rate", "pivot.acceleration", "energy.total"]
+    seen = []
+    for k in range(6):
+        if k == 3:
+            sim.inputs["gravity"] = (0, 0, -1.0)
+        read = sim.read(names)
+        assert read.tolist() == [sim[name] for name in names]
+        seen.append(read)
+        sim.step()
+    assert len({tuple(one) for one in seen}) == 6
+    assert seen[0] is not seen[1]
+
+
+def test_a_state_that_the_user_wrote_into_is_read():
+    sim = rtmbs.Simulation(rtmbs.library.build("pendulum").compile(), h=1e-2)
+    sim.state.z = [0.25]
+    assert sim.read(["pivot.angle"]).tolist() == [0.25]
+    sim.state.z = "far"
+    with pytest.raises(rtmbs.errors.StateError, match="'far'"):
+        sim.read(["pivot.angle"])
+
+
+@pytest.mark.parametrize("method", [rtmbs.PenaltyTrapezoidal(), rtmbs.RungeKutta()])
+def test_any_method(method):
+    sim = rtmbs.Simulation(rtmbs.library.build("crank_rocker").compile(), h=1e-3, method=method)
+    sim.step()
+    joint = next(iter(sim.system.joints))
+    assert sim.read([f"{joint}.angle"])[0] == sim[f"{joint}.angle"]
+
+
+@pytest.mark.parametrize("name", ["pivot.angel", "", 3, None, ["pivot.angle"]])
+def test_unknown_channels_are_refused(name):
+    sim = rtmbs.Simulation(rtmbs.library.build("pendulum").compile())
+    with pytest.raises(UnknownNameError):
+        sim[name]
+    with pytest.raises(InputError if not isinstance(name, str) else UnknownNameError):
+        sim.read([name])
+    if not isinstance(name, list):
+        with pytest.raises(InputError, match="list of channels"):
+            sim.read(name)
