@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -173,10 +174,20 @@ def by_states(near: Neighbourhood) -> tuple[Array, Array]:
         size = max(abs(float(near.arrays.s[k])), 1.0)
         ds = np.zeros(ns)
         ds[k] = size
-        found = directional(lambda e, ds=ds: np.concatenate([*near.residual(ds=e * ds)])) / size
+        found = directional(partial(with_states, near, ds)) / size
         Q[:, k], rates[:, 2 * f + k] = -found[: equations.n], found[equations.n :]
     near.residual()
     return Q, rates
+
+
+def state_rates(near: Neighbourhood, dz: Array, dzd: Array, share: float) -> Array:
+    """Return the rates (ns,) of force states a share of the way along dz and dzd (n,)."""
+    return near.residual(dz=share * dz, dzd=share * dzd)[1]
+
+
+def with_states(near: Neighbourhood, ds: Array, share: float) -> Array:
+    """Return the residual and the rates of force states (n + ns,) a share of the way along ds (ns,)."""
+    return np.concatenate(near.residual(ds=share * ds))
 
 
 def by_outputs(
@@ -208,7 +219,7 @@ def varied(
 ) -> tuple[Samples, Array]:
     """Return states at the places of the difference formula along each x and u, and the sizes (nx + k,) of steps."""
     equations, old, f, state = near.equations, near.arrays, near.f, sim.state
-    nx, k, ns = len(A), len(slots), len(old.s)
+    nx, k = len(A), len(slots)
     pace = max(float(np.abs(old.zd).max(initial=0.0)), 1.0)
     sizes = np.concatenate(
         (

@@ -83,10 +83,7 @@ def modes(of: Simulation | Linearisation) -> Modes:
     if not isinstance(of, Simulation | Linearisation):
         raise InputError(f"modes takes a Simulation or a Linearisation, not {shown(of)}")
     lin = of if isinstance(of, Linearisation) else linearise(of)
-    names = tuple(lin.names_of_all)
-    values, left, right = (
-        scipy.linalg.eig(lin.A, left=True, right=True) if len(lin.A) else (np.zeros(0),) + (np.zeros((0, 0)),) * 2
-    )
+    values, left, right = eigenvectors(lin.A)
     real = np.abs(values.imag) <= REAL * np.maximum(np.abs(values), 1e-6 * np.abs(values).max(initial=0.0))
     kept = np.flatnonzero(real | (values.imag > 0.0))
     kept = kept[np.argsort(np.abs(values[kept]), kind="stable")]
@@ -100,4 +97,13 @@ def modes(of: Simulation | Linearisation) -> Modes:
         overlap = np.vdot(left[:, i], right[:, i])
         if abs(overlap) > 0.0:
             left[:, i] /= np.conj(overlap)
-    return Modes(values.astype(np.complex128), shapes.astype(np.complex128), left, right, names, lin)
+    return Modes(values, shapes, left, right, lin.names_of_all, lin)
+
+
+def eigenvectors(A: Array) -> tuple[Complex, Complex, Complex]:
+    """Return eigenvalues, left and right eigenvectors of A (nx, nx); none of an empty one."""
+    none = np.zeros((0, 0), np.complex128)
+    if not len(A):
+        return none.ravel(), none, none
+    values, left, right = scipy.linalg.eig(A, left=True, right=True)
+    return values.astype(np.complex128), left.astype(np.complex128), right.astype(np.complex128)

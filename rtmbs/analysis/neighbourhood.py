@@ -10,6 +10,7 @@ axes, and zero elsewhere. The equations of motion, projected, are N^T (M dzdd + 
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import scipy.linalg
@@ -127,30 +128,27 @@ def higher_orders(
 ) -> tuple[Array, Array, Array]:
     """Return G, H_v and H_q (n, f), which keep Phid and Phidd at zero. ``sizes`` (f,) are typical ones of q."""
     z, zd, zdd, R0 = arrays.z, arrays.zd, arrays.zdd, arrays.R0
-    f, m = N.shape[1], equations.m
+    m = equations.m
     if not m:
         return np.zeros_like(N), np.zeros_like(N), np.zeros_like(N)
     pace = max(float(np.abs(zd).max(initial=0.0)), 1.0)
 
-    def rates(dz: Array) -> Array:
-        equations.close(z + dz, R0)
+    def rates(dz: Array, share: float) -> Array:
+        equations.close(z + share * dz, R0)
         return np.asarray(equations.closure_velocities(zd))
 
-    def accelerations(dz: Array, dzd: Array) -> Array:
-        equations.close(z + dz, R0)
-        return np.asarray(equations.closure_accelerations(zd + dzd, zdd))
+    def accelerations(dz: Array, dzd: Array, share: float) -> Array:
+        equations.close(z + share * dz, R0)
+        return np.asarray(equations.closure_accelerations(zd + share * dzd, zdd))
 
-    moved = np.array([directional(lambda e, k=k: rates(e * sizes[k] * N[:, k])) / sizes[k] for k in range(f)])
-    G = follow(moved.reshape(f, m).T)
-    by_v = np.array([directional(lambda e, k=k: accelerations(0.0 * z, e * pace * N[:, k])) / pace for k in range(f)])
-    by_q = np.array(
-        [
-            directional(lambda e, k=k: accelerations(e * sizes[k] * N[:, k], e * sizes[k] * G[:, k])) / sizes[k]
-            for k in range(f)
-        ]
-    )
+    ways, still, none = (N * sizes).T, np.zeros(equations.n), np.zeros((0, m))
+    moved = [directional(partial(rates, way)) / size for way, size in zip(ways, sizes, strict=True)]
+    G = follow(np.vstack((none, *moved)).T)
+    by_v = [directional(partial(accelerations, still, pace * way)) / pace for way in N.T]
+    along = zip(ways, (G * sizes).T, sizes, strict=True)
+    by_q = [directional(partial(accelerations, way, turned)) / size for way, turned, size in along]
     equations.close(z, R0)
-    return G, follow(by_v.reshape(f, m).T), follow(by_q.reshape(f, m).T)
+    return G, follow(np.vstack((none, *by_v)).T), follow(np.vstack((none, *by_q)).T)
 
 
 def matrices(equations: SemiRecursiveEquations, arrays: StateArrays) -> tuple[Array, Array, Array]:
