@@ -439,7 +439,7 @@ def test_halving_is_bounded_and_leaves_nothing_behind(at_most, monkeypatch):
         report = step(self)
         tried.append(self.h)
         if report.outcome.accepted:
-            self._states = self._states[::-1]
+            self.back_to((self._states[::-1], {}))
         return type(report)(outcome=Outcome.NOT_CONVERGED, t=report.t, worst=("pin.angle",))
 
     monkeypatch.setattr(Simulation, "step", failing)

@@ -144,8 +144,8 @@ class Function:
         for name in ("f", "fd", "fdd"):
             if not callable(getattr(self, name)):
                 raise ModelError(f"{what}: {name} is {shown(getattr(self, name))}; it must be a function of t")
-        check_derivative(self.f, self.fd, "fd", "f", what)
-        check_derivative(self.fd, self.fdd, "fdd", "fd", what)
+        if check_derivative(self.f, self.fd, "fd", "f", what):
+            check_derivative(self.fd, self.fdd, "fdd", "fd", what)
         if self.jumps is None:
             return self
         size = math.prod(shape_of(self.jumps, f"{what}: jumps", "it must be a list of times"))
@@ -155,17 +155,20 @@ class Function:
         return self.f(t), self.fd(t), self.fdd(t)
 
 
-def check_derivative(f: Callable[[float], float], fd: Callable[[float], float], name: str, of: str, what: str) -> None:
-    """Refuse a derivative that is wrong at nearly all trial times; at single ones a function may jump or not exist."""
+def check_derivative(f: Callable[[float], float], fd: Callable[[float], float], name: str, of: str, what: str) -> bool:
+    """Refuse a derivative that is wrong at nearly all trial times; at single ones a function may jump.
+
+    Returns False where a function raises or is not finite: the compiler or the run says so.
+    """
     wrong = []
     for t in TRIALS:
         try:
             before, after, slope = float(f(t - STEP)), float(f(t + STEP)), float(fd(t))
-        except Exception:  # noqa: BLE001 - the compiler or the run says what a function raises
-            return
+        except Exception:  # noqa: BLE001 - whatever a function of the user raises
+            return False
         found, size = (after - before) / (2.0 * STEP), max(abs(before), abs(after))
         if not all(map(math.isfinite, (found, slope))):
-            return
+            return False
         if abs(found - slope) > WRONG * max(abs(found), abs(slope)) + ROUNDING * size / STEP:
             wrong.append((t, slope, found))
     if len(wrong) >= len(TRIALS) - 1:
@@ -174,6 +177,7 @@ def check_derivative(f: Callable[[float], float], fd: Callable[[float], float], 
             f"{what}: {name} is not the derivative of {of}: {name}({t:g}) is {slope:.6g}, and differences of {of} give "
             f"{found:.6g}; write f, df/dt and d2f/dt2"
         )
+    return True
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ from rtmbs.start.checks import check_closed
 from rtmbs.start.report import StartReport
 from rtmbs.state import State, check_time
 from rtmbs.system.attach import attached
-from rtmbs.system.signals import evaluate_signals
+from rtmbs.system.signals import evaluate_signals, in_range
 from rtmbs.system.system import System
 from rtmbs.system.tables import ROTATION
 from rtmbs.topology import Topology
@@ -76,7 +76,8 @@ class StateHolder(InputHolder):
                 if self._shown != state.motion():
                     self.equations.u = state.u
                     self.method.moved(self.equations, state)
-                    self._solve_accelerations(state)
+                    if all(in_range(values) for values in (state.z, state.zd, state.s)):  # else the step refuses
+                        self._solve_accelerations(state)
             self._shown = None
         check_time(state, "this state")
         return state
