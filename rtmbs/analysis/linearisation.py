@@ -163,13 +163,11 @@ def by_states(near: Neighbourhood) -> tuple[Array, Array]:
     if not ns:
         return Q, rates
     typical, pace = equations.system.typical[near.independent], max(float(np.abs(near.arrays.zd).max(initial=0.0)), 1.0)
+    none = np.zeros(equations.n)
     for k in range(f):
-        moved, turned = near.N[:, k], near.G[:, k]
-        rates[:, k] = (
-            directional(lambda e, a=moved, b=turned, t=typical[k]: near.residual(dz=e * t * a, dzd=e * t * b)[1])
-            / typical[k]
-        )
-        rates[:, f + k] = directional(lambda e, a=moved: near.residual(dzd=e * pace * a)[1]) / pace
+        dz, dzd = typical[k] * near.N[:, k], typical[k] * near.G[:, k]
+        rates[:, k] = directional(partial(state_rates, near, dz, dzd)) / typical[k]
+        rates[:, f + k] = directional(partial(state_rates, near, none, pace * near.N[:, k])) / pace
     for k in range(ns):
         size = max(abs(float(near.arrays.s[k])), 1.0)
         ds = np.zeros(ns)

@@ -79,7 +79,7 @@ def neighbourhood(sim: Simulation) -> Neighbourhood:
     def follow(left: Array) -> Array:
         """Return changes (n, k) of the dependent ones that take ``left`` (m, k) away."""
         found = np.zeros((equations.n, left.shape[1]))
-        if len(dependent):
+        if len(dependent) and left.shape[1]:
             block = Phi_z[:, dependent] * typical[dependent]
             found[dependent] = -typical[dependent, None] * scipy.linalg.lstsq(block, left, cond=RANK)[0]
         return found

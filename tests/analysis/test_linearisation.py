@@ -9,8 +9,8 @@ from tests.analysis.cases import G, by_motion, chain, turning_pendulum
 from tests.formulations.systems import floating_chain, hinged_twice, skew_loop
 
 
-def moving(model, t=0.1):
-    sim = rtmbs.Simulation(model.compile(), 1e-3)
+def moving(model, t=0.1, h=1e-3):
+    sim = rtmbs.Simulation(model.compile(), h)
     sim.run(t)
     return sim
 
@@ -19,7 +19,7 @@ def moving(model, t=0.1):
     "name", ["pendulum", "slider_crank", "governor", "top", "bricard", "crank_rocker", "windows", "andrews", "fourbar"]
 )
 def test_library_mechanisms_in_motion_against_differences(name):
-    sim = moving(rtmbs.library.build(name))
+    sim = moving(rtmbs.library.build(name), *((0.01, 1e-5) if name == "andrews" else ()))
     lin, right = rtmbs.linearise(sim), by_motion(sim)
     f = len(lin.coordinates)
     np.testing.assert_allclose(lin.A[f : 2 * f, : 2 * f], right, atol=1e-8 * max(1.0, np.abs(right).max()))
@@ -89,9 +89,9 @@ def test_inputs_and_outputs_of_a_pendulum():
 def test_reactions_as_outputs():
     """The pull in the hinge is m (g cos q + l v^2)."""
     sim, length, mass, q, v = motorised(), 0.5, 2.0, 0.3, 0.7
-    lin = rtmbs.linearise(sim, inputs=["motor.torque"], outputs=["hinge_link0.reaction_force"])
+    lin = rtmbs.linearise(sim, inputs=["motor.torque"], outputs=["hinge_link0.reaction"])
     radial = np.array([-np.sin(q), 0.0, -np.cos(q)])  # along the link, in world axes
-    pull = -(lin.C.T @ radial)  # variation of the pull at a fixed direction
+    pull = lin.C[:3].T @ radial  # variation of the pull at a fixed direction
     np.testing.assert_allclose(np.abs(pull), np.abs([mass * -G * np.sin(q), 2 * mass * length * v]), rtol=1e-6)
 
 
