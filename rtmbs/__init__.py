@@ -19,6 +19,7 @@ HOMES = {
     "ConstantRate": "rtmbs.model",
     "Cylindrical": "rtmbs.model",
     "EnergyMeter": "rtmbs.observers",
+    "Equilibrium": "rtmbs.analysis.equilibrium",
     "Event": "rtmbs.simulation.events",
     "Every": "rtmbs.observers",
     "EveryStep": "rtmbs.observers",
@@ -57,9 +58,11 @@ HOMES = {
     "Universal": "rtmbs.model",
     "ViolationMeter": "rtmbs.observers",
     "Wrench": "rtmbs.model",
+    "equilibrium": "rtmbs.analysis.equilibrium",
     "linearise": "rtmbs.analysis.linearisation",
     "load_result": "rtmbs.results",
     "modes": "rtmbs.analysis.modes",
+    "preload": "rtmbs.analysis.equilibrium",
     "refined": "rtmbs.simulation.refined",
     "view": "rtmbs.viewer.view",
 }
@@ -81,6 +84,9 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs import kinematics as kinematics
     from rtmbs import language as language
     from rtmbs import library as library
+    from rtmbs.analysis.equilibrium import Equilibrium as Equilibrium
+    from rtmbs.analysis.equilibrium import equilibrium as equilibrium
+    from rtmbs.analysis.equilibrium import preload as preload
     from rtmbs.analysis.linearisation import linearise as linearise
     from rtmbs.analysis.modes import modes as modes
     from rtmbs.errors import RtmbsError as RtmbsError

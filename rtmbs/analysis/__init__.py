@@ -1,1 +1,1 @@
-"""What a user asks of a state beside its motion: linearisation, and modes."""
+"""What a user asks of a state beside its motion: equilibria, linearisation, modes."""

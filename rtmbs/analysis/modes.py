@@ -13,6 +13,7 @@ from rtmbs.simulation.simulation import Simulation
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
+GROWING = 1e-6  # of the largest eigenvalue: rounding splits a double zero by its root
 REAL = 1e-9  # of the size of an eigenvalue, or of the largest times 1e-6: an imaginary part that counts as none
 
 
@@ -55,7 +56,7 @@ class Modes:
     @property
     def stable(self) -> bool:
         """Whether no mode grows, to rounding."""
-        return bool(np.all(self.eigenvalues.real <= REAL * np.abs(self.eigenvalues).max(initial=0.0)))
+        return bool(np.all(self.eigenvalues.real <= GROWING * np.abs(self.eigenvalues).max(initial=0.0)))
 
     def table(self) -> str:
         """Return the modes as text: number, frequency, damping, eigenvalue, and the coordinates that move most."""

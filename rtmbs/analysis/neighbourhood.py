@@ -72,37 +72,67 @@ def neighbourhood(sim: Simulation) -> Neighbourhood:
     Raises InputError where the state is singular, so that degrees of freedom appear or vanish with it.
     """
     equations, arrays = of_state(sim)
-    Phi_z = equations.closure_jacobian()
-    typical = equations.system.typical
-    independent, dependent = split(Phi_z, typical, sim.start_report.degrees_of_freedom_nearby, sim.state.t)
+    basis = null_basis(sim, equations)
+    N, sizes = basis.N, equations.system.typical[basis.independent]
+    G, H_v, H_q = higher_orders(equations, arrays, N, basis.follow, sizes)
+    M, C, K = matrices(equations, arrays)
+    return Neighbourhood(equations, arrays, basis.independent, N, G, H_v, H_q, spins(equations, arrays.zd), M, C, K)
 
-    def follow(left: Array) -> Array:
-        """Return changes (n, k) of the dependent ones that take ``left`` (m, k) away."""
-        found = np.zeros((equations.n, left.shape[1]))
-        if len(dependent) and left.shape[1]:
-            block = Phi_z[:, dependent] * typical[dependent]
-            found[dependent] = -typical[dependent, None] * scipy.linalg.lstsq(block, left, cond=RANK)[0]
+
+@dataclass(frozen=True)
+class NullBasis:
+    """dz = N dq of one pose: ``dependent`` coordinates follow ``independent`` ones."""
+
+    independent: Indices
+    dependent: Indices
+    N: Array  # (n, f)
+    block: Array  # (m, n - f) columns of Phi_z, times the typical sizes
+    typical: Array  # (n - f,)
+
+    def follow(self, left: Array) -> Array:
+        """Return changes (n, k) of the dependent coordinates that take ``left`` (m, k) away."""
+        found = np.zeros((len(self.N), left.shape[1]))
+        if len(self.dependent) and left.shape[1]:
+            found[self.dependent] = -self.typical[:, None] * scipy.linalg.lstsq(self.block, left, cond=RANK)[0]
         return found
 
-    N = follow(Phi_z[:, independent])
+    def multipliers(self, forces: Array) -> Array:
+        """Return lam (m,) that take the ``forces`` (n,) off the dependent coordinates."""
+        if not len(self.dependent):
+            return np.zeros(len(self.block))
+        return np.asarray(-scipy.linalg.lstsq(self.block.T, self.typical * forces[self.dependent], cond=RANK)[0])
+
+
+def null_basis(sim: Simulation, equations: SemiRecursiveEquations) -> NullBasis:
+    """Return the basis at the pose that ``equations`` closed last. Raises InputError where the pose is singular."""
+    Phi_z, typical = equations.closure_jacobian(), equations.system.typical
+    independent, dependent = split(Phi_z, typical, sim.start_report.degrees_of_freedom_nearby, sim.state.t)
+    N, own = np.zeros((equations.n, len(independent))), typical[dependent]
+    basis = NullBasis(independent, dependent, N, Phi_z[:, dependent] * own, own)
+    N += basis.follow(Phi_z[:, independent])
     N[independent, np.arange(len(independent))] = 1.0
-    G, H_v, H_q = higher_orders(equations, arrays, N, follow, typical[independent])
-    M, C, K = matrices(equations, arrays)
-    return Neighbourhood(equations, arrays, independent, N, G, H_v, H_q, spins(equations, arrays.zd), M, C, K)
+    return basis
 
 
 def of_state(sim: Simulation) -> tuple[SemiRecursiveEquations, StateArrays]:
     """Return equations without penalties at the state of a Simulation, with accelerations solved for, Phi_z closed."""
+    equations, arrays = closed(sim)
+    zdd, lam, sd = equations.accelerations(arrays.z, arrays.zd, arrays.R0, arrays.s)
+    equations.alpha = np.zeros(equations.m)
+    equations.close(arrays.z, arrays.R0)
+    return equations, arrays._replace(zdd=zdd, lam=lam, sd=sd)
+
+
+def closed(sim: Simulation) -> tuple[SemiRecursiveEquations, StateArrays]:
+    """Return equations of their own at the state of a Simulation, whose arrays they copy, and Phi_z closed."""
     state = sim.state.copy()
     equations = SemiRecursiveEquations(uncondensed(sim.system))
     equations.assembly_offset[:], equations.masses = sim.equations.assembly_offset, sim.equations.masses.copy()
     equations.take_balance(sim.equations.balance)
-    equations.u = state.u
-    zdd, lam, sd = equations.accelerations(state.z, state.zd, state.R0, state.s)
-    equations.alpha = np.zeros(equations.m)
-    arrays = StateArrays(state.z, state.zd, zdd, lam, state.R0, np.zeros((equations.n, 2)), state.s, sd)
+    equations.u, equations.alpha = state.u, sim.equations.alpha.copy()
     equations.close(state.z, state.R0)
-    return equations, arrays
+    energy = np.zeros((equations.n, 2))
+    return equations, StateArrays(state.z, state.zd, state.zdd, state.lam, state.R0, energy, state.s, state.sd)
 
 
 def split(Phi_z: Array, typical: Array, freedom: int, t: float) -> tuple[Indices, Indices]:

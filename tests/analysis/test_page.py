@@ -14,7 +14,10 @@ def test_the_examples_run(capsys):
         exec(compile(example, "analysis.md", "exec"), names)
     found, lin, space = names["found"], names["lin"], names["space"]
     assert found.stable
+    assert names["rest"].stable
+    said = capsys.readouterr().out
+    assert "motor.torque' cannot hold this pose" in said
+    assert "elbow.angle" in said
     assert len(found.frequencies) == 2
     assert lin.coordinates == ("shoulder.angle", "elbow.angle")
     np.testing.assert_array_equal(space.B, lin.B)
-    assert "elbow.angle" in capsys.readouterr().out

@@ -1,0 +1,210 @@
+"""Equilibrium: a pose in which all forces balance, by Newton with a trust region (METHODS 1.36)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from rtmbs.analysis.linearisation import by_inputs, input_slots
+from rtmbs.analysis.modes import Modes, modes
+from rtmbs.analysis.neighbourhood import neighbourhood
+from rtmbs.analysis.static import Static, static, step_to
+from rtmbs.errors import InputError, RtmbsError, shown
+from rtmbs.simulation.simulation import Simulation
+from rtmbs.state import State
+from rtmbs.system.system import System
+
+Array = NDArray[np.float64]
+
+STILL = 1e-11  # change of a coordinate in typical sizes that ends the search
+ROUNDING = 1e-8  # likewise, of one that no longer shrinks
+FIRST, LARGEST, SMALLEST = 0.3, 1.0, 1e-12  # trust region in typical sizes: at first, at most, and where it is given up
+FLAT = 1e-10  # of the largest stiffness over mass: a direction without stiffness
+SYMMETRIC = 1e-8  # of the largest entry: stiffness that has an energy
+UNSTABLE = 1e-9  # of the largest stiffness over mass: below, what is negative is rounding
+PUSH = 1e-2  # typical sizes: away from an equilibrium that is not stable
+ITERATIONS = 300
+HELD = 1e-9  # of the forces: what inputs may leave of them
+DEFAULT_STEP = 1e-3  # [s] of the Simulation that is made of a System
+
+
+class NoEquilibrium(RtmbsError):
+    """No equilibrium was found; the message names the coordinate that keeps moving."""
+
+
+@dataclass(frozen=True)
+class Equilibrium:
+    """A pose at rest in which forces balance.
+
+    Attributes
+    ----------
+    simulation : a Simulation at the pose, to go on from
+    residual : largest acceleration that is left, over the typical size of its coordinate [1/s^2]
+    stiffness : eigenvalues (f,) of the stiffness over the mass of the independent coordinates, the least first [1/s^2]
+    iterations : of the search
+    """
+
+    simulation: Simulation
+    residual: float
+    stiffness: Array
+    iterations: int
+
+    @property
+    def state(self) -> State:
+        """The state: positions, rates of zero, reactions."""
+        return self.simulation.state
+
+    @property
+    def modes(self) -> Modes:
+        """Small motions beside the equilibrium, damping included."""
+        return modes(self.simulation)
+
+    @property
+    def stable(self) -> bool:
+        """Whether no small motion grows. Directions without stiffness count as stable."""
+        return self.modes.stable
+
+    @property
+    def loads(self) -> dict[str, Array]:
+        """Reactions of every joint by name, as channels of a Result have them [N, N m]."""
+        sim = self.simulation
+        return {name: sim[f"{name}.reaction"] for name in sim.system.joints if f"{name}.reaction" in channels(sim)}
+
+
+def channels(sim: Simulation) -> frozenset[str]:
+    """Return the names of all channels of a Simulation."""
+    return frozenset(sim._channels().sources(sim.state))
+
+
+def equilibrium(of: System | Simulation, *, stable: bool = True) -> Equilibrium:
+    """Return an equilibrium near the present pose of a Simulation, or near the start of a System.
+
+    Forces, inputs and functions of time are those of the present time. With ``stable`` the search goes downhill: it
+    leaves saddles and maxima of the energy. Without, Newton takes the nearest balance of either kind.
+    Raises NoEquilibrium naming the coordinate that keeps moving, InputError for drivers that move and for a singular
+    pose.
+
+        rest = rtmbs.equilibrium(model.compile())
+        rest.stable, rest.modes.frequencies, rest.loads["hinge"]
+    """
+    sim = at_rest(of)
+    radius, previous = FIRST, np.inf
+    here = static(sim)
+    for iteration in range(1, ITERATIONS + 1):
+        change, size = wanted_step(here, stable)
+        if size <= STILL or (size <= ROUNDING and size >= 0.5 * previous):
+            if stable and len(here.values) and here.values[0] < -UNSTABLE * np.abs(here.values).max():
+                here = pushed(sim, here)
+                radius, previous = FIRST, np.inf
+                continue
+            return Equilibrium(sim, here.left, here.values, iteration)
+        share, before = min(1.0, radius / size), sim.state.copy()
+        there = step_to(sim, here, share * change)
+        if there is not None and better(here, there, share * change, stable):
+            here, previous, radius = there, size, min(2.0 * max(radius, share * size), LARGEST)
+            continue
+        sim.go_on_from(before, sim.t)
+        radius = 0.25 * share * size
+        if radius < SMALLEST:
+            break
+    raise NoEquilibrium(
+        f"no equilibrium near this pose: {here.loudest} keeps moving, with {here.left:.3g} of its size per second "
+        "squared left; hold it by a spring, a joint or a driver, or start from another pose"
+    )
+
+
+def at_rest(of: System | Simulation) -> Simulation:
+    """Return a Simulation of its own at the present pose, with rates of zero. Raises InputError."""
+    if isinstance(of, System):
+        sim = Simulation(of, DEFAULT_STEP)
+    elif isinstance(of, Simulation):
+        sim = of.independent()
+    else:
+        raise InputError(f"equilibrium takes a System or a Simulation, not {shown(of)}")
+    state = sim.state.copy()
+    state.zd[:] = 0.0
+    sim.equations.close(state.z, state.R0)
+    rate = sim.equations.closure_velocities(state.zd) / sim.equations.sizes.scale
+    if np.abs(rate).max(initial=0.0) > 1e-9:
+        row = sim.system.row_names[int(np.argmax(np.abs(rate)))]
+        raise InputError(
+            f"{row!r} moves at t = {sim.t:g} s, and nothing rests beside it; take a time at which drivers rest, or "
+            "modes(sim) of the steady motion"
+        )
+    sim.go_on_from(state, sim.t)
+    return sim
+
+
+def wanted_step(here: Static, stable: bool) -> tuple[Array, float]:
+    """Return the step of the independent coordinates (f,), and its size in typical ones.
+
+    Downhill where the stiffness is negative and ``stable`` is asked for; as far as may be where there is none.
+    """
+    if not len(here.values):
+        return np.zeros(0), 0.0
+    flat = FLAT * np.abs(here.values).max()
+    conservative = here.turning or np.abs(here.K - here.K.T).max() <= SYMMETRIC * np.abs(here.K).max()
+    if conservative or np.abs(here.values).min() <= flat:
+        force = here.vectors.T @ here.g
+        stiff = np.abs(here.values) if stable else here.values
+        calm = np.abs(here.values) <= flat
+        still = calm & (np.abs(force) <= here.noise)
+        stiff = np.where(calm, np.where(np.abs(force) > 0.0, np.abs(force), 1.0) / LARGEST, stiff)
+        change = -here.vectors @ np.where(still, 0.0, force / stiff)
+    else:
+        change = -scipy.linalg.lstsq(here.K, here.g)[0]
+        if stable and here.g @ change > 0.0:
+            change = -change
+    return change, float(np.max(np.abs(here.N @ change) / here.typical, initial=0.0))
+
+
+def better(here: Static, there: Static, change: Array, stable: bool) -> bool:
+    """Return whether a step led downhill, or nearer to a balance."""
+    if there.left <= 0.5 * here.left or there.left <= 1e-9 * there.scale:
+        return True
+    if not stable:
+        return there.left < here.left
+    work = 0.5 * (here.g @ change + there.g_along)
+    return bool(work < 0.0)
+
+
+def pushed(sim: Simulation, here: Static) -> Static:
+    """Return the pose a little down from an equilibrium that is not stable."""
+    way = here.vectors[:, 0]
+    way = way * PUSH / max(float(np.max(np.abs(here.N @ way) / here.typical)), 1e-300)
+    for sign in (1.0, -1.0):
+        there = step_to(sim, here, sign * way)
+        if there is not None:
+            return there
+    raise NoEquilibrium(f"the equilibrium at this pose is not stable, and {here.loudest} cannot leave it")
+
+
+def preload(sim: Simulation, inputs: Sequence[str]) -> dict[str, float]:
+    """Return values of inputs with which the present pose is an equilibrium, the least change of them.
+
+    ``sim`` stays as it is; write the values to ``sim.inputs``. Raises InputError when these inputs cannot hold the
+    pose, naming the coordinate that would move.
+
+        for name, value in rtmbs.preload(sim, ["spring.free_length"]).items():
+            sim.inputs[name] = value
+    """
+    own = at_rest(sim)
+    slots, names = input_slots(own, inputs)
+    for _ in range(20):
+        here, near = static(own), neighbourhood(own)
+        Q_u, _ = by_inputs(near, slots, names)
+        change = scipy.linalg.lstsq(here.N.T @ Q_u, here.g, cond=1e-12)[0] if slots else np.zeros(0)
+        state = own.state.copy()
+        state.u[slots] += change
+        own.go_on_from(state, own.t)
+        if np.abs(change).max(initial=0.0) <= 1e-13 * np.maximum(np.abs(state.u[slots]), 1.0).max(initial=0.0):
+            break
+    here = static(own)
+    if here.left > HELD * max(here.scale, 1.0):
+        raise InputError(
+            f"{', '.join(map(repr, inputs)) or 'no inputs'} cannot hold this pose: {here.loudest} would move; add an "
+            "input that acts on it"
+        )
+    return {name: float(value) for name, value in zip(names, own.state.u[slots], strict=True)}

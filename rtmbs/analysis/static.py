@@ -1,0 +1,117 @@
+"""Forces and stiffness of a mechanism at rest, projected on what its loops allow."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from rtmbs.analysis.linearisation import by_states
+from rtmbs.analysis.neighbourhood import closed, matrices, neighbourhood, null_basis
+from rtmbs.errors import StartError
+from rtmbs.semirecursive.law_states import hold_states
+from rtmbs.simulation.simulation import Simulation
+from rtmbs.start.nearest import REFUSED, worst_of
+from rtmbs.start.positions import Assembly
+from rtmbs.system.tables import ROTATION
+
+Array = NDArray[np.float64]
+
+RELATIVE = 1e-11  # of the sizes of forces: what of them is rounding
+STATES = 20  # Newton iterations of force states
+
+
+@dataclass(frozen=True)
+class Static:
+    """One pose at rest. g (f,) are the generalised forces that are missing, K and M (f, f) stiffness and mass."""
+
+    N: Array  # (n, f)
+    independent: NDArray[np.int64]  # (f,)
+    typical: Array  # (n,)
+    g: Array
+    K: Array
+    M: Array
+    values: Array  # (f,) eigenvalues of the symmetric K over M, the least first [1/s^2]
+    vectors: Array  # (f, f)
+    noise: Array  # (f,) of the forces along the vectors
+    left: float  # largest acceleration over its typical size [1/s^2]
+    scale: float  # the same of the forces' parts
+    loudest: str  # name of the coordinate with the largest acceleration
+    turning: bool  # rotation dofs are among the independent ones: off balance, K of small turns is not symmetric
+    g_along: float = 0.0  # forces here times the step that led here
+
+
+def static(sim: Simulation) -> Static:
+    """Return forces and stiffness at the pose of a Simulation at rest; its force states are brought to rest."""
+    settle_states(sim)
+    equations, arrays = closed(sim)
+    equations.alpha = np.zeros(equations.m)
+    basis, rest = null_basis(sim, equations), np.zeros(equations.n)
+    hold_states(arrays.s, equations.ws)
+    r = equations.residual(arrays.z, rest, rest, arrays.R0)
+    lam = basis.multipliers(r)
+    whole_M, _, whole_K = matrices(equations, arrays._replace(zd=rest, zdd=rest, lam=lam))
+    N, T, independent = basis.N, basis.N.T, basis.independent
+    M, K, g = T @ whole_M @ N, T @ whole_K @ N, T @ r
+    if len(arrays.s):
+        Q_s, rates = by_states(neighbourhood(sim))
+        f = len(independent)
+        K = K + T @ Q_s @ scipy.linalg.lstsq(rates[:, 2 * f :], rates[:, :f], cond=1e-12)[0]
+    sizes = np.abs(T) @ (np.abs(r) + RELATIVE * np.abs(whole_K) @ equations.system.typical)
+    typical, names = equations.system.typical, equations.system.coordinate_names
+    if not len(independent):
+        empty = np.zeros(0)
+        return Static(N, independent, typical, g, K, M, empty, np.zeros((0, 0)), empty, 0.0, 1.0, "", False)
+    values, vectors = scipy.linalg.eigh(0.5 * (K + K.T), 0.5 * (M + M.T))
+    a = np.abs(scipy.linalg.solve(M, g, assume_a="pos")) / typical[independent]
+    parts = np.abs(scipy.linalg.solve(M, sizes, assume_a="pos")) / typical[independent]
+    noise = RELATIVE * np.abs(vectors.T) @ sizes
+    loudest = names[independent[int(np.argmax(a))]]
+    left, scale = float(a.max()), float(parts.max())
+    turning = bool(np.any(equations.tables.dofs.kind[independent] == ROTATION))
+    return Static(N, independent, typical, g, K, M, values, vectors, noise, left, scale, loudest, turning)
+
+
+def step_to(sim: Simulation, here: Static, change: Array) -> Static | None:
+    """Move a Simulation by a step of the independent coordinates; None, with nothing moved, where loops stay open."""
+    before, equations = sim.state.copy(), sim.equations
+    state = before.copy()
+    scale = np.where(equations.system.row_is_rotation, 1.0, equations.system.length)
+    assembly = Assembly(equations, state.R0, scale, equations.system.typical)
+    kept = np.zeros(equations.n, np.bool_)
+    kept[here.independent] = True
+    equations.u = state.u
+    state.z[:] = assembly.solve(state.z + here.N @ change, kept, np.ones(equations.n))
+    if worst_of(assembly.gap(state.z)) > REFUSED:
+        return None
+    state.zd[:] = 0.0
+    try:
+        sim.go_on_from(state, sim.t)
+        there = static(sim)
+    except (StartError, ValueError):
+        sim.go_on_from(before, sim.t)
+        return None
+    along = float((here.N.T @ projected_force(sim)) @ change)
+    return Static(**{**vars(there), "g_along": along})
+
+
+def projected_force(sim: Simulation) -> Array:
+    """Return the forces that are missing (n,) at rest, reactions left out."""
+    state, rest = sim.state, np.zeros(sim.equations.n)
+    return -sim.equations.force(state.z, rest, state.R0)
+
+
+def settle_states(sim: Simulation) -> None:
+    """Let force states be those at which their rates vanish."""
+    if not len(sim.state.s):
+        return
+    for _ in range(STATES):
+        near = neighbourhood(sim)
+        _, rates = by_states(near)
+        sd = near.residual()[1]
+        change = -scipy.linalg.lstsq(rates[:, 2 * near.f :], sd, cond=1e-12)[0]
+        state = sim.state.copy()
+        state.s += change
+        sim.go_on_from(state, sim.t)
+        if np.abs(change).max() <= 1e-13 * np.maximum(np.abs(state.s), 1.0).max():
+            return
