@@ -10,7 +10,7 @@ from rtmbs.sweeps.task import Point, Row, Rows, Task
 
 DEPTH = 2  # chunks that wait at a worker: the next one is there when one ends
 CHUNK_SECONDS = 0.25  # of a chunk: a message costs a thousandth of it
-SERVED = 4e-3  # of this process for a chunk, with ample room [s]: a thousand workers bring 250 chunks a second
+SERVED = 20e-3  # of this process and a scheduler for a chunk, with ample room [s]: more workers get longer chunks
 MOST = 1000  # runs of a chunk
 TICK = 1.0  # between two looks at rows that wait for the disk [s]
 DIED = "the worker that made this run ended twice: it was killed, or it ran out of memory"

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rtmbs.errors import InputError, shown
+from rtmbs.jit.compiling import announced
 from rtmbs.sweeps.parameters import ERROR, RUN
 
 Point = tuple[int, dict[str, Any]]  # the number of a run, and its parameters
@@ -44,7 +45,8 @@ class Task:
     def rows(self, points: Sequence[Point]) -> Rows:
         """Return the rows of these runs, in their order."""
         wall, processor = time.perf_counter(), time.thread_time()
-        rows = [self.row(run, parameters) for run, parameters in points]
+        with announced():  # once a chunk: an announcement reads all sources
+            rows = [self.row(run, parameters) for run, parameters in points]
         return Rows(rows, time.perf_counter() - wall, time.thread_time() - processor)
 
     def row(self, run: int, parameters: dict[str, Any]) -> Row:
@@ -74,7 +76,10 @@ def numbers(measured: Any, parameters: Mapping[str, Any]) -> dict[str, float]:
     found: dict[str, float] = {}
     for name, value in measured.items():
         if not isinstance(name, str) or name in (RUN, ERROR) or name in parameters:
-            raise InputError(f"measure returned a number named {shown(name)}; its name must be a word of its own")
+            raise InputError(
+                f"measure returned a number named {shown(name)}; its name must be a word that names no parameter, "
+                f"and neither {RUN!r} nor {ERROR!r}"
+            )
         if np.ndim(value) or not isinstance(value, int | float | np.number | np.ndarray | np.bool_):
             raise InputError(f"measure returned {shown(value)} for {name!r}; it must be a number")
         found[name] = float(value)

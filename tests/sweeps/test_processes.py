@@ -65,13 +65,14 @@ def test_functions_that_no_process_can_import_are_refused():
 
 # ----------------------------------------------------------------------------------------------------------- kill -9
 
+RUNS = 90  # two seconds at least
 SCRIPT = """
 import sys
 import rtmbs
 from tests.sweeps.studies import logged, measure, sizes
 
 if __name__ == "__main__":
-    rtmbs.sweep(logged, {"length": sizes(400), "log": sys.argv[1]}, measure, t_end=0.2, h=0.01,
+    rtmbs.sweep(logged, {"length": sizes(90), "log": sys.argv[1]}, measure, t_end=0.2, h=0.01,
                 engine=rtmbs.Processes(1), folder=sys.argv[2])
 """
 
@@ -100,11 +101,11 @@ def test_a_killed_sweep_goes_on(tmp_path):
     wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
     kept = {run for path in rows.glob("*.parquet") for run in pyarrow.parquet.read_table(path)["run"].to_pylist()}
     log.unlink()
-    given = {"length": sizes(400), "log": str(log)}
+    given = {"length": sizes(RUNS), "log": str(log)}
     table = rtmbs.sweep(logged, given, measure, engine=rtmbs.Serial(), folder=rows, **OPTIONS)
     assert len(kept) > 0
-    assert [float(length) for length, _ in lines(log)] == [each for k, each in enumerate(sizes(400)) if k not in kept]
-    assert table["run"].tolist() == list(range(400))
+    assert [float(length) for length, _ in lines(log)] == [each for k, each in enumerate(sizes(RUNS)) if k not in kept]
+    assert table["run"].tolist() == list(range(RUNS))
     assert columns_bytes(rtmbs.sweep(logged, given, measure, engine=rtmbs.Serial(), folder=rows, **OPTIONS)) == (
         columns_bytes(table)
     )

@@ -37,8 +37,9 @@ def test_measures_in_words_are_those_of_a_function():
 
 
 def test_a_component_of_a_channel_is_a_measure():
-    table = swept(what={"top": "max bar.position.z", "low": "min bar.position[z]"}, parameters={"length": [1.0]})
-    assert table["top"][0] > table["low"][0]
+    what = {"low": "first bar.orientation.x", "high": "last bar.orientation[x]", "way": "range bar.orientation.x"}
+    table = swept(what=what, parameters={"length": [1.0]})
+    assert abs(table["high"][0] - table["low"][0]) == table["way"][0] > 0.0
 
 
 def test_a_failure_is_a_row():
