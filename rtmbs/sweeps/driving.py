@@ -16,6 +16,9 @@ TICK = 1.0  # between two looks at rows that wait for the disk [s]
 DIED = "the worker that made this run ended twice: it was killed, or it ran out of memory"
 
 
+Flying = dict[Future[Rows], list[int]]  # chunks under way, and their runs
+
+
 class Keeper(Protocol):
     """Whoever takes the rows."""
 
@@ -67,28 +70,45 @@ def together(engine: Engine, task: Task, chunks: Chunks, keeper: Keeper) -> tupl
     Returns (the runs whose rows were lost, the number of workers).
     """
     lost: list[int] = []
-    flying: dict[Future[Rows], list[int]] = {}
+    flying: Flying = {}
     with engine.open() as crew:
         greet(engine, crew, task)
-        while flying or (chunks.left and not lost):
-            while chunks.left and not lost and len(flying) < DEPTH * crew.workers:
-                runs = chunks.next(crew.workers)
-                try:
-                    flying[crew.executor.submit(task.rows, chunks.points(runs))] = runs
-                except Exception as error:
-                    if not engine.died(error):
-                        raise
-                    lost += runs
-            for future in wait(flying, TICK, FIRST_COMPLETED).done:
-                runs = flying.pop(future)
-                rows = outcome(engine, future)
-                if rows is None:
-                    lost += runs
-                else:
-                    chunks.saw(rows)
-                    keeper.take(rows)
-            keeper.tick()
+        try:
+            while flying or (chunks.left and not lost):
+                while chunks.left and not lost and len(flying) < DEPTH * crew.workers:
+                    lost += send(engine, crew, task, chunks, flying)
+                for future in wait(flying, TICK, FIRST_COMPLETED).done:
+                    runs = flying.pop(future)
+                    rows = outcome(engine, future)
+                    if rows is None:
+                        lost += runs
+                    else:
+                        chunks.saw(rows)
+                        keeper.take(rows)
+                keeper.tick()
+        except BaseException:
+            land(flying, keeper)
+            raise
     return lost, crew.workers
+
+
+def send(engine: Engine, crew: Crew, task: Task, chunks: Chunks, flying: Flying) -> list[int]:
+    """Send the next chunk to the workers; return its runs when they are found dead."""
+    runs = chunks.next(crew.workers)
+    try:
+        flying[crew.executor.submit(task.rows, chunks.points(runs))] = runs
+    except Exception as error:
+        if not engine.died(error):
+            raise
+        return runs
+    return []
+
+
+def land(flying: Flying, keeper: Keeper) -> None:
+    """Take the chunks that are finished, at an early end of the sweep."""
+    for future in flying:
+        if future.done() and not future.cancelled() and future.exception() is None:
+            keeper.take(future.result())
 
 
 def one_by_one(engine: Engine, task: Task, chunks: Chunks, lost: Sequence[int], keeper: Keeper) -> None:

@@ -49,10 +49,18 @@ def read_values(name: str, given: Any) -> Column | Distribution:
             raise InputError(
                 f"parameter {name!r} has the value {shown(value)}; it must be a finite number, a word or a switch"
             )
-    kinds = {"word" if isinstance(v, str) else "switch" if isinstance(v, bool | np.bool_) else "number" for v in values}
+    kinds = {kind_of(value) for value in values}
     if len(kinds) > 1:
-        raise InputError(f"parameter {name!r} mixes {' and '.join(sorted(kinds))}s; its values must be of one kind")
-    return np.array(values, dtype=object if "word" in kinds else None)
+        raise InputError(f"parameter {name!r} mixes {' and '.join(sorted(kinds))}; its values must be of one kind")
+    if "words" in kinds:
+        return np.array(values, dtype=object)
+    found = np.array(values)
+    return found.astype(np.float64) if found.dtype.kind not in "biuf" else found  # integers beyond 64 bits
+
+
+def kind_of(value: Any) -> str:
+    """Return what kind of value this is."""
+    return "words" if isinstance(value, str) else "switches" if isinstance(value, bool | np.bool_) else "numbers"
 
 
 def check_arguments(make: Callable[..., Any], names: Iterable[str]) -> None:

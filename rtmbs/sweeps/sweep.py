@@ -73,6 +73,8 @@ def sweep(
     switches(progress=progress)
     chosen = Processes() if engine is None else engine
     task = task_of(make, measure, t_end, h, method, record, tolerance)
+    if not callable(getattr(chosen, "open", None)):
+        raise InputError(f"engine is {shown(engine)}; it must be one such as rtmbs.Processes(4)")
     values = read_parameters(parameters)
     check_arguments(make, values)
     columns = columns_of(Grid() if design is None else design, values)
