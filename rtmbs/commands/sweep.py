@@ -7,6 +7,7 @@ import numpy as np
 from rtmbs.commands.arguments import FAILED, Parser, count
 from rtmbs.commands.target import check_target
 from rtmbs.errors import InputError
+from rtmbs.sweeps.engine import Engine
 from rtmbs.sweeps.result import SweepResult
 
 SHOWN = 5  # failed runs that are told
@@ -41,7 +42,7 @@ def run(words: list[str]) -> int:
     return FAILED if table.failed else 0
 
 
-def engine(workers: int | None, address: str | None) -> object:
+def engine(workers: int | None, address: str | None) -> Engine:
     """Return where the runs are made; InputError for both."""
     from rtmbs.sweeps.dask_engine import Dask
     from rtmbs.sweeps.processes import Processes
