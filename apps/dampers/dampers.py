@@ -29,6 +29,6 @@ def measure(result: rtmbs.Result) -> dict[str, float]:
     up = result["body.acceleration"][:, 2]
     return {
         "acceleration": float(np.sqrt(np.mean(up**2))),  # of the body, root of the mean square [m/s^2]
-        "tyre": float(np.abs(result["tyre.displacement"]).max()),  # largest deflection [m]
+        "tyre": float(np.sqrt(np.mean(result["tyre.displacement"] ** 2))),  # deflection, root of the mean square [m]
         "travel": float(np.abs(result["strut.displacement"]).max()),  # of the strut, largest [m]
     }

@@ -59,9 +59,8 @@ def report(table: SweepResult, where: object) -> None:
         values = table[name]
         if np.isfinite(values).any():
             low, high = int(np.nanargmin(values)), int(np.nanargmax(values))
-            print(
-                f"  {name}: {values[low]:.6g} in run {table['run'][low]} to {values[high]:.6g} in {table['run'][high]}"
-            )
+            ends = [f"{values[k]:.6g} in run {table['run'][k]}" for k in (low, high)]
+            print(f"  {name}: {' to '.join(ends)}")
     failed = table.failed
     for number in list(failed)[:SHOWN]:
         print(f"run {number} failed: {failed[number]}", file=sys.stderr)

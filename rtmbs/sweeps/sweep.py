@@ -21,7 +21,6 @@ from rtmbs.sweeps.parameters import check_arguments, read_parameters
 from rtmbs.sweeps.processes import Processes, check_portable
 from rtmbs.sweeps.readings import readings
 from rtmbs.sweeps.result import SweepResult
-from rtmbs.sweeps.serial import Serial
 from rtmbs.sweeps.task import Task
 from rtmbs.system.identity import identity
 
@@ -78,7 +77,7 @@ def sweep(
     values = read_parameters(parameters)
     check_arguments(make, values)
     columns = columns_of(Grid() if design is None else design, values)
-    if not isinstance(chosen, Serial):
+    if isinstance(chosen, Processes):
         check_portable(task)
     kept = Folder(folder, study_of(task, columns)) if folder is not None else None
     with tqdm(total=runs_of(columns), desc="runs", unit="run", disable=not progress) as bar:
