@@ -11,14 +11,13 @@ import resource
 import sys
 import tempfile
 import time
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from tqdm import tqdm
 
 import rtmbs
-from bench.documents import DOCS, insert, table
+from bench.documents import DOCS, table, told
 from rtmbs.library.linkages import crank_rocker
 from rtmbs.sweeps.driving import CHUNK_SECONDS, DEPTH, MOST, SERVED
 from rtmbs.sweeps.folder import Folder
@@ -34,7 +33,7 @@ MILLION = 1_000_000
 CREWS = (1, 10, 100, 1000)
 BANDWIDTH = 125e6  # of the scheduler's line, assumed: 1 Gbit/s [bytes/s]
 EMPTY = 300  # messages without a run
-PAGE, NAME, ESTIMATE = DOCS / "sweeps.md", "python -m bench.measures.sweeps", "python -m bench.measures.sweeps estimate"
+PAGE, NAME = DOCS / "sweeps.md", "python -m bench.measures.sweeps"
 
 
 class Cost(NamedTuple):
@@ -183,10 +182,7 @@ def main() -> None:
         ["wall time of the sweep", f"{found.effort.wall:.0f} s, at a load of {load:.1f} on {os.cpu_count()} cores"],
         ["memory of the collecting process, at most", f"{memory:.0f} MB"],
     ]
-    for name, text in ((NAME, table(["", "measured"], rows)), (ESTIMATE, estimates(cost))):
-        print(f"{text}\n")
-        if "--write" in words:
-            insert(Path(PAGE), name, text)
+    told(f"{table(['', 'measured'], rows)}\n\nA million runs, computed:\n\n{estimates(cost)}", PAGE, NAME)
     print(f"{time.perf_counter() - begun:.0f} s in all")
 
 
