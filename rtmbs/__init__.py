@@ -18,6 +18,7 @@ HOMES = {
     "Bushing": "rtmbs.model",
     "ConstantRate": "rtmbs.model",
     "Cylindrical": "rtmbs.model",
+    "Dask": "rtmbs.sweeps.dask_engine",
     "EnergyMeter": "rtmbs.observers",
     "Equilibrium": "rtmbs.analysis.equilibrium",
     "Event": "rtmbs.simulation.events",
@@ -26,24 +27,31 @@ HOMES = {
     "Fixed": "rtmbs.model",
     "Floating": "rtmbs.model",
     "Function": "rtmbs.model",
+    "Grid": "rtmbs.sweeps.designs",
     "Input": "rtmbs.model",
     "IterationMeter": "rtmbs.observers",
+    "LatinHypercube": "rtmbs.sweeps.designs",
     "Line": "rtmbs.model",
+    "LogUniform": "rtmbs.sweeps.distributions",
     "METHODS": "rtmbs.integrators.registry",
     "Model": "rtmbs.model",
+    "MonteCarlo": "rtmbs.sweeps.designs",
     "Motor": "rtmbs.model",
+    "Normal": "rtmbs.sweeps.distributions",
     "Observer": "rtmbs.observers",
     "Outcome": "rtmbs.integrators.report",
     "Pacer": "rtmbs.simulation.pacing",
     "PenaltyTrapezoidal": "rtmbs.integrators.penalty_trapezoidal",
     "Planar": "rtmbs.model",
     "Prismatic": "rtmbs.model",
+    "Processes": "rtmbs.sweeps.processes",
     "Recorder": "rtmbs.observers",
     "RefinedResult": "rtmbs.simulation.refined",
     "Result": "rtmbs.results",
     "Revolute": "rtmbs.model",
     "RtmbsError": "rtmbs.errors",
     "RungeKutta": "rtmbs.integrators.runge_kutta",
+    "Serial": "rtmbs.sweeps.serial",
     "Simulation": "rtmbs.simulation",
     "Sine": "rtmbs.model",
     "SmoothStep": "rtmbs.model",
@@ -54,7 +62,9 @@ HOMES = {
     "State": "rtmbs.state",
     "StepReport": "rtmbs.integrators.report",
     "StepTimeMeter": "rtmbs.observers",
+    "SweepResult": "rtmbs.sweeps.result",
     "TorsionSpring": "rtmbs.model",
+    "Uniform": "rtmbs.sweeps.distributions",
     "Universal": "rtmbs.model",
     "ViolationMeter": "rtmbs.observers",
     "Wrench": "rtmbs.model",
@@ -64,6 +74,7 @@ HOMES = {
     "modes": "rtmbs.analysis.modes",
     "preload": "rtmbs.analysis.equilibrium",
     "refined": "rtmbs.simulation.refined",
+    "sweep": "rtmbs.sweeps.sweep",
     "view": "rtmbs.viewer.view",
 }
 ROOMS = (
@@ -136,6 +147,17 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.simulation.refined import RefinedResult as RefinedResult
     from rtmbs.simulation.refined import refined as refined
     from rtmbs.state import State as State
+    from rtmbs.sweeps.dask_engine import Dask as Dask
+    from rtmbs.sweeps.designs import Grid as Grid
+    from rtmbs.sweeps.designs import LatinHypercube as LatinHypercube
+    from rtmbs.sweeps.designs import MonteCarlo as MonteCarlo
+    from rtmbs.sweeps.distributions import LogUniform as LogUniform
+    from rtmbs.sweeps.distributions import Normal as Normal
+    from rtmbs.sweeps.distributions import Uniform as Uniform
+    from rtmbs.sweeps.processes import Processes as Processes
+    from rtmbs.sweeps.result import SweepResult as SweepResult
+    from rtmbs.sweeps.serial import Serial as Serial
+    from rtmbs.sweeps.sweep import sweep as sweep
     from rtmbs.viewer.view import view as view
 
 

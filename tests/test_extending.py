@@ -302,7 +302,7 @@ def test_a_section_is_a_patch_that_works(what: str, tmp_path: Path) -> None:
 
 def test_every_section_is_tested() -> None:
     headings = set(re.findall(r"^## \.\.\. (.*)$", PAGE.read_text(encoding="utf-8"), re.M))
-    assert headings == {*USES, "observer"}
+    assert headings == {*USES, "observer", "engine of sweeps"}
 
 
 def test_a_kind_of_force_is_a_file_and_few_lines() -> None:
@@ -312,6 +312,16 @@ def test_a_kind_of_force_is_a_file_and_few_lines() -> None:
     assert len(others) <= 4, "one new file, the register, and at most four others"
 
 
+def example(what: str) -> str:
+    """Return the only example of a section that needs no patch."""
+    section = PAGE.read_text(encoding="utf-8").partition(f"## ... {what}\n")[2].partition("\n## ")[0]
+    (block,) = re.findall(r"```python\n(.*?)```", section, re.S)
+    return block
+
+
 def test_an_observer_needs_no_patch() -> None:
-    (block,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
-    assert 4.0 < float(run(ROOT, f"{block}\nprint(meter.value)")) < 4.5
+    assert 4.0 < float(run(ROOT, f"{example('observer')}\nprint(meter.value)")) < 4.5
+
+
+def test_an_engine_needs_no_patch() -> None:
+    assert run(ROOT, f"{example('engine of sweeps')}\nprint(len(table), table.failed)").strip() == "2 {}"

@@ -1,4 +1,4 @@
-"""The console script ``rtmbs``: info, check, run, format, warmup, bench, view."""
+"""The console script ``rtmbs``: info, check, run, format, plot, sweep, warmup, bench, view."""
 
 import gc
 import os
@@ -9,11 +9,12 @@ from contextlib import contextmanager
 from rtmbs.commands.arguments import Parser, answer
 from rtmbs.commands.arguments import count as whole_number
 from rtmbs.errors import unknown_name
+from rtmbs.sweeps.one_thread import THREAD_VARIABLES
+from rtmbs.sweeps.one_thread import one_thread as set_one_thread
 
 PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "autograd", "tqdm")
-EXTRAS = ("matplotlib", "PySide6", "pyqtgraph")
+EXTRAS = ("matplotlib", "PySide6", "pyqtgraph", "pyarrow", "distributed")
 YOUNG = 50_000  # new objects between two looks for rubbish: imports and models make many, and they stay
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 Words = list[str]
 
@@ -42,12 +43,9 @@ def few_collections() -> Iterator[None]:
 
 
 def one_thread() -> None:
-    """Let matrices be factored in one thread, unless the user set another number: with small ones a second thread
-    waits more than it works.
-    """
+    """Let matrices be factored in one thread, unless the user set another number."""
     if "numpy" not in sys.modules:  # it looks once
-        for name in THREAD_VARIABLES:
-            os.environ.setdefault(name, "1")
+        set_one_thread()
 
 
 def usage() -> str:
@@ -140,6 +138,14 @@ def plot(words: Words) -> int:
     return run(words)
 
 
+def sweep(words: Words) -> int:
+    """Make all runs of a study file, and go on where they ended: rtmbs sweep study.toml --workers 4"""
+    one_thread()
+    from rtmbs.commands.sweep import run
+
+    return run(words)
+
+
 def warmup(words: Words) -> int:
     """Compile the kernels ahead, so that the first run starts at once."""
     from rtmbs.commands.warmup import compile_kernels
@@ -173,6 +179,7 @@ COMMANDS: dict[str, Callable[[Words], int]] = {
     "run": run_file,
     "format": format_file,
     "plot": plot,
+    "sweep": sweep,
     "warmup": warmup,
     "bench": bench,
     "view": view,

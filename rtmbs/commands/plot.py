@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from rtmbs.commands.arguments import Parser
 from rtmbs.commands.target import check_target
-from rtmbs.errors import InputError, unknown_name
+from rtmbs.errors import InputError
+from rtmbs.observers.component import split
 from rtmbs.results.forms import load_result
 from rtmbs.results.result import Result
 
@@ -98,18 +99,3 @@ def lines(result: Result, name: str) -> list[tuple[str, str, Array]]:
     return [
         (f"{owner}[{one}]", units[k], channel.values[:, k]) for k, one in enumerate(channel.axes) if axis in ("", one)
     ]
-
-
-def split(result: Result, name: str) -> tuple[str, str]:
-    """Return the channel and the axis ("" all) that a name means; UnknownNameError with the nearest names."""
-    if name in result:
-        return name, ""
-    owner, _, axis = name.removesuffix("]").rpartition("[") if name.endswith("]") else name.rpartition(".")
-    if owner not in result and f"{owner}.position" in result:
-        owner = f"{owner}.position"
-    if owner not in result:
-        raise unknown_name("channel", name, result.names())
-    axes = result.about(owner)[0]
-    if axis not in axes:
-        raise unknown_name(f"axis of channel {owner!r}", axis, axes)
-    return owner, axis

@@ -5,9 +5,10 @@ import pytest
 
 from bench.measures.driven import paper_slider_crank
 from rtmbs.commands.cli import main
-from rtmbs.commands.plot import lines, split
+from rtmbs.commands.plot import lines
 from rtmbs.errors import UnknownNameError
 from rtmbs.kinematics import Analysis
+from rtmbs.observers.component import split
 
 
 @pytest.fixture(scope="module")

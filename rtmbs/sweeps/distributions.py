@@ -1,0 +1,77 @@
+"""Distributions of a parameter: each maps a probability to a value."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.errors import InputError, shown
+from rtmbs.integrators.checks import is_number, positive
+
+Array = NDArray[np.float64]
+
+
+@runtime_checkable
+class Distribution(Protocol):
+    """What a design draws the values of a parameter from."""
+
+    def quantile(self, p: Array) -> Array:
+        """Return the values below which the shares ``p`` (n,) of all values lie, 0 < p < 1."""
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Each value between ``low`` and ``high`` is as likely as the others: ``rtmbs.Uniform(10.0, 500.0)``."""
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        check_ends(self, self.low, self.high)
+
+    def quantile(self, p: Array) -> Array:
+        return self.low + (self.high - self.low) * p
+
+
+@dataclass(frozen=True)
+class LogUniform:
+    """The logarithm is uniform between those of two positive ends: ``rtmbs.LogUniform(1.0, 1e4)``."""
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        check_ends(self, self.low, self.high)
+        if not self.low > 0.0:
+            raise InputError(f"LogUniform begins at {shown(self.low)}; its ends must be positive")
+
+    def quantile(self, p: Array) -> Array:
+        values = self.low * np.exp(np.log(self.high / self.low) * p)
+        return np.asarray(np.clip(values, self.low, self.high))
+
+
+@dataclass(frozen=True)
+class Normal:
+    """The normal distribution of this mean and standard deviation: ``rtmbs.Normal(1.0, 0.05)``."""
+
+    mean: float
+    deviation: float
+
+    def __post_init__(self) -> None:
+        if not is_number(self.mean):
+            raise InputError(f"Normal has the mean {shown(self.mean)}; it must be a number")
+        positive(deviation=self.deviation)
+
+    def quantile(self, p: Array) -> Array:
+        from scipy.special import ndtri
+
+        return np.asarray(self.mean + self.deviation * ndtri(p))
+
+
+def check_ends(owner: Any, low: Any, high: Any) -> None:
+    """Refuse ends that are no numbers or stand the wrong way round."""
+    if not (is_number(low) and is_number(high) and low < high):
+        raise InputError(
+            f"{type(owner).__name__} goes from {shown(low)} to {shown(high)}; it must go from a number to a larger one"
+        )

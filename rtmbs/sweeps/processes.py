@@ -1,0 +1,81 @@
+"""The engine of one machine: new processes, which share nothing with this one but the kernels on disk."""
+
+import multiprocessing
+import os
+import pickle
+import signal
+import threading
+from collections.abc import Iterator
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from rtmbs.errors import InputError, RtmbsError
+from rtmbs.integrators.checks import whole
+from rtmbs.jit.apart import usable_cores
+from rtmbs.sweeps.engine import Crew
+from rtmbs.sweeps.one_thread import one_thread_each
+
+MOST_WORKERS = 61 if os.name == "nt" else 4096  # Windows waits for no more processes
+
+
+@dataclass(frozen=True)
+class Processes:
+    """``workers`` processes of this machine, one a core unless given: ``rtmbs.Processes(workers=4)``.
+
+    The functions of the sweep must be importable: functions of a module, or of a script whose own work stands below
+    ``if __name__ == "__main__":``.
+    """
+
+    workers: int | None = None
+
+    remedy = (
+        "make and measure must be functions that a new process can import, and a script must call sweep below "
+        "if __name__ == '__main__':"
+    )
+
+    def __post_init__(self) -> None:
+        if self.workers is not None:
+            whole("workers", self.workers, 1, MOST_WORKERS)
+
+    @contextmanager
+    def open(self, alone: bool = False) -> Iterator[Crew]:
+        if multiprocessing.parent_process() is not None:
+            raise RtmbsError(f"a worker of a sweep began a sweep of its own; {self.remedy}")
+        workers = 1 if alone else min(self.workers or usable_cores(), MOST_WORKERS)
+        context = multiprocessing.get_context("spawn")  # a fork copies locks that threads of this process hold
+        with one_thread_each():
+            pool = ProcessPoolExecutor(workers, context, initializer=begin)
+            try:
+                yield Crew(pool, workers)
+            finally:
+                pool.shutdown(wait=True, cancel_futures=True)
+
+    def died(self, error: BaseException) -> bool:
+        return isinstance(error, BrokenExecutor)
+
+
+def begin() -> None:
+    """At the start of a worker: Ctrl+C ends it without a word, and so does the end of the process that asked for it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    threading.Thread(target=end_with_parent, daemon=True).start()
+
+
+def end_with_parent() -> None:
+    """Leave when the parent is gone, even when it was killed: nobody would take the rows."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def check_portable(task: Any) -> None:
+    """Refuse functions that no other process can be told: InputError."""
+    try:
+        pickle.dumps(task)
+    except Exception as error:  # pickle raises whatever an object raises
+        raise InputError(
+            f"the functions of the sweep cannot be handed to another process ({error}); "
+            "write them as functions of a module, or take engine=rtmbs.Serial()"
+        ) from error

@@ -1,0 +1,154 @@
+"""``sweep``: many runs of one function that makes a Model, in one table."""
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from rtmbs.errors import InputError, shown
+from rtmbs.integrators.checks import positive, step_size, switches
+from rtmbs.observers.schedule import Schedule
+from rtmbs.sweeps.designs import Column, Design, Grid
+from rtmbs.sweeps.driving import Chunks, drive
+from rtmbs.sweeps.engine import Engine
+from rtmbs.sweeps.folder import Folder
+from rtmbs.sweeps.keeping import Rowkeeper
+from rtmbs.sweeps.parameters import check_arguments, read_parameters
+from rtmbs.sweeps.processes import Processes, check_portable
+from rtmbs.sweeps.readings import readings
+from rtmbs.sweeps.result import SweepResult
+from rtmbs.sweeps.task import Task
+from rtmbs.system.identity import identity
+
+
+def sweep(
+    make: Callable[..., Any],
+    parameters: Mapping[str, Any],
+    measure: Callable[[Any], Mapping[str, float]] | Mapping[str, str],
+    *,
+    t_end: float,
+    h: float = 5e-3,
+    method: Any = None,
+    record: Schedule | None = None,
+    tolerance: float | None = None,
+    design: Design | None = None,
+    engine: Engine | None = None,
+    folder: str | Path | None = None,
+    progress: bool = False,
+) -> SweepResult:
+    """Run ``make(**parameters)`` for many parameters, and return one row a run.
+
+    Parameters
+    ----------
+    make : returns a Model, or a Simulation with options of its own, in which case h and method do not count
+    parameters : by the name of an argument of ``make`` a list of values, one value, or a distribution:
+        ``rtmbs.Uniform(a, b)``, ``LogUniform(a, b)``, ``Normal(mean, deviation)``
+    measure : a function of the Result that returns numbers by name, or words: ``{"peak": "largest crank.rate"}``
+    t_end : end of each run [s]
+    h, method : of the Simulation of each run
+    record, tolerance : of ``Simulation.run``
+    design : which combinations are run: ``Grid()`` unless given, ``LatinHypercube(n, seed)``, ``MonteCarlo(n, seed)``
+    engine : ``Processes()`` of this machine unless given, ``Dask(address)``, or ``Serial()`` in this process
+    folder : where finished rows are kept (extra ``sweep``), about every second. The same sweep goes on from there
+    progress : show a bar
+
+    A run that fails, by whatever its functions raise, has a row with the sentence in the column ``error``. A run whose
+    worker is killed or runs out of memory is made once more, alone, and has such a row when this worker ends too.
+
+        def make(c):
+            model = rtmbs.library.build("pendulum")
+            ...
+
+        if __name__ == "__main__":  # each worker imports the script
+            table = rtmbs.sweep(make, {"c": [1.0, 2.0]}, {"peak": "largest pivot.rate"}, t_end=2.0)
+
+    Raises InputError for what cannot be a sweep, UnknownNameError for a parameter that ``make`` does not take,
+    CrewError when no worker starts, ResultError for a damaged folder. Ctrl+C carries the table so far as ``result``.
+    """
+    switches(progress=progress)
+    chosen = Processes() if engine is None else engine
+    task = task_of(make, measure, t_end, h, method, record, tolerance)
+    if not callable(getattr(chosen, "open", None)):
+        raise InputError(f"engine is {shown(engine)}; it must be one such as rtmbs.Processes(4)")
+    values = read_parameters(parameters)
+    check_arguments(make, values)
+    columns = columns_of(Grid() if design is None else design, values)
+    if isinstance(chosen, Processes):
+        check_portable(task)
+    kept = Folder(folder, study_of(task, columns)) if folder is not None else None
+    with tqdm(total=runs_of(columns), desc="runs", unit="run", disable=not progress) as bar:
+        return made(chosen, task, columns, Rowkeeper(columns, kept, bar))
+
+
+def made(engine: Engine, task: Task, columns: Mapping[str, Column], keeper: Rowkeeper) -> SweepResult:
+    """Make the runs that are not finished, and return the whole table."""
+    listed = {name: column.tolist() for name, column in columns.items()}
+    chunks = Chunks(
+        np.flatnonzero(~keeper.done).tolist(), lambda run: {name: values[run] for name, values in listed.items()}
+    )
+    begun, workers = time.perf_counter(), 0
+    try:
+        workers = drive(engine, task, chunks, keeper)
+    except BaseException as error:
+        keeper.flush()
+        error.result = keeper.result(workers, time.perf_counter() - begun)  # type: ignore[attr-defined]
+        raise
+    keeper.flush()
+    return keeper.result(workers, time.perf_counter() - begun)
+
+
+def task_of(make: Any, measure: Any, t_end: Any, h: Any, method: Any, record: Any, tolerance: Any) -> Task:
+    """Return what a worker does; InputError for an option out of range."""
+    if not callable(make):
+        raise InputError(f"make is {shown(make)}; it must be a function that returns a Model")
+    if isinstance(measure, Mapping):
+        measure = readings(measure)
+    if not callable(measure):
+        raise InputError(f"measure is {shown(measure)}; it must be a function of a Result, or words by name")
+    positive(t_end=t_end)
+    step_size(h)
+    if not (record is None or isinstance(record, Schedule)):
+        raise InputError(f"record is {shown(record)}; it must be a schedule such as rtmbs.Every(0.1)")
+    options: dict[str, Any] = {} if record is None else {"record": record}
+    if tolerance is not None:
+        positive(tolerance=tolerance)
+        options["tolerance"] = float(tolerance)
+    return Task(make, measure, float(t_end), float(h), method, options)
+
+
+def columns_of(design: Any, values: Mapping[str, Any]) -> dict[str, Column]:
+    """Return the parameters of each run; InputError for what is no design."""
+    if not callable(getattr(design, "columns", None)):
+        raise InputError(f"design is {shown(design)}; it must be one such as rtmbs.LatinHypercube(100)")
+    return dict(design.columns(values))
+
+
+def runs_of(columns: Mapping[str, Column]) -> int:
+    """Return the number of runs."""
+    return len(next(iter(columns.values())))
+
+
+def study_of(task: Task, columns: Mapping[str, Column]) -> dict[str, Any]:
+    """Return what tells a sweep from others, so that no folder mixes their rows."""
+    digest = hashlib.sha256()
+    for name, column in columns.items():
+        digest.update(f"{name} {column.dtype.str} {column.tolist()!r}\n".encode())
+    return {
+        "runs": runs_of(columns),
+        "parameters": digest.hexdigest(),
+        "make": identity(task.make),
+        "measure": identity(task.measure),
+        "t_end": task.t_end,
+        "h": task.h,
+        "options": identity_of(task.method, task.options),
+    }
+
+
+def identity_of(method: Any, options: Mapping[str, Any]) -> str:
+    """Return the identity of the method and of the options of a run."""
+    parts = [identity(method), *(f"{name} {identity(value)}" for name, value in sorted(options.items()))]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()

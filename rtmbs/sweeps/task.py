@@ -1,0 +1,91 @@
+"""What a worker does: make a model, run it, measure. A failure of a run becomes its row."""
+
+import copy
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rtmbs.errors import InputError, shown
+from rtmbs.jit.compiling import announced
+from rtmbs.sweeps.parameters import ERROR, RUN
+
+Point = tuple[int, dict[str, Any]]  # the number of a run, and its parameters
+
+
+class Row(NamedTuple):
+    """The outcome of a run."""
+
+    run: int
+    measures: dict[str, float]  # empty for a run that failed
+    error: str  # empty for a run that did not
+
+
+class Rows(NamedTuple):
+    """The outcome of a chunk of runs."""
+
+    rows: list[Row]
+    seconds: float  # of wall time inside the worker
+    processor_seconds: float
+
+
+@dataclass(frozen=True)
+class Task:
+    """One run of a sweep, for any parameters; a worker gets it with every chunk."""
+
+    make: Callable[..., Any]
+    measure: Callable[[Any], Mapping[str, float]]
+    t_end: float
+    h: float
+    method: Any
+    options: Mapping[str, Any]  # of Simulation.run
+
+    def rows(self, points: Sequence[Point]) -> Rows:
+        """Return the rows of these runs, in their order."""
+        wall, processor = time.perf_counter(), time.thread_time()
+        with announced():  # once a chunk: an announcement reads all sources
+            rows = [self.row(run, parameters) for run, parameters in points]
+        return Rows(rows, time.perf_counter() - wall, time.thread_time() - processor)
+
+    def row(self, run: int, parameters: dict[str, Any]) -> Row:
+        """Return the row of one run, whatever its functions raise."""
+        try:
+            return Row(run, numbers(self.measure(self.result(parameters)), parameters), "")
+        except Exception as error:  # noqa: BLE001 - the functions of the user may raise anything
+            return Row(run, {}, told(error))
+
+    def result(self, parameters: dict[str, Any]) -> Any:
+        """Return the Result of one run."""
+        from rtmbs.model import Model
+        from rtmbs.simulation import Simulation
+
+        made = self.make(**parameters)
+        if isinstance(made, Model):
+            made = Simulation(made.compile(), self.h, self.method)
+        if not isinstance(made, Simulation):
+            raise InputError(f"make returned {shown(made)}; it must return a Model or a Simulation")
+        return made.run(self.t_end, **copy.deepcopy(self.options))  # a schedule remembers its run
+
+
+def numbers(measured: Any, parameters: Mapping[str, Any]) -> dict[str, float]:
+    """Return what was measured as plain numbers; InputError for anything else."""
+    if not isinstance(measured, Mapping):
+        raise InputError(f"measure returned {shown(measured)}; it must map names to numbers")
+    found: dict[str, float] = {}
+    for name, value in measured.items():
+        if not isinstance(name, str) or name in (RUN, ERROR) or name in parameters:
+            raise InputError(
+                f"measure returned a number named {shown(name)}; its name must be a word that names no parameter, "
+                f"and neither {RUN!r} nor {ERROR!r}"
+            )
+        if np.ndim(value) or not isinstance(value, int | float | np.number | np.ndarray | np.bool_):
+            raise InputError(f"measure returned {shown(value)} for {name!r}; it must be a number")
+        found[name] = float(value)
+    return found
+
+
+def told(error: Exception) -> str:
+    """Return an error in one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())

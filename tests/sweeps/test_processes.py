@@ -1,0 +1,124 @@
+"""Sweeps on processes and on a cluster: the same bits, whatever dies on the way."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow.parquet
+import pytest
+
+import rtmbs
+from rtmbs.errors import InputError
+from rtmbs.sweeps.driving import DIED
+from tests.sweeps.studies import columns_bytes, deadly, fragile, logged, measure, sizes
+
+ROOT = Path(__file__).parents[2]
+OPTIONS = {"t_end": 0.2, "h": 0.01}
+LENGTHS = [*sizes(12), 3.0, *sizes(30)[12:]]  # the one in the middle fails
+
+
+def swept(engine):
+    return rtmbs.sweep(fragile, {"length": LENGTHS, "damping": [0.0, 0.3]}, measure, engine=engine, **OPTIONS)
+
+
+@pytest.fixture(scope="module")
+def serial():
+    return columns_bytes(swept(rtmbs.Serial()))
+
+
+@pytest.mark.parametrize("workers", [1, pytest.param(4, marks=pytest.mark.slow)])
+def test_processes_give_the_same_bits(workers, serial):
+    assert columns_bytes(swept(rtmbs.Processes(workers))) == serial
+
+
+@pytest.mark.slow
+def test_a_cluster_gives_the_same_bits(serial):
+    table = swept(rtmbs.Dask(workers=2))
+    assert columns_bytes(table) == serial
+    assert table.effort.workers == 2
+
+
+def test_a_run_that_ends_its_worker_is_a_row(tmp_path):
+    """The run is found among those of its chunk, and the sweep goes on."""
+    lengths = [0.5, 2.0, 0.8, 1.0]
+    table = rtmbs.sweep(
+        deadly, {"length": lengths}, measure, engine=rtmbs.Processes(1), folder=tmp_path, **OPTIONS
+    )  # fmt: skip
+    assert table.failed == {1: DIED}
+    others = rtmbs.sweep(deadly, {"length": [0.5, 0.8, 1.0]}, measure, engine=rtmbs.Serial(), **OPTIONS)
+    assert table["peak"][[0, 2, 3]].tobytes() == others["peak"].tobytes()
+
+
+@pytest.mark.slow
+def test_a_run_that_ends_its_worker_on_a_cluster_is_a_row():
+    table = rtmbs.sweep(deadly, {"length": [0.5, 2.0, 0.8]}, measure, engine=rtmbs.Dask(workers=1), **OPTIONS)
+    assert table.failed == {1: DIED}
+
+
+def test_functions_that_no_process_can_import_are_refused():
+    with pytest.raises(InputError, match="cannot be handed to another process"):
+        rtmbs.sweep(lambda length: None, {"length": 1.0}, measure, t_end=1.0)
+
+
+# ----------------------------------------------------------------------------------------------------------- kill -9
+
+RUNS = 90  # two seconds at least
+SCRIPT = """
+import sys
+import rtmbs
+from tests.sweeps.studies import logged, measure, sizes
+
+if __name__ == "__main__":
+    rtmbs.sweep(logged, {"length": sizes(90), "log": sys.argv[1]}, measure, t_end=0.2, h=0.01,
+                engine=rtmbs.Processes(1), folder=sys.argv[2])
+"""
+
+
+def lines(log):
+    return [line.split() for line in log.read_text().splitlines()] if log.exists() else []
+
+
+def wait_until(ready, seconds=60.0):
+    end = time.monotonic() + seconds
+    while not ready():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_a_killed_sweep_goes_on(tmp_path):
+    log, rows = tmp_path / "log", tmp_path / "rows"
+    script = tmp_path / "study.py"
+    script.write_text(SCRIPT, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen([sys.executable, str(script), str(log), str(rows)], cwd=ROOT, env=environment)
+    wait_until(lambda: any(rows.glob("*.parquet")) or process.poll() is not None)
+    os.kill(process.pid, signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL, "it was over before it was killed"
+    workers = {int(pid) for _, pid in lines(log)}
+    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers))
+    kept = {run for path in rows.glob("*.parquet") for run in pyarrow.parquet.read_table(path)["run"].to_pylist()}
+    log.unlink()
+    given = {"length": sizes(RUNS), "log": str(log)}
+    table = rtmbs.sweep(logged, given, measure, engine=rtmbs.Serial(), folder=rows, **OPTIONS)
+    assert len(kept) > 0
+    assert [float(length) for length, _ in lines(log)] == [each for k, each in enumerate(sizes(RUNS)) if k not in kept]
+    assert table["run"].tolist() == list(range(RUNS))
+    assert columns_bytes(rtmbs.sweep(logged, given, measure, engine=rtmbs.Serial(), folder=rows, **OPTIONS)) == (
+        columns_bytes(table)
+    )
+
+
+def test_a_script_without_a_guard_is_told(tmp_path):
+    script = tmp_path / "bare.py"
+    script.write_text(SCRIPT.replace('if __name__ == "__main__":', "if True:"), encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    ended = subprocess.run(
+        [sys.executable, str(script), str(tmp_path / "log"), str(tmp_path / "rows")],
+        cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert ended.returncode == 1
+    assert ended.stderr.splitlines()[-1].startswith("rtmbs.sweeps.engine.CrewError: the workers end before their first")
+    assert "if __name__ == '__main__'" in ended.stderr.splitlines()[-1]
