@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from typing import Any, Protocol
 
 from rtmbs.sweeps.engine import Crew, CrewError, Engine
@@ -126,9 +126,11 @@ def one_by_one(engine: Engine, task: Task, chunks: Chunks, lost: Sequence[int], 
 
 
 def outcome(engine: Engine, future: "Future[Rows]") -> Rows | None:
-    """Return the rows of a chunk; None when its worker died."""
+    """Return the rows of a chunk; None when its worker died. Raises CrewError when all workers are gone."""
     try:
         return future.result()
+    except CancelledError:
+        raise CrewError(f"the workers are gone: their scheduler ended, or gave up the runs; {engine.remedy}") from None
     except Exception as error:
         if not engine.died(error):
             raise

@@ -53,7 +53,7 @@ class Task:
         """Return the row of one run, whatever its functions raise."""
         try:
             return Row(run, numbers(self.measure(self.result(parameters)), parameters), "")
-        except Exception as error:  # noqa: BLE001 - the functions of the user may raise anything
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - the functions of the user may raise anything
             return Row(run, {}, told(error))
 
     def result(self, parameters: dict[str, Any]) -> Any:
@@ -86,6 +86,6 @@ def numbers(measured: Any, parameters: Mapping[str, Any]) -> dict[str, float]:
     return found
 
 
-def told(error: Exception) -> str:
+def told(error: BaseException) -> str:
     """Return an error in one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())

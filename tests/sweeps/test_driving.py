@@ -84,6 +84,32 @@ def test_workers_that_do_not_start_end_the_sweep():
         drive(Stillborn(lambda run: False), TASK, Chunks(range(3), lambda run: {}), Rowlist())
 
 
+class Abandoned(Hospital):
+    """Its scheduler ends with the third chunk."""
+
+    @contextmanager
+    def open(self, alone=False):
+        yield Crew(Leaving(self.deadly, self.made), 1)
+
+
+class Leaving(Mortal):
+    def submit(self, fn, points):
+        future = super().submit(fn, points)
+        if len(self.made) < 3:
+            return future
+        gone = Future()
+        gone.cancel()
+        gone.set_running_or_notify_cancel()
+        return gone
+
+
+def test_a_scheduler_that_ends_is_told_and_rows_are_kept():
+    keeper = Rowlist()
+    with pytest.raises(CrewError, match="the workers are gone"):
+        drive(Abandoned(lambda run: False), TASK, Chunks(range(50), lambda run: {}), keeper)
+    assert sorted(keeper.rows) == [0, 1]
+
+
 def test_chunks_take_even_time_and_shrink_at_the_end():
     chunks = Chunks(range(10_000), lambda run: {})
     assert len(chunks.next(2)) == 1

@@ -65,14 +65,14 @@ def test_functions_that_no_process_can_import_are_refused():
 
 # ----------------------------------------------------------------------------------------------------------- kill -9
 
-RUNS = 90  # two seconds at least
+RUNS = 45  # two seconds at least
 SCRIPT = """
 import sys
 import rtmbs
 from tests.sweeps.studies import logged, measure, sizes
 
 if __name__ == "__main__":
-    rtmbs.sweep(logged, {"length": sizes(90), "log": sys.argv[1]}, measure, t_end=0.2, h=0.01,
+    rtmbs.sweep(logged, {"length": sizes(45), "log": sys.argv[1]}, measure, t_end=0.2, h=0.01,
                 engine=rtmbs.Processes(1), folder=sys.argv[2])
 """
 

@@ -1,6 +1,8 @@
 """A sweep in this process: the table, failures, files, and going on."""
 
 import csv
+import re
+import sys
 
 import numpy as np
 import pyarrow.parquet
@@ -46,6 +48,21 @@ def test_a_failure_is_a_row():
     table = swept(fragile, {"length": [1.0, 3.0, 2.0]})
     assert table.failed == {1: "RuntimeError: three metres are too long"}
     assert np.isnan(table["peak"]).tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        (lambda: np.ones(10**16), "MemoryError: Unable to allocate"),
+        (lambda: sys.exit("enough"), "SystemExit: enough"),
+        (lambda: rtmbs.library.build("pendulun"), "did you mean 'pendulum'"),
+        (lambda: rtmbs.Model("empty"), "ModelError|TopologyError"),
+    ],
+)
+def test_whatever_a_maker_raises_is_a_row(what, words):
+    table = swept(lambda length: pendulum(length) if length == 1.0 else what(), {"length": [1.0, 2.0]})
+    assert list(table.failed) == [1]
+    assert re.search(words, table.failed[1])
 
 
 def test_each_run_may_fail():
