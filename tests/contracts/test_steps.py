@@ -51,12 +51,15 @@ MACHINES = {
 }
 
 
-def hold_together(make, steps=30):
-    """Step two simulations made alike, fused and readable; every state and every report must agree."""
+def hold_together(make, steps=30, apart=0.0):
+    """Step two simulations made alike, fused and readable; every state and every report must agree.
+
+    ``apart`` is what they may begin with: accelerations that follow an input come from a kernel, or from Python.
+    """
     fused, readable = make(fused=True), make(fused=False)
     assert fused._work.fused is not None
     assert readable._work.fused is None
-    assert difference(fused.state, readable.state) == 0.0
+    assert difference(fused.state, readable.state) <= apart
     for _ in range(steps):
         one, other = fused.step(), readable.step()
         assert one.outcome is Outcome.CONVERGED or (one.outcome.accepted and not fused.method.project_velocities), str(
@@ -67,7 +70,7 @@ def hold_together(make, steps=30):
         np.testing.assert_allclose(one.corrections, other.corrections, rtol=1e-6, atol=1e-9)
         for name in VIOLATIONS:
             assert getattr(one, name) == pytest.approx(getattr(other, name), rel=1e-6, abs=1e-12), name
-        assert difference(fused.state, readable.state) <= SAME
+        assert difference(fused.state, readable.state) <= max(SAME, apart)
     return fused
 
 
@@ -102,7 +105,7 @@ def test_inputs_and_a_new_step_in_between():
         sim.h = 4e-4
         return sim
 
-    hold_together(machine, steps=10)
+    hold_together(machine, steps=10, apart=1e-11)
 
 
 @pytest.mark.parametrize("seed", [0, 2, 8, 9, 29, 36])
@@ -114,7 +117,7 @@ def test_further_tries_are_the_same_tries(seed):
         one, other = fused.step(), readable.step()
         for name in ("outcome", "tries", "shortened", "evaluations", "iterations", "factorisations", "worst"):
             assert getattr(one, name) == getattr(other, name), name
-        assert difference(fused.state, readable.state) <= SAME
+        assert difference(fused.state, readable.state) <= max(SAME, apart)
         helped += one.tries > 0 and one.outcome.accepted
         if not one.outcome.accepted:
             failed += 1
