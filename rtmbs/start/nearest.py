@@ -13,7 +13,7 @@ from scipy.sparse import csc_array
 
 from rtmbs.linear.least_change import least_change
 from rtmbs.semirecursive.loop_jacobian import Group
-from rtmbs.start.curved import curved_step
+from rtmbs.start.curved import MOST, curved_step
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -29,6 +29,7 @@ SLOW = 0.3  # contraction of Gauss-Newton beyond which the curvature of the equa
 SHORTER = 0.9  # a step longer than this share of the last one does not settle
 NEAR = 0.03  # likewise, of what a step along the equations may open, where their curvature is known
 LARGEST = 0.5  # change of a coordinate in one iteration, in typical sizes: beyond, the Jacobian says little
+SHORT, STUCK = 1.0 / 64.0, 4  # steps in a row that are taken to a share as small
 ROUNDS = 3  # of least changes of rates: near a singular pose the first leaves rounding over the square of its smallness
 
 
@@ -81,7 +82,7 @@ class NearestPose(ABC):
         Where steps shrink slowly the equations bend more than the weights allow. Their curvature then joins; where
         that leaves no minimum, the pull is halved: a share below 2 / (1 + bend) settles.
         """
-        previous, gap, bent, reach = np.inf, self.gap(z), False, LARGEST
+        previous, gap, bent, reach, short = np.inf, self.gap(z), False, LARGEST, 0
         for _ in range(self.iterations):
             if (worst := worst_of(gap)) <= CLOSED and previous <= STILL:
                 break
@@ -89,9 +90,10 @@ class NearestPose(ABC):
             if bent and not opened:
                 step = self.curved_change(z, wanted - z, pull, gap, kept, weights, reach)
             else:
-                step = self.change(z, 0.0 * z if opened else pull * (wanted - z), gap, kept, weights)
+                step = self.change(z, 0.0 * z if opened else pull * (wanted - z), gap, kept, weights, short >= STUCK)
             z, gap, share = self.damped(z, step, gap, NEAR if bent else ALMOST)
             z = self.unwound(z, wanted, kept)
+            short = short + 1 if share <= SHORT else 0
             size = np.max(np.abs(step) / self.typical, initial=0.0)
             if size <= STILL or (worst <= REFUSED and size >= 0.5 * previous and size <= ROUNDING):
                 break  # rounding is reached
@@ -105,15 +107,20 @@ class NearestPose(ABC):
         self.gap(z)
         return z
 
-    def change(self, z: Array, back: Array, gap: Array, kept: Mask, weights: Array) -> Array:
-        """Return the Gauss-Newton step: towards ``back`` where the equations allow, and onto them."""
+    def change(self, z: Array, back: Array, gap: Array, kept: Mask, weights: Array, bounded: bool = False) -> Array:
+        """Return the Gauss-Newton step: towards ``back`` where the equations allow, and onto them.
+
+        ``bounded`` leaves out what asks for more than LARGEST: far from a closed pose, equations that depend on each
+        other there look independent, and ask for steps without end.
+        """
         J = self.scaled_jacobian(z)
         step = np.where(kept, 0.0, back)
         for group in self.groups:
             free = group.columns[~kept[group.columns]]
             block = J[group.rows][:, free]
             left = -gap[group.rows] - block @ (back[free] / self.typical[free])
-            step[free] += least_change(block, left, weights[free]) * self.typical[free]
+            found = bounded_change if bounded and len(free) <= MOST else least_change
+            step[free] += found(block, left, weights[free]) * self.typical[free]
         return step
 
     def curved_change(
@@ -171,6 +178,15 @@ class NearestPose(ABC):
             if np.max(np.abs(remaining), initial=0.0) <= enough:
                 break
         return rates, remaining
+
+
+def bounded_change(J: csc_array, r: Array, weights: Array) -> Array:
+    """Return the least weighted x (n,) of J x = r without the singular directions that ask for more than LARGEST."""
+    near = 1.0 / np.sqrt(weights)
+    U, values, Vt = np.linalg.svd(J.toarray() * near, full_matrices=False)
+    parts = U.T @ r
+    taken = np.abs(parts) <= LARGEST * values
+    return near * (Vt[taken].T @ (parts[taken] / values[taken]))
 
 
 def worst_of(values: Array) -> float:

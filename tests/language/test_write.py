@@ -132,7 +132,10 @@ def test_files_come_back(name):
     [
         (lambda m: m.add_force("f", lambda t, k, p: 0.0, joint="j"), ["'f'", "written in Python"]),
         (lambda m: m.add_force("f", Motor(lambda t: t), joint="j"), ["'f'", "written in Python", "expression of TIME"]),
-        (lambda m: m.add_driver("d", Function(lambda t: t, lambda t: 1.0, lambda t: 0.0), joint="j"), ["'d'", "written in Python"]),
+        (
+            lambda m: m.add_driver("d", Function(lambda t: t, lambda t: 1.0, lambda t: 0.0), joint="j"),
+            ["'d'", "written in Python"],
+        ),
         (lambda m: m.add_driver("d", lambda t: (t, 1, 0), joint="j"), ["'d'", "written in Python"]),
     ],
 )
