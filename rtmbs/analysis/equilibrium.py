@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from rtmbs.analysis.linearisation import by_inputs, input_slots
 from rtmbs.analysis.modes import Modes, modes
 from rtmbs.analysis.neighbourhood import neighbourhood
-from rtmbs.analysis.static import Static, static, step_to
-from rtmbs.errors import InputError, RtmbsError, shown
+from rtmbs.analysis.static import RELATIVE, NoEquilibrium, Static, static, step_to
+from rtmbs.errors import InputError, shown
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.state import State
 from rtmbs.system.system import System
@@ -26,12 +26,8 @@ SYMMETRIC = 1e-8  # of the largest entry: stiffness that has an energy
 UNSTABLE = 1e-9  # of the largest stiffness over mass: below, what is negative is rounding
 PUSH = 1e-2  # typical sizes: away from an equilibrium that is not stable
 ITERATIONS = 300
-HELD = 1e-9  # of the forces: what inputs may leave of them
+HELD = 1e-9  # of the accelerations without them: what inputs may leave
 DEFAULT_STEP = 1e-3  # [s] of the Simulation that is made of a System
-
-
-class NoEquilibrium(RtmbsError):
-    """No equilibrium was found; the message names the coordinate that keeps moving."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +66,8 @@ class Equilibrium:
     def loads(self) -> dict[str, Array]:
         """Reactions of every joint by name, as channels of a Result have them [N, N m]."""
         sim = self.simulation
-        return {name: sim[f"{name}.reaction"] for name in sim.system.joints if f"{name}.reaction" in channels(sim)}
+        offered = channels(sim)
+        return {name: sim[f"{name}.reaction"] for name in sim.system.joints if f"{name}.reaction" in offered}
 
 
 def channels(sim: Simulation) -> frozenset[str]:
@@ -99,6 +96,8 @@ def equilibrium(of: System | Simulation, *, stable: bool = True) -> Equilibrium:
                 here = pushed(sim, here)
                 radius, previous = FIRST, np.inf
                 continue
+            if here.left > ROUNDING * here.stiff:
+                break  # a force that no step takes away
             return Equilibrium(sim, here.left, here.values, iteration)
         share, before = min(1.0, radius / size), sim.state.copy()
         there = step_to(sim, here, share * change)
@@ -192,6 +191,7 @@ def preload(sim: Simulation, inputs: Sequence[str]) -> dict[str, float]:
     """
     own = at_rest(sim)
     slots, names = input_slots(own, inputs)
+    first = static(own)
     for _ in range(20):
         here, near = static(own), neighbourhood(own)
         Q_u, _ = by_inputs(near, slots, names)
@@ -202,7 +202,7 @@ def preload(sim: Simulation, inputs: Sequence[str]) -> dict[str, float]:
         if np.abs(change).max(initial=0.0) <= 1e-13 * np.maximum(np.abs(state.u[slots]), 1.0).max(initial=0.0):
             break
     here = static(own)
-    if here.left > HELD * max(here.scale, 1.0):
+    if here.left > HELD * first.left + ROUNDING * here.stiff + RELATIVE * max(here.scale, first.scale):
         raise InputError(
             f"{', '.join(map(repr, inputs)) or 'no inputs'} cannot hold this pose: {here.loudest} would move; add an "
             "input that acts on it"

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rtmbs.analysis.linearisation import by_states
 from rtmbs.analysis.neighbourhood import closed, matrices, neighbourhood, null_basis
-from rtmbs.errors import StartError
+from rtmbs.errors import RtmbsError, StartError
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.start.nearest import REFUSED, worst_of
@@ -19,23 +19,28 @@ Array = NDArray[np.float64]
 
 RELATIVE = 1e-11  # of the sizes of forces: what of them is rounding
 STATES = 20  # Newton iterations of force states
+SETTLED = 1e-9  # of the sizes of force states: what may be left of their rates
+
+
+class NoEquilibrium(RtmbsError):
+    """No equilibrium was found; the message names what keeps moving."""
 
 
 @dataclass(frozen=True)
 class Static:
-    """One pose at rest. g (f,) are the generalised forces that are missing, K and M (f, f) stiffness and mass."""
+    """One pose at rest. g (f,) are the generalised forces that are missing, K (f, f) is the stiffness."""
 
     N: Array  # (n, f)
     independent: NDArray[np.int64]  # (f,)
     typical: Array  # (n,)
     g: Array
     K: Array
-    M: Array
     values: Array  # (f,) eigenvalues of the symmetric K over M, the least first [1/s^2]
     vectors: Array  # (f, f)
     noise: Array  # (f,) of the forces along the vectors
     left: float  # largest acceleration over its typical size [1/s^2]
     scale: float  # the same of the forces' parts
+    stiff: float  # the same of what moves of one typical size make
     loudest: str  # name of the coordinate with the largest acceleration
     turning: bool  # rotation dofs are among the independent ones: off balance, K of small turns is not symmetric
     g_along: float = 0.0  # forces here times the step that led here
@@ -61,15 +66,16 @@ def static(sim: Simulation) -> Static:
     typical, names = equations.system.typical, equations.system.coordinate_names
     if not len(independent):
         empty = np.zeros(0)
-        return Static(N, independent, typical, g, K, M, empty, np.zeros((0, 0)), empty, 0.0, 1.0, "", False)
+        return Static(N, independent, typical, g, K, empty, np.zeros((0, 0)), empty, 0.0, 1.0, 0.0, "", False)
     values, vectors = scipy.linalg.eigh(0.5 * (K + K.T), 0.5 * (M + M.T))
-    a = np.abs(scipy.linalg.solve(M, g, assume_a="pos")) / typical[independent]
-    parts = np.abs(scipy.linalg.solve(M, sizes, assume_a="pos")) / typical[independent]
+    own = typical[independent]
+    inverse = scipy.linalg.inv(M) / own[:, None]
+    a, parts, made = np.abs(inverse @ g), np.abs(inverse @ sizes), np.abs(inverse @ K) @ own
     noise = RELATIVE * np.abs(vectors.T) @ sizes
     loudest = names[independent[int(np.argmax(a))]]
-    left, scale = float(a.max()), float(parts.max())
+    left, scale, stiff = float(a.max()), float(parts.max()), float(made.max())
     turning = bool(np.any(equations.tables.dofs.kind[independent] == ROTATION))
-    return Static(N, independent, typical, g, K, M, values, vectors, noise, left, scale, loudest, turning)
+    return Static(N, independent, typical, g, K, values, vectors, noise, left, scale, stiff, loudest, turning)
 
 
 def step_to(sim: Simulation, here: Static, change: Array) -> Static | None:
@@ -102,16 +108,25 @@ def projected_force(sim: Simulation) -> Array:
 
 
 def settle_states(sim: Simulation) -> None:
-    """Let force states be those at which their rates vanish."""
+    """Let force states be those at which their rates vanish. Raises NoEquilibrium for one that keeps changing."""
     if not len(sim.state.s):
         return
     for _ in range(STATES):
         near = neighbourhood(sim)
         _, rates = by_states(near)
-        sd = near.residual()[1]
-        change = -scipy.linalg.lstsq(rates[:, 2 * near.f :], sd, cond=1e-12)[0]
+        sd, slopes = near.residual()[1], rates[:, 2 * near.f :]
+        change = -scipy.linalg.lstsq(slopes, sd, cond=1e-12)[0]
         state = sim.state.copy()
         state.s += change
         sim.go_on_from(state, sim.t)
-        if np.abs(change).max() <= 1e-13 * np.maximum(np.abs(state.s), 1.0).max():
-            return
+        size = np.maximum(np.abs(state.s), 1.0)
+        if np.abs(change).max() <= 1e-13 * size.max():
+            break
+    left = np.abs(sim.state.sd) - SETTLED * np.abs(slopes) @ size
+    if left[worst := int(np.argmax(left))] > 0.0:
+        info = sim.system.states[worst]
+        raise NoEquilibrium(
+            f"no equilibrium at this pose: state {info.name!r} of force {info.force!r} keeps changing by "
+            f"{sim.state.sd[worst]:.3g} per second whatever its value, as an integrator does; run with damping until "
+            "it rests, or take the law away"
+        )

@@ -118,6 +118,18 @@ def test_what_falls_is_named():
         rtmbs.equilibrium(model.compile())
 
 
+def test_a_state_that_only_adds_up_has_no_rest():
+    """An integrator of the position over a spring that stands off its zero: s' = z + 0.1 + 0 s, and no force from s."""
+
+    def law(t, kinematics, parameters, states):
+        return -500.0 * kinematics.z + 0.0 * states["sum"], kinematics.z + 0.1
+
+    with pytest.raises(
+        NoEquilibrium, match=r"^no equilibrium at this pose: state 'sum' of force 'spring' keeps changing"
+    ):
+        rtmbs.equilibrium(rider(law, joint="rail", states={"sum": 0.0}).compile())
+
+
 def test_bad_input():
     with pytest.raises(InputError, match=r"^equilibrium takes a System or a Simulation, not 5"):
         rtmbs.equilibrium(5)
