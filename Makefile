@@ -11,9 +11,10 @@ JSON ?= bench.json
 RUN_STAMP := $(VENV)/.stamp-run
 VIEW_STAMP := $(VENV)/.stamp-view
 DEV_STAMP := $(VENV)/.stamp-dev
+DOCS_STAMP := $(VENV)/.stamp-docs
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help run view test slow plain lint format types warmup dev bench peers clean
+.PHONY: help run view test slow plain lint format types warmup dev bench peers docs clean
 
 help:  ## say what can be made
 	@sed -n 's/^\([a-z]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
@@ -36,6 +37,10 @@ $(VIEW_STAMP): pyproject.toml | $(BIN)/python
 $(DEV_STAMP): pyproject.toml | $(BIN)/python
 	$(PIP) install -e '.[dev,viewer]'
 	@touch $@ $(RUN_STAMP) $(VIEW_STAMP)
+
+$(DOCS_STAMP): pyproject.toml | $(BIN)/python
+	$(PIP) install -e '.[docs]'
+	@touch $@ $(RUN_STAMP)
 
 run: $(RUN_STAMP)  ## set up and run the main job: the 4 x 40 four-bar in real time
 	$(BIN)/python -m rtmbs.bench fourbar --ny 4 --nz 40
@@ -73,6 +78,9 @@ peers: $(RUN_STAMP)  ## run the four-bar beside other programs: tables and plots
 		| while read -r peer; do $(PIP) install "$$peer" || echo "$$peer cannot be installed here, skipped" >&2; done
 	$(BIN)/python -m rtmbs warmup
 	$(BIN)/python -m bench.peers --docs
+
+docs: $(DOCS_STAMP)  ## build the documents as a site, strictly, into build/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict -f docs/site/mkdocs.yml
 
 lint: $(DEV_STAMP)  ## ruff: rules and format
 	$(BIN)/ruff check .

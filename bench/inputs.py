@@ -15,6 +15,7 @@ from bench.documents import DOCS, table, told
 from bench.measures.car import car
 
 BLOCKS, STEPS = 12, 50
+WAYS = ("held", "quick", "ramped")
 CHANNELS = (
     "chassis.position", "chassis.velocity", "chassis.angular_velocity", "hub_0.rate", "hub_1.rate", "hub_2.rate",
     "hub_3.rate", "low_arm_0.angle", "mount_0.acceleration", "seat_0.position",
@@ -42,13 +43,15 @@ MECHANISMS: dict[str, tuple[Callable[[], rtmbs.Model], str, float]] = {
 }
 
 
-def step_times(build: Callable[[], rtmbs.Model], name: str, size: float, ramp: bool) -> tuple[float, float]:
+def step_times(build: Callable[[], rtmbs.Model], name: str, size: float, how: str) -> tuple[float, float]:
     """Return the medians of a plain step, and of one with the input ``name`` written before it [us]."""
     system = build().compile()
     plain, written = rtmbs.Simulation(system, h=1e-3), rtmbs.Simulation(system, h=1e-3)
     plain.inputs[name] = size
-    if ramp:
+    if how == "ramped":
         written.inputs.ramp(name)
+    elif how == "quick":
+        written.inputs.hold(name, quick=True)
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(BLOCKS):
         for _ in range(STEPS):
@@ -76,12 +79,12 @@ def reading_time(names: tuple[str, ...] = CHANNELS) -> float:
 
 def main() -> None:
     """Print the table; ``--write`` puts it into docs/modelling.md."""
-    head = ["mechanism", "plain step [us]", "input held [us]", "ratio", "plain step [us]", "input ramped [us]", "ratio"]
+    head = ["mechanism", *(f"{what}" for how in WAYS for what in ("plain step [us]", f"input {how} [us]", "ratio"))]
     rows = []
     for title, (build, name, size) in MECHANISMS.items():
-        pairs = [step_times(build, name, size, ramp) for ramp in (False, True)]
+        pairs = [step_times(build, name, size, how) for how in WAYS]
         numbers = [f"{plain:.0f} {written:.0f} {written / plain:.2f}".split() for plain, written in pairs]
-        rows.append([title, *numbers[0], *numbers[1]])
+        rows.append([title, *(number for three in numbers for number in three)])
     text = f"{table(head, rows)}\n\nTen channels of the car by `sim.read` take {reading_time():.1f} us."
     told(text, DOCS / "modelling.md", "python -m bench.inputs")
 

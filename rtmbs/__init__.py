@@ -16,6 +16,7 @@ HOMES = {
     "At": "rtmbs.observers",
     "AtRate": "rtmbs.observers",
     "Bushing": "rtmbs.model",
+    "ChannelRecorder": "rtmbs.observers",
     "ConstantRate": "rtmbs.model",
     "Cylindrical": "rtmbs.model",
     "Dask": "rtmbs.sweeps.dask_engine",
@@ -29,6 +30,7 @@ HOMES = {
     "Function": "rtmbs.model",
     "Grid": "rtmbs.sweeps.designs",
     "Input": "rtmbs.model",
+    "InverseDynamics": "rtmbs.analysis.inverse_dynamics",
     "IterationMeter": "rtmbs.observers",
     "LatinHypercube": "rtmbs.sweeps.designs",
     "Line": "rtmbs.model",
@@ -51,6 +53,7 @@ HOMES = {
     "Revolute": "rtmbs.model",
     "RtmbsError": "rtmbs.errors",
     "RungeKutta": "rtmbs.integrators.runge_kutta",
+    "Sensitivity": "rtmbs.sensitivities.sensitivity",
     "Serial": "rtmbs.sweeps.serial",
     "Simulation": "rtmbs.simulation",
     "Sine": "rtmbs.model",
@@ -67,15 +70,22 @@ HOMES = {
     "Uniform": "rtmbs.sweeps.distributions",
     "Universal": "rtmbs.model",
     "ViolationMeter": "rtmbs.observers",
+    "Workload": "rtmbs.analysis.workload",
     "Wrench": "rtmbs.model",
+    "campbell": "rtmbs.analysis.campbell",
+    "compare": "rtmbs.results",
+    "equilibria": "rtmbs.analysis.equilibria",
     "equilibrium": "rtmbs.analysis.equilibrium",
+    "inverse_dynamics": "rtmbs.analysis.inverse_dynamics",
     "linearise": "rtmbs.analysis.linearisation",
     "load_result": "rtmbs.results",
     "modes": "rtmbs.analysis.modes",
     "preload": "rtmbs.analysis.equilibrium",
     "refined": "rtmbs.simulation.refined",
+    "sensitivity": "rtmbs.sensitivities.sensitivity",
     "sweep": "rtmbs.sweeps.sweep",
     "view": "rtmbs.viewer.view",
+    "workload": "rtmbs.analysis.workload",
 }
 ROOMS = (
     "dae",
@@ -84,6 +94,7 @@ ROOMS = (
     "kinematics",
     "language",
     "library",
+    "recursive",
 )  # modules that are public names themselves
 
 __all__ = sorted([*HOMES, *ROOMS, "__version__"])
@@ -95,11 +106,18 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs import kinematics as kinematics
     from rtmbs import language as language
     from rtmbs import library as library
+    from rtmbs import recursive as recursive
+    from rtmbs.analysis.campbell import campbell as campbell
+    from rtmbs.analysis.equilibria import equilibria as equilibria
     from rtmbs.analysis.equilibrium import Equilibrium as Equilibrium
     from rtmbs.analysis.equilibrium import equilibrium as equilibrium
     from rtmbs.analysis.equilibrium import preload as preload
+    from rtmbs.analysis.inverse_dynamics import InverseDynamics as InverseDynamics
+    from rtmbs.analysis.inverse_dynamics import inverse_dynamics as inverse_dynamics
     from rtmbs.analysis.linearisation import linearise as linearise
     from rtmbs.analysis.modes import modes as modes
+    from rtmbs.analysis.workload import Workload as Workload
+    from rtmbs.analysis.workload import workload as workload
     from rtmbs.errors import RtmbsError as RtmbsError
     from rtmbs.integrators.adams_bashforth import AdamsBashforth as AdamsBashforth
     from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal as PenaltyTrapezoidal
@@ -131,6 +149,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.model import Wrench as Wrench
     from rtmbs.observers import At as At
     from rtmbs.observers import AtRate as AtRate
+    from rtmbs.observers import ChannelRecorder as ChannelRecorder
     from rtmbs.observers import EnergyMeter as EnergyMeter
     from rtmbs.observers import Every as Every
     from rtmbs.observers import EveryStep as EveryStep
@@ -140,7 +159,10 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.observers import StepTimeMeter as StepTimeMeter
     from rtmbs.observers import ViolationMeter as ViolationMeter
     from rtmbs.results import Result as Result
+    from rtmbs.results import compare as compare
     from rtmbs.results import load_result as load_result
+    from rtmbs.sensitivities.sensitivity import Sensitivity as Sensitivity
+    from rtmbs.sensitivities.sensitivity import sensitivity as sensitivity
     from rtmbs.simulation import Simulation as Simulation
     from rtmbs.simulation.events import Event as Event
     from rtmbs.simulation.pacing import Pacer as Pacer

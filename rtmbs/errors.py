@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
+ERRORS_PAGE = "docs/errors.md"
 LISTED = 6  # names shown when one is unknown
 LONGEST_SHOWN = 200  # letters of a value in a message
 LONGEST_LINE = 160  # letters of a line that a picture shows
@@ -11,7 +12,16 @@ COMPARED, LONGEST_COMPARED = 2000, 60  # names, and letters of one, that are com
 
 
 class RtmbsError(Exception):
-    """Whatever rtmbs raises on purpose."""
+    """Whatever rtmbs raises on purpose. ``page`` is the place in the documents that explains its kind."""
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*arguments)
+        self.add_note(f"see {self.page}")
+
+    @property
+    def page(self) -> str:
+        """Page and anchor of this kind of error."""
+        return f"{ERRORS_PAGE}#{type(self).__name__.lower()}"
 
 
 class ModelError(RtmbsError, ValueError):

@@ -7,10 +7,12 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from rtmbs.analysis.integrating import balance_with_states
 from rtmbs.analysis.linearisation import by_inputs, input_slots
 from rtmbs.analysis.modes import Modes, modes
 from rtmbs.analysis.neighbourhood import neighbourhood
-from rtmbs.analysis.static import RELATIVE, NoEquilibrium, Static, static, step_to
+from rtmbs.analysis.relaxation import relax
+from rtmbs.analysis.static import RELATIVE, Integrates, NoEquilibrium, Static, pose_after, static, step_to
 from rtmbs.errors import InputError, shown
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.state import State
@@ -75,11 +77,15 @@ def channels(sim: Simulation) -> frozenset[str]:
     return frozenset(sim._channels().sources(sim.state))
 
 
-def equilibrium(of: System | Simulation, *, stable: bool = True) -> Equilibrium:
+def equilibrium(of: System | Simulation, *, stable: bool = True, relaxation: float | None = None) -> Equilibrium:
     """Return an equilibrium near the present pose of a Simulation, or near the start of a System.
 
     Forces, inputs and functions of time are those of the present time. With ``stable`` the search goes downhill: it
-    leaves saddles and maxima of the energy. Without, Newton takes the nearest balance of either kind.
+    leaves saddles and maxima of the energy. Without, Newton takes the nearest balance of either kind. So it does
+    beside states of force laws that integrate, as those of a PID controller; ask for ``stable`` of what it finds.
+
+    ``relaxation`` [s] is a time of dynamic relaxation before the search: the mechanism moves, and stands still at
+    every peak of its kinetic energy. It ends in the valley that the motion leads to.
     Raises NoEquilibrium naming the coordinate that keeps moving, InputError for drivers that move and for a singular
     pose.
 
@@ -87,8 +93,19 @@ def equilibrium(of: System | Simulation, *, stable: bool = True) -> Equilibrium:
         rest.stable, rest.modes.frequencies, rest.loads["hinge"]
     """
     sim = at_rest(of)
+    if relaxation is not None:
+        relax(sim, relaxation)
+    try:
+        here = static(sim)
+    except Integrates:
+        iterations, there = balance_with_states(sim)
+        return Equilibrium(sim, float(there.acceleration.max(initial=0.0)), there.stiffness, iterations)
+    return descend(sim, here, stable)
+
+
+def descend(sim: Simulation, here: Static, stable: bool) -> Equilibrium:
+    """Move a Simulation from one pose at rest to its equilibrium. Raises NoEquilibrium."""
     radius, previous = FIRST, np.inf
-    here = static(sim)
     for iteration in range(1, ITERATIONS + 1):
         change, size = wanted_step(here, stable)
         if size <= STILL or (size <= ROUNDING and size >= 0.5 * previous):
@@ -122,8 +139,10 @@ def at_rest(of: System | Simulation) -> Simulation:
         sim = of.independent()
     else:
         raise InputError(f"equilibrium takes a System or a Simulation, not {shown(of)}")
-    state = sim.state.copy()
-    state.zd[:] = 0.0
+    # A run leaves loops open by what penalties allow, and the first step of the search would close them.
+    state = pose_after(sim, np.zeros((sim.system.n, 0)), np.zeros(0, np.int64), np.zeros(0))
+    if state is None:
+        raise InputError(f"the loops do not close near the pose at t = {sim.t:g} s; start from another pose")
     sim.equations.close(state.z, state.R0)
     rate = sim.equations.closure_velocities(state.zd) / sim.equations.sizes.scale
     if np.abs(rate).max(initial=0.0) > 1e-9:
@@ -186,7 +205,7 @@ def preload(sim: Simulation, inputs: Sequence[str]) -> dict[str, float]:
     ``sim`` stays as it is; write the values to ``sim.inputs``. Raises InputError when these inputs cannot hold the
     pose, naming the coordinate that would move.
 
-        for name, value in rtmbs.preload(sim, ["spring.free_length"]).items():
+        for name, value in rtmbs.preload(sim, ["spring.length"]).items():
             sim.inputs[name] = value
     """
     own = at_rest(sim)

@@ -41,7 +41,7 @@ class Linearisation:
     inputs, outputs : names of the numbers in u (k,) and y (p,)
     basis : (n, f) what dq does to all joint coordinates
     names_of_all : names of all joint coordinates (n,)
-    state : the state
+    simulation : a Simulation of its own at the state
     """
 
     coordinates: tuple[str, ...]
@@ -57,7 +57,12 @@ class Linearisation:
     outputs: tuple[str, ...]
     basis: Array
     names_of_all: tuple[str, ...]
-    state: State
+    simulation: Simulation
+
+    @property
+    def state(self) -> State:
+        """The state."""
+        return self.simulation.state
 
     def state_space(self) -> "StateSpace":
         """Return a ``scipy.signal.StateSpace``; raises InputError without inputs or outputs."""
@@ -101,7 +106,7 @@ def linearise(sim: Simulation, inputs: Sequence[str] = (), outputs: Sequence[str
     output_names, C_y, D_y = by_outputs(sim, near, A, B, slots, Q_u, Q_s, outputs)
     return Linearisation(
         tuple(names[i] for i in near.independent), M, C, K, near.N.T @ Q_u, A, B, C_y, D_y, input_names, output_names,
-        near.N, tuple(names), sim.state.copy(),
+        near.N, tuple(names), sim.independent(),
     )  # fmt: skip
 
 

@@ -1,18 +1,29 @@
 """Natural frequencies, damping and shapes of small motions beside a state."""
 
 from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
 from rtmbs.analysis.linearisation import Linearisation, linearise
+from rtmbs.analysis.mode_energies import ElementEnergies, element_energies
+from rtmbs.analysis.mode_shapes import body_motions, kinetic_energies, mode_motion
+from rtmbs.analysis.sparse_modes import pays, slowest_modes
 from rtmbs.errors import InputError, shown
+from rtmbs.integrators.checks import whole
+from rtmbs.results.extras import needed
+from rtmbs.results.result import Result
 from rtmbs.simulation.simulation import Simulation
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
+DENSE = 500  # coordinates that all modes are found of
+MANY = 20  # the slowest ones of more coordinates
 GROWING = 1e-6  # of the largest eigenvalue: rounding splits a double zero by its root
 REAL = 1e-9  # of the size of an eigenvalue, or of the largest times 1e-6: an imaginary part that counts as none
 
@@ -28,9 +39,12 @@ class Modes:
     damped_frequencies : (k,) of the oscillation itself [Hz]; 0 where there is none
     damping : (k,) ratios -Re(s) / |s|; 1 for a decay without oscillation, negative where motion grows
     shapes : (n, k) complex variations of all joint coordinates, the largest of them 1
-    left : (nx, k) left eigenvectors of A, left[:, i]^H A = s_i left[:, i]^H, with left^H right = 1
-    right : (nx, k) right eigenvectors of A
+    left : (nx, k) left eigenvectors of A, left[:, i]^H A = s_i left[:, i]^H, with left^H right = 1; (0, k) when
+        only the slowest modes were asked for
+    right : (nx, k) right eigenvectors of A; (0, k) likewise
     coordinates : names of the joint coordinates (n,)
+    simulation : a Simulation of its own at the state
+    linearisation : the equations, None when only the slowest modes were asked for
     """
 
     eigenvalues: Complex
@@ -38,7 +52,8 @@ class Modes:
     left: Complex
     right: Complex
     coordinates: tuple[str, ...]
-    linearisation: Linearisation
+    simulation: Simulation
+    linearisation: Linearisation | None = None
 
     @property
     def frequencies(self) -> Array:
@@ -58,6 +73,78 @@ class Modes:
         """Whether no mode grows, to rounding."""
         return bool(np.all(self.eigenvalues.real <= GROWING * np.abs(self.eigenvalues).max(initial=0.0)))
 
+    @cached_property
+    def bodies(self) -> dict[str, Complex]:
+        """By body, (k, 6) what the shapes move: shift of the mass centre and turn, world axes [m, rad]."""
+        return body_motions(self.simulation, self.shapes)
+
+    @cached_property
+    def shares(self) -> dict[str, Array]:
+        """By body, (k,) the part of the kinetic energy of a mode that is in the body, averaged over a period."""
+        energies = kinetic_energies(self.simulation, self.bodies)
+        whole_energy = np.sum(list(energies.values()), axis=0)
+        return {name: energy / np.where(whole_energy > 0.0, whole_energy, 1.0) for name, energy in energies.items()}
+
+    @cached_property
+    def element_shares(self) -> dict[str, Array]:
+        """By force, of gravity and of the loops' reactions, (k,) the part of a mode's stiffness |s|^2 shape^H M shape.
+
+        At rest and without damping the parts sum to 1. One below zero softens the mode.
+        """
+        return {name: energy / self._scale for name, energy in self._elements.stiffness.items()}
+
+    @cached_property
+    def damping_shares(self) -> dict[str, Array]:
+        """By force, (k,) what it adds to the damping ratio of a mode, to first order in the damping."""
+        scale = 2.0 * np.sqrt(self._kinetic * self._scale)
+        return {
+            name: energy / np.where(scale > 0.0, scale, 1.0)
+            for name, energy in self._elements.damping.items()
+            if name in self.simulation.system.forces
+        }
+
+    @cached_property
+    def _elements(self) -> ElementEnergies:
+        return element_energies(self.simulation, self.shapes)
+
+    @cached_property
+    def _kinetic(self) -> Array:
+        return np.sum(list(kinetic_energies(self.simulation, self.bodies).values()), axis=0)
+
+    @cached_property
+    def _scale(self) -> Array:
+        scale = np.abs(self.eigenvalues) ** 2 * self._kinetic
+        return np.where(scale > 0.0, scale, np.inf)
+
+    def motion(self, i: int, *, amplitude: float | None = None, pictures: int = 60) -> Result:
+        """Return mode ``i`` as a Result of one period without decay, to be plotted and played; 1 s for s = 0.
+
+        ``amplitude`` is that of the coordinate that moves most [m or rad], a fifth of its typical size unless given.
+        Loops are closed. Accelerations and reactions are those of the state. Raises InputError.
+        """
+        whole("the number of a mode", i, 0, len(self.eigenvalues) - 1)
+        return mode_motion(self.simulation, self.shapes[:, i], self.eigenvalues[i], amplitude, pictures)
+
+    def view(self, i: int, *, model: Any = None, amplitude: float | None = None) -> int:
+        """Play mode ``i`` in the viewer and return the exit code of the window; ``model`` gives bodies their looks."""
+        from rtmbs.viewer.view import view
+
+        return view(self.motion(i, amplitude=amplitude), model=model, playing=True)
+
+    def to_pandas(self) -> Any:
+        """Return the table as a pandas DataFrame, a row a mode (extra ``tables``)."""
+        pandas = needed("pandas", "to_pandas", "tables")
+        most = [self.coordinates[j] for j in np.abs(self.shapes).argmax(axis=0)] if len(self.coordinates) else []
+        columns = {
+            "frequency [Hz]": self.frequencies,
+            "damped frequency [Hz]": self.damped_frequencies,
+            "damping": self.damping,
+            "Re s [1/s]": self.eigenvalues.real,
+            "Im s [1/s]": self.eigenvalues.imag,
+            "moves most": most,
+        }
+        return pandas.DataFrame(columns)
+
     def table(self) -> str:
         """Return the modes as text: number, frequency, damping, eigenvalue, and the coordinates that move most."""
         lines = [f"{'':>4} {'Hz':>12} {'damping':>10} {'s [1/s]':>28}  moves most"]
@@ -71,34 +158,67 @@ class Modes:
     def __str__(self) -> str:
         return self.table()
 
+    def _repr_html_(self) -> str:
+        """Return the table for notebooks."""
+        return f"<pre>{escape(self.table())}</pre>"
 
-def modes(of: Simulation | Linearisation) -> Modes:
+
+def modes(of: Simulation | Linearisation, count: int | None = None) -> Modes:
     """Return the modes of small motions beside the present state of a Simulation, or of a Linearisation.
 
     At a state that moves the equations are those of that instant: the modes are those of a steady motion, as of a
-    governor in its turn, and no more than a hint for others. Raises InputError, and the errors of ``linearise``.
+    governor in its turn, and no more than a hint for others.
+
+    ``count`` asks for the slowest modes, of a Simulation at rest by shift and invert on sparse matrices where that is
+    less work. So does a mechanism of more than 500 coordinates, for 20 of them.
+    Raises InputError, and the errors of ``linearise``.
 
         found = rtmbs.modes(sim)
         print(found.table())
     """
     if not isinstance(of, Simulation | Linearisation):
         raise InputError(f"modes takes a Simulation or a Linearisation, not {shown(of)}")
-    lin = of if isinstance(of, Linearisation) else linearise(of)
-    values, left, right = eigenvectors(lin.A)
-    real = np.abs(values.imag) <= REAL * np.maximum(np.abs(values), 1e-6 * np.abs(values).max(initial=0.0))
-    kept = np.flatnonzero(real | (values.imag > 0.0))
-    kept = kept[np.argsort(np.abs(values[kept]), kind="stable")]
+    if isinstance(of, Simulation):
+        if count is not None:
+            whole("count", count, 1, of.system.n)
+        wanted = MANY if count is None else count
+        if (count is not None or of.system.n > DENSE) and pays(of, wanted):
+            return slowest(of, wanted)
+        of = linearise(of)
+    values, left, right = eigenvectors(of.A)
+    kept = one_of_each_pair(values)[:count]
     values, left, right = values[kept], left[:, kept], right[:, kept]
-    shapes = lin.basis @ right[: lin.basis.shape[1]]
-    for i in range(shapes.shape[1]):
-        largest = shapes[np.argmax(np.abs(shapes[:, i])), i] if len(shapes) else 0.0
-        if abs(largest) > 0.0:
-            shapes[:, i] /= largest
-            right[:, i] /= largest
-        overlap = np.vdot(left[:, i], right[:, i])
-        if abs(overlap) > 0.0:
-            left[:, i] /= np.conj(overlap)
-    return Modes(values, shapes, left, right, lin.names_of_all, lin)
+    shapes = of.basis @ right[: of.basis.shape[1]]
+    largest = largest_entries(shapes)
+    shapes, right = shapes / largest, right / largest
+    overlap = np.einsum("ij,ij->j", left.conj(), right)
+    left = left / np.where(np.abs(overlap) > 0.0, overlap.conj(), 1.0)
+    return Modes(values, shapes, left, right, of.names_of_all, of.simulation, of)
+
+
+def slowest(sim: Simulation, count: int) -> Modes:
+    """Return the ``count`` slowest modes of a Simulation at rest."""
+    values, shapes = slowest_modes(sim, count)
+    kept = one_of_each_pair(values)[:count]
+    shapes = shapes[:, kept] / largest_entries(shapes[:, kept])
+    none = np.zeros((0, len(kept)), np.complex128)
+    return Modes(values[kept], shapes, none, none, tuple(sim.system.coordinate_names), sim.independent())
+
+
+def one_of_each_pair(values: Complex) -> NDArray[np.int64]:
+    """Return the places of real eigenvalues and of those with a positive imaginary part, the slowest first."""
+    size = np.abs(values)
+    real = np.abs(values.imag) <= REAL * np.maximum(size, 1e-6 * size.max(initial=0.0))
+    kept = np.flatnonzero(real | (values.imag > 0.0))
+    return kept[np.argsort(size[kept], kind="stable")]
+
+
+def largest_entries(shapes: Complex) -> Complex:
+    """Return of every shape (n, k) the entry that is largest (k,); 1 for one that moves nothing."""
+    if not len(shapes):
+        return np.ones(shapes.shape[1], np.complex128)
+    found = shapes[np.abs(shapes).argmax(axis=0), np.arange(shapes.shape[1])]
+    return np.where(np.abs(found) > 0.0, found, 1.0)
 
 
 def eigenvectors(A: Array) -> tuple[Complex, Complex, Complex]:

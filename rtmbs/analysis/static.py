@@ -7,15 +7,18 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from rtmbs.analysis.linearisation import by_states
-from rtmbs.analysis.neighbourhood import closed, matrices, neighbourhood, null_basis
+from rtmbs.analysis.neighbourhood import NullBasis, closed, matrices, neighbourhood, null_basis
 from rtmbs.errors import RtmbsError, StartError
+from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.start.nearest import REFUSED, worst_of
 from rtmbs.start.positions import Assembly
+from rtmbs.state import State
 from rtmbs.system.tables import ROTATION
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 RELATIVE = 1e-11  # of the sizes of forces: what of them is rounding
 STATES = 20  # Newton iterations of force states
@@ -24,6 +27,10 @@ SETTLED = 1e-9  # of the sizes of force states: what may be left of their rates
 
 class NoEquilibrium(RtmbsError):
     """No equilibrium was found; the message names what keeps moving."""
+
+
+class Integrates(NoEquilibrium):
+    """A state of a force law keeps changing whatever its value: it rests in a pose that nobody knows yet."""
 
 
 @dataclass(frozen=True)
@@ -46,24 +53,44 @@ class Static:
     g_along: float = 0.0  # forces here times the step that led here
 
 
-def static(sim: Simulation) -> Static:
-    """Return forces and stiffness at the pose of a Simulation at rest; its force states are brought to rest."""
-    settle_states(sim)
+@dataclass(frozen=True)
+class Pose:
+    """Forces and matrices of one pose, rates and accelerations zero; reactions are those the dependent rows ask for."""
+
+    equations: SemiRecursiveEquations
+    basis: NullBasis
+    r: Array  # (n,) forces that are missing
+    M: Array  # (n, n)
+    K: Array  # (n, n)
+    state_rate: Array  # (ns,) rates of force states
+
+
+def pose_at_rest(sim: Simulation) -> Pose:
+    """Return the pose of a Simulation at rest. Raises InputError where it is singular."""
     equations, arrays = closed(sim)
     equations.alpha = np.zeros(equations.m)
     basis, rest = null_basis(sim, equations), np.zeros(equations.n)
     hold_states(arrays.s, equations.ws)
     r = equations.residual(arrays.z, rest, rest, arrays.R0)
+    state_rate = equations.ws.state_rate.copy()
     lam = basis.multipliers(r)
-    whole_M, _, whole_K = matrices(equations, arrays._replace(zd=rest, zdd=rest, lam=lam))
-    N, T, independent = basis.N, basis.N.T, basis.independent
-    M, K, g = T @ whole_M @ N, T @ whole_K @ N, T @ r
-    if len(arrays.s):
+    M, _, K = matrices(equations, arrays._replace(zd=rest, zdd=rest, lam=lam))
+    return Pose(equations, basis, r, M, K, state_rate)
+
+
+def static(sim: Simulation) -> Static:
+    """Return forces and stiffness at the pose of a Simulation at rest; its force states are brought to rest."""
+    settle_states(sim)
+    pose = pose_at_rest(sim)
+    equations, r, N, independent = pose.equations, pose.r, pose.basis.N, pose.basis.independent
+    T = N.T
+    M, K, g = T @ pose.M @ N, T @ pose.K @ N, T @ r
+    if len(pose.state_rate):
         Q_s, rates = by_states(neighbourhood(sim))
         f = len(independent)
         K = K + T @ Q_s @ scipy.linalg.lstsq(rates[:, 2 * f :], rates[:, :f], cond=1e-12)[0]
-    sizes = np.abs(T) @ (np.abs(r) + RELATIVE * np.abs(whole_K) @ equations.system.typical)
     typical, names = equations.system.typical, equations.system.coordinate_names
+    sizes = np.abs(T) @ (np.abs(r) + RELATIVE * np.abs(pose.K) @ typical)
     if not len(independent):
         empty = np.zeros(0)
         return Static(N, independent, typical, g, K, empty, np.zeros((0, 0)), empty, 0.0, 1.0, 0.0, "", False)
@@ -78,19 +105,27 @@ def static(sim: Simulation) -> Static:
     return Static(N, independent, typical, g, K, values, vectors, noise, left, scale, stiff, loudest, turning)
 
 
-def step_to(sim: Simulation, here: Static, change: Array) -> Static | None:
-    """Move a Simulation by a step of the independent coordinates; None, with nothing moved, where loops stay open."""
-    before, equations = sim.state.copy(), sim.equations
-    state = before.copy()
+def pose_after(sim: Simulation, N: Array, independent: Indices, change: Array) -> State | None:
+    """Return the state at rest after a change (f,) of the independent coordinates; None where loops stay open."""
+    equations, state = sim.equations, sim.state.copy()
     scale = np.where(equations.system.row_is_rotation, 1.0, equations.system.length)
     assembly = Assembly(equations, state.R0, scale, equations.system.typical)
     kept = np.zeros(equations.n, np.bool_)
-    kept[here.independent] = True
+    kept[independent] = True
     equations.u = state.u
-    state.z[:] = assembly.solve(state.z + here.N @ change, kept, np.ones(equations.n))
+    state.z[:] = assembly.solve(state.z + N @ change, kept, np.ones(equations.n))
     if worst_of(assembly.gap(state.z)) > REFUSED:
         return None
     state.zd[:] = 0.0
+    return state
+
+
+def step_to(sim: Simulation, here: Static, change: Array) -> Static | None:
+    """Move a Simulation by a step of the independent coordinates; None, with nothing moved, where loops stay open."""
+    state = pose_after(sim, here.N, here.independent, change)
+    if state is None:
+        return None
+    before = sim.state.copy()
     try:
         sim.go_on_from(state, sim.t)
         there = static(sim)
@@ -108,13 +143,16 @@ def projected_force(sim: Simulation) -> Array:
 
 
 def settle_states(sim: Simulation) -> None:
-    """Let force states be those at which their rates vanish. Raises NoEquilibrium for one that keeps changing."""
+    """Let force states be those at which their rates vanish. Raises Integrates, nothing moved, for one that goes on."""
     if not len(sim.state.s):
         return
+    before = sim.state.copy()
     for _ in range(STATES):
         near = neighbourhood(sim)
         _, rates = by_states(near)
-        sd, slopes = near.residual()[1], rates[:, 2 * near.f :]
+        sd, slopes = near.residual()[1], rates[:, 2 * near.f :].copy()
+        size = np.maximum(np.abs(sim.state.s), 1.0)
+        slopes[np.abs(slopes) * size < SETTLED * np.abs(sd)[:, None]] = 0.0  # differences leave rounding there
         change = -scipy.linalg.lstsq(slopes, sd, cond=1e-12)[0]
         state = sim.state.copy()
         state.s += change
@@ -124,9 +162,9 @@ def settle_states(sim: Simulation) -> None:
             break
     left = np.abs(sim.state.sd) - SETTLED * np.abs(slopes) @ size
     if left[worst := int(np.argmax(left))] > 0.0:
-        info = sim.system.states[worst]
-        raise NoEquilibrium(
-            f"no equilibrium at this pose: state {info.name!r} of force {info.force!r} keeps changing by "
-            f"{sim.state.sd[worst]:.3g} per second whatever its value, as an integrator does; run with damping until "
-            "it rests, or take the law away"
+        info, rate = sim.system.states[worst], sim.state.sd[worst]
+        sim.go_on_from(before, sim.t)
+        raise Integrates(
+            f"state {info.name!r} of force {info.force!r} keeps changing by {rate:.3g} per second whatever its value, "
+            "as an integrator does"
         )

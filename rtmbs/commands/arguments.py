@@ -71,9 +71,9 @@ def answer(command: Callable[[], int | None]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (InputError, UnknownNameError) as error:
-        code, message = MISUSED, str(error)
+        code, message = MISUSED, f"{error} [{error.page}]"
     except RtmbsError as error:
-        code, message = FAILED, str(error)
+        code, message = FAILED, f"{error} [{error.page}]"
     except KeyboardInterrupt:
         code, message = INTERRUPTED, "interrupted"
     print(f"rtmbs: {message}", file=sys.stderr)

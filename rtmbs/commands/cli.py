@@ -13,7 +13,7 @@ from rtmbs.sweeps.one_thread import THREAD_VARIABLES
 from rtmbs.sweeps.one_thread import one_thread as set_one_thread
 
 PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "autograd", "tqdm")
-EXTRAS = ("matplotlib", "PySide6", "pyqtgraph", "pyarrow", "distributed")
+EXTRAS = ("matplotlib", "h5py", "pandas", "xarray", "pyarrow", "PySide6", "pyqtgraph", "distributed")
 YOUNG = 50_000  # new objects between two looks for rubbish: imports and models make many, and they stay
 
 Words = list[str]

@@ -2,11 +2,12 @@
 
 import argparse
 import inspect
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from rtmbs.commands.arguments import Parser, count, number, positive
-from rtmbs.errors import InputError
+from rtmbs.errors import InputError, RtmbsError
 
 EXAMPLES = """
 MODEL is a mechanism of the library (its options follow it), a Python file with a function build(), or another function
@@ -46,7 +47,7 @@ def view_parser() -> Parser:
     add = parser.add_argument
     add("model", metavar="MODEL")
     add("--mode", choices=("process", "thread"), default="process", help="where the steps are taken")
-    add("--theme", choices=("white", "dark"), default="white")
+    add("--theme", choices=("white", "dark"), help="that of the last window unless given")
     add("--of", metavar="MODEL", help="model of a recorded result, for shapes and joints; its options follow")
     add("--paused", action="store_true", help="wait for the space bar")
     steps = parser.add_argument_group("steps")
@@ -63,7 +64,9 @@ def view_parser() -> Parser:
     film.add_argument("--fps", type=positive, default=30.0, help="pictures a second of the video")
     film.add_argument("--speed", type=positive, default=1.0, help="simulated seconds a second of the video")
     film.add_argument("--size", type=size, default=(1200, 700), metavar="WxH", help="of a picture in pixels")
-    film.add_argument("--camera", default="isometric", help="isometric, front, side or top")
+    film.add_argument("--camera", default="isometric", help="isometric, front, side, top, or azimuth,elevation [deg]")
+    film.add_argument("--follow", default="", metavar="BODY", help="body that the camera goes with")
+    film.add_argument("--parallel", action="store_true", help="parallel lines in place of a perspective")
     return parser
 
 
@@ -87,10 +90,19 @@ def read_parameters(name: str, words: list[str]) -> dict[str, Any]:
 
 def factory_defaults(name: str) -> dict[str, Any]:
     """Return the parameters of a factory that a command line can give: numbers and words with a default."""
+    from rtmbs.viewer import fault
     from rtmbs.viewer.connect import factory_of
     from rtmbs.viewer.origin import load_function
 
-    known = inspect.signature(load_function(factory_of(name))).parameters
+    try:
+        function = load_function(factory_of(name))
+    except RtmbsError:
+        raise
+    except Exception as error:
+        if shown := fault.details(error):
+            print(shown, file=sys.stderr)
+        raise InputError(fault.sentence(error)) from error
+    known = inspect.signature(function).parameters
     return {key: p.default for key, p in known.items() if isinstance(p.default, bool | int | float | str)}
 
 
@@ -141,8 +153,8 @@ def filming(options: argparse.Namespace) -> Any:
     from rtmbs.viewer.headless import Filming
 
     width, height = options.size
-    taken = {name: getattr(options, name) for name in ("frames", "speed", "theme", "camera")}
-    return Filming(**taken, rate=options.fps, width=width, height=height, progress=True)
+    taken = {name: getattr(options, name) for name in ("frames", "speed", "camera", "follow", "parallel")}
+    return Filming(**taken, theme=options.theme or "white", rate=options.fps, width=width, height=height, progress=True)
 
 
 def report(filmed: Any, options: argparse.Namespace) -> int:

@@ -1,7 +1,7 @@
 """Compile every kernel ahead: a few small mechanisms that together meet every element take a step each."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -13,8 +13,10 @@ from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.jit import apart
 from rtmbs.jit.compiled import compile_for
 from rtmbs.jit.compiling import EVERYTHING, Compilations, announced
+from rtmbs.linear.sparse_lu import factor, solve_refined
 from rtmbs.observers import EnergyMeter
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.semirecursive.multipliers import factor_mass_metric, miss
 from rtmbs.semirecursive.retry import retry
 from rtmbs.semirecursive.sources import source_names
 from rtmbs.semirecursive.step import march
@@ -57,6 +59,23 @@ def fill_cache(compilations: Compilations, tasks: Iterable[str], jobs: int) -> N
 def compile_step() -> None:
     """Compile the plain step, the largest kernel."""
     compile_for(march, arguments_of_a_step())
+
+
+def compile_behind() -> None:
+    """Compile what the plain step meets late, from the largest branches of its calls.
+
+    The process that compiles the step comes to them after half its time, and finds them in the cache.
+    """
+    tables, lu, work, settings, alpha, old, chunk, ws, _ = arguments_of_a_step()
+    u, stats, h = chunk.u[0], chunk.stats[0], settings.h
+    calls: tuple[tuple[Callable[..., Any], tuple[Any, ...]], ...] = (
+        (factor, (lu, work.factored, work)),
+        (solve_refined, (lu, work.original, work.factored, work, ws.residual, ws.dz)),
+        (factor_mass_metric, (tables, lu, work, alpha, h, ws, stats)),
+        (miss, (tables, lu, work, settings, alpha, u, old, h, ws, stats)),
+    )
+    for called, arguments in calls:
+        compile_for(called, arguments)
 
 
 def compile_tries() -> None:
@@ -106,10 +125,11 @@ def small_simulation(name: str, options: dict[str, Any], **settings: Any) -> Sim
     return Simulation(library.build(name, **options).compile(), h=STEP, **by_name(**settings))
 
 
-# In the order in which workers take them. Two that compile the same kernel at once do it twice, so further tries come
-# behind the plain step, and sources begin with those that run no compiled step.
-TASKS = {"step": compile_step, "sources": compile_sources, "tries": compile_tries, "results": compile_results}
-ONE_RUN = {"step": compile_step, "start": compile_start}  # of the default options
+# In the order in which workers take them. Two that compile the same kernel at once do it twice, so the second worker
+# begins with what the step meets late, and further tries come behind the plain step.
+STEP_TASKS = {"step": compile_step, "behind": compile_behind}
+TASKS = STEP_TASKS | {"sources": compile_sources, "tries": compile_tries, "results": compile_results}
+ONE_RUN = STEP_TASKS | {"start": compile_start}  # of the default options
 
 if __name__ == "__main__":
     apart.work(TASKS | ONE_RUN)

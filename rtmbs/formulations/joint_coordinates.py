@@ -50,7 +50,7 @@ class JointCoordinates:
 
     def joint_rates(self, q: Array, v: Array) -> Array:
         """Return zd (n,) of a Simulation: v, but body rates T(delta) v of rotation dofs [m/s or rad/s]."""
-        return np.asarray(self.vectors.turning(q) @ v)
+        return np.asarray(self.vectors.turning(q) @ v) if len(self.vectors.first) else v.copy()
 
     def recentred(self, q: Array, v: Array) -> tuple["JointCoordinates", Array, Array]:
         """Return the same motion about the rotations of a state: the system, q with delta = 0, and v = zd there."""
@@ -79,14 +79,21 @@ class JointCoordinates:
         T = csc_array(self.vectors.turning(q))
         return csc_array(T.T @ M @ T)
 
+    def evaluate_rates(self, q: Array, v: Array, t: float) -> Array:
+        """Leave all of the equations evaluated at a state, zdd = 0; returns the rates (n,) of dofs."""
+        self.equations.at(t)
+        self.evaluated = b""
+        rates = self.joint_rates(q, v)
+        hold_states(self.s, self.equations.ws)
+        self.equations.evaluate(q, rates, np.zeros(self.n), self.R0)
+        self.evaluated = key_of(q, self.u)
+        return rates
+
     def force(self, q: Array, v: Array, t: float) -> Array:
         """Return Q (n,), velocity terms included."""
-        self.equations.at(t)
-        q, v, self.evaluated = given("q", q, self.n), given("v", v, self.n), b""
-        T = self.vectors.turning(q)
-        hold_states(self.s, self.equations.ws)
-        F = self.equations.force(q, T @ v, self.R0)
-        self.evaluated = key_of(q, self.u)
+        q, v = given("q", q, self.n), given("v", v, self.n)
+        self.evaluate_rates(q, v, t)
+        F, T = -self.equations.ws.tau, self.vectors.turning(q)
         if not len(self.vectors.first):
             return F
         return np.asarray(T.T @ (F - self.equations.mass_matrix() @ self.vectors.rate_terms(q, v)))

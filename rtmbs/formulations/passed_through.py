@@ -1,6 +1,6 @@
 """A system behind another one: whatever the outer system does not change is answered by the inner."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ class PassedThrough:
     """All of ``system`` as it is: sizes, functions, and what it has beyond the contract, as names and sparse forms."""
 
     system: ConstrainedSystem
+    answers_alike: ClassVar[bool] = False  # True: no answer is another one than that of ``system``
 
     def __getattr__(self, name: str) -> Any:
         if name == "system":  # not set yet

@@ -12,6 +12,7 @@ PLACES = {  # name: (module, class)
     "null-space": ("null_space", "NullSpace"),
     "penalty": ("penalty", "Penalty"),
     "augmented-lagrangian": ("augmented_lagrangian", "AugmentedLagrangian"),
+    "recursive": ("recursive", "Recursive"),
 }
 
 FORMULATIONS: Register[Formulation] = Register("formulation", "rtmbs.formulations", PLACES)

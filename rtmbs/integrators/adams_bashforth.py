@@ -40,7 +40,7 @@ class AdamsBashforth(Method):
         if not np.array_equal(state.memory["path"], np.concatenate((state.z, state.zd, state.s))):
             self.pushed(equations, None, state)
 
-    def pushed(self, equations: Equations, work: Any, state: State) -> bool:
+    def pushed(self, equations: Equations, work: Any, state: State, roughly: bool = False) -> bool:
         """Forget the history: accelerations jump with the inputs."""
         state.memory["known"][:] = 0.0
         return False

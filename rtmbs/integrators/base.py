@@ -82,8 +82,11 @@ class Fused(Protocol):
     def arguments(self, settings: Settings, old: StateArrays, chunk: Chunk) -> tuple[Any, ...]:
         """Return what the kernel takes to make a step for every row."""
 
-    def follow(self, settings: Settings, state: StateArrays, u: Array) -> bool:
-        """Let balances, accelerations and multipliers of ``state`` follow ``u``; False when accelerations did not."""
+    def follow(self, settings: Settings, state: StateArrays, alpha: Array, u: Array, roughly: bool) -> bool:
+        """Let balances, accelerations and multipliers of ``state`` follow ``u``; False when accelerations did not.
+
+        ``alpha`` are the penalty factors. ``roughly`` is enough for a step that begins here.
+        """
 
     @property
     def groups(self) -> Any:

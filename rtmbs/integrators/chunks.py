@@ -15,8 +15,8 @@ def arrays_of(state: State) -> StateArrays:
 
 def one_row_chunk(state: State, stats: Array) -> Chunk:
     """Return the single row of a step into ``state``, shared with it."""
-    arrays = {name: values[None] for name, values in arrays_of(state)._asdict().items()}
-    return Chunk(**arrays, u=state.u[None], stats=stats[None])
+    z, zd, zdd, lam, R0, energy, s, sd = [values[None] for values in arrays_of(state)]
+    return Chunk(z, zd, zdd, lam, R0, energy, state.u[None], stats[None], s, sd)
 
 
 def chunk_for(state: State, steps: int) -> Chunk:

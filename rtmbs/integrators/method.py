@@ -58,11 +58,12 @@ class Method(Protocol):
     def moved(self, equations: Equations, state: State) -> None:
         """Let ``state.memory`` follow positions or rates that were changed by hand."""
 
-    def pushed(self, equations: Equations, work: Any, state: State) -> bool:
+    def pushed(self, equations: Equations, work: Any, state: State, roughly: bool = False) -> bool:
         """Let ``state.memory`` follow inputs that were changed between two steps, before accelerations do.
 
-        ``work`` is what ``start`` returned. True when accelerations, multipliers and rates of force states followed as
-        well: a method with a kernel may do so at a fraction of the time.
+        ``work`` is what ``start`` returned. ``roughly``: nobody but the next step looks, and it may lose no order. True
+        when accelerations, multipliers and rates of force states followed as well: a method with a kernel may do so at
+        a fraction of the time.
         """
         return False
 

@@ -154,14 +154,14 @@ class PenaltyTrapezoidal(Method):
             if np.any(np.abs(found - energy[:, OWN]) > SAME_ENERGY * size):
                 energy[:] = 0.0
 
-    def pushed(self, equations: Equations, work: Work, state: State) -> bool:
+    def pushed(self, equations: Equations, work: Work, state: State, roughly: bool = False) -> bool:
         """Let balances go on with the potentials of changed inputs; what the path has beyond zd stays.
 
         True when accelerations followed as well, by the kernel.
         """
         fused = work.fused
         if fused is not None and equations.fused() is fused:
-            return fused.follow(work.settings, arrays_of(state), state.u)
+            return fused.follow(work.settings, arrays_of(state), state.memory["alpha"], state.u, roughly)
         energy = state.memory["energy"]
         with np.errstate(over="ignore", invalid="ignore"):
             found, _ = equations.component_energies(state.z, state.zd, state.R0)
@@ -274,4 +274,4 @@ def explained(equations: Equations, work: Work, report: StepReport, old: State) 
         return report
     found = equations.diagnose(work.settings, arrays_of(old))
     names = tuple(dict.fromkeys((*found.worst, *report.worst)))
-    return replace(report, worst=names, reason=found.reason, hopeless=found.hopeless)
+    return report._replace(worst=names, reason=found.reason, hopeless=found.hopeless)

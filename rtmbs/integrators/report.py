@@ -1,14 +1,14 @@
 """What a step answers: an Outcome whose members carry the sentence the user reads, and the counts behind it."""
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from enum import Enum
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.integrators.settings import (
-    ACCELERATION_VIOLATION,
     EVALUATIONS,
     FACTORISATIONS,
     FIRST_CORRECTION,
@@ -31,11 +31,12 @@ from rtmbs.integrators.settings import (
     SHORTENED,
     SMALL_FIRST,
     TRIES,
-    VELOCITY_VIOLATION,
 )
 from rtmbs.integrators.tries import TRY_START, TRY_TERMS
 
 Array = NDArray[np.float64]
+
+NO_PHASES: dict[str, float] = {}
 
 TERM_WORDS = {
     FOLLOWED: "damped, with accelerations and multipliers of the iterate",
@@ -101,8 +102,7 @@ def doubtful_steps(stats: Array) -> Array:
     return np.asarray(doubtful, np.float64)
 
 
-@dataclass(frozen=True, slots=True)
-class StepReport:
+class StepReport(NamedTuple):
     """Counts and sizes of one step; translation rows in m, rotation rows under ``*_rotation`` (dimensionless)."""
 
     outcome: Outcome
@@ -125,7 +125,7 @@ class StepReport:
     acceleration_violation_rotation: float = 0.0
     energy_given: float = 0.0  # what the balance of energy gave to loops or took from them, as the sum of its sizes [J]
     dense: bool = False  # a pivot was too small, so the pivoted dense factor was used
-    phases: dict[str, float] = field(default_factory=dict)  # seconds by phase
+    phases: Mapping[str, float] = NO_PHASES  # seconds by phase
     worst: tuple[str, ...] = ()  # drivers, laws, loops or coordinates that the failed step is known by
     reason: str = ""  # why the step failed, as far as that can be measured
     hopeless: bool = False  # True when no smaller step helps: a driver wants what its loops cannot reach
@@ -167,26 +167,28 @@ def report_of(
     """Turn the stats (STATS_SIZE,) of a step to ``t`` into its report; ``unit`` is the length of a phase unit [s]."""
     found = stats.tolist()
     iterations = int(found[ITERATIONS])
-    return StepReport(
-        outcome=outcome,
-        t=t,
-        iterations=iterations,
-        iterations_to_tolerance=int(found[ITERATIONS_TO_TOLERANCE]),
-        tries=int(found[TRIES]),
-        shortened=int(found[SHORTENED]),
-        evaluations=int(found[EVALUATIONS]),
-        jacobians=int(found[JACOBIANS]),
-        factorisations=int(found[FACTORISATIONS]),
-        projections=int(found[PROJECTIONS]),
-        corrections=tuple(found[FIRST_CORRECTION : FIRST_CORRECTION + iterations]),
-        position_violation=found[POSITION_VIOLATION],
-        velocity_violation=found[VELOCITY_VIOLATION],
-        acceleration_violation=found[ACCELERATION_VIOLATION],
-        position_violation_rotation=found[POSITION_VIOLATION + 3],
-        velocity_violation_rotation=found[VELOCITY_VIOLATION + 3],
-        acceleration_violation_rotation=found[ACCELERATION_VIOLATION + 3],
-        energy_given=found[GIVEN],
-        dense=dense,
-        phases={name: found[RESIDUAL_TICKS + k] * unit for k, name in enumerate(PHASES)},
-        worst=worst,
+    position, velocity, acceleration, *rotation = found[POSITION_VIOLATION : POSITION_VIOLATION + 6]
+    return StepReport(  # in the order of the fields: every step of a loop in Python makes one
+        outcome,
+        t,
+        iterations,
+        int(found[ITERATIONS_TO_TOLERANCE]),
+        int(found[TRIES]),
+        int(found[SHORTENED]),
+        int(found[EVALUATIONS]),
+        1,
+        int(found[JACOBIANS]),
+        int(found[FACTORISATIONS]),
+        int(found[PROJECTIONS]),
+        tuple(found[FIRST_CORRECTION : FIRST_CORRECTION + iterations]),
+        position,
+        velocity,
+        acceleration,
+        rotation[0],
+        rotation[1],
+        rotation[2],
+        found[GIVEN],
+        dense,
+        dict(zip(PHASES, (ticks * unit for ticks in found[RESIDUAL_TICKS:]), strict=False)),
+        worst,
     )

@@ -34,13 +34,18 @@ KERNEL_ROOMS = (
     "limits",
     "forces",
     "semirecursive",
+    "recursive",
     "linear",
     "integrators",
     "system",
     "ad",
-    "results",
     "kinematics",
 )
+KERNEL_FILES = (
+    "results/graph.py",
+    "results/resample.py",
+    "results/samples.py",
+)  # of rooms that are mostly plain Python
 FILES = "*.nbc"  # compiled kernels
 PRIVATE = 0o700
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -60,7 +65,8 @@ class Place(NamedTuple):
 def kernel_sources() -> tuple[Path, ...]:
     """Return every source file whose text a cached kernel may depend on; looked for once."""
     rooms = [PACKAGE / room for room in KERNEL_ROOMS]
-    return tuple(sorted([*PACKAGE.glob("*.py"), *(path for room in rooms for path in room.rglob("*.py"))]))
+    files = [*PACKAGE.glob("*.py"), *(PACKAGE / file for file in KERNEL_FILES)]
+    return tuple(sorted([*files, *(path for room in rooms for path in room.rglob("*.py"))]))
 
 
 def fingerprint() -> str:

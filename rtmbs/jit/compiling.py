@@ -1,5 +1,6 @@
 """Say that kernels are being compiled: one line, a progress bar on a terminal, and nothing when the cache has them."""
 
+import functools
 import sys
 import time
 from collections.abc import Iterator
@@ -74,6 +75,7 @@ def announced(signatures: float = ONE_RUN) -> Iterator[Compilations]:
             compilations.close()
 
 
+@functools.cache
 def kernel_count() -> int:
-    """Return how many kernels the sources hold; some compile for several types, some not at all."""
+    """Return how many kernels the sources hold, counted once; some compile for several types, some not at all."""
     return sum(path.read_text(encoding="utf-8").count("kernel\ndef ") for path in kernel_sources())

@@ -46,15 +46,20 @@ def inner(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
 def compile_for(dispatcher: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     """Compile or load a kernel for arguments of exactly these types."""
     if isinstance(dispatcher, CPUDispatcher):  # not with NUMBA_DISABLE_JIT
-        dispatcher.compile(tuple(numba.typeof(argument) for argument in arguments))
+        dispatcher.compile(types_of(arguments))
+
+
+def types_of(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return numba's types of arguments; of large structs that takes a millisecond."""
+    return tuple(numba.typeof(argument) for argument in arguments)
 
 
 def entry_for(dispatcher: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[..., Any]:
     """Return the machine code of a kernel for arguments of exactly these types; compiled or loaded when needed."""
     if not isinstance(dispatcher, CPUDispatcher):
         return dispatcher  # NUMBA_DISABLE_JIT
-    compile_for(dispatcher, arguments)
-    types = tuple(numba.typeof(argument) for argument in arguments)
+    types = types_of(arguments)
+    dispatcher.compile(types)
     entry: Callable[..., Any] = dispatcher.overloads[types].entry_point
     return entry
 

@@ -63,7 +63,7 @@ class BetweenBodies(Measured):
 
     def __init__(self, bodies: Bodies, info: JointInfo) -> None:
         self.bodies, self.info = bodies, info
-        self.resampled: Any = SimpleNamespace(samples=bodies.samples)
+        self.resampled: Any = SimpleNamespace(samples=bodies.samples, coordinates={})
 
     @property
     def relative(self) -> RelativeMotion:

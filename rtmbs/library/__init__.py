@@ -40,6 +40,10 @@ MECHANISMS: dict[str, Callable[..., Model]] = {
 }
 
 
+# At what speed a mechanism is worth watching, simulated over wall time; 1 unless it stands here.
+WATCHED_AT: dict[str, float] = {"andrews": 0.01}
+
+
 def names() -> list[str]:
     """Return the names of all mechanisms, sorted."""
     return sorted(MECHANISMS)

@@ -15,6 +15,7 @@ Array = NDArray[np.float64]
 
 Z = (0.0, 0.0, 1.0)
 TORQUE = 0.033  # [N m] on body 1
+STEP = 5e-5  # [s]: body 1 turns 15 times in the first 0.05 s
 
 MASS = (0.04325, 0.00365, 0.02373, 0.00706, 0.07050, 0.00706, 0.05498)
 MOMENT = (2.194e-6, 4.410e-7, 5.255e-6, 5.667e-7, 1.169e-5, 5.667e-7, 1.912e-5)  # about the mass centres [kg m^2]
@@ -40,7 +41,7 @@ def andrews(torque: float = TORQUE) -> Model:
     joint O, ``spring`` from D (body 3) to C (ground). Coordinates are zero in the initial pose; beta is the angle of O,
     Theta the angle of F.
     """
-    model = Model("Andrews' squeezing mechanism", gravity=(0.0, 0.0, 0.0))
+    model = Model("Andrews' squeezing mechanism", gravity=(0.0, 0.0, 0.0), h=STEP)
     points = initial_points()
     for i, (joint, center) in enumerate(zip("OFBGAHA", mass_centers(points), strict=True)):
         add_planar_body(model, f"body_{i + 1}", _in_space(points[joint]), _in_space(center), MASS[i], MOMENT[i])

@@ -33,11 +33,12 @@ class LUWorkspace(NamedTuple):
     residual: Array  # (total,)
     scale: Array  # (total,)
     solution: Array  # (total,)
+    step: Array  # (1,) h of the Newton matrix that is in the factor [s]; 0 for any other matrix
 
 
 def workspace(lu: SparseLU, dtype: type = np.float64) -> LUWorkspace:
     """Allocate the scratch that factor and solve need."""
-    sizes = (lu.size, lu.size, lu.remainder_size, lu.total, lu.total, lu.total, lu.total)
+    sizes = (lu.size, lu.size, lu.remainder_size, lu.total, lu.total, lu.total, lu.total, 1)
     return LUWorkspace(*(np.zeros(size, dtype) for size in sizes))
 
 
@@ -48,6 +49,7 @@ def factor(lu, values, work):
     Too small: below SMALL_PIVOT of its own diagonal before elimination, zero, or not finite. Values are then spoilt.
     """
     fronts, remainder, diagonal = lu.fronts, work.remainder, work.diagonal
+    work.step[0] = 0.0
     for s in range(len(fronts)):
         first, width, upper = fronts[s, FIRST], fronts[s, WIDTH], fronts[s, UPPER]
         for p in range(width):

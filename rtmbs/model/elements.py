@@ -5,7 +5,7 @@ from typing import Any, Literal, TypeVar
 
 from rtmbs.errors import ModelError, shown, unknown_name
 from rtmbs.model.body import GROUND, Body, make_ground
-from rtmbs.model.checks import Array, Numbers, name_of, numbers
+from rtmbs.model.checks import Array, Numbers, name_of, number, numbers
 from rtmbs.model.closed import Closed
 from rtmbs.model.constraints import Constraint
 from rtmbs.model.couplers import Coupler
@@ -28,6 +28,7 @@ class Elements(Closed):
 
     name: str
     gravity: Array  # (3,) world axes [m/s^2]
+    h: float | None  # the step that the mechanism asks for, None where any usual one will do [s]
     bodies: dict[str, Body]
     joints: dict[str, Joint]
     markers: dict[str, Marker]
@@ -38,9 +39,12 @@ class Elements(Closed):
     drivers: dict[str, Driver]
     initials: dict[str, Initial]
 
-    def __init__(self, name: str = "model", gravity: Numbers = (0.0, 0.0, -9.81)) -> None:
+    def __init__(self, name: str = "model", gravity: Numbers = (0.0, 0.0, -9.81), *, h: float | None = None) -> None:
         self.name = name_of("model", name)
         self.gravity = numbers(gravity, f"model {name!r}: gravity", (3,))
+        self.h = None if h is None else number(h, f"model {name!r}: h")
+        if self.h is not None and self.h <= 0.0:
+            raise ModelError(f"model {name!r}: h is {self.h:g}; it must be positive")
         self.bodies = {GROUND: make_ground()}
         self.joints, self.markers, self.rods, self.couplers = {}, {}, {}, {}
         self.constraints, self.forces, self.drivers, self.initials = {}, {}, {}, {}

@@ -90,7 +90,11 @@ class SmoothStep(Numeric):
 
 @dataclass(frozen=True, eq=False)
 class Spline:
-    """The natural cubic spline through a table; outside the table it goes on straight, so it is twice smooth."""
+    """The natural cubic spline through a table; outside the table it goes on straight, so it is twice smooth.
+
+    It swings beyond values that change abruptly, as any cubic does. Take ``SmoothStep`` for a step, or a law with a
+    monotone ``library.force_laws.Curve``; give the table some constant values at its end for a profile that stays.
+    """
 
     t: Numbers  # (k,) increasing times [s]
     values: Numbers  # (k,)
@@ -112,6 +116,8 @@ class Spline:
         return replace(self, t=times, values=values, coefficients=natural_spline(times, values))
 
     def __call__(self, t: float) -> Motion:
+        if not self.coefficients.size:
+            return self.checked("Spline")(t)
         inside = min(max(t, self.t[0]), self.t[-1])
         k = min(int(np.searchsorted(self.t, inside, side="right")) - 1, len(self.t) - 2)
         s = inside - self.t[k]

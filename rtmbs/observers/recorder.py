@@ -73,8 +73,11 @@ class Recorder(Observer):
 
     def observe(self, sim: Watched, report: StepReport) -> None:
         """Count how the step ended, and record it when it is due."""
-        ended = {report.outcome.name: 1}
-        self._seen = self._after(sim.state.t, ended, int(report.tries > 0), int(report.parts > 1))
+        self._make_way()
+        if self._system is None:
+            raise InputError("this recorder has watched nothing yet; write recorder.begin(sim) before the first step")
+        ended, helped = {report.outcome.name: 1}, report.tries > 0 and report.outcome.accepted
+        self._seen = self._after(sim.state.t, ended, int(helped), int(report.parts > 1))
         super().observe(sim, report)
         self._kept = self._seen
 
@@ -86,6 +89,7 @@ class Recorder(Observer):
 
     def observe_chunk(self, sim: Watched, t: Array, chunk: Chunk) -> None:
         """Count how the steps ended, and record those that are due."""
+        self._make_way()
         ended = {outcome.name: count for outcome, count in outcomes_of(chunk.stats).items()}
         self._seen = self._after(float(t[-1]), ended, int(np.count_nonzero(chunk.stats[:, TRIES])), 0)
         super().observe_chunk(sim, t, chunk)
@@ -99,6 +103,9 @@ class Recorder(Observer):
         for kept, new in zip(self._samples, samples_of(t, chunk), strict=True):
             kept[first : first + len(t)] = new
         self._seen = self._seen._replace(size=first + len(t))
+
+    def stop(self) -> None:
+        """Conclude a record whose run was ended early."""
 
     @property
     def samples(self) -> Samples:
@@ -116,6 +123,9 @@ class Recorder(Observer):
             system, sim.equations.tables, samples, kept.outcomes, lambda: warnings_of(kept, system, samples)
         )
 
+    def _make_way(self) -> None:
+        """Do what is to be done before further samples come."""
+
     def _after(self, t: float, ended: Mapping[str, int], helped: int, in_parts: int) -> Kept:
         """Return what will be kept after steps up to ``t`` that ended so; the samples are still to come."""
         old = self._kept
@@ -126,7 +136,7 @@ class Recorder(Observer):
         """Return arrays for ``size`` samples."""
         state = sim.state
         shapes = [*(getattr(state, name).shape for name in OF_STATE), ()]
-        wanted = 8.0 * size * (1 + sum(math.prod(shape) for shape in shapes))
+        wanted = float(size * sample_bytes(sim))
         if wanted > SHARE * (memory := machine_memory()):
             raise InputError(
                 f"a record of {size} samples takes {in_words(wanted)}, and this machine has {in_words(memory)} of "
@@ -157,7 +167,17 @@ class Recorder(Observer):
             self._samples = grown
 
 
+def sample_bytes(sim: Watched) -> int:
+    """Return the memory of one sample."""
+    return 8 * (2 + sum(math.prod(getattr(sim.state, name).shape) for name in OF_STATE))
+
+
 def warnings_of(kept: Kept, system: System, samples: Samples) -> dict[str, int]:
     """Return how many steps needed help and how many samples ring, by what there is to say."""
+    return {**helped_of(kept), **ringing(system, samples)}
+
+
+def helped_of(kept: Kept) -> dict[str, int]:
+    """Return how many steps needed help, by how."""
     counts = {HELPED: kept.helped, IN_PARTS: kept.in_parts}
-    return {**{name: count for name, count in counts.items() if count}, **ringing(system, samples)}
+    return {name: count for name, count in counts.items() if count}

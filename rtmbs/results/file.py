@@ -9,7 +9,7 @@ import numpy as np
 from rtmbs.errors import ResultError
 from rtmbs.files.archive import CHECKSUM, DamagedFile, read_archive, write_archive
 from rtmbs.files.archive import FORMAT as FIRST
-from rtmbs.results.channel import Source
+from rtmbs.results.channel import Kept, Source
 from rtmbs.results.result import TIME, Result
 
 FORMAT = 2
@@ -105,4 +105,4 @@ def check_channels(data: dict[str, Any], table: list[tuple[str, ...]], where: st
 
 def stored(values: Any, axes: str, unit: str, frame: str) -> Source:
     """Return the source of a channel whose values are at hand."""
-    return Source(tuple(axes.split(BETWEEN)) if axes else (), unit, lambda: values, frame)
+    return Source(tuple(axes.split(BETWEEN)) if axes else (), unit, Kept(values), frame)

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from rtmbs.errors import ResultError
-from rtmbs.results import hdf5, table
+from rtmbs.results import hdf5, parquet, table
 from rtmbs.results.file import load_result as load_archive
 from rtmbs.results.file import save_result as save_archive
 from rtmbs.results.result import Result
 
-READ = (".npz", *hdf5.SUFFIXES)  # how the names of files that hold a result end
+READ = (".npz", *hdf5.SUFFIXES, parquet.SUFFIX)  # how the names of files that hold a result end
 WRITTEN = (*READ, table.SUFFIX)
 
 
@@ -17,6 +17,8 @@ def save(result: Result, path: str | Path) -> None:
     ending = Path(path).suffix.lower()
     if ending in hdf5.SUFFIXES:
         hdf5.save_hdf5(result, path)
+    elif ending == parquet.SUFFIX:
+        parquet.save_parquet(result, path)
     elif ending == table.SUFFIX:
         table.save_table(result, path)
     else:
@@ -25,8 +27,11 @@ def save(result: Result, path: str | Path) -> None:
 
 def check_form(path: str | Path) -> None:
     """Refuse a form that this installation cannot write, before there is a result: InputError names what is missing."""
-    if Path(path).suffix.lower() in hdf5.SUFFIXES:
+    ending = Path(path).suffix.lower()
+    if ending in hdf5.SUFFIXES:
         hdf5.needed(path)
+    elif ending == parquet.SUFFIX:
+        parquet.pyarrow(path)
 
 
 def load_result(path: str | Path) -> Result:
@@ -38,6 +43,8 @@ def load_result(path: str | Path) -> Result:
     ending = Path(path).suffix.lower() if isinstance(path, str | Path) else ""
     if ending in hdf5.SUFFIXES:
         return hdf5.load_hdf5(path)
+    if ending == parquet.SUFFIX:
+        return parquet.load_parquet(path)
     if ending == table.SUFFIX:
         raise ResultError(
             f"result file {str(path)!r} is a table for other programs; save the result as .npz or .h5 too"

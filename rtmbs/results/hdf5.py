@@ -1,12 +1,14 @@
 """A result as an HDF5 file (extra ``hdf5``): a data set a channel, with axes, unit and frame as its attributes.
 
 The user block in front holds a checksum of all that follows, so that a damaged file is never handed to HDF5, which may
-hang on one. Other programs read the file as any other.
+hang on one. Other programs read the file as any other. A file that a run wrote in blocks (``hdf5_blocks.py``) has the
+same form, and its channels are read when somebody asks for them.
 """
 
 import hashlib
 import io
 import json
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -15,12 +17,13 @@ import numpy as np
 
 from rtmbs.errors import InputError, ResultError
 from rtmbs.files.atomic_file import replacing
-from rtmbs.results.channel import Source
+from rtmbs.results.channel import Channel, Kept, Source
 from rtmbs.results.result import TIME, Result
 
 FORMAT = 1
 SUFFIXES = (".h5", ".hdf5")
 CHANNELS = "channels"
+ROWS = "block_samples"  # attribute of files written in blocks
 BLOCK = 512  # bytes of the user block
 MARK = b"rtmbs result, sha256 of what follows byte 512: "
 SLASHES = (("%", "%25"), ("/", "%2F"))  # HDF5 takes a slash for a folder
@@ -46,9 +49,7 @@ def save_hdf5(result: Result, path: str | Path) -> None:
         group = file.create_group(CHANNELS, track_order=True)
         for name in result.names():
             channel = result.read(name)
-            data = group.create_dataset(escaped(name), data=channel.values)
-            data.attrs["axes"] = np.array(channel.axes, dtype=h5py.string_dtype())
-            data.attrs["unit"], data.attrs["frame"] = channel.unit, channel.frame
+            describe(h5py, group.create_dataset(escaped(name), data=channel.values), channel)
     whole = content.getbuffer()
     mark = MARK + hashlib.sha256(whole[BLOCK:]).hexdigest().encode()
     whole[: len(mark)] = mark
@@ -56,22 +57,33 @@ def save_hdf5(result: Result, path: str | Path) -> None:
         target.write(whole)
 
 
+def describe(h5py: Any, data: Any, channel: Channel | Source) -> None:
+    """Write axes, unit and frame beside a data set."""
+    data.attrs["axes"] = np.array(channel.axes, dtype=h5py.string_dtype())
+    data.attrs["unit"], data.attrs["frame"] = channel.unit, channel.frame
+
+
 def load_hdf5(path: str | Path) -> Result:
     """Read an HDF5 result; ResultError names the file when it is missing, damaged or none."""
+    from rtmbs.results.hdf5_blocks import UNFINISHED, block_sources, unfinished
+
     h5py, where = needed(path), f"result file {str(path)!r}"
     if not Path(path).is_file():
         raise ResultError(f"{where} does not exist")
-    content = Path(path).read_bytes()
-    if not content.startswith(MARK):
+    with open(path, "rb") as file:
+        mark = file.read(BLOCK)
+    if mark.startswith(UNFINISHED):
+        return unfinished(h5py, path, where)
+    if not mark.startswith(MARK):
         raise ResultError(f"{where} is no result that rtmbs saved; save it again")
-    said = content[len(MARK) : len(MARK) + 64]
-    if said != hashlib.sha256(memoryview(content)[BLOCK:]).hexdigest().encode():
+    if mark[len(MARK) : len(MARK) + 64] != checksum(path):
         raise ResultError(f"{where} is truncated or damaged: its checksum is that of other contents; save it again")
     try:
-        with h5py.File(io.BytesIO(content), "r") as file:
+        with h5py.File(path, "r") as file:
             if file.attrs.get("rtmbs_result") != FORMAT:
                 raise ResultError(f"{where} has format {file.attrs.get('rtmbs_result')}; this version reads {FORMAT}")
-            sources = {original(name): source(data) for name, data in file[CHANNELS].items()}
+            channels = file[CHANNELS]
+            sources = block_sources(path, channels) if ROWS in file.attrs else all_sources(channels)
             head = {name: str(file.attrs[name]) for name in ("model", "fingerprint")}
             counted = {name: json.loads(file.attrs[name]) for name in ("outcomes", "warnings")}
     except ResultError:
@@ -82,11 +94,22 @@ def load_hdf5(path: str | Path) -> Result:
     return Result(sources, head["model"], head["fingerprint"], counted["outcomes"], counted["warnings"])
 
 
-def source(data: Any) -> Source:
+def checksum(path: str | Path) -> bytes:
+    """Return the checksum of what follows the user block of a file."""
+    with open(path, "rb") as file:
+        file.seek(BLOCK)
+        return hashlib.file_digest(file, "sha256").hexdigest().encode()
+
+
+def all_sources(channels: Any) -> dict[str, Source]:
+    """Return every data set of a group as the source of a channel, its values read."""
+    return {original(name): source(data, Kept(np.array(data[()], np.float64))) for name, data in channels.items()}
+
+
+def source(data: Any, values: Callable[[], Any]) -> Source:
     """Return one data set as the source of a channel."""
-    values = np.array(data[()], np.float64)
     axes = tuple(str(axis) for axis in data.attrs["axes"].tolist())
-    return Source(axes, str(data.attrs["unit"]), lambda: values, str(data.attrs["frame"]))
+    return Source(axes, str(data.attrs["unit"]), values, str(data.attrs["frame"]))
 
 
 def check(sources: dict[str, Source], where: str) -> None:

@@ -6,7 +6,7 @@ measured.
 """
 
 from collections.abc import Callable, Iterator
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,10 +101,13 @@ class Measured:
         relative = self.relative
         return turned(np.swapaxes(relative.a.orientation @ self.info.frame_a, 1, 2), relative.distance[order])
 
-    @cached_property
+    @property
     def coordinates(self) -> tuple[Motion, ...]:
-        """Value, rate and acceleration of every coordinate."""
-        return self.info.kind.measure(self)
+        """Value, rate and acceleration of every coordinate; kept until the samples are overwritten."""
+        kept = self.resampled.coordinates
+        if self.info.name not in kept:
+            kept[self.info.name] = self.info.kind.measure(self)
+        return kept[self.info.name]
 
     def slide(self, k: int) -> Motion:
         """Displacement along the axis of dof ``k``, which body a carries; raises InputError when it does not."""

@@ -53,9 +53,16 @@ class BodyMotion:
 
 
 def body_motion(resampled: Resampled, body: BodyInfo, ground: int = WORLD) -> BodyMotion:
-    """Return the motion of a body; of one that stands still as seen from the origin of the row ``ground``."""
-    dof = resampled.motion(body.dof if body.dof >= 0 else ground)
-    return BodyMotion(dof.A @ body.rotation, dof.r + dof.A @ body.position, dof)
+    """Return the motion of a body; of one that stands still as seen from the origin of the row ``ground``.
+
+    The last one is kept, for channels of one body are mostly asked for one after the other.
+    """
+    key = (id(body), ground)
+    if resampled.last_body is None or resampled.last_body[0] != key:
+        dof = resampled.motion(body.dof if body.dof >= 0 else ground)
+        resampled.last_body = key, BodyMotion(dof.A @ body.rotation, dof.r + dof.A @ body.position, dof)
+    motion: BodyMotion = resampled.last_body[1]
+    return motion
 
 
 @dataclass(frozen=True)

@@ -46,17 +46,21 @@ class Resampled:
     It has a workspace of its own, so nothing that a simulation uses changes.
     """
 
-    def __init__(self, system: System, tables: Tables, samples: Samples) -> None:
+    def __init__(self, system: System, tables: Tables, samples: Samples, block_bytes: int = BLOCK_BYTES) -> None:
         self.system, self.tables, self.samples = system, tables, samples
         self.n, self.m = samples.z.shape[1], samples.lam.shape[1]
-        self.ws = workspace(tables)
+        self.ws, self.block_bytes = workspace(tables), block_bytes
+        self.coordinates: dict[str, Any] = {}  # what cut joints measure, by joint
+        self.last_body: tuple[Any, Any] | None = None  # motion of the body that was asked for last
         self._measured: dict[str, Array] = {}
-        self._frames = Blocks(self.n, FRAME, len(samples.t), self._evaluate_frames)
+        self._frames = Blocks(self.n, FRAME, len(samples.t), self._evaluate_frames, block_bytes)
 
     def forget(self) -> None:
         """Drop what was evaluated: the samples were overwritten."""
         self._frames.blocks.clear()
         self._measured.clear()
+        self.coordinates.clear()
+        self.last_body = None
         for name in ("closures", "energies", "law_forces", "_wrenches"):
             self.__dict__.pop(name, None)
 
@@ -148,7 +152,7 @@ class Resampled:
             for samples, part in self._evaluated(out):
                 resample_wrenches(self.tables, self.graph, samples, self.ws, scratch, first, part)
 
-        return Blocks(rows, 6, len(self.samples.t), evaluate)
+        return Blocks(rows, 6, len(self.samples.t), evaluate, self.block_bytes)
 
     def _evaluate_frames(self, first: int, out: Array) -> None:
         resample_frames(self.tables, self.samples, self.ws, first, out)
@@ -157,9 +161,11 @@ class Resampled:
 class Blocks:
     """Rows (S, width) of something evaluated over all samples: with their neighbours when first asked for, and kept."""
 
-    def __init__(self, rows: int, width: int, samples: int, evaluate: Callable[[int, Array], Any]) -> None:
+    def __init__(
+        self, rows: int, width: int, samples: int, evaluate: Callable[[int, Array], Any], block_bytes: int
+    ) -> None:
         self.rows, self.width, self.samples, self.evaluate = rows, width, samples, evaluate
-        self.size = max(1, BLOCK_BYTES // max(8 * width * samples, 1))  # rows a block
+        self.size = max(1, block_bytes // max(8 * width * samples, 1))  # rows a block
         self.blocks: dict[int, Array] = {}
 
     def row(self, k: int) -> Array:

@@ -1,14 +1,15 @@
 """``Result``: everything a run recorded, by name."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import unknown_name
-from rtmbs.results.channel import Channel, Source
+from rtmbs.results.channel import Channel, Kept, Source
 
 Array = NDArray[np.float64]
 TIME = "t"
@@ -20,6 +21,9 @@ class Result:
     ``names()`` lists them all. A channel is worked out when it is first asked for and kept. When two elements of a
     model claim one name, such as a body and a floating joint of the same name, each is listed with its kind in front:
     ``body:chassis.position`` and ``joint:chassis.position``.
+
+    ``result[10:20]`` and ``result.between(0.5, 1.0)`` are Results of some samples, ``result.at(times)`` one of other
+    times. A Result can be pickled; all channels are worked out for it.
     """
 
     def __init__(
@@ -59,17 +63,33 @@ class Result:
 
     def about(self, name: str) -> tuple[tuple[str, ...], str]:
         """Return axes and unit of a channel without working it out."""
-        if not (isinstance(name, str) and name in self._sources):
-            raise unknown_name("channel", name, self._sources)
-        return self._sources[name].axes, self._sources[name].unit
+        source = self._source(name)
+        return source.axes, source.unit
+
+    def frame(self, name: str) -> str:
+        """Return whose axes the components of a channel are taken in, without working it out."""
+        return self._source(name).frame
 
     def read(self, name: str) -> Channel:
         """Return a channel without keeping it."""
+        return self._source(name).channel(name)
+
+    def _source(self, name: str) -> Source:
         if not (isinstance(name, str) and name in self._sources):
             raise unknown_name("channel", name, self._sources)
-        return self._sources[name].channel(name)
+        return self._sources[name]
 
-    def __getitem__(self, name: str) -> Array:
+    @overload
+    def __getitem__(self, name: str) -> Array: ...
+    @overload
+    def __getitem__(self, name: slice) -> "Result": ...
+
+    def __getitem__(self, name: str | slice) -> "Array | Result":
+        """Return the values of a channel, or the samples of a slice as a Result: ``result[::10]``."""
+        if isinstance(name, slice):
+            from rtmbs.results.selection import parsed  # selections build Results
+
+            return parsed(self, name)
         return self.channel(name).values
 
     def __contains__(self, name: object) -> bool:
@@ -87,15 +107,82 @@ class Result:
         """Times of the samples (samples,) [s]."""
         return self[TIME]
 
+    def between(self, start: float, end: float) -> "Result":
+        """Return the samples from ``start`` to ``end`` [s], both included; InputError when there is none.
+
+        settled = result.between(2.0, 3.0)
+        """
+        from rtmbs.results.selection import between
+
+        return between(self, start, end)
+
+    def at(self, times: Sequence[float] | Array, kind: str = "linear") -> "Result":
+        """Return the values at other times (k,) [s], between samples on straight lines or cubic splines.
+
+        ``kind`` is "linear", which never overshoots, or "cubic", of order four for smooth channels and not to be used
+        across jumps (METHODS 1.39). Orientations are normalised. Raises InputError for times outside of the record, for
+        nothing is extrapolated.
+
+            slow = result.at(np.arange(0.0, 1.0, 0.01))
+        """
+        from rtmbs.results.selection import at_times
+
+        return at_times(self, times, kind)
+
+    def plot(self, *names: str, file: str | Path | None = None) -> Any:
+        """Draw channels or components over time, one panel a unit; return the figure of matplotlib (extra ``plot``).
+
+        ``file`` writes the picture as well (.png, .pdf, .svg). Raises UnknownNameError for a channel that does not
+        exist, and InputError without a name, for a file that cannot be written and where matplotlib is missing.
+
+            result.plot("crank.angle", "block.velocity", "block.x")
+        """
+        from rtmbs.results.plotting import plot
+
+        return plot(self, names, file)
+
+    def to_pandas(self, *names: str) -> Any:
+        """Return channels or components, all without a name, as a pandas DataFrame (extra ``tables``).
+
+        The index is the time [s], a column is one component such as "block.velocity[x]", and ``attrs["units"]`` has the
+        units by column. Raises UnknownNameError, and InputError where pandas is missing.
+        """
+        from rtmbs.results.frames import to_pandas
+
+        return to_pandas(self, names)
+
+    def to_xarray(self, *names: str) -> Any:
+        """Return channels or components, all without a name, as an xarray Dataset (extra ``tables``).
+
+        Dimensions are ``t`` and, by kind of channel, ``xyz``, ``wrench``, ``quaternion`` or one of the channel's own.
+        ``attrs["units"]`` of a variable is its unit. Raises UnknownNameError, and InputError where xarray is missing.
+        """
+        from rtmbs.results.frames import to_xarray
+
+        return to_xarray(self, names)
+
     def save(self, path: str | Path) -> None:
         """Write every channel with axes and unit, in the form that the name ends in; ``rtmbs.load_result`` reads it.
 
-        ``.h5`` or ``.hdf5`` is HDF5 (extra ``hdf5``), ``.csv`` a table for other programs, which is not read again, and
-        anything else an ``npz`` file without pickle.
+        ``.h5`` or ``.hdf5`` is HDF5 (extra ``hdf5``), ``.parquet`` a Parquet table (extra ``tables``), ``.csv`` a table
+        for other programs, which is not read again, and anything else an ``npz`` file without pickle.
         """
         from rtmbs.results.forms import save  # those files build Results
 
         save(self, path)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return all channels, worked out, for pickle."""
+        state = {key: value for key, value in vars(self).items() if key not in ("_sources", "_given", "_warnings")}
+        channels = {name: (source, Kept(self.read(name).values)) for name, source in self._sources.items()}
+        state["_given"] = {name: Source(old.axes, old.unit, new, old.frame) for name, (old, new) in channels.items()}
+        return {**state, "_channels": {}, "_warnings": self.warnings}
+
     def __repr__(self) -> str:
         return f"Result({self.name!r}, {len(self)} samples of {len(self._sources)} channels)"
+
+    def _repr_html_(self) -> str:
+        """Return a summary for notebooks: the run, and every channel with axes and unit below its element."""
+        from rtmbs.results.notebook import result_html
+
+        return result_html(self)

@@ -30,8 +30,4 @@ def save_table(result: Result, path: str | Path) -> None:
 
 def headings(channel: Channel) -> list[str]:
     """Return the heading of each component of a channel."""
-    if not channel.axes:
-        return [f"{channel.name} ({channel.unit})"]
-    units = channel.unit.split(", ")
-    units = units if len(units) == len(channel.axes) else [channel.unit] * len(channel.axes)
-    return [f"{channel.name}[{axis}] ({unit})" for axis, unit in zip(channel.axes, units, strict=True)]
+    return [f"{name} ({unit})" for name, unit, _ in channel.components]

@@ -119,6 +119,16 @@ def fastest(settings, new):
     return largest_acceleration(settings, rate, acceleration)
 
 
+@inlined_kernel
+def note_end(new, ws):
+    """Remember where the last step of a kernel call ended: its factor belongs to that pose."""
+    for i in range(len(ws.end_z)):
+        ws.end_z[i], ws.end_zd[i], ws.end_zdd[i] = new.z[i], new.zd[i], new.zdd[i]
+    for row in range(len(ws.end_lam)):
+        ws.end_lam[row] = new.lam[row]
+    copy_rotations(new.R0, ws.end_R0)
+
+
 @merged_kernel
 def judged(tables, lu, work, settings, alpha, u, ending, new, ws, stats):
     """NEAR, UNPROJECTED or UNBALANCED in place of CONVERGED when loops or multipliers miss their bound."""

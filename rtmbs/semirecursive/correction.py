@@ -76,6 +76,7 @@ def fresh_correction(tables, lu, work, settings, terms, alpha, u, old, ws, stats
     stats[FACTOR_TICKS] += factored - assembled
     stats[JACOBIANS] += 1
     stats[FACTORISATIONS] += 1
+    work.step[0] = h
     if bad != 0 or solve_refined(lu, work.original, work.factored, work, ws.residual, ws.dz) < 0:
         return False
     stats[SOLVE_TICKS] += ticks() - factored

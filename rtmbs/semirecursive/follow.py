@@ -1,6 +1,7 @@
 """Accelerations and multipliers that follow changed inputs, as one kernel: positions and rates stay (METHODS 1.8).
 
-The equations are those of ``accelerations.py``. They are solved from nothing, so that the answer does not depend on the
+Before a step they may follow roughly, by the factor that is there. Who looks at them sees them solved for: the
+equations are those of ``accelerations.py``. They are solved from nothing, so that the answer does not depend on the
 inputs before. With A = M + Phi_z^T w Phi_z and multipliers lam + w Phidd after each correction, forces balance by
 algebra: only Phidd is left, and each pass leaves 1 / (1 + c s) of Phidd. Where loops hold a direction so softly that
 this is slow, ``accelerations.py`` solves instead.
@@ -27,17 +28,72 @@ EXACT = 1e-12  # of the accelerations: rounding
 
 
 @kernel
-def follow_inputs(tables, lu, work, settings, u, state, still, none, found, ws):
+def follow_inputs(tables, lu, work, settings, alpha, u, state, still, none, found, ws, roughly):
     """Let state.zdd, state.lam and state.sd be those of the inputs ``u`` at its positions and rates.
 
-    Balances of energy go on with the potentials of the inputs first. ``still`` (n,) and ``none`` (n, 2) are zero,
-    ``found`` (n, 2) is scratch. Returns False, accelerations as they were, where a few passes are not enough or a
-    number is out of range.
+    Balances of energy go on with the potentials of the inputs. ``still`` (n,) and ``none`` (n, 2) are zero, ``found``
+    (n, 2) is scratch. With ``roughly`` the last step's factor answers, where there is one. Returns False, accelerations
+    as they were, where a few passes are not enough or a number is out of range.
     """
-    evaluate_at(tables, settings, u, state, ws)
+    if roughly and fits(settings, work, state, ws):
+        follow_roughly(tables, lu, work, settings, alpha, u, state, ws)
+        done = True
+    else:
+        done = follow_exactly(tables, lu, work, settings, u, state, ws)
     if len(tables.balance.first) > 0:
         shift_energies(tables, u, state, still, none, found, ws)
-        evaluate_at(tables, settings, u, state, ws)
+    return done
+
+
+@inner_kernel
+def fits(settings, work, state, ws):
+    """True when the factor is the Newton matrix of the step that ended at ``state``."""
+    if work.step[0] != settings.h:
+        return False
+    other = 0
+    for i in range(len(ws.end_z)):
+        other += 0 if state.z[i] == ws.end_z[i] and state.zd[i] == ws.end_zd[i] else 1
+    for k in range(len(ws.end_R0)):
+        for i in range(3):
+            for j in range(3):
+                other += 0 if state.R0[k, i, j] == ws.end_R0[k, i, j] else 1
+    return other == 0
+
+
+@inner_kernel
+def follow_roughly(tables, lu, work, settings, alpha, u, state, ws):
+    """Answer the forces that the new inputs leave over by the Newton matrix of the last step, in place of M.
+
+    Relative to the change this leaves h/2 M^-1 C and h^2/4 M^-1 K. A step takes the accelerations at its start times
+    h/2 into its rates, and solves for those at its end, so what is left costs no order (METHODS 1.8). It begins with
+    what the step ended at, so that inputs tried in between leave no trace. Forces out of range leave accelerations as
+    they were: the step will say NOT_FINITE.
+    """
+    evaluate_at(tables, settings, u, state, ws.end_zdd, ws)
+    for i in range(len(ws.residual)):
+        ws.residual[i] = ws.tau[i]
+    pull_back(tables, ws, ws.end_lam, 1.0, ws.residual)
+    for i in range(len(ws.dz)):
+        ws.dz[i] = -ws.residual[i]
+    solve(lu, work.factored, work, ws.dz)
+    if not in_range(ws.dz):
+        return
+    apply_Phi_z(tables, ws, ws.dz, ws.impulse)
+    weight = 0.25 * settings.h * settings.h
+    for i in range(len(ws.dz)):
+        state.zdd[i] = ws.end_zdd[i] + ws.dz[i]
+    for row in range(len(state.lam)):
+        state.lam[row] = ws.end_lam[row] + weight * alpha[row] * ws.impulse[row]
+    for i in range(len(state.sd)):
+        state.sd[i] = ws.state_rate[i]
+
+
+@inner_kernel
+def follow_exactly(tables, lu, work, settings, u, state, ws):
+    """Solve for accelerations and multipliers from nothing; False where a few passes are not enough."""
+    for i in range(len(ws.way)):
+        ws.way[i] = 0.0
+    evaluate_at(tables, settings, u, state, ws.way, ws)
     for i in range(len(ws.zd)):
         ws.base[i], ws.residual[i] = 0.0, ws.tau[i]
     for row in range(len(state.lam)):
@@ -58,10 +114,10 @@ def follow_inputs(tables, lu, work, settings, u, state, still, none, found, ws):
 
 
 @inner_kernel
-def evaluate_at(tables, settings, u, state, ws):
-    """Evaluate the equations of motion at a state with the inputs ``u``, accelerations zero."""
+def evaluate_at(tables, settings, u, state, accelerations, ws):
+    """Evaluate the equations of motion at a state with the inputs ``u`` and these accelerations (n,)."""
     for i in range(len(ws.zd)):
-        ws.z[i], ws.zd[i], ws.zdd[i] = state.z[i], state.zd[i], 0.0
+        ws.z[i], ws.zd[i], ws.zdd[i] = state.z[i], state.zd[i], accelerations[i]
     hold_states(state.s, ws)
     residual_here(tables, state.R0, u, settings.mass, ws)
 

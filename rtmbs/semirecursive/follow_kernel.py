@@ -29,12 +29,13 @@ class FollowKernel:
         return {"entry": None, "scratch": None}
 
     def __call__(
-        self, tables: Any, lu: Any, work: Any, settings: Settings, u: Array, state: StateArrays, ws: Any
-    ) -> bool:
+        self, tables: Any, lu: Any, work: Any, settings: Settings, alpha: Array, u: Array, state: StateArrays, ws: Any,
+        roughly: bool,
+    ) -> bool:  # fmt: skip
         """Let balances, accelerations and multipliers of ``state`` follow ``u``; False when accelerations did not."""
         if self.scratch is None:
             self.scratch = np.zeros_like(state.z), np.zeros_like(state.energy), np.zeros_like(state.energy)
-        arguments = (tables, lu, work, settings, u, state, *self.scratch, ws)
+        arguments = (tables, lu, work, settings, alpha, u, state, *self.scratch, ws, roughly)
         if self.entry is None:
             with announced():
                 self.entry = entry_for(follow_inputs, arguments)

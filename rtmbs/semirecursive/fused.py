@@ -75,11 +75,11 @@ class FusedSteps:
             self.budget,
         )  # fmt: skip
 
-    def follow(self, settings: Settings, state: StateArrays, u: Array) -> bool:
+    def follow(self, settings: Settings, state: StateArrays, alpha: Array, u: Array, roughly: bool) -> bool:
         """Let balances, accelerations and multipliers of ``state`` follow ``u``; False when accelerations did not."""
         equations = self.equations
         given = (equations.tables, equations.lu, equations.work)
-        return self.follow_kernel(*given, settings, u, state, equations.ws)
+        return self.follow_kernel(*given, settings, alpha, u, state, equations.ws, roughly)
 
     @property
     def groups(self) -> Groups | None:

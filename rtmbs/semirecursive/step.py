@@ -21,7 +21,7 @@ from rtmbs.integrators.newton import (
 from rtmbs.integrators.settings import FIRST_CORRECTION, ITERATIONS, ITERATIONS_TO_TOLERANCE, PAPER, StateArrays
 from rtmbs.jit.clock import ticks
 from rtmbs.jit.compiled import kernel, merged_kernel
-from rtmbs.semirecursive.completion import judged, project, startable
+from rtmbs.semirecursive.completion import judged, note_end, project, startable
 from rtmbs.semirecursive.correction import (
     correction_norm,
     count_residual,
@@ -105,8 +105,11 @@ def march(tables, lu, work, settings, alpha, old, chunk, ws, budget):
             else:
                 ending = projected
         if not accepted(ending):
+            work.step[0] = 0.0  # its factor belongs to no state
             return ending, k
         if ticks() - begun > budget:
+            note_end(new, ws)
             return ending, k + 1
         before = new
+    note_end(before, ws)
     return ending, len(chunk.stats)

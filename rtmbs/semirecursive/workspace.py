@@ -14,7 +14,7 @@ Array = Any
 
 @struct
 class Workspace(NamedTuple):
-    """Overwritten by every evaluation; nothing here survives a step."""
+    """Overwritten by every evaluation; nothing here survives a step, but where it ended."""
 
     sine: Array  # (n,) of every coordinate; unused for displacements
     cosine: Array  # (n,)
@@ -90,6 +90,11 @@ class Workspace(NamedTuple):
     state_slope: Array  # (slopes,) float64: see ``system/law_state_tables.py``
     state_matrix: Array  # (k, k) float64: 1 - half dg/ds of one law
     state_right: Array  # (k, n) float64: its right-hand sides
+    end_z: Array  # (n,) float64: where the last step of a kernel call ended
+    end_zd: Array  # (n,) float64
+    end_zdd: Array  # (n,) float64
+    end_lam: Array  # (m,) float64
+    end_R0: Array  # (nr, 3, 3) float64
 
 
 def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
@@ -132,6 +137,11 @@ def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
         "pose_memory": memory_of(conditions.program),
         "pose_output": np.zeros(len(conditions.program.output)),
         **scratch_of_states(laws.state_block),
+        "end_z": np.zeros(n),
+        "end_zd": np.zeros(n),
+        "end_zdd": np.zeros(n),
+        "end_lam": np.zeros(m),
+        "end_R0": np.zeros((int(tables.dofs.reference.max(initial=-1)) + 1, 3, 3)),
     }
     ws = Workspace(**{name: np.zeros(shape, dtype) for name, shape in shapes.items()}, **real)
     ws.A[n:] = np.eye(3)

@@ -6,7 +6,6 @@ from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
 from rtmbs.errors import InputError
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
@@ -23,6 +22,7 @@ from rtmbs.simulation.input_holder import NO_GOALS
 from rtmbs.simulation.jump_times import edge_of
 from rtmbs.simulation.local_error import Past
 from rtmbs.simulation.log import ControlledResult, StepLog
+from rtmbs.simulation.progress import progress_bar
 from rtmbs.simulation.record_times import RecordTimes
 from rtmbs.simulation.step_choice import StepChoice
 from rtmbs.system.signals import evaluate_signals
@@ -71,7 +71,7 @@ class Controlled:
         h = sim.h
         self.h = min(h, self.choice.longest)
         ends = [(jump - edge_of(jump, h), jump + edge_of(jump, h)) for jump in self.jumps]
-        with tqdm(total=self.choice.span, disable=None, unit="s") if self.progress else nullcontext() as bar:
+        with progress_bar(self.choice.span, "s") if self.progress else nullcontext() as bar:
             for land, go in [*((min(a, self.t_end), b) for a, b in ends), (self.t_end, self.t_end)]:
                 if not self.go_to(land, bar):
                     break

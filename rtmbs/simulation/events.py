@@ -36,7 +36,7 @@ class Event:
     stop : ends the run at the event; True unless there is an action
     name : in the log, that of the function unless given
 
-        Event(lambda s: s["ball.position"][2], action=bounce, direction=-1)
+        Event(lambda s: s["slide.displacement"], action=bounce, direction=-1)
     """
 
     when: Callable[["Instant"], float]
@@ -68,11 +68,28 @@ class Event:
         return self.name or str(getattr(self.when, "__name__", type(self.when).__name__))
 
 
+@dataclass(frozen=True)
+class Gone:
+    """In the place of the function of an event that a pickled result tells of."""
+
+    name: str
+
+    def __call__(self, instant: "Instant") -> float:
+        raise InputError(
+            f"event {self.name!r} came with a pickled result, which does not hold its function; write the event anew"
+        )
+
+
 class Occurrence(NamedTuple):
     """An event that happened."""
 
     t: float  # [s]
     event: Event
+
+    def without_functions(self) -> "Occurrence":
+        """Return what can be pickled of it: the functions of the user need not be such."""
+        event = self.event
+        return Occurrence(self.t, Event(Gone(event.called), None, event.direction, event.stops, event.called))
 
 
 class Instant:

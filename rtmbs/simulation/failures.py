@@ -1,6 +1,5 @@
 """What becomes of a step that fails: its error, or another try in smaller parts."""
 
-from dataclasses import replace
 from typing import Protocol, Self
 
 from rtmbs.errors import LoopOpenError, NotConvergedError, NotFiniteError, SingularTangentError, StepError
@@ -83,9 +82,8 @@ def whole(reports: list[StepReport]) -> StepReport:
         "projections",
         "energy_given",
     )
-    largest = [name for name in StepReport.__dataclass_fields__ if "violation" in name]
-    return replace(
-        reports[-1],
+    largest = [name for name in StepReport._fields if "violation" in name]
+    return reports[-1]._replace(
         outcome=worst,
         parts=len(reports),
         **{name: sum(getattr(report, name) for report in reports) for name in sums},

@@ -22,6 +22,7 @@ class InputHolder(Closed):
     _states: tuple[State, State]  # the one that counts, and the one the next step writes
     _goals: Goals
     _accelerations_current: bool  # False: accelerations are those of other inputs
+    _exactly: bool = True  # how accelerations follow before a step: solved for, unless only quick inputs have changed
 
     def read_input(self, place: slice) -> Array:
         """Return the numbers of one input of the state that counts."""
@@ -33,8 +34,8 @@ class InputHolder(Closed):
         u = self._states[0].u
         self._drop_goal(place.start)
         if not np.array_equal(u[place], numbers):
-            self._accelerations_current = False  # first: an interrupt in between costs a solution, not the order of a
-            # step
+            # first: an interrupt in between costs a solution, not the order of a step
+            vars(self).update(_accelerations_current=False, _exactly=True)
             u[place] = numbers
 
     @one_thread
@@ -72,10 +73,12 @@ class InputHolder(Closed):
             self.write_input(place, numbers)
 
     @one_thread
-    def write_number(self, slot: int, number: float) -> None:
-        """Change an input of one number, as ``write_input`` does."""
+    def write_number(self, slot: int, number: float, quick: bool = False) -> None:
+        """Change an input of one number, as ``write_input`` does; ``quick``: a step may take it roughly."""
         u = self._states[0].u
         self._drop_goal(slot)
         if u[slot] != number:
-            self._accelerations_current = False
+            own = self.__dict__  # an assignment to the attribute would be a call
+            own["_exactly"] = not quick or (self._exactly and not self._accelerations_current)
+            own["_accelerations_current"] = False
             u[slot] = number

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, shown, unknown_name
+from rtmbs.integrators.checks import switches
 from rtmbs.model.checks import as_floats
 from rtmbs.model.closed import Closed
 from rtmbs.simulation.jumps import FINITE
@@ -35,8 +36,8 @@ class Holder(Protocol):
     def aim_input(self, place: slice, numbers: Array) -> None:
         """Let one input be these numbers at the end of the next step."""
 
-    def write_number(self, slot: int, number: float) -> None:
-        """Change an input of one number."""
+    def write_number(self, slot: int, number: float, quick: bool = False) -> None:
+        """Change an input of one number; ``quick``: a step may take it roughly."""
 
 
 class Inputs(Closed, Mapping[str, Any]):
@@ -57,12 +58,14 @@ class Inputs(Closed, Mapping[str, Any]):
     _driven: set[int]  # first slots of drivers
     _ramped: set[int]  # first slots of the inputs whose values are those at the end of the next step
     _numbers: dict[str, slice]  # inputs of one number that the user may set
+    _quick: set[int]  # slots of inputs of one number that a step may take roughly
 
     def __init__(self, system: System, holder: Holder) -> None:
         self._system, self._holder = system, holder
         self._timed = {slot for signal in system.signals for slot in range(signal.slot, signal.slot + signal.size)}
         self._driven = driver_slots(system)
         self._ramped = set(self._driven)
+        self._quick = set()
         self._numbers = {
             name: place
             for name, place in system.inputs.items()
@@ -79,12 +82,21 @@ class Inputs(Closed, Mapping[str, Any]):
         for place in [self._settable(name) for name in names]:
             self._ramped.add(place.start)
 
-    def hold(self, *names: str) -> None:
-        """Let values of these inputs take effect at once; raises as ``ramp`` does."""
+    def hold(self, *names: str, quick: bool = False) -> None:
+        """Let values of these inputs take effect at once; raises as ``ramp`` does.
+
+        ``quick`` makes a step cheaper that follows a change of an input of one number. The step then begins with
+        accelerations by the matrix that it has, unless somebody looks at the state in between. Order two stays, but
+        bytes of a run depend on who looked.
+        """
+        switches(quick=quick)
         for name, place in [(name, self._settable(name)) for name in names]:
             if place.start in self._driven:
                 raise InputError(f"input {name!r} is a driver, whose motion cannot jump; it holds at a step's end only")
             self._ramped.discard(place.start)
+            self._quick.discard(place.start)
+            if quick and place.stop == place.start + 1:
+                self._quick.add(place.start)
 
     def _settable(self, name: str) -> slice:
         """Return the place of an input that the user may set; raises UnknownNameError, InputError."""
@@ -104,7 +116,7 @@ class Inputs(Closed, Mapping[str, Any]):
             if slot in self._ramped:
                 self._holder.aim_input(self._numbers[name], np.array([value]))
             else:
-                self._holder.write_number(slot, value)  # at a tenth of the time
+                self._holder.write_number(slot, value, slot in self._quick)  # at a tenth of the time
             return
         place = self._settable(name)
         size = place.stop - place.start

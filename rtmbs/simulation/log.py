@@ -1,7 +1,7 @@
 """What a run that chose its steps tells besides its channels: steps taken and refused, and events."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -57,3 +57,6 @@ class ControlledResult(Result):
         super().__init__(lambda: sources(system, resampled), system.name, system.fingerprint, outcomes, warnings)
         self.steps = steps
         self.events = tuple(events)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "events": tuple(one.without_functions() for one in self.events)}

@@ -132,7 +132,7 @@ def refined(
     Raises what a Simulation and its ``run`` raise, and InputError for runs, threads or a method out of range.
 
         result = rtmbs.refined(model.compile(), h=5e-3, t_end=1.0, runs=3)
-        result["crank.position"][-1], result.error("crank.position")[-1]
+        result["crank.position"], result.error("crank.position")
     """
     chosen = PenaltyTrapezoidal(hold_energy=False) if method is None else method
     order_of(chosen)

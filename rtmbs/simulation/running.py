@@ -9,7 +9,6 @@ from contextlib import contextmanager, nullcontext
 from typing import Any, Protocol
 
 import numpy as np
-from tqdm import tqdm
 
 from rtmbs.errors import InputError, shown
 from rtmbs.integrators.checks import is_number
@@ -18,6 +17,7 @@ from rtmbs.integrators.report import StepReport
 from rtmbs.integrators.settings import Chunk
 from rtmbs.observers.base import Observer, Watched
 from rtmbs.observers.recorder import Recorder
+from rtmbs.simulation.progress import progress_bar
 
 MOST_STEPS = 2.0**53  # beyond it a count of steps is no exact number
 WHOLE = 1e-9  # relative distance from a whole number of steps that is rounding
@@ -57,7 +57,7 @@ def run(
     in_chunks = until is None and sim.takes_chunks and all(observer.takes_chunks for observer in watching)
     chunk = chunk_for(sim.state, steps) if in_chunks else None
     # No bar at all when none is asked for: an interrupt inside tqdm may keep the lock that all bars share.
-    with tqdm(total=steps, disable=None, unit="step") if progress else nullcontext() as bar:
+    with progress_bar(steps, "step") if progress else nullcontext() as bar:
         while steps > 0:
             done, failed = take_chunk(sim, watching, first(chunk, steps)) if chunk is not None else (0, True)
             if failed:

@@ -1,13 +1,14 @@
 """Simulation: a System in motion. Steps call the method, then the observers that are due."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import InputError, StepError, shown
+from rtmbs.errors import InputError, ResultError, StepError, shown
 from rtmbs.integrators.checks import one_of, step_size, switches, whole
 from rtmbs.integrators.chunks import take_row
 from rtmbs.integrators.method import Method
@@ -16,6 +17,7 @@ from rtmbs.integrators.report import StepReport
 from rtmbs.integrators.settings import Chunk
 from rtmbs.jit.compiling import announced
 from rtmbs.observers.base import Observer
+from rtmbs.observers.channel_recorder import ChannelRecorder
 from rtmbs.observers.recorder import Recorder
 from rtmbs.observers.schedule import Schedule
 from rtmbs.results.reactions import reaction
@@ -132,7 +134,10 @@ class Simulation(StateHolder):
 
     @one_thread
     def step(self) -> StepReport:
-        """Take one step. A step that fails, whatever raised in it, leaves the state byte for byte as it was."""
+        """Take one step and report how it ended; ``report.outcome.accepted`` tells whether the state was advanced.
+
+        A step that fails does not raise. It leaves the state byte for byte as it was, as whatever raises in it does.
+        """
         old, new = self._start_of_step(), self._states[1]
         new.t_ref, new.k, new.h = old.t_ref, old.k + 1, old.h
         self._take_inputs(old, new)
@@ -143,10 +148,7 @@ class Simulation(StateHolder):
         across = mean_inputs(self.system, old.t, old.h, old.u, new.u) if averages else None
         if across is not None:
             after, new.u = new.u, across
-        with nullcontext() if self._stepped else announced():
-            report = self._advance(old, new)
-        if not self._stepped:
-            self._stepped = True
+        report = self._advance(old, new)
         if report.outcome.accepted:
             if across is not None:
                 new.u = after
@@ -158,7 +160,12 @@ class Simulation(StateHolder):
         """Let the method take a step between two states of the right shapes."""
         self._validate(old)
         self._validate(new)
-        return self.method.advance(self.equations, self._work, old, new)
+        if self._stepped:
+            return self.method.advance(self.equations, self._work, old, new)
+        with announced():
+            report = self.method.advance(self.equations, self._work, old, new)
+        self._stepped = True
+        return report
 
     @property
     def takes_chunks(self) -> bool:
@@ -197,6 +204,8 @@ class Simulation(StateHolder):
         on_failure: str = "halve",
         at_most: int = 6,
         record: Schedule | None = None,
+        channels: Sequence[str] | None = None,
+        file: str | Path | None = None,
         tolerance: float | None = None,
         when: Any = None,
         until: Callable[["Simulation"], bool] | None = None,
@@ -208,6 +217,11 @@ class Simulation(StateHolder):
         Raises InputError when t_end is no whole number of steps away or the record does not fit, StepError when a step
         fails for good. Whatever ends a run early, StepError and KeyboardInterrupt alike, carries the Result so far as
         ``result``: its last sample is the state of the Simulation, and another ``run`` goes on from there.
+
+        ``channels`` records only these. ``file`` (.h5, .csv) writes them in blocks while the run goes on, see
+        ``rtmbs.ChannelRecorder``: memory stays small, and a kill loses one block at most.
+
+            sim.run(3600.0, record=rtmbs.Every(0.01), channels=["crank.angle"], file="long.h5")
 
         ``until`` is a function of the Simulation. The run ends with the first step at whose end it is true.
 
@@ -233,6 +247,10 @@ class Simulation(StateHolder):
             raise InputError(f"until is {shown(until)}; it must be a function of the Simulation that tells when to end")
         check_outside(self.system)
         if tolerance is not None:
+            if channels is not None or file is not None:
+                raise InputError(
+                    "channels and file go with steps of h; with a tolerance, take record=Every(dt) and save the result"
+                )
             if until is not None:
                 raise InputError("until looks at steps of h; with a tolerance write when=, which finds the exact time")
             return self._run_within(
@@ -240,12 +258,15 @@ class Simulation(StateHolder):
             )
         if when is not None:
             raise InputError("when needs a tolerance: write sim.run(t_end, tolerance=1e-6, when=...)")
-        recorder, watching = Recorder(record), observers_of(observers)
+        watching = observers_of(observers)
+        chosen = channels is not None or file is not None
+        recorder = ChannelRecorder(record, channels, file) if chosen else Recorder(record)
         self._validate(self.state)
         try:
             run(self, self.steps_to(t_end), recorder, watching, progress, on_failure, at_most, until)
         except BaseException as error:
-            if recorder.count and not isinstance(error, InputError):
+            recorder.stop()
+            if recorder.count and (isinstance(error, ResultError) or not isinstance(error, InputError)):
                 error.result = recorder.result()  # type: ignore[attr-defined]
             raise
         return recorder.result()

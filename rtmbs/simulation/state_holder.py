@@ -4,6 +4,7 @@ import copy
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from operator import attrgetter, is_
 from pathlib import Path
 from typing import Any, Self
 
@@ -22,7 +23,7 @@ from rtmbs.simulation.reading import Reading
 from rtmbs.simulation.setting import set_motion
 from rtmbs.start.checks import check_closed
 from rtmbs.start.report import StartReport
-from rtmbs.state import State, check_time
+from rtmbs.state import State, check_time, remembered
 from rtmbs.system.attach import attached
 from rtmbs.system.signals import evaluate_signals, in_range
 from rtmbs.system.system import System
@@ -30,6 +31,7 @@ from rtmbs.system.tables import ROTATION
 from rtmbs.topology import Topology
 
 Array = NDArray[np.float64]
+fields_of = attrgetter("z", "zd", "zdd", "lam", "R0", "u", "s", "sd")  # the arrays of a State
 Mark = tuple[tuple[State, State], Goals]
 
 
@@ -47,6 +49,7 @@ class StateHolder(InputHolder):
     _shown: tuple[object, ...] | None  # the motion that somebody saw since the last step
     _reading: Reading | None = None  # of channels by name, once somebody asked
     _stepped: bool
+    _usual: list[tuple[Any, ...]] = []  # noqa: RUF012 - replaced, never changed: arrays of states that kernels can take
 
     @property
     def state(self) -> State:
@@ -69,8 +72,11 @@ class StateHolder(InputHolder):
 
     def _start_of_step(self) -> State:
         """Return the state that the next step begins from, its balance begun anew where somebody changed its pose."""
-        state = self._present()
+        state = self._states[0]
+        if not self._accelerations_current:
+            self._follow_inputs(roughly=not self._exactly)
         if self._shown is not None:
+            self._usual = []
             if self._shown != state.motion():
                 self._validate(state)  # a list of the same numbers moves nothing
                 if self._shown != state.motion():
@@ -95,22 +101,27 @@ class StateHolder(InputHolder):
         equations.replace_system(system)
         equations.source = make_source(self.jacobian, system)
         work = self.method.start(equations, self._states[0])
-        vars(self).update(system=system, equations=equations, _work=work, _accelerations_current=False)
+        vars(self).update(system=system, equations=equations, _work=work, _accelerations_current=False, _exactly=True)
 
     @one_thread
     def _update_accelerations(self) -> None:
+        """Let accelerations follow for somebody who looks."""
+        self._follow_inputs(roughly=False)
+
+    def _follow_inputs(self, roughly: bool) -> None:
         """Solve for the accelerations and multipliers that belong to changed inputs: positions and rates stay.
 
         Forces may jump with an input; a step that began with the accelerations of the old forces would average the two
-        and lose an order of accuracy. Inputs too large for that leave them as they are: the step will say NOT_FINITE.
+        and lose an order of accuracy. ``roughly`` loses none either (METHODS 1.8), but its bytes tell who looked.
+        Inputs too large for that leave them as they are: the step will say NOT_FINITE.
         """
-        self._solve_accelerations(self._states[0])
-        self._accelerations_current = True
+        self._solve_accelerations(self._states[0], roughly)
+        self.__dict__["_accelerations_current"] = True  # an assignment to the attribute would be a call
 
-    def _solve_accelerations(self, state: State) -> None:
-        """Solve for the accelerations and multipliers of ``state``, in place."""
+    def _solve_accelerations(self, state: State, roughly: bool = False) -> None:
+        """Solve for the accelerations and multipliers of ``state``, in place; ``roughly`` for a step only."""
         self.equations.u = state.u
-        if self.method.pushed(self.equations, self._work, state):
+        if self.method.pushed(self.equations, self._work, state, roughly):
             return
         with np.errstate(over="ignore", invalid="ignore"), suppress(StartError):
             found = self.equations.accelerations(state.z, state.zd, state.R0, state.s)
@@ -340,8 +351,16 @@ class StateHolder(InputHolder):
         vars(self).update(_states=states, _goals=goals, _shown=None)
 
     def _validate(self, state: State) -> None:
-        """Make the arrays of a state what kernels take; StateError where they cannot be."""
+        """Make the arrays of a state what kernels take; StateError where they cannot be.
+
+        Arrays that were found usual before are not looked at again, until somebody sees the state: that would take a
+        quarter of a small step. The list keeps them alive, so no other array can have their identity.
+        """
+        arrays = arrays_in(state)
+        if any(len(usual) == len(arrays) and all(map(is_, arrays, usual)) for usual in self._usual):
+            return
         state.validate(self.equations.shapes, self._memory)
+        self._usual = [*self._usual[-1:], arrays_in(state)]
 
     def _take_inputs(self, old: State, new: State) -> None:
         """Copy inputs and memory; StateError when something else was written into the live State."""
@@ -352,3 +371,8 @@ class StateHolder(InputHolder):
         except (AttributeError, TypeError, ValueError, KeyError):
             self._validate(old)  # says what they must be
             raise
+
+
+def arrays_in(state: State) -> tuple[Any, ...]:
+    """Return all that kernels take of a state, whatever the user put there."""
+    return (*fields_of(state), *remembered(state).values())

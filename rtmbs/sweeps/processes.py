@@ -4,15 +4,17 @@ import multiprocessing
 import os
 import pickle
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from rtmbs.errors import InputError, RtmbsError
-from rtmbs.integrators.checks import whole
+from rtmbs.integrators.checks import positive, whole
 from rtmbs.jit.apart import usable_cores
 from rtmbs.sweeps.engine import Crew
 from rtmbs.sweeps.one_thread import one_thread_each
@@ -24,11 +26,15 @@ MOST_WORKERS = 61 if os.name == "nt" else 4096  # Windows waits for no more proc
 class Processes:
     """``workers`` processes of this machine, one a core unless given: ``rtmbs.Processes(workers=4)``.
 
+    ``memory`` [bytes] is what a worker may hold besides what it holds at its start. A run that asks for more fails with
+    a MemoryError as its row, in place of slowing down the machine; Linux only.
+
     The functions of the sweep must be importable: functions of a module, or of a script whose own work stands below
     ``if __name__ == "__main__":``.
     """
 
     workers: int | None = None
+    memory: float | None = None
 
     remedy = (
         "make and measure must be functions that a new process can import, and a script must call sweep below "
@@ -38,6 +44,10 @@ class Processes:
     def __post_init__(self) -> None:
         if self.workers is not None:
             whole("workers", self.workers, 1, MOST_WORKERS)
+        if self.memory is not None:
+            positive(memory=self.memory)
+            if not sys.platform.startswith("linux"):
+                raise InputError("memory of a worker is bounded on Linux only; leave it away")
 
     @contextmanager
     def open(self, alone: bool = False) -> Iterator[Crew]:
@@ -46,7 +56,7 @@ class Processes:
         workers = 1 if alone else min(self.workers or usable_cores(), MOST_WORKERS)
         context = multiprocessing.get_context("spawn")  # a fork copies locks that threads of this process hold
         with one_thread_each():
-            pool = ProcessPoolExecutor(workers, context, initializer=begin)
+            pool = ProcessPoolExecutor(workers, context, initializer=begin, initargs=(self.memory,))
             try:
                 yield Crew(pool, workers)
             finally:
@@ -56,10 +66,23 @@ class Processes:
         return isinstance(error, BrokenExecutor)
 
 
-def begin() -> None:
+def begin(memory: float | None) -> None:
     """At the start of a worker: Ctrl+C ends it without a word, and so does the end of the process that asked for it."""
+    if memory is not None:
+        bound(memory)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     threading.Thread(target=end_with_parent, daemon=True).start()
+
+
+def bound(memory: float) -> None:
+    """Let this process hold ``memory`` [bytes] more than it does: an allocation beyond raises MemoryError."""
+    import resource
+
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    held = 1024 * next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmData"))
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    soft = held + int(memory)
+    resource.setrlimit(resource.RLIMIT_DATA, (soft if hard == resource.RLIM_INFINITY else min(soft, hard), hard))
 
 
 def end_with_parent() -> None:

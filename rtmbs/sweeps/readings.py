@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rtmbs.errors import InputError, shown, unknown_name
-from rtmbs.observers.component import split
+from rtmbs.results.component import split
 from rtmbs.results.result import Result
 
 READINGS: dict[str, Callable[[Any], Any]] = {

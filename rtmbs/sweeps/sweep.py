@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
+from tqdm.auto import tqdm
 
 from rtmbs.errors import InputError, shown
 from rtmbs.integrators.checks import positive, step_size, switches

@@ -39,7 +39,7 @@ def in_range(values: Array) -> bool:
 
 def not_finite_inputs(system: System, u: Array) -> tuple[str, ...]:
     """Return the names of inputs and signals that hold a number that is not finite, or beyond all range."""
-    if in_range(u):
+    if not u.size or in_range(u):
         return ()
     bad = [name for name, place in system.inputs.items() if not in_range(u[place])]
     for signal in system.signals:

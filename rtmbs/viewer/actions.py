@@ -11,12 +11,14 @@ from PySide6.QtWidgets import QFileDialog
 from rtmbs.viewer.capture import Capture
 from rtmbs.viewer.commands import (
     LoadState,
+    Loop,
     Pause,
     Play,
     Reload,
     Reset,
     SaveResults,
     SaveState,
+    Seek,
     SetSpeed,
     StepBack,
     StepForward,
@@ -27,7 +29,6 @@ from rtmbs.viewer.theme import DARK, WHITE
 if TYPE_CHECKING:
     from rtmbs.viewer.window import Window
 
-MOST_COVERED = 0.4  # of the width, that the info overlay may take from the picture
 MANY = 10  # steps of "ten steps back"
 MODELS = "Models and results (*.py *.npz *.h5 *.hdf5)"
 RESULTS, STATES = "Results (*.npz *.h5 *.csv)", "States (*.npz)"
@@ -38,6 +39,7 @@ class Actions:
 
     def __init__(self, window: "Window") -> None:
         self.window = window
+        self.looping, self.marks = False, set[int]()
 
     def __getitem__(self, name: str) -> Callable[[], None]:
         """Return the method of an action."""
@@ -68,6 +70,33 @@ class Actions:
         self.window.banner.hide()
         self.window.send(StepBack(steps))
 
+    def loop(self) -> None:
+        self.looping = not self.looping
+        self.window.send(Loop(self.looping))
+
+    def mark(self) -> None:
+        """Marks are steps that the keys jump to; another mechanism has none."""
+        frame = self.window.frame
+        if frame is not None:
+            self.marks ^= {frame.step}
+            kept = ", ".join(str(step) for step in sorted(self.marks))
+            self.window.tell(f"marks at steps {kept}" if kept else "no marks")
+
+    def mark_before(self) -> None:
+        self._jump(max((step for step in self.marks if step < self._step()), default=None))
+
+    def mark_after(self) -> None:
+        self._jump(min((step for step in self.marks if step > self._step()), default=None))
+
+    def _step(self) -> int:
+        return 0 if self.window.frame is None else self.window.frame.step
+
+    def _jump(self, step: int | None) -> None:
+        if step is None:
+            self.window.tell("no mark on that side; M marks a step")
+        else:
+            self.window.send(Seek(step))
+
     def faster(self) -> None:
         self.set_speed(faster(self.window.speed))
 
@@ -87,7 +116,10 @@ class Actions:
 
     def reload(self) -> None:
         self.window.banner.hide()
-        self.window.send(Reload())
+        if self.window.connection.ended:
+            self.window.restart()
+        else:
+            self.window.send(Reload())
 
     # ---- files ---------------------------------------------------------------------------------------------------
 
@@ -123,7 +155,11 @@ class Actions:
         window = self.window
         if window.capture is not None and window.capture.running:
             window.capture.stop()
-            window.tell(f"video: {window.capture.video.path}, {window.capture.video.pictures} pictures")
+            video = window.capture.video
+            window.tell(
+                window.capture.failure
+                or f"video: {video.path}, {video.pictures} pictures, {video.pictures / video.rate:.1f} s"
+            )
             return
         window.capture = Capture(path or free_name(window.title(), ".mp4"), window.canvas.picture, window)
         window.tell(f"recording {window.capture.video.path}; the same key ends it")
@@ -134,11 +170,7 @@ class Actions:
     # ---- camera --------------------------------------------------------------------------------------------------
 
     def fit(self) -> None:
-        canvas = self.window.canvas
-        if canvas.scene is not None:
-            left = self.window.info.geometry().right() if self.window.info.isVisible() else 0
-            canvas.camera.fit(canvas.scene.framing(), min(left, MOST_COVERED * canvas.width()))
-            canvas.update()
+        self.window.framing.fit()
 
     def look_isometric(self) -> None:
         self._look("isometric")
@@ -152,6 +184,11 @@ class Actions:
     def look_top(self) -> None:
         self._look("top")
 
+    def parallel(self) -> None:
+        camera = self.window.canvas.camera
+        camera.parallel = not camera.parallel
+        self.fit()
+
     def _look(self, preset: str) -> None:
         self.window.canvas.camera.look(preset)
         self.fit()
@@ -159,8 +196,8 @@ class Actions:
     def follow(self) -> None:
         window = self.window
         selected = None if window.scene is None else window.scene.selected
-        window.followed = None if window.followed is not None else selected
-        name = "" if window.followed is None else window.body_name(window.followed)
+        window.framing.followed = None if window.framing.followed is not None else selected
+        name = "" if window.framing.followed is None else window.body_name(window.framing.followed)
         window.tell(
             f"following {name}" if name else "choose a body with a click first" if selected is None else "let go"
         )

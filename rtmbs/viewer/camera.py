@@ -6,17 +6,24 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rtmbs.errors import unknown_name
+from rtmbs.errors import InputError, unknown_name
 
 Array = NDArray[np.float64]
 
-# (azimuth, elevation) of the eye as seen from the centre [degrees]; x points to azimuth 0, z is up.
+# (azimuth, elevation) of the eye as seen from the centre [degrees], where z is up; x points to azimuth 0.
 PRESETS: dict[str, tuple[float, float]] = {
     "isometric": (35.0, 22.0),
     "front": (0.0, 0.0),  # along -x: mechanisms of the library stand in the YZ plane
     "side": (-90.0, 0.0),  # along +y
     "top": (-90.0, 90.0),
 }
+# Where the eye of these stands in the world, whatever is up.
+ALONG: dict[str, tuple[float, float, float]] = {
+    "front": (1.0, 0.0, 0.0),
+    "side": (0.0, -1.0, 0.0),
+    "top": (0.0, 0.0, 1.0),
+}
+LEVEL = 1e-9  # of a unit vector that points up or down
 STEEPEST = 90.0  # [degrees]
 NEAR, FAR = 0.02, 50.0  # clip planes, in distances of the eye
 MARGIN = 1.08  # room that ``fit`` leaves around the points
@@ -31,6 +38,8 @@ class Camera:
     azimuth: float = PRESETS["isometric"][0]  # [degrees]
     elevation: float = PRESETS["isometric"][1]  # [degrees]
     field_of_view: float = 35.0  # of the height [degrees]
+    parallel: bool = False  # lines stay parallel: an orthographic picture
+    ground: Array = field(default_factory=lambda: np.eye(3))  # rows east, north, up (3, 3) in world axes
     width: int = 1200  # [pixels]
     height: int = 700
 
@@ -41,7 +50,7 @@ class Camera:
         a, e = math.radians(self.azimuth), math.radians(self.elevation)
         backward = np.array([math.cos(e) * math.cos(a), math.cos(e) * math.sin(a), math.sin(e)])
         right = np.array([-math.sin(a), math.cos(a), 0.0])
-        return np.array([right, np.cross(backward, right), backward])
+        return np.array([right, np.cross(backward, right), backward]) @ self.ground
 
     def eye(self) -> Array:
         """Return the place of the eye (3,) [m]."""
@@ -55,10 +64,15 @@ class Camera:
         return out
 
     def projection(self) -> Array:
-        """Return the perspective matrix (4, 4) of OpenGL."""
+        """Return the matrix (4, 4) of OpenGL from eye axes to the picture."""
         near, far = NEAR * self.distance, FAR * self.distance
         focal = 1.0 / math.tan(math.radians(self.field_of_view) / 2.0)
         out = np.zeros((4, 4))
+        if self.parallel:  # as large as the perspective shows the plane through the centre; nothing is behind the eye
+            out[1, 1] = focal / self.distance
+            out[0, 0] = out[1, 1] * self.height / self.width
+            out[2, 2], out[3, 3] = -1.0 / far, 1.0
+            return out
         out[0, 0], out[1, 1] = focal * self.height / self.width, focal
         out[2, 2], out[2, 3], out[3, 2] = (far + near) / (near - far), 2.0 * far * near / (near - far), -1.0
         return out
@@ -71,6 +85,9 @@ class Camera:
         seen = (points - self.eye()) @ self.axes().T
         depth = -seen[:, 2]
         per_metre = self.focal_pixels() / np.where(np.abs(depth) > 1e-12, depth, 1e-12)
+        if self.parallel:
+            per_metre = np.full(len(depth), self.focal_pixels() / self.distance)
+            depth = depth + FAR * self.distance  # the eye stands far away
         return np.column_stack(
             [self.width / 2.0 + seen[:, 0] * per_metre, self.height / 2.0 - seen[:, 1] * per_metre, depth]
         )
@@ -79,6 +96,9 @@ class Camera:
         """Return where the ray through a pixel begins (3,) and its unit direction (3,)."""
         right, up, backward = self.axes()
         across, above = x - self.width / 2.0, self.height / 2.0 - y
+        if self.parallel:
+            start = self.center + self.metres_per_pixel() * (across * right + above * up)
+            return start + FAR * self.distance * backward, -backward
         direction = across * right + above * up - self.focal_pixels() * backward
         return self.eye(), direction / np.linalg.norm(direction)
 
@@ -88,7 +108,7 @@ class Camera:
 
     def metres_per_pixel(self, point: ArrayLike | None = None) -> float:
         """Return the size of a pixel at ``point`` (the centre unless given) [m]."""
-        depth = self.distance if point is None else float(self.project(point)[0, 2])
+        depth = self.distance if point is None or self.parallel else float(self.project(point)[0, 2])
         return max(depth, NEAR * self.distance) / self.focal_pixels()
 
     def at_depth_of(self, x: float, y: float, point: ArrayLike) -> Array:
@@ -97,6 +117,12 @@ class Camera:
         backward = self.axes()[2]
         reach = float((np.asarray(point, float) - start) @ backward) / float(direction @ backward)
         return start + reach * direction
+
+    def holds(self, points: ArrayLike, left: float = 0.0) -> bool:
+        """True when all ``points`` (k, 3) are in the picture; ``left`` pixels at the left border do not count."""
+        pixels = self.project(points)
+        inside = (pixels[:, :2] >= (left, 0.0)) & (pixels[:, :2] <= (self.width, self.height))
+        return bool(np.all(inside) and np.all(pixels[:, 2] > 0.0))
 
     # ---- moving --------------------------------------------------------------------------------------------------
 
@@ -119,10 +145,23 @@ class Camera:
         self.distance = min(max(self.distance / factor, 1e-6), 1e9)
 
     def look(self, preset: str) -> None:
-        """Look from a place of ``PRESETS``; UnknownNameError lists them."""
+        """Look from a place of ``PRESETS``, or from "azimuth,elevation" [degrees].
+
+        Raises UnknownNameError, which lists the presets, and InputError for angles that are none.
+        """
+        if "," in preset:
+            self.azimuth, self.elevation = angles(preset)
+            return
         if preset not in PRESETS:
             raise unknown_name("camera preset", preset, PRESETS)
         self.azimuth, self.elevation = PRESETS[preset]
+        if preset in ALONG:
+            east, north, up = self.ground @ np.array(ALONG[preset])
+            self.elevation = math.degrees(math.asin(min(max(up, -1.0), 1.0)))
+            if math.hypot(east, north) > LEVEL:
+                self.azimuth = math.degrees(math.atan2(north, east))
+            else:
+                self.azimuth = PRESETS["top"][0]
 
     def fit(self, points: ArrayLike, left: float = 0.0) -> None:
         """Keep the direction, and stand so that all ``points`` (k, 3) are in the picture, as large as they may be.
@@ -135,8 +174,25 @@ class Camera:
             return
         axes = self.axes()
         seen = points @ axes.T
-        middle, reach = self._window(seen, 1.0 - 2.0 * left / self.width)
+        middle, reach = (self._parallel_window if self.parallel else self._window)(seen, 1.0 - 2.0 * left / self.width)
         self.center, self.distance = middle @ axes, max(reach, 1e-6)
+
+    def go_with(self, points: Array, left: float = 0.0) -> None:
+        """Keep the distance and put ``points`` (k, 3) into the middle; step back only where they do not fit."""
+        distance = self.distance
+        self.fit(points, left)
+        if self.distance < distance:
+            self.distance = distance
+
+    def _parallel_window(self, seen: Array, left: float) -> tuple[Array, float]:
+        """Return the same as ``_window`` where lines stay parallel."""
+        low, high = seen.min(axis=0), seen.max(axis=0)
+        tangent = math.tan(math.radians(self.field_of_view) / 2.0) / MARGIN
+        wide = tangent * self.width / self.height  # half the picture at one metre
+        reach = max((high[1] - low[1]) / (2.0 * tangent), (high[0] - low[0]) / (wide * (1.0 + left)))
+        middle = 0.5 * (low + high)
+        middle[0] -= 0.5 * (1.0 - left) * wide * reach
+        return middle, float(reach)
 
     def _window(self, seen: Array, left: float) -> tuple[Array, float]:
         """Return centre in eye axes and distance so that ``seen`` (k, 3) in eye axes fill the picture.
@@ -162,3 +218,30 @@ class Camera:
         for (high, low), (axis, above, below) in zip(support, sides, strict=True):
             middle[axis] = 0.5 * (high - low - (above - below) * reach)
         return middle, reach
+
+
+def angles(text: str) -> tuple[float, float]:
+    """Return azimuth and elevation of "azimuth,elevation" [degrees]; InputError for anything else."""
+    try:
+        azimuth, elevation = (float(part) for part in text.split(","))
+    except ValueError:
+        azimuth, elevation = math.nan, math.nan
+    if not (math.isfinite(azimuth) and abs(elevation) <= STEEPEST):
+        raise InputError(f"camera {text!r}: write a preset, or azimuth,elevation in degrees, such as 30,20")
+    return azimuth, elevation
+
+
+def ground_axes(gravity: ArrayLike) -> Array:
+    """Return rows east, north, up (3, 3) of the ground in world axes: up against gravity, z without gravity.
+
+    Where gravity follows an axis of the world, east and north are the next two, so with gravity along -z all three are
+    those of the world.
+    """
+    g = np.asarray(gravity, float)
+    size = float(np.linalg.norm(g))
+    up = -g / size if size > 0.0 else np.array([0.0, 0.0, 1.0])
+    k = int(np.argmax(np.abs(up)))
+    east = np.eye(3)[(k + 1) % 3]
+    east = east - (east @ up) * up
+    east /= np.linalg.norm(east)
+    return np.array([east, np.cross(up, east), up])

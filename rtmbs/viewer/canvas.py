@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QImage, QMouseEvent, QPainter, QPaintEvent, QSurfaceFormat, QWheelEvent
+from PySide6.QtGui import QImage, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
 from PySide6.QtOpenGL import QOpenGLPaintDevice
 from PySide6.QtOpenGLWidgets import QOpenGLWidget
 from PySide6.QtWidgets import QWidget
@@ -13,6 +13,7 @@ from rtmbs.viewer.framebuffer import SAMPLES, Framebuffer
 from rtmbs.viewer.labels import draw_labels
 from rtmbs.viewer.renderer import Renderer, is_software
 from rtmbs.viewer.scene import Pick, Scene
+from rtmbs.viewer.surface import surface_format
 
 Picture = NDArray[np.uint8]  # (height, width, 3), upper row first
 
@@ -35,6 +36,7 @@ class Canvas(QOpenGLWidget):
     grabbed = Signal(object)  # a Pick
     moved = Signal(object)  # where the pull goes, (3,) world
     released = Signal()
+    steered = Signal()  # the user moved the picture or came closer
     failed = Signal(str)  # drawing went wrong: a sentence
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -157,6 +159,7 @@ class Canvas(QOpenGLWidget):
             self.camera.orbit(-DEGREES_PER_PIXEL * way.x(), DEGREES_PER_PIXEL * way.y())
         elif buttons & (Qt.MouseButton.RightButton | Qt.MouseButton.MiddleButton):
             self.camera.pan(way.x(), way.y())
+            self.steered.emit()
         self.update()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
@@ -174,15 +177,5 @@ class Canvas(QOpenGLWidget):
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         self.camera.zoom(ZOOM_PER_NOTCH ** (event.angleDelta().y() / NOTCH))
+        self.steered.emit()
         self.update()
-
-
-def surface_format() -> QSurfaceFormat:
-    """Return OpenGL 3.3, core profile, one sample: smooth edges come from a framebuffer of our own."""
-    wanted = QSurfaceFormat()
-    wanted.setVersion(3, 3)
-    wanted.setProfile(QSurfaceFormat.OpenGLContextProfile.CoreProfile)
-    wanted.setDepthBufferSize(24)
-    wanted.setSamples(0)
-    wanted.setSwapInterval(0)
-    return wanted

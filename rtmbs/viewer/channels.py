@@ -1,6 +1,6 @@
-"""Channels by name at the present instant: what a window may plot, and the values of those it subscribed to."""
+"""Channels by name at the steps of a session: what a window may plot, and the values of those it subscribed to."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,16 +19,51 @@ from rtmbs.viewer.frame import PLOTS
 Array = NDArray[np.float64]
 
 
-class LiveChannels:
-    """All channels of a System over one sample that is overwritten again and again."""
+SIZES = (256, 64, 16, 4, 1)  # steps that are worked out together
 
-    def __init__(self, system: System, tables: Tables, state: State) -> None:
-        arrays = (np.zeros((1, *getattr(state, name).shape)) for name in OF_STATE)
-        self.samples = Samples(np.zeros(1), *arrays)
+
+class Batch:
+    """All channels of a System over a fixed number of samples that are overwritten again and again."""
+
+    def __init__(self, system: System, tables: Tables, state: State, size: int) -> None:
+        arrays = (np.zeros((size, *getattr(state, name).shape)) for name in OF_STATE)
+        self.samples = Samples(np.zeros(size), *arrays)
         self.resampled = Resampled(system, tables, self.samples)
         self.sources = sources(system, self.resampled)
+
+    def read(self, states: Sequence[State], columns: Sequence[tuple[str, int]]) -> tuple[Array, Array]:
+        """Return the energies (3, k) and the values (k, len(columns)) of channels and components at ``states``."""
+        samples = self.samples
+        samples.t[:] = [state.t for state in states]
+        for name in OF_STATE:
+            values = getattr(samples, name)
+            for k, state in enumerate(states):
+                values[k] = getattr(state, name)
+        self.resampled.forget()
+        known: dict[Callable[[], Array], Array] = {}  # the three components of one channel are worked out once
+        found = np.empty((len(states), len(columns)))
+        for k, (name, component) in enumerate(columns):
+            values = self.sources[name].values
+            if values not in known:
+                known[values] = values()
+            found[:, k] = known[values].reshape(len(states), -1)[:, component]
+        return self.resampled.energies, found
+
+
+class LiveChannels:
+    """Channels of a System at as many states as are given; a few at a time cost little more than one."""
+
+    def __init__(self, system: System, tables: Tables, state: State) -> None:
+        self._system, self._tables, self._state = system, tables, state
+        self._batches: dict[int, Batch] = {}
+        self.sources: Mapping[str, Source] = self._batch(1).sources
         self.names: tuple[str, ...] = ()
-        self._columns: list[tuple[Source, int]] = []
+        self._columns: list[tuple[str, int]] = []
+
+    def _batch(self, size: int) -> Batch:
+        if size not in self._batches:
+            self._batches[size] = Batch(self._system, self._tables, self._state, size)
+        return self._batches[size]
 
     def descriptions(self) -> tuple[ChannelDescription, ...]:
         """Return every channel with its axes and unit."""
@@ -41,34 +76,31 @@ class LiveChannels:
         self._columns = [self.column(name) for name in names]
         self.names = names
 
-    def column(self, name: str) -> tuple[Source, int]:
-        """Return the source and the component that "name" or "name[axis]" means."""
+    def column(self, name: str) -> tuple[str, int]:
+        """Return the channel and the component that "name" or "name[axis]" means."""
         if name in self.sources and not self.sources[name].axes:
-            return self.sources[name], 0
+            return name, 0
         owner, _, axis = name.removesuffix("]").rpartition("[")
         if owner not in self.sources:
             raise unknown_name("channel", owner or name, self.sources)
         if axis not in self.sources[owner].axes:
             raise unknown_name(f"axis of channel {owner!r}", axis, self.sources[owner].axes)
-        return self.sources[owner], self.sources[owner].axes.index(axis)
+        return owner, self.sources[owner].axes.index(axis)
 
     def follow(self, system: System, tables: Tables) -> None:
         """Go on with a System of which a force acts on another body now."""
-        if system is not self.resampled.system:
-            self.resampled.system, self.resampled.tables = system, tables
-            self.resampled.__dict__.pop("graph", None)
+        if system is not self._system:
+            self._system, self._tables = system, tables
+            for batch in self._batches.values():
+                batch.resampled.system, batch.resampled.tables = system, tables
+                batch.resampled.__dict__.pop("graph", None)
 
-    def read(self, state: State) -> Array:
-        """Return the values (k,) of the chosen channels at ``state``."""
-        samples = self.samples
-        samples.t[0] = state.t
-        for name in OF_STATE:
-            getattr(samples, name)[0] = getattr(state, name)
-        self.resampled.forget()
-        known: dict[Callable[[], Array], Array] = {}  # the three components of one channel are worked out once
-        values = np.empty(len(self._columns))
-        for k, (source, component) in enumerate(self._columns):
-            if source.values not in known:
-                known[source.values] = source.values()
-            values[k] = known[source.values].reshape(-1)[component]
-        return values
+    def read(self, states: Sequence[State]) -> tuple[Array, Array]:
+        """Return the energies (3, k) [J] and the values (k, columns) of the chosen channels at k states."""
+        energies, values, first = np.empty((3, len(states))), np.empty((len(states), len(self._columns))), 0
+        for size in SIZES:
+            while len(states) - first >= size:
+                part = slice(first, first + size)
+                energies[:, part], values[part] = self._batch(size).read(states[part], self._columns)
+                first += size
+        return energies, values

@@ -47,6 +47,13 @@ class Seek(Command):
 
 
 @dataclass(frozen=True)
+class Loop(Command):
+    """Play what is stored over and over, or go on at its end."""
+
+    on: bool
+
+
+@dataclass(frozen=True)
 class SetSpeed(Command):
     """Simulated seconds for each second of wall time; 1 is real time."""
 
@@ -109,9 +116,9 @@ class Release(Command):
 
 @dataclass(frozen=True)
 class Subscribe(Command):
-    """Choose what ``Frame.plots`` holds: names of ``SceneDescription.channels``, "name" or "name[axis]".
+    """Choose what the strip holds of every step: names of ``SceneDescription.channels``, "name" or "name[axis]".
 
-    ``ticket`` comes back in ``Frame.ticket`` once the columns are those of ``names``.
+    ``ticket`` comes back in ``Strip.ticket`` and ``Frame.ticket`` once the columns are those of ``names``.
     """
 
     names: tuple[str, ...]

@@ -32,7 +32,7 @@ def connect(
     mode: "process", "thread", or "manual" for a Simulation that its own program steps. What cannot be sent to a
         process runs in a thread, and a message says so.
     parameters: of the factory.  options: of the Simulation, such as h=2e-3; a Simulation brings its own.
-    settings: ``shapes`` of bodies by name, ``history`` (states, bytes), ``playing`` from the start.
+    settings: ``shapes`` of bodies by name, ``history`` (states, bytes), ``playing`` from the start, ``speed``.
 
     Raises InputError or UnknownNameError when the target is none of these. What is wrong with a model is told by
     ``describe``, once it was built.
@@ -40,6 +40,8 @@ def connect(
     if mode not in MODES:
         raise unknown_name("mode", mode, MODES)
     origin, why = origin_of(target, parameters, options), ""
+    if isinstance(target, str) and target in library.WATCHED_AT:
+        settings = {"speed": library.WATCHED_AT[target], **settings}
     if mode == "process" and not (why := why_not_sent(origin, settings)):
         return ProcessConnection(origin, **settings)
     if mode == "manual":

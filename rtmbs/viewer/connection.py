@@ -6,8 +6,9 @@ from typing import Literal, Protocol
 from rtmbs.viewer.commands import Command
 from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.frame import Frame
+from rtmbs.viewer.strip import Strip
 
-Kind = Literal["log", "info", "busy", "warning", "failure"]
+Kind = Literal["log", "info", "busy", "progress", "warning", "failure"]
 
 
 @dataclass(frozen=True)
@@ -15,17 +16,23 @@ class Message:
     """A sentence for the user.
 
     log: a command took effect.  info: something was done.  busy: something that takes seconds has begun; the next
-    message says how it ended.  warning: a command was refused.  failure: a step failed, or the session ended.
+    message says how it ended.  progress: how far it is.  warning: a command was refused.  failure: a step failed, or
+    the session ended.
     """
 
     kind: Kind
     text: str
     step: int = 0  # step at which it happened
     t: float = 0.0  # [s]
+    details: str = ""  # the traceback through the user's own files
 
 
 class Connection(Protocol):
-    """Five verbs. None of them waits for a step, and only ``describe`` may wait for the first build."""
+    """Six verbs, and a new start. None of them waits for a step; only ``describe`` may wait for the first build."""
+
+    @property
+    def ended(self) -> bool:
+        """True when the session is gone, or was never built: only ``restart`` helps."""
 
     def describe(self) -> SceneDescription:
         """Return the description of the mechanism that frames now belong to.
@@ -39,8 +46,17 @@ class Connection(Protocol):
     def latest(self) -> Frame | None:
         """Return the last published frame, the same object again when nothing new came; None before the first."""
 
+    def strip(self) -> Strip | None:
+        """Return what was watched at every step; None before the first description. Not to be kept."""
+
     def messages(self) -> list[Message]:
         """Return the messages since the last call, oldest first."""
+
+    def restart(self) -> None:
+        """Start the session anew, whatever became of it; inputs, options and parameters that were set are set again.
+
+        Frames and descriptions begin anew, so a reader forgets those that it has.
+        """
 
     def close(self) -> None:
         """End the session and free what it holds; a second call does nothing."""

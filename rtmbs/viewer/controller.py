@@ -1,8 +1,8 @@
 """What the commands of a window do to a session: play, seek, build anew, save. Knows no thread, and does not step."""
 
+import functools
 import math
 import time
-import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Protocol
@@ -11,23 +11,26 @@ from rtmbs.errors import InputError, RtmbsError
 from rtmbs.integrators.report import StepReport
 from rtmbs.simulation.pacing import Pacer
 from rtmbs.state import State
-from rtmbs.system.system import System
-from rtmbs.viewer.carry import carried
+from rtmbs.viewer import fault
 from rtmbs.viewer.channels import LiveChannels
 from rtmbs.viewer.commands import (
     LOGGED,
     Command,
+    Grab,
     LoadState,
+    Loop,
     Pause,
     Play,
     Quit,
     Rebuild,
+    Release,
     Reload,
     Reset,
     SaveResults,
     SaveState,
     Seek,
     SetInput,
+    SetOption,
     SetSpeed,
     StepBack,
     StepForward,
@@ -38,18 +41,21 @@ from rtmbs.viewer.describe import Shapes, describe
 from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.frame import Frame
 from rtmbs.viewer.history import History
+from rtmbs.viewer.mouse_spring import compiled_with_mouse_spring
 from rtmbs.viewer.notice import CompileNotice
 from rtmbs.viewer.origin import Origin, options_of
 from rtmbs.viewer.session import Session
 from rtmbs.viewer.snapshot import Photographer
+from rtmbs.viewer.strip import Strip
 from rtmbs.viewer.timing import Timing
+from rtmbs.viewer.way import WATCHED, way_ahead
 
 
 class Outlet(Protocol):
     """Where a session puts what it has to say; no verb may wait."""
 
-    def present(self, description: SceneDescription) -> None:
-        """Show another mechanism; frames of its generation follow."""
+    def present(self, description: SceneDescription) -> Strip:
+        """Show another mechanism, frames of its generation follow; return where its steps are to be written."""
 
     def publish(self, frame: Frame) -> None:
         """Replace the latest frame."""
@@ -75,14 +81,15 @@ class Controller:
         shapes: Shapes | None = None,
         history: tuple[int, int] | None = None,
         playing: bool = False,
+        speed: float = 1.0,
         built: Callable[[], None] = lambda: None,
     ) -> None:
         self.origin, self.outlet, self.mode, self.shapes = origin, outlet, mode, shapes
         self._limits, self._built = history, built
-        self.playing, self.ahead, self.speed = playing, 0, 1.0
+        self.playing, self.ahead, self.speed = playing, 0, speed
+        self.looping = False  # playing stays within the history
         self.over, self.stale, self.published = False, True, -math.inf
         self.generation, self.pacer = 0, Pacer(1.0)
-        self._plain_made: System | None = None
         self.notice = CompileNotice(outlet.tell)
         self.session: Session | None = None
 
@@ -99,11 +106,22 @@ class Controller:
             self.pause()
             self.tell("failure", self.live.failure(report))
 
+    def forward(self) -> None:
+        """Go to the next step that is remembered, or in a loop from the newest to the oldest one.
+
+        Nothing is computed, so nothing is measured.
+        """
+        if self.live.stored:
+            self.live.forward()
+        else:
+            self.live.seek(self.live.history.oldest)
+        self.stale = True
+
     def fail(self, error: Exception) -> None:
         """Pause, and tell what was raised."""
         if self.session is not None:
             self.pause()
-        self.tell("failure", told(error))
+        self.tell("failure", fault.sentence(error), fault.details(error))
 
     # ---- commands ---------------------------------------------------------------------------------------------------
 
@@ -118,12 +136,17 @@ class Controller:
             self.ahead = max(command.n, 0) if isinstance(command, StepForward) else 0
         elif isinstance(command, StepBack | Seek):
             self._seek(self.live.step_number - command.n if isinstance(command, StepBack) else command.step)
+        elif isinstance(command, Loop):
+            if self.mode == "manual":
+                raise InputError("a program that steps its own Simulation decides what is played; it has no loop")
+            self.looping = command.on
+            self.tell("info", "plays what is stored over and over" if command.on else "goes on at the end")
         elif isinstance(command, SetSpeed):
             self._set_speed(command.factor)
         elif isinstance(command, Reset | Reload | Rebuild):
             self._begin_again(command)
         elif isinstance(command, Subscribe):
-            self.photographer.plots.subscribe(command.names, command.ticket)
+            self.photographer.watch.subscribe(command.names, command.ticket)
         elif isinstance(command, SaveResults | SaveState | LoadState):
             self._file(command)
         elif isinstance(command, Quit):
@@ -134,8 +157,15 @@ class Controller:
         self.notice.finished()
 
     def _change(self, command: Command) -> None:
+        if isinstance(command, SetOption | Grab | Release):
+            self.timing.forget()  # steps of another kind cost another time
+        if isinstance(command, Grab) and not self.live.in_hand:
+            self.tell("busy", "taking the mechanism in hand")
         if message := self.live.apply(command):
             self.outlet.tell(message)
+        if isinstance(command, SetOption | Grab | Release):
+            self.pacer.restart()  # what was built or compiled for it is no missed deadline
+            self.timing.stop()
 
     def _play(self) -> None:
         if not self.playing:
@@ -185,33 +215,15 @@ class Controller:
                 result.save(command.path)
                 self.tell("info", f"{len(result)} samples saved to {command.path}")
             elif isinstance(command, SaveState):
-                self._plain(self.sim.state).save(command.path)
-                self.tell("info", f"state at t = {self.sim.t:g} s saved to {command.path}")
+                self.live.plain_state.save(command.path)
+                self.tell("info", f"state at t = {self.live.state.t:g} s saved to {command.path}")
             else:
-                self.live.load(self._with_mouse_spring(State.load(command.path)))
+                self.live.load(State.load(command.path))
                 self.tell("info", f"state at t = {self.sim.t:g} s loaded from {command.path}")
         except OSError as error:
             self.tell("warning", f"{command.path}: {error.strerror or error}")
         self.pacer.restart()
         self.timing.stop()
-
-    def _plain(self, state: State) -> State:
-        """Return the state as one of the model without a mouse spring, which the user's programs can load."""
-        system = self._plain_system()
-        return state if system is None else carried(state, self.sim.system, system)
-
-    def _with_mouse_spring(self, state: State) -> State:
-        """Return a state of either model as one of the session."""
-        own = self.sim.system
-        if state.fingerprint == own.fingerprint or (system := self._plain_system()) is None:
-            return state
-        return carried(state, system, own)
-
-    def _plain_system(self) -> System | None:
-        """Return the System of the model as it was written, compiled when it is first needed."""
-        if self.origin.model is not None and self._plain_made is None:
-            self._plain_made = self.origin.model.compile()
-        return self._plain_made
 
     # ---- building and publishing ------------------------------------------------------------------------------------
 
@@ -220,31 +232,40 @@ class Controller:
         self.tell("busy", f"building {self.origin.name}")
         start = time.perf_counter()
         sim = self.origin.make(changes, options)
-        session = Session(sim, History(*self._limits) if self._limits else None)
+        model = self.origin.model
+        with_spring = None if model is None else functools.partial(compiled_with_mouse_spring, model)
+        session = Session(sim, History(*self._limits) if self._limits else None, with_spring)
         channels, timing = LiveChannels(sim.system, sim.equations.tables, sim.state), Timing()
         generation = self.generation + 1
         scene = describe(
             sim, channels.descriptions(), generation, self.mode, self.origin.parameters, self.shapes_for(sim)
         )
-        photographer = Photographer(session, channels, timing, generation)
-        self.session, self.timing, self.photographer = session, timing, photographer
-        self._plain_made = None
+        self.session, self.timing = session, timing
         self.generation = generation
-        self.outlet.present(scene)
+        strip = self.outlet.present(scene)
+        self.photographer = Photographer(session, channels, strip, timing, generation)
         self.publish()
-        self._warm_up()
+        self._warm_up(scene)
         self._built()
         self.notice.finished()
         self.tell("info", f"{self.origin.name}: {scene.facts['bodies']} bodies, {time.perf_counter() - start:.1f} s")
 
-    def _warm_up(self) -> None:
-        """Take a step and undo it: kernels are loaded or compiled while nobody plays, after the first picture."""
+    def _warm_up(self, scene: SceneDescription) -> None:
+        """Take steps and undo them: kernels are loaded or compiled while nobody plays, after the first picture.
+
+        The steps also tell where the mechanism will be, so that a picture can hold its motion.
+        """
         if self.mode == "manual":  # the Simulation belongs to a program that steps it
             return
         state = self.sim.state.copy()
         with suppress(Exception):  # what fails here fails again when somebody plays, and is told then
             self.sim.step()
         self.sim.restore(state)
+        if not self.sim.system.signals:  # functions of time are not asked about a future that may never come
+            with suppress(Exception):
+                self.photographer.way = way_ahead(self.sim, self.photographer.poses, scene, WATCHED * self.speed)
+        self.sim.restore(state)
+        self.publish()
 
     def shapes_for(self, sim: Any) -> Shapes | None:
         """Return the user's shapes of bodies that this model has; a rebuilt one may have others."""
@@ -262,10 +283,10 @@ class Controller:
             )
         )
 
-    def tell(self, kind: Kind, text: str) -> None:
+    def tell(self, kind: Kind, text: str, details: str = "") -> None:
         """Pass a sentence on, with the present step and time."""
-        step, t = (self.session.step_number, self.session.sim.t) if self.session else (0, 0.0)
-        self.outlet.tell(Message(kind, text, step, t))
+        step, t = (self.session.step_number, self.session.state.t) if self.session else (0, 0.0)
+        self.outlet.tell(Message(kind, text, step, t, details))
 
     @property
     def live(self) -> Session:
@@ -277,14 +298,3 @@ class Controller:
     def sim(self) -> Any:
         """The Simulation of the session."""
         return self.live.sim
-
-
-def told(error: BaseException) -> str:
-    """Return what an error says, with the place when it is not one of ours."""
-    notes = "; ".join(getattr(error, "__notes__", ()))
-    text = f"{error}{'; ' + notes if notes else ''}"
-    if isinstance(error, RtmbsError):
-        return text
-    last = traceback.extract_tb(error.__traceback__)[-1:]
-    where = f" ({last[0].filename}:{last[0].lineno})" if last else ""
-    return f"{type(error).__name__}: {text}{where}"

@@ -12,7 +12,7 @@ from rtmbs.integrators.settings import PHASES
 Array = NDArray[np.float64]
 
 STEPS = 512  # steps that the rings of step times and iterations reach back
-SAMPLES = 256  # samples of subscribed channels that a frame carries
+WAY = 96  # points that tell where a mechanism will be
 PLOTS = 16  # channels that may be subscribed to at once
 OUTCOMES = tuple(Outcome)
 
@@ -67,6 +67,8 @@ class Frame:
     steps_taken: int  # of all steps of the session; tells how many entries of the rings are new
     p50: float  # of step_times [s]
     p99: float  # of step_times [s]
+    late_p50: float  # of the moments at which the last steps began, after their deadlines [s]
+    late_p99: float
     phases: Array  # (5,) of the last step, in the order of ``PHASES`` [s]
     deadline: float  # wall time a step may take at the desired speed [s]
     deadlines: int  # so far, since play or a change of h or speed
@@ -87,10 +89,10 @@ class Frame:
     acceleration_violation_rotation: float
     options: Array  # (len(OPTIONS),) see ``option``
 
+    way: Array  # (WAY, 3) points that the first seconds reach farthest; not a number when nobody knows [m]
+
     # ---- plots
-    ticket: int  # of the subscription that the columns belong to
-    plots: Array  # (SAMPLES, 1 + PLOTS) time and subscribed channels, newest last; not a number where there is none
-    samples_taken: int  # since the subscription; fewer than in the frame before means that the rows begin anew
+    ticket: int  # of the channels that the strip holds now
 
     @property
     def energy(self) -> float:
@@ -126,7 +128,7 @@ class FrameLayout:
             "iterations": (STEPS,),
             "phases": (len(PHASES),),
             "options": (len(OPTIONS),),
-            "plots": (SAMPLES, 1 + PLOTS),
+            "way": (WAY, 3),
         }
         self.dtype = np.dtype([(f.name, np.float64, shapes.get(f.name, ())) for f in fields(Frame)])
 

@@ -5,6 +5,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.viewer.camera import ground_axes
 from rtmbs.viewer.theme import Color
 
 Array = NDArray[np.float64]
@@ -23,25 +24,24 @@ def round_spacing(length: float) -> float:
 def grid_lines(points: Array, gravity: Array) -> tuple[Array, float]:
     """Return segments (k, 2, 3) of a grid under ``points`` (k, 3), and its spacing [m].
 
-    It lies across the axis of the world that gravity follows best, z without gravity, under the lowest point.
+    It lies across gravity, or across z without gravity, under the lowest point.
     """
-    up = int(np.argmax(np.abs(gravity))) if np.any(gravity) else 2
-    below = -1.0 if gravity[up] <= 0.0 else 1.0
-    across = [axis for axis in range(3) if axis != up]
+    ground = ground_axes(gravity)
+    points = points @ ground.T  # east, north, up
     low, high = points.min(axis=0), points.max(axis=0)
     size = max(float(np.max(high - low)), 1e-6)
     spacing = round_spacing(size / CELLS)
-    level = (low[up] if below < 0.0 else high[up]) + below * 0.5 * spacing
+    level = low[2] - 0.5 * spacing
     first = np.floor((low - 0.15 * size) / spacing).astype(int)
     last = np.ceil((high + 0.15 * size) / spacing).astype(int)
     lines = []
-    for along, other in (across, across[::-1]):
+    for along, other in ((0, 1), (1, 0)):
         for number in range(first[other], last[other] + 1):
             segment = np.zeros((2, 3))
-            segment[:, up], segment[:, other] = level, number * spacing
+            segment[:, 2], segment[:, other] = level, number * spacing
             segment[:, along] = first[along] * spacing, last[along] * spacing
             lines.append(segment)
-    return np.array(lines), spacing
+    return np.array(lines) @ ground, spacing
 
 
 def axis_lines(size: float, colors: tuple[Color, Color, Color]) -> tuple[Array, Array]:

@@ -5,13 +5,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 from tqdm import tqdm
 
-from rtmbs.errors import InputError
+from rtmbs.errors import InputError, unknown_name
 from rtmbs.model import Model
 from rtmbs.results.result import Result
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.camera import Camera
+from rtmbs.viewer.camera import Camera, ground_axes
 from rtmbs.viewer.commands import Play, SetSpeed
 from rtmbs.viewer.describe import Shapes, describe
 from rtmbs.viewer.description import SceneDescription
@@ -21,8 +22,10 @@ from rtmbs.viewer.manual import ManualConnection
 from rtmbs.viewer.offscreen import NoOpenGL, Offscreen
 from rtmbs.viewer.playback_connection import PlaybackConnection
 from rtmbs.viewer.scene import Scene
+from rtmbs.viewer.snapshot import Poses
 from rtmbs.viewer.theme import theme_named
 from rtmbs.viewer.video import Video
+from rtmbs.viewer.way import way_ahead
 
 WHOLE = 1e-9  # of a step: a picture that comes this little early is in time
 
@@ -32,7 +35,9 @@ class Filming:
     """What pictures are taken.
 
     frames: how many.  rate: pictures a second of the video.  speed: simulated seconds a second of the video.
-    camera: a preset of ``camera.PRESETS``.  opengl: False takes matplotlib without trying OpenGL first.
+    camera: a preset of ``camera.PRESETS``, or "azimuth,elevation" of the eye [degrees].  parallel: lines stay parallel.
+    follow: name of a body that the camera goes with, "" for none.
+    opengl: False takes matplotlib without trying OpenGL first.
     """
 
     frames: int = 200
@@ -42,6 +47,8 @@ class Filming:
     height: int = 700
     theme: str = "white"
     camera: str = "isometric"
+    parallel: bool = False
+    follow: str = ""
     opengl: bool = True
     progress: bool = False
 
@@ -65,10 +72,24 @@ def film_simulation(sim: Simulation, out: str | Path, filming: Filming, shapes: 
     Raises InputError for a file that cannot be written or a size or rate that cannot be, UnknownNameError for a theme
     or a camera that does not exist.
     """
+    check(filming)
     connection, told = ManualConnection(sim, shapes=shapes), list[str]()
-    return replace(
-        film(connection.describe(), stepped(sim, connection, filming, told), out, filming), stopped="; ".join(told)
-    )
+    description = with_way(sim, connection.describe(), filming.frames * filming.speed / filming.rate)
+    return replace(film(description, stepped(sim, connection, filming, told), out, filming), stopped="; ".join(told))
+
+
+def with_way(sim: Simulation, description: SceneDescription, seconds: float) -> SceneDescription:
+    """Return the description with the way of the first ``seconds``, where it is soon known; ``sim`` stays as it is."""
+    if sim.system.signals:  # functions of time are not asked about a future that may never come
+        return description
+    state = sim.state.copy()
+    try:
+        way = way_ahead(sim, Poses(sim), description, seconds)
+    except Exception:  # noqa: BLE001 (what fails here fails again on the way, and is told then)
+        return description
+    finally:
+        sim.restore(state)
+    return replace(description, way=way[np.all(np.isfinite(way), axis=1)])
 
 
 def stepped(sim: Simulation, connection: ManualConnection, filming: Filming, told: list[str]) -> Iterator[Frame]:
@@ -112,8 +133,10 @@ def film(description: SceneDescription, frames: Iterator[Frame], out: str | Path
     """Draw ``frames`` and write them to ``out``."""
     check(filming)
     theme, camera = theme_named(filming.theme), Camera()
-    camera.look(filming.camera)
+    camera.parallel = filming.parallel
+    camera.look(filming.camera)  # tells at once of a camera that does not exist
     camera.resize(filming.width, filming.height)
+    followed = body_number(description, filming.follow)
     start, last, scene = time.perf_counter(), 0.0, None
     with Video(out, filming.rate) as video:
         painter, reason = make_painter(filming)
@@ -121,14 +144,32 @@ def film(description: SceneDescription, frames: Iterator[Frame], out: str | Path
             for frame in tqdm(frames, total=filming.frames, disable=None if filming.progress else True, unit="picture"):
                 if scene is None:
                     scene = Scene(description, theme, frame)
+                    camera.ground = ground_axes(description.gravity)
+                    camera.look(filming.camera)
                     camera.fit(scene.whole())
+                before = None if followed is None else scene.center_of(followed)
                 scene.show(frame)
+                if followed is not None and before is not None:
+                    camera.center = camera.center + scene.center_of(followed) - before
+                elif not camera.holds(scene.points()):
+                    if scene.remember():
+                        camera.fit(scene.whole())
+                    else:
+                        camera.go_with(scene.points())
                 video.add(painter.draw(scene.batches(), scene.lines(), camera, scene.background()))
                 last = frame.t
         finally:
             painter.close()
     renderer = "matplotlib" if isinstance(painter, Flat) else "OpenGL"
     return Filmed(video.pictures, renderer, reason, last, time.perf_counter() - start)
+
+
+def body_number(description: SceneDescription, name: str) -> int | None:
+    """Return the number of a body, None for no name; UnknownNameError lists the nearest."""
+    names = [body.name for body in description.bodies]
+    if name and name not in names:
+        raise unknown_name("body", name, names)
+    return names.index(name) if name else None
 
 
 def make_painter(filming: Filming) -> tuple[Offscreen | Flat, str]:

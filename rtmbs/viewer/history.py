@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 
 from rtmbs.errors import InputError
+from rtmbs.integrators.report import StepReport
 from rtmbs.simulation.options import Options
 from rtmbs.state import State
 from rtmbs.viewer.commands import Command, SetInput, SetOption
@@ -25,6 +26,7 @@ class Moment:
     options: Options  # before the commands
     attachment: Attachment | None  # where the mouse spring is attached
     hold: Hold | None  # before the commands
+    report: StepReport | None = None  # of the step; None at the start
     commands: list[Command] = field(default_factory=list)  # in the order in which they took effect
 
     def log(self, command: Command) -> None:
@@ -65,12 +67,8 @@ class History:
         """Go on to ``moment``, the step after the present one. Where the history has it, its commands stay."""
         if self._place + 1 < len(self._moments):
             known = self._moments[self._place + 1]
-            known.state, known.options, known.attachment, known.hold = (
-                moment.state,
-                moment.options,
-                moment.attachment,
-                moment.hold,
-            )
+            known.state, known.options, known.report = moment.state, moment.options, moment.report
+            known.attachment, known.hold = moment.attachment, moment.hold
             self._place += 1
             return
         self._moments.append(moment)
@@ -105,6 +103,19 @@ class History:
     def newest(self) -> int:
         """Last step that is remembered."""
         return self._moments[-1].step
+
+    def ahead(self) -> Moment | None:
+        """Return the moment after the present one, None at the newest."""
+        return self._moments[self._place + 1] if self._place + 1 < len(self._moments) else None
+
+    def since(self, step: float) -> list[Moment]:
+        """Return the moments from ``step`` on, oldest first, whatever the present one is."""
+        found: list[Moment] = []
+        for moment in reversed(self._moments):
+            if moment.step < step:
+                break
+            found.append(moment)
+        return found[::-1]
 
     def states_so_far(self) -> list[State]:
         """Return the states up to the present one; they are not to be written into."""

@@ -15,13 +15,14 @@ from typing import Any
 from rtmbs.errors import InputError, RtmbsError
 from rtmbs.integrators.report import StepReport
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.commands import Command, Quit
+from rtmbs.viewer.commands import Command, Quit, Reload
 from rtmbs.viewer.connection import Message
 from rtmbs.viewer.controller import Controller
 from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.frame import Frame
 from rtmbs.viewer.inbox import coalesced
 from rtmbs.viewer.origin import FromSimulation
+from rtmbs.viewer.strip import Strip
 
 
 class ManualConnection:
@@ -34,6 +35,7 @@ class ManualConnection:
         self._messages: deque[Message] = deque(maxlen=1000)
         self._scene: SceneDescription | None = None
         self._frame: Frame | None = None
+        self._strip: Strip | None = None
         self._asked = time.perf_counter()
         self._controller = Controller(FromSimulation(sim), self, mode="manual", playing=playing, **options)
         self._controller.build({}, {})
@@ -93,18 +95,29 @@ class ManualConnection:
     def latest(self) -> Frame | None:
         return self._frame
 
+    def strip(self) -> Strip | None:
+        return self._strip
+
     def messages(self) -> list[Message]:
         found = list(self._messages)
         self._messages.clear()
         return found
+
+    @property
+    def ended(self) -> bool:
+        return False
+
+    def restart(self) -> None:
+        self.send(Reload())
 
     def close(self) -> None:
         self._controller.handle(Quit())
 
     # ---- what the controller says -----------------------------------------------------------------------------------
 
-    def present(self, description: SceneDescription) -> None:
-        self._scene = description
+    def present(self, description: SceneDescription) -> Strip:
+        self._scene, self._strip = description, Strip()
+        return self._strip
 
     def publish(self, frame: Frame) -> None:
         self._frame = frame

@@ -6,8 +6,9 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rtmbs.errors import InputError, unknown_name
@@ -49,12 +50,13 @@ class FromFactory:
         self.name = reference
         self._options = dict(options or {})
         self._given = dict(parameters or {})
-        self._function: Callable[..., Model] | None = None
+        self._tried = False
         self.model: Model | None = None
         self.parameters = dict(self._given)
 
     def make(self, changes: Mapping[str, Any], options: Mapping[str, Any]) -> "Simulation":
-        function = load_function(self.name, again=self._function is not None)
+        again, self._tried = self._tried, True
+        function = load_function(self.name, again)
         known = inspect.signature(function).parameters
         defaults = {name: p.default for name, p in known.items() if p.default is not inspect.Parameter.empty}
         wanted = {**self._given, **changes}
@@ -65,12 +67,12 @@ class FromFactory:
         made = function(**wanted)
         sim = simulation(made, self.name, {**self._options, **options})
         self.model = made if isinstance(made, Model) else None
-        self._function, self._given = function, wanted  # defaults are asked for again: a file may have been edited
+        self._given = wanted  # defaults are asked for again: a file may have been edited
         self.parameters = {**defaults, **wanted}
         return sim
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_function": None, "model": None}  # imported again by whoever receives it
+        return {**self.__dict__, "_tried": False, "model": None}  # imported again by whoever receives it
 
 
 class FromModel:
@@ -109,15 +111,15 @@ class FromSimulation:
 def simulation(made: Any, name: str, options: Mapping[str, Any]) -> "Simulation":
     """Return the Simulation of a Model or a System that a factory returned; InputError for anything else.
 
-    A Model gets a mouse spring, so that its bodies can be pulled; a System is taken as it is.
+    A System is taken as it is.
     """
     from rtmbs.simulation import Simulation
     from rtmbs.simulation.options import by_name
     from rtmbs.system.system import System
-    from rtmbs.viewer.mouse_spring import compiled_with_mouse_spring
 
     if isinstance(made, Model):
-        made = compiled_with_mouse_spring(made)
+        options = options if made.h is None else {"h": made.h, **options}
+        made = made.compile()
     if not isinstance(made, System):
         raise InputError(f"{name!r} returned {type(made).__name__}; it must return an rtmbs.Model")
     return Simulation(made, **by_name(**options))
@@ -151,18 +153,27 @@ def load_function(reference: str, again: bool = False) -> Callable[..., Any]:
     return found
 
 
+class FromSource(SourceFileLoader):
+    """Runs a file as it stands: kept bytecode is told by second and size, and a letter may be mended in a second."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        """Return the code of the file."""
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
+
+
 def load_file(path: str) -> ModuleType:
     """Run a Python file and return it as a module; imports beside it are found."""
     file = Path(path).resolve()
     if not file.is_file():
         raise InputError(f"model file {path!r} does not exist")
-    spec = importlib.util.spec_from_file_location(file.stem, file)
+    loader = FromSource(file.stem, str(file))
+    spec = importlib.util.spec_from_file_location(file.stem, file, loader=loader)
     assert spec is not None
-    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(file.parent))
     try:
-        spec.loader.exec_module(module)
+        loader.exec_module(module)
     finally:
         sys.path.remove(str(file.parent))
     return module

@@ -15,6 +15,7 @@ from rtmbs.observers.meters import VIOLATIONS
 from rtmbs.results.result import Result
 from rtmbs.viewer.commands import (
     Command,
+    Loop,
     Pause,
     Play,
     Quit,
@@ -28,8 +29,9 @@ from rtmbs.viewer.commands import (
 )
 from rtmbs.viewer.connection import Message
 from rtmbs.viewer.description import SceneDescription
-from rtmbs.viewer.frame import OPTIONS, PLOTS, SAMPLES, STEPS, Frame
+from rtmbs.viewer.frame import OPTIONS, PLOTS, STEPS, WAY, Frame
 from rtmbs.viewer.recording import Recording
+from rtmbs.viewer.strip import FIRST, WIDTH, Strip, T
 
 Array = NDArray[np.float64]
 
@@ -56,8 +58,8 @@ class PlaybackConnection:
         self._sample, self._playing, self._speed = 0, False, 1.0
         self._time = float(self._t[0])  # in the result [s]; between samples the earlier one is shown
         self._since = (0.0, 0.0)  # wall clock, and time in the result, when play began
-        self._plots: Array = np.zeros((len(self._t), 0))
-        self._ticket = self._number = 0
+        self._number, self._looping = 0, False
+        self._strip = Strip(kept=len(self._t))
         self._frame: Frame | None = None
         self._shown: tuple[object, ...] = ()
 
@@ -74,16 +76,26 @@ class PlaybackConnection:
 
     def latest(self) -> Frame | None:
         self._advance()
-        shown = (self._sample, self._playing, self._speed, self._ticket)
+        shown = (self._sample, self._playing, self._speed, self._strip.ticket)
         if shown != self._shown:
             self._number += 1
             self._shown, self._frame = shown, self._take()
         return self._frame
 
+    def strip(self) -> Strip:
+        return self._strip
+
     def messages(self) -> list[Message]:
         found = list(self._messages)
         self._messages.clear()
         return found
+
+    @property
+    def ended(self) -> bool:
+        return False
+
+    def restart(self) -> None:
+        self.send(Reset())
 
     def close(self) -> None:
         self._playing = False
@@ -105,10 +117,12 @@ class PlaybackConnection:
             self._go(command.step)
         elif isinstance(command, Reset | Reload):
             self._go(0)
+        elif isinstance(command, Loop):
+            self._looping = command.on
         elif isinstance(command, SetSpeed):
             self._set_speed(command.factor)
         elif isinstance(command, Subscribe):
-            self._plots, self._ticket = self._columns(command.names), command.ticket
+            self._watch(self._columns(command.names), command.ticket)
         else:
             raise InputError(f"{type(command).__name__}: this is a recorded result; nothing in it can be changed")
 
@@ -128,6 +142,9 @@ class PlaybackConnection:
         self._time = self._since[1] + (self._clock() - self._since[0]) * self._speed
         self._sample = max(int(np.searchsorted(self._t, self._time, side="right")) - 1, 0)
         self._playing = self._sample < len(self._t) - 1
+        if self._looping and not self._playing:
+            self._go(0)
+            self._start(True)
 
     def _set_speed(self, factor: float) -> None:
         if not (isinstance(factor, float | int) and math.isfinite(factor) and factor > 0.0):
@@ -150,15 +167,12 @@ class PlaybackConnection:
             columns.append(channel.values[:, channel.axes.index(axis)] if channel.axes else channel.values)
         return np.stack(columns, axis=1) if columns else np.zeros((len(self._t), 0))
 
-    def _rows(self) -> Array:
-        """Return the last samples of the plotted channels (SAMPLES, 1 + PLOTS)."""
-        rows = np.full((SAMPLES, 1 + PLOTS), np.nan)
-        if columns := self._plots.shape[1]:
-            first = max(self._sample + 1 - SAMPLES, 0)
-            count = self._sample + 1 - first
-            rows[SAMPLES - count :, 0] = self._t[first : self._sample + 1]
-            rows[SAMPLES - count :, 1 : 1 + columns] = self._plots[first : self._sample + 1]
-        return rows
+    def _watch(self, columns: Array, ticket: int) -> None:
+        """Write the values (S, k) of all samples to the strip."""
+        rows = np.full((len(self._t), WIDTH), np.nan)
+        rows[:, T], rows[:, FIRST : FIRST + columns.shape[1]] = self._t, columns
+        self._strip.begin(ticket)
+        self._strip.append(rows)
 
     def _value(self, name: str) -> float:
         """Return a channel that a result may or may not have, at the present sample."""
@@ -193,6 +207,8 @@ class PlaybackConnection:
             steps_taken=0,
             p50=0.0,
             p99=0.0,
+            late_p50=0.0,
+            late_p99=0.0,
             phases=np.zeros(len(PHASES)),
             deadline=h / self._speed,
             deadlines=0,
@@ -205,7 +221,6 @@ class PlaybackConnection:
             elastic=self._value("energy.elastic"),
             **dict.fromkeys(VIOLATIONS, math.nan),
             options=np.full(len(OPTIONS), np.nan),
-            ticket=self._ticket,
-            plots=self._rows(),
-            samples_taken=k + 1 if self._plots.shape[1] else 0,
+            way=np.full((WAY, 3), np.nan),  # the description of a recording has it
+            ticket=self._strip.ticket,
         )

@@ -11,6 +11,8 @@ import queue
 import signal
 import time
 from collections import deque
+from contextlib import suppress
+from multiprocessing.shared_memory import SharedMemory
 from typing import Any
 
 from rtmbs.errors import RtmbsError
@@ -19,13 +21,13 @@ from rtmbs.viewer.connection import Message
 from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.frame import Frame
 from rtmbs.viewer.origin import Origin
+from rtmbs.viewer.settings import Settings
 from rtmbs.viewer.shared import SharedFrames
+from rtmbs.viewer.strip import Strip
 
 PATIENCE = 5.0  # [s] that ``close`` waits for the step under way, before it ends the process
 RETIRED = 2  # memories of earlier builds that are kept
 LOOK = 0.1  # [s] between two looks whether a process that is still building lives
-
-Scene = tuple[SceneDescription, str]  # with the name of the memory of its frames
 
 
 def why_not_sent(origin: Origin, options: dict[str, Any]) -> str:
@@ -44,7 +46,11 @@ class ProcessConnection:
     """
 
     def __init__(self, origin: Origin, **options: Any) -> None:
-        context = multiprocessing.get_context("spawn")
+        self._origin, self._options, self._settings = origin, options, Settings()
+        self._start()
+
+    def _start(self) -> None:
+        context, origin, options = multiprocessing.get_context("spawn"), self._origin, self._options
         self._inbox, self._outbox = context.Queue(), context.Queue()
         self._process = context.Process(
             target=serve, args=(origin, self._inbox, self._outbox, options), name="rtmbs session", daemon=True
@@ -53,9 +59,11 @@ class ProcessConnection:
         self._scene: SceneDescription | None = None
         self._frames: SharedFrames | None = None
         self._frame: Frame | None = None
+        self._strip: Strip | None = None
+        self._names: list[str] = []  # of the memories that the worker made
         self._number: tuple[int, int] = (-1, 0)
         self._messages: deque[Message] = deque(maxlen=1000)
-        self._ended = self._closed = False
+        self._failed = self._ended = self._closed = False  # failed: before anything was built
 
     @property
     def pid(self) -> int:
@@ -68,11 +76,12 @@ class ProcessConnection:
             self._read(LOOK if alive else 0.0)
             if self._scene is None and not alive:
                 failures = "; ".join(m.text for m in self._messages if m.kind == "failure")
-                raise RtmbsError(failures or f"the session's process ended with code {self._process.exitcode}")
+                raise RtmbsError(failures or how_it_ended(self._process.exitcode))
         self._read(0.0)
         return self._scene
 
     def send(self, command: Command) -> None:
+        self._settings.note(command)
         if not self._closed:
             self._inbox.put(command)
 
@@ -84,30 +93,55 @@ class ProcessConnection:
                 self._frame, self._number = frame, number
         return self._frame
 
+    def strip(self) -> Strip | None:
+        return self._strip
+
     def messages(self) -> list[Message]:
         self._read(0.0)
         if not (self._ended or self._closed or self._process.is_alive()):
+            self._read(0.0)  # what it said last
             self._ended = True
-            text = f"the session's process ended with code {self._process.exitcode}; reload to start it again"
-            self._messages.append(Message("failure", text))
+            if not self._failed:
+                self._messages.append(Message("failure", how_it_ended(self._process.exitcode)))
         found = list(self._messages)
         self._messages.clear()
         return found
 
+    @property
+    def ended(self) -> bool:
+        return self._failed or self._ended
+
+    def restart(self) -> None:
+        self.close()
+        self._start()
+        for command in self._settings.again():
+            self._inbox.put(command)
+
     def close(self) -> None:
         if self._closed:
             return
-        self._closed = True
         self._inbox.put(Quit())
         self._process.join(PATIENCE)
         if self._process.is_alive():
             self._process.terminate()
             self._process.join()
+        if self._process.exitcode != 0:
+            self._remove_memory()
+        self._closed = True
         self._inbox.cancel_join_thread()
-        for one in (self._inbox, self._outbox, self._frames):
+        for one in (self._inbox, self._outbox, self._frames, self._strip):
             if one is not None:
                 one.close()
-        self._frames = None
+        self._frames = self._strip = None
+
+    def _remove_memory(self) -> None:
+        """Remove the memory of a worker that had no time to do so."""
+        self._read(0.0)  # names that it told last
+        for name in self._names:
+            with suppress(FileNotFoundError):
+                memory = SharedMemory(name)
+                memory.close()
+                memory.unlink()
 
     def _read(self, seconds: float) -> None:
         """Take what the worker said; wait for the first of it up to ``seconds``."""
@@ -119,17 +153,30 @@ class ProcessConnection:
                 seconds = 0.0
                 if isinstance(said, Message):
                     self._messages.append(said)
+                    self._failed = self._failed or (said.kind == "failure" and self._scene is None)
                 else:
                     self._show(*said)
         except (queue.Empty, OSError, EOFError):
             return
 
-    def _show(self, scene: SceneDescription, memory: str) -> None:
-        """Take over the frames of another mechanism."""
-        old, frames = self._frames, SharedFrames(scene.layout, memory)
-        self._frames, self._scene, self._number = frames, scene, (-1, 0)
-        if old is not None:
-            old.close()
+    def _show(self, scene: SceneDescription, frames: str, strip: str) -> None:
+        """Take over the memory of another mechanism's frames and steps, by their names."""
+        old = (self._frames, self._strip)
+        self._names += [frames, strip]
+        self._frames, self._strip = SharedFrames(scene.layout, frames), Strip(name=strip)
+        self._scene, self._number = scene, (-1, 0)
+        for one in old:
+            if one is not None:
+                one.close()
+
+
+def how_it_ended(code: int | None) -> str:
+    """Return the sentence of a process that ended by itself or was ended."""
+    if code is not None and code < 0:
+        how = f"was ended by signal {-code} ({signal.strsignal(-code)})"
+    else:
+        how = f"ended with code {code}"
+    return f"the session's process {how}; reload (Ctrl+L) starts it again"
 
 
 class Sender:
@@ -138,15 +185,15 @@ class Sender:
     def __init__(self, outbox: Any) -> None:
         self._outbox = outbox
         self._frames: SharedFrames | None = None
-        self._retired: list[SharedFrames] = []
+        self._memories: list[SharedFrames | Strip] = []
 
-    def present(self, description: SceneDescription) -> None:
-        if self._frames is not None:
-            self._retired.append(self._frames)  # a window may still be opening it
-        while len(self._retired) > RETIRED:
-            self._retired.pop(0).close()
-        self._frames = SharedFrames(description.layout)
-        self._outbox.put((description, self._frames.name))
+    def present(self, description: SceneDescription) -> Strip:
+        while len(self._memories) > 2 * RETIRED:  # a window may still be opening those of the last builds
+            self._memories.pop(0).close()
+        self._frames, strip = SharedFrames(description.layout), Strip(shared=True)
+        self._memories += [self._frames, strip]
+        self._outbox.put((description, self._frames.name, strip.name))
+        return strip
 
     def publish(self, frame: Frame) -> None:
         if self._frames is not None:
@@ -157,9 +204,8 @@ class Sender:
 
     def close(self) -> None:
         """Remove all memory, once the window has let go of it or left."""
-        for frames in (*self._retired, self._frames):
-            if frames is not None:
-                frames.close()
+        for memory in self._memories:
+            memory.close()
 
 
 def settle() -> None:

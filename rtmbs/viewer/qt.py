@@ -1,12 +1,19 @@
 """Whether Qt can be used here, said before it is loaded."""
 
+import ctypes
 import os
+import socket
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
 
 from rtmbs.errors import InputError
 
+OPENGL = (3, 3)
+PATIENCE = 2.0  # [s] for a display to answer
 PACKAGES = ("PySide6", "pyqtgraph", "PyOpenGL")
 DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
 INSTALL = "pip install 'rtmbs[viewer]'"
@@ -35,6 +42,73 @@ def check_display(platform: str = sys.platform, given: Mapping[str, str] = os.en
         raise InputError(
             "the window needs a display, and neither DISPLAY nor WAYLAND_DISPLAY names one; "
             "`rtmbs view TARGET --headless --out movie.mp4` films without one"
+        )
+    if platform.startswith("linux") and not given.get("QT_QPA_PLATFORM"):
+        check_server(given)
+        check_plugin()
+
+
+def check_server(given: Mapping[str, str]) -> None:
+    """Raise InputError where nobody answers under the names of DISPLAY and WAYLAND_DISPLAY."""
+    wayland = given.get("WAYLAND_DISPLAY", "")
+    if wayland and Path(given.get("XDG_RUNTIME_DIR", "/"), wayland).is_socket():
+        return
+    display = given.get("DISPLAY", "")
+    if not (display and answers(display)):
+        named = f"DISPLAY names {display!r}" if display else f"WAYLAND_DISPLAY names {wayland!r}"
+        raise InputError(
+            f"the window needs a display, and {named}, where nobody answers; start one (Xvfb, ssh -X), or film with "
+            "`rtmbs view TARGET --headless --out movie.mp4`"
+        )
+
+
+def answers(display: str) -> bool:
+    """True when an X server answers under a name such as ":0" or "host:10.0"."""
+    host, _, rest = display.rpartition(":")
+    number = rest.partition(".")[0]
+    if not number.isdigit():
+        return False
+    local = f"/tmp/.X11-unix/X{number}"
+    places: list[Any] = [local, f"\0{local}"] if host in ("", "unix") else [(host, 6000 + int(number))]
+    for place in places:
+        with socket.socket(socket.AF_UNIX if isinstance(place, str) else socket.AF_INET) as link:
+            link.settimeout(PATIENCE)
+            with suppress(OSError):
+                link.connect(place)
+                return True
+    return False
+
+
+def check_plugin() -> None:
+    """Raise InputError where a library is missing that Qt needs for X11: Qt itself would end the process."""
+    import PySide6
+
+    plugin = Path(PySide6.__path__[0], "Qt", "plugins", "platforms", "libqxcb.so")
+    if plugin.is_file():
+        try:
+            ctypes.CDLL(str(plugin))
+        except OSError as error:
+            raise InputError(f"Qt cannot open a window here: {error}; docs/viewer.md names the packages") from None
+
+
+def check_opengl() -> None:
+    """Raise InputError where the display offers no OpenGL 3.3; there must be an application."""
+    from PySide6.QtGui import QOffscreenSurface, QOpenGLContext
+
+    from rtmbs.viewer.surface import surface_format
+
+    surface, context = QOffscreenSurface(), QOpenGLContext()
+    for one in (surface, context):
+        one.setFormat(surface_format())
+    surface.create()
+    usable = context.create() and context.makeCurrent(surface)
+    found = context.format().version() if usable else (0, 0)
+    context.doneCurrent()
+    if tuple(found) < OPENGL:
+        offered = f"only OpenGL {found[0]}.{found[1]}" if usable else "no OpenGL"
+        raise InputError(
+            f"the window needs OpenGL 3.3, and this display offers {offered}; install Mesa's drivers "
+            "(Debian: libgl1-mesa-dri), or film with `rtmbs view TARGET --headless --out movie.mp4`"
         )
 
 

@@ -17,6 +17,7 @@ from rtmbs.viewer.description import (
     Sphere,
 )
 from rtmbs.viewer.frame import FrameLayout
+from rtmbs.viewer.reach import FAR
 
 Array = NDArray[np.float64]
 
@@ -25,7 +26,6 @@ GROUND = "ground"
 SEEN = 16  # samples that say whether a marker rests in a body
 RESTS = 1e-8  # of the largest coordinate
 FRAMED = 100  # samples whose poses a picture holds
-FAR = 5.0  # sizes of the whole that a motion may go and be in the picture
 THICKNESS = 0.02  # radius of a bar in sizes of the whole
 
 

@@ -10,14 +10,16 @@ from rtmbs.viewer import meshes, picking
 from rtmbs.viewer.arrows import Connectors, Forces, GrabLine
 from rtmbs.viewer.batch import GROUND, Batch, Lines
 from rtmbs.viewer.description import SceneDescription
-from rtmbs.viewer.frame import Frame
+from rtmbs.viewer.frame import WAY, Frame
 from rtmbs.viewer.grid import AXES, axis_lines, grid_lines
+from rtmbs.viewer.reach import DIRECTIONS, FAR, reached
 from rtmbs.viewer.solids import batches, body_solids, families, ground_solids, joint_solids, outline, swell, thickness
 from rtmbs.viewer.theme import Color, Theme, rgba
 from rtmbs.viewer.trails import Trails
 
 Array = NDArray[np.float64]
 
+AHEAD = 1.15  # of the present size that is held beyond it, so that a picture is not fitted at every step
 PARTS = ("bodies", "joints", "springs", "forces", "grid", "axes", "trails")  # what can be hidden
 
 
@@ -39,8 +41,10 @@ class Scene:
         self.shown = dict.fromkeys(PARTS, True)
         self._families = families(description)
         self._outline_body, self._outline = outline(description)
+        self.seen = np.zeros((0, 3))  # where the motion came to, as far as ``remember`` was told
         points = self.points()
         size = float(np.max(np.ptp(points, axis=0)))
+        self._size = size
         thicker = swell(description, size)
         radius = thicker * thickness(description)
         self._bodies = batches(body_solids(description, thicker), self.color_of)
@@ -113,11 +117,26 @@ class Scene:
 
     def whole(self) -> Array:
         """Return world points (k, 3): everything there is, and where a recorded motion takes it [m]."""
-        return np.concatenate([self.points(), self.description.way])
+        way = self.frame.way[np.all(np.isfinite(self.frame.way), axis=1)]
+        return np.concatenate([self.points(), self.description.way, way, self.seen])
 
     def framing(self) -> Array:
         """Return world points (k, 3) that a picture should hold: the whole, and the tips of the axes [m]."""
         return np.concatenate([self.whole(), self._axes.points[:, 1]]) if self.shown["axes"] else self.whole()
+
+    def remember(self) -> bool:
+        """Let a picture of the whole hold the present place too; False when it went so far that it would be a dot.
+
+        What is remembered are the farthest points in some directions.
+        """
+        seen = self.seen if len(self.seen) == WAY else np.full((WAY, 3), np.nan)
+        points = self.points()
+        middle = points.mean(axis=0)
+        seen = reached(seen, middle + AHEAD * (points - middle), DIRECTIONS)
+        near = bool(np.all(np.isfinite(seen)) and np.max(np.ptp(seen, axis=0)) <= FAR * max(self._size, 1e-9))
+        if near:
+            self.seen = seen
+        return near
 
     def center_of(self, body: int) -> Array:
         """Return where the mass centre of a body is now (3,) [m]."""

@@ -3,6 +3,7 @@
 Knows no clock, thread or window. ``worker.py`` paces it, ``manual.py`` watches it.
 """
 
+from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
@@ -15,8 +16,11 @@ from rtmbs.results.catalogue import run_result
 from rtmbs.results.result import Result
 from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.simulation import Simulation
+from rtmbs.simulation.options import Options
 from rtmbs.state import State
+from rtmbs.system.system import System
 from rtmbs.viewer import mouse_spring
+from rtmbs.viewer.carry import carried
 from rtmbs.viewer.commands import LOGGED, Command, Grab, MoveGrab, Release, SetInput, SetOption
 from rtmbs.viewer.connection import Message
 from rtmbs.viewer.frame import OPTIONS
@@ -29,10 +33,17 @@ class Session:
     The history holds, for every step, the state that the step left and the commands that took effect before the next
     one. Going back restores a state and applies its commands; going forward takes the steps again, so the numbers are
     the same bit for bit. A command given after going back cuts off what came later.
+
+    with_spring: returns the System with a mouse spring, compiled at the first pull; ``sim`` is the Simulation of it
+    while a hand pulls, so that steps pay for the spring only then. Without it ``sim`` has a mouse spring or cannot be
+    pulled.
     """
 
-    def __init__(self, sim: Simulation, history: History | None = None) -> None:
-        self.sim = sim
+    def __init__(
+        self, sim: Simulation, history: History | None = None, with_spring: Callable[[], System] | None = None
+    ) -> None:
+        self.sim = self.calm = sim
+        self._with_spring, self._pulled_sim = with_spring, None if with_spring else sim
         self.history = History() if history is None else history
         self.step_number = 0
         self.outcome = Outcome.CONVERGED  # of the last step tried
@@ -40,13 +51,17 @@ class Session:
         self.attachment = mouse_spring.attachment_of(sim.system)  # where the mouse spring is attached, pulling or not
         self.hold: mouse_spring.Hold | None = None
         self.inputs_set: dict[str, Any] = {}  # by name, since the start
+        self.unseen: float = 0  # first step that nobody has plotted yet
+        self.story = 0  # counts beginnings
+        self._lagging = False  # True: the history stands at a step that ``sim`` was not brought to
         self._first, self._first_attachment = sim.state.copy(), self.attachment
-        self.history.begin(self._moment())
+        self._remember_first()
 
     # ---- stepping ---------------------------------------------------------------------------------------------------
 
     def step(self) -> StepReport:
         """Take a step and remember it. One that fails, or raises, changes nothing."""
+        self._catch_up()
         report = self.sim.step()
         self.took(report)
         return report
@@ -59,7 +74,7 @@ class Session:
                 return
         self.report = report
         self.step_number += 1
-        self.history.record(self._moment())
+        self._remember()
         self._apply_known()
 
     def failure(self, report: StepReport) -> str:
@@ -70,14 +85,38 @@ class Session:
 
     def seek(self, step: int) -> None:
         """Restore the state of ``step``, or of the nearest step that is remembered."""
-        moment = self.history.seek(step)
-        self.step_number, self.outcome, self.report = moment.step, Outcome.CONVERGED, None
-        self._set_options(moment)
-        mouse_spring.attach(self.sim, moment.attachment, self.attachment)  # before the state: what is attached asks for
-        # new accelerations
+        moment, self._lagging = self.history.seek(step), False
+        self.step_number, self.outcome, self.report = moment.step, Outcome.CONVERGED, moment.report
+        self.sim = self.pulled_sim() if moment.state.fingerprint != self.calm.system.fingerprint else self.calm
+        self._set_options(moment.options)
+        self._attach(moment.attachment)  # before the state: what is attached asks for new accelerations
         self.sim.restore(moment.state)
-        self.attachment, self.hold = moment.attachment, moment.hold
+        self.hold = moment.hold
         self._apply_known()
+
+    @property
+    def stored(self) -> bool:
+        """True when the history has the next step already."""
+        return self.history.ahead() is not None
+
+    def forward(self) -> None:
+        """Go to the next remembered step without taking it again."""
+        moment = self.history.ahead()
+        if moment is None:
+            return
+        held = moment.hold, moment.options, moment.state.h, moment.state.fingerprint
+        now = self.hold, self.sim.options, self.sim.h, self.sim.system.fingerprint
+        attached = self.sim is not self._pulled_sim or moment.attachment == self.attachment
+        if moment.commands or held != now or not attached:
+            self.seek(moment.step)
+            return
+        self.history.seek(moment.step)
+        self.step_number, self.outcome, self.report, self._lagging = moment.step, Outcome.CONVERGED, moment.report, True
+
+    def _catch_up(self) -> None:
+        """Bring ``sim`` to where the history stands."""
+        if self._lagging:
+            self.seek(self.step_number)
 
     def restart(self, keep_inputs: bool = False) -> None:
         """Go back to the first state with the options that hold now, forget the history, let go.
@@ -85,8 +124,8 @@ class Session:
         ``keep_inputs`` sets again what was set by name.
         """
         h, inputs = self.sim.h, dict(self.inputs_set)
-        mouse_spring.attach(self.sim, self._first_attachment, self.attachment)
-        self.attachment = self._first_attachment
+        self._use(self.calm)
+        self._attach(self._first_attachment)
         self.sim.restore(self._first)
         self.sim.h = h  # with it the penalty factors of the present options
         self._begin()
@@ -98,18 +137,30 @@ class Session:
         """Go on from a state; StateError when it does not fit. The history begins anew, and the mouse spring is
         open.
         """
+        self._use(self.calm)
         self.sim.restore(state)
         self._begin()
 
     def _begin(self) -> None:
-        self.step_number, self.outcome, self.report = 0, Outcome.CONVERGED, None
+        self.step_number, self.outcome, self.report, self._lagging = 0, Outcome.CONVERGED, None, False
         self.inputs_set, self.hold = {}, None
         if mouse_spring.has_mouse_spring(self.sim.system):
             mouse_spring.pull(self.sim, None)
+        self._remember_first()
+
+    def _remember_first(self) -> None:
         self.history.begin(self._moment())
+        self.unseen, self.story = 0, self.story + 1
+
+    def _remember(self) -> None:
+        known = self.step_number <= self.history.newest
+        self.history.record(self._moment())
+        if not known:
+            self.unseen = min(self.unseen, self.step_number)
 
     def _moment(self) -> Moment:
-        return Moment(self.step_number, self.sim.state.copy(), self.sim.options, self.attachment, self.hold)
+        state = self.sim.state.copy()
+        return Moment(self.step_number, state, self.sim.options, self.attachment, self.hold, self.report)
 
     def _apply_known(self) -> None:
         """Apply the commands that the history has at the present place."""
@@ -125,6 +176,7 @@ class Session:
         """
         if not isinstance(command, LOGGED):
             raise InputError(f"{type(command).__name__} is no command of a session")
+        self._catch_up()
         if self._without_effect(command):
             return None
         self._change(command)
@@ -148,7 +200,7 @@ class Session:
         elif isinstance(command, SetOption):
             self._set_option(command.name, command.value)
         elif isinstance(command, Grab):
-            self._set_hold(mouse_spring.take_hold(sim, command.body, command.point, command.target))
+            self._set_hold(mouse_spring.take_hold(self.pulled_sim(), command.body, command.point, command.target))
         elif isinstance(command, MoveGrab) and self.hold is not None:
             self._set_hold(self.hold.moved(command.target))
         elif isinstance(command, Release):
@@ -171,33 +223,88 @@ class Session:
         else:
             self.sim.change(**{name: METHODS[value]() if name == "method" else value})
 
-    def _set_options(self, moment: Moment) -> None:
-        """Restore the options of a moment; only those that differ, for a source of Jacobians may be dear to make."""
-        now, then = self.sim.options, moment.options
+    def _set_options(self, then: Options) -> None:
+        """Let these options hold; nothing is done when they do, for a source of Jacobians may be dear to make."""
+        now = self.sim.options
         if now != then:
             self.sim.change(**{f.name: getattr(then, f.name) for f in fields(then)})
 
     def _set_hold(self, hold: mouse_spring.Hold | None) -> None:
         if hold is not None:
-            mouse_spring.attach(self.sim, hold.attachment, self.attachment)
-            self.attachment = hold.attachment
+            if self.sim is not self.pulled_sim():
+                self._go_on_with(self.pulled_sim(), hold.attachment)
+            self._attach(hold.attachment)
         if hold != self.hold:
             mouse_spring.pull(self.sim, hold)
             self.hold = hold
+        if hold is None:
+            self._go_on_with(self.calm)
+
+    @property
+    def pulled(self) -> bool:
+        """True while ``sim`` is another one than the session was made with: that with a mouse spring."""
+        return self.sim is not self.calm
+
+    @property
+    def in_hand(self) -> bool:
+        """True when a pull needs no other Simulation to be made."""
+        return self._pulled_sim is not None
+
+    def pulled_sim(self) -> Simulation:
+        """Return the Simulation that a hand can pull at, compiled when it is first needed."""
+        if self._pulled_sim is None:
+            assert self._with_spring is not None
+            calm = self.calm
+            self._pulled_sim = Simulation(self._with_spring(), calm.h, calm.method, jacobian=calm.jacobian)
+            self.attachment = mouse_spring.attachment_of(self._pulled_sim.system)
+        return self._pulled_sim
+
+    def _attach(self, attachment: mouse_spring.Attachment | None) -> None:
+        """Attach the mouse spring, where ``sim`` has one."""
+        if self.sim is self._pulled_sim:
+            mouse_spring.attach(self.sim, attachment, self.attachment)
+            self.attachment = attachment
+
+    def _go_on_with(self, sim: Simulation, attachment: mouse_spring.Attachment | None = None) -> None:
+        """Let another Simulation of the same mechanism take the next steps, from the present state on."""
+        if sim is self.sim:
+            return
+        state, system = self.sim.state, self.sim.system
+        self._use(sim)
+        if attachment is not None:
+            self._attach(attachment)  # first, so that a story that is told again does the same
+        self.sim.restore(carried(state, system, sim.system))
+
+    def _use(self, sim: Simulation) -> None:
+        """Let ``sim`` be the Simulation, with the options that hold now."""
+        options = self.sim.options
+        self.sim = sim
+        self._set_options(options)
 
     # ---- files ------------------------------------------------------------------------------------------------------
 
     def result(self) -> Result:
         """Return the channels of the remembered steps up to the present one."""
-        states = self.history.states_so_far()
+        system, states = self.calm.system, self.history.states_so_far()
+        if any(state.fingerprint != system.fingerprint for state in states):
+            calm, system = system, self.pulled_sim().system
+            states = [
+                carried(state, calm, system) if state.fingerprint != system.fingerprint else state for state in states
+            ]
+        equations = (self.calm if system is self.calm.system else self.pulled_sim()).equations
         arrays = (np.array([getattr(state, name) for state in states]) for name in OF_STATE)
         samples = Samples(np.array([state.t for state in states]), *arrays)
-        return run_result(self.sim.system, self.sim.equations.tables, samples, {"CONVERGED": len(states) - 1})
+        return run_result(system, equations.tables, samples, {"CONVERGED": len(states) - 1})
 
     @property
     def state(self) -> State:
         """The present state."""
-        return self.sim.state
+        return self.history.present.state if self._lagging else self.sim.state
+
+    @property
+    def plain_state(self) -> State:
+        """The present state as one of the Simulation that the session was made with."""
+        return carried(self.state, self.sim.system, self.calm.system) if self.pulled else self.state
 
 
 def sentence(command: Command) -> str:

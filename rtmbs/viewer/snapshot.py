@@ -1,10 +1,13 @@
-"""Take a Frame of a session: poses, energies, statistics and subscribed channels, in scratch of its own."""
+"""Take a Frame of a session: poses, energies and statistics, in scratch of its own; every step goes to a strip."""
 
+import itertools
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.integrators.report import StepReport
 from rtmbs.observers.meters import VIOLATIONS
 from rtmbs.results.resample import resample_energies
 from rtmbs.results.samples import one_sample
@@ -14,9 +17,10 @@ from rtmbs.state import State
 from rtmbs.system.origins import WORLD
 from rtmbs.viewer.channels import LiveChannels
 from rtmbs.viewer.describe import CHOICES
-from rtmbs.viewer.frame import OPTIONS, PLOTS, SAMPLES, Frame
+from rtmbs.viewer.frame import OPTIONS, WAY, Frame
 from rtmbs.viewer.session import Session
-from rtmbs.viewer.timing import Timing
+from rtmbs.viewer.strip import ACCELERATION, ELASTIC, FIRST, KINETIC, POSITION, WIDTH, Strip, T
+from rtmbs.viewer.timing import Timing, percentiles
 
 Array = NDArray[np.float64]
 
@@ -26,10 +30,10 @@ NOWHERE = np.full(3, np.nan)
 class Poses:
     """Where the bodies of a System stand, and what energy they have."""
 
-    def __init__(self, session: Session) -> None:
-        system = session.sim.system
+    def __init__(self, sim: Simulation) -> None:
+        system = sim.system
         bodies = list(system.bodies.values())
-        self.tables = session.sim.equations.tables
+        self.tables = sim.equations.tables
         self.dofs = np.array([body.dof for body in bodies])
         self.grounds = np.append(self.tables.origins.row, WORLD)[self.dofs]  # rows of ground that they see
         self.rotations = np.array([body.rotation for body in bodies])
@@ -45,52 +49,83 @@ class Poses:
         return r, A @ self.rotations, self._energies[:, 0].tolist()
 
 
-class Plots:
-    """The last samples of the subscribed channels."""
+class Watch:
+    """Writes the watched numbers of every step to a strip, a few steps at a time."""
 
-    def __init__(self, channels: LiveChannels) -> None:
-        self.channels, self.ticket = channels, 0
-        self._rows: Array = np.full((SAMPLES, 1 + PLOTS), np.nan)
-        self.count = 0
+    def __init__(self, session: Session, channels: LiveChannels, strip: Strip) -> None:
+        self.session, self.channels, self.strip = session, channels, strip
+        self._pulled: LiveChannels | None = None  # of the mechanism while a hand pulls, whose force is one more
+        self._story = session.story
+        strip.begin(0)
 
     def subscribe(self, names: tuple[str, ...], ticket: int) -> None:
-        """Begin anew with these channels; UnknownNameError or InputError leave the old ones."""
+        """Watch these channels from the oldest step that is remembered on.
+
+        UnknownNameError or InputError leave the old ones.
+        """
         self.channels.subscribe(names)
-        self.ticket, self.count = ticket, 0
-        self._rows[:] = np.nan
+        self._pulled = None
+        self.strip.begin(ticket)
+        self.session.unseen = 0
 
-    def sample(self, sim: Simulation) -> None:
-        """Append the values at the present state."""
-        if not self.channels.names:
+    def write(self) -> None:
+        """Write the steps that were taken since the last call."""
+        if self.session.unseen == math.inf:
             return
-        state = sim.state
-        self.channels.follow(sim.system, sim.equations.tables)
-        row = self._rows[self.count % SAMPLES]
-        row[0], row[1 : 1 + len(self.channels.names)] = state.t, self.channels.read(state)
-        self.count += 1
+        moments = self.session.history.since(self.session.unseen)
+        self.session.unseen = math.inf
+        if self._story != self.session.story:
+            self._story = self.session.story
+            self.strip.begin(self.strip.ticket)
+        rows = np.full((len(moments), WIDTH), np.nan)
+        rows[:, T] = [moment.state.t for moment in moments]
+        rows[:, POSITION : ACCELERATION + 1] = [sizes(moment.report) for moment in moments]
+        first = 0
+        for _, group in itertools.groupby(moments, lambda moment: moment.state.fingerprint):
+            states = [moment.state for moment in group]
+            part = slice(first, first + len(states))
+            energies, values = self._channels_of(states[0]).read(states)
+            rows[part, KINETIC : ELASTIC + 1], rows[part, FIRST : FIRST + values.shape[1]] = energies.T, values
+            first += len(states)
+        self.strip.append(rows)
 
-    def ordered(self) -> Array:
-        """Return the samples oldest first, newest last."""
-        return np.roll(self._rows, -(self.count % SAMPLES), axis=0)
+    def _channels_of(self, state: State) -> LiveChannels:
+        """Return the channels of the mechanism that a state belongs to: as it is, or with a hand that pulls."""
+        channels = self.channels
+        if state.fingerprint != self.session.calm.system.fingerprint:
+            sim = self.session.pulled_sim()
+            if self._pulled is None:
+                self._pulled = LiveChannels(sim.system, sim.equations.tables, sim.state)
+                self._pulled.subscribe(self.channels.names)
+            channels = self._pulled
+        else:
+            sim = self.session.calm
+        channels.follow(sim.system, sim.equations.tables)
+        return channels
+
+
+def sizes(report: StepReport | None) -> tuple[float, float, float]:
+    """Return the violations of a step: position, velocity, acceleration; not a number for none."""
+    if report is None:
+        return np.nan, np.nan, np.nan
+    return report.position_violation, report.velocity_violation, report.acceleration_violation
 
 
 class Photographer:
     """Takes frames of one session, of one generation."""
 
-    def __init__(self, session: Session, channels: LiveChannels, timing: Timing, generation: int) -> None:
+    def __init__(self, session: Session, channels: LiveChannels, strip: Strip, timing: Timing, generation: int) -> None:
         self.session, self.timing, self.generation = session, timing, generation
-        self.poses, self.plots = Poses(session), Plots(channels)
-        self.number = 0
+        self.poses, self.watch = Poses(session.sim), Watch(session, channels, strip)
+        self.number, self.way = 0, np.full((WAY, 3), np.nan)
 
-    def take(
-        self, playing: bool = False, speed: float = 1.0, deadlines: int = 0, missed: int = 0, sampled: bool = True
-    ) -> Frame:
+    def take(self, playing: bool = False, speed: float = 1.0, deadlines: int = 0, missed: int = 0) -> Frame:
         """Return a Frame of the present state."""
-        session, sim, timing = self.session, self.session.sim, self.timing
-        state, report = sim.state, self.session.report
-        if sampled:
-            self.plots.sample(sim)
-        r, A, (kinetic, gravity, elastic) = self.poses.read(state)
+        session, timing = self.session, self.timing
+        state, report = session.state, self.session.report
+        self.watch.write()
+        plain = session.plain_state
+        r, A, (kinetic, gravity, elastic) = self.poses.read(plain)
         violations: dict[str, Any] = {name: getattr(report, name) if report else np.nan for name in VIOLATIONS}
         self.number += 1
         grabbed, point, target, force = self.grab(r, A)
@@ -108,7 +143,7 @@ class Photographer:
             A=A,
             z=state.z.copy(),
             zd=state.zd.copy(),
-            inputs=state.u.copy(),
+            inputs=plain.u.copy(),
             grabbed=grabbed,
             grab_point=point,
             grab_target=target,
@@ -123,9 +158,8 @@ class Photographer:
             elastic=elastic,
             **violations,
             options=option_numbers(session),
-            ticket=self.plots.ticket,
-            plots=self.plots.ordered(),
-            samples_taken=self.plots.count,
+            way=self.way,
+            ticket=self.watch.strip.ticket,
         )
 
     def grab(self, r: Array, A: Array) -> tuple[int, Array, Array, float]:
@@ -140,13 +174,15 @@ class Photographer:
 
 def clocked(timing: Timing, h: float) -> dict[str, Any]:
     """Return what a Frame says of wall time, by its names; h is the step [s]."""
-    p50, p99 = timing.percentiles()
+    (p50, p99), late = percentiles(timing.step_times), percentiles(timing.lateness)
     return {
         "step_times": timing.step_times.ordered(),
         "iterations": timing.iterations.ordered(),
-        "steps_taken": timing.step_times.count,
+        "steps_taken": timing.steps_before + timing.step_times.count,
         "p50": p50,
         "p99": p99,
+        "late_p50": late[0],
+        "late_p99": late[1],
         "phases": timing.phases,
         "actual_speed": timing.actual_speed(),
         "real_time_factor": timing.real_time_factor(h),

@@ -11,6 +11,8 @@ from rtmbs.viewer.connection import Message
 from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.frame import Frame
 from rtmbs.viewer.origin import Origin
+from rtmbs.viewer.settings import Settings
+from rtmbs.viewer.strip import Strip
 from rtmbs.viewer.worker import Worker
 
 MESSAGES = 1000  # kept at most until somebody reads them
@@ -24,12 +26,17 @@ class ThreadConnection:
     """
 
     def __init__(self, origin: Origin, **options: Any) -> None:
-        self._inbox: queue.SimpleQueue[Command] = queue.SimpleQueue()
+        self._origin, self._options, self._settings = origin, options, Settings()
         self._messages: deque[Message] = deque(maxlen=MESSAGES)
+        self._start()
+
+    def _start(self) -> None:
+        self._inbox: queue.SimpleQueue[Command] = queue.SimpleQueue()
         self._described = threading.Event()
         self._scene: SceneDescription | None = None
         self._frame: Frame | None = None
-        worker = Worker(origin, self._inbox, self, **options)
+        self._strip: Strip | None = None
+        worker = Worker(self._origin, self._inbox, self, **self._options)
         self._thread = threading.Thread(target=self._run, args=(worker,), name="rtmbs session", daemon=True)
         self._thread.start()
 
@@ -42,10 +49,14 @@ class ThreadConnection:
         return self._scene
 
     def send(self, command: Command) -> None:
+        self._settings.note(command)
         self._inbox.put(command)
 
     def latest(self) -> Frame | None:
         return self._frame
+
+    def strip(self) -> Strip | None:
+        return self._strip
 
     def messages(self) -> list[Message]:
         found: list[Message] = []
@@ -53,15 +64,27 @@ class ThreadConnection:
             found.append(self._messages.popleft())
         return found
 
+    @property
+    def ended(self) -> bool:
+        return not self._thread.is_alive()
+
+    def restart(self) -> None:
+        self.close()
+        self._messages.clear()
+        self._start()
+        for command in self._settings.again():
+            self._inbox.put(command)
+
     def close(self) -> None:
         self._inbox.put(Quit())
         self._thread.join(PATIENCE)
 
     # ---- the worker's side ------------------------------------------------------------------------------------------
 
-    def present(self, description: SceneDescription) -> None:
-        self._scene = description
+    def present(self, description: SceneDescription) -> Strip:
+        self._scene, self._strip = description, Strip()
         self._described.set()
+        return self._strip
 
     def publish(self, frame: Frame) -> None:
         self._frame = frame

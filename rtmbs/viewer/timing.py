@@ -42,7 +42,8 @@ class Timing:
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self.clock = clock
-        self.step_times, self.iterations = Ring(STEPS), Ring(STEPS)
+        self.step_times, self.iterations, self.lateness = Ring(STEPS), Ring(STEPS), Ring(STEPS)
+        self.steps_before = 0  # steps that were counted and forgotten
         self.phases: Array = np.zeros(len(PHASES))
         self._trail: deque[tuple[float, float]] = deque()  # wall and simulated time [s]
 
@@ -53,6 +54,10 @@ class Timing:
         if report is not None:
             self.phases = np.array([report.phases.get(name, 0.0) for name in PHASES])
 
+    def late(self, seconds: float) -> None:
+        """Note by how much a step began after its deadline."""
+        self.lateness.add(seconds)
+
     def mark(self, t: float) -> None:
         """Note where simulated time stands now; of marks within the window two are kept apart by a tenth of it."""
         now = self.clock()
@@ -61,6 +66,12 @@ class Timing:
         self._trail.append((now, t))
         while len(self._trail) > 2 and now - self._trail[1][0] > WINDOW:
             self._trail.popleft()
+
+    def forget(self) -> None:
+        """Begin the statistics anew: the next steps are of another kind."""
+        count = self.step_times.count
+        self.step_times, self.iterations, self.lateness = Ring(STEPS), Ring(STEPS), Ring(STEPS)
+        self.steps_before += count
 
     def stop(self) -> None:
         """Forget the way: the session is paused, or jumps in time."""
@@ -78,10 +89,11 @@ class Timing:
         known = self.step_times.known()
         return float(h / known.mean()) if len(known) else 0.0
 
-    def percentiles(self) -> tuple[float, float]:
-        """Return the 50th and 99th percentile of the last step times [s]; 0 before the first."""
-        known = np.sort(self.step_times.known())
-        if not len(known):
-            return 0.0, 0.0
-        last = len(known) - 1
-        return float(known[round(0.50 * last)]), float(known[round(0.99 * last)])
+
+def percentiles(ring: Ring) -> tuple[float, float]:
+    """Return the 50th and 99th percentile of the numbers of a ring; 0 before the first."""
+    known = np.sort(ring.known())
+    if not len(known):
+        return 0.0, 0.0
+    last = len(known) - 1
+    return float(known[round(0.50 * last)]), float(known[round(0.99 * last)])

@@ -12,7 +12,7 @@ from rtmbs.viewer.commands import Play
 from rtmbs.viewer.connect import RESULT, connect, playback
 from rtmbs.viewer.connection import Connection
 from rtmbs.viewer.main_guard import script_is_guarded
-from rtmbs.viewer.qt import check_display, check_qt
+from rtmbs.viewer.qt import check_display, check_opengl, check_qt
 from rtmbs.viewer.theme import theme_named
 
 THREAD_INSTEAD = (
@@ -30,14 +30,15 @@ def view(
     *,
     parameters: Mapping[str, Any] | None = None,
     options: Mapping[str, Any] | None = None,
-    theme: str = "white",
+    theme: str | None = None,
     model: Any = None,
     **settings: Any,
 ) -> int:
     """Show a mechanism or a recorded result, and return the exit code of the window.
 
     target: what ``connect`` takes, a Result or the path of one.  mode: "process" or "thread"; for a program that steps
-    its own Simulation there is ``manual_viewer.ManualViewer``.  theme: "white" or "dark".
+    its own Simulation there is ``manual_viewer.ManualViewer``.  theme: "white" or "dark";
+    that of the last window unless given.
     model: the Model of a result, for shapes and joints.  parameters, options, settings: as of ``connect``.
     Raises InputError when Qt is missing or unusable, UnknownNameError for a target, mode or theme that does not exist.
     """
@@ -45,11 +46,17 @@ def view(
     check_display()
     if mode == "manual":
         raise InputError("view(mode='manual') would never return; use rtmbs.viewer.manual_viewer.ManualViewer(sim)")
-    theme_named(theme)
+    theme_named(theme or "white")
     if mode == "process" and not script_is_guarded():
         print(THREAD_INSTEAD, file=sys.stderr)
         mode = "thread"
     connection = open_connection(target, mode, model, parameters=parameters, options=options, **settings)
+    try:  # Qt is loaded while the session is being built
+        application()
+        check_opengl()
+    except BaseException:
+        connection.close()
+        raise
     play = is_result(target) and bool(settings.get("playing"))
     return show(connection, theme, lambda path: open_connection(path, mode, options=options), play)
 
@@ -66,12 +73,14 @@ def is_result(target: Any) -> bool:
     return str(target).endswith(RESULT) if isinstance(target, str | Path) else type(target).__name__ == "Result"
 
 
-def show(connection: Connection, theme: str = "white", opener: Any = None, play: bool = False) -> int:
+def show(connection: Connection, theme: str | None = None, opener: Any = None, play: bool = False) -> int:
     """Open the window on a Connection and run it to its end; ``play`` starts it when the window is there."""
     app = application()
+    from rtmbs.viewer.remember import keep, restore, settings
     from rtmbs.viewer.window import Window
 
-    window = Window(connection, theme_named(theme), opener)
+    window, kept = Window(connection, theme_named(theme or "white"), opener), settings()
+    restore(window, kept, theme_given=theme is not None)
     old_hook = sys.excepthook
 
     def tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
@@ -87,6 +96,7 @@ def show(connection: Connection, theme: str = "white", opener: Any = None, play:
         return int(app.exec())
     finally:
         sys.excepthook = old_hook
+        keep(window, kept)
         window.connection.close()
 
 

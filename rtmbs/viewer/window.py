@@ -6,17 +6,28 @@ from collections.abc import Callable
 from typing import Any
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
-from PySide6.QtGui import QAction, QCloseEvent, QKeySequence
-from PySide6.QtWidgets import QApplication, QDockWidget, QLabel, QMainWindow, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtGui import QCloseEvent
+from PySide6.QtWidgets import (
+    QDockWidget,
+    QMainWindow,
+    QPlainTextEdit,
+    QVBoxLayout,
+    QWidget,
+)
 
+from rtmbs.viewer import fault
 from rtmbs.viewer.actions import MANY, Actions
+from rtmbs.viewer.camera import ground_axes
 from rtmbs.viewer.canvas import Canvas
 from rtmbs.viewer.capture import Capture
 from rtmbs.viewer.commands import Command, Grab, MoveGrab, Rebuild, Release, StepBack, Subscribe
 from rtmbs.viewer.connection import Connection, Message
 from rtmbs.viewer.description import BodyDescription, SceneDescription
+from rtmbs.viewer.focus import FocusReturns, application
 from rtmbs.viewer.frame import Frame
-from rtmbs.viewer.keys import GROUPS, KEYS
+from rtmbs.viewer.framing import Framing
+from rtmbs.viewer.menus import make_menus
+from rtmbs.viewer.opening import Opening, close_soon
 from rtmbs.viewer.panels.banner import Banner
 from rtmbs.viewer.panels.help import Help
 from rtmbs.viewer.panels.info import Info
@@ -24,7 +35,10 @@ from rtmbs.viewer.panels.parameters import Parameters
 from rtmbs.viewer.panels.plots import Plots
 from rtmbs.viewer.panels.profiler import Profiler
 from rtmbs.viewer.panels.transport import Transport
+from rtmbs.viewer.panels.waiting import Waiting
+from rtmbs.viewer.remember import with_first
 from rtmbs.viewer.scene import PARTS, Pick, Scene
+from rtmbs.viewer.state_text import state_text
 from rtmbs.viewer.style import palette, sheet
 from rtmbs.viewer.theme import WHITE, Theme
 
@@ -47,16 +61,16 @@ class Window(QMainWindow):
         self.frame: Frame | None = None
         self.description: SceneDescription | None = None
         self.speed, self.info_wanted = 1.0, True
-        self.followed: int | None = None
         self.capture: Capture | None = None
+        self.opening, self.framing = Opening(), Framing(self)
         self.shown = dict.fromkeys(PARTS, True)
-        self.act = Actions(self)
-        self._fit_next = True
+        self.act, self.last_files = Actions(self), list[str]()
+        self._fit_next, self._opened = True, ""
         self._panels_drawn = 0.0
         self._counted, self._counted_at, self._rate = 0, time.perf_counter(), 0.0
         self._build()
         self._connect()
-        self._bind_keys()
+        make_menus(self, Qt.ShortcutContext.WindowShortcut)
         self.set_theme(theme)
         self._timer = QTimer(self, interval=TICK, timerType=Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self.guarded(self.tick))
@@ -68,15 +82,15 @@ class Window(QMainWindow):
         self.setWindowTitle("rtmbs")
         self.resize(1200, 700)
         self.canvas, self.transport = Canvas(), Transport(self.theme)
-        center, column = QWidget(), QVBoxLayout()
+        center = QWidget()
+        column = QVBoxLayout(center)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.canvas, 1)
         column.addWidget(self.transport)
-        center.setLayout(column)
         self.setCentralWidget(center)
         self.info, self.help = Info(self.theme, self.canvas), Help(self.theme, self.canvas)
-        self.banner, self.waiting = Banner(self.theme, self.canvas), QLabel("building the mechanism ...", self.canvas)
+        self.banner, self.waiting = Banner(self.theme, self.canvas), Waiting(self.theme, self.canvas)
         self.parameters_panel, self.plots_panel = Parameters(), Plots(self.theme)
         self.profiler_panel, self.log_panel = Profiler(self.theme), QPlainTextEdit(readOnly=True)
         self.log_panel.setMaximumBlockCount(LOG_LINES)
@@ -90,8 +104,9 @@ class Window(QMainWindow):
         self.tabifyDockWidget(self.docks["profiler"], self.docks["plots"])
         self.tabifyDockWidget(self.docks["plots"], self.docks["log"])
         self.resizeDocks([self.docks["parameters"]], [380], Qt.Orientation.Horizontal)
-        self.resizeDocks([self.docks["profiler"], self.docks["plots"]], [230, 260], Qt.Orientation.Vertical)
+        self.resizeDocks([self.docks["profiler"], self.docks["plots"]], [230, 320], Qt.Orientation.Vertical)
         self.canvas.installEventFilter(self)
+        self.focus = FocusReturns(self.canvas)
         self.statusBar().showMessage("F1 shows the keys")
 
     def _dock(self, title: str, panel: QWidget, area: Qt.DockWidgetArea) -> QDockWidget:
@@ -110,35 +125,25 @@ class Window(QMainWindow):
         self.canvas.grabbed.connect(guarded(self._grab))
         self.canvas.moved.connect(guarded(lambda target: self.send(MoveGrab(tuple(target.tolist())))))
         self.canvas.released.connect(guarded(lambda: self.send(Release())))
-        self.canvas.failed.connect(lambda sentence: self.banner.tell(sentence, offer_back=False))
+        self.canvas.steered.connect(self.framing.let_go)
+        self.canvas.failed.connect(lambda sentence: self._tell_in_sight(sentence))
+        self.banner.reload.connect(guarded(self.act.reload))
         self.banner.back.connect(guarded(lambda: self.send(StepBack(MANY))))
         self.transport.called.connect(guarded(lambda action: self.act[action]()))
         self.transport.sought.connect(guarded(self.send))
         self.transport.speed_chosen.connect(guarded(self.act.set_speed))
         self.parameters_panel.asked.connect(guarded(self._asked))
+        self.plots_panel.bar.compared.connect(guarded(self.plots_panel.compare))
+        self.plots_panel.bar.exported.connect(guarded(self.plots_panel.export))
         self.plots_panel.wanted.connect(guarded(lambda names, ticket: self.send(Subscribe(names, ticket))))
-
-    def _bind_keys(self) -> None:
-        """Make an action with its shortcuts for each row of the table of keys, and menus of them."""
-        menus = {group: self.menuBar().addMenu(group) for group in GROUPS}
-        for key in KEYS:
-            action = QAction(f"{key.text[0].upper()}{key.text[1:]}", self)
-            action.setObjectName(key.action)
-            action.setShortcuts([QKeySequence(keys) for keys in key.keys])
-            action.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
-            action.triggered.connect(self.guarded(lambda *_, name=key.action: self.act[name]()))
-            menus[key.group].addAction(action)
-            self.addAction(action)  # works without the menu bar, as in full screen
 
     def set_theme(self, theme: Theme) -> None:
         """Change all colours."""
         self.theme = theme
-        app = QApplication.instance()
-        assert isinstance(app, QApplication)
-        app.setPalette(palette(theme))
+        application().setPalette(palette(theme))
         self.setStyleSheet(sheet(theme))
-        self.waiting.setStyleSheet(f"color: {theme.muted}; font-size: 15px; background: transparent;")
-        for part in (self.info, self.help, self.banner, self.transport, self.profiler_panel, self.plots_panel):
+        overlays: tuple[Any, ...] = (self.info, self.help, self.banner, self.waiting)
+        for part in (*overlays, self.transport, self.profiler_panel, self.plots_panel):
             part.set_theme(theme)
         if self.description is not None and self.frame is not None:
             self._make_scene()
@@ -148,6 +153,7 @@ class Window(QMainWindow):
 
     def tick(self) -> None:
         """Show the latest frame when it is a new one, and read the messages."""
+        self._look_for_coming()
         for message in self.connection.messages():
             self._show_message(message)
         frame = self.connection.latest()
@@ -163,8 +169,12 @@ class Window(QMainWindow):
         description = self.connection.describe()
         if description.generation != frame.generation:
             return  # the frames of the new one are on their way
-        self.description, self.frame, self.followed = description, frame, None
+        self.description, self.frame = description, frame
+        self.framing.forget()
+        self.act.marks.clear()
         self.waiting.hide()
+        self.speed = frame.desired_speed
+        self.canvas.camera.ground = ground_axes(description.gravity)
         self.setWindowTitle(f"rtmbs: {description.name}")
         self._make_scene()
         for panel in (self.parameters_panel, self.plots_panel, self.transport):
@@ -181,7 +191,7 @@ class Window(QMainWindow):
         old, scene = self.scene, Scene(self.description, self.theme, self.frame)
         scene.shown = self.shown
         if old is not None and old.description is self.description:
-            scene.trails = old.trails
+            scene.trails, scene.seen = old.trails, old.seen
             scene.select(old.selected)
         self.canvas.set_scene(scene)
 
@@ -189,12 +199,8 @@ class Window(QMainWindow):
         scene = self.scene
         if scene is None or self.description is None or frame.generation != self.description.generation:
             return
-        before = scene.center_of(self.followed) if self.followed is not None else None
-        self.frame = frame
-        scene.show(frame)
-        if self.followed is not None and before is not None:
-            self.canvas.camera.center = self.canvas.camera.center + scene.center_of(self.followed) - before
-        self.plots_panel.gather(frame)
+        old, self.frame = self.frame, frame
+        self.framing.show(frame, old)
         self.canvas.update()
 
     def _show_panels(self) -> None:
@@ -213,25 +219,24 @@ class Window(QMainWindow):
         if self.docks["profiler"].isVisible():
             self.profiler_panel.show_frame(self.frame)
         if self.docks["plots"].isVisible():
-            self.plots_panel.redraw()
+            self.plots_panel.redraw(self.connection.strip(), self.frame.t)
         if self.capture is not None and self.capture.failure:
-            self.tell(self.capture.failure)
+            self.capture.stop()
+            self._tell_in_sight(self.capture.failure)
             self.capture = None
 
     def _show_message(self, message: Message) -> None:
+        self.waiting.show_message(message.kind, message.text)
+        self.place_overlays()
+        if message.kind == "progress":
+            return
         self.log_panel.appendPlainText(f"{message.t:10.4f} s  step {message.step:6d}  {message.text}")
-        if message.kind == "failure":
-            self.waiting.hide()
-            self.banner.tell(message.text, offer_back=self.frame is not None)
-            self.place_overlays()
-        elif message.kind == "warning":
-            self.banner.tell(message.text, offer_back=False)
-            self.place_overlays()
+        if message.kind in ("failure", "warning"):
+            failed, ended = message.kind == "failure", self.connection.ended
+            back = failed and self.frame is not None and not ended
+            self._tell_in_sight(message.text, back, failed and ended, message.details)
         else:
             self.statusBar().showMessage(message.text)
-            if message.kind == "busy" and self.frame is None:
-                self.waiting.setText(message.text)
-                self.place_overlays()
 
     # ---- what others ask for ----------------------------------------------------------------------------------------
 
@@ -282,14 +287,37 @@ class Window(QMainWindow):
         return self.description_of(body).name
 
     def open(self, path: str) -> None:
-        """View another model or result; when that fails the present one stays."""
+        """View another model or result, once it stands; when it never does the present one stays."""
         if self.opener is None:
             raise RuntimeError("this window was opened on a running program and has no other model to open")
-        connection = self.opener(path)
-        self.connection.close()
-        self.connection, self.frame, self.description, self._fit_next = connection, None, None, True
+        self.opening.begin(self.opener(path))
+        self._opened = path
         self.banner.hide()
-        self.waiting.show()
+        self._wait_for(f"opening {path} ...")
+        self._look_for_coming()
+
+    def restart(self) -> None:
+        """Start a session that is gone anew."""
+        self.connection.restart()
+        self.frame, self.description = None, None
+        self._wait_for("starting the session again ...")
+
+    def _wait_for(self, sentence: str) -> None:
+        self.waiting.tell(sentence)
+        self.place_overlays()
+
+    def _look_for_coming(self) -> None:
+        """Take over the session that was opened when its first frame is there; tell why when none will come."""
+        came, failures = self.opening.look()
+        for message in failures:
+            self.waiting.hide()
+            self._tell_in_sight(message.text, details=message.details)
+        if came is not None:
+            self.waiting.hide()
+            close_soon(self.connection)
+            self.connection, self.frame, self.description, self._fit_next = came, None, None, True
+            self.last_files = with_first(self._opened, self.last_files)
+            self.framing.forget()
 
     def state_text(self) -> str:
         """Return the state as text: time, coordinates, rates and inputs by name; "" before the first frame."""
@@ -300,9 +328,11 @@ class Window(QMainWindow):
     def _asked(self, command: Command) -> None:
         self._fit_next = self._fit_next or isinstance(command, Rebuild)
         self.send(command)
+        self.focus.chosen()
 
     def _center(self, pick: Pick) -> None:
         self.canvas.camera.center = pick.point
+        self.framing.let_go()
         self.canvas.update()
 
     def _grab(self, pick: Pick) -> None:
@@ -327,7 +357,11 @@ class Window(QMainWindow):
 
     def fail(self, error: BaseException) -> None:
         """Show an exception; the window goes on."""
-        self.banner.tell(f"{type(error).__name__}: {error}", offer_back=False)
+        self._tell_in_sight(fault.sentence(error), details=fault.details(error))
+
+    def _tell_in_sight(self, sentence: str, back: bool = False, reload: bool = False, details: str = "") -> None:
+        """Show a sentence over the picture, with the ways out that there are."""
+        self.banner.tell(sentence, back, reload, details)
         self.place_overlays()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -343,24 +377,16 @@ class Window(QMainWindow):
         self.help.raise_()
         self.banner.setFixedWidth(max(min(width - 40, 860), 260))
         self.banner.adjustSize()
-        self.banner.move((width - self.banner.width()) // 2, height - self.banner.height() - 14)
+        room = height - self.banner.height()
+        self.banner.move((width - self.banner.width()) // 2, max(room // 2 if self.banner.grave else room - 14, 0))
         self.waiting.adjustSize()
         self.waiting.move((width - self.waiting.width()) // 2, height // 2)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self._timer.stop()
+        application().removeEventFilter(self.focus)
         if self.capture is not None:
             self.capture.stop()
+        self.opening.close()
         self.connection.close()
         super().closeEvent(event)
-
-
-def state_text(frame: Frame, description: SceneDescription) -> str:
-    """Return a state as lines of name and number."""
-    lines = [f"model = {description.name}", f"t = {frame.t!r}", f"h = {frame.h!r}"]
-    motions = zip(
-        description.coordinates, frame.z.tolist(), frame.zd.tolist(), strict=False
-    )  # a recorded result has none
-    lines += [f"{name} = {value!r}, rate {rate!r}" for name, value, rate in motions]
-    lines += [f"{entry.name} = {frame.inputs[entry.place].tolist()!r}" for entry in description.inputs]
-    return "\n".join(lines)

@@ -8,6 +8,7 @@ from typing import Any
 
 from rtmbs.errors import RtmbsError
 from rtmbs.simulation.pacing import Pacer
+from rtmbs.viewer import fault
 from rtmbs.viewer.commands import Command, Pause, Quit
 from rtmbs.viewer.controller import Controller, Outlet
 from rtmbs.viewer.inbox import coalesced
@@ -48,7 +49,7 @@ class Worker:
                 try:
                     self.turn()
                 except RtmbsError as error:
-                    controller.tell("warning", str(error))
+                    controller.tell("warning", str(error), fault.details(error))
                 except Exception as error:  # noqa: BLE001 (the user's code may raise anything)
                     controller.fail(error)
 
@@ -81,9 +82,10 @@ class Worker:
             self._listen(remaining - MARGIN)
             return
         controller.pacer.wait()
+        controller.timing.late(period - controller.pacer.remaining())
         self._step()
         if controller.playing:
-            controller.timing.mark(controller.sim.t)
+            controller.timing.mark(controller.live.state.t)
 
     def _go_ahead(self) -> None:
         """Take one of the steps that were asked for, unless they are called off."""
@@ -95,6 +97,9 @@ class Worker:
 
     def _step(self) -> None:
         """Take a step; one that fails, or raises, pauses the session and leaves the last good state."""
+        if self.controller.live.stored or (self.controller.looping and self.controller.playing):
+            self.controller.forward()
+            return
         start = time.perf_counter()
         try:
             report = self.controller.live.step()

@@ -21,3 +21,6 @@ def test_the_examples_run(capsys):
     assert len(found.frequencies) == 2
     assert lin.coordinates == ("shoulder.angle", "elbow.angle")
     np.testing.assert_array_equal(space.B, lin.B)
+    np.testing.assert_allclose(np.ptp(names["period"]["shoulder.angle"]), 0.4, rtol=0.05)
+    assert names["diagram"].frequencies.shape == (3, 2)
+    assert [one.stable for one in names["several"]] == [True, False, False, False]

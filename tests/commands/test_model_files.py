@@ -52,7 +52,8 @@ def test_check_of_a_dynamic_model(write, capsys):
 def test_check_points_at_what_is_wrong(write, capsys):
     path = write(PENDULUM.replace("mass", "mas"))
     printed = refused(["check", path], capsys)
-    assert printed.err == f"rtmbs: {path}:3:11: body 'bob' takes no 'mas'; did you mean 'mass'?\n"
+    told = f"{path}:3:11: body 'bob' takes no 'mas'; did you mean 'mass'?"
+    assert printed.err == f"rtmbs: {told} [docs/errors.md#languageerror]\n"
     line, caret = printed.out.splitlines()
     assert line == PENDULUM.replace("mass", "mas").split("\n")[2]
     assert caret == " " * 10 + "^"
@@ -332,3 +333,20 @@ def test_the_rows_of_a_large_result_are_taken_when_the_user_says_so(write, tmp_p
     assert "rows of the result times bodies are 5e+04" in refused(["run", write(text)], capsys).err
     assert main(["run", write(text), "--large", "--out", str(tmp_path / "result.npz")]) == 0
     assert len(load_result(tmp_path / "result.npz")) == 50_001
+
+
+def test_a_run_is_written_in_blocks_with_chosen_channels(write, tmp_path, capsys):
+    pytest.importorskip("h5py")
+    path, out = write(RICH), str(tmp_path / "run.h5")
+    assert main(["run", path, "--out", out, "--blocks", "--channels", "hinge.angle"]) == 0
+    assert "samples of 2 channels in" in capsys.readouterr().out
+    assert load_result(out).names() == ["t", "hinge.angle"]
+    for words, told in (
+        (["run", path, "--blocks"], "--blocks needs --out PATH, such as --out run.h5"),
+        (["run", path, "--out", str(tmp_path / "a.npz"), "--blocks"], "cannot be written while a run goes on"),
+        (["run", path, "--out", out, "--blocks", "--channels", "hinge.anlge"], "did you mean 'hinge.angle'"),
+    ):
+        assert main(words) == 2
+        error = capsys.readouterr().err
+        assert told in error
+        assert error.count("\n") == 1

@@ -5,10 +5,9 @@ import pytest
 
 from bench.measures.driven import paper_slider_crank
 from rtmbs.commands.cli import main
-from rtmbs.commands.plot import lines
 from rtmbs.errors import UnknownNameError
 from rtmbs.kinematics import Analysis
-from rtmbs.observers.component import split
+from rtmbs.results.component import chosen, split
 
 
 @pytest.fixture(scope="module")
@@ -31,18 +30,18 @@ def test_names_of_channels_and_components(motion, name, channel, axis):
     assert split(motion, name) == (channel, axis)
 
 
-def test_lines_are_the_components_with_their_units(motion):
-    ((label, unit, values),) = lines(motion, "block.x")
-    assert (label, unit) == ("block.position[x]", "m")
-    np.testing.assert_array_equal(values, motion["block.position"][:, 0])
-    assert [unit for _, unit, _ in lines(motion, "tran1.violation")] == ["m", "m", "1", "1", "1"]
+def test_components_have_their_units(motion):
+    one = chosen(motion, "block.x")
+    assert (one.name, one.unit, one.axes) == ("block.position[x]", "m", ())
+    np.testing.assert_array_equal(one.values, motion["block.position"][:, 0])
+    assert chosen(motion, "tran1.violation").units == ("m", "m", "1", "1", "1")
     with pytest.raises(UnknownNameError, match=r"there is no channel named 'blok\.x'; did you mean"):
-        lines(motion, "blok.x")
+        chosen(motion, "blok.x")
     with pytest.raises(UnknownNameError, match=r"there is no axis of channel 'block\.position' named 'w'"):
-        lines(motion, "block.w")
+        chosen(motion, "block.w")
 
 
-@pytest.mark.parametrize("ending", [".h5", ".npz"])
+@pytest.mark.parametrize("ending", [".h5", ".npz", ".parquet"])
 def test_a_picture_is_written(motion, tmp_path, capsys, ending):
     saved, picture = tmp_path / f"run{ending}", tmp_path / "run.png"
     motion.save(saved)

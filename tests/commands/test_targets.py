@@ -45,7 +45,7 @@ def test_a_missing_h5py_is_said_before_the_analysis(idle, tmp_path, monkeypatch,
 def test_a_result_that_could_not_be_read_again_by_its_name(idle, tmp_path, capsys, name):
     (tmp_path / "a.mks").write_text(SLIDER_CRANK)
     error = refused(["run", str(tmp_path / "a.mks"), "--out", str(tmp_path / name)], capsys)
-    assert "must end in one of .npz, .h5, .hdf5, .csv" in error
+    assert "must end in one of .npz, .h5, .hdf5, .parquet, .csv" in error
 
 
 def test_a_missing_matplotlib_is_said_before_a_file_is_read(idle, monkeypatch, capsys):

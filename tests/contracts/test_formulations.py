@@ -13,7 +13,8 @@ from tests.formulations.systems import MAKERS, REDUNDANT, T, states, system_of, 
 from tests.patches import ROOT, run
 
 ALL = pytest.mark.parametrize("name", FORMULATIONS)
-STATES = 200
+STATES = 20
+MANY = pytest.param(200, marks=pytest.mark.slow)
 SAME = 1e-10  # of the largest acceleration, or of 1
 
 
@@ -27,13 +28,14 @@ def agree(found, right, size=1.0):
     np.testing.assert_allclose(found, right, rtol=0.0, atol=SAME * max(size, np.abs(right).max(initial=0.0)))
 
 
+@pytest.mark.parametrize("count", [STATES, MANY])
 @pytest.mark.parametrize("where", [*MAKERS, *REDUNDANT])
 @ALL
-def test_all_give_the_same_motion(name, where):
+def test_all_give_the_same_motion(name, where, count):
     method, system = asked(name), system_of(where)
     if where in REDUNDANT and not method.redundant:
         pytest.skip("refused, see below")
-    for q, v in states(where, STATES):
+    for q, v in states(where, count):
         a, lam = method.accelerations(system, q, v, T)
         right, right_lam = wanted(system, q, v, T)
         agree(a, right)
@@ -47,7 +49,7 @@ def test_all_give_the_same_motion(name, where):
 @ALL
 def test_dependent_rows_are_accepted_or_refused_by_name(name, where):
     method, system = FORMULATIONS[name](), system_of(where)
-    q, v = states(where, STATES)[0]
+    q, v = states(where, 1)[0]
     if method.redundant:
         method.accelerations(system, q, v, T)
         return
@@ -60,7 +62,7 @@ def test_memory_changes_nothing_but_the_work(name):
     """Along 60 near states, with what is kept from one to the next."""
     for where in ("rheonomic double pendulum", "slider-crank in joints"):
         method, system = FORMULATIONS[name](), system_of(where)
-        q, v = (part.copy() for part in states(where, STATES)[1])
+        q, v = (part.copy() for part in states(where, 2)[1])
         memory = method.memory()
         for k in range(60):
             kept, alone = (method.accelerations(system, q, v, T + 1e-2 * k, one)[0] for one in (memory, None))
@@ -75,13 +77,13 @@ def test_a_memory_of_another_system_is_made_anew(name):
     method = FORMULATIONS[name]()
     memory = method.memory()
     for where in ("slider-crank in bodies", "pendulum in x, y", "slider-crank in joints"):
-        q, v = states(where, STATES)[0]
+        q, v = states(where, 1)[0]
         agree(method.accelerations(system_of(where), q, v, T, memory)[0], wanted(system_of(where), q, v, T)[0])
 
 
 @ALL
 def test_arguments_stay_as_they_are(name):
-    q, v = states("pendulum in x, y", STATES)[0]
+    q, v = states("pendulum in x, y", 1)[0]
     before = q.copy(), v.copy()
     found = [FORMULATIONS[name]().accelerations(system_of("pendulum in x, y"), q, v, T)[0] for _ in range(2)]
     np.testing.assert_array_equal(found[0], found[1])
@@ -90,7 +92,7 @@ def test_arguments_stay_as_they_are(name):
 
 @ALL
 def test_multipliers_are_none_until_asked_where_they_are_eliminated(name):
-    q, v = states("pendulum in x, y", STATES)[0]
+    q, v = states("pendulum in x, y", 1)[0]
     method = FORMULATIONS[name]()
     lam = method.accelerations(system_of("pendulum in x, y"), q, v, T)[1]
     assert (lam is None) == hasattr(method, "multipliers")
@@ -112,7 +114,7 @@ def test_options_must_be_above_zero(name):
         if isinstance(field.default, bool) or not isinstance(field.default, float | int):
             continue
         for bad in (0.0, -1.0, np.nan, np.inf, "1", None, True):
-            with pytest.raises(InputError, match=f"^{field.name}.* is .*wanted$"):
+            with pytest.raises(InputError, match=f"(?m)^{field.name}.* is .*wanted$"):
                 kind(**{field.name: bad})
 
 

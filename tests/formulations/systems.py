@@ -131,8 +131,17 @@ def system_of(name):
 
 
 def states(name, count):
-    """Return ``count`` random consistent (q, v) at T, away from singular poses."""
-    return all_states(name)[:count]
+    """Return ``count`` random consistent (q, v) at T, away from singular poses; the same ones whoever asks for more."""
+    found, more = kept_states(name)
+    while len(found) < count:
+        found.append(next(more))
+    return found[:count]
+
+
+@cache
+def kept_states(name):
+    """Return the states that were asked for, and where others come from: they take long to find."""
+    return [], random_states(name)
 
 
 def middle(system):
@@ -144,13 +153,12 @@ def middle(system):
     return np.zeros(system.n), 1.0
 
 
-@cache
-def all_states(name, count=200):
-    system, rng, found = system_of(name), np.random.default_rng(0), []
+def random_states(name):
+    """Yield random consistent (q, v)."""
+    system, rng, refused = system_of(name), np.random.default_rng(0), 0
     start, spread = middle(system)
-    for _ in range(5 * count):
-        if len(found) == count:
-            return found
+    while refused < 1000:
+        refused += 1
         try:
             q, v = start + spread * rng.normal(size=system.n), 2.0 * rng.normal(size=system.n)
             q, v = consistent_state(system, q, v, T)
@@ -159,8 +167,9 @@ def all_states(name, count=200):
         sigma = np.linalg.svd(system.constraint_jacobian(q, T), compute_uv=False)
         kept = sigma[sigma > TINY * sigma.max(initial=0.0)]
         if np.abs(q).max() < 10.0 and kept.min(initial=1.0) > REGULAR * kept.max(initial=0.0):
-            found.append((q, v))
-    raise AssertionError(f"{name}: only {len(found)} states")
+            refused = 0
+            yield q, v
+    raise AssertionError(f"{name}: no state in 1000 tries")
 
 
 def wanted(system, q, v, t):

@@ -11,14 +11,14 @@ from tests.formulations.systems import MAKERS, REDUNDANT, T, states, system_of
 @pytest.mark.parametrize("where", [*MAKERS, *REDUNDANT])
 def test_positions_and_rates_satisfy_the_constraints(where):
     system = system_of(where)
-    for q, v in states(where, 50):
+    for q, v in states(where, 20):
         np.testing.assert_allclose(system.constraints(q, T), 0.0, atol=1e-11)
         Phi_t, _ = system.constraint_rate_terms(q, v, T)
         np.testing.assert_allclose(system.constraint_jacobian(q, T) @ v + Phi_t, 0.0, atol=1e-11)
 
 
 def test_a_consistent_state_stays():
-    q, v = states("rheonomic double pendulum", 50)[0]
+    q, v = states("rheonomic double pendulum", 1)[0]
     for found, given in zip(consistent_state(system_of("rheonomic double pendulum"), q, v, T), (q, v), strict=True):
         np.testing.assert_allclose(found, given, atol=1e-13)
 
@@ -62,7 +62,7 @@ def test_the_nearest_point_of_a_circle_far_away():
 
 def test_infinite_weights_keep_values():
     system = system_of("rheonomic double pendulum")
-    q0, v0 = states("rheonomic double pendulum", 5)[0]
+    q0, v0 = states("rheonomic double pendulum", 1)[0]
     weights = np.ones(system.n)
     weights[0] = np.inf
     moved = q0 + 1e-3
@@ -77,7 +77,7 @@ def test_infinite_weights_keep_values():
 @pytest.mark.parametrize("weights", [np.ones(3), np.zeros(4), -np.ones(4), np.full(4, np.nan), "heavy", None])
 def test_bad_weights(weights):
     system = system_of("rheonomic double pendulum")
-    q0, v0 = states("rheonomic double pendulum", 5)[0]
+    q0, v0 = states("rheonomic double pendulum", 1)[0]
     given = [1.0, 2.0] if weights is None else weights
     with pytest.raises(InputError, match=r"^rate_weights are .*; 4 positive numbers are wanted, inf for a value that"):
         consistent_state(system, q0, v0, T, None, given)

@@ -1,5 +1,6 @@
 """The compiled parts: what every kernel promises, the cache that follows its sources, the same numbers uncompiled."""
 
+import ast
 import importlib
 import json
 import os
@@ -17,7 +18,7 @@ from numba.core.registry import CPUDispatcher
 
 import rtmbs
 from rtmbs.integrators.newton import scaled_norm
-from rtmbs.jit.cache_folder import PLACE, kernel_sources
+from rtmbs.jit.cache_folder import KERNEL_FILES, PLACE, kernel_sources
 from rtmbs.jit.compiled import entry_for
 from rtmbs.jit.dispatch import InnerDispatcher
 from rtmbs.semirecursive.step import march
@@ -236,7 +237,17 @@ def test_every_file_with_a_kernel_is_a_kernel_source():
     for path in PACKAGE.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
         if "@kernel" in text or "@inner_kernel" in text:
-            assert path in sources, f"add the room of {path} to KERNEL_ROOMS"
+            assert path in sources, f"add the room of {path} to KERNEL_ROOMS, or the file to KERNEL_FILES"
+
+
+def test_kernel_files_take_constants_from_kernel_sources_only():
+    """A constant of another file is compiled into a kernel: a change of it must change the folder too."""
+    sources = {path.relative_to(PACKAGE).with_suffix("").as_posix() for path in kernel_sources()}
+    for file in KERNEL_FILES:
+        for node in ast.walk(ast.parse((PACKAGE / file).read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("rtmbs."):
+                module = node.module.removeprefix("rtmbs.").replace(".", "/")
+                assert module in sources or f"{module}/__init__" in sources, f"{file} imports {node.module}"
 
 
 # --------------------------------------------------------------------------------------------------------- uncompiled

@@ -29,7 +29,7 @@ def result():
     )
 
 
-@pytest.mark.parametrize("ending", [".h5", ".hdf5", ".npz", ".H5"])
+@pytest.mark.parametrize("ending", [".h5", ".hdf5", ".npz", ".H5", ".parquet"])
 def test_every_channel_comes_back(result, tmp_path, ending):
     path = tmp_path / f"run{ending}"
     result.save(path)
@@ -72,6 +72,37 @@ def test_a_damaged_hdf5_file_is_refused_by_name(result, tmp_path):
         rtmbs.load_result(path)
     with pytest.raises(ResultError, match="does not exist"):
         rtmbs.load_result(tmp_path / "none.h5")
+
+
+def test_a_damaged_parquet_file_is_refused_by_name(result, tmp_path):
+    path = tmp_path / "run.parquet"
+    result.save(path)
+    whole = path.read_bytes()
+    told = []
+    for at in range(0, len(whole), 37):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
+        try:
+            same = rtmbs.load_result(path)
+        except ResultError as error:
+            told.append(str(error))
+        else:  # a byte that means nothing, such as a name of the program that wrote
+            for name in result.names():
+                np.testing.assert_array_equal(same[name], result[name])
+    assert told
+    assert all("run.parquet" in message for message in told)
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ResultError, match="truncated or damaged"):
+        rtmbs.load_result(path)
+
+
+def test_a_parquet_file_of_another_program_is_refused(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    path = tmp_path / "other.parquet"
+    parquet.write_table(pyarrow.table({"t": [0.0]}), path)
+    with pytest.raises(ResultError, match=r"other\.parquet' is no result that rtmbs saved"):
+        rtmbs.load_result(path)
 
 
 def test_an_older_file_stays_when_a_new_one_fails(result, tmp_path):

@@ -6,6 +6,8 @@ import signal
 import time
 from pathlib import Path
 
+import numpy as np
+
 import rtmbs
 from rtmbs import library
 
@@ -33,6 +35,13 @@ def deadly(length=1.0):
     """The same, which ends its process at 2 m, as the system does when memory is short."""
     if length == 2.0:
         os.kill(os.getpid(), signal.SIGKILL)
+    return pendulum(length)
+
+
+def greedy(length=1.0):
+    """The same, which asks for 3 GB at 2 m."""
+    kept = np.ones(3 * 2**27) if length == 2.0 else None
+    assert kept is None or kept.all()
     return pendulum(length)
 
 

@@ -72,6 +72,7 @@ def test_a_sweep_that_cannot_be(change, words):
         (lambda: rtmbs.MonteCarlo(10, seed=-1), "seed is -1"),
         (lambda: rtmbs.MonteCarlo(1.5), "n is 1.5"),
         (lambda: rtmbs.Processes(0), "workers is 0"),
+        (lambda: rtmbs.Processes(memory=-1.0), "memory"),
         (lambda: rtmbs.Dask(3), "address is 3"),
         (lambda: rtmbs.Dask("tcp://head:8786", workers=2), "a cluster with an address has its own"),
     ],

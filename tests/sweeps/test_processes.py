@@ -7,13 +7,14 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet
 import pytest
 
 import rtmbs
 from rtmbs.errors import InputError
 from rtmbs.sweeps.driving import DIED
-from tests.sweeps.studies import columns_bytes, deadly, fragile, logged, measure, sizes
+from tests.sweeps.studies import columns_bytes, deadly, fragile, greedy, logged, measure, sizes
 
 ROOT = Path(__file__).parents[2]
 OPTIONS = {"t_end": 0.2, "h": 0.01}
@@ -50,6 +51,16 @@ def test_a_run_that_ends_its_worker_is_a_row(tmp_path):
     assert table.failed == {1: DIED}
     others = rtmbs.sweep(deadly, {"length": [0.5, 0.8, 1.0]}, measure, engine=rtmbs.Serial(), **OPTIONS)
     assert table["peak"][[0, 2, 3]].tobytes() == others["peak"].tobytes()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is bounded on Linux only")
+def test_a_run_that_asks_for_more_than_its_memory_is_a_row():
+    """The worker goes on: the next run of its chunk has its numbers."""
+    engine = rtmbs.Processes(1, memory=1.5e9)
+    table = rtmbs.sweep(greedy, {"length": [0.5, 2.0, 0.8]}, measure, engine=engine, **OPTIONS)
+    assert list(table.failed) == [1]
+    assert "Unable to allocate" in table.failed[1]
+    assert np.all(np.isfinite(table["peak"][[0, 2]]))
 
 
 @pytest.mark.slow
@@ -120,5 +131,5 @@ def test_a_script_without_a_guard_is_told(tmp_path):
         cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert ended.returncode == 1
-    assert ended.stderr.splitlines()[-1].startswith("rtmbs.sweeps.engine.CrewError: the workers end before their first")
-    assert "if __name__ == '__main__'" in ended.stderr.splitlines()[-1]
+    assert "\nrtmbs.sweeps.engine.CrewError: the workers end before their first" in ended.stderr
+    assert "if __name__ == '__main__'" in ended.stderr

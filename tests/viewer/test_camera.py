@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rtmbs.errors import UnknownNameError
+from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.viewer.camera import NEAR, PRESETS, Camera
 
 POINTS = np.random.default_rng(3).uniform((-2.0, -5.0, -1.0), (4.0, 3.0, 6.0), size=(60, 3))
@@ -99,3 +99,43 @@ def test_a_dragged_point_stays_in_its_plane():
 def test_an_unknown_preset_is_named():
     with pytest.raises(UnknownNameError, match="did you mean 'front'"):
         Camera().look("frnt")
+
+
+@pytest.mark.parametrize("preset", [*PRESETS, "17,-33"])
+@pytest.mark.parametrize("left", [0.0, 300.0])
+def test_parallel_lines(preset, left):
+    """Pixels are those of the matrices, rays go through their pixels, the picture holds all and wastes no room."""
+    camera = Camera(width=1000, height=600, parallel=True)
+    camera.look(preset)
+    camera.fit(POINTS, left)
+    device, pixels = clip(camera, POINTS), camera.project(POINTS)
+    np.testing.assert_allclose(pixels[:, 0], 500.0 * (1.0 + device[:, 0]), atol=1e-9)
+    np.testing.assert_allclose(pixels[:, 1], 300.0 * (1.0 - device[:, 1]), atol=1e-9)
+    assert np.all(np.abs(device[:, 2]) < 1.0), "between the clip planes"
+    assert camera.holds(POINTS, left)
+    assert max(np.ptp(pixels[:, 0]) / (1000.0 - left), np.ptp(pixels[:, 1]) / 600.0) > 0.85
+    start, direction = camera.ray(321.0, 123.0)
+    for way in (0.5, 30.0):
+        assert camera.project(start + way * direction)[0, :2] == pytest.approx((321.0, 123.0))
+    for point, pixel in zip(POINTS[:5], pixels, strict=False):
+        np.testing.assert_allclose(camera.at_depth_of(pixel[0], pixel[1], point), point, atol=1e-9)
+    nearer = POINTS[0] + 2.0 * camera.axes()[2]
+    assert camera.project(nearer)[0, :2] == pytest.approx(pixels[0, :2]), "depth moves nothing in the picture"
+
+
+def test_a_given_view():
+    camera = Camera()
+    camera.look("30,-20.5")
+    assert (camera.azimuth, camera.elevation) == (30.0, -20.5)
+    for wrong in ("30,", "a,b", "1,2,3", "nan,3", "10,91"):
+        with pytest.raises(InputError, match="azimuth,elevation"):
+            camera.look(wrong)
+
+
+def test_holds_sees_what_leaves_the_picture():
+    camera = Camera(width=1000, height=600)
+    camera.fit(POINTS)
+    assert camera.holds(POINTS)
+    assert not camera.holds(POINTS, left=400.0)
+    assert not camera.holds(np.vstack([POINTS, camera.eye() + 3.0 * camera.axes()[2]])), "behind the eye"
+    assert not camera.holds(POINTS + 5.0 * camera.axes()[0])

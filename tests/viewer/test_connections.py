@@ -1,6 +1,7 @@
 """Sessions behind a connection: the same contract whether they live in a thread or in a process of their own."""
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -15,6 +16,7 @@ from rtmbs import Simulation, State, library, load_result
 from rtmbs.errors import InputError, RtmbsError, UnknownNameError
 from rtmbs.viewer.commands import (
     LoadState,
+    Loop,
     MoveGrab,
     Pause,
     Play,
@@ -34,6 +36,7 @@ from rtmbs.viewer.commands import (
 )
 from rtmbs.viewer.connect import connect
 from rtmbs.viewer.description import Sphere
+from rtmbs.viewer.strip import FIRST, KINETIC, POSITION, WIDTH, T
 from tests.contracts.machines import contents
 from tests.viewer.mechanisms import failing, motored
 
@@ -220,6 +223,21 @@ def test_play_keeps_real_time_and_pause_stops(connection):
     assert connection.latest() is connection.latest()
 
 
+def test_a_loop_stays_in_the_history(connection):
+    connection.send(StepForward(30))
+    first = wait(connection, lambda f: f.step == 30, "30 steps")
+    connection.send(Loop(True))
+    connection.send(Play())
+    wait(connection, lambda f: f.step < 10, "from the oldest again")
+    wait(connection, lambda f: f.step > 20, "through the stored steps")
+    frame = wait(connection, lambda f: f.step < 10, "over and over")
+    assert (frame.newest, frame.playing) == (30, True)
+    connection.send(Loop(False))
+    frame = wait(connection, lambda f: f.step > 35, "and on at the end")
+    connection.send(Seek(30))
+    assert wait(connection, lambda f: f.step == 30 and not f.playing, "back").z.tobytes() == first.z.tobytes()
+
+
 def test_slow_motion_listens(connection):
     """A hundred times slower than real time a step is half a second away; a command does not wait for it."""
     connection.send(SetSpeed(0.01))
@@ -253,13 +271,42 @@ def test_subscribed_channels(connection):
     connection.send(Subscribe(("crank.position[y]", "coupler.position[z]", "energy.total", "motor.torque"), ticket=7))
     connection.send(SetInput("motor.torque", 2.0))
     connection.send(StepForward(5))
-    frame = wait(connection, lambda f: f.step == 5 and f.samples_taken, "samples")
-    assert frame.ticket == 7
-    t, _, z, energy, torque = frame.plots[-1, :5]
-    assert (t, torque) == (frame.t, 2.0)
+    frame = wait(connection, lambda f: f.step == 5, "samples")
+    assert frame.ticket == connection.strip().ticket == 7
+    rows = connection.strip().read(range(WIDTH))
+    np.testing.assert_allclose(rows[:, T], H * np.arange(6), atol=1e-15)
+    _, z, energy, torque = rows[-1, FIRST : FIRST + 4]
+    assert torque == 2.0
     assert z == pytest.approx(frame.r[2, 2], abs=1e-14)
     assert energy == pytest.approx(frame.energy, rel=1e-12)
-    assert np.all(np.isnan(frame.plots[-1, 5:]))
+    assert np.all(np.isnan(rows[-1, FIRST + 4 :]))
+
+
+def test_every_step_is_watched(connection):
+    """Thousands of steps between few pictures: the strip has each, with what a run records, and goes back and forth."""
+    names = ("coupler.position[z]", "crank.velocity[y]")
+    connection.send(StepForward(300))
+    connection.send(Subscribe(names, ticket=8))  # the past too
+    connection.send(StepForward(500))
+    wait(connection, lambda f: f.step == 800 and f.ticket == 8, "800 steps")
+    rows = connection.strip().read(range(FIRST + 2))
+    result = Simulation(motored().compile(), h=H).run(800 * H)
+    np.testing.assert_allclose(rows[:, T], result.t, atol=1e-12)
+    np.testing.assert_allclose(rows[:, FIRST], result["coupler.position"][:, 2], atol=1e-12)
+    np.testing.assert_allclose(rows[:, FIRST + 1], result["crank.velocity"][:, 1], atol=1e-11)
+    np.testing.assert_allclose(rows[:, KINETIC], result["energy.kinetic"], atol=1e-11)
+    assert np.all(np.isfinite(rows[1:, POSITION]))
+    connection.send(Seek(400))
+    frame = wait(connection, lambda f: f.step == 400, "back")
+    assert frame.position_violation == rows[400, POSITION], "the violation of that step, not of nothing"
+    assert len(connection.strip().read((T,))) == 801
+    connection.send(SetInput("motor.torque", 2.0))  # another story begins there
+    connection.send(StepForward(10))
+    wait(connection, lambda f: f.step == 410, "another story")
+    again = connection.strip().read(range(FIRST + 2))
+    assert len(again) == 411
+    np.testing.assert_array_equal(again[:401], rows[:401])
+    assert np.max(np.abs(again[401:, FIRST] - rows[401:411, FIRST])) > 1e-9
 
 
 def test_rebuild_keeps_options_and_inputs(connection):
@@ -337,6 +384,65 @@ def test_what_cannot_be_built_is_told(mode, factory, words):
     connection.close()
 
 
+@pytest.mark.parametrize("mode", ["thread", "process"])
+def test_a_mistake_in_a_file_is_told_and_reload_works_once_it_is_mended(tmp_path, mode):
+    """The true sentence and nothing else, the user's own line, and a new start that keeps what was set."""
+    file = tmp_path / "mechanism.py"
+    text = "from tests.viewer.mechanisms import motored\n\n\ndef build(length=1.0):\n    return motored(lenght)\n"
+    file.write_text(text)
+    connection = connect(file, mode)
+    message = told(connection, "name 'lenght' is not defined", "failure")
+    assert "mechanism.py:5)" in message.text
+    assert "return motored(lenght)" in message.details
+    end = time.monotonic() + 30.0
+    while not connection.ended and time.monotonic() < end:
+        time.sleep(1e-2)
+    time.sleep(0.3)
+    assert connection.ended
+    assert connection.messages() == [], "the end of the process adds nothing to the true sentence"
+    connection.send(SetInput("motor.torque", 4.0))
+    file.write_text(text.replace("lenght", "length"))
+    connection.restart()
+    assert connection.describe().parameters == {"length": 1.0}
+    wait(connection, lambda f: 4.0 in f.inputs, "what was set is set again")
+    assert not connection.ended
+    connection.close()
+
+
+def test_a_killed_worker_is_told_and_starts_again():
+    connection = connect(MOTORED, "process", options={"h": 2e-3})
+    connection.describe()
+    connection.send(SetOption("jacobian", "trace"))
+    connection.send(StepForward(3))
+    wait(connection, lambda f: f.step == 3, "3 steps")
+    os.kill(connection.pid, signal.SIGKILL)
+    message = told(connection, "signal 9", "failure")
+    assert "Ctrl+L" in message.text
+    assert connection.ended
+    connection.send(StepForward(1))  # to nobody
+    connection.restart()
+    words = connection.describe().choices["jacobian"]
+    frame = wait(connection, lambda f: f.option("jacobian", words) == "trace", "the option is set again")
+    assert (frame.step, frame.h, connection.ended) == (0, 2e-3, False)
+    connection.send(StepForward(2))
+    wait(connection, lambda f: f.step == 2, "2 steps")
+    assert not [message for message in connection.messages() if message.kind == "failure"]
+    connection.close()
+
+
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="shared memory has no folder here")
+def test_a_killed_worker_leaves_no_memory_behind():
+    before = set(os.listdir("/dev/shm"))
+    connection = connect(MOTORED, "process")
+    connection.describe()
+    names = [name.lstrip("/") for name in connection._names]
+    assert len(names) == 2
+    assert set(names) <= set(os.listdir("/dev/shm")) - before
+    os.kill(connection.pid, signal.SIGKILL)
+    connection.close()
+    assert not set(names) & set(os.listdir("/dev/shm"))
+
+
 def test_a_failed_step_pauses_with_its_sentence():
     connection = connect(Simulation(failing().compile(), h=H), "thread", playing=True)
     message = told(connection, "not finite", "failure")
@@ -386,7 +492,7 @@ def test_a_process_that_dies_is_told():
     connection = connect(MOTORED, "process")
     connection.describe()
     connection._process.kill()
-    told(connection, "process ended", "failure")
+    told(connection, "process was ended by signal 9", "failure")
     connection.close()
     connection.close()
 

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from rtmbs.commands.cli import main
 from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.camera import Camera
+from rtmbs.viewer.flat import Flat
 from rtmbs.viewer.headless import Filming, film_result, film_simulation
 from rtmbs.viewer.manual import ManualConnection
 from rtmbs.viewer.scene import Scene
@@ -167,3 +169,21 @@ def test_a_wrong_option_ends_with_code_2(capsys, words, sentence):
         main(["view", *words])
     assert ended.value.code == 2
     assert sentence in capsys.readouterr().err
+
+
+def test_a_camera_that_follows_goes_with_its_body(tmp_path, monkeypatch):
+    """The centre of the picture moves as the mass centre does; another name is refused."""
+    system = rtmbs.library.build("pendulum").compile()
+    body = list(system.bodies)[1]
+    filming = Filming(frames=8, rate=10.0, width=240, height=160, opengl=False, follow=body)
+    centers, draw = [], Flat.draw
+    monkeypatch.setattr(
+        Flat, "draw", lambda flat, *given: (centers.append(given[2].center.copy()), draw(flat, *given))[1]
+    )
+    film_simulation(Simulation(system), tmp_path / "follow.mp4", filming)
+    result = Simulation(system).run(0.7)
+    gone = result[f"{body}.mass_center"][::20] - result[f"{body}.mass_center"][0]
+    assert np.max(np.abs(gone)) > 0.1
+    np.testing.assert_allclose(np.array(centers) - centers[0], gone, atol=1e-12)
+    with pytest.raises(UnknownNameError, match="body"):
+        film_simulation(Simulation(system), tmp_path / "no.png", replace(filming, follow="nobody"))

@@ -149,6 +149,7 @@ def test_stepping_forward_and_back_shows_the_same_picture_again(window):
 def test_reload_keeps_sliders_and_camera(window):
     window.connection.send(SetInput("gravity", (0.0, 0.0, -1.62)))
     window.canvas.camera.orbit(33.0, 5.0)
+    window.canvas.steered.emit()  # the user chose this picture; it follows nothing
     camera = vars(window.canvas.camera).copy()
     window.act.ten_forward()
     follow(window)
@@ -181,6 +182,23 @@ def test_the_state_is_copied_as_text(window):
     assert lines["gravity"] == "[0.0, 0.0, -9.81]"
 
 
+def test_marks_are_jumped_to(window):
+    window.act.ten_forward()
+    follow(window)
+    window.act.mark()
+    window.act.ten_forward()
+    follow(window)
+    window.act.mark()
+    window.act.ten_forward()
+    follow(window)
+    for action, step in (("mark_before", 20), ("mark_before", 10), ("mark_before", 10), ("mark_after", 20)):
+        window.act[action]()
+        follow(window)
+        assert window.frame.step == step
+    window.act.mark()  # takes it away
+    assert window.act.marks == {10}
+
+
 def test_camera_presets(window):
     for preset, angles in PRESETS.items():
         window.canvas.camera.orbit(11.0, 3.0)
@@ -190,7 +208,7 @@ def test_camera_presets(window):
 
 def test_follow_keeps_the_body_in_the_same_place(window):
     window.act.follow()
-    assert window.followed is None, "nothing is chosen"
+    assert window.framing.followed is None, "nothing is chosen"
     window.select(1)
     window.act.follow()
     before = window.canvas.camera.project(window.scene.center_of(1))[0]
@@ -198,7 +216,7 @@ def test_follow_keeps_the_body_in_the_same_place(window):
     follow(window)
     assert window.canvas.camera.project(window.scene.center_of(1))[0] == pytest.approx(before)
     window.act.follow()
-    assert window.followed is None
+    assert window.framing.followed is None
 
 
 def test_docks_come_and_go(window):

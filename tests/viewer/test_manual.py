@@ -19,6 +19,7 @@ from rtmbs.viewer.commands import (
     Subscribe,
 )
 from rtmbs.viewer.connect import connect
+from rtmbs.viewer.strip import FIRST, T
 from tests.contracts.machines import contents
 from tests.viewer.mechanisms import failing, motored
 
@@ -122,7 +123,8 @@ def test_channels_and_speed(sim):
     turns(connection, sim, 4)
     frame = connection.latest()
     assert (frame.ticket, frame.desired_speed, frame.deadline) == (2, 2.0, H / 2)
-    np.testing.assert_allclose(frame.plots[-3:, 2], [2 * H, 3 * H, 4 * H])
+    rows = connection.strip().read((T, FIRST + 1))
+    np.testing.assert_allclose(rows, np.outer(H * np.arange(5), [1.0, 1.0]))
 
 
 def test_another_simulation_is_refused(sim):

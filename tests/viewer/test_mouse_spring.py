@@ -41,6 +41,71 @@ def session(model=None, **options):
     )
 
 
+def lent(model=None, **options):
+    """Return a session whose mechanism has a mouse spring only while a hand pulls."""
+    model = model or motored()
+    sim = Simulation(model.compile(), **by_name(**{"h": H, **options}))
+    return Session(sim, None, lambda: mouse_spring.compiled_with_mouse_spring(model))
+
+
+@pytest.mark.parametrize("start", [0, 3, 4, 12, 19, 20, 22, 25, 30, 33, 35, 40, 44])
+def test_a_spring_that_is_lent_gives_the_same_bytes_again(start):
+    story = lent()
+    first = tell(story, 45, STORY)
+    story.seek(start)
+    assert forward(story, 45 - start) == first[start:]
+
+
+def test_a_spring_that_is_lent_pulls_as_one_that_is_there():
+    """The same numbers within rounding, and before the first pull not even rounding: the mechanism is the plain one."""
+    always, now_and_then, plain = session(), lent(), Simulation(motored().compile(), h=H)
+    for k in range(45):
+        for command in STORY.get(k, []):
+            always.apply(command)
+            now_and_then.apply(command)
+        if k < 3:
+            assert now_and_then.sim.system.fingerprint == plain.system.fingerprint
+            assert now_and_then.step().outcome.accepted
+            plain.step()
+            assert contents(now_and_then.state) == contents(plain.state)
+            always.step()
+            continue
+        assert now_and_then.pulled == (now_and_then.hold is not None)
+        assert always.step().outcome.accepted
+        assert now_and_then.step().outcome.accepted
+        np.testing.assert_allclose(now_and_then.plain_state.z, always.state.z, rtol=0, atol=1e-8)
+        np.testing.assert_allclose(now_and_then.plain_state.zdd, always.state.zdd, rtol=0, atol=1e-3)
+    result, other = now_and_then.result(), always.result()
+    np.testing.assert_allclose(result["crank.position"], other["crank.position"], rtol=0, atol=1e-8)
+    np.testing.assert_allclose(result["elbow.reaction"], other["elbow.reaction"], rtol=0, atol=1e-3)
+
+
+def test_playing_through_pulls_that_are_stored():
+    story = lent()
+    first = tell(story, 45, STORY)
+    story.seek(0)
+    for step in range(1, 46):
+        story.forward()
+        if not story.history.present.commands:
+            assert contents(story.state) == first[step]
+    story.apply(Grab("crank", POINT, (0.0, 0.2, -0.4)))
+    assert story.in_hand
+    assert story.step().outcome.accepted
+
+
+def test_letting_go_leaves_the_accelerations_of_the_free_mechanism():
+    story = lent()
+    story.apply(Grab("crank", POINT, (0.0, 0.4, -0.4)))
+    for _ in range(5):
+        story.step()
+    story.apply(Release())
+    fresh = Simulation(motored().compile(), h=H)
+    fresh.restore(story.state)
+    fresh.inputs["motor.torque"] = 1.0
+    fresh.inputs["motor.torque"] = 0.0  # accelerations follow inputs
+    np.testing.assert_allclose(story.state.zdd, fresh.state.zdd, rtol=1e-9, atol=1e-9)
+
+
 @pytest.mark.parametrize("start", [0, 3, 4, 12, 19, 20, 22, 25, 30, 33, 35, 40, 44])
 def test_going_forward_through_pulls_gives_the_same_bytes(start):
     story = session()

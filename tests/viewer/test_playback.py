@@ -13,11 +13,12 @@ from rtmbs.commands.cli import main
 from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.kinematics import Analysis
 from rtmbs.results.result import Result
-from rtmbs.viewer.commands import Pause, Play, Seek, SetInput, SetSpeed, StepBack, StepForward, Subscribe
+from rtmbs.viewer.commands import Loop, Pause, Play, Seek, SetInput, SetSpeed, StepBack, StepForward, Subscribe
 from rtmbs.viewer.connect import playback
 from rtmbs.viewer.describe import describe
 from rtmbs.viewer.playback_connection import PlaybackConnection
 from rtmbs.viewer.recording import Recording, rotations
+from rtmbs.viewer.strip import FIRST, T
 from tests.viewer.mechanisms import motored
 
 H = 5e-3
@@ -91,14 +92,31 @@ def test_channels(connection):
     connection.send(Subscribe(("motor.torque", "crank.position[z]", "coupler.velocity[y]"), ticket=5))
     connection.send(Seek(10))
     frame = connection.latest()
-    assert (frame.ticket, frame.samples_taken) == (5, 11)
-    np.testing.assert_array_equal(frame.plots[-11:, 3], RESULT["coupler.velocity"][:11, 1])
-    np.testing.assert_array_equal(frame.plots[-11:, 0], RESULT.t[:11])
-    assert np.all(np.isnan(frame.plots[:-11]))
+    assert (frame.ticket, frame.step) == (5, 10)
+    rows = connection.strip().read((T, FIRST + 2, FIRST + 3))
+    np.testing.assert_array_equal(rows[:, 0], RESULT.t)
+    np.testing.assert_array_equal(rows[:, 1], RESULT["coupler.velocity"][:, 1])
+    assert np.all(np.isnan(rows[:, 2]))
     for name, words in (("crank.colour", "crank.colour"), ("crank.position[w]", "axis of channel")):
         connection.send(Subscribe((name,)))
         assert words in connection.messages()[-1].text
     assert connection.latest().ticket == 5
+
+
+def test_a_loop_plays_over_and_over():
+    now = [0.0]
+    connection = PlaybackConnection(RESULT, clock=lambda: now[0])
+    connection.send(Loop(True))
+    connection.send(Play())
+    seen = []
+    for now[0] in np.arange(0.0, 3.3 * (RESULT.t[-1] - RESULT.t[0]), 0.01):
+        frame = connection.latest()
+        seen.append(frame.t)
+        assert frame.playing
+    assert np.sum(np.diff(seen) < 0.0) == 3
+    connection.send(Loop(False))
+    now[0] += 2.0 * RESULT.t[-1]
+    assert (connection.latest().playing, connection.latest().t) == (False, RESULT.t[-1])
 
 
 def test_nothing_can_be_changed(connection):
@@ -172,9 +190,12 @@ def test_a_recorded_result_plays_when_its_window_opens(monkeypatch, tmp_path, wo
 
     RESULT.save(tmp_path / "run.h5")
     view = importlib.import_module("rtmbs.viewer.view")
-    monkeypatch.setattr(view, "check_qt", lambda: None)
+    for check in ("check_qt", "check_display", "check_opengl"):
+        monkeypatch.setattr(view, check, lambda: None)
     monkeypatch.setattr(view, "application", Application)
     monkeypatch.setitem(sys.modules, "rtmbs.viewer.window", SimpleNamespace(Window=Window))
+    settings = SimpleNamespace(settings=dict, restore=lambda *_, **__: None, keep=lambda *_: None)
+    monkeypatch.setitem(sys.modules, "rtmbs.viewer.remember", settings)
     monkeypatch.setattr(PlaybackConnection, "close", lambda connection: seen.append(connection.latest().playing))
     assert main(["view", str(tmp_path / "run.h5"), *words]) == 0
     assert seen == [False, plays]

@@ -1,5 +1,7 @@
 """Qt is loaded late, refused by name where it is known to break, and pinned in the extra."""
 
+import os
+import socket
 import subprocess
 import sys
 import tomllib
@@ -69,6 +71,41 @@ def test_nothing_but_the_window_loads_qt():
 def test_without_a_display_the_way_out_is_told():
     with pytest.raises(InputError, match=r"needs a display.*--headless"):
         qt.check_display("linux", {})
-    for given in ({"DISPLAY": ":0"}, {"WAYLAND_DISPLAY": "wayland-0"}, {"QT_QPA_PLATFORM": "offscreen"}):
-        qt.check_display("linux", given)
+    qt.check_display("linux", {"QT_QPA_PLATFORM": "offscreen"})
     qt.check_display("darwin", {})
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"DISPLAY": ":4711"}, {"DISPLAY": "nonsense"}, {"DISPLAY": ""}, {"WAYLAND_DISPLAY": "wayland-4711"},
+     {"DISPLAY": "127.0.0.1:4711.0"}, {"WAYLAND_DISPLAY": "wayland-4711", "DISPLAY": ":4711"}],
+    ids=str,
+)  # fmt: skip
+def test_a_display_where_nobody_answers_is_told(given):
+    with pytest.raises(InputError, match=r"needs a display.*--headless"):
+        qt.check_display("linux", given)
+
+
+def test_a_display_that_answers_is_taken(tmp_path):
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "wayland-7"))
+        server.listen()
+        qt.check_server({"WAYLAND_DISPLAY": "wayland-7", "XDG_RUNTIME_DIR": str(tmp_path)})
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        number = server.getsockname()[1] - 6000
+        assert qt.answers(f"127.0.0.1:{number}.0")
+    assert not qt.answers(f"127.0.0.1:{number}.0")
+
+
+def test_without_opengl_there_is_one_sentence_and_an_exit_code():
+    """Qt without OpenGL: no window, no abort, no pages of warnings, and no memory that is left behind."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
+    environment |= {"QT_QPA_PLATFORM": "offscreen", "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "rtmbs", "view", "pendulum"]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 2
+    lines = [line for line in (done.stdout + done.stderr).splitlines() if not line.startswith("libGL")]
+    assert len(lines) == 1, lines
+    assert "the window needs OpenGL 3.3" in lines[0]

@@ -78,6 +78,46 @@ def test_back_and_forth_many_times(session):
         assert forward(session, steps) == first[start : start + steps + 1]
 
 
+@pytest.mark.parametrize("start", [0, 9, 24, 40, 59])
+def test_playing_through_what_is_stored_takes_no_step(session, start, monkeypatch):
+    """The same states, options and inputs as they were, and beyond the newest one the steps go on as if unbroken."""
+    first = told(session)
+    session.seek(start)
+    with monkeypatch.context() as patch:
+        patch.setattr(type(session.sim), "step", lambda sim: pytest.fail("a stored step was computed"))
+        for step in range(start + 1, STEPS + 1):
+            assert session.stored
+            session.forward()
+            assert (session.step_number, session.report is not None) == (step, True)
+            assert session.state.t == session.history.present.state.t
+            if not session.history.present.commands:
+                assert contents(session.state) == first[step]
+    assert not session.stored
+    beyond = Session(Simulation(MOTORED, h=H))
+    told(beyond)
+    for _ in range(5):
+        session.step()
+        beyond.step()
+    assert contents(session.state) == contents(beyond.state)
+
+
+def test_a_command_amid_what_is_stored_takes_effect_there(session):
+    for _ in range(20):
+        session.step()
+    session.seek(5)
+    for _ in range(7):
+        session.forward()
+    session.apply(SetInput("motor.torque", 3.0))
+    assert (session.step_number, session.stored, session.sim.t) == (12, False, 12 * H)
+    session.step()
+    fresh = Session(Simulation(MOTORED, h=H))
+    for _ in range(12):
+        fresh.step()
+    fresh.apply(SetInput("motor.torque", 3.0))
+    fresh.step()
+    assert contents(session.state) == contents(fresh.state)
+
+
 def test_options_go_back_too(session):
     told(session)
     session.seek(28)

@@ -12,7 +12,7 @@ from rtmbs.viewer.frame import STEPS
 from rtmbs.viewer.inbox import coalesced
 from rtmbs.viewer.manual import ManualConnection
 from rtmbs.viewer.shared import SharedFrames
-from rtmbs.viewer.timing import Ring, Timing
+from rtmbs.viewer.timing import Ring, Timing, percentiles
 from tests.viewer.mechanisms import motored
 
 
@@ -40,17 +40,17 @@ def test_a_ring_keeps_the_last():
 
 def test_percentiles_and_real_time_factor():
     timing = Timing()
-    assert timing.percentiles() == (0.0, 0.0)
+    assert percentiles(timing.step_times) == (0.0, 0.0)
     assert timing.real_time_factor(5e-3) == 0.0
     for k in range(1, 101):
         timing.add(1e-5 * k, None)
-    p50, p99 = timing.percentiles()
+    p50, p99 = percentiles(timing.step_times)
     assert p50 == pytest.approx(51e-5, rel=0.02)
     assert p99 == pytest.approx(99e-5)
     assert timing.real_time_factor(5e-3) == pytest.approx(5e-3 / 50.5e-5)
     for _ in range(2 * STEPS):
         timing.add(1.0, None)
-    assert timing.percentiles() == (1.0, 1.0)
+    assert percentiles(timing.step_times) == (1.0, 1.0)
 
 
 def test_actual_speed_is_that_of_the_last_second():
@@ -65,6 +65,20 @@ def test_actual_speed_is_that_of_the_last_second():
     assert len(timing._trail) < 20
     timing.stop()
     assert timing.actual_speed() == 0.0
+
+
+def test_statistics_begin_anew_where_steps_are_of_another_kind():
+    timing = Timing()
+    for _ in range(5):
+        timing.add(2.0, None)
+        timing.late(0.1)
+    timing.forget()
+    assert percentiles(timing.step_times) == percentiles(timing.lateness) == (0.0, 0.0)
+    timing.add(1e-3, None)
+    timing.late(2e-4)
+    assert percentiles(timing.step_times) == (1e-3, 1e-3), "none of the steps before"
+    assert percentiles(timing.lateness) == (2e-4, 2e-4)
+    assert timing.steps_before + timing.step_times.count == 6, "but they are counted"
 
 
 def test_only_the_last_of_a_kind_counts():
@@ -88,9 +102,7 @@ def test_readers_of_shared_memory_never_see_half_a_frame():
     layout, frames = connection.describe().layout, []
     for k in range(20):
         frame = connection.latest()
-        frames.append(
-            type(frame)(**{**vars(frame), "step": k, "r": np.full((4, 3), k), "plots": np.full_like(frame.plots, k)})
-        )
+        frames.append(type(frame)(**{**vars(frame), "step": k, "r": np.full((4, 3), k)}))
     writer = SharedFrames(layout)
     reader = SharedFrames(layout, writer.name)
     assert reader.read() is None
@@ -112,7 +124,6 @@ def test_readers_of_shared_memory_never_see_half_a_frame():
                 count += 1
                 seen.add(frame.step)
                 assert np.all(frame.r == frame.step)
-                assert np.all(frame.plots == frame.step)
     finally:
         stop.set()
         thread.join()

@@ -1,5 +1,8 @@
 """The window: controls become commands, frames and messages become what is shown, and nothing closes it."""
 
+import time
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,7 +14,19 @@ from PySide6.QtTest import QTest
 
 from rtmbs.integrators.report import Outcome
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.commands import Grab, Play, Rebuild, Seek, SetInput, SetOption, SetSpeed, StepBack, Subscribe
+from rtmbs.viewer.commands import (
+    Grab,
+    Play,
+    Rebuild,
+    Seek,
+    SetInput,
+    SetOption,
+    SetSpeed,
+    StepBack,
+    StepForward,
+    Subscribe,
+)
+from rtmbs.viewer.connect import connect
 from rtmbs.viewer.connection import Message
 from rtmbs.viewer.manual_viewer import ManualViewer
 from rtmbs.viewer.origin import FromFactory
@@ -52,6 +67,36 @@ def test_a_slider_sets_its_input(window, panel):
     follow(window)
     stiffness = next(entry for entry in window.description.inputs if entry.name == "spring.stiffness")
     assert window.frame.inputs[stiffness.place].tolist() == [100.0]
+
+
+def test_the_keys_are_the_windows_again_after_a_number_was_typed(qtbot, window, panel):
+    """Enter ends the edit, the number counts, and Space plays; a number that others change is shown again."""
+    editor = next(item.widget for item in panel.root.child(STEPPING, "h").items)
+    item = next(iter(panel.root.child(STEPPING, "h").items))
+    item.showEditor()
+    editor.setFocus()
+    editor.lineEdit().setFocus()
+    editor.lineEdit().setText("2 ms")
+    QTest.keyClick(editor.lineEdit(), Qt.Key.Key_Return)
+    assert window.canvas.hasFocus()
+    assert window.connection.sent[-1] == SetOption("h", 2e-3)
+    follow(window)
+    QTest.keyClick(window.canvas, Qt.Key.Key_Space)
+    assert window.connection.sent[-1] == Play()
+    window.connection.send(SetOption("h", 4e-3))
+    follow(window, 2)
+    panel.show_frame(window.frame)
+    assert panel.root.child(STEPPING, "h").value() == 4.0
+
+
+def test_choosing_with_the_mouse_leaves_the_keys_to_the_window(window, panel):
+    row = panel.root.child(STEPPING, "jacobian")
+    item = next(iter(row.items))
+    item.showEditor()
+    item.widget.setFocus()
+    row.setValue("trace")
+    assert window.connection.sent == [SetOption("jacobian", "trace")]
+    assert window.canvas.hasFocus()
 
 
 def test_a_typed_number_moves_the_end_of_the_slider(window, panel):
@@ -182,27 +227,36 @@ def test_ticked_channels_are_subscribed_and_drawn(window):
     for _ in range(30):
         window.act.step_forward()
         follow(window)
-    plots.redraw()
+    plots.redraw(window.connection.strip(), window.frame.t)
     t, y = plots._curves["crank.position"][1].getData()
     assert t[-1] == pytest.approx(window.frame.t)
-    assert len(t) >= 30
+    assert len(t) == 31, "every step"
     assert np.all(np.diff(t) > 0.0)
     assert y[-1] == pytest.approx(window.frame.r[1][1])
     total = plots._curves[ENERGY][3].getData()[1]
-    assert abs(total[-1]) == pytest.approx(abs(window.frame.energy - total[0] - plots._start_energy), abs=1e-12)
+    assert (total[0], total[-1]) == (0.0, pytest.approx(window.frame.energy - plots._start[1], abs=1e-12))
     assert plots._curves[VIOLATION][0].getData()[1].size >= 30
 
 
-def test_going_back_in_time_shortens_the_curves(window):
-    for _ in range(5):
-        window.act.ten_forward()
-        follow(window)
-    assert window.plots_panel._energy.rows[-1, 0] == pytest.approx(0.25)
+def drawn_times(window):
+    """Return the times of the energy curve after a redraw."""
+    window.plots_panel.redraw(window.connection.strip(), window.frame.t)
+    return window.plots_panel._curves[ENERGY][0].getData()[0]
+
+
+def test_curves_hold_every_step_however_few_pictures_there_were(window):
+    """Fifty steps between two pictures; after going back the curves stay, and a line stands at the present time."""
+    window.connection.send(StepForward(50))
+    follow(window)
+    np.testing.assert_allclose(drawn_times(window), window.frame.h * np.arange(51), atol=1e-15)
     window.connection.send(Seek(20))
     follow(window)
-    times = window.plots_panel._energy.rows[:, 0]
-    assert times[-1] == pytest.approx(0.1)
-    assert np.all(np.diff(times) > 0.0)
+    assert len(drawn_times(window)) == 51
+    assert window.plots_panel._nows[0].value() == pytest.approx(0.1)
+    window.connection.send(SetInput("gravity", (0.0, 0.0, -3.0)))  # what came later is another story now
+    window.act.step_forward()
+    follow(window)
+    assert drawn_times(window)[-1] == pytest.approx(0.105)
 
 
 def test_one_channel_too_many_is_refused(window):
@@ -224,6 +278,23 @@ def test_the_filter_leaves_what_holds_all_its_words(window):
     shown = [name for name in shown if name in plots._channels and "crank" in name]
     assert shown
     assert all("velo" in name for name in shown)
+
+
+def test_numbers_beyond_their_bound_are_red(window):
+    def shown(**numbers):
+        frame = replace(window.frame, deadline=5e-3, deadlines=1000, **numbers)
+        window.info.show_frame(frame, window.description, 30.0)
+        return {line.split("</td>")[0].split(">")[-1]: line for line in window.info.text().split("<tr>")}
+
+    rows = shown(p50=1e-3, p99=2.6e-3, late_p50=1e-4, late_p99=6e-3, missed=980)
+    theme = window.theme
+    for label, color in (
+        ("step time p50", theme.good), ("step time p99", theme.warning), ("begun late p50", theme.good),
+        ("begun late p99", theme.bad), ("missed", theme.bad),
+    ):  # fmt: skip
+        assert color in rows[label], label
+    assert "red: beyond the deadline" in window.info.text()
+    assert theme.good in shown(p50=1e-3, p99=1e-3, missed=1)["missed"]
 
 
 def test_the_profiler_shows_the_statistics_of_the_frame(window):
@@ -272,9 +343,11 @@ def test_an_exception_in_a_slot_is_shown_and_the_window_lives(window, monkeypatc
     def trip(*_):
         raise ZeroDivisionError("a plot divides by zero")
 
-    monkeypatch.setattr(window.plots_panel, "gather", trip)
+    monkeypatch.setattr(window.plots_panel, "redraw", trip)
+    window.docks["plots"].show()
     window.act.step_forward()
     window.connection.turn()
+    window._redraw_soon()
     window.guarded(window.tick)()
     assert window.banner.isVisible()
     assert "a plot divides by zero" in window.banner.text.text()
@@ -282,6 +355,72 @@ def test_an_exception_in_a_slot_is_shown_and_the_window_lives(window, monkeypatc
     QTest.mouseClick(window.banner.close_button, Qt.MouseButton.LeftButton)
     assert not window.banner.isVisible()
     assert window.isVisible()
+
+
+MENDED = "from tests.viewer.mechanisms import motored\n\n\ndef build():\n    return motored()\n"
+
+
+def until(window, condition, seconds=30.0):
+    """Look at the session until ``condition`` holds."""
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        window.connection.turn() if hasattr(window.connection, "turn") else None
+        window.tick()
+        time.sleep(5e-3)
+    assert condition()
+
+
+def test_a_broken_file_that_is_opened_leaves_the_present_session(window, tmp_path):
+    file = tmp_path / "broken.py"
+    file.write_text("def build():\n    return widht\n")
+    window.opener = lambda path: connect(path, "thread")
+    before = window.connection
+    window.act.open_model(str(file))
+    until(window, window.banner.isVisible)
+    assert "name 'widht' is not defined" in window.banner.text.text()
+    assert "broken.py:2" in window.banner.text.text()
+    middle = window.banner.geometry().center()
+    assert abs(middle.y() - window.canvas.height() // 2) < 3, "in the middle of the picture"
+    assert not window.banner.details.isVisible()
+    QTest.mouseClick(window.banner.details_button, Qt.MouseButton.LeftButton)
+    assert "return widht" in window.banner.details.toPlainText()
+    assert window.banner.details.isVisible()
+    assert (window.connection, window.opening.coming, window.waiting.isVisible()) == (before, None, False)
+    window.act.step_forward()
+    follow(window)
+    assert window.frame.step == 1, "the old session goes on"
+
+
+def test_an_opened_file_takes_over_when_it_stands(window, tmp_path):
+    file = tmp_path / "good.py"
+    file.write_text(MENDED)
+    window.opener = lambda path: connect(path, "thread")
+    before = window.connection
+    window.act.open_model(str(file))
+    assert window.connection is before
+    until(window, lambda: window.connection is not before and window.frame is not None)
+    assert window.description.name == "motored"
+    assert not window.waiting.isVisible()
+    window.connection.close()
+
+
+def test_reload_starts_a_session_that_is_gone(window, tmp_path):
+    """The first build failed: the banner offers the way out, which also the key goes."""
+    file = tmp_path / "mechanism.py"
+    file.write_text("1 / 0\n")
+    window.connection = connect(file, "thread")
+    window.frame = window.description = None
+    until(window, window.banner.isVisible)
+    assert "ZeroDivisionError" in window.banner.text.text()
+    assert window.banner.reload_button.isVisible()
+    assert not window.banner.back_button.isVisible()
+    until(window, lambda: window.connection.ended)
+    file.write_text(MENDED)
+    window.act.reload()
+    assert window.waiting.isVisible()
+    until(window, lambda: window.frame is not None)
+    assert (window.frame.step, window.waiting.isVisible(), window.banner.isVisible()) == (0, False, False)
+    window.connection.close()
 
 
 def test_messages_are_told_by_their_kind(window):
@@ -323,7 +462,7 @@ def test_opening_another_model_shows_it(qtbot, window):
     window.opener, old = opener, window.connection
     window.act.open_model("pendulum.py")
     assert opened == ["pendulum.py"]
-    assert old.over
+    qtbot.waitUntil(lambda: old.over)
     window.tick()
     assert window.title() == "failing"
 

@@ -1,30 +1,43 @@
 """The banner: one sentence over the picture that stays until it is answered."""
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
+from PySide6.QtCore import Qt, Signal, SignalInstance
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
 from rtmbs.viewer.theme import Theme
 
 MOST = 600  # characters; an exception's text may be a page
+LINES = 14  # of a traceback that are in sight
 
 
 class Banner(QFrame):
-    """Shows a failure with a way out, or another sentence."""
+    """Shows a failure with the ways out, or another sentence; ``grave`` belongs in the middle of the picture."""
 
     back = Signal()  # "back 10 steps"
+    reload = Signal()
     closed = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.text = QLabel(wordWrap=True)
-        self.text.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        self.back_button, self.close_button = QPushButton("Back 10 steps"), QPushButton("Close")
-        self.back_button.clicked.connect(self._go_back)
+        self.grave = False
+        self.text, self.details = QLabel(wordWrap=True), QPlainTextEdit(readOnly=True)
+        self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.details.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.back_button, self.reload_button = QPushButton("Back 10 steps"), QPushButton("Reload")
+        self.details_button, self.close_button = QPushButton("Details"), QPushButton("Close")
+        self.details_button.setCheckable(True)
+        self.back_button.clicked.connect(lambda: self._go(self.back))
+        self.reload_button.clicked.connect(lambda: self._go(self.reload))
+        self.details_button.toggled.connect(self._unfold)
         self.close_button.clicked.connect(self.dismiss)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(14, 8, 10, 8)
-        for widget in (self.text, self.back_button, self.close_button):
-            row.addWidget(widget)
+        column, row = QVBoxLayout(self), QHBoxLayout()
+        column.setContentsMargins(14, 10, 10, 10)
+        row.addStretch(1)
+        for button in (self.details_button, self.back_button, self.reload_button, self.close_button):
+            button.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # keys belong to the window
+            row.addWidget(button)
+        column.addWidget(self.text)
+        column.addWidget(self.details)
+        column.addLayout(row)
         self.set_theme(theme)
         self.hide()
 
@@ -33,12 +46,19 @@ class Banner(QFrame):
         self.setStyleSheet(
             f"Banner {{ background: {theme.panel}; border: 1px solid {theme.bad}; border-left: 6px solid {theme.bad};"
             f" border-radius: 4px; }} QLabel {{ color: {theme.text}; font-size: 13px; border: none; }}"
+            f" QPlainTextEdit {{ color: {theme.text}; background: {theme.field}; font-family: monospace; }}"
         )
 
-    def tell(self, sentence: str, offer_back: bool) -> None:
-        """Show a sentence, with the button that goes back when a step failed."""
+    def tell(self, sentence: str, offer_back: bool, offer_reload: bool = False, details: str = "") -> None:
+        """Show a sentence, with a button for each way out, and one that shows ``details``."""
+        self.grave = offer_back or offer_reload or bool(details)
         self.text.setText(sentence if len(sentence) <= MOST else f"{sentence[:MOST]} ...")
+        self.details.setPlainText(details)
+        self.details_button.setChecked(False)
+        self.details.hide()
+        self.details_button.setVisible(bool(details))
         self.back_button.setVisible(offer_back)
+        self.reload_button.setVisible(offer_reload)
         self.show()
         self.raise_()
 
@@ -47,6 +67,14 @@ class Banner(QFrame):
         self.hide()
         self.closed.emit()
 
-    def _go_back(self) -> None:
+    def _unfold(self, shown: bool) -> None:
+        lines = min(self.details.blockCount() + 1, LINES)
+        self.details.setFixedHeight(self.details.fontMetrics().lineSpacing() * lines + 16)
+        self.details.setVisible(shown)
+        middle = self.geometry().center()
+        self.adjustSize()
+        self.move(self.x(), max(middle.y() - self.height() // 2, 0))
+
+    def _go(self, way: SignalInstance) -> None:
         self.hide()
-        self.back.emit()
+        way.emit()

@@ -8,8 +8,9 @@ from rtmbs.viewer.frame import Frame
 from rtmbs.viewer.panels.numbers import figures, with_unit
 from rtmbs.viewer.theme import Theme
 
-Row = tuple[str, str]
-SECTIONS = ("", "speed", "step", "numbers")
+Row = tuple[str, ...]  # label, value, and where the value says something the name of a colour of the theme
+MISSED = 1.0  # [%] of the deadlines, above which the steps do not keep real time
+LEGEND = ("", "red: beyond the deadline, or over 1 % missed")
 
 
 class Info(QLabel):
@@ -35,7 +36,7 @@ class Info(QLabel):
         """Write the numbers of ``frame``; ``pictures`` are drawn a second."""
         sections = [mechanism_rows(description), run_rows(frame, pictures)]
         if description.live:
-            sections += [step_rows(frame), worth_rows(frame)]
+            sections += [step_rows(frame), [LEGEND], worth_rows(frame)]
         text = table(sections, self._theme)
         if text != self.text():
             self.setText(text)
@@ -55,9 +56,15 @@ def run_rows(frame: Frame, pictures: float) -> list[Row]:
         ("time", f"{frame.t:.3f} s"),
         ("step number", f"{frame.step}"),
         ("speed wanted", f"{figures(frame.desired_speed)} \N{MULTIPLICATION SIGN}"),
-        ("speed reached", f"{figures(frame.actual_speed)} \N{MULTIPLICATION SIGN}" if frame.playing else "paused"),
+        ("speed reached", reached(frame)),
         ("pictures", f"{pictures:.0f} /s"),
     ]
+
+
+def reached(frame: Frame) -> str:
+    """Return the speed that is reached, and whether steps are taken for it."""
+    speed = f"{figures(frame.actual_speed)} \N{MULTIPLICATION SIGN}" if frame.playing else "paused"
+    return f"{speed}, stored steps" if frame.playing and frame.step < frame.newest else speed
 
 
 def step_rows(frame: Frame) -> list[Row]:
@@ -67,12 +74,21 @@ def step_rows(frame: Frame) -> list[Row]:
     return [
         ("step h", with_unit(frame.h, "s")),
         ("real-time factor", f"{figures(frame.real_time_factor)} (simulated / wall time)"),
-        ("step time p50", with_unit(frame.p50, "s")),
-        ("step time p99", with_unit(frame.p99, "s")),
+        ("step time p50", with_unit(frame.p50, "s"), judged(frame.p50, frame.deadline)),
+        ("step time p99", with_unit(frame.p99, "s"), judged(frame.p99, frame.deadline)),
         ("deadline", with_unit(frame.deadline, "s")),
-        ("missed", f"{frame.missed} of {frame.deadlines} ({share:.1f} %)"),
+        ("begun late p50", with_unit(frame.late_p50, "s"), judged(frame.late_p50, frame.deadline)),
+        ("begun late p99", with_unit(frame.late_p99, "s"), judged(frame.late_p99, frame.deadline)),
+        ("missed", f"{frame.missed} of {frame.deadlines} ({share:.1f} %)", judged(share, MISSED)),
         ("Newton iterations", figures(newest, 1) if frame.steps_taken else "\N{EN DASH}"),
     ]
+
+
+def judged(value: float, bound: float) -> str:
+    """Return the colour of a number beside its bound: good, warning from half of it on, bad beyond it."""
+    if not (value > 0.0 and bound > 0.0):
+        return "text"
+    return "good" if value < 0.5 * bound else "warning" if value <= bound else "bad"
 
 
 def worth_rows(frame: Frame) -> list[Row]:
@@ -91,7 +107,8 @@ def table(sections: list[list[Row]], theme: Theme) -> str:
     for number, section in enumerate(sections):
         if number:
             lines.append('<tr><td colspan="2" style="font-size: 4px">&nbsp;</td></tr>')
-        for label, value in section:
+        for label, value, *color in section:
+            ink = getattr(theme, color[0] if color else "text")
             if not value:
                 lines.append(f'<tr><td colspan="2"><b>{escaped(label)}</b></td></tr>')
             elif not label:
@@ -99,7 +116,7 @@ def table(sections: list[list[Row]], theme: Theme) -> str:
             else:
                 lines.append(
                     f'<tr><td style="color: {theme.muted}; padding-right: 14px">{escaped(label)}</td>'
-                    f'<td align="right">{escaped(value)}</td></tr>'
+                    f'<td align="right" style="color: {ink}">{escaped(value)}</td></tr>'
                 )
     return f'<table cellspacing="0" cellpadding="1">{"".join(lines)}</table>'
 

@@ -27,8 +27,8 @@ class SliderSpin(QWidget):
         self.spin = SpinBox(
             value=value, suffix=f" {unit}" if unit else "", dec=True, step=0.1, minStep=1e-9, compactHeight=False
         )
-        self.slider.setMinimumWidth(60)
-        self.spin.setMinimumWidth(96)
+        self.slider.setMinimumWidth(48)
+        self.spin.setMinimumWidth(124)
         self.spin.setOpts(format="{value:.6g}{suffix}")
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)

@@ -1,15 +1,28 @@
 """The plots (F4): energy balance, loop violations, and any channel picked from a tree."""
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import Qt, Signal
+from numpy.typing import NDArray
+from PySide6.QtCore import QPointF, Qt, Signal
 from PySide6.QtWidgets import QLineEdit, QSplitter, QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
 
 from rtmbs.viewer.description import ChannelDescription, SceneDescription
-from rtmbs.viewer.frame import PLOTS, Frame
-from rtmbs.viewer.panels.series import Fresh, Series
+from rtmbs.viewer.frame import PLOTS
+from rtmbs.viewer.panels.envelope import envelope
+from rtmbs.viewer.panels.export import Curve, write
+from rtmbs.viewer.panels.plot_bar import FREQUENCY, TIME, PlotBar
+from rtmbs.viewer.panels.spectrum import spectrum
 from rtmbs.viewer.panels.style import axis_style, styled
+from rtmbs.viewer.strip import ACCELERATION, ELASTIC, FIRST, KEPT, KINETIC, POSITION, Strip, T
 from rtmbs.viewer.theme import Theme
+
+if TYPE_CHECKING:
+    from rtmbs.results.result import Result
+
+Array = NDArray[np.float64]
 
 ENERGY, VIOLATION = "Energy balance", "Loop violation"
 ENERGY_CURVES = ("kinetic", "gravity", "elastic", "total, change")
@@ -36,15 +49,28 @@ class Plots(QSplitter):
         column.addWidget(self.tree)
         side.setLayout(column)
         self.addWidget(side)
-        self.addWidget(self.area)
+        self.bar, drawn = PlotBar(), QWidget()
+        stack = QVBoxLayout(drawn)
+        stack.setContentsMargins(0, 0, 0, 0)
+        stack.setSpacing(0)
+        stack.addWidget(self.bar)
+        stack.addWidget(self.area, 1)
+        self.addWidget(drawn)
         self.setSizes([230, 900])
         self._plots: dict[str, pg.PlotItem] = {}
         self._curves: dict[str, list[pg.PlotDataItem]] = {}
+        self._nows: list[pg.InfiniteLine] = []  # where the session stands
         self._columns: tuple[str, ...] = ()  # subscribed components, in the order of the columns
         self._channels: dict[str, ChannelDescription] = {}
-        self._energy, self._violation, self._picked = Series(4), Series(3), Series(PLOTS)
-        self._fresh = Fresh()
-        self._start_energy = np.nan
+        self.ticket = 0  # of the subscription whose rows are drawn
+        self._start = (np.inf, 0.0)  # time and energy of the first step [s, J]
+        self._drawn: tuple[object, ...] = ()
+        self.seen: dict[str, list[Curve]] = {}  # by plot, every sample that it shows
+        self._other: Result | None = None  # that is compared
+        self._others: dict[str, list[pg.PlotDataItem]] = {}
+        self._cursors: list[pg.InfiniteLine] = []
+        self.bar.changed.connect(self._lay_out)
+        self.area.scene().sigMouseMoved.connect(self._point)
         self.filter.textChanged.connect(self._filter)
         self.tree.itemChanged.connect(self._ticked)
         self.set_theme(theme)
@@ -74,10 +100,8 @@ class Plots(QSplitter):
             above = parents[owner] if owner else self.tree.invisibleRootItem()
             self._leaf(above, word or name, name, name in kept)
         self.tree.blockSignals(False)
-        self._energy.clear()
-        self._violation.clear()
-        self._start_energy = np.nan
-        self._lay_out()
+        self._start = (np.inf, 0.0)
+        self._lay_out(anew=True)
 
     def _leaf(self, parent: QTreeWidgetItem, text: str, name: str, ticked: bool) -> None:
         item = QTreeWidgetItem(parent, [text])
@@ -127,26 +151,27 @@ class Plots(QSplitter):
 
     # ---- drawing ----------------------------------------------------------------------------------------------------
 
-    def _lay_out(self) -> None:
-        """Make one plot for each chosen name, and ask for the numbers."""
+    def _lay_out(self, anew: bool = False) -> None:
+        """Make one plot for each chosen name, and ask for the numbers; ``anew`` asks a session that was never asked."""
+        self._drawn = ()
         self.area.clear()
-        self._plots, self._curves = {}, {}
+        self._plots, self._curves, self._nows, self._others, self._cursors, self.seen = {}, {}, [], {}, [], {}
         names = self.chosen()
+        asked = self._components(names)
+        self.bar.offer(asked)
         columns = COLUMNS if len(names) > 2 else max(len(names), 1)
         for number, name in enumerate(names):
             self._add_plot(name, number // columns, number % columns)
-        asked = self._components(names)
-        if asked != self._columns:
-            self._columns = asked
-            self._picked = Series(len(asked))
-            self.wanted.emit(asked, self._fresh.begin())
+        if asked != self._columns or anew:
+            self._columns, self.ticket = asked, self.ticket + 1
+            self.wanted.emit(asked, self.ticket)
 
     def _add_plot(self, name: str, row: int, column: int) -> None:
         plot = self.area.addPlot(row=row, col=column)
         axis_style(plot, self._theme)
-        plot.setClipToView(True)
-        plot.setDownsampling(auto=True, mode="peak")
         plot.setLogMode(y=name == VIOLATION)
+        if self.bar.over != TIME:
+            plot.setLabel("bottom", "frequency [Hz]" if self.bar.over == FREQUENCY else self.bar.over)
         names = {ENERGY: ENERGY_CURVES, VIOLATION: VIOLATION_CURVES}.get(name) or self._channels[name].axes
         colors = [self._theme.plots[k % len(self._theme.plots)] for k in range(max(len(names), 1))]
         self._curves[name] = [plot.plot([], [], pen=pg.mkPen(color, width=1.4)) for color in colors]
@@ -155,6 +180,14 @@ class Plots(QSplitter):
             f'<span style="color: {color}"><b>{label}</b></span>' for color, label in zip(colors, names, strict=False)
         ]
         plot.setTitle(styled(" &nbsp; ".join([f"{name}{self._unit(name)}", *legend]), self._theme))
+        dashed = [pg.mkPen(color, width=1.2, style=Qt.PenStyle.DashLine) for color in colors]
+        self._others[name] = [plot.plot([], [], pen=pen) for pen in dashed]
+        now, cursor = (pg.InfiniteLine(angle=90, pen=pg.mkPen(self._theme.muted, width=width)) for width in (1.0, 0.6))
+        now.setVisible(self.bar.over == TIME)
+        cursor.hide()
+        for line, lines in ((now, self._nows), (cursor, self._cursors)):
+            plot.addItem(line, ignoreBounds=True)
+            lines.append(line)
         self._plots[name] = plot
 
     def _unit(self, name: str) -> str:
@@ -162,28 +195,115 @@ class Plots(QSplitter):
             return " [J]" if name == ENERGY else ""
         return f" [{self._channels[name].unit}]" if self._channels[name].unit not in ("", "1") else ""
 
-    def gather(self, frame: Frame) -> None:
-        """Keep the numbers of a frame; cheap, for every picture."""
-        if np.isnan(self._start_energy):
-            self._start_energy = frame.energy
-        change = frame.energy - self._start_energy
-        self._energy.add(np.array([[frame.t, frame.kinetic, frame.gravity, frame.elastic, change]]))
-        sizes = (frame.position_violation, frame.velocity_violation, frame.acceleration_violation)
-        self._violation.add(np.array([[frame.t, *np.maximum(sizes, LEAST_VIOLATION)]]))
-        if self._columns:
-            self._picked.add(self._fresh.of(frame, len(self._columns)))
-
-    def redraw(self) -> None:
-        """Draw what was gathered; a few times a second."""
+    def redraw(self, strip: Strip | None, now: float) -> None:
+        """Draw every step of ``strip``, and a line at the present time [s]; a few times a second."""
+        if strip is None or strip.ticket != self.ticket:
+            return  # the steps with the channels that were asked for are on their way
+        for line in self._nows:
+            line.setValue(now)
+        ranges = tuple(tuple(plot.viewRange()[0]) for plot in self._plots.values())
+        if (drawn := (strip.stamp, ranges)) == self._drawn:
+            return
+        rows = strip.read(range(FIRST + len(self._columns)))
+        if rows is None or not len(rows):
+            return
+        self._drawn = drawn
         for name, curves in self._curves.items():
-            if name in (ENERGY, VIOLATION):
-                rows = (self._energy if name == ENERGY else self._violation).rows
-                columns = list(range(1, 1 + len(curves)))
-            else:
-                rows = self._picked.rows
-                columns = [1 + self._columns.index(part) for part in components(self._channels[name])]
-            for curve, column in zip(curves, columns, strict=True):
-                curve.setData(rows[:, 0].copy(), rows[:, column].copy())
+            values, labels = self._values(name, rows), self._labels(name)
+            self.seen[name] = [
+                self._over(Curve("t [s]", labels[k], rows[:, T], values[:, k]), name, rows) for k in range(len(curves))
+            ]
+            for curve, shown in zip(curves, self.seen[name], strict=True):
+                curve.setData(*(envelope(shown.x, shown.y) if self.bar.over in (TIME, FREQUENCY) else shown[2:]))
+            self._draw_other(name, labels)
+
+    def _over(self, curve: Curve, name: str, rows: Array) -> Curve:
+        """Return a curve over time as it is to be drawn: over time, frequency or another component."""
+        if self.bar.over == FREQUENCY:
+            return Curve("frequency [Hz]", curve.y_label, *spectrum(curve.x, curve.y))
+        if self.bar.over in self._columns:
+            return curve._replace(x_label=self.bar.over, x=rows[:, FIRST + self._columns.index(self.bar.over)])
+        part = seen(curve.x, self._plots[name])
+        return curve._replace(x=curve.x[part], y=curve.y[part])
+
+    def _labels(self, name: str) -> list[str]:
+        """Return the names of the curves of a plot with their unit."""
+        words = {ENERGY: ENERGY_CURVES, VIOLATION: VIOLATION_CURVES}.get(name)
+        return [f"{word}{self._unit(name)}" for word in (words or components(self._channels[name]))]
+
+    # ---- another run, values, files ---------------------------------------------------------------------------------
+
+    def compare(self, path: str) -> None:
+        """Draw the channels of a recorded result beside those of the session, dashed; "" leaves it off.
+
+        Raises ResultError or InputError for a file that cannot be read.
+        """
+        if path:
+            from rtmbs.results.forms import load_result
+
+            self._other = load_result(Path(path))
+        else:
+            self._other = None
+        self.bar.show_compared(Path(path).name)
+        self._lay_out()
+
+    def _draw_other(self, name: str, labels: list[str]) -> None:
+        """Draw a channel of the other run, where it has one of this name and these axes."""
+        result = self._other
+        if result is None or name not in self._channels or name not in result:
+            return
+        channel = result.channel(name)
+        if channel.axes != self._channels[name].axes or self.bar.over not in (TIME, FREQUENCY):
+            return
+        values = np.asarray(channel.values).reshape(len(result.t), -1)
+        for k, curve in enumerate(self._others[name]):
+            other = Curve("t of the other [s]", f"{labels[k]}, other", result.t, values[:, k])
+            other = self._over(other, name, np.zeros((0, 0)))
+            self.seen[name].append(other)
+            curve.setData(*envelope(other.x, other.y))
+
+    def _point(self, place: QPointF) -> None:
+        """Put the cursor under the mouse, and say what the curves of that plot are worth there."""
+        for name, plot in self._plots.items():
+            if plot.sceneBoundingRect().contains(place) and self.seen.get(name):
+                x = float(plot.getViewBox().mapSceneToView(place).x())
+                for cursor in self._cursors:
+                    cursor.setValue(x)
+                    cursor.show()
+                self.bar.values.setText(self.values_at(name, x))
+
+    def values_at(self, name: str, x: float) -> str:
+        """Return the values of the curves of a plot at the sample that is nearest to ``x``."""
+        said: list[str] = []
+        for curve in self.seen[name]:
+            if len(curve.x):
+                k = int(np.argmin(np.nan_to_num(np.abs(curve.x - x), nan=np.inf)))
+                said += [f"{curve.x_label} {curve.x[k]:.6g}"] * (not said) + [f"{curve.y_label} {curve.y[k]:.6g}"]
+        return " &nbsp; ".join(said)
+
+    def export(self, path: str) -> None:
+        """Write what is seen: every sample as numbers (.csv), a picture (.png) or a drawing (.svg)."""
+        write(path, self.area.scene(), [curve for name in self._plots for curve in self.seen.get(name, [])])
+
+    def _values(self, name: str, rows: Array) -> Array:
+        """Return the columns (k, curves) of a plot."""
+        if name == VIOLATION:
+            return np.maximum(rows[:, POSITION : ACCELERATION + 1], LEAST_VIOLATION)
+        if name == ENERGY:
+            parts = rows[:, KINETIC : ELASTIC + 1]
+            total = parts.sum(axis=1)
+            if rows[0, T] <= self._start[0] or len(rows) < KEPT:
+                self._start = (float(rows[0, T]), float(total[0]))
+            return np.column_stack((parts, total - self._start[1]))
+        return rows[:, [FIRST + self._columns.index(part) for part in components(self._channels[name])]]
+
+
+def seen(t: Array, plot: pg.PlotItem) -> slice:
+    """Return the samples that a plot shows, and one more on each side; all while it follows its data."""
+    if plot.getViewBox().autoRangeEnabled()[0]:
+        return slice(None)
+    low, high = plot.viewRange()[0]
+    return slice(max(int(np.searchsorted(t, low)) - 1, 0), int(np.searchsorted(t, high)) + 2)
 
 
 def components(channel: ChannelDescription) -> tuple[str, ...]:

@@ -1,0 +1,177 @@
+"""Random mechanisms: derivatives by every kind of parameter are those of the run, by differences.
+
+Even cases are rings of 4 to 6 bars of uneven masses in skew planes and odd units, with a spring-damper and a torsion
+spring. They take an input, a first position, a first rate, a mass and a coordinate of a joint's point. Odd cases are
+mechanisms of every joint type, trees and loops with couplers, constraints, drivers and springs. They take a component
+of gravity. The run is that of tight tolerances. Differences of order six at two sizes of step tell their own error.
+"""
+
+from typing import Any
+
+import numpy as np
+
+import rtmbs
+from bench.campaigns.campaign import Campaign, Tally
+from bench.measures.energy import ring
+from bench.measures.random_mechanisms import random_mechanism
+from rtmbs.errors import InputError, StartError, StepError
+from rtmbs.sensitivities.designs import Design, designs_of
+
+ALLOWED = 1e-6  # of the largest derivative, beyond twice the error of the differences
+STEPS = 40
+ROUGH, TOO_ROUGH = "not judged by differences", 1e-3  # of the derivative: their own error
+PLACES, WEIGHTS = (-3, -2, -1, 1, 2, 3), np.array([-1.0, 9.0, -45.0, 45.0, -9.0, 1.0]) / 60.0
+SIZES = (4e-3, 2e-3)  # of differences
+METHOD = rtmbs.PenaltyTrapezoidal(tol=1e-12)
+
+Array = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def run(cases: int, seed: int) -> Tally:
+    """Try ``cases`` rings from ``seed`` on."""
+    tally = Tally()
+    for case in range(seed, seed + cases):
+        try:
+            worst, name = compared_by_gravity(case) if case % 2 else compared(case)
+        except StartError:
+            tally.largest("no start", tally.worst.get("no start", 0.0) + 1.0)
+            tally.survive()
+            continue
+        except (InputError, StepError) as error:  # a step that has no derivative is named, not answered
+            tally.largest("refused", tally.worst.get("refused", 0.0) + 1.0)
+            if "singular" in str(error) or "try" in str(error):
+                tally.survive()
+            else:
+                tally.fail(f"seed {case}: {error}")
+            continue
+        if name == ROUGH:
+            tally.largest(ROUGH, tally.worst.get(ROUGH, 0.0) + 1.0)
+        tally.largest("error of a derivative", worst)
+        if worst < ALLOWED:
+            tally.survive()
+        else:
+            tally.fail(f"seed {case}: {name} is {worst:.2g} off")
+    return tally
+
+
+def sprung(case: int) -> rtmbs.Model:
+    """Return a ring with a spring-damper from a bar to ground and a torsion spring."""
+    model, rng = ring(case), np.random.default_rng((case, 7))
+    bar = "bar_1"
+    body = model.bodies[bar]
+    size = float(np.linalg.norm(body.center_of_mass)) or 1.0
+    model.add_marker("tip", bar, tuple(body.center_of_mass + 0.2 * size * rng.normal(size=3)), frame=bar)
+    model.add_marker("post", "ground", tuple(2.0 * size * rng.normal(size=3)))
+    stiffness, mass = 10.0 ** rng.uniform(0, 2), body.mass
+    law = rtmbs.SpringDamper(stiffness=stiffness * mass, damping=0.3 * mass, length=size)
+    model.add_force("spring", law, between=("post", "tip"))
+    twist = rtmbs.TorsionSpring(stiffness=2.0 * mass * size**2, damping=0.1 * mass * size**2)
+    model.add_force("twist", twist, joint="pin_1")
+    return model
+
+
+def values(result: Any) -> Any:
+    """Return the end of a bar, its velocity and the spring's pull at the end, and a sum over the run, free of units."""
+    ends = [result[f"tip.{what}"][-1] for what in ("position", "velocity")]
+    return np.concatenate([*ends, np.stack([result["spring.length"][-1], np.sum(result["pin_1.angle"])])])
+
+
+def compared(case: int) -> tuple[float, str]:
+    """Return the largest error of a derivative of one ring, over its size, and whose it is."""
+    model, rng = sprung(case), np.random.default_rng((case, 8))
+    h = 10.0 ** rng.uniform(-3.3, -2.5)
+    axis = int(np.argmax(np.abs(np.cross(model.joints["pin_0"].axes_a[0], rng.normal(size=3)))))
+    sim = rtmbs.Simulation(model.compile(), h=h, method=METHOD)
+    names = ["spring.stiffness", "spring.length", "pin_0.position", "pin_0.rate", "bar_1.mass", "pin_2.point"]
+    names = [name for name in names if kept(sim, name)]
+    found = rtmbs.sensitivity(sim, STEPS * h, values, names, model=model)
+    worst, whose = 0.0, ""
+    for name in found.parameters:
+        if name.startswith("pin_2.point") and not name.endswith(f"[{axis}]"):
+            continue
+        fine, coarse = (differences(model, sim, name, found, h, size) for size in reversed(SIZES))
+        noise = 2.0 * float(np.abs(fine - coarse).max())
+        scale = float(np.abs(fine).max()) or 1.0
+        error = max(float(np.abs(found[name] - fine).max()) - noise, 0.0) / scale
+        if error > worst:
+            worst, whose = error, name
+    return worst, whose
+
+
+def compared_by_gravity(case: int) -> tuple[float, str]:
+    """Return the error of the derivative of a body's motion by one component of gravity, over its size."""
+    system = random_mechanism((case, 0)).compile()
+    sim, axis, body = rtmbs.Simulation(system, h=1e-3, method=METHOD), case % 3, list(system.bodies)[-1]
+    gravity = np.array(sim.inputs["gravity"])
+    size = float(np.linalg.norm(gravity)) or 1.0
+
+    def of(result: Any) -> Any:
+        return np.concatenate(
+            [result[f"{body}.{what}"][-1] for what in ("velocity", "mass_center", "angular_velocity")]
+        )
+
+    def end(value: float) -> Array:
+        one = rtmbs.Simulation(system, h=1e-3, method=METHOD)
+        one.inputs["gravity"] = gravity + value * size * np.eye(3)[axis]
+        one.go_on_from(one.state.copy(), 0.0)
+        one.method.begin(one.equations, one.state)
+        return np.asarray(of(one.run(20e-3, on_failure="raise")))
+
+    found = size * rtmbs.sensitivity(sim, 20e-3, of, ["gravity"], method="direct").jacobian[:, axis]
+    coarse, fine = (sum(w * end(p * d) for w, p in zip(WEIGHTS, PLACES, strict=True)) / d for d in (2e-2, 1e-2))
+    scale = float(np.abs(fine).max()) or 1.0
+    noise = 2.0 * float(np.abs(fine - coarse).max())
+    if noise > TOO_ROUGH * scale:
+        return 0.0, ROUGH
+    return max(float(np.abs(found - fine).max()) - noise, 0.0) / scale, "gravity"
+
+
+def kept(sim: rtmbs.Simulation, name: str) -> bool:
+    """Return whether a Simulation knows a name, or the Model does."""
+    return name in sim.inputs or name.startswith(("pin_0", "bar", "pin_2"))
+
+
+def differences(model: rtmbs.Model, sim: rtmbs.Simulation, name: str, found: Any, h: float, size: float) -> Array:
+    """Return the derivative of the values by one parameter by differences of runs."""
+    value = float(found.point[found.parameters.index(name)])
+    width = size * (abs(value) or 1.0)
+    base = name.split("[")[0]
+    designs: dict[str, Design] = {}
+    if base in ("bar_1.mass", "pin_2.point"):
+        designs = {one.name: one for one in designs_of(model, base, {}, sim.system.length)}
+        width = size * designs[name].size
+
+    def end(other: float) -> Array:
+        built = designs[name].build(other) if designs else sprung_with(model, name, other)
+        one = rtmbs.Simulation(built.compile(), h=h, method=METHOD)
+        if base in one.inputs:
+            one.inputs[base] = other
+            one.go_on_from(one.state.copy(), 0.0)
+            one.method.begin(one.equations, one.state)
+        return np.asarray(values(one.run(STEPS * h)))
+
+    return np.asarray(sum(w * end(value + p * width) for w, p in zip(WEIGHTS, PLACES, strict=True)) / width)
+
+
+def sprung_with(model: rtmbs.Model, name: str, value: float) -> rtmbs.Model:
+    """Return the model with another first position or rate of the first pin."""
+    if not name.startswith("pin_0"):
+        return model
+    import copy
+
+    other = copy.deepcopy(model)
+    first = other.initials["pin_0"]
+    position, rate = float(first.position[0]), float(first.rate[0])
+    del other.initials["pin_0"]
+    given = {"pin_0.position": (value, rate), "pin_0.rate": (position, value)}[name]
+    other.set_initial("pin_0", position=given[0], rate=given[1])
+    return other
+
+
+CAMPAIGN = Campaign(
+    name="sensitivities",
+    claim="derivatives of runs of random mechanisms are those of differences, or the step without one is named",
+    full=60,
+    bounded=6,
+    run=run,
+)

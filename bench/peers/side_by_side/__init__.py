@@ -1,0 +1,1 @@
+"""One four-bar in four programs, for docs/coming-from.md."""

@@ -1,0 +1,28 @@
+"""``mpiexec -n N python -m bench.recursion.worker WHAT [NUMBER ...]``: one rank of a measurement; rank 0 prints."""
+
+import json
+import sys
+
+from bench.recursion import growth, slider_crank
+from rtmbs.recursive.ranks import world
+
+
+def main() -> None:
+    """Measure what is asked for."""
+    what, *numbers = sys.argv[1:]
+    if what == "growth":
+        answer = growth.of_ranks([int(k) for k in numbers] or growth.SIZES)
+    elif what == "threads":
+        answer = growth.of_threads([int(k) for k in numbers[1:]] or growth.SIZES, int(numbers[0]))
+    elif what == "latency":
+        answer = growth.of_exchange()
+    elif what == "steps":
+        answer = slider_crank.of_steps(float(numbers[0]))
+    else:
+        answer = slider_crank.of_ranks(float(numbers[0]), float(numbers[1]))
+    if world().rank == 0:
+        print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,205 @@
+"""Campbell diagram: modes followed over an input, or over whatever a function makes a state of."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from rtmbs.analysis.equilibrium import equilibrium
+from rtmbs.analysis.modes import Modes, modes
+from rtmbs.errors import InputError, shown, unknown_name
+from rtmbs.results.extras import needed
+from rtmbs.simulation.simulation import Simulation
+
+Array = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+
+RATES = 1e-9  # typical sizes a second: rates that count as rest
+PACE = 0.1  # weight of a change of s, relative to it, beside a change of shape
+LIKE = 0.1  # of 1: a shape less like the last one begins a branch of its own
+
+
+@dataclass(frozen=True)
+class Campbell:
+    """Modes over a value, each followed from one value to the next by the likeness of its shape.
+
+    Attributes
+    ----------
+    values : (k,) of the input
+    over : its name
+    eigenvalues : (k, j) s [1/s]; NaN where a branch is not there
+    modes : all modes, by value
+    """
+
+    values: Array
+    over: str
+    eigenvalues: Complex
+    modes: tuple[Modes, ...]
+
+    @property
+    def frequencies(self) -> Array:
+        """Natural frequencies |s| / 2 pi (k, j) [Hz], as those of ``Modes``; NaN where a branch is not there."""
+        return np.abs(self.eigenvalues) / (2.0 * np.pi)
+
+    @property
+    def damped_frequencies(self) -> Array:
+        """Frequencies of the oscillation itself (k, j) [Hz]: those of the picture, and of ``critical``."""
+        return np.abs(self.eigenvalues.imag) / (2.0 * np.pi)
+
+    @property
+    def damping(self) -> Array:
+        """Damping ratios (k, j)."""
+        size = np.abs(self.eigenvalues)
+        return np.divide(-self.eigenvalues.real, size, out=np.zeros(size.shape), where=size != 0.0)
+
+    def critical(self, order: float = 1.0) -> list[tuple[float, int]]:
+        """Return pairs (value, branch) where a damped frequency is ``order`` times a turn.
+
+        The values must be rates in rad/s. Between values frequencies go in straight lines.
+        """
+        found = []
+        off = self.damped_frequencies - order * np.abs(self.values)[:, None] / (2.0 * np.pi)
+        for branch, column in enumerate(off.T):
+            oscillates = np.abs(self.eigenvalues[:, branch].imag) > 0.0
+            for i in np.flatnonzero((column[:-1] * column[1:] <= 0.0) & oscillates[:-1] & oscillates[1:]):
+                gone = column[i] - column[i + 1]
+                share = column[i] / gone if gone else 0.0
+                found.append((float(self.values[i] + share * (self.values[i + 1] - self.values[i])), branch))
+        return sorted(found)
+
+    def table(self) -> str:
+        """Return frequencies and damping ratios as text, a line a value."""
+        count = self.eigenvalues.shape[1]
+        head = f"{self.over:>14}" + "".join(f"{f'mode {j} [Hz]':>14}{'damping':>10}" for j in range(count))
+        lines = [head]
+        for value, hz, ratio in zip(self.values, self.frequencies, self.damping, strict=True):
+            lines.append(f"{value:>14.6g}" + "".join(f"{f:>14.6g}{d:>10.3g}" for f, d in zip(hz, ratio, strict=True)))
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def to_pandas(self) -> Any:
+        """Return the frequencies as a pandas DataFrame over the value (extra ``tables``)."""
+        pandas = needed("pandas", "to_pandas", "tables")
+        names = [f"mode {j} [Hz]" for j in range(self.eigenvalues.shape[1])]
+        return pandas.DataFrame(self.frequencies, index=pandas.Index(self.values, name=self.over), columns=names)
+
+    def plot(self, axes: Any = None, orders: Sequence[float] = ()) -> Any:
+        """Draw frequencies over the value with matplotlib (extra ``plot``), and lines of ``orders``; returns the axes.
+
+        Branches that grow are drawn dashed.
+        """
+        if axes is None:
+            axes = needed("matplotlib.pyplot", "plot", "plot").subplots()[1]
+        for j, column in enumerate(self.damped_frequencies.T):
+            grows = np.nanmax(self.eigenvalues[:, j].real) > 1e-9 * np.nanmax(np.abs(self.eigenvalues[:, j]))
+            axes.plot(self.values, column, "--" if grows else "-", marker=".", label=f"mode {j}")
+        for order in orders:
+            axes.plot(self.values, order * np.abs(self.values) / (2.0 * np.pi), ":", color="0.5", label=f"{order:g} x")
+        axes.set(xlabel=self.over, ylabel="damped frequency [Hz]", title="Campbell diagram")
+        axes.legend()
+        return axes
+
+
+def campbell(
+    of: Simulation | Callable[[float], Simulation],
+    values: Sequence[float],
+    over: str = "value",
+    *,
+    count: int | None = None,
+) -> Campbell:
+    """Return the modes over ``values`` (k,) of an input, each followed through all of them.
+
+    of : a Simulation at rest, whose input ``over`` is varied, and whose equilibrium follows; or a function of the value
+        that returns a Simulation in its steady motion, such as a rotor in its turn
+    count : the slowest modes only, see ``modes``
+
+    Raises InputError, UnknownNameError, and the errors of ``equilibrium`` and ``modes``.
+
+        diagram = rtmbs.campbell(rotor_at, np.linspace(0.0, 300.0, 31), "spin [rad/s]")
+        diagram.critical(order=1.0)
+    """
+    numbers = checked_values(values)
+    state_at = of if callable(of) and not isinstance(of, Simulation) else rest_over(of, over)
+    found = []
+    for value in numbers:
+        sim = state_at(float(value))
+        if not isinstance(sim, Simulation):
+            raise InputError(f"the function of {over} returned {shown(sim)} at {value:g}; it must return a Simulation")
+        found.append(modes(sim, count))
+    return Campbell(numbers, over, followed(found), tuple(found))
+
+
+def checked_values(values: Any) -> Array:
+    """Return the values (k,); raises InputError for what are none."""
+    try:
+        numbers = np.array(values, np.float64).reshape(-1)
+    except (TypeError, ValueError):
+        raise InputError(f"values is {shown(values)}; it must be a list of numbers") from None
+    if not len(numbers) or not np.all(np.isfinite(numbers)):
+        raise InputError(f"values is {shown(values)}; it must be a list of finite numbers, one at least")
+    return numbers
+
+
+def rest_over(of: Any, over: str) -> Callable[[float], Simulation]:
+    """Return the function from a value of an input to the mechanism at rest, each from the pose before."""
+    if not isinstance(of, Simulation):
+        raise InputError(f"campbell takes a Simulation or a function that returns one, not {shown(of)}")
+    if over not in of.inputs:
+        raise unknown_name("input", over, of.inputs)
+    if np.any(np.abs(of.state.zd) > RATES * of.system.typical):
+        raise InputError(
+            "the mechanism moves, and a change of an input does not say how its motion follows; give campbell a "
+            "function of the value that returns a Simulation in its steady motion"
+        )
+    sim = of.independent()
+
+    def at(value: float) -> Simulation:
+        nonlocal sim
+        sim.inputs[over] = value
+        sim = equilibrium(sim, stable=False).simulation
+        return sim.independent()
+
+    return at
+
+
+def followed(found: Sequence[Modes]) -> Complex:
+    """Return eigenvalues (k, j) with a column for every branch."""
+    branches: list[tuple[complex, Complex]] = []  # the last eigenvalue and shape of each
+    rows = []
+    for one in found:
+        row = {}
+        likeness = np.array([[alike(shape, one.shapes[:, i]) for i in range(len(one.eigenvalues))]
+                             for _, shape in branches]).reshape(len(branches), len(one.eigenvalues))  # fmt: skip
+        away = np.array([[apart(s, other) for other in one.eigenvalues] for s, _ in branches])
+        cost = 1.0 - likeness + PACE * away.reshape(likeness.shape)
+        old, new = linear_sum_assignment(cost)
+        for branch, i in zip(old, new, strict=True):
+            if likeness[branch, i] >= LIKE:
+                row[int(branch)] = int(i)
+        for i in sorted(set(range(len(one.eigenvalues))) - set(row.values())):
+            branches.append((one.eigenvalues[i], one.shapes[:, i]))
+            row[len(branches) - 1] = i
+        for branch, i in row.items():
+            branches[branch] = (one.eigenvalues[i], one.shapes[:, i])
+        rows.append({branch: one.eigenvalues[i] for branch, i in row.items()})
+    table = np.full((len(found), len(branches)), np.nan + 0j)
+    for k, values in enumerate(rows):
+        table[k, list(values)] = list(values.values())
+    return table
+
+
+def alike(a: Complex, b: Complex) -> float:
+    """Return the modal assurance criterion of two shapes (n,), 0 to 1."""
+    size = float(np.vdot(a, a).real * np.vdot(b, b).real)
+    return float(abs(np.vdot(a, b)) ** 2 / size) if size > 0.0 else 0.0
+
+
+def apart(s: complex, other: complex) -> float:
+    """Return the distance of two eigenvalues, of the larger."""
+    size = max(abs(s), abs(other))
+    return abs(s - other) / size if size > 0.0 else 0.0

@@ -1,0 +1,285 @@
+"""Inverse dynamics: the forces with which joints follow a given motion (METHODS 1.38)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from rtmbs.analysis.given_motion import given_motion, settable_names
+from rtmbs.errors import InputError, shown, unknown_name
+from rtmbs.integrators.checks import is_number
+from rtmbs.results.catalogue import run_result
+from rtmbs.results.result import Result
+from rtmbs.results.samples import Samples
+from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.semirecursive.rotations import commit_rotations
+from rtmbs.start.positions import Assembly
+from rtmbs.system.signals import evaluate_signals
+from rtmbs.system.system import System
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+CLOSED = 1e-8  # of the row scale: a motion that opens loops by more contradicts them
+RANK = 1e-9  # of the largest singular value
+
+
+@dataclass(frozen=True)
+class InverseDynamics:
+    """Forces of a motion, at S times.
+
+    Attributes
+    ----------
+    forces : (S,) by name, along the coordinate of each drive [N, N m]; those of driven coordinates among them
+    power : (S,) by name, what each drive gives [W]
+    result : channels of the motion: positions, reactions with the drives in them, forces
+    gaps : (S,) largest distance of a given coordinate from the one that closes the loops, in typical sizes
+    """
+
+    forces: dict[str, Array]
+    power: dict[str, Array]
+    result: Result
+    gaps: Array
+
+    @property
+    def t(self) -> Array:
+        """Times (S,) [s]."""
+        return self.result.t
+
+
+def inverse_dynamics(
+    system: System,
+    motion: Mapping[str, Any] | Result | None = None,
+    t: Any = None,
+    *,
+    drives: Sequence[str] | Mapping[str, float] | None = None,
+    tolerance: float | None = None,
+    inputs: Mapping[str, Any] | None = None,
+) -> InverseDynamics:
+    """Return the forces and torques that make the joints of a System follow a motion.
+
+    motion : by name of a joint, or JOINT.COORDINATE: a profile such as ``rtmbs.Sine``, samples (S,) at ``t``, or an
+        array (S, 3) of values, rates and accelerations; or a Result, whose coordinates are followed; None for a System
+        whose drivers say it all
+    t : times (S,) [s], increasing; of a Result left out
+    drives : joints or coordinates that have drives, the given ones unless given. With more drives than degrees of
+        freedom the sum of force^2 / weight is least: ``{"hip": 2.0, "knee": 1.0}`` gives weights
+    tolerance : largest distance, in typical sizes (1 rad, characteristic length), by which a given motion may miss the
+        loops; it is then projected onto them. None: every given coordinate is kept exactly
+    inputs : values of inputs by name, held
+
+    The loops may leave nothing free that the motion does not say. Raises UnknownNameError with the nearest names, and
+    InputError naming time, place and size of a contradiction.
+
+        found = rtmbs.inverse_dynamics(system, {"crank": rtmbs.ConstantRate(6.0)}, np.linspace(0.0, 1.0, 101))
+        found.forces["crank"], found.result["crank.reaction"]
+    """
+    if not isinstance(system, System):
+        raise InputError(f"inverse_dynamics takes a compiled System, not {shown(system)}; write model.compile()")
+    if system.states:
+        raise InputError(
+            f"force {system.states[0].force!r} has states, which a motion at given times does not tell; take it away, "
+            "or let drivers make the motion in a Simulation"
+        )
+    times, given, names = given_motion(system, motion, t)
+    follower = Follower(system, given, names, tolerance, inputs or {})
+    actuated, weights, labels = drives_of(system, drives, names)
+    poses = [follower.at(k, float(time)) for k, time in enumerate(times)]
+    shared = [shares(follower, pose, actuated, weights, labels) for pose in poses]
+    samples = samples_of(times, poses, [lam for _, lam in shared])
+    forces = {label: np.array([tau[k] for tau, _ in shared]) for k, label in enumerate(labels)}
+    rates = {label: samples.zd[:, dof] for dof, label in zip(actuated, labels, strict=True)}
+    first = len(system.tables.closures.kind)
+    for k, dof in enumerate(system.tables.drivers.dof):
+        forces[system.row_names[first + k]] = -samples.lam[:, first + k]
+        rates[system.row_names[first + k]] = samples.zd[:, dof]
+    power = {name: force * rates[name] for name, force in forces.items()}
+    result = run_result(system, follower.equations.tables, samples, {})
+    return InverseDynamics(forces, power, result, np.array([pose.gap for pose in poses]))
+
+
+@dataclass(frozen=True)
+class Pose:
+    """One instant of a motion that closes the loops."""
+
+    t: float
+    z: Array
+    zd: Array
+    zdd: Array
+    R0: Array
+    u: Array
+    s: Array
+    gap: float
+
+
+class Follower:
+    """Finds the motion of all coordinates from that of the given ones, instant after instant."""
+
+    def __init__(
+        self, system: System, given: dict[int, Array], names: dict[int, str], tolerance: float | None, inputs: Any
+    ) -> None:
+        if tolerance is not None and not (is_number(tolerance) and tolerance >= 0.0):
+            raise InputError(f"tolerance is {shown(tolerance)}; it must be zero or more, in typical sizes")
+        self.system, self.given, self.names, self.tolerance = system, given, names, tolerance
+        self.equations = SemiRecursiveEquations(system)
+        self.u = system.u0.copy()
+        for name, value in inputs.items():
+            if name not in system.inputs:
+                raise unknown_name("input", name, system.inputs)
+            self.u[system.inputs[name]] = value
+        for dof in given:
+            if dof in system.tables.drivers.dof:
+                raise InputError(f"{names[dof]!r} follows a driver of the model already; leave it out of motion")
+        self.z, self.R0 = system.z0.copy(), system.R0.copy()
+        scale = np.where(system.row_is_rotation, 1.0, system.length)
+        self.assembly = Assembly(self.equations, self.R0, scale, system.typical)
+        self.kept = np.zeros(system.n, np.bool_)
+        self.kept[list(given)] = tolerance is None
+
+    def at(self, k: int, t: float) -> Pose:
+        """Return the pose at one time, with rates and accelerations. Raises InputError."""
+        system, equations = self.system, self.equations
+        u = self.u.copy()
+        evaluate_signals(system, t, u)
+        equations.u = u
+        wanted = [self.z.copy(), np.zeros(system.n), np.zeros(system.n)]
+        for dof, values in self.given.items():
+            for order in range(3):
+                wanted[order][dof] = values[k, order]
+        z = self.pose(t, k, wanted[0])
+        self.check_free(t)
+        zd = self.nearest(t, "velocity", wanted[1], equations.closure_velocities)
+        zdd = self.nearest(t, "acceleration", wanted[2], lambda a: equations.closure_accelerations(zd, a))
+        typical = system.typical
+        gap = max((abs(z[dof] - values[k, 0]) / typical[dof] for dof, values in self.given.items()), default=0.0)
+        if self.tolerance is not None and gap > self.tolerance:
+            dof = max(self.given, key=lambda one: abs(z[one] - self.given[one][k, 0]) / typical[one])
+            raise InputError(
+                f"the motion contradicts the loops at t = {t:g} s: {self.names[dof]!r} is "
+                f"{abs(z[dof] - self.given[dof][k, 0]):.3g} off the nearest pose; give a motion that closes them, or a "
+                "larger tolerance"
+            )
+        found = Pose(t, z.copy(), zd, zdd, self.R0.copy(), u, system.s0, float(gap))
+        if len(self.R0):
+            commit_rotations(system.tables.dofs, found.z, found.R0)
+            self.R0[:] = found.R0
+        self.z = found.z.copy()
+        return found
+
+    def pose(self, t: float, k: int, wanted: Array) -> Array:
+        """Return the pose (n,) that closes the loops, given coordinates kept, or else nearest to them."""
+        weights = self.system.weights.copy()
+        weights[list(self.given)] *= 1e6 if self.tolerance is not None else 1.0
+        kept = self.kept
+        z = self.assembly.solve(wanted, kept, weights) if k else self.assembly.assemble(wanted, kept, weights)
+        gap = np.abs(self.assembly.gap(z))
+        if np.max(gap, initial=0.0) > CLOSED:
+            row = int(np.argmax(gap))
+            unit = "" if self.system.row_is_rotation[row] else " m"
+            raise InputError(
+                f"the motion contradicts the loops at t = {t:g} s: {self.system.row_names[row]!r} stays open by "
+                f"{gap[row] * self.assembly.scale[row]:.3g}{unit}; give a motion that closes them, or a tolerance"
+            )
+        return z
+
+    def nearest(self, t: float, what: str, wanted: Array, violation: Any) -> Array:
+        """Return rates or accelerations (n,) that keep the loops closed."""
+        assembly, scale = self.assembly, self.assembly.scale
+        J = assembly.scaled(assembly.jacobian.matrix(self.equations))
+
+        def left(x: Array) -> Array:
+            return np.asarray(violation(x) / scale)
+
+        typical = self.system.typical
+        sizes = np.abs(wanted) / typical, np.abs(left(np.zeros_like(wanted)))
+        size = max(float(np.max(one, initial=0.0)) for one in sizes)
+        weights = np.ones(self.system.n)
+        weights[list(self.given)] = 1e6 if self.tolerance is not None else 1.0
+        found, open_ = assembly.nearest_rates(J, wanted, left, self.kept, weights, 1e-12 * size)
+        if (worst := float(np.max(np.abs(open_), initial=0.0))) > CLOSED * max(float(size), 1e-300):
+            row = int(np.argmax(np.abs(open_)))
+            raise InputError(
+                f"the motion contradicts the loops in {what} at t = {t:g} s: {self.system.row_names[row]!r} would open "
+                f"by {worst * scale[row]:.3g} per second{'' if what == 'velocity' else ' squared'}; give a motion that "
+                "closes them, or a tolerance"
+            )
+        return found
+
+    def check_free(self, t: float) -> None:
+        """Refuse a motion that leaves something free; names the coordinate that moves most."""
+        free = np.ones(self.system.n, np.bool_)
+        free[list(self.given)] = False
+        if not np.any(free):
+            return
+        typical = self.system.typical
+        Phi_z = self.equations.closure_jacobian()[:, free] * typical[free]
+        if len(Phi_z):
+            loose = scipy.linalg.null_space(Phi_z / self.assembly.scale[:, None], rcond=RANK)
+        else:
+            loose = np.eye(int(free.sum()))
+        if loose.shape[1]:
+            place = np.flatnonzero(free)[int(np.argmax(np.linalg.norm(loose, axis=1)))]
+            count = f"{loose.shape[1]} degree{'s' * (loose.shape[1] > 1)} of freedom"
+            name = self.system.coordinate_names[place]
+            raise InputError(f"the motion leaves {count} open at t = {t:g} s: {name!r} may move; give its motion too")
+
+
+def drives_of(system: System, drives: Any, names: dict[int, str]) -> tuple[list[int], Array, list[str]]:
+    """Return dofs, weights and names of all drives. Raises UnknownNameError, InputError."""
+    if drives is None:
+        return list(names), np.ones(len(names)), list(names.values())
+    if isinstance(drives, str) or not isinstance(drives, Mapping | Sequence):
+        raise InputError(f"drives is {shown(drives)}; it must be a list of joints, or map them to weights")
+    weighted = dict(drives) if isinstance(drives, Mapping) else dict.fromkeys(drives, 1.0)
+    known, dofs = settable_names(system), []
+    for name, weight in weighted.items():
+        if not (isinstance(name, str) and name in known):
+            raise unknown_name("coordinate", name, known)
+        if not (is_number(weight) and weight > 0.0):
+            raise InputError(f"the weight of drive {name!r} is {shown(weight)}; it must be above zero")
+        dofs.append(known[name])
+    return dofs, np.array(list(weighted.values()), np.float64), list(weighted)
+
+
+def shares(
+    follower: Follower, pose: Pose, actuated: list[int], weights: Array, labels: list[str]
+) -> tuple[Array, Array]:
+    """Return the forces (k,) of the drives and the multipliers (m,) that balance one pose.
+
+    M zdd - Q + Phi_z^T lam = B tau; projected on the loops' null space N, N^T B tau = N^T (M zdd - Q), the least sum of
+    tau^2 / weight. Redundant rows share by the least sum of lam^2 in scaled rows. Raises InputError.
+    """
+    equations, system = follower.equations, follower.system
+    equations.u, equations.alpha = pose.u, np.zeros(equations.m)
+    equations.close(pose.z, pose.R0)
+    r = equations.residual(pose.z, pose.zd, pose.zdd, pose.R0)
+    typical = system.typical
+    P = equations.closure_jacobian() / follower.assembly.scale[:, None] * typical
+    N = scipy.linalg.null_space(P, rcond=RANK) if equations.m else np.eye(system.n)
+    B = np.zeros((system.n, len(actuated)))
+    B[actuated, np.arange(len(actuated))] = typical[actuated]
+    wanted, root = N.T @ (typical * r), np.sqrt(weights)
+    tau = np.zeros(len(actuated))
+    if len(actuated) and N.shape[1]:
+        tau = root * scipy.linalg.lstsq((N.T @ B) * root, wanted, cond=RANK)[0]
+    left = wanted - N.T @ B @ tau
+    size = float(np.abs(N.T).max(initial=0.0) * np.abs(typical * r).max(initial=0.0)) or 1.0
+    if np.abs(left).max(initial=0.0) > CLOSED * size:
+        place = int(np.argmax(np.abs(N @ left)))
+        raise InputError(
+            f"drives {', '.join(map(repr, labels)) or 'none'} cannot make this motion at t = {pose.t:g} s: "
+            f"{system.coordinate_names[place]!r} misses {np.abs(left).max() / typical[place]:.3g}; add a drive there"
+        )
+    if not equations.m:
+        return tau, np.zeros(0)
+    lam = scipy.linalg.lstsq(P.T, B @ tau - typical * r, cond=RANK)[0]
+    return tau, np.asarray(lam / follower.assembly.scale)
+
+
+def samples_of(times: Array, poses: list[Pose], lam: list[Array]) -> Samples:
+    """Return the poses as samples."""
+    columns = {name: np.array([getattr(pose, name) for pose in poses]) for name in ("z", "zd", "zdd", "R0", "u", "s")}
+    return Samples(t=times, lam=np.array(lam).reshape(len(times), -1), **columns)

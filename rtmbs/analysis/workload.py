@@ -1,0 +1,129 @@
+"""Workload: who gives and takes power over a run, and what the joints carry (METHODS 1.38)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.analysis.load_statistics import LoadStatistics
+from rtmbs.analysis.power import Power, balanced, joint_powers, power_of
+from rtmbs.errors import InputError, shown, unknown_name
+from rtmbs.observers.recorder import Recorder
+from rtmbs.observers.schedule import Schedule
+from rtmbs.results.catalogue import run_result
+from rtmbs.results.motion import body_motion
+from rtmbs.results.reactions import held, reaction_values
+from rtmbs.results.resampled import Resampled
+from rtmbs.results.result import Result
+from rtmbs.results.samples import Samples
+from rtmbs.simulation.simulation import Simulation
+from rtmbs.system.system import System
+
+Array = NDArray[np.float64]
+WORLD = "world"
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Power of everything in a mechanism, and loads of its joints, over S samples.
+
+    Attributes
+    ----------
+    result : channels of the samples; accelerations and reactions balance the forces at their positions and rates
+    power : (S,) by name, of gravity, every force, driver, constraint and coupler [W]; positive gives energy
+    joints : (S,) by name, what passes through a joint: its motors, springs, drivers and friction [W]
+    kinetic, potential : (S,) rates of the kinetic energy, and of weight and elastic energy [W]
+    balance : (S,) what all power misses of the rate of the kinetic energy [W]
+    size : (S,) sum of the sizes of all power and of the terms of the kinetic energy's rate [W]
+    """
+
+    result: Result
+    power: dict[str, Array]
+    joints: dict[str, Array]
+    kinetic: Array
+    potential: Array
+    balance: Array
+    size: Array
+    system: System
+    resampled: Resampled
+
+    @property
+    def t(self) -> Array:
+        """Times of the samples (S,) [s]."""
+        return self.result.t
+
+    @property
+    def missed(self) -> float:
+        """Largest ``balance`` over the largest ``size``."""
+        return float(np.abs(self.balance).max() / max(float(self.size.max()), 1e-300))
+
+    def energy(self, name: str) -> Array:
+        """Return the energy (S,) [J] that an element gave since the begin, by the trapezoidal rule; of order two.
+
+        Raises UnknownNameError.
+        """
+        if name not in self.power:
+            raise unknown_name("element with power", name, self.power)
+        steps = 0.5 * (self.power[name][1:] + self.power[name][:-1]) * np.diff(self.t)
+        return np.concatenate(([0.0], np.cumsum(steps)))
+
+    def reaction(self, joint: str, frame: str = WORLD) -> Array:
+        """Return the wrench [f, n] (S, 6) of the first body on the second at the joint point [N, N m].
+
+        Axes are those of the world, or of the body ``frame``. Raises UnknownNameError.
+        """
+        wrench = reaction_values(self.resampled, self.system, joint)
+        if frame == WORLD:
+            return wrench
+        if not (isinstance(frame, str) and frame in self.system.bodies):
+            raise unknown_name("frame", frame, [WORLD, *self.system.bodies])
+        R = body_motion(self.resampled, self.system.bodies[frame]).orientation
+        return np.hstack([np.einsum("sji,sj->si", R, part) for part in (wrench[:, :3], wrench[:, 3:])])
+
+    def statistics(self, joint: str, frame: str = WORLD) -> dict[str, LoadStatistics]:
+        """Return statistics of the reaction of a joint: fx to nz in axes of ``frame``, and the sizes f and n.
+
+        Raises UnknownNameError.
+        """
+        wrench = self.reaction(joint, frame)
+        columns = dict(zip(("fx", "fy", "fz", "nx", "ny", "nz"), wrench.T, strict=True))
+        columns |= {"f": np.linalg.norm(wrench[:, :3], axis=1), "n": np.linalg.norm(wrench[:, 3:], axis=1)}
+        return {name: LoadStatistics(values, self.t) for name, values in columns.items()}
+
+    def __str__(self) -> str:
+        lines = [f"workload over {self.t[-1] - self.t[0]:g} s, {len(self.t)} samples"]
+        for name, power in self.power.items():
+            lines.append(f"  {name}: {self.energy(name)[-1]:.6g} J, peak {np.abs(power).max():.6g} W")
+        for name in (*self.system.joints, *held(self.system)):
+            largest = np.linalg.norm(self.reaction(name)[:, :3], axis=1).max()
+            lines.append(f"  {name}: reaction up to {largest:.6g} N")
+        return "\n".join(lines)
+
+
+def workload(sim: Simulation, t_end: float, *, record: Schedule | None = None) -> Workload:
+    """Run a Simulation to ``t_end`` [s] and return the power of everything and the loads of all joints.
+
+    ``sim`` stays as it is. ``record`` says which samples are kept, every step unless given. Accelerations and
+    reactions are solved for at the recorded positions and rates, so the power balances to rounding at every sample.
+    Raises InputError for t_end, StepError when a step fails.
+
+        load = rtmbs.workload(sim, 2.0)
+        load.power["motor"], load.energy("spring")[-1], load.statistics("hinge", frame="arm")["f"].rms
+    """
+    if not isinstance(sim, Simulation):
+        raise InputError(f"workload takes a Simulation at the state that is meant, not {shown(sim)}")
+    own, recorder = sim.independent(), Recorder(record)
+    own.run(t_end, observers=[recorder], record=record)
+    return workload_of(own, balanced(own.equations, recorder.samples))
+
+
+def workload_of(sim: Simulation, samples: Samples) -> Workload:
+    """Return the workload of samples whose accelerations and multipliers balance the forces."""
+    system, tables = sim.system, sim.equations.tables
+    resampled = Resampled(system, tables, samples)
+    power: Power = power_of(system, resampled)
+    balance = power.kinetic - sum(power.elements.values()) - power.loops
+    return Workload(
+        run_result(system, tables, samples, {}), power.elements, joint_powers(system, resampled), power.kinetic,
+        power.potential, balance, power.size, system, resampled,
+    )  # fmt: skip

@@ -1,0 +1,119 @@
+"""Recursion over bodies with multipliers of cut joints, after Bae and Haug (METHODS 3)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.formulations.checked import given, instant
+from rtmbs.formulations.contract import ConstrainedSystem
+from rtmbs.formulations.errors import FormulationError
+from rtmbs.formulations.joint_coordinates import JointCoordinates
+from rtmbs.formulations.passed_through import PassedThrough
+from rtmbs.formulations.rank import CONTRADICTION, contradiction, row_factor
+from rtmbs.formulations.reduced import refuse_weightless
+from rtmbs.formulations.saddle import solve_parts
+from rtmbs.formulations.stabilised import Stabilised
+from rtmbs.formulations.terms import Positive, terms_at
+from rtmbs.recursive.recursion import DEPENDENT, Answer, Recursion
+
+Array = NDArray[np.float64]
+
+
+class Kept:
+    """Memory of a motion: places of the passes, for the system that they were found for."""
+
+    def __init__(self) -> None:
+        self.system: ConstrainedSystem | None = None
+        self.recursion: Recursion | None = None
+        self.count = 0  # times that places were found
+
+    def of(self, system: ConstrainedSystem, joints: JointCoordinates | None, tolerance: float) -> Recursion | None:
+        """Return the recursion over the bodies of ``joints``, the tree behind ``system``; None where there is none."""
+        behind = system if joints is None else joints
+        if self.system is not behind:
+            self.system, self.count = behind, self.count + 1
+            self.recursion = None if joints is None else Recursion(joints.equations, tolerance)
+        return self.recursion
+
+
+@dataclass(frozen=True)
+class Recursive:
+    """Backward over the bodies for K, L, PhiM, PhiL, RHS, multipliers from the reduced system, forward for q''.
+
+    Cost is linear in the number of bodies of ``JointCoordinates``. Any other system is one base body without chains,
+    and its reduced system is the augmented one. Dependent rows share their load, by least squares of the rank that
+    ``tolerance`` cuts; they must agree with the others. The kernels work where the system is ``JointCoordinates`` or
+    that with Baumgarte's feedback.
+
+    >>> a, lam = Recursive().accelerations(system, q, v, t)  # doctest: +SKIP
+    """
+
+    tolerance: float = DEPENDENT
+    redundant = True
+
+    def __post_init__(self) -> None:
+        Positive("tolerance").check(self.tolerance)
+
+    def memory(self) -> Kept:
+        """Return empty places."""
+        return Kept()
+
+    def accelerations(
+        self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
+    ) -> tuple[Array, Array]:
+        """Return a (n,) and lam (m,) at a state; ``memory`` is a Kept."""
+        joints, found = self.answer(system, q, v, t, memory)
+        if joints is None or found is None:
+            return solve_parts(terms_at(system, q, v, t))
+        if found.left > CONTRADICTION * found.size:
+            raise FormulationError(contradiction(joints, found.row, found.left))
+        if not len(joints.vectors.first):
+            return found.zdd, found.lam
+        return joint_rates(joints, q, found.zdd - joints.vectors.rate_terms(q, v)), found.lam
+
+    def dependent_rows(self, system: ConstrainedSystem, q: Array, v: Array, t: float) -> list[str]:
+        """Return the names of the rows of Phi that the others give at a state, found by rank."""
+        found = self.answer(system, q, v, t, None)[1]
+        dependent = row_factor(terms_at(system, q, v, t).Phi_q).dependent if found is None else found.dependent
+        names = getattr(system, "row_names", None)
+        return [str(names[row] if names is not None else row) for row in np.sort(dependent)]
+
+    def answer(
+        self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any
+    ) -> tuple[JointCoordinates | None, Answer | None]:
+        """Return the tree and the answer of its recursion; None for a system without a tree."""
+        joints, alpha, beta = tree_of(system)
+        recursion = (self.memory() if memory is None else memory).of(system, joints, self.tolerance)
+        if joints is None or recursion is None:
+            return None, None
+        q, v, t = given("q", q, system.n), given("v", v, system.n), instant(t)
+        joints.evaluate_rates(q, v, t)
+        if note := getattr(system, "note_evaluation", None):
+            note()
+        found = recursion.answer(alpha, beta)
+        if found.weightless >= 0:
+            refuse_weightless(joints, found.weightless)
+        return joints, found
+
+
+def tree_of(system: ConstrainedSystem) -> tuple[JointCoordinates | None, float, float]:
+    """Return the joint coordinates behind a system that changes nothing but gamma, with Baumgarte's gains [1/s].
+
+    None for any other system.
+    """
+    alpha, square = 0.0, 0.0
+    while isinstance(system, Stabilised) or (isinstance(system, PassedThrough) and system.answers_alike):
+        if isinstance(system, Stabilised):
+            alpha, square = alpha + system.alpha, square + system.beta**2
+        system = system.system
+    return (system if isinstance(system, JointCoordinates) else None), alpha, float(np.sqrt(square))
+
+
+def joint_rates(joints: JointCoordinates, q: Array, x: Array) -> Array:
+    """Return T^-1 x (n,) for rates x of dofs."""
+    T = joints.vectors.turning(q)
+    for i in joints.vectors.first:
+        x[i : i + 3] = np.linalg.solve(T[i : i + 3, i : i + 3], x[i : i + 3])
+    return x

@@ -1,0 +1,306 @@
+"""Records chosen channels in blocks, into memory or a file, so that a long run takes little memory.
+
+Raw samples are kept for one block. A full block leaves to a thread, which evaluates the channels and hands them to a
+store while the run goes on; the next block waits until it has arrived. The last sample of a block stays as the first of
+the next one: angles and orientations then go on without a jump.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from rtmbs.errors import InputError, ResultError, shown, unknown_name
+from rtmbs.observers.base import Array, Watched
+from rtmbs.observers.recorder import CHUNK, Kept, Recorder, helped_of, sample_bytes
+from rtmbs.observers.schedule import Schedule
+from rtmbs.observers.worker import Job, Worker
+from rtmbs.results.catalogue import sources
+from rtmbs.results.channel import QUATERNION, Source
+from rtmbs.results.channel import Kept as Values
+from rtmbs.results.resampled import Resampled
+from rtmbs.results.result import TIME, Result
+from rtmbs.results.ringing import ringing
+from rtmbs.results.samples import Samples, one_sample
+from rtmbs.results.stores import Store, check_file, check_owner, open_store
+
+BLOCK_BYTES = 2_000_000  # of the channels of a block
+RAW_BYTES = 2_000_000  # of the raw samples of a block
+EVALUATED_BYTES = 2_000_000  # of the frames that are evaluated together
+FEWEST, MOST = 64, 16_384  # samples of a block
+TURN = 2.0 * np.pi
+
+
+class Evaluator(NamedTuple):
+    """Works out the channels of so many samples, again and again."""
+
+    samples: Samples
+    resampled: Resampled
+    sources: dict[str, Source]
+
+
+@dataclass(frozen=True, eq=False)
+class Written:
+    """What the store has, replaced as a whole."""
+
+    count: int = 0  # samples
+    last: Mapping[str, Array] = field(default_factory=dict)  # channels at the last of them
+    rings: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, eq=False)
+class Leaving:
+    """A block on its way to the store."""
+
+    part: Samples  # with the sample before
+    count: int
+    job: Job[Written]
+
+
+class ChannelRecorder(Recorder):
+    """Records channels by name, all unless given, of every state looked at, the initial one first.
+
+    Parameters
+    ----------
+    schedule : when to look; after every step unless given
+    channels : names as ``Result.names`` lists them; the time is always recorded
+    file : ``.h5`` (extra ``hdf5``) or ``.csv``, written in blocks while the run goes on; memory unless given
+
+    A kill of the process loses the last block at most: ``rtmbs.load_result`` reads the blocks of a file that was not
+    finished, also while the run goes on. An older file is overwritten from the start of the run. ``Simulation.run``
+    makes a ChannelRecorder for ``channels`` and ``file``; whoever steps by hand calls ``stop`` at the end.
+
+    Raises UnknownNameError for a channel that does not exist, InputError for a file that cannot be written in blocks,
+    ResultError when the disk is full: the blocks before stay readable.
+
+        recorder = rtmbs.ChannelRecorder(rtmbs.Every(0.01), ["crank.angle", "block.velocity"], "run.h5")
+    """
+
+    def __init__(
+        self, schedule: Schedule | None = None, channels: Sequence[str] | None = None, file: str | Path | None = None
+    ) -> None:
+        super().__init__(schedule)
+        if channels is not None and (isinstance(channels, str) or not isinstance(channels, Sequence) or not channels):
+            raise InputError(f"channels is {shown(channels)}; it must be a list of names such as ['crank.angle']")
+        self.channels, self.file = channels, check_file(file)
+        self._store: Store | None = None
+        self._written = Written()
+        self._leaving: Leaving | None = None
+        self._worker: Worker | None = None
+        self._full: Evaluator | None = None  # of full blocks
+        self._columns: dict[str, Source] = {}
+        self.size = 0  # samples of a block
+
+    def start(self, sim: Watched, steps: int | None) -> None:
+        """Open the store, and record the initial state."""
+        self.stop()
+        self._sim, self._system = sim, sim.system
+        self._full, self._written, self._leaving = None, Written(), None
+        one = one_sample(sim.state)._replace(doubtful=np.zeros(1))
+        self._columns = self._chosen(sources(sim.system, Resampled(sim.system, sim.equations.tables, one)))
+        width = sum(max(len(one.axes), 1) for one in self._columns.values())
+        self.size = max(min(BLOCK_BYTES // (8 * width), RAW_BYTES // sample_bytes(sim), MOST), FEWEST)
+        self._store = open_store(self.file, self._columns, sim.system.name, sim.system.fingerprint, self.size)
+        self._worker = None if sim.system.called else Worker()
+        self._kept = self._seen = Kept(time=sim.state.t)
+        self._samples = self._allocate(sim, self.size + CHUNK)
+        self._record(sim, 0.0)
+        self._kept = self._seen
+
+    def _chosen(self, offered: dict[str, Source]) -> dict[str, Source]:
+        """Return the channels that are recorded, the time first."""
+        for name in self.channels or ():
+            if not isinstance(name, str) or name not in offered:
+                raise unknown_name("channel", name, offered)
+        names = offered if self.channels is None else self.channels
+        return {name: offered[name] for name in dict.fromkeys([TIME, *names])}
+
+    @property
+    def count(self) -> int:
+        leaving = self._leaving.count if self._leaving else 0
+        return self._written.count + leaving + self._kept.size - self._lead
+
+    @property
+    def _lead(self) -> int:
+        """Samples at the front of the memory that left with the block before."""
+        return int(self._written.count > 0 or self._leaving is not None)
+
+    def finish(self, sim: Watched) -> None:
+        """Write the rest, and finish the file."""
+        self._make_way()
+        self._arrive()
+        if self._kept.size > self._lead:
+            self._leave(self._kept.size - self._lead)
+            self._arrive()
+        self._close()
+
+    def stop(self) -> None:
+        """Finish the file with what was recorded so far, as far as the disk takes it; the recorder is done."""
+        if self._store is not None and self._sim is not None:
+            with suppress(ResultError):
+                self.finish(self._sim)
+            with suppress(ResultError):
+                self._close()
+
+    def result(self) -> Result:
+        """Return the channels recorded so far; those in a file are read when they are asked for."""
+        store = self._store
+        if store is None:
+            raise RuntimeError("this recorder has watched nothing yet; pass it to sim.run(..., observers=[recorder])")
+        with suppress(ResultError):
+            self._arrive()
+        count, rest = self._written.count, self._rest()
+        found = {}
+        for name, one in self._columns.items():
+            values = Stored(store, name, count, rest[name], self.file) if count else Values(rest[name])
+            found[name] = Source(one.axes, one.unit, values, one.frame)
+        return Result(found, self._system.name, self._system.fingerprint, self.outcomes, self._warnings())
+
+    # ---- blocks -----------------------------------------------------------------------------------------------------
+
+    def _make_way(self) -> None:
+        """Let the blocks that are full leave, all together: the thread works while the next steps are taken."""
+        full = (self._kept.size - self._lead) // self.size if self.size else 0
+        if full:
+            self._arrive()
+            self._leave(full * self.size)
+
+    def _leave(self, count: int) -> None:
+        """Let the thread write the next ``count`` samples, and take them out of the memory."""
+        assert self._samples is not None
+        assert self._sim is not None
+        kept, rows = self._kept, self._lead + count
+        part = Samples(*(values[:rows] for values in self._samples))
+        fresh = self._allocate(self._sim, len(self._samples.t))
+        for new, old in zip(fresh, self._samples, strict=True):
+            new[: kept.size - rows + 1] = old[rows - 1 : kept.size]
+        left = kept._replace(size=kept.size - rows + 1)
+        leaving = Leaving(part, count, self._begun(part, count))
+        vars(self).update(_samples=fresh, _kept=left, _seen=left, _leaving=leaving)
+
+    def _begun(self, part: Samples, count: int) -> Job[Written]:
+        """Begin to write; a law that runs in Python is not called from two threads at once."""
+        call = partial(self._write, part, count, self._written)
+        if self._worker is not None:
+            return self._worker.submit(call)
+        job = Job(call)
+        job.run()
+        return job
+
+    def _arrived(self, job: Job[Written]) -> Written:
+        """Wait for a block that left."""
+        return job.result() if self._worker is None else self._worker.wait(job)
+
+    def _write(self, part: Samples, count: int, before: Written) -> Written:
+        """Evaluate and write the last ``count`` of some samples, block by block; return what the store has then."""
+        assert self._store is not None
+        lead = len(part.t) - count
+        for first in range(lead, lead + count, self.size):
+            own = min(self.size, lead + count - first)
+            piece = Samples(*(values[max(first - 1, 0) : first + own] for values in part))
+            values = {name: one[-own:] for name, one in self._values(piece, before.last).items()}
+            self._store.write(before.count, values)
+            last = {name: one[-1] for name, one in values.items()}
+            before = Written(before.count + own, last, before.rings + Counter(ringing(self._system, piece)))
+        return before
+
+    def _arrive(self) -> None:
+        """Wait until the block that left is in the store. ResultError: the disk is full, and the block stays here."""
+        if self._leaving is not None:
+            with self._full_disk():
+                vars(self).update(_written=self._arrived(self._leaving.job), _leaving=None)
+
+    def _close(self) -> None:
+        """Finish the file."""
+        assert self._store is not None
+        if self._worker is not None:
+            self._worker.end()
+        with self._full_disk():
+            self._store.close(self._written.count, self.outcomes, self._warnings())
+
+    def _values(self, part: Samples, last: Mapping[str, Array]) -> dict[str, Array]:
+        """Return every channel of some samples, the first of which had the values ``last``."""
+        evaluator = self._evaluator(part)
+        found = {
+            name: continued(np.array(one.values(), np.float64), one, last.get(name))
+            for name, one in evaluator.sources.items()
+        }
+        evaluator.resampled.forget()  # what was evaluated on the way takes more memory than the channels
+        return found
+
+    def _evaluator(self, part: Samples) -> Evaluator:
+        """Return what works out the channels of these samples; that of full blocks is kept, with samples of its own."""
+        if self._full is None or len(self._full.samples.t) != len(part.t):
+            assert self._sim is not None
+            own = Samples(*(values.copy() for values in part))
+            resampled = Resampled(self._system, self._sim.equations.tables, own, EVALUATED_BYTES)
+            offered = sources(self._system, resampled)
+            made = Evaluator(own, resampled, {name: offered[name] for name in self._columns})
+            if len(part.t) == self.size + 1:
+                self._full = made
+            return made
+        for mine, new in zip(self._full.samples, part, strict=True):
+            mine[...] = new
+        return self._full
+
+    def _rest(self) -> dict[str, Array]:
+        """Return the channels of the samples that the store does not have: of a block that it refused, and of none."""
+        found = {name: [np.zeros((0, len(one.axes)) if one.axes else 0)] for name, one in self._columns.items()}
+        last, lead = self._written.last, int(self._written.count > 0)
+        assert self._samples is not None
+        waiting = Samples(*(values[: self._kept.size] for values in self._samples))
+        for part in [self._leaving.part, waiting] if self._leaving else [waiting]:
+            if len(part.t) > lead:
+                values = self._values(part, last)
+                for name, one in values.items():
+                    found[name].append(one[lead:])
+                last, lead = {name: one[-1] for name, one in values.items()}, 1
+        return {name: np.concatenate(parts) for name, parts in found.items()}
+
+    def _warnings(self) -> dict[str, int]:
+        return {**helped_of(self._kept), **self._written.rings}
+
+    @contextmanager
+    def _full_disk(self) -> Iterator[None]:
+        """Turn the error of a write into one that says what stays readable."""
+        try:
+            yield
+        except OSError as error:
+            count, last = self._written.count, self._written.last
+            stays = f"; its {count} samples up to t = {last[TIME]:g} s stay readable" if count else ""
+            raise ResultError(
+                f"result file {str(self.file)!r} takes no more ({error.strerror or error}){stays}; free some room, or "
+                "record fewer channels or less often"
+            ) from error
+
+
+@dataclass(frozen=True, eq=False)
+class Stored:
+    """Values of which the store has the first ``count``."""
+
+    store: Store
+    name: str
+    count: int
+    rest: Array
+    file: Path | None
+
+    def __call__(self) -> Array:
+        check_owner(self.file, self.store)
+        return np.concatenate((self.store.read(self.name, self.count), self.rest))
+
+
+def continued(values: Array, source: Source, last: Array | None) -> Array:
+    """Return values that go on from ``last``: by whole turns of an angle, by the sign of an orientation."""
+    if last is None:
+        return values
+    if source.axes == QUATERNION:
+        return -values if float(values[0] @ last) < 0.0 else values
+    if source.unit == "rad" and not source.axes:
+        turns = np.round((last - values[0]) / TURN)
+        return values + TURN * turns if turns else values
+    return values

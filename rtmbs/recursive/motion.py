@@ -1,0 +1,156 @@
+"""A motion by the recursion, in one part or shared out: Runge-Kutta's method of order four with steps of one size.
+
+Every rank moves the coordinates of its own branches and of the trunk. An evaluation is one exchange of messages.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.errors import InputError, StepError
+from rtmbs.recursive.part import Part
+from rtmbs.recursive.part_kernels import NOT_FINITE, WEIGHTLESS
+from rtmbs.recursive.split import Split, split
+from rtmbs.system.signals import evaluate_signals
+from rtmbs.system.system import System
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+STAGES = ((1.0 / 6.0, 0.5, 0.0), (1.0 / 3.0, 0.5, 0.5), (1.0 / 3.0, 1.0, 0.5), (1.0 / 6.0, 0.0, 1.0))
+# of Kutta's method: weight, way to the next stage, time of this one
+LAST = len(STAGES) - 1
+
+
+class Exchange(Protocol):
+    """How ranks tell each other their messages."""
+
+    rank: int
+    ranks: int
+
+    def share(self, message: Array, messages: Array) -> None:
+        """Write the messages of all ranks (ranks, length), in their order."""
+
+    def together(self, mine: Any) -> list[Any]:
+        """Return what every rank brings, in their order."""
+
+
+class Alone:
+    """One rank, and nobody to talk to."""
+
+    rank, ranks = 0, 1
+
+    def share(self, message: Array, messages: Array) -> None:
+        messages[0] = message
+
+    def together(self, mine: Any) -> list[Any]:
+        return [mine]
+
+
+class Motion(NamedTuple):
+    """Samples of a motion."""
+
+    t: Array  # (k,) [s]
+    z: Array  # (k, n) coordinates; rotation vectors of ball joints count from the last sample, see ``R0``
+    zd: Array  # (k, n) rates
+    R0: Array  # (k, q, 3, 3) reference rotations
+    ranks: int
+    shares: tuple[int, ...]  # dofs of every rank, the trunk apart
+
+
+class March:
+    """The steps of one rank."""
+
+    def __init__(self, system: System, exchange: Exchange, alpha: float = 0.0, beta: float = 0.0) -> None:
+        self.system, self.exchange = system, exchange
+        self.split = split(system, exchange.ranks)
+        self.part = Part(system, self.split, exchange.rank, alpha, beta)
+        self.u = system.u0.copy()
+
+    def begin(self, z: Array, zd: Array, t: float) -> None:
+        """Take the state (n,) at ``t`` [s], and find where the cut joints are."""
+        part = self.part
+        part.z[:], part.zd[:] = z[part.coordinates], zd[part.coordinates]
+        part.prepare(self.exchange.ranks, self.u)
+        self.evaluate(t)
+
+    def evaluate(self, t: float) -> None:
+        """Find the accelerations at the stage's state. Raises StepError, on all ranks alike."""
+        part = self.part
+        if self.system.signals:
+            evaluate_signals(self.system, t, self.u)
+        part.backward()
+        self.exchange.share(part.message, part.messages)
+        status = part.forward()
+        if status == WEIGHTLESS:
+            name = next(filter(None, self.exchange.together(part.weightless())), "a coordinate of the trunk")
+            raise StepError(f"{name} can move without inertia at t = {t:g}; give what moves there a mass")
+        if status == NOT_FINITE:
+            raise StepError(f"the motion is not finite at t = {t:g}; a shorter step may help")
+
+    def step(self, t: float, h: float) -> None:
+        """Take one step of ``h`` from ``t`` [s]."""
+        part, stage = self.part, self.part.stage
+        for k, (weight, way, time) in enumerate(STAGES):
+            self.evaluate(t + time * h)
+            stage(part.tables.dofs, h, weight, way, int(k == LAST), *part.stage_arguments)
+
+
+def run(
+    system: System,
+    z: Array,
+    zd: Array,
+    times: Array,
+    h: float,
+    exchange: Exchange | None = None,
+    alpha: float = 0.0,
+    beta: float = 0.0,
+    watch: Callable[[int], None] | None = None,
+) -> Motion:
+    """Return the motion at ``times`` (k,) [s], the first of which is the start, in steps of at most ``h`` [s].
+
+    z, zd : (n,) coordinates and rates at the start, which satisfy the loops
+    exchange : ranks that share the work; one rank unless given. All ranks return the whole motion
+    alpha, beta : Baumgarte's gains [1/s]
+    watch : called with the number of every sample behind it
+    Raises InputError for what ranks cannot share, StepError where the motion cannot go on.
+
+    >>> motion = run(system, z, zd, np.linspace(0.0, 1.0, 101), 1e-3)  # doctest: +SKIP
+    """
+    exchange = exchange or Alone()
+    check_times(times, h)
+    march = March(system, exchange, alpha, beta)
+    march.begin(z, zd, float(times[0]))
+    rows = [march.part.state()]
+    for k in range(1, len(times)):
+        span = float(times[k] - times[k - 1])
+        count = int(np.ceil(span / h * (1.0 - 1e-12)))
+        for j in range(count):
+            march.step(float(times[k - 1]) + j * span / count, span / count)
+        rows.append(march.part.state())
+        if watch is not None:
+            watch(k)
+    part = march.part
+    told = exchange.together((part.coordinates, part.references, np.array(rows)))
+    return samples(system, times, told, march.split)
+
+
+def check_times(times: Array, h: float) -> None:
+    """Raise InputError for times that do not ascend, or a step that is none."""
+    if not np.ndim(times) == 1 or len(times) < 2 or not np.all(np.diff(times) > 0.0):
+        raise InputError("times of the recursion are an ascending row of two or more [s]")
+    if not (np.isfinite(h) and h > 0.0):
+        raise InputError(f"h is {h!r}; a finite number of seconds above 0 is wanted")
+
+
+def samples(system: System, times: Array, told: Iterable[tuple[Integers, Integers, Array]], share: Split) -> Motion:
+    """Return the motion from coordinates, reference rotations and rows of states of every rank."""
+    n, k = len(system.tables.dofs.kind), len(times)
+    z, zd, R0 = np.zeros((k, n)), np.zeros((k, n)), np.zeros((k, *system.R0.shape))
+    for coordinates, references, rows in told:
+        c = len(coordinates)
+        z[:, coordinates], zd[:, coordinates] = rows[:, :c], rows[:, c : 2 * c]
+        R0[:, references] = rows[:, 2 * c :].reshape(k, -1, 3, 3)
+    return Motion(np.array(times, np.float64), z, zd, R0, len(share.shares), tuple(map(len, share.shares)))

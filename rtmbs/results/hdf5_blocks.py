@@ -1,0 +1,188 @@
+"""An HDF5 result that is written in blocks while a run goes on (extra ``hdf5``).
+
+The file is in the single-writer mode of HDF5, so what was flushed stays readable whatever ends the process. The table
+``blocks`` has a row (samples, crc32) for each whole block; a row is written after its samples. ``close`` puts the
+outcomes and the checksum in, and then the file is as one that ``Result.save`` wrote.
+"""
+
+import json
+import os
+import shutil
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rtmbs.errors import ResultError
+from rtmbs.files.hdf5_head import ClosedView
+from rtmbs.results.channel import Array, Source
+from rtmbs.results.hdf5 import (
+    BLOCK,
+    CHANNELS,
+    FORMAT,
+    MARK,
+    ROWS,
+    checksum,
+    describe,
+    escaped,
+    needed,
+    original,
+    source,
+)
+from rtmbs.results.result import Result
+
+UNFINISHED = b"rtmbs result in blocks, not finished"
+TABLE = "blocks"
+TABLE_ROWS = 1024  # a chunk of the table
+MARGIN = 1 << 20  # bytes kept free beside a block: what HDF5 writes about it
+NUMBER = np.dtype("<f8")
+
+
+class Hdf5Store:
+    """Writes the blocks of a record. ``size`` is the samples of a block; the last one may have fewer."""
+
+    def __init__(self, path: Path, columns: Mapping[str, Source], name: str, fingerprint: str, size: int) -> None:
+        h5py = needed(path)
+        self.path, self.size = path, size
+        try:
+            self.file = h5py.File(path, "w", libver="latest", userblock_size=BLOCK)
+        except OSError as error:
+            raise ResultError(f"result file {str(path)!r} cannot be written: {error}") from None
+        head = {"rtmbs_result": FORMAT, "model": name, "fingerprint": fingerprint, ROWS: size}
+        self.file.attrs.update({**head, "outcomes": "{}", "warnings": "{}"})
+        group = self.file.create_group(CHANNELS, track_order=True)
+        self.data: dict[str, Any] = {}
+        for channel, one in columns.items():
+            inner = (len(one.axes),) if one.axes else ()
+            data = group.create_dataset(
+                escaped(channel), (0, *inner), NUMBER, maxshape=(None, *inner), chunks=(size, *inner)
+            )
+            describe(h5py, data, one)
+            self.data[channel] = data
+        self.low = {name: data.id for name, data in self.data.items()}  # without the checks that take most of the time
+        self.table = self.file.create_dataset(TABLE, (0, 2), np.int64, maxshape=(None, 2), chunks=(TABLE_ROWS, 2))
+        self.bytes = NUMBER.itemsize * size * sum(max(len(one.axes), 1) for one in columns.values())
+        self.file.swmr_mode = True
+        self.open = True
+        mark(path, UNFINISHED)
+
+    def write(self, first: int, values: Mapping[str, Array]) -> None:
+        """Write a block from sample ``first`` on, in the place of an older one. OSError: the disk is full."""
+        count = len(next(iter(values.values())))
+        reserve(self.path, self.file.id.get_filesize() + 2 * self.bytes + MARGIN)
+        crc = 0
+        for name, data in self.low.items():
+            inner = values[name].shape[1:]
+            block = np.ascontiguousarray(values[name], NUMBER)
+            if count < self.size:
+                block = np.concatenate((block, np.zeros((self.size - count, *inner), NUMBER)))
+            crc = zlib.crc32(block.data, crc)
+            data.set_extent((first + count, *inner))
+            data.write_direct_chunk((first, *(0 for _ in inner)), block)
+        self.file.flush()
+        row = first // self.size
+        self.table.resize(row + 1, axis=0)
+        self.table[row] = count, crc
+        self.file.flush()
+
+    def read(self, name: str, count: int) -> Array:
+        """Return the first ``count`` samples of a channel."""
+        if self.open:
+            return np.array(self.data[name][:count], np.float64)
+        return read_channel(self.path, escaped(name), count)
+
+    def close(self, count: int, outcomes: Mapping[str, int], warnings: Mapping[str, int]) -> None:
+        """Finish the file: ``count`` samples, how the steps ended, and the checksum. OSError: the disk is full."""
+        if not self.open:
+            return
+        self.open = False
+        self.file.close()
+        reserve(self.path, os.path.getsize(self.path) + MARGIN)
+        with needed(self.path).File(self.path, "r+") as file:
+            for data in file[CHANNELS].values():
+                if data.shape[0] != count:
+                    data.resize(count, axis=0)
+            file.attrs["outcomes"], file.attrs["warnings"] = json.dumps(dict(outcomes)), json.dumps(dict(warnings))
+        mark(self.path, MARK + checksum(self.path))
+
+
+def mark(path: Path, words: bytes) -> None:
+    """Write into the user block."""
+    with open(path, "r+b") as file:
+        file.write(words.ljust(BLOCK, b"\0"))
+
+
+def reserve(path: Path, size: int) -> None:
+    """Let the file be ``size`` bytes long before HDF5 counts on them: HDF5 cannot close a file whose disk is full.
+
+    HDF5 cuts the file to its length again. Raises OSError when the disk has no room.
+    """
+    if hasattr(os, "posix_fallocate"):
+        with open(path, "r+b") as file:
+            os.posix_fallocate(file.fileno(), 0, size)
+    elif shutil.disk_usage(path.parent).free < size - os.path.getsize(path):
+        raise OSError(28, "No space left on device")
+
+
+def read_channel(path: Path, key: str, count: int) -> Array:
+    """Return the first ``count`` samples of a data set."""
+    try:
+        with opened(path) as file:
+            return np.array(file[CHANNELS][key][:count], np.float64)
+    except Exception as error:
+        raise ResultError(
+            f"result file {str(path)!r} was there when the result was loaded, and now it cannot be read ({error})"
+        ) from error
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Any]:
+    """Yield the file, open for reading, whether it was finished or not."""
+    with ExitStack() as stack:
+        with open(path, "rb") as file:
+            going_on = file.read(BLOCK).startswith(UNFINISHED)
+        content = stack.enter_context(ClosedView(path, BLOCK)) if going_on else path
+        yield stack.enter_context(needed(path).File(content, "r"))
+
+
+def block_sources(path: str | Path, channels: Any, count: int | None = None) -> dict[str, Source]:
+    """Return sources that read a channel, or its first ``count`` samples, when somebody asks for it."""
+    found = {}
+    for key, data in channels.items():
+        samples = len(data) if count is None else count
+        found[original(key)] = source(data, partial(read_channel, Path(path).absolute(), key, samples))
+    return found
+
+
+def unfinished(h5py: Any, path: str | Path, where: str) -> Result:
+    """Return what a run has written so far, or had written when it was ended: all whole blocks."""
+    try:
+        with opened(Path(path)) as file:
+            count = whole_samples(file)
+            sources = block_sources(path, file[CHANNELS], count)
+            head = str(file.attrs["model"]), str(file.attrs["fingerprint"])
+    except Exception as error:  # a damaged file may raise anything
+        raise ResultError(f"{where} was not finished and cannot be read ({error}); run it again") from error
+    if not count:
+        raise ResultError(f"{where} was not finished and holds no whole block; run it again")
+    return Result(sources, *head, {}, {"not finished: blocks that were written before it ended": 1})
+
+
+def whole_samples(file: Any) -> int:
+    """Return the samples of the leading blocks whose checksum is right."""
+    size, count = int(file.attrs[ROWS]), 0
+    for samples, crc in file[TABLE][()].tolist():
+        found = 0
+        for data in file[CHANNELS].values():
+            try:
+                found = zlib.crc32(data.id.read_direct_chunk((count, *(0 for _ in data.shape[1:])))[1], found)
+            except Exception:  # noqa: BLE001 - a chunk that is not there, or cannot be read
+                return count
+        if found != crc or not 0 < samples <= size:
+            return count
+        count += samples
+    return count

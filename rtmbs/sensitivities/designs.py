@@ -1,0 +1,256 @@
+"""Numbers of a model, masses, inertias, points, or arguments of a function that builds one, as changes of tables."""
+
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.analysis.differences import PLACES, STEP, WEIGHTS
+from rtmbs.errors import InputError, RtmbsError, shown, unknown_name
+from rtmbs.integrators.checks import is_number
+from rtmbs.model.model import Model
+from rtmbs.system.system import System
+from rtmbs.system.tables import ROTATION, Tables
+
+Array = NDArray[np.float64]
+Field = tuple[str, ...]
+SIX = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))  # entries of an inertia: xx, yy, zz, xy, xz, yz
+SAME = 1e-9  # of its size: numbers of two tables that count as one
+OWN = ("assembly_offset", "balance")  # fields that a Simulation finds, not the model
+
+
+@dataclass(frozen=True)
+class Design:
+    """One number of a model, and the model with another value of it."""
+
+    name: str
+    value: float
+    size: float  # step of differences over STEP
+    build: Callable[[float], Model]
+
+    def systems(self, base: System) -> list[System]:
+        """Return the Systems at the places of the difference formula; InputError when one is of another structure."""
+        found = []
+        for place in PLACES:
+            value = self.value + STEP * self.size * place
+            try:
+                system = self.build(value).compile()
+            except RtmbsError as error:
+                raise InputError(f"no model can be built with {self.name} = {value:.6g}: {error}") from None
+            check_structure(self.name, base, system)
+            check_start(self.name, base, system)
+            found.append(system)
+        return found
+
+    def slopes(self, systems: Sequence[System], read: Callable[[System], Array]) -> Array:
+        """Return the derivative of what ``read`` reads of a System."""
+        found = np.tensordot(WEIGHTS, np.array([read(one) for one in systems]), 1)
+        return np.asarray(found / (STEP * self.size))
+
+
+def designs_of(model: Any, name: str, values: Mapping[str, float], length: float) -> list[Design]:
+    """Return the numbers that a name means. Raises UnknownNameError, InputError."""
+    if isinstance(model, Model):
+        return [Design(label, value, size, build) for label, value, size, build in of_model(model, name, length)]
+    if name not in values:
+        raise unknown_name("parameter", name, values)
+    value = values[name]
+    if not is_number(value):
+        raise InputError(f"{name!r} is {shown(value)} in at=; it must be a finite number")
+
+    def build(other: float) -> Model:
+        return built(model, {**values, name: other})
+
+    return [Design(name, float(value), abs(float(value)) or 1.0, build)]
+
+
+def built(function: Callable[..., Any], values: Mapping[str, float]) -> Model:
+    """Return the Model that a function builds; InputError when it is none."""
+    found = function(**values)
+    if not isinstance(found, Model):
+        raise InputError(f"model= built {shown(found)}; it must return a Model")
+    return found
+
+
+Number = tuple[str, float, float, Callable[[float], Model]]
+
+
+def of_model(model: Model, name: str, length: float) -> list[Number]:
+    """Return label, value, size and build of every number of a model that a name means."""
+    owner, _, what = name.rpartition(".")
+    kinds: dict[str, Mapping[str, Any]] = dict.fromkeys(("mass", "center_of_mass", "inertia"), model.bodies)
+    if what == "point":
+        kinds["point"] = {**model.joints, **model.markers}
+    if what not in kinds or owner not in kinds[what]:
+        raise unknown_name("parameter", name, list(names_of(model)))
+    if what == "mass":
+        mass = model.bodies[owner].mass
+        return [
+            (name, mass, mass or 1.0, lambda value: edited(model, owner, lambda body: setting(body, "mass", value)))
+        ]
+    if what == "inertia":
+        J = model.bodies[owner].inertia
+        size = float(np.trace(J)) / 3.0 or 1.0
+        return [(f"{name}[{k}]", J[i, j], size, inertia_builder(model, owner, i, j)) for k, (i, j) in enumerate(SIX)]
+    start = reference_point(model, owner, what)
+    return [(f"{name}[{k}]", start[k], length, point_builder(model, owner, what, k)) for k in range(3)]
+
+
+def names_of(model: Model) -> Iterator[str]:
+    """Yield the names of all numbers of a model."""
+    for body in list(model.bodies)[1:]:
+        yield from (f"{body}.mass", f"{body}.center_of_mass", f"{body}.inertia")
+    yield from (f"{one}.point" for one in (*model.joints, *model.markers))
+
+
+def setting(element: Any, field: str, value: Any) -> None:
+    """Write a field of an element of a copied model, which nobody else has."""
+    object.__setattr__(element, field, value)
+
+
+def edited(model: Model, body: str, edit: Callable[[Any], None]) -> Model:
+    """Return a copy of a model with one body changed."""
+    other = copy.deepcopy(model)
+    edit(other.bodies[body])
+    return other
+
+
+def inertia_builder(model: Model, body: str, i: int, j: int) -> Callable[[float], Model]:
+    """Return what builds the model with another entry of an inertia."""
+
+    def build(value: float) -> Model:
+        J = np.array(model.bodies[body].inertia)
+        J[i, j] = J[j, i] = value
+        return edited(model, body, lambda one: setting(one, "inertia", J))
+
+    return build
+
+
+def reference_point(model: Model, owner: str, what: str) -> Array:
+    """Return a mass centre or the point of a marker in body axes, or the point of a joint in world axes."""
+    if what == "center_of_mass":
+        return np.asarray(model.bodies[owner].center_of_mass)
+    if owner in model.joints:
+        joint = model.joints[owner]
+        return joint.a.world(joint.point_a)
+    return np.asarray(model.markers[owner].point)
+
+
+def point_builder(model: Model, owner: str, what: str, k: int) -> Callable[[float], Model]:
+    """Return what builds the model with another component of a point; that of a joint moves on both of its bodies."""
+    start = reference_point(model, owner, what)
+
+    def build(value: float) -> Model:
+        other = copy.deepcopy(model)
+        move = np.zeros(3)
+        move[k] = value - start[k]
+        if what == "center_of_mass":
+            setting(other.bodies[owner], what, other.bodies[owner].center_of_mass + move)
+        elif owner in other.joints:
+            joint = other.joints[owner]
+            setting(joint, "point_a", joint.point_a + joint.a.orientation.T @ move)
+            setting(joint, "point_b", joint.point_b + joint.b.orientation.T @ move)
+        else:
+            setting(other.markers[owner], "point", other.markers[owner].point + move)
+        return other
+
+    return build
+
+
+# ---- tables ---------------------------------------------------------------------------------------------------------
+
+
+def fields(table: Any, path: Field = ()) -> Iterator[tuple[Field, Array]]:
+    """Yield the path and the array of every field of nested tables."""
+    for name in table._fields:
+        value = getattr(table, name)
+        if hasattr(value, "_fields"):
+            yield from fields(value, (*path, name))
+        elif name not in OWN:
+            yield (*path, name), np.asarray(value)
+
+
+def at(table: Any, path: Field) -> Array:
+    """Return the field at a path."""
+    for name in path:
+        table = getattr(table, name)
+    return np.asarray(table)
+
+
+def check_structure(name: str, base: System, other: System) -> None:
+    """Refuse a System whose tree, equations or inputs are others than those of ``base``."""
+    ours, theirs = dict(fields(plain(base.tables))), dict(fields(plain(other.tables)))
+    same = ours.keys() == theirs.keys() and base.coordinate_names == other.coordinate_names
+    same = same and base.row_names == other.row_names and base.u0.shape == other.u0.shape
+    for path, value in ours.items() if same else ():
+        one = theirs[path]
+        same = same and value.shape == one.shape and (value.dtype.kind == "f" or np.array_equal(value, one))
+    if not same:
+        raise InputError(
+            f"a small change of {name} gives a mechanism of other coordinates, equations or inputs than the Simulation "
+            "has; build the same mechanism, and mark the joints that are cut"
+        )
+    turns = base.tables.dofs.kind == ROTATION
+    if np.any(np.abs(base.tables.dofs.axis[turns] - other.tables.dofs.axis[turns]) > 1e-12):
+        raise InputError(
+            f"{name} turns the principal axes of a body on a ball or floating joint, in which its coordinates are "
+            "counted; take parameters that leave these axes where they are"
+        )
+
+
+def check_start(name: str, base: System, other: System) -> None:
+    """Refuse a System whose start differs: the run begins at the state of the Simulation, whatever the model says."""
+    for before, after, what in ((base.z0, other.z0, "first position"), (base.zd0, other.zd0, "first rate")):
+        if np.any(moved := np.abs(after - before) > SAME * np.maximum(np.abs(before), 1.0)):
+            coordinate = base.coordinate_names[int(np.argmax(moved))]
+            raise InputError(
+                f"{name} changes the {what} of {coordinate} (set_initial), and the run begins at the state of the "
+                "Simulation; leave it out of set_initial, and ask for the coordinate or its rate in by= beside it"
+            )
+
+
+def check_same(base: System, model: Any, values: Mapping[str, float]) -> None:
+    """Refuse a model that is not the one of the Simulation: derivatives would belong to another mechanism."""
+    other = (model if isinstance(model, Model) else built(model, values)).compile()
+    check_structure("model=", base, other)
+    theirs = dict(fields(plain(other.tables)))
+    for path, value in fields(plain(base.tables)):
+        one = theirs[path]
+        if value.dtype.kind == "f" and not np.allclose(
+            one, value, rtol=SAME, atol=SAME * np.abs(value).max(initial=0.0)
+        ):
+            given = "model=" if isinstance(model, Model) else "model= with at="
+            raise InputError(
+                f"{given} is another mechanism than the Simulation has: "
+                f"{'.'.join(path)} of its tables differ; give the model, or the values, that were compiled"
+            )
+
+
+def plain(tables: Tables) -> Tables:
+    """Return tables without what a Simulation finds."""
+    return tables._replace(
+        balance=tables.balance._replace(component=np.zeros(0, np.int64), first=np.zeros(0, np.int64))
+    )
+
+
+def table_slopes(design: Design, systems: Sequence[System]) -> dict[Field, Array]:
+    """Return the derivatives of all fields that change."""
+    found = {}
+    for path, value in fields(systems[0].tables):
+        if value.dtype.kind != "f" or "balance" in path:
+            continue
+        if all(np.array_equal(value, at(one.tables, path)) for one in systems[1:]):
+            continue
+        if "program" in path:
+            raise InputError(f"{design.name} changes numbers inside of a force law; make them parameters of the law")
+        found[path] = design.slopes(systems, lambda one, path=path: at(one.tables, path))  # type: ignore[misc]
+    return found
+
+
+def with_offset(system: System, offset: Array) -> System:
+    """Return a System whose loops are measured from the offset that a Simulation found."""
+    closures = system.tables.closures._replace(assembly_offset=offset)
+    return replace(system, tables=system.tables._replace(closures=closures))

@@ -1,0 +1,104 @@
+"""Energies of the components that keep a balance, in the page form: what a step is projected onto (METHODS 1.7).
+
+The rules of ``semirecursive/page.py`` hold here. Loads whose work a balance does not count stand in no such component.
+"""
+
+# Arrays of several namespaces pass through here: there is no type to write down.
+# mypy: allow-untyped-defs, allow-untyped-calls
+
+import numpy as np
+
+from rtmbs.forces.algebra import cross, dot, points, relative_motion, take, turn
+from rtmbs.forces.bushings import PRELOAD, page_vector
+from rtmbs.semirecursive.page import mass_geometry
+from rtmbs.semirecursive.page_arrays import path_sum
+from rtmbs.semirecursive.page_motion import motion
+from rtmbs.system.tables import GRAVITY_SLOT, ROTATION
+
+
+def members(tables):
+    """Return one mask (n,) for each component that keeps a balance."""
+    return [tables.balance.component == first for first in tables.balance.first]
+
+
+def kinetic(xp, tables, R0, z, v, w):
+    """Return v . M w (B, k) of each component; v, w (B, n)."""
+    T, A, r, S, V = motion(xp, tables, R0, z, v)
+    W = path_sum(xp, T, S * w[..., None])
+    g, J = mass_geometry(xp, tables, A, r)
+    mass = tables.dofs.mass
+    v_g, w_g = (x[..., :3] + cross(xp, x[..., 3:], g) for x in (V, W))
+    each = mass * dot(xp, v_g, w_g) + dot(xp, V[..., 3:], turn(xp, J, W[..., 3:]))
+    return summed(xp, [xp.sum(each * mask, axis=-1) for mask in members(tables)])
+
+
+def summed(xp, columns):
+    """Return columns (B,) side by side (B, k)."""
+    return xp.stack(columns, axis=-1)
+
+
+def potential(xp, tables, u, R0, z):
+    """Return weight, elastic energy and potentials of constant loads (B, k) of each component."""
+    _, A, r, _, V = motion(xp, tables, R0, z, 0 * z)
+    gravity = u[GRAVITY_SLOT : GRAVITY_SLOT + 3]
+    weight = -tables.dofs.mass * dot(xp, r + turn(xp, A, tables.dofs.mass_center), gravity)
+    dof, slot = tables.joint_forces.dof, tables.joint_forces.slot
+    stretch = take(z, dof) - u[slot + 2]
+    torsion = 0.5 * u[slot] * stretch * stretch - u[slot + 3] * take(z, dof)
+    springs, bushings = tables.forces.springs, tables.forces.bushings
+    pull = spring_energy(xp, tables, u, A, r, V) if len(springs.connector) else None
+    give = bushing_energy(xp, tables, u, A, r, V) if len(bushings.connector) else None
+    columns = []
+    for mask in members(tables):
+        total = xp.sum(weight * mask, axis=-1) + xp.sum(torsion * mask[dof], axis=-1)
+        for found, table in ((pull, springs), (give, bushings)):
+            if found is not None:
+                total = total + xp.sum(found * mask[lower_ends(tables, table.connector)], axis=-1)
+        columns.append(total)
+    return summed(xp, columns)
+
+
+def lower_ends(tables, connector):
+    """Return the dof (k,) of the lower end of connectors."""
+    return np.maximum(tables.connectors.a, tables.connectors.b)[connector]
+
+
+def spring_energy(xp, tables, u, A, r, V):
+    """Return stiffness / 2 (l - length)^2 + tension l (B, ns)."""
+    springs = tables.forces.springs
+    x_a, _ = points(xp, A, r, V, tables.connectors.a[springs.connector], springs.point_a)
+    x_b, _ = points(xp, A, r, V, tables.connectors.b[springs.connector], springs.point_b)
+    d, slot = x_b - x_a, springs.slot
+    l = xp.sqrt(dot(xp, d, d))
+    return 0.5 * u[slot] * (l - u[slot + 2]) * (l - u[slot + 2]) + u[slot + 3] * l
+
+
+def bushing_energy(xp, tables, u, A, r, V):
+    """Return q . K q / 2 less preload . q (B, nb)."""
+    bushings = tables.forces.bushings
+    frames = bushings.frame_a, bushings.frame_b
+    _, _, r_b, R, _, _ = relative_motion(xp, tables.connectors, bushings.connector, *frames, A, r, V)
+    q, slot = xp.concatenate((r_b, page_vector(xp, R)), axis=-1), bushings.slot[:, None]
+    K = u[slot + np.arange(36)].reshape(len(slot), 6, 6)
+    return dot(xp, 0.5 * turn(xp, K, q) - u[slot + PRELOAD + np.arange(6)], q)
+
+
+def damped(xp, tables, u, h, way, change):
+    """Return the work (B, k) of joint dampers over a step: -d (way^2 / h + h/12 change^2), of rates ``change``."""
+    dof, slot = tables.joint_forces.dof, tables.joint_forces.slot
+    own, more = take(way, dof), take(change, dof)
+    work = -u[slot + 1] * (own * own / h + h / 12.0 * more * more)
+    return summed(xp, [xp.sum(work * mask[dof], axis=-1) for mask in members(tables)])
+
+
+def change_of_acceleration(xp, dofs, h, before, zd, zdd):
+    """Return zdd - before (B, n), of a rotation less h zd x zdd, which its increment holds (METHODS 1.7)."""
+    columns = []
+    for i in range(len(dofs.kind)):
+        change = zdd[:, i] - before[:, i]
+        if dofs.kind[i] == ROTATION:
+            first = int(dofs.tip[i]) - 2
+            j, k = first + (i - first + 1) % 3, first + (i - first + 2) % 3
+            change = change - h * (zd[:, j] * zdd[:, k] - zd[:, k] * zdd[:, j])
+        columns.append(change)
+    return xp.stack(columns, axis=-1)

@@ -1,0 +1,161 @@
+"""Parameters of a run by name: inputs, coordinates and rates at its begin, and numbers of the model."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.analysis.differences import PLACES, STEP, WEIGHTS
+from rtmbs.errors import InputError, UnknownNameError, shown, unknown_name
+from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
+from rtmbs.model.model import Model
+from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.semirecursive.loop_jacobian import LoopJacobian
+from rtmbs.sensitivities.designs import Design, check_same, designs_of, names_of, table_slopes
+from rtmbs.sensitivities.start import Pin
+from rtmbs.sensitivities.variations import Variations
+from rtmbs.simulation.setting import settable
+from rtmbs.simulation.simulation import Simulation
+from rtmbs.start.penalty import effective_masses
+from rtmbs.system.system import System
+
+Array = NDArray[np.float64]
+ORDERS = ("position", "rate")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One number: of an input (``slot``), of the first motion (``pin``), or of the model (``design``)."""
+
+    name: str
+    slot: int = -1
+    pin: tuple[int, int] | None = None
+    design: Design | None = None
+    systems: tuple[System, ...] = ()  # at the places of the difference formula
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """All parameters of a sensitivity, in order."""
+
+    found: tuple[Parameter, ...]
+    variations: Variations
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """A name for each number."""
+        return tuple(one.name for one in self.found)
+
+    @property
+    def sizes(self) -> Array:
+        """Sizes (np,) of the parameters: of a number of the model its own, or a length."""
+        return np.array([1.0 if one.design is None else one.design.size for one in self.found])
+
+    @property
+    def pins(self) -> list[Pin]:
+        """Coordinates and rates that parameters set."""
+        return [Pin(j, *one.pin, one.name) for j, one in enumerate(self.found) if one.pin is not None]
+
+    def with_alpha(self, sim: Simulation, moved: Array) -> "Parameters":
+        """Return the parameters with the slopes of penalty factors; ``moved`` (n, np) are those of the first pose."""
+        alpha = np.zeros_like(self.variations.alpha)
+        for j, one in enumerate(self.found):
+            if one.design is not None and sim.system.m:
+                alpha[j] = penalty_slopes(sim, one, moved[:, j])
+        return replace(self, variations=replace(self.variations, alpha=alpha))
+
+
+def parameters_of(sim: Simulation, by: Any, model: Any, values: Mapping[str, float]) -> Parameters:
+    """Return the parameters that names mean. Raises UnknownNameError with the nearest names, and InputError."""
+    if isinstance(by, str) or not isinstance(by, Sequence) or not by or not all(isinstance(one, str) for one in by):
+        raise InputError(f"by is {shown(by)}; it must be a list of names such as 'spring.stiffness'")
+    found: list[Parameter] = []
+    if isinstance(model, Model) or callable(model):
+        check_same(sim.system, model, values)
+    for name in by:
+        found += named(sim, name, model, values)
+    names = [one.name for one in found]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"{twice!r} stands in by= twice; name each parameter once")
+    nu, m, count = len(sim.system.u0), sim.system.m, len(found)
+    inputs = np.zeros((count, nu))
+    slopes: dict[tuple[str, ...], Array] = {}
+    for j, one in enumerate(found):
+        if one.slot >= 0:
+            inputs[j, one.slot] = 1.0
+        if one.design is not None:
+            inputs[j] = one.design.slopes(one.systems, lambda system: system.u0)
+            for path, slope in table_slopes(one.design, one.systems).items():
+                slopes.setdefault(path, np.zeros((count, *slope.shape)))[j] = slope
+    return Parameters(tuple(found), Variations(count, inputs, np.zeros((count, m)), tuple(slopes.items())))
+
+
+def named(sim: Simulation, name: str, model: Any, values: Mapping[str, float]) -> list[Parameter]:
+    """Return the numbers that one name means."""
+    if name in sim.inputs:
+        return of_input(sim, name)
+    known = coordinates(sim.system)
+    if name in known:
+        dof, order = settable(sim.system, known[name])
+        if dof in sim.system.tables.drivers.dof:
+            raise InputError(f"{name!r} follows a driver and is no parameter; take the profile of the driver")
+        return [Parameter(name, pin=(dof, order))]
+    offered = [*sim.inputs, *known]
+    if model is None:
+        of_bodies = [f"{body}.{what}" for body in sim.system.bodies for what in ("mass", "center_of_mass", "inertia")]
+        if name in [*of_bodies, *(f"{one}.point" for one in (*sim.system.joints, *sim.system.markers))]:
+            raise InputError(f"{name!r} is a number of the model; give model= the Model that was compiled")
+        raise unknown_name("parameter", name, [*offered, *of_bodies])
+    try:
+        designs = designs_of(model, name, values, sim.system.length)
+    except UnknownNameError:
+        more = names_of(model) if isinstance(model, Model) else values
+        raise unknown_name("parameter", name, [*offered, *more]) from None
+    return [Parameter(one.name, design=one, systems=tuple(one.systems(sim.system))) for one in designs]
+
+
+def of_input(sim: Simulation, name: str) -> list[Parameter]:
+    """Return the numbers of an input; InputError for one that a function of time writes."""
+    place = sim.system.inputs[name]
+    for signal in sim.system.signals:
+        if signal.slot < place.stop and place.start < signal.slot + signal.size:
+            raise InputError(f"{name!r} follows a function of time and is no parameter; make it an Input")
+    drivers = sim.system.tables.drivers.slot
+    if np.any((drivers >= place.start) & (drivers < place.stop)):
+        raise InputError(f"{name!r} moves a driver, and value, rate and acceleration are not free of each other")
+    count = place.stop - place.start
+    labels = [name] if count == 1 else [f"{name}[{k}]" for k in range(count)]
+    return [Parameter(label, slot=place.start + k) for k, label in enumerate(labels)]
+
+
+def coordinates(system: System) -> dict[str, str]:
+    """Return names of settable coordinates and rates, with JOINT.position and JOINT.rate of joints that have one."""
+    found: dict[str, str] = {}
+    for joint, info in system.joints.items():
+        if not info.in_tree:
+            continue
+        for coordinate in info.coordinates:
+            found |= {f"{joint}.{coordinate}": f"{joint}.{coordinate}"}
+            found |= {f"{joint}.{coordinate}_rate": f"{joint}.{coordinate}_rate"}
+        if len(info.coordinates) == 1:
+            found[f"{joint}.position"] = f"{joint}.{info.coordinates[0]}"
+            found[f"{joint}.rate"] = f"{joint}.{info.coordinates[0]}_rate"
+    return found
+
+
+def penalty_slopes(sim: Simulation, parameter: Parameter, moved: Array) -> Array:
+    """Return the derivatives (m,) of the penalty factors, which follow the effective masses at the first pose."""
+    assert isinstance(sim.method, PenaltyTrapezoidal)
+    assert parameter.design is not None
+    state, size = sim.state, parameter.design.size
+    found = []
+    for place, system in zip(PLACES, parameter.systems, strict=True):
+        equations = SemiRecursiveEquations(system)
+        equations.u = state.u
+        equations.close(state.z + STEP * size * place * moved, state.R0)
+        equations.masses, _ = effective_masses(equations, LoopJacobian(equations.tables, equations.m, equations.n))
+        found.append(sim.method.penalties(equations, state.h))
+    return np.asarray(sum(w * one for w, one in zip(WEIGHTS, found, strict=True)) / (STEP * size))

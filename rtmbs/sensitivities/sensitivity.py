@@ -1,0 +1,233 @@
+"""``sensitivity``: exact derivatives of functions of a run by parameters (METHODS 1.37)."""
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.errors import InputError, shown, unknown_name
+from rtmbs.integrators.checks import one_of
+from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
+from rtmbs.model.model import Model
+from rtmbs.results.catalogue import run_result
+from rtmbs.results.result import Result
+from rtmbs.sensitivities.adjoint import backwards
+from rtmbs.sensitivities.channels import Channels, Direction
+from rtmbs.sensitivities.cost import Cost, RecordedCost
+from rtmbs.sensitivities.direct import directly
+from rtmbs.sensitivities.parameters import Parameters, parameters_of
+from rtmbs.sensitivities.recorded import Recorded, Watch
+from rtmbs.sensitivities.start import FirstChange, Start
+from rtmbs.sensitivities.step_tape import StepTape
+from rtmbs.sensitivities.steps import LinearSteps, Missed
+from rtmbs.simulation.simulation import Simulation
+
+Array = NDArray[np.float64]
+
+AUTO, DIRECT, ADJOINT = "auto", "direct", "adjoint"
+DIRECT_FIRST = 3  # parameters for each value up to which the direct method is taken
+RECORDED: WeakKeyDictionary[Any, dict[Any, tuple[Any, StepTape]]] = WeakKeyDictionary()  # the last tape of a System
+MISSED = 1e-6  # of rates and accelerations: beyond, the equations are not those of the run
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """Values of a run and their derivatives.
+
+    Attributes
+    ----------
+    value : (k,) what the function of the channels returned
+    jacobian : (k, np) derivatives of the values by the parameters
+    parameters : a name for each parameter
+    point : (np,) values of the parameters
+    result : the run
+    method : "direct" or "adjoint"
+    missed : largest difference of the recorded steps from the equations that were differentiated, over the size of
+        rates and accelerations: what tolerances of the steps leave
+    """
+
+    value: Array
+    jacobian: Array
+    parameters: tuple[str, ...]
+    point: Array
+    result: Result
+    method: str
+    missed: float
+
+    @property
+    def gradient(self) -> Array:
+        """Derivatives (np,) of the only value; InputError when there are several."""
+        if len(self.value) != 1:
+            raise InputError(f"there are {len(self.value)} values, which have a jacobian and no gradient")
+        return np.asarray(self.jacobian[0])
+
+    def __getitem__(self, name: str) -> Array:
+        """Return the derivatives (k,) by the parameter ``name``."""
+        if name not in self.parameters:
+            raise unknown_name("parameter", name, self.parameters)
+        return np.asarray(self.jacobian[:, self.parameters.index(name)])
+
+
+def sensitivity(
+    sim: Simulation,
+    t_end: float,
+    of: Cost | str | Sequence[str],
+    by: Sequence[str],
+    *,
+    model: Model | Any = None,
+    at: Mapping[str, float] | None = None,
+    method: str = AUTO,
+) -> Sensitivity:
+    """Return values of a run from the present state to ``t_end`` [s], with exact derivatives by parameters.
+
+    The derivatives are those of the steps as they are computed, projections and balance of energy included, in the
+    limit of their tolerances. ``sim`` stays as it is.
+
+    of : function of the channels, in plain NumPy, that returns a number or an array (k,); or names of channels, whose
+        last values count. ``of(result)`` reads channels as a Result does: ``result["tip.position"]`` (S, 3)
+    by : names of inputs (``"spring.stiffness"``); of coordinates and rates at the begin (``"crank.position"``,
+        ``"crank.rate"``); of the model, with ``model=`` the Model: ``"BODY.mass"``, ``"BODY.center_of_mass"``,
+        ``"BODY.inertia"`` (xx, yy, zz, xy, xz, yz), ``"JOINT.point"`` (world axes, reference pose), ``"MARKER.point"``
+    model : the Model that was compiled, or a function that builds one; then ``by`` may name its arguments, whose values
+        are in ``at``
+    method : "direct" (costs grow with parameters), "adjoint" (with values), or "auto"
+
+    Coordinates and rates that ``set_initial`` pinned stay when a parameter changes; others become the nearest ones.
+    Raises UnknownNameError with the nearest names, InputError for what has no derivative, naming the reason, and
+    StepError when a step fails.
+
+        found = rtmbs.sensitivity(sim, 2.0, of=lambda r: np.sum(r["tip.position"][:, 2] ** 2), by=["spring.stiffness"])
+        found.value, found.gradient
+    """
+    one_of("method", method, (AUTO, DIRECT, ADJOINT))
+    check(sim)
+    values = dict(at or {})
+    own = begun(sim)
+    parameters = parameters_of(own, by, model, values)
+    parameters, tape, start = prepared(own, parameters)
+    alpha = own.state.memory["alpha"].copy()
+    point = np.array([value_of(own, one, values) for one in parameters.found])
+    recorded = run(own, t_end)
+    result = run_result(own.system, own.equations.tables, recorded.samples, {})
+    cost = RecordedCost(of, result)
+    channels, steps = Channels(own, recorded.samples, cost.names), LinearSteps(tape, recorded, alpha)
+    chosen = method if method != AUTO else DIRECT if len(point) <= DIRECT_FIRST * cost.count else ADJOINT
+    solve = by_direct if chosen == DIRECT else by_adjoint
+    jacobian, missed = solve(parameters, start, steps, channels, cost)
+    if not missed.size <= MISSED:
+        t = recorded.samples.t[missed.step + 1]
+        raise InputError(
+            f"the step that ends at t = {t:g} s misses the equations that are differentiated by {missed.size:.1g} of "
+            "its rates or accelerations, next to a singular pose or from loose tolerances; take a smaller step h"
+        )
+    return Sensitivity(cost.value, jacobian, parameters.names, point, result, chosen, missed.size)
+
+
+def check(sim: Simulation) -> None:
+    """Refuse what has no derivative here; raises InputError."""
+    if not isinstance(sim, Simulation):
+        raise InputError(f"sensitivity takes a Simulation at the state that is meant, not {shown(sim)}")
+    method, system = sim.method, sim.system
+    if not isinstance(method, PenaltyTrapezoidal):
+        raise InputError(
+            f"sensitivity knows the steps of PenaltyTrapezoidal, not of {type(method).__name__}; change the method"
+        )
+    usual = PenaltyTrapezoidal()
+    for name in (
+        "tangent_terms",
+        "projection_metric",
+        "project_velocities",
+        "project_accelerations",
+        "fixed_iterations",
+    ):
+        if getattr(method, name) != getattr(usual, name):
+            raise InputError(
+                f"sensitivity needs {name} = {getattr(usual, name)!r}, not {getattr(method, name)!r}; change the method"
+            )
+    if system.called:
+        raise InputError(f"force {system.called[0].name!r} is called in Python and has no exact derivative")
+    if system.states:
+        raise InputError(
+            f"force {system.states[0].force!r} has states, and sensitivities know no states of force laws yet; take it "
+            "away"
+        )
+    if jumping := [signal.name for signal in system.signals if signal.jumps]:
+        raise InputError(f"{jumping[0]!r} jumps at given times, and sensitivities of such a run are not known")
+
+
+def begun(sim: Simulation) -> Simulation:
+    """Return a Simulation of its own at the present state, as if it began there."""
+    own = sim.independent()
+    own.change(threads=1)  # groups of threads make Newton matrices of their own
+    own.go_on_from(own.state.copy(), own.t)
+    assert isinstance(own.method, PenaltyTrapezoidal)
+    own.method.begin(own.equations, own._states[0])
+    own._states[1].memory["energy"][:] = own._states[0].memory["energy"]
+    return own
+
+
+def prepared(sim: Simulation, parameters: Parameters) -> tuple[Parameters, StepTape, FirstChange]:
+    """Return the parameters with penalty factors, the recorded step, and how the first state changes."""
+    moved = Start(tape_of(sim, parameters), sim.system, sim.state, sim.state.memory["alpha"]).change(
+        parameters.pins, parameters.sizes
+    )
+    parameters = parameters.with_alpha(sim, moved.state[: sim.system.n])
+    return parameters, tape_of(sim, parameters), moved
+
+
+def tape_of(sim: Simulation, parameters: Parameters) -> StepTape:
+    """Return the recorder of the steps of a Simulation; that of the last call where all it holds is the same."""
+    system, tables, variations = sim.system, sim.equations.tables, parameters.variations
+    key = (threading.get_ident(), sim.h, parameters.names, bool(sim.start_report.redundant))
+    kept = RECORDED.setdefault(system, {})
+    numbers = (tables.closures.assembly_offset, tables.balance.component, variations.alpha)
+    if not variations.tables and key in kept and all(map(np.array_equal, kept[key][0], numbers)):
+        return kept[key][1]
+    tape = StepTape(tables, len(system.u0), system.m, len(system.R0), variations, sim.h, key[-1])
+    if not variations.tables:
+        kept.clear()
+        kept[key] = tuple(one.copy() for one in numbers), tape
+    return tape
+
+
+def value_of(sim: Simulation, parameter: Any, values: Mapping[str, float]) -> float:
+    """Return the value of a parameter at the begin."""
+    if parameter.design is not None:
+        return float(parameter.design.value)
+    if parameter.slot >= 0:
+        return float(sim.state.u[parameter.slot])
+    dof, order = parameter.pin
+    return float((sim.state.z, sim.state.zd)[order][dof])
+
+
+def run(sim: Simulation, t_end: float) -> Recorded:
+    """Return the run with all that derivatives need."""
+    watch = Watch()
+    sim.run(t_end, observers=[watch], on_failure="raise")
+    return watch.recorded()
+
+
+def by_direct(
+    parameters: Parameters, start: FirstChange, steps: LinearSteps, channels: Channels, cost: RecordedCost
+) -> tuple[Array, Missed]:
+    """Return the derivatives (k, np) by the direct method, and what the steps miss."""
+    X, lam, missed = directly(steps, start)
+    return np.asarray(cost.by_channels() @ cost.joined(channels.derivatives(parameters, X, lam))), missed
+
+
+def by_adjoint(
+    parameters: Parameters, start: FirstChange, steps: LinearSteps, channels: Channels, cost: RecordedCost
+) -> tuple[Array, Missed]:
+    """Return the derivatives (k, np) by the discrete adjoint, and what the steps miss."""
+    weights = [cost.split(row) for row in cost.by_channels().toarray()]
+    samples: list[Direction] = [channels.pulled_back(one) for one in weights]
+    gradient, missed = backwards(steps, start, samples)
+    for j, parameter in enumerate(parameters.found):
+        if parameter.pin is None:
+            explicit = channels.explicit(parameter)
+            gradient[:, j] += [float(np.sum(one * explicit)) for one in weights]
+    return gradient, missed

@@ -1,0 +1,177 @@
+"""How the first state changes with parameters: loops closed anew by the least change, rates likewise, accelerations.
+
+A state that is the start of its model changes as that start does: pose and rates are those nearest to the given ones.
+Any other state stays as near to itself as loops allow (METHODS 1.15, 1.37). What ``set_initial`` pinned stays, but for
+the coordinate or rate that is the parameter. Accelerations and multipliers belong to pose and rates.
+"""
+
+# Traced arrays pass through here: there is no type to write down.
+# mypy: allow-untyped-defs, allow-untyped-calls
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from rtmbs.errors import InputError
+from rtmbs.sensitivities import energies
+from rtmbs.sensitivities.saddles import solver
+from rtmbs.sensitivities.step_tape import SOFT, XP, Layout, StepTape, page
+from rtmbs.state import State
+from rtmbs.system.system import System
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+AT_START = 1e-9  # of the pull: a state that misses the conditions of a start by more is none
+OPEN = 1e-8  # of the row scale: a loop that a change of a parameter by its size opens by more stays open
+RANK = 1e-9  # of the largest singular value of the scaled Phi_z: below, a direction is redundant
+
+
+@dataclass(frozen=True)
+class Pin:
+    """A coordinate (order 0) or a rate (order 1) that a parameter sets."""
+
+    parameter: int
+    dof: int
+    order: int
+    name: str
+
+
+@dataclass(frozen=True)
+class FirstChange:
+    """Derivatives of the first state (nx, np) and of its multipliers (m, np)."""
+
+    state: Array
+    lam: Array
+
+
+class Start:
+    """Linear equations of a state that closes its loops, at a state at the boundary of a step."""
+
+    def __init__(self, tape: StepTape, system: System, state: State, alpha: Array) -> None:
+        self.tape, self.system, self.state, self.alpha = tape, system, state, alpha
+        n, m, nc = tape.n, tape.m, tape.nc
+        self.into = Layout(z=n, zd=n, zdd=n, lam=m, p=tape.variations.count)
+        self.out = Layout(Phi=m, Phid=m, force=n, Phidd=m, energy=nc, pose=n, rates=n)
+        self.weights = system.weights / system.typical**2
+        self.pulls = np.zeros((2, m))
+        self.J = self.jacobian()
+        if system.m:
+            given = (state.z, system.z0, system.pinned_z), (state.zd, system.zd0, system.pinned_zd)
+            self.pulls = np.array([self.pull(*one) for one in given])
+            self.J = self.jacobian()
+
+    def jacobian(self) -> Array:
+        """Return the derivatives (out, into) of all equations of a state."""
+        tape, state = self.tape, self.state
+
+        def found(q, flat):
+            parts, known, pulls = self.into.split(q), tape.known.split(flat[: tape.known.size]), flat[tape.known.size :]
+            tables, u, R0, _, z = tape.context(parts["z"], parts["p"], known)
+            row, zd, zdd = (tables, u, R0), parts["zd"][None], parts["zdd"][None]
+            z = z[None]
+            rows = tape.rows(lambda: page.closures(XP, *row, z)[0])
+            rows += tape.rows(lambda: page.closure_velocities(XP, *row, z, zd)[0])
+            rows.append(page.inverse_dynamics(XP, *row, z, zd, zdd)[0] + tape.loops(row, parts["lam"], z[0]))
+            rows += tape.rows(lambda: page.closure_accelerations(XP, *row, z, zd, zdd)[0])
+            if tape.nc:
+                moving = 0.5 * energies.kinetic(XP, tables, R0, z, zd, zd)[0]
+                rows.append(moving + energies.potential(XP, tables, u, R0, z)[0])
+            pulled = [tape.loops(row, one, z[0]) for one in (pulls[: tape.m], pulls[tape.m :])]
+            rows += pulled if tape.m else [0.0 * z[0]] * 2
+            return XP.concatenate(rows)
+
+        entries = tape.program("start", found, self.into.size, tape.known.size + 2 * tape.m)
+        z = np.where(tape.plain, state.z, 0.0)
+        point = np.concatenate((z, state.zd, state.zdd, state.lam, np.zeros(tape.variations.count)))
+        known = np.concatenate((state.u, state.R0.ravel(), self.alpha, np.zeros(3 * tape.nr), *self.pulls))
+        J = np.zeros((self.out.size, self.into.size))
+        J.ravel()[entries.place] = entries.run(point, known)[self.out.size :]
+        return J
+
+    @property
+    def pace(self) -> float:
+        """Largest rate in typical sizes, at least one [1/s]."""
+        return max(float(np.max(np.abs(self.state.zd) / self.system.typical, initial=0.0)), 1.0)
+
+    def block(self, row: str, column: str) -> Array:
+        """Return the derivatives of one kind of equation by one kind of number."""
+        return self.J[self.out[row], self.into[column]]
+
+    def change(self, pins: Sequence[Pin], sizes: Array) -> FirstChange:
+        """Return the derivatives by all parameters of these ``sizes`` (np,).
+
+        Raises InputError for a pin that the loops do not let go.
+        """
+        n, m, count = self.tape.n, self.tape.m, self.tape.variations.count
+        z, zd = np.zeros((n, count)), np.zeros((n, count))
+        by = {pin.parameter: pin for pin in pins}
+        for j in range(count):
+            pin = by.get(j)
+            own = pin if pin is not None and pin.order == 0 else None
+            bent = -self.block("pose", "p")[:, j]
+            left = -self.block("Phi", "p")[:, j]
+            z[:, j] = self.nearest(self.block("pose", "z"), bent, left, self.system.pinned_z, own, sizes[j])
+            own = pin if pin is not None and pin.order == 1 else None
+            bent = -self.block("rates", "z") @ z[:, j] - self.block("rates", "p")[:, j]
+            left = -self.block("Phid", "z") @ z[:, j] - self.block("Phid", "p")[:, j]
+            none = np.zeros((n, n))
+            zd[:, j] = self.nearest(none, bent, left, self.system.pinned_zd, own, sizes[j] / self.pace)
+        right = np.vstack([-(self.block(row, "z") @ z + self.block(row, "zd") @ zd + self.block(row, "p"))
+                           for row in ("force", "Phidd")])  # fmt: skip
+        S = np.zeros((n + m, n + m))
+        S[:n, :n], S[:n, n:] = self.block("force", "zdd"), self.block("force", "lam")
+        S[n:, :n] = self.block("Phidd", "zdd")
+        weight = 0.25 * self.tape.h**2 * self.alpha
+        S[n:, n:] = -np.diag(SOFT / weight)
+        found = solver(S[None], n, weight, self.tape.redundant).solve(right[None])[0] if count else right
+        kept = self.block("energy", "z") @ z + self.block("energy", "zd") @ zd + self.block("energy", "p")
+        return FirstChange(np.vstack((z, zd, found[:n], kept)), found[n:])
+
+    def pull(self, present: Array, given: Array, kept: Mask) -> Array:
+        """Return the multipliers (m,) with which loops keep a pose, or rates, from those given; zero for other states.
+
+        At a start W (present - given) + Phi_z^T pull = 0 in all coordinates that are free.
+        """
+        away = self.weights * (present - given) * self.system.typical
+        P = (self.block("Phi", "z") * self.system.typical)[:, ~kept]
+        found = -scipy.linalg.lstsq(P.T, away[~kept], cond=RANK)[0] if np.any(~kept) else np.zeros(len(P))
+        left = np.abs(away[~kept] + P.T @ found)
+        whole = bool(np.all(self.tape.plain))  # rotations are taken in by R0, and their way from the start is lost
+        return np.asarray(found) if whole and left.max(initial=0.0) <= AT_START * np.abs(away).max() else 0.0 * found
+
+    def nearest(self, bend: Array, bent: Array, wanted: Array, kept: Mask, pin: Pin | None, size: float) -> Array:
+        """Return the change (n,) of what is nearest, with Phi_z change = wanted; ``kept`` coordinates stay.
+
+        (W + bend) change + Phi_z^T more = bent: ``bend`` and ``bent`` are changes of Phi_z^T pull.
+        """
+        system, n = self.system, self.tape.n
+        typical, scale = system.typical, np.where(system.row_is_rotation, 1.0, system.length)
+        change, free = np.zeros(n), ~kept
+        if pin is not None:
+            change[pin.dof], free[pin.dof] = 1.0, False
+        if not len(wanted):
+            return change
+        Phi_z = self.block("Phi", "z") / scale[:, None]
+        lower = wanted / scale - Phi_z @ change
+        if np.any(free):
+            count = int(free.sum())
+            upper = (bent - bend @ change)[free] * typical[free]
+            S = np.zeros((count + len(wanted), count + len(wanted)))
+            S[:count, :count] = (np.diag(self.weights) + bend)[np.ix_(free, free)] * np.outer(
+                typical[free], typical[free]
+            )
+            S[count:, :count] = Phi_z[:, free] * typical[free]
+            S[:count, count:] = S[count:, :count].T
+            found = scipy.linalg.lstsq(S, np.concatenate((upper, lower)), cond=RANK)[0]
+            change[free] = typical[free] * found[:count]
+        left = np.abs(Phi_z @ change - wanted / scale)
+        if left.max() > OPEN * max(float(np.abs(wanted / scale).max()), 1.0 / size):
+            what = f"{pin.name!r} cannot change" if pin is not None else "a parameter opens a loop that nothing closes"
+            raise InputError(
+                f"{what}: loop {system.row_names[int(np.argmax(left))]!r} would open; take a coordinate or a parameter "
+                "that the loops leave free"
+            )
+        return change

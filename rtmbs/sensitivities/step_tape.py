@@ -1,0 +1,268 @@
+"""The equations that define a step of the penalty trapezoidal rule, recorded: G(y, x, p) = 0 (METHODS 1.37).
+
+x is the state before the step, y what the step finds, p the parameters, as deviations from their values. Recording
+gives every derivative of G by y, x and p, also that of the Newton matrix that the projections use.
+"""
+
+# Traced arrays pass through here: there is no type to write down.
+# mypy: allow-untyped-defs, allow-untyped-calls
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.ad.evaluator import Entries, entries_of
+from rtmbs.ad.interpret import interpreted
+from rtmbs.ad.lower import lowered
+from rtmbs.ad.namespace import recorder
+from rtmbs.ad.program import Program
+from rtmbs.ad.tangent import tangent_tape
+from rtmbs.ad.trace import record
+from rtmbs.forces.algebra import product, tilde
+from rtmbs.semirecursive import page as untyped_page
+from rtmbs.semirecursive import page_arrays as untyped_arrays
+from rtmbs.sensitivities import energies
+from rtmbs.sensitivities.variations import Variations
+from rtmbs.system.tables import Tables
+
+Array = NDArray[np.float64]
+page: Any = untyped_page
+arrays: Any = untyped_arrays
+XP = arrays.recursive(recorder)
+
+SOFT = 1e-5  # compliance of independent loops in a projection, of 1 / (q4 alpha): nearly dependent ones stay solvable
+INVERSE_TURN = (1 / 12, 1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160)  # 1/t^2 - (1 + cos t) / (2 t sin t), by t^2
+
+
+class Layout:
+    """Places of named parts in one flat array."""
+
+    def __init__(self, **sizes: int) -> None:
+        self.places, first = {}, 0
+        for name, size in sizes.items():
+            self.places[name] = slice(first, first + size)
+            first += size
+        self.size = first
+
+    def __getitem__(self, name: str) -> slice:
+        return self.places[name]
+
+    def split(self, x: Any) -> dict[str, Any]:
+        """Return the parts of an array."""
+        return {name: x[place] for name, place in self.places.items()}
+
+
+@dataclass(frozen=True)
+class Case:
+    """What tells the equations of one step from those of another: where the factor was made, which balances held."""
+
+    made: int  # Newton matrices: the last is that of the predictor (1), of the iterate behind it (2), of the solution
+    held: tuple[bool, ...]  # of each component of the balance
+
+
+class StepTape:
+    """Records the equations of steps of ``h`` [s], one tape a case."""
+
+    def __init__(
+        self, tables: Tables, nu: int, m: int, nr: int, variations: Variations, h: float, redundant: bool
+    ) -> None:
+        self.tables, self.h, self.variations, self.redundant = tables, h, variations, redundant
+        n, nc, turns, np_ = len(tables.dofs.kind), len(tables.balance.first), 3 * nr, variations.count
+        self.n, self.m, self.nc, self.nr = n, m, nc, nr
+        self.first = np.flatnonzero(tables.dofs.reference >= 0)
+        self.y = Layout(dz=n, first=m, inc=n, push=m, v=n, mu=m, zd=n, kept=nc, zdd=n, nu=m, turn=turns)
+        self.x = Layout(z=n, zd=n, zdd=n, kept=nc)
+        self.known = Layout(u=nu, R0=9 * nr, alpha=m, turned=turns)
+        self.inputs = Layout(y=self.y.size, x=self.x.size, p=np_)
+        self.programs: dict[Hashable, Entries] = {}
+        self.plain = np.ones(n, np.bool_)
+        for k in range(3):
+            self.plain[self.first + k] = False
+
+    def entries(self, case: Case) -> Entries:
+        """Return the Jacobian of G by (y, x, p), ready to run."""
+
+        def equations(q, known):
+            return self.equations(case, q, known)
+
+        return self.program(case, equations, self.inputs.size, self.known.size)
+
+    def program(self, key: Hashable, function: Any, n: int, k: int) -> Entries:
+        """Return the values and the Jacobian of a function of n numbers with k parameters, recorded once."""
+        if key not in self.programs:
+            self.programs[key] = entries_of(record(function, n, k=k, xp=recorder), values=True)
+        return self.programs[key]
+
+    # ---- parts ------------------------------------------------------------------------------------------------------
+
+    def context(self, z, p, known):
+        """Return tables, u, R0 and alpha at the deviations, R0 turned by z of rotation dofs, and z without them."""
+        tables, u, alpha = self.variations.applied(recorder, self.tables, known["u"], known["alpha"], p)
+        R0 = known["R0"].reshape(self.nr, 3, 3)
+        return tables, u, self.turned(R0, z), alpha, z * self.plain
+
+    def turned(self, R0, z):
+        """Return R0 exp(theta~) (nr, 3, 3), theta the rotation dofs of z (n,)."""
+        if not self.nr:
+            return np.zeros((0, 3, 3))
+        return product(XP, R0, arrays.exponential(XP, self.vectors(z)[None])[0])
+
+    def vectors(self, z):
+        """Return the rotation vectors (nr, 3) of z (n,)."""
+        axis = self.tables.dofs.axis
+        return sum(z[self.first + k][:, None] * axis[self.first + k] for k in range(3))
+
+    def components(self, vectors):
+        """Return vectors (nr, 3) along the axes of their dofs, as (n,) with zeros elsewhere."""
+        axis, out = self.tables.dofs.axis, [None] * self.n
+        for e, i in enumerate(self.first):
+            for k in range(3):
+                out[i + k] = XP.sum(vectors[e] * axis[i + k])
+        zero = 0.0 * XP.sum(vectors)
+        return XP.stack([zero if one is None else one for one in out])
+
+    def unturned(self, delta, w):
+        """Return T^-1(delta) w (n,) of rotation dofs: the change of delta by small turns w in body axes."""
+        if not self.nr:
+            return w
+        d, x = self.vectors(delta), self.vectors(w)
+        s = XP.sum(d * d, axis=-1)[:, None]
+        factor = 0 * s + INVERSE_TURN[-1]
+        for one in INVERSE_TURN[-2::-1]:
+            factor = s * factor + one
+        D = tilde(XP, d)
+        once = XP.sum(D * x[:, None, :], axis=-1)
+        return w * self.plain + self.components(x + 0.5 * once + factor * XP.sum(D * once[:, None, :], axis=-1))
+
+    @cached_property
+    def slope(self) -> Program:
+        """Program of the derivative of M zdd - Q along changes of z, zd and zdd."""
+        rest = Layout(z0=self.n, p=self.variations.count, **{k: s.stop - s.start for k, s in self.known.places.items()})
+
+        def force(q, parameters):
+            known = rest.split(parameters)
+            z, zd, zdd = q[: self.n], q[self.n : 2 * self.n], q[2 * self.n :]
+            tables, u, R0, _, _ = self.context(known["z0"], known["p"], known)
+            return page.inverse_dynamics(XP, tables, u, R0, z[None], zd[None], zdd[None])[0]
+
+        return lowered(tangent_tape(record(force, 3 * self.n, self.n, k=rest.size, xp=recorder)))
+
+    def newton(self, at, w, z0, p, known):
+        """Return A w (n,), A the Newton matrix without penalties at the iterate ``at`` (z, zd, zdd, delta)."""
+        q4, h = 0.25 * self.h**2, self.h
+        way = self.unturned(at[3], w)
+        point = XP.concatenate((at[0], at[1], at[2]))
+        along = XP.concatenate((q4 * way, 0.5 * h * way, way))
+        parameters = XP.concatenate([z0, p, *known.values(), along])
+        return interpreted(recorder, self.slope, point[None], parameters, slice(None))[0]
+
+    def iterate(self, inc, x):
+        """Return z, zd, zdd and delta of an increment (Eqs. 13 and 14)."""
+        h = self.h
+        z = x["z"] * self.plain + inc
+        return z, 2.0 / h * inc - x["zd"], 4.0 / h**2 * inc - 4.0 / h * x["zd"] - x["zdd"], inc
+
+    # ---- the step ---------------------------------------------------------------------------------------------------
+
+    def equations(self, case, q, flat):
+        """Return G (ny,): see METHODS 1.37 for each line."""
+        parts, known = self.inputs.split(q), self.known.split(flat)
+        y, x, p = self.y.split(parts["y"]), self.x.split(parts["x"]), parts["p"]
+        tables, u, R0, alpha, _ = self.context(x["z"], p, known)
+        row, here, h = (tables, u, R0), self.iterate(y["inc"], x), self.h
+        z, zd, zdd, _ = here
+        at, first = self.factored(case, row, alpha, x, p, known, y)
+        soft = SOFT / (0.25 * h * h * alpha)
+
+        def projected(w, lam):
+            return self.newton(at, w, x["z"], p, known) + self.loops(row, lam, at[0])
+
+        factor, balance = self.balance(case, tables, u, R0, here, x, y)
+        found = [
+            *first,
+            page.inverse_dynamics(XP, *row, z[None], zd[None], zdd[None])[0] + self.loops(row, y["push"], z),
+        ]
+        found += self.rows(lambda: page.closures(XP, *row, z[None])[0] - y["push"] / alpha)
+        found.append(projected(y["v"] - zd, y["mu"]))
+        found += self.rows(lambda: page.closure_velocities(XP, *row, z[None], y["v"][None])[0] - soft * y["mu"])
+        found += [y["zd"] - factor * y["v"], *balance, projected(y["zdd"] - zdd, y["nu"])]
+        rates = y["zd"][None], y["zdd"][None]
+        found += self.rows(lambda: page.closure_accelerations(XP, *row, z[None], *rates)[0] - soft * y["nu"])
+        if self.nr:
+            found.append(y["turn"] - self.turning(x["z"], y["inc"], known["turned"]))
+        return XP.concatenate(found)
+
+    def loops(self, row, lam, z):
+        """Return Phi_z^T lam (n,)."""
+        return page.loop_force(XP, *row, lam[None], z[None])[0] if self.m else 0.0
+
+    def rows(self, values):
+        """Return the values of all loop equations in a list, nothing where there are none."""
+        return [values()] if self.m else []
+
+    def predicted(self, x):
+        """Return the increment of constant accelerations (n,)."""
+        return self.h * x["zd"] + 0.5 * self.h * self.h * x["zdd"]
+
+    def factored(self, case, row, alpha, x, p, known, y):
+        """Return the iterate that the last Newton matrix belongs to, and the equations of the correction behind it."""
+        guess = self.iterate(self.predicted(x), x)
+        if case.made == 2:
+            q4 = 0.25 * self.h**2
+            z, zd, zdd, _ = guess
+            force = page.inverse_dynamics(XP, *row, z[None], zd[None], zdd[None])[0] + self.loops(row, y["first"], z)
+            first = [self.newton(guess, y["dz"], x["z"], p, known) + q4 * force]
+            first += self.rows(lambda: self.opened(row, z, y["dz"]) - y["first"] / alpha)
+            return self.iterate(guess[3] + self.unturned(guess[3], y["dz"]), x), first
+        nothing = [1.0 * y["dz"], *self.rows(lambda: 1.0 * y["first"])]
+        return guess if case.made == 1 else self.iterate(y["inc"], x), nothing
+
+    def opened(self, row, z, dz):
+        """Return Phi + Phi_z dz (m,)."""
+        J = page.closure_jacobian(XP, *row, z[None])[0]
+        return page.closures(XP, *row, z[None])[0] + XP.sum(J * dz[None, :], axis=-1)
+
+    def balance(self, case, tables, u, R0, here, x, y):
+        """Return the factor (n,) of the rates, and what the kept energies miss, in a list."""
+        if not self.nc:
+            return 1.0, []
+        worked, rest, moving = self.energies(tables, u, R0, here, x, y["v"])
+        found, factor = [], [1.0] * self.n
+        for c, mask in enumerate(energies.members(tables)):
+            if case.held[c]:
+                wanted = x["kept"][c] + worked[c]
+                scale = XP.sqrt((wanted - rest[c]) / moving[c])
+                factor = [scale if inside else one for inside, one in zip(mask, factor, strict=True)]
+            else:
+                wanted = moving[c] + rest[c]
+            found.append(y["kept"][c] - wanted)
+        zero = 0.0 * y["v"][0]
+        return XP.stack([zero + one for one in factor]), [XP.stack(found)]
+
+    def energies(self, tables, u, R0, here, x, v):
+        """Return work of dampers, energies beside the kinetic one, and the kinetic one (k,), v (n,) before scaling."""
+        z, _, zdd, inc = here
+        change = energies.change_of_acceleration(XP, tables.dofs, self.h, x["zdd"][None], v[None], zdd[None])
+        beyond = self.h / 12.0 * energies.kinetic(XP, tables, R0, z[None], v[None], change)[0]
+        rest = energies.potential(XP, tables, u, R0, z[None])[0] + beyond
+        worked = energies.damped(XP, tables, u, self.h, inc[None], (v - x["zd"])[None])[0]
+        return worked, rest, 0.5 * energies.kinetic(XP, tables, R0, z[None], v[None], v[None])[0]
+
+    def turning(self, before, inc, turned):
+        """Return the small turns (3 nr,) of the reference rotations behind the step, along the axes of their dofs."""
+        back = arrays.exponential(XP, -self.axes_sum(turned)[None])[0]
+        E = product(XP, product(XP, back, arrays.exponential(XP, self.vectors(before)[None])[0]),
+                    arrays.exponential(XP, self.vectors(inc)[None])[0])  # fmt: skip
+        skew = 0.5 * XP.stack((E[:, 2, 1] - E[:, 1, 2], E[:, 0, 2] - E[:, 2, 0], E[:, 1, 0] - E[:, 0, 1]), axis=-1)
+        axis = self.tables.dofs.axis
+        own = [XP.sum(skew[e] * axis[i + k]) for e, i in enumerate(self.first) for k in range(3)]
+        return XP.stack(own)
+
+    def axes_sum(self, components):
+        """Return vectors (nr, 3) of components (3 nr,) along the axes of their dofs."""
+        axis = self.tables.dofs.axis
+        return XP.stack([sum(components[3 * e + k] * axis[i + k] for k in range(3)) for e, i in enumerate(self.first)])

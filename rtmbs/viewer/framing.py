@@ -1,0 +1,67 @@
+"""What the camera of a window keeps in its picture: the motion of the whole, or one body."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rtmbs.viewer.frame import Frame
+
+if TYPE_CHECKING:
+    from rtmbs.viewer.window import Window
+
+MOST_COVERED = 0.4  # of the width, that the info overlay may take from the picture
+
+
+class Framing:
+    """holding: the picture is fitted again when something would leave it; the user ends this by moving the picture.
+    followed: number of the body that the camera goes with, None for none.
+    """
+
+    def __init__(self, window: "Window") -> None:
+        self.window = window
+        self.holding, self.followed = True, None  # type: bool, int | None
+
+    def show(self, frame: Frame, old: Frame | None) -> None:
+        """Move the scene of the window to ``frame``, and the camera with it."""
+        scene, camera = self.window.scene, self.window.canvas.camera
+        if scene is None:
+            return
+        before = scene.center_of(self.followed) if self.followed is not None else None
+        scene.show(frame)
+        if self.followed is not None and before is not None:
+            camera.center = camera.center + scene.center_of(self.followed) - before
+        elif self.holding:
+            if np.isfinite(frame.way[0, 0]) and not (old is not None and np.isfinite(old.way[0, 0])):
+                self.fit()
+            self._hold()
+
+    def fit(self) -> None:
+        """Stand so that the whole is in the picture, beside the info overlay, and stay so."""
+        canvas = self.window.canvas
+        if canvas.scene is not None:
+            self.holding = True
+            canvas.camera.fit(canvas.scene.framing(), self.covered())
+            canvas.update()
+
+    def covered(self) -> float:
+        """Return how many pixels at the left the info overlay takes."""
+        info = self.window.info
+        return min(info.geometry().right() if info.isVisible() else 0, MOST_COVERED * self.window.canvas.width())
+
+    def _hold(self) -> None:
+        """Keep the mechanism in the picture; one that goes far is followed."""
+        scene, camera = self.window.scene, self.window.canvas.camera
+        if scene is None or camera.holds(points := scene.points(), self.covered()):
+            return
+        if scene.remember():
+            self.fit()
+        else:
+            camera.go_with(points, self.covered())
+
+    def let_go(self) -> None:
+        """The user chose a picture: it follows nothing."""
+        self.holding = False
+
+    def forget(self) -> None:
+        """Another mechanism: what was followed is gone."""
+        self.followed = None

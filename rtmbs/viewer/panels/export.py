@@ -1,0 +1,77 @@
+"""What a plot shows, as a file: numbers (.csv) or a picture (.png, .svg)."""
+
+import csv
+from collections.abc import Iterable
+from itertools import zip_longest
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtGui import QImage, QPainter
+from PySide6.QtSvg import QSvgGenerator
+from PySide6.QtWidgets import QGraphicsScene
+
+from rtmbs.errors import InputError
+
+Array = NDArray[np.float64]
+
+FINER = 2  # pixels of a picture for one of the screen
+
+
+class Curve(NamedTuple):
+    """One curve as it is seen, every sample of it."""
+
+    x_label: str
+    y_label: str
+    x: Array  # (k,)
+    y: Array  # (k,)
+
+
+def write(path: str, scene: QGraphicsScene, curves: Iterable[Curve]) -> None:
+    """Write the curves, or the ``scene`` that shows them; InputError for another ending."""
+    ending = Path(path).suffix.lower()
+    if ending == ".csv":
+        write_csv(path, curves)
+    elif ending in (".png", ".svg"):
+        draw(path, scene)
+    else:
+        raise InputError(f"{path!r}: the ending {ending!r} is not known; it must be .csv, .png or .svg")
+
+
+def draw(path: str, scene: QGraphicsScene) -> None:
+    """Draw a scene into a picture, twice as fine as on the screen, or into a drawing that scales."""
+    whole = scene.sceneRect()
+    size = whole.size().toSize()
+    canvas: QImage | QSvgGenerator
+    if path.lower().endswith(".png"):
+        canvas = QImage(size * FINER, QImage.Format.Format_RGB32)
+    else:
+        canvas = QSvgGenerator()
+        canvas.setFileName(path)
+        canvas.setSize(size)
+        canvas.setViewBox(whole)
+    painter = QPainter(canvas)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    scene.render(painter)
+    painter.end()
+    if not (canvas.save(path) if isinstance(canvas, QImage) else Path(path).is_file()):
+        raise InputError(f"{path!r} cannot be written; look at the folder and its rights")
+
+
+def write_csv(path: str, curves: Iterable[Curve]) -> None:
+    """Write a column for each curve; curves over the same samples share that of the samples."""
+    headings: list[str] = []
+    columns: list[list[float]] = []
+    last: Array | None = None
+    for curve in curves:
+        if last is None or not np.array_equal(last, curve.x):
+            headings.append(curve.x_label)
+            columns.append(curve.x.tolist())
+            last = curve.x
+        headings.append(curve.y_label)
+        columns.append(curve.y.tolist())
+    with Path(path).open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(headings)
+        writer.writerows(zip_longest(*columns, fillvalue=""))

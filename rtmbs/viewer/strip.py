@@ -1,0 +1,107 @@
+"""The strip: what was watched at every step, for the plots, in memory that two processes may share."""
+
+from collections.abc import Sequence
+from multiprocessing.shared_memory import SharedMemory
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.viewer.frame import PLOTS
+
+Array = NDArray[np.float64]
+
+KEPT = 65_536  # steps: the last 65 s at h = 1 ms
+T, KINETIC, GRAVITY, ELASTIC, POSITION, VELOCITY, ACCELERATION, FIRST = range(8)  # columns; the watched from FIRST on
+WIDTH = FIRST + PLOTS
+NUMBERS = 4 * 8  # int64: stamp (odd while it is written), ticket, first and end of the steps that are kept
+STAMP, TICKET, OLDEST, END = range(4)
+TRIES = 100  # a reader that is overtaken so often waits for the next look
+
+
+class Strip:
+    """One row a step, oldest first, in a ring: one writer that never waits, readers that never see half a row.
+
+    Times rise from row to row: rows of an earlier time than the last one replace what came after it.
+
+    kept: rows at most.  shared: in memory that another process opens by ``name``; a name opens that of another one.
+    """
+
+    def __init__(self, kept: int = KEPT, shared: bool = False, name: str | None = None) -> None:
+        self.owned, self._memory = shared and name is None, None
+        if shared or name is not None:
+            size = NUMBERS + 8 * kept * WIDTH
+            self._memory = SharedMemory(name=name, create=name is None, size=size)
+        buffer = None if self._memory is None else self._memory.buf
+        self._head: Any = np.ndarray(4, np.int64, buffer)
+        self._ring: Any = np.ndarray((kept, WIDTH), np.float64, buffer, offset=0 if buffer is None else NUMBERS)
+        if name is None:
+            self._head[:] = 0
+
+    @property
+    def name(self) -> str:
+        """What another process opens it by; "" when none can."""
+        return "" if self._memory is None else self._memory.name
+
+    # ---- the writer -------------------------------------------------------------------------------------------------
+
+    def begin(self, ticket: int) -> None:
+        """Forget everything; what is watched from now on was asked for with ``ticket``."""
+        self._head[STAMP] += 1
+        self._head[TICKET], self._head[OLDEST], self._head[END] = ticket, 0, 0
+        self._head[STAMP] += 1
+
+    def append(self, rows: Array) -> None:
+        """Add rows (k, WIDTH), times rising."""
+        rows = rows[-len(self._ring) :]
+        if not len(rows):
+            return
+        self._head[STAMP] += 1
+        kept, oldest = len(self._ring), int(self._head[OLDEST])
+        end = self._end_before(float(rows[0, T]), oldest)
+        self._ring[np.arange(end, end + len(rows)) % kept] = rows
+        end += len(rows)
+        self._head[OLDEST], self._head[END] = max(oldest, end - kept), end
+        self._head[STAMP] += 1
+
+    def _end_before(self, t: float, oldest: int) -> int:
+        """Return where the rows before time ``t`` end."""
+        kept, end = len(self._ring), int(self._head[END])
+        if end == oldest or self._ring[(end - 1) % kept, T] < t:
+            return end
+        times = self._ring[np.arange(oldest, end) % kept, T]
+        return oldest + int(np.searchsorted(times, t))
+
+    # ---- readers ----------------------------------------------------------------------------------------------------
+
+    @property
+    def ticket(self) -> int:
+        """The ticket of what is watched."""
+        return int(self._head[TICKET])
+
+    @property
+    def stamp(self) -> int:
+        """A number that changes with every change of the rows."""
+        return int(self._head[STAMP])
+
+    def read(self, columns: Sequence[int]) -> Array | None:
+        """Return the rows (k, len(columns)), oldest first; None when every try was overtaken."""
+        for _ in range(TRIES):
+            before = self.stamp
+            if before % 2:
+                continue
+            oldest, end = int(self._head[OLDEST]), int(self._head[END])
+            places = np.arange(oldest, end) % len(self._ring)
+            rows = self._ring[places[:, None], np.array(columns)]
+            if self.stamp == before:
+                return np.asarray(rows)
+        return None
+
+    def close(self) -> None:
+        """Let go of shared memory; whoever made it also removes it."""
+        self._head = self._ring = None
+        if self._memory is not None:
+            self._memory.close()
+            if self.owned:
+                self._memory.unlink()
+            self._memory = None

@@ -1,0 +1,151 @@
+"""Inverse dynamics against drivers, runs and closed forms; redundancy shared; contradictions in a sentence."""
+
+import numpy as np
+import pytest
+
+import rtmbs
+from rtmbs.errors import InputError
+from tests.sensitivities.cases import sprung_rocker
+
+T = np.linspace(0.0, 1.0, 21)
+TURN = rtmbs.ConstantRate(6.0)
+
+
+@pytest.fixture(scope="module")
+def rocker():
+    return rtmbs.library.build("crank_rocker").compile()
+
+
+def driven():
+    model = rtmbs.library.build("crank_rocker")
+    model.add_driver("drive", TURN, joint="crank_pivot")
+    return model.compile()
+
+
+def test_a_pendulum_in_closed_form():
+    model = rtmbs.Model("arm", gravity=(0, 0, -9.81))
+    model.add_body("arm", mass=2.0, inertia=(0.3, 0.3, 0.1), center_of_mass=(0, 0, -0.5))
+    model.add_joint("hinge", rtmbs.Revolute(axis=(1, 0, 0)), "ground", "arm", point=(0, 0, 0))
+    wave = rtmbs.Sine(amplitude=0.7, frequency_rad_s=3.0, offset=0.2)
+    found = rtmbs.inverse_dynamics(model.compile(), {"hinge": wave}, T)
+    q, _, qdd = np.array([wave(t) for t in T]).T
+    wanted = (0.3 + 2.0 * 0.25) * qdd + 2.0 * 9.81 * 0.5 * np.sin(q)
+    np.testing.assert_allclose(found.forces["hinge"], wanted, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(found.power["hinge"], wanted * found.result["hinge.rate"], rtol=1e-12)
+    np.testing.assert_allclose(found.result["hinge.reaction"][:, 3], wanted, rtol=1e-10, atol=1e-10)
+    sampled = rtmbs.inverse_dynamics(model.compile(), {"hinge.angle": q}, T)
+    assert np.abs(sampled.forces["hinge.angle"] - wanted)[3:-3].max() < 1e-2
+    given = rtmbs.inverse_dynamics(model.compile(), {"hinge": np.array([wave(t) for t in T])}, T)
+    np.testing.assert_array_equal(given.forces["hinge"], found.forces["hinge"])
+
+
+def test_a_loop_needs_what_its_driver_gives(rocker):
+    found = rtmbs.inverse_dynamics(rocker, {"crank_pivot": TURN}, T)
+    other = rtmbs.inverse_dynamics(driven(), None, T)
+    np.testing.assert_allclose(found.forces["crank_pivot"], other.forces["drive"], atol=1e-11)
+    for joint in ("knee", "pin", "rocker_pivot"):
+        np.testing.assert_allclose(found.result[f"{joint}.reaction"], other.result[f"{joint}.reaction"], atol=1e-10)
+    errors = []
+    for h in (5e-3, 2.5e-3):
+        run = rtmbs.Simulation(driven(), h=h).run(1.0)
+        errors.append(np.abs(run["drive.force"][:: round(0.05 / h)] - found.forces["crank_pivot"]).max())
+    assert errors[1] < 4e-5
+    assert errors[0] > 3.0 * errors[1]
+
+
+def test_a_recorded_free_motion_needs_no_torque(rocker):
+    run = rtmbs.Simulation(rocker, h=1e-3).run(0.1)
+    found = rtmbs.inverse_dynamics(rocker, run, drives=["crank_pivot"], tolerance=1e-6)
+    assert np.abs(found.forces["crank_pivot"]).max() < 1e-4
+    assert found.gaps.max() < 1e-8
+    np.testing.assert_array_equal(found.t, run.t)
+
+
+def test_noise_is_projected_onto_the_loops(rocker):
+    run = rtmbs.Simulation(rocker, h=1e-2).run(0.15)
+    rng = np.random.default_rng(3)
+    noisy = {}
+    for joint in ("crank_pivot", "rocker_pivot", "pin"):
+        columns = np.stack([run[f"{joint}.angle"], run[f"{joint}.rate"], run[f"{joint}.acceleration"]], axis=1)
+        noisy[joint] = columns + 1e-4 * rng.normal(size=columns.shape)
+    with pytest.raises(InputError, match="contradicts the loops at t = 0 s"):
+        rtmbs.inverse_dynamics(rocker, noisy, run.t)
+    found = rtmbs.inverse_dynamics(rocker, noisy, run.t, drives=["crank_pivot"], tolerance=1e-2)
+    assert 1e-6 < found.gaps.max() < 1e-3
+    assert np.abs(found.result["knee.violation"]).max() < 1e-9
+    assert np.abs(found.forces["crank_pivot"]).max() < 0.05
+    with pytest.raises(InputError, match="off the nearest pose"):
+        rtmbs.inverse_dynamics(rocker, noisy, run.t, tolerance=1e-7)
+
+
+def test_redundant_drives_share_as_asked(rocker):
+    alone = rtmbs.inverse_dynamics(rocker, {"crank_pivot": TURN}, T)
+    shares = []
+    for weights in ({"crank_pivot": 1.0, "rocker_pivot": 1.0}, {"crank_pivot": 1.0, "rocker_pivot": 100.0}):
+        found = rtmbs.inverse_dynamics(rocker, {"crank_pivot": TURN}, T, drives=weights)
+        both = found.power["crank_pivot"] + found.power["rocker_pivot"]
+        np.testing.assert_allclose(both, alone.power["crank_pivot"], atol=1e-9)  # whatever the share, one power
+        ratio = found.forces["rocker_pivot"] * found.result["crank_pivot.rate"] * weights["crank_pivot"]
+        other = found.forces["crank_pivot"] * found.result["rocker_pivot.rate"] * weights["rocker_pivot"]
+        np.testing.assert_allclose(ratio, other, atol=1e-8)  # tau_k / weight_k in proportion to rates
+        shares.append(np.abs(found.forces["crank_pivot"]).max())
+    assert shares[1] < shares[0]
+
+
+def test_inputs_and_springs_count():
+    system = sprung_rocker().compile()
+    found = rtmbs.inverse_dynamics(system, {"A": TURN}, T[:3])
+    bare = rtmbs.inverse_dynamics(system, {"A": TURN}, T[:3], inputs={"spring.stiffness": 0.0, "spring.damping": 0.0})
+    pull = found.result["spring.pull"]
+    assert np.abs(bare.result["spring.pull"]).max() == 0.0
+    lengthening = np.gradient(found.result["spring.length"], T[:3])[1]
+    gained = (found.power["A"] - bare.power["A"])[1]
+    assert gained == pytest.approx(pull[1] * lengthening, rel=0.05)
+
+
+BAD = {
+    "unknown": (lambda s: rtmbs.inverse_dynamics(s, {"crank_pivo": TURN}, T), "did you mean 'crank_pivot'"),
+    "rates": (
+        lambda s: rtmbs.inverse_dynamics(s, {"crank_pivot": TURN, "rocker_pivot": rtmbs.ConstantRate(1.0)}, T),
+        "in velocity at t = 0 s: .* would open by",
+    ),
+    "nothing": (lambda s: rtmbs.inverse_dynamics(s, {}, T), "must map joints to motions"),
+    "no drive": (lambda s: rtmbs.inverse_dynamics(s, {"crank_pivot": TURN}, T, drives=[]), "drives none cannot make"),
+    "drive": (lambda s: rtmbs.inverse_dynamics(s, {"crank_pivot": TURN}, T, drives=["pon"]), "did you mean 'pin'"),
+    "weight": (lambda s: rtmbs.inverse_dynamics(s, {"crank_pivot": TURN}, T, drives={"pin": 0.0}), "above zero"),
+    "times": (lambda s: rtmbs.inverse_dynamics(s, {"crank_pivot": TURN}, [1.0, 0.5]), "increasing times"),
+    "no times": (lambda s: rtmbs.inverse_dynamics(s, None), "increasing times"),
+    "samples": (lambda s: rtmbs.inverse_dynamics(s, {"crank_pivot": np.zeros(3)}, T), "21 samples"),
+    "finite": (lambda s: rtmbs.inverse_dynamics(s, {"crank_pivot": np.full(21, np.nan)}, T), "finite"),
+    "input": (
+        lambda s: rtmbs.inverse_dynamics(s, {"crank_pivot": TURN}, T, inputs={"gravty": 1.0}),
+        "did you mean 'gravity'",
+    ),
+    "tolerance": (lambda s: rtmbs.inverse_dynamics(s, {"crank_pivot": TURN}, T, tolerance=-1.0), "zero or more"),
+    "a Model": (
+        lambda s: rtmbs.inverse_dynamics(rtmbs.library.build("crank_rocker"), {"pin": TURN}, T),
+        "compiled System",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_gets_a_sentence(rocker, case):
+    call, words = BAD[case]
+    with pytest.raises(ValueError, match=words):
+        call(rocker)
+
+
+def test_freedom_that_nothing_says_is_named():
+    model = rtmbs.library.build("governor")
+    with pytest.raises(InputError, match="3 degrees of freedom open at t = 0 s"):
+        rtmbs.inverse_dynamics(model.compile(), {"bearing": TURN}, T)
+    with pytest.raises(InputError, match="follows a driver of the model already"):
+        rtmbs.inverse_dynamics(driven(), {"crank_pivot": TURN}, T)
+
+
+def test_states_of_laws_are_named():
+    model = sprung_rocker()
+    model.add_force("lag", lambda t, k, p, s: (-s["w"], k.zd - s["w"]), joint="A", states={"w": 0.0})
+    with pytest.raises(InputError, match="'lag' has states"):
+        rtmbs.inverse_dynamics(model.compile(), {"A": TURN}, T[:3])

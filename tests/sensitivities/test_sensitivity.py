@@ -1,0 +1,304 @@
+"""Sensitivities against complex steps, against differences of runs, and the adjoint against the direct method."""
+
+import numpy as np
+import pytest
+
+import rtmbs
+from rtmbs.errors import InputError, UnknownNameError
+from rtmbs.sensitivities.direct import directly
+from tests.sensitivities.cases import TIGHT, differences, error, linear_run, sprung_rocker
+from tests.sensitivities.complex_run import complex_states
+
+SLOW = pytest.mark.slow
+LOOPS = (
+    pytest.param("bricard", 5e-3),
+    pytest.param("crank_rocker", 4e-3),
+    pytest.param("slider_crank", 1e-3),
+    pytest.param("andrews", 1e-4, marks=SLOW),
+    pytest.param("planar_slider_crank", 4e-3, marks=SLOW),
+    pytest.param("windows", 4e-3, marks=SLOW),
+)
+COMPLEX_STEPS = 4
+
+
+def values(result):
+    """Channels of every kind at the end, and two functions of the whole run."""
+    r = result
+    ends = [r["tip.position"][-1], r["coupler.velocity"][-1], r["tip.acceleration"][-1], r["D.reaction"][-1]]
+    ends.append(np.stack([r["spring.pull"][-1], r["A.angle"][-1], r["C.angle"][-1], r["energy.total"][-1]]))
+    return np.concatenate([*ends, np.stack([np.sum(r["tip.position"][:, 1] ** 2), np.max(r["B.reaction"][:, 2])])])
+
+
+@pytest.mark.parametrize(("name", "h"), LOOPS)
+def test_direct_is_the_complex_step(name, h):
+    steps, first = linear_run(rtmbs.library.build(name), ["gravity"], h, COMPLEX_STEPS)
+    X, lam, missed = directly(steps, first)
+    chosen = int(np.argmax(np.abs(X).max(axis=(0, 1))))  # the component that moves most
+    one, start = linear_run_of(name, h, chosen)
+    found = complex_states(one, start.state[:, 0])
+    n = one.tape.n
+    for part in (slice(0, n), slice(n, 2 * n), slice(2 * n, 3 * n)):
+        assert error(X[1:, part, chosen], found[:, part]) < 1e-8
+    share = 1e-5 if name == "bricard" else 1e-8  # redundant rows of a skew loop share by what passes leave
+    assert error(lam[1:, :, chosen], found[:, one.tape.x.size :]) < share
+    assert missed.size < 1e-8
+
+
+def linear_run_of(name, h, chosen):
+    """Return the run with one component of gravity as its only parameter."""
+    steps, first = linear_run(rtmbs.library.build(name), ["gravity"], h, COMPLEX_STEPS)
+    variations = steps.tape.variations
+    one = type(variations)(1, variations.inputs[chosen : chosen + 1], variations.alpha[chosen : chosen + 1])
+    tape = type(steps.tape)(
+        steps.tape.tables, variations.inputs.shape[1], steps.tape.m, steps.tape.nr, one, h, steps.tape.redundant
+    )
+    start = type(first)(first.state[:, chosen : chosen + 1], first.lam[:, chosen : chosen + 1])
+    return type(steps)(tape, steps.recorded, steps.alpha), start
+
+
+BY = ["spring.stiffness", "spring.damping", "spring.length", "twist.stiffness", "A.position", "A.rate"]
+SIZES = {"stiffness": 0.05, "damping": 0.05, "length": 2e-3, "position": 2e-3, "rate": 2e-2}
+
+
+@pytest.fixture(scope="module")
+def rocker():
+    """The sprung rocker and its derivatives by everything."""
+    model = sprung_rocker()
+    sim = rtmbs.Simulation(model.compile(), h=2e-3, method=TIGHT)
+    by = [*BY, "coupler.mass", "rocker.inertia", "crank.center_of_mass", "B.point", "tip.point"]
+    return model, sim, rtmbs.sensitivity(sim, 0.1, values, by, model=model, method="direct")
+
+
+def check(found, wanted):
+    """Compare with differences: positions and rates to 2e-7, accelerations and reactions to what tolerances of the
+    projections leave of them in a run.
+
+    Differences of runs are rough by 1e-8 with one BLAS and 8e-8 with another; the derivatives themselves by 1e-11.
+    """
+    forces = np.zeros(len(wanted), bool)
+    forces[[*range(6, 15), -1]] = True
+    assert error(found[~forces], wanted[~forces]) < 2e-7
+    assert error(found, wanted) < 1e-6
+    assert np.abs(wanted).max() > 1e-4
+
+
+def run_values(model, inputs=None):
+    sim = rtmbs.Simulation(model.compile(), h=2e-3, method=TIGHT)
+    for name, value in (inputs or {}).items():
+        sim.inputs[name] = value
+    sim.go_on_from(sim.state.copy(), 0.0)
+    sim.method.begin(sim.equations, sim.state)
+    return values(sim.run(0.1))
+
+
+@pytest.mark.parametrize("name", BY)
+def test_inputs_and_initial_values_against_differences(rocker, name):
+    _, _, found = rocker
+    k = found.parameters.index(name)
+    element, what = name.split(".")
+
+    def run(value):
+        if element == "A":
+            return run_values(sprung_rocker(**{what: value}))
+        return run_values(sprung_rocker(), {name: value})
+
+    check(found[name], differences(run, found.point[k], SIZES[what] * (60.0 if name == "spring.stiffness" else 1.0)))
+
+
+@pytest.mark.parametrize(
+    "name", ["coupler.mass", "rocker.inertia[0]", "crank.center_of_mass[1]", "B.point[2]", "tip.point[1]"]
+)
+def test_numbers_of_the_model_against_differences(rocker, name):
+    from rtmbs.sensitivities.designs import designs_of
+
+    model, sim, found = rocker
+    k = found.parameters.index(name)
+    design = {one.name: one for one in designs_of(model, name.split("[")[0], {}, sim.system.length)}[name]
+    check(found[name], differences(lambda value: run_values(design.build(value)), found.point[k], 2e-3 * design.size))
+
+
+def test_the_adjoint_is_the_direct_method(rocker):
+    model, sim, found = rocker
+    by = [*BY, "coupler.mass", "rocker.inertia", "crank.center_of_mass", "B.point", "tip.point"]
+    adjoint = rtmbs.sensitivity(sim, 0.1, values, by, model=model, method="adjoint")
+    assert error(adjoint.jacobian, found.jacobian) < 1e-9
+    assert adjoint.parameters == found.parameters
+    assert sim.t == 0.0
+
+
+def test_arguments_of_a_function_that_builds(rocker):
+    _, sim, found = rocker
+    at = {"mass": 1.2, "crank": 0.2}
+    built = rtmbs.sensitivity(sim, 0.1, values, ["mass", "crank"], model=sprung_rocker, at=at, method="direct")
+    check(built["crank"], differences(lambda crank: run_values(sprung_rocker(crank=crank)), 0.2, 5e-4))
+    assert built["mass"].shape == found["coupler.mass"].shape
+
+
+def test_rotations():
+    model = rtmbs.Model("pendulum on a ball", gravity=(0.5, -0.3, -9.81))
+    model.add_body("bob", mass=1.3, inertia=(0.03, 0.02, 0.05), center_of_mass=(0.1, 0.05, -0.4))
+    model.add_body("tail", mass=0.4, inertia=(0.003, 0.004, 0.002), center_of_mass=(0.0, 0.1, -0.9))
+    model.add_joint("ball", rtmbs.Spherical(), "ground", "bob", point=(0, 0, 0))
+    model.add_joint("knee", rtmbs.Spherical(), "bob", "tail", point=(0.1, 0.0, -0.7))
+    model.set_initial("ball", position=(0.9, 0.1, -0.2, 0.3), rate=(1.0, -2.0, 4.0))
+    against_differences(
+        model, lambda r: np.concatenate([r["tail.position"][-1], r["tail.orientation"][-1], r["knee.rate"][-1]])
+    )
+
+
+def test_a_loop_with_ball_joints_and_a_driver():
+    model = rtmbs.library.build("driven_fourbar")
+    against_differences(model, lambda r: np.concatenate([r["pin.reaction"][-1], np.sum(r["coupler.position"], axis=0)]))
+
+
+def against_differences(model, of):
+    system = model.compile()
+
+    def run(value):
+        sim = rtmbs.Simulation(system, h=2e-3, method=TIGHT)
+        u = np.array(sim.inputs["gravity"])
+        u[2] = value
+        sim.inputs["gravity"] = u
+        sim.go_on_from(sim.state.copy(), 0.0)
+        sim.method.begin(sim.equations, sim.state)
+        return of(sim.run(0.1))
+
+    sim = rtmbs.Simulation(system, h=2e-3, method=TIGHT)
+    for method in ("direct", "adjoint"):
+        found = rtmbs.sensitivity(sim, 0.1, of, ["gravity"], method=method)
+        assert error(found["gravity[2]"], differences(run, -9.81, 0.1)) < 1e-8
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"hold_energy": False},
+        {"refactor": "every-iteration"},
+        {"alpha": 1e9},
+        {"penalty": 1e7, "fused": False},
+    ],
+)
+def test_options_of_the_method(options):
+    system = sprung_rocker().compile()
+    method = rtmbs.PenaltyTrapezoidal(tol=1e-12, **options)
+
+    def run(value):
+        sim = rtmbs.Simulation(system, h=2e-3, method=method, threads=2)
+        sim.inputs["spring.stiffness"] = value
+        sim.go_on_from(sim.state.copy(), 0.0)
+        sim.method.begin(sim.equations, sim.state)
+        return sim.run(0.06)["tip.velocity"][-1]
+
+    sim = rtmbs.Simulation(system, h=2e-3, method=method, threads=2)
+    found = rtmbs.sensitivity(sim, 0.06, "tip.velocity", ["spring.stiffness"])
+    assert error(found["spring.stiffness"], differences(run, 300.0, 3.0)) < 1e-7
+
+
+def test_names_of_channels_and_gradient():
+    sim = rtmbs.Simulation(rtmbs.library.build("crank_rocker").compile(), h=2e-3)
+    found = rtmbs.sensitivity(sim, 0.1, "rocker_pivot.angle", ["crank_pivot.rate"])
+    assert found.gradient.shape == (1,)
+    assert found.method == "direct"
+    several = rtmbs.sensitivity(sim, 0.1, ["rocker_pivot.angle", "coupler.position"], ["crank_pivot.rate"])
+    assert several.jacobian.shape == (4, 1)
+    assert several.jacobian[0, 0] == pytest.approx(found.gradient[0], rel=1e-12)
+    with pytest.raises(InputError, match="4 values"):
+        _ = several.gradient
+    with pytest.raises(UnknownNameError, match=r"crank_pivot\.rate"):
+        _ = found["crank_pivot.rat"]
+
+
+def stateful(model):
+    def law(t, k, p, s):
+        return -s["w"], k.zd - s["w"]
+
+    model.add_force("law", law, joint="A", states={"w": 0.0})
+
+
+REFUSED = {
+    "of": (lambda sim: rtmbs.sensitivity(sim, 0.1, 3.0, ["A.rate"]), "of is 3.0"),
+    "reads nothing": (
+        lambda sim: rtmbs.sensitivity(sim, 0.1, lambda r: 2.0, ["A.rate"]),
+        "reads no channel",
+    ),
+    "branches": (
+        lambda sim: rtmbs.sensitivity(sim, 0.1, lambda r: 1.0 if r["A.angle"][-1] > 0 else 0.0, ["A.rate"]),
+        "of cannot be recorded",
+    ),
+    "unknown": (lambda sim: rtmbs.sensitivity(sim, 0.1, "A.angle", ["A.rat"]), "did you mean 'A.rate'"),
+    "unknown channel": (lambda sim: rtmbs.sensitivity(sim, 0.1, "A.angel", ["A.rate"]), "did you mean 'A.angle'"),
+    "model": (lambda sim: rtmbs.sensitivity(sim, 0.1, "A.angle", ["crank.mass"]), "give model="),
+    "no list": (lambda sim: rtmbs.sensitivity(sim, 0.1, "A.angle", "A.rate"), "a list of names"),
+    "twice": (lambda sim: rtmbs.sensitivity(sim, 0.1, "A.angle", ["A.rate", "A.rate"]), "twice"),
+    "method": (lambda sim: rtmbs.sensitivity(sim, 0.1, "A.angle", ["A.rate"], method="both"), "both"),
+    "a System": (lambda sim: rtmbs.sensitivity(sim.system, 0.1, "A.angle", ["A.rate"]), "takes a Simulation"),
+    "held": (lambda sim: rtmbs.sensitivity(sim, 0.1, "A.angle", ["B.position"]), "'B.position' cannot change"),
+    "end": (lambda sim: rtmbs.sensitivity(sim, 0.0513, "A.angle", ["A.rate"]), "whole number of steps"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused_in_a_sentence(rocker, case):
+    _, sim, _ = rocker
+    call, words = REFUSED[case]
+    with pytest.raises(ValueError, match=words):
+        call(sim)
+    assert sim.t == 0.0
+
+
+@pytest.mark.parametrize("change", [{"tangent_terms": "lagged"}, {"project_accelerations": False}])
+def test_options_without_derivatives_are_named(change):
+    sim = rtmbs.Simulation(sprung_rocker().compile(), h=2e-3, method=rtmbs.PenaltyTrapezoidal(**change))
+    with pytest.raises(InputError, match=next(iter(change))):
+        rtmbs.sensitivity(sim, 0.1, "A.angle", ["A.rate"])
+
+
+def test_states_of_laws_are_named():
+    model = sprung_rocker()
+    stateful(model)
+    with pytest.raises(InputError, match="'law' has states"):
+        rtmbs.sensitivity(rtmbs.Simulation(model.compile(), h=2e-3), 0.1, "A.angle", ["A.rate"])
+
+
+def flat():
+    """A parallelogram that begins flat, where it has two degrees of freedom."""
+    model = rtmbs.Model("flat")
+    for name in ("a", "b", "c"):
+        model.add_body(name, mass=1.0, inertia=(0.1, 0.1, 0.1))
+    pin, ends = rtmbs.Revolute(axis=(1, 0, 0)), ("ground", "a", "b", "c", "ground")
+    for k, (joint, y) in enumerate((("A", 0.0), ("B", 0.5), ("C", 1.5), ("D", 1.0))):
+        model.add_joint(joint, pin, ends[k], ends[k + 1], point=(0, y, 0), cut=joint == "D")
+    model.set_initial("A", rate=2.0)
+    return model
+
+
+def test_a_singular_pose_is_named():
+    sim = rtmbs.Simulation(flat().compile(), h=1e-3)
+    with pytest.raises(InputError, match=r"the step that ends at t = .* singular pose"):
+        rtmbs.sensitivity(sim, 0.02, "A.angle", ["gravity"])
+
+
+def started(length=0.5, mass=1.2, start=0.4):
+    """A pendulum whose start is an argument too."""
+    model = rtmbs.Model("pendulum")
+    model.add_body("rod", mass=mass, center_of_mass=(0, 0, -length / 2), inertia=(mass * length**2 / 12,) * 2 + (0.0,))
+    model.add_joint("hinge", rtmbs.Revolute(axis=(0, 1, 0)), "ground", "rod", point=(0, 0, 0))
+    model.add_marker("tip", "rod", (0, 0, -length))
+    model.set_initial("hinge", position=start)
+    return model
+
+
+def test_an_argument_that_moves_the_start_is_refused():
+    """The run begins at the state of the Simulation, so its derivative would be zero without a word."""
+    sim, at = rtmbs.Simulation(started().compile(), h=2e-3), {"length": 0.5, "mass": 1.2, "start": 0.4}
+    with pytest.raises(InputError, match=r"^start changes the first position of hinge\.angle \(set_initial\)"):
+        rtmbs.sensitivity(sim, 0.1, of="tip.position", by=["start"], model=started, at=at)
+    found = rtmbs.sensitivity(sim, 0.1, of="tip.position", by=["length", "hinge.position"], model=started, at=at)
+    assert np.all(np.isfinite(found.jacobian))
+
+
+def test_values_of_another_mechanism_are_refused():
+    sim = rtmbs.Simulation(started().compile(), h=2e-3)
+    at = {"length": 0.5, "mass": 3.0, "start": 0.4}
+    with pytest.raises(InputError, match=r"^model= with at= is another mechanism than the Simulation has: dofs\.mass"):
+        rtmbs.sensitivity(sim, 0.1, of="tip.position", by=["length"], model=started, at=at)

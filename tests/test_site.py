@@ -1,0 +1,75 @@
+"""The site is built strictly, and its pages name everything that they must."""
+
+import importlib
+import os
+import pkgutil
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import rtmbs
+from rtmbs.errors import ERRORS_PAGE, RtmbsError
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+CONFIG = DOCS / "site" / "mkdocs.yml"
+
+
+def test_every_page_has_its_place():
+    nav = CONFIG.read_text(encoding="utf-8").split("\nnav:")[1]
+    named = re.findall(r"([\w-]+\.md)", nav)
+    assert sorted(named) == sorted(path.name for path in DOCS.glob("*.md"))
+
+
+def test_the_reference_has_every_public_name():
+    page = (DOCS / "api.md").read_text(encoding="utf-8")
+    named = re.findall(r"^::: ([\w.]+)$", page, re.MULTILINE)
+    assert sorted(name.rpartition(".")[2] for name in named) == sorted(rtmbs.HOMES)
+    for name in named:
+        module, _, what = name.rpartition(".")
+        assert getattr(importlib.import_module(module), what) is getattr(rtmbs, what)
+
+
+def kinds(base=RtmbsError):
+    """Return every kind of error that the package has."""
+    found = {base}
+    for below in base.__subclasses__():
+        found |= kinds(below)
+    return {kind for kind in found if kind.__module__.startswith("rtmbs.")}
+
+
+def test_every_kind_of_error_has_its_section():
+    for module in pkgutil.walk_packages(rtmbs.__path__, "rtmbs."):
+        if module.name.rpartition(".")[2] in ("errors", "engine", "static", "archive"):
+            importlib.import_module(module.name)
+    sections = re.findall(r"^## (\w+)$", (ROOT / ERRORS_PAGE).read_text(encoding="utf-8"), re.MULTILINE)
+    assert {kind.__name__ for kind in kinds()} == set(sections)
+    assert len(sections) == len(set(sections))
+
+
+def test_an_error_knows_its_section():
+    with pytest.raises(rtmbs.errors.UnknownNameError) as caught:
+        rtmbs.library.build("fuorbar")
+    assert caught.value.page == "docs/errors.md#unknownnameerror"
+    assert caught.value.__notes__ == ["see docs/errors.md#unknownnameerror"]
+
+
+@pytest.mark.skipif(find_spec("mkdocs") is None or find_spec("mkdocstrings") is None, reason="needs the extra docs")
+def test_the_site_is_built_strictly(tmp_path):
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "-f", str(CONFIG), "-d", str(tmp_path)]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    errors = (tmp_path / "errors.html").read_text(encoding="utf-8")
+    assert 'id="unknownnameerror"' in errors
+    assert "ChannelRecorder" in (tmp_path / "api.html").read_text(encoding="utf-8")
+    pages = list(tmp_path.glob("*.html"))
+    for page in pages:  # nothing is fetched from elsewhere while reading
+        fetched = re.findall(
+            r'<(?:script|link|img)[^>]+(?:src|href)="(https?://[^"]+)"', page.read_text(encoding="utf-8")
+        )
+        assert not [address for address in fetched if "canonical" not in address], (page.name, fetched)

@@ -1,0 +1,119 @@
+"""The plots panel beyond curves over time: over frequency or another channel, two runs, values, files."""
+
+import csv
+
+import numpy as np
+import pytest
+
+pytest.importorskip("PySide6.QtWidgets", reason="Qt cannot be loaded; see docs/viewer.md", exc_type=ImportError)
+pytest.importorskip("pyqtgraph", reason="pyqtgraph is not installed; pip install 'rtmbs[viewer]' brings it")
+
+from rtmbs.simulation import Simulation
+from rtmbs.viewer.commands import StepForward
+from rtmbs.viewer.panels.plot_bar import FREQUENCY, TIME
+from rtmbs.viewer.panels.plots import ENERGY, VIOLATION
+from rtmbs.viewer.panels.spectrum import spectrum
+from tests.viewer.mechanisms import motored
+from tests.viewer.windows import follow, open_window
+
+STEPS = 200
+NAME = "crank.position"
+
+
+@pytest.fixture(scope="module")
+def result():
+    return Simulation(motored().compile()).run(1.5 * STEPS * 5e-3)
+
+
+@pytest.fixture
+def window(qtbot):
+    window = open_window(qtbot, Simulation(motored().compile()))
+    window.act.plots()
+    window.plots_panel.choose(NAME)
+    window.connection.send(StepForward(STEPS))
+    follow(window, STEPS + 5)
+    redraw(window)
+    return window
+
+
+def redraw(window):
+    window.connection.turn()
+    window.tick()
+    window.plots_panel.redraw(window.connection.strip(), window.frame.t)
+
+
+def test_over_another_channel(window, result):
+    window.plots_panel.bar.choice.setCurrentText(f"{NAME}[y]")
+    redraw(window)
+    x, y = window.plots_panel._curves[NAME][2].getData()
+    recorded = result[NAME][: STEPS + 1]
+    np.testing.assert_allclose(x, recorded[:, 1], atol=1e-12)
+    np.testing.assert_allclose(y, recorded[:, 2], atol=1e-12)
+    assert not window.plots_panel._nows[0].isVisible()
+    window.plots_panel.choose(NAME, False)
+    assert window.plots_panel.bar.over == TIME, "what is not ticked any more cannot be drawn over"
+
+
+def test_over_frequency(window, result):
+    window.plots_panel.bar.choice.setCurrentText(FREQUENCY)
+    redraw(window)
+    f, amplitude = window.plots_panel._curves[NAME][1].getData()
+    expected = spectrum(result.t[: STEPS + 1], result[NAME][: STEPS + 1, 1])
+    np.testing.assert_allclose(f, expected[0], rtol=1e-9)
+    np.testing.assert_allclose(amplitude, expected[1], atol=1e-10)
+
+
+def test_two_runs_in_one_plot(window, result, tmp_path):
+    path = str(tmp_path / "other.npz")
+    result.save(path)
+    window.plots_panel.bar.compared.emit(path)
+    redraw(window)
+    t, z = window.plots_panel._others[NAME][2].getData()
+    np.testing.assert_array_equal(t, result.t)
+    np.testing.assert_array_equal(z, result[NAME][:, 2])
+    assert "other.npz" in window.plots_panel.bar.compare.text()
+    window.plots_panel.bar.compared.emit("")
+    redraw(window)
+    assert window.plots_panel._others[NAME][2].getData()[0] is None or not len(
+        window.plots_panel._others[NAME][2].getData()[0]
+    )
+    window.plots_panel.bar.compared.emit(str(tmp_path / "nothing.npz"))
+    assert "nothing.npz" in window.banner.text.text()
+
+
+def test_values_at_the_cursor(window, result):
+    said = window.plots_panel.values_at(NAME, 0.5021)
+    k = round(0.5 / 5e-3)
+    assert f"{result.t[k]:.6g}" in said
+    for value in result[NAME][k]:
+        assert f"{value:.6g}" in said
+    assert "loop" not in window.plots_panel.values_at(VIOLATION, 0.3)
+
+
+def test_export(window, result, tmp_path):
+    for ending in ("csv", "png", "svg"):
+        window.plots_panel.bar.exported.emit(str(tmp_path / f"seen.{ending}"))
+    with (tmp_path / "seen.csv").open(encoding="utf-8") as file:
+        rows = list(csv.reader(file))
+    heading, numbers = rows[0], np.array([[float(cell) if cell else np.nan for cell in row] for row in rows[1:]])
+    assert heading[:2] == ["t [s]", "kinetic [J]"]
+    assert numbers.shape == (STEPS + 1, len(heading)), "every sample"
+    place = heading.index(f"{NAME}[z] [m]")
+    np.testing.assert_allclose(numbers[:, place], result[NAME][: STEPS + 1, 2], atol=1e-12)
+    assert (tmp_path / "seen.png").read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in (tmp_path / "seen.svg").read_text(encoding="utf-8")
+    window.plots_panel.bar.exported.emit(str(tmp_path / "seen.doc"))
+    assert "'.doc' is not known" in window.banner.text.text()
+
+
+def test_export_holds_what_is_seen(window, tmp_path):
+    for name in (ENERGY, VIOLATION):
+        window.plots_panel.choose(name, False)
+    redraw(window)
+    window.plots_panel._plots[NAME].setXRange(0.25, 0.5, padding=0.0)
+    redraw(window)
+    window.plots_panel.bar.exported.emit(str(tmp_path / "part.csv"))
+    with (tmp_path / "part.csv").open(encoding="utf-8") as file:
+        t = np.array([float(row[0]) for row in list(csv.reader(file))[1:]])
+    assert 0.24 <= t[0] <= 0.25
+    assert 0.5 <= t[-1] <= 0.51

@@ -1,0 +1,86 @@
+"""A window comes back as it was left, and its menus say what is on."""
+
+import pytest
+
+pytest.importorskip("PySide6.QtWidgets", reason="Qt cannot be loaded; see docs/viewer.md", exc_type=ImportError)
+pytest.importorskip("pyqtgraph", reason="pyqtgraph is not installed; pip install 'rtmbs[viewer]' brings it")
+
+from PySide6.QtCore import QSettings
+from PySide6.QtGui import QAction
+
+from rtmbs.simulation import Simulation
+from rtmbs.viewer import remember
+from rtmbs.viewer.menus import ON
+from rtmbs.viewer.theme import DARK, WHITE
+from tests.viewer.mechanisms import motored
+from tests.viewer.windows import open_window
+
+
+@pytest.fixture
+def kept(tmp_path):
+    return QSettings(str(tmp_path / "viewer.ini"), QSettings.Format.IniFormat)
+
+
+def another(kept):
+    """Return the settings as another program reads them."""
+    kept.sync()
+    return QSettings(kept.fileName(), QSettings.Format.IniFormat)
+
+
+def test_a_window_comes_back_as_it_was_left(qtbot, kept):
+    window = open_window(qtbot, Simulation(motored().compile()))
+    window.resize(931, 612)
+    for action in ("plots", "labels", "joints", "info", "theme"):
+        window.act[action]()
+    window.last_files = ["arm.py", "run.h5"]
+    remember.keep(window, kept)
+    again = open_window(qtbot, Simulation(motored().compile()))
+    remember.restore(again, another(kept), theme_given=False)
+    assert (again.width(), again.height()) == (931, 612)
+    assert again.docks["plots"].isVisible()
+    assert not again.docks["log"].isVisible()
+    assert (again.canvas.labels, again.info_wanted) == (True, False)
+    assert (again.shown["joints"], again.shown["grid"]) == (False, True)
+    assert (again.theme, again.last_files) == (DARK, ["arm.py", "run.h5"])
+    remember.restore(again, another(kept), theme_given=True)
+    again.set_theme(WHITE)
+    remember.restore(again, another(kept), theme_given=True)
+    assert again.theme is WHITE, "a theme that is asked for counts"
+
+
+def test_nothing_and_nonsense_are_taken_as_they_come(qtbot, kept):
+    window = open_window(qtbot, Simulation(motored().compile()))
+    before = (window.canvas.labels, dict(window.shown), window.info_wanted)
+    remember.restore(window, kept, theme_given=False)
+    for name in ("geometry", "panels", "labels", "dark", "files", "info"):
+        kept.setValue(name, "rubbish")
+    remember.restore(window, another(kept), theme_given=False)
+    assert window.isVisible()
+    assert window.shown == before[1]
+    assert window.last_files == ["rubbish"]
+
+
+def test_the_last_files(qtbot):
+    files = []
+    for number in range(20):
+        files = remember.with_first(f"{number % 10}.py", files)
+    assert files == ["9.py", "8.py", "7.py", "6.py", "5.py", "4.py", "3.py", "2.py"]
+    assert remember.with_first("5.py", files)[:3] == ["5.py", "9.py", "8.py"]
+
+
+def test_menus_say_what_is_on(qtbot):
+    window = open_window(qtbot, Simulation(motored().compile()))
+    actions = {action.objectName(): action for action in window.findChildren(QAction) if action.objectName()}
+    menus = [action.menu() for action in window.menuBar().actions()]
+
+    def ticks():
+        for menu in menus:
+            menu.aboutToShow.emit()
+        return {name for name in ON if actions[name].isChecked()}
+
+    assert ticks() == {"info", "joints", "forces", "grid"}
+    assert all(actions[name].isCheckable() == (name in ON) for name in actions)
+    for name in ("info", "plots", "labels", "grid", "loop", "theme"):
+        actions[name].trigger()
+    assert ticks() == {"plots", "joints", "forces", "labels", "loop", "theme"}
+    actions["theme"].trigger()

@@ -1,0 +1,35 @@
+"""The spectrum of a curve: amplitudes and frequencies of sines that are known."""
+
+import numpy as np
+import pytest
+
+from rtmbs.viewer.panels.spectrum import LEAST, spectrum
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_sines_show_their_amplitudes_at_their_frequencies(seed):
+    """Three sines over whole periods, a mean, odd units of time: exact within rounding where bins are apart."""
+    rng = np.random.default_rng(seed)
+    count, step = int(rng.integers(400, 5000)), 10.0 ** rng.uniform(-5, 2)
+    bins = np.sort(rng.choice(np.arange(5, 190, 5), 3, replace=False))
+    amplitudes = 10.0 ** rng.uniform(-6, 6) * rng.uniform(0.1, 1.0, 3)
+    t = 100.0 * rng.normal() * step + step * np.arange(count)
+    y = rng.normal() * amplitudes[0] + sum(
+        a * np.sin(2.0 * np.pi * k * (t - t[0]) / (count * step) + rng.uniform(0, 6))
+        for a, k in zip(amplitudes, bins, strict=True)
+    )
+    f, found = spectrum(t, y)
+    np.testing.assert_allclose(f[bins - 1], bins / (count * step), rtol=1e-9)
+    np.testing.assert_allclose(found[bins - 1], amplitudes, rtol=1e-6)
+    assert np.max(np.delete(found, np.concatenate([bins - 2, bins - 1, bins]))) < 1e-6 * amplitudes.max()
+
+
+def test_uneven_steps_and_gaps():
+    rng = np.random.default_rng(3)
+    t = np.sort(rng.uniform(0.0, 10.0, 4000))
+    y = 2.0 * np.sin(2.0 * np.pi * 3.0 * t)
+    y[::97] = np.nan
+    f, found = spectrum(t, y)
+    assert f[np.argmax(found)] == pytest.approx(3.0, abs=0.1)
+    assert found.max() == pytest.approx(2.0, rel=0.05)
+    assert len(spectrum(t[: LEAST - 1], y[: LEAST - 1])[0]) == 0
