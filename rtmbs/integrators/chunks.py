@@ -26,6 +26,11 @@ def chunk_for(state: State, steps: int) -> Chunk:
     return Chunk(*(np.zeros((count, *values.shape[1:])) for values in like))
 
 
+def first(chunk: Chunk, count: int) -> Chunk:
+    """Return the first ``count`` rows, shared."""
+    return Chunk(*(values[:count] for values in chunk))
+
+
 def take_row(state: State, chunk: Chunk, k: int) -> None:
     """Let ``state`` be what stands in row ``k``."""
     for name, values in arrays_of(state)._asdict().items():

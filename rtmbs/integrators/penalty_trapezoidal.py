@@ -230,8 +230,8 @@ class PenaltyTrapezoidal(Method):
         return self.readable(equations, work, old, new)
 
     def takes_many(self, equations: Equations) -> bool:
-        """True for the fused step, and no function of time to ask in between."""
-        return self.fused and equations.fused() is not None and not equations.timed
+        """True for the fused step."""
+        return self.fused and equations.fused() is not None
 
     def advance_many(self, equations: Equations, work: Work, old: State, chunk: Chunk) -> tuple[int, bool]:
         """Take a step for every row, in one kernel call a thread; ``advance`` takes a failed one again and reports."""

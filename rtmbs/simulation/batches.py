@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from rtmbs.integrators.chunks import chunk_for, take_row
+from rtmbs.integrators.chunks import chunk_for, first, take_row
 from rtmbs.integrators.report import Outcome, StepReport, doubtful_steps
 from rtmbs.integrators.settings import Chunk
 from rtmbs.simulation.dense import Moment
@@ -55,6 +55,7 @@ class Batch:
         assert self.chunk is not None
         state = self.start.copy()
         take_row(state, self.chunk, k - 1)
+        state.u[:] = self.chunk.u[k - 1]
         state.k += k
         return state
 
@@ -63,7 +64,7 @@ def take_batch(sim: Any, steps: int, chunk: Chunk | None) -> Batch:
     """Take ``steps`` steps, fewer where one fails; in one kernel call when there is a chunk."""
     start = sim.state.copy()
     if chunk is not None:
-        rows = Chunk(*(values[:steps] for values in chunk))
+        rows = first(chunk, steps)
         done, failed = sim.take_chunk(rows)
         if not failed:
             moments = [moment_of(start), *(moment_in(start, rows, k) for k in range(done))]

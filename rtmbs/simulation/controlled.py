@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rtmbs.errors import InputError
+from rtmbs.integrators.chunks import first
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.integrators.report import Outcome, outcomes_of
 from rtmbs.integrators.settings import TRIES, Chunk
@@ -232,7 +233,7 @@ class Controlled:
         """Count how the first steps of a batch ended, and show them to observers."""
         if batch.reports is None:
             assert batch.chunk is not None
-            rows = Chunk(*(values[:count] for values in batch.chunk))
+            rows = first(batch.chunk, count)
             self.count({one.name: number for one, number in outcomes_of(rows.stats).items()}, count)
             self.helped += int(np.count_nonzero(rows.stats[:, TRIES]))
             t = np.array([moment.t for moment in batch.moments[1 : count + 1]])

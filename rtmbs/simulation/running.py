@@ -12,7 +12,7 @@ import numpy as np
 
 from rtmbs.errors import InputError, shown
 from rtmbs.integrators.checks import is_number
-from rtmbs.integrators.chunks import chunk_for
+from rtmbs.integrators.chunks import chunk_for, first
 from rtmbs.integrators.report import StepReport
 from rtmbs.integrators.settings import Chunk
 from rtmbs.observers.base import Observer, Watched
@@ -132,11 +132,6 @@ def shown_to_all(sim: Runner, watching: Sequence[Observer]) -> Iterator[Callable
                 if observer is not recorder and acts:
                     acts[0](observer)
         raise
-
-
-def first(chunk: Chunk, count: int) -> Chunk:
-    """Return the first ``count`` rows, shared."""
-    return Chunk(*(values[:count] for values in chunk))
 
 
 def check_end(t: float, t_end: float) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, ResultError, StepError, shown
 from rtmbs.integrators.checks import one_of, step_size, switches, whole
-from rtmbs.integrators.chunks import take_row
+from rtmbs.integrators.chunks import first, take_row
 from rtmbs.integrators.method import Method
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.integrators.report import StepReport
@@ -34,6 +34,7 @@ from rtmbs.simulation.options import MOST_HALVINGS, Options
 from rtmbs.simulation.outside import check_outside
 from rtmbs.simulation.running import check_end, observers_of, run, steps_between
 from rtmbs.simulation.state_holder import StateHolder
+from rtmbs.simulation.timed_rows import fill_timed_rows
 from rtmbs.start.prepare import prepare
 from rtmbs.start.report import StartReport
 from rtmbs.state import State, check_time
@@ -169,20 +170,24 @@ class Simulation(StateHolder):
 
     @property
     def takes_chunks(self) -> bool:
-        """True when many steps fit in one kernel call: the fused step, and no function of time to ask in between."""
+        """True when many steps fit in one kernel call: the fused step."""
         return self.method.takes_many(self.equations)
 
     @one_thread
     def take_chunk(self, chunk: Chunk) -> tuple[int, bool]:
         """Take a step for every row in one kernel call, byte for byte as ``step`` would; for ``run``.
 
-        Returns (steps taken, whether the next one failed). It stops early after a while, and before a step that fails:
-        ``step`` then says why.
+        Returns (steps taken, whether the next one is for ``step``). It stops early after a while, before a step that
+        fails, and before one across a jump of a function of time. Functions of time are asked ahead.
         """
         old, new = self._start_of_step(), self._states[1]
         self._take_inputs(old, new)
         chunk.u[:] = old.u
         self._reach_goals(chunk.u)
+        if self.system.signals:
+            chunk = first(chunk, fill_timed_rows(self.system, old, chunk.u))
+            if not len(chunk.u):
+                return 0, True
         with nullcontext() if self._stepped else announced():
             self._validate(old)
             done, failed = self.method.advance_many(self.equations, self._work, old, chunk)

@@ -63,14 +63,14 @@ def calls(monkeypatch):
 
 @pytest.mark.parametrize("name", LIBRARY)
 def test_library_mechanisms(name, calls):
-    sim = hold_together(lambda: library_simulation(name), 40)
-    assert sum(calls) == (0 if sim.system.signals else 40)
+    hold_together(lambda: library_simulation(name), 40)
+    assert sum(calls) == 40
 
 
 @pytest.mark.parametrize("seed", MOBILE)
 def test_random_closed_mechanisms(seed, calls):
-    sim = hold_together(lambda: closed_simulation(seed, driven=False), 20)
-    assert sum(calls) == (0 if sim.system.signals else 20)
+    hold_together(lambda: closed_simulation(seed, driven=False), 20)
+    assert sum(calls) == 20
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_rows_are_bounded():
 # ---------------------------------------------------------------------------------------------------------- observers
 
 
-@pytest.mark.parametrize("name", ["crank_rocker", "governor"])
+@pytest.mark.parametrize("name", ["crank_rocker", "governor", "driven_fourbar"])
 def test_meters_read_chunks_as_they_read_steps(name, calls):
     def watch(*more):
         sim = library_simulation(name)
