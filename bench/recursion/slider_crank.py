@@ -24,7 +24,7 @@ PAPER = {(60.0, 0.01): (4.768, 6.951), (60.0, 0.001): (11.180, 16.336)}  # [s] o
 RTOL, ATOL = 1e-8, 1e-10  # of the table
 EXACT = {"rtol": 1e-12, "atol": 1e-14}  # of the solution that is held against the Simulation
 GAINS = 10.0, 10.0  # [1/s]
-SMALL = 2.5e-4  # [s] largest step of the Simulation that the solution is held against
+SMALL = 1.25e-4  # [s] largest step of the Simulation that the solution is held against
 
 
 def model() -> rtmbs.Model:
@@ -109,5 +109,5 @@ def measured(system: Any, form: Any, q: Any, v: Any, span: float, output: float)
 
 def reference(span: float) -> Any:
     """Return the coordinates at whole seconds by the Simulation, from runs of small steps."""
-    found = rtmbs.refined(model().compile(), SMALL, span, runs=3)
+    found = rtmbs.refined(model().compile(), SMALL, span, runs=4)
     return np.array(found.samples.z)[:: round(1.0 / SMALL)]

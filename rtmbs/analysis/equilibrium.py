@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from rtmbs.analysis.integrating import balance_with_states
 from rtmbs.analysis.linearisation import by_inputs, input_slots
 from rtmbs.analysis.modes import Modes, modes
+from rtmbs.analysis.named import Named
 from rtmbs.analysis.neighbourhood import neighbourhood
 from rtmbs.analysis.relaxation import relax
 from rtmbs.analysis.static import RELATIVE, Integrates, NoEquilibrium, Static, pose_after, static, step_to
@@ -69,7 +70,8 @@ class Equilibrium:
         """Reactions of every joint by name, as channels of a Result have them [N, N m]."""
         sim = self.simulation
         offered = channels(sim)
-        return {name: sim[f"{name}.reaction"] for name in sim.system.joints if f"{name}.reaction" in offered}
+        names = [name for name in sim.system.joints if f"{name}.reaction" in offered]
+        return Named("joint with a reaction", {name: sim[f"{name}.reaction"] for name in names})
 
 
 def channels(sim: Simulation) -> frozenset[str]:

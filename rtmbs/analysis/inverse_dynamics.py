@@ -9,6 +9,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from rtmbs.analysis.given_motion import given_motion, settable_names
+from rtmbs.analysis.named import Named
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.integrators.checks import is_number
 from rtmbs.results.catalogue import run_result
@@ -98,6 +99,7 @@ def inverse_dynamics(
         rates[system.row_names[first + k]] = samples.zd[:, dof]
     power = {name: force * rates[name] for name, force in forces.items()}
     result = run_result(system, follower.equations.tables, samples, {})
+    forces, power = Named("drive", forces), Named("drive", power)
     return InverseDynamics(forces, power, result, np.array([pose.gap for pose in poses]))
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rtmbs.analysis.linearisation import Linearisation, linearise
 from rtmbs.analysis.mode_energies import ElementEnergies, element_energies
 from rtmbs.analysis.mode_shapes import body_motions, kinetic_energies, mode_motion
+from rtmbs.analysis.named import Named
 from rtmbs.analysis.sparse_modes import pays, slowest_modes
 from rtmbs.errors import InputError, shown
 from rtmbs.integrators.checks import whole
@@ -76,14 +77,15 @@ class Modes:
     @cached_property
     def bodies(self) -> dict[str, Complex]:
         """By body, (k, 6) what the shapes move: shift of the mass centre and turn, world axes [m, rad]."""
-        return body_motions(self.simulation, self.shapes)
+        return Named("body", body_motions(self.simulation, self.shapes))
 
     @cached_property
     def shares(self) -> dict[str, Array]:
         """By body, (k,) the part of the kinetic energy of a mode that is in the body, averaged over a period."""
         energies = kinetic_energies(self.simulation, self.bodies)
         whole_energy = np.sum(list(energies.values()), axis=0)
-        return {name: energy / np.where(whole_energy > 0.0, whole_energy, 1.0) for name, energy in energies.items()}
+        parts = {name: energy / np.where(whole_energy > 0.0, whole_energy, 1.0) for name, energy in energies.items()}
+        return Named("body", parts)
 
     @cached_property
     def element_shares(self) -> dict[str, Array]:
@@ -91,17 +93,19 @@ class Modes:
 
         At rest and without damping the parts sum to 1. One below zero softens the mode.
         """
-        return {name: energy / self._scale for name, energy in self._elements.stiffness.items()}
+        parts = {name: energy / self._scale for name, energy in self._elements.stiffness.items()}
+        return Named("element with stiffness", parts)
 
     @cached_property
     def damping_shares(self) -> dict[str, Array]:
         """By force, (k,) what it adds to the damping ratio of a mode, to first order in the damping."""
         scale = 2.0 * np.sqrt(self._kinetic * self._scale)
-        return {
+        parts = {
             name: energy / np.where(scale > 0.0, scale, 1.0)
             for name, energy in self._elements.damping.items()
             if name in self.simulation.system.forces
         }
+        return Named("force", parts)
 
     @cached_property
     def _elements(self) -> ElementEnergies:
@@ -147,6 +151,8 @@ class Modes:
 
     def table(self) -> str:
         """Return the modes as text: number, frequency, damping, eigenvalue, and the coordinates that move most."""
+        if not len(self.eigenvalues):
+            return "no modes: nothing is free to move, because drivers and loops say every coordinate"
         lines = [f"{'':>4} {'Hz':>12} {'damping':>10} {'s [1/s]':>28}  moves most"]
         for i, s in enumerate(self.eigenvalues):
             order = np.argsort(-np.abs(self.shapes[:, i]))[:3]

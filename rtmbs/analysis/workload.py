@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.analysis.load_statistics import LoadStatistics
+from rtmbs.analysis.named import Named
 from rtmbs.analysis.power import Power, balanced, joint_powers, power_of
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.observers.recorder import Recorder
@@ -62,9 +63,8 @@ class Workload:
 
         Raises UnknownNameError.
         """
-        if name not in self.power:
-            raise unknown_name("element with power", name, self.power)
-        steps = 0.5 * (self.power[name][1:] + self.power[name][:-1]) * np.diff(self.t)
+        power = self.power[name]
+        steps = 0.5 * (power[1:] + power[:-1]) * np.diff(self.t)
         return np.concatenate(([0.0], np.cumsum(steps)))
 
     def reaction(self, joint: str, frame: str = WORLD) -> Array:
@@ -88,7 +88,8 @@ class Workload:
         wrench = self.reaction(joint, frame)
         columns = dict(zip(("fx", "fy", "fz", "nx", "ny", "nz"), wrench.T, strict=True))
         columns |= {"f": np.linalg.norm(wrench[:, :3], axis=1), "n": np.linalg.norm(wrench[:, 3:], axis=1)}
-        return {name: LoadStatistics(values, self.t) for name, values in columns.items()}
+        parts = {name: LoadStatistics(values, self.t) for name, values in columns.items()}
+        return Named("part of a wrench", parts)
 
     def __str__(self) -> str:
         lines = [f"workload over {self.t[-1] - self.t[0]:g} s, {len(self.t)} samples"]
@@ -124,6 +125,7 @@ def workload_of(sim: Simulation, samples: Samples) -> Workload:
     power: Power = power_of(system, resampled)
     balance = power.kinetic - sum(power.elements.values()) - power.loops
     return Workload(
-        run_result(system, tables, samples, {}), power.elements, joint_powers(system, resampled), power.kinetic,
+        run_result(system, tables, samples, {}), Named("element with power", power.elements),
+        Named("joint", joint_powers(system, resampled)), power.kinetic,
         power.potential, balance, power.size, system, resampled,
     )  # fmt: skip

@@ -35,7 +35,6 @@ from rtmbs.state import State
 Array = NDArray[np.float64]
 
 PROJECTIONS_SCALED, PROJECTIONS_FIXED = 3, 10  # projection iterations at most, METHODS 1.12
-PROJECTION_BOUND = 1e-9
 RELATIVE = 1e-6
 FREED = 5e-3  # sqrt(c) times the largest correction behind which an older factor may serve (METHODS 1.10)
 SAME_ENERGY = 1e-9  # relative difference of a state's energy that is rounding
@@ -65,6 +64,8 @@ class PenaltyTrapezoidal(Method):
     refactor : when the Newton matrix is made anew: "every-iteration", "every-step" (again only when the iteration
         hardly contracts), or "adaptive": once a step while corrections are small and the iteration contracts well
     projection_metric : "tangent" (the Newton matrix) or "mass"
+    projection_tol : violation that a projection leaves alone, over the largest joint rate (acceleration), METHODS 1.12.
+        What is left adds up over steps: runs whose own error is below 1e-7 want 1e-13, as ``rtmbs.refined`` has
     project_velocities, project_accelerations : switch a projection off, to see what it does
     hold_energy : scale the rates of loops after each step so that their energy balances (METHODS 1.7); needs projected
         velocities, and leaves the rule alone beside ``alpha``. Loops with drivers, functions of time, force laws or
@@ -92,6 +93,7 @@ class PenaltyTrapezoidal(Method):
     fixed_iterations: bool = False
     refactor: str = "adaptive"
     projection_metric: str = "tangent"
+    projection_tol: float = 1e-9
     project_velocities: bool = True
     project_accelerations: bool = True
     hold_energy: bool = True
@@ -103,7 +105,8 @@ class PenaltyTrapezoidal(Method):
             raise InputError(
                 f"penalty = {shown(self.penalty)} and alpha = {shown(self.alpha)} exclude each other; give one of them"
             )
-        positive(tol=self.tol, **({"penalty": self.c} if self.alpha is None else {"alpha": self.alpha}))
+        positive(tol=self.tol, projection_tol=self.projection_tol)
+        positive(**({"penalty": self.c} if self.alpha is None else {"alpha": self.alpha}))
         whole("max_iterations", self.max_iterations, 1, MAX_ITERATIONS)
         whole("tries", self.tries, 0, MOST_TRIES)
         one_of("tangent_terms", self.tangent_terms, TANGENT_TERMS)
@@ -195,7 +198,7 @@ class PenaltyTrapezoidal(Method):
             refactor=REFACTOR.index(self.refactor),
             reuse_below=FREED / math.sqrt(max(float(np.max(held, initial=0.0)), 1.0)),
             max_projections=PROJECTIONS_SCALED if self.alpha is None else PROJECTIONS_FIXED,
-            projection_bound=PROJECTION_BOUND,
+            projection_bound=float(self.projection_tol),
             tangent_terms=TANGENT_TERMS.index(self.tangent_terms),
             project_velocities=bool(self.project_velocities),
             project_accelerations=bool(self.project_accelerations),

@@ -5,6 +5,9 @@ store while the run goes on; the next block waits until it has arrived. The last
 the next one: angles and orientations then go on without a jump.
 """
 
+import atexit
+import math
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -33,6 +36,8 @@ BLOCK_BYTES = 2_000_000  # of the channels of a block
 RAW_BYTES = 2_000_000  # of the raw samples of a block
 EVALUATED_BYTES = 2_000_000  # of the frames that are evaluated together
 FEWEST, MOST = 64, 16_384  # samples of a block
+PERIOD = 5.0  # [s] of wall time after which a file gets what is there of a block
+OPEN: set["ChannelRecorder"] = set()  # whose files are to be finished when the program ends
 TURN = 2.0 * np.pi
 
 
@@ -71,9 +76,10 @@ class ChannelRecorder(Recorder):
     channels : names as ``Result.names`` lists them; the time is always recorded
     file : ``.h5`` (extra ``hdf5``) or ``.csv``, written in blocks while the run goes on; memory unless given
 
-    A kill of the process loses the last block at most: ``rtmbs.load_result`` reads the blocks of a file that was not
-    finished, also while the run goes on. An older file is overwritten from the start of the run. ``Simulation.run``
-    makes a ChannelRecorder for ``channels`` and ``file``; whoever steps by hand calls ``stop`` at the end.
+    ``rtmbs.load_result`` reads the blocks of a file that was not finished, also while the run goes on. A kill of the
+    process loses the block that fills and the one that is being written, and no more than 5 s of a slow record. An
+    older file is overwritten from the start of the run. ``Simulation.run`` makes a ChannelRecorder for ``channels`` and
+    ``file``; whoever steps by hand calls ``stop`` at the end, or lets the end of the program do so.
 
     Raises UnknownNameError for a channel that does not exist, InputError for a file that cannot be written in blocks,
     ResultError when the disk is full: the blocks before stay readable.
@@ -92,6 +98,8 @@ class ChannelRecorder(Recorder):
         self._written = Written()
         self._leaving: Leaving | None = None
         self._worker: Worker | None = None
+        self._copying: Job[Written] | None = None  # of a part of a block, which stays in memory
+        self._due = math.inf  # [s] of the clock, when the next part is written
         self._full: Evaluator | None = None  # of full blocks
         self._columns: dict[str, Source] = {}
         self.size = 0  # samples of a block
@@ -100,17 +108,22 @@ class ChannelRecorder(Recorder):
         """Open the store, and record the initial state."""
         self.stop()
         self._sim, self._system = sim, sim.system
-        self._full, self._written, self._leaving = None, Written(), None
+        self._full, self._written, self._leaving, self._copying = None, Written(), None, None
         one = one_sample(sim.state)._replace(doubtful=np.zeros(1))
         self._columns = self._chosen(sources(sim.system, Resampled(sim.system, sim.equations.tables, one)))
         width = sum(max(len(one.axes), 1) for one in self._columns.values())
         self.size = max(min(BLOCK_BYTES // (8 * width), RAW_BYTES // sample_bytes(sim), MOST), FEWEST)
         self._store = open_store(self.file, self._columns, sim.system.name, sim.system.fingerprint, self.size)
         self._worker = None if sim.system.called else Worker()
-        self._kept = self._seen = Kept(time=sim.state.t)
+        self._kept = self._seen = Kept(time=sim.state.t, uneven=self.schedule.uneven(sim.state.h))
         self._samples = self._allocate(sim, self.size + CHUNK)
         self._record(sim, 0.0)
         self._kept = self._seen
+        if self.file is not None and self._worker is not None:
+            self._due = time.monotonic() + PERIOD
+            OPEN.add(self)
+            atexit.unregister(stop_all)  # what is registered last runs first: before h5py closes its files
+            atexit.register(stop_all)
 
     def _chosen(self, offered: dict[str, Source]) -> dict[str, Source]:
         """Return the channels that are recorded, the time first."""
@@ -169,6 +182,18 @@ class ChannelRecorder(Recorder):
         if full:
             self._arrive()
             self._leave(full * self.size)
+        if self._due < math.inf and time.monotonic() >= self._due:
+            self._due = time.monotonic() + PERIOD
+            self._copy_part()
+
+    def _copy_part(self) -> None:
+        """Let the thread write what is there of a block. An error is left to the whole block, written again later."""
+        count = self._kept.size - self._lead
+        if count and (self._leaving is None or self._leaving.job.done):
+            self._arrive()
+            assert self._samples is not None
+            part = Samples(*(values[: self._kept.size].copy() for values in self._samples))
+            self._copying = self._begun(part, count)
 
     def _leave(self, count: int) -> None:
         """Let the thread write the next ``count`` samples, and take them out of the memory."""
@@ -211,6 +236,10 @@ class ChannelRecorder(Recorder):
 
     def _arrive(self) -> None:
         """Wait until the block that left is in the store. ResultError: the disk is full, and the block stays here."""
+        if self._copying is not None:
+            with suppress(OSError):
+                self._arrived(self._copying)
+            self._copying = None
         if self._leaving is not None:
             with self._full_disk():
                 vars(self).update(_written=self._arrived(self._leaving.job), _leaving=None)
@@ -218,6 +247,8 @@ class ChannelRecorder(Recorder):
     def _close(self) -> None:
         """Finish the file."""
         assert self._store is not None
+        self._due = math.inf
+        OPEN.discard(self)
         if self._worker is not None:
             self._worker.end()
         with self._full_disk():
@@ -277,6 +308,12 @@ class ChannelRecorder(Recorder):
                 f"result file {str(self.file)!r} takes no more ({error.strerror or error}){stays}; free some room, or "
                 "record fewer channels or less often"
             ) from error
+
+
+def stop_all() -> None:
+    """Finish the files of recorders that nobody stopped."""
+    for one in list(OPEN):
+        one.stop()
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,6 +31,7 @@ class Kept(NamedTuple):
     outcomes: Mapping[str, int] = {}  # steps by the name of their Outcome
     helped: int = 0  # steps that a further try took
     in_parts: int = 0  # steps that were taken in parts
+    uneven: str = ""  # what there is to say about the distances of samples
 
 
 class Recorder(Observer):
@@ -51,7 +52,7 @@ class Recorder(Observer):
         """Allocate, and record the initial state; InputError when so many samples do not fit into the memory."""
         known = None if steps is None else self.schedule.samples(steps, sim.state.h)
         self._sim, self._system = sim, sim.system
-        self._kept = self._seen = Kept(time=sim.state.t)
+        self._kept = self._seen = Kept(time=sim.state.t, uneven=self.schedule.uneven(sim.state.h))
         self._samples = self._allocate(sim, CHUNK if known is None else known + 1)
         self._record(sim, 0.0)
         self._kept = self._seen
@@ -130,7 +131,7 @@ class Recorder(Observer):
         """Return what will be kept after steps up to ``t`` that ended so; the samples are still to come."""
         old = self._kept
         counts = {name: old.outcomes.get(name, 0) + ended.get(name, 0) for name in {**old.outcomes, **ended}}
-        return Kept(old.size, t, counts, old.helped + helped, old.in_parts + in_parts)
+        return Kept(old.size, t, counts, old.helped + helped, old.in_parts + in_parts, old.uneven)
 
     def _allocate(self, sim: Watched, size: int) -> Samples:
         """Return arrays for ``size`` samples."""
@@ -178,6 +179,6 @@ def warnings_of(kept: Kept, system: System, samples: Samples) -> dict[str, int]:
 
 
 def helped_of(kept: Kept) -> dict[str, int]:
-    """Return how many steps needed help, by how."""
-    counts = {HELPED: kept.helped, IN_PARTS: kept.in_parts}
+    """Return how many steps needed help, by how, and whether samples are uneven."""
+    counts = {HELPED: kept.helped, IN_PARTS: kept.in_parts, kept.uneven: int(bool(kept.uneven))}
     return {name: count for name, count in counts.items() if count}

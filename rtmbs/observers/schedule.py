@@ -26,6 +26,10 @@ class Schedule:
         """Return how many of so many steps of ``h`` [s] are to be looked at, at most; None when nobody knows."""
         return None
 
+    def uneven(self, h: float) -> str:
+        """Return what there is to say when steps of ``h`` [s] cannot meet the times that are asked for; else ''."""
+        return ""
+
     def due(self, t: float) -> bool:
         """Return True when the step that ended at ``t`` [s] is to be looked at; asked once a step."""
         raise NotImplementedError
@@ -65,6 +69,12 @@ class Every(Schedule):
 
     def samples(self, steps: int, h: float) -> int | None:
         return min(steps, math.ceil(steps * h / self.dt) + 1)
+
+    def uneven(self, h: float) -> str:
+        ratio = self.dt / h
+        if abs(ratio - round(ratio)) <= ROUNDING * ratio:
+            return ""
+        return f"distances of samples that differ: {self.dt:g} s is no multiple of the step of {h:g} s"
 
     def due(self, t: float) -> bool:
         multiple = math.floor((t - self.first) / self.dt + ROUNDING)

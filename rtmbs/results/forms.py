@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from rtmbs.errors import ResultError
+from rtmbs.errors import InputError, ResultError
 from rtmbs.results import hdf5, parquet, table
 from rtmbs.results.file import load_result as load_archive
 from rtmbs.results.file import save_result as save_archive
@@ -13,7 +13,8 @@ WRITTEN = (*READ, table.SUFFIX)
 
 
 def save(result: Result, path: str | Path) -> None:
-    """Write a result."""
+    """Write a result. Raises InputError for a form that does not exist."""
+    check_form(path)
     ending = Path(path).suffix.lower()
     if ending in hdf5.SUFFIXES:
         hdf5.save_hdf5(result, path)
@@ -26,8 +27,10 @@ def save(result: Result, path: str | Path) -> None:
 
 
 def check_form(path: str | Path) -> None:
-    """Refuse a form that this installation cannot write, before there is a result: InputError names what is missing."""
+    """Refuse a form that does not exist, or that this installation cannot write: InputError names what is missing."""
     ending = Path(path).suffix.lower()
+    if ending[1:].isalpha() and ending not in WRITTEN:
+        raise InputError(f"result file {str(path)!r} ends in {ending!r}; the forms are {', '.join(WRITTEN)}")
     if ending in hdf5.SUFFIXES:
         hdf5.needed(path)
     elif ending == parquet.SUFFIX:

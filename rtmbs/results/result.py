@@ -165,7 +165,7 @@ class Result:
         """Write every channel with axes and unit, in the form that the name ends in; ``rtmbs.load_result`` reads it.
 
         ``.h5`` or ``.hdf5`` is HDF5 (extra ``hdf5``), ``.parquet`` a Parquet table (extra ``tables``), ``.csv`` a table
-        for other programs, which is not read again, and anything else an ``npz`` file without pickle.
+        for other programs, which is not read again, and ``.npz``, or no ending, an ``npz`` file without pickle.
         """
         from rtmbs.results.forms import save  # those files build Results
 

@@ -32,7 +32,8 @@ from rtmbs.simulation.turns import Array
 from rtmbs.system.system import System
 
 TURNING = 1e-6  # velocity that projections take, of the largest rate: below it there is only rounding of penalties
-FEWEST, MOST = 2, 3  # runs
+FEWEST, MOST = 2, 4  # runs
+PROJECTED = 1e-13  # of the largest rate is all that projections leave: more would add up in the finest run
 
 
 class RefinedResult(Result):
@@ -119,14 +120,14 @@ def refined(
     ----------
     system : what ``Model.compile`` returned
     h : step of the coarsest run [s]; every run goes its own way, so that each is as stable as its method
-    method : PenaltyTrapezoidal(hold_energy=False) unless given; any method whose order is known
-    runs : 2 or 3; the third one has steps of h/4
+    method : PenaltyTrapezoidal(hold_energy=False, projection_tol=1e-13) unless given; any method whose order is known
+    runs : 2 to 4; the third one has steps of h/4, the fourth of h/8
     threads : 2 lets the finest run have a thread of its own; functions of time are then called by both
     jacobian, assembly_offset : as of a Simulation
 
     Two runs of the trapezoidal rule give order four, three give order six, in every channel: for trees, and for loops
     whose reactions keep their direction, as those of parallelograms. Loops whose reactions turn have an error term
-    h^3 (METHODS 1.34): there two runs give order three, and three runs order four. ``RefinedResult.order`` tells.
+    h^3 (METHODS 1.34): there two runs give order three, three runs order four. ``RefinedResult.order`` tells.
     Jumps of functions of time end a step and begin the next, as exactly as they are known.
 
     Raises what a Simulation and its ``run`` raise, and InputError for runs, threads or a method out of range.
@@ -134,7 +135,7 @@ def refined(
         result = rtmbs.refined(model.compile(), h=5e-3, t_end=1.0, runs=3)
         result["crank.position"], result.error("crank.position")
     """
-    chosen = PenaltyTrapezoidal(hold_energy=False) if method is None else method
+    chosen = PenaltyTrapezoidal(hold_energy=False, projection_tol=PROJECTED) if method is None else method
     order_of(chosen)
     whole("runs", runs, FEWEST, MOST)
     whole("threads", threads, 1, 2)
@@ -153,8 +154,8 @@ def refined_from(sim: Simulation, t_end: float, runs: int = FEWEST, threads: int
     levels = side_by_side(tasks, threads, stopped)
     powers = powers_of(method, sim, levels[0])
     best = extrapolated([one.samples for one in levels], powers)
-    last = [one.samples for one in levels[-2:]]
-    before = last[-1] if runs == FEWEST else extrapolated(last, powers)
+    finer = [one.samples for one in levels[1:]]
+    before = finer[-1] if runs == FEWEST else extrapolated(finer, powers)
     offered = [Resampled(system, sim.equations.tables, samples) for samples in (best, before)]
     compared = Result(lambda: sources(system, offered[1]))
     return RefinedResult(system, offered[0], compared, powers[runs - 1], levels)
@@ -175,7 +176,7 @@ def powers_of(method: Method, sim: Simulation, coarse: Level) -> tuple[int, ...]
     if isinstance(method, PenaltyTrapezoidal):
         held = method.hold_energy and len(sim.equations.tables.balance.first) > 0
         if not held and coarse.turning <= TURNING:
-            return 2, 4, 6
+            return 2, 4, 6, 8
     return tuple(range(method.order, method.order + MOST))
 
 

@@ -1,4 +1,4 @@
-"""Cut joints that are missing, given twice, or too many: recursion finds the same motion, or a sentence says why not."""
+"""Cut joints that are missing, given twice, or too many: the same motion, or a sentence that says why not."""
 
 import numpy as np
 import pytest

@@ -21,6 +21,7 @@ SWITCHES = [
     {"alpha": 1e7},
     {"tol": 1e-6},
     {"projection_metric": "mass"},
+    {"projection_tol": 1e-13},
     {"project_velocities": False, "project_accelerations": False},
     {"fused": False},
     {"refactor": "every-iteration"},
