@@ -174,9 +174,9 @@ class Orderless(PenaltyTrapezoidal):
 
 
 BAD = (
-    ({"runs": 1}, "runs is 1; it must be a whole number from 2 to 3"),
-    ({"runs": 4}, "runs is 4; it must be a whole number from 2 to 3"),
-    ({"runs": "two"}, "runs is 'two'; it must be a whole number from 2 to 3"),
+    ({"runs": 1}, "runs is 1; it must be a whole number from 2 to 4"),
+    ({"runs": 5}, "runs is 5; it must be a whole number from 2 to 4"),
+    ({"runs": "two"}, "runs is 'two'; it must be a whole number from 2 to 4"),
     ({"threads": 0}, "threads is 0; it must be a whole number from 1 to 2"),
     ({"h": -1e-3}, "h is -0.001; it must be a positive number"),
     ({"t_end": 0.0107}, "is no whole number of steps"),
