@@ -3,12 +3,13 @@
 import functools
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Protocol
 
 from rtmbs.errors import InputError, RtmbsError
 from rtmbs.integrators.report import StepReport
+from rtmbs.model.looks import Shapes
 from rtmbs.simulation.pacing import Pacer
 from rtmbs.state import State
 from rtmbs.viewer import fault
@@ -37,7 +38,7 @@ from rtmbs.viewer.commands import (
     Subscribe,
 )
 from rtmbs.viewer.connection import Kind, Message
-from rtmbs.viewer.describe import Shapes, describe
+from rtmbs.viewer.describe import describe
 from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.frame import Frame
 from rtmbs.viewer.history import History
@@ -78,7 +79,7 @@ class Controller:
         outlet: Outlet,
         *,
         mode: str = "thread",
-        shapes: Shapes | None = None,
+        shapes: Mapping[str, Shapes] | None = None,
         history: tuple[int, int] | None = None,
         playing: bool = False,
         speed: float = 1.0,
@@ -267,7 +268,7 @@ class Controller:
         self.sim.restore(state)
         self.publish()
 
-    def shapes_for(self, sim: Any) -> Shapes | None:
+    def shapes_for(self, sim: Any) -> Mapping[str, Shapes] | None:
         """Return the user's shapes of bodies that this model has; a rebuilt one may have others."""
         if self.shapes is None or self.generation == 0:
             return self.shapes

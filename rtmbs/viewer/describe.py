@@ -1,36 +1,31 @@
 """Read a ``SceneDescription`` off a compiled System."""
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import InputError, unknown_name
+from rtmbs.errors import unknown_name
 from rtmbs.forces.kind import Arrow, Line
 from rtmbs.forces.register import BY_WORD
 from rtmbs.integrators.registry import METHODS
 from rtmbs.integrators.settings import REFACTOR, TANGENT_TERMS
+from rtmbs.model.looks import Looks, Shapes, checked_shapes
 from rtmbs.results.reactions import rods
 from rtmbs.semirecursive.sources import source_names
 from rtmbs.simulation import Simulation
 from rtmbs.system.system import BodyInfo, ForceInfo, System
 from rtmbs.system.tables import GRAVITY_SLOT, REVOLUTE
 from rtmbs.viewer.description import (
-    Bar,
     BodyDescription,
-    Box,
     ChannelDescription,
     ConnectorDescription,
-    Cylinder,
     InputDescription,
     JointDescription,
     MarkerDescription,
     SceneDescription,
-    Shape,
-    Sphere,
-    Surface,
     WrenchDescription,
 )
 from rtmbs.viewer.frame import FrameLayout
@@ -38,7 +33,6 @@ from rtmbs.viewer.mouse_spring import MOUSE_SPRING, has_mouse_spring
 from rtmbs.viewer.outline import outline
 
 Array = NDArray[np.float64]
-Shapes = Mapping[str, Shape | Sequence[Shape]]
 
 CHOICES = {
     "jacobian": tuple(source_names()),
@@ -57,12 +51,13 @@ def describe(
     generation: int = 1,
     mode: str = "thread",
     parameters: Mapping[str, Any] | None = None,
-    shapes: Shapes | None = None,
+    shapes: Mapping[str, Shapes] | None = None,
 ) -> SceneDescription:
     """Return what a window draws and offers of ``sim``.
 
     channels: what can be plotted.  parameters: of the factory that made the model.
-    shapes: of bodies by name, in place of those that follow from the points that hold a body and from its inertia.
+    shapes: of bodies by name, in place of those of the model. A body without a shape is drawn by the points that hold
+        it and by its inertia.
     """
     system = sim.system
     numbers = {name: k for k, name in enumerate(system.bodies)}
@@ -110,7 +105,7 @@ def joint_descriptions(system: System, numbers: Mapping[str, int]) -> Iterator[J
         a, b = numbers[joint.a], numbers[joint.b]
         ends = joint.point_a, joint.point_b
         looks = joint.kind.drawn_as, not joint.kind.free
-        yield JointDescription(name, joint.type, a, b, *ends, joint.axes_a, cut, *looks)
+        yield JointDescription(name, joint.type, a, b, *ends, joint.axes_a, joint.axes_b, cut, *looks)
 
 
 def connector_descriptions(system: System, numbers: Mapping[str, int]) -> Iterator[ConnectorDescription]:
@@ -177,7 +172,7 @@ def body_descriptions(
     joints: tuple[JointDescription, ...],
     connectors: tuple[ConnectorDescription, ...],
     markers: tuple[MarkerDescription, ...],
-    shapes: Shapes,
+    shapes: Mapping[str, Shapes],
 ) -> Iterator[BodyDescription]:
     """Yield the bodies, ground first; UnknownNameError for shapes of a body that does not exist."""
     if unknown := [name for name in shapes if name not in numbers]:
@@ -191,20 +186,12 @@ def body_descriptions(
         points[marker.body].append(marker.point)
     for name, info in system.bodies.items():
         places = np.array(points[numbers[name]]).reshape(-1, 3)
-        if name in shapes:
-            given = checked_shapes(name, shapes[name])
-        else:
-            given = outline(info, places, system.length) if numbers[name] > 0 else ()
-        yield BodyDescription(name, info.mass, info.center_of_mass, places, given)
-
-
-def checked_shapes(body: str, given: Shape | Sequence[Shape]) -> tuple[Shape, ...]:
-    """Return the shapes of one body as a tuple; InputError when one is no shape."""
-    shapes = tuple(given) if isinstance(given, list | tuple) else (given,)
-    for shape in shapes:
-        if not isinstance(shape, Bar | Box | Cylinder | Sphere | Surface):
-            raise InputError(f"shape of body {body!r} is {shape!r}; it must be a Bar, Box, Cylinder, Sphere or Surface")
-    return shapes
+        looks = system.looks.get(name, Looks())
+        given = checked_shapes(f"body {name!r}", shapes[name]) if name in shapes else looks.shapes
+        if not given and numbers[name] > 0:
+            given = outline(info, places, system.length)
+        looked = looks.color, looks.opacity, looks.edges
+        yield BodyDescription(name, info.mass, info.center_of_mass, places, given, *looked)
 
 
 def input_descriptions(system: System) -> Iterator[InputDescription]:

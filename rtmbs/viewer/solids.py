@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.model.shapes import Bar, Box, Cylinder, Shape, Sphere, Surface
 from rtmbs.viewer import meshes
 from rtmbs.viewer.batch import GROUND, Batch, between
-from rtmbs.viewer.description import Bar, Box, Cylinder, JointDescription, SceneDescription, Shape, Sphere
+from rtmbs.viewer.description import JointDescription, SceneDescription
 from rtmbs.viewer.meshes import Mesh
 from rtmbs.viewer.theme import Color
 
@@ -86,6 +87,7 @@ def laid(shape: Shape) -> tuple[Mesh, Array]:
         return meshes.cube(), np.column_stack([shape.axes * shape.size, shape.center])
     if isinstance(shape, Sphere):
         return meshes.sphere(), np.column_stack([shape.radius * np.eye(3), shape.center])
+    assert isinstance(shape, Surface)
     return meshes.mesh(shape.vertices, shape.faces), np.eye(3, 4)
 
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import rtmbs
+from rtmbs.model import Box, Surface
 from rtmbs.simulation import Simulation
 from rtmbs.viewer import meshes
 from rtmbs.viewer.camera import Camera
 from rtmbs.viewer.describe import describe
-from rtmbs.viewer.description import Box, Surface
 from rtmbs.viewer.grid import grid_lines, round_spacing
 from rtmbs.viewer.manual import ManualConnection
 from rtmbs.viewer.scene import Scene
@@ -90,7 +90,7 @@ def test_nothing_is_picked_beside_the_bodies_or_when_they_are_hidden(sim):
 
 def test_shapes_that_a_person_gives(sim):
     tetrahedron = Surface(np.vstack([np.zeros(3), np.eye(3)]), np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]))
-    box = Box(np.zeros(3), np.eye(3), np.array([0.1, 0.2, 0.3]))
+    box = Box(size=(0.1, 0.2, 0.3))
     scene, _ = scene_of(sim, shapes={"rod_1_0": tetrahedron, "rod_1_1": (box, box)})
     counts = {len(batch.mesh.vertices) // 3: len(batch) for batch in scene._bodies}
     assert counts[4] == 1
