@@ -33,6 +33,7 @@ from rtmbs.viewer.commands import (
     SetInput,
     SetOption,
     SetSpeed,
+    ShowReactions,
     StepBack,
     StepForward,
     Subscribe,
@@ -88,7 +89,7 @@ class Controller:
         self.origin, self.outlet, self.mode, self.shapes = origin, outlet, mode, shapes
         self._limits, self._built = history, built
         self.playing, self.ahead, self.speed = playing, 0, speed
-        self.looping = False  # playing stays within the history
+        self.looping, self.reactions = False, False  # playing stays within the history; frames have reactions
         self.over, self.stale, self.published = False, True, -math.inf
         self.generation, self.pacer = 0, Pacer(1.0)
         self.notice = CompileNotice(outlet.tell)
@@ -146,6 +147,8 @@ class Controller:
             self._set_speed(command.factor)
         elif isinstance(command, Reset | Reload | Rebuild):
             self._begin_again(command)
+        elif isinstance(command, ShowReactions):
+            self.reactions = self.photographer.reactions.wanted = command.on
         elif isinstance(command, Subscribe):
             self.photographer.watch.subscribe(command.names, command.ticket)
         elif isinstance(command, SaveResults | SaveState | LoadState):
@@ -244,7 +247,7 @@ class Controller:
         self.session, self.timing = session, timing
         self.generation = generation
         strip = self.outlet.present(scene)
-        self.photographer = Photographer(session, channels, strip, timing, generation)
+        self.photographer = Photographer(session, channels, strip, timing, generation, self.reactions)
         self.publish()
         self._warm_up(scene)
         self._built()

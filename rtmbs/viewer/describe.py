@@ -80,7 +80,7 @@ def describe(
         coordinates=tuple(system.coordinate_names),
         degrees_of_freedom=sim.start_report.degrees_of_freedom,
         equations=system.m,
-        layout=FrameLayout(len(system.bodies), system.n, len(system.u0)),
+        layout=FrameLayout(len(system.bodies), system.n, len(system.u0), len(joints)),
         mode=mode,
         facts=facts(sim),
     )
@@ -120,7 +120,7 @@ def connector_descriptions(system: System, numbers: Mapping[str, int]) -> Iterat
 
     for name, force in system.forces.items():
         if isinstance(drawn := drawing(system, force), Line):
-            yield between(name, force.kind, force.a, force.b, drawn)
+            yield between(name, force.kind, force.a, force.b, drawn._replace(shape=drawn_shape(system, name, drawn)))
         elif force.kind == "law":
             ends = tables.laws.frame_a[force.row][:, 3], tables.laws.frame_b[force.row][:, 3]
             if numbers[force.a] > 0 or np.any(ends[0]):  # a law on one body is told as one between it and the world
@@ -132,6 +132,15 @@ def connector_descriptions(system: System, numbers: Mapping[str, int]) -> Iterat
         ends = tables.closures.point_a[closure], tables.closures.point_b[closure]
         yield between(connector.name, kind, a, b, Line("bar", *ends))
     yield from coupler_descriptions(system, numbers)
+
+
+def drawn_shape(system: System, name: str, drawn: Line) -> str:
+    """Return how an element between two points is drawn; a coil that also damps is a strut, or a damper alone."""
+    places = [system.inputs.get(f"{name}.{word}") for word in ("stiffness", "damping")]
+    if drawn.shape != "coil" or None in places:
+        return drawn.shape
+    stiff, damps = (bool(np.any(system.u0[place])) for place in places)
+    return ("strut" if stiff else "damper") if damps else "coil"
 
 
 def coupler_descriptions(system: System, numbers: Mapping[str, int]) -> Iterator[ConnectorDescription]:

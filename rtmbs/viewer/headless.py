@@ -159,7 +159,7 @@ def film(description: SceneDescription, frames: Iterator[Frame], out: str | Path
                         camera.fit(scene.whole())
                     else:
                         camera.go_with(scene.points())
-                video.add(painter.draw(scene.batches(), scene.lines(), camera, scene.background()))
+                video.add(painter.draw(scene.batches(), scene.lines(), camera, scene.background(), scene.floor()))
                 last = frame.t
         finally:
             painter.close()

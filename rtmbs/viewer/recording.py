@@ -85,7 +85,7 @@ class Recording:
             wrenches=(),
             parameters={},
             coordinates=(),
-            layout=FrameLayout(len(self.names), 0, 0),
+            layout=FrameLayout(len(self.names), 0, 0, len(base.joints)),
             mode="playback",
             live=False,
             samples=len(self.t),

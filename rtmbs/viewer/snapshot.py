@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from rtmbs.integrators.report import StepReport
 from rtmbs.observers.meters import VIOLATIONS
+from rtmbs.results.reactions import reaction_values
 from rtmbs.results.resample import resample_energies
+from rtmbs.results.resampled import Resampled
 from rtmbs.results.samples import one_sample
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.simulation import Simulation
@@ -47,6 +49,24 @@ class Poses:
         A = self.ws.A[self.dofs]
         r = self.ws.r[self.dofs] - self.ws.r[self.grounds] + np.einsum("bij,bj->bi", A, self.positions)
         return r, A @ self.rotations, self._energies[:, 0].tolist()
+
+
+class JointReactions:
+    """What the joints of a session carry, worked out only while ``wanted``: it takes as long as a few steps."""
+
+    def __init__(self, session: Session, wanted: bool) -> None:
+        self.session, self.wanted = session, wanted
+        self._nothing = np.full((len(session.sim.system.joints), 6), np.nan)
+
+    def read(self) -> Array:
+        """Return the reactions (nj, 6) at the present state [N, N m]; not a number while nobody wants them."""
+        if not self.wanted:
+            return self._nothing
+        state = self.session.state
+        calm = state.fingerprint == self.session.calm.system.fingerprint
+        sim = self.session.calm if calm else self.session.pulled_sim()
+        resampled = Resampled(sim.system, sim.equations.tables, one_sample(state))
+        return np.array([reaction_values(resampled, sim.system, name)[0] for name in sim.system.joints]).reshape(-1, 6)
 
 
 class Watch:
@@ -114,8 +134,17 @@ def sizes(report: StepReport | None) -> tuple[float, float, float]:
 class Photographer:
     """Takes frames of one session, of one generation."""
 
-    def __init__(self, session: Session, channels: LiveChannels, strip: Strip, timing: Timing, generation: int) -> None:
+    def __init__(
+        self,
+        session: Session,
+        channels: LiveChannels,
+        strip: Strip,
+        timing: Timing,
+        generation: int,
+        reactions: bool = False,
+    ) -> None:
         self.session, self.timing, self.generation = session, timing, generation
+        self.reactions = JointReactions(session, reactions)
         self.poses, self.watch = Poses(session.sim), Watch(session, channels, strip)
         self.number, self.way = 0, np.full((WAY, 3), np.nan)
 
@@ -148,6 +177,7 @@ class Photographer:
             grab_point=point,
             grab_target=target,
             grab_force=force,
+            reactions=self.reactions.read(),
             **clocked(timing, state.h),
             deadline=state.h / speed,
             deadlines=deadlines,
