@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import unknown_name
+from rtmbs.errors import RtmbsError, unknown_name
 from rtmbs.forces.kind import Arrow, Line
 from rtmbs.forces.register import BY_WORD
 from rtmbs.integrators.registry import METHODS
 from rtmbs.integrators.settings import REFACTOR, TANGENT_TERMS
+from rtmbs.model import Model
 from rtmbs.model.looks import Looks, Shapes, checked_shapes
 from rtmbs.results.reactions import rods
+from rtmbs.results.result import Result
 from rtmbs.semirecursive.sources import source_names
 from rtmbs.simulation import Simulation
 from rtmbs.system.system import BodyInfo, ForceInfo, System
@@ -84,6 +86,21 @@ def describe(
         mode=mode,
         facts=facts(sim),
     )
+
+
+def describe_recorded(result: Result, model: Model | None) -> SceneDescription | None:
+    """Return the description of the mechanism of a result: that of ``model``, or of the System that the result knows.
+
+    None without both, and for a System that cannot be put together again. Raises as ``Model.compile``.
+    """
+    if model is not None:
+        return describe(Simulation(model.compile()))
+    if result.system is None:
+        return None
+    try:
+        return describe(Simulation(result.system))
+    except RtmbsError:
+        return None
 
 
 def facts(sim: Simulation) -> dict[str, str]:

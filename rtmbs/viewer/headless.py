@@ -15,7 +15,7 @@ from rtmbs.results.result import Result
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.camera import Camera, ground_axes
 from rtmbs.viewer.commands import Play, SetSpeed
-from rtmbs.viewer.describe import describe
+from rtmbs.viewer.describe import describe_recorded
 from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.flat import Flat
 from rtmbs.viewer.frame import Frame
@@ -117,8 +117,7 @@ def film_result(result: Result, out: str | Path, filming: Filming, model: Model 
     model: of the mechanism, for shapes and joints.  Raises as ``film_simulation``.
     """
     now = [0.0]
-    description = None if model is None else describe(Simulation(model.compile()))
-    connection = PlaybackConnection(result, description, clock=lambda: now[0])
+    connection = PlaybackConnection(result, describe_recorded(result, model), clock=lambda: now[0])
 
     def played() -> Iterator[Frame]:
         connection.send(SetSpeed(filming.speed))

@@ -10,6 +10,7 @@ from rtmbs.viewer.commands import ShowReactions
 from rtmbs.viewer.connect import playback
 from rtmbs.viewer.describe import describe
 from rtmbs.viewer.manual import ManualConnection
+from rtmbs.viewer.playback_connection import PlaybackConnection
 from rtmbs.viewer.scene import Scene
 from rtmbs.viewer.theme import WHITE
 from tests.viewer.mechanisms import motored
@@ -133,7 +134,7 @@ def test_a_recording_shows_the_reactions_that_it_has():
     names = [joint.name for joint in connection.describe().joints]
     for name, found in zip(names, connection.latest().reactions, strict=True):
         np.testing.assert_array_equal(found, result[f"{name}.reaction"][0])
-    plain = playback(result)
+    plain = PlaybackConnection(result)
     plain.send(ShowReactions(True))
     assert plain.latest().reactions.shape == (0, 6)
 

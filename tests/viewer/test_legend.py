@@ -1,5 +1,6 @@
 """What is written into the picture, and the keys that go with it; shapes on their way through a worker."""
 
+import pickle
 import time
 
 import numpy as np
@@ -155,6 +156,9 @@ def test_a_simulation_a_recording_and_shapes_of_one_window(tmp_path):
     finally:
         connection.close()
     check(playback(tmp_path / "run.npz", dressed()).describe())
+    for part in (result, result[::2]):
+        check(playback(part).describe())
+    assert playback(pickle.loads(pickle.dumps(result))).describe().joints == (), "the way of a file: without a System"
     other = connect(sim, "manual", shapes={"bob": rtmbs.Sphere(0.1)})
     other.should_step()
     assert isinstance(other.describe().bodies[1].shapes[0], rtmbs.Sphere)
