@@ -51,7 +51,10 @@ def refuse_open(vertices: Array, faces: NDArray[np.int64], what: str) -> None:
 
 
 def weld(vertices: Array) -> NDArray[np.int64]:
-    """Return for each vertex (v,) the number of the first one at the same place."""
+    """Return a number for each vertex (v,) that those at one place share."""
     step = SAME * max(float(np.max(np.ptp(vertices, axis=0))), 1e-300)
-    _, number = np.unique(np.round((vertices - vertices.min(axis=0)) / step), axis=0, return_inverse=True)
-    return np.asarray(number, np.int64).reshape(-1)
+    number = np.zeros(len(vertices), np.int64)
+    for column in np.round((vertices - vertices.min(axis=0)) / step).T:  # sorting rows at once takes ten times as long
+        _, rank = np.unique(column, return_inverse=True)
+        _, number = np.unique(number * (int(rank.max()) + 1) + rank, return_inverse=True)
+    return np.asarray(number, np.int64)

@@ -40,12 +40,24 @@ def sharp_edges(triangles: Array) -> Array:
 
 
 def smooth_normals(triangles: Array) -> Array:
-    """Return normals (k, 3, 3) of the corners of triangles: the mean around a corner, or of the face at sharp edges."""
+    """Return normals (k, 3, 3) of the corners of triangles: the mean, by area, of the faces around a corner that are no
+    more bent against its own than ``CREASE``.
+    """
     number = weld(triangles.reshape(-1, 3))
+    order = np.argsort(number, kind="stable")
+    number = number[order]
+    own = np.repeat(face_normals(triangles), 3, axis=0)[order]
     crossed = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
-    total = np.zeros((int(number.max()) + 1, 3))
-    np.add.at(total, number, np.repeat(crossed, 3, axis=0))  # weighted by area
-    mean = total / np.maximum(np.linalg.norm(total, axis=1, keepdims=True), TINY)
-    own = np.repeat(face_normals(triangles), 3, axis=0)
-    near = np.einsum("ki,ki->k", mean[number], own) > CREASE
-    return np.where(near[:, None], mean[number], own).reshape(-1, 3, 3)
+    area = np.repeat(crossed, 3, axis=0)[order]
+    total, place = area.copy(), np.arange(len(number))
+    following = np.searchsorted(number, number, side="right") - 1 - place  # corners of the same point that come later
+    step, some = 1, place[following >= 1]
+    while len(some):  # every pair of corners of one point is met once
+        near = some[np.einsum("ki,ki->k", own[some], own[some + step]) > CREASE]
+        total[near] += area[near + step]
+        total[near + step] += area[near]
+        step += 1
+        some = some[following[some] >= step]
+    found = np.empty_like(total)
+    found[order] = total / np.maximum(np.linalg.norm(total, axis=1, keepdims=True), TINY)
+    return found.reshape(-1, 3, 3)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from rtmbs.viewer.theme import Color
 Array = NDArray[np.float64]
 
 THIN = 0.02  # half the thickness of things where no bar says one, in characteristic lengths
+KEPT = 64  # meshes of surfaces
 WIDE, SWELL = 10.0, 3.0  # a mechanism wider than so many characteristic lengths has thicker bars, so much at most
 
 
@@ -87,7 +89,13 @@ def laid(shape: Shape) -> tuple[Mesh, Array]:
     if isinstance(shape, Sphere):
         return meshes.sphere(meshes.FINE), np.column_stack([shape.radius * np.eye(3), shape.center])
     assert isinstance(shape, Surface)
-    return meshes.mesh(shape.vertices, shape.faces), np.eye(3, 4)
+    return surface_mesh(shape), np.eye(3, 4)
+
+
+@lru_cache(KEPT)
+def surface_mesh(shape: Surface) -> Mesh:
+    """Return the mesh of a surface; large ones take seconds, and another theme wants the same one."""
+    return meshes.mesh(shape.vertices, shape.faces)
 
 
 def outline(description: SceneDescription) -> tuple[NDArray[np.int64], Array]:

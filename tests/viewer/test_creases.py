@@ -37,5 +37,8 @@ def test_normals_are_round_on_a_ball_and_flat_on_a_cube():
     ball = corners(meshes.sphere(meshes.FINE))
     outward = ball / np.linalg.norm(ball, axis=2, keepdims=True)
     assert np.einsum("kci,kci->kc", smooth_normals(ball), outward).min() > 0.99
+    drum = corners(meshes.cylinder(meshes.FINE))
+    cap = np.ptp(drum[:, :, 2], axis=1) == 0.0
+    assert np.abs(smooth_normals(drum)[cap][:, :, 2]) == pytest.approx(1.0), "the sides do not bend the caps"
     cube = smooth_normals(corners(meshes.cube()))
     assert np.abs(cube).max(axis=2) == pytest.approx(np.ones(cube.shape[:2])), "along an axis at every corner"
