@@ -6,7 +6,7 @@ from typing import Any
 
 from rtmbs.errors import ModelError, shown, unknown_name
 from rtmbs.model.checks import Numbers, number, switch
-from rtmbs.model.shapes import Shape
+from rtmbs.model.shapes import Shape, checked_shapes
 
 Shapes = Shape | Sequence[Shape]
 
@@ -54,16 +54,6 @@ def make_looks(what: str, shape: Any, color: Any, opacity: Numbers, edges: Any) 
         seen,
         switch(edges, f"{what}: edges"),
     )
-
-
-def checked_shapes(what: str, given: Any) -> tuple[Shape, ...]:
-    """Return one shape or several as a tuple; ModelError when one is no shape."""
-    shapes = tuple(given) if isinstance(given, list | tuple) else (given,)
-    for shape in shapes:
-        if not isinstance(shape, Shape) or type(shape) is Shape:
-            known = "a Bar, Box, Cylinder, Sphere, Surface or Mesh"
-            raise ModelError(f"{what}: shape is {shown(shape)}; it must be {known}")
-    return shapes
 
 
 def checked_color(what: str, color: Any) -> str:

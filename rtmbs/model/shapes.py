@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import ModelError, shown
-from rtmbs.model.checks import Array, Numbers, direction, number, numbers, rotation
+from rtmbs.model.checks import Array, Numbers, direction, number, numbers, rotation, shape_of
 from rtmbs.model.polyhedra import moments
 
 ORIGIN = (0.0, 0.0, 0.0)
@@ -135,8 +135,12 @@ class Surface(Shape):
 
 def checked_triangles(vertices: Any, faces: Any, what: str) -> dict[str, Any]:
     """Return vertices and faces as arrays; ModelError naming ``what`` for a wrong shape, index or number."""
-    corners = np.asarray(faces)
-    points = numbers(vertices, f"{what}: vertices", (*np.shape(vertices)[:1], 3))
+    size = shape_of(vertices, f"{what}: vertices", "finite numbers of shape (v, 3) are needed")
+    points = numbers(vertices, f"{what}: vertices", (*size[:1], 3))
+    try:
+        corners = np.asarray(faces)
+    except ValueError:  # a ragged list
+        raise ModelError(f"{what}: faces is {shown(faces)}; whole numbers of shape (k, 3) are needed") from None
     if corners.ndim != 2 or corners.shape[1] != 3 or corners.dtype.kind not in "iu" or not len(corners):
         raise ModelError(f"{what}: faces have shape {corners.shape}; whole numbers of shape (k, 3) are needed")
     if corners.min() < 0 or corners.max() >= len(points):
@@ -161,13 +165,23 @@ def positive(value: Numbers, what: str) -> float:
     return size
 
 
+def checked_shapes(what: str, given: Any) -> tuple[Shape, ...]:
+    """Return one shape or several as a tuple; ModelError when one is no shape."""
+    shapes = tuple(given) if isinstance(given, list | tuple) else (given,)
+    for shape in shapes:
+        if not isinstance(shape, Shape) or type(shape) is Shape:
+            known = "a Bar, Box, Cylinder, Sphere, Surface or Mesh"
+            raise ModelError(f"{what}: shape is {shown(shape)}; it must be {known}")
+    return shapes
+
+
 def mass_properties(shapes: tuple[Shape, ...] | list[Shape], density: Numbers) -> MassProperties:
     """Return mass, centre of mass and inertia of several solids of one density [kg/m^3], as ``add_body`` takes them.
 
     Where two solids overlap, the material counts twice. Raises as ``Shape.inertia``.
     """
     rho = positive(density, "density")
-    parts = [shape.solid() for shape in shapes]
+    parts = [shape.solid() for shape in checked_shapes("mass_properties", shapes)]
     if not parts:
         raise ModelError("mass_properties needs at least one shape")
     volume = sum(part[0] for part in parts)

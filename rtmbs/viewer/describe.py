@@ -13,7 +13,8 @@ from rtmbs.forces.register import BY_WORD
 from rtmbs.integrators.registry import METHODS
 from rtmbs.integrators.settings import REFACTOR, TANGENT_TERMS
 from rtmbs.model import Model
-from rtmbs.model.looks import Looks, Shapes, checked_shapes
+from rtmbs.model.looks import Looks, Shapes
+from rtmbs.model.shapes import checked_shapes
 from rtmbs.results.reactions import rods
 from rtmbs.results.result import Result
 from rtmbs.semirecursive.sources import source_names

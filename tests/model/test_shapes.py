@@ -110,6 +110,11 @@ def test_a_surface_with_a_hole_or_without_volume_gives_no_mass():
         (lambda: Surface(np.eye(3), [(0, 1, -1)]), "a face names vertex -1"),
         (lambda: Surface(np.eye(3), np.zeros((0, 3), int)), r"faces have shape \(0, 3\)"),
         (lambda: Surface(np.eye(2), [(0, 1, 1)]), "vertices has shape"),
+        (lambda: Surface([(0, 1, 2), (1, 2)], [(0, 1, 1)]), r"Surface: vertices is .* shape \(v, 3\) are needed"),
+        (lambda: Surface(np.eye(3), [(0, 1, 2), (1, 2)]), r"Surface: faces is .* shape \(k, 3\) are needed"),
+        (lambda: Surface("abc", None), "Surface: vertices is 'abc'"),
+        (lambda: mass_properties("box", 1.0), "mass_properties: shape is 'box'; it must be a Bar"),
+        (lambda: mass_properties([Sphere(1.0)], "dense"), "density is 'dense'"),
     ],
 )
 def test_shapes_that_cannot_be(make, sentence):
