@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import ModelError, shown
+from rtmbs.limits.bounds import BEYOND
 from rtmbs.model.checks import Array, Numbers, direction, number, numbers, rotation, shape_of
 from rtmbs.model.polyhedra import moments
 
@@ -185,6 +186,8 @@ def mass_properties(shapes: tuple[Shape, ...] | list[Shape], density: Numbers) -
     if not parts:
         raise ModelError("mass_properties needs at least one shape")
     volume = sum(part[0] for part in parts)
+    if not 0.0 < volume < BEYOND:
+        raise ModelError(f"the volume of the shapes is {volume:g} m^3, too far from 1 to tell a mass; check their unit")
     center = np.asarray(sum(part[0] * part[1] for part in parts) / volume)
     inertia = np.zeros((3, 3))
     for own, middle, about in parts:
