@@ -182,7 +182,8 @@ def mass_properties(shapes: tuple[Shape, ...] | list[Shape], density: Numbers) -
     Where two solids overlap, the material counts twice. Raises as ``Shape.inertia``.
     """
     rho = positive(density, "density")
-    parts = [shape.solid() for shape in checked_shapes("mass_properties", shapes)]
+    with np.errstate(over="ignore", invalid="ignore"):  # told below
+        parts = [shape.solid() for shape in checked_shapes("mass_properties", shapes)]
     if not parts:
         raise ModelError("mass_properties needs at least one shape")
     volume = sum(part[0] for part in parts)
