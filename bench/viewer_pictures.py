@@ -133,6 +133,54 @@ def help_map(path: Path) -> None:
     session.shoot(path)
 
 
+def symbols(path: Path) -> None:
+    session = Session(f"{os.path.relpath(__file__)}:machine", "white")
+    session.window.act.info()
+    session.window.act.reactions()
+    session.window.act.marker_trails()
+    session.window.canvas.camera.orbit(20.0, 4.0)
+    session.rest(0.5)
+    session.window.act.fit()
+    session.play(0.8)
+    session.shoot(path)
+
+
+def machine() -> rtmbs.Model:
+    """A carriage on a rail with a wheel and a hanging arm, a spring, a damper and a strut, most with given shapes."""
+    model = rtmbs.Model("machine")
+    frame, wheel = rtmbs.Box((0.24, 0.2, 0.12)), rtmbs.Cylinder(radius=0.22, length=0.05, axis=(0, 1, 0))
+    bob, tube = rtmbs.Sphere(0.1, center=(0, 0, -0.5)), rtmbs.Cylinder(radius=0.05, length=0.3)
+    stem = rtmbs.Bar((0, 0, 0), (0, 0, -0.5), 0.012)
+    carriage = model.add_body("carriage", shape=frame, color="steel", **frame.inertia(300.0))
+    model.add_body("wheel", shape=wheel, color="brass", opacity=0.5, position=(0, -0.2, 0), **wheel.inertia(900.0))
+    model.add_body("arm", mass=0.5, inertia=(0.01, 0.01, 0.001), center_of_mass=(0, 0, -0.3), position=(0, 0, -0.1))
+    model.add_body(
+        "bob",
+        shape=[bob, stem],
+        color="red",
+        position=(0, 0, -0.7),
+        **bob.inertia(500.0),
+    )
+    model.add_body("tube", shape=tube, position=(-0.7, 0.7, 0.0), **tube.inertia(500.0))
+    model.add_joint("slide", rtmbs.Prismatic(axis=(1, 0, 0)), "ground", carriage)
+    model.add_joint("axle", rtmbs.Revolute(axis=(0, 1, 0)), carriage, "wheel", point=(0, -0.2, 0))
+    model.add_joint("cardan", rtmbs.Universal(axis_a=(1, 0, 0), axis_b=(0, 1, 0)), carriage, "arm", point=(0, 0, -0.1))
+    model.add_joint("ball", rtmbs.Spherical(), "arm", "bob", point=(0, 0, -0.7))
+    model.add_joint("sleeve", rtmbs.Cylindrical(axis=(0, 0, 1)), "ground", "tube", point=(-0.7, 0.7, 0.0))
+    for name, body, place in (
+        ("left", "ground", (-0.9, 0.08, 0)), ("left side", "carriage", (-0.12, 0.08, 0)),
+        ("right", "ground", (0.9, 0.08, 0)), ("right side", "carriage", (0.12, 0.08, 0)),
+        ("top", "ground", (-0.7, 0.7, 0.8)), ("lid", "tube", (-0.7, 0.7, 0.15)), ("tip", "bob", (0, 0, -1.2)),
+    ):  # fmt: skip
+        model.add_marker(name, body, place)
+    model.add_force("spring", rtmbs.SpringDamper(stiffness=150.0), between=("left", "left side"))
+    model.add_force("damper", rtmbs.SpringDamper(stiffness=0.0, damping=5.0), between=("right", "right side"))
+    model.add_force("strut", rtmbs.SpringDamper(stiffness=120.0, damping=2.0), between=("top", "lid"))
+    model.set_initial("slide", position=0.15)
+    model.set_initial("cardan", position=(0.5, 0.3))
+    return model
+
+
 def failure(path: Path) -> None:
     session = Session(f"{os.path.relpath(__file__)}:failing", "white")
     session.play(10.0)
@@ -154,6 +202,7 @@ PICTURES = {
     "parameters": parameters,
     "help": help_map,
     "failure": failure,
+    "symbols": symbols,
 }
 
 

@@ -15,9 +15,12 @@ HOMES = {
     "AdamsBashforth": "rtmbs.integrators.adams_bashforth",
     "At": "rtmbs.observers",
     "AtRate": "rtmbs.observers",
+    "Bar": "rtmbs.model",
+    "Box": "rtmbs.model",
     "Bushing": "rtmbs.model",
     "ChannelRecorder": "rtmbs.observers",
     "ConstantRate": "rtmbs.model",
+    "Cylinder": "rtmbs.model",
     "Cylindrical": "rtmbs.model",
     "Dask": "rtmbs.sweeps.dask_engine",
     "EnergyMeter": "rtmbs.observers",
@@ -36,6 +39,7 @@ HOMES = {
     "Line": "rtmbs.model",
     "LogUniform": "rtmbs.sweeps.distributions",
     "METHODS": "rtmbs.integrators.registry",
+    "Mesh": "rtmbs.model",
     "Model": "rtmbs.model",
     "MonteCarlo": "rtmbs.sweeps.designs",
     "Motor": "rtmbs.model",
@@ -58,6 +62,7 @@ HOMES = {
     "Simulation": "rtmbs.simulation",
     "Sine": "rtmbs.model",
     "SmoothStep": "rtmbs.model",
+    "Sphere": "rtmbs.model",
     "Spherical": "rtmbs.model",
     "Spline": "rtmbs.model",
     "SpringDamper": "rtmbs.model",
@@ -65,6 +70,7 @@ HOMES = {
     "State": "rtmbs.state",
     "StepReport": "rtmbs.integrators.report",
     "StepTimeMeter": "rtmbs.observers",
+    "Surface": "rtmbs.model",
     "SweepResult": "rtmbs.sweeps.result",
     "TorsionSpring": "rtmbs.model",
     "Uniform": "rtmbs.sweeps.distributions",
@@ -79,6 +85,7 @@ HOMES = {
     "inverse_dynamics": "rtmbs.analysis.inverse_dynamics",
     "linearise": "rtmbs.analysis.linearisation",
     "load_result": "rtmbs.results",
+    "mass_properties": "rtmbs.model",
     "modes": "rtmbs.analysis.modes",
     "preload": "rtmbs.analysis.equilibrium",
     "refined": "rtmbs.simulation.refined",
@@ -125,14 +132,18 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.integrators.report import Outcome as Outcome
     from rtmbs.integrators.report import StepReport as StepReport
     from rtmbs.integrators.runge_kutta import RungeKutta as RungeKutta
+    from rtmbs.model import Bar as Bar
+    from rtmbs.model import Box as Box
     from rtmbs.model import Bushing as Bushing
     from rtmbs.model import ConstantRate as ConstantRate
+    from rtmbs.model import Cylinder as Cylinder
     from rtmbs.model import Cylindrical as Cylindrical
     from rtmbs.model import Fixed as Fixed
     from rtmbs.model import Floating as Floating
     from rtmbs.model import Function as Function
     from rtmbs.model import Input as Input
     from rtmbs.model import Line as Line
+    from rtmbs.model import Mesh as Mesh
     from rtmbs.model import Model as Model
     from rtmbs.model import Motor as Motor
     from rtmbs.model import Planar as Planar
@@ -140,13 +151,16 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.model import Revolute as Revolute
     from rtmbs.model import Sine as Sine
     from rtmbs.model import SmoothStep as SmoothStep
+    from rtmbs.model import Sphere as Sphere
     from rtmbs.model import Spherical as Spherical
     from rtmbs.model import Spline as Spline
     from rtmbs.model import SpringDamper as SpringDamper
     from rtmbs.model import Staircase as Staircase
+    from rtmbs.model import Surface as Surface
     from rtmbs.model import TorsionSpring as TorsionSpring
     from rtmbs.model import Universal as Universal
     from rtmbs.model import Wrench as Wrench
+    from rtmbs.model import mass_properties as mass_properties
     from rtmbs.observers import At as At
     from rtmbs.observers import AtRate as AtRate
     from rtmbs.observers import ChannelRecorder as ChannelRecorder

@@ -86,8 +86,10 @@ def kinds(value: Any, draw: Any) -> Any:
     return makers[made]()
 
 
+LOOKS = ("shape", "color", "opacity", "edges")
 CALLS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "add_body": (("name",), ("mass", "inertia", "center_of_mass", "position", "orientation")),
+    "add_body": (("name",), ("mass", "inertia", "center_of_mass", "position", "orientation", *LOOKS)),
+    "set_looks": (("ref",), LOOKS),
     "add_joint": (("name", "kind", "ref", "ref"), ("point", "point_a", "point_b", "frame", "cut", "closure")),
     "add_marker": (("name", "ref"), ("point", "frame", "axes")),
     "add_rod": (("name", "pair"), ("length",)),
@@ -116,11 +118,24 @@ def sound() -> rtmbs.Model:
     return model
 
 
+def shape(value: Any, draw: Any) -> Any:
+    """Return a shape with odd numbers in it, None for one that was refused; its mass may be asked for too."""
+    makers = (rtmbs.Box, rtmbs.Cylinder, rtmbs.Sphere, rtmbs.Bar, rtmbs.Surface, rtmbs.Mesh)
+    size = {rtmbs.Box: 1, rtmbs.Sphere: 1, rtmbs.Mesh: 1, rtmbs.Bar: 3}
+    maker = draw(st.sampled_from(makers))
+    made = attempt(maker, [value, *(draw(VALUES) for _ in range(size.get(maker, 2) - 1))], {})
+    if made is not None:
+        attempt(made.inertia, (draw(VALUES),), {})
+    return made
+
+
 def argument(kind: str, draw: Any) -> Any:
     """Return a value for one argument, odd more often than not."""
     value = draw(VALUES)
     if kind == "kind":
         return kinds(value, draw)
+    if kind == "shape" and draw(st.booleans()):
+        return shape(value, draw)
     if kind in ("name", "ref", "joint", "body", "frame") and draw(st.booleans()):
         return draw(st.sampled_from(NAMES))
     if kind in ("pair", "between") and draw(st.booleans()):

@@ -52,11 +52,13 @@ class Build:
         body = self.model.add_body(given.name, **values)
         self.carriers[given.name] = Carrier(body, np.zeros(3), np.eye(3))
 
-    def add_ground(self, given: Given, position: np.ndarray, orientation: np.ndarray) -> None:
-        """Give ground another name, with axes of its own."""
+    def add_ground(self, given: Given, position: np.ndarray, orientation: np.ndarray, looks: Mapping[str, Any]) -> None:
+        """Give ground another name, with axes of its own; it looks as its first statement with a shape says."""
         if given.name in self.carriers and given.name != self.model.ground.name:
             raise ModelError(f"body {given.name!r}: there is already a body of this name; choose another")
         self.carriers[given.name] = Carrier(self.model.ground, position, orientation)
+        if looks["shape"] is not None and self.model.ground.name not in self.model.looks:
+            self.model.set_looks(self.model.ground, **looks)
 
     def add_triad(self, given: Given, carrier: Carrier, origin: np.ndarray, axes: np.ndarray) -> None:
         """Add a triad given in the axes of its carrier."""

@@ -12,9 +12,23 @@ from rtmbs.language.document import Analysis, Document
 from rtmbs.language.expressions import Expression, ExpressionRow, written
 from rtmbs.language.format import format as formatted
 from rtmbs.language.statements.joints import TITLES, key_of, spelled
+from rtmbs.language.statements.looks import SHAPES
 from rtmbs.language.statements.systems import CHOICES, KINDS, NUMBERS
 from rtmbs.language.values import callables
-from rtmbs.model import FORCE_TYPES, JOINT_TYPES, Body, Coupler, Driver, Force, Initial, Input, Joint, Marker, Model
+from rtmbs.model import (
+    FORCE_TYPES,
+    JOINT_TYPES,
+    Body,
+    Coupler,
+    Driver,
+    Force,
+    Initial,
+    Input,
+    Joint,
+    Looks,
+    Marker,
+    Model,
+)
 from rtmbs.model.drivers import MARKER_AXES
 
 BARE = re.compile(r"(?!(?:end)?model$)[^\W\d]\w*", re.IGNORECASE)
@@ -30,7 +44,9 @@ def write(model: Model | Document, analysis: Analysis | None = None) -> str:
     if isinstance(model, Document):
         return write(model.model, analysis or model.analysis)
     parts = [f"MODEL {quoted(model.name)}", system(model, analysis or Analysis(kind="dynamic"))]
-    parts += [body(one) for one in model.bodies.values() if one is not model.ground]
+    if model.ground.name in model.looks:
+        parts.append(statement("BODY", model.ground.name, ["ground", *looks(model, model.ground)]))
+    parts += [body(model, one) for one in model.bodies.values() if one is not model.ground]
     parts += [triad(one) for one in model.markers.values()]
     parts += [joint(model, one) for one in model.joints.values()]
     for rod in model.rods.values():
@@ -87,7 +103,7 @@ def system(model: Model, analysis: Analysis) -> str:
     return f"SYSTEM ({', '.join([*said, f'gravity = {row(model.gravity)}'])});"
 
 
-def body(one: Body) -> str:
+def body(model: Model, one: Body) -> str:
     """Return a body; what is zero or plain is left out."""
     said = [f"mass = {number(one.mass)}"]
     if not same(one.center_of_mass, np.zeros(3)):
@@ -100,7 +116,28 @@ def body(one: Body) -> str:
         said.append(f"position = {row(one.position)}")
     if one.orientation.tobytes() != EYE:
         said.append(f"orientation = {matrix(one.orientation)}")
-    return statement("BODY", one.name, said)
+    return statement("BODY", one.name, [*said, *looks(model, one)])
+
+
+def looks(model: Model, one: Body) -> Iterator[str]:
+    """Yield how a body looks; what is plain is left out. Raises ModelError for triangles, which no file holds."""
+    seen = model.looks.get(one.name, Looks())
+    for shape in seen.shapes:
+        kind = type(shape).__name__.lower()
+        if SHAPES.get(kind) is not type(shape):
+            raise ModelError(
+                f"body {one.name!r} has a {type(shape).__name__}, whose triangles a file cannot hold; write the model "
+                f"after model.set_looks({one.name!r}), and give shapes= to the viewer"
+            )
+        pairs = [(field.name, getattr(shape, field.name)) for field in fields(shape)]  # type: ignore[arg-type]
+        said = [f"{name} = {(matrix, row, number)[2 - np.ndim(value)](value)}" for name, value in pairs]
+        yield f"shape = {kind}({', '.join(said)})"
+    if seen.color:
+        yield f"color = {quoted(seen.color)}"
+    if seen.opacity != 1.0:
+        yield f"opacity = {number(seen.opacity)}"
+    if not seen.edges:
+        yield "edges = no"
 
 
 def triad(one: Marker) -> str:

@@ -22,20 +22,26 @@ from rtmbs.model.joints import (
     Spherical,
     Universal,
 )
+from rtmbs.model.looks import Looks
 from rtmbs.model.markers import Marker
+from rtmbs.model.mesh import Mesh
 from rtmbs.model.model import Model
 from rtmbs.model.profiles import PROFILES, ConstantRate, Function, Profile, Sine, SmoothStep, Spline, Staircase
 from rtmbs.model.rods import Rod
+from rtmbs.model.shapes import Bar, Box, Cylinder, Shape, Sphere, Surface, mass_properties
 
 __all__ = [
     "FORCE_TYPES",
     "JOINT_TYPES",
     "PROFILES",
+    "Bar",
     "Body",
+    "Box",
     "Bushing",
     "ConstantRate",
     "Constraint",
     "Coupler",
+    "Cylinder",
     "Cylindrical",
     "Dof",
     "Driver",
@@ -50,7 +56,9 @@ __all__ = [
     "JointEquation",
     "JointType",
     "Line",
+    "Looks",
     "Marker",
+    "Mesh",
     "Model",
     "Motor",
     "Planar",
@@ -58,13 +66,17 @@ __all__ = [
     "Profile",
     "Revolute",
     "Rod",
+    "Shape",
     "Sine",
     "SmoothStep",
+    "Sphere",
     "Spherical",
     "Spline",
     "SpringDamper",
     "Staircase",
+    "Surface",
     "TorsionSpring",
     "Universal",
     "Wrench",
+    "mass_properties",
 ]

@@ -13,6 +13,7 @@ from rtmbs.model.drivers import BODY_COORDINATES, MARKER_AXES, Driver
 from rtmbs.model.forces import Force
 from rtmbs.model.initial import Initial
 from rtmbs.model.joint import Joint
+from rtmbs.model.looks import Looks, make_looks
 from rtmbs.model.markers import Marker
 from rtmbs.model.rods import Rod
 
@@ -38,6 +39,7 @@ class Elements(Closed):
     forces: dict[str, Force]
     drivers: dict[str, Driver]
     initials: dict[str, Initial]
+    looks: dict[str, Looks]  # of bodies in pictures
 
     def __init__(self, name: str = "model", gravity: Numbers = (0.0, 0.0, -9.81), *, h: float | None = None) -> None:
         self.name = name_of("model", name)
@@ -47,11 +49,24 @@ class Elements(Closed):
             raise ModelError(f"model {name!r}: h is {self.h:g}; it must be positive")
         self.bodies = {GROUND: make_ground()}
         self.joints, self.markers, self.rods, self.couplers = {}, {}, {}, {}
-        self.constraints, self.forces, self.drivers, self.initials = {}, {}, {}, {}
+        self.constraints, self.forces, self.drivers, self.initials, self.looks = {}, {}, {}, {}, {}
 
     @property
     def ground(self) -> Body:
         return self.bodies[GROUND]
+
+    def set_looks(
+        self, body: Body | str, *, shape: Any = None, color: str = "", opacity: Numbers = 1.0, edges: bool = True
+    ) -> None:
+        """Say how a body looks in pictures, in place of what was said before; ground may have a shape too.
+
+        shape: a Box, Cylinder, Sphere, Bar, Surface or Mesh in body axes, or a list of them; None draws bars between
+            the joints.  color: "#rrggbb" or a name such as "steel"; "" takes one of the theme.
+        opacity: above 0, and 1 for a body that hides what is behind it.  edges: sharp edges are drawn as lines.
+        Motion, states and results do not depend on any of these. Raises ModelError for a value that cannot be.
+        """
+        found = self._find("body", body, self.bodies, "looks")
+        self.looks[found.name] = make_looks(f"body {found.name!r}", shape, color, opacity, edges)
 
     def _new(self, kind: str, name: str, *taken: Mapping[str, object]) -> None:
         """Refuse a name that is empty or that an element of these kinds carries."""

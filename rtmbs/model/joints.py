@@ -58,12 +58,13 @@ class JointType:
     6. ``aligned()`` lists the directions that point the same way in a and b whenever the joint is assembled; equations
        of dot products would also accept the opposite.
     7. ``measure(between)`` reads its coordinates off the motion of b relative to a, for a joint that no tree walks.
-    8. ``drawn_as`` says what a window shows: a pin or a rail along the first axis, or a ball.
+    8. ``drawn_as`` says what a window shows: a pin, a rail, a sleeve (round) or a plate along the first axis, a cross
+       of the first two axes, a ball, or a weld.
     """
 
     coordinates: ClassVar[tuple[str, ...]] = ()
     start: ClassVar[Literal["coordinates", "quaternion", "pose", "nothing"]] = "coordinates"
-    drawn_as: ClassVar[Literal["pin", "rail", "ball"]] = "ball"
+    drawn_as: ClassVar[Literal["pin", "rail", "sleeve", "plate", "cross", "ball", "weld"]] = "ball"
 
     def dofs(self) -> tuple[Dof, ...]:
         raise NotImplementedError
@@ -146,7 +147,7 @@ class Cylindrical(JointType):
 
     axis: Numbers
     coordinates = ("displacement", "angle")
-    drawn_as = "rail"
+    drawn_as = "sleeve"
 
     def dofs(self) -> tuple[Dof, ...]:
         return (Dof("prismatic", np.array(self.axis)), Dof("revolute", np.array(self.axis)))
@@ -165,6 +166,7 @@ class Universal(JointType):
     axis_a: Numbers
     axis_b: Numbers
     coordinates = ("angle_a", "angle_b")
+    drawn_as = "cross"
 
     def checked(self, what: str) -> Self:
         unit = super().checked(what)
@@ -197,7 +199,7 @@ class Planar(JointType):
 
     normal: Numbers
     coordinates = ("x", "y", "angle")
-    drawn_as = "rail"
+    drawn_as = "plate"
 
     def dofs(self) -> tuple[Dof, ...]:
         x, y = perpendiculars(np.array(self.normal))
@@ -255,6 +257,7 @@ class Fixed(JointType):
     """Holds b to a."""
 
     start = "nothing"
+    drawn_as = "weld"
 
     def dofs(self) -> tuple[Dof, ...]:
         return ()

@@ -21,6 +21,7 @@ from rtmbs.model.initial import Initial, make_initial
 from rtmbs.model.joint import WORLD, ClosureOption, Joint, frame_body, frozen, make_joint
 from rtmbs.model.joints import JointType
 from rtmbs.model.laws import Law, UserFunction, make_law
+from rtmbs.model.looks import make_looks
 from rtmbs.model.markers import Marker
 from rtmbs.model.profiles import checked_profile, given_motion
 from rtmbs.model.rods import Rod, make_rod
@@ -48,6 +49,10 @@ class Model(Elements):
         inertia: Numbers = (0.0, 0.0, 0.0),
         position: Numbers = (0.0, 0.0, 0.0),
         orientation: Numbers = None,
+        shape: Any = None,
+        color: str = "",
+        opacity: Numbers = 1.0,
+        edges: bool = True,
     ) -> Body:
         """Add a rigid body.
 
@@ -55,11 +60,15 @@ class Model(Elements):
         inertia: about the mass centre, body axes [kg m^2]: 3 principal values, 6 (xx, yy, zz, xy, xz, yz) or 3 x 3.
         position, orientation: the body frame in the world at the reference pose [m]; a 3 x 3 rotation (body to world)
             or a quaternion (w, x, y, z). By default the world frame.
+        shape, color, opacity, edges: for pictures only, as of ``set_looks``. ``shape.inertia(density)`` gives mass,
+            centre of mass and inertia: ``add_body("hull", shape=hull, **hull.inertia(2700.0))``.
         """
         self._new("body", name, self.bodies, self.markers)
         if name == WORLD:
             raise ModelError(f"body {name!r}: this name means the world axes in frame=; choose another")
-        body = self.bodies[name] = make_body(name, mass, center_of_mass, inertia, position, orientation)
+        body = make_body(name, mass, center_of_mass, inertia, position, orientation)
+        looks = make_looks(f"body {name!r}", shape, color, opacity, edges)
+        self.bodies[name], self.looks[name] = body, looks
         return body
 
     def add_joint(

@@ -55,7 +55,7 @@ def run_result(
     offsets.
     """
     resampled = Resampled(system, tables, samples)
-    return Result(lambda: sources(system, resampled), system.name, system.fingerprint, outcomes, warnings)
+    return Result(lambda: sources(system, resampled), system.name, system.fingerprint, outcomes, warnings, system)
 
 
 def sources(system: System, resampled: Resampled) -> dict[str, Source]:

@@ -94,6 +94,14 @@ class Resampled:
         """Return what a connector does to its body b (S, 6), at the origin of its part [N, N m]."""
         return self._wrenches.row(len(self.graph.dof) + connector)
 
+    def all_wrenches(self) -> Array:
+        """Return ``body_wrench`` of all bodies of the graph, then ``connector_wrench`` of all connectors (S, k, 6)."""
+        return self._wrenches.all()
+
+    def all_frames(self) -> Array:
+        """Return A (9), r (3), V (6), acc (6) and o (3) of all dofs, as ``motion`` has them (S, n, 27)."""
+        return self._frames.all()
+
     @cached_property
     def closures(self) -> Array:
         """Phi, Phid, Phidd (3, S, m) [m or 1, ...]."""
@@ -167,6 +175,14 @@ class Blocks:
         self.rows, self.width, self.samples, self.evaluate = rows, width, samples, evaluate
         self.size = max(1, block_bytes // max(8 * width * samples, 1))  # rows a block
         self.blocks: dict[int, Array] = {}
+
+    def all(self) -> Array:
+        """Return all rows (S, rows, width)."""
+        for first in range(0, self.rows, self.size):
+            self.row(first)
+        return np.concatenate(
+            [np.zeros((self.samples, 0, self.width)), *(self.blocks[k] for k in sorted(self.blocks))], axis=1
+        )
 
     def row(self, k: int) -> Array:
         """Return row ``k`` (S, width)."""

@@ -3,13 +3,16 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import unknown_name
 from rtmbs.results.channel import Channel, Kept, Source
+
+if TYPE_CHECKING:
+    from rtmbs.system.system import System
 
 Array = NDArray[np.float64]
 TIME = "t"
@@ -33,6 +36,7 @@ class Result:
         fingerprint: str = "",
         outcomes: Mapping[str, int] | None = None,
         warnings: Callable[[], Mapping[str, int]] | Mapping[str, int] | None = None,
+        system: "System | None" = None,
     ) -> None:
         self._given = sources
         self._channels: dict[str, Channel] = {}
@@ -40,6 +44,7 @@ class Result:
         self.fingerprint = fingerprint  # of the System
         self.outcomes = dict(outcomes or {})  # how many steps ended how, by the name of the Outcome
         self._warnings = warnings
+        self.system = system  # of the run, for a viewer; None for a result of a file and for a pickled one
 
     @cached_property
     def warnings(self) -> dict[str, int]:
@@ -176,7 +181,7 @@ class Result:
         state = {key: value for key, value in vars(self).items() if key not in ("_sources", "_given", "_warnings")}
         channels = {name: (source, Kept(self.read(name).values)) for name, source in self._sources.items()}
         state["_given"] = {name: Source(old.axes, old.unit, new, old.frame) for name, (old, new) in channels.items()}
-        return {**state, "_channels": {}, "_warnings": self.warnings}
+        return {**state, "_channels": {}, "_warnings": self.warnings, "system": None}
 
     def __repr__(self) -> str:
         return f"Result({self.name!r}, {len(self)} samples of {len(self._sources)} channels)"

@@ -93,7 +93,7 @@ def derived(result: Result, values: Callable[[str], Array]) -> Result:
             found[name] = Source(axes, unit, partial(values, name), result.frame(name))
         return found
 
-    return Result(sources, result.name, result.fingerprint, result.outcomes, lambda: result.warnings)
+    return Result(sources, result.name, result.fingerprint, result.outcomes, lambda: result.warnings, result.system)
 
 
 def span(result: Result) -> str:

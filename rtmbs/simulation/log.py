@@ -54,7 +54,9 @@ class ControlledResult(Result):
         events: Sequence[Occurrence],
     ) -> None:
         resampled = Resampled(system, tables, samples)
-        super().__init__(lambda: sources(system, resampled), system.name, system.fingerprint, outcomes, warnings)
+        super().__init__(
+            lambda: sources(system, resampled), system.name, system.fingerprint, outcomes, warnings, system
+        )
         self.steps = steps
         self.events = tuple(events)
 

@@ -52,7 +52,9 @@ class RefinedResult(Result):
         for level in runs:
             outcomes.update(level.outcomes)
             warnings.update(level.warnings)
-        super().__init__(lambda: sources(system, resampled), system.name, system.fingerprint, outcomes, warnings)
+        super().__init__(
+            lambda: sources(system, resampled), system.name, system.fingerprint, outcomes, warnings, system
+        )
         self.order = order  # of z, zd, zdd and lam for smooth forces
         self.runs = len(runs)
         self.samples = resampled.samples  # coordinates, rates, accelerations and multipliers, extrapolated

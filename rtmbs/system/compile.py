@@ -247,6 +247,7 @@ def finish(model: Model, draft: Draft, length: float) -> System:
         called=draft.laws.called,
         states=draft.laws.states,
         outside=draft.laws.outside,
+        looks=dict(model.looks),
         **start._asdict(),
     )
 

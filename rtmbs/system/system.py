@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.model.joints import JointType
+from rtmbs.model.looks import Looks
 from rtmbs.system.outside import Outside
 from rtmbs.system.tables import Tables
 from rtmbs.topology import Topology
@@ -149,6 +150,7 @@ class System:
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # of inputs that are tables
     states: tuple[LawStateInfo, ...] = ()  # of force laws, in the order of ``State.s``
     outside: tuple[Outside, ...] = ()  # what recorded force laws read from outside of their arguments
+    looks: Mapping[str, Looks] = field(default_factory=dict)  # of bodies in pictures; no part of the fingerprint
 
     def __repr__(self) -> str:
         return (

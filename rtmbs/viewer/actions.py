@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QGuiApplication, QImage
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtWidgets import QFileDialog, QInputDialog
 
 from rtmbs.viewer.capture import Capture
 from rtmbs.viewer.commands import (
@@ -20,6 +20,7 @@ from rtmbs.viewer.commands import (
     SaveState,
     Seek,
     SetSpeed,
+    ShowReactions,
     StepBack,
     StepForward,
 )
@@ -27,9 +28,11 @@ from rtmbs.viewer.panels.transport import faster, slower
 from rtmbs.viewer.theme import DARK, WHITE
 
 if TYPE_CHECKING:
+    from rtmbs.viewer.scene import Scene
     from rtmbs.viewer.window import Window
 
 MANY = 10  # steps of "ten steps back"
+LEAST_SCALE, MOST_SCALE = 1e-6, 1e12  # [N/m]
 MODELS = "Models and results (*.py *.npz *.h5 *.hdf5)"
 RESULTS, STATES = "Results (*.npz *.h5 *.csv)", "States (*.npz)"
 
@@ -257,6 +260,55 @@ class Actions:
         body = scene.selected
         has = scene.trails.toggle(body, self.window.description_of(body).center_of_mass)
         self.window.tell(f"{self.window.body_name(body)}: {'a trail' if has else 'no trail'}")
+        self.window.canvas.update()
+
+    def marker_trails(self) -> None:
+        scene = self.window.scene
+        if scene is None or not scene.description.markers:
+            self.window.tell("the model has no markers; model.add_marker adds one")
+            return
+        on = scene.follow_markers(not scene.follows_markers())
+        self.window.tell(f"trails of {on} markers" if on else "no trails of markers")
+        self.window.canvas.update()
+
+    def transparent(self) -> None:
+        self._hide_or_show("transparent")
+        if self.window.scene is not None:
+            self.window.scene.recolor()
+
+    def reactions(self) -> None:
+        self._hide_or_show("reactions")
+        self.window.send(ShowReactions(self.window.shown["reactions"]))
+
+    def longer_arrows(self) -> None:
+        self._scale_arrows(up=False)
+
+    def shorter_arrows(self) -> None:
+        self._scale_arrows(up=True)
+
+    def _scale_arrows(self, up: bool) -> None:
+        scene = self.window.scene
+        if scene is not None:
+            scene.scale.step(up)
+            self._show_scale(scene)
+
+    def arrow_scale(self, newtons: float | None = None) -> None:
+        scene = self.window.scene
+        if scene is None:
+            return
+        if newtons is None:
+            asked = "Force that an arrow of one metre means [N]"
+            newtons, given = QInputDialog.getDouble(
+                self.window, "Scale of the arrows", asked, scene.scale.newtons, LEAST_SCALE, MOST_SCALE, 6
+            )
+            if not given:
+                return
+        scene.scale.choose(newtons)
+        self._show_scale(scene)
+
+    def _show_scale(self, scene: "Scene") -> None:
+        scene.show(scene.frame)
+        self.window.tell(scene.scale.sentence())
         self.window.canvas.update()
 
     def choose_nothing(self) -> None:

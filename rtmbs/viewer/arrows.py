@@ -1,4 +1,6 @@
-"""Things between points that move by themselves: springs, rods, forces as arrows, the pull of the mouse."""
+"""Forces and moments as arrows of one scale, and the pull of the mouse."""
+
+import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,77 +13,131 @@ from rtmbs.viewer.theme import Theme, rgba
 
 Array = NDArray[np.float64]
 
-HEAD, HEAD_WIDTH = 0.3, 2.6  # length of an arrow's head in arrows, its radius in shafts
-BLOCK = 3.6  # edge of a bushing, in radii of a bar
-LONGEST = 0.8  # arrow of a force as large as the weight of all bodies, and of any larger one, in characteristic lengths
-SHORTEST = 1e-3  # the same for one that is not drawn
+SHAFT, HEAD, HEAD_WIDTH = 0.5, 4.5, 1.5  # radius of a shaft, length and radius of a head, in radii of a bar
+MOST_HEAD, MOST_SHAFT = 0.4, 0.05  # the same, in lengths of the arrow, which short ones are drawn with
+SECOND_HEAD = 0.7  # where the second head of a moment begins, in lengths of a head behind the first
+FULL = 0.6  # length of a full arrow, in characteristic lengths
+LEAST = 0.02  # moment at which an arrow is full, in full forces times the characteristic length: noise stays small
+SHORTEST, LONGEST = 0.01, 4.0  # an arrow that is drawn, and one that a longer one is cut to, in characteristic lengths
+STEPS, NEXT = (1.0, 2.0, 5.0), 2.2  # of a scale, times powers of ten, and a factor that leads to the next one
 NONE: tuple[float, ...] = (0.0, 0.0, 0.0, 1.0)
 
 
-class Connectors:
-    """Springs, blocks such as bushings, and as thin rods everything else between two points."""
+class Scale:
+    """How long arrows are: the force and the moment that an arrow of one metre means.
 
-    def __init__(self, description: SceneDescription, radius: float, theme: Theme) -> None:
-        springs = [connector for connector in description.connectors if connector.shape == "coil"]
-        self._connectors = {
-            "spring": springs,
-            "rod": [connector for connector in description.connectors if connector.shape != "coil"],
-        }
-        self._radii = {"spring": 2.2 * radius, "rod": 0.6 * radius}
-        self._colors = {"spring": rgba(theme.spring), "rod": rgba(theme.joint)}
-        self._blocks = [connector for connector in description.connectors if connector.shape == "block"]
-        self._edge, self._block_color = BLOCK * radius, rgba(theme.spring)
-        unit = {"spring": meshes.coil(), "rod": meshes.cylinder(), "block": meshes.cube()}
-        self.batches = {kind: Batch(mesh, (), (), NONE) for kind, mesh in unit.items()}
+    At first an arrow as long as most of the mechanism is the weight of all bodies. ``fit`` takes the forces that are
+    there instead, until the user has chosen.
+    """
 
-    def show(self, frame: Frame) -> None:
-        """Stretch all from end to end."""
-        for kind, connectors in self._connectors.items():
-            if connectors:
-                start = ends(
-                    frame,
-                    [connector.a for connector in connectors],
-                    np.array([connector.point_a for connector in connectors]),
-                )
-                end = ends(
-                    frame,
-                    [connector.b for connector in connectors],
-                    np.array([connector.point_b for connector in connectors]),
-                )
-                self.batches[kind].put(between(start, end, self._radii[kind]), self._colors[kind])
-        if self._blocks:
-            bodies = [block.a for block in self._blocks]
-            centers = ends(frame, bodies, np.array([block.point_a for block in self._blocks]))
-            own = np.array([block.axes for block in self._blocks])
-            axes = self._edge * np.einsum("kij,kjl->kil", frame.A[bodies], own)
-            self.batches["block"].put(np.concatenate((axes, centers[:, :, None]), axis=2), self._block_color)
+    def __init__(self, description: SceneDescription) -> None:
+        self.length = description.length  # characteristic one [m]
+        gravity = float(np.linalg.norm(description.gravity)) or 9.81
+        weight = gravity * sum(body.mass for body in description.bodies)
+        self.newtons = rounded(max(weight, 1e-9) / (FULL * self.length))  # [N/m]
+        self.moments = rounded(self.newtons * self.length)  # [N m/m]
+        self._fitted = False
+
+    def choose(self, newtons: float) -> None:
+        """Let an arrow of one metre mean this force [N]; moments keep their proportion to forces."""
+        self.moments *= newtons / self.newtons
+        self.newtons, self._fitted = newtons, True
+
+    def step(self, up: bool) -> None:
+        """Let an arrow mean the next larger or smaller round force."""
+        self.choose(rounded(self.newtons * (NEXT if up else 1.0 / NEXT)))
+
+    def fit(self, wrenches: Array) -> None:
+        """Take the largest of the wrenches (k, 6) as full; once, and not after ``choose``."""
+        if self._fitted or not np.any(np.isfinite(wrenches)):
+            return
+        force, moment = (float(np.nanmax(np.linalg.norm(part, axis=1))) for part in (wrenches[:, :3], wrenches[:, 3:]))
+        if force > 0.0:
+            self.newtons, self._fitted = rounded(force / (FULL * self.length)), True
+            self.moments = rounded(max(moment / (FULL * self.length), LEAST * self.newtons * self.length))
+
+    def sentence(self) -> str:
+        """Return the legend."""
+        return f"arrows: 1 m is {self.newtons:.3g} N, with two heads {self.moments:.3g} N m"
+
+
+def rounded(value: float) -> float:
+    """Return the nearest of 1, 2 or 5 times a power of ten."""
+    power = 10.0 ** math.floor(math.log10(value))
+    return float(min((step * power for step in (*STEPS, 10.0)), key=lambda one: abs(math.log(one / value))))
+
+
+class Arrows:
+    """Arrows of one colour and thickness: a batch of shafts and one of heads."""
+
+    def __init__(self, radius: float, color: str, double: bool = False) -> None:
+        self._radius, self._color, self._double = radius, rgba(color), double
+        self.batches = [Batch(meshes.cylinder(), (), (), NONE), Batch(meshes.cone(), (), (), NONE)]
+        for batch in self.batches:
+            batch.casts = False
+
+    def lay(self, start: Array, vectors: Array, scale: Scale, per_metre: float, ends: bool = False) -> None:
+        """Lay arrows from ``start`` (k, 3) along ``vectors`` (k, 3); ``ends``: they end at the points instead.
+
+        Vectors too short to be seen, or not finite, are left out; one longer than the picture is cut.
+        """
+        along = np.asarray(vectors, float).reshape(-1, 3) / per_metre
+        size = np.linalg.norm(along, axis=1)
+        kept = np.isfinite(size) & (size > SHORTEST * scale.length)
+        along, size, start = along[kept], size[kept], np.asarray(start, float).reshape(-1, 3)[kept]
+        cut = np.minimum(size, LONGEST * scale.length)
+        unit = along / np.maximum(size, 1e-300)[:, None]
+        start = start - unit * cut[:, None] if ends else start
+        tip = start + unit * cut[:, None]
+        head = np.minimum(HEAD * self._radius, MOST_HEAD * cut)
+        neck = tip - unit * head[:, None]
+        shaft = np.minimum(SHAFT * self._radius, MOST_SHAFT * cut)
+        self.batches[0].put(between(start, neck, shaft), self._color)
+        width = HEAD_WIDTH * np.minimum(self._radius, head / HEAD)
+        heads = between(neck, tip, width)
+        if self._double:
+            back = unit * (SECOND_HEAD * head)[:, None]
+            heads = np.concatenate([heads, between(neck - back, tip - back, width)])
+        self.batches[1].put(heads, self._color)
 
 
 class Forces:
-    """Given forces as arrows that end where they act. Torques are not drawn."""
+    """Given forces as arrows that end where they act, given torques as arrows with two heads."""
 
     def __init__(self, description: SceneDescription, radius: float, theme: Theme) -> None:
         self._wrenches = description.wrenches
-        self._size = LONGEST * description.length
-        self._radius, self._color = 0.8 * radius, rgba(theme.force)
-        gravity = float(np.linalg.norm(description.gravity)) or 9.81
-        self._full = max(gravity * sum(body.mass for body in description.bodies), 1e-9)  # [N]
-        self.batches = [Batch(meshes.cylinder(), (), (), NONE), Batch(meshes.cone(), (), (), NONE)]
+        self._forces = Arrows(radius, theme.force)
+        self._moments = Arrows(radius, theme.moment, double=True)
+        self.batches = [*self._forces.batches, *self._moments.batches]
 
-    def show(self, frame: Frame) -> None:
+    def show(self, frame: Frame, scale: Scale) -> None:
         """Point the arrows as the forces point now."""
-        starts, tips = [], []
-        for wrench in self._wrenches:
-            force = acting(wrench, frame)
-            size = float(np.linalg.norm(force))
-            share = min(size / self._full, 1.0)
-            if share > SHORTEST:
-                tip = frame.r[wrench.body] + frame.A[wrench.body] @ wrench.point
-                tips.append(tip)
-                starts.append(tip - force / size * self._size * max(share, 0.15))
-        lay_arrows(
-            self.batches, np.array(starts).reshape(-1, 3), np.array(tips).reshape(-1, 3), self._radius, self._color
-        )
+        if not self._wrenches:
+            return
+        points = [frame.r[one.body] + frame.A[one.body] @ one.point for one in self._wrenches]
+        acting = np.array([given(one, frame) for one in self._wrenches])
+        self._forces.lay(np.array(points), acting[:, :3], scale, scale.newtons, ends=True)
+        self._moments.lay(np.array(points), acting[:, 3:], scale, scale.moments)
+
+
+class Reactions:
+    """What joints pass on to their second bodies: arrows from the joint points, double ones for moments."""
+
+    def __init__(self, description: SceneDescription, radius: float, theme: Theme) -> None:
+        self._b = np.array([joint.b for joint in description.joints], np.int64)
+        self._points = np.array([joint.point_b for joint in description.joints]).reshape(-1, 3)
+        self._forces = Arrows(radius, theme.reaction)
+        self._moments = Arrows(radius, theme.moment, double=True)
+        self.batches = [*self._forces.batches, *self._moments.batches]
+
+    def show(self, frame: Frame, scale: Scale) -> None:
+        """Point the arrows as the reactions point now; none where the frame has no reactions."""
+        if not len(self._b):
+            return
+        scale.fit(frame.reactions)
+        points = frame.r[self._b] + np.einsum("kij,kj->ki", frame.A[self._b], self._points)
+        self._forces.lay(points, frame.reactions[:, :3], scale, scale.newtons)
+        self._moments.lay(points, frame.reactions[:, 3:], scale, scale.moments)
 
 
 class GrabLine:
@@ -102,19 +158,10 @@ class GrabLine:
             ball.put(np.array([np.column_stack([size, end]) for end in ends]), self._color)
 
 
-def ends(frame: Frame, bodies: list[int], points: Array) -> Array:
-    """Return world points (k, 3) of ``points`` (k, 3) in the axes of their bodies."""
-    return np.asarray(frame.r[bodies] + np.einsum("kij,kj->ki", frame.A[bodies], points))
-
-
-def acting(wrench: WrenchDescription, frame: Frame) -> Array:
-    """Return the force (3,) of a given wrench in world axes [N]."""
-    force = frame.inputs[wrench.slot : wrench.slot + 3]
-    return np.asarray(frame.A[wrench.body] @ wrench.axes @ force) if wrench.follows else force
-
-
-def lay_arrows(pair: list[Batch], start: Array, tip: Array, radius: float, color: tuple[float, ...]) -> None:
-    """Lay shafts and heads from ``start`` to ``tip`` (k, 3)."""
-    neck = tip - HEAD * (tip - start)
-    pair[0].put(between(start, neck, radius), color)
-    pair[1].put(between(neck, tip, HEAD_WIDTH * radius), color)
+def given(wrench: WrenchDescription, frame: Frame) -> Array:
+    """Return the force and torque (6,) of a given wrench in world axes [N, N m]."""
+    numbers = frame.inputs[wrench.slot : wrench.slot + 6]
+    if not wrench.follows:
+        return numbers
+    turn = frame.A[wrench.body] @ wrench.axes
+    return np.concatenate((turn @ numbers[:3], turn @ numbers[3:]))

@@ -21,15 +21,17 @@ class Batch:
     body : (k,) index of the body that carries a placement, 0 for ground.
     local : (k, 3, 4) placement in body axes; its columns may stretch the mesh.
     color : (k, 4) red, green, blue, opacity from 0 to 1.
+    edges : sharp edges are drawn as lines.  casts : it casts a shadow.
+    names : of the placements, for those who point at them; none for those who cannot.
     """
 
-    def __init__(self, mesh: Mesh, body: ArrayLike, local: ArrayLike, color: ArrayLike) -> None:
-        self.mesh = mesh
+    def __init__(self, mesh: Mesh, body: ArrayLike, local: ArrayLike, color: ArrayLike, edges: bool = False) -> None:
+        self.mesh, self.edges = mesh, edges
         self.body: Integers = np.asarray(body, np.int64).reshape(-1)
         self.local: Array = np.asarray(local, float).reshape(-1, 3, 4)
         self.color: Floats = np.ascontiguousarray(np.broadcast_to(color, (len(self.body), 4)), np.float32)
         self.placement: Array = self.local.copy()  # (k, 3, 4) world
-        self.visible = True
+        self.visible, self.casts, self.names = True, True, list[str]()
 
     def __len__(self) -> int:
         return len(self.body)

@@ -6,11 +6,12 @@ from PySide6.QtCore import QPointF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QImage, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
 from PySide6.QtOpenGL import QOpenGLPaintDevice
 from PySide6.QtOpenGLWidgets import QOpenGLWidget
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QToolTip, QWidget
 
 from rtmbs.viewer.camera import Camera
 from rtmbs.viewer.framebuffer import SAMPLES, Framebuffer
 from rtmbs.viewer.labels import draw_labels
+from rtmbs.viewer.legend import draw_legend
 from rtmbs.viewer.renderer import Renderer, is_software
 from rtmbs.viewer.scene import Pick, Scene
 from rtmbs.viewer.surface import surface_format
@@ -21,6 +22,7 @@ DEGREES_PER_PIXEL = 0.35
 ZOOM_PER_NOTCH = 1.15
 NOTCH = 120.0  # eighths of a degree that a wheel turns a notch
 STILL = 4.0  # pixels that a click may move
+HOVER = 90  # [ms] that the mouse rests before a name is shown
 CALM = 250  # [ms] without a picture, after which a slow renderer draws one with smooth edges
 
 
@@ -51,11 +53,14 @@ class Canvas(QOpenGLWidget):
         self._smooth_next = False
         self._calm = QTimer(self, singleShot=True, interval=CALM)
         self._calm.timeout.connect(self.draw_smooth)
+        self._hover = QTimer(self, singleShot=True, interval=HOVER)
+        self._hover.timeout.connect(self.show_name)
         self._last, self._pressed = QPointF(), QPointF()
         self._pull: Pick | None = None
         self.setFormat(surface_format())
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMinimumSize(240, 180)
+        self.setMouseTracking(True)
 
     def sizeHint(self) -> QSize:
         return QSize(1200, 700)
@@ -93,24 +98,26 @@ class Canvas(QOpenGLWidget):
         if smooth:
             self._smooth_target().bind()
         scene = self.scene
-        self._renderer.draw(scene.batches(), scene.lines(), self.camera, scene.background())
+        self._renderer.draw(scene.batches(), scene.lines(), self.camera, scene.background(), scene.floor())
         if smooth:
             self._smooth_target().copy_to(self.defaultFramebufferObject())
         elif not self._calm.isActive() or self._calm.remainingTime() < CALM // 2:
             self._calm.start()
-        if self.labels:
-            self._draw_labels()
+        self._write(scene)
         self.pictures += 1
 
-    def _draw_labels(self) -> None:
+    def _write(self, scene: Scene) -> None:
         """Write on the framebuffer that is bound; a painter on the widget would go elsewhere while it is grabbed."""
-        assert self.scene is not None
+        if not (self.labels or scene.shown["grid"] or scene.shown["axes"] or scene.has_arrows()):
+            return
         ratio = self.devicePixelRatioF()
         device = QOpenGLPaintDevice(round(self.width() * ratio), round(self.height() * ratio))
         device.setDevicePixelRatio(ratio)
         painter = QPainter(device)
         painter.setFont(self.font())
-        draw_labels(painter, self.scene, self.camera)
+        draw_legend(painter, scene, self.camera)
+        if self.labels:
+            draw_labels(painter, scene, self.camera)
         painter.end()
 
     def picture(self) -> Picture:
@@ -141,6 +148,13 @@ class Canvas(QOpenGLWidget):
         """Return what stands under a pixel."""
         return None if self.scene is None else self.scene.pick(*self.camera.ray(x, y))
 
+    def show_name(self) -> None:
+        """Show the name of what the mouse rests on."""
+        name = ""
+        if self.scene is not None and self.underMouse():
+            name = self.scene.name_at(*self.camera.ray(self._last.x(), self._last.y()))
+        QToolTip.showText(self.mapToGlobal(self._last.toPoint()), name, self)  # an empty one hides the last
+
     def mousePressEvent(self, event: QMouseEvent) -> None:
         self._last = self._pressed = event.position()
         pulls = event.button() == Qt.MouseButton.LeftButton and event.modifiers() & Qt.KeyboardModifier.ControlModifier
@@ -151,6 +165,10 @@ class Canvas(QOpenGLWidget):
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         here, buttons = event.position(), event.buttons()
         way, self._last = here - self._last, here
+        if buttons == Qt.MouseButton.NoButton:
+            self._hover.start()
+            return
+        QToolTip.hideText()
         if self._pull is not None:
             self.moved.emit(self.camera.at_depth_of(here.x(), here.y(), self._pull.point))
         elif event.modifiers() & Qt.KeyboardModifier.ControlModifier:

@@ -147,6 +147,13 @@ class LoadState(Command):
 
 
 @dataclass(frozen=True)
+class ShowReactions(Command):
+    """Publish the reactions of all joints in every frame, or no longer; they cost time only while they are shown."""
+
+    on: bool
+
+
+@dataclass(frozen=True)
 class Quit(Command):
     """End the session."""
 

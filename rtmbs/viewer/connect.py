@@ -67,18 +67,19 @@ def manual(sim: Any, **settings: Any) -> Connection:
 
 
 def playback(result: Any, model: Model | None = None) -> Connection:
-    """Return the Connection to a recorded Result, or its file; ``model`` brings shapes and joints.
+    """Return the Connection to a recorded Result, or its file; ``model`` brings shapes and joints of a file.
+
+    A Result that was not loaded knows its System, and needs no ``model``.
 
     Raises InputError for a file that cannot be read, and for the model of another mechanism.
     """
     from rtmbs.results.forms import load_result
     from rtmbs.results.result import Result
-    from rtmbs.simulation import Simulation
-    from rtmbs.viewer.describe import describe
+    from rtmbs.viewer.describe import describe_recorded
     from rtmbs.viewer.playback_connection import PlaybackConnection
 
     recorded = result if isinstance(result, Result) else load_result(Path(result))
-    return PlaybackConnection(recorded, None if model is None else describe(Simulation(model.compile())))
+    return PlaybackConnection(recorded, describe_recorded(recorded, model))
 
 
 def origin_of(target: Any, parameters: Mapping[str, Any] | None, options: Mapping[str, Any] | None) -> Origin:

@@ -3,12 +3,13 @@
 import functools
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, Protocol
 
 from rtmbs.errors import InputError, RtmbsError
 from rtmbs.integrators.report import StepReport
+from rtmbs.model.looks import Shapes
 from rtmbs.simulation.pacing import Pacer
 from rtmbs.state import State
 from rtmbs.viewer import fault
@@ -32,12 +33,13 @@ from rtmbs.viewer.commands import (
     SetInput,
     SetOption,
     SetSpeed,
+    ShowReactions,
     StepBack,
     StepForward,
     Subscribe,
 )
 from rtmbs.viewer.connection import Kind, Message
-from rtmbs.viewer.describe import Shapes, describe
+from rtmbs.viewer.describe import describe
 from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.frame import Frame
 from rtmbs.viewer.history import History
@@ -78,7 +80,7 @@ class Controller:
         outlet: Outlet,
         *,
         mode: str = "thread",
-        shapes: Shapes | None = None,
+        shapes: Mapping[str, Shapes] | None = None,
         history: tuple[int, int] | None = None,
         playing: bool = False,
         speed: float = 1.0,
@@ -87,7 +89,7 @@ class Controller:
         self.origin, self.outlet, self.mode, self.shapes = origin, outlet, mode, shapes
         self._limits, self._built = history, built
         self.playing, self.ahead, self.speed = playing, 0, speed
-        self.looping = False  # playing stays within the history
+        self.looping, self.reactions = False, False  # playing stays within the history; frames have reactions
         self.over, self.stale, self.published = False, True, -math.inf
         self.generation, self.pacer = 0, Pacer(1.0)
         self.notice = CompileNotice(outlet.tell)
@@ -145,6 +147,8 @@ class Controller:
             self._set_speed(command.factor)
         elif isinstance(command, Reset | Reload | Rebuild):
             self._begin_again(command)
+        elif isinstance(command, ShowReactions):
+            self.reactions = self.photographer.reactions.wanted = command.on
         elif isinstance(command, Subscribe):
             self.photographer.watch.subscribe(command.names, command.ticket)
         elif isinstance(command, SaveResults | SaveState | LoadState):
@@ -243,7 +247,7 @@ class Controller:
         self.session, self.timing = session, timing
         self.generation = generation
         strip = self.outlet.present(scene)
-        self.photographer = Photographer(session, channels, strip, timing, generation)
+        self.photographer = Photographer(session, channels, strip, timing, generation, self.reactions)
         self.publish()
         self._warm_up(scene)
         self._built()
@@ -267,7 +271,7 @@ class Controller:
         self.sim.restore(state)
         self.publish()
 
-    def shapes_for(self, sim: Any) -> Shapes | None:
+    def shapes_for(self, sim: Any) -> Mapping[str, Shapes] | None:
         """Return the user's shapes of bodies that this model has; a rebuilt one may have others."""
         if self.shapes is None or self.generation == 0:
             return self.shapes

@@ -1,36 +1,34 @@
 """Read a ``SceneDescription`` off a compiled System."""
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import InputError, unknown_name
+from rtmbs.errors import RtmbsError, unknown_name
 from rtmbs.forces.kind import Arrow, Line
 from rtmbs.forces.register import BY_WORD
 from rtmbs.integrators.registry import METHODS
 from rtmbs.integrators.settings import REFACTOR, TANGENT_TERMS
+from rtmbs.model import Model
+from rtmbs.model.looks import Looks, Shapes
+from rtmbs.model.shapes import checked_shapes
 from rtmbs.results.reactions import rods
+from rtmbs.results.result import Result
 from rtmbs.semirecursive.sources import source_names
 from rtmbs.simulation import Simulation
 from rtmbs.system.system import BodyInfo, ForceInfo, System
 from rtmbs.system.tables import GRAVITY_SLOT, REVOLUTE
 from rtmbs.viewer.description import (
-    Bar,
     BodyDescription,
-    Box,
     ChannelDescription,
     ConnectorDescription,
-    Cylinder,
     InputDescription,
     JointDescription,
     MarkerDescription,
     SceneDescription,
-    Shape,
-    Sphere,
-    Surface,
     WrenchDescription,
 )
 from rtmbs.viewer.frame import FrameLayout
@@ -38,7 +36,6 @@ from rtmbs.viewer.mouse_spring import MOUSE_SPRING, has_mouse_spring
 from rtmbs.viewer.outline import outline
 
 Array = NDArray[np.float64]
-Shapes = Mapping[str, Shape | Sequence[Shape]]
 
 CHOICES = {
     "jacobian": tuple(source_names()),
@@ -57,12 +54,13 @@ def describe(
     generation: int = 1,
     mode: str = "thread",
     parameters: Mapping[str, Any] | None = None,
-    shapes: Shapes | None = None,
+    shapes: Mapping[str, Shapes] | None = None,
 ) -> SceneDescription:
     """Return what a window draws and offers of ``sim``.
 
     channels: what can be plotted.  parameters: of the factory that made the model.
-    shapes: of bodies by name, in place of those that follow from the points that hold a body and from its inertia.
+    shapes: of bodies by name, in place of those of the model. A body without a shape is drawn by the points that hold
+        it and by its inertia.
     """
     system = sim.system
     numbers = {name: k for k, name in enumerate(system.bodies)}
@@ -85,10 +83,25 @@ def describe(
         coordinates=tuple(system.coordinate_names),
         degrees_of_freedom=sim.start_report.degrees_of_freedom,
         equations=system.m,
-        layout=FrameLayout(len(system.bodies), system.n, len(system.u0)),
+        layout=FrameLayout(len(system.bodies), system.n, len(system.u0), len(joints)),
         mode=mode,
         facts=facts(sim),
     )
+
+
+def describe_recorded(result: Result, model: Model | None) -> SceneDescription | None:
+    """Return the description of the mechanism of a result: that of ``model``, or of the System that the result knows.
+
+    None without both, and for a System that cannot be put together again. Raises as ``Model.compile``.
+    """
+    if model is not None:
+        return describe(Simulation(model.compile()))
+    if result.system is None:
+        return None
+    try:
+        return describe(Simulation(result.system))
+    except RtmbsError:
+        return None
 
 
 def facts(sim: Simulation) -> dict[str, str]:
@@ -110,7 +123,7 @@ def joint_descriptions(system: System, numbers: Mapping[str, int]) -> Iterator[J
         a, b = numbers[joint.a], numbers[joint.b]
         ends = joint.point_a, joint.point_b
         looks = joint.kind.drawn_as, not joint.kind.free
-        yield JointDescription(name, joint.type, a, b, *ends, joint.axes_a, cut, *looks)
+        yield JointDescription(name, joint.type, a, b, *ends, joint.axes_a, joint.axes_b, cut, *looks)
 
 
 def connector_descriptions(system: System, numbers: Mapping[str, int]) -> Iterator[ConnectorDescription]:
@@ -125,7 +138,7 @@ def connector_descriptions(system: System, numbers: Mapping[str, int]) -> Iterat
 
     for name, force in system.forces.items():
         if isinstance(drawn := drawing(system, force), Line):
-            yield between(name, force.kind, force.a, force.b, drawn)
+            yield between(name, force.kind, force.a, force.b, drawn._replace(shape=drawn_shape(system, name, drawn)))
         elif force.kind == "law":
             ends = tables.laws.frame_a[force.row][:, 3], tables.laws.frame_b[force.row][:, 3]
             if numbers[force.a] > 0 or np.any(ends[0]):  # a law on one body is told as one between it and the world
@@ -137,6 +150,15 @@ def connector_descriptions(system: System, numbers: Mapping[str, int]) -> Iterat
         ends = tables.closures.point_a[closure], tables.closures.point_b[closure]
         yield between(connector.name, kind, a, b, Line("bar", *ends))
     yield from coupler_descriptions(system, numbers)
+
+
+def drawn_shape(system: System, name: str, drawn: Line) -> str:
+    """Return how an element between two points is drawn; a coil that also damps is a strut, or a damper alone."""
+    places = [system.inputs.get(f"{name}.{word}") for word in ("stiffness", "damping")]
+    if drawn.shape != "coil" or None in places:
+        return drawn.shape
+    stiff, damps = (bool(np.any(system.u0[place])) for place in places)
+    return ("strut" if stiff else "damper") if damps else "coil"
 
 
 def coupler_descriptions(system: System, numbers: Mapping[str, int]) -> Iterator[ConnectorDescription]:
@@ -177,7 +199,7 @@ def body_descriptions(
     joints: tuple[JointDescription, ...],
     connectors: tuple[ConnectorDescription, ...],
     markers: tuple[MarkerDescription, ...],
-    shapes: Shapes,
+    shapes: Mapping[str, Shapes],
 ) -> Iterator[BodyDescription]:
     """Yield the bodies, ground first; UnknownNameError for shapes of a body that does not exist."""
     if unknown := [name for name in shapes if name not in numbers]:
@@ -191,20 +213,12 @@ def body_descriptions(
         points[marker.body].append(marker.point)
     for name, info in system.bodies.items():
         places = np.array(points[numbers[name]]).reshape(-1, 3)
-        if name in shapes:
-            given = checked_shapes(name, shapes[name])
-        else:
-            given = outline(info, places, system.length) if numbers[name] > 0 else ()
-        yield BodyDescription(name, info.mass, info.center_of_mass, places, given)
-
-
-def checked_shapes(body: str, given: Shape | Sequence[Shape]) -> tuple[Shape, ...]:
-    """Return the shapes of one body as a tuple; InputError when one is no shape."""
-    shapes = tuple(given) if isinstance(given, list | tuple) else (given,)
-    for shape in shapes:
-        if not isinstance(shape, Bar | Box | Cylinder | Sphere | Surface):
-            raise InputError(f"shape of body {body!r} is {shape!r}; it must be a Bar, Box, Cylinder, Sphere or Surface")
-    return shapes
+        looks = system.looks.get(name, Looks())
+        given = checked_shapes(f"body {name!r}", shapes[name]) if name in shapes else looks.shapes
+        if not given and numbers[name] > 0:
+            given = outline(info, places, system.length)
+        looked = looks.color, looks.opacity, looks.edges
+        yield BodyDescription(name, info.mass, info.center_of_mass, places, given, *looked)
 
 
 def input_descriptions(system: System) -> Iterator[InputDescription]:

@@ -9,67 +9,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.model.shapes import Shape
 from rtmbs.viewer.frame import FrameLayout
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Bar:
-    """A round bar between two points in body axes [m]."""
-
-    start: Array  # (3,)
-    end: Array  # (3,)
-    radius: float
-
-
-@dataclass(frozen=True, eq=False)
-class Box:
-    """A box in body axes [m]."""
-
-    center: Array  # (3,)
-    axes: Array  # (3, 3) box to body axes
-    size: Array  # (3,) edges
-
-
-@dataclass(frozen=True, eq=False)
-class Cylinder:
-    """A cylinder about an axis through ``center``, in body axes [m]."""
-
-    center: Array  # (3,)
-    axis: Array  # (3,) unit
-    radius: float
-    length: float
-
-
-@dataclass(frozen=True, eq=False)
-class Sphere:
-    """A sphere in body axes [m]."""
-
-    center: Array  # (3,)
-    radius: float
-
-
-@dataclass(frozen=True, eq=False)
-class Surface:
-    """Triangles in body axes [m]; a mesh that the user gave."""
-
-    vertices: Array  # (v, 3)
-    faces: NDArray[np.int64]  # (k, 3) indices of vertices
-
-
-Shape = Bar | Box | Cylinder | Sphere | Surface
-
-
-@dataclass(frozen=True, eq=False)
 class BodyDescription:
-    """A body; ground has no shapes of its own."""
+    """A body; ground has no shapes but those that the user gave."""
 
     name: str
     mass: float  # [kg]
     center_of_mass: Array  # (3,) body axes [m]
     points: Array  # (k, 3) where joints, markers and forces hold it, body axes [m]
     shapes: tuple[Shape, ...]
+    color: str = ""  # "#rrggbb", "" for the theme's
+    opacity: float = 1.0
+    edges: bool = True  # sharp edges are drawn as lines
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +40,9 @@ class JointDescription:
     point_a: Array  # (3,)
     point_b: Array  # (3,)
     axes_a: Array  # (k, 3) axes of its dofs, body axes of a
+    axes_b: Array  # (k, 3) the same in body axes of b
     cut: bool  # closed by equations, not part of the tree
-    drawn_as: str = "ball"  # pin, rail or ball
+    drawn_as: str = "ball"  # as ``JointType.drawn_as``
     holds: bool = True  # False: its bodies move freely, so its points are nothing to draw
 
 
@@ -98,7 +56,7 @@ class ConnectorDescription:
     b: int
     point_a: Array  # (3,)
     point_b: Array  # (3,)
-    shape: str = "bar"  # how it is drawn: coil, bar, or block: a cube at point_a, and a bar
+    shape: str = "bar"  # how it is drawn: coil, damper, strut (both), bar, or block: a cube at point_a, and a bar
     axes: Array = field(default_factory=lambda: np.eye(3))  # (3, 3) of a block to body axes of a
 
 

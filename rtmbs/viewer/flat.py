@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError
-from rtmbs.viewer import meshes
 from rtmbs.viewer.batch import Batch, Lines
 from rtmbs.viewer.camera import Camera
+from rtmbs.viewer.grid import Floor
 
 Array = NDArray[np.float64]
 Picture = NDArray[np.uint8]  # (height, width, 3), upper row first
@@ -35,9 +35,14 @@ class Flat:
         self._axes = self._figure.add_axes((0.0, 0.0, 1.0, 1.0))
 
     def draw(
-        self, batches: Iterable[Batch], lines: Iterable[Lines], camera: Camera, background: tuple[float, ...]
+        self,
+        batches: Iterable[Batch],
+        lines: Iterable[Lines],
+        camera: Camera,
+        background: tuple[float, ...],
+        floor: Floor | None = None,
     ) -> Picture:
-        """Return one picture (height, width, 3)."""
+        """Return one picture (height, width, 3), without the shadow on the ``floor``."""
         axes = self._axes
         axes.clear()
         axes.set_axis_off()
@@ -48,9 +53,9 @@ class Flat:
                 add_segments(axes, line.points, line.color, np.full(len(line), line.width), camera)
         shown = [batch for batch in batches if batch.visible and len(batch)]
         for batch in shown:
-            if batch.mesh is not meshes.cylinder():
+            if batch.mesh.kind != "cylinder":
                 add_triangles(axes, batch, camera)
-        bars = [batch for batch in shown if batch.mesh is meshes.cylinder()]
+        bars = [batch for batch in shown if batch.mesh.kind == "cylinder"]
         if bars:
             add_bars(axes, bars, camera)
         self._canvas.draw()

@@ -61,6 +61,9 @@ class Frame:
     grab_target: Array  # (3,) world [m]
     grab_force: float  # size of the pull [N]
 
+    # ---- what joints carry
+    reactions: Array  # (nj, 6) of the first body on the second at its point, world axes; not a number unless asked for
+
     # ---- how the steps go
     step_times: Array  # (STEPS,) wall time of the last steps, newest last; not a number before the first [s]
     iterations: Array  # (STEPS,) Newton iterations of the same steps
@@ -112,16 +115,19 @@ class Frame:
 
 
 class FrameLayout:
-    """Where the entries of a Frame stand in one flat array of float64, for ``nb`` bodies, ``n`` and ``nu`` numbers."""
+    """Where the entries of a Frame stand in one flat array of float64, for ``nb`` bodies, ``n`` coordinates, ``nu``
+    inputs and ``nj`` joints.
+    """
 
-    def __init__(self, nb: int, n: int, nu: int) -> None:
-        self.nb, self.n, self.nu = nb, n, nu
+    def __init__(self, nb: int, n: int, nu: int, nj: int = 0) -> None:
+        self.nb, self.n, self.nu, self.nj = nb, n, nu, nj
         shapes: dict[str, tuple[int, ...]] = {
             "r": (nb, 3),
             "A": (nb, 3, 3),
             "z": (n,),
             "zd": (n,),
             "inputs": (nu,),
+            "reactions": (nj, 6),
             "grab_point": (3,),
             "grab_target": (3,),
             "step_times": (STEPS,),

@@ -1,7 +1,7 @@
 """Pictures of a mechanism without a window and without a display: a video, images, or one image."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,11 +10,12 @@ from tqdm import tqdm
 
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.model import Model
+from rtmbs.model.looks import Shapes
 from rtmbs.results.result import Result
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.camera import Camera, ground_axes
 from rtmbs.viewer.commands import Play, SetSpeed
-from rtmbs.viewer.describe import Shapes, describe
+from rtmbs.viewer.describe import describe_recorded
 from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.flat import Flat
 from rtmbs.viewer.frame import Frame
@@ -65,7 +66,9 @@ class Filmed:
     stopped: str = ""  # the sentence of a step that failed
 
 
-def film_simulation(sim: Simulation, out: str | Path, filming: Filming, shapes: Shapes | None = None) -> Filmed:
+def film_simulation(
+    sim: Simulation, out: str | Path, filming: Filming, shapes: Mapping[str, Shapes] | None = None
+) -> Filmed:
     """Step ``sim`` and take pictures on the way, the first of the present state; no step is left out.
 
     Ends early, with what there is, when a step fails.
@@ -114,8 +117,7 @@ def film_result(result: Result, out: str | Path, filming: Filming, model: Model 
     model: of the mechanism, for shapes and joints.  Raises as ``film_simulation``.
     """
     now = [0.0]
-    description = None if model is None else describe(Simulation(model.compile()))
-    connection = PlaybackConnection(result, description, clock=lambda: now[0])
+    connection = PlaybackConnection(result, describe_recorded(result, model), clock=lambda: now[0])
 
     def played() -> Iterator[Frame]:
         connection.send(SetSpeed(filming.speed))
@@ -156,7 +158,7 @@ def film(description: SceneDescription, frames: Iterator[Frame], out: str | Path
                         camera.fit(scene.whole())
                     else:
                         camera.go_with(scene.points())
-                video.add(painter.draw(scene.batches(), scene.lines(), camera, scene.background()))
+                video.add(painter.draw(scene.batches(), scene.lines(), camera, scene.background(), scene.floor()))
                 last = frame.t
         finally:
             painter.close()

@@ -55,8 +55,14 @@ KEYS = (
     Key("labels", ("L",), SHOW, "labels"),
     Key("joints", ("J",), SHOW, "joints"),
     Key("forces", ("V",), SHOW, "springs and forces"),
-    Key("grid", ("G",), SHOW, "grid and axes"),
+    Key("transparent", ("B",), SHOW, "see through bodies"),
+    Key("grid", ("G",), SHOW, "grid, axes, scale and shadow"),
     Key("trail", ("T",), SHOW, "trail of the chosen body"),
+    Key("marker_trails", ("Shift+T",), SHOW, "trails of all markers"),
+    Key("reactions", ("R",), SHOW, "reactions of joints as arrows"),
+    Key("longer_arrows", ("]",), SHOW, "longer arrows"),
+    Key("shorter_arrows", ("[",), SHOW, "shorter arrows"),
+    Key("arrow_scale", ("Shift+R",), SHOW, "scale of the arrows in newtons a metre"),
     Key("choose_nothing", ("Esc",), SHOW, "choose nothing, close help"),
 )
 
@@ -65,6 +71,7 @@ MOUSE = (
     ("Right or middle drag", "move"),
     ("Wheel", "come closer or go away"),
     ("Click", "choose a body"),
+    ("Rest", "show the name of what is there"),
     ("Double click", "turn about the body"),
     ("Ctrl + left drag", "pull a body"),
 )

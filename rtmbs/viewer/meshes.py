@@ -1,4 +1,4 @@
-"""Unit meshes that the scene scales and places: cylinder, cube, sphere, cone, coil. Triangles with normals."""
+"""Unit meshes that the scene scales and places: cylinder, cube, sphere, cone, coil. Triangles, normals, sharp edges."""
 
 import math
 from functools import cache
@@ -9,13 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rtmbs.errors import InputError
+from rtmbs.viewer.creases import sharp_edges, smooth_normals
 
 Floats = NDArray[np.float32]
 Array = NDArray[np.float64]
 
 SEGMENTS = 12  # around a cylinder: round enough at the size of a bar, and cheap without a graphics card
-COIL_TURNS, COIL_SEGMENTS, COIL_ROUND = 8, 12, 5
-COIL_WIRE = 0.16  # radius of the wire in radii of the coil
+FINE = 32  # around the shapes that the user gives
+COIL_SEGMENTS, COIL_ROUND = 14, 5  # of a turn, and around the wire
+COIL_WIRE = 0.14  # radius of the wire in radii of the coil
+COIL_END = 0.1  # share of the length that is straight, at each end
+COIL_BEND = 1.0  # turns in which the wire goes from the axis to the radius
 
 
 class Mesh(NamedTuple):
@@ -24,10 +28,12 @@ class Mesh(NamedTuple):
     vertices: Floats  # (3 k, 3)
     normals: Floats  # (3 k, 3) unit
     closed: bool = False  # seen from outside only, corners counter-clockwise: the far side need not be drawn
+    edges: Floats = np.zeros((0, 3), np.float32)  # (2 e, 3) ends of the sharp edges
+    kind: str = ""  # cube, cylinder, sphere or coil, whatever the number of its triangles
 
 
 def mesh(vertices: ArrayLike, faces: ArrayLike, what: str = "mesh") -> Mesh:
-    """Return a flat-shaded mesh of ``vertices`` (v, 3) [m] and triangles ``faces`` (k, 3) of their indices.
+    """Return the mesh of ``vertices`` (v, 3) [m] and triangles ``faces`` (k, 3) of their indices.
 
     Raises InputError naming ``what`` for a wrong shape, an index without a vertex or a number that is not finite.
     """
@@ -39,9 +45,13 @@ def mesh(vertices: ArrayLike, faces: ArrayLike, what: str = "mesh") -> Mesh:
     if corners.min() < 0 or corners.max() >= len(points):
         raise InputError(f"{what}: a face names vertex {corners.max()}, but there are {len(points)} vertices")
     triangles = points[corners]
-    normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
-    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
-    return packed(triangles, np.repeat(normals[:, None], 3, axis=1))
+    return with_edges(packed(triangles, smooth_normals(triangles)))
+
+
+def with_edges(plain: Mesh, kind: str = "") -> Mesh:
+    """Return a mesh with its sharp edges."""
+    edges = sharp_edges(plain.vertices.reshape(-1, 3, 3).astype(float))
+    return plain._replace(edges=np.ascontiguousarray(edges.reshape(-1, 3), np.float32), kind=kind)
 
 
 def packed(vertices: Array, normals: Array) -> Mesh:
@@ -55,13 +65,15 @@ def cube() -> Mesh:
     """Edges of 1 about the origin."""
     corners = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
     quads = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
-    return mesh(corners, [face for a, b, c, d in quads for face in ((a, b, c), (a, c, d))])._replace(closed=True)
+    return mesh(corners, [face for a, b, c, d in quads for face in ((a, b, c), (a, c, d))])._replace(
+        closed=True, kind="cube"
+    )
 
 
 @cache
-def cylinder() -> Mesh:
+def cylinder(segments: int = SEGMENTS) -> Mesh:
     """Radius 1, from z = 0 to z = 1, closed."""
-    return _turned([(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)], SEGMENTS)
+    return with_edges(_turned([(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)], segments), "cylinder")
 
 
 @cache
@@ -71,27 +83,49 @@ def cone() -> Mesh:
 
 
 @cache
-def sphere() -> Mesh:
+def sphere(segments: int = SEGMENTS) -> Mesh:
     """Radius 1 about the origin, smooth."""
-    rings = SEGMENTS // 2
+    rings = segments // 2
     angles = np.linspace(-math.pi / 2.0, math.pi / 2.0, rings + 1)
-    flat = _turned([(math.cos(angle), math.sin(angle)) for angle in angles], SEGMENTS)
+    flat = _turned([(math.cos(angle), math.sin(angle)) for angle in angles], segments)
     lengths = np.maximum(np.linalg.norm(flat.vertices, axis=1, keepdims=True), 1e-9)
-    return Mesh(flat.vertices, flat.vertices / lengths, closed=True)
+    return Mesh(flat.vertices, flat.vertices / lengths, closed=True, kind="sphere")
 
 
 @cache
-def coil() -> Mesh:
-    """A helix of radius 1 from z = 0 to z = 1; stretched along z by whoever places it."""
-    turns = np.linspace(0.0, 2.0 * math.pi * COIL_TURNS, COIL_TURNS * COIL_SEGMENTS + 1)
-    outward = np.column_stack([np.cos(turns), np.sin(turns), np.zeros_like(turns)])
+def pyramid() -> Mesh:
+    """Four sides, half a width of 0.3 at z = 0 and of 1 at z = 1, closed: what a support on ground looks like."""
+    corners = np.array([(w * x, w * y, z) for z, w in ((0.0, 0.3), (1.0, 1.0)) for x in (-1, 1) for y in (-1, 1)])
+    quads = [(0, 2, 3, 1), (4, 5, 7, 6), (0, 1, 5, 4), (2, 6, 7, 3), (0, 4, 6, 2), (1, 3, 7, 5)]
+    faces = [face for a, b, c, d in quads for face in ((a, b, c), (a, c, d))]
+    return mesh(corners, faces)._replace(closed=True)
+
+
+@cache
+def coil(slenderness: int = 5) -> Mesh:
+    """A helix of radius 1 from z = 0 to z = 1 with a straight end on its axis at both sides.
+
+    slenderness: length in radii that it will be stretched to at first; its wire is round there.
+    """
+    turns = int(np.clip(slenderness, 4, 12))
+    way = np.linspace(0.0, 1.0, turns * COIL_SEGMENTS + 1)
+    inner = np.clip((way - COIL_END) / (1.0 - 2.0 * COIL_END), 0.0, 1.0)
+    angle = 2.0 * math.pi * turns * inner
+    outward = np.column_stack([np.cos(angle), np.sin(angle), np.zeros_like(way)])
+    bent = np.clip(turns * np.minimum(inner, 1.0 - inner) / COIL_BEND, 0.0, 1.0)
+    reach = (1.0 - COIL_WIRE) * bent**2 * (3.0 - 2.0 * bent)
+    center = outward * reach[:, None] + np.outer(way * slenderness, (0.0, 0.0, 1.0))
+    along = np.gradient(center, axis=0)
+    along /= np.linalg.norm(along, axis=1, keepdims=True)
+    first = outward - np.einsum("ki,ki->k", outward, along)[:, None] * along
+    first /= np.linalg.norm(first, axis=1, keepdims=True)
     around = 2.0 * math.pi * np.arange(COIL_ROUND + 1) / COIL_ROUND
-    rise = np.array([0.0, 0.0, 1.0])
-    normals = np.cos(around)[None, :, None] * outward[:, None] + np.sin(around)[None, :, None] * rise
-    center = outward * (1.0 - COIL_WIRE) + np.outer(np.linspace(0.0, 1.0, len(turns)), rise)
-    # The wire is flattened along z by as much as the coil will be stretched: a spring is some five radii long.
-    points = center[:, None] + COIL_WIRE * normals * np.array([1.0, 1.0, 0.12])
-    return _woven(points, normals)
+    across = np.cos(around)[None, :, None] * first[:, None]
+    across = across + np.sin(around)[None, :, None] * np.cross(first, along)[:, None]
+    squeeze = np.array([1.0, 1.0, 1.0 / slenderness])
+    normals = across / squeeze
+    normals /= np.linalg.norm(normals, axis=2, keepdims=True)
+    return _woven((center[:, None] + COIL_WIRE * across) * squeeze, normals)._replace(kind="coil")
 
 
 def _turned(profile: list[tuple[float, float]], segments: int) -> Mesh:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from rtmbs.viewer.batch import Batch, Lines
 from rtmbs.viewer.camera import Camera
+from rtmbs.viewer.grid import Floor
 
 Picture = NDArray[np.uint8]  # (height, width, 3), upper row first
 
@@ -38,11 +39,16 @@ class Offscreen:
             raise NoOpenGL(f"OpenGL 3.3 is not usable here ({type(error).__name__}: {error})") from error
 
     def draw(
-        self, batches: Iterable[Batch], lines: Iterable[Lines], camera: Camera, background: tuple[float, ...]
+        self,
+        batches: Iterable[Batch],
+        lines: Iterable[Lines],
+        camera: Camera,
+        background: tuple[float, ...],
+        floor: Floor | None = None,
     ) -> Picture:
         """Return one picture (height, width, 3)."""
         self._smooth.bind()
-        self._renderer.draw(batches, lines, camera, background)
+        self._renderer.draw(batches, lines, camera, background, floor)
         self._smooth.copy_to(self._plain.name)
         return self._plain.read()
 

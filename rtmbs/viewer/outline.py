@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.model.shapes import Bar, Box, Cylinder, Shape, Sphere
 from rtmbs.system.system import BodyInfo
-from rtmbs.viewer.description import Bar, Box, Cylinder, Shape, Sphere
 
 Array = NDArray[np.float64]
 
@@ -57,7 +57,7 @@ def solid_of_inertia(info: BodyInfo, radius: float) -> Bar | Box | Cylinder | Sp
     center = info.center_of_mass
     moments, axes = np.linalg.eigh(info.inertia)
     if info.mass <= 0.0 or moments[2] <= info.mass * radius**2:
-        return Sphere(center, 2.0 * radius)
+        return Sphere(2.0 * radius, center)
     squares = moments / info.mass
     for axial, (i, j) in ((0, (1, 2)), (2, (0, 1))):
         if abs(squares[i] - squares[j]) <= EQUAL * squares[2] and squares[2] - squares[0] > EQUAL * squares[2]:
@@ -65,10 +65,10 @@ def solid_of_inertia(info: BodyInfo, radius: float) -> Bar | Box | Cylinder | Sp
             if along > SLENDER * around:
                 half = 0.5 * along * axes[:, axial]
                 return Bar(center - half, center + half, max(float(around), radius))
-            return Cylinder(center, axes[:, axial], float(around), max(float(along), radius))
+            return Cylinder(float(around), max(float(along), radius), center, axes[:, axial])
     edges = np.sqrt(np.maximum(6.0 * (squares.sum() - 2.0 * squares), (2.0 * radius) ** 2))
     right_handed = axes * np.array([1.0, 1.0, np.sign(np.linalg.det(axes))])
-    return Box(center, right_handed, edges)
+    return Box(edges, center, right_handed)
 
 
 def reaches(solid: Bar | Box | Cylinder | Sphere, point: Array) -> bool:

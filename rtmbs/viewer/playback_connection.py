@@ -23,6 +23,7 @@ from rtmbs.viewer.commands import (
     Reset,
     Seek,
     SetSpeed,
+    ShowReactions,
     StepBack,
     StepForward,
     Subscribe,
@@ -59,6 +60,7 @@ class PlaybackConnection:
         self._time = float(self._t[0])  # in the result [s]; between samples the earlier one is shown
         self._since = (0.0, 0.0)  # wall clock, and time in the result, when play began
         self._number, self._looping = 0, False
+        self._reactions: Array | None = None  # (S, nj, 6) while they are shown
         self._strip = Strip(kept=len(self._t))
         self._frame: Frame | None = None
         self._shown: tuple[object, ...] = ()
@@ -76,7 +78,7 @@ class PlaybackConnection:
 
     def latest(self) -> Frame | None:
         self._advance()
-        shown = (self._sample, self._playing, self._speed, self._strip.ticket)
+        shown = (self._sample, self._playing, self._speed, self._strip.ticket, self._reactions is None)
         if shown != self._shown:
             self._number += 1
             self._shown, self._frame = shown, self._take()
@@ -121,6 +123,8 @@ class PlaybackConnection:
             self._looping = command.on
         elif isinstance(command, SetSpeed):
             self._set_speed(command.factor)
+        elif isinstance(command, ShowReactions):
+            self._reactions = self._recorded_reactions() if command.on else None
         elif isinstance(command, Subscribe):
             self._watch(self._columns(command.names), command.ticket)
         else:
@@ -174,6 +178,16 @@ class PlaybackConnection:
         self._strip.begin(ticket)
         self._strip.append(rows)
 
+    def _recorded_reactions(self) -> Array:
+        """Return the reactions of all joints over all samples (S, nj, 6); not a number where none was recorded."""
+        result, joints = self._recording.result, self._scene.joints
+        found = np.full((len(self._t), len(joints), 6), np.nan)
+        for k, joint in enumerate(joints):
+            for name in (f"{joint.name}.reaction", f"joint:{joint.name}.reaction"):
+                if name in result:
+                    found[:, k] = result[name]
+        return found
+
     def _value(self, name: str) -> float:
         """Return a channel that a result may or may not have, at the present sample."""
         result = self._recording.result
@@ -202,6 +216,7 @@ class PlaybackConnection:
             grab_point=NOWHERE,
             grab_target=NOWHERE,
             grab_force=0.0,
+            reactions=np.full((len(self._scene.joints), 6), np.nan) if self._reactions is None else self._reactions[k],
             step_times=np.full(STEPS, np.nan),
             iterations=np.full(STEPS, np.nan),
             steps_taken=0,

@@ -6,16 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError
+from rtmbs.model.shapes import Bar, Shape, Sphere
 from rtmbs.results.channel import WORLD
 from rtmbs.results.result import Result
-from rtmbs.viewer.description import (
-    Bar,
-    BodyDescription,
-    ChannelDescription,
-    SceneDescription,
-    Shape,
-    Sphere,
-)
+from rtmbs.viewer.description import BodyDescription, ChannelDescription, SceneDescription
 from rtmbs.viewer.frame import FrameLayout
 from rtmbs.viewer.reach import FAR
 
@@ -91,7 +85,7 @@ class Recording:
             wrenches=(),
             parameters={},
             coordinates=(),
-            layout=FrameLayout(len(self.names), 0, 0),
+            layout=FrameLayout(len(self.names), 0, 0, len(base.joints)),
             mode="playback",
             live=False,
             samples=len(self.t),
@@ -144,7 +138,7 @@ class Recording:
         """
         radius, found = THICKNESS * self.size(), [BodyDescription(GROUND, 0.0, np.zeros(3), np.zeros((0, 3)), ())]
         for name, center, points in zip(self.names[1:], self.centers, self.points, strict=True):
-            shapes: tuple[Shape, ...] = (Sphere(center, 2.0 * radius),)
+            shapes: tuple[Shape, ...] = (Sphere(2.0 * radius, center),)
             for end in points if len(points) else np.zeros((1, 3)):
                 if np.linalg.norm(center - end) > radius:
                     shapes = (*shapes, Bar(end, center, radius))

@@ -10,74 +10,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from OpenGL import GL
-from OpenGL.GL import shaders
 
 from rtmbs.viewer.batch import Batch, Lines
 from rtmbs.viewer.camera import Camera
+from rtmbs.viewer.grid import Floor
+from rtmbs.viewer.programs import program, set_matrix
+from rtmbs.viewer.shaders import LINE_VERTEX, MESH_VERTEX, PLAIN_FRAGMENT
+from rtmbs.viewer.shadow import Shadow
 
 Floats = NDArray[np.float32]
+Array = NDArray[np.float64]
 
 FLOAT = 4  # bytes
+CROWD = 200  # placements from which a renderer without a graphics card leaves out the shadow
 TRANSPARENT = 0.999  # opacity below which a batch is drawn after the solid ones
-
-# Light is worked out at the vertices: without a graphics card, the price of a picture is that of its pixels.
-MESH_VERTEX = """#version 330 core
-layout(location = 0) in vec3 position;
-layout(location = 1) in vec3 normal;
-layout(location = 2) in vec4 row0;  // of the placement, 3 x 4
-layout(location = 3) in vec4 row1;
-layout(location = 4) in vec4 row2;
-layout(location = 5) in vec4 color;
-uniform mat4 view, projection;
-uniform bool both;  // sides are lit
-out vec4 base;
-void main() {
-    mat3 M = transpose(mat3(row0.xyz, row1.xyz, row2.xyz));
-    vec3 square = max(vec3(dot(M[0], M[0]), dot(M[1], M[1]), dot(M[2], M[2])), vec3(1e-30));
-    vec3 n = normalize(mat3(view) * (M * (normal / square)));  // columns of M are orthogonal: its inverse transpose
-    vec4 seen = view * vec4(M * position + vec3(row0.w, row1.w, row2.w), 1.0);
-    if (both && dot(n, seen.xyz) > 0.0) n = -n;
-    float key = max(dot(n, vec3(0.36, 0.62, 0.70)), 0.0);  // over the right shoulder of the eye
-    float fill = max(dot(n, vec3(-0.70, -0.10, 0.70)), 0.0);
-    float gleam = pow(key, 20.0);
-    base = vec4(color.rgb * (0.56 + 0.42 * key + 0.14 * fill) + vec3(0.10 * gleam), color.a);
-    gl_Position = projection * seen;
-}
-"""
-MESH_FRAGMENT = """#version 330 core
-in vec4 base;
-out vec4 shade;
-void main() { shade = base; }
-"""
-LINE_VERTEX = """#version 330 core
-layout(location = 0) in vec3 start;
-layout(location = 1) in vec3 end;
-layout(location = 2) in vec4 color;
-uniform mat4 view, projection;
-uniform vec2 size;      // of the picture in pixels
-uniform float width;    // in pixels
-out vec4 base;
-void main() {
-    vec4 a = view * vec4(start, 1.0), b = view * vec4(end, 1.0);
-    // what lies behind the eye is cut off
-    float near = projection[3][2] / (projection[2][2] - 1.0);
-    if (a.z > -near) a = mix(a, b, clamp((a.z + near) / (a.z - b.z + 1e-12), 0.0, 1.0));
-    if (b.z > -near) b = mix(b, a, clamp((b.z + near) / (b.z - a.z + 1e-12), 0.0, 1.0));
-    vec4 p = projection * a, q = projection * b;
-    vec2 way = (q.xy / q.w - p.xy / p.w) * size;
-    float reach = length(way);
-    way = reach > 1e-6 ? way / reach : vec2(1.0, 0.0);
-    vec2 side = vec2(-way.y, way.x) * (gl_VertexID % 2 == 0 ? 1.0 : -1.0) * width / size;
-    vec4 here = gl_VertexID < 2 ? p : q;
-    base = color;
-    gl_Position = vec4(here.xy + side * here.w, here.z, here.w);
-}
-"""
-LINE_FRAGMENT = """#version 330 core
-in vec4 base;
-out vec4 shade;
-void main() { shade = base; }
-"""
 
 
 class Buffers(NamedTuple):
@@ -93,28 +39,40 @@ class Renderer:
     """Draws; needs a current context of OpenGL 3.3 or later whenever it is called."""
 
     def __init__(self) -> None:
-        # Programs are linked without validation: that asks for a bound framebuffer, which a window has only later.
-        self._mesh = program(MESH_VERTEX, MESH_FRAGMENT)
-        self._line = program(LINE_VERTEX, LINE_FRAGMENT)
+        self._mesh, self._line = program(MESH_VERTEX, PLAIN_FRAGMENT), program(LINE_VERTEX, PLAIN_FRAGMENT)
+        self._shadow, self._software = Shadow(), is_software()
         self._buffers: dict[int, tuple[Any, Buffers]] = {}  # by identity; what is drawn is kept alive with it
 
     def draw(
-        self, batches: Iterable[Batch], lines: Iterable[Lines], camera: Camera, background: tuple[float, ...]
+        self,
+        batches: Iterable[Batch],
+        lines: Iterable[Lines],
+        camera: Camera,
+        background: tuple[float, ...],
+        floor: Floor | None = None,
     ) -> None:
-        """Draw one picture into the framebuffer that is bound."""
+        """Draw one picture into the framebuffer that is bound; a ``floor`` catches the shadow."""
         GL.glClearColor(*background, 1.0)
         GL.glDepthMask(GL.GL_TRUE)
         GL.glClear(GL.GL_COLOR_BUFFER_BIT | GL.GL_DEPTH_BUFFER_BIT)
         GL.glEnable(GL.GL_DEPTH_TEST)
         GL.glDisable(GL.GL_CULL_FACE)
-        shown = [batch for batch in batches if batch.visible and len(batch)]
-        clear = [batch for batch in shown if float(batch.color[:, 3].min()) < TRANSPARENT]
         GL.glDisable(GL.GL_BLEND)
-        self._draw_batches([batch for batch in shown if all(batch is not other for other in clear)], camera)
+        shown = [batch for batch in batches if batch.visible and len(batch)]
+        for batch in shown:
+            self._send(batch, batch.placement, batch.color)
+        if floor is not None and not (self._software and sum(map(len, shown)) > CROWD):
+            self._shadow.draw([batch for batch in shown if batch.casts], self._bind, floor, camera)
+        clear = [batch for batch in shown if float(batch.color[:, 3].min()) < TRANSPARENT]
+        self._use(self._mesh, camera)
+        for batch in shown:
+            if all(batch is not other for other in clear):
+                self._draw_instances(batch, len(batch))
         GL.glEnable(GL.GL_BLEND)
         GL.glBlendFuncSeparate(GL.GL_SRC_ALPHA, GL.GL_ONE_MINUS_SRC_ALPHA, GL.GL_ONE, GL.GL_ONE_MINUS_SRC_ALPHA)
         self._draw_lines([line for line in lines if line.visible and len(line)], camera)
-        self._draw_batches(clear, camera)
+        if clear:
+            self._draw_clear(clear, camera)
         GL.glDisable(GL.GL_BLEND)
         GL.glDisable(GL.GL_DEPTH_TEST)  # painters that draw text afterwards want none
 
@@ -125,22 +83,46 @@ class Renderer:
             GL.glDeleteBuffers(3, [buffers.fixed, buffers.moving, buffers.color])
         self._buffers.clear()
 
-    def _draw_batches(self, batches: list[Batch], camera: Camera) -> None:
-        if not batches:
-            return
-        self._use(self._mesh, camera)
-        both = GL.glGetUniformLocation(self._mesh, "both")
-        for batch in batches:
-            buffers = self._of(batch)
-            GL.glBindVertexArray(buffers.array)
-            upload(buffers.moving, np.asarray(batch.placement, np.float32))
-            upload(buffers.color, batch.color)
-            GL.glUniform1i(both, not batch.mesh.closed)
-            (GL.glEnable if batch.mesh.closed else GL.glDisable)(GL.GL_CULL_FACE)
-            GL.glDrawArraysInstanced(GL.GL_TRIANGLES, 0, len(batch.mesh.vertices), len(batch))
+    def _send(self, batch: Batch, placement: Array, color: Floats) -> None:
+        """Upload where the placements of a batch stand now, and their colours."""
+        buffers = self._of(batch)
+        upload(buffers.moving, np.asarray(placement, np.float32))
+        upload(buffers.color, color)
+
+    def _bind(self, batch: Batch) -> int:
+        """Make a batch the one that is drawn, and return the number of its vertices."""
+        GL.glBindVertexArray(self._of(batch).array)
+        return len(batch.mesh.vertices)
+
+    def _draw_instances(self, batch: Batch, count: int) -> None:
+        """Draw ``count`` placements that were sent, and their sharp edges over them."""
+        vertices, edges = self._bind(batch), batch.edges and len(batch.mesh.edges)
+        GL.glUniform1i(GL.glGetUniformLocation(self._mesh, "both"), not batch.mesh.closed)
+        (GL.glEnable if batch.mesh.closed else GL.glDisable)(GL.GL_CULL_FACE)
+        if edges:  # faces step back a little, so that lines in them are seen whole
+            GL.glEnable(GL.GL_POLYGON_OFFSET_FILL)
+            GL.glPolygonOffset(1.0, 1.0)
+        GL.glDrawArraysInstanced(GL.GL_TRIANGLES, 0, vertices, count)
+        if edges:
+            GL.glDisable(GL.GL_POLYGON_OFFSET_FILL)
+            GL.glDrawArraysInstanced(GL.GL_LINES, vertices, edges, count)
         GL.glDisable(GL.GL_CULL_FACE)
         GL.glBindVertexArray(0)
-        GL.glUseProgram(0)
+
+    def _draw_clear(self, batches: list[Batch], camera: Camera) -> None:
+        """Draw batches that can be seen through, the farthest placement first, whatever batch it belongs to."""
+        self._use(self._mesh, camera)
+        GL.glDepthMask(GL.GL_FALSE)
+        backward = camera.axes()[2]
+        owner = np.repeat(np.arange(len(batches)), [len(batch) for batch in batches])
+        number = np.concatenate([np.arange(len(batch)) for batch in batches])
+        nearness = np.concatenate([middles(batch) @ backward for batch in batches])
+        order = np.argsort(nearness, kind="stable")
+        for run in np.split(order, np.flatnonzero(np.diff(owner[order])) + 1):
+            batch, chosen = batches[owner[run[0]]], number[run]
+            self._send(batch, batch.placement[chosen], batch.color[chosen])
+            self._draw_instances(batch, len(run))
+        GL.glDepthMask(GL.GL_TRUE)
 
     def _draw_lines(self, lines: list[Lines], camera: Camera) -> None:
         if not lines:
@@ -160,9 +142,10 @@ class Renderer:
 
     def _use(self, wanted: int, camera: Camera) -> None:
         GL.glUseProgram(wanted)
-        for name, matrix in (("view", camera.view()), ("projection", camera.projection())):
-            place = GL.glGetUniformLocation(wanted, name)
-            GL.glUniformMatrix4fv(place, 1, GL.GL_TRUE, np.ascontiguousarray(matrix, np.float32))
+        set_matrix(wanted, "view", camera.view())
+        set_matrix(wanted, "projection", camera.projection())
+        up = camera.axes() @ camera.ground[2]
+        GL.glUniform3f(GL.glGetUniformLocation(wanted, "up"), *up.tolist())
 
     def _of(self, drawn: Batch | Lines) -> Buffers:
         """Return the buffers of a batch or of lines, made when they are first drawn."""
@@ -172,20 +155,21 @@ class Renderer:
         return self._buffers[id(drawn)][1]
 
 
-def program(vertex: str, fragment: str) -> int:
-    """Compile and link a program; ShaderCompilationError carries the driver's words."""
-    parts = (
-        shaders.compileShader(vertex, GL.GL_VERTEX_SHADER),
-        shaders.compileShader(fragment, GL.GL_FRAGMENT_SHADER),
-    )
-    return int(shaders.compileProgram(*parts, validate=False))
+def middles(batch: Batch) -> Array:
+    """Return the world points (k, 3) that tell how near the placements of a batch are."""
+    vertices = batch.mesh.vertices
+    middle = 0.5 * (vertices.min(axis=0) + vertices.max(axis=0)).astype(float)
+    return np.asarray(batch.placement[:, :, :3] @ middle + batch.placement[:, :, 3])
 
 
 def mesh_buffers(batch: Batch) -> Buffers:
     """Upload a mesh, and describe placements and colours that advance once an instance."""
     buffers = Buffers(int(GL.glGenVertexArrays(1)), *(int(name) for name in GL.glGenBuffers(3)))
     GL.glBindVertexArray(buffers.array)
-    vertices = np.hstack([batch.mesh.vertices, batch.mesh.normals])
+    mesh = batch.mesh
+    vertices = np.hstack([mesh.vertices, mesh.normals])
+    ends = np.hstack([mesh.edges, np.zeros_like(mesh.edges)])  # without a normal: see the program
+    vertices = np.concatenate([vertices, ends])
     upload(buffers.fixed, np.ascontiguousarray(vertices, np.float32), GL.GL_STATIC_DRAW)
     attribute(0, 3, 6, 0)
     attribute(1, 3, 6, 3)

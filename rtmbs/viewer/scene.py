@@ -1,19 +1,24 @@
 """The scene: what a description looks like, moved by frames, seen by a camera and hit by rays. No window, no OpenGL."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.viewer import meshes, picking
-from rtmbs.viewer.arrows import Connectors, Forces, GrabLine
+from rtmbs.viewer import picking
+from rtmbs.viewer.arrows import Forces, GrabLine, Reactions, Scale
 from rtmbs.viewer.batch import GROUND, Batch, Lines
+from rtmbs.viewer.camera import ground_axes
 from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.frame import WAY, Frame
-from rtmbs.viewer.grid import AXES, axis_lines, grid_lines
+from rtmbs.viewer.grid import AXES, Floor, axis_lines, grid_lines
+from rtmbs.viewer.naming import met, nearest_name
 from rtmbs.viewer.reach import DIRECTIONS, FAR, reached
-from rtmbs.viewer.solids import batches, body_solids, families, ground_solids, joint_solids, outline, swell, thickness
+from rtmbs.viewer.solids import Placed, batches, body_solids, families, outline, swell, thickness
+from rtmbs.viewer.springs import Connectors
+from rtmbs.viewer.symbols import Rails, joint_symbol, supports
 from rtmbs.viewer.theme import Color, Theme, rgba
 from rtmbs.viewer.trails import Trails
 
@@ -21,6 +26,11 @@ Array = NDArray[np.float64]
 
 AHEAD = 1.15  # of the present size that is held beyond it, so that a picture is not fitted at every step
 PARTS = ("bodies", "joints", "springs", "forces", "grid", "axes", "trails")  # what can be hidden
+EXTRAS = ("reactions", "transparent")  # what can be asked for
+SHOWN = dict.fromkeys(PARTS, True) | dict.fromkeys(EXTRAS, False)
+CROWD = 200  # joints from which their symbols have no edges: lines would be all that is seen
+MOST_TRAILS = 64  # of markers
+SEE_THROUGH = 0.35  # opacity of all bodies when they are made transparent
 
 
 class Pick(NamedTuple):
@@ -38,42 +48,80 @@ class Scene:
         self.description, self.theme, self.frame = description, theme, frame
         self.selected: int | None = None
         self.trails = Trails()
-        self.shown = dict.fromkeys(PARTS, True)
+        self.shown = dict(SHOWN)
+        self.scale = Scale(description)
         self._families = families(description)
         self._outline_body, self._outline = outline(description)
         self.seen = np.zeros((0, 3))  # where the motion came to, as far as ``remember`` was told
-        points = self.points()
-        size = float(np.max(np.ptp(points, axis=0)))
+        size = float(np.max(np.ptp(self.points(), axis=0)))
         self._size = size
         thicker = swell(description, size)
         radius = thicker * thickness(description)
-        self._bodies = batches(body_solids(description, thicker), self.color_of)
-        self._joints = batches(joint_solids(description, radius, cut=False), uniform(theme.joint))
-        self._joints += batches(joint_solids(description, radius, cut=True), uniform(theme.cut))
-        self._joints += batches(ground_solids(description, radius), uniform(theme.ground))
-        self._connectors = Connectors(description, radius, theme)
-        self._forces = Forces(description, radius, theme)
+        self._bodies = batches(body_solids(description, thicker), self._solid_color)
+        self._joints = self._joint_batches(radius)
+        self._rails = Rails(description, radius, rgba(theme.joint))
+        self._connectors = Connectors(description, radius, theme, frame)
+        self._forces, self._reactions = Forces(description, radius, theme), Reactions(description, radius, theme)
         self._grab = GrabLine(radius, theme)
-        segments, self.grid_spacing = grid_lines(points, description.gravity)
+        segments, self.grid_spacing, floor = grid_lines(self.points(), description.gravity)
+        self._floor = replace(floor, dark=theme.shadow)
         self._grid = Lines(segments, rgba(theme.grid, 0.55))
         self._axes = Lines(*axis_lines(size, (rgba(AXES[0]), rgba(AXES[1]), rgba(AXES[2]))), width=2.5)
         self._trails = Lines(width=2.0)
         self.show(frame)
 
+    def _joint_batches(self, radius: float) -> list[Batch]:
+        """Return the symbols of joints in the tree and of cut ones, and what stands on ground."""
+        theme, joints = self.theme, self.description.joints
+        found: list[Batch] = []
+        for cut, color in ((False, theme.joint), (True, theme.cut)):
+            placed = [part for joint in joints if joint.cut == cut for part in joint_symbol(joint, radius)]
+            found += batches(placed, uniform(color))
+        up = ground_axes(self.description.gravity)[2]
+        standing: list[Placed] = supports(self.description, radius, self.frame, up)
+        feet = np.array([one.local[:, 3] for one in standing]).reshape(-1, 3)
+        self._outline = np.concatenate([self._outline, feet])
+        self._outline_body = np.concatenate([self._outline_body, np.full(len(feet), GROUND)])
+        found += batches(standing, uniform(theme.ground))
+        for batch in found:
+            batch.edges, batch.casts = batch.edges and len(joints) < CROWD, False
+        return found
+
     # ---- colours ----------------------------------------------------------------------------------------------------
 
     def color_of(self, body: int) -> Color:
-        """Return the colour of a body."""
-        if body == self.selected:
-            return rgba(self.theme.selected)
-        palette = self.theme.bodies
-        return rgba(palette[self._families[body] % len(palette)])
+        """Return the colour of a body as it is drawn now."""
+        red, green, blue, opacity = self._solid_color(body)
+        return red, green, blue, min(opacity, SEE_THROUGH) if self.shown["transparent"] else opacity
+
+    def _solid_color(self, body: int) -> Color:
+        """Return the colour of a body: of what is chosen, the user's, or of the theme."""
+        palette, said = self.theme.bodies, self.description.bodies[body]
+        color = said.color or palette[self._families[body] % len(palette)]
+        return rgba(self.theme.selected if body == self.selected else color, said.opacity)
 
     def select(self, body: int | None) -> None:
         """Show one body, or none, as chosen."""
         self.selected = body
+        self.recolor()
+
+    def recolor(self) -> None:
+        """Give all bodies their present colours: another one is chosen, or they are made transparent."""
         for batch in self._bodies:
             batch.color = np.array([self.color_of(int(i)) for i in batch.body], np.float32).reshape(-1, 4)
+
+    # ---- trails of markers ------------------------------------------------------------------------------------------
+
+    def follows_markers(self) -> bool:
+        """True when the markers leave trails."""
+        return any((marker.body, marker.name) in self.trails for marker in self.description.markers)
+
+    def follow_markers(self, on: bool) -> int:
+        """Begin or end the trails of all markers, the first so many of many; return how many there are now."""
+        for marker in self.description.markers[:MOST_TRAILS]:
+            if ((marker.body, marker.name) in self.trails) != on:
+                self.trails.toggle(marker.body, marker.point, marker.name)
+        return min(len(self.description.markers), MOST_TRAILS) if on else 0
 
     # ---- moving -----------------------------------------------------------------------------------------------------
 
@@ -82,12 +130,13 @@ class Scene:
         self.frame = frame
         for batch in (*self._bodies, *self._joints):
             batch.carry(frame.A, frame.r)
+        self._rails.show(frame)
         self._connectors.show(frame)
-        self._forces.show(frame)
+        self._forces.show(frame, self.scale)
+        self._reactions.show(frame, self.scale)
         self._grab.show(frame)
         self.trails.add(frame)
-        color_of = {body: self.color_of(body) for body in range(len(self.description.bodies)) if body in self.trails}
-        self._trails.put(*self.trails.segments(color_of))
+        self._trails.put(*self.trails.segments(self._solid_color))
 
     # ---- what is drawn ----------------------------------------------------------------------------------------------
 
@@ -95,15 +144,20 @@ class Scene:
         """Return the batches that are shown."""
         shown = self.shown
         found = list(self._bodies) if shown["bodies"] else []
-        found += self._joints if shown["joints"] else []
-        found += self._connectors.batches.values() if shown["springs"] else []
+        found += [*self._joints, self._rails.batch] if shown["joints"] else []
+        found += self._connectors.batches if shown["springs"] else []
         found += self._forces.batches if shown["forces"] else []
+        found += self._reactions.batches if shown["reactions"] else []
         return [*found, *self._grab.batches]
 
     def lines(self) -> list[Lines]:
         """Return the lines that are shown."""
         offered = {"grid": self._grid, "axes": self._axes, "trails": self._trails}
         return [lines for part, lines in offered.items() if self.shown[part]]
+
+    def floor(self) -> Floor | None:
+        """Return what catches the shadow, None while the grid is hidden."""
+        return self._floor if self.shown["grid"] else None
 
     def background(self) -> tuple[float, float, float]:
         """Return the colour behind everything."""
@@ -146,6 +200,21 @@ class Scene:
     def _placed(self, body: NDArray[np.int64], local: Array) -> Array:
         return np.asarray(self.frame.r[body] + np.einsum("kij,kj->ki", self.frame.A[body], local))
 
+    def axis_tips(self) -> Array:
+        """Return where the axes of the world end (3, 3) [m]."""
+        return self._axes.points[:, 1]
+
+    def has_arrows(self) -> bool:
+        """True when arrows are shown, whose length needs a legend."""
+        found = self._forces.batches if self.shown["forces"] else []
+        found = found + self._reactions.batches if self.shown["reactions"] else found
+        return any(len(batch) for batch in found)
+
+    def name_at(self, start: Array, direction: Array) -> str:
+        """Return the name of the body, joint or spring that a ray meets first, "" when it meets none."""
+        found = nearest_name(self.batches(), start, direction)
+        return "" if found is None else found.text
+
     def pick(self, start: Array, direction: Array) -> Pick | None:
         """Return the first body that a ray meets; ground has no shape and is never met."""
         if not self.shown["bodies"]:
@@ -164,23 +233,3 @@ class Scene:
 def uniform(color: str) -> Callable[[int], Color]:
     """Return a colour for whatever body."""
     return lambda body: rgba(color)
-
-
-def met(batch: Batch, start: Array, direction: Array) -> Array:
-    """Return distances (k,) along a ray to every placement of a batch; infinite where it is missed."""
-    place = batch.placement
-    if batch.mesh is meshes.cube():
-        return picking.boxes(start, direction, place)
-    if batch.mesh is meshes.cylinder():
-        ends = np.stack([place[:, :, 3], place[:, :, 3] + place[:, :, 2]], axis=1)
-        return picking.capsules(start, direction, ends, np.linalg.norm(place[:, :, 0], axis=1))
-    if batch.mesh is meshes.sphere():
-        ends = np.stack([place[:, :, 3]] * 2, axis=1)
-        return picking.capsules(start, direction, ends, np.linalg.norm(place[:, :, 0], axis=1))
-    corners = batch.mesh.vertices.reshape(-1, 3).astype(float)
-    return np.array([surface_distance(corners @ one[:, :3].T + one[:, 3], start, direction) for one in place])
-
-
-def surface_distance(vertices: Array, start: Array, direction: Array) -> float:
-    """Return the distance along a ray to the first of triangles ``vertices`` (3 k, 3)."""
-    return float(picking.triangles(start, direction, vertices.reshape(-1, 3, 3)).min())

@@ -9,12 +9,15 @@ from numpy.typing import NDArray
 
 from rtmbs.integrators.report import StepReport
 from rtmbs.observers.meters import VIOLATIONS
+from rtmbs.results.joint_reactions import JointReactions
 from rtmbs.results.resample import resample_energies
+from rtmbs.results.resampled import Resampled
 from rtmbs.results.samples import one_sample
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.simulation import Simulation
 from rtmbs.state import State
 from rtmbs.system.origins import WORLD
+from rtmbs.system.system import System
 from rtmbs.viewer.channels import LiveChannels
 from rtmbs.viewer.describe import CHOICES
 from rtmbs.viewer.frame import OPTIONS, WAY, Frame
@@ -47,6 +50,32 @@ class Poses:
         A = self.ws.A[self.dofs]
         r = self.ws.r[self.dofs] - self.ws.r[self.grounds] + np.einsum("bij,bj->bi", A, self.positions)
         return r, A @ self.rotations, self._energies[:, 0].tolist()
+
+
+class Reactions:
+    """What the joints of a session carry, worked out only while ``wanted``: it takes as long as a few steps."""
+
+    def __init__(self, session: Session, wanted: bool) -> None:
+        self.session, self.wanted = session, wanted
+        self._nothing = np.full((len(session.sim.system.joints), 6), np.nan)
+        self._known: dict[str, tuple[System, JointReactions, Resampled]] = {}  # by the fingerprint of the System
+
+    def read(self) -> Array:
+        """Return the reactions (nj, 6) at the present state [N, N m]; not a number while nobody wants them."""
+        if not self.wanted:
+            return self._nothing
+        state = self.session.state
+        calm = state.fingerprint == self.session.calm.system.fingerprint
+        sim = self.session.calm if calm else self.session.pulled_sim()
+        known = self._known.get(state.fingerprint)
+        if known is None or known[0] is not sim.system:  # a force acts on another body now
+            tables = sim.equations.tables
+            known = sim.system, JointReactions(sim.system, tables), Resampled(sim.system, tables, one_sample(state))
+            self._known[state.fingerprint] = known
+        _, reactions, resampled = known
+        resampled.samples = one_sample(state)
+        resampled.forget()
+        return reactions.read(resampled)
 
 
 class Watch:
@@ -114,8 +143,17 @@ def sizes(report: StepReport | None) -> tuple[float, float, float]:
 class Photographer:
     """Takes frames of one session, of one generation."""
 
-    def __init__(self, session: Session, channels: LiveChannels, strip: Strip, timing: Timing, generation: int) -> None:
+    def __init__(
+        self,
+        session: Session,
+        channels: LiveChannels,
+        strip: Strip,
+        timing: Timing,
+        generation: int,
+        reactions: bool = False,
+    ) -> None:
         self.session, self.timing, self.generation = session, timing, generation
+        self.reactions = Reactions(session, reactions)
         self.poses, self.watch = Poses(session.sim), Watch(session, channels, strip)
         self.number, self.way = 0, np.full((WAY, 3), np.nan)
 
@@ -148,6 +186,7 @@ class Photographer:
             grab_point=point,
             grab_target=target,
             grab_force=force,
+            reactions=self.reactions.read(),
             **clocked(timing, state.h),
             deadline=state.h / speed,
             deadlines=deadlines,

@@ -1,27 +1,24 @@
-"""Unit meshes laid onto bodies: shapes of a description, joints, and what holds the ground."""
+"""Unit meshes laid onto bodies: the shapes of a description, and how thick joints are beside them."""
 
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.model.shapes import Bar, Box, Cylinder, Shape, Sphere, Surface
 from rtmbs.viewer import meshes
 from rtmbs.viewer.batch import GROUND, Batch, between
-from rtmbs.viewer.description import Bar, Box, Cylinder, JointDescription, SceneDescription, Shape, Sphere
+from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.meshes import Mesh
 from rtmbs.viewer.theme import Color
 
 Array = NDArray[np.float64]
 
 THIN = 0.02  # half the thickness of things where no bar says one, in characteristic lengths
-PIN_RADIUS, PIN_LENGTH = 1.35, 3.4  # of a pin, in radii of a bar
-BALL_RADIUS = 1.7
-RAIL = np.array([2.6, 2.6, 6.0])  # edges of a slider, in radii of a bar
-FOOT = np.array([3.2, 3.2, 3.2])  # edges of the block that carries a joint on ground
-
-
+KEPT = 64  # meshes of surfaces
 WIDE, SWELL = 10.0, 3.0  # a mechanism wider than so many characteristic lengths has thicker bars, so much at most
 
 
@@ -31,18 +28,22 @@ class Placed(NamedTuple):
     mesh: Mesh
     body: int
     local: Array  # (3, 4)
+    edges: bool = True
+    name: str = ""  # of whom points at it
 
 
 def batches(placed: Iterable[Placed], color_of: Callable[[int], Color]) -> list[Batch]:
     """Return one batch for each mesh among ``placed``, coloured by body."""
-    by_mesh: dict[int, list[Placed]] = {}
-    for one in placed:
-        by_mesh.setdefault(id(one.mesh), []).append(one)
-    return [
-        Batch(group[0].mesh, [one.body for one in group], [one.local for one in group], colors)
-        for group in by_mesh.values()
-        for colors in [[color_of(one.body) for one in group]]
-    ]
+    alike: dict[tuple[int, bool, bool], list[Placed]] = {}
+    for one in placed:  # what can be seen through is drawn apart
+        alike.setdefault((id(one.mesh), one.edges, color_of(one.body)[3] < 1.0), []).append(one)
+    found = []
+    for group in alike.values():
+        bodies = [one.body for one in group]
+        colors = [color_of(body) for body in bodies]
+        found.append(Batch(group[0].mesh, bodies, [one.local for one in group], colors, group[0].edges))
+        found[-1].names = [one.name for one in group]
+    return found
 
 
 def swell(description: SceneDescription, size: float) -> float:
@@ -71,7 +72,7 @@ def body_solids(description: SceneDescription, thicker: float = 1.0) -> list[Pla
             mesh, local = laid(shape)
             if isinstance(shape, Bar):
                 local[:, :2] *= thicker
-            found.append(Placed(mesh, i, local))
+            found.append(Placed(mesh, i, local, body.edges and not isinstance(shape, Bar), body.name))
     return found
 
 
@@ -81,38 +82,20 @@ def laid(shape: Shape) -> tuple[Mesh, Array]:
         return meshes.cylinder(), between(shape.start[None], shape.end[None], shape.radius)[0]
     if isinstance(shape, Cylinder):
         half = 0.5 * shape.length * shape.axis
-        return meshes.cylinder(), between((shape.center - half)[None], (shape.center + half)[None], shape.radius)[0]
+        ends = (shape.center - half)[None], (shape.center + half)[None]
+        return meshes.cylinder(meshes.FINE), between(*ends, shape.radius)[0]
     if isinstance(shape, Box):
         return meshes.cube(), np.column_stack([shape.axes * shape.size, shape.center])
     if isinstance(shape, Sphere):
-        return meshes.sphere(), np.column_stack([shape.radius * np.eye(3), shape.center])
-    return meshes.mesh(shape.vertices, shape.faces), np.eye(3, 4)
+        return meshes.sphere(meshes.FINE), np.column_stack([shape.radius * np.eye(3), shape.center])
+    assert isinstance(shape, Surface)
+    return surface_mesh(shape), np.eye(3, 4)
 
 
-def joint_solids(description: SceneDescription, radius: float, cut: bool) -> list[Placed]:
-    """Return pins, sliders and balls of the joints in the tree, or of the cut ones."""
-    return [joint_solid(joint, radius) for joint in description.joints if joint.cut == cut]
-
-
-def joint_solid(joint: JointDescription, radius: float) -> Placed:
-    """Return what a joint looks like on its first body: a pin, a slider along its axis, or a ball."""
-    if joint.drawn_as == "pin":
-        half = 0.5 * PIN_LENGTH * radius * joint.axes_a[0]
-        ends = (joint.point_a - half)[None], (joint.point_a + half)[None]
-        return Placed(meshes.cylinder(), joint.a, between(*ends, PIN_RADIUS * radius)[0])
-    if joint.drawn_as == "rail":
-        along = between(joint.point_a[None], (joint.point_a + joint.axes_a[0])[None], 1.0)[0]
-        return Placed(meshes.cube(), joint.a, np.column_stack([along[:, :3] * (RAIL * radius), joint.point_a]))
-    return Placed(meshes.sphere(), joint.a, np.column_stack([BALL_RADIUS * radius * np.eye(3), joint.point_a]))
-
-
-def ground_solids(description: SceneDescription, radius: float) -> list[Placed]:
-    """Return a block behind every place where ground carries a joint, one a place."""
-    ends = [(joint.a, joint.point_a) for joint in description.joints]
-    ends += [(joint.b, joint.point_b) for joint in description.joints]
-    points = {tuple(np.round(point / radius, 3)): point for body, point in ends if body == GROUND}
-    size = np.diag(FOOT * radius)
-    return [Placed(meshes.cube(), GROUND, np.column_stack([size, point])) for point in points.values()]
+@lru_cache(KEPT)
+def surface_mesh(shape: Surface) -> Mesh:
+    """Return the mesh of a surface; large ones take seconds, and another theme wants the same one."""
+    return meshes.mesh(shape.vertices, shape.faces)
 
 
 def outline(description: SceneDescription) -> tuple[NDArray[np.int64], Array]:

@@ -35,6 +35,9 @@ class Theme:
     ground: str
     spring: str
     force: str
+    moment: str
+    reaction: str
+    shadow: float  # opacity where nothing but a shadow is
     grab: str
     selected: str
     plots: tuple[str, ...]  # curves
@@ -56,9 +59,12 @@ WHITE = Theme(
     bodies=("#3b78b5", "#c98236", "#5a9471", "#8a6fb0", "#71808f", "#b05c66"),
     joint="#8a96a3",
     cut="#d1453b",
-    ground="#2f3943",
+    ground="#4f5a66",
     spring="#3f9468",
     force="#b0303c",
+    moment="#0f8a93",
+    reaction="#7a3fb5",
+    shadow=0.3,
     grab="#d99000",
     selected="#ffb400",
     plots=("#1f6fb8", "#c9722b", "#2e8b57", "#8258a8", "#b0303c", "#4b8f9c", "#8c7a2e", "#66727f"),
@@ -79,9 +85,12 @@ DARK = Theme(
     bodies=("#5f9fd8", "#dca25c", "#77b790", "#a98fd0", "#95a3b1", "#cf7c86"),
     joint="#aab5c0",
     cut="#f26d5f",
-    ground="#c3ccd5",
+    ground="#8d98a4",
     spring="#63c08f",
     force="#f0707b",
+    moment="#46c6cf",
+    reaction="#c08bf0",
+    shadow=0.65,
     grab="#ffc145",
     selected="#ffd24d",
     plots=("#5aa7e8", "#e39a54", "#5bbf86", "#b08fd8", "#ef6f63", "#6fc0cc", "#cdb95a", "#97a3af"),

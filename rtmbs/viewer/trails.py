@@ -1,7 +1,7 @@
 """Where points of bodies have been: bounded trails that fade."""
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,25 +11,30 @@ from rtmbs.viewer.frame import Frame
 Array = NDArray[np.float64]
 
 LENGTH = 400  # pictures that a trail remembers
+BODY = ""  # name of the trail of a body's mass centre; a marker's trail has the name of the marker
 
 
 class Trails:
-    """Trails of points, each given by a body and a point in its axes; the mass centre as a rule."""
+    """Trails of points, each given by a body, a name, and a point in the axes of the body."""
 
     def __init__(self) -> None:
-        self._followed: dict[int, Array] = {}  # body -> point (3,) in body axes
-        self._past: dict[int, deque[Array]] = {}
+        self._followed: dict[tuple[int, str], Array] = {}  # body, name -> point (3,) in body axes
+        self._past: dict[tuple[int, str], deque[Array]] = {}
         self._t = np.nan
 
-    def __contains__(self, body: int) -> bool:
-        return body in self._followed
+    def __contains__(self, trail: int | tuple[int, str]) -> bool:
+        return (trail if isinstance(trail, tuple) else (trail, BODY)) in self._followed
 
-    def toggle(self, body: int, point: Array) -> bool:
-        """Begin or end the trail of a body, and return whether it has one now."""
-        if body in self._followed:
-            del self._followed[body], self._past[body]
+    def __len__(self) -> int:
+        return len(self._followed)
+
+    def toggle(self, body: int, point: Array, name: str = BODY) -> bool:
+        """Begin or end the trail of a point of a body, and return whether it has one now."""
+        trail = body, name
+        if trail in self._followed:
+            del self._followed[trail], self._past[trail]
             return False
-        self._followed[body], self._past[body] = np.asarray(point, float), deque(maxlen=LENGTH)
+        self._followed[trail], self._past[trail] = np.asarray(point, float), deque(maxlen=LENGTH)
         return True
 
     def clear(self) -> None:
@@ -42,18 +47,18 @@ class Trails:
         if frame.t < self._t:
             self.clear()
         if frame.t != self._t:
-            for body, point in self._followed.items():
-                self._past[body].append(frame.r[body] + frame.A[body] @ point)
+            for (body, name), point in self._followed.items():
+                self._past[body, name].append(frame.r[body] + frame.A[body] @ point)
         self._t = frame.t
 
-    def segments(self, color_of: Mapping[int, tuple[float, ...]]) -> tuple[Array, Array]:
-        """Return segments (k, 2, 3) and colours (k, 4): the older, the fainter."""
+    def segments(self, color_of: Callable[[int], tuple[float, ...]]) -> tuple[Array, Array]:
+        """Return segments (k, 2, 3) and colours (k, 4), by body: the older, the fainter."""
         points, colors = [np.zeros((0, 2, 3))], [np.zeros((0, 4))]
-        for body, past in self._past.items():
+        for (body, _), past in self._past.items():
             if len(past) > 1:
                 way = np.array(past)
                 points.append(np.stack([way[:-1], way[1:]], axis=1))
-                faded = np.tile(color_of[body], (len(way) - 1, 1))
+                faded = np.tile(np.asarray(color_of(body), float), (len(way) - 1, 1))
                 faded[:, 3] = np.linspace(0.08, 0.95, len(faded))
                 colors.append(faded)
         return np.concatenate(points), np.concatenate(colors)

@@ -20,7 +20,7 @@ from rtmbs.viewer.actions import MANY, Actions
 from rtmbs.viewer.camera import ground_axes
 from rtmbs.viewer.canvas import Canvas
 from rtmbs.viewer.capture import Capture
-from rtmbs.viewer.commands import Command, Grab, MoveGrab, Rebuild, Release, StepBack, Subscribe
+from rtmbs.viewer.commands import Command, Grab, MoveGrab, Rebuild, Release, ShowReactions, StepBack, Subscribe
 from rtmbs.viewer.connection import Connection, Message
 from rtmbs.viewer.description import BodyDescription, SceneDescription
 from rtmbs.viewer.focus import FocusReturns, application
@@ -37,7 +37,7 @@ from rtmbs.viewer.panels.profiler import Profiler
 from rtmbs.viewer.panels.transport import Transport
 from rtmbs.viewer.panels.waiting import Waiting
 from rtmbs.viewer.remember import with_first
-from rtmbs.viewer.scene import PARTS, Pick, Scene
+from rtmbs.viewer.scene import SHOWN, Pick, Scene
 from rtmbs.viewer.state_text import state_text
 from rtmbs.viewer.style import palette, sheet
 from rtmbs.viewer.theme import WHITE, Theme
@@ -63,7 +63,7 @@ class Window(QMainWindow):
         self.speed, self.info_wanted = 1.0, True
         self.capture: Capture | None = None
         self.opening, self.framing = Opening(), Framing(self)
-        self.shown = dict.fromkeys(PARTS, True)
+        self.shown = dict(SHOWN)
         self.act, self.last_files = Actions(self), list[str]()
         self._fit_next, self._opened = True, ""
         self._panels_drawn = 0.0
@@ -177,6 +177,8 @@ class Window(QMainWindow):
         self.canvas.camera.ground = ground_axes(description.gravity)
         self.setWindowTitle(f"rtmbs: {description.name}")
         self._make_scene()
+        if self.shown["reactions"]:
+            self.send(ShowReactions(True))
         for panel in (self.parameters_panel, self.plots_panel, self.transport):
             panel.describe(description)
         self.info.show_frame(frame, description, self._rate)  # its size is known before the picture is fitted beside it
@@ -191,8 +193,10 @@ class Window(QMainWindow):
         old, scene = self.scene, Scene(self.description, self.theme, self.frame)
         scene.shown = self.shown
         if old is not None and old.description is self.description:
-            scene.trails, scene.seen = old.trails, old.seen
+            scene.trails, scene.seen, scene.scale = old.trails, old.seen, old.scale
             scene.select(old.selected)
+        scene.recolor()
+        scene.show(self.frame)
         self.canvas.set_scene(scene)
 
     def _show(self, frame: Frame) -> None:

@@ -212,3 +212,59 @@ def test_a_direction_of_length_one_is_not_divided_again():
     for _ in range(2000):
         axis = rtmbs.Revolute(axis=rng.normal(size=3)).checked("axis").axis
         assert rtmbs.Revolute(axis=axis).checked("axis").axis == axis
+
+
+def dressed():
+    """A body and ground with every shape that a file can hold."""
+    model = Model("dressed")
+    turned = (np.cos(0.3), 0.0, np.sin(0.3), 0.0)
+    shapes = [
+        rtmbs.Box((0.1, 0.2, 0.3), center=(1, 0, 0), axes=turned), rtmbs.Cylinder(0.1, 0.4, axis=(1, 1, 0)),
+        rtmbs.Sphere(0.2, center=(0, 0, -1)), rtmbs.Bar((0, 0, 0), (0, 0, 1), 0.02),
+    ]  # fmt: skip
+    model.add_body("bob", mass=1.0, shape=shapes, color="#a0b0c0", opacity=0.25, edges=False)
+    model.add_joint("pin", rtmbs.Spherical(), "ground", "bob")
+    model.set_looks("ground", shape=rtmbs.Sphere(0.3), color="steel")
+    return model
+
+
+def test_looks_come_back_as_they_were():
+    model = dressed()
+    text = write(model)
+    again = build(parse(text)).model
+    assert again.compile().fingerprint == model.compile().fingerprint
+    assert write(again) == text
+    for name in ("bob", "ground"):
+        one, other = model.looks[name], again.looks[name]
+        assert (one.color, one.opacity, one.edges) == (other.color, other.opacity, other.edges)
+        for shape, found in zip(one.shapes, other.shapes, strict=True):
+            assert type(found) is type(shape)
+            assert all(np.array_equal(getattr(found, key), value) for key, value in vars(shape).items())
+
+
+def test_triangles_are_refused_with_a_way_out():
+    model = dressed()
+    model.set_looks("bob", shape=rtmbs.Surface(np.eye(3), [(0, 1, 2)]))
+    with pytest.raises(ModelError, match=r"body 'bob' has a Surface, whose triangles a file cannot hold"):
+        write(model)
+    model.set_looks("bob")
+    assert "shape" not in write(model).split("bob")[1]
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ("shape = 3", "shape takes a shape; write one of box, cylinder, sphere, bar"),
+        ("shape = spere(1)", "did you mean sphere"),
+        ("shape = sphere(size = 1)", "sphere takes no 'size'; it takes radius, center"),
+        ("shape = sphere(1, (0, 0, 0), 2)", "sphere takes 2 values, not 3"),
+        ("shape = cylinder(radius = 1)", "cylinder needs radius, length"),
+        ("shape = sphere(radius = -1)", "Sphere: radius is -1; it must be positive"),
+        ("color = 3", "color takes a name"),
+        ("color = stel", "did you mean 'steel'"),
+        ("opacity = 0", "opacity is 0; it must be above 0"),
+    ],
+)
+def test_looks_that_cannot_be(said, sentence):
+    with pytest.raises(LanguageError, match=sentence):
+        build(parse(f"MODEL m SYSTEM (dynamic analysis); BODY b (mass = 1, {said}); ENDMODEL"))

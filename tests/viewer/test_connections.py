@@ -14,6 +14,7 @@ import pytest
 import rtmbs
 from rtmbs import Simulation, State, library, load_result
 from rtmbs.errors import InputError, RtmbsError, UnknownNameError
+from rtmbs.model import Sphere
 from rtmbs.viewer.commands import (
     LoadState,
     Loop,
@@ -35,7 +36,6 @@ from rtmbs.viewer.commands import (
     Subscribe,
 )
 from rtmbs.viewer.connect import connect
-from rtmbs.viewer.description import Sphere
 from rtmbs.viewer.strip import FIRST, KINETIC, POSITION, WIDTH, T
 from tests.contracts.machines import contents
 from tests.viewer.mechanisms import failing, motored
@@ -549,7 +549,7 @@ def test_what_cannot_be_sent_runs_in_a_thread():
 
 
 def test_a_model_without_local_functions_goes_to_a_process():
-    connection = connect(motored(), "process", shapes={"crank": Sphere(np.zeros(3), 0.1)}, options={"h": 2e-3})
+    connection = connect(motored(), "process", shapes={"crank": Sphere(0.1)}, options={"h": 2e-3})
     scene = connection.describe()
     assert scene.mode == "process"
     assert isinstance(scene.bodies[1].shapes[0], Sphere)

@@ -8,9 +8,9 @@ import pytest
 
 import rtmbs
 from rtmbs import Simulation
-from rtmbs.errors import InputError, UnknownNameError
+from rtmbs.errors import ModelError, UnknownNameError
+from rtmbs.model import Bar, Box, Cylinder, Sphere, Surface
 from rtmbs.viewer.describe import describe
-from rtmbs.viewer.description import Bar, Box, Cylinder, Sphere, Surface
 from rtmbs.viewer.frame import Frame, FrameLayout
 from rtmbs.viewer.manual import ManualConnection
 from rtmbs.viewer.outline import outline, solid_of_inertia
@@ -149,13 +149,13 @@ def test_a_point_mass_hangs_on_a_bar():
 def test_shapes_given_by_the_person():
     sim = Simulation(motored().compile())
     mesh = Surface(np.eye(3), np.array([[0, 1, 2]]))
-    scene = describe(sim, shapes={"crank": mesh, "rocker": [Sphere(np.zeros(3), 0.1), mesh]})
+    scene = describe(sim, shapes={"crank": mesh, "rocker": [Sphere(0.1), mesh]})
     assert scene.bodies[1].shapes == (mesh,)
     assert len(scene.bodies[3].shapes) == 2
     assert isinstance(scene.bodies[2].shapes[0], Bar)
     with pytest.raises(UnknownNameError, match="did you mean 'crank'"):
         describe(sim, shapes={"crnk": mesh})
-    with pytest.raises(InputError, match="shape of body 'crank' is 'box'"):
+    with pytest.raises(ModelError, match="body 'crank': shape is 'box'"):
         describe(sim, shapes={"crank": "box"})
 
 

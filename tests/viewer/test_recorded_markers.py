@@ -7,7 +7,7 @@ import numpy as np
 
 from bench.measures.driven import four_bar
 from rtmbs.kinematics import Analysis
-from rtmbs.viewer.description import Bar
+from rtmbs.model import Bar
 from rtmbs.viewer.recording import Recording
 
 

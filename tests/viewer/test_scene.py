@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import rtmbs
+from rtmbs.model import Box, Surface
 from rtmbs.simulation import Simulation
 from rtmbs.viewer import meshes
 from rtmbs.viewer.camera import Camera
 from rtmbs.viewer.describe import describe
-from rtmbs.viewer.description import Box, Surface
 from rtmbs.viewer.grid import grid_lines, round_spacing
 from rtmbs.viewer.manual import ManualConnection
 from rtmbs.viewer.scene import Scene
@@ -31,7 +31,7 @@ def test_every_body_and_joint_is_drawn_once(sim):
     bodies = np.concatenate([batch.body for batch in scene._bodies])
     assert sorted(bodies) == list(range(1, len(description.bodies)))
     ground = sum(joint.a == 0 or joint.b == 0 for joint in description.joints)
-    assert sum(len(batch) for batch in scene._joints) == len(description.joints) + ground
+    assert sum(len(batch) for batch in scene._joints) == len(description.joints) + 2 * ground, "a stand and its floor"
     cut = [batch for batch in scene._joints if np.allclose(batch.color[0], rgba(WHITE.cut))]
     assert sum(len(batch) for batch in cut) == 4, "2 x 2 four-bars, one cut pin each"
 
@@ -90,7 +90,7 @@ def test_nothing_is_picked_beside_the_bodies_or_when_they_are_hidden(sim):
 
 def test_shapes_that_a_person_gives(sim):
     tetrahedron = Surface(np.vstack([np.zeros(3), np.eye(3)]), np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]))
-    box = Box(np.zeros(3), np.eye(3), np.array([0.1, 0.2, 0.3]))
+    box = Box(size=(0.1, 0.2, 0.3))
     scene, _ = scene_of(sim, shapes={"rod_1_0": tetrahedron, "rod_1_1": (box, box)})
     counts = {len(batch.mesh.vertices) // 3: len(batch) for batch in scene._bodies}
     assert counts[4] == 1
@@ -122,10 +122,10 @@ def test_springs_and_forces_are_drawn_between_their_ends():
     model.add_force("push", rtmbs.Wrench(force=(0.0, 9.81, 0.0)), body=weight)
     sim = Simulation(model.compile())
     scene, _ = scene_of(sim)
-    coil = scene._connectors.batches["spring"].placement
+    coil = next(batch for batch in scene._connectors.batches if batch.mesh.kind == "coil").placement
     assert coil[0, :, 3] == pytest.approx((0.0, 0.0, 0.0))
     assert coil[0, :, 2] == pytest.approx((0.0, 0.0, -1.0), abs=1e-9)
-    shaft, head = scene._forces.batches
+    shaft, head = scene._forces.batches[:2]
     assert head.placement[0, :, 3] + head.placement[0, :, 2] == pytest.approx((0.0, 0.0, -1.0), abs=1e-9)
     along = shaft.placement[0, :, 2] + head.placement[0, :, 2]
     assert along / np.linalg.norm(along) == pytest.approx((0.0, 1.0, 0.0))
@@ -140,7 +140,7 @@ def test_grid_spacings_are_round(length, spacing):
 def test_the_grid_lies_under_the_mechanism(up):
     gravity, points = np.zeros(3), np.random.default_rng(up).uniform(-2.0, 5.0, (30, 3))
     gravity[up] = -9.81
-    lines, _ = grid_lines(points, gravity)
+    lines, _, _ = grid_lines(points, gravity)
     assert np.ptp(lines[:, :, up]) == 0.0
     assert lines[0, 0, up] < points[:, up].min()
     across = [axis for axis in range(3) if axis != up]
@@ -158,13 +158,13 @@ def test_trails_are_bounded_and_forget_what_time_takes_back(sim):
         frame = connection.latest()
         trails.add(frame)
         sim.step()
-    points, colors = trails.segments({1: (1.0, 0.0, 0.0, 1.0)})
+    points, colors = trails.segments(lambda body: (1.0, 0.0, 0.0, 1.0))
     assert len(points) == len(colors) == LENGTH - 1
     assert np.all(np.diff(colors[:, 3]) > 0.0), "the older, the fainter"
     sim.restore(Simulation(sim.system).state)
     connection.sync(sim, None)
     trails.add(connection.latest())
-    assert len(trails.segments({1: (1.0, 0.0, 0.0, 1.0)})[0]) == 0
+    assert len(trails.segments(lambda body: (1.0, 0.0, 0.0, 1.0))[0]) == 0
     assert not trails.toggle(1, np.zeros(3))
     assert 1 not in trails
 

@@ -97,7 +97,7 @@ def test_the_ground_lies_across_gravity_and_below_in_the_picture(gravity):
     ground = ground_axes(g)
     np.testing.assert_allclose(ground @ ground.T, np.eye(3), atol=1e-15)
     assert np.linalg.det(ground) == pytest.approx(1.0)
-    segments, _ = grid_lines(points, g)
+    segments, _, _ = grid_lines(points, g)
     down = -ground[2]
     assert np.ptp(segments.reshape(-1, 3) @ down) < 1e-12, "a plane across gravity"
     assert (segments[0, 0] @ down) > (points @ down).max(), "under the lowest point"

@@ -7,6 +7,7 @@ from rtmbs.language.build import Build, Carrier
 from rtmbs.language.geometry import frame_of
 from rtmbs.language.given import Given
 from rtmbs.language.kinds import statement
+from rtmbs.language.statements.looks import KEYS, looks
 
 INERTIA = "kg*m^2"
 SAME = 1e-9  # distance of two points that are one, relative to their size
@@ -36,7 +37,8 @@ def turn(given: Given, key: str) -> np.ndarray:
 @statement(
     "body",
     "body",
-    keys=("center of gravity", "center of mass", "pqr", "position", "orientation", "mass", "inertia"),
+    keys=("center of gravity", "center of mass", "pqr", "position", "orientation", "mass", "inertia", *KEYS),
+    repeated=("shape",),
     flags=("ground",),
 )
 def body(build: Build, given: Given) -> None:
@@ -47,7 +49,7 @@ def body(build: Build, given: Given) -> None:
             for key in ("mass", "inertia"):
                 if given.has(key):
                     raise given.source.error(given.place(key), f"{given.what} is ground, which needs no {key}")
-            build.add_ground(given, position, orientation)
+            build.add_ground(given, position, orientation, looks(given))
             return
         center = {}
         if given.has("center of gravity") and given.has("center of mass"):
@@ -60,7 +62,7 @@ def body(build: Build, given: Given) -> None:
         mass = given.number("mass", 0.0, "kg")
         if given.has("inertia"):
             center["inertia"] = inertia(given)
-        build.add_body(given, mass=mass, position=position, orientation=orientation, **center)
+        build.add_body(given, mass=mass, position=position, orientation=orientation, **center, **looks(given))
 
 
 def inertia(given: Given) -> np.ndarray:

@@ -1,0 +1,69 @@
+"""``Mesh``: triangles of a file, read once, when the shape is made."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.errors import ModelError, shown
+from rtmbs.model.checks import Array, numbers, rotation
+from rtmbs.model.shapes import ORIGIN, Surface, checked_triangles, keep, positive
+
+ENDINGS = (".stl", ".obj", ".ply", ".glb", ".off")
+MOST_FACES = 2_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh(Surface):
+    """Triangles of an STL, OBJ, PLY, GLB or OFF file, in body axes.
+
+    scale: metres a unit of the file; 0.001 for a drawing in millimetres.  position: (3,) of the file's origin in body
+    axes [m].  axes: 3 x 3 rotation of the file's axes to body axes, or a quaternion (w, x, y, z).
+
+        model.add_body("hull", shape=rtmbs.Mesh("hull.stl", scale=0.001), mass=12.0, inertia=(0.3, 0.4, 0.5))
+
+    The triangles are kept, so the file may be gone later. Raises ModelError for a file that is missing or no mesh, and
+    without the package trimesh (extra ``mesh``).
+    """
+
+    vertices: Array = field(init=False, repr=False)
+    faces: NDArray[np.int64] = field(init=False, repr=False)
+    file: str = field(kw_only=False)
+    scale: float = 1.0
+    position: Array = ORIGIN  # type: ignore[assignment]
+    axes: Array = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.file, str | Path):
+            raise ModelError(f"Mesh: file is {shown(self.file)}; it must be the name of a mesh file")
+        what = f"Mesh {str(self.file)!r}"
+        scale, position = positive(self.scale, f"{what}: scale"), numbers(self.position, f"{what}: position", (3,))
+        axes = rotation(np.eye(3) if self.axes is None else self.axes, f"{what}: axes")
+        read = triangles_of(Path(self.file), what)
+        vertices = scale * np.asarray(read.vertices, float) @ axes.T + position
+        keep(self, file=str(self.file), scale=scale, position=position, axes=axes)
+        keep(self, **checked_triangles(vertices, read.faces, what))
+
+
+def triangles_of(path: Path, what: str) -> Any:
+    """Return the mesh of a file as trimesh reads it, the parts of a scene in one; ModelError when there is none."""
+    if path.suffix.lower() not in ENDINGS:
+        raise ModelError(f"{what}: the ending is {path.suffix or 'missing'}; it must be one of {', '.join(ENDINGS)}")
+    if not path.is_file():
+        raise ModelError(f"{what}: there is no such file")
+    try:
+        import trimesh
+    except ImportError:
+        raise ModelError(f"{what}: meshes need trimesh; pip install 'rtmbs[mesh]' brings it") from None
+    try:
+        read: Any = trimesh.load(path, force="mesh", process=False)
+        count = len(read.faces)
+    except Exception as error:  # noqa: BLE001 (a damaged file may raise anything)
+        raise ModelError(f"{what} cannot be read as a mesh: {type(error).__name__}: {error}") from None
+    if not count:
+        raise ModelError(f"{what} holds no triangle")
+    if count > MOST_FACES:
+        raise ModelError(f"{what} has {count} triangles; at most {MOST_FACES} can be drawn; reduce the mesh")
+    return read

@@ -1,0 +1,56 @@
+"""Reactions of all joints at once are those of one joint after the other: tree and cut, welded, far from the origin."""
+
+import numpy as np
+import pytest
+
+import rtmbs
+from rtmbs.results.joint_reactions import JointReactions
+from rtmbs.results.reactions import reaction_values
+from rtmbs.results.resampled import Resampled
+from rtmbs.results.samples import one_sample
+from rtmbs.simulation import Simulation
+from tests.contracts.machines import LIBRARY, MOBILE, closed_model, library_simulation
+
+
+def compared(sim: Simulation) -> int:
+    """Compare both ways, and return the number of joints."""
+    tables = sim.equations.tables
+    found = JointReactions(sim.system, tables).read(Resampled(sim.system, tables, one_sample(sim.state)))
+    one = Resampled(sim.system, tables, one_sample(sim.state))
+    expected = np.array([reaction_values(one, sim.system, name)[0] for name in sim.system.joints])
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12 * max(1.0, float(np.max(np.abs(expected)))))
+    return len(expected)
+
+
+@pytest.mark.parametrize("name", LIBRARY)
+def test_mechanisms_of_the_library(name):
+    sim = library_simulation(name)
+    sim.step()
+    assert compared(sim) > 0
+
+
+@pytest.mark.parametrize("seed", MOBILE[:3])
+def test_random_loops_with_every_joint(seed):
+    assert compared(Simulation(closed_model(seed).compile())) > 5
+
+
+def test_parts_far_from_the_origin_with_ground_as_second_body():
+    model = rtmbs.Model("far")
+    for k, x in enumerate((0.0, 3e5)):
+        body = model.add_body(
+            f"bob {k}", mass=1.0, inertia=(0.1, 0.1, 0.1), center_of_mass=(0, 0, -1), position=(x, 0, 0)
+        )
+        arm = model.add_body(f"arm {k}", mass=1.0, inertia=(0.1, 0.1, 0.1), position=(x, 0, -1))
+        model.add_joint(f"pin {k}", rtmbs.Revolute(axis=(0, 1, 0)), body, "ground", point=(x, 0, 0))
+        model.add_joint(f"weld {k}", rtmbs.Fixed(), body, arm, point=(x, 0, -1))
+        model.set_initial(f"pin {k}", position=0.4)
+    sim = Simulation(model.compile())
+    sim.step()
+    assert compared(sim) == 4
+
+
+def test_a_free_body_has_a_joint_that_carries_nothing():
+    model = rtmbs.Model("free")
+    model.add_body("body", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    model.add_joint("free", rtmbs.Floating(), "ground", "body")
+    assert compared(Simulation(model.compile())) == 1
