@@ -23,7 +23,7 @@ from rtmbs.viewer.commands import (
     StepBack,
     StepForward,
 )
-from rtmbs.viewer.panels.transport import faster, slower
+from rtmbs.viewer.speeds import faster, slower
 from rtmbs.viewer.theme import DARK, WHITE
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ Result.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rtmbs import library
 from rtmbs.errors import InputError, unknown_name
@@ -12,6 +12,9 @@ from rtmbs.model import Model
 from rtmbs.viewer.connection import Connection, Message
 from rtmbs.viewer.origin import FromFactory, FromModel, FromSimulation, Origin
 from rtmbs.viewer.process_connection import ProcessConnection, why_not_sent
+
+if TYPE_CHECKING:
+    from rtmbs.viewer.playback_connection import PlaybackConnection
 
 MODES = ("process", "thread", "manual")
 RESULT = (".npz", ".h5", ".hdf5")  # how the name of a result file ends
@@ -66,7 +69,7 @@ def manual(sim: Any, **settings: Any) -> Connection:
     return ManualConnection(sim, **settings)
 
 
-def playback(result: Any, model: Model | None = None) -> Connection:
+def playback(result: Any, model: Model | None = None) -> "PlaybackConnection":
     """Return the Connection to a recorded Result, or its file; ``model`` brings shapes and joints.
 
     Raises InputError for a file that cannot be read, and for the model of another mechanism.
@@ -79,6 +82,11 @@ def playback(result: Any, model: Model | None = None) -> Connection:
 
     recorded = result if isinstance(result, Result) else load_result(Path(result))
     return PlaybackConnection(recorded, None if model is None else describe(Simulation(model.compile())))
+
+
+def is_result(target: Any) -> bool:
+    """True for a Result, or the path of one."""
+    return str(target).endswith(RESULT) if isinstance(target, str | Path) else type(target).__name__ == "Result"
 
 
 def origin_of(target: Any, parameters: Mapping[str, Any] | None, options: Mapping[str, Any] | None) -> Origin:
