@@ -4,10 +4,8 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
-from rtmbs.commands.arguments import Parser, positive
+from rtmbs.commands.arguments import Parser, file_size, positive
 from rtmbs.errors import StepError
-
-UNITS = {"kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
 
 
 def add_page_options(parser: Parser) -> None:
@@ -19,7 +17,7 @@ def add_page_options(parser: Parser) -> None:
     )
     page.add_argument("--plot", action="append", default=[], metavar="CHANNEL", help="plot it below; may be repeated")
     page.add_argument("--trace", action="append", default=[], metavar="POINT", help="draw the way of a marker or body")
-    page.add_argument("--limit", type=size_of_file, default=20e6, metavar="SIZE", help="of the file (20MB)")
+    page.add_argument("--limit", type=file_size, default=20e6, metavar="SIZE", help="of the file (20MB)")
 
 
 def write_html(
@@ -62,12 +60,3 @@ def paging(options: argparse.Namespace) -> Any:
         traces=tuple(options.trace),
         follow=options.follow,
     )
-
-
-def size_of_file(text: str) -> float:
-    """Read a size such as 20MB or 2GB [bytes]."""
-    unit = next((unit for unit in UNITS if text.endswith(unit)), "")
-    try:
-        return positive(text.removesuffix(unit)) * UNITS.get(unit, 1.0)
-    except argparse.ArgumentTypeError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 20MB or 2GB") from None

@@ -6,9 +6,10 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rtmbs.commands.arguments import Parser, count, number, positive
+from rtmbs.commands.arguments import Parser, count, file_size, number, positive
 from rtmbs.commands.page import add_page_options, write_html
 from rtmbs.errors import InputError, RtmbsError
+from rtmbs.viewer.disk.head import is_history
 
 EXAMPLES = """
 MODEL is a mechanism of the library (its options follow it), a Python file with a function build(), or another function
@@ -35,7 +36,7 @@ def run(words: list[str]) -> int:
         raise InputError(
             f"{name!r} is a model file; make its result with rtmbs run {name} --out FILE.h5, and view that"
         )
-    if name.endswith(RESULTS):
+    if name.endswith(RESULTS) or is_history(name):
         return view_result(options, left)
     return view_model(options, read_parameters(name, left))
 
@@ -52,6 +53,8 @@ def view_parser() -> Parser:
     add("--theme", choices=("white", "dark"), help="that of the last window unless given")
     add("--of", metavar="MODEL", help="model of a recorded result, for shapes and joints; its options follow")
     add("--paused", action="store_true", help="wait for the space bar")
+    add("--history", type=file_size, default=0.0, metavar="SIZE", help="keep so much of the history on disk, as 2GB")
+    add("--history-folder", default="", metavar="PATH", help="where; a new folder here unless given")
     steps = parser.add_argument_group("steps")
     steps.add_argument("--h", type=positive, help="step [s]")
     penalties = steps.add_mutually_exclusive_group()
@@ -122,8 +125,9 @@ def view_model(options: argparse.Namespace, parameters: dict[str, Any]) -> int:
         return report(film_simulation(sim, out_path(options), filming(options)), options)
     from rtmbs.viewer.view import view
 
-    theme, playing = options.theme, not options.paused
-    return view(options.model, options.mode, parameters=parameters, options=chosen, theme=theme, playing=playing)
+    given: dict[str, Any] = {"theme": options.theme, "playing": not options.paused}
+    given |= {"disk": (options.history, options.history_folder)} if options.history else {}
+    return view(options.model, options.mode, parameters=parameters, options=chosen, **given)
 
 
 def view_result(options: argparse.Namespace, words: list[str]) -> int:
@@ -139,10 +143,10 @@ def view_result(options: argparse.Namespace, words: list[str]) -> int:
     if options.html:
         return write_html(options, model)
     if options.headless:
-        from rtmbs.results.forms import load_result
+        from rtmbs.viewer.connect import recorded
         from rtmbs.viewer.headless import film_result
 
-        return report(film_result(load_result(options.model), out_path(options), filming(options), model), options)
+        return report(film_result(recorded(options.model)[0], out_path(options), filming(options), model), options)
     from rtmbs.viewer.view import view
 
     return view(options.model, theme=options.theme, model=model, playing=not options.paused)

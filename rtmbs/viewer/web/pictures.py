@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.results.motion import quaternions
 from rtmbs.viewer.batch import Batch, Lines
 from rtmbs.viewer.commands import Seek
 from rtmbs.viewer.frame import Frame
@@ -96,7 +97,7 @@ def photograph(
             own.append(place_of(one.drawn))
         times.append(frame.t)
         origins.append(frame.r)
-        turns.append(quaternions(frame.A))
+        turns.append(frame.A)
         here = scene.points()
         seen = reached(seen, here, DIRECTIONS)
         if sample == samples[0]:
@@ -105,7 +106,9 @@ def photograph(
     loose = {k: padded(places[k]) for k, by_itself in enumerate(moved) if by_itself}
     far = bool(np.max(np.ptp(seen, axis=0)) > FAR * max(size, 1e-9))
     whole = first if far else reached(seen, scene.framing(), DIRECTIONS)
-    return Pictures(np.array(times), np.array(origins), steady(np.array(turns)), loose, whole, far, size)
+    A = np.array(turns)
+    q = np.stack([quaternions(A[:, body]) for body in range(A.shape[1])], axis=1)
+    return Pictures(np.array(times), np.array(origins), q, loose, whole, far, size)
 
 
 def owned(drawn: Batch | Lines) -> Array:
@@ -128,29 +131,6 @@ def padded(places: list[Array]) -> Array:
     for row, one in zip(found, places, strict=True):
         row[: len(one)] = one
     return found
-
-
-def quaternions(A: Array) -> Array:
-    """Return unit quaternions (nb, 4) (w, x, y, z) of rotation matrices (nb, 3, 3).
-
-    4 q q^T has the diagonal 1 + trace, 1 + A11 - A22 - A33 and so on; its row with the largest one is along q.
-    """
-    trace = np.trace(A, axis1=1, axis2=2)
-    squares = np.empty((len(A), 4, 4))
-    squares[:, 0, 0] = 1.0 + trace
-    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-        squares[:, i + 1, i + 1] = 1.0 - trace + 2.0 * A[:, i, i]
-        squares[:, 0, i + 1] = squares[:, i + 1, 0] = A[:, k, j] - A[:, j, k]
-        squares[:, i + 1, j + 1] = squares[:, j + 1, i + 1] = A[:, j, i] + A[:, i, j]
-    largest = np.argmax(np.einsum("bii->bi", squares), axis=1)
-    rows = squares[np.arange(len(A)), largest]
-    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
-
-
-def steady(q: Array) -> Array:
-    """Return quaternions (S, nb, 4) of which none jumps to its negative."""
-    signs = np.where(np.einsum("sbi,sbi->sb", q[1:], q[:-1]) < 0.0, -1.0, 1.0)
-    return np.concatenate((q[:1], q[1:] * np.cumprod(signs, axis=0)[:, :, None]))
 
 
 # ---- as plain data --------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from rtmbs.viewer.keys import BY_ACTION
 from rtmbs.viewer.recording import rotations
 from rtmbs.viewer.web.export import export
 from rtmbs.viewer.web.page import ACTIONS, Paging, write_page
-from rtmbs.viewer.web.pictures import FINE, TURN, chosen, quaternions, steady
+from rtmbs.viewer.web.pictures import FINE, TURN, chosen
 from tests.viewer.mechanisms import failing, motored
 
 H = 5e-3
@@ -296,13 +296,3 @@ def test_pictures_are_samples_of_the_result():
     assert chosen(t, 1e-4).tolist() == list(range(201))
     assert chosen(t, 0.3).tolist() == [0, 60, 120, 180, 200]
     assert chosen(np.array([2.0]), 0.1).tolist() == [0]
-
-
-def test_quaternions_of_rotations():
-    q = np.random.default_rng(3).normal(size=(200, 4))
-    q /= np.linalg.norm(q, axis=1, keepdims=True)
-    q[0] = (0.0, 1.0, 0.0, 0.0)
-    found = quaternions(rotations(q))
-    np.testing.assert_allclose(np.abs(np.sum(found * q, axis=1)), 1.0, atol=1e-12)
-    turned = steady(np.stack([found, -found, found], axis=0))
-    np.testing.assert_array_equal(turned, np.stack([found] * 3))

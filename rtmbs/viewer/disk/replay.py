@@ -1,0 +1,77 @@
+"""A history on disk as a recorded result: its poses over time, and the scene that its head describes."""
+
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.errors import ResultError
+from rtmbs.results.channel import QUATERNION, WORLD, XYZ, Source
+from rtmbs.results.result import TIME, Result
+from rtmbs.viewer.description import SceneDescription
+from rtmbs.viewer.disk.blocks import blocks_of, read_arrays
+from rtmbs.viewer.disk.head import NAME, STORY, read_head
+from rtmbs.viewer.recording import rotations
+
+Array = NDArray[np.float64]
+
+
+def load_history(target: str | Path) -> tuple[Result, SceneDescription]:
+    """Return the last story of a history, or the one that is named, with its scene.
+
+    Blocks are read as far as they follow one another; a damaged one ends the story.
+    Raises ResultError when there is no whole block.
+    """
+    path = Path(target)
+    folder = path.parent if path.name == NAME else path
+    stories = [folder] if (folder / NAME).is_file() else sorted(folder.glob(f"{STORY}*"))
+    stories = [story for story in stories if blocks_of(story)]
+    if not stories:
+        raise ResultError(f"history {str(target)!r} holds no whole block")
+    story = stories[-1]
+    description, fingerprint = read_head(story)
+    t, r, q = poses(story)
+    return Result(sources(description, t, r, q), description.name, fingerprint), description
+
+
+def poses(story: Path) -> tuple[Array, Array, Array]:
+    """Return t (S,), r (S, nb, 3) and q (S, nb, 4) of the blocks that follow one another."""
+    found: list[tuple[Array, Array, Array]] = []
+    expected = -1
+    for path in blocks_of(story):
+        try:
+            data = read_arrays(path)
+        except ResultError:
+            if not found:
+                continue
+            break
+        if expected >= 0 and int(path.stem) != expected:
+            break
+        found.append((data["t_ref"] + data["k"] * data["h"], data["r"], data["q"]))
+        expected = int(path.stem) + len(data["k"])
+    if not found:
+        raise ResultError(f"history {str(story)!r} holds no whole block")
+    t, r, q = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return t, r, q
+
+
+def sources(description: SceneDescription, t: Array, r: Array, q: Array) -> dict[str, Source]:
+    """Return the channels of the bodies, and of the markers, by the names that a result has."""
+    found = {TIME: Source((), "s", lambda: t)}
+    for number, body in enumerate(description.bodies):
+        if number == 0:
+            continue
+        found[f"{body.name}.position"] = Source(XYZ, "m", partial(np.asarray, r[:, number]), WORLD)
+        found[f"{body.name}.orientation"] = Source(QUATERNION, "1", partial(np.asarray, q[:, number]), WORLD)
+        at = partial(moved, r[:, number], q[:, number], body.center_of_mass)
+        found[f"{body.name}.mass_center"] = Source(XYZ, "m", at, WORLD)
+    for marker in description.markers:
+        at = partial(moved, r[:, marker.body], q[:, marker.body], marker.point)
+        found.setdefault(f"{marker.name}.position", Source(XYZ, "m", at, WORLD))
+    return found
+
+
+def moved(r: Array, q: Array, point: Array) -> Array:
+    """Return where a point of a body is (S, 3)."""
+    return np.asarray(r + np.einsum("sij,j->si", rotations(q), point))
