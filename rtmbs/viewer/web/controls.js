@@ -166,7 +166,7 @@ function fill(page) {
   const { content, player } = page;
   const facts = Object.entries(content.facts).filter(([label]) => label === "bodies" || label === "samples");
   byId("title").append(content.name, Object.assign(document.createElement("small"), {
-    textContent: facts.map(([label, value]) => `${value} ${label}`).join(", "),
+    textContent: facts.map(([label, value]) => (value === "1" && label === "bodies" ? "1 body" : `${value} ${label}`)).join(", "),
   }));
   const slider = byId("time"), length = player.last - player.first;
   Object.assign(slider, { min: player.first, max: player.last, step: "any" });

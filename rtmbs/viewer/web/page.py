@@ -12,6 +12,7 @@ import base64
 import html
 import json
 import zlib
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -84,11 +85,15 @@ class Page:
 
 
 def write_page(
-    connection: PlaybackConnection, path: str | Path, paging: Paging | None = None, program: str = ""
+    connection: PlaybackConnection,
+    path: str | Path,
+    paging: Paging | None = None,
+    form: Callable[[dict[str, Any]], bytes] | None = None,
 ) -> Page:
     """Write the recorded run of ``connection`` as a page.
 
-    program: address of ``program()`` in a file of its own, for many pages side by side; the page holds it unless given.
+    form: makes the bytes of the file of what it is to hold; ``page_text`` unless given. ``content_text`` writes no more
+    than that, for a site that makes pages with one program of it.
     Raises InputError for a number out of range, a limit that no page keeps, and a file that cannot be written;
     UnknownNameError for a theme, camera, channel, marker or body that does not exist.
     """
@@ -107,7 +112,7 @@ def write_page(
             continue
         pictures = photograph(connection, scenes[first], drawn[first], samples)
         content = fixed | standing(drawn, pictures.loose) | moving(pictures) | curves(connection, paging, samples)
-        text = page_text(content | seen_from(description, pictures, paging), program)
+        text = (form or page_text)(content | seen_from(description, pictures, paging))
         if len(text) <= paging.limit:
             return written(path, text, len(samples), rate)
         if len(samples) <= FEWEST:
@@ -216,7 +221,7 @@ def seen_from(description: SceneDescription, pictures: Pictures, paging: Paging)
     camera.look(paging.camera)
     return {
         "up": camera.ground[2].tolist(),
-        "east": camera.ground[0].tolist(),
+        "north": camera.ground[1].tolist(),
         "views": views,
         "view": camera.axes()[2].tolist(),
         "angle": camera.field_of_view,
@@ -238,15 +243,19 @@ def middle(description: SceneDescription, pictures: Pictures) -> list[float]:
 # ---- text -----------------------------------------------------------------------------------------------------------
 
 
+def content_text(content: dict[str, Any]) -> bytes:
+    """Return what a page holds as JSON; no word of a model can end an element of HTML."""
+    return json.dumps(content, separators=(",", ":")).replace("<", "\\u003c").encode("utf-8")
+
+
 def page_text(content: dict[str, Any], program_at: str = "") -> bytes:
-    """Return the page."""
+    """Return the page; ``program_at`` is the address of ``program()``, which the page holds unless given."""
     own = f'<script src="{html.escape(program_at)}"></script>' if program_at else f"<script>\n{program()}</script>"
     parts = {
         "TITLE": html.escape(content["name"]),
         "SOURCES": "'self'" if program_at else "",
         "STYLE": part("page.css"),
-        # No word of a model can end the element.
-        "CONTENT": json.dumps(content, separators=(",", ":")).replace("<", "\\u003c"),
+        "CONTENT": content_text(content).decode("utf-8"),
         "PROGRAM": own,
     }
     text = part("page.html")

@@ -3,6 +3,7 @@
 
 const MARGIN = 1.08; // room around everything that is fitted
 const SMOOTH = 4, MANY = 20000; // points of a way between two pictures; a way of more pictures has one
+const BUTTONS = 44; // pixels at the upper border that are left free for them
 const NEAREST = 0.002, FARTHEST = 60; // clip planes in distances of the eye
 
 class Stage {
@@ -67,24 +68,26 @@ class Stage {
   fit(backward) {
     const points = this.fitted(), z = backward.clone().normalize();
     const up = new THREE.Vector3(...this.content.up);
-    if (Math.abs(z.dot(up)) > 1 - 1e-6) z.addScaledVector(new THREE.Vector3(...this.content.east), -1e-3).normalize();
+    if (Math.abs(z.dot(up)) > 1 - 1e-6) z.addScaledVector(new THREE.Vector3(...this.content.north), -1e-3).normalize();
     const x = new THREE.Vector3().crossVectors(up, z).normalize(), y = new THREE.Vector3().crossVectors(z, x);
     const high = Math.tan((this.content.angle * Math.PI) / 360), wide = high * this.aspect();
+    const top = high * Math.max(1 - (2 * BUTTONS) / Math.max(this.canvas.clientHeight, 1), 0.4); // what the buttons leave
     const most = { left: -Infinity, right: -Infinity, low: -Infinity, up: -Infinity, near: -Infinity, far: -Infinity };
     const lean = this.parallel ? 0 : 1;
     for (const point of points) {
       const [a, b, c] = [point.dot(x), point.dot(y), point.dot(z)];
       most.right = Math.max(most.right, a + lean * wide * c);
       most.left = Math.max(most.left, -a + lean * wide * c);
-      most.up = Math.max(most.up, b + lean * high * c);
+      most.up = Math.max(most.up, b + lean * top * c);
       most.low = Math.max(most.low, -b + lean * high * c);
       most.near = Math.max(most.near, c);
       most.far = Math.max(most.far, -c);
     }
-    const reach = Math.max((most.left + most.right) / (2 * wide), (most.low + most.up) / (2 * high));
+    const reach = Math.max((most.left + most.right) / (2 * wide), (most.low + most.up) / (top + high));
     const depth = (most.near - most.far) / 2;
     const distance = Math.max(MARGIN * (this.parallel ? reach : reach - depth), 1e-6 + 0.02 * this.content.size);
-    const center = x.multiplyScalar((most.right - most.left) / 2).addScaledVector(y, (most.up - most.low) / 2);
+    const middle = (most.up - most.low) / 2 + ((high - top) / 2) * (distance + lean * depth);
+    const center = x.multiplyScalar((most.right - most.left) / 2).addScaledVector(y, middle);
     center.addScaledVector(z, depth);
     this.controls.target.copy(center);
     for (const camera of [this.perspective, this.orthographic]) {
