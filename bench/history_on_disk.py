@@ -1,7 +1,7 @@
 """What a history on disk costs a step, and whether memory stays flat: python -m bench.history_on_disk [--minutes 2]
 
 Two sessions of the 4 x 40 four-bar step in turns as fast as they can, one with its history on disk and one without, so
-that both see the same machine. The processor time of a step is that of all threads.
+that both see the same machine. A turn ends when the disk has all its steps. The processor time is that of all threads.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from rtmbs.viewer.disk.disk_history import DiskHistory
 from rtmbs.viewer.history import History
 from rtmbs.viewer.session import Session
 
-TURN = 50  # steps that a session takes before it is the other's turn
+TURN = 400  # steps that a session takes before it is the other's turn
 STATES = 500  # in memory
 LOOK = 15.0  # [s] between two looks at the memory
 
@@ -57,6 +57,7 @@ def main() -> None:
                 for _ in range(TURN):
                     session.step()
                 wall[session is kept].append((time.perf_counter() - before) / TURN)
+                session.history.save()
                 cpu[session is kept].append((time.process_time() - busy) / TURN)
             if now - looked >= LOOK:
                 looked = now

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import ResultError
 from rtmbs.files.archive import DamagedFile, read_archive, write_archive
-from rtmbs.results.motion import quaternions
 from rtmbs.results.resample import resample_frames
 from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.semirecursive.workspace import workspace
@@ -27,6 +26,7 @@ FORMAT = 1
 ENDING = ".block"
 ARRAYS = (*OF_STATE, "sd")
 CLOCK = ("t_ref", "k", "h")
+TOGETHER = 16  # states whose frames are worked out together
 POLITE = 8  # states after which the thread lets the steps go on
 REST = 1e-5  # [s]
 FRAME = 27  # numbers a dof that ``resample_frames`` writes: A (9), r (3), V, acc, o (3)
@@ -40,34 +40,30 @@ class Block(NamedTuple):
 
 
 class BodyFrames:
-    """Origins and orientations of the bodies of a Simulation at many states, in scratch of its own.
+    """Frames of the dofs that bodies sit on, at many states, in scratch of its own.
 
-    The kernel runs without the interpreter's lock, so a thread may ask while steps are taken.
+    The kernel runs without the interpreter's lock, so a thread may ask while steps are taken. What follows from the
+    frames is worked out by whoever reads them (``replay.py``).
     """
 
     def __init__(self, sim: Simulation) -> None:
-        bodies = list(sim.system.bodies.values())
-        self.tables = sim.equations.tables
-        self.dofs = np.array([body.dof for body in bodies])
-        self.rotations = np.array([body.rotation for body in bodies])
-        self.positions = np.array([body.position for body in bodies])
-        self.ws = workspace(self.tables)
+        dofs = np.array([body.dof for body in sim.system.bodies.values()])
+        self.tables, self.ws = sim.equations.tables, workspace(sim.equations.tables)
+        self.dofs = dofs[dofs != WORLD]
+        self.first, end = (int(self.dofs.min()), int(self.dofs.max()) + 1) if len(self.dofs) else (0, 0)
+        self.rows = np.zeros((TOGETHER, end - self.first, FRAME))
 
-    def read(self, samples: Samples) -> tuple[Array, Array]:
-        """Return r (S, nb, 3) [m] and quaternions (S, nb, 4) of the bodies, ground first."""
-        moving = self.dofs[self.dofs != WORLD]
-        first, last = (int(moving.min()), int(moving.max())) if len(moving) else (0, -1)
-        rows = np.zeros((len(samples.t), last - first + 1, FRAME))
-        resample_frames(self.tables, samples, self.ws, first, rows)
-        A = np.broadcast_to(np.eye(3), (len(samples.t), len(self.dofs), 3, 3)).copy()
-        r = np.zeros((len(samples.t), len(self.dofs), 3))
-        own = self.dofs != WORLD
-        of_dof = rows[:, self.dofs[own] - first]
-        A[:, own] = of_dof[..., :9].reshape(*of_dof.shape[:2], 3, 3)
-        r[:, own] = of_dof[..., 9:12] + of_dof[..., 24:27]
-        r += np.einsum("sbij,bj->sbi", A, self.positions)
-        A = A @ self.rotations
-        return r, np.stack([quaternions(A[:, body]) for body in range(A.shape[1])], axis=1)
+    def read(self, samples: Samples) -> tuple[NDArray[np.float32], Array]:
+        """Return A (S, k, 9), dof axes to world, and r (S, k, 3) [m] of the dofs of all bodies that move."""
+        count, own = len(samples.t), self.dofs - self.first
+        A, r = np.empty((count, len(own), 9), np.float32), np.empty((count, len(own), 3))
+        for start in range(0, count, TOGETHER):
+            part = Samples(*(values[start : start + TOGETHER] for values in samples[: 1 + len(OF_STATE)]))
+            rows = self.rows[: len(part.t)]
+            resample_frames(self.tables, part, self.ws, self.first, rows)
+            here = slice(start, start + len(rows))
+            A[here], r[here] = rows[:, own, :9], rows[:, own, 9:12] + rows[:, own, 24:27]
+        return A, r
 
 
 def alike(one: State, other: State) -> bool:
@@ -88,9 +84,9 @@ def write_block(folder: Path, first: int, states: Sequence[State], frames: BodyF
         if number % POLITE == POLITE - 1:
             time.sleep(REST)
     t = stacked["t_ref"] + stacked["k"] * stacked["h"]
-    r, q = frames.read(Samples(t, *(stacked[name] for name in OF_STATE)))
+    A, r = frames.read(Samples(t, *(stacked[name] for name in OF_STATE)))
     path = folder / f"{first:012d}{ENDING}"
-    entries = [("fingerprint", np.array(states[0].fingerprint)), ("r", r), ("q", q), *stacked.items()]
+    entries = [("fingerprint", np.array(states[0].fingerprint)), ("A", A), ("r", r), *stacked.items()]
     write_archive(path, FORMAT, entries)
     return path
 

@@ -58,7 +58,7 @@ class DiskHistory:
         self._story = self.folder / f"{STORY}{max(taken, default=0) + 1:04d}"
         try:
             self._story.mkdir()
-            write_head(self._story, description, sim.system.fingerprint, sim.h)
+            write_head(self._story, description, sim.system)
         except OSError as error:
             self._fail(error)
 

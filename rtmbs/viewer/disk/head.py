@@ -3,15 +3,20 @@
 import dataclasses
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rtmbs.errors import ResultError
 from rtmbs.files.atomic_file import replacing
+from rtmbs.system.origins import WORLD
+from rtmbs.system.system import System
 from rtmbs.viewer import description as records
 from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.frame import FrameLayout
+
+Array = NDArray[np.float64]
 
 NAME = "history.json"
 STORY = "run_"  # before the number of a story
@@ -20,16 +25,32 @@ KIND, ARRAY, TUPLE = "@record", "@array", "@tuple"  # what tells records, arrays
 RECORDS: dict[str, Any] = {name: kind for name, kind in vars(records).items() if dataclasses.is_dataclass(kind)}
 
 
-def write_head(folder: Path, description: SceneDescription, fingerprint: str, h: float) -> None:
+class Head(NamedTuple):
+    """What no block says: the scene, and where the nb bodies sit on their dofs."""
+
+    description: SceneDescription
+    fingerprint: str  # of the System
+    moving: NDArray[np.bool_]  # (nb,) False for a body that rests on ground
+    rotations: Array  # (nb, 3, 3) body to dof axes
+    positions: Array  # (nb, 3) body origin in dof axes [m]
+
+
+def write_head(folder: Path, description: SceneDescription, system: System) -> None:
     """Write what no block says, without inputs, which a recorded motion has none of. OSError: the disk is full."""
     kept = dataclasses.replace(description, inputs=(), wrenches=(), channels=(), parameters={}, choices={})
-    head = {"rtmbs_history": FORMAT, "fingerprint": fingerprint, "h": h, "scene": plain(kept)}
+    bodies = list(system.bodies.values())
+    places = {
+        "moving": np.array([body.dof != WORLD for body in bodies]),
+        "rotations": np.array([body.rotation for body in bodies]),
+        "positions": np.array([body.position for body in bodies]),
+    }
+    head = {"rtmbs_history": FORMAT, "fingerprint": system.fingerprint, "scene": plain(kept), **plain(places)}
     with replacing(folder / NAME) as file:
         file.write(json.dumps(head).encode("utf-8"))
 
 
-def read_head(folder: Path) -> tuple[SceneDescription, str]:
-    """Return the scene, and the fingerprint of the System; ResultError when the file is none of ours."""
+def read_head(folder: Path) -> Head:
+    """Return the head of a story; ResultError when the file is none of ours."""
     path = folder / NAME
     try:
         head = json.loads(path.read_text(encoding="utf-8"))
@@ -37,14 +58,15 @@ def read_head(folder: Path) -> tuple[SceneDescription, str]:
             raise ResultError(
                 f"history {str(folder)!r} has format {head['rtmbs_history']}, this version reads format {FORMAT}"
             )
-        scene, fingerprint = made(head["scene"]), str(head["fingerprint"])
+        places = [made(head[name]) for name in ("moving", "rotations", "positions")]
+        found = Head(made(head["scene"]), str(head["fingerprint"]), *places)
     except ResultError:
         raise
     except Exception as error:  # a damaged file may raise anything
         raise ResultError(f"history {str(folder)!r} has a damaged {NAME} ({error})") from error
-    if not isinstance(scene, SceneDescription):
+    if not isinstance(found.description, SceneDescription):
         raise ResultError(f"history {str(folder)!r} has a damaged {NAME} (it describes no scene)")
-    return scene, fingerprint
+    return found
 
 
 def is_history(target: object) -> bool:

@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import ResultError
 from rtmbs.results.channel import QUATERNION, WORLD, XYZ, Source
+from rtmbs.results.motion import quaternions
 from rtmbs.results.result import TIME, Result
 from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.disk.blocks import blocks_of, read_arrays
-from rtmbs.viewer.disk.head import NAME, STORY, read_head
+from rtmbs.viewer.disk.head import NAME, STORY, Head, read_head
 from rtmbs.viewer.recording import rotations
 
 Array = NDArray[np.float64]
@@ -30,12 +31,12 @@ def load_history(target: str | Path) -> tuple[Result, SceneDescription]:
     if not stories:
         raise ResultError(f"history {str(target)!r} holds no whole block")
     story = stories[-1]
-    description, fingerprint = read_head(story)
-    t, r, q = poses(story)
-    return Result(sources(description, t, r, q), description.name, fingerprint), description
+    head = read_head(story)
+    t, r, q = poses(story, head)
+    return Result(sources(head.description, t, r, q), head.description.name, head.fingerprint), head.description
 
 
-def poses(story: Path) -> tuple[Array, Array, Array]:
+def poses(story: Path, head: Head) -> tuple[Array, Array, Array]:
     """Return t (S,), r (S, nb, 3) and q (S, nb, 4) of the blocks that follow one another."""
     found: list[tuple[Array, Array, Array]] = []
     expected = -1
@@ -48,12 +49,27 @@ def poses(story: Path) -> tuple[Array, Array, Array]:
             break
         if expected >= 0 and int(path.stem) != expected:
             break
-        found.append((data["t_ref"] + data["k"] * data["h"], data["r"], data["q"]))
+        found.append((data["t_ref"] + data["k"] * data["h"], *of_bodies(data["A"], data["r"], head)))
         expected = int(path.stem) + len(data["k"])
     if not found:
         raise ResultError(f"history {str(story)!r} holds no whole block")
     t, r, q = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return t, r, q
+    return t, r, steady(q)
+
+
+def of_bodies(A: Array, r: Array, head: Head) -> tuple[Array, Array]:
+    """Return r (S, nb, 3) and q (S, nb, 4) of the bodies, from the A (S, k, 9) and r (S, k, 3) of their dofs."""
+    shape = len(A), len(head.moving)
+    turns, origins = np.broadcast_to(np.eye(3), (*shape, 3, 3)).copy(), np.zeros((*shape, 3))
+    turns[:, head.moving], origins[:, head.moving] = A.reshape(len(A), -1, 3, 3), r
+    places = origins + (turns @ head.positions[:, :, None])[..., 0]
+    return places, quaternions((turns @ head.rotations).reshape(-1, 3, 3)).reshape(*shape, 4)
+
+
+def steady(q: Array) -> Array:
+    """Return quaternions (S, nb, 4) of which none jumps to its negative from sample to sample."""
+    signs = np.where(np.einsum("sbi,sbi->sb", q[1:], q[:-1]) < 0.0, -1.0, 1.0)
+    return np.concatenate((q[:1], q[1:] * np.cumprod(signs, axis=0)[:, :, None]))
 
 
 def sources(description: SceneDescription, t: Array, r: Array, q: Array) -> dict[str, Source]:
