@@ -19,6 +19,8 @@ from rtmbs.semirecursive.workspace import workspace
 from rtmbs.simulation import Simulation
 from rtmbs.state import MEMORY, State
 from rtmbs.system.origins import WORLD
+from rtmbs.system.system import System
+from rtmbs.viewer.disk.head import Places
 
 Array = NDArray[np.float64]
 
@@ -64,6 +66,13 @@ class BodyFrames:
             here = slice(start, start + len(rows))
             A[here], r[here] = rows[:, own, :9], rows[:, own, 9:12] + rows[:, own, 24:27]
         return A, r
+
+
+def places_of(system: System) -> Places:
+    """Return where the bodies of a System sit on their dofs."""
+    bodies = list(system.bodies.values())
+    moving = np.array([body.dof != WORLD for body in bodies])
+    return Places(moving, np.array([body.rotation for body in bodies]), np.array([body.position for body in bodies]))
 
 
 def alike(one: State, other: State) -> bool:

@@ -14,7 +14,7 @@ from rtmbs.observers.worker import Job, Worker
 from rtmbs.simulation import Simulation
 from rtmbs.state import State
 from rtmbs.viewer.description import SceneDescription
-from rtmbs.viewer.disk.blocks import ENDING, BodyFrames, alike, blocks_of, first_of, read_block, write_block
+from rtmbs.viewer.disk.blocks import ENDING, BodyFrames, alike, blocks_of, first_of, places_of, read_block, write_block
 from rtmbs.viewer.disk.head import NAME, STORY, write_head
 
 LEAST = 1_000_000  # bytes of a folder at least
@@ -58,7 +58,7 @@ class DiskHistory:
         self._story = self.folder / f"{STORY}{max(taken, default=0) + 1:04d}"
         try:
             self._story.mkdir()
-            write_head(self._story, description, sim.system)
+            write_head(self._story, description, sim.system.fingerprint, places_of(sim.system))
         except OSError as error:
             self._fail(error)
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import ResultError
 from rtmbs.files.atomic_file import replacing
-from rtmbs.system.origins import WORLD
-from rtmbs.system.system import System
 from rtmbs.viewer import description as records
 from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.frame import FrameLayout
@@ -25,26 +23,26 @@ KIND, ARRAY, TUPLE = "@record", "@array", "@tuple"  # what tells records, arrays
 RECORDS: dict[str, Any] = {name: kind for name, kind in vars(records).items() if dataclasses.is_dataclass(kind)}
 
 
-class Head(NamedTuple):
-    """What no block says: the scene, and where the nb bodies sit on their dofs."""
+class Places(NamedTuple):
+    """Where the nb bodies sit on their dofs."""
 
-    description: SceneDescription
-    fingerprint: str  # of the System
     moving: NDArray[np.bool_]  # (nb,) False for a body that rests on ground
     rotations: Array  # (nb, 3, 3) body to dof axes
     positions: Array  # (nb, 3) body origin in dof axes [m]
 
 
-def write_head(folder: Path, description: SceneDescription, system: System) -> None:
+class Head(NamedTuple):
+    """What no block says."""
+
+    description: SceneDescription
+    fingerprint: str  # of the System
+    places: Places
+
+
+def write_head(folder: Path, description: SceneDescription, fingerprint: str, places: Places) -> None:
     """Write what no block says, without inputs, which a recorded motion has none of. OSError: the disk is full."""
     kept = dataclasses.replace(description, inputs=(), wrenches=(), channels=(), parameters={}, choices={})
-    bodies = list(system.bodies.values())
-    places = {
-        "moving": np.array([body.dof != WORLD for body in bodies]),
-        "rotations": np.array([body.rotation for body in bodies]),
-        "positions": np.array([body.position for body in bodies]),
-    }
-    head = {"rtmbs_history": FORMAT, "fingerprint": system.fingerprint, "scene": plain(kept), **plain(places)}
+    head = {"rtmbs_history": FORMAT, "fingerprint": fingerprint, "scene": plain(kept), **plain(places._asdict())}
     with replacing(folder / NAME) as file:
         file.write(json.dumps(head).encode("utf-8"))
 
@@ -58,8 +56,8 @@ def read_head(folder: Path) -> Head:
             raise ResultError(
                 f"history {str(folder)!r} has format {head['rtmbs_history']}, this version reads format {FORMAT}"
             )
-        places = [made(head[name]) for name in ("moving", "rotations", "positions")]
-        found = Head(made(head["scene"]), str(head["fingerprint"]), *places)
+        places = Places(*(made(head[name]) for name in Places._fields))
+        found = Head(made(head["scene"]), str(head["fingerprint"]), places)
     except ResultError:
         raise
     except Exception as error:  # a damaged file may raise anything

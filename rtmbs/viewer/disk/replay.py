@@ -12,7 +12,7 @@ from rtmbs.results.motion import quaternions
 from rtmbs.results.result import TIME, Result
 from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.disk.blocks import blocks_of, read_arrays
-from rtmbs.viewer.disk.head import NAME, STORY, Head, read_head
+from rtmbs.viewer.disk.head import NAME, STORY, Head, Places, read_head
 from rtmbs.viewer.recording import rotations
 
 Array = NDArray[np.float64]
@@ -49,7 +49,7 @@ def poses(story: Path, head: Head) -> tuple[Array, Array, Array]:
             break
         if expected >= 0 and int(path.stem) != expected:
             break
-        found.append((data["t_ref"] + data["k"] * data["h"], *of_bodies(data["A"], data["r"], head)))
+        found.append((data["t_ref"] + data["k"] * data["h"], *of_bodies(data["A"], data["r"], head.places)))
         expected = int(path.stem) + len(data["k"])
     if not found:
         raise ResultError(f"history {str(story)!r} holds no whole block")
@@ -57,13 +57,13 @@ def poses(story: Path, head: Head) -> tuple[Array, Array, Array]:
     return t, r, steady(q)
 
 
-def of_bodies(A: Array, r: Array, head: Head) -> tuple[Array, Array]:
+def of_bodies(A: Array, r: Array, places: Places) -> tuple[Array, Array]:
     """Return r (S, nb, 3) and q (S, nb, 4) of the bodies, from the A (S, k, 9) and r (S, k, 3) of their dofs."""
-    shape = len(A), len(head.moving)
+    shape = len(A), len(places.moving)
     turns, origins = np.broadcast_to(np.eye(3), (*shape, 3, 3)).copy(), np.zeros((*shape, 3))
-    turns[:, head.moving], origins[:, head.moving] = A.reshape(len(A), -1, 3, 3), r
-    places = origins + (turns @ head.positions[:, :, None])[..., 0]
-    return places, quaternions((turns @ head.rotations).reshape(-1, 3, 3)).reshape(*shape, 4)
+    turns[:, places.moving], origins[:, places.moving] = A.reshape(len(A), -1, 3, 3), r
+    r = origins + (turns @ places.positions[:, :, None])[..., 0]
+    return r, quaternions((turns @ places.rotations).reshape(-1, 3, 3)).reshape(*shape, 4)
 
 
 def steady(q: Array) -> Array:
