@@ -3,7 +3,7 @@
 import dataclasses
 import json
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rtmbs.errors import ResultError
 from rtmbs.files.atomic_file import replacing
 from rtmbs.viewer import description as records
-from rtmbs.viewer.description import SceneDescription
+from rtmbs.viewer.description import SceneDescription, Surface
 from rtmbs.viewer.frame import FrameLayout
 
 Array = NDArray[np.float64]
@@ -20,7 +20,8 @@ NAME = "history.json"
 STORY = "run_"  # before the number of a story
 FORMAT = 1
 KIND, ARRAY, TUPLE = "@record", "@array", "@tuple"  # what tells records, arrays and tuples from other values
-RECORDS: dict[str, Any] = {name: kind for name, kind in vars(records).items() if dataclasses.is_dataclass(kind)}
+KINDS = (*get_args(records.Shape), *vars(records).values())
+RECORDS: dict[str, Any] = {kind.__name__: kind for kind in KINDS if dataclasses.is_dataclass(kind)}
 
 
 class Places(NamedTuple):
@@ -81,6 +82,8 @@ def plain(value: Any) -> Any:
     """Return a record as JSON takes it."""
     if isinstance(value, FrameLayout):
         return None
+    if isinstance(value, Surface):  # whatever file it came from
+        return {KIND: Surface.__name__, "vertices": plain(value.vertices), "faces": plain(value.faces)}
     if dataclasses.is_dataclass(value):
         return {
             KIND: type(value).__name__,

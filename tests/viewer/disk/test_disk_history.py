@@ -1,7 +1,9 @@
 """A history on disk: what memory has no room for is gone to and played forward, within a bound, whatever happens."""
 
 import errno
+import json
 import os
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -10,10 +12,11 @@ from rtmbs.errors import InputError, ResultError
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.commands import Grab, MoveGrab, Release, SetInput, SetOption
 from rtmbs.viewer.describe import describe
+from rtmbs.viewer.description import Bar, Box, Cylinder, Sphere, Surface
 from rtmbs.viewer.disk import blocks, disk_history
 from rtmbs.viewer.disk.blocks import blocks_of
 from rtmbs.viewer.disk.disk_history import DiskHistory
-from rtmbs.viewer.disk.head import is_history
+from rtmbs.viewer.disk.head import is_history, made, plain
 from rtmbs.viewer.disk.replay import load_history
 from rtmbs.viewer.history import History
 from rtmbs.viewer.mouse_spring import compiled_with_mouse_spring
@@ -168,6 +171,18 @@ def test_poses_and_scene_are_those_of_the_session(tmp_path, said):
     assert [joint.name for joint in scene.joints] == [joint.name for joint in known.joints]
     assert scene.connectors[0].shape == "coil"
     np.testing.assert_array_equal(scene.bodies[1].shapes[0].end, known.bodies[1].shapes[0].end)
+
+
+def test_every_kind_of_shape_is_kept():
+    one = np.array([1.0, 2.0, 3.0])
+    corners = Surface(np.eye(3), np.array([[0, 1, 2]]))
+    given = (Sphere(one, 0.5), Cylinder(one, one, 0.1, 2.0), Box(one, np.eye(3), one), Bar(one, -one, 0.1), corners)
+    found = made(json.loads(json.dumps(plain(given))))
+    assert [type(shape) for shape in found] == [type(shape) for shape in given]
+    for shape, other in zip(given, found, strict=True):
+        for field in fields(shape):
+            np.testing.assert_array_equal(getattr(other, field.name), getattr(shape, field.name))
+    assert found[-1].faces.dtype == np.int64
 
 
 def test_a_full_disk_is_told_once(tmp_path, said, monkeypatch):
