@@ -21,7 +21,9 @@ STORY = "run_"  # before the number of a story
 FORMAT = 1
 KIND, ARRAY, TUPLE = "@record", "@array", "@tuple"  # what tells records, arrays and tuples from other values
 KINDS = (*get_args(records.Shape), *vars(records).values())
-RECORDS: dict[str, Any] = {kind.__name__: kind for kind in KINDS if dataclasses.is_dataclass(kind)}
+RECORDS: dict[str, Any] = {
+    kind.__name__: kind for kind in KINDS if isinstance(kind, type) and dataclasses.is_dataclass(kind)
+}
 
 
 class Places(NamedTuple):
