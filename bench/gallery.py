@@ -1,9 +1,10 @@
 """Take the pictures of docs/gallery.md by the examples of apps/gallery, and those of three driven mechanisms.
 
-python -m bench.gallery docs            every picture
+python -m bench.gallery docs            every picture, and what a page needs to play its motion
 python -m bench.gallery docs watt cam   some of them
 """
 
+import copy
 import importlib
 import sys
 from collections.abc import Callable
@@ -14,10 +15,18 @@ from typing import Any
 import numpy as np
 
 from bench.measures import driven
+from rtmbs.errors import RtmbsError
 from rtmbs.kinematics import Analysis
+from rtmbs.model import Floating, Model
+from rtmbs.viewer.connect import playback
+from rtmbs.viewer.playback_connection import PlaybackConnection
+from rtmbs.viewer.speeds import SPEEDS
+from rtmbs.viewer.web.page import Paging, content_text, write_page
 
 EXAMPLES = Path(__file__).parents[1] / "apps" / "gallery"
 SHARED = "gallery"  # what the examples import; no example itself
+PAGES = "gallery"  # folder of what the pages hold
+SHORTEST = 3.0  # [s] of a replay at least
 
 
 def examples() -> list[str]:
@@ -67,13 +76,48 @@ def motion_of(name: str) -> Any:
     return loaded(name).main()
 
 
+def play(shown: Any, path: Path) -> None:
+    """Write what the page of a motion holds; ``docs/site/pages.py`` makes the pages."""
+    view = {None: "isometric", (0, 1): "top", (1, 2): "front", (0, 2): "side"}[shown.plane]
+    traces = (shown.way,) if shown.way else ()
+    length = float(np.ptp(shown.result.t))
+    speed = max((factor for factor in SPEEDS if length / factor >= SHORTEST), default=SPEEDS[0])
+    paging = Paging(speed=min(speed, 1.0), camera=view, traces=traces, playing=True)
+    write_page(connection_of(shown), path, paging, content_text)
+
+
+def connection_of(shown: Any) -> PlaybackConnection:
+    """Return the motion with the joints of its model, freed of what only a kinematic analysis takes."""
+    try:
+        return playback(shown.result, shown.model)
+    except RtmbsError:
+        return playback(shown.result, freed(shown.model))
+
+
+def freed(model: Model) -> Model:
+    """Return a copy that a System can be compiled of: every body has a mass, and drivers are rods or nothing."""
+    free = copy.deepcopy(model)
+    for name, body in list(free.bodies.items())[1:]:
+        for what, value in (("mass", 1.0), ("inertia", 1e-3 * np.eye(3))):
+            object.__setattr__(body, what, value)  # joints know this very body, and the copy is nobody else's
+        if not any(body in (joint.a, joint.b) for joint in free.joints.values()):
+            free.add_joint(f"{name}.free", Floating(), "ground", body)
+    for name, driver in list(free.drivers.items()):
+        if not driver.between:
+            del free.drivers[name]
+    return free
+
+
 def main(folder: str, *names: str) -> None:
     """Take the pictures of these names, or all."""
     made = pictures()
+    (Path(folder) / PAGES).mkdir(exist_ok=True)
     for name in names or made:
-        path = Path(folder) / f"gallery_{name}.png"
-        loaded(SHARED).draw(made[name](), path)
-        print(path)
+        shown, path = made[name](), Path(folder) / f"gallery_{name}.png"
+        loaded(SHARED).draw(shown, path)
+        page = Path(folder) / PAGES / f"{name}.json"
+        play(shown, page)
+        print(path, page)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from rtmbs.errors import InputError, RtmbsError, UnknownNameError, unknown_name
 
+UNITS = {"kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130  # exit codes; 2 is argparse's own
 
 
@@ -78,3 +79,12 @@ def answer(command: Callable[[], int | None]) -> int:
         code, message = INTERRUPTED, "interrupted"
     print(f"rtmbs: {message}", file=sys.stderr)
     return code
+
+
+def file_size(text: str) -> float:
+    """Read a size such as 20MB or 2GB [bytes]."""
+    unit = next((unit for unit in UNITS if text.endswith(unit)), "")
+    try:
+        return positive(text.removesuffix(unit)) * UNITS.get(unit, 1.0)
+    except argparse.ArgumentTypeError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 20MB or 2GB") from None

@@ -1,4 +1,4 @@
-"""``rtmbs view``: a mechanism in a window, or filmed without one."""
+"""``rtmbs view``: a mechanism in a window, filmed without one, or as a page for a browser."""
 
 import argparse
 import inspect
@@ -6,8 +6,10 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rtmbs.commands.arguments import Parser, count, number, positive
+from rtmbs.commands.arguments import Parser, count, file_size, number, positive
+from rtmbs.commands.page import add_page_options, write_html
 from rtmbs.errors import InputError, RtmbsError
+from rtmbs.viewer.disk.head import is_history
 
 EXAMPLES = """
 MODEL is a mechanism of the library (its options follow it), a Python file with a function build(), or another function
@@ -16,6 +18,7 @@ of it as file.py:function, package.module:function, or a recorded result (.npz, 
   rtmbs view fourbar --ny 4 --nz 40
   rtmbs view my_robot.py --h 1e-3
   rtmbs view fourbar --ny 4 --nz 40 --headless --frames 200 --out movie.mp4
+  rtmbs view run.h5 --html run.html
 """
 MODEL_FILE = ".mks"
 RESULTS = (".npz", ".h5", ".hdf5")  # how the names of recorded results end
@@ -33,7 +36,7 @@ def run(words: list[str]) -> int:
         raise InputError(
             f"{name!r} is a model file; make its result with rtmbs run {name} --out FILE.h5, and view that"
         )
-    if name.endswith(RESULTS):
+    if name.endswith(RESULTS) or is_history(name):
         return view_result(options, left)
     return view_model(options, read_parameters(name, left))
 
@@ -50,6 +53,8 @@ def view_parser() -> Parser:
     add("--theme", choices=("white", "dark"), help="that of the last window unless given")
     add("--of", metavar="MODEL", help="model of a recorded result, for shapes and joints; its options follow")
     add("--paused", action="store_true", help="wait for the space bar")
+    add("--history", type=file_size, default=0.0, metavar="SIZE", help="keep so much of the history on disk, as 2GB")
+    add("--history-folder", default="", metavar="PATH", help="where; a new folder here unless given")
     steps = parser.add_argument_group("steps")
     steps.add_argument("--h", type=positive, help="step [s]")
     penalties = steps.add_mutually_exclusive_group()
@@ -61,12 +66,13 @@ def view_parser() -> Parser:
     film.add_argument("--headless", action="store_true", help="write --out and end")
     film.add_argument("--out", metavar="PATH", help="video (.mp4), images (frames/%%04d.png) or one image (.png)")
     film.add_argument("--frames", type=count, default=200, help="pictures")
-    film.add_argument("--fps", type=positive, default=30.0, help="pictures a second of the video")
-    film.add_argument("--speed", type=positive, default=1.0, help="simulated seconds a second of the video")
+    film.add_argument("--fps", type=positive, help="pictures a second of the replay (video 30, page 60)")
+    film.add_argument("--speed", type=positive, help="simulated seconds a second of the replay (1)")
     film.add_argument("--size", type=size, default=(1200, 700), metavar="WxH", help="of a picture in pixels")
     film.add_argument("--camera", default="isometric", help="isometric, front, side, top, or azimuth,elevation [deg]")
     film.add_argument("--follow", default="", metavar="BODY", help="body that the camera goes with")
     film.add_argument("--parallel", action="store_true", help="parallel lines in place of a perspective")
+    add_page_options(parser)
     return parser
 
 
@@ -109,6 +115,8 @@ def factory_defaults(name: str) -> dict[str, Any]:
 def view_model(options: argparse.Namespace, parameters: dict[str, Any]) -> int:
     """Open the window on a model, or film its motion."""
     chosen = {name: getattr(options, name) for name in OPTIONS if getattr(options, name) is not None}
+    if options.html:
+        return write_html(options, parameters=parameters, **chosen)
     if options.headless:
         from rtmbs.viewer.connect import origin_of
         from rtmbs.viewer.headless import film_simulation
@@ -117,8 +125,9 @@ def view_model(options: argparse.Namespace, parameters: dict[str, Any]) -> int:
         return report(film_simulation(sim, out_path(options), filming(options)), options)
     from rtmbs.viewer.view import view
 
-    settings = {"playing": not options.paused}
-    return view(options.model, options.mode, parameters=parameters, options=chosen, theme=options.theme, **settings)
+    given: dict[str, Any] = {"theme": options.theme, "playing": not options.paused}
+    given |= {"disk": (options.history, options.history_folder)} if options.history else {}
+    return view(options.model, options.mode, parameters=parameters, options=chosen, **given)
 
 
 def view_result(options: argparse.Namespace, words: list[str]) -> int:
@@ -131,11 +140,13 @@ def view_result(options: argparse.Namespace, words: list[str]) -> int:
         model = load_function(factory_of(options.of))(**read_parameters(options.of, words))
     elif words:
         view_parser().refuse(words)
+    if options.html:
+        return write_html(options, model)
     if options.headless:
-        from rtmbs.results.forms import load_result
+        from rtmbs.viewer.connect import recorded
         from rtmbs.viewer.headless import film_result
 
-        return report(film_result(load_result(options.model), out_path(options), filming(options), model), options)
+        return report(film_result(recorded(options.model)[0], out_path(options), filming(options), model), options)
     from rtmbs.viewer.view import view
 
     return view(options.model, theme=options.theme, model=model, playing=not options.paused)
@@ -153,8 +164,9 @@ def filming(options: argparse.Namespace) -> Any:
     from rtmbs.viewer.headless import Filming
 
     width, height = options.size
-    taken = {name: getattr(options, name) for name in ("frames", "speed", "camera", "follow", "parallel")}
-    return Filming(**taken, theme=options.theme or "white", rate=options.fps, width=width, height=height, progress=True)
+    taken = {name: getattr(options, name) for name in ("frames", "camera", "follow", "parallel")}
+    taken |= {"theme": options.theme or "white", "rate": options.fps or 30.0, "speed": options.speed or 1.0}
+    return Filming(**taken, width=width, height=height, progress=True)
 
 
 def report(filmed: Any, options: argparse.Namespace) -> int:

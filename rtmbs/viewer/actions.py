@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFileDialog, QInputDialog
 
 from rtmbs.viewer.capture import Capture
 from rtmbs.viewer.commands import (
+    KeepHistory,
     LoadState,
     Loop,
     Pause,
@@ -24,7 +25,7 @@ from rtmbs.viewer.commands import (
     StepBack,
     StepForward,
 )
-from rtmbs.viewer.panels.transport import faster, slower
+from rtmbs.viewer.speeds import faster, slower
 from rtmbs.viewer.theme import DARK, WHITE
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
 
 MANY = 10  # steps of "ten steps back"
 LEAST_SCALE, MOST_SCALE = 1e-6, 1e12  # [N/m]
-MODELS = "Models and results (*.py *.npz *.h5 *.hdf5)"
+MODELS = "Models, results and histories (*.py *.npz *.h5 *.hdf5 history.json)"
+GIGABYTES = 2.0  # of a history on disk, as it is offered
 RESULTS, STATES = "Results (*.npz *.h5 *.csv)", "States (*.npz)"
 
 
@@ -43,6 +45,7 @@ class Actions:
     def __init__(self, window: "Window") -> None:
         self.window = window
         self.looping, self.marks = False, set[int]()
+        self.disk = 0.0  # [GB] of the history on disk
 
     def __getitem__(self, name: str) -> Callable[[], None]:
         """Return the method of an action."""
@@ -141,6 +144,21 @@ class Actions:
     def load_state(self, path: str = "") -> None:
         if path := path or QFileDialog.getOpenFileName(self.window, "Go on from a state", "", STATES)[0]:
             self.window.send(LoadState(path))
+
+    def history(self, gigabytes: float = -1.0) -> None:
+        """Keep the history on disk; when it is there already, in memory only."""
+        if gigabytes < 0.0:
+            gigabytes = 0.0 if self.disk else self._asked_for_gigabytes()
+        if gigabytes or self.disk:
+            self.disk = gigabytes
+            self.window.send(KeepHistory(1e9 * gigabytes))
+
+    def _asked_for_gigabytes(self) -> float:
+        text = "GB of a folder of the present one, the oldest steps leave it first:"
+        wanted, chosen = QInputDialog.getDouble(
+            self.window, "Keep the history on disk", text, GIGABYTES, 0.01, 1e4, decimals=2
+        )
+        return wanted if chosen else 0.0
 
     def copy_state(self) -> None:
         if text := self.window.state_text():

@@ -154,6 +154,16 @@ class ShowReactions(Command):
 
 
 @dataclass(frozen=True)
+class KeepHistory(Command):
+    """Keep the history in a folder on disk too, ``limit`` bytes of it at most; 0 ends this. A folder is made unless
+    one is given.
+    """
+
+    limit: float
+    folder: str = ""
+
+
+@dataclass(frozen=True)
 class Quit(Command):
     """End the session."""
 

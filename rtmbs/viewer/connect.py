@@ -4,14 +4,21 @@ Result.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rtmbs import library
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.model import Model
+from rtmbs.viewer.commands import KeepHistory
 from rtmbs.viewer.connection import Connection, Message
+from rtmbs.viewer.disk.head import is_history
 from rtmbs.viewer.origin import FromFactory, FromModel, FromSimulation, Origin
 from rtmbs.viewer.process_connection import ProcessConnection, why_not_sent
+
+if TYPE_CHECKING:
+    from rtmbs.results.result import Result
+    from rtmbs.viewer.description import SceneDescription
+    from rtmbs.viewer.playback_connection import PlaybackConnection
 
 MODES = ("process", "thread", "manual")
 RESULT = (".npz", ".h5", ".hdf5")  # how the name of a result file ends
@@ -23,6 +30,7 @@ def connect(
     *,
     parameters: Mapping[str, Any] | None = None,
     options: Mapping[str, Any] | None = None,
+    disk: float | tuple[float, str] = 0.0,
     **settings: Any,
 ) -> Connection:
     """Return the Connection to a new session.
@@ -32,20 +40,28 @@ def connect(
     mode: "process", "thread", or "manual" for a Simulation that its own program steps. What cannot be sent to a
         process runs in a thread, and a message says so.
     parameters: of the factory.  options: of the Simulation, such as h=2e-3; a Simulation brings its own.
-    settings: ``shapes`` of bodies by name, ``history`` (states, bytes), ``playing`` from the start, ``speed``.
+    settings: ``shapes`` of bodies by name, ``history`` in memory (states, bytes), ``playing``, ``speed``.
+    disk: bytes of the history that are kept in a folder too, or (bytes, folder); memory alone unless given.
 
     Raises InputError or UnknownNameError when the target is none of these. What is wrong with a model is told by
     ``describe``, once it was built.
     """
     if mode not in MODES:
         raise unknown_name("mode", mode, MODES)
-    origin, why = origin_of(target, parameters, options), ""
+    origin = origin_of(target, parameters, options)
     if isinstance(target, str) and target in library.WATCHED_AT:
         settings = {"speed": library.WATCHED_AT[target], **settings}
+    connection = manual(target, **settings) if mode == "manual" else opened(origin, mode, settings)
+    if disk:
+        connection.send(KeepHistory(*disk) if isinstance(disk, tuple) else KeepHistory(disk))
+    return connection
+
+
+def opened(origin: Origin, mode: str, settings: dict[str, Any]) -> Connection:
+    """Return the Connection to a session in a process or, where that cannot be, in a thread."""
+    why = ""
     if mode == "process" and not (why := why_not_sent(origin, settings)):
         return ProcessConnection(origin, **settings)
-    if mode == "manual":
-        return manual(target, **settings)
     from rtmbs.viewer.thread_connection import ThreadConnection  # with it the kernels, which process mode loads over
     # there
 
@@ -66,20 +82,38 @@ def manual(sim: Any, **settings: Any) -> Connection:
     return ManualConnection(sim, **settings)
 
 
-def playback(result: Any, model: Model | None = None) -> Connection:
-    """Return the Connection to a recorded Result, or its file; ``model`` brings shapes and joints of a file.
+def playback(result: Any, model: Model | None = None) -> "PlaybackConnection":
+    """Return the Connection to a recorded Result, its file, or a history on disk; ``model`` brings shapes and joints.
 
-    A Result that was not loaded knows its System, and needs no ``model``.
-
+    A Result that was not loaded knows its System, and a history its scene; they need no ``model``.
     Raises InputError for a file that cannot be read, and for the model of another mechanism.
     """
-    from rtmbs.results.forms import load_result
-    from rtmbs.results.result import Result
     from rtmbs.viewer.describe import describe_recorded
     from rtmbs.viewer.playback_connection import PlaybackConnection
 
-    recorded = result if isinstance(result, Result) else load_result(Path(result))
-    return PlaybackConnection(recorded, describe_recorded(recorded, model))
+    found, scene = recorded(result)
+    return PlaybackConnection(found, describe_recorded(found, model) if scene is None or model is not None else scene)
+
+
+def recorded(target: Any) -> "tuple[Result, SceneDescription | None]":
+    """Return a Result, that of a file, or that of a history on disk, which brings its scene."""
+    from rtmbs.results.forms import load_result
+    from rtmbs.results.result import Result
+
+    if isinstance(target, Result):
+        return target, None
+    if is_history(target):
+        from rtmbs.viewer.disk.replay import load_history
+
+        return load_history(target)
+    return load_result(Path(target)), None
+
+
+def is_result(target: Any) -> bool:
+    """True for a Result, the path of one, or that of a history on disk."""
+    if not isinstance(target, str | Path):
+        return type(target).__name__ == "Result"
+    return str(target).endswith(RESULT) or is_history(target)
 
 
 def origin_of(target: Any, parameters: Mapping[str, Any] | None, options: Mapping[str, Any] | None) -> Origin:

@@ -1,14 +1,15 @@
 """What the commands of a window do to a session: play, seek, build anew, save. Knows no thread, and does not step."""
 
-import functools
 import math
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any, Protocol
 
 from rtmbs.errors import InputError, RtmbsError
 from rtmbs.integrators.report import StepReport
+from rtmbs.limits.memory import in_words
 from rtmbs.model.looks import Shapes
 from rtmbs.simulation.pacing import Pacer
 from rtmbs.state import State
@@ -18,6 +19,7 @@ from rtmbs.viewer.commands import (
     LOGGED,
     Command,
     Grab,
+    KeepHistory,
     LoadState,
     Loop,
     Pause,
@@ -41,6 +43,7 @@ from rtmbs.viewer.commands import (
 from rtmbs.viewer.connection import Kind, Message
 from rtmbs.viewer.describe import describe
 from rtmbs.viewer.description import SceneDescription
+from rtmbs.viewer.disk.disk_history import DiskHistory, free_folder
 from rtmbs.viewer.frame import Frame
 from rtmbs.viewer.history import History
 from rtmbs.viewer.mouse_spring import compiled_with_mouse_spring
@@ -94,6 +97,7 @@ class Controller:
         self.generation, self.pacer = 0, Pacer(1.0)
         self.notice = CompileNotice(outlet.tell)
         self.session: Session | None = None
+        self.disk: DiskHistory | None = None
 
     def pause(self) -> None:
         """Want no steps."""
@@ -153,6 +157,8 @@ class Controller:
             self.photographer.watch.subscribe(command.names, command.ticket)
         elif isinstance(command, SaveResults | SaveState | LoadState):
             self._file(command)
+        elif isinstance(command, KeepHistory):
+            self._keep_history(command)
         elif isinstance(command, Quit):
             self.over = True
         else:
@@ -229,6 +235,31 @@ class Controller:
         self.pacer.restart()
         self.timing.stop()
 
+    def _keep_history(self, command: KeepHistory) -> None:
+        """Begin or end keeping the history on disk."""
+        folder = command.folder or free_folder(self.live.calm.system.name)
+        disk = DiskHistory(folder, command.limit, partial(self.tell, "warning")) if command.limit else None
+        self.live.history.keep_on(None)
+        self.close()
+        self.disk = disk
+        self._go_on_disk()
+        kept = f"kept in {folder}, {in_words(command.limit)} at most" if disk else "kept in memory only"
+        self.tell("info", f"the history is {kept}")
+        self.pacer.restart()
+
+    def _go_on_disk(self) -> None:
+        """Let the present history have a story on the disk, where there is one."""
+        if (disk := self.disk) is not None:
+            live, scene = self.live, self.scene
+            live.history.keep_on(disk, lambda: disk.begin(scene, live.calm))
+
+    def close(self) -> None:
+        """Write what the disk does not have, and end the thread."""
+        if self.disk is not None:
+            self.live.history.save()
+            self.disk.close()
+            self.disk = None
+
     # ---- building and publishing ------------------------------------------------------------------------------------
 
     def build(self, changes: dict[str, Any], options: dict[str, Any]) -> None:
@@ -237,14 +268,17 @@ class Controller:
         start = time.perf_counter()
         sim = self.origin.make(changes, options)
         model = self.origin.model
-        with_spring = None if model is None else functools.partial(compiled_with_mouse_spring, model)
+        with_spring = None if model is None else partial(compiled_with_mouse_spring, model)
         session = Session(sim, History(*self._limits) if self._limits else None, with_spring)
         channels, timing = LiveChannels(sim.system, sim.equations.tables, sim.state), Timing()
         generation = self.generation + 1
         scene = describe(
             sim, channels.descriptions(), generation, self.mode, self.origin.parameters, self.shapes_for(sim)
         )
-        self.session, self.timing = session, timing
+        if self.session is not None:
+            self.live.history.keep_on(None)  # the rest of the old story
+        self.session, self.timing, self.scene = session, timing, scene
+        self._go_on_disk()
         self.generation = generation
         strip = self.outlet.present(scene)
         self.photographer = Photographer(session, channels, strip, timing, generation, self.reactions)

@@ -33,6 +33,7 @@ KEYS = (
     Key("save_results", ("Ctrl+S",), FILES, "save results"),
     Key("save_state", ("Ctrl+Shift+S",), FILES, "save the state"),
     Key("load_state", ("Ctrl+Shift+O",), FILES, "go on from a saved state"),
+    Key("history", ("Ctrl+H",), FILES, "keep the history on disk, or in memory only"),
     Key("copy_state", ("Ctrl+C",), FILES, "copy the state as text"),
     Key("screenshot", ("Ctrl+P",), FILES, "screenshot"),
     Key("record", ("Ctrl+R",), FILES, "begin or end recording a video"),

@@ -112,6 +112,7 @@ class ManualConnection:
 
     def close(self) -> None:
         self._controller.handle(Quit())
+        self._controller.close()
 
     # ---- what the controller says -----------------------------------------------------------------------------------
 

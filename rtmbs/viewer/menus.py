@@ -34,6 +34,7 @@ ON: dict[str, Callable[[Any], bool]] = {
     "parallel": lambda window: window.canvas.camera.parallel,
     "follow": lambda window: window.framing.followed is not None,
     "record": lambda window: window.capture is not None and window.capture.running,
+    "history": lambda window: window.act.disk > 0.0,
     "loop": lambda window: window.act.looping,
 }
 

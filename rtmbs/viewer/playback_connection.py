@@ -52,9 +52,9 @@ class PlaybackConnection:
         description: SceneDescription | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        self._recording, self._clock = Recording(result), clock
-        self._t = self._recording.t
-        self._scene = self._recording.describe(description)
+        self.recording, self._clock = Recording(result), clock
+        self._t = self.recording.t
+        self._scene = self.recording.describe(description)
         self._messages: deque[Message] = deque(maxlen=1000)
         self._sample, self._playing, self._speed = 0, False, 1.0
         self._time = float(self._t[0])  # in the result [s]; between samples the earlier one is shown
@@ -126,7 +126,7 @@ class PlaybackConnection:
         elif isinstance(command, ShowReactions):
             self._reactions = self._recorded_reactions() if command.on else None
         elif isinstance(command, Subscribe):
-            self._watch(self._columns(command.names), command.ticket)
+            self._watch(self.columns(command.names), command.ticket)
         else:
             raise InputError(f"{type(command).__name__}: this is a recorded result; nothing in it can be changed")
 
@@ -158,11 +158,11 @@ class PlaybackConnection:
 
     # ---- frames -----------------------------------------------------------------------------------------------------
 
-    def _columns(self, names: tuple[str, ...]) -> Array:
+    def columns(self, names: tuple[str, ...]) -> Array:
         """Return the values (S, k) of channels "name" or "name[axis]"."""
         if len(names) > PLOTS:
             raise InputError(f"{len(names)} channels are asked for; at most {PLOTS} can be plotted at once")
-        result, columns = self._recording.result, []
+        result, columns = self.recording.result, []
         for name in names:
             owner, _, axis = (name, "", "") if name in result else name.removesuffix("]").rpartition("[")
             channel = result.channel(owner or name)
@@ -190,11 +190,11 @@ class PlaybackConnection:
 
     def _value(self, name: str) -> float:
         """Return a channel that a result may or may not have, at the present sample."""
-        result = self._recording.result
+        result = self.recording.result
         return float(result[name][self._sample]) if name in result else math.nan
 
     def _take(self) -> Frame:
-        r, A = self._recording.poses(self._sample)
+        r, A = self.recording.poses(self._sample)
         t, k = self._t, self._sample
         h = float(t[k] - t[k - 1]) if k else float(t[1] - t[0]) if len(t) > 1 else math.nan
         return Frame(

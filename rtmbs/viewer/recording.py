@@ -9,7 +9,7 @@ from rtmbs.errors import InputError
 from rtmbs.model.shapes import Bar, Shape, Sphere
 from rtmbs.results.channel import WORLD
 from rtmbs.results.result import Result
-from rtmbs.viewer.description import BodyDescription, ChannelDescription, SceneDescription
+from rtmbs.viewer.description import BodyDescription, ChannelDescription, MarkerDescription, SceneDescription
 from rtmbs.viewer.frame import FrameLayout
 from rtmbs.viewer.reach import FAR
 
@@ -36,6 +36,7 @@ class Recording:
         self.quaternions = np.stack([result[f"{owner}.orientation"] for owner in owners], axis=1)  # (S, nb - 1, 4)
         centers = np.stack([result[f"{owner}{CENTER}"][0] for owner in owners]) - self.positions[0]
         self.centers = np.einsum("bji,bj->bi", rotations(self.quaternions[0]), centers)  # (nb - 1, 3) body axes
+        self.markers: list[MarkerDescription] = []  # that bodies but ground carry
         self.points = self.carried()  # of each body but ground, (k, 3) body axes
 
     def carried(self) -> list[Array]:
@@ -62,6 +63,9 @@ class Recording:
                 local = np.einsum("sji,sj->si", turn, x - self.positions[seen, k])
                 if np.max(np.ptp(local, axis=0)) <= RESTS * reach:
                     found[k].append(local[0])
+                    marker = MarkerDescription(name.removesuffix(".position"), k + 1, local[0])
+                    if not (self.markers and self.markers[-1].name == marker.name):  # one on a joint rests in two
+                        self.markers.append(marker)
         return [np.array(points).reshape(-1, 3) for points in found]
 
     def poses(self, sample: int) -> tuple[Array, Array]:
@@ -120,7 +124,7 @@ class Recording:
             joints=(),
             connectors=(),
             wrenches=(),
-            markers=(),
+            markers=tuple(self.markers),
             inputs=(),
             channels=(),
             choices={},

@@ -3,13 +3,14 @@
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from rtmbs.errors import InputError
 from rtmbs.viewer.commands import Play
-from rtmbs.viewer.connect import RESULT, connect, playback
+from rtmbs.viewer.connect import connect, is_result, playback
 from rtmbs.viewer.connection import Connection
 from rtmbs.viewer.main_guard import script_is_guarded
 from rtmbs.viewer.qt import check_display, check_opengl, check_qt
@@ -32,6 +33,7 @@ def view(
     options: Mapping[str, Any] | None = None,
     theme: str | None = None,
     model: Any = None,
+    html: str | Path | None = None,
     **settings: Any,
 ) -> int:
     """Show a mechanism or a recorded result, and return the exit code of the window.
@@ -39,9 +41,20 @@ def view(
     target: what ``connect`` takes, a Result or the path of one.  mode: "process" or "thread"; for a program that steps
     its own Simulation there is ``manual_viewer.ManualViewer``.  theme: "white" or "dark";
     that of the last window unless given.
-    model: the Model of a result, for shapes and joints.  parameters, options, settings: as of ``connect``.
+    model: the Model of a result, for shapes and joints.
+    html: a file that plays the run in any browser is written in place of the window; ``settings`` are then
+    ``seconds``, ``shapes`` and ``paging`` of ``rtmbs.viewer.web.export.export``.
+    parameters, options, settings: as of ``connect``.
     Raises InputError when Qt is missing or unusable, UnknownNameError for a target, mode or theme that does not exist.
     """
+    if html is not None:
+        from rtmbs.viewer.web.export import export
+        from rtmbs.viewer.web.page import Paging
+
+        if theme:
+            settings["paging"] = replace(settings.get("paging") or Paging(), theme=theme)
+        export(target, html, model=model, parameters=parameters, options=options, **settings)
+        return 0
     check_qt()
     check_display()
     if mode == "manual":
@@ -66,11 +79,6 @@ def open_connection(target: Any, mode: str, model: Any = None, **settings: Any) 
     if is_result(target):
         return playback(target, model)
     return connect(target, mode, **settings)
-
-
-def is_result(target: Any) -> bool:
-    """True for a Result, or the path of one."""
-    return str(target).endswith(RESULT) if isinstance(target, str | Path) else type(target).__name__ == "Result"
 
 
 def show(connection: Connection, theme: str | None = None, opener: Any = None, play: bool = False) -> int:

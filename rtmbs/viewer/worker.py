@@ -45,13 +45,21 @@ class Worker:
             except Exception as error:  # noqa: BLE001 (the user's factory may raise anything)
                 controller.fail(error)
                 return
-            while not controller.over:
-                try:
-                    self.turn()
-                except RtmbsError as error:
-                    controller.tell("warning", str(error), fault.details(error))
-                except Exception as error:  # noqa: BLE001 (the user's code may raise anything)
-                    controller.fail(error)
+            try:
+                self._serve()
+            finally:
+                controller.close()
+
+    def _serve(self) -> None:
+        """Take turns until Quit."""
+        controller = self.controller
+        while not controller.over:
+            try:
+                self.turn()
+            except RtmbsError as error:
+                controller.tell("warning", str(error), fault.details(error))
+            except Exception as error:  # noqa: BLE001 (the user's code may raise anything)
+                controller.fail(error)
 
     def turn(self) -> None:
         """Take commands, then a step when one is due."""
@@ -130,4 +138,5 @@ class Worker:
         now = time.perf_counter()
         if now - self._looked > IDLE:
             self._looked = now
+            self.controller.live.history.keep_up()
             self.controller.over = self.controller.over or not self._wanted()

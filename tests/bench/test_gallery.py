@@ -1,5 +1,7 @@
 """Every example of the gallery runs, holds its own check, and stands on the page with its picture."""
 
+import importlib.util
+import json
 from pathlib import Path
 
 import pytest
@@ -35,6 +37,22 @@ def test_examples_are_short_and_shown():
     for name in gallery.pictures():
         assert f"(gallery_{name}.png)" in page
         assert (ROOT / "docs" / f"gallery_{name}.png").is_file(), "python -m bench.gallery docs"
+        assert f"(gallery/{name}.html)" in page
+        held = (ROOT / "docs" / gallery.PAGES / f"{name}.json").read_text(encoding="utf-8")
+        assert json.loads(held)["playing"], "python -m bench.gallery docs"
+
+
+def test_the_site_makes_a_page_of_each():
+    made = import_file(ROOT / "docs" / "site" / "pages.py").pages()
+    assert set(made) == {"player.js", *(f"{name}.html" for name in gallery.pictures())}
+    assert all(b'<script src="player.js"></script>' in text for name, text in made.items() if name != "player.js")
+
+
+def import_file(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def test_a_picture_is_drawn(tmp_path):

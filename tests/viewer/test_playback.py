@@ -160,7 +160,7 @@ def test_rotations_of_quaternions():
 
 def test_unknown_names_are_refused_by_kind(connection):
     with pytest.raises(UnknownNameError):
-        connection._columns(("crank.position[w]",))
+        connection.columns(("crank.position[w]",))
 
 
 def test_a_picture_holds_the_whole_motion():

@@ -10,9 +10,9 @@ from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.frame import Frame
 from rtmbs.viewer.icons import icon
 from rtmbs.viewer.keys import BY_ACTION, shown
+from rtmbs.viewer.speeds import SPEEDS, speed_text
 from rtmbs.viewer.theme import Theme
 
-SPEEDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 BUTTONS = (  # action of the table of keys, name of an icon
     ("reset", "start"),
     ("step_back", "back"),
@@ -84,18 +84,3 @@ class Transport(QWidget):
         nearest = min(range(len(SPEEDS)), key=lambda k: abs(math.log(SPEEDS[k] / frame.desired_speed)))
         if nearest != self.speed.currentIndex():
             self.speed.setCurrentIndex(nearest)
-
-
-def faster(speed: float) -> float:
-    """Return the next higher of ``SPEEDS``."""
-    return next((factor for factor in SPEEDS if factor > speed * 1.001), SPEEDS[-1])
-
-
-def slower(speed: float) -> float:
-    """Return the next lower of ``SPEEDS``."""
-    return next((factor for factor in reversed(SPEEDS) if factor < speed * 0.999), SPEEDS[0])
-
-
-def speed_text(factor: float) -> str:
-    """Return a speed as users write it."""
-    return "1 \N{MULTIPLICATION SIGN} real time" if factor == 1.0 else f"{factor:g} \N{MULTIPLICATION SIGN}"

@@ -1,0 +1,62 @@
+"""``rtmbs view --html``: a run as one file that any browser plays."""
+
+import argparse
+from collections.abc import Mapping
+from typing import Any
+
+from rtmbs.commands.arguments import Parser, file_size, positive
+from rtmbs.errors import StepError
+
+
+def add_page_options(parser: Parser) -> None:
+    """Add the options of a page."""
+    page = parser.add_argument_group("as a page for a browser")
+    page.add_argument("--html", metavar="FILE", help="write one file that plays the run in any browser, and end")
+    page.add_argument(
+        "--t-end", type=positive, metavar="S", help="simulated time of a mechanism that is run for it [s]"
+    )
+    page.add_argument("--plot", action="append", default=[], metavar="CHANNEL", help="plot it below; may be repeated")
+    page.add_argument("--trace", action="append", default=[], metavar="POINT", help="draw the way of a marker or body")
+    page.add_argument("--limit", type=file_size, default=20e6, metavar="SIZE", help="of the file (20MB)")
+
+
+def write_html(
+    options: argparse.Namespace, model: Any = None, parameters: Mapping[str, Any] | None = None, **chosen: Any
+) -> int:
+    """Write the page, and say how large it is; the exit code is 1 when a step failed on the way."""
+    from rtmbs.viewer.web.export import export
+
+    try:
+        page = export(
+            options.model,
+            options.html,
+            seconds=options.t_end,
+            model=model,
+            parameters=parameters,
+            options=chosen,
+            paging=paging(options),
+        )
+    except StepError as error:
+        print(f"{error}\n{options.html} has the run up to then")
+        return 1
+    wanted = paging(options).rate
+    less = "" if page.rate == wanted else f"; {wanted:g} would be over {options.limit / 1e6:g} MB (--limit)"
+    print(f"{page.path}: {page.bytes / 1e6:.2f} MB, {page.pictures} pictures, {page.rate:.3g} a second{less}")
+    return 0
+
+
+def paging(options: argparse.Namespace) -> Any:
+    """Return the Paging of the options."""
+    from rtmbs.viewer.web.page import Paging
+
+    return Paging(
+        rate=options.fps or Paging.rate,
+        speed=options.speed or Paging.speed,
+        limit=int(options.limit),
+        theme=options.theme or "",
+        camera=options.camera,
+        parallel=options.parallel,
+        channels=tuple(options.plot),
+        traces=tuple(options.trace),
+        follow=options.follow,
+    )

@@ -1,0 +1,93 @@
+"""A history on disk as a recorded result: its poses over time, and the scene that its head describes."""
+
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.errors import ResultError
+from rtmbs.results.channel import QUATERNION, WORLD, XYZ, Source
+from rtmbs.results.motion import quaternions
+from rtmbs.results.result import TIME, Result
+from rtmbs.viewer.description import SceneDescription
+from rtmbs.viewer.disk.blocks import blocks_of, read_arrays
+from rtmbs.viewer.disk.head import NAME, STORY, Head, Places, read_head
+from rtmbs.viewer.recording import rotations
+
+Array = NDArray[np.float64]
+
+
+def load_history(target: str | Path) -> tuple[Result, SceneDescription]:
+    """Return the last story of a history, or the one that is named, with its scene.
+
+    Blocks are read as far as they follow one another; a damaged one ends the story.
+    Raises ResultError when there is no whole block.
+    """
+    path = Path(target)
+    folder = path.parent if path.name == NAME else path
+    stories = [folder] if (folder / NAME).is_file() else sorted(folder.glob(f"{STORY}*"))
+    stories = [story for story in stories if blocks_of(story)]
+    if not stories:
+        raise ResultError(f"history {str(target)!r} holds no whole block")
+    story = stories[-1]
+    head = read_head(story)
+    t, r, q = poses(story, head)
+    return Result(sources(head.description, t, r, q), head.description.name, head.fingerprint), head.description
+
+
+def poses(story: Path, head: Head) -> tuple[Array, Array, Array]:
+    """Return t (S,), r (S, nb, 3) and q (S, nb, 4) of the blocks that follow one another."""
+    found: list[tuple[Array, Array, Array]] = []
+    expected = -1
+    for path in blocks_of(story):
+        try:
+            data = read_arrays(path)
+        except ResultError:
+            if not found:
+                continue
+            break
+        if expected >= 0 and int(path.stem) != expected:
+            break
+        found.append((data["t_ref"] + data["k"] * data["h"], *of_bodies(data["A"], data["r"], head.places)))
+        expected = int(path.stem) + len(data["k"])
+    if not found:
+        raise ResultError(f"history {str(story)!r} holds no whole block")
+    t, r, q = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return t, r, steady(q)
+
+
+def of_bodies(A: Array, r: Array, places: Places) -> tuple[Array, Array]:
+    """Return r (S, nb, 3) and q (S, nb, 4) of the bodies, from the A (S, k, 9) and r (S, k, 3) of their dofs."""
+    shape = len(A), len(places.moving)
+    turns, origins = np.broadcast_to(np.eye(3), (*shape, 3, 3)).copy(), np.zeros((*shape, 3))
+    turns[:, places.moving], origins[:, places.moving] = A.reshape(len(A), -1, 3, 3), r
+    r = origins + (turns @ places.positions[:, :, None])[..., 0]
+    return r, quaternions((turns @ places.rotations).reshape(-1, 3, 3)).reshape(*shape, 4)
+
+
+def steady(q: Array) -> Array:
+    """Return quaternions (S, nb, 4) of which none jumps to its negative from sample to sample."""
+    signs = np.where(np.einsum("sbi,sbi->sb", q[1:], q[:-1]) < 0.0, -1.0, 1.0)
+    return np.concatenate((q[:1], q[1:] * np.cumprod(signs, axis=0)[:, :, None]))
+
+
+def sources(description: SceneDescription, t: Array, r: Array, q: Array) -> dict[str, Source]:
+    """Return the channels of the bodies, and of the markers, by the names that a result has."""
+    found = {TIME: Source((), "s", lambda: t)}
+    for number, body in enumerate(description.bodies):
+        if number == 0:
+            continue
+        found[f"{body.name}.position"] = Source(XYZ, "m", partial(np.asarray, r[:, number]), WORLD)
+        found[f"{body.name}.orientation"] = Source(QUATERNION, "1", partial(np.asarray, q[:, number]), WORLD)
+        at = partial(moved, r[:, number], q[:, number], body.center_of_mass)
+        found[f"{body.name}.mass_center"] = Source(XYZ, "m", at, WORLD)
+    for marker in description.markers:
+        at = partial(moved, r[:, marker.body], q[:, marker.body], marker.point)
+        found.setdefault(f"{marker.name}.position", Source(XYZ, "m", at, WORLD))
+    return found
+
+
+def moved(r: Array, q: Array, point: Array) -> Array:
+    """Return where a point of a body is (S, 3)."""
+    return np.asarray(r + np.einsum("sij,j->si", rotations(q), point))

@@ -1,0 +1,392 @@
+"use strict";
+// The scene in three.js: what a body carries, what moves by itself, and the eye. Lengths in m; matrices 3 x 4 by rows.
+
+const MARGIN = 1.08; // room around everything that is fitted
+const SMOOTH = 4, MANY = 20000; // points of a way between two pictures; a way of more pictures has one
+const BUTTONS = 44; // pixels at the upper border that are left free for them
+const NEAREST = 0.002, FARTHEST = 60; // clip planes in distances of the eye
+
+class Stage {
+  constructor(content, canvas, names) {
+    this.content = content;
+    this.canvas = canvas;
+    this.names = names;
+    this.shown = { bodies: true, joints: true, springs: true, forces: true, grid: true, axes: true, trails: true };
+    this.labels = false;
+    this.selected = -1;
+    this.followed = content.follow;
+    this.goingWithAll = content.far;
+    this.frames = new Float64Array(12 * content.bodies.length); // of the bodies now
+    THREE.ColorManagement.enabled = false; // colours are those of the window, number by number
+    this.renderer = new THREE.WebGLRenderer({ canvas, antialias: true });
+    this.renderer.outputColorSpace = THREE.LinearSRGBColorSpace;
+    this.scene = new THREE.Scene();
+    this.makeEye();
+    this.pieces = [];
+    content.pieces.forEach((piece, number) => this.addPiece(piece, number));
+    this.ways = new Map();
+    content.traces.forEach((number) => this.toggleWay(number));
+    this.show(0, 0);
+  }
+
+  // ---- eye ----
+
+  makeEye() {
+    const { up, angle, size } = this.content;
+    this.perspective = new THREE.PerspectiveCamera(angle, 1, 0.01, 100);
+    this.orthographic = new THREE.OrthographicCamera();
+    for (const camera of [this.perspective, this.orthographic]) {
+      camera.up.set(...up);
+      const light = (strength, x, y, z) => {
+        const one = new THREE.DirectionalLight(0xffffff, strength * Math.PI);
+        one.position.set(x, y, z);
+        camera.add(one, one.target);
+      };
+      light(0.42, 0.36, 0.62, 0.7);
+      light(0.14, -0.7, -0.1, 0.7);
+      this.scene.add(camera);
+    }
+    this.scene.add(new THREE.AmbientLight(0xffffff, 0.56 * Math.PI));
+    this.controls = new THREE.OrbitControls(this.perspective, this.canvas);
+    this.controls.zoomToCursor = true;
+    this.controls.mouseButtons.MIDDLE = THREE.MOUSE.PAN;
+    this.controls.minDistance = 0.01 * size;
+    this.setParallel(this.content.parallel);
+  }
+
+  setParallel(parallel) {
+    this.parallel = parallel;
+    const [now, before] = parallel ? [this.orthographic, this.perspective] : [this.perspective, this.orthographic];
+    now.position.copy(before.position);
+    this.camera = this.controls.object = now;
+    this.perspective.children.concat(this.orthographic.children).forEach((light) => {
+      light.visible = light.parent === now;
+    });
+  }
+
+  // Stand in direction ``backward`` of everything, so near that everything is in the picture.
+  fit(backward) {
+    const points = this.fitted(), z = backward.clone().normalize();
+    const up = new THREE.Vector3(...this.content.up);
+    if (Math.abs(z.dot(up)) > 1 - 1e-6) z.addScaledVector(new THREE.Vector3(...this.content.north), -1e-3).normalize();
+    const x = new THREE.Vector3().crossVectors(up, z).normalize(), y = new THREE.Vector3().crossVectors(z, x);
+    const high = Math.tan((this.content.angle * Math.PI) / 360), wide = high * this.aspect();
+    const top = high * Math.max(1 - (2 * BUTTONS) / Math.max(this.canvas.clientHeight, 1), 0.4); // what the buttons leave
+    const most = { left: -Infinity, right: -Infinity, low: -Infinity, up: -Infinity, near: -Infinity, far: -Infinity };
+    const lean = this.parallel ? 0 : 1;
+    for (const point of points) {
+      const [a, b, c] = [point.dot(x), point.dot(y), point.dot(z)];
+      most.right = Math.max(most.right, a + lean * wide * c);
+      most.left = Math.max(most.left, -a + lean * wide * c);
+      most.up = Math.max(most.up, b + lean * top * c);
+      most.low = Math.max(most.low, -b + lean * high * c);
+      most.near = Math.max(most.near, c);
+      most.far = Math.max(most.far, -c);
+    }
+    const reach = Math.max((most.left + most.right) / (2 * wide), (most.low + most.up) / (top + high));
+    const depth = (most.near - most.far) / 2;
+    const distance = Math.max(MARGIN * (this.parallel ? reach : reach - depth), 1e-6 + 0.02 * this.content.size);
+    const middle = (most.up - most.low) / 2 + ((high - top) / 2) * (distance + lean * depth);
+    const center = x.multiplyScalar((most.right - most.left) / 2).addScaledVector(y, middle);
+    center.addScaledVector(z, depth);
+    this.controls.target.copy(center);
+    for (const camera of [this.perspective, this.orthographic]) {
+      camera.zoom = 1;
+      camera.position.copy(center).addScaledVector(z, distance);
+    }
+    this.resize();
+    this.controls.update();
+  }
+
+  fitted() {
+    const points = this.content.whole.map((point) => new THREE.Vector3(...point));
+    if (!this.goingWithAll) return points;
+    const moved = this.middle().sub(new THREE.Vector3(...this.content.middle));
+    return points.map((point) => point.add(moved));
+  }
+
+  direction() {
+    return this.camera.position.clone().sub(this.controls.target);
+  }
+
+  aspect() {
+    return Math.max(this.canvas.clientWidth, 1) / Math.max(this.canvas.clientHeight, 1);
+  }
+
+  resize() {
+    const [width, height] = [Math.max(this.canvas.clientWidth, 1), Math.max(this.canvas.clientHeight, 1)];
+    const ratio = Math.min(window.devicePixelRatio || 1, 2);
+    if (this.sized !== `${width} ${height} ${ratio}`) { // a canvas that is given its size is cleared
+      this.sized = `${width} ${height} ${ratio}`;
+      this.renderer.setPixelRatio(ratio);
+      this.renderer.setSize(width, height, false);
+      this.names.width = width * ratio;
+      this.names.height = height * ratio;
+    }
+    const distance = this.direction().length();
+    const half = distance * Math.tan((this.content.angle * Math.PI) / 360);
+    this.perspective.aspect = width / height;
+    this.perspective.near = NEAREST * distance;
+    Object.assign(this.orthographic, { top: half, bottom: -half, right: (half * width) / height });
+    this.orthographic.left = -this.orthographic.right;
+    this.orthographic.near = -FARTHEST * distance;
+    this.perspective.far = this.orthographic.far = FARTHEST * distance;
+    this.perspective.updateProjectionMatrix();
+    this.orthographic.updateProjectionMatrix();
+  }
+
+  // ---- things ----
+
+  addPiece(piece, number) {
+    const places = piece.loose ? this.content.loose[number] : piece.places;
+    if (piece.mesh === undefined) {
+      this.addLines(piece, places);
+      return;
+    }
+    const opacities = piece.colors.white.filter((_, k) => k % 4 === 3);
+    const all = [...Array(piece.count).keys()], opacity = (k) => opacities[Math.min(k, opacities.length - 1)];
+    for (const share of new Set(opacities)) this.addMesh(piece, places, all.filter((k) => opacity(k) === share), share);
+  }
+
+  addMesh(piece, places, instances, opacity) {
+    const given = this.content.meshes[piece.mesh];
+    given.geometry ??= new THREE.BufferGeometry()
+      .setAttribute("position", new THREE.BufferAttribute(given.vertices, 3))
+      .setAttribute("normal", new THREE.BufferAttribute(given.normals, 3));
+    const clear = opacity < 0.999;
+    const material = new THREE.MeshLambertMaterial({
+      side: THREE.DoubleSide, transparent: clear, opacity, depthWrite: !clear,
+    });
+    const mesh = new THREE.InstancedMesh(given.geometry, material, instances.length);
+    mesh.instanceMatrix.setUsage(THREE.DynamicDrawUsage);
+    mesh.frustumCulled = false;
+    mesh.renderOrder = clear ? 2 : 0;
+    this.scene.add(mesh);
+    this.pieces.push({ ...piece, places, instances, drawn: mesh });
+  }
+
+  addLines(piece, places) {
+    const geometry = new THREE.BufferGeometry();
+    geometry.setAttribute("position", new THREE.BufferAttribute(new Float32Array(6 * piece.count), 3));
+    geometry.setAttribute("color", new THREE.BufferAttribute(new Float32Array(8 * piece.count), 4));
+    const lines = new THREE.LineSegments(geometry, new THREE.LineBasicMaterial({ vertexColors: true, transparent: true }));
+    lines.frustumCulled = false;
+    lines.renderOrder = 1;
+    this.scene.add(lines);
+    this.pieces.push({ ...piece, places, drawn: lines });
+  }
+
+  setTheme(theme) {
+    this.theme = theme;
+    const colors = this.content.themes[theme], chosen = new THREE.Color(colors.selected), color = new THREE.Color();
+    this.renderer.setClearColor(colors.background);
+    for (const piece of this.pieces) {
+      const given = piece.colors[theme], last = given.length / 4 - 1;
+      if (piece.mesh === undefined) {
+        const own = piece.drawn.geometry.attributes.color;
+        for (let k = 0; k < 2 * piece.count; k++) {
+          const from = 4 * Math.min(k >> 1, last);
+          own.setXYZW(k, given[from], given[from + 1], given[from + 2], given[from + 3]);
+        }
+        own.needsUpdate = true;
+        continue;
+      }
+      piece.instances.forEach((k, place) => {
+        const from = 4 * Math.min(k, last);
+        color.setRGB(given[from], given[from + 1], given[from + 2]);
+        const marked = piece.part === "bodies" && piece.body[k] === this.selected && this.selected > 0;
+        piece.drawn.setColorAt(place, marked ? chosen : color);
+      });
+      if (piece.drawn.instanceColor) piece.drawn.instanceColor.needsUpdate = true;
+    }
+    for (const [number, way] of this.ways) this.colorWay(number, way);
+  }
+
+  // ---- motion ----
+
+  // Stand at picture ``k`` and the share ``between`` of the way to the next.
+  show(k, between) {
+    const before = this.followedPoint();
+    this.carry(k, between);
+    for (const piece of this.pieces) this.place(piece, k, between);
+    for (const way of this.ways.values()) way.past.geometry.setDrawRange(0, Math.floor((k + between) * this.smooth) + 1);
+    const after = this.followedPoint();
+    if (before && after) {
+      this.controls.target.add(after).sub(before);
+      this.perspective.position.add(after).sub(before);
+      this.orthographic.position.add(after).sub(before);
+      this.controls.update();
+    }
+  }
+
+  // Rotation and origin of every body.
+  carry(k, between) {
+    const { r, q, bodies, t } = this.content, count = bodies.length, next = Math.min(k + 1, t.length - 1);
+    for (let body = 0; body < count; body++) {
+      const a = k * count + body, b = next * count + body;
+      const mix = (values, size, i) => values[size * a + i] * (1 - between) + values[size * b + i] * between;
+      let [w, x, y, z] = [0, 1, 2, 3].map((i) => mix(q, 4, i));
+      const length = Math.hypot(w, x, y, z) || 1;
+      w /= length; x /= length; y /= length; z /= length;
+      this.frames.set([
+        1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y), mix(r, 3, 0),
+        2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x), mix(r, 3, 1),
+        2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y), mix(r, 3, 2),
+      ], 12 * body);
+    }
+  }
+
+  place(piece, k, between) {
+    const own = piece.mesh === undefined ? piece.drawn.geometry.attributes.position : piece.drawn.instanceMatrix;
+    if (!piece.loose && own.placed && !piece.body?.some((body) => body > 0)) return; // stands still
+    const size = piece.mesh === undefined ? 6 : 12, row = size * piece.count;
+    const next = Math.min(k + 1, this.content.t.length - 1);
+    const mixed = new Float64Array(size); // one place of a piece that moves by itself, between two pictures
+    const at = (instance) => {
+      const from = size * instance;
+      if (!piece.loose) return piece.places.subarray(from, from + size);
+      for (let n = from; n < from + size; n++) {
+        mixed[n - from] = piece.places[k * row + n] * (1 - between) + piece.places[next * row + n] * between;
+      }
+      return mixed;
+    };
+    if (piece.mesh === undefined) {
+      for (let line = 0; line < piece.count; line++) own.array.set(at(line), size * line);
+    } else {
+      piece.instances.forEach((instance, place) => {
+        this.write(own.array, 16 * place, at(instance), piece.loose ? 0 : piece.body[instance]);
+      });
+      if (piece.part === "bodies") piece.drawn.boundingSphere = null;
+    }
+    own.placed = own.needsUpdate = true;
+  }
+
+  // The product of a body's frame and a placement, by columns of four as three.js wants it.
+  write(out, from, local, body) {
+    const frame = this.frames.subarray(12 * body, 12 * body + 12);
+    for (let i = 0; i < 3; i++) {
+      for (let j = 0; j < 4; j++) {
+        const moved = frame[4 * i] * local[j] + frame[4 * i + 1] * local[4 + j] + frame[4 * i + 2] * local[8 + j];
+        out[from + 4 * j + i] = moved + (j === 3 ? frame[4 * i + 3] : 0);
+      }
+    }
+    out[from + 3] = out[from + 7] = out[from + 11] = 0;
+    out[from + 15] = 1;
+  }
+
+  // The point ``local`` of a body in the world now.
+  world(body, local) {
+    const frame = this.frames.subarray(12 * body, 12 * body + 12);
+    const row = (i) => frame[4 * i] * local[0] + frame[4 * i + 1] * local[1] + frame[4 * i + 2] * local[2] + frame[4 * i + 3];
+    return new THREE.Vector3(row(0), row(1), row(2));
+  }
+
+  center(body) {
+    return this.world(body, this.content.centers[body]);
+  }
+
+  middle() {
+    const found = new THREE.Vector3(), count = this.content.bodies.length - 1;
+    for (let body = 1; body <= count; body++) found.add(this.center(body));
+    return found.divideScalar(Math.max(count, 1));
+  }
+
+  followedPoint() {
+    if (this.followed > 0) return this.center(this.followed);
+    return this.goingWithAll ? this.middle() : null;
+  }
+
+  // ---- ways of points ----
+
+  toggleWay(number) {
+    const old = this.ways.get(number);
+    if (old) {
+      this.scene.remove(old.past, old.whole);
+      this.ways.delete(number);
+      return false;
+    }
+    const { body, at } = this.content.points[number], places = this.wayOf(body, at);
+    const line = (opacity) => {
+      const geometry = new THREE.BufferGeometry().setAttribute("position", new THREE.BufferAttribute(places, 3));
+      const one = new THREE.Line(geometry, new THREE.LineBasicMaterial({ transparent: true, opacity }));
+      one.frustumCulled = false;
+      one.renderOrder = 1;
+      this.scene.add(one);
+      return one;
+    };
+    const way = { whole: line(0.3), past: line(1) };
+    this.ways.set(number, way);
+    this.colorWay(number, way);
+    return true;
+  }
+
+  // Where a point of a body comes to: a cubic through the pictures, with the slope of the two beside each.
+  wayOf(body, at) {
+    const count = this.content.t.length, kept = this.frames.slice(), places = [];
+    for (let k = 0; k < count; k++) {
+      this.carry(k, 0);
+      places.push(this.world(body, at));
+    }
+    this.frames.set(kept);
+    this.smooth = count > MANY ? 1 : SMOOTH;
+    const found = new Float32Array(3 * ((count - 1) * this.smooth + 1)), point = new THREE.Vector3();
+    for (let n = 0; 3 * n < found.length; n++) {
+      const k = Math.floor(n / this.smooth), u = n / this.smooth - k;
+      const [a, b, c, d] = [-1, 0, 1, 2].map((i) => places[Math.min(Math.max(k + i, 0), count - 1)]);
+      point.set(0, 0, 0).addScaledVector(a, u * (-1 + u * (2 - u)) / 2).addScaledVector(b, 1 + u * u * (3 * u - 5) / 2);
+      point.addScaledVector(c, u * (1 + u * (4 - 3 * u)) / 2).addScaledVector(d, u * u * (u - 1) / 2).toArray(found, 3 * n);
+    }
+    return found;
+  }
+
+  colorWay(number, way) {
+    const palette = this.content.themes[this.theme ?? "white"].plots;
+    const color = palette[(number + 1) % palette.length];
+    way.past.material.color.set(color);
+    way.whole.material.color.set(color);
+  }
+
+  // ---- looking ----
+
+  // The body under a pixel of the canvas, and the point that is hit.
+  pick(x, y) {
+    const at = new THREE.Vector2((2 * x) / this.canvas.clientWidth - 1, 1 - (2 * y) / this.canvas.clientHeight);
+    const ray = new THREE.Raycaster();
+    this.camera.updateMatrixWorld();
+    ray.setFromCamera(at, this.camera);
+    const solids = this.pieces.filter((piece) => piece.part === "bodies" && piece.mesh !== undefined && piece.drawn.visible);
+    const hit = ray.intersectObjects(solids.map((piece) => piece.drawn), false)[0];
+    if (!hit) return null;
+    const piece = solids.find((one) => one.drawn === hit.object);
+    return { body: piece.body[piece.instances[hit.instanceId]], point: hit.point };
+  }
+
+  select(body) {
+    this.selected = body;
+    this.setTheme(this.theme);
+  }
+
+  draw() {
+    for (const piece of this.pieces) piece.drawn.visible = this.shown[piece.part];
+    for (const way of this.ways.values()) way.past.visible = way.whole.visible = this.shown.trails;
+    this.renderer.render(this.scene, this.camera);
+    this.drawNames();
+  }
+
+  drawNames() {
+    const pen = this.names.getContext("2d"), ratio = this.names.width / Math.max(this.canvas.clientWidth, 1);
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.clearRect(0, 0, this.names.width, this.names.height);
+    if (!this.labels) return;
+    pen.font = "12px system-ui, sans-serif";
+    pen.fillStyle = this.content.themes[this.theme].text;
+    const taken = [];
+    for (let body = 1; body < this.content.bodies.length; body++) {
+      const seen = this.center(body).project(this.camera);
+      const x = ((seen.x + 1) / 2) * this.canvas.clientWidth + 7, y = ((1 - seen.y) / 2) * this.canvas.clientHeight - 5;
+      if (seen.z > 1 || taken.some(([a, b]) => Math.abs(a - x) < 40 && Math.abs(b - y) < 13)) continue;
+      taken.push([x, y]);
+      pen.fillText(this.content.bodies[body], x, y);
+    }
+  }
+}
