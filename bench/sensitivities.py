@@ -16,7 +16,7 @@ import numpy as np
 import rtmbs
 from bench.documents import DOCS, table, told
 from rtmbs.sensitivities.adjoint import backwards
-from rtmbs.sensitivities.channels import Channels
+from rtmbs.sensitivities.channels import Channels, few_of, pace_of, some
 from rtmbs.sensitivities.cost import RecordedCost
 from rtmbs.sensitivities.direct import directly
 from rtmbs.sensitivities.parameters import parameters_of
@@ -51,13 +51,15 @@ def costs(name: str) -> list[str]:
     for steps, first in (alone, whole):
         directly(steps, first)  # records the programs
     steps, first = whole
-    channels = Channels(sim, steps.recorded.samples, [f"{bodies[1]}.mass_center"])
+    samples = steps.recorded.samples
+    facts = some(samples, few_of(len(samples.t))), pace_of(samples, sim.system)
+    channels = Channels(sim, [f"{bodies[1]}.mass_center"], *facts)
     result = begun(sim).run(STEPS * H)
     cost = RecordedCost(lambda r: np.sum(r[f"{bodies[1]}.mass_center"][:, 2] ** 2), result)
 
     def adjoint() -> None:
-        vars(channels).pop("jacobian", None)
-        backwards(steps, first, [channels.pulled_back(cost.split(row)) for row in cost.by_channels().toarray()])
+        weights = np.array([cost.split(row) for row in cost.by_channels().toarray()])
+        backwards(steps, first, channels.pulled_back(samples, weights))
 
     adjoint()
     run, stepped = fastest(lambda: partial(begun(sim).run, STEPS * H)), fastest(lambda: partial(by_hand, begun(sim)))

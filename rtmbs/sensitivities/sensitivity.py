@@ -16,7 +16,7 @@ from rtmbs.model.model import Model
 from rtmbs.results.catalogue import run_result
 from rtmbs.results.result import Result
 from rtmbs.sensitivities.adjoint import backwards
-from rtmbs.sensitivities.channels import Channels, Direction
+from rtmbs.sensitivities.channels import Channels, few_of, pace_of, some
 from rtmbs.sensitivities.cost import Cost, RecordedCost
 from rtmbs.sensitivities.direct import directly
 from rtmbs.sensitivities.parameters import Parameters, parameters_of
@@ -114,7 +114,8 @@ def sensitivity(
     recorded = run(own, t_end)
     result = run_result(own.system, own.equations.tables, recorded.samples, {})
     cost = RecordedCost(of, result)
-    channels, steps = Channels(own, recorded.samples, cost.names), LinearSteps(tape, recorded, alpha)
+    few, pace = some(recorded.samples, few_of(len(result.t))), pace_of(recorded.samples, own.system)
+    channels, steps = Channels(own, cost.names, few, pace), LinearSteps(tape, recorded, alpha)
     chosen = method if method != AUTO else DIRECT if len(point) <= DIRECT_FIRST * cost.count else ADJOINT
     solve = by_direct if chosen == DIRECT else by_adjoint
     jacobian, missed = solve(parameters, start, steps, channels, cost)
@@ -216,18 +217,18 @@ def by_direct(
 ) -> tuple[Array, Missed]:
     """Return the derivatives (k, np) by the direct method, and what the steps miss."""
     X, lam, missed = directly(steps, start)
-    return np.asarray(cost.by_channels() @ cost.joined(channels.derivatives(parameters, X, lam))), missed
+    found = channels.derivatives(steps.recorded.samples, parameters, X, lam)
+    return np.asarray(cost.by_channels() @ cost.joined(found)), missed
 
 
 def by_adjoint(
     parameters: Parameters, start: FirstChange, steps: LinearSteps, channels: Channels, cost: RecordedCost
 ) -> tuple[Array, Missed]:
     """Return the derivatives (k, np) by the discrete adjoint, and what the steps miss."""
-    weights = [cost.split(row) for row in cost.by_channels().toarray()]
-    samples: list[Direction] = [channels.pulled_back(one) for one in weights]
-    gradient, missed = backwards(steps, start, samples)
+    samples = steps.recorded.samples
+    weights = np.array([cost.split(row) for row in cost.by_channels().toarray()])
+    gradient, missed = backwards(steps, start, channels.pulled_back(samples, weights))
     for j, parameter in enumerate(parameters.found):
-        if parameter.pin is None:
-            explicit = channels.explicit(parameter)
-            gradient[:, j] += [float(np.sum(one * explicit)) for one in weights]
+        if (explicit := channels.explicit(samples, parameter)) is not None:
+            gradient[:, j] += np.einsum("ksw,sw->k", weights, explicit)
     return gradient, missed
