@@ -5,22 +5,47 @@ from numpy.typing import NDArray
 
 from rtmbs.sensitivities.channels import Direction
 from rtmbs.sensitivities.start import FirstChange
+from rtmbs.sensitivities.step_tape import StepTape
 from rtmbs.sensitivities.steps import LinearSteps, Missed
 from rtmbs.sensitivities.sweeps import sweep_back
 
 Array = NDArray[np.float64]
 
 
+class Adjoint:
+    """Gradients of k values, gathered from the last segment of a run to the first."""
+
+    def __init__(self, tape: StepTape, k: int) -> None:
+        self.p, self.gradient = np.zeros((tape.x.size, k)), np.zeros((tape.variations.count, k))
+        self.scratch = np.zeros((tape.y.size, k))
+        self.began = False
+
+    def through(self, steps: LinearSteps, by_samples: list[Direction]) -> Missed:
+        """Go back over a segment, given derivatives of the values by its samples; return the largest miss.
+
+        The last sample of a segment is the first of the one behind, which has counted it as the state before a step.
+        """
+        nc, missed = steps.tape.nc, Missed(0.0, 0)
+        parts = [np.hstack((one.z, one.zd, one.zdd, np.zeros((len(one.z), nc)))) for one in by_samples]
+        g, self.f = np.stack(parts, axis=2), np.stack([one.lam for one in by_samples], axis=2)
+        if not self.began:
+            self.p += g[-1]
+            self.began = True
+        for chunk in steps.chunks(backwards=True):
+            before = slice(chunk.first, chunk.first + len(chunk.values))
+            behind = slice(before.start + 1, before.stop + 1)
+            blocks, own = steps.blocks(self.p.shape[1]), (chunk.values, chunk.case, chunk.made)
+            sweep_back(blocks, *own, g[before], self.f[behind], self.p, self.gradient, self.scratch)
+            missed = max(missed, chunk.worst)
+        return missed
+
+    def ended(self, start: FirstChange) -> Array:
+        """Return the gradients (k, np), with what parameters do to the first state."""
+        return np.asarray((self.gradient + start.state.T @ self.p + start.lam.T @ self.f[0]).T)
+
+
 def backwards(steps: LinearSteps, start: FirstChange, by_samples: list[Direction]) -> tuple[Array, Missed]:
-    """Return gradients (k, np) of values whose derivatives by all samples are given, and the largest miss."""
-    tape, missed, k = steps.tape, Missed(0.0, 0), len(by_samples)
-    g = np.stack([np.hstack((one.z, one.zd, one.zdd, np.zeros((len(one.z), tape.nc)))) for one in by_samples], axis=2)
-    f = np.stack([one.lam for one in by_samples], axis=2)  # (S, m, k)
-    p, w = g[-1].copy(), np.zeros((tape.y.size, k))
-    gradient = np.zeros((start.state.shape[1], k))
-    for chunk in steps.chunks(backwards=True):
-        before = slice(chunk.first, chunk.first + len(chunk.values))
-        behind = slice(before.start + 1, before.stop + 1)
-        sweep_back(steps.blocks(k), chunk.values, chunk.case, chunk.made, g[before], f[behind], p, gradient, w)
-        missed = max(missed, chunk.worst)
-    return (gradient + start.state.T @ p + start.lam.T @ f[0]).T, missed
+    """Return gradients (k, np) over a whole run, and the largest miss."""
+    found = Adjoint(steps.tape, len(by_samples))
+    missed = found.through(steps, by_samples)
+    return found.ended(start), missed

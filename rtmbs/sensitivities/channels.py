@@ -5,7 +5,7 @@ Samples are independent of each other, so one direction serves all of them at on
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,16 +14,16 @@ from scipy.spatial.transform import Rotation
 from rtmbs.analysis.differences import PLACES, STEP, WEIGHTS
 from rtmbs.results.catalogue import sources
 from rtmbs.results.resampled import Resampled
-from rtmbs.results.samples import OF_STATE, Samples
+from rtmbs.results.samples import Samples
 from rtmbs.sensitivities.designs import with_offset
 from rtmbs.sensitivities.parameters import Parameter, Parameters
+from rtmbs.sensitivities.readings import Readings, some
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.system.system import System
 from rtmbs.system.tables import Tables
 
 Array = NDArray[np.float64]
 READERS = 4  # lengths of samples whose memory is kept
-FEW = 8  # samples that tell whether channels depend on something
 
 
 class Direction(NamedTuple):
@@ -55,12 +55,12 @@ class Reader:
 class Channels:
     """Some channels of the samples of a run, flat: number after number, sample after sample.
 
-    ``few`` samples of the whole run tell whether channels depend on something; ``pace`` is the largest rate of the run
-    in typical sizes [1/s].
+    ``first`` is the number of the first of some samples among all samples of the run.
     """
 
-    def __init__(self, sim: Simulation, names: Sequence[str], few: Samples, pace: float) -> None:
-        self.sim, self.names, self.few, self.pace = sim, tuple(names), few, max(pace, 1.0)
+    def __init__(self, sim: Simulation, names: Sequence[str], readings: Readings) -> None:
+        self.sim, self.names, self.readings = sim, tuple(names), readings
+        self.few, self.pace = readings.few, max(readings.pace, 1.0)
         self.dofs = sim.system.tables.dofs
         self.first = np.flatnonzero(self.dofs.reference >= 0)
         self.readers: dict[int, Reader] = {}
@@ -77,6 +77,17 @@ class Channels:
                 self.readers.clear()
             self.readers[length] = Reader(self.sim.system, self.sim.equations.tables, samples, self.names)
         return self.readers[length](samples)
+
+    def signs(self, samples: Samples, first: int) -> Array:
+        """Return 1 (w,), but -1 for orientations that the run records with the other sign."""
+        turning, told = self.readings.turning, self.readings.values[first]
+        found = np.ones(len(turning))
+        if np.any(turning):
+            values = self.flat(samples)[0]
+            for k in range(int(turning.sum()) // 4):
+                own = np.flatnonzero(turning)[4 * k : 4 * k + 4]
+                found[own] = 1.0 if values[own] @ told[own] >= 0.0 else -1.0
+        return found
 
     def along(self, samples: Samples, way: Direction) -> Array:
         """Return the derivative (S, w) of the channels along a change of the samples."""
@@ -113,12 +124,12 @@ class Channels:
 
     # ---- parameters -------------------------------------------------------------------------------------------------
 
-    def explicit(self, samples: Samples, parameter: Parameter) -> Array | None:
+    def explicit(self, samples: Samples, first: int, parameter: Parameter) -> Array | None:
         """Return the derivative (S, w) of the channels by a parameter at fixed samples; None where there is none."""
         if parameter.pin is not None or parameter.name not in self.touching(parameter):
             return None
         total = np.tensordot(WEIGHTS, np.array(self.at_places(parameter, samples, range(len(PLACES)))), 1)
-        return np.asarray(total / (STEP * self.size_of(parameter)))
+        return np.asarray(total / (STEP * self.size_of(parameter)) * self.signs(samples, first))
 
     def touching(self, parameter: Parameter) -> set[str]:
         """Return the parameters that channels depend on at fixed samples, among those asked for so far."""
@@ -151,19 +162,19 @@ class Channels:
 
     # ---- states -----------------------------------------------------------------------------------------------------
 
-    def derivatives(self, samples: Samples, parameters: Parameters, X: Array, lam: Array) -> Array:
+    def derivatives(self, samples: Samples, first: int, parameters: Parameters, X: Array, lam: Array) -> Array:
         """Return the derivatives (S, w, np) by all parameters, from those of states (S, nx, np) and multipliers."""
         n = self.sim.system.n
         parts = {"z": X[:, :n], "zd": X[:, n : 2 * n], "zdd": X[:, 2 * n : 3 * n], "lam": lam}
         if len(self.moving) < len(parameters.found):
             changes = np.stack([parts[name][:, i] for name, i in self.moving] or [X[:, 0] * 0.0], axis=1)
             changes = changes[:, : len(self.moving)]
-            found = np.einsum("swi,sip->swp", self.jacobian(samples), changes)
+            found = np.einsum("swi,sip->swp", self.jacobian(samples, first), changes)
         else:
             ways = [Direction(*(part[:, :, j] for part in parts.values())) for j in range(X.shape[2])]
-            found = np.stack([self.along(samples, way) for way in ways], axis=2)
+            found = np.stack([self.along(samples, way) for way in ways], axis=2) * self.signs(samples, first)[:, None]
         for j, parameter in enumerate(parameters.found):
-            if (explicit := self.explicit(samples, parameter)) is not None:
+            if (explicit := self.explicit(samples, first, parameter)) is not None:
                 found[:, :, j] += explicit
         return found
 
@@ -178,10 +189,12 @@ class Channels:
             for i in range(size)
         ]
 
-    def jacobian(self, samples: Samples) -> Array:
+    def jacobian(self, samples: Samples, first: int) -> Array:
         """Return the derivatives (S, w, k) of the channels by the numbers that they depend on."""
         ways = [self.along(samples, self.unit(len(samples.t), name, i)) for name, i in self.moving]
-        return np.stack(ways, axis=2) if ways else np.zeros((*self.flat(samples).shape, 0))
+        if not ways:
+            return np.zeros((*self.flat(samples).shape, 0))
+        return np.asarray(np.stack(ways, axis=2) * self.signs(samples, first)[:, None])
 
     @property
     def counts(self) -> dict[str, int]:
@@ -205,7 +218,7 @@ class Channels:
         """Return no change of samples."""
         return Direction(*(np.zeros((length, size)) for size in self.counts.values()))
 
-    def pulled_back(self, samples: Samples, weights: Array) -> list[Direction]:
+    def pulled_back(self, samples: Samples, first: int, weights: Array) -> list[Direction]:
         """Return gradients of sums of ``weights`` (k, S, w) times channels, by all numbers of the samples.
 
         Only samples between the first and the last one with a weight are looked at.
@@ -214,25 +227,9 @@ class Channels:
         used = np.flatnonzero(np.any(weights, axis=(0, 2)))
         if len(used):
             part = slice(int(used[0]), int(used[-1]) + 1)
-            jacobian = self.jacobian(some(samples, part))
+            jacobian = self.jacobian(some(samples, part), first + part.start)
             for way, one in zip(found, weights, strict=True):
                 pulled = np.einsum("sw,swi->si", one[part], jacobian)
                 for k, (name, i) in enumerate(self.moving):
                     getattr(way, name)[part, i] = pulled[:, k]
         return found
-
-
-def some(samples: Samples, which: Any) -> Samples:
-    """Return some samples of many."""
-    kept = {name: getattr(samples, name)[which] for name in ("t", *OF_STATE)}
-    return Samples(**kept)
-
-
-def few_of(count: int) -> NDArray[np.int64]:
-    """Return the numbers of samples that tell whether channels depend on something."""
-    return np.unique(np.linspace(0, count - 1, FEW).astype(int))
-
-
-def pace_of(samples: Samples, system: System) -> float:
-    """Return the largest rate of samples in typical sizes [1/s]."""
-    return float(np.abs(samples.zd / system.typical).max(initial=0.0))

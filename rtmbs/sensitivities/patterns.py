@@ -41,7 +41,8 @@ def pattern_of(tape: StepTape, cases: list[Case]) -> Pattern:
         parts.append((tape.y.size + order, row[order], (column - origin)[order], first + starts))
         first += len(order)
     columns = list(zip(*parts, strict=True))
-    return Pattern(*(np.concatenate(one) for one in columns[:3]), np.array(columns[3]))
+    place, row, column = (np.concatenate(one) for one in columns[:3])
+    return Pattern(place, row, column, np.array(columns[3]))
 
 
 def group(tape: StepTape, ends: Integers, row: Integers, column: Integers) -> Any:

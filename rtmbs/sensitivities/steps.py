@@ -29,6 +29,10 @@ class Missed(NamedTuple):
     size: float
     step: int
 
+    def behind(self, first: int) -> "Missed":
+        """Return the same for steps that begin at sample ``first`` of the run."""
+        return Missed(self.size, self.step + first)
+
 
 @dataclass(frozen=True)
 class Steps:
