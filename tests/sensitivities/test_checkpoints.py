@@ -48,19 +48,27 @@ def test_the_steps_between_are_the_same(simulation, segments):
 
 @pytest.mark.parametrize("method", ["direct", "adjoint"])
 def test_derivatives_are_those_without_checkpoints(simulation, method):
-    model, sim = simulation
-    by = ["spring.stiffness", "gravity", "A.rate", "coupler.mass", "B.point"]
-    base = rtmbs.sensitivity(sim, STEPS * H, values, by, model=model, method=method)
+    _, sim = simulation
+    by = ["spring.stiffness", "gravity", "A.rate"]
+    base = rtmbs.sensitivity(sim, STEPS * H, values, by, method=method)
     for count in (1, 5, STEPS, 10 * STEPS):
-        found = rtmbs.sensitivity(sim, STEPS * H, values, by, model=model, method=method, checkpoints=count)
+        found = rtmbs.sensitivity(sim, STEPS * H, values, by, method=method, checkpoints=count)
         assert found.value.tobytes() == base.value.tobytes()
         assert error(found.jacobian, base.jacobian) < 1e-13
         assert found.missed == pytest.approx(base.missed, rel=1e-6)
-    assert sorted(found.result.names()) == sorted(
-        ["t", "tip.position", "coupler.orientation", "C.angle", "spring.pull", "rocker.orientation"]
-    )
+    names = ["t", "tip.position", "coupler.orientation", "C.angle", "spring.pull", "rocker.orientation"]
+    assert sorted(found.result.names()) == sorted(names)
     assert np.array_equal(found.result["C.angle"], base.result["C.angle"])
     assert found.result.channel("C.angle").unit == "rad"
+
+
+def test_numbers_of_the_model(simulation):
+    model, sim = simulation
+    of = [lambda r: np.sum(r["tip.position"] ** 2, axis=0), ["coupler.mass", "tip.point"]]
+    base, found = (
+        rtmbs.sensitivity(sim, 0.1, *of, model=model, method="adjoint", checkpoints=count) for count in (None, 6)
+    )
+    assert error(found.jacobian, base.jacobian) < 1e-13
 
 
 def peak(sim, t_end, checkpoints):
@@ -76,7 +84,7 @@ def peak(sim, t_end, checkpoints):
 def test_a_long_run_takes_less_memory(simulation):
     _, sim = simulation
     rtmbs.sensitivity(sim, 20 * H, "tip.position", ["gravity"], method="adjoint")  # programs are recorded once
-    whole, parts = peak(sim, 8000 * H, None), peak(sim, 8000 * H, 80)
+    whole, parts = peak(sim, 3000 * H, None), peak(sim, 3000 * H, 50)
     assert parts < 0.5 * whole
 
 
