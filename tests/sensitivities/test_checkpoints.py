@@ -91,5 +91,5 @@ def test_a_long_run_takes_less_memory(simulation):
 @pytest.mark.parametrize("count", [0, -1, 2.5, True, "many"])
 def test_a_number_of_checkpoints_is_whole_and_positive(simulation, count):
     _, sim = simulation
-    with pytest.raises(InputError, match="checkpoints is .*; it must be a whole number from 1"):
+    with pytest.raises(InputError, match=r"checkpoints is .*; it must be a whole number from 1"):
         rtmbs.sensitivity(sim, 0.1, "tip.position", ["gravity"], checkpoints=count)
