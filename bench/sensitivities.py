@@ -15,11 +15,15 @@ import numpy as np
 
 import rtmbs
 from bench.documents import DOCS, table, told
+from rtmbs.results.catalogue import run_result
+from rtmbs.results.samples import one_sample
 from rtmbs.sensitivities.adjoint import backwards
 from rtmbs.sensitivities.channels import Channels
+from rtmbs.sensitivities.checkpoints import Run
 from rtmbs.sensitivities.cost import RecordedCost
 from rtmbs.sensitivities.direct import directly
 from rtmbs.sensitivities.parameters import parameters_of
+from rtmbs.sensitivities.readings import read
 from rtmbs.sensitivities.recorded import Watch
 from rtmbs.sensitivities.sensitivity import begun, prepared
 from rtmbs.sensitivities.steps import LinearSteps
@@ -51,13 +55,16 @@ def costs(name: str) -> list[str]:
     for steps, first in (alone, whole):
         directly(steps, first)  # records the programs
     steps, first = whole
-    channels = Channels(sim, steps.recorded.samples, [f"{bodies[1]}.mass_center"])
-    result = begun(sim).run(STEPS * H)
-    cost = RecordedCost(lambda r: np.sum(r[f"{bodies[1]}.mass_center"][:, 2] ** 2), result)
+    name_of, taken = f"{bodies[1]}.mass_center", Run(begun(sim), STEPS)
+    offered = run_result(sim.system, sim.equations.tables, one_sample(sim.state), {})
+    cost = RecordedCost(lambda r: np.sum(r[name_of][:, 2] ** 2), offered, taken.t)
+    readings = read(taken, cost)
+    cost.take(readings.values)
+    channels, samples = Channels(sim, cost.names, readings), steps.recorded.samples
 
     def adjoint() -> None:
-        vars(channels).pop("jacobian", None)
-        backwards(steps, first, [channels.pulled_back(cost.split(row)) for row in cost.by_channels().toarray()])
+        weights = np.array([cost.split(row) for row in cost.by_channels().toarray()])
+        backwards(steps, first, channels.pulled_back(samples, 0, weights))
 
     adjoint()
     run, stepped = fastest(lambda: partial(begun(sim).run, STEPS * H)), fastest(lambda: partial(by_hand, begun(sim)))

@@ -45,6 +45,10 @@ KERNEL_FILES = (
     "results/graph.py",
     "results/resample.py",
     "results/samples.py",
+    "sensitivities/elimination.py",
+    "sensitivities/lanes.py",
+    "sensitivities/saddles.py",
+    "sensitivities/sweeps.py",
 )  # of rooms that are mostly plain Python
 FILES = "*.nbc"  # compiled kernels
 PRIVATE = 0o700

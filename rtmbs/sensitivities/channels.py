@@ -12,15 +12,18 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from rtmbs.analysis.differences import PLACES, STEP, WEIGHTS
-from rtmbs.results.catalogue import run_result
-from rtmbs.results.samples import OF_STATE, Samples
+from rtmbs.results.catalogue import sources
+from rtmbs.results.resampled import Resampled
+from rtmbs.results.samples import Samples
 from rtmbs.sensitivities.designs import with_offset
 from rtmbs.sensitivities.parameters import Parameter, Parameters
+from rtmbs.sensitivities.readings import Readings, some
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.system.system import System
+from rtmbs.system.tables import Tables
 
 Array = NDArray[np.float64]
-FEW = 8  # samples that tell whether channels depend on something
+READERS = 4  # lengths of samples whose memory is kept
 
 
 class Direction(NamedTuple):
@@ -32,27 +35,66 @@ class Direction(NamedTuple):
     lam: Array  # (S, m)
 
 
-class Channels:
-    """Some channels of a recorded run, flat: number after number, sample after sample."""
+class Reader:
+    """Some channels of samples of one System, flat; samples of the same length share its memory."""
 
-    def __init__(self, sim: Simulation, samples: Samples, names: Sequence[str]) -> None:
-        self.sim, self.samples, self.names = sim, samples, tuple(names)
+    def __init__(self, system: System, tables: Tables, samples: Samples, names: Sequence[str]) -> None:
+        self.samples, self.length = Samples(*(np.array(one) for one in samples)), len(samples.t)
+        self.resampled = Resampled(system, tables, self.samples)
+        offered = sources(system, self.resampled)
+        self.read = [offered[name].values for name in names]
+
+    def __call__(self, samples: Samples) -> Array:
+        """Return all numbers (S, w) of the channels."""
+        for own, given in zip(self.samples, samples, strict=True):
+            own[...] = given
+        self.resampled.forget()
+        return np.hstack([np.asarray(read()).reshape(self.length, -1) for read in self.read])
+
+
+class Channels:
+    """Some channels of the samples of a run, flat: number after number, sample after sample.
+
+    ``first`` is the number of the first of some samples among all samples of the run.
+    """
+
+    def __init__(self, sim: Simulation, names: Sequence[str], readings: Readings) -> None:
+        self.sim, self.names, self.readings = sim, tuple(names), readings
+        self.few, self.pace = readings.few, max(readings.pace, 1.0)
         self.dofs = sim.system.tables.dofs
         self.first = np.flatnonzero(self.dofs.reference >= 0)
-        self.pace = max(float(np.abs(samples.zd / sim.system.typical).max(initial=0.0)), 1.0)
+        self.readers: dict[int, Reader] = {}
+        self.asked: set[str] = set()
+        self.touched: set[str] = set()
 
     def flat(self, samples: Samples, other: System | None = None) -> Array:
         """Return all numbers (S, w) of the channels."""
-        sim = self.sim
-        system, tables = (sim.system, sim.equations.tables) if other is None else (other, other.tables)
-        result = run_result(system, tables, samples, {})
-        return np.hstack([np.asarray(result[name]).reshape(len(samples.t), -1) for name in self.names])
+        if other is not None:
+            return Reader(other, other.tables, samples, self.names)(samples)
+        length = len(samples.t)
+        if length not in self.readers:
+            if len(self.readers) > READERS:
+                self.readers.clear()
+            self.readers[length] = Reader(self.sim.system, self.sim.equations.tables, samples, self.names)
+        return self.readers[length](samples)
 
-    def along(self, way: Direction) -> Array:
+    def signs(self, samples: Samples, first: int) -> Array:
+        """Return 1 (w,), but -1 for orientations that the run records with the other sign."""
+        turning, told = self.readings.turning, self.readings.values[first]
+        found = np.ones(len(turning))
+        if np.any(turning):
+            values = self.flat(samples)[0]
+            for k in range(int(turning.sum()) // 4):
+                own = np.flatnonzero(turning)[4 * k : 4 * k + 4]
+                found[own] = 1.0 if values[own] @ told[own] >= 0.0 else -1.0
+        return found
+
+    def along(self, samples: Samples, way: Direction) -> Array:
         """Return the derivative (S, w) of the channels along a change of the samples."""
         size = self.sizes(way)
-        values = [w * self.flat(self.moved(way, STEP * p / size)) for w, p in zip(WEIGHTS, PLACES, strict=True)]
-        total = np.sum(values, axis=0)
+        total = 0.0
+        for weight, place in zip(WEIGHTS, PLACES, strict=True):
+            total = total + weight * self.flat(self.moved(samples, way, STEP * place / size))
         return np.asarray(total * (size / STEP)[:, None])
 
     def sizes(self, way: Direction) -> Array:
@@ -62,44 +104,47 @@ class Channels:
         size = np.maximum(z, zd / self.pace)
         return np.where(size > 0.0, size, 1.0)
 
-    def moved(self, way: Direction, share: Array, samples: Samples | None = None) -> Samples:
+    def moved(self, samples: Samples, way: Direction, share: Array) -> Samples:
         """Return samples moved by ``share`` (S,) of a change."""
-        old, step = self.samples if samples is None else samples, share[:, None]
-        z, R0 = old.z + step * way.z, old.R0
+        step = share[:, None]
+        z, R0 = samples.z + step * way.z, samples.R0
         if len(self.first):
-            z, R0 = z.copy(), R0.copy()
+            R0 = R0.copy()
             for e, i in enumerate(self.first):
                 vector = (step * way.z[:, i : i + 3]) @ self.dofs.axis[i : i + 3]
                 R0[:, e] = R0[:, e] @ Rotation.from_rotvec(vector).as_matrix()
-                z[:, i : i + 3] = old.z[:, i : i + 3]
-        return old._replace(
-            z=z, zd=old.zd + step * way.zd, zdd=old.zdd + step * way.zdd, lam=old.lam + step * way.lam, R0=R0
+                z[:, i : i + 3] = samples.z[:, i : i + 3]
+        return samples._replace(
+            z=z,
+            zd=samples.zd + step * way.zd,
+            zdd=samples.zdd + step * way.zdd,
+            lam=samples.lam + step * way.lam,
+            R0=R0,
         )
 
-    def explicit(self, parameter: Parameter) -> Array:
-        """Return the derivative (S, w) of the channels by a parameter at fixed samples."""
-        few = self.few
-        none = np.zeros((len(self.samples.t), self.flat(few).shape[1]))
-        if parameter.pin is not None:
-            return none
-        least, most = self.at_places(parameter, few, (0, len(PLACES) - 1))
-        if np.array_equal(least, most):
-            return none
-        total = np.tensordot(WEIGHTS, np.array(self.at_places(parameter, self.samples, range(len(PLACES)))), 1)
-        return np.asarray(total / (STEP * self.size_of(parameter)))
+    # ---- parameters -------------------------------------------------------------------------------------------------
 
-    @cached_property
-    def few(self) -> Samples:
-        """Some samples, enough to see whether anything depends on a parameter."""
-        which = np.unique(np.linspace(0, len(self.samples.t) - 1, FEW).astype(int))
-        kept = {name: getattr(self.samples, name)[which] for name in ("t", *OF_STATE)}
-        return Samples(**kept)
+    def explicit(self, samples: Samples, first: int, parameter: Parameter) -> Array | None:
+        """Return the derivative (S, w) of the channels by a parameter at fixed samples; None where there is none."""
+        if parameter.pin is not None or parameter.name not in self.touching(parameter):
+            return None
+        total = np.tensordot(WEIGHTS, np.array(self.at_places(parameter, samples, range(len(PLACES)))), 1)
+        return np.asarray(total / (STEP * self.size_of(parameter)) * self.signs(samples, first))
+
+    def touching(self, parameter: Parameter) -> set[str]:
+        """Return the parameters that channels depend on at fixed samples, among those asked for so far."""
+        if parameter.name not in self.asked:
+            self.asked.add(parameter.name)
+            least, most = self.at_places(parameter, self.few, (0, len(PLACES) - 1))
+            if not np.array_equal(least, most):
+                self.touched.add(parameter.name)
+        return self.touched
 
     def size_of(self, parameter: Parameter) -> float:
         """Return the step of differences by a parameter, over STEP."""
         if parameter.design is not None:
             return parameter.design.size
-        return max(abs(float(self.samples.u[0, parameter.slot])), 1.0)
+        return max(abs(float(self.few.u[0, parameter.slot])), 1.0)
 
     def at_places(self, parameter: Parameter, samples: Samples, places: Iterable[int]) -> list[Array]:
         """Return the channels (S, w) of fixed samples at some places of the difference formula."""
@@ -115,19 +160,22 @@ class Channels:
                 found.append(self.flat(samples._replace(u=u)))
         return found
 
-    def derivatives(self, parameters: Parameters, X: Array, lam: Array) -> Array:
+    # ---- states -----------------------------------------------------------------------------------------------------
+
+    def derivatives(self, samples: Samples, first: int, parameters: Parameters, X: Array, lam: Array) -> Array:
         """Return the derivatives (S, w, np) by all parameters, from those of states (S, nx, np) and multipliers."""
         n = self.sim.system.n
         parts = {"z": X[:, :n], "zd": X[:, n : 2 * n], "zdd": X[:, 2 * n : 3 * n], "lam": lam}
         if len(self.moving) < len(parameters.found):
             changes = np.stack([parts[name][:, i] for name, i in self.moving] or [X[:, 0] * 0.0], axis=1)
             changes = changes[:, : len(self.moving)]
-            found = np.einsum("swi,sip->swp", self.jacobian, changes)
+            found = np.einsum("swi,sip->swp", self.jacobian(samples, first), changes)
         else:
             ways = [Direction(*(part[:, :, j] for part in parts.values())) for j in range(X.shape[2])]
-            found = np.stack([self.along(way) for way in ways], axis=2)
+            found = np.stack([self.along(samples, way) for way in ways], axis=2) * self.signs(samples, first)[:, None]
         for j, parameter in enumerate(parameters.found):
-            found[:, :, j] += self.explicit(parameter)
+            if (explicit := self.explicit(samples, first, parameter)) is not None:
+                found[:, :, j] += explicit
         return found
 
     @cached_property
@@ -141,11 +189,12 @@ class Channels:
             for i in range(size)
         ]
 
-    @cached_property
-    def jacobian(self) -> Array:
-        """Derivatives (S, w, k) of the channels by the numbers that they depend on."""
-        ways = [self.along(self.unit(name, i)) for name, i in self.moving]
-        return np.stack(ways, axis=2) if ways else np.zeros((*self.flat(self.samples).shape, 0))
+    def jacobian(self, samples: Samples, first: int) -> Array:
+        """Return the derivatives (S, w, k) of the channels by the numbers that they depend on."""
+        ways = [self.along(samples, self.unit(len(samples.t), name, i)) for name, i in self.moving]
+        if not ways:
+            return np.zeros((*self.flat(samples).shape, 0))
+        return np.asarray(np.stack(ways, axis=2) * self.signs(samples, first)[:, None])
 
     @property
     def counts(self) -> dict[str, int]:
@@ -155,20 +204,32 @@ class Channels:
 
     def shifted(self, name: str, samples: Samples) -> Samples:
         """Return samples of which all numbers of one kind are moved, each by another way."""
-        parts = {one: np.zeros((len(samples.t), size)) for one, size in self.counts.items()}
-        parts[name][:] = 1.0 + 0.37 * np.arange(self.counts[name])
-        return self.moved(Direction(**parts), np.full(len(samples.t), STEP), samples)
+        way = self.still(len(samples.t))
+        getattr(way, name)[:] = 1.0 + 0.37 * np.arange(self.counts[name])
+        return self.moved(samples, way, np.full(len(samples.t), STEP))
 
-    def unit(self, name: str, i: int) -> Direction:
+    def unit(self, length: int, name: str, i: int) -> Direction:
         """Return the unit change of one number of every sample."""
-        parts = {one: np.zeros((len(self.samples.t), size)) for one, size in self.counts.items()}
-        parts[name][:, i] = 1.0
-        return Direction(**parts)
+        way = self.still(length)
+        getattr(way, name)[:, i] = 1.0
+        return way
 
-    def pulled_back(self, weights: Array) -> Direction:
-        """Return the gradient of the sum of ``weights`` (S, w) times channels, by all numbers of the samples."""
-        found = {name: np.zeros((len(self.samples.t), size)) for name, size in self.counts.items()}
-        pulled = np.einsum("sw,swi->si", weights, self.jacobian)
-        for k, (name, i) in enumerate(self.moving):
-            found[name][:, i] = pulled[:, k]
-        return Direction(**found)
+    def still(self, length: int) -> Direction:
+        """Return no change of samples."""
+        return Direction(*(np.zeros((length, size)) for size in self.counts.values()))
+
+    def pulled_back(self, samples: Samples, first: int, weights: Array) -> list[Direction]:
+        """Return gradients of sums of ``weights`` (k, S, w) times channels, by all numbers of the samples.
+
+        Only samples between the first and the last one with a weight are looked at.
+        """
+        found = [self.still(len(samples.t)) for _ in weights]
+        used = np.flatnonzero(np.any(weights, axis=(0, 2)))
+        if len(used):
+            part = slice(int(used[0]), int(used[-1]) + 1)
+            jacobian = self.jacobian(some(samples, part), first + part.start)
+            for way, one in zip(found, weights, strict=True):
+                pulled = np.einsum("sw,swi->si", one[part], jacobian)
+                for k, (name, i) in enumerate(self.moving):
+                    getattr(way, name)[part, i] = pulled[:, k]
+        return found

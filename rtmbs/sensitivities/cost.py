@@ -18,49 +18,60 @@ Cost = Callable[[Mapping[str, Any]], Any]
 
 
 class Read(Mapping[str, Any]):
-    """Channels of a Result as traced arrays, marked when they are first asked for; ``t`` is a plain array."""
+    """Channels of a run as traced arrays, marked when they are first asked for; ``t`` is a plain array.
 
-    def __init__(self, result: Result, trace: Trace) -> None:
-        self.result, self.trace = result, trace
+    ``offered`` is a Result of the same System, of any samples.
+    """
+
+    def __init__(self, offered: Result, t: Array, trace: Trace) -> None:
+        self.offered, self.t, self.trace = offered, t, trace
         self.marked: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
         if name == TIME:
-            return self.result.t
+            return self.t
         if name not in self.marked:
-            self.marked[name] = self.trace.independent(self.result[name].shape)
+            axes, _ = self.offered.about(name)
+            self.marked[name] = self.trace.independent((len(self.t), len(axes)) if axes else (len(self.t),))
         return self.marked[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.result)
+        return iter(self.offered)
 
     def __len__(self) -> int:
-        return len(self.result.names())
+        return len(self.offered.names())
 
 
 class RecordedCost:
-    """A function of channels with its derivatives. ``names`` are the channels that it reads."""
+    """A function of channels over ``length`` samples with its derivatives.
 
-    def __init__(self, of: Any, result: Result) -> None:
+    ``names`` are the channels that it reads, and ``widths`` their numbers a sample. ``take`` gives it the values.
+    """
+
+    def __init__(self, of: Any, offered: Result, t: Array) -> None:
         function = last_values(of) if isinstance(of, str | list | tuple) else of
         if not callable(function):
             raise InputError(
                 f"of is {shown(of)}; it must be a function of channels, or names of channels whose last values count"
             )
-        self.result = result
         trace = Trace()
         try:
             with trace:
-                read = Read(result, trace)
+                read = Read(offered, t, trace)
                 y = function(read)
                 if not read.marked:
                     raise InputError("of reads no channel of the run; write it as lambda r: r['tip.position'][-1], say")
                 trace.dependent(y)
         except DerivativeError as error:
             raise InputError(f"of cannot be recorded: {error}") from error
-        self.names = tuple(read.marked)
+        self.names, self.length = tuple(read.marked), len(t)
+        self.widths = [max(len(offered.about(name)[0]), 1) for name in self.names]
         self.evaluator = Evaluator(trace.tape)
-        self.x = np.concatenate([np.asarray(result[name], np.float64).ravel() for name in self.names])
+        self.x = np.zeros(0)
+
+    def take(self, values: Array) -> None:
+        """Take the values (S, w) of the channels, those of a sample side by side."""
+        self.x = self.joined(values)
 
     @property
     def count(self) -> int:
@@ -81,22 +92,24 @@ class RecordedCost:
 
     def split(self, flat: Array) -> Array:
         """Return numbers (N,) of all channels as (S, w), the channels of a sample side by side."""
-        S, first, parts = len(self.result.t), 0, []
-        for name in self.names:
-            size = self.result[name].size
-            parts.append(flat[first : first + size].reshape(S, -1))
-            first += size
-        return np.hstack(parts)
+        ends = self.length * np.cumsum(self.widths)
+        return np.hstack([part.reshape(self.length, -1) for part in np.split(flat, ends[:-1])])
 
     def joined(self, rows: Array) -> Array:
-        """Return (S, w, ...) as (N, ...), channel after channel."""
-        first, parts = 0, []
-        for name in self.names:
-            width = self.result[name].size // len(self.result.t)
-            own = rows[:, first : first + width]
-            parts.append(own.reshape(-1, *rows.shape[2:]))
-            first += width
-        return np.concatenate(parts)
+        """Return (S, w, ...) of some samples as (N, ...), channel after channel."""
+        parts = np.split(rows, np.cumsum(self.widths)[:-1], axis=1)
+        return np.concatenate([part.reshape(-1, *rows.shape[2:]) for part in parts])
+
+    def places(self, samples: slice) -> NDArray[np.int64]:
+        """Return where the numbers of some samples stand among all of them, channel after channel."""
+        firsts = self.length * np.concatenate(([0], np.cumsum(self.widths)[:-1]))
+        which = np.arange(samples.start, samples.stop)[:, None]
+        return np.concatenate(
+            [
+                (first + which * width + np.arange(width)).ravel()
+                for first, width in zip(firsts, self.widths, strict=True)
+            ]
+        )
 
 
 def last_values(names: Any) -> Cost:

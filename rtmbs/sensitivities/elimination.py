@@ -1,56 +1,114 @@
-"""Solves the linear equations of steps by blocks: E is block lower triangular in the order of its unknowns."""
+"""Compiled: the linear equations of one step solved by blocks, dy = E^-1 b, and with the transpose of E.
 
-import numpy as np
-from numpy.typing import NDArray
+E is block lower triangular. The blocks: the first correction with its multipliers, the increment with its own, the
+velocity projection, what is explicit behind it (rates and kept energies), the acceleration projection, whose matrix is
+that of the velocities, and the turns.
+"""
 
-from rtmbs.sensitivities.saddles import Solver, solver
-from rtmbs.sensitivities.step_tape import StepTape
-from rtmbs.sensitivities.steps import Steps
+from typing import Any, NamedTuple
 
-Array = NDArray[np.float64]
+from rtmbs.jit.compiled import inner_kernel, kernel
+from rtmbs.jit.struct import struct
+from rtmbs.sensitivities.saddles import Saddle, factor_saddle, solve_saddle, solve_saddle_transposed
+
+Array = Any  # numba types by value; the shapes stand on the fields
+
+BLOCKS = 6
+FIRST, INCREMENT, VELOCITY, EXPLICIT, ACCELERATION, TURNS = range(BLOCKS)
+BELOW, BY_STATE, BY_PARAMETERS = BLOCKS, 2 * BLOCKS, 2 * BLOCKS + 1  # groups of entries behind those on the diagonal
+GROUPS = 2 * BLOCKS + 2
 
 
-class Elimination:
-    """E of the steps of a chunk, ready to solve.
+@struct
+class Blocks(NamedTuple):
+    """What the equations of all steps share, and the factors of one of them."""
 
-    The blocks: the first correction with its multipliers, the increment with its own, the velocity projection, what is
-    explicit behind it (rates and kept energies), the acceleration projection, whose matrix is that of the velocities,
-    and the turns.
-    """
+    place: Array  # (e,) int64, with the next three those of a Pattern
+    row: Array  # (e,) int64
+    column: Array  # (e,) int64
+    pointer: Array  # (cases, GROUPS + 1) int64
+    ends: Array  # (BLOCKS + 1,) int64: first unknowns of the blocks
+    parts: Array  # (7,) int64: first unknowns of inc, push, zd, kept, zdd, nu and turn
+    sizes: Array  # (3,) int64: coordinates, multipliers, kept energies
+    plain: Array  # (n,) 1.0 of dofs that are no rotation
+    first: Array  # (nr,) int64: first dofs of rotations
+    twice: Array  # (1,) int64: 1 when the first correction has a matrix
+    correction: Saddle
+    increment: Saddle
+    projection: Saddle
 
-    def __init__(self, tape: StepTape, steps: Steps, alpha: Array) -> None:
-        y, q4 = tape.y, 0.25 * tape.h**2
-        ends = [y["first"].stop, y["push"].stop, y["mu"].stop, y["kept"].stop, y["nu"].stop, y["turn"].stop]
-        self.blocks = [slice(a, b) for a, b in zip([0, *ends], ends, strict=False) if b > a]
-        self.E = steps.E
-        self.solvers: list[Solver | None] = []
-        for block in self.blocks:
-            if block.start in (y["mu"].stop, y["nu"].stop):
-                self.solvers.append(None)
-            elif block.start == y["kept"].stop:
-                self.solvers.append(self.solvers[-2])
-            else:
-                weight = q4 * alpha if block.start == y["push"].stop else alpha
-                first = block.start == 0 and not np.any(steps.made == 2)
-                found = None if first else solver(self.E[:, block, block], tape.n, weight, tape.redundant)
-                self.solvers.append(found)
 
-    def solve(self, right: Array) -> Array:
-        """Return E^-1 right (K, ny, k)."""
-        found = right.copy()
-        for block, own in zip(self.blocks, self.solvers, strict=True):
-            if block.start:
-                found[:, block] -= self.E[:, block, : block.start] @ found[:, : block.start]
-            if own is not None:
-                found[:, block] = own.solve(found[:, block])
-        return found
+PARTS = ("inc", "push", "zd", "kept", "zdd", "nu", "turn")
+INC, PUSH, ZD, KEPT, ZDD, NU, TURN = range(len(PARTS))
 
-    def solve_transposed(self, right: Array) -> Array:
-        """Return E^-T right (K, ny, k)."""
-        found = right.copy()
-        for block, own in zip(reversed(self.blocks), reversed(self.solvers), strict=True):
-            if own is not None:
-                found[:, block] = own.solve_transposed(found[:, block])
-            if block.start:
-                found[:, : block.start] -= np.swapaxes(self.E[:, block, : block.start], 1, 2) @ found[:, block]
-        return found
+
+@inner_kernel
+def factor_step(own: Blocks, values: Array, case: int, made: int) -> None:
+    """Factor the blocks of a step from the entries of its equations; ``made`` says where its Newton matrix belongs."""
+    own.twice[0] = 1 if made == 2 else 0
+    for block in range(VELOCITY + 1):
+        if block == FIRST and made != 2:
+            continue
+        if block == 0:
+            fill_block(own, values, case, block, own.correction)
+        elif block == INCREMENT:
+            fill_block(own, values, case, block, own.increment)
+        else:
+            fill_block(own, values, case, block, own.projection)
+
+
+@inner_kernel
+def fill_block(own: Blocks, values: Array, case: int, block: int, one: Saddle) -> None:
+    """Fill in the matrix of a block and factor it."""
+    S, place, row, column = one.S, own.place, own.row, own.column
+    for i in range(len(S)):
+        for j in range(len(S)):
+            S[i, j] = 0.0
+    first = own.ends[block]
+    for e in range(own.pointer[case, block], own.pointer[case, block + 1]):
+        S[row[e] - first, column[e] - first] = values[place[e]]
+    factor_saddle(one)
+
+
+@inner_kernel
+def solve_step(own: Blocks, values: Array, case: int, b: Array) -> None:
+    """Solve in place: b (ny, c) becomes E^-1 b."""
+    place, row, column = own.place, own.row, own.column
+    for block in range(BLOCKS):
+        for e in range(own.pointer[case, BELOW + block], own.pointer[case, BELOW + block + 1]):
+            i, j, value = row[e], column[e], values[place[e]]
+            for c in range(b.shape[1]):
+                b[i, c] -= value * b[j, c]
+        first = own.ends[block]
+        if block == FIRST and own.twice[0] == 1:
+            solve_saddle(own.correction, b, first)
+        elif block == INCREMENT:
+            solve_saddle(own.increment, b, first)
+        elif block in (VELOCITY, ACCELERATION):
+            solve_saddle(own.projection, b, first)
+
+
+@inner_kernel
+def solve_step_transposed(own: Blocks, values: Array, case: int, b: Array) -> None:
+    """Solve in place with the transpose: b (ny, c) becomes E^-T b."""
+    place, row, column = own.place, own.row, own.column
+    for block in range(BLOCKS - 1, -1, -1):
+        first = own.ends[block]
+        if block == FIRST and own.twice[0] == 1:
+            solve_saddle_transposed(own.correction, b, first)
+        elif block == INCREMENT:
+            solve_saddle_transposed(own.increment, b, first)
+        elif block in (VELOCITY, ACCELERATION):
+            solve_saddle_transposed(own.projection, b, first)
+        for e in range(own.pointer[case, BELOW + block], own.pointer[case, BELOW + block + 1]):
+            i, j, value = row[e], column[e], values[place[e]]
+            for c in range(b.shape[1]):
+                b[j, c] -= value * b[i, c]
+
+
+@kernel
+def solve_steps(own: Blocks, values: Array, case: Array, made: Array, b: Array) -> None:
+    """Solve with each step of a chunk in place: b (K, ny, c)."""
+    for k in range(len(values)):
+        factor_step(own, values[k], case[k], made[k])
+        solve_step(own, values[k], case[k], b[k])

@@ -6,10 +6,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.ad.evaluator import Entries, Runner
 from rtmbs.semirecursive.rotations import add_correction
-from rtmbs.sensitivities.saddles import solver
-from rtmbs.sensitivities.step_tape import SOFT, XP, StepTape, page
+from rtmbs.sensitivities.saddles import solved
+from rtmbs.sensitivities.step_tape import SOFT, XP, Entries, StepTape, page
 
 Array = NDArray[np.float64]
 
@@ -34,7 +33,7 @@ class Projections:
             at = tape.iterate(inc, x)
             out = [tape.newton(at, w, x["z"], none, known) + tape.loops(row, mu, at[0])]
             out += tape.rows(lambda: XP.sum(page.closure_jacobian(XP, *row, at[0][None])[0] * w[None, :], axis=-1))
-            out.append(0.25 * tape.h**2 * page.inverse_dynamics(XP, *row, *(one[None] for one in at[:3]))[0])
+            out.append(tape.q4 * page.inverse_dynamics(XP, *row, *(one[None] for one in at[:3]))[0])
             out += tape.rows(lambda: page.closures(XP, *row, at[0][None])[0])
             return XP.concatenate(out)
 
@@ -79,19 +78,19 @@ class Projections:
         if not m:
             return {"dz": dz, "first": first, "v": zd, "mu": first, "zdd": zdd, "nu": first}
         S, _, _ = self.saddles(x, at, known)
-        out = rows(self.ending.run, np.zeros((count, n)), np.hstack((x, inc, zd1, known)))
+        out = self.ending.rows(np.zeros((count, n)), np.hstack((x, inc, zd1, known)))
         S[:, n:, :n] = spread(self.ending, out[:, 3 * m :], 3 * m, n)[:, :m]
-        S[:, n:, n:] = -np.diag(SOFT / (0.25 * h * h * self.alpha))
+        S[:, n:, n:] = -np.diag(SOFT / (tape.q4 * self.alpha))
         right = np.zeros((count, n + m, 2))
         right[:, n:, 0], right[:, n:, 1] = -out[:, m : 2 * m], -out[:, 2 * m : 3 * m]
-        change = solver(S, n, 0.25 * h * h * self.alpha, tape.redundant).solve(right)
+        change = solved(S, n, tape.q4 * self.alpha, tape.redundant, right)
         v, a = change[:, :, 0], change[:, :, 1]
         return {"dz": dz, "first": first, "v": zd + v[:, :n], "mu": v[:, n:], "zdd": zdd + a[:, :n], "nu": a[:, n:]}
 
     def saddles(self, x: Array, inc: Array, known: Array) -> tuple[Array, Array, Array]:
         """Return [A, Phi_z^T; Phi_z, 0], q4 (M zdd - Q) and Phi at iterates."""
         n, m = self.tape.n, self.tape.m
-        out = rows(self.matrix.run, np.zeros((len(x), n + m)), np.hstack((x, inc, known)))
+        out = self.matrix.rows(np.zeros((len(x), n + m)), np.hstack((x, inc, known)))
         size = 2 * (n + m)
         return (
             spread(self.matrix, out[:, size:], size, n + m)[:, : n + m],
@@ -103,10 +102,10 @@ class Projections:
         """Return Newton's corrections (K, n) of increments, and their multipliers (K, m)."""
         n = self.tape.n
         S, force, Phi = self.saddles(x, inc, known)
-        S[:, :n, n:] *= 0.25 * self.tape.h**2
+        S[:, :n, n:] *= self.tape.q4
         S[:, n:, n:] = -np.diag(1.0 / self.alpha)
         right = -np.hstack((force, Phi))[:, :, None]
-        found = solver(S, n, self.alpha, self.tape.redundant).solve(right)[:, :, 0]
+        found = solved(S, n, self.alpha, self.tape.redundant, right)[:, :, 0]
         return found[:, :n], found[:, n:]
 
 
@@ -115,15 +114,6 @@ def spread(entries: Entries, values: Array, m: int, n: int) -> Array:
     full = np.zeros((len(values), m * n))
     full[:, entries.place] = values
     return full.reshape(len(values), m, n)
-
-
-def rows(run: Runner, x: Array, p: Array) -> Array:
-    """Return the outputs (K, m) of a program for rows of inputs."""
-    out = np.empty((len(x), len(run.y)))
-    evaluate, program, memory = run.evaluate, run.program, run.memory
-    for one, given, y in zip(np.ascontiguousarray(x), np.ascontiguousarray(p), out, strict=True):
-        evaluate(program, memory, one, given, y)
-    return out
 
 
 def moved(tape: StepTape, at: Array, dz: Array) -> Array:

@@ -10,17 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, shown, unknown_name
-from rtmbs.integrators.checks import one_of
+from rtmbs.integrators.checks import one_of, whole
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.model.model import Model
 from rtmbs.results.catalogue import run_result
 from rtmbs.results.result import Result
-from rtmbs.sensitivities.adjoint import backwards
-from rtmbs.sensitivities.channels import Channels, Direction
+from rtmbs.results.samples import one_sample
+from rtmbs.sensitivities.adjoint import Adjoint
+from rtmbs.sensitivities.channels import Channels
+from rtmbs.sensitivities.checkpoints import Run
 from rtmbs.sensitivities.cost import Cost, RecordedCost
 from rtmbs.sensitivities.direct import directly
 from rtmbs.sensitivities.parameters import Parameters, parameters_of
-from rtmbs.sensitivities.recorded import Recorded, Watch
+from rtmbs.sensitivities.readings import read
 from rtmbs.sensitivities.start import FirstChange, Start
 from rtmbs.sensitivities.step_tape import StepTape
 from rtmbs.sensitivities.steps import LinearSteps, Missed
@@ -31,6 +33,7 @@ Array = NDArray[np.float64]
 AUTO, DIRECT, ADJOINT = "auto", "direct", "adjoint"
 DIRECT_FIRST = 3  # parameters for each value up to which the direct method is taken
 RECORDED: WeakKeyDictionary[Any, dict[Any, tuple[Any, StepTape]]] = WeakKeyDictionary()  # the last tape of a System
+MOST_CHECKPOINTS = 1_000_000
 MISSED = 1e-6  # of rates and accelerations: beyond, the equations are not those of the run
 
 
@@ -81,6 +84,7 @@ def sensitivity(
     model: Model | Any = None,
     at: Mapping[str, float] | None = None,
     method: str = AUTO,
+    checkpoints: int | None = None,
 ) -> Sensitivity:
     """Return values of a run from the present state to ``t_end`` [s], with exact derivatives by parameters.
 
@@ -96,6 +100,9 @@ def sensitivity(
         are in ``at``
     method : "direct" (costs grow with parameters), "adjoint" (with values), or "auto"
 
+    checkpoints : keep this many States instead of the record of the run, and take the steps between them once more.
+        Memory holds the States and the record of one part; ``result`` has the channels that ``of`` reads
+
     Coordinates and rates that ``set_initial`` pinned stay when a parameter changes; others become the nearest ones.
     Raises UnknownNameError with the nearest names, InputError for what has no derivative, naming the reason, and
     StepError when a step fails.
@@ -104,27 +111,30 @@ def sensitivity(
         found.value, found.gradient
     """
     one_of("method", method, (AUTO, DIRECT, ADJOINT))
+    if checkpoints is not None:
+        whole("checkpoints", checkpoints, 1, MOST_CHECKPOINTS)
     check(sim)
     values = dict(at or {})
     own = begun(sim)
     parameters = parameters_of(own, by, model, values)
     parameters, tape, start = prepared(own, parameters)
-    alpha = own.state.memory["alpha"].copy()
     point = np.array([value_of(own, one, values) for one in parameters.found])
-    recorded = run(own, t_end)
-    result = run_result(own.system, own.equations.tables, recorded.samples, {})
-    cost = RecordedCost(of, result)
-    channels, steps = Channels(own, recorded.samples, cost.names), LinearSteps(tape, recorded, alpha)
+    taken = Run(own, own.steps_to(t_end), checkpoints or 1)
+    cost = RecordedCost(of, run_result(own.system, own.equations.tables, one_sample(own.state), {}), taken.t)
+    readings = read(taken, cost)
+    cost.take(readings.values)
     chosen = method if method != AUTO else DIRECT if len(point) <= DIRECT_FIRST * cost.count else ADJOINT
     solve = by_direct if chosen == DIRECT else by_adjoint
-    jacobian, missed = solve(parameters, start, steps, channels, cost)
+    jacobian, missed = solve(parameters, start, taken, tape, Channels(own, cost.names, readings), cost)
     if not missed.size <= MISSED:
-        t = recorded.samples.t[missed.step + 1]
+        t = taken.t[missed.step + 1]
         raise InputError(
             f"the step that ends at t = {t:g} s misses the equations that are differentiated by {missed.size:.1g} of "
             "its rates or accelerations, next to a singular pose or from loose tolerances; take a smaller step h"
         )
-    return Sensitivity(cost.value, jacobian, parameters.names, point, result, chosen, missed.size)
+    if not np.all(np.isfinite(jacobian)):
+        raise InputError("a step of the run has a singular matrix, and no derivative; take a smaller step h")
+    return Sensitivity(cost.value, jacobian, parameters.names, point, readings.result, chosen, missed.size)
 
 
 def check(sim: Simulation) -> None:
@@ -204,30 +214,34 @@ def value_of(sim: Simulation, parameter: Any, values: Mapping[str, float]) -> fl
     return float((sim.state.z, sim.state.zd)[order][dof])
 
 
-def run(sim: Simulation, t_end: float) -> Recorded:
-    """Return the run with all that derivatives need."""
-    watch = Watch()
-    sim.run(t_end, observers=[watch], on_failure="raise")
-    return watch.recorded()
-
-
 def by_direct(
-    parameters: Parameters, start: FirstChange, steps: LinearSteps, channels: Channels, cost: RecordedCost
+    parameters: Parameters, start: FirstChange, run: Run, tape: StepTape, channels: Channels, cost: RecordedCost
 ) -> tuple[Array, Missed]:
     """Return the derivatives (k, np) by the direct method, and what the steps miss."""
-    X, lam, missed = directly(steps, start)
-    return np.asarray(cost.by_channels() @ cost.joined(channels.derivatives(parameters, X, lam))), missed
+    by_channels, worst = cost.by_channels().tocsc(), Missed(0.0, 0)
+    jacobian = np.zeros((cost.count, len(parameters.found)))
+    for first, recorded in run.again():
+        X, lam, missed = directly(LinearSteps(tape, recorded, run.alpha), start)
+        found, lead = channels.derivatives(recorded.samples, first, parameters, X, lam), int(first > 0)
+        places = cost.places(slice(first + lead, first + len(found)))
+        jacobian += by_channels[:, places] @ cost.joined(found[lead:])
+        start, worst = FirstChange(X[-1], lam[-1]), max(worst, missed.behind(first))
+    return jacobian, worst
 
 
 def by_adjoint(
-    parameters: Parameters, start: FirstChange, steps: LinearSteps, channels: Channels, cost: RecordedCost
+    parameters: Parameters, start: FirstChange, run: Run, tape: StepTape, channels: Channels, cost: RecordedCost
 ) -> tuple[Array, Missed]:
     """Return the derivatives (k, np) by the discrete adjoint, and what the steps miss."""
-    weights = [cost.split(row) for row in cost.by_channels().toarray()]
-    samples: list[Direction] = [channels.pulled_back(one) for one in weights]
-    gradient, missed = backwards(steps, start, samples)
-    for j, parameter in enumerate(parameters.found):
-        if parameter.pin is None:
-            explicit = channels.explicit(parameter)
-            gradient[:, j] += [float(np.sum(one * explicit)) for one in weights]
-    return gradient, missed
+    weights = np.array([cost.split(row) for row in cost.by_channels().toarray()])
+    adjoint, worst = Adjoint(tape, cost.count), Missed(0.0, 0)
+    explicitly = np.zeros((cost.count, len(parameters.found)))
+    for first, recorded in run.again(backwards=True):
+        samples = recorded.samples
+        own = weights[:, first : first + len(samples.t)]
+        missed = adjoint.through(LinearSteps(tape, recorded, run.alpha), channels.pulled_back(samples, first, own))
+        worst, lead = max(worst, missed.behind(first)), int(first > 0)
+        for j, parameter in enumerate(parameters.found):
+            if (explicit := channels.explicit(samples, first, parameter)) is not None:
+                explicitly[:, j] += np.einsum("ksw,sw->k", own[:, lead:], explicit[lead:])
+    return adjoint.ended(start) + explicitly, worst

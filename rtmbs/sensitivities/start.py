@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError
 from rtmbs.sensitivities import energies
-from rtmbs.sensitivities.saddles import solver
+from rtmbs.sensitivities.saddles import solved
 from rtmbs.sensitivities.step_tape import SOFT, XP, Layout, StepTape, page
 from rtmbs.state import State
 from rtmbs.system.system import System
@@ -88,7 +88,7 @@ class Start:
         point = np.concatenate((z, state.zd, state.zdd, state.lam, np.zeros(tape.variations.count)))
         known = np.concatenate((state.u, state.R0.ravel(), self.alpha, np.zeros(3 * tape.nr), *self.pulls))
         J = np.zeros((self.out.size, self.into.size))
-        J.ravel()[entries.place] = entries.run(point, known)[self.out.size :]
+        J.ravel()[entries.place] = entries.rows(point[None], known[None])[0, self.out.size :]
         return J
 
     @property
@@ -124,9 +124,9 @@ class Start:
         S = np.zeros((n + m, n + m))
         S[:n, :n], S[:n, n:] = self.block("force", "zdd"), self.block("force", "lam")
         S[n:, :n] = self.block("Phidd", "zdd")
-        weight = 0.25 * self.tape.h**2 * self.alpha
+        weight = self.tape.q4 * self.alpha
         S[n:, n:] = -np.diag(SOFT / weight)
-        found = solver(S[None], n, weight, self.tape.redundant).solve(right[None])[0] if count else right
+        found = solved(S[None], n, weight, self.tape.redundant, right[None])[0] if count else right
         kept = self.block("energy", "z") @ z + self.block("energy", "zd") @ zd + self.block("energy", "p")
         return FirstChange(np.vstack((z, zd, found[:n], kept)), found[n:])
 

@@ -10,13 +10,13 @@ gives every derivative of G by y, x and p, also that of the Newton matrix that t
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.ad.evaluator import Entries, entries_of
 from rtmbs.ad.interpret import interpreted
+from rtmbs.ad.jacobian import sparse_jacobian
 from rtmbs.ad.lower import lowered
 from rtmbs.ad.namespace import recorder
 from rtmbs.ad.program import Program
@@ -26,6 +26,7 @@ from rtmbs.forces.algebra import product, tilde
 from rtmbs.semirecursive import page as untyped_page
 from rtmbs.semirecursive import page_arrays as untyped_arrays
 from rtmbs.sensitivities import energies
+from rtmbs.sensitivities.lanes import Rows
 from rtmbs.sensitivities.variations import Variations
 from rtmbs.system.tables import Tables
 
@@ -56,6 +57,13 @@ class Layout:
         return {name: x[place] for name, place in self.places.items()}
 
 
+class Entries(NamedTuple):
+    """A program for rows of values and of the entries of their Jacobian, and where the entries stand."""
+
+    place: NDArray[np.int64]  # of an entry in the flat dense matrix
+    rows: Rows
+
+
 @dataclass(frozen=True)
 class Case:
     """What tells the equations of one step from those of another: where the factor was made, which balances held."""
@@ -71,6 +79,7 @@ class StepTape:
         self, tables: Tables, nu: int, m: int, nr: int, variations: Variations, h: float, redundant: bool
     ) -> None:
         self.tables, self.h, self.variations, self.redundant = tables, h, variations, redundant
+        self.q4 = 0.25 * h * h
         n, nc, turns, np_ = len(tables.dofs.kind), len(tables.balance.first), 3 * nr, variations.count
         self.n, self.m, self.nc, self.nr = n, m, nc, nr
         self.first = np.flatnonzero(tables.dofs.reference >= 0)
@@ -94,8 +103,23 @@ class StepTape:
     def program(self, key: Hashable, function: Any, n: int, k: int) -> Entries:
         """Return the values and the Jacobian of a function of n numbers with k parameters, recorded once."""
         if key not in self.programs:
-            self.programs[key] = entries_of(record(function, n, k=k, xp=recorder), values=True)
+            sparse = sparse_jacobian(record(function, n, k=k, xp=recorder), values=True)
+            place = sparse.row.astype(np.int64) * n + sparse.column
+            self.programs[key] = Entries(place, Rows(lowered(sparse.tape)))
         return self.programs[key]
+
+    @cached_property
+    def balances(self) -> Rows:
+        """Program of what the kept energies miss (2 nc,): as balances that went on, then as such that began anew."""
+
+        def found(q, flat):
+            parts, known = self.inputs.split(q), self.known.split(flat)
+            y, x = self.y.split(parts["y"]), self.x.split(parts["x"])
+            tables, u, R0, _, _ = self.context(x["z"], parts["p"], known)
+            worked, rest, moving = self.energies(tables, u, R0, self.iterate(y["inc"], x), x, y["v"])
+            return XP.concatenate((y["kept"] - x["kept"] - worked, y["kept"] - moving - rest))
+
+        return Rows(lowered(record(found, self.inputs.size, k=self.known.size, xp=recorder)))
 
     # ---- parts ------------------------------------------------------------------------------------------------------
 
@@ -153,7 +177,7 @@ class StepTape:
 
     def newton(self, at, w, z0, p, known):
         """Return A w (n,), A the Newton matrix without penalties at the iterate ``at`` (z, zd, zdd, delta)."""
-        q4, h = 0.25 * self.h**2, self.h
+        q4, h = self.q4, self.h
         way = self.unturned(at[3], w)
         point = XP.concatenate((at[0], at[1], at[2]))
         along = XP.concatenate((q4 * way, 0.5 * h * way, way))
@@ -173,10 +197,10 @@ class StepTape:
         parts, known = self.inputs.split(q), self.known.split(flat)
         y, x, p = self.y.split(parts["y"]), self.x.split(parts["x"]), parts["p"]
         tables, u, R0, alpha, _ = self.context(x["z"], p, known)
-        row, here, h = (tables, u, R0), self.iterate(y["inc"], x), self.h
+        row, here = (tables, u, R0), self.iterate(y["inc"], x)
         z, zd, zdd, _ = here
         at, first = self.factored(case, row, alpha, x, p, known, y)
-        soft = SOFT / (0.25 * h * h * alpha)
+        soft = SOFT / (self.q4 * alpha)
 
         def projected(w, lam):
             return self.newton(at, w, x["z"], p, known) + self.loops(row, lam, at[0])
@@ -212,10 +236,9 @@ class StepTape:
         """Return the iterate that the last Newton matrix belongs to, and the equations of the correction behind it."""
         guess = self.iterate(self.predicted(x), x)
         if case.made == 2:
-            q4 = 0.25 * self.h**2
             z, zd, zdd, _ = guess
             force = page.inverse_dynamics(XP, *row, z[None], zd[None], zdd[None])[0] + self.loops(row, y["first"], z)
-            first = [self.newton(guess, y["dz"], x["z"], p, known) + q4 * force]
+            first = [self.newton(guess, y["dz"], x["z"], p, known) + self.q4 * force]
             first += self.rows(lambda: self.opened(row, z, y["dz"]) - y["first"] / alpha)
             return self.iterate(guess[3] + self.unturned(guess[3], y["dz"]), x), first
         nothing = [1.0 * y["dz"], *self.rows(lambda: 1.0 * y["first"])]

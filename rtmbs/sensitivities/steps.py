@@ -5,12 +5,14 @@ Steps are worked on in chunks: a program a step, and everything else for all ste
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.sensitivities.projections import Projections, rows
+from rtmbs.sensitivities.elimination import Blocks
+from rtmbs.sensitivities.patterns import blocks_of, pattern_of
+from rtmbs.sensitivities.projections import Projections
 from rtmbs.sensitivities.recorded import Recorded
 from rtmbs.sensitivities.step_tape import Case, StepTape
 
@@ -18,7 +20,6 @@ Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 CHUNK = 128  # steps whose equations are solved together
-LARGEST = 64e6  # bytes that their Jacobians may take
 ROUNDING = 1e-15  # of the kept energies: a step that misses more may have begun its balance anew
 
 
@@ -28,15 +29,18 @@ class Missed(NamedTuple):
     size: float
     step: int
 
+    def behind(self, first: int) -> "Missed":
+        """Return the same for steps that begin at sample ``first`` of the run."""
+        return Missed(self.size, self.step + first)
+
 
 @dataclass(frozen=True)
 class Steps:
     """Consecutive steps with the derivatives of their unknowns; dx and dp are those of the state before, and of p."""
 
     first: int
-    E: Array  # (K, ny, ny)
-    F: Array  # (K, ny, nx)
-    H: Array  # (K, ny, np)
+    values: Array  # (K, ny + e) what the equations miss, then the entries of their derivatives, by its pattern
+    case: Integers  # (K,) number of the case
     made: Integers  # (K,) case of the factor
     missed: Array  # (K,) difference of the recorded rates and accelerations from the equations, over their size
 
@@ -53,8 +57,9 @@ class LinearSteps:
     def __init__(self, tape: StepTape, recorded: Recorded, alpha: Array) -> None:
         self.tape, self.recorded, self.alpha = tape, recorded, alpha
         self.projections = Projections(tape, alpha)
-        size = 8.0 * tape.y.size * tape.inputs.size
-        self.together = int(np.clip(LARGEST / size, 1, CHUNK))
+        self.cases: list[Case] = []
+        self.kept_blocks: dict[tuple[int, int], Blocks] = {}
+        self.together = CHUNK
 
     def chunks(self, backwards: bool = False) -> Iterator[Steps]:
         """Yield all steps in chunks."""
@@ -64,52 +69,51 @@ class LinearSteps:
 
     def chunk(self, first: int, count: int) -> Steps:
         """Return the linear equations of some steps."""
-        tape, ny, nx = self.tape, self.tape.y.size, self.tape.x.size
+        tape = self.tape
         point, known, made, missed = self.points(first, count)
-        G, J = np.zeros((count, ny)), np.zeros((count, ny * tape.inputs.size))
-        held = self.recorded.kept[first : first + count] != 0.0
-        self.evaluate(point, known, made, held, np.arange(count), G, J)
-        self.settle_balances(point, known, made, held, G, J)
-        E, F, H = np.split(J.reshape(count, ny, -1), (ny, ny + nx), axis=2)
+        case, values = self.evaluate(point, known, made, self.held(point, known, first))
         rates = point[:, tape.y["zd"]]
-        missed = np.maximum(missed, relative(G[:, tape.y["zd"]], rates))
-        return Steps(first, E, F, H, made, missed)
+        missed = np.maximum(missed, relative(values[:, tape.y["zd"]], rates))
+        return Steps(first, values, case, made, missed)
 
-    def evaluate(
-        self, point: Array, known: Array, made: Integers, held: Mask, which: Integers, G: Array, J: Array
-    ) -> None:
-        """Fill G and its Jacobian for some steps, by the tape of their case."""
-        ny = self.tape.y.size
-        cases: dict[Case, list[int]] = {}
-        for k in which.tolist():
-            cases.setdefault(Case(int(made[k]), tuple(held[k].tolist())), []).append(k)
-        for case, members in cases.items():
-            own, entries = np.array(members), self.tape.entries(case)
-            out = rows(entries.run, point[own], known[own])
-            G[own] = out[:, :ny]
-            J[own] = 0.0
-            J[own[:, None], entries.place] = out[:, ny:]
+    def blocks(self, columns: int) -> Blocks:
+        """Return what solves with the steps of all cases met so far, for right sides of some columns."""
+        key = len(self.cases), columns
+        if key not in self.kept_blocks:
+            self.kept_blocks[key] = blocks_of(self.tape, self.alpha, pattern_of(self.tape, self.cases), columns)
+        return self.kept_blocks[key]
 
-    def settle_balances(self, point: Array, known: Array, made: Integers, held: Mask, G: Array, J: Array) -> None:
-        """Take ``held`` off components whose balance began anew in a step, where that explains the kept energy better.
+    def number(self, made: int, held: Mask) -> int:
+        """Return the number of a case, a new one for a case not met before."""
+        case = Case(int(made), tuple(held.tolist()))
+        if case not in self.cases:
+            self.cases.append(case)
+        return self.cases.index(case)
 
-        A balance that went on keeps its energy but for dampers, one that began anew has that of the rates.
+    def evaluate(self, point: Array, known: Array, made: Integers, held: Mask) -> tuple[Integers, Array]:
+        """Return the case of each step, and what its equations miss with the entries of their derivatives."""
+        kinds, which = kinds_of(np.column_stack((made, held)))
+        numbers = np.array([self.number(kind[0], kind[1:] != 0) for kind in kinds])
+        found = []
+        for k, number in enumerate(numbers):
+            own = which == k if len(kinds) > 1 else slice(None)
+            found.append((own, self.tape.entries(self.cases[number]).rows(point[own], known[own])))
+        return numbers[which], found[0][1] if len(kinds) == 1 else joined(found, len(point))
+
+    def held(self, point: Array, known: Array, first: int) -> Mask:
+        """Return which balances of energy went on (K, nc): others began anew in the step.
+
+        A balance that went on keeps its energy but for dampers, one that began anew has that of the rates. Where a
+        balance may have begun anew, the equation that explains the kept energy better tells.
         """
-        kept, tape = self.tape.y["kept"], self.tape
-        if not tape.nc:
-            return
-        scale = np.abs(point[:, kept]) + np.abs(point[:, tape.y.size :][:, tape.x["kept"]])
-        missed = np.abs(G[:, kept])
-        doubtful = held & (missed > ROUNDING * scale)
-        which = np.flatnonzero(np.any(doubtful, axis=1))
-        if not len(which):
-            return
-        held &= ~doubtful
-        self.evaluate(point, known, made, held, which, G, J)
-        worse = doubtful & (np.abs(G[:, kept]) > missed)
-        held |= worse
-        if len(again := np.flatnonzero(np.any(worse, axis=1))):
-            self.evaluate(point, known, made, held, again, G, J)
+        tape, nc = self.tape, self.tape.nc
+        held = self.recorded.kept[first : first + len(point)] != 0.0
+        if not nc:
+            return held
+        missed = np.abs(tape.balances(point, known))
+        scale = np.abs(point[:, tape.y["kept"]]) + np.abs(point[:, tape.y.size :][:, tape.x["kept"]])
+        doubtful = missed[:, :nc] > ROUNDING * scale
+        return np.asarray(held & ~(doubtful & (missed[:, nc:] <= missed[:, :nc])))
 
     # ---- where a step stands ----------------------------------------------------------------------------------------
 
@@ -140,6 +144,22 @@ class LinearSteps:
             R = np.swapaxes(samples.R0[before, e], 1, 2) @ samples.R0[after, e]
             inc[:, i : i + 3] = turned[:, 3 * e : 3 * e + 3] = rotation_vectors(R) @ axis[i : i + 3].T
         return inc, turned
+
+
+def kinds_of(rows: Integers) -> tuple[Integers, Integers]:
+    """Return the rows (c, w) that differ, and which of them each row (K, w) is."""
+    if np.array_equal(rows, np.broadcast_to(rows[:1], rows.shape)):
+        return rows[:1], np.zeros(len(rows), np.int64)
+    kinds, which = np.unique(rows, axis=0, return_inverse=True)
+    return kinds, which.ravel()
+
+
+def joined(parts: list[tuple[Any, Array]], count: int) -> Array:
+    """Return rows (count, widest) of parts: where each belongs, and its rows."""
+    found = np.zeros((count, max(part.shape[1] for _, part in parts)))
+    for own, part in parts:
+        found[own, : part.shape[1]] = part
+    return found
 
 
 def relative(difference: Array, size: Array) -> Array:

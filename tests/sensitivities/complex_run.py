@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from rtmbs.sensitivities.elimination import Elimination
-from rtmbs.sensitivities.step_tape import Case
+from rtmbs.sensitivities.elimination import solve_steps
 
 TINY = 1e-30  # the imaginary part
 ITERATIONS = 6  # of Newton's iteration with the real matrix; the imaginary part follows linearly
@@ -18,24 +17,26 @@ def complex_states(steps, first):
     for k in range(steps.recorded.steps):
         chunk = steps.chunk(k, 1)
         point, known, made, _ = steps.points(k, 1)
-        held = steps.recorded.kept[k : k + 1] != 0.0
-        G, J = np.zeros((1, tape.y.size)), np.zeros((1, tape.y.size * tape.inputs.size))
-        steps.settle_balances(point, known, made, held, *evaluated(steps, point, known, made, held, G, J))
-        case = Case(int(made[0]), tuple(bool(one) for one in held[0]))
-        y = solved(tape, case, point[0].astype(complex), rate, known[0], Elimination(tape, chunk, steps.alpha))
+        assert chunk.made == made
+        y = solved(tape, steps.cases[chunk.case[0]], point[0].astype(complex), rate, known[0], solve_with(steps, chunk))
         rate = behind(tape, y, rate)
         parts = tape.y.split(y)
         found.append(np.concatenate((rate, parts["push"] + parts["nu"])))
     return np.array(found)
 
 
-def evaluated(steps, point, known, made, held, G, J):
-    """Evaluate the equations of one step."""
-    steps.evaluate(point, known, made, held, np.arange(1), G, J)
-    return G, J
+def solve_with(steps, chunk):
+    """Return what solves with the real matrix of one step."""
+
+    def solve(right):
+        found = right.reshape(1, -1, 1).copy()
+        solve_steps(steps.blocks(1), chunk.values, chunk.case, chunk.made, found)
+        return found[0, :, 0]
+
+    return solve
 
 
-def solved(tape, case, q, rate, known, elimination):
+def solved(tape, case, q, rate, known, solve):
     """Return the imaginary part over TINY of the unknowns y with which the complex equations hold."""
     y, x, p = tape.inputs["y"], tape.inputs["x"], tape.inputs["p"]
     q[x] += 1j * TINY * rate
@@ -43,7 +44,7 @@ def solved(tape, case, q, rate, known, elimination):
     real = tape.equations(case, q.real + 0j, known).real
     for _ in range(ITERATIONS):
         left = tape.equations(case, q, known) - real  # what tolerances of the run left is no part of the derivative
-        q[y] -= 1j * elimination.solve(left.imag[None, :, None])[0, :, 0]
+        q[y] -= 1j * solve(left.imag)
     return q[y].imag / TINY
 
 

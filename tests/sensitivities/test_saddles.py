@@ -1,9 +1,9 @@
-"""Saddle points of projections, inverted and by passes, against a dense solution."""
+"""Saddle points of projections, factored and by passes, against a dense solution."""
 
 import numpy as np
 import pytest
 
-from rtmbs.sensitivities.saddles import Inverted, Iterated, solver
+from rtmbs.sensitivities.saddles import saddle, solve_all, solved
 
 
 def saddles(redundant, seed=5, count=4, n=6, m=3, weight=1e6):
@@ -19,21 +19,40 @@ def saddles(redundant, seed=5, count=4, n=6, m=3, weight=1e6):
     return S, S @ x, x, np.full(m, weight)
 
 
-@pytest.mark.parametrize("way", ["solve", "solve_transposed"])
+def solution(S, right, weight, redundant, transposed=False):
+    """Return the solutions, and whether passes were taken for the last matrix."""
+    own, found = saddle(6, weight, redundant, right.shape[2]), right.copy()
+    solve_all(S, own, found, transposed)
+    return found, bool(own.facts[2])
+
+
+@pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("redundant", [False, True])
-def test_passes_reach_the_solution(way, redundant):
+def test_solutions_of_both_ways(transposed, redundant):
     S, _, x, weight = saddles(redundant)
-    matrix = S if way == "solve" else np.swapaxes(S, 1, 2)
+    matrix = np.swapaxes(S, 1, 2) if transposed else S
     right = matrix @ x
-    found = getattr(Iterated(S, 6, weight), way)(right)
+    found, passes = solution(S, right, weight, redundant, transposed)
+    assert passes == redundant
     np.testing.assert_allclose(found[:, :6], x[:, :6], atol=1e-9)  # redundant rows share as they like
     np.testing.assert_allclose(matrix @ found, right, atol=1e-8)
     if not redundant:
-        np.testing.assert_allclose(getattr(Inverted(S), way)(right), x, atol=1e-10)
+        np.testing.assert_allclose(found, x, atol=1e-10)
+        np.testing.assert_allclose(solved(S, 6, weight, False, S @ x), x, atol=1e-10)
 
 
-def test_redundant_rows_choose_the_passes():
-    S, _, _, weight = saddles(True)
-    assert isinstance(solver(S, 6, weight, True), Iterated)
-    assert isinstance(solver(S, 6, weight, False), Inverted)
-    assert isinstance(solver(S[:, :6, :6], 6, np.zeros(0), True), Inverted)
+def test_rows_that_may_be_redundant_and_are_not_need_no_passes():
+    S, _, x, weight = saddles(False)
+    for units in (1.0, 1e-7, 1e7):  # of mass
+        scaled = S.copy()
+        scaled[:, :6, :6] *= units
+        found, passes = solution(scaled, scaled @ x, weight, True)
+        assert not passes
+        np.testing.assert_allclose(scaled @ found, scaled @ x, rtol=1e-9, atol=1e-9 * max(units, 1.0))
+
+
+def test_no_loops():
+    S, _, _, _ = saddles(False)
+    A = np.ascontiguousarray(S[:, :6, :6])
+    x = np.random.default_rng(1).normal(size=(len(A), 6, 3))
+    np.testing.assert_allclose(solved(A, 6, np.zeros(0), True, A @ x), x, atol=1e-10)

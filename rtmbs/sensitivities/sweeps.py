@@ -1,0 +1,120 @@
+"""Compiled: over the steps of a chunk, forwards with derivatives of the states, or backwards with adjoints."""
+
+from typing import Any
+
+from rtmbs.jit.compiled import inner_kernel, kernel
+from rtmbs.sensitivities.elimination import (
+    BY_PARAMETERS,
+    BY_STATE,
+    INC,
+    KEPT,
+    NU,
+    PUSH,
+    TURN,
+    ZD,
+    ZDD,
+    Blocks,
+    factor_step,
+    solve_step,
+    solve_step_transposed,
+)
+
+Array = Any  # numba types by value
+
+
+@kernel
+def sweep_forward(own: Blocks, values: Array, case: Array, made: Array, X: Array, lam: Array, dy: Array) -> None:
+    """Fill in X (K + 1, nx, np) and lam (K + 1, m, np) behind the first row of a chunk; dy (ny, np) is scratch."""
+    for k in range(len(values)):
+        factor_step(own, values[k], case[k], made[k])
+        changes(own, values[k], case[k], X[k], dy)
+        solve_step(own, values[k], case[k], dy)
+        onward(own, X[k], dy, X[k + 1], lam[k + 1])
+
+
+@inner_kernel
+def changes(own: Blocks, values: Array, case: int, x: Array, b: Array) -> None:
+    """b (ny, np) = -(F x + H)."""
+    place, row, column = own.place, own.row, own.column
+    for i in range(len(b)):
+        for c in range(b.shape[1]):
+            b[i, c] = 0.0
+    for e in range(own.pointer[case, BY_STATE], own.pointer[case, BY_STATE + 1]):
+        i, j, value = row[e], column[e], values[place[e]]
+        for c in range(b.shape[1]):
+            b[i, c] -= value * x[j, c]
+    for e in range(own.pointer[case, BY_PARAMETERS], own.pointer[case, BY_PARAMETERS + 1]):
+        b[row[e], column[e]] -= values[place[e]]
+
+
+@inner_kernel
+def onward(own: Blocks, before: Array, dy: Array, x: Array, lam: Array) -> None:
+    """Fill in the changes of the state x (nx, np) and of the multipliers lam (m, np) behind a step."""
+    parts, n, m, nc = own.parts, own.sizes[0], own.sizes[1], own.sizes[2]
+    for c in range(dy.shape[1]):
+        for i in range(n):
+            x[i, c] = dy[parts[INC] + i, c] + own.plain[i] * before[i, c]
+            x[n + i, c] = dy[parts[ZD] + i, c]
+            x[2 * n + i, c] = dy[parts[ZDD] + i, c]
+        for e in range(len(own.first)):
+            for k in range(3):
+                x[own.first[e] + k, c] = dy[parts[TURN] + 3 * e + k, c]
+        for k in range(nc):
+            x[3 * n + k, c] = dy[parts[KEPT] + k, c]
+        for k in range(m):
+            lam[k, c] = dy[parts[PUSH] + k, c] + dy[parts[NU] + k, c]
+
+
+@kernel
+def sweep_back(
+    own: Blocks, values: Array, case: Array, made: Array, g: Array, f: Array, p: Array, gradient: Array, w: Array
+) -> None:
+    """Take the adjoint p (nx, k) before a chunk of steps, and add to the gradient (np, k) what parameters do in them.
+
+    g (K, nx, k) are derivatives by states before steps, f (K, m, k) by multipliers behind them; w (ny, k) is scratch.
+    """
+    for k in range(len(values) - 1, -1, -1):
+        factor_step(own, values[k], case[k], made[k])
+        spread(own, p, f[k], w)
+        solve_step_transposed(own, values[k], case[k], w)
+        back(own, values[k], case[k], w, g[k], p, gradient)
+
+
+@inner_kernel
+def spread(own: Blocks, p: Array, f: Array, w: Array) -> None:
+    """Write the adjoint of state and multipliers behind a step as weights w (ny, k) of the unknowns."""
+    parts, n, m, nc = own.parts, own.sizes[0], own.sizes[1], own.sizes[2]
+    for c in range(p.shape[1]):
+        for i in range(len(w)):
+            w[i, c] = 0.0
+        for i in range(n):
+            w[parts[INC] + i, c] = own.plain[i] * p[i, c]
+            w[parts[ZD] + i, c] = p[n + i, c]
+            w[parts[ZDD] + i, c] = p[2 * n + i, c]
+        for e in range(len(own.first)):
+            for k in range(3):
+                w[parts[TURN] + 3 * e + k, c] = p[own.first[e] + k, c]
+        for k in range(nc):
+            w[parts[KEPT] + k, c] = p[3 * n + k, c]
+        for k in range(m):
+            w[parts[PUSH] + k, c] = f[k, c]
+            w[parts[NU] + k, c] = f[k, c]
+
+
+@inner_kernel
+def back(own: Blocks, values: Array, case: int, w: Array, g: Array, p: Array, gradient: Array) -> None:
+    """p = g + s^T p - F^T w, and gradient -= H^T w."""
+    place, row, column = own.place, own.row, own.column
+    n = own.sizes[0]
+    for c in range(p.shape[1]):
+        for i in range(len(p)):
+            kept = own.plain[i] * p[i, c] if i < n else 0.0
+            p[i, c] = g[i, c] + kept
+    for e in range(own.pointer[case, BY_STATE], own.pointer[case, BY_STATE + 1]):
+        i, j, value = row[e], column[e], values[place[e]]
+        for c in range(p.shape[1]):
+            p[j, c] -= value * w[i, c]
+    for e in range(own.pointer[case, BY_PARAMETERS], own.pointer[case, BY_PARAMETERS + 1]):
+        i, j, value = row[e], column[e], values[place[e]]
+        for c in range(p.shape[1]):
+            gradient[j, c] -= value * w[i, c]
