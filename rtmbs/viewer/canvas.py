@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 
 from rtmbs.viewer.camera import Camera
 from rtmbs.viewer.framebuffer import SAMPLES, Framebuffer
-from rtmbs.viewer.labels import draw_labels
+from rtmbs.viewer.labels import draw_labels, draw_texts
 from rtmbs.viewer.renderer import Renderer, is_software
 from rtmbs.viewer.scene import Pick, Scene
 from rtmbs.viewer.surface import surface_format
@@ -93,16 +93,17 @@ class Canvas(QOpenGLWidget):
         if smooth:
             self._smooth_target().bind()
         scene = self.scene
-        self._renderer.draw(scene.batches(), scene.lines(), self.camera, scene.background())
+        self._renderer.draw(scene.batches(), scene.lines(), self.camera, scene.background(), scene.section)
         if smooth:
             self._smooth_target().copy_to(self.defaultFramebufferObject())
         elif not self._calm.isActive() or self._calm.remainingTime() < CALM // 2:
             self._calm.start()
-        if self.labels:
-            self._draw_labels()
+        texts = [text for overlay in scene.overlays for text in overlay.texts()]
+        if self.labels or texts:
+            self._write(texts)
         self.pictures += 1
 
-    def _draw_labels(self) -> None:
+    def _write(self, texts: list[tuple[NDArray[np.float64], str]]) -> None:
         """Write on the framebuffer that is bound; a painter on the widget would go elsewhere while it is grabbed."""
         assert self.scene is not None
         ratio = self.devicePixelRatioF()
@@ -110,7 +111,9 @@ class Canvas(QOpenGLWidget):
         device.setDevicePixelRatio(ratio)
         painter = QPainter(device)
         painter.setFont(self.font())
-        draw_labels(painter, self.scene, self.camera)
+        if self.labels:
+            draw_labels(painter, self.scene, self.camera)
+        draw_texts(painter, texts, self.scene, self.camera)
         painter.end()
 
     def picture(self) -> Picture:

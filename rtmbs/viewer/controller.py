@@ -17,6 +17,7 @@ from rtmbs.viewer.commands import (
     LOGGED,
     Command,
     Grab,
+    Inspect,
     LoadState,
     Loop,
     Pause,
@@ -147,6 +148,8 @@ class Controller:
             self._begin_again(command)
         elif isinstance(command, Subscribe):
             self.photographer.watch.subscribe(command.names, command.ticket)
+        elif isinstance(command, Inspect):
+            self.photographer.inspection.ask(command.names, command.ticket)
         elif isinstance(command, SaveResults | SaveState | LoadState):
             self._file(command)
         elif isinstance(command, Quit):

@@ -33,6 +33,7 @@ from rtmbs.viewer.description import (
     Surface,
     WrenchDescription,
 )
+from rtmbs.viewer.elements import element_descriptions
 from rtmbs.viewer.frame import FrameLayout
 from rtmbs.viewer.mouse_spring import MOUSE_SPRING, has_mouse_spring
 from rtmbs.viewer.outline import outline
@@ -80,6 +81,7 @@ def describe(
         markers=markers,
         inputs=tuple(input_descriptions(system)),
         channels=channels,
+        elements=tuple(element_descriptions(system, numbers)),
         choices=dict(CHOICES),
         parameters=dict(parameters or {}),
         coordinates=tuple(system.coordinate_names),
@@ -195,7 +197,7 @@ def body_descriptions(
             given = checked_shapes(name, shapes[name])
         else:
             given = outline(info, places, system.length) if numbers[name] > 0 else ()
-        yield BodyDescription(name, info.mass, info.center_of_mass, places, given)
+        yield BodyDescription(name, info.mass, info.center_of_mass, places, given, info.inertia)
 
 
 def checked_shapes(body: str, given: Shape | Sequence[Shape]) -> tuple[Shape, ...]:

@@ -10,6 +10,7 @@ from rtmbs.errors import InputError
 from rtmbs.viewer import meshes
 from rtmbs.viewer.batch import Batch, Lines
 from rtmbs.viewer.camera import Camera
+from rtmbs.viewer.section import Section
 
 Array = NDArray[np.float64]
 Picture = NDArray[np.uint8]  # (height, width, 3), upper row first
@@ -21,6 +22,8 @@ LIGHT = np.array([0.36, 0.62, 0.70])  # in eye axes, as the renderer has it
 
 class Flat:
     """Draws into memory. Raises InputError without matplotlib."""
+
+    name = "matplotlib"
 
     def __init__(self, width: int, height: int) -> None:
         try:
@@ -35,7 +38,12 @@ class Flat:
         self._axes = self._figure.add_axes((0.0, 0.0, 1.0, 1.0))
 
     def draw(
-        self, batches: Iterable[Batch], lines: Iterable[Lines], camera: Camera, background: tuple[float, ...]
+        self,
+        batches: Iterable[Batch],
+        lines: Iterable[Lines],
+        camera: Camera,
+        background: tuple[float, ...],
+        section: Section | None = None,
     ) -> Picture:
         """Return one picture (height, width, 3)."""
         axes = self._axes
@@ -48,9 +56,9 @@ class Flat:
                 add_segments(axes, line.points, line.color, np.full(len(line), line.width), camera)
         shown = [batch for batch in batches if batch.visible and len(batch)]
         for batch in shown:
-            if batch.mesh is not meshes.cylinder():
-                add_triangles(axes, batch, camera)
-        bars = [batch for batch in shown if batch.mesh is meshes.cylinder()]
+            if batch.mesh is not meshes.cylinder() or section is not None:
+                add_triangles(axes, batch, camera, section)
+        bars = [batch for batch in shown if batch.mesh is meshes.cylinder() and section is None]
         if bars:
             add_bars(axes, bars, camera)
         self._canvas.draw()
@@ -83,8 +91,8 @@ def add_segments(axes: Any, points: Array, color: Any, width: Array, camera: Cam
     )
 
 
-def add_triangles(axes: Any, batch: Batch, camera: Camera) -> None:
-    """Draw the triangles of a batch in flat shades, far ones first."""
+def add_triangles(axes: Any, batch: Batch, camera: Camera, section: Section | None) -> None:
+    """Draw the triangles of a batch in flat shades, far ones first; of a section those whose middle it leaves."""
     from matplotlib.collections import PolyCollection
 
     place = batch.placement
@@ -98,4 +106,6 @@ def add_triangles(axes: Any, batch: Batch, camera: Camera) -> None:
     color[:, :3] *= shade[:, None]
     order = np.argsort(-pixels[:, :, 2].mean(axis=1))
     order = order[np.all(pixels[order, :, 2] > 0.0, axis=1)]
+    if section is not None:
+        order = order[triangles[order].mean(axis=1) @ section.normal <= section.offset]
     axes.add_collection(PolyCollection(list(pixels[order, :, :2]), facecolors=np.clip(color[order], 0.0, 1.0)))

@@ -22,6 +22,7 @@ ON: dict[str, Callable[[Any], bool]] = {
     "plots": lambda window: window.docks["plots"].isVisible(),
     "parameters": lambda window: window.docks["parameters"].isVisible(),
     "log": lambda window: window.docks["log"].isVisible(),
+    "model": lambda window: window.docks["model"].isVisible(),
     "full_screen": lambda window: window.isFullScreen(),
     "theme": lambda window: window.theme is not WHITE,
     "labels": lambda window: window.canvas.labels,
@@ -31,6 +32,7 @@ ON: dict[str, Callable[[Any], bool]] = {
     "parallel": lambda window: window.canvas.camera.parallel,
     "follow": lambda window: window.framing.followed is not None,
     "record": lambda window: window.capture is not None and window.capture.running,
+    "stamp": lambda window: window.stamped,
     "loop": lambda window: window.act.looping,
 }
 

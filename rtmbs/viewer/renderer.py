@@ -14,6 +14,7 @@ from OpenGL.GL import shaders
 
 from rtmbs.viewer.batch import Batch, Lines
 from rtmbs.viewer.camera import Camera
+from rtmbs.viewer.section import Section
 
 Floats = NDArray[np.float32]
 
@@ -29,13 +30,16 @@ layout(location = 3) in vec4 row1;
 layout(location = 4) in vec4 row2;
 layout(location = 5) in vec4 color;
 uniform mat4 view, projection;
+uniform vec4 section;  // what is drawn has section . (x, 1) >= 0
 uniform bool both;  // sides are lit
 out vec4 base;
 void main() {
     mat3 M = transpose(mat3(row0.xyz, row1.xyz, row2.xyz));
     vec3 square = max(vec3(dot(M[0], M[0]), dot(M[1], M[1]), dot(M[2], M[2])), vec3(1e-30));
     vec3 n = normalize(mat3(view) * (M * (normal / square)));  // columns of M are orthogonal: its inverse transpose
-    vec4 seen = view * vec4(M * position + vec3(row0.w, row1.w, row2.w), 1.0);
+    vec4 place = vec4(M * position + vec3(row0.w, row1.w, row2.w), 1.0);
+    gl_ClipDistance[0] = dot(section, place);
+    vec4 seen = view * place;
     if (both && dot(n, seen.xyz) > 0.0) n = -n;
     float key = max(dot(n, vec3(0.36, 0.62, 0.70)), 0.0);  // over the right shoulder of the eye
     float fill = max(dot(n, vec3(-0.70, -0.10, 0.70)), 0.0);
@@ -96,12 +100,19 @@ class Renderer:
         # Programs are linked without validation: that asks for a bound framebuffer, which a window has only later.
         self._mesh = program(MESH_VERTEX, MESH_FRAGMENT)
         self._line = program(LINE_VERTEX, LINE_FRAGMENT)
+        self._section: Section | None = None
         self._buffers: dict[int, tuple[Any, Buffers]] = {}  # by identity; what is drawn is kept alive with it
 
     def draw(
-        self, batches: Iterable[Batch], lines: Iterable[Lines], camera: Camera, background: tuple[float, ...]
+        self,
+        batches: Iterable[Batch],
+        lines: Iterable[Lines],
+        camera: Camera,
+        background: tuple[float, ...],
+        section: Section | None = None,
     ) -> None:
-        """Draw one picture into the framebuffer that is bound."""
+        """Draw one picture into the framebuffer that is bound. A section cuts batches; lines stay whole."""
+        self._section = section
         GL.glClearColor(*background, 1.0)
         GL.glDepthMask(GL.GL_TRUE)
         GL.glClear(GL.GL_COLOR_BUFFER_BIT | GL.GL_DEPTH_BUFFER_BIT)
@@ -129,16 +140,22 @@ class Renderer:
         if not batches:
             return
         self._use(self._mesh, camera)
+        cut = self._section is not None
+        if self._section is not None:
+            GL.glUniform4f(GL.glGetUniformLocation(self._mesh, "section"), *self._section.plane)
+            GL.glEnable(GL.GL_CLIP_DISTANCE0)
         both = GL.glGetUniformLocation(self._mesh, "both")
         for batch in batches:
             buffers = self._of(batch)
             GL.glBindVertexArray(buffers.array)
             upload(buffers.moving, np.asarray(batch.placement, np.float32))
             upload(buffers.color, batch.color)
-            GL.glUniform1i(both, not batch.mesh.closed)
-            (GL.glEnable if batch.mesh.closed else GL.glDisable)(GL.GL_CULL_FACE)
+            whole = batch.mesh.closed and not cut  # of a solid that is cut the inner side is seen
+            GL.glUniform1i(both, not whole)
+            (GL.glEnable if whole else GL.glDisable)(GL.GL_CULL_FACE)
             GL.glDrawArraysInstanced(GL.GL_TRIANGLES, 0, len(batch.mesh.vertices), len(batch))
         GL.glDisable(GL.GL_CULL_FACE)
+        GL.glDisable(GL.GL_CLIP_DISTANCE0)
         GL.glBindVertexArray(0)
         GL.glUseProgram(0)
 
@@ -223,7 +240,12 @@ def upload(buffer: int, values: Floats, usage: Any = GL.GL_STREAM_DRAW) -> None:
     GL.glBufferData(GL.GL_ARRAY_BUFFER, values.nbytes, values, usage)
 
 
+def driver() -> str:
+    """Return what the current context is drawn by, in the words of its driver."""
+    return (GL.glGetString(GL.GL_RENDERER) or b"").decode(errors="replace").partition(" (")[0]
+
+
 def is_software() -> bool:
     """True when the current context has no graphics card behind it."""
-    name = GL.glGetString(GL.GL_RENDERER) or b""
-    return any(word in name.decode(errors="replace").lower() for word in ("llvmpipe", "softpipe", "swrast", "software"))
+    name = driver().lower()
+    return any(word in name for word in ("llvmpipe", "softpipe", "swrast", "software"))

@@ -9,11 +9,24 @@ from numpy.typing import NDArray
 from rtmbs.viewer import meshes, picking
 from rtmbs.viewer.arrows import Connectors, Forces, GrabLine
 from rtmbs.viewer.batch import GROUND, Batch, Lines
+from rtmbs.viewer.choices import Hidden
 from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.frame import WAY, Frame
 from rtmbs.viewer.grid import AXES, axis_lines, grid_lines
+from rtmbs.viewer.overlay import Overlay
 from rtmbs.viewer.reach import DIRECTIONS, FAR, reached
-from rtmbs.viewer.solids import batches, body_solids, families, ground_solids, joint_solids, outline, swell, thickness
+from rtmbs.viewer.section import Section
+from rtmbs.viewer.solids import (
+    BALL_RADIUS,
+    batches,
+    body_solids,
+    families,
+    ground_solids,
+    joint_solids,
+    outline,
+    swell,
+    thickness,
+)
 from rtmbs.viewer.theme import Color, Theme, rgba
 from rtmbs.viewer.trails import Trails
 
@@ -24,19 +37,25 @@ PARTS = ("bodies", "joints", "springs", "forces", "grid", "axes", "trails")  # w
 
 
 class Pick(NamedTuple):
-    """A body under the mouse."""
+    """A body under the mouse, and a joint that lies before it."""
 
     body: int
     point: Array  # (3,) world [m]
     local: Array  # (3,) body axes [m]
+    joint: str = ""  # name of the joint that is met first; the body is then one that it holds
 
 
 class Scene:
-    """Batches and lines of one mechanism in the colours of a theme, from its first frame on; ``show`` moves them."""
+    """Batches and lines of one mechanism in the colours of a theme, from its first frame on; ``show`` moves them.
 
-    def __init__(self, description: SceneDescription, theme: Theme, frame: Frame) -> None:
+    hidden: elements that are not drawn.
+    """
+
+    def __init__(self, description: SceneDescription, theme: Theme, frame: Frame, hidden: Hidden | None = None) -> None:
         self.description, self.theme, self.frame = description, theme, frame
         self.selected: int | None = None
+        self.overlays: list[Overlay] = []
+        self.section: Section | None = None
         self.trails = Trails()
         self.shown = dict.fromkeys(PARTS, True)
         self._families = families(description)
@@ -46,13 +65,14 @@ class Scene:
         size = float(np.max(np.ptp(points, axis=0)))
         self._size = size
         thicker = swell(description, size)
-        radius = thicker * thickness(description)
-        self._bodies = batches(body_solids(description, thicker), self.color_of)
-        self._joints = batches(joint_solids(description, radius, cut=False), uniform(theme.joint))
-        self._joints += batches(joint_solids(description, radius, cut=True), uniform(theme.cut))
-        self._joints += batches(ground_solids(description, radius), uniform(theme.ground))
-        self._connectors = Connectors(description, radius, theme)
-        self._forces = Forces(description, radius, theme)
+        self.radius = radius = thicker * thickness(description)
+        drawn = self._drawn = description if hidden is None else hidden.of(description)
+        self._bodies = batches(body_solids(drawn, thicker), self.color_of)
+        self._joints = batches(joint_solids(drawn, radius, cut=False), uniform(theme.joint))
+        self._joints += batches(joint_solids(drawn, radius, cut=True), uniform(theme.cut))
+        self._joints += batches(ground_solids(drawn, radius), uniform(theme.ground))
+        self._connectors = Connectors(drawn, radius, theme)
+        self._forces = Forces(drawn, radius, theme)
         self._grab = GrabLine(radius, theme)
         segments, self.grid_spacing = grid_lines(points, description.gravity)
         self._grid = Lines(segments, rgba(theme.grid, 0.55))
@@ -88,6 +108,14 @@ class Scene:
         self.trails.add(frame)
         color_of = {body: self.color_of(body) for body in range(len(self.description.bodies)) if body in self.trails}
         self._trails.put(*self.trails.segments(color_of))
+        for overlay in self.overlays:
+            overlay.show(frame)
+
+    def lay_over(self, overlays: list[Overlay]) -> None:
+        """Let these lie over the scene in place of those before."""
+        self.overlays = overlays
+        for overlay in overlays:
+            overlay.show(self.frame)
 
     # ---- what is drawn ----------------------------------------------------------------------------------------------
 
@@ -98,12 +126,13 @@ class Scene:
         found += self._joints if shown["joints"] else []
         found += self._connectors.batches.values() if shown["springs"] else []
         found += self._forces.batches if shown["forces"] else []
-        return [*found, *self._grab.batches]
+        return [*found, *self._grab.batches, *(batch for overlay in self.overlays for batch in overlay.batches)]
 
     def lines(self) -> list[Lines]:
         """Return the lines that are shown."""
         offered = {"grid": self._grid, "axes": self._axes, "trails": self._trails}
-        return [lines for part, lines in offered.items() if self.shown[part]]
+        found = [lines for part, lines in offered.items() if self.shown[part]]
+        return [*found, *(lines for overlay in self.overlays for lines in overlay.lines)]
 
     def background(self) -> tuple[float, float, float]:
         """Return the colour behind everything."""
@@ -147,18 +176,36 @@ class Scene:
         return np.asarray(self.frame.r[body] + np.einsum("kij,kj->ki", self.frame.A[body], local))
 
     def pick(self, start: Array, direction: Array) -> Pick | None:
-        """Return the first body that a ray meets; ground has no shape and is never met."""
+        """Return the first body that a ray meets; ground has no shape and is never met.
+
+        Joints count where they lie before all bodies, and what a section takes away does not.
+        """
         if not self.shown["bodies"]:
             return None
-        nearest, body = np.inf, GROUND
+        start, reach = (start, np.inf) if self.section is None else self.section.kept(start, direction)
+        nearest, body, joint = reach, GROUND, ""
         for batch in self._bodies:
             hit = picking.nearest(met(batch, start, direction), start, direction)
             if hit is not None and hit.distance < nearest:
                 nearest, body = hit.distance, int(batch.body[hit.number])
-        if not np.isfinite(nearest):
+        if self.shown["joints"] and len(self._drawn.joints):
+            balls = joint_balls(self._drawn, self.frame, self.radius)
+            hit = picking.nearest(picking.capsules(start, direction, *balls), start, direction)
+            if hit is not None and hit.distance < nearest:
+                met_first = self._drawn.joints[hit.number]
+                nearest, body, joint = hit.distance, met_first.b or met_first.a, met_first.name
+        if body == GROUND:
             return None
         point = start + nearest * direction
-        return Pick(body, point, self.frame.A[body].T @ (point - self.frame.r[body]))
+        return Pick(body, point, self.frame.A[body].T @ (point - self.frame.r[body]), joint)
+
+
+def joint_balls(description: SceneDescription, frame: Frame, radius: float) -> tuple[Array, Array]:
+    """Return the joints of a description as balls: capsules (k, 2, 3) without a length, and radii (k,)."""
+    bodies = np.array([joint.a for joint in description.joints])
+    local = np.array([joint.point_a for joint in description.joints])
+    centers = frame.r[bodies] + np.einsum("kij,kj->ki", frame.A[bodies], local)
+    return np.stack([centers, centers], axis=1), np.full(len(centers), BALL_RADIUS * radius)
 
 
 def uniform(color: str) -> Callable[[int], Color]:

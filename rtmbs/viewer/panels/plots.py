@@ -13,6 +13,7 @@ from rtmbs.viewer.description import ChannelDescription, SceneDescription
 from rtmbs.viewer.frame import PLOTS
 from rtmbs.viewer.panels.envelope import envelope
 from rtmbs.viewer.panels.export import Curve, write
+from rtmbs.viewer.panels.items import children, tops
 from rtmbs.viewer.panels.plot_bar import FREQUENCY, TIME, PlotBar
 from rtmbs.viewer.panels.spectrum import spectrum
 from rtmbs.viewer.panels.style import axis_style, styled
@@ -111,7 +112,7 @@ class Plots(QSplitter):
 
     def _leaves(self) -> list[QTreeWidgetItem]:
         """Return all items that stand for a channel."""
-        return [leaf for top in children(self.tree.invisibleRootItem()) for leaf in children(top) or [top]]
+        return [leaf for top in tops(self.tree) for leaf in children(top) or [top]]
 
     def chosen(self) -> list[str]:
         """Return the names that are ticked, in the order of the tree."""
@@ -136,7 +137,7 @@ class Plots(QSplitter):
     def _filter(self, text: str) -> None:
         """Show the channels whose names hold every word of ``text``."""
         words = text.lower().split()
-        for top in children(self.tree.invisibleRootItem()):
+        for top in tops(self.tree):
             leaves = children(top)
             for item in leaves:
                 item.setHidden(not all(word in str(item.data(0, Qt.ItemDataRole.UserRole)).lower() for word in words))
@@ -309,8 +310,3 @@ def seen(t: Array, plot: pg.PlotItem) -> slice:
 def components(channel: ChannelDescription) -> tuple[str, ...]:
     """Return the names of the numbers of a channel."""
     return tuple(f"{channel.name}[{axis}]" for axis in channel.axes) or (channel.name,)
-
-
-def children(item: QTreeWidgetItem) -> list[QTreeWidgetItem]:
-    """Return the items right below one."""
-    return [child for k in range(item.childCount()) if (child := item.child(k)) is not None]
