@@ -24,6 +24,7 @@ from rtmbs.viewer.commands import (
     StepForward,
 )
 from rtmbs.viewer.encoder import IMAGES
+from rtmbs.viewer.panels.export import unwritten
 from rtmbs.viewer.panels.transport import faster, slower
 from rtmbs.viewer.theme import DARK, WHITE
 
@@ -151,7 +152,10 @@ class Actions:
         height, width = picture.shape[:2]
         path = path or free_name(self.window.title(), ".png")
         saved = QImage(picture.data, width, height, 3 * width, QImage.Format.Format_RGB888).save(path)
-        self.window.tell(f"screenshot: {path}" if saved else f"screenshot: {path} could not be written")
+        if saved:
+            self.window.tell(f"screenshot: {path}")
+        else:
+            self.window.fail(unwritten(path))
 
     def record(self, path: str = "") -> None:
         window = self.window

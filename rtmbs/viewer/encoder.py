@@ -60,9 +60,9 @@ class Encoder:
         assert self._process.stdin is not None
         with suppress(OSError):
             self._process.stdin.close()
-        if self._process.wait() != 0:
-            raise self._failure()
-        self._said.close()
+        with self._said:
+            if self._process.wait() != 0:
+                raise self._failure()
 
     def _failure(self) -> InputError:
         """Return the sentence of what ffmpeg says."""

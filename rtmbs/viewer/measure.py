@@ -1,6 +1,7 @@
 """Measuring between two elements: distance, vector and the angle between their axes, drawn in the scene. No Qt."""
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -8,8 +9,8 @@ from numpy.typing import NDArray
 
 from rtmbs.viewer import meshes
 from rtmbs.viewer.batch import GROUND, Batch, Lines
-from rtmbs.viewer.choices import BODY, JOINT, MARKER, Choice
-from rtmbs.viewer.description import SceneDescription
+from rtmbs.viewer.choices import BODY, JOINT, MARKER, Choice, channels_of
+from rtmbs.viewer.description import ChannelDescription, SceneDescription
 from rtmbs.viewer.frame import Frame
 from rtmbs.viewer.overlay import Spot, at
 from rtmbs.viewer.panels.numbers import figures, with_unit
@@ -57,6 +58,31 @@ def end_of(description: SceneDescription, choice: Choice) -> End | None:
         markers = description.markers if kind == MARKER else ()
         found = [(marker.body, marker.point, UP) for marker in markers if marker.name == name]
     return next((End(choice, (body, point), axis) for body, point, axis in found), None)
+
+
+class Distance(NamedTuple):
+    """A distance that can be plotted: the channels of the positions of its ends; none of ground, which is at zero."""
+
+    name: str
+    start: ChannelDescription | None
+    end: ChannelDescription | None
+
+
+def distances(description: SceneDescription, pairs: Sequence[tuple[Choice, Choice]]) -> list[Distance]:
+    """Return the pairs whose ends are bodies and markers; joints have no channel of their position."""
+    ground, found = Choice(BODY, description.bodies[0].name), list[Distance]()
+    for pair in pairs:
+        places = [position(description, choice) for choice in pair]
+        if all(place is not None or choice == ground for place, choice in zip(places, pair, strict=True)):
+            found.append(Distance(f"distance {pair[0].name} \N{RIGHTWARDS ARROW} {pair[1].name}", *places))
+    return found
+
+
+def position(description: SceneDescription, choice: Choice) -> ChannelDescription | None:
+    """Return the channel of the point at which an element is measured."""
+    word = {BODY: "mass_center", MARKER: "position"}.get(choice.kind)
+    own = channels_of(description, choice) if word else []
+    return next((channel for channel in own if channel.name.rpartition(".")[2] == word), None)
 
 
 class Measurement:

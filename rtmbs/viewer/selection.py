@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from rtmbs.viewer.choices import BODY, JOINT, Choice, Hidden, bodies_of, drawn, groups
-from rtmbs.viewer.measure import Measurement, end_of
+from rtmbs.viewer.measure import Measurement, distances, end_of
 from rtmbs.viewer.overlay import Highlight, Overlay
 from rtmbs.viewer.section import Section
 
@@ -80,8 +80,10 @@ class Selection:
     # ---- measuring and cutting ----------------------------------------------------------------------------------
 
     def measure(self, pairs: list[Pair]) -> None:
-        """Measure these pairs."""
+        """Measure these pairs; the plots offer those that have channels."""
         self.pairs = pairs
+        if self.window.description is not None:
+            self.window.plots_panel.measure(distances(self.window.description, pairs))
         self._lay()
 
     def cut(self, section: Section | None) -> None:
@@ -98,6 +100,7 @@ class Selection:
         self.hidden.choices &= known
         self.pairs = [pair for pair in self.pairs if known.issuperset(pair)]
         self.choice = self.choice if self.choice in known else None
+        self.window.plots_panel.know(distances(self.window.description, self.pairs))
 
     def lay_over(self, scene: "Scene") -> None:
         """Show in ``scene`` what is chosen, measured and cut."""

@@ -11,7 +11,8 @@ from PySide6.QtGui import QGuiApplication
 
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.choices import BODY, FORCE, INPUT, JOINT, MARKER, Choice
-from rtmbs.viewer.commands import Inspect, Pause, Play, Rebuild, SetInput
+from rtmbs.viewer.commands import Inspect, Pause, Play, Rebuild, Seek, SetInput
+from rtmbs.viewer.describe import describe
 from tests.viewer.mechanisms import motored
 from tests.viewer.windows import follow, open_window
 
@@ -141,6 +142,35 @@ def test_a_name_that_does_not_exist_and_too_many_numbers_are_refused(window):
     assert "elbow.reaction" in text
     assert "150 numbers are inspected; at most 128 can be at once" in text
     assert shown(window) == before
+
+
+def test_a_recorded_result_is_inspected_at_its_present_sample(qtbot):
+    from rtmbs.viewer.playback_connection import PlaybackConnection
+    from rtmbs.viewer.window import Window
+
+    system = motored(torque=0.3).compile()
+    result = Simulation(system).run(0.2)
+    for description in (None, describe(Simulation(system))):
+        connection = PlaybackConnection(result, description)
+        window = Window(connection)
+        window._timer.stop()
+        qtbot.addWidget(window)
+        window.show()
+        window.act.model()
+        window.tick()
+        window.selection.choose(Choice(BODY, "coupler"))
+        connection.send(Seek(20))
+        window.tick()
+        window.model_panel.show_frame(window.frame)
+        lines = dict(line.split(" = ", 1) for line in window.model_panel.inspector.text().splitlines()[1:])
+        found = numbers(lines["velocity x, y, z"], 3)
+        assert found == pytest.approx(result["coupler.velocity"][20], rel=1e-3, abs=1e-9)
+        assert ("mass" in lines) is (description is not None)
+        assert window.model_panel.inspector._editors == []
+    connection.send(Inspect(("coupler.speed",), 7))
+    (message,) = connection.messages()
+    assert "coupler.speed" in message.text
+    window.close()
 
 
 # ---- choosing ------------------------------------------------------------------------------------------------------
@@ -288,6 +318,30 @@ def test_nothing_is_measured_to_itself_or_twice(window):
     for _ in range(2):
         measuring.put(Choice(BODY, "ground"), to=True)
     assert measuring.pairs == [(ELBOW, Choice(BODY, "ground"))]
+
+
+def test_a_distance_is_plotted_at_every_step(window):
+    window.act.plots()
+    measuring, plots = window.model_panel.measuring, window.plots_panel
+    measuring.put(Choice(MARKER, "hook"), to=False)
+    measuring.put(Choice(MARKER, "eye"), to=True)
+    measuring.put(Choice(BODY, "ground"), to=False)
+    measuring.put(Choice(BODY, "rocker"), to=True)
+    measuring.put(ELBOW, to=True)
+    names = ["distance hook \N{RIGHTWARDS ARROW} eye", "distance ground \N{RIGHTWARDS ARROW} rocker"]
+    assert [name for name in plots._channels if name.startswith("distance")] == names, "none of a joint"
+    for name in (*names, "spring.length"):
+        plots.choose(name)
+    window.connection.send(Play())
+    follow(window, 30)
+    plots.redraw(window.connection.strip(), window.frame.t)
+    measured, other, length = (plots.seen[name][0].y for name in (*names, "spring.length"))
+    assert len(measured) >= 30
+    np.testing.assert_allclose(measured, length, atol=1e-12)
+    assert other[-1] == pytest.approx(np.linalg.norm(window.scene.center_of(3)))
+    measuring.remove()
+    measuring.remove()
+    assert [name for name in plots.chosen() if name.startswith("distance")] == names[:1]
 
 
 def test_a_section_takes_away_what_lies_before_it(window):
