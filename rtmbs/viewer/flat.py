@@ -92,20 +92,19 @@ def add_segments(axes: Any, points: Array, color: Any, width: Array, camera: Cam
 
 
 def add_triangles(axes: Any, batch: Batch, camera: Camera, section: Section | None) -> None:
-    """Draw the triangles of a batch in flat shades, far ones first; of a section those whose middle it leaves."""
+    """Draw the triangles of a batch in flat shades, far ones first, or what a section leaves of them."""
     from matplotlib.collections import PolyCollection
 
     place = batch.placement
-    corners = batch.mesh.vertices @ place[:, :, :3].transpose(0, 2, 1) + place[:, None, :, 3]
-    triangles = corners.reshape(-1, 3, 3)
-    pixels = camera.project(corners.reshape(-1, 3)).reshape(-1, 3, 3)
+    triangles = (batch.mesh.vertices @ place[:, :, :3].transpose(0, 2, 1) + place[:, None, :, 3]).reshape(-1, 3, 3)
+    color = np.repeat(batch.color, len(batch.mesh.vertices) // 3, axis=0).astype(float)
     normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]) @ camera.axes().T
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
-    shade = 0.5 + 0.5 * np.abs(normals @ LIGHT)
-    color = np.repeat(batch.color, len(batch.mesh.vertices) // 3, axis=0).astype(float)
-    color[:, :3] *= shade[:, None]
+    color[:, :3] *= 0.5 + 0.5 * np.abs(normals @ LIGHT)[:, None]
+    if section is not None:
+        triangles, kept = section.cut(triangles)
+        color = color[kept]
+    pixels = camera.project(triangles.reshape(-1, 3)).reshape(*triangles.shape)
     order = np.argsort(-pixels[:, :, 2].mean(axis=1))
     order = order[np.all(pixels[order, :, 2] > 0.0, axis=1)]
-    if section is not None:
-        order = order[triangles[order].mean(axis=1) @ section.normal <= section.offset]
     axes.add_collection(PolyCollection(list(pixels[order, :, :2]), facecolors=np.clip(color[order], 0.0, 1.0)))

@@ -117,6 +117,7 @@ class Renderer:
         GL.glDepthMask(GL.GL_TRUE)
         GL.glClear(GL.GL_COLOR_BUFFER_BIT | GL.GL_DEPTH_BUFFER_BIT)
         GL.glEnable(GL.GL_DEPTH_TEST)
+        GL.glEnable(GL.GL_MULTISAMPLE)  # a painter that wrote text has turned it off
         GL.glDisable(GL.GL_CULL_FACE)
         shown = [batch for batch in batches if batch.visible and len(batch)]
         clear = [batch for batch in shown if float(batch.color[:, 3].min()) < TRANSPARENT]

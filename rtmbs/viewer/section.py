@@ -28,6 +28,27 @@ class Section(NamedTuple):
             return (start + before / toward * direction, np.inf) if toward < 0.0 else (start, 0.0)
         return start, before / toward if toward > 0.0 else np.inf
 
+    def cut(self, triangles: Array) -> tuple[Array, NDArray[np.int64]]:
+        """Return what is left of triangles (k, 3, 3) as corners (j, 4, 3), and the triangle (j,) that each is of."""
+        before = self.offset - triangles @ self.normal  # (k, 3), not negative where a corner is drawn
+        whole = np.flatnonzero(np.all(before >= 0.0, axis=1))
+        crossing = np.flatnonzero(np.any(before >= 0.0, axis=1) & np.any(before < 0.0, axis=1))
+        parts = [part(triangles[k], before[k]) for k in crossing]
+        quads = np.concatenate([triangles[whole], triangles[whole, 2:]], axis=1)
+        return np.concatenate([quads, np.array(parts).reshape(-1, 4, 3)]), np.concatenate([whole, crossing])
+
+
+def part(corners: Array, before: Array) -> Array:
+    """Return the part (4, 3) of a triangle (3, 3) whose corners lie so far before a plane (3,) that cuts it."""
+    found = []
+    for k in range(3):
+        one, other = before[k], before[(k + 1) % 3]
+        if one >= 0.0:
+            found.append(corners[k])
+        if (one >= 0.0) != (other >= 0.0):
+            found.append(corners[k] + one / (one - other) * (corners[(k + 1) % 3] - corners[k]))
+    return np.array(found if len(found) == 4 else [*found, found[-1]])
+
 
 def across(axis: str, offset: float, turned: bool = False) -> Section:
     """Return the section across an axis of the world; ``turned`` takes away the other side."""
