@@ -8,13 +8,14 @@ pytest.importorskip("pyqtgraph", reason="pyqtgraph is not installed; pip install
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
 
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.choices import BODY, FORCE, INPUT, JOINT, MARKER, Choice
 from rtmbs.viewer.commands import Inspect, Pause, Play, Rebuild, Seek, SetInput
 from rtmbs.viewer.describe import describe
 from tests.viewer.mechanisms import motored
-from tests.viewer.windows import follow, open_window
+from tests.viewer.windows import activate, follow, open_window
 
 ELBOW = Choice(JOINT, "elbow")
 
@@ -200,6 +201,25 @@ def test_a_click_in_the_tree_chooses_in_the_scene(window):
     assert window.scene.selected is None
     assert len(window.scene.overlays[0].lines[0]) == 1, "a line along the spring"
     assert window.selection.choice == (FORCE, "spring")
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_Space, Qt.Key.Key_F8])
+def test_the_keys_are_the_windows_after_a_click_in_the_panel(window, key):
+    """Space plays, and does not tick; a number that is typed into the search stays there."""
+    tree, theme = window.model_panel.tree, window.theme
+    item = tree._items[Choice(BODY, "rocker")]
+    place = tree.tree.visualItemRect(item).center()
+    activate(window)
+    QTest.mouseClick(tree.tree.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert window.selection.choice == (BODY, "rocker")
+    QTest.keyClick(window.focusWidget(), key)
+    assert Play() in window.connection.sent or window.theme is not theme
+    assert item.checkState(0) == Qt.CheckState.Checked
+    tree.filter.setFocus()
+    QTest.keyClicks(tree.filter, "rock 1")
+    assert tree.filter.text() == "rock 1"
+    QTest.keyClick(tree.filter, Qt.Key.Key_Return)
+    assert window.canvas.hasFocus()
 
 
 def test_the_search_leaves_the_elements_that_have_every_word(window):

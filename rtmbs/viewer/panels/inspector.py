@@ -71,7 +71,7 @@ class Inspector(QWidget):
         """Show an element, or none."""
         self.table.clear()
         self._rows, self._names = [], ()
-        while self._form.rowCount():
+        for _ in range(self._form.rowCount()):
             self._form.removeRow(0)
         self._editors = []
         self.copy_button.setEnabled(choice is not None)
