@@ -31,6 +31,7 @@ def main() -> None:
     parser.add_argument("--nz", type=int, default=40)
     parser.add_argument("--layout", default="parallel")
     parser.add_argument("--h", type=float, default=5e-3, help="step [s]")
+    parser.add_argument("--speed", type=float, default=1.0, help="simulated seconds a second; 1000 is full speed")
     parser.add_argument("--mode", default="process", choices=("process", "thread"))
     parser.add_argument("--plots", type=int, default=0, help="channels that are plotted, up to 8")
     parser.add_argument("--profiler", action="store_true", help="with the profiler open")
@@ -46,7 +47,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
 
     parameters = {"ny": arguments.ny, "nz": arguments.nz, "layout": arguments.layout}
     connection = connect("fourbar", arguments.mode, parameters=parameters, options={"h": arguments.h})
-    from rtmbs.viewer.commands import Play, Subscribe
+    from rtmbs.viewer.commands import Play, SetSpeed, Subscribe
     from rtmbs.viewer.view import application
 
     app = application()
@@ -65,6 +66,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.profiler:
         window.docks["profiler"].show()
     wait_until_ready(app, window)
+    connection.send(SetSpeed(arguments.speed))
     connection.send(Play())
     run(app, arguments.settle)
     steps, before = StepTimes(connection), memory(connection)

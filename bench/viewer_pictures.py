@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import rtmbs
+from rtmbs.viewer.choices import Choice
 from rtmbs.viewer.commands import Pause, Play, SetOption
 from rtmbs.viewer.connect import connect
 from rtmbs.viewer.theme import theme_named
@@ -194,6 +195,35 @@ def failing() -> rtmbs.Model:
     return model
 
 
+def inspected(theme: str) -> Session:
+    """A four-bar with the panel of the model, after a second."""
+    session = Session("fourbar", theme, parameters={"ny": 1, "nz": 2, "layout": "stacked"})
+    session.window.act.info()
+    session.window.act.model()
+    session.rest(0.5)
+    session.window.act.fit()
+    session.play(1.0)
+    return session
+
+
+def model(path: Path) -> None:
+    session = inspected("white")
+    measuring = session.window.model_panel.measuring
+    measuring.put(Choice("joint", "pin_1_0"), to=False)
+    measuring.put(Choice("joint", "cut_1_0"), to=True)
+    session.window.selection.choose(Choice("joint", "cut_1_0"))
+    session.shoot(path)
+
+
+def section(path: Path) -> None:
+    session = inspected("dark")
+    panel = session.window.model_panel
+    panel.tabs.setCurrentWidget(panel.cutting)
+    panel.cutting.axis.setCurrentText("y")
+    panel.cutting.place.spin.setValue(0.5)
+    session.shoot(path)
+
+
 PICTURES = {
     "parallel": parallel,
     "stacked": stacked,
@@ -203,6 +233,8 @@ PICTURES = {
     "help": help_map,
     "failure": failure,
     "symbols": symbols,
+    "model": model,
+    "section": section,
 }
 
 

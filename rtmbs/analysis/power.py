@@ -12,7 +12,7 @@ from rtmbs.results.reactions import reaction_values
 from rtmbs.results.resampled import Resampled
 from rtmbs.results.samples import Samples
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.system.system import System
+from rtmbs.system.system import ForceInfo, System
 
 Array = NDArray[np.float64]
 GRAVITY = "gravity"
@@ -83,16 +83,18 @@ def gravity_power(resampled: Resampled) -> Array:
 
 def force_powers(system: System, resampled: Resampled) -> dict[str, Array]:
     """Return the power (S,) of every force by name."""
-    zd, found = resampled.samples.zd, {}
-    for name, info in system.forces.items():
-        if info.kind == "joint":
-            found[name] = joint_force(resampled, info.row) * zd[:, resampled.tables.joint_forces.dof[info.row]]
-        elif info.kind == "joint law":
-            own = slice(info.row, info.row + len(info.dofs))
-            found[name] = np.sum(resampled.law_forces[:, own] * zd[:, list(info.dofs)], axis=1)
-        else:
-            found[name] = connector_power(resampled, info.connector)
-    return found
+    return {name: force_power(resampled, info) for name, info in system.forces.items()}
+
+
+def force_power(resampled: Resampled, info: ForceInfo) -> Array:
+    """Return the power (S,) of one force [W]."""
+    zd = resampled.samples.zd
+    if info.kind == "joint":
+        return joint_force(resampled, info.row) * zd[:, resampled.tables.joint_forces.dof[info.row]]
+    if info.kind == "joint law":
+        own = slice(info.row, info.row + len(info.dofs))
+        return np.asarray(np.sum(resampled.law_forces[:, own] * zd[:, list(info.dofs)], axis=1))
+    return connector_power(resampled, info.connector)
 
 
 def connector_power(resampled: Resampled, connector: int) -> Array:

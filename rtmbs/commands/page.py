@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rtmbs.commands.arguments import Parser, file_size, positive
-from rtmbs.errors import StepError
+from rtmbs.errors import InputError, StepError
 
 
 def add_page_options(parser: Parser) -> None:
@@ -45,13 +45,20 @@ def write_html(
     return 0
 
 
+def one_speed(speeds: tuple[float, ...]) -> float:
+    """Return the speed of a page; InputError for several."""
+    if len(speeds) > 1:
+        raise InputError(f"--speed gives {len(speeds)} speeds, and a page has one; its reader can change the speed")
+    return speeds[0]
+
+
 def paging(options: argparse.Namespace) -> Any:
     """Return the Paging of the options."""
     from rtmbs.viewer.web.page import Paging
 
     return Paging(
         rate=options.fps or Paging.rate,
-        speed=options.speed or Paging.speed,
+        speed=one_speed(options.speed or (Paging.speed,)),
         limit=int(options.limit),
         theme=options.theme or "",
         camera=options.camera,

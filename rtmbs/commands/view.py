@@ -4,6 +4,7 @@ import argparse
 import inspect
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from rtmbs.commands.arguments import Parser, count, file_size, number, positive
@@ -22,6 +23,8 @@ of it as file.py:function, package.module:function, or a recorded result (.npz, 
 """
 MODEL_FILE = ".mks"
 RESULTS = (".npz", ".h5", ".hdf5")  # how the names of recorded results end
+VIEWS = "isometric, front, side, top (or iso, x, y, z); azimuth,elevation [deg]; or a rotation, nine numbers by rows"
+RENDERERS = "auto; egl, software or osmesa for OpenGL with, without a graphics card, without EGL; or matplotlib"
 OPTIONS = ("h", "penalty", "alpha", "tol", "jacobian")  # of the Simulation
 
 
@@ -65,13 +68,22 @@ def view_parser() -> Parser:
     film = parser.add_argument_group("without a window")
     film.add_argument("--headless", action="store_true", help="write --out and end")
     film.add_argument("--out", metavar="PATH", help="video (.mp4), images (frames/%%04d.png) or one image (.png)")
-    film.add_argument("--frames", type=count, default=200, help="pictures")
+    long = film.add_mutually_exclusive_group()
+    long.add_argument("--frames", type=count, default=200, help="pictures")
+    long.add_argument("--seconds", type=positive, metavar="T", help="as many pictures as T simulated seconds need")
     film.add_argument("--fps", type=positive, help="pictures a second of the replay (video 30, page 60)")
-    film.add_argument("--speed", type=positive, help="simulated seconds a second of the replay (1)")
+    film.add_argument(
+        "--speed",
+        type=speeds,
+        metavar="F[,F...]",
+        help="simulated seconds a second of the replay (1); a video for each F",
+    )
     film.add_argument("--size", type=size, default=(1200, 700), metavar="WxH", help="of a picture in pixels")
-    film.add_argument("--camera", default="isometric", help="isometric, front, side, top, or azimuth,elevation [deg]")
+    film.add_argument("--camera", default="isometric", metavar="VIEW", help=VIEWS)
     film.add_argument("--follow", default="", metavar="BODY", help="body that the camera goes with")
     film.add_argument("--parallel", action="store_true", help="parallel lines in place of a perspective")
+    film.add_argument("--overlay", action="store_true", help="write name, time and speed on every picture")
+    film.add_argument("--renderer", default="auto", metavar="NAME", help=RENDERERS)
     add_page_options(parser)
     return parser
 
@@ -122,7 +134,13 @@ def view_model(options: argparse.Namespace, parameters: dict[str, Any]) -> int:
         from rtmbs.viewer.headless import film_simulation
 
         sim = origin_of(options.model, parameters, chosen).make({}, {})
-        return report(film_simulation(sim, out_path(options), filming(options)), options)
+        start = sim.state.copy()
+
+        def once(wanted: Any, path: Path) -> Any:
+            sim.restore(start)
+            return film_simulation(sim, path, wanted)
+
+        return film(once, options)
     from rtmbs.viewer.view import view
 
     given: dict[str, Any] = {"theme": options.theme, "playing": not options.paused}
@@ -146,7 +164,8 @@ def view_result(options: argparse.Namespace, words: list[str]) -> int:
         from rtmbs.viewer.connect import recorded
         from rtmbs.viewer.headless import film_result
 
-        return report(film_result(recorded(options.model)[0], out_path(options), filming(options), model), options)
+        result = recorded(options.model)[0]
+        return film(lambda wanted, path: film_result(result, path, wanted, model), options)
     from rtmbs.viewer.view import view
 
     return view(options.model, theme=options.theme, model=model, playing=not options.paused)
@@ -164,20 +183,42 @@ def filming(options: argparse.Namespace) -> Any:
     from rtmbs.viewer.headless import Filming
 
     width, height = options.size
-    taken = {name: getattr(options, name) for name in ("frames", "camera", "follow", "parallel")}
-    taken |= {"theme": options.theme or "white", "rate": options.fps or 30.0, "speed": options.speed or 1.0}
+    names = ("frames", "seconds", "camera", "follow", "parallel", "overlay", "renderer")
+    taken = {name: getattr(options, name) for name in names}
+    taken |= {"theme": options.theme or "white", "rate": options.fps or 30.0}
     return Filming(**taken, width=width, height=height, progress=True)
 
 
-def report(filmed: Any, options: argparse.Namespace) -> int:
-    """Say what was written; the exit code is 1 when a step failed on the way."""
+def film(once: Callable[[Any, Path], Any], options: argparse.Namespace) -> int:
+    """Film at every speed; the exit code is 1 when a step failed on the way."""
+    from rtmbs.viewer.headless import film_speeds
+
+    failed = 0
+
+    def told(wanted: Any, path: Path) -> Any:
+        nonlocal failed
+        filmed = once(wanted, path)
+        failed = max(failed, report(filmed, path))
+        return filmed
+
+    film_speeds(options.speed or (1.0,), out_path(options), told, filming(options))
+    return failed
+
+
+def report(filmed: Any, path: Path) -> int:
+    """Say what was written; 1 when a step failed on the way."""
     if filmed.reason:
         print(f"drawn by {filmed.renderer}: {filmed.reason}")
     each = 1e3 * filmed.seconds / max(filmed.pictures, 1)
-    print(f"{filmed.pictures} pictures to t = {filmed.t:g} s in {options.out}, {each:.0f} ms each, {filmed.renderer}")
+    print(f"{filmed.pictures} pictures to t = {filmed.t:g} s in {path}, {each:.0f} ms each, {filmed.renderer}")
     if filmed.stopped:
         print(filmed.stopped)
     return 1 if filmed.stopped else 0
+
+
+def speeds(text: str) -> tuple[float, ...]:
+    """Read one speed, or several between commas, each once."""
+    return tuple(dict.fromkeys(positive(word) for word in text.split(",")))
 
 
 def size(text: str) -> tuple[int, int]:

@@ -1,6 +1,6 @@
 """All channels of a run by name, each worked out when it is asked for."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from rtmbs.results.body_channels import body_sources, marker_sources
@@ -60,11 +60,16 @@ def run_result(
 
 def sources(system: System, resampled: Resampled) -> dict[str, Source]:
     """Return all channels by name. A name that two kinds of element ask for goes to neither: ``kind:name`` for each."""
-    entries = list(offered(system, resampled))
+    return {name: entry.source for name, entry in named(offered(system, resampled)).items()}
+
+
+def named(offers: Iterable[Entry]) -> dict[str, Entry]:
+    """Return channels on offer by the name that each gets."""
+    entries = list(offers)
     kinds: dict[str, set[str]] = {}
     for kind, name, _ in entries:
         kinds.setdefault(name, set()).add(kind)
-    return {(name if len(kinds[name]) == 1 else f"{kind}:{name}"): source for kind, name, source in entries}
+    return {(e.name if len(kinds[e.name]) == 1 else f"{e.kind}:{e.name}"): e for e in entries}
 
 
 def offered(system: System, resampled: Resampled) -> Iterator[Entry]:

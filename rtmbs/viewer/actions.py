@@ -25,6 +25,8 @@ from rtmbs.viewer.commands import (
     StepBack,
     StepForward,
 )
+from rtmbs.viewer.encoder import IMAGES
+from rtmbs.viewer.panels.export import unwritten
 from rtmbs.viewer.speeds import faster, slower
 from rtmbs.viewer.theme import DARK, WHITE
 
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 MANY = 10  # steps of "ten steps back"
 LEAST_SCALE, MOST_SCALE = 1e-6, 1e12  # [N/m]
 MODELS = "Models, results and histories (*.py *.npz *.h5 *.hdf5 history.json)"
+FILMS = "Films (*.mp4 *.gif *.webm *.mkv *.mov);;Series of pictures (*.png *.jpg)"
 GIGABYTES = 2.0  # of a history on disk, as it is offered
 RESULTS, STATES = "Results (*.npz *.h5 *.csv)", "States (*.npz)"
 
@@ -166,11 +169,14 @@ class Actions:
             self.window.tell("state copied")
 
     def screenshot(self, path: str = "") -> None:
-        picture = self.window.canvas.picture()
+        picture = self.window.picture()
         height, width = picture.shape[:2]
         path = path or free_name(self.window.title(), ".png")
         saved = QImage(picture.data, width, height, 3 * width, QImage.Format.Format_RGB888).save(path)
-        self.window.tell(f"screenshot: {path}" if saved else f"screenshot: {path} could not be written")
+        if saved:
+            self.window.tell(f"screenshot: {path}")
+        else:
+            self.window.fail(unwritten(path))
 
     def record(self, path: str = "") -> None:
         window = self.window
@@ -182,8 +188,24 @@ class Actions:
                 or f"video: {video.path}, {video.pictures} pictures, {video.pictures / video.rate:.1f} s"
             )
             return
-        window.capture = Capture(path or free_name(window.title(), ".mp4"), window.canvas.picture, window)
+        window.capture = Capture(path or free_name(window.title(), ".mp4"), window.picture, window)
         window.tell(f"recording {window.capture.video.path}; the same key ends it")
+
+    def record_as(self, path: str = "") -> None:
+        """A name of an image becomes a series: ``film.png`` is ``film_0001.png`` and so on."""
+        window = self.window
+        running = window.capture is not None and window.capture.running
+        if not running and not path:
+            path = QFileDialog.getSaveFileName(window, "Record a video or pictures", "film.gif", FILMS)[0]
+        if Path(path).suffix.lower() in IMAGES and "%" not in Path(path).name:
+            path = str(Path(path).with_stem(f"{Path(path).stem}_%04d"))
+        if running or path:
+            self.record(path)
+
+    def stamp(self) -> None:
+        window = self.window
+        window.stamped = not window.stamped
+        window.tell(f"pictures and videos {'show' if window.stamped else 'do not show'} name, time and speed")
 
     def quit(self) -> None:
         self.window.close()
@@ -245,6 +267,22 @@ class Actions:
 
     def log(self) -> None:
         self.window.toggle("log")
+
+    def model(self) -> None:
+        self.window.toggle("model")
+
+    def hide(self) -> None:
+        self.window.selection.toggle()
+
+    def isolate(self) -> None:
+        self.window.selection.isolate()
+
+    def copy_inspected(self) -> None:
+        if self.window.selection.choice is None:
+            self.window.tell("choose something with a click first")
+        else:
+            self.window.model_panel.inspector.copy()
+            self.window.tell("copied what the inspector shows")
 
     def full_screen(self) -> None:
         (self.window.showNormal if self.window.isFullScreen() else self.window.showFullScreen)()

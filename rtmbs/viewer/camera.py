@@ -17,6 +17,7 @@ PRESETS: dict[str, tuple[float, float]] = {
     "side": (-90.0, 0.0),  # along +y
     "top": (-90.0, 90.0),
 }
+SHORT = {"iso": "isometric", "x": "front", "y": "side", "z": "top"}  # the keys of the window
 # Where the eye of these stands in the world, whatever is up.
 ALONG: dict[str, tuple[float, float, float]] = {
     "front": (1.0, 0.0, 0.0),
@@ -25,6 +26,7 @@ ALONG: dict[str, tuple[float, float, float]] = {
 }
 LEVEL = 1e-9  # of a unit vector that points up or down
 STEEPEST = 90.0  # [degrees]
+ROUND = 2e-3  # by which numbers of a given view may miss a rotation
 NEAR, FAR = 0.02, 50.0  # clip planes, in distances of the eye
 MARGIN = 1.08  # room that ``fit`` leaves around the points
 
@@ -40,6 +42,7 @@ class Camera:
     field_of_view: float = 35.0  # of the height [degrees]
     parallel: bool = False  # lines stay parallel: an orthographic picture
     ground: Array = field(default_factory=lambda: np.eye(3))  # rows east, north, up (3, 3) in world axes
+    given: Array | None = None  # rows right, up, backward (3, 3) of the eye, in place of azimuth and elevation
     width: int = 1200  # [pixels]
     height: int = 700
 
@@ -47,6 +50,8 @@ class Camera:
 
     def axes(self) -> Array:
         """Return rows right, up, backward (3, 3) of the eye in world axes."""
+        if self.given is not None:
+            return self.given
         a, e = math.radians(self.azimuth), math.radians(self.elevation)
         backward = np.array([math.cos(e) * math.cos(a), math.cos(e) * math.sin(a), math.sin(e)])
         right = np.array([-math.sin(a), math.cos(a), 0.0])
@@ -131,7 +136,8 @@ class Camera:
         self.width, self.height = max(int(width), 1), max(int(height), 1)
 
     def orbit(self, azimuth: float, elevation: float) -> None:
-        """Turn about the centre [degrees]."""
+        """Turn about the centre [degrees]; the horizon of a given view becomes level."""
+        self.given = None
         self.azimuth = (self.azimuth + azimuth + 180.0) % 360.0 - 180.0
         self.elevation = min(max(self.elevation + elevation, -STEEPEST), STEEPEST)
 
@@ -145,23 +151,36 @@ class Camera:
         self.distance = min(max(self.distance / factor, 1e-6), 1e9)
 
     def look(self, preset: str) -> None:
-        """Look from a place of ``PRESETS``, or from "azimuth,elevation" [degrees].
+        """Look from a place of ``PRESETS`` or ``SHORT``, from "azimuth,elevation" [degrees], or along nine numbers.
 
-        Raises UnknownNameError, which lists the presets, and InputError for angles that are none.
+        The nine numbers are the rows right, up and backward of the eye in world axes, separated by commas.
+        Raises UnknownNameError, which lists the presets, and InputError for numbers that are no view.
         """
+        self.given, preset = None, SHORT.get(preset, preset)
         if "," in preset:
-            self.azimuth, self.elevation = angles(preset)
+            numbers = numbers_of(preset)
+            if len(numbers) == 9:
+                self._look_along(rotation(preset, numbers))
+            else:
+                self.azimuth, self.elevation = angles(preset, numbers)
             return
         if preset not in PRESETS:
             raise unknown_name("camera preset", preset, PRESETS)
         self.azimuth, self.elevation = PRESETS[preset]
         if preset in ALONG:
-            east, north, up = self.ground @ np.array(ALONG[preset])
-            self.elevation = math.degrees(math.asin(min(max(up, -1.0), 1.0)))
-            if math.hypot(east, north) > LEVEL:
-                self.azimuth = math.degrees(math.atan2(north, east))
-            else:
-                self.azimuth = PRESETS["top"][0]
+            self._stand(np.array(ALONG[preset]))
+
+    def _stand(self, backward: Array) -> None:
+        """Let the eye stand in this direction (3,) from the centre."""
+        east, north, up = self.ground @ backward
+        self.elevation = math.degrees(math.asin(min(max(up, -1.0), 1.0)))
+        level = math.hypot(east, north) > LEVEL
+        self.azimuth = math.degrees(math.atan2(north, east)) if level else PRESETS["top"][0]
+
+    def _look_along(self, axes: Array) -> None:
+        """Look with these rows right, up, backward (3, 3); turning goes on from there."""
+        self.given = axes
+        self._stand(axes[2])
 
     def fit(self, points: ArrayLike, left: float = 0.0) -> None:
         """Keep the direction, and stand so that all ``points`` (k, 3) are in the picture, as large as they may be.
@@ -220,15 +239,36 @@ class Camera:
         return middle, reach
 
 
-def angles(text: str) -> tuple[float, float]:
-    """Return azimuth and elevation of "azimuth,elevation" [degrees]; InputError for anything else."""
+def numbers_of(text: str) -> list[float]:
+    """Return numbers between commas, none when one is no finite number."""
     try:
-        azimuth, elevation = (float(part) for part in text.split(","))
+        found = [float(part) for part in text.split(",")]
     except ValueError:
-        azimuth, elevation = math.nan, math.nan
-    if not (math.isfinite(azimuth) and abs(elevation) <= STEEPEST):
-        raise InputError(f"camera {text!r}: write a preset, or azimuth,elevation in degrees, such as 30,20")
-    return azimuth, elevation
+        return []
+    return found if all(math.isfinite(one) for one in found) else []
+
+
+def angles(text: str, numbers: list[float]) -> tuple[float, float]:
+    """Return azimuth and elevation of "azimuth,elevation" [degrees]; InputError for anything else."""
+    if len(numbers) != 2 or abs(numbers[1]) > STEEPEST:
+        raise InputError(
+            f"camera {text!r}: write a preset, or azimuth,elevation in degrees, such as 30,20, or nine numbers: the "
+            "directions right, up and to the eye"
+        )
+    return numbers[0], numbers[1]
+
+
+def rotation(text: str, numbers: list[float]) -> Array:
+    """Return nine numbers as the rows of a rotation (3, 3); InputError where they are none to three digits."""
+    given = np.array(numbers).reshape(3, 3)
+    u, _, v = np.linalg.svd(given)
+    nearest = np.asarray(u @ v)
+    if np.linalg.det(nearest) < 0.0 or np.max(np.abs(nearest - given)) > ROUND:
+        raise InputError(
+            f"camera {text!r}: the directions right, up and to the eye must be three unit vectors across one another, "
+            "right-handed, such as 0,1,0,0,0,1,1,0,0"
+        )
+    return nearest
 
 
 def ground_axes(gravity: ArrayLike) -> Array:

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QToolTip, QWidget
 
 from rtmbs.viewer.camera import Camera
 from rtmbs.viewer.framebuffer import SAMPLES, Framebuffer
-from rtmbs.viewer.labels import draw_labels
+from rtmbs.viewer.labels import draw_labels, draw_texts
 from rtmbs.viewer.legend import draw_legend
 from rtmbs.viewer.renderer import Renderer, is_software
 from rtmbs.viewer.scene import Pick, Scene
@@ -98,17 +98,18 @@ class Canvas(QOpenGLWidget):
         if smooth:
             self._smooth_target().bind()
         scene = self.scene
-        self._renderer.draw(scene.batches(), scene.lines(), self.camera, scene.background(), scene.floor())
+        found = scene.batches(), scene.lines()
+        self._renderer.draw(*found, self.camera, scene.background(), scene.floor(), scene.section)
         if smooth:
             self._smooth_target().copy_to(self.defaultFramebufferObject())
         elif not self._calm.isActive() or self._calm.remainingTime() < CALM // 2:
             self._calm.start()
-        self._write(scene)
+        self._write(scene, [text for overlay in scene.overlays for text in overlay.texts()])
         self.pictures += 1
 
-    def _write(self, scene: Scene) -> None:
+    def _write(self, scene: Scene, texts: list[tuple[NDArray[np.float64], str]]) -> None:
         """Write on the framebuffer that is bound; a painter on the widget would go elsewhere while it is grabbed."""
-        if not (self.labels or scene.shown["grid"] or scene.shown["axes"] or scene.has_arrows()):
+        if not (self.labels or texts or scene.shown["grid"] or scene.shown["axes"] or scene.has_arrows()):
             return
         ratio = self.devicePixelRatioF()
         device = QOpenGLPaintDevice(round(self.width() * ratio), round(self.height() * ratio))
@@ -118,6 +119,7 @@ class Canvas(QOpenGLWidget):
         draw_legend(painter, scene, self.camera)
         if self.labels:
             draw_labels(painter, scene, self.camera)
+        draw_texts(painter, texts, scene, self.camera)
         painter.end()
 
     def picture(self) -> Picture:

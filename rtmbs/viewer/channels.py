@@ -1,12 +1,14 @@
 """Channels by name at the steps of a session: what a window may plot, and the values of those it subscribed to."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.analysis.power import force_power
 from rtmbs.errors import InputError, unknown_name
-from rtmbs.results.catalogue import sources
+from rtmbs.results.catalogue import Entry, named, offered
 from rtmbs.results.channel import Source
 from rtmbs.results.resampled import Resampled
 from rtmbs.results.samples import OF_STATE, Samples
@@ -29,10 +31,15 @@ class Batch:
         arrays = (np.zeros((size, *getattr(state, name).shape)) for name in OF_STATE)
         self.samples = Samples(np.zeros(size), *arrays)
         self.resampled = Resampled(system, tables, self.samples)
-        self.sources = sources(system, self.resampled)
+        self.entries = named(live(system, self.resampled))
 
     def read(self, states: Sequence[State], columns: Sequence[tuple[str, int]]) -> tuple[Array, Array]:
         """Return the energies (3, k) and the values (k, len(columns)) of channels and components at ``states``."""
+        self.take(states)
+        return self.resampled.energies, self.values(columns)
+
+    def take(self, states: Sequence[State]) -> None:
+        """Take other states, as many as before."""
         samples = self.samples
         samples.t[:] = [state.t for state in states]
         for name in OF_STATE:
@@ -40,14 +47,25 @@ class Batch:
             for k, state in enumerate(states):
                 values[k] = getattr(state, name)
         self.resampled.forget()
+
+    def values(self, columns: Sequence[tuple[str, int]]) -> Array:
+        """Return the values (k, len(columns)) of channels and components at the states taken."""
+        states = len(self.samples.t)
         known: dict[Callable[[], Array], Array] = {}  # the three components of one channel are worked out once
-        found = np.empty((len(states), len(columns)))
+        found = np.empty((states, len(columns)))
         for k, (name, component) in enumerate(columns):
-            values = self.sources[name].values
+            values = self.entries[name].source.values
             if values not in known:
                 known[values] = values()
-            found[:, k] = known[values].reshape(len(states), -1)[:, component]
-        return self.resampled.energies, found
+            found[:, k] = known[values].reshape(states, -1)[:, component]
+        return found
+
+
+def live(system: System, resampled: Resampled) -> Iterator[Entry]:
+    """Yield every channel of a run, and the power of every force: what a session offers to plot and to inspect."""
+    yield from offered(system, resampled)
+    for name, info in system.forces.items():
+        yield Entry("force", f"{name}.power", Source((), "W", partial(force_power, resampled, info)))
 
 
 class LiveChannels:
@@ -56,7 +74,7 @@ class LiveChannels:
     def __init__(self, system: System, tables: Tables, state: State) -> None:
         self._system, self._tables, self._state = system, tables, state
         self._batches: dict[int, Batch] = {}
-        self.sources: Mapping[str, Source] = self._batch(1).sources
+        self.entries: Mapping[str, Entry] = self._batch(1).entries
         self.names: tuple[str, ...] = ()
         self._columns: list[tuple[str, int]] = []
 
@@ -67,7 +85,10 @@ class LiveChannels:
 
     def descriptions(self) -> tuple[ChannelDescription, ...]:
         """Return every channel with its axes and unit."""
-        return tuple(ChannelDescription(name, source.axes, source.unit) for name, source in self.sources.items())
+        return tuple(
+            ChannelDescription(name, entry.source.axes, entry.source.unit, entry.kind)
+            for name, entry in self.entries.items()
+        )
 
     def subscribe(self, names: tuple[str, ...]) -> None:
         """Choose what ``read`` returns; a refused list leaves the old one."""
@@ -78,14 +99,28 @@ class LiveChannels:
 
     def column(self, name: str) -> tuple[str, int]:
         """Return the channel and the component that "name" or "name[axis]" means."""
-        if name in self.sources and not self.sources[name].axes:
+        if name in self.entries and not self.entries[name].source.axes:
             return name, 0
         owner, _, axis = name.removesuffix("]").rpartition("[")
-        if owner not in self.sources:
-            raise unknown_name("channel", owner or name, self.sources)
-        if axis not in self.sources[owner].axes:
-            raise unknown_name(f"axis of channel {owner!r}", axis, self.sources[owner].axes)
-        return owner, self.sources[owner].axes.index(axis)
+        if owner not in self.entries:
+            raise unknown_name("channel", owner or name, self.entries)
+        axes = self.entries[owner].source.axes
+        if axis not in axes:
+            raise unknown_name(f"axis of channel {owner!r}", axis, axes)
+        return owner, axes.index(axis)
+
+    def columns(self, names: Sequence[str]) -> list[tuple[str, int]]:
+        """Return every component of whole channels; UnknownNameError for one that does not exist."""
+        for name in names:
+            if name not in self.entries:
+                raise unknown_name("channel", name, self.entries)
+        return [(name, k) for name in names for k in range(max(len(self.entries[name].source.axes), 1))]
+
+    def at(self, state: State, columns: Sequence[tuple[str, int]]) -> Array:
+        """Return the values (len(columns),) of channels and components at one state."""
+        batch = self._batch(1)
+        batch.take([state])
+        return batch.values(columns)[0]
 
     def follow(self, system: System, tables: Tables) -> None:
         """Go on with a System of which a force acts on another body now."""

@@ -126,6 +126,18 @@ class Subscribe(Command):
 
 
 @dataclass(frozen=True)
+class Inspect(Command):
+    """Choose the channels whose present values frames carry: names of ``SceneDescription.channels``.
+
+    Every component of every channel is a number of ``Frame.inspected``, in the order of ``names``. The values are read
+    a few times a second, and after every command. ``ticket`` comes back in ``Frame.inspect_ticket``. No name ends it.
+    """
+
+    names: tuple[str, ...]
+    ticket: int = 0
+
+
+@dataclass(frozen=True)
 class SaveResults(Command):
     """Write the remembered states as a result file, which ``rtmbs.load_result`` reads."""
 

@@ -19,6 +19,7 @@ from rtmbs.viewer.commands import (
     LOGGED,
     Command,
     Grab,
+    Inspect,
     KeepHistory,
     LoadState,
     Loop,
@@ -155,6 +156,8 @@ class Controller:
             self.reactions = self.photographer.reactions.wanted = command.on
         elif isinstance(command, Subscribe):
             self.photographer.watch.subscribe(command.names, command.ticket)
+        elif isinstance(command, Inspect):
+            self.photographer.inspection.ask(command.names, command.ticket)
         elif isinstance(command, SaveResults | SaveState | LoadState):
             self._file(command)
         elif isinstance(command, KeepHistory):

@@ -31,6 +31,7 @@ from rtmbs.viewer.description import (
     SceneDescription,
     WrenchDescription,
 )
+from rtmbs.viewer.elements import element_descriptions
 from rtmbs.viewer.frame import FrameLayout
 from rtmbs.viewer.mouse_spring import MOUSE_SPRING, has_mouse_spring
 from rtmbs.viewer.outline import outline
@@ -78,6 +79,7 @@ def describe(
         markers=markers,
         inputs=tuple(input_descriptions(system)),
         channels=channels,
+        elements=tuple(element_descriptions(system, numbers)),
         choices=dict(CHOICES),
         parameters=dict(parameters or {}),
         coordinates=tuple(system.coordinate_names),
@@ -218,7 +220,7 @@ def body_descriptions(
         if not given and numbers[name] > 0:
             given = outline(info, places, system.length)
         looked = looks.color, looks.opacity, looks.edges
-        yield BodyDescription(name, info.mass, info.center_of_mass, places, given, *looked)
+        yield BodyDescription(name, info.mass, info.center_of_mass, places, given, *looked, info.inertia)
 
 
 def input_descriptions(system: System) -> Iterator[InputDescription]:

@@ -27,6 +27,7 @@ class BodyDescription:
     color: str = ""  # "#rrggbb", "" for the theme's
     opacity: float = 1.0
     edges: bool = True  # sharp edges are drawn as lines
+    inertia: Array | None = None  # (3, 3) about the mass centre, body axes [kg m^2]; None: nobody knows
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +73,17 @@ class WrenchDescription:
     slot: int
 
 
+@dataclass(frozen=True)
+class ElementDescription:
+    """A force, or what holds coordinates or bodies without being a joint: for a list, not for a picture."""
+
+    group: str  # "force" or "constraint"
+    name: str
+    kind: str  # "spring", "driver", "coupler", ...
+    bodies: tuple[int, ...]  # that it acts on
+    coordinates: tuple[str, ...] = ()  # that it acts on; none of one between two bodies
+
+
 @dataclass(frozen=True, eq=False)
 class MarkerDescription:
     """A named point of a body."""
@@ -99,6 +111,7 @@ class ChannelDescription:
     name: str
     axes: tuple[str, ...]
     unit: str  # of every component, or one for each separated by ", "
+    kind: str = ""  # of the element that offers it: body, joint, force, ...; "" of a recorded result
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,5 +138,6 @@ class SceneDescription:
     mode: str = "thread"  # thread, process, manual, playback
     live: bool = True  # False: a recorded result, nothing can be set
     samples: int = 0  # of a recorded result
+    elements: tuple[ElementDescription, ...] = ()
     way: Array = field(default_factory=lambda: np.zeros((0, 3)))  # points that a recorded motion comes to, world [m]
     facts: dict[str, str] = field(default_factory=dict)  # label -> text, for the info overlay

@@ -10,6 +10,7 @@ from rtmbs.errors import InputError
 from rtmbs.viewer.batch import Batch, Lines
 from rtmbs.viewer.camera import Camera
 from rtmbs.viewer.grid import Floor
+from rtmbs.viewer.section import Section
 
 Array = NDArray[np.float64]
 Picture = NDArray[np.uint8]  # (height, width, 3), upper row first
@@ -21,6 +22,8 @@ LIGHT = np.array([0.36, 0.62, 0.70])  # in eye axes, as the renderer has it
 
 class Flat:
     """Draws into memory. Raises InputError without matplotlib."""
+
+    name = "matplotlib"
 
     def __init__(self, width: int, height: int) -> None:
         try:
@@ -41,6 +44,7 @@ class Flat:
         camera: Camera,
         background: tuple[float, ...],
         floor: Floor | None = None,
+        section: Section | None = None,
     ) -> Picture:
         """Return one picture (height, width, 3), without the shadow on the ``floor``."""
         axes = self._axes
@@ -53,9 +57,9 @@ class Flat:
                 add_segments(axes, line.points, line.color, np.full(len(line), line.width), camera)
         shown = [batch for batch in batches if batch.visible and len(batch)]
         for batch in shown:
-            if batch.mesh.kind != "cylinder":
-                add_triangles(axes, batch, camera)
-        bars = [batch for batch in shown if batch.mesh.kind == "cylinder"]
+            if batch.mesh.kind != "cylinder" or section is not None:
+                add_triangles(axes, batch, camera, section)
+        bars = [batch for batch in shown if batch.mesh.kind == "cylinder" and section is None]
         if bars:
             add_bars(axes, bars, camera)
         self._canvas.draw()
@@ -88,19 +92,20 @@ def add_segments(axes: Any, points: Array, color: Any, width: Array, camera: Cam
     )
 
 
-def add_triangles(axes: Any, batch: Batch, camera: Camera) -> None:
-    """Draw the triangles of a batch in flat shades, far ones first."""
+def add_triangles(axes: Any, batch: Batch, camera: Camera, section: Section | None) -> None:
+    """Draw the triangles of a batch in flat shades, far ones first, or what a section leaves of them."""
     from matplotlib.collections import PolyCollection
 
     place = batch.placement
-    corners = batch.mesh.vertices @ place[:, :, :3].transpose(0, 2, 1) + place[:, None, :, 3]
-    triangles = corners.reshape(-1, 3, 3)
-    pixels = camera.project(corners.reshape(-1, 3)).reshape(-1, 3, 3)
+    triangles = (batch.mesh.vertices @ place[:, :, :3].transpose(0, 2, 1) + place[:, None, :, 3]).reshape(-1, 3, 3)
+    color = np.repeat(batch.color, len(batch.mesh.vertices) // 3, axis=0).astype(float)
     normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]) @ camera.axes().T
     normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
-    shade = 0.5 + 0.5 * np.abs(normals @ LIGHT)
-    color = np.repeat(batch.color, len(batch.mesh.vertices) // 3, axis=0).astype(float)
-    color[:, :3] *= shade[:, None]
+    color[:, :3] *= 0.5 + 0.5 * np.abs(normals @ LIGHT)[:, None]
+    if section is not None:
+        triangles, kept = section.cut(triangles)
+        color = color[kept]
+    pixels = camera.project(triangles.reshape(-1, 3)).reshape(*triangles.shape)
     order = np.argsort(-pixels[:, :, 2].mean(axis=1))
     order = order[np.all(pixels[order, :, 2] > 0.0, axis=1)]
     axes.add_collection(PolyCollection(list(pixels[order, :, :2]), facecolors=np.clip(color[order], 0.0, 1.0)))

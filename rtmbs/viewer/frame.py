@@ -1,6 +1,6 @@
 """``Frame``: what a session publishes for a picture, and its layout as one flat array for shared memory."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ Array = NDArray[np.float64]
 STEPS = 512  # steps that the rings of step times and iterations reach back
 WAY = 96  # points that tell where a mechanism will be
 PLOTS = 16  # channels that may be subscribed to at once
+INSPECTED = 128  # numbers of the element that is inspected
 OUTCOMES = tuple(Outcome)
 
 # Options of a Simulation that may be changed while it runs; words are published by their place among the choices.
@@ -97,6 +98,10 @@ class Frame:
     # ---- plots
     ticket: int  # of the channels that the strip holds now
 
+    # ---- what is inspected
+    inspect_ticket: int = 0  # of the channels whose values follow
+    inspected: Array = field(default_factory=lambda: np.full(INSPECTED, np.nan))  # (INSPECTED,)
+
     @property
     def energy(self) -> float:
         """Kinetic energy, gravity energy and elastic energy together [J]."""
@@ -135,6 +140,7 @@ class FrameLayout:
             "phases": (len(PHASES),),
             "options": (len(OPTIONS),),
             "way": (WAY, 3),
+            "inspected": (INSPECTED,),
         }
         self.dtype = np.dtype([(f.name, np.float64, shapes.get(f.name, ())) for f in fields(Frame)])
 

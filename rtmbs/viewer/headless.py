@@ -1,7 +1,8 @@
 """Pictures of a mechanism without a window and without a display: a video, images, or one image."""
 
+import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,13 +18,13 @@ from rtmbs.viewer.camera import Camera, ground_axes
 from rtmbs.viewer.commands import Play, SetSpeed
 from rtmbs.viewer.describe import describe_recorded
 from rtmbs.viewer.description import SceneDescription
-from rtmbs.viewer.flat import Flat
 from rtmbs.viewer.frame import Frame
 from rtmbs.viewer.manual import ManualConnection
-from rtmbs.viewer.offscreen import NoOpenGL, Offscreen
+from rtmbs.viewer.painters import AUTO, make_painter
 from rtmbs.viewer.playback_connection import PlaybackConnection
 from rtmbs.viewer.scene import Scene
 from rtmbs.viewer.snapshot import Poses
+from rtmbs.viewer.stamp import stamped, width_of
 from rtmbs.viewer.theme import theme_named
 from rtmbs.viewer.video import Video
 from rtmbs.viewer.way import way_ahead
@@ -35,13 +36,16 @@ WHOLE = 1e-9  # of a step: a picture that comes this little early is in time
 class Filming:
     """What pictures are taken.
 
-    frames: how many.  rate: pictures a second of the video.  speed: simulated seconds a second of the video.
-    camera: a preset of ``camera.PRESETS``, or "azimuth,elevation" of the eye [degrees].  parallel: lines stay parallel.
+    frames: how many; or as many as ``seconds`` of the mechanism need, where those are given.
+    rate: pictures a second of the video.  speed: simulated seconds a second of the video.
+    camera: what ``Camera.look`` takes: a preset, angles, or a matrix.  parallel: lines stay parallel.
     follow: name of a body that the camera goes with, "" for none.
-    opengl: False takes matplotlib without trying OpenGL first.
+    overlay: name, time and speed are written on every picture.
+    renderer: one of ``painters.RENDERERS``.
     """
 
     frames: int = 200
+    seconds: float | None = None
     rate: float = 30.0
     speed: float = 1.0
     width: int = 1200
@@ -50,8 +54,16 @@ class Filming:
     camera: str = "isometric"
     parallel: bool = False
     follow: str = ""
-    opengl: bool = True
+    overlay: bool = False
+    renderer: str = AUTO
     progress: bool = False
+
+    @property
+    def pictures(self) -> int:
+        """How many are taken."""
+        if self.seconds is None:
+            return self.frames
+        return math.floor(self.seconds * self.rate / self.speed * (1.0 + WHOLE)) + 1
 
 
 @dataclass(frozen=True)
@@ -59,7 +71,7 @@ class Filmed:
     """What came of it."""
 
     pictures: int
-    renderer: str  # OpenGL or matplotlib
+    renderer: str  # who drew: OpenGL with the name of the driver, or matplotlib
     reason: str  # why it was not OpenGL; "" otherwise
     t: float  # time of the last picture [s]
     seconds: float  # wall time
@@ -77,7 +89,7 @@ def film_simulation(
     """
     check(filming)
     connection, told = ManualConnection(sim, shapes=shapes), list[str]()
-    description = with_way(sim, connection.describe(), filming.frames * filming.speed / filming.rate)
+    description = with_way(sim, connection.describe(), (filming.pictures - 1) * filming.speed / filming.rate)
     return replace(film(description, stepped(sim, connection, filming, told), out, filming), stopped="; ".join(told))
 
 
@@ -98,7 +110,7 @@ def with_way(sim: Simulation, description: SceneDescription, seconds: float) -> 
 def stepped(sim: Simulation, connection: ManualConnection, filming: Filming, told: list[str]) -> Iterator[Frame]:
     """Yield a frame for each picture; the sentence of a step that fails goes to ``told``, and ends it."""
     start = sim.t
-    for number in range(filming.frames):
+    for number in range(filming.pictures):
         target = start + number * filming.speed / filming.rate
         while sim.t < target - WHOLE * sim.h and connection.should_step():
             connection.sync(sim, sim.step())
@@ -122,7 +134,7 @@ def film_result(result: Result, out: str | Path, filming: Filming, model: Model 
     def played() -> Iterator[Frame]:
         connection.send(SetSpeed(filming.speed))
         connection.send(Play())
-        for number in range(filming.frames):
+        for number in range(filming.pictures):
             now[0] = number / filming.rate
             frame = connection.latest()
             assert frame is not None
@@ -139,31 +151,53 @@ def film(description: SceneDescription, frames: Iterator[Frame], out: str | Path
     camera.look(filming.camera)  # tells at once of a camera that does not exist
     camera.resize(filming.width, filming.height)
     followed = body_number(description, filming.follow)
+    left = width_of(description.name, filming.height, filming.speed) if filming.overlay else 0
     start, last, scene = time.perf_counter(), 0.0, None
     with Video(out, filming.rate) as video:
-        painter, reason = make_painter(filming)
+        painter, reason = make_painter(filming.renderer, filming.width, filming.height)
+        quiet = None if filming.progress else True
         try:
-            for frame in tqdm(frames, total=filming.frames, disable=None if filming.progress else True, unit="picture"):
+            for frame in tqdm(frames, total=filming.pictures, disable=quiet, unit="picture"):
                 if scene is None:
                     scene = Scene(description, theme, frame)
                     camera.ground = ground_axes(description.gravity)
                     camera.look(filming.camera)
-                    camera.fit(scene.whole())
+                    camera.fit(scene.whole(), left)
                 before = None if followed is None else scene.center_of(followed)
                 scene.show(frame)
                 if followed is not None and before is not None:
                     camera.center = camera.center + scene.center_of(followed) - before
-                elif not camera.holds(scene.points()):
+                elif not camera.holds(scene.points(), left):
                     if scene.remember():
-                        camera.fit(scene.whole())
+                        camera.fit(scene.whole(), left)
                     else:
-                        camera.go_with(scene.points())
-                video.add(painter.draw(scene.batches(), scene.lines(), camera, scene.background(), scene.floor()))
+                        camera.go_with(scene.points(), left)
+                found = scene.batches(), scene.lines()
+                picture = painter.draw(*found, camera, scene.background(), scene.floor(), scene.section)
+                if filming.overlay:
+                    picture = stamped(picture, description.name, frame.t, filming.speed, theme)
+                video.add(picture)
                 last = frame.t
         finally:
             painter.close()
-    renderer = "matplotlib" if isinstance(painter, Flat) else "OpenGL"
-    return Filmed(video.pictures, renderer, reason, last, time.perf_counter() - start)
+    return Filmed(video.pictures, painter.name, reason, last, time.perf_counter() - start)
+
+
+def film_speeds(
+    speeds: Sequence[float], out: str | Path, film_one: Callable[[Filming, Path], Filmed], filming: Filming
+) -> list[Filmed]:
+    """Film the same motion at each of several speeds, each to a file of its own: ``film_1x.mp4``, ``film_0.1x.mp4``.
+
+    A single speed keeps the name.  film_one: films once, from the start.
+    """
+    paths = [Path(out) if len(speeds) == 1 else name_of(Path(out), speed) for speed in speeds]
+    return [film_one(replace(filming, speed=speed), path) for speed, path in zip(speeds, paths, strict=True)]
+
+
+def name_of(path: Path, speed: float) -> Path:
+    """Return the file of one speed: the speed stands before the number of a picture, or before the ending."""
+    stem, number, rest = path.stem.partition("%")
+    return path.with_name(f"{stem.rstrip('_')}_{speed:g}x{'_' if number else ''}{number}{rest}{path.suffix}")
 
 
 def body_number(description: SceneDescription, name: str) -> int | None:
@@ -174,22 +208,12 @@ def body_number(description: SceneDescription, name: str) -> int | None:
     return names.index(name) if name else None
 
 
-def make_painter(filming: Filming) -> tuple[Offscreen | Flat, str]:
-    """Return whoever can draw here, and why it is not OpenGL."""
-    reason = "it was not asked for"
-    if filming.opengl:
-        try:
-            return Offscreen(filming.width, filming.height), ""
-        except NoOpenGL as error:
-            reason = str(error)
-    return Flat(filming.width, filming.height), reason
-
-
 def check(filming: Filming) -> None:
     """Raise InputError for numbers that make no picture."""
     for name, least in (("frames", 1), ("width", 16), ("height", 16)):
         if getattr(filming, name) < least:
             raise InputError(f"{name} is {getattr(filming, name)}; it must be at least {least}")
-    for name in ("rate", "speed"):
-        if not 0.0 < getattr(filming, name) < float("inf"):
-            raise InputError(f"{name} is {getattr(filming, name)!r}; it must be a positive number")
+    for name in ("rate", "speed", "seconds"):
+        value = getattr(filming, name)
+        if value is not None and not 0.0 < value < math.inf:
+            raise InputError(f"{name} is {value!r}; it must be a positive number")

@@ -22,6 +22,7 @@ ON: dict[str, Callable[[Any], bool]] = {
     "plots": lambda window: window.docks["plots"].isVisible(),
     "parameters": lambda window: window.docks["parameters"].isVisible(),
     "log": lambda window: window.docks["log"].isVisible(),
+    "model": lambda window: window.docks["model"].isVisible(),
     "full_screen": lambda window: window.isFullScreen(),
     "theme": lambda window: window.theme is not WHITE,
     "labels": lambda window: window.canvas.labels,
@@ -35,6 +36,7 @@ ON: dict[str, Callable[[Any], bool]] = {
     "follow": lambda window: window.framing.followed is not None,
     "record": lambda window: window.capture is not None and window.capture.running,
     "history": lambda window: window.act.disk > 0.0,
+    "stamp": lambda window: window.stamped,
     "loop": lambda window: window.act.looping,
 }
 

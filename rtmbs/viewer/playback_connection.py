@@ -15,6 +15,7 @@ from rtmbs.observers.meters import VIOLATIONS
 from rtmbs.results.result import Result
 from rtmbs.viewer.commands import (
     Command,
+    Inspect,
     Loop,
     Pause,
     Play,
@@ -30,7 +31,7 @@ from rtmbs.viewer.commands import (
 )
 from rtmbs.viewer.connection import Message
 from rtmbs.viewer.description import SceneDescription
-from rtmbs.viewer.frame import OPTIONS, PLOTS, STEPS, WAY, Frame
+from rtmbs.viewer.frame import INSPECTED, OPTIONS, PLOTS, STEPS, WAY, Frame
 from rtmbs.viewer.recording import Recording
 from rtmbs.viewer.strip import FIRST, WIDTH, Strip, T
 
@@ -64,6 +65,7 @@ class PlaybackConnection:
         self._strip = Strip(kept=len(self._t))
         self._frame: Frame | None = None
         self._shown: tuple[object, ...] = ()
+        self._inspected = Inspect(())
 
     def describe(self) -> SceneDescription:
         return self._scene
@@ -78,7 +80,8 @@ class PlaybackConnection:
 
     def latest(self) -> Frame | None:
         self._advance()
-        shown = (self._sample, self._playing, self._speed, self._strip.ticket, self._reactions is None)
+        asked = self._strip.ticket, self._inspected.ticket, self._reactions is None
+        shown = (self._sample, self._playing, self._speed, *asked)
         if shown != self._shown:
             self._number += 1
             self._shown, self._frame = shown, self._take()
@@ -127,6 +130,8 @@ class PlaybackConnection:
             self._reactions = self._recorded_reactions() if command.on else None
         elif isinstance(command, Subscribe):
             self._watch(self.columns(command.names), command.ticket)
+        elif isinstance(command, Inspect):
+            self._inspect(command)
         else:
             raise InputError(f"{type(command).__name__}: this is a recorded result; nothing in it can be changed")
 
@@ -180,12 +185,26 @@ class PlaybackConnection:
 
     def _recorded_reactions(self) -> Array:
         """Return the reactions of all joints over all samples (S, nj, 6); not a number where none was recorded."""
-        result, joints = self._recording.result, self._scene.joints
+        result, joints = self.recording.result, self._scene.joints
         found = np.full((len(self._t), len(joints), 6), np.nan)
         for k, joint in enumerate(joints):
             for name in (f"{joint.name}.reaction", f"joint:{joint.name}.reaction"):
                 if name in result:
                     found[:, k] = result[name]
+        return found
+
+    def _inspect(self, command: Inspect) -> None:
+        """Show the values of these channels; UnknownNameError for one that the result does not have."""
+        for name in command.names:
+            self.recording.result.channel(name)
+        self._inspected = command
+
+    def _values(self) -> Array:
+        """Return what is inspected (INSPECTED,), at the present sample."""
+        found = np.full(INSPECTED, np.nan)
+        parts = [self.recording.result[name][self._sample : self._sample + 1] for name in self._inspected.names]
+        numbers = np.concatenate([part.reshape(-1) for part in parts])[:INSPECTED] if parts else np.zeros(0)
+        found[: len(numbers)] = numbers
         return found
 
     def _value(self, name: str) -> float:
@@ -238,4 +257,6 @@ class PlaybackConnection:
             options=np.full(len(OPTIONS), np.nan),
             way=np.full((WAY, 3), np.nan),  # the description of a recording has it
             ticket=self._strip.ticket,
+            inspect_ticket=self._inspected.ticket,
+            inspected=self._values(),
         )

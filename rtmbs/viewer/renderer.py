@@ -15,6 +15,7 @@ from rtmbs.viewer.batch import Batch, Lines
 from rtmbs.viewer.camera import Camera
 from rtmbs.viewer.grid import Floor
 from rtmbs.viewer.programs import program, set_matrix
+from rtmbs.viewer.section import Section
 from rtmbs.viewer.shaders import LINE_VERTEX, MESH_VERTEX, PLAIN_FRAGMENT
 from rtmbs.viewer.shadow import Shadow
 
@@ -41,6 +42,7 @@ class Renderer:
     def __init__(self) -> None:
         self._mesh, self._line = program(MESH_VERTEX, PLAIN_FRAGMENT), program(LINE_VERTEX, PLAIN_FRAGMENT)
         self._shadow, self._software = Shadow(), is_software()
+        self._section: Section | None = None
         self._buffers: dict[int, tuple[Any, Buffers]] = {}  # by identity; what is drawn is kept alive with it
 
     def draw(
@@ -50,12 +52,18 @@ class Renderer:
         camera: Camera,
         background: tuple[float, ...],
         floor: Floor | None = None,
+        section: Section | None = None,
     ) -> None:
-        """Draw one picture into the framebuffer that is bound; a ``floor`` catches the shadow."""
+        """Draw one picture into the framebuffer that is bound; a ``floor`` catches the shadow.
+
+        A section cuts batches; lines and the shadow stay whole.
+        """
+        self._section = section
         GL.glClearColor(*background, 1.0)
         GL.glDepthMask(GL.GL_TRUE)
         GL.glClear(GL.GL_COLOR_BUFFER_BIT | GL.GL_DEPTH_BUFFER_BIT)
         GL.glEnable(GL.GL_DEPTH_TEST)
+        GL.glEnable(GL.GL_MULTISAMPLE)  # a painter that wrote text has turned it off
         GL.glDisable(GL.GL_CULL_FACE)
         GL.glDisable(GL.GL_BLEND)
         shown = [batch for batch in batches if batch.visible and len(batch)]
@@ -97,8 +105,12 @@ class Renderer:
     def _draw_instances(self, batch: Batch, count: int) -> None:
         """Draw ``count`` placements that were sent, and their sharp edges over them."""
         vertices, edges = self._bind(batch), batch.edges and len(batch.mesh.edges)
-        GL.glUniform1i(GL.glGetUniformLocation(self._mesh, "both"), not batch.mesh.closed)
-        (GL.glEnable if batch.mesh.closed else GL.glDisable)(GL.GL_CULL_FACE)
+        if self._section is not None:
+            GL.glUniform4f(GL.glGetUniformLocation(self._mesh, "section"), *self._section.plane)
+            GL.glEnable(GL.GL_CLIP_DISTANCE0)
+        whole = batch.mesh.closed and self._section is None  # of a solid that is cut the inner side is seen
+        GL.glUniform1i(GL.glGetUniformLocation(self._mesh, "both"), not whole)
+        (GL.glEnable if whole else GL.glDisable)(GL.GL_CULL_FACE)
         if edges:  # faces step back a little, so that lines in them are seen whole
             GL.glEnable(GL.GL_POLYGON_OFFSET_FILL)
             GL.glPolygonOffset(1.0, 1.0)
@@ -107,6 +119,7 @@ class Renderer:
             GL.glDisable(GL.GL_POLYGON_OFFSET_FILL)
             GL.glDrawArraysInstanced(GL.GL_LINES, vertices, edges, count)
         GL.glDisable(GL.GL_CULL_FACE)
+        GL.glDisable(GL.GL_CLIP_DISTANCE0)
         GL.glBindVertexArray(0)
 
     def _draw_clear(self, batches: list[Batch], camera: Camera) -> None:
@@ -207,7 +220,12 @@ def upload(buffer: int, values: Floats, usage: Any = GL.GL_STREAM_DRAW) -> None:
     GL.glBufferData(GL.GL_ARRAY_BUFFER, values.nbytes, values, usage)
 
 
+def driver() -> str:
+    """Return what the current context is drawn by, in the words of its driver."""
+    return (GL.glGetString(GL.GL_RENDERER) or b"").decode(errors="replace").partition(" (")[0]
+
+
 def is_software() -> bool:
     """True when the current context has no graphics card behind it."""
-    name = GL.glGetString(GL.GL_RENDERER) or b""
-    return any(word in name.decode(errors="replace").lower() for word in ("llvmpipe", "softpipe", "swrast", "software"))
+    name = driver().lower()
+    return any(word in name for word in ("llvmpipe", "softpipe", "swrast", "software"))

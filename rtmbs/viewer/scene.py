@@ -11,14 +11,17 @@ from rtmbs.viewer import picking
 from rtmbs.viewer.arrows import Forces, GrabLine, Reactions, Scale
 from rtmbs.viewer.batch import GROUND, Batch, Lines
 from rtmbs.viewer.camera import ground_axes
+from rtmbs.viewer.choices import Hidden
 from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.frame import WAY, Frame
 from rtmbs.viewer.grid import AXES, Floor, axis_lines, grid_lines
 from rtmbs.viewer.naming import met, nearest_name
+from rtmbs.viewer.overlay import Overlay
 from rtmbs.viewer.reach import DIRECTIONS, FAR, reached
+from rtmbs.viewer.section import Section
 from rtmbs.viewer.solids import Placed, batches, body_solids, families, outline, swell, thickness
 from rtmbs.viewer.springs import Connectors
-from rtmbs.viewer.symbols import Rails, joint_symbol, supports
+from rtmbs.viewer.symbols import BALL_RADIUS, Rails, joint_symbol, supports
 from rtmbs.viewer.theme import Color, Theme, rgba
 from rtmbs.viewer.trails import Trails
 
@@ -34,19 +37,25 @@ SEE_THROUGH = 0.35  # opacity of all bodies when they are made transparent
 
 
 class Pick(NamedTuple):
-    """A body under the mouse."""
+    """A body under the mouse, and a joint that lies before it."""
 
     body: int
     point: Array  # (3,) world [m]
     local: Array  # (3,) body axes [m]
+    joint: str = ""  # name of the joint that is met first; the body is then one that it holds
 
 
 class Scene:
-    """Batches and lines of one mechanism in the colours of a theme, from its first frame on; ``show`` moves them."""
+    """Batches and lines of one mechanism in the colours of a theme, from its first frame on; ``show`` moves them.
 
-    def __init__(self, description: SceneDescription, theme: Theme, frame: Frame) -> None:
+    hidden: elements that are not drawn.
+    """
+
+    def __init__(self, description: SceneDescription, theme: Theme, frame: Frame, hidden: Hidden | None = None) -> None:
         self.description, self.theme, self.frame = description, theme, frame
         self.selected: int | None = None
+        self.overlays: list[Overlay] = []
+        self.section: Section | None = None
         self.trails = Trails()
         self.shown = dict(SHOWN)
         self.scale = Scale(description)
@@ -56,12 +65,13 @@ class Scene:
         size = float(np.max(np.ptp(self.points(), axis=0)))
         self._size = size
         thicker = swell(description, size)
-        radius = thicker * thickness(description)
-        self._bodies = batches(body_solids(description, thicker), self._solid_color)
+        self.radius = radius = thicker * thickness(description)
+        drawn = self._drawn = description if hidden is None else hidden.of(description)
+        self._bodies = batches(body_solids(drawn, thicker), self._solid_color)
         self._joints = self._joint_batches(radius)
-        self._rails = Rails(description, radius, rgba(theme.joint))
-        self._connectors = Connectors(description, radius, theme, frame)
-        self._forces, self._reactions = Forces(description, radius, theme), Reactions(description, radius, theme)
+        self._rails = Rails(drawn, radius, rgba(theme.joint))
+        self._connectors = Connectors(drawn, radius, theme, frame)
+        self._forces, self._reactions = Forces(drawn, radius, theme), Reactions(description, radius, theme)
         self._grab = GrabLine(radius, theme)
         segments, self.grid_spacing, floor = grid_lines(self.points(), description.gravity)
         self._floor = replace(floor, dark=theme.shadow)
@@ -72,13 +82,13 @@ class Scene:
 
     def _joint_batches(self, radius: float) -> list[Batch]:
         """Return the symbols of joints in the tree and of cut ones, and what stands on ground."""
-        theme, joints = self.theme, self.description.joints
+        theme, joints = self.theme, self._drawn.joints
         found: list[Batch] = []
         for cut, color in ((False, theme.joint), (True, theme.cut)):
             placed = [part for joint in joints if joint.cut == cut for part in joint_symbol(joint, radius)]
             found += batches(placed, uniform(color))
         up = ground_axes(self.description.gravity)[2]
-        standing: list[Placed] = supports(self.description, radius, self.frame, up)
+        standing: list[Placed] = supports(self._drawn, radius, self.frame, up)
         feet = np.array([one.local[:, 3] for one in standing]).reshape(-1, 3)
         self._outline = np.concatenate([self._outline, feet])
         self._outline_body = np.concatenate([self._outline_body, np.full(len(feet), GROUND)])
@@ -137,6 +147,14 @@ class Scene:
         self._grab.show(frame)
         self.trails.add(frame)
         self._trails.put(*self.trails.segments(self._solid_color))
+        for overlay in self.overlays:
+            overlay.show(frame)
+
+    def lay_over(self, overlays: list[Overlay]) -> None:
+        """Let these lie over the scene in place of those before."""
+        self.overlays = overlays
+        for overlay in overlays:
+            overlay.show(self.frame)
 
     # ---- what is drawn ----------------------------------------------------------------------------------------------
 
@@ -148,12 +166,13 @@ class Scene:
         found += self._connectors.batches if shown["springs"] else []
         found += self._forces.batches if shown["forces"] else []
         found += self._reactions.batches if shown["reactions"] else []
-        return [*found, *self._grab.batches]
+        return [*found, *self._grab.batches, *(batch for overlay in self.overlays for batch in overlay.batches)]
 
     def lines(self) -> list[Lines]:
         """Return the lines that are shown."""
         offered = {"grid": self._grid, "axes": self._axes, "trails": self._trails}
-        return [lines for part, lines in offered.items() if self.shown[part]]
+        found = [lines for part, lines in offered.items() if self.shown[part]]
+        return [*found, *(lines for overlay in self.overlays for lines in overlay.lines)]
 
     def floor(self) -> Floor | None:
         """Return what catches the shadow, None while the grid is hidden."""
@@ -216,18 +235,36 @@ class Scene:
         return "" if found is None else found.text
 
     def pick(self, start: Array, direction: Array) -> Pick | None:
-        """Return the first body that a ray meets; ground has no shape and is never met."""
+        """Return the first body that a ray meets; ground has no shape and is never met.
+
+        Joints count where they lie before all bodies, and what a section takes away does not.
+        """
         if not self.shown["bodies"]:
             return None
-        nearest, body = np.inf, GROUND
+        start, reach = (start, np.inf) if self.section is None else self.section.kept(start, direction)
+        nearest, body, joint = reach, GROUND, ""
         for batch in self._bodies:
             hit = picking.nearest(met(batch, start, direction), start, direction)
             if hit is not None and hit.distance < nearest:
                 nearest, body = hit.distance, int(batch.body[hit.number])
-        if not np.isfinite(nearest):
+        if self.shown["joints"] and len(self._drawn.joints):
+            balls = joint_balls(self._drawn, self.frame, self.radius)
+            hit = picking.nearest(picking.capsules(start, direction, *balls), start, direction)
+            if hit is not None and hit.distance < nearest:
+                met_first = self._drawn.joints[hit.number]
+                nearest, body, joint = hit.distance, met_first.b or met_first.a, met_first.name
+        if body == GROUND:
             return None
         point = start + nearest * direction
-        return Pick(body, point, self.frame.A[body].T @ (point - self.frame.r[body]))
+        return Pick(body, point, self.frame.A[body].T @ (point - self.frame.r[body]), joint)
+
+
+def joint_balls(description: SceneDescription, frame: Frame, radius: float) -> tuple[Array, Array]:
+    """Return the joints of a description as balls: capsules (k, 2, 3) without a length, and radii (k,)."""
+    bodies = np.array([joint.a for joint in description.joints])
+    local = np.array([joint.point_a for joint in description.joints])
+    centers = frame.r[bodies] + np.einsum("kij,kj->ki", frame.A[bodies], local)
+    return np.stack([centers, centers], axis=1), np.full(len(centers), BALL_RADIUS * radius)
 
 
 def uniform(color: str) -> Callable[[int], Color]:

@@ -4,6 +4,7 @@ from typing import Any
 
 from rtmbs.viewer.commands import (
     Command,
+    Inspect,
     KeepHistory,
     LoadState,
     Rebuild,
@@ -29,7 +30,7 @@ class Settings:
             self._parameters |= command.parameters
         elif isinstance(command, SetInput | SetOption):
             self._last[type(command), command.name] = command
-        elif isinstance(command, SetSpeed | Subscribe | KeepHistory | ShowReactions):
+        elif isinstance(command, SetSpeed | Subscribe | KeepHistory | ShowReactions | Inspect):
             self._last[type(command), ""] = command
         elif isinstance(command, Reset | LoadState):  # the inputs are those of the model again, or of a file
             self._last = {key: one for key, one in self._last.items() if not isinstance(one, SetInput)}

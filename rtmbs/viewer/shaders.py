@@ -11,11 +11,14 @@ layout(location = 4) in vec4 row2;
 layout(location = 5) in vec4 color;
 uniform mat4 view, projection;
 uniform vec3 up;    // in eye axes
+uniform vec4 section;  // what is drawn has section . (x, 1) >= 0
 uniform bool both;  // sides are lit
 out vec4 base;
 void main() {
     mat3 M = transpose(mat3(row0.xyz, row1.xyz, row2.xyz));
-    vec4 seen = view * vec4(M * position + vec3(row0.w, row1.w, row2.w), 1.0);
+    vec4 place = vec4(M * position + vec3(row0.w, row1.w, row2.w), 1.0);
+    gl_ClipDistance[0] = dot(section, place);
+    vec4 seen = view * place;
     gl_Position = projection * seen;
     if (dot(normal, normal) < 0.5) {
         base = vec4(0.42 * color.rgb, mix(color.a, 1.0, 0.35));

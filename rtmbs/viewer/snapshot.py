@@ -21,6 +21,7 @@ from rtmbs.system.system import System
 from rtmbs.viewer.channels import LiveChannels
 from rtmbs.viewer.describe import CHOICES
 from rtmbs.viewer.frame import OPTIONS, WAY, Frame
+from rtmbs.viewer.inspection import Inspection
 from rtmbs.viewer.session import Session
 from rtmbs.viewer.strip import ACCELERATION, ELASTIC, FIRST, KINETIC, POSITION, WIDTH, Strip, T
 from rtmbs.viewer.timing import Timing, percentiles
@@ -113,12 +114,12 @@ class Watch:
         for _, group in itertools.groupby(moments, lambda moment: moment.state.fingerprint):
             states = [moment.state for moment in group]
             part = slice(first, first + len(states))
-            energies, values = self._channels_of(states[0]).read(states)
+            energies, values = self.channels_of(states[0]).read(states)
             rows[part, KINETIC : ELASTIC + 1], rows[part, FIRST : FIRST + values.shape[1]] = energies.T, values
             first += len(states)
         self.strip.append(rows)
 
-    def _channels_of(self, state: State) -> LiveChannels:
+    def channels_of(self, state: State) -> LiveChannels:
         """Return the channels of the mechanism that a state belongs to: as it is, or with a hand that pulls."""
         channels = self.channels
         if state.fingerprint != self.session.calm.system.fingerprint:
@@ -155,6 +156,7 @@ class Photographer:
         self.session, self.timing, self.generation = session, timing, generation
         self.reactions = Reactions(session, reactions)
         self.poses, self.watch = Poses(session.sim), Watch(session, channels, strip)
+        self.inspection = Inspection(channels, self.watch.channels_of)
         self.number, self.way = 0, np.full((WAY, 3), np.nan)
 
     def take(self, playing: bool = False, speed: float = 1.0, deadlines: int = 0, missed: int = 0) -> Frame:
@@ -199,6 +201,8 @@ class Photographer:
             options=option_numbers(session),
             way=self.way,
             ticket=self.watch.strip.ticket,
+            inspect_ticket=self.inspection.ticket,
+            inspected=self.inspection.read(state, playing),
         )
 
     def grab(self, r: Array, A: Array) -> tuple[int, Array, Array, float]:

@@ -8,7 +8,6 @@ from typing import Any
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import (
-    QDockWidget,
     QMainWindow,
     QPlainTextEdit,
     QVBoxLayout,
@@ -18,11 +17,13 @@ from PySide6.QtWidgets import (
 from rtmbs.viewer import fault
 from rtmbs.viewer.actions import MANY, Actions
 from rtmbs.viewer.camera import ground_axes
-from rtmbs.viewer.canvas import Canvas
+from rtmbs.viewer.canvas import Canvas, Picture
 from rtmbs.viewer.capture import Capture
+from rtmbs.viewer.choices import BODY, Choice
 from rtmbs.viewer.commands import Command, Grab, MoveGrab, Rebuild, Release, ShowReactions, StepBack, Subscribe
 from rtmbs.viewer.connection import Connection, Message
 from rtmbs.viewer.description import BodyDescription, SceneDescription
+from rtmbs.viewer.docks import make_docks
 from rtmbs.viewer.focus import FocusReturns, application
 from rtmbs.viewer.frame import Frame
 from rtmbs.viewer.framing import Framing
@@ -31,6 +32,7 @@ from rtmbs.viewer.opening import Opening, close_soon
 from rtmbs.viewer.panels.banner import Banner
 from rtmbs.viewer.panels.help import Help
 from rtmbs.viewer.panels.info import Info
+from rtmbs.viewer.panels.model_panel import ModelPanel
 from rtmbs.viewer.panels.parameters import Parameters
 from rtmbs.viewer.panels.plots import Plots
 from rtmbs.viewer.panels.profiler import Profiler
@@ -38,6 +40,8 @@ from rtmbs.viewer.panels.transport import Transport
 from rtmbs.viewer.panels.waiting import Waiting
 from rtmbs.viewer.remember import with_first
 from rtmbs.viewer.scene import SHOWN, Pick, Scene
+from rtmbs.viewer.selection import Selection
+from rtmbs.viewer.stamp import stamped
 from rtmbs.viewer.state_text import state_text
 from rtmbs.viewer.style import palette, sheet
 from rtmbs.viewer.theme import WHITE, Theme
@@ -60,7 +64,7 @@ class Window(QMainWindow):
         self.connection, self.theme, self.opener = connection, theme, opener
         self.frame: Frame | None = None
         self.description: SceneDescription | None = None
-        self.speed, self.info_wanted = 1.0, True
+        self.speed, self.info_wanted, self.stamped = 1.0, True, False
         self.capture: Capture | None = None
         self.opening, self.framing = Opening(), Framing(self)
         self.shown = dict(SHOWN)
@@ -94,33 +98,16 @@ class Window(QMainWindow):
         self.parameters_panel, self.plots_panel = Parameters(), Plots(self.theme)
         self.profiler_panel, self.log_panel = Profiler(self.theme), QPlainTextEdit(readOnly=True)
         self.log_panel.setMaximumBlockCount(LOG_LINES)
-        right, bottom = Qt.DockWidgetArea.RightDockWidgetArea, Qt.DockWidgetArea.BottomDockWidgetArea
-        self.docks = {
-            "parameters": self._dock("Parameters", self.parameters_panel, right),
-            "profiler": self._dock("Profiler", self.profiler_panel, bottom),
-            "plots": self._dock("Plots", self.plots_panel, bottom),
-            "log": self._dock("Log", self.log_panel, bottom),
-        }
-        self.tabifyDockWidget(self.docks["profiler"], self.docks["plots"])
-        self.tabifyDockWidget(self.docks["plots"], self.docks["log"])
-        self.resizeDocks([self.docks["parameters"]], [380], Qt.Orientation.Horizontal)
-        self.resizeDocks([self.docks["profiler"], self.docks["plots"]], [230, 320], Qt.Orientation.Vertical)
+        self.selection = Selection(self)
+        self.model_panel = ModelPanel(self)
+        self.docks = make_docks(self)
         self.canvas.installEventFilter(self)
         self.focus = FocusReturns(self.canvas)
         self.statusBar().showMessage("F1 shows the keys")
 
-    def _dock(self, title: str, panel: QWidget, area: Qt.DockWidgetArea) -> QDockWidget:
-        dock = QDockWidget(title, self)
-        dock.setObjectName(title)
-        dock.setWidget(panel)
-        self.addDockWidget(area, dock)
-        dock.hide()
-        dock.visibilityChanged.connect(self._redraw_soon)
-        return dock
-
     def _connect(self) -> None:
         guarded = self.guarded
-        self.canvas.picked.connect(guarded(lambda pick: self.select(None if pick is None else pick.body)))
+        self.canvas.picked.connect(guarded(self.selection.picked))
         self.canvas.centered.connect(guarded(self._center))
         self.canvas.grabbed.connect(guarded(self._grab))
         self.canvas.moved.connect(guarded(lambda target: self.send(MoveGrab(tuple(target.tolist())))))
@@ -145,8 +132,7 @@ class Window(QMainWindow):
         overlays: tuple[Any, ...] = (self.info, self.help, self.banner, self.waiting)
         for part in (*overlays, self.transport, self.profiler_panel, self.plots_panel):
             part.set_theme(theme)
-        if self.description is not None and self.frame is not None:
-            self._make_scene()
+        self.make_scene()
         self.place_overlays()
 
     # ---- frames -----------------------------------------------------------------------------------------------------
@@ -176,25 +162,26 @@ class Window(QMainWindow):
         self.speed = frame.desired_speed
         self.canvas.camera.ground = ground_axes(description.gravity)
         self.setWindowTitle(f"rtmbs: {description.name}")
-        self._make_scene()
+        self.selection.meet()
+        self.make_scene()
         if self.shown["reactions"]:
             self.send(ShowReactions(True))
-        for panel in (self.parameters_panel, self.plots_panel, self.transport):
+        for panel in (self.parameters_panel, self.plots_panel, self.transport, self.model_panel):
             panel.describe(description)
         self.info.show_frame(frame, description, self._rate)  # its size is known before the picture is fitted beside it
         if self._fit_next:
             self.act.fit()
         self._fit_next = False
 
-    def _make_scene(self) -> None:
+    def make_scene(self) -> None:
         """Make the scene of the present description and theme; what was chosen or hidden stays."""
-        assert self.description is not None
-        assert self.frame is not None
-        old, scene = self.scene, Scene(self.description, self.theme, self.frame)
+        if self.description is None or self.frame is None:
+            return
+        old, scene = self.scene, Scene(self.description, self.theme, self.frame, self.selection.hidden)
         scene.shown = self.shown
         if old is not None and old.description is self.description:
             scene.trails, scene.seen, scene.scale = old.trails, old.seen, old.scale
-            scene.select(old.selected)
+        self.selection.lay_over(scene)
         scene.recolor()
         scene.show(self.frame)
         self.canvas.set_scene(scene)
@@ -220,6 +207,8 @@ class Window(QMainWindow):
             self.info.show_frame(self.frame, self.description, self._rate)
         if self.docks["parameters"].isVisible():
             self.parameters_panel.show_frame(self.frame)
+        if self.docks["model"].isVisible():
+            self.model_panel.show_frame(self.frame)
         if self.docks["profiler"].isVisible():
             self.profiler_panel.show_frame(self.frame)
         if self.docks["plots"].isVisible():
@@ -249,6 +238,13 @@ class Window(QMainWindow):
         """What the canvas shows."""
         return self.canvas.scene
 
+    def picture(self) -> Picture:
+        """Return what the canvas shows, with name, time and speed where they are wanted."""
+        picture, frame = self.canvas.picture(), self.frame
+        if frame is None or not self.stamped:
+            return picture
+        return stamped(picture, self.title(), frame.t, frame.desired_speed, self.theme)
+
     def title(self) -> str:
         """Return the name of the mechanism."""
         return "mechanism" if self.description is None else self.description.name
@@ -269,17 +265,13 @@ class Window(QMainWindow):
         dock.setVisible(behind or not dock.isVisible())
         dock.raise_()
 
-    def _redraw_soon(self) -> None:
+    def redraw_soon(self) -> None:
+        """Draw the panels at the next look for a frame."""
         self._panels_drawn = 0.0
 
     def select(self, body: int | None) -> None:
         """Choose a body, or none."""
-        if self.scene is not None:
-            self.scene.select(body)
-            self.canvas.update()
-        if body is not None:
-            about = self.description_of(body)
-            self.tell(f"{about.name}: mass {about.mass:.4g} kg")
+        self.selection.choose(None if body is None else Choice(BODY, self.body_name(body)))
 
     def description_of(self, body: int) -> BodyDescription:
         """Return what is known about a body."""

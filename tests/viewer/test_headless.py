@@ -18,6 +18,7 @@ from rtmbs.viewer.camera import Camera
 from rtmbs.viewer.flat import Flat
 from rtmbs.viewer.headless import Filming, film_result, film_simulation
 from rtmbs.viewer.manual import ManualConnection
+from rtmbs.viewer.painters import MATPLOTLIB
 from rtmbs.viewer.scene import Scene
 from rtmbs.viewer.theme import WHITE, rgba
 from rtmbs.viewer.video import Video
@@ -62,7 +63,7 @@ def test_the_command_films_a_mechanism_without_a_display(tmp_path):
 
 def test_matplotlib_draws_bodies_where_they_are(tmp_path):
     sim = Simulation(rtmbs.library.build("fourbar", ny=1, nz=1).compile())
-    filmed = film_simulation(sim, tmp_path / "one.png", Filming(frames=1, width=400, height=300, opengl=False))
+    filmed = film_simulation(sim, tmp_path / "one.png", Filming(frames=1, width=400, height=300, renderer=MATPLOTLIB))
     assert (filmed.renderer, filmed.reason) == ("matplotlib", "it was not asked for")
     (picture,) = pictures(tmp_path / "one.png")
     connection = ManualConnection(Simulation(sim.system))
@@ -80,7 +81,7 @@ def test_a_recorded_result_is_filmed_at_its_own_times(tmp_path):
     model = rtmbs.library.build("fourbar", ny=1, nz=1)
     Simulation(model.compile()).run(0.5).save(tmp_path / "run.npz")
     result = rtmbs.load_result(tmp_path / "run.npz")
-    filmed = film_result(result, tmp_path / "%02d.png", Filming(opengl=False, **SMALL), model)
+    filmed = film_result(result, tmp_path / "%02d.png", Filming(renderer=MATPLOTLIB, **SMALL), model)
     assert filmed.t == pytest.approx(0.3)
     images = sorted(tmp_path.glob("*.png"))
     assert len(images) == filmed.pictures == 4
@@ -91,7 +92,7 @@ def test_pictures_keep_the_steps_of_the_simulation(tmp_path):
     """Filming leaves the numbers alone: the same steps, the same state bit for bit."""
     system = rtmbs.library.build("fourbar").compile()
     filmed, plain = Simulation(system), Simulation(system)
-    film_simulation(filmed, tmp_path / "film.mp4", Filming(opengl=False, **SMALL))
+    film_simulation(filmed, tmp_path / "film.mp4", Filming(renderer=MATPLOTLIB, **SMALL))
     while plain.t < filmed.t:
         plain.step()
     assert filmed.t == pytest.approx(0.3)
@@ -100,20 +101,20 @@ def test_pictures_keep_the_steps_of_the_simulation(tmp_path):
 
 def test_a_step_that_fails_ends_the_film_with_its_sentence(tmp_path):
     sim = Simulation(failing(at=0.15).compile())
-    filmed = film_simulation(sim, tmp_path / "film.mp4", Filming(opengl=False, **SMALL))
+    filmed = film_simulation(sim, tmp_path / "film.mp4", Filming(renderer=MATPLOTLIB, **SMALL))
     assert filmed.pictures == 3, "at 0, 0.1 and where it stopped"
     assert "motor" in filmed.stopped
     assert len(pictures(tmp_path / "film.mp4")) == 3
 
 
 def test_without_opengl_the_reason_is_told_and_matplotlib_draws(tmp_path, monkeypatch):
-    from rtmbs.viewer import headless
+    from rtmbs.viewer import painters
     from rtmbs.viewer.offscreen import NoOpenGL
 
     def missing(*_):
         raise NoOpenGL("EGL cannot be started")
 
-    monkeypatch.setattr(headless, "Offscreen", missing)
+    monkeypatch.setattr(painters, "Offscreen", missing)
     filmed = film_simulation(Simulation(failing().compile()), tmp_path / "a.png", Filming(**{**SMALL, "frames": 1}))
     assert (filmed.renderer, filmed.reason) == ("matplotlib", "EGL cannot be started")
 
@@ -127,11 +128,22 @@ def test_without_opengl_the_reason_is_told_and_matplotlib_draws(tmp_path, monkey
         ({"rate": float("nan")}, "film.mp4", InputError, "rate is nan; it must be a positive number"),
         ({"theme": "drak"}, "film.mp4", UnknownNameError, "did you mean 'dark'"),
         ({"camera": "tob"}, "film.mp4", UnknownNameError, "did you mean 'top'"),
+        ({"camera": "1,2,3"}, "film.mp4", InputError, "write a preset, or azimuth,elevation .* or nine numbers"),
+        (
+            {"camera": "1,0,0,0,1,0,0,0,-1"},
+            "film.mp4",
+            InputError,
+            "three unit vectors across one another, right-handed",
+        ),
+        ({"camera": "nan,0"}, "film.mp4", InputError, "write a preset"),
+        ({"renderer": "opngl"}, "film.png", UnknownNameError, "there is no renderer named 'opngl'"),
+        ({"seconds": 0.0}, "film.mp4", InputError, "seconds is 0.0; it must be a positive number"),
     ],
 )
 def test_what_cannot_be_filmed_is_refused(tmp_path, changes, out, error, sentence):
+    filming = Filming(**{"renderer": MATPLOTLIB, **SMALL, **changes})
     with pytest.raises(error, match=sentence):
-        film_simulation(Simulation(failing().compile()), tmp_path / out, Filming(opengl=False, **{**SMALL, **changes}))
+        film_simulation(Simulation(failing().compile()), tmp_path / out, filming)
 
 
 def test_a_video_takes_one_size(tmp_path):
@@ -175,7 +187,7 @@ def test_a_camera_that_follows_goes_with_its_body(tmp_path, monkeypatch):
     """The centre of the picture moves as the mass centre does; another name is refused."""
     system = rtmbs.library.build("pendulum").compile()
     body = list(system.bodies)[1]
-    filming = Filming(frames=8, rate=10.0, width=240, height=160, opengl=False, follow=body)
+    filming = Filming(frames=8, rate=10.0, width=240, height=160, renderer=MATPLOTLIB, follow=body)
     centers, draw = [], Flat.draw
     monkeypatch.setattr(
         Flat, "draw", lambda flat, *given: (centers.append(given[2].center.copy()), draw(flat, *given))[1]
@@ -187,3 +199,120 @@ def test_a_camera_that_follows_goes_with_its_body(tmp_path, monkeypatch):
     np.testing.assert_allclose(np.array(centers) - centers[0], gone, atol=1e-12)
     with pytest.raises(UnknownNameError, match="body"):
         film_simulation(Simulation(system), tmp_path / "no.png", replace(filming, follow="nobody"))
+
+
+def test_a_given_view_is_looked_along_and_turning_goes_on_from_there():
+    camera = Camera()
+    camera.look("0,0,-1,0,1,0,1,0,0")
+    np.testing.assert_allclose(camera.axes(), [[0, 0, -1], [0, 1, 0], [1, 0, 0]], atol=1e-12)
+    camera.orbit(0.0, 0.0)
+    np.testing.assert_allclose(camera.axes()[2], [1, 0, 0], atol=1e-12)
+    np.testing.assert_allclose(camera.axes()[1], [0, 0, 1], atol=1e-12)
+    for short, preset in (("iso", "isometric"), ("x", "front"), ("y", "side"), ("z", "top")):
+        camera.look(short)
+        axes = camera.axes()
+        camera.look(preset)
+        np.testing.assert_array_equal(axes, camera.axes())
+
+
+def test_several_speeds_film_the_same_motion_into_a_file_each(tmp_path, capsys):
+    out = str(tmp_path / "film_%02d.png")
+    words = ["pendulum", "--headless", "--speed", "1,0.5", "--seconds", "0.2", "--fps", "20", "--size", "160x120"]
+    assert main(["view", *words, "--renderer", "matplotlib", "--camera", "x", "--out", out]) == 0
+    told = capsys.readouterr().out
+    fast, slow = (sorted(tmp_path.glob(f"film_{speed}x_*.png")) for speed in ("1", "0.5"))
+    assert (len(fast), len(slow)) == (5, 9), "0.2 s at 20 pictures a second"
+    assert told.count("to t = 0.2 s") == 2
+    for k, path in enumerate(fast):
+        np.testing.assert_array_equal(pictures(path), pictures(slow[2 * k]))
+
+
+def test_a_speed_that_is_no_number_is_refused(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["view", "pendulum", "--headless", "--speed", "1,fast"])
+    assert ended.value.code == 2
+    assert "--speed" in capsys.readouterr().err
+
+
+def test_name_time_and_speed_are_written_beside_the_mechanism(tmp_path):
+    """The words change with the time, in the corner, and nothing of the mechanism is behind them."""
+    sim, left = Simulation(rtmbs.library.build("fourbar").compile()), 130
+    filming = Filming(**{**SMALL, "width": 480, "height": 320}, renderer=MATPLOTLIB, overlay=True, speed=0.5)
+    film_simulation(sim, tmp_path / "a%d.png", filming)
+    first, *_, last = (pictures(path)[0].astype(float) for path in sorted(tmp_path.glob("a*.png")))
+    changed = np.argwhere(np.abs(first - last).max(axis=2) > 60.0)
+    assert np.any((changed[:, 0] < 60) & (changed[:, 1] < left)), "the time"
+    ink = np.argwhere(np.abs(first - np.array([31.0, 41.0, 51.0])).max(axis=2) < 30.0)
+    assert ink[ink[:, 1] < left][:, 0].max() < 60, "three lines"
+    assert first[70:, : left // 2].std() < 25.0, "the mechanism stands at the right"
+
+
+ENDINGS = ("film.mp4", "film.mkv", "film.mov", "film.webm", "film.gif")
+
+
+@pytest.mark.parametrize("name", ENDINGS)
+def test_every_kind_of_film_shows_its_pictures(tmp_path, name):
+    levels = (10, 120, 240, 60)
+    with Video(tmp_path / name, 10.0) as video:
+        for level in levels:
+            video.add(np.full((60, 80, 3), level, np.uint8))
+    film = pictures(tmp_path / name)
+    assert film.shape == (4, 60, 80, 3)
+    assert film.mean(axis=(1, 2, 3)) == pytest.approx(levels, abs=8.0)
+
+
+# ---- a disk that takes no more -------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full to stand for a full disk")
+@pytest.mark.parametrize("name", ["film.mp4", "film.gif", "one.png"])
+def test_a_full_disk_is_one_sentence(tmp_path, name):
+    (tmp_path / name).symlink_to("/dev/full")
+    with pytest.raises(InputError, match=r"could not be written: No space left on device$|No space left on device; \d"):
+        film_simulation(Simulation(failing().compile()), tmp_path / name, Filming(renderer=MATPLOTLIB, **SMALL))
+
+
+def test_a_locked_file_is_one_sentence_and_exit_code_2(tmp_path, capfd):
+    (tmp_path / "film.mp4").mkdir()  # a locked file: the test may run with every right
+    words = ["pendulum", "--headless", "--frames", "3", "--renderer", "matplotlib", "--size", "160x120"]
+    assert main(["view", *words, "--out", str(tmp_path / "film.mp4")]) == 2
+    lines = [line for line in capfd.readouterr().err.splitlines() if "picture/s" not in line and line.strip()]
+    assert len(lines) == 1, lines
+    assert "film.mp4' could not be written" in lines[0]
+
+
+def test_pictures_that_are_on_the_disk_play_when_the_end_never_comes(tmp_path):
+    """The writer is killed after three seconds of film: all of them but the last one are there."""
+    from rtmbs.viewer.encoder import Encoder
+
+    encoder, rng = Encoder(tmp_path / "film.mp4", (80, 60), 10.0), np.random.default_rng(3)
+    for _ in range(90):
+        encoder.write(rng.integers(0, 255, (60, 80, 3), np.uint8).tobytes())
+    while not (tmp_path / "film.mp4").exists() or (tmp_path / "film.mp4").stat().st_size < 40_000:
+        encoder.write(rng.integers(0, 255, (60, 80, 3), np.uint8).tobytes())
+    encoder._process.kill()
+    with pytest.raises(InputError, match=r"could not be written: ffmpeg ended with code -9; .* stay readable"):
+        encoder.close()
+    assert len(pictures(tmp_path / "film.mp4")) >= 10
+
+
+def test_a_renderer_that_is_asked_for_draws_or_says_why_not(tmp_path):
+    """Each in a process of its own, without a display: OpenGL binds to one way for good."""
+    words = ("pendulum", "--headless", "--frames", "1", "--size", "160x120", "--out", str(tmp_path / "one.png"))
+    for name in ("egl", "software", "osmesa"):
+        done = run(*words, "--renderer", name)
+        said = [line for line in (done.stdout + done.stderr).splitlines() if "picture" not in line and line.strip()]
+        if done.returncode == 0:
+            assert "OpenGL by " in done.stdout
+            assert pictures(tmp_path / "one.png")[0].std() > 5.0
+        else:
+            assert done.returncode == 2
+            assert len(said) == 1, said
+            assert f"renderer {name!r} cannot draw here" in said[0]
+
+
+def test_a_process_draws_one_way(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYOPENGL_PLATFORM", "glx")
+    filming = Filming(**{**SMALL, "frames": 1}, renderer="osmesa")
+    with pytest.raises(InputError, match="renderer 'osmesa' cannot draw here: this process draws by glx already"):
+        film_simulation(Simulation(failing().compile()), tmp_path / "a.png", filming)

@@ -2,6 +2,7 @@
 
 import gc
 import tracemalloc
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from rtmbs import Motor, Outcome, Simulation, State, library
 from rtmbs.errors import InputError, RtmbsError, StateError, UnknownNameError
 from rtmbs.viewer.commands import Play, SetInput, SetOption
 from rtmbs.viewer.history import History
-from rtmbs.viewer.session import Session
+from rtmbs.viewer.session import Session, copied
 from tests.contracts.machines import contents
 from tests.viewer.mechanisms import failing, motored
 
@@ -283,3 +284,19 @@ def test_memory_does_not_grow_beyond_the_history():
     tracemalloc.stop()
     assert grown < 0.02 * 2000 * session.history.present.bytes()
     assert len(session.history) == 200
+
+
+def test_the_history_has_whole_states_of_its_own():
+    """The copy after a step has every field, bit for bit, and shares no memory."""
+    sim = Simulation(MOTORED, H)
+    sim.step()
+    state, copy = sim.state, copied(sim.state)
+    assert contents(copy) == contents(state) == contents(state.copy())
+    for f in fields(State):
+        value = getattr(state, f.name)
+        pairs = (
+            [(value[key], copy.memory[key]) for key in value]
+            if f.name == "memory"
+            else [(value, getattr(copy, f.name))]
+        )
+        assert not any(np.shares_memory(one, other) for one, other in pairs if isinstance(one, np.ndarray)), f.name

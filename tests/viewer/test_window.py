@@ -347,7 +347,7 @@ def test_an_exception_in_a_slot_is_shown_and_the_window_lives(window, monkeypatc
     window.docks["plots"].show()
     window.act.step_forward()
     window.connection.turn()
-    window._redraw_soon()
+    window.redraw_soon()
     window.guarded(window.tick)()
     assert window.banner.isVisible()
     assert "a plot divides by zero" in window.banner.text.text()

@@ -56,7 +56,12 @@ def draw(path: str, scene: QGraphicsScene) -> None:
     scene.render(painter)
     painter.end()
     if not (canvas.save(path) if isinstance(canvas, QImage) else Path(path).is_file()):
-        raise InputError(f"{path!r} cannot be written; look at the folder and its rights")
+        raise unwritten(path)
+
+
+def unwritten(path: str, reason: str = "look whether the disk is full, and at the folder and its rights") -> InputError:
+    """Return the error of a file that cannot be written."""
+    return InputError(f"{path!r} could not be written: {reason}")
 
 
 def write_csv(path: str, curves: Iterable[Curve]) -> None:
@@ -71,7 +76,10 @@ def write_csv(path: str, curves: Iterable[Curve]) -> None:
             last = curve.x
         headings.append(curve.y_label)
         columns.append(curve.y.tolist())
-    with Path(path).open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(headings)
-        writer.writerows(zip_longest(*columns, fillvalue=""))
+    try:
+        with Path(path).open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(headings)
+            writer.writerows(zip_longest(*columns, fillvalue=""))
+    except OSError as error:
+        raise unwritten(path, error.strerror or str(error)) from error

@@ -11,8 +11,10 @@ from PySide6.QtWidgets import QLineEdit, QSplitter, QTreeWidget, QTreeWidgetItem
 
 from rtmbs.viewer.description import ChannelDescription, SceneDescription
 from rtmbs.viewer.frame import PLOTS
+from rtmbs.viewer.measure import Distance
 from rtmbs.viewer.panels.envelope import envelope
 from rtmbs.viewer.panels.export import Curve, write
+from rtmbs.viewer.panels.items import children, tops
 from rtmbs.viewer.panels.plot_bar import FREQUENCY, TIME, PlotBar
 from rtmbs.viewer.panels.spectrum import spectrum
 from rtmbs.viewer.panels.style import axis_style, styled
@@ -62,6 +64,8 @@ class Plots(QSplitter):
         self._nows: list[pg.InfiniteLine] = []  # where the session stands
         self._columns: tuple[str, ...] = ()  # subscribed components, in the order of the columns
         self._channels: dict[str, ChannelDescription] = {}
+        self._distances: dict[str, Distance] = {}  # that are measured, by name
+        self._description: SceneDescription | None = None
         self.ticket = 0  # of the subscription whose rows are drawn
         self._start = (np.inf, 0.0)  # time and energy of the first step [s, J]
         self._drawn: tuple[object, ...] = ()
@@ -83,18 +87,30 @@ class Plots(QSplitter):
 
     # ---- choosing ---------------------------------------------------------------------------------------------------
 
+    def measure(self, measured: list[Distance]) -> None:
+        """Offer these distances too."""
+        self.know(measured)
+        if self._description is not None:
+            self.describe(self._description)
+
+    def know(self, measured: list[Distance]) -> None:
+        """Take the distances that the next mechanism is offered with."""
+        self._distances = {one.name: one for one in measured}
+
     def describe(self, description: SceneDescription) -> None:
         """Offer the channels of a mechanism; ticks that it still has are kept."""
-        kept = [name for name in self.chosen() if name in {channel.name for channel in description.channels}]
+        known = {channel.name for channel in description.channels} | self._distances.keys()
+        kept, self._description = [name for name in self.chosen() if name in known], description
         built_in = [name for name in (ENERGY, VIOLATION) if name in self.chosen() or not self._channels]
         self._channels = {channel.name: channel for channel in description.channels}
+        self._channels |= {name: ChannelDescription(name, (), "m") for name in self._distances}
         self.tree.blockSignals(True)
         self.tree.clear()
         for name in (ENERGY, VIOLATION) if description.live else ():
             self._leaf(self.tree.invisibleRootItem(), name, name, name in built_in)
         parents: dict[str, QTreeWidgetItem] = {}
-        for name in self._channels:
-            owner, _, word = name.rpartition(".")
+        for name in (*self._distances, *(name for name in self._channels if name not in self._distances)):
+            owner, _, word = ("", "", name) if name in self._distances else name.rpartition(".")
             if owner and owner not in parents:
                 parents[owner] = QTreeWidgetItem(self.tree, [owner])
             above = parents[owner] if owner else self.tree.invisibleRootItem()
@@ -111,7 +127,7 @@ class Plots(QSplitter):
 
     def _leaves(self) -> list[QTreeWidgetItem]:
         """Return all items that stand for a channel."""
-        return [leaf for top in children(self.tree.invisibleRootItem()) for leaf in children(top) or [top]]
+        return [leaf for top in tops(self.tree) for leaf in children(top) or [top]]
 
     def chosen(self) -> list[str]:
         """Return the names that are ticked, in the order of the tree."""
@@ -136,7 +152,7 @@ class Plots(QSplitter):
     def _filter(self, text: str) -> None:
         """Show the channels whose names hold every word of ``text``."""
         words = text.lower().split()
-        for top in children(self.tree.invisibleRootItem()):
+        for top in tops(self.tree):
             leaves = children(top)
             for item in leaves:
                 item.setHidden(not all(word in str(item.data(0, Qt.ItemDataRole.UserRole)).lower() for word in words))
@@ -146,8 +162,13 @@ class Plots(QSplitter):
 
     def _components(self, names: list[str]) -> tuple[str, ...]:
         """Return the columns that ``names`` need: "name" or "name[axis]"."""
-        channels = [self._channels[name] for name in names if name in self._channels]
-        return tuple(part for channel in channels for part in components(channel))
+        return tuple(dict.fromkeys(part for name in names if name in self._channels for part in self._parts(name)))
+
+    def _parts(self, name: str) -> tuple[str, ...]:
+        """Return the columns of one channel, or of both ends of a distance."""
+        if (distance := self._distances.get(name)) is None:
+            return components(self._channels[name])
+        return tuple(part for end in (distance.start, distance.end) if end is not None for part in components(end))
 
     # ---- drawing ----------------------------------------------------------------------------------------------------
 
@@ -295,7 +316,20 @@ class Plots(QSplitter):
             if rows[0, T] <= self._start[0] or len(rows) < KEPT:
                 self._start = (float(rows[0, T]), float(total[0]))
             return np.column_stack((parts, total - self._start[1]))
-        return rows[:, [FIRST + self._columns.index(part) for part in components(self._channels[name])]]
+        if (distance := self._distances.get(name)) is not None:
+            return length(self._columns_of(rows, distance.start), self._columns_of(rows, distance.end))
+        return self._columns_of(rows, self._channels[name])
+
+    def _columns_of(self, rows: Array, channel: ChannelDescription | None) -> Array:
+        """Return the columns (k, components) of a channel; zeros (k, 3) for none, the place of ground."""
+        if channel is None:
+            return np.zeros((len(rows), 3))
+        return rows[:, [FIRST + self._columns.index(part) for part in components(channel)]]
+
+
+def length(start: Array, end: Array) -> Array:
+    """Return the distance (k, 1) between points (k, 3)."""
+    return np.asarray(np.linalg.norm(end - start, axis=1, keepdims=True))
 
 
 def seen(t: Array, plot: pg.PlotItem) -> slice:
@@ -309,8 +343,3 @@ def seen(t: Array, plot: pg.PlotItem) -> slice:
 def components(channel: ChannelDescription) -> tuple[str, ...]:
     """Return the names of the numbers of a channel."""
     return tuple(f"{channel.name}[{axis}]" for axis in channel.axes) or (channel.name,)
-
-
-def children(item: QTreeWidgetItem) -> list[QTreeWidgetItem]:
-    """Return the items right below one."""
-    return [child for k in range(item.childCount()) if (child := item.child(k)) is not None]

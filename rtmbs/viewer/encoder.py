@@ -1,0 +1,110 @@
+"""One run of ffmpeg: pictures go in, a file grows, and what goes wrong is one sentence.
+
+The videos are written in pieces of a second that stand for themselves, so those that are on the disk play even when
+the end never comes.
+"""
+
+import os
+import subprocess
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from rtmbs.errors import InputError
+
+IMAGES = (".png", ".jpg", ".jpeg")
+X264 = ("-c:v", "libx264", "-pix_fmt", "yuv420p", "-crf", "15")
+PIECES = ("-movflags", "+frag_keyframe+empty_moov+default_base_moof")
+# A palette of its own for each picture of a GIF: colours are right, and no picture waits for the last one.
+PALETTE = "split[a][b];[a]palettegen=stats_mode=single[p];[b][p]paletteuse=new=1"
+CODECS: dict[str, tuple[str, ...]] = {
+    ".mp4": (*X264, *PIECES),
+    ".mov": (*X264, *PIECES),
+    ".mkv": X264,
+    ".webm": ("-c:v", "libvpx-vp9", "-pix_fmt", "yuv420p", "-crf", "20", "-b:v", "0", "-cpu-used", "5"),
+    ".gif": ("-filter_complex", PALETTE),
+    ".png": ("-c:v", "png"),
+    ".jpg": ("-c:v", "mjpeg", "-pix_fmt", "yuvj444p", "-q:v", "3"),
+    ".jpeg": ("-c:v", "mjpeg", "-pix_fmt", "yuvj444p", "-q:v", "3"),
+}
+
+
+class Encoder:
+    """Writes pictures of ``size`` (width, height) to ``path``, ``rate`` of them a second.
+
+    Raises InputError without imageio-ffmpeg, which brings ffmpeg.
+    """
+
+    def __init__(self, path: Path, size: tuple[int, int], rate: float) -> None:
+        self.path, self.pictures = path, 0
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 (open until ``close``)
+        self._process = subprocess.Popen(
+            [ffmpeg(), *command(path.suffix.lower(), size, rate, "%" in path.name), os.path.abspath(path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=self._said,
+            start_new_session=True,  # Ctrl+C is for the program, which then finishes the file
+        )
+
+    def write(self, picture: bytes) -> None:
+        """Append a picture; InputError when the file cannot take it."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(picture)
+        except OSError:
+            raise self._failure() from None
+        self.pictures += 1
+
+    def close(self) -> None:
+        """Finish the file; InputError when it could not be written to the end."""
+        assert self._process.stdin is not None
+        with suppress(OSError):
+            self._process.stdin.close()
+        with self._said:
+            if self._process.wait() != 0:
+                raise self._failure()
+
+    def _failure(self) -> InputError:
+        """Return the sentence of what ffmpeg says."""
+        code = self._process.wait()
+        self._said.seek(0)
+        reason = reason_of(self._said.read().decode(errors="replace")) or f"ffmpeg ended with code {code}"
+        before = f"; {self.pictures} pictures were taken, and those on the disk stay readable" if self.pictures else ""
+        return InputError(f"{str(self.path)!r} could not be written: {reason}{before}")
+
+
+def command(ending: str, size: tuple[int, int], rate: float, numbered: bool) -> list[str]:
+    """Return the words for ffmpeg between its name and the file."""
+    taken = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{size[0]}x{size[1]}", "-r", f"{rate:.6f}", "-i", "-"]
+    words = ["-y", "-hide_banner", "-v", "error", *taken, "-an", *CODECS[ending]]
+    if ending in (".mp4", ".mov", ".mkv", ".webm"):
+        words += ["-g", str(max(round(rate), 1))]  # a piece each second
+    if ending in IMAGES and not numbered:
+        words += ["-update", "1"]
+    return words
+
+
+def reason_of(said: str) -> str:
+    """Return what ffmpeg or the system name as the reason, without places in ffmpeg's own source."""
+    lines = [line for line in said.splitlines() if line.strip()]
+    known = [os.strerror(number) for number in (28, 13, 30, 27, 5, 2, 122)]  # disk, rights, size, device, folder
+    found = [reason for reason in known for line in lines if reason in line]
+    return found[0] if found else (lines[-1].rpartition("] ")[2] if lines else "")
+
+
+def ffmpeg() -> str:
+    """Return where ffmpeg is; InputError without it."""
+    try:
+        import imageio_ffmpeg
+    except ImportError:
+        raise InputError("videos and images need imageio-ffmpeg; pip install 'rtmbs[viewer]' brings it") from None
+    return str(imageio_ffmpeg.get_ffmpeg_exe())
+
+
+def check_path(path: Path) -> None:
+    """Raise InputError for an ending nobody knows or a folder that is not there."""
+    if path.suffix.lower() not in CODECS:
+        known = ", ".join(CODECS)
+        raise InputError(f"{str(path)!r}: the ending {path.suffix!r} is not known; it must be one of {known}")
+    if not path.parent.is_dir():
+        raise InputError(f"{str(path)!r}: there is no folder {str(path.parent)!r}; create it first")
