@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rtmbs import Model, Recorder, Result, Simulation, library
-from rtmbs.integrators.penalty_trapezoidal import PROJECTION_BOUND
+from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.library import references
 from rtmbs.library.linkages import START
 from rtmbs.library.top import CENTER, INERTIA, MASS
@@ -74,7 +74,7 @@ def errors(problem: Problem, steps: tuple[float, ...] = STEPS, zero_start: bool 
         rms.append([math.sqrt(float(np.mean(difference**2))) for difference in apart])
         violations.append(watch.velocity_violation)
         speed = float(np.max(np.abs(watch.samples.zd) / system.typical))
-        bounds.append(PROJECTION_BOUND * speed * system.length)
+        bounds.append(PenaltyTrapezoidal.projection_tol * speed * system.length)
     return Errors(np.array(rms).T, np.array(violations), np.array(bounds), steps)
 
 

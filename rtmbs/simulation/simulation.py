@@ -196,6 +196,7 @@ class Simulation(StateHolder):
             new.t_ref, new.k, new.h = old.t_ref, old.k + done, old.h
             new.u[:] = chunk.u[done - 1]
             take_row(new, chunk, done - 1)
+            self.equations.u = new.u
             vars(self).update(_states=(new, old), _goals=NO_GOALS)
         return done, failed
 

@@ -253,7 +253,7 @@ def test_only_what_is_chosen_and_all_again(window):
     window.selection.choose(Choice(BODY, "rocker"))
     window.act.isolate()
     assert drawn_bodies(window) == {3}
-    assert sum(len(batch) for batch in window.scene._joints) == 3, "its two joints, and the block of one"
+    assert sum(len(batch) for batch in window.scene._joints) == 4, "its two pins, and the stand of one, of two parts"
     assert window.scene.batches()
     ticks = window.model_panel.tree.unticked()
     assert Choice(BODY, "crank") in ticks
@@ -271,9 +271,9 @@ def test_the_key_hides_what_is_chosen(window):
     assert "motor is not drawn" in window.statusBar().currentMessage()
     window.selection.choose(Choice(FORCE, "spring"))
     window.act.hide()
-    assert len(window.scene._connectors.batches["spring"]) == 0
+    assert not any(len(batch) for batch in window.scene._connectors.batches)
     window.act.hide()
-    assert len(window.scene._connectors.batches["spring"]) == 1
+    assert any(len(batch) for batch in window.scene._connectors.batches)
 
 
 def test_the_menu_of_an_element(window):
