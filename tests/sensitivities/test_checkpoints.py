@@ -46,7 +46,7 @@ def test_the_steps_between_are_the_same(simulation, segments):
             assert np.array_equal(recorded.jacobians, whole.jacobians[part.start : part.stop - 1])
 
 
-@pytest.mark.parametrize("method", ["direct", "adjoint"])
+@pytest.mark.parametrize("method", [pytest.param("direct", marks=pytest.mark.slow), "adjoint"])
 def test_derivatives_are_those_without_checkpoints(simulation, method):
     _, sim = simulation
     by = ["spring.stiffness", "gravity", "A.rate"]
