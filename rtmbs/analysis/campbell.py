@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
+from rtmbs.analysis.eigenvalues import Oscillations
 from rtmbs.analysis.equilibrium import equilibrium
 from rtmbs.analysis.modes import Modes, modes
 from rtmbs.errors import InputError, shown, unknown_name
@@ -23,7 +24,7 @@ LIKE = 0.1  # of 1: a shape less like the last one begins a branch of its own
 
 
 @dataclass(frozen=True)
-class Campbell:
+class Campbell(Oscillations):
     """Modes over a value, each followed from one value to the next by the likeness of its shape.
 
     Attributes
@@ -38,22 +39,6 @@ class Campbell:
     over: str
     eigenvalues: Complex
     modes: tuple[Modes, ...]
-
-    @property
-    def frequencies(self) -> Array:
-        """Natural frequencies |s| / 2 pi (k, j) [Hz], as those of ``Modes``; NaN where a branch is not there."""
-        return np.abs(self.eigenvalues) / (2.0 * np.pi)
-
-    @property
-    def damped_frequencies(self) -> Array:
-        """Frequencies of the oscillation itself (k, j) [Hz]: those of the picture, and of ``critical``."""
-        return np.abs(self.eigenvalues.imag) / (2.0 * np.pi)
-
-    @property
-    def damping(self) -> Array:
-        """Damping ratios (k, j)."""
-        size = np.abs(self.eigenvalues)
-        return np.divide(-self.eigenvalues.real, size, out=np.zeros(size.shape), where=size != 0.0)
 
     def critical(self, order: float = 1.0) -> list[tuple[float, int]]:
         """Return pairs (value, branch) where a damped frequency is ``order`` times a turn.

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from rtmbs.analysis.eigenvalues import Oscillations
 from rtmbs.analysis.linearisation import Linearisation, linearise
 from rtmbs.analysis.mode_energies import ElementEnergies, element_energies
 from rtmbs.analysis.mode_shapes import body_motions, kinetic_energies, mode_motion
@@ -30,7 +31,7 @@ REAL = 1e-9  # of the size of an eigenvalue, or of the largest times 1e-6: an im
 
 
 @dataclass(frozen=True)
-class Modes:
+class Modes(Oscillations):
     """Solutions exp(s t) of the linear equations, the slowest first; one of each conjugate pair.
 
     Attributes
@@ -55,19 +56,6 @@ class Modes:
     coordinates: tuple[str, ...]
     simulation: Simulation
     linearisation: Linearisation | None = None
-
-    @property
-    def frequencies(self) -> Array:
-        return np.abs(self.eigenvalues) / (2.0 * np.pi)
-
-    @property
-    def damped_frequencies(self) -> Array:
-        return np.abs(self.eigenvalues.imag) / (2.0 * np.pi)
-
-    @property
-    def damping(self) -> Array:
-        size = np.abs(self.eigenvalues)
-        return np.divide(-self.eigenvalues.real, size, out=np.zeros(len(size)), where=size > 0.0)
 
     @property
     def stable(self) -> bool:
