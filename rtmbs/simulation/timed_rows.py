@@ -11,7 +11,7 @@ from rtmbs.system.system import System
 
 Array = NDArray[np.float64]
 
-MOST_AHEAD = 256  # steps that functions are asked about: asking costs nothing but the steps behind one that fails
+MOST_AHEAD = 64  # steps that functions are asked about; those that a call has no time for are asked about again
 
 
 def fill_timed_rows(system: System, start: State, rows: Array) -> int:
