@@ -113,6 +113,7 @@ class ChannelRecorder(Recorder):
         self._columns = self._chosen(sources(sim.system, Resampled(sim.system, sim.equations.tables, one)))
         width = sum(max(len(one.axes), 1) for one in self._columns.values())
         self.size = max(min(BLOCK_BYTES // (8 * width), RAW_BYTES // sample_bytes(sim), MOST), FEWEST)
+        OPEN.difference_update([one for one in OPEN if one.file == self.file])  # an older file is overwritten
         self._store = open_store(self.file, self._columns, sim.system.name, sim.system.fingerprint, self.size)
         self._worker = None if sim.system.called else Worker()
         self._kept = self._seen = Kept(time=sim.state.t, uneven=self.schedule.uneven(sim.state.h))
