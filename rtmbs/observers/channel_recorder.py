@@ -22,7 +22,7 @@ from rtmbs.errors import InputError, ResultError, shown, unknown_name
 from rtmbs.observers.base import Array, Watched
 from rtmbs.observers.recorder import CHUNK, Kept, Recorder, helped_of, sample_bytes
 from rtmbs.observers.schedule import Schedule
-from rtmbs.observers.worker import Job, Worker
+from rtmbs.observers.worker import Job, Worker, give_way
 from rtmbs.results.catalogue import sources
 from rtmbs.results.channel import QUATERNION, Source
 from rtmbs.results.channel import Kept as Values
@@ -258,10 +258,10 @@ class ChannelRecorder(Recorder):
     def _values(self, part: Samples, last: Mapping[str, Array]) -> dict[str, Array]:
         """Return every channel of some samples, the first of which had the values ``last``."""
         evaluator = self._evaluator(part)
-        found = {
-            name: continued(np.array(one.values(), np.float64), one, last.get(name))
-            for name, one in evaluator.sources.items()
-        }
+        found = {}
+        for name, one in evaluator.sources.items():
+            found[name] = continued(np.array(one.values(), np.float64), one, last.get(name))
+            give_way()
         evaluator.resampled.forget()  # what was evaluated on the way takes more memory than the channels
         return found
 

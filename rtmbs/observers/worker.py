@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 
 T = TypeVar("T")
 LOOK = 1e-4  # [s] between two looks at a flag
+PAUSE = 1e-6  # [s] long enough for the system to let another thread run
 
 
 class Job(Generic[T]):
@@ -38,6 +39,15 @@ class Job(Generic[T]):
             raise self.error
         assert self.value is not None
         return self.value
+
+
+def give_way() -> None:
+    """Let a thread go on that waits for the interpreter.
+
+    A step ends in compiled code that runs beside this thread. Its thread would then wait 5 ms, the switch interval of
+    the interpreter, which is many steps.
+    """
+    time.sleep(PAUSE)
 
 
 def serve(jobs: "SimpleQueue[Job[object] | None]") -> None:

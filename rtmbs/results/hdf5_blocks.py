@@ -48,10 +48,22 @@ class Hdf5Store:
     def __init__(self, path: Path, columns: Mapping[str, Source], name: str, fingerprint: str, size: int) -> None:
         h5py = needed(path)
         self.path, self.size = path, size
+        self.bytes = NUMBER.itemsize * size * sum(max(len(one.axes), 1) for one in columns.values())
         try:
             self.file = h5py.File(path, "w", libver="latest", userblock_size=BLOCK)
         except OSError as error:
             raise ResultError(f"result file {str(path)!r} cannot be written: {error}") from None
+        try:
+            self._describe(h5py, columns, name, fingerprint)
+            mark(path, UNFINISHED)
+        except BaseException:
+            self.release()
+            raise
+        self.open = True
+
+    def _describe(self, h5py: Any, columns: Mapping[str, Source], name: str, fingerprint: str) -> None:
+        """Write what stands in the file before the first block."""
+        size = self.size
         head = {"rtmbs_result": FORMAT, "model": name, "fingerprint": fingerprint, ROWS: size}
         self.file.attrs.update({**head, "outcomes": "{}", "warnings": "{}"})
         group = self.file.create_group(CHANNELS, track_order=True)
@@ -65,10 +77,7 @@ class Hdf5Store:
             self.data[channel] = data
         self.low = {name: data.id for name, data in self.data.items()}  # without the checks that take most of the time
         self.table = self.file.create_dataset(TABLE, (0, 2), np.int64, maxshape=(None, 2), chunks=(TABLE_ROWS, 2))
-        self.bytes = NUMBER.itemsize * size * sum(max(len(one.axes), 1) for one in columns.values())
         self.file.swmr_mode = True
-        self.open = True
-        mark(path, UNFINISHED)
 
     def write(self, first: int, values: Mapping[str, Array]) -> None:
         """Write a block from sample ``first`` on, in the place of an older one. OSError: the disk is full."""
@@ -108,6 +117,11 @@ class Hdf5Store:
                     data.resize(count, axis=0)
             file.attrs["outcomes"], file.attrs["warnings"] = json.dumps(dict(outcomes)), json.dumps(dict(warnings))
         mark(self.path, MARK + checksum(self.path))
+
+    def release(self) -> None:
+        """Let go of the file, as it is."""
+        self.open = False
+        self.file.close()
 
 
 def mark(path: Path, words: bytes) -> None:

@@ -24,6 +24,7 @@ class Store(Protocol):
     def write(self, first: int, values: Mapping[str, Array]) -> None: ...
     def read(self, name: str, count: int) -> Array: ...
     def close(self, count: int, outcomes: Mapping[str, int], warnings: Mapping[str, int]) -> None: ...
+    def release(self) -> None: ...
 
 
 def check_file(file: object) -> Path | None:
@@ -50,6 +51,8 @@ def open_store(path: Path | None, columns: Mapping[str, Source], name: str, fing
     if path is None:
         return MemoryStore(size)
     store: Store
+    if (before := OWNERS.pop(path.resolve(), None)) is not None:
+        before.release()  # a fault may have left it open, and kept
     if path.suffix.lower() in hdf5.SUFFIXES:
         from rtmbs.results.hdf5_blocks import Hdf5Store
 
@@ -85,6 +88,9 @@ class MemoryStore:
         return np.concatenate([block[name] for block in self.blocks])[:count]
 
     def close(self, count: int, outcomes: Mapping[str, int], warnings: Mapping[str, int]) -> None:
+        """Nothing to do."""
+
+    def release(self) -> None:
         """Nothing to do."""
 
 
@@ -129,6 +135,9 @@ class TableStore:
 
     def close(self, count: int, outcomes: Mapping[str, int], warnings: Mapping[str, int]) -> None:
         """Nothing to do: a table has no place for them."""
+
+    def release(self) -> None:
+        """Nothing to do: the file is open while a block is written only."""
 
 
 def text_of(rows: list[list[str]]) -> bytes:

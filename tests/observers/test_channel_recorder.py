@@ -279,3 +279,14 @@ def test_steps_by_hand_begin_a_recorder_first():
     sim = rtmbs.Simulation(rtmbs.library.build("crank_rocker").compile(), h=2e-3)
     with pytest.raises(InputError, match=r"^this recorder has watched nothing yet; write recorder\.begin\(sim\)"):
         rtmbs.Recorder().observe(sim, sim.step())
+
+
+@pytest.mark.parametrize("ending", ["h5", "csv"])
+def test_a_record_takes_a_file_that_an_earlier_one_holds_open(tmp_path, ending):
+    path, sim = tmp_path / f"run.{ending}", rtmbs.Simulation(library.build("crank_rocker").compile(), h=1e-3)
+    first = ChannelRecorder(None, ["crank.position"], path)
+    first.begin(sim)
+    channel_recorder.OPEN.discard(first)  # a fault left it there, and nobody finishes it
+    result = sim.run(0.02, channels=["crank.position"], file=path)
+    assert len(result["crank.position"]) == 21
+    assert path.stat().st_size > 1000
