@@ -67,6 +67,17 @@ class Workload:
         steps = 0.5 * (power[1:] + power[:-1]) * np.diff(self.t)
         return np.concatenate(([0.0], np.cumsum(steps)))
 
+    @property
+    def energy_missed(self) -> float:
+        """What the energies of all elements miss of the change of the kinetic energy, of what they exchanged.
+
+        Energies are integrals over the samples, so this is the error of the run: it falls with the square of the step.
+        """
+        given = sum(float(self.energy(name)[-1]) for name in self.power)
+        exchanged = sum(float(np.trapezoid(np.abs(power), self.t)) for power in self.power.values())
+        kinetic = self.result["energy.kinetic"]
+        return abs(given - float(kinetic[-1] - kinetic[0])) / max(exchanged, 1e-300)
+
     def reaction(self, joint: str, frame: str = WORLD) -> Array:
         """Return the wrench [f, n] (S, 6) of the first body on the second at the joint point [N, N m].
 
