@@ -29,6 +29,7 @@ SYMMETRIC = 1e-8  # of the largest entry: stiffness that has an energy
 UNSTABLE = 1e-9  # of the largest stiffness over mass: below, what is negative is rounding
 PUSH = 1e-2  # typical sizes: away from an equilibrium that is not stable
 ITERATIONS = 300
+NO_EFFECT = 1e9  # of an input: a change by more holds nothing
 HELD = 1e-9  # of the accelerations without them: what inputs may leave
 DEFAULT_STEP = 1e-3  # [s] of the Simulation that is made of a System
 
@@ -218,6 +219,8 @@ def preload(sim: Simulation, inputs: Sequence[str]) -> dict[str, float]:
         Q_u, _ = by_inputs(near, slots, names)
         change = scipy.linalg.lstsq(here.N.T @ Q_u, here.g, cond=1e-12)[0] if slots else np.zeros(0)
         state = own.state.copy()
+        if np.any(np.abs(change) > NO_EFFECT * np.maximum(np.abs(state.u[slots]), 1.0)):
+            break  # what the input does here is rounding
         state.u[slots] += change
         own.go_on_from(state, own.t)
         if np.abs(change).max(initial=0.0) <= 1e-13 * np.maximum(np.abs(state.u[slots]), 1.0).max(initial=0.0):

@@ -18,6 +18,7 @@ from rtmbs.results.samples import Samples
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.rotations import commit_rotations
 from rtmbs.start.positions import Assembly
+from rtmbs.start.rank import independent_rows
 from rtmbs.system.signals import evaluate_signals
 from rtmbs.system.system import System
 
@@ -115,6 +116,7 @@ class Pose:
     u: Array
     s: Array
     gap: float
+    rows: Mask  # (m,) independent rows of Phi_z
 
 
 class Follower:
@@ -140,6 +142,7 @@ class Follower:
         self.assembly = Assembly(self.equations, self.R0, scale, system.typical)
         self.kept = np.zeros(system.n, np.bool_)
         self.kept[list(given)] = tolerance is None
+        self.rows = np.zeros(system.m, np.bool_)  # that are independent at the last pose
 
     def at(self, k: int, t: float) -> Pose:
         """Return the pose at one time, with rates and accelerations. Raises InputError."""
@@ -152,10 +155,12 @@ class Follower:
             for order in range(3):
                 wanted[order][dof] = values[k, order]
         z = self.pose(t, k, wanted[0])
+        self.rows = independent_rows(equations)
         self.check_free(t)
-        zd = self.nearest(t, "velocity", wanted[1], equations.closure_velocities)
-        zdd = self.nearest(t, "acceleration", wanted[2], lambda a: equations.closure_accelerations(zd, a))
         typical = system.typical
+        zd = self.nearest(t, "velocity", wanted[1], equations.closure_velocities)
+        swept = float(np.max(np.abs(zd) / typical, initial=0.0)) ** 2  # what rates add to Phidd
+        zdd = self.nearest(t, "acceleration", wanted[2], lambda a: equations.closure_accelerations(zd, a), swept)
         gap = max((abs(z[dof] - values[k, 0]) / typical[dof] for dof, values in self.given.items()), default=0.0)
         if self.tolerance is not None and gap > self.tolerance:
             dof = max(self.given, key=lambda one: abs(z[one] - self.given[one][k, 0]) / typical[one])
@@ -164,7 +169,7 @@ class Follower:
                 f"{abs(z[dof] - self.given[dof][k, 0]):.3g} off the nearest pose; give a motion that closes them, or a "
                 "larger tolerance"
             )
-        found = Pose(t, z.copy(), zd, zdd, self.R0.copy(), u, system.s0, float(gap))
+        found = Pose(t, z.copy(), zd, zdd, self.R0.copy(), u, system.s0, float(gap), self.rows)
         if len(self.R0):
             commit_rotations(system.tables.dofs, found.z, found.R0)
             self.R0[:] = found.R0
@@ -187,8 +192,8 @@ class Follower:
             )
         return z
 
-    def nearest(self, t: float, what: str, wanted: Array, violation: Any) -> Array:
-        """Return rates or accelerations (n,) that keep the loops closed."""
+    def nearest(self, t: float, what: str, wanted: Array, violation: Any, terms: float = 0.0) -> Array:
+        """Return rates or accelerations (n,) that keep the loops closed; ``terms`` is the size of others in them."""
         assembly, scale = self.assembly, self.assembly.scale
         J = assembly.scaled(assembly.jacobian.matrix(self.equations))
 
@@ -197,7 +202,7 @@ class Follower:
 
         typical = self.system.typical
         sizes = np.abs(wanted) / typical, np.abs(left(np.zeros_like(wanted)))
-        size = max(float(np.max(one, initial=0.0)) for one in sizes)
+        size = max(terms, *(float(np.max(one, initial=0.0)) for one in sizes))
         weights = np.ones(self.system.n)
         weights[list(self.given)] = 1e6 if self.tolerance is not None else 1.0
         found, open_ = assembly.nearest_rates(J, wanted, left, self.kept, weights, 1e-12 * size)
@@ -216,17 +221,23 @@ class Follower:
         free[list(self.given)] = False
         if not np.any(free):
             return
-        typical = self.system.typical
-        Phi_z = self.equations.closure_jacobian()[:, free] * typical[free]
-        if len(Phi_z):
-            loose = scipy.linalg.null_space(Phi_z / self.assembly.scale[:, None], rcond=RANK)
-        else:
-            loose = np.eye(int(free.sum()))
+        loose = free_motions(scaled_rows(self.equations, self.assembly, self.rows)[:, free])
         if loose.shape[1]:
             place = np.flatnonzero(free)[int(np.argmax(np.linalg.norm(loose, axis=1)))]
             count = f"{loose.shape[1]} degree{'s' * (loose.shape[1] > 1)} of freedom"
             name = self.system.coordinate_names[place]
             raise InputError(f"the motion leaves {count} open at t = {t:g} s: {name!r} may move; give its motion too")
+
+
+def scaled_rows(equations: SemiRecursiveEquations, assembly: Assembly, rows: Mask) -> Array:
+    """Return these rows of Phi_z at the closed pose, in row scales and typical sizes."""
+    return np.asarray(equations.closure_jacobian()[rows] / assembly.scale[rows, None] * equations.system.typical)
+
+
+def free_motions(P: Array) -> Array:
+    """Return the null space of rows of any size."""
+    size = np.abs(P).max(axis=1, initial=0.0)[:, None]
+    return scipy.linalg.null_space(P / np.where(size > 0.0, size, 1.0), rcond=RANK) if len(P) else np.eye(P.shape[1])
 
 
 def drives_of(system: System, drives: Any, names: dict[int, str]) -> tuple[list[int], Array, list[str]]:
@@ -260,7 +271,7 @@ def shares(
     r = equations.residual(pose.z, pose.zd, pose.zdd, pose.R0)
     typical = system.typical
     P = equations.closure_jacobian() / follower.assembly.scale[:, None] * typical
-    N = scipy.linalg.null_space(P, rcond=RANK) if equations.m else np.eye(system.n)
+    N = free_motions(scaled_rows(equations, follower.assembly, pose.rows))
     B = np.zeros((system.n, len(actuated)))
     B[actuated, np.arange(len(actuated))] = typical[actuated]
     wanted, root = N.T @ (typical * r), np.sqrt(weights)
@@ -275,8 +286,8 @@ def shares(
             f"drives {', '.join(map(repr, labels)) or 'none'} cannot make this motion at t = {pose.t:g} s: "
             f"{system.coordinate_names[place]!r} misses {np.abs(left).max() / typical[place]:.3g}; add a drive there"
         )
-    if not equations.m:
-        return tau, np.zeros(0)
+    if N.shape[1] == system.n:  # no row holds anything, whatever rounding says
+        return tau, np.zeros(equations.m)
     lam = scipy.linalg.lstsq(P.T, B @ tau - typical * r, cond=RANK)[0]
     return tau, np.asarray(lam / follower.assembly.scale)
 

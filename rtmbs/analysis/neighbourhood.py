@@ -22,10 +22,12 @@ from rtmbs.integrators.settings import LAGGED, StateArrays
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.simulation.simulation import Simulation
+from rtmbs.start.rank import independent_rows
 from rtmbs.system.pattern import uncondensed
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
 RANK = 1e-9  # pivots of the scaled Phi_z below this part of the largest count as zero
 
@@ -86,6 +88,7 @@ class NullBasis:
     independent: Indices
     dependent: Indices
     N: Array  # (n, f)
+    rows: Mask  # (m,) rows of Phi_z that are independent
     block: Array  # (m, n - f) columns of Phi_z, times the typical sizes
     typical: Array  # (n - f,)
 
@@ -93,7 +96,8 @@ class NullBasis:
         """Return changes (n, k) of the dependent coordinates that take ``left`` (m, k) away."""
         found = np.zeros((len(self.N), left.shape[1]))
         if len(self.dependent) and left.shape[1]:
-            found[self.dependent] = -self.typical[:, None] * scipy.linalg.lstsq(self.block, left, cond=RANK)[0]
+            own = scipy.linalg.lstsq(self.block[self.rows], left[self.rows], cond=RANK)[0]
+            found[self.dependent] = -self.typical[:, None] * own
         return found
 
     def multipliers(self, forces: Array) -> Array:
@@ -105,10 +109,11 @@ class NullBasis:
 
 def null_basis(sim: Simulation, equations: SemiRecursiveEquations) -> NullBasis:
     """Return the basis at the pose that ``equations`` closed last. Raises InputError where the pose is singular."""
-    Phi_z, typical = equations.closure_jacobian(), equations.system.typical
-    independent, dependent = split(Phi_z, typical, sim.start_report.degrees_of_freedom_nearby, sim.state.t)
+    Phi_z, typical, rows = equations.closure_jacobian(), equations.system.typical, independent_rows(equations)
+    freedom = sim.start_report.degrees_of_freedom_nearby
+    independent, dependent = split(Phi_z[rows], typical, freedom, sim.state.t)
     N, own = np.zeros((equations.n, len(independent))), typical[dependent]
-    basis = NullBasis(independent, dependent, N, Phi_z[:, dependent] * own, own)
+    basis = NullBasis(independent, dependent, N, rows, Phi_z[:, dependent] * own, own)
     N += basis.follow(Phi_z[:, independent])
     N[independent, np.arange(len(independent))] = 1.0
     return basis
@@ -136,7 +141,11 @@ def closed(sim: Simulation) -> tuple[SemiRecursiveEquations, StateArrays]:
 
 
 def split(Phi_z: Array, typical: Array, freedom: int, t: float) -> tuple[Indices, Indices]:
-    """Return independent and dependent coordinates: columns of Phi_z that pivoting takes last, and first."""
+    """Return independent and dependent coordinates: columns that pivoting takes last, and first.
+
+    ``Phi_z`` has the independent rows only. A row that others hold may be all rounding, and scaling would make it one
+    that counts.
+    """
     m, n = Phi_z.shape
     if not m:
         return np.arange(n), np.zeros(0, np.int64)

@@ -18,13 +18,14 @@ from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.loop_jacobian import LoopJacobian
 from rtmbs.simulation.simulation import Simulation
+from rtmbs.start.rank import independent_rows
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
 MOVES = 1e-9  # typical sizes in the time of the slowest mode: rates that count as rest
 SHIFT = 0.3  # of the pace that the softest coordinate has alone
-SOFT = 1e-12  # of the loops' stiffness: what dependent rows are held by
+SOFT = 1e-12  # of the loops' stiffness: what rows give way by, so that every pivot is there
 SPARE = 8  # eigenvalues beyond those asked for: pairs are cut by no count
 LEFT = 1e-6  # of the terms of an equation: what a mode may leave of it
 
@@ -49,7 +50,7 @@ def slowest_modes(sim: Simulation, count: int) -> tuple[Complex, Complex]:
     equations.residual(arrays.z, arrays.zd, arrays.zdd, arrays.R0)
     M, C, K = (sparse_part(equations, which, arrays) for which in ((1, 0, 0), (0, 1, 0), (0, 0, 1)))
     equations.close(arrays.z, arrays.R0)
-    P = LoopJacobian(equations.tables, equations.m, equations.n).matrix(equations)
+    P = LoopJacobian(equations.tables, equations.m, equations.n).matrix(equations).tocsr()[independent_rows(equations)]
     shift = SHIFT * pace_of(M, K)
     if np.any(np.abs(arrays.zd) > MOVES * shift * equations.system.typical):
         i = int(np.argmax(np.abs(arrays.zd) / equations.system.typical))
@@ -93,7 +94,7 @@ def pace_of(M: csc_array, K: csc_array) -> float:
 def inverse(shift: float, M: csc_array, C: csc_array, K: csc_array, P: csc_array) -> Callable[[Array], Array]:
     """Return the function (2n,) -> (2n,) of x = (dz, dv) whose eigenvalues are 1 / (s - shift).
 
-    Rows of Phi_z are scaled to the size of the rest. Dependent ones are held softly: SOFT in place of their zero.
+    Rows of Phi_z are scaled to the size of the rest, and held a little softly: SOFT in place of their zero.
     """
     n, m = len(M.diagonal()), P.shape[0]
     A = csc_array(shift * shift * M + shift * C + K)

@@ -4,7 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array
 
-from rtmbs.linear.rank import equilibrate, independent_rows
+from rtmbs.linear.rank import equilibrate
+from rtmbs.linear.rank import independent_rows as rows_above
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.loop_jacobian import Group, LoopJacobian
 from rtmbs.semirecursive.noise import noise_of
@@ -28,7 +29,14 @@ class Scaled:
     def independent(self, rows: NDArray[np.int64] | None = None) -> Mask:
         """Return which rows are independent, of all or of those given."""
         chosen = np.arange(len(self.row)) if rows is None else rows
-        return independent_rows(self.P[chosen], self.blocks[chosen], self.tolerance)
+        return rows_above(self.P[chosen], self.blocks[chosen], self.tolerance)
+
+
+def independent_rows(equations: SemiRecursiveEquations) -> Mask:
+    """Return which rows (m,) of the loops are independent at the pose that ``equations`` closed last."""
+    if not equations.m:
+        return np.zeros(0, np.bool_)
+    return Scaled(equations, LoopJacobian(equations.tables, equations.m, equations.n)).independent()
 
 
 def blocks_of(equations: SemiRecursiveEquations) -> NDArray[np.int64]:
