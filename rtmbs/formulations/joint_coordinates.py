@@ -11,11 +11,14 @@ from rtmbs.limits.bounds import are_rotations
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.loop_jacobian import LoopJacobian
+from rtmbs.semirecursive.noise import noise_of
 from rtmbs.semirecursive.rotations import commit_rotations
 from rtmbs.system.pattern import uncondensed
 from rtmbs.system.system import System
 
 Array = NDArray[np.float64]
+
+SUSPECT = 1e-8  # of the scale of its row: when all entries of a row are below, the noise of the row is looked at
 
 
 class JointCoordinates:
@@ -26,7 +29,8 @@ class JointCoordinates:
     that T^T M T, T^T (F - M dT/dt v), Phi_z T and gamma - Phi_z dT/dt v stand for M, F, Phi_q and gamma.
     ``u`` (nu,) are the inputs; functions of time fill in theirs. ``s`` (ns,) are the states of force laws, at first
     those of the System. Raises InputError for an R0 that is no rotation, and for a rotation vector near 2 pi, where T
-    is singular. Source: METHODS 1 and 2.13.
+    is singular. A redundant row of which only rounding is left, as where two hinges share a skew axis, is zero here, as
+    along the axes of the world. Source: METHODS 1, 1.13 and 2.13.
 
     >>> import rtmbs
     >>> system = JointCoordinates(rtmbs.library.build("crank_rocker").compile())  # doctest: +SKIP
@@ -42,6 +46,9 @@ class JointCoordinates:
         self.R0 = system.R0.copy() if R0 is None else rotations(R0, system.R0.shape)
         self.s: Array = system.s0
         self.evaluated = b""  # coordinates and inputs whose mass and closures the equations hold
+        inner = self.loops.rows[: self.loops.inner]
+        self.scale = np.where(system.row_is_rotation, 1.0, system.length)[inner] * SUSPECT
+        self.quiet = np.zeros(self.m)  # rounding per typical change of a coordinate, of rows that are rounding
 
     @property
     def u(self) -> Array:
@@ -86,6 +93,7 @@ class JointCoordinates:
         rates = self.joint_rates(q, v)
         hold_states(self.s, self.equations.ws)
         self.equations.evaluate(q, rates, np.zeros(self.n), self.R0)
+        self.silence()
         self.evaluated = key_of(q, self.u)
         return rates
 
@@ -125,7 +133,15 @@ class JointCoordinates:
         q, v = given("q", q, self.n), given("v", v, self.n)
         Phi_t = self.equations.closure_velocities(np.zeros(self.n))
         rates, bends = self.joint_rates(q, v), self.vectors.rate_terms(q, v)
-        return Phi_t, -self.equations.closure_accelerations(rates, bends)
+        gamma = -self.equations.closure_accelerations(rates, bends)
+        gamma[np.abs(gamma) <= self.rounding(rates, bends)] = 0.0
+        return Phi_t, gamma
+
+    def rounding(self, rates: Array, accelerations: Array) -> Array:
+        """Return how large Phidd (m,) may be, by rounding alone, in the rows of Phi_q that were set to zero."""
+        typical = self.equations.system.typical
+        pace = np.sum(np.abs(rates) / typical) ** 2 + np.sum(np.abs(accelerations) / typical)
+        return np.asarray(self.quiet * pace)
 
     def evaluate(self, q: Array, t: float) -> None:
         """Evaluate mass and closures, unless the last evaluation was at this q with these inputs."""
@@ -135,7 +151,22 @@ class JointCoordinates:
             return
         self.evaluated, still = b"", np.zeros(self.n)
         self.equations.evaluate(q, still, still, self.R0)
+        self.silence()
         self.evaluated = key_of(q, self.u)
+
+    def silence(self) -> None:
+        """Set the rows of Phi_z to zero of which all entries are rounding; scaling would make them count."""
+        entries, inner = self.equations.ws.Phi_z, slice(self.loops.inner)
+        rows, columns = self.loops.rows[inner], self.loops.columns[inner]
+        loud, self.quiet = np.ones(self.m, np.bool_), np.zeros(self.m)
+        loud[rows] = False
+        loud[rows[np.abs(entries) > self.scale]] = True
+        if not loud.all():
+            noise = noise_of(self.equations, self.loops)[inner]
+            loud[rows[np.abs(entries) > noise]] = True
+            entries[~loud[rows]] = 0.0
+            np.maximum.at(self.quiet, rows, noise * self.equations.system.typical[columns])
+            self.quiet[loud] = 0.0
 
 
 def key_of(q: Array, u: Array) -> bytes:

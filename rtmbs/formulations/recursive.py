@@ -67,7 +67,8 @@ class Recursive:
         joints, found = self.answer(system, q, v, t, memory)
         if joints is None or found is None:
             return solve_parts(terms_at(system, q, v, t))
-        if found.left > CONTRADICTION * found.size:
+        least = joints.rounding(joints.joint_rates(q, v), found.zdd)[found.row] if found.row >= 0 else 0.0
+        if found.left > max(CONTRADICTION * found.size, least):
             raise FormulationError(contradiction(joints, found.row, found.left))
         if not len(joints.vectors.first):
             return found.zdd, found.lam
