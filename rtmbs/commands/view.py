@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rtmbs.commands.arguments import SUFFIX, Parser, count, file_size, number, positive
-from rtmbs.commands.page import add_page_options, write_html
+from rtmbs.commands.page import add_page_options, add_picture_options, arrows_of, write_html
 from rtmbs.errors import InputError, RtmbsError
 from rtmbs.viewer.disk.head import is_history
 
@@ -53,7 +53,12 @@ def view_parser() -> Parser:
     add("model", metavar="MODEL")
     add("--mode", choices=("process", "thread"), default="process", help="where the steps are taken")
     add("--theme", choices=("white", "dark"), help="that of the last window unless given")
-    add("--of", default="", metavar="MODEL", help="model of a recorded result, for shapes and joints; its options follow")
+    add(
+        "--of",
+        default="",
+        metavar="MODEL",
+        help="model of a recorded result, for shapes and joints; its options follow",
+    )
     add("--paused", action="store_true", help="wait for the space bar")
     add("--history", type=file_size, default=0.0, metavar="SIZE", help="keep so much of the history on disk, as 2GB")
     add("--history-folder", default="", metavar="PATH", help="where; a new folder here unless given")
@@ -81,8 +86,11 @@ def view_parser() -> Parser:
     film.add_argument("--camera", default="isometric", metavar="VIEW", help=VIEWS)
     film.add_argument("--follow", default="", metavar="BODY", help="body that the camera goes with")
     film.add_argument("--parallel", action="store_true", help="parallel lines in place of a perspective")
+    film.add_argument("--no-scales", action="store_true", help="leave out axis names, scale bar, scale of arrows")
+    film.add_argument("--hide", action="append", default=[], metavar="PART", help="leave this out; may be repeated")
     film.add_argument("--overlay", action="store_true", help="write name, time and speed on every picture")
     film.add_argument("--renderer", default="auto", metavar="NAME", help=RENDERERS)
+    add_picture_options(parser)
     add_page_options(parser)
     return parser
 
@@ -207,8 +215,9 @@ def filming(options: argparse.Namespace) -> Any:
     from rtmbs.viewer.headless import Filming
 
     width, height = options.size
-    names = ("frames", "seconds", "camera", "follow", "parallel", "overlay", "renderer")
-    taken = {name: getattr(options, name) for name in names}
+    names = ("frames", "seconds", "camera", "follow", "parallel", "overlay", "renderer", "legend", "all_traces")
+    taken = {name: getattr(options, name) for name in names} | arrows_of(options)
+    taken |= {"traces": tuple(options.trace), "hide": tuple(options.hide), "scales": not options.no_scales}
     taken |= {"theme": options.theme or "white", "rate": options.fps or 30.0}
     return Filming(**taken, width=width, height=height, progress=True)
 

@@ -40,9 +40,10 @@ EYE = np.eye(3).tobytes()
 def write(model: Model | Document, analysis: Analysis | None = None, folder: str | Path | None = None) -> str:
     """Return a model, and what to do with it, as text; raises ModelError for a function that only Python has.
 
-    folder: where the text is to stand, for it names mesh files from there. It is that of the file that a Document was
-    read from, otherwise the present one; ModelError for a mesh file outside. Names, numbers and order are those of the model; constants, units and comments of a file it was read from are not
+    Names, numbers and order are those of the model; constants, units and comments of a file it was read from are not
     kept (``format`` keeps them).
+    folder: where the text is to stand, for it names mesh files from there; ModelError for one outside. Unless given, it
+    is that of the file that a Document was read from, otherwise the present one.
     """
     if isinstance(model, Document):
         return write(model.model, analysis or model.analysis, Path(model.path).parent if folder is None else folder)
@@ -158,8 +159,8 @@ def mesh_name(one: Body, mesh: Mesh, folder: Path) -> str:
     path, here = Path(mesh.file).resolve(), folder.resolve()
     if not path.is_relative_to(here):
         raise ModelError(
-            f"body {one.name!r}: {mesh.file!r} is outside the folder {str(folder)!r} of the text, and a model file names "
-            "files in its own folder only; give write the folder of the mesh, or move the mesh"
+            f"body {one.name!r}: {mesh.file!r} is outside the folder {str(folder)!r} of the text, and a model file "
+            "names files in its own folder only; give write the folder of the mesh, or move the mesh"
         )
     return path.relative_to(here).as_posix()
 
