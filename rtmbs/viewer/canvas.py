@@ -78,7 +78,7 @@ class Canvas(QOpenGLWidget):
     # ---- drawing -------------------------------------------------------------------------------------------------
 
     def initializeGL(self) -> None:
-        self._renderer, self._target = Renderer(), None
+        self._renderer, self._target = Renderer(hurried=True), None
         self.software = is_software()
 
     def resizeGL(self, width: int, height: int) -> None:
