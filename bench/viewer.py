@@ -2,17 +2,18 @@
 
     xvfb-run -a -s "-screen 0 1280x800x24" python bench/viewer.py --seconds 20
     python bench/viewer.py --layout stacked --plots 8 --settle 30 --seconds 600     # on a desktop
+    python bench/viewer.py --speed 1000 --settle 60 --seconds 1800                  # half an hour at full speed
 
 The window draws in this process, the steps run in one of their own (``--mode thread``: here). It prints JSON:
 ``pictures_per_second``; ``p50_ms``, ``p99_ms`` of all steps and ``missed_percent`` of their deadlines;
-``first_picture_s`` from the start of this process; resident memory of both processes before (``--settle``) and after.
+``begun_late_ms``, how late steps began; ``first_picture_s`` from the start of this process; resident memory of both
+processes before (``--settle``) and after. ``memory`` says whether it was flat.
 """
 
 import argparse
 import json
 import os
 import time
-from array import array
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ PLOTTED = (
     "pin_1_0.angle", "cut_1_0.reaction[fx]", "energy.kinetic", "energy.total",
 )  # fmt: skip
 SETTLED = 5.0  # [s]
+FLAT = 5.0  # growth that is none [MB]
+FINEST, BINS, PER_DECADE = 1e-6, 2100, 300  # of step times: counts in bins of 0.8 % each, from a microsecond on
 
 
 def main() -> None:
@@ -87,10 +90,12 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         "steps": last.step - frame.step,
         "p50_ms": round(1e3 * steps.percentile(50), 3),
         "p99_ms": round(1e3 * steps.percentile(99), 3),
+        "begun_late_ms": steps.late(),
         "missed_percent": round(100.0 * (last.missed - frame.missed) / max(last.deadlines - frame.deadlines, 1), 3),
         "first_picture_s": round(first, 2),
         "memory_before_MB": before,
         "memory_after_MB": after,
+        "memory": grown(before, after),
         "history_steps_before": frame.newest - frame.oldest + 1,
         "history_steps_after": last.newest - last.oldest + 1,
     }
@@ -110,26 +115,50 @@ class Drawn:
 
 
 class StepTimes:
-    """Wall times of all steps, gathered from the rings of frames that overlap."""
+    """Wall times of all steps, gathered from the rings of frames that overlap.
+
+    They are counted in bins, for what is measured here is memory, too.
+    """
 
     def __init__(self, connection: Any) -> None:
         import numpy as np
 
         self.np, self.connection = np, connection
         self.seen = connection.latest().steps_taken
-        self.times = array("d")  # eight bytes a step: what is measured here is memory, too
+        self.counts = np.zeros(BINS, np.int64)
+        self.lateness = np.zeros((2, BINS), np.int64)  # of the median and of the 99th percentile of the last steps
 
     def take(self) -> None:
         """Add the steps since the last look."""
         frame = self.connection.latest()
         new = min(frame.steps_taken - self.seen, len(frame.step_times))
         if new:
-            self.times.extend(frame.step_times[-new:].tolist())
+            self.counts += self.np.bincount(self.bins(frame.step_times[-new:]), minlength=BINS)
+        for row, late in zip(self.lateness, (frame.late_p50, frame.late_p99), strict=True):
+            row[self.bins(self.np.array([late]))] += 1
         self.seen = frame.steps_taken
+
+    def bins(self, seconds: Any) -> Any:
+        """Return the bins that times belong to."""
+        decades = self.np.log10(self.np.maximum(seconds, FINEST) / FINEST)
+        return self.np.minimum((PER_DECADE * decades).astype(int), BINS - 1)
+
+    def late(self) -> dict[str, float]:
+        """Return how late steps began, the medians over all looks [ms]."""
+        return {
+            name: round(1e3 * self.middle(row, 50.0), 3)
+            for name, row in zip(("p50", "p99"), self.lateness, strict=True)
+        }
 
     def percentile(self, q: float) -> float:
         """Return a percentile [s]."""
-        return float(self.np.percentile(self.times, q))
+        return self.middle(self.counts, q)
+
+    def middle(self, counts: Any, q: float) -> float:
+        """Return the time in the middle of the bin with a percentile [s]."""
+        cumulated = self.np.cumsum(counts)
+        place = int(self.np.searchsorted(cumulated, q / 100.0 * max(cumulated[-1], 1)))
+        return float(FINEST * 10.0 ** ((place + 0.5) / PER_DECADE))
 
 
 def run(app: Any, seconds: float) -> None:
@@ -155,6 +184,15 @@ def started() -> float:
         return boot + ticks / os.sysconf("SC_CLK_TCK")
     except OSError:
         return BEGUN
+
+
+def grown(before: dict[str, float], after: dict[str, float]) -> str:
+    """Return in words whether memory stayed where it was."""
+    more = {name: after[name] - before[name] for name in after}
+    if not more:
+        return "not measured: there is no /proc here"
+    said = ", ".join(f"{name} {change:+.1f} MB" for name, change in more.items())
+    return f"{'flat' if max(more.values()) <= FLAT else 'not flat'}: {said}"
 
 
 def memory(connection: Any) -> dict[str, float]:

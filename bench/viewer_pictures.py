@@ -1,8 +1,9 @@
 """Take the pictures of docs/viewer.md from the real window (extra ``viewer``).
 
-    xvfb-run -a -s "-screen 0 1280x800x24" env LP_NUM_THREADS=1 python bench/viewer_pictures.py docs
+    xvfb-run -a -s "-screen 0 1280x800x24" env LP_NUM_THREADS=1 PYTHONPATH=. python bench/viewer_pictures.py docs
 
-Every picture is a window of 1200 x 700 on a session that really runs; nothing is drawn by hand.
+Every picture is a window of 1200 x 700 on a session that really runs, or a page in a browser without a display
+(chromium); nothing is drawn by hand.
 """
 
 import os
@@ -10,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import rtmbs
@@ -139,6 +141,7 @@ def symbols(path: Path) -> None:
     session.window.act.info()
     session.window.act.reactions()
     session.window.act.marker_trails()
+    session.window.act.legend()
     session.window.canvas.camera.orbit(20.0, 4.0)
     session.rest(0.5)
     session.window.act.fit()
@@ -224,6 +227,20 @@ def section(path: Path) -> None:
     session.shoot(path)
 
 
+def page(path: Path) -> None:
+    from rtmbs.viewer.web.export import export
+    from rtmbs.viewer.web.page import Paging
+    from tests.viewer.web.browser import Browser
+
+    wanted = Paging(theme="white", reactions=True, newtons=200.0, all_traces=True, legend=True)
+    with TemporaryDirectory() as folder, Browser(Path(folder) / "profile") as browser:
+        file = Path(folder) / "machine.html"
+        export(machine(), file, seconds=2.0, paging=wanted)
+        browser.open(file, SIZE)
+        browser.run("page.player.pause(0.8); await drawn();")
+        browser.picture(path)
+
+
 PICTURES = {
     "parallel": parallel,
     "stacked": stacked,
@@ -235,6 +252,7 @@ PICTURES = {
     "symbols": symbols,
     "model": model,
     "section": section,
+    "page": page,
 }
 
 

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from rtmbs.errors import InputError, RtmbsError, UnknownNameError, unknown_name
 
+SUFFIX = ".mks"  # of model files
 UNITS = {"kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130  # exit codes; 2 is argparse's own
 

@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rtmbs.commands.arguments import Parser
+from rtmbs.commands.arguments import SUFFIX, Parser
 from rtmbs.errors import InputError, LanguageError, ModelError, StartError
 from rtmbs.language import Document, Place
 from rtmbs.language.source import load
 
-SUFFIX = ".mks"
 SINGULAR = {"bodies": "body"}
 
 

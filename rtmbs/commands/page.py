@@ -8,6 +8,21 @@ from rtmbs.commands.arguments import Parser, file_size, positive
 from rtmbs.errors import InputError, StepError
 
 
+def add_picture_options(parser: Parser) -> None:
+    """Add the options of whatever is drawn without a window: films and pages."""
+    drawn = parser.add_argument_group("what films and pages show")
+    drawn.add_argument("--reactions", action="store_true", help="reactions of all joints as arrows")
+    drawn.add_argument("--arrows", type=positive, metavar="N", help="force that an arrow of one metre means [N]")
+    drawn.add_argument("--trace", action="append", default=[], metavar="POINT", help="the way of a marker or body")
+    drawn.add_argument("--all-traces", action="store_true", help="the ways of all markers")
+    drawn.add_argument("--legend", action="store_true", help="what the colours mean")
+
+
+def arrows_of(options: argparse.Namespace) -> dict[str, Any]:
+    """Return what films and pages are told of arrows."""
+    return {"reactions": options.reactions or options.arrows is not None, "newtons": options.arrows}
+
+
 def add_page_options(parser: Parser) -> None:
     """Add the options of a page."""
     page = parser.add_argument_group("as a page for a browser")
@@ -16,7 +31,6 @@ def add_page_options(parser: Parser) -> None:
         "--t-end", type=positive, metavar="S", help="simulated time of a mechanism that is run for it [s]"
     )
     page.add_argument("--plot", action="append", default=[], metavar="CHANNEL", help="plot it below; may be repeated")
-    page.add_argument("--trace", action="append", default=[], metavar="POINT", help="draw the way of a marker or body")
     page.add_argument("--limit", type=file_size, default=20e6, metavar="SIZE", help="of the file (20MB)")
 
 
@@ -65,5 +79,8 @@ def paging(options: argparse.Namespace) -> Any:
         parallel=options.parallel,
         channels=tuple(options.plot),
         traces=tuple(options.trace),
+        all_traces=options.all_traces,
+        legend=options.legend,
+        **arrows_of(options),
         follow=options.follow,
     )

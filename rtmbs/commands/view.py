@@ -7,21 +7,20 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from rtmbs.commands.arguments import Parser, count, file_size, number, positive
-from rtmbs.commands.page import add_page_options, write_html
+from rtmbs.commands.arguments import SUFFIX, Parser, count, file_size, number, positive
+from rtmbs.commands.page import add_page_options, add_picture_options, arrows_of, write_html
 from rtmbs.errors import InputError, RtmbsError
 from rtmbs.viewer.disk.head import is_history
 
 EXAMPLES = """
 MODEL is a mechanism of the library (its options follow it), a Python file with a function build(), or another function
-of it as file.py:function, package.module:function, or a recorded result (.npz, .h5).
+of it as file.py:function, package.module:function, a model file (.mks), or a recorded result (.npz, .h5).
 
   rtmbs view fourbar --ny 4 --nz 40
   rtmbs view my_robot.py --h 1e-3
   rtmbs view fourbar --ny 4 --nz 40 --headless --frames 200 --out movie.mp4
   rtmbs view run.h5 --html run.html
 """
-MODEL_FILE = ".mks"
 RESULTS = (".npz", ".h5", ".hdf5")  # how the names of recorded results end
 VIEWS = "isometric, front, side, top (or iso, x, y, z); azimuth,elevation [deg]; or a rotation, nine numbers by rows"
 RENDERERS = "auto; egl, software or osmesa for OpenGL with, without a graphics card, without EGL; or matplotlib"
@@ -35,10 +34,10 @@ def run(words: list[str]) -> int:
         parser.read(words or ["--help"])
     name = words[0]
     options, left = parser.parse_known_args(words)
-    if name.endswith(MODEL_FILE):
-        raise InputError(
-            f"{name!r} is a model file; make its result with rtmbs run {name} --out FILE.h5, and view that"
-        )
+    if name.endswith(SUFFIX):
+        if left:
+            parser.refuse(left)
+        return view_file(options)
     if name.endswith(RESULTS) or is_history(name):
         return view_result(options, left)
     return view_model(options, read_parameters(name, left))
@@ -54,7 +53,12 @@ def view_parser() -> Parser:
     add("model", metavar="MODEL")
     add("--mode", choices=("process", "thread"), default="process", help="where the steps are taken")
     add("--theme", choices=("white", "dark"), help="that of the last window unless given")
-    add("--of", metavar="MODEL", help="model of a recorded result, for shapes and joints; its options follow")
+    add(
+        "--of",
+        default="",
+        metavar="MODEL",
+        help="model of a recorded result, for shapes and joints; its options follow",
+    )
     add("--paused", action="store_true", help="wait for the space bar")
     add("--history", type=file_size, default=0.0, metavar="SIZE", help="keep so much of the history on disk, as 2GB")
     add("--history-folder", default="", metavar="PATH", help="where; a new folder here unless given")
@@ -82,8 +86,11 @@ def view_parser() -> Parser:
     film.add_argument("--camera", default="isometric", metavar="VIEW", help=VIEWS)
     film.add_argument("--follow", default="", metavar="BODY", help="body that the camera goes with")
     film.add_argument("--parallel", action="store_true", help="parallel lines in place of a perspective")
+    film.add_argument("--no-scales", action="store_true", help="leave out axis names, scale bar, scale of arrows")
+    film.add_argument("--hide", action="append", default=[], metavar="PART", help="leave this out; may be repeated")
     film.add_argument("--overlay", action="store_true", help="write name, time and speed on every picture")
     film.add_argument("--renderer", default="auto", metavar="NAME", help=RENDERERS)
+    add_picture_options(parser)
     add_page_options(parser)
     return parser
 
@@ -151,7 +158,11 @@ def view_model(options: argparse.Namespace, parameters: dict[str, Any]) -> int:
 def view_result(options: argparse.Namespace, words: list[str]) -> int:
     """Open the window on a recorded result, or film it."""
     model = None
-    if options.of:
+    if options.of.endswith(SUFFIX):
+        if words:
+            view_parser().refuse(words)
+        model = model_file(options.of).model
+    elif options.of:
         from rtmbs.viewer.connect import factory_of
         from rtmbs.viewer.origin import load_function
 
@@ -171,6 +182,27 @@ def view_result(options: argparse.Namespace, words: list[str]) -> int:
     return view(options.model, theme=options.theme, model=model, playing=not options.paused)
 
 
+def view_file(options: argparse.Namespace) -> int:
+    """Open the window on the mechanism of a model file with the step that the file states, or film its motion."""
+    document = model_file(options.model)
+    analysis = document.analysis
+    if analysis.kind != "dynamic":
+        raise InputError(
+            f"{options.model!r} asks for a {analysis.kind} analysis, which a window cannot step; make its result with "
+            f"rtmbs run {options.model} --out FILE.h5, and view that"
+        )
+    options.h = options.h or analysis.h or analysis.dt
+    options.model = document.model
+    return view_model(options, {})
+
+
+def model_file(path: str) -> Any:
+    """Return what a model file says."""
+    from rtmbs.language import read
+
+    return read(path)
+
+
 def out_path(options: argparse.Namespace) -> str:
     """Return where the pictures go; InputError when nobody said."""
     if not options.out:
@@ -183,8 +215,9 @@ def filming(options: argparse.Namespace) -> Any:
     from rtmbs.viewer.headless import Filming
 
     width, height = options.size
-    names = ("frames", "seconds", "camera", "follow", "parallel", "overlay", "renderer")
-    taken = {name: getattr(options, name) for name in names}
+    names = ("frames", "seconds", "camera", "follow", "parallel", "overlay", "renderer", "legend", "all_traces")
+    taken = {name: getattr(options, name) for name in names} | arrows_of(options)
+    taken |= {"traces": tuple(options.trace), "hide": tuple(options.hide), "scales": not options.no_scales}
     taken |= {"theme": options.theme or "white", "rate": options.fps or 30.0}
     return Filming(**taken, width=width, height=height, progress=True)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ class Build:
     """A model being built."""
 
     model: Model
+    folder: Path | None = None  # of the file that describes the model; None: it is no file
 
     def __post_init__(self) -> None:
         ground = self.model.ground
@@ -39,7 +41,7 @@ class Build:
 
     def scope(self, source: Source) -> Scope:
         """Return what values of a text may refer to."""
-        return Scope(source, self.constants)
+        return Scope(source, self.constants, self.folder)
 
     def set_gravity(self, gravity: np.ndarray) -> None:
         """Replace gravity (3,) [m/s^2]."""

@@ -13,7 +13,7 @@ from rtmbs.language.given import Given
 from rtmbs.language.kinds import KINDS, STAGES, Kind
 from rtmbs.language.parse import Sheet, is_whole, measure, parse
 from rtmbs.language.sizes import WAY_OUT, Size
-from rtmbs.language.source import Source, load
+from rtmbs.language.source import Source, inside, load
 from rtmbs.language.statements.forces import register_forces
 from rtmbs.language.statements.joints import register_joints
 from rtmbs.language.syntax import Statement
@@ -41,7 +41,7 @@ def build(sheet: Sheet | str, large: bool = False) -> Document:
         sheet = parse(sheet, large=large)
     size = Size(large)
     try:
-        made = Build(Model(sheet.name))
+        made = Build(Model(sheet.name), folder_of(sheet.source))
     except ModelError as error:
         raise sheet.source.error(0, str(error)) from None
     register_joints()
@@ -64,6 +64,11 @@ def build(sheet: Sheet | str, large: bool = False) -> Document:
         raise source.error(statement.places[0], too_much)
     check_times(made, made.analysis)
     return Document(sheet.source.name, made.model, made.analysis, made.places)
+
+
+def folder_of(source: Source) -> Path | None:
+    """Return the folder that everything a model names lies in; None for a text that is no file."""
+    return source.path.resolve().parent if source.path else None
 
 
 def act(made: Build, source: Source, statement: Statement, kind: Kind) -> None:
@@ -118,7 +123,7 @@ class Includes:
 
     def __init__(self, source: Source, large: bool) -> None:
         self.large = large
-        self.folder = source.path.resolve().parent if source.path else None
+        self.folder = folder_of(source)
         self.words = measure(source, large)
         self.files = 0
 
@@ -137,15 +142,8 @@ class Includes:
         at = statement.places[-1]
         if len(statement.words) != 2 or not statement.quoted[1] or statement.arguments or statement.assigned:
             raise source.error(at, 'an include is written: include "FILE";', ['"FILE"'])
-        if self.folder is None or source.path is None:
-            raise source.error(at, "only a file can include another one")
         name = statement.words[1]
-        try:
-            path = (source.path.parent / name).resolve()
-        except (OSError, RuntimeError, ValueError) as error:
-            raise source.error(at, f"{shown(name)} cannot be included: {error}") from None
-        if Path(name).is_absolute() or not path.is_relative_to(self.folder):
-            raise source.error(at, f"{shown(name)} is outside the folder of the model; include files in it only")
+        path = inside(source, self.folder, name, at, "include")
         if path in chain:
             loop = " includes ".join(one.name for one in (*chain[chain.index(path) :], path))
             raise source.error(at, f"{loop}: a file cannot include itself")

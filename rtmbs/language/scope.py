@@ -1,5 +1,6 @@
 """What values of a file mean: numbers, functions of time, rows of them, names, and things called by name."""
 
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,11 +73,12 @@ class Operand(NamedTuple):
 
 
 class Scope:
-    """Constants of a file, and how its values are read."""
+    """Constants of a file, its folder, and how its values are read."""
 
-    def __init__(self, source: Source, constants: dict[str, float]) -> None:
+    def __init__(self, source: Source, constants: dict[str, float], folder: Path | None = None) -> None:
         self.source = source
         self.constants = constants
+        self.folder = folder  # of the model, None: it is no file
 
     def evaluate(self, code: Code) -> Any:
         """Return a Quantity, Timed, Row, Word or Call; raises LanguageError for what is none."""

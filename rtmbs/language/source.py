@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from rtmbs.errors import LanguageError
+from rtmbs.errors import LanguageError, shown
 from rtmbs.language.document import Place
 
 MOST_BYTES = 8_000_000  # of one file
@@ -54,6 +54,22 @@ class Source:
             text=self.line(place.line),
             expected=expected,
         )
+
+
+def inside(source: Source, folder: Path | None, name: str, at: int, verb: str) -> Path:
+    """Return the file that a text names, as seen from its own place; it must lie in the folder of the model.
+
+    verb: what the text does with the file. Raises LanguageError at the letter ``at``.
+    """
+    if folder is None or source.path is None:
+        raise source.error(at, f"only a file can {verb} another one")
+    try:
+        path = (source.path.parent / name).resolve()
+    except (OSError, RuntimeError, ValueError) as error:
+        raise source.error(at, f"{shown(name)} cannot be found: {error}") from None
+    if Path(name).is_absolute() or not path.is_relative_to(folder):
+        raise source.error(at, f"{shown(name)} is outside the folder of the model; {verb} files in it only")
+    return path
 
 
 def load(path: Path, name: str) -> Source:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from rtmbs.language.document import Analysis, Document
 from rtmbs.language.expressions import Expression, ExpressionRow, written
 from rtmbs.language.format import format as formatted
 from rtmbs.language.statements.joints import TITLES, key_of, spelled
-from rtmbs.language.statements.looks import SHAPES
+from rtmbs.language.statements.looks import FILE, SHAPES, arguments_of
 from rtmbs.language.statements.systems import CHOICES, KINDS, NUMBERS
 from rtmbs.language.values import callables
 from rtmbs.model import (
@@ -27,6 +28,7 @@ from rtmbs.model import (
     Joint,
     Looks,
     Marker,
+    Mesh,
     Model,
 )
 from rtmbs.model.drivers import MARKER_AXES
@@ -35,18 +37,21 @@ BARE = re.compile(r"(?!(?:end)?model$)[^\W\d]\w*", re.IGNORECASE)
 EYE = np.eye(3).tobytes()
 
 
-def write(model: Model | Document, analysis: Analysis | None = None) -> str:
+def write(model: Model | Document, analysis: Analysis | None = None, folder: str | Path | None = None) -> str:
     """Return a model, and what to do with it, as text; raises ModelError for a function that only Python has.
 
     Names, numbers and order are those of the model; constants, units and comments of a file it was read from are not
     kept (``format`` keeps them).
+    folder: where the text is to stand, for it names mesh files from there; ModelError for one outside. Unless given, it
+    is that of the file that a Document was read from, otherwise the present one.
     """
     if isinstance(model, Document):
-        return write(model.model, analysis or model.analysis)
+        return write(model.model, analysis or model.analysis, Path(model.path).parent if folder is None else folder)
+    here = Path(folder or ".")
     parts = [f"MODEL {quoted(model.name)}", system(model, analysis or Analysis(kind="dynamic"))]
     if model.ground.name in model.looks:
-        parts.append(statement("BODY", model.ground.name, ["ground", *looks(model, model.ground)]))
-    parts += [body(model, one) for one in model.bodies.values() if one is not model.ground]
+        parts.append(statement("BODY", model.ground.name, ["ground", *looks(model, model.ground, here)]))
+    parts += [body(model, one, here) for one in model.bodies.values() if one is not model.ground]
     parts += [triad(one) for one in model.markers.values()]
     parts += [joint(model, one) for one in model.joints.values()]
     for rod in model.rods.values():
@@ -76,7 +81,7 @@ def row(values: Any) -> str:
 
 
 def matrix(values: Any) -> str:
-    return f"[{', '.join(row(values[k]) for k in range(3))}]"
+    return f"[{', '.join(row(line) for line in values)}]"
 
 
 def same(a: Any, b: Any) -> bool:
@@ -103,7 +108,7 @@ def system(model: Model, analysis: Analysis) -> str:
     return f"SYSTEM ({', '.join([*said, f'gravity = {row(model.gravity)}'])});"
 
 
-def body(model: Model, one: Body) -> str:
+def body(model: Model, one: Body, folder: Path) -> str:
     """Return a body; what is zero or plain is left out."""
     said = [f"mass = {number(one.mass)}"]
     if not same(one.center_of_mass, np.zeros(3)):
@@ -116,21 +121,23 @@ def body(model: Model, one: Body) -> str:
         said.append(f"position = {row(one.position)}")
     if one.orientation.tobytes() != EYE:
         said.append(f"orientation = {matrix(one.orientation)}")
-    return statement("BODY", one.name, [*said, *looks(model, one)])
+    return statement("BODY", one.name, [*said, *looks(model, one, folder)])
 
 
-def looks(model: Model, one: Body) -> Iterator[str]:
-    """Yield how a body looks; what is plain is left out. Raises ModelError for triangles, which no file holds."""
+def looks(model: Model, one: Body, folder: Path) -> Iterator[str]:
+    """Yield how a body looks; what is plain is left out. Raises ModelError for a shape that no file can name."""
     seen = model.looks.get(one.name, Looks())
     for shape in seen.shapes:
         kind = type(shape).__name__.lower()
         if SHAPES.get(kind) is not type(shape):
             raise ModelError(
-                f"body {one.name!r} has a {type(shape).__name__}, whose triangles a file cannot hold; write the model "
-                f"after model.set_looks({one.name!r}), and give shapes= to the viewer"
+                f"body {one.name!r} has a {type(shape).__name__}, which a file cannot name; it names "
+                f"{', '.join(SHAPES)}"
             )
-        pairs = [(field.name, getattr(shape, field.name)) for field in fields(shape)]  # type: ignore[arg-type]
-        said = [f"{name} = {(matrix, row, number)[2 - np.ndim(value)](value)}" for name, value in pairs]
+        values = {field.name: getattr(shape, field.name) for field in arguments_of(type(shape))}
+        if isinstance(shape, Mesh):
+            values[FILE] = mesh_name(one, shape, folder)
+        said = [f"{name} = {argument(value)}" for name, value in values.items()]
         yield f"shape = {kind}({', '.join(said)})"
     if seen.color:
         yield f"color = {quoted(seen.color)}"
@@ -138,6 +145,24 @@ def looks(model: Model, one: Body) -> Iterator[str]:
         yield f"opacity = {number(seen.opacity)}"
     if not seen.edges:
         yield "edges = no"
+
+
+def argument(value: Any) -> str:
+    """Return one argument of a shape: a file, a number, a row, or rows."""
+    if isinstance(value, str):
+        return quoted(value)
+    return number(value) if np.ndim(value) == 0 else row(value) if np.ndim(value) == 1 else matrix(value)
+
+
+def mesh_name(one: Body, mesh: Mesh, folder: Path) -> str:
+    """Return the file of a mesh as a text in ``folder`` names it; ModelError for one outside."""
+    path, here = Path(mesh.file).resolve(), folder.resolve()
+    if not path.is_relative_to(here):
+        raise ModelError(
+            f"body {one.name!r}: {mesh.file!r} is outside the folder {str(folder)!r} of the text, and a model file "
+            "names files in its own folder only; give write the folder of the mesh, or move the mesh"
+        )
+    return path.relative_to(here).as_posix()
 
 
 def triad(one: Marker) -> str:

@@ -1,5 +1,6 @@
 """``Mesh``: triangles of a file, read once, when the shape is made."""
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -51,7 +52,7 @@ def triangles_of(path: Path, what: str) -> Any:
     """Return the mesh of a file as trimesh reads it, the parts of a scene in one; ModelError when there is none."""
     if path.suffix.lower() not in ENDINGS:
         raise ModelError(f"{what}: the ending is {path.suffix or 'missing'}; it must be one of {', '.join(ENDINGS)}")
-    if not path.is_file():
+    if not os.path.isfile(path):  # a name too long for any file is none, too
         raise ModelError(f"{what}: there is no such file")
     try:
         import trimesh

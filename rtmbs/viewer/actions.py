@@ -297,6 +297,9 @@ class Actions:
     def joints(self) -> None:
         self._hide_or_show("joints")
 
+    def legend(self) -> None:
+        self._hide_or_show("legend")
+
     def forces(self) -> None:
         self._hide_or_show("springs", "forces")
 

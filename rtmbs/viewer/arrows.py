@@ -20,6 +20,7 @@ FULL = 0.6  # length of a full arrow, in characteristic lengths
 LEAST = 0.02  # moment at which an arrow is full, in full forces times the characteristic length: noise stays small
 SHORTEST, LONGEST = 0.01, 4.0  # an arrow that is drawn, and one that a longer one is cut to, in characteristic lengths
 STEPS, NEXT = (1.0, 2.0, 5.0), 2.2  # of a scale, times powers of ten, and a factor that leads to the next one
+USUAL = 0.9  # share of the instants whose arrows are at most full
 NONE: tuple[float, ...] = (0.0, 0.0, 0.0, 1.0)
 
 
@@ -59,6 +60,17 @@ class Scale:
     def sentence(self) -> str:
         """Return the legend."""
         return f"arrows: 1 m is {self.newtons:.3g} N, with two heads {self.moments:.3g} N m"
+
+
+def typical(wrenches: Array) -> Array:
+    """Return the wrenches (k, 6) of the one among S instants (S, k, 6) that a scale fits for all of them.
+
+    Nine of ten instants have no larger force; a few large ones, as near a dead centre, are cut.
+    """
+    force = np.linalg.norm(wrenches[:, :, :3], axis=2)
+    largest = np.max(np.where(np.isfinite(force), force, 0.0), axis=1)
+    order = np.argsort(largest, kind="stable")
+    return np.asarray(wrenches[order[int(USUAL * (len(order) - 1))]])
 
 
 def rounded(value: float) -> float:

@@ -31,6 +31,8 @@ class Batch:
         self.local: Array = np.asarray(local, float).reshape(-1, 3, 4)
         self.color: Floats = np.ascontiguousarray(np.broadcast_to(color, (len(self.body), 4)), np.float32)
         self.placement: Array = self.local.copy()  # (k, 3, 4) world
+        low, high = mesh.vertices.min(axis=0).astype(float), mesh.vertices.max(axis=0).astype(float)
+        self.middle, self.half = 0.5 * (low + high), 0.5 * (high - low)  # (3,) of the box about the mesh
         self.visible, self.casts, self.names = True, True, list[str]()
 
     def __len__(self) -> int:
@@ -69,13 +71,20 @@ def between(start: Array, end: Array, radius: Any) -> Array:
 
     radius: of the mesh across, one for all or (k,) [m].
     """
+    if not len(start):
+        return np.zeros((0, 3, 4))
     along = end - start
     length = np.maximum(np.linalg.norm(along, axis=1), 1e-12)
     unit = along / length[:, None]
     unit[length <= 1e-12, 2] = 1.0  # of two points in one place: any
     # Any direction across will do; the axis that the segment follows least gives a well-conditioned one.
     least = np.eye(3)[np.argmin(np.abs(unit), axis=1)]
-    across = np.cross(unit, least)
+    across = crossed(unit, least)
     across /= np.linalg.norm(across, axis=1, keepdims=True)
     width = np.broadcast_to(np.asarray(radius, float), length.shape)[:, None]
-    return np.stack([across * width, np.cross(unit, across) * width, along, start], axis=2)
+    return np.stack([across * width, crossed(unit, across) * width, along, start], axis=2)
+
+
+def crossed(a: Array, b: Array) -> Array:
+    """Return the cross products of rows (k, 3); NumPy's own takes ten times as long for a few."""
+    return np.asarray(a[:, [1, 2, 0]] * b[:, [2, 0, 1]] - a[:, [2, 0, 1]] * b[:, [1, 2, 0]])

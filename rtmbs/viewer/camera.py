@@ -55,7 +55,8 @@ class Camera:
         a, e = math.radians(self.azimuth), math.radians(self.elevation)
         backward = np.array([math.cos(e) * math.cos(a), math.cos(e) * math.sin(a), math.sin(e)])
         right = np.array([-math.sin(a), math.cos(a), 0.0])
-        return np.array([right, np.cross(backward, right), backward]) @ self.ground
+        up = np.array([-math.sin(e) * math.cos(a), -math.sin(e) * math.sin(a), math.cos(e)])
+        return np.array([right, up, backward]) @ self.ground
 
     def eye(self) -> Array:
         """Return the place of the eye (3,) [m]."""

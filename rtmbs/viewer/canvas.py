@@ -11,7 +11,8 @@ from PySide6.QtWidgets import QToolTip, QWidget
 from rtmbs.viewer.camera import Camera
 from rtmbs.viewer.framebuffer import SAMPLES, Framebuffer
 from rtmbs.viewer.labels import draw_labels, draw_texts
-from rtmbs.viewer.legend import draw_legend
+from rtmbs.viewer.legend import legend
+from rtmbs.viewer.legend_qt import draw_legend
 from rtmbs.viewer.renderer import Renderer, is_software
 from rtmbs.viewer.scene import Pick, Scene
 from rtmbs.viewer.surface import surface_format
@@ -77,7 +78,7 @@ class Canvas(QOpenGLWidget):
     # ---- drawing -------------------------------------------------------------------------------------------------
 
     def initializeGL(self) -> None:
-        self._renderer, self._target = Renderer(), None
+        self._renderer, self._target = Renderer(hurried=True), None
         self.software = is_software()
 
     def resizeGL(self, width: int, height: int) -> None:
@@ -109,14 +110,15 @@ class Canvas(QOpenGLWidget):
 
     def _write(self, scene: Scene, texts: list[tuple[NDArray[np.float64], str]]) -> None:
         """Write on the framebuffer that is bound; a painter on the widget would go elsewhere while it is grabbed."""
-        if not (self.labels or texts or scene.shown["grid"] or scene.shown["axes"] or scene.has_arrows()):
+        written = legend(scene, self.camera)
+        if not (self.labels or texts or written):
             return
         ratio = self.devicePixelRatioF()
         device = QOpenGLPaintDevice(round(self.width() * ratio), round(self.height() * ratio))
         device.setDevicePixelRatio(ratio)
         painter = QPainter(device)
         painter.setFont(self.font())
-        draw_legend(painter, scene, self.camera)
+        draw_legend(painter, written)
         if self.labels:
             draw_labels(painter, scene, self.camera)
         draw_texts(painter, texts, scene, self.camera)

@@ -17,6 +17,7 @@ Picture = NDArray[np.uint8]  # (height, width, 3), upper row first
 
 DPI = 100.0
 POINTS_PER_INCH = 72.0
+SLENDER = 3.0  # length of a cylinder that a line stands for, in radii at least
 LIGHT = np.array([0.36, 0.62, 0.70])  # in eye axes, as the renderer has it
 
 
@@ -57,9 +58,9 @@ class Flat:
                 add_segments(axes, line.points, line.color, np.full(len(line), line.width), camera)
         shown = [batch for batch in batches if batch.visible and len(batch)]
         for batch in shown:
-            if batch.mesh.kind != "cylinder" or section is not None:
+            if section is not None or not is_slender(batch):
                 add_triangles(axes, batch, camera, section)
-        bars = [batch for batch in shown if batch.mesh.kind == "cylinder" and section is None]
+        bars = [batch for batch in shown if section is None and is_slender(batch)]
         if bars:
             add_bars(axes, bars, camera)
         self._canvas.draw()
@@ -67,6 +68,14 @@ class Flat:
 
     def close(self) -> None:
         """Nothing is held."""
+
+
+def is_slender(batch: Batch) -> bool:
+    """True for cylinders that a thick line stands for; a disc is none."""
+    if batch.mesh.kind != "cylinder":
+        return False
+    radius, length = np.linalg.norm(batch.local[:, :, 0], axis=1), np.linalg.norm(batch.local[:, :, 2], axis=1)
+    return bool(np.all(length >= SLENDER * radius))
 
 
 def add_bars(axes: Any, batches: list[Batch], camera: Camera) -> None:

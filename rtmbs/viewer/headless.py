@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 from tqdm import tqdm
 
 from rtmbs.errors import InputError, unknown_name
@@ -14,20 +15,25 @@ from rtmbs.model import Model
 from rtmbs.model.looks import Shapes
 from rtmbs.results.result import Result
 from rtmbs.simulation import Simulation
+from rtmbs.viewer.arrows import Scale, typical
 from rtmbs.viewer.camera import Camera, ground_axes
-from rtmbs.viewer.commands import Play, SetSpeed
+from rtmbs.viewer.commands import Play, SetSpeed, ShowReactions
 from rtmbs.viewer.describe import describe_recorded
 from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.frame import Frame
+from rtmbs.viewer.legend import legend
 from rtmbs.viewer.manual import ManualConnection
 from rtmbs.viewer.painters import AUTO, make_painter
 from rtmbs.viewer.playback_connection import PlaybackConnection
-from rtmbs.viewer.scene import Scene
+from rtmbs.viewer.scene import PARTS, Scene
 from rtmbs.viewer.snapshot import Poses
-from rtmbs.viewer.stamp import stamped, width_of
+from rtmbs.viewer.stamp import row_of, stamped, width_of, with_legend
 from rtmbs.viewer.theme import theme_named
+from rtmbs.viewer.trails import named
 from rtmbs.viewer.video import Video
 from rtmbs.viewer.way import way_ahead
+
+Array = NDArray[np.float64]
 
 WHOLE = 1e-9  # of a step: a picture that comes this little early is in time
 
@@ -40,7 +46,12 @@ class Filming:
     rate: pictures a second of the video.  speed: simulated seconds a second of the video.
     camera: what ``Camera.look`` takes: a preset, angles, or a matrix.  parallel: lines stay parallel.
     follow: name of a body that the camera goes with, "" for none.
-    overlay: name, time and speed are written on every picture.
+    overlay: name, time and speed are written on every picture.  scales: so are the names of the axes, a scale bar and
+    that of arrows.  legend: so is what the colours mean.
+    reactions: of all joints are drawn as arrows.  newtons: force that an arrow of one metre means; a round one unless
+    given.
+    traces: names of markers and bodies that leave trails.  all_traces: all markers do.
+    hide: parts of ``scene.PARTS`` that are not drawn.
     renderer: one of ``painters.RENDERERS``.
     """
 
@@ -55,6 +66,13 @@ class Filming:
     parallel: bool = False
     follow: str = ""
     overlay: bool = False
+    scales: bool = True
+    legend: bool = False
+    reactions: bool = False
+    newtons: float | None = None
+    traces: tuple[str, ...] = ()
+    all_traces: bool = False
+    hide: tuple[str, ...] = ()
     renderer: str = AUTO
     progress: bool = False
 
@@ -89,6 +107,7 @@ def film_simulation(
     """
     check(filming)
     connection, told = ManualConnection(sim, shapes=shapes), list[str]()
+    connection.send(ShowReactions(filming.reactions))
     description = with_way(sim, connection.describe(), (filming.pictures - 1) * filming.speed / filming.rate)
     return replace(film(description, stepped(sim, connection, filming, told), out, filming), stopped="; ".join(told))
 
@@ -130,6 +149,7 @@ def film_result(result: Result, out: str | Path, filming: Filming, model: Model 
     """
     now = [0.0]
     connection = PlaybackConnection(result, describe_recorded(result, model), clock=lambda: now[0])
+    wrenches = shown_reactions(connection) if filming.reactions else None
 
     def played() -> Iterator[Frame]:
         connection.send(SetSpeed(filming.speed))
@@ -140,17 +160,33 @@ def film_result(result: Result, out: str | Path, filming: Filming, model: Model 
             assert frame is not None
             yield frame
 
-    return film(connection.describe(), played(), out, filming)
+    return film(connection.describe(), played(), out, filming, wrenches)
 
 
-def film(description: SceneDescription, frames: Iterator[Frame], out: str | Path, filming: Filming) -> Filmed:
-    """Draw ``frames`` and write them to ``out``."""
+def shown_reactions(connection: PlaybackConnection) -> Array:
+    """Show the reactions of a recorded result, and return those (nj, 6) of a sample that a scale of arrows fits.
+
+    Raises InputError for a result that holds no reactions.
+    """
+    connection.send(ShowReactions(True))
+    return typical(connection.reactions())
+
+
+def film(
+    description: SceneDescription,
+    frames: Iterator[Frame],
+    out: str | Path,
+    filming: Filming,
+    wrenches: Array | None = None,
+) -> Filmed:
+    """Draw ``frames`` and write them to ``out``; arrows have the scale that fits ``wrenches`` (k, 6), or the first."""
     check(filming)
     theme, camera = theme_named(filming.theme), Camera()
     camera.parallel = filming.parallel
     camera.look(filming.camera)  # tells at once of a camera that does not exist
     camera.resize(filming.width, filming.height)
     followed = body_number(description, filming.follow)
+    named(description, filming.traces)  # tells at once of a point that does not exist
     left = width_of(description.name, filming.height, filming.speed) if filming.overlay else 0
     start, last, scene = time.perf_counter(), 0.0, None
     with Video(out, filming.rate) as video:
@@ -159,10 +195,10 @@ def film(description: SceneDescription, frames: Iterator[Frame], out: str | Path
         try:
             for frame in tqdm(frames, total=filming.pictures, disable=quiet, unit="picture"):
                 if scene is None:
-                    scene = Scene(description, theme, frame)
+                    scene = dressed(Scene(description, theme, frame), filming, wrenches)
                     camera.ground = ground_axes(description.gravity)
                     camera.look(filming.camera)
-                    camera.fit(scene.whole(), left)
+                    camera.fit(np.concatenate([scene.whole(), scene.arrow_tips()]), left)
                 before = None if followed is None else scene.center_of(followed)
                 scene.show(frame)
                 if followed is not None and before is not None:
@@ -174,6 +210,9 @@ def film(description: SceneDescription, frames: Iterator[Frame], out: str | Path
                         camera.go_with(scene.points(), left)
                 found = scene.batches(), scene.lines()
                 picture = painter.draw(*found, camera, scene.background(), scene.floor(), scene.section)
+                if filming.scales or filming.legend:
+                    written = legend(scene, camera, row_of(filming.height), filming.scales)
+                    picture = with_legend(picture, written)
                 if filming.overlay:
                     picture = stamped(picture, description.name, frame.t, filming.speed, theme)
                 video.add(picture)
@@ -181,6 +220,20 @@ def film(description: SceneDescription, frames: Iterator[Frame], out: str | Path
         finally:
             painter.close()
     return Filmed(video.pictures, painter.name, reason, last, time.perf_counter() - start)
+
+
+def dressed(scene: Scene, filming: Filming, wrenches: Array | None) -> Scene:
+    """Show in a scene what is asked for."""
+    scene.shown |= {"reactions": filming.reactions, "legend": filming.legend} | dict.fromkeys(filming.hide, False)
+    if wrenches is not None:
+        scene.scale = Scale(scene.description)
+        scene.scale.fit(wrenches)
+    if filming.newtons is not None:
+        scene.scale.choose(filming.newtons)
+    scene.follow(filming.traces)
+    if filming.all_traces:
+        scene.follow_markers(True)
+    return scene
 
 
 def film_speeds(
@@ -213,7 +266,10 @@ def check(filming: Filming) -> None:
     for name, least in (("frames", 1), ("width", 16), ("height", 16)):
         if getattr(filming, name) < least:
             raise InputError(f"{name} is {getattr(filming, name)}; it must be at least {least}")
-    for name in ("rate", "speed", "seconds"):
+    for part in filming.hide:
+        if part not in PARTS:
+            raise unknown_name("part of a picture", part, PARTS)
+    for name in ("rate", "speed", "seconds", "newtons"):
         value = getattr(filming, name)
         if value is not None and not 0.0 < value < math.inf:
             raise InputError(f"{name} is {value!r}; it must be a positive number")

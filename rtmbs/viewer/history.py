@@ -39,6 +39,7 @@ class Moment:
     hold: Hold | None  # before the commands
     report: StepReport | None = None  # of the step; None at the start
     commands: list[Command] = field(default_factory=list)  # in the order in which they took effect
+    taken: int = 0  # bytes that the history counts for it
 
     def log(self, command: Command) -> None:
         """Add a command. Of a kind that came twice before the second goes: the first tells that something changed,
@@ -50,7 +51,7 @@ class Moment:
         self.commands.append(command)
 
     def bytes(self) -> int:
-        """Return about how much memory it takes; asked twice a step, so the arrays are named."""
+        """Return about how much memory it takes; asked after every step, so the arrays are named."""
         s = self.state
         numbers = s.z.size + s.zd.size + s.zdd.size + s.lam.size + s.R0.size + s.u.size + s.s.size + s.sd.size
         return OVERHEAD + NUMBER * (numbers + sum([array.size for array in s.memory.values()]))
@@ -116,7 +117,8 @@ class History:
 
     def _append(self, moment: Moment) -> None:
         self._moments.append(moment)
-        self.used += moment.bytes()
+        moment.taken = moment.bytes()
+        self.used += moment.taken
 
     def _forget(self) -> None:
         """Let go of the oldest moments that memory has no room for, once the disk has them."""
@@ -126,14 +128,14 @@ class History:
                 if over < BEHIND:
                     return
                 self.save()
-            self.used -= self._moments.popleft().bytes()
+            self.used -= self._moments.popleft().taken
             self._place -= 1
 
     def log(self, command: Command) -> None:
         """Add a command to the present moment; what came after it is another story now, and goes."""
         step = self.present.step
         while len(self._moments) > self._place + 1:
-            self.used -= self._moments.pop().bytes()
+            self.used -= self._moments.pop().taken
         if self._disk is not None and self._unsaved > step + 1:
             self._disk.cut(step)
             self._unsaved = step + 1
@@ -170,7 +172,12 @@ class History:
 
     def ahead(self) -> Moment | None:
         """Return the moment after the present one, None at the newest."""
-        if self._place + 1 == len(self._moments) and self._moments and self.newest > self.present.step:
+        if (
+            self._disk is not None
+            and self._moments
+            and self._place + 1 == len(self._moments)
+            and self.newest > self.present.step
+        ):
             step = self.present.step
             self._load(step)
             self._place = step - self._moments[0].step

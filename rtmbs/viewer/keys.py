@@ -60,6 +60,7 @@ KEYS = (
     Key("isolate", ("Shift+H",), SHOW, "show only the chosen, or all"),
     Key("copy_inspected", ("Ctrl+Shift+C",), FILES, "copy what the inspector shows"),
     Key("labels", ("L",), SHOW, "labels"),
+    Key("legend", ("K",), SHOW, "what the colours mean"),
     Key("joints", ("J",), SHOW, "joints"),
     Key("forces", ("V",), SHOW, "springs and forces"),
     Key("transparent", ("B",), SHOW, "see through bodies"),

@@ -1,55 +1,104 @@
-"""What is written into the picture: names of the axes, a scale bar, and what the length of an arrow means."""
+"""What is written into a picture: names of the axes, a scale bar, what arrows and colours mean. Words, no painter.
 
-from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPen
+A window writes the legend by Qt (``legend_qt.py``), a film by Pillow (``stamp.py``).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
 
 from rtmbs.viewer.camera import Camera
+from rtmbs.viewer.colors import Meaning, meanings
 from rtmbs.viewer.grid import AXES, round_spacing
 from rtmbs.viewer.scene import Scene
 
-WIDE = 140.0  # pixels that the scale bar has at most
-INSET, ROW = 14.0, 18.0  # pixels from the edge of the picture, and from one line to the next
-TICK = 4.0
+ROW = 18.0  # pixels from one line to the next in a window; everything else follows it
+WIDE = 140.0  # pixels that the scale bar has at most, in a window
+INSET, TICK = 0.78, 0.22  # from the edge of the picture, and half the ends of the scale bar, in rows
+SWATCH, GAP = 0.9, 0.5  # width of a patch of colour, and from there to its words, in rows
 OUT = 1.12  # where the name of an axis stands, in lengths of the axis
+LEFT, MIDDLE, RIGHT = "l", "m", "r"
 
 
-def draw_legend(painter: QPainter, scene: Scene, camera: Camera) -> None:
-    """Write it over a picture of ``scene``, in the lower right corner and at the tips of the axes."""
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    if scene.shown["axes"]:
-        draw_axis_names(painter, scene, camera)
-    bottom = camera.height - INSET
+class Word(NamedTuple):
+    """A line of text; ``anchor`` says whether x is its left end, its middle or its right end, and y is its middle."""
+
+    text: str
+    x: float
+    y: float
+    anchor: str
+    color: str
+
+
+class Stroke(NamedTuple):
+    """A straight line from one pixel to another."""
+
+    start: tuple[float, float]
+    end: tuple[float, float]
+    width: float  # [pixels]
+    color: str
+
+
+Legend = list[Word | Stroke]
+
+
+def legend(scene: Scene, camera: Camera, row: float = ROW, scales: bool = True) -> Legend:
+    """Return the legend of a picture: axes at their tips, scales in the lower right corner, colours in the lower left.
+
+    row: from one line to the next [pixels].  scales: False leaves colours alone.
+    """
+    colors = drawn_meanings(meanings(scene), scene, camera, row) if scene.shown["legend"] else []
+    return colors + (drawn_scales(scene, camera, row) if scales else [])
+
+
+def drawn_scales(scene: Scene, camera: Camera, row: float) -> Legend:
+    """Return the names of the axes, a scale bar, and what the length of an arrow means."""
+    found: Legend = axis_names(scene, camera) if scene.shown["axes"] else []
+    bottom = camera.height - INSET * row
     if scene.shown["grid"]:
-        draw_scale_bar(painter, scene, camera, bottom)
-        bottom -= ROW + TICK
+        found += drawn_bar(scene, camera, row, bottom)
+        bottom -= (1.0 + TICK) * row
     if scene.has_arrows():
-        write(painter, scene.scale.sentence(), QRectF(0.0, bottom - ROW, camera.width - INSET, ROW), scene.theme.muted)
+        right = camera.width - INSET * row
+        found.append(Word(scene.scale.sentence(), right, bottom - 0.5 * row, RIGHT, scene.theme.muted))
+    return found
 
 
-def draw_axis_names(painter: QPainter, scene: Scene, camera: Camera) -> None:
-    """Write x, y and z beyond the tips of the axes."""
-    for (x, y, depth), name, color in zip(camera.project(OUT * scene.axis_tips()), "xyz", AXES, strict=True):
-        if depth > 0.0:
-            painter.setPen(QColor(color))
-            painter.drawText(QRectF(x - 8.0, y - 8.0, 16.0, 16.0), Qt.AlignmentFlag.AlignCenter, name)
+def axis_names(scene: Scene, camera: Camera) -> Legend:
+    """Return x, y and z beyond the tips of the axes."""
+    places = zip(camera.project(OUT * scene.axis_tips()), "xyz", AXES, strict=True)
+    return [Word(name, x, y, MIDDLE, color) for (x, y, depth), name, color in places if depth > 0.0]
 
 
-def scale_bar(camera: Camera) -> tuple[float, float]:
-    """Return a round length [m], and its pixels at the depth that the camera turns about."""
+def scale_bar(camera: Camera, most: float = WIDE) -> tuple[float, float]:
+    """Return a round length [m], and its pixels at the depth that the camera turns about; ``most`` pixels at most."""
     metres = camera.metres_per_pixel()
-    length = round_spacing(WIDE * metres)
+    length = round_spacing(most * metres)
     return length, length / metres
 
 
-def draw_scale_bar(painter: QPainter, scene: Scene, camera: Camera, bottom: float) -> None:
-    """Draw a bar of a round length; in perspective it holds at the depth of the middle."""
-    length, pixels = scale_bar(camera)
-    right, left = camera.width - INSET, camera.width - INSET - pixels
-    painter.setPen(QPen(QColor(scene.theme.muted), 1.5))
-    painter.drawLine(QPointF(left, bottom), QPointF(right, bottom))
-    for x in (left, right):
-        painter.drawLine(QPointF(x, bottom - TICK), QPointF(x, bottom + TICK))
-    write(painter, metric(length), QRectF(left, bottom - ROW, pixels, ROW), scene.theme.muted)
+def drawn_bar(scene: Scene, camera: Camera, row: float, bottom: float) -> Legend:
+    """Return a bar of a round length; in perspective it holds at the depth of the middle."""
+    length, pixels = scale_bar(camera, WIDE * row / ROW)
+    right, color, width = camera.width - INSET * row, scene.theme.muted, 1.5 * row / ROW
+    left, end = right - pixels, TICK * row
+    bar: Legend = [Stroke((left, bottom), (right, bottom), width, color)]
+    bar += [Stroke((x, bottom - end), (x, bottom + end), width, color) for x in (left, right)]
+    return [*bar, Word(metric(length), right, bottom - 0.5 * row, RIGHT, color)]
+
+
+def drawn_meanings(rows: list[Meaning], scene: Scene, camera: Camera, row: float) -> Legend:
+    """Return patches of colour with their words, from the lower left corner upwards."""
+    found: Legend = []
+    left = INSET * row
+    for number, one in enumerate(reversed(rows)):
+        y = camera.height - (INSET + number) * row - 0.5 * row
+        if y < row:
+            break
+        if one.color:
+            found.append(Stroke((left, y), (left + SWATCH * row, y), 0.5 * row, one.color))
+        found.append(Word(one.words, left + (SWATCH + GAP) * row, y, LEFT, scene.theme.text))
+    return found
 
 
 def metric(length: float) -> str:
@@ -60,7 +109,7 @@ def metric(length: float) -> str:
     return f"{1e6 * length:g} µm"
 
 
-def write(painter: QPainter, text: str, where: QRectF, color: str) -> None:
-    """Write a line against the right side of a rectangle."""
-    painter.setPen(QColor(color))
-    painter.drawText(where, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, text)
+def is_finite(one: Word | Stroke) -> bool:
+    """True for what has a place that a painter can take."""
+    numbers = (one.x, one.y) if isinstance(one, Word) else (*one.start, *one.end)
+    return bool(np.all(np.abs(numbers) < 1e6))

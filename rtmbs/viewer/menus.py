@@ -26,6 +26,7 @@ ON: dict[str, Callable[[Any], bool]] = {
     "full_screen": lambda window: window.isFullScreen(),
     "theme": lambda window: window.theme is not WHITE,
     "labels": lambda window: window.canvas.labels,
+    "legend": lambda window: window.shown["legend"],
     "joints": lambda window: window.shown["joints"],
     "forces": lambda window: window.shown["forces"],
     "transparent": lambda window: window.shown["transparent"],

@@ -17,6 +17,7 @@ Array = NDArray[np.float64]
 SEGMENTS = 12  # around a cylinder: round enough at the size of a bar, and cheap without a graphics card
 FINE = 32  # around the shapes that the user gives
 COIL_SEGMENTS, COIL_ROUND = 14, 5  # of a turn, and around the wire
+COARSE = 8  # of round solids that cast a shadow in place of rounder ones
 COIL_WIRE = 0.14  # radius of the wire in radii of the coil
 COIL_END = 0.1  # share of the length that is straight, at each end
 COIL_BEND = 1.0  # turns in which the wire goes from the axis to the radius
@@ -30,6 +31,7 @@ class Mesh(NamedTuple):
     closed: bool = False  # seen from outside only, corners counter-clockwise: the far side need not be drawn
     edges: Floats = np.zeros((0, 3), np.float32)  # (2 e, 3) ends of the sharp edges
     kind: str = ""  # cube, cylinder, sphere or coil, whatever the number of its triangles
+    caster: Floats | None = None  # (3 c, 3) coarse triangles that cast the shadow in place of many fine ones
 
 
 def mesh(vertices: ArrayLike, faces: ArrayLike, what: str = "mesh") -> Mesh:
@@ -73,7 +75,8 @@ def cube() -> Mesh:
 @cache
 def cylinder(segments: int = SEGMENTS) -> Mesh:
     """Radius 1, from z = 0 to z = 1, closed."""
-    return with_edges(_turned([(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)], segments), "cylinder")
+    made = with_edges(_turned([(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)], segments), "cylinder")
+    return made._replace(caster=cylinder(COARSE).vertices if segments > COARSE else None)
 
 
 @cache
@@ -89,7 +92,8 @@ def sphere(segments: int = SEGMENTS) -> Mesh:
     angles = np.linspace(-math.pi / 2.0, math.pi / 2.0, rings + 1)
     flat = _turned([(math.cos(angle), math.sin(angle)) for angle in angles], segments)
     lengths = np.maximum(np.linalg.norm(flat.vertices, axis=1, keepdims=True), 1e-9)
-    return Mesh(flat.vertices, flat.vertices / lengths, closed=True, kind="sphere")
+    coarse = sphere(COARSE).vertices if segments > COARSE else None
+    return Mesh(flat.vertices, flat.vertices / lengths, closed=True, kind="sphere", caster=coarse)
 
 
 @cache
@@ -107,8 +111,14 @@ def coil(slenderness: int = 5) -> Mesh:
 
     slenderness: length in radii that it will be stretched to at first; its wire is round there.
     """
+    coarse = wound(slenderness, COARSE, 3).vertices
+    return wound(slenderness, COIL_SEGMENTS, COIL_ROUND)._replace(caster=coarse)
+
+
+def wound(slenderness: int, segments: int, round: int) -> Mesh:
+    """Return a coil of so many segments a turn, and so many around its wire."""
     turns = int(np.clip(slenderness, 4, 12))
-    way = np.linspace(0.0, 1.0, turns * COIL_SEGMENTS + 1)
+    way = np.linspace(0.0, 1.0, turns * segments + 1)
     inner = np.clip((way - COIL_END) / (1.0 - 2.0 * COIL_END), 0.0, 1.0)
     angle = 2.0 * math.pi * turns * inner
     outward = np.column_stack([np.cos(angle), np.sin(angle), np.zeros_like(way)])
@@ -119,7 +129,7 @@ def coil(slenderness: int = 5) -> Mesh:
     along /= np.linalg.norm(along, axis=1, keepdims=True)
     first = outward - np.einsum("ki,ki->k", outward, along)[:, None] * along
     first /= np.linalg.norm(first, axis=1, keepdims=True)
-    around = 2.0 * math.pi * np.arange(COIL_ROUND + 1) / COIL_ROUND
+    around = 2.0 * math.pi * np.arange(round + 1) / round
     across = np.cos(around)[None, :, None] * first[:, None]
     across = across + np.sin(around)[None, :, None] * np.cross(first, along)[:, None]
     squeeze = np.array([1.0, 1.0, 1.0 / slenderness])

@@ -127,7 +127,7 @@ class PlaybackConnection:
         elif isinstance(command, SetSpeed):
             self._set_speed(command.factor)
         elif isinstance(command, ShowReactions):
-            self._reactions = self._recorded_reactions() if command.on else None
+            self._reactions = self.reactions() if command.on else None
         elif isinstance(command, Subscribe):
             self._watch(self.columns(command.names), command.ticket)
         elif isinstance(command, Inspect):
@@ -183,14 +183,20 @@ class PlaybackConnection:
         self._strip.begin(ticket)
         self._strip.append(rows)
 
-    def _recorded_reactions(self) -> Array:
-        """Return the reactions of all joints over all samples (S, nj, 6); not a number where none was recorded."""
+    def reactions(self) -> Array:
+        """Return the reactions of all joints over all samples (S, nj, 6); not a number where none was recorded.
+
+        Raises InputError when the result holds none at all.
+        """
         result, joints = self.recording.result, self._scene.joints
         found = np.full((len(self._t), len(joints), 6), np.nan)
         for k, joint in enumerate(joints):
             for name in (f"{joint.name}.reaction", f"joint:{joint.name}.reaction"):
                 if name in result:
                     found[:, k] = result[name]
+        if np.all(np.isnan(found)):
+            why = "holds no reactions" if joints else "is shown without the joints of its model (--of, model=)"
+            raise InputError(f"result {result.name!r} {why}; there are none to show")
         return found
 
     def _inspect(self, command: Inspect) -> None:

@@ -14,7 +14,7 @@ from OpenGL import GL
 from rtmbs.viewer.batch import Batch, Lines
 from rtmbs.viewer.camera import Camera
 from rtmbs.viewer.grid import Floor
-from rtmbs.viewer.programs import program, set_matrix
+from rtmbs.viewer.programs import Program
 from rtmbs.viewer.section import Section
 from rtmbs.viewer.shaders import LINE_VERTEX, MESH_VERTEX, PLAIN_FRAGMENT
 from rtmbs.viewer.shadow import Shadow
@@ -34,14 +34,19 @@ class Buffers(NamedTuple):
     fixed: int  # the mesh
     moving: int  # placements, or segments
     color: int
+    caster: int  # vertex array object of the coarse mesh that casts the shadow; that of the mesh where there is none
 
 
 class Renderer:
-    """Draws; needs a current context of OpenGL 3.3 or later whenever it is called."""
+    """Draws; needs a current context of OpenGL 3.3 or later whenever it is called.
 
-    def __init__(self) -> None:
-        self._mesh, self._line = program(MESH_VERTEX, PLAIN_FRAGMENT), program(LINE_VERTEX, PLAIN_FRAGMENT)
-        self._shadow, self._software = Shadow(), is_software()
+    hurried: without a graphics card the shadow may be one picture late.
+    """
+
+    def __init__(self, hurried: bool = False) -> None:
+        self._mesh, self._line = Program(MESH_VERTEX, PLAIN_FRAGMENT), Program(LINE_VERTEX, PLAIN_FRAGMENT)
+        self._software = is_software()
+        self._shadow = Shadow(hurried and self._software)
         self._section: Section | None = None
         self._buffers: dict[int, tuple[Any, Buffers]] = {}  # by identity; what is drawn is kept alive with it
 
@@ -59,6 +64,12 @@ class Renderer:
         A section cuts batches; lines and the shadow stay whole.
         """
         self._section = section
+        shown = [batch for batch in batches if batch.visible and len(batch)]
+        for batch in shown:
+            self._send(batch, batch.placement, batch.color)
+        floor = None if self._software and sum(map(len, shown)) > CROWD else floor
+        if floor is not None:
+            self._shadow.prepare([batch for batch in shown if batch.casts], self._bind_caster, floor, camera)
         GL.glClearColor(*background, 1.0)
         GL.glDepthMask(GL.GL_TRUE)
         GL.glClear(GL.GL_COLOR_BUFFER_BIT | GL.GL_DEPTH_BUFFER_BIT)
@@ -66,11 +77,8 @@ class Renderer:
         GL.glEnable(GL.GL_MULTISAMPLE)  # a painter that wrote text has turned it off
         GL.glDisable(GL.GL_CULL_FACE)
         GL.glDisable(GL.GL_BLEND)
-        shown = [batch for batch in batches if batch.visible and len(batch)]
-        for batch in shown:
-            self._send(batch, batch.placement, batch.color)
-        if floor is not None and not (self._software and sum(map(len, shown)) > CROWD):
-            self._shadow.draw([batch for batch in shown if batch.casts], self._bind, floor, camera)
+        if floor is not None:
+            self._shadow.lay(floor, camera)
         clear = [batch for batch in shown if float(batch.color[:, 3].min()) < TRANSPARENT]
         self._use(self._mesh, camera)
         for batch in shown:
@@ -87,9 +95,11 @@ class Renderer:
     def forget(self) -> None:
         """Free every buffer: another scene comes."""
         for _, buffers in self._buffers.values():
-            GL.glDeleteVertexArrays(1, [buffers.array])
+            for array in {buffers.array, buffers.caster}:
+                GL.glDeleteVertexArrays(1, [array])
             GL.glDeleteBuffers(3, [buffers.fixed, buffers.moving, buffers.color])
         self._buffers.clear()
+        self._shadow.forget()
 
     def _send(self, batch: Batch, placement: Array, color: Floats) -> None:
         """Upload where the placements of a batch stand now, and their colours."""
@@ -102,14 +112,19 @@ class Renderer:
         GL.glBindVertexArray(self._of(batch).array)
         return len(batch.mesh.vertices)
 
+    def _bind_caster(self, batch: Batch) -> int:
+        """Make what casts the shadow of a batch the one that is drawn, and return the number of its vertices."""
+        GL.glBindVertexArray(self._of(batch).caster)
+        return len(batch.mesh.vertices if batch.mesh.caster is None else batch.mesh.caster)
+
     def _draw_instances(self, batch: Batch, count: int) -> None:
         """Draw ``count`` placements that were sent, and their sharp edges over them."""
         vertices, edges = self._bind(batch), batch.edges and len(batch.mesh.edges)
         if self._section is not None:
-            GL.glUniform4f(GL.glGetUniformLocation(self._mesh, "section"), *self._section.plane)
+            self._mesh.numbers("section", *self._section.plane)
             GL.glEnable(GL.GL_CLIP_DISTANCE0)
         whole = batch.mesh.closed and self._section is None  # of a solid that is cut the inner side is seen
-        GL.glUniform1i(GL.glGetUniformLocation(self._mesh, "both"), not whole)
+        GL.glUniform1i(self._mesh.place("both"), not whole)
         (GL.glEnable if whole else GL.glDisable)(GL.GL_CULL_FACE)
         if edges:  # faces step back a little, so that lines in them are seen whole
             GL.glEnable(GL.GL_POLYGON_OFFSET_FILL)
@@ -141,24 +156,24 @@ class Renderer:
         if not lines:
             return
         self._use(self._line, camera)
-        GL.glUniform2f(GL.glGetUniformLocation(self._line, "size"), camera.width, camera.height)
-        width = GL.glGetUniformLocation(self._line, "width")
+        self._line.numbers("size", camera.width, camera.height)
         for line in lines:
             buffers = self._of(line)
             GL.glBindVertexArray(buffers.array)
             upload(buffers.moving, np.asarray(line.points, np.float32))
             upload(buffers.color, line.color)
-            GL.glUniform1f(width, line.width)
+            self._line.numbers("width", line.width)
             GL.glDrawArraysInstanced(GL.GL_TRIANGLE_STRIP, 0, 4, len(line))
         GL.glBindVertexArray(0)
         GL.glUseProgram(0)
 
-    def _use(self, wanted: int, camera: Camera) -> None:
-        GL.glUseProgram(wanted)
-        set_matrix(wanted, "view", camera.view())
-        set_matrix(wanted, "projection", camera.projection())
-        up = camera.axes() @ camera.ground[2]
-        GL.glUniform3f(GL.glGetUniformLocation(wanted, "up"), *up.tolist())
+    def _use(self, wanted: Program, camera: Camera) -> None:
+        wanted.use()
+        view = camera.view()
+        wanted.matrix("view", view)
+        wanted.matrix("projection", camera.projection())
+        if wanted is self._mesh:
+            wanted.numbers("up", *(view[:3, :3] @ camera.ground[2]).tolist())
 
     def _of(self, drawn: Batch | Lines) -> Buffers:
         """Return the buffers of a batch or of lines, made when they are first drawn."""
@@ -170,34 +185,44 @@ class Renderer:
 
 def middles(batch: Batch) -> Array:
     """Return the world points (k, 3) that tell how near the placements of a batch are."""
-    vertices = batch.mesh.vertices
-    middle = 0.5 * (vertices.min(axis=0) + vertices.max(axis=0)).astype(float)
-    return np.asarray(batch.placement[:, :, :3] @ middle + batch.placement[:, :, 3])
+    return np.asarray(batch.placement[:, :, :3] @ batch.middle + batch.placement[:, :, 3])
 
 
 def mesh_buffers(batch: Batch) -> Buffers:
     """Upload a mesh, and describe placements and colours that advance once an instance."""
-    buffers = Buffers(int(GL.glGenVertexArrays(1)), *(int(name) for name in GL.glGenBuffers(3)))
-    GL.glBindVertexArray(buffers.array)
-    mesh = batch.mesh
+    array, mesh = int(GL.glGenVertexArrays(1)), batch.mesh
+    fixed, moving, color = (int(name) for name in GL.glGenBuffers(3))
     vertices = np.hstack([mesh.vertices, mesh.normals])
     ends = np.hstack([mesh.edges, np.zeros_like(mesh.edges)])  # without a normal: see the program
-    vertices = np.concatenate([vertices, ends])
-    upload(buffers.fixed, np.ascontiguousarray(vertices, np.float32), GL.GL_STATIC_DRAW)
-    attribute(0, 3, 6, 0)
-    attribute(1, 3, 6, 3)
-    GL.glBindBuffer(GL.GL_ARRAY_BUFFER, buffers.moving)
+    coarse = np.zeros((0, 3)) if mesh.caster is None else mesh.caster
+    last = np.hstack([coarse, np.zeros_like(coarse)])
+    upload(fixed, np.ascontiguousarray(np.concatenate([vertices, ends, last]), np.float32), GL.GL_STATIC_DRAW)
+    describe_instances(array, fixed, moving, color, 0)
+    caster = array
+    if len(coarse):
+        caster = int(GL.glGenVertexArrays(1))
+        describe_instances(caster, fixed, moving, color, len(vertices) + len(ends))
+    return Buffers(array, fixed, moving, color, caster)
+
+
+def describe_instances(array: int, fixed: int, moving: int, color: int, first: int) -> None:
+    """Let an array draw the vertices of a buffer from ``first`` on, at every placement."""
+    GL.glBindVertexArray(array)
+    GL.glBindBuffer(GL.GL_ARRAY_BUFFER, fixed)
+    attribute(0, 3, 6, 6 * first)
+    attribute(1, 3, 6, 6 * first + 3)
+    GL.glBindBuffer(GL.GL_ARRAY_BUFFER, moving)
     for row in range(3):
         attribute(2 + row, 4, 12, 4 * row, per_instance=True)
-    GL.glBindBuffer(GL.GL_ARRAY_BUFFER, buffers.color)
+    GL.glBindBuffer(GL.GL_ARRAY_BUFFER, color)
     attribute(5, 4, 4, 0, per_instance=True)
-    return buffers
 
 
 def line_buffers() -> Buffers:
     """Describe segments; the four corners of their ribbons come from the number of the vertex."""
-    buffers = Buffers(int(GL.glGenVertexArrays(1)), *(int(name) for name in GL.glGenBuffers(3)))
-    GL.glBindVertexArray(buffers.array)
+    array = int(GL.glGenVertexArrays(1))
+    buffers = Buffers(array, *(int(name) for name in GL.glGenBuffers(3)), array)
+    GL.glBindVertexArray(array)
     GL.glBindBuffer(GL.GL_ARRAY_BUFFER, buffers.moving)
     attribute(0, 3, 6, 0, per_instance=True)
     attribute(1, 3, 6, 3, per_instance=True)

@@ -1,6 +1,6 @@
 """The scene: what a description looks like, moved by frames, seen by a camera and hit by rays. No window, no OpenGL."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ from rtmbs.viewer.arrows import Forces, GrabLine, Reactions, Scale
 from rtmbs.viewer.batch import GROUND, Batch, Lines
 from rtmbs.viewer.camera import ground_axes
 from rtmbs.viewer.choices import Hidden
+from rtmbs.viewer.colors import body_colors
 from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.frame import WAY, Frame
 from rtmbs.viewer.grid import AXES, Floor, axis_lines, grid_lines
@@ -19,17 +20,17 @@ from rtmbs.viewer.naming import met, nearest_name
 from rtmbs.viewer.overlay import Overlay
 from rtmbs.viewer.reach import DIRECTIONS, FAR, reached
 from rtmbs.viewer.section import Section
-from rtmbs.viewer.solids import Placed, batches, body_solids, families, outline, swell, thickness
+from rtmbs.viewer.solids import Placed, batches, body_solids, outline, swell, thickness
 from rtmbs.viewer.springs import Connectors
 from rtmbs.viewer.symbols import BALL_RADIUS, Rails, joint_symbol, supports
 from rtmbs.viewer.theme import Color, Theme, rgba
-from rtmbs.viewer.trails import Trails
+from rtmbs.viewer.trails import Trails, named
 
 Array = NDArray[np.float64]
 
 AHEAD = 1.15  # of the present size that is held beyond it, so that a picture is not fitted at every step
 PARTS = ("bodies", "joints", "springs", "forces", "grid", "axes", "trails")  # what can be hidden
-EXTRAS = ("reactions", "transparent")  # what can be asked for
+EXTRAS = ("reactions", "transparent", "legend")  # what can be asked for
 SHOWN = dict.fromkeys(PARTS, True) | dict.fromkeys(EXTRAS, False)
 CROWD = 200  # joints from which their symbols have no edges: lines would be all that is seen
 MOST_TRAILS = 64  # of markers
@@ -59,7 +60,7 @@ class Scene:
         self.trails = Trails()
         self.shown = dict(SHOWN)
         self.scale = Scale(description)
-        self._families = families(description)
+        self._colors = body_colors(description, theme)
         self._outline_body, self._outline = outline(description)
         self.seen = np.zeros((0, 3))  # where the motion came to, as far as ``remember`` was told
         size = float(np.max(np.ptp(self.points(), axis=0)))
@@ -106,9 +107,8 @@ class Scene:
 
     def _solid_color(self, body: int) -> Color:
         """Return the colour of a body: of what is chosen, the user's, or of the theme."""
-        palette, said = self.theme.bodies, self.description.bodies[body]
-        color = said.color or palette[self._families[body] % len(palette)]
-        return rgba(self.theme.selected if body == self.selected else color, said.opacity)
+        color = self.theme.selected if body == self.selected else self._colors[body]
+        return rgba(color, self.description.bodies[body].opacity)
 
     def select(self, body: int | None) -> None:
         """Show one body, or none, as chosen."""
@@ -126,12 +126,19 @@ class Scene:
         """True when the markers leave trails."""
         return any((marker.body, marker.name) in self.trails for marker in self.description.markers)
 
+    def follow(self, names: Iterable[str]) -> None:
+        """Begin the trails of markers and bodies by name; UnknownNameError lists the nearest."""
+        for point in named(self.description, names):
+            if (point.body, point.name) not in self.trails:
+                self.trails.toggle(point.body, point.point, point.name)
+
     def follow_markers(self, on: bool) -> int:
-        """Begin or end the trails of all markers, the first so many of many; return how many there are now."""
-        for marker in self.description.markers[:MOST_TRAILS]:
+        """Begin or end the trails of all markers that move, the first of many; return how many there are now."""
+        moving = [marker for marker in self.description.markers if marker.body != GROUND][:MOST_TRAILS]
+        for marker in moving:
             if ((marker.body, marker.name) in self.trails) != on:
                 self.trails.toggle(marker.body, marker.point, marker.name)
-        return min(len(self.description.markers), MOST_TRAILS) if on else 0
+        return len(moving) if on else 0
 
     # ---- moving -----------------------------------------------------------------------------------------------------
 
@@ -223,11 +230,19 @@ class Scene:
         """Return where the axes of the world end (3, 3) [m]."""
         return self._axes.points[:, 1]
 
+    def _arrows(self) -> list[Batch]:
+        """Return the batches of the arrows that are shown."""
+        found = self._forces.batches if self.shown["forces"] else []
+        return found + self._reactions.batches if self.shown["reactions"] else found
+
     def has_arrows(self) -> bool:
         """True when arrows are shown, whose length needs a legend."""
-        found = self._forces.batches if self.shown["forces"] else []
-        found = found + self._reactions.batches if self.shown["reactions"] else found
-        return any(len(batch) for batch in found)
+        return any(len(batch) for batch in self._arrows())
+
+    def arrow_tips(self) -> Array:
+        """Return where the arrows that are shown end (k, 3) [m]."""
+        ends = [batch.placement[:, :, 3] + batch.placement[:, :, 2] for batch in self._arrows()]
+        return np.concatenate([np.zeros((0, 3)), *ends])
 
     def name_at(self, start: Array, direction: Array) -> str:
         """Return the name of the body, joint or spring that a ray meets first, "" when it meets none."""

@@ -159,8 +159,7 @@ class Session:
             self.unseen = min(self.unseen, self.step_number)
 
     def _moment(self) -> Moment:
-        state = copied(self.sim.state)
-        return Moment(self.step_number, state, self.sim.options, self.attachment, self.hold, self.report)
+        return Moment(self.step_number, self.sim.snapshot(), self.sim.options, self.attachment, self.hold, self.report)
 
     def _apply_known(self) -> None:
         """Apply the commands that the history has at the present place."""
@@ -302,16 +301,14 @@ class Session:
         return self.history.present.state if self._lagging else self.sim.state
 
     @property
+    def t(self) -> float:
+        """The present time [s]; asked after every step, so the Simulation is left in peace."""
+        return self.history.present.state.t
+
+    @property
     def plain_state(self) -> State:
         """The present state as one of the Simulation that the session was made with."""
         return carried(self.state, self.sim.system, self.calm.system) if self.pulled else self.state
-
-
-def copied(state: State) -> State:
-    """Return a copy as ``State.copy`` does, without its checks: it is taken after every step, which left the arrays."""
-    s, memory = state, {name: value.copy() for name, value in state.memory.items()}
-    motion = s.z.copy(), s.zd.copy(), s.zdd.copy(), s.lam.copy(), s.R0.copy(), s.u.copy()
-    return State(s.fingerprint, s.t_ref, s.k, s.h, *motion, memory, s.s.copy(), s.sd.copy())
 
 
 def sentence(command: Command) -> str:

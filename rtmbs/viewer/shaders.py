@@ -81,9 +81,10 @@ void main() {
 }
 """
 BLUR_VERTEX = """#version 330 core
+layout(location = 0) in vec4 cell;  // its low and its high corner, from 0 to 1
 out vec2 place;
 void main() {
-    place = vec2(gl_VertexID % 2, gl_VertexID / 2);
+    place = mix(cell.xy, cell.zw, vec2(gl_VertexID % 2, gl_VertexID / 2));
     gl_Position = vec4(2.0 * place - 1.0, 0.0, 1.0);
 }
 """
@@ -100,13 +101,13 @@ void main() {
 }
 """
 FLOOR_VERTEX = """#version 330 core
-uniform mat4 view, projection;
+layout(location = 0) in vec4 cell;
+uniform mat4 seen;
 uniform vec3 corner, east, north;
-uniform vec2 low, high;  // the part of the floor that has a shadow, from 0 to 1
 out vec2 place;
 void main() {
-    place = mix(low, high, vec2(gl_VertexID % 2, gl_VertexID / 2));
-    gl_Position = projection * view * vec4(corner + place.x * east + place.y * north, 1.0);
+    place = mix(cell.xy, cell.zw, vec2(gl_VertexID % 2, gl_VertexID / 2));
+    gl_Position = seen * vec4(corner + place.x * east + place.y * north, 1.0);
 }
 """
 FLOOR_FRAGMENT = """#version 330 core

@@ -1,6 +1,5 @@
 """Unit meshes laid onto bodies: the shapes of a description, and how thick joints are beside them."""
 
-import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import NamedTuple
@@ -55,13 +54,6 @@ def thickness(description: SceneDescription) -> float:
     """Return the radius that joints are drawn for: the usual one of the bars [m]."""
     radii = [shape.radius for body in description.bodies for shape in body.shapes if isinstance(shape, Bar)]
     return float(np.median(radii)) if radii else THIN * description.length
-
-
-def families(description: SceneDescription) -> list[int]:
-    """Return a number for each body; bodies whose names differ only in digits share one, and so a colour."""
-    stems = [re.sub(r"[\W\d_]+", " ", body.name).strip() for body in description.bodies]
-    known = {stem: number for number, stem in enumerate(dict.fromkeys(stems[1:]))}
-    return [known.get(stem, 0) for stem in stems]
 
 
 def body_solids(description: SceneDescription, thicker: float = 1.0) -> list[Placed]:

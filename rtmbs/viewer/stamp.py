@@ -1,11 +1,12 @@
-"""Name, time and speed on a picture. Pillow writes the words, so neither a window nor OpenGL is needed."""
+"""Name, time, speed and the legend on a picture. Pillow writes the words, so neither a window nor OpenGL is needed."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError
+from rtmbs.viewer.legend import Legend, Stroke, is_finite
 from rtmbs.viewer.theme import Theme
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 Picture = NDArray[np.uint8]  # (height, width, 3), upper row first
 
 SHARE, LEAST = 0.026, 11  # height of a letter in heights of a picture, and in pixels
+LEGEND_SHARE, ROW_IN_LETTERS = 0.019, 1.35  # the same of a legend; from one of its lines to the next
 HALO = 0.75  # opacity of the ground behind the words
 
 
@@ -22,10 +24,7 @@ def stamped(picture: Picture, name: str, t: float, speed: float, theme: Theme) -
 
     Raises InputError without Pillow.
     """
-    try:
-        from PIL import Image, ImageDraw
-    except ImportError:
-        raise InputError("words on pictures need Pillow; pip install 'rtmbs[viewer]' brings it") from None
+    Image, ImageDraw = pillow()
     image = Image.fromarray(picture)
     size, text = size_of(picture.shape[0]), words(name, t, speed)
     pad, font = size // 2, letters(size)
@@ -36,6 +35,40 @@ def stamped(picture: Picture, name: str, t: float, speed: float, theme: Theme) -
     image.paste(Image.blend(image.crop(box), ground, HALO), box[:2])
     ImageDraw.Draw(image).multiline_text((2 * pad, 2 * pad), text, fill=theme.text, font=font)
     return np.asarray(image)
+
+
+def with_legend(picture: Picture, legend: Legend) -> Picture:
+    """Return a picture with a legend written over it; raises InputError without Pillow."""
+    if not legend:
+        return picture
+    Image, ImageDraw = pillow()
+    image = Image.fromarray(picture)
+    pen, font = ImageDraw.Draw(image), letters(legend_size(picture.shape[0]))
+    for one in filter(is_finite, legend):
+        if isinstance(one, Stroke):
+            pen.line((one.start, one.end), fill=one.color, width=max(round(one.width), 1))
+        else:
+            pen.text((one.x, one.y), one.text, fill=one.color, font=font, anchor=f"{one.anchor}m")
+    return np.asarray(image)
+
+
+def row_of(height: int) -> float:
+    """Return how far the lines of a legend are apart in a picture of ``height`` pixels."""
+    return ROW_IN_LETTERS * legend_size(height)
+
+
+def legend_size(height: int) -> int:
+    """Return how large the letters of a legend are in a picture of ``height`` pixels."""
+    return max(round(LEGEND_SHARE * height), LEAST)
+
+
+def pillow() -> Any:
+    """Return Pillow's images and pens; raises InputError without it."""
+    try:
+        from PIL import Image, ImageDraw
+    except ImportError:
+        raise InputError("words on pictures need Pillow; pip install 'rtmbs[viewer]' brings it") from None
+    return Image, ImageDraw
 
 
 def width_of(name: str, height: int, speed: float) -> int:

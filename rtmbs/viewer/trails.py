@@ -1,17 +1,41 @@
 """Where points of bodies have been: bounded trails that fade."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.errors import unknown_name
+from rtmbs.viewer.description import MarkerDescription, SceneDescription
 from rtmbs.viewer.frame import Frame
 
 Array = NDArray[np.float64]
 
 LENGTH = 400  # pictures that a trail remembers
 BODY = ""  # name of the trail of a body's mass centre; a marker's trail has the name of the marker
+
+
+def traceable(description: SceneDescription) -> list[MarkerDescription]:
+    """Return the points whose way can be drawn: markers that move, and the mass centres of bodies without one."""
+    markers = [marker for marker in description.markers if marker.body > 0]
+    taken = {marker.name for marker in markers}
+    bodies = [
+        MarkerDescription(body.name, number, body.center_of_mass)
+        for number, body in enumerate(description.bodies)
+        if number > 0 and body.name not in taken
+    ]
+    return [*markers, *bodies]
+
+
+def named(description: SceneDescription, names: Iterable[str]) -> list[MarkerDescription]:
+    """Return the points of these names; UnknownNameError lists the nearest."""
+    points, found = {point.name: point for point in traceable(description)}, []
+    for name in names:
+        if name not in points:
+            raise unknown_name("marker or body", name, points)
+        found.append(points[name])
+    return found
 
 
 class Trails:
@@ -35,7 +59,12 @@ class Trails:
             del self._followed[trail], self._past[trail]
             return False
         self._followed[trail], self._past[trail] = np.asarray(point, float), deque(maxlen=LENGTH)
+        self._t = np.nan  # the next frame counts, also when time stands still
         return True
+
+    def names(self) -> list[tuple[int, str]]:
+        """Return the body and the name of every trail."""
+        return list(self._followed)
 
     def clear(self) -> None:
         """Forget the past of all trails: time has jumped."""

@@ -93,7 +93,7 @@ class Worker:
         controller.timing.late(period - controller.pacer.remaining())
         self._step()
         if controller.playing:
-            controller.timing.mark(controller.live.state.t)
+            controller.timing.mark(controller.live.t)
 
     def _go_ahead(self) -> None:
         """Take one of the steps that were asked for, unless they are called off."""

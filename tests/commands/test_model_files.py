@@ -49,6 +49,16 @@ def test_check_of_a_dynamic_model(write, capsys):
         assert word in printed
 
 
+def test_a_dynamic_model_is_shown_with_its_own_step(write, tmp_path, capsys):
+    """As a run that is made for a page, and as the model of its recorded result."""
+    path, result, page = write(PENDULUM), tmp_path / "run.npz", tmp_path / "page.html"
+    assert main(["view", path, "--html", str(page), "--t-end", "0.2", "--fps", "1000"]) == 0
+    assert "41 pictures" in capsys.readouterr().out
+    assert main(["run", path, "--out", str(result)]) == 0
+    assert main(["view", str(result), "--of", path, "--html", str(page)]) == 0
+    assert '"part":"joints"' in page.read_text()
+
+
 def test_check_points_at_what_is_wrong(write, capsys):
     path = write(PENDULUM.replace("mass", "mas"))
     printed = refused(["check", path], capsys)

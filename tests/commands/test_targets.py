@@ -60,5 +60,14 @@ def test_a_picture_that_cannot_be_written(idle, capsys, out, told):
     assert told in refused(["plot", "a.h5", "x", "--out", out], capsys)
 
 
-def test_a_model_file_is_not_viewed_itself(capsys):
-    assert "rtmbs run a.mks --out FILE.h5" in refused(["view", "a.mks"], capsys)
+def test_a_model_file_without_masses_is_not_viewed_itself(tmp_path, capsys):
+    path = tmp_path / "a.mks"
+    path.write_text(SLIDER_CRANK)
+    assert f"rtmbs run {path} --out FILE.h5" in refused(["view", str(path)], capsys)
+    assert "there is no such file" in refused(["view", str(tmp_path / "none.mks")], capsys)
+
+
+def test_a_model_file_takes_no_options_of_a_mechanism(tmp_path, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["view", str(tmp_path / "a.mks"), "--ny", "3"])
+    assert "there is no argument named '--ny'" in capsys.readouterr().err

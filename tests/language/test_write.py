@@ -6,7 +6,7 @@ import pytest
 import rtmbs
 from rtmbs import Function, Input, Model, Motor, SpringDamper, Staircase, TorsionSpring, Wrench, library
 from rtmbs.errors import LanguageError, ModelError
-from rtmbs.language import build, format, parse, write
+from rtmbs.language import build, format, parse, read, write
 from rtmbs.model import JOINT_TYPES
 from tests.language.files import EVERY, RICH
 
@@ -221,6 +221,7 @@ def dressed():
     shapes = [
         rtmbs.Box((0.1, 0.2, 0.3), center=(1, 0, 0), axes=turned), rtmbs.Cylinder(0.1, 0.4, axis=(1, 1, 0)),
         rtmbs.Sphere(0.2, center=(0, 0, -1)), rtmbs.Bar((0, 0, 0), (0, 0, 1), 0.02),
+        rtmbs.Surface([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], [(0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, 2)]),
     ]  # fmt: skip
     model.add_body("bob", mass=1.0, shape=shapes, color="#a0b0c0", opacity=0.25, edges=False)
     model.add_joint("pin", rtmbs.Spherical(), "ground", "bob")
@@ -242,19 +243,112 @@ def test_looks_come_back_as_they_were():
             assert all(np.array_equal(getattr(found, key), value) for key, value in vars(shape).items())
 
 
-def test_triangles_are_refused_with_a_way_out():
-    model = dressed()
-    model.set_looks("bob", shape=rtmbs.Surface(np.eye(3), [(0, 1, 2)]))
-    with pytest.raises(ModelError, match=r"body 'bob' has a Surface, whose triangles a file cannot hold"):
-        write(model)
-    model.set_looks("bob")
-    assert "shape" not in write(model).split("bob")[1]
+def tetrahedron(path):
+    """Write a mesh file, in millimetres."""
+    corners = "v 0 0 0\nv 100 0 0\nv 0 100 0\nv 0 0 100\n"
+    path.write_text(f"{corners}f 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n")
+
+
+MESHED = """MODEL meshed
+SYSTEM (dynamic analysis);
+BODY hull (
+    mass = 1,
+    shape = mesh("parts/hull.obj", scale = 0.001, position = (0, 0, 1), axes = (0, 1, 0, 0)),
+    color = steel, opacity = 0.5
+);
+ENDMODEL
+"""
+
+
+def test_a_mesh_is_a_file_beside_the_model(tmp_path):
+    pytest.importorskip("trimesh")
+    (tmp_path / "parts").mkdir()
+    tetrahedron(tmp_path / "parts" / "hull.obj")
+    (tmp_path / "top.mks").write_text(MESHED)
+    document = read(tmp_path / "top.mks")
+    seen = document.model.looks["hull"]
+    (mesh,) = seen.shapes
+    assert (seen.color, seen.opacity) == ("#7f8b98", 0.5)
+    assert sorted(map(tuple, mesh.vertices.round(12).tolist())) == sorted(
+        [(0.0, 0.0, 1.0), (0.1, 0.0, 1.0), (0.0, -0.1, 1.0), (0.0, 0.0, 0.9)]
+    )
+    text = write(document)
+    assert 'file = "parts/hull.obj"' in text
+    assert 'file = "hull.obj"' in write(document, folder=tmp_path / "parts")
+    (tmp_path / "again.mks").write_text(text)
+    again = read(tmp_path / "again.mks").model.looks["hull"].shapes[0]
+    assert np.array_equal(again.vertices, mesh.vertices)
+    with pytest.raises(ModelError, match=r"body 'hull': '.*hull.obj' is outside the folder '.*/other' of the text"):
+        write(document, folder=tmp_path / "other")
+
+
+def test_a_mesh_in_an_included_file_stands_beside_that_file(tmp_path):
+    pytest.importorskip("trimesh")
+    (tmp_path / "parts").mkdir()
+    tetrahedron(tmp_path / "hull.obj")
+    (tmp_path / "parts" / "hull.mks").write_text('BODY hull (mass = 1, shape = mesh("../hull.obj"));')
+    (tmp_path / "top.mks").write_text('MODEL m SYSTEM (dynamic analysis); include "parts/hull.mks"; ENDMODEL')
+    assert len(read(tmp_path / "top.mks").model.looks["hull"].shapes[0].faces) == 4
 
 
 @pytest.mark.parametrize(
     ("said", "sentence"),
     [
-        ("shape = 3", "shape takes a shape; write one of box, cylinder, sphere, bar"),
+        ('mesh("hul.obj")', r"body 'hull': there is no file 'hul.obj'; did you mean 'hull.obj'\?"),
+        ('mesh("hull.stl")', r"there is no file 'hull.stl'; did you mean 'hull.obj'\?"),
+        ('mesh("zzz.stl")', r"Mesh '.*zzz.stl': there is no such file"),
+        (f'mesh("{"a" * 5000}.stl")', r"there is no such file"),
+        ('mesh("notes.txt")', r"Mesh '.*notes.txt': the ending is .txt; it must be one of .stl"),
+        ('mesh("bad.stl")', r"Mesh '.*bad.stl' (cannot be read as a mesh|holds no triangle)"),
+        ('mesh("../hull.obj")', r"'../hull.obj' is outside the folder of the model; name files in it only"),
+        ('mesh("/hull.obj")', r"'/hull.obj' is outside the folder of the model"),
+        ("mesh(3)", r'mesh takes a file in quotes, such as mesh\("hull.stl"\)'),
+        ("mesh(scale = 2)", r"mesh needs file"),
+        ('mesh("hull.obj", size = 1)', r"mesh takes no 'size'; it takes file, scale, position, axes"),
+        ('mesh("hull.obj", scale = 0)', r"Mesh '.*hull.obj': scale is 0; it must be positive"),
+        ('mesh("hull.obj", position = (1, 2))', r"position"),
+        ('mehs("hull.obj")', r"did you mean mesh"),
+        ("surface([(0, 0, 0), (1, 0, 0), (0, 1, 0)], [(0, 1, 3)])", r"Surface: a face names vertex 3"),
+        ("surface([(0, 0, 0), (1, 0, 0), (0, 1, 0)], [(0, 1, 0.5)])", r"Surface: faces .* whole numbers"),
+        ("surface([(0, 0, 0), (1, 0, 0), (0, 1, 0)])", r"surface needs vertices, faces"),
+    ],
+)
+def test_triangles_that_cannot_be(tmp_path, said, sentence):
+    pytest.importorskip("trimesh")
+    tetrahedron(tmp_path / "hull.obj")
+    (tmp_path / "bad.stl").write_bytes(b"no mesh at all")
+    (tmp_path / "notes.txt").write_text("nothing")
+    (tmp_path / "top.mks").write_text(
+        f"MODEL m SYSTEM (dynamic analysis);\nBODY hull (mass = 1, shape = {said});\nENDMODEL"
+    )
+    with pytest.raises(LanguageError, match=sentence) as found:
+        read(tmp_path / "top.mks")
+    assert str(found.value).startswith(f"{tmp_path / 'top.mks'}:2:")
+
+
+def test_a_mesh_file_that_is_too_large_is_refused(tmp_path, monkeypatch):
+    tetrahedron(tmp_path / "hull.obj")
+    monkeypatch.setattr("rtmbs.language.statements.looks.MOST_BYTES", 10)
+    (tmp_path / "top.mks").write_text(MESHED.replace("parts/", ""))
+    with pytest.raises(LanguageError, match=r"'hull.obj' has 0 MB; a mesh file has at most"):
+        read(tmp_path / "top.mks")
+
+
+def test_a_shape_of_python_is_refused_by_name():
+    class Star(rtmbs.Sphere):
+        pass
+
+    model = dressed()
+    model.set_looks("bob", shape=Star(0.1))
+    with pytest.raises(ModelError, match=r"body 'bob' has a Star, which a file cannot name; it names box, cylinder"):
+        write(model)
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ("shape = 3", "shape takes a shape; write one of box, cylinder, sphere, bar, surface, mesh"),
+        ('shape = mesh("hull.stl")', "only a file can name another one"),
         ("shape = spere(1)", "did you mean sphere"),
         ("shape = sphere(size = 1)", "sphere takes no 'size'; it takes radius, center"),
         ("shape = sphere(1, (0, 0, 0), 2)", "sphere takes 2 values, not 3"),

@@ -141,6 +141,75 @@ def test_the_floor_catches_a_shadow_under_a_body_and_nowhere_else(painter):
     assert darker[round(beside[1]), round(beside[0])] == 0.0
 
 
+FLOOR = Floor(np.array([-4.0, -4.0, -1.5]), np.array([8.0, 0, 0]), np.array([0, 8.0, 0]), np.array([0, 0, 1.0]))
+
+
+def test_cells_of_the_floor_hold_the_whole_shadow(painter, monkeypatch):
+    """Bars across one another, a ball and a coil: looking at every cell of the floor gives the same picture."""
+    from rtmbs.viewer import shadow
+
+    scene = scene_of_many()
+    some = shadow.covered([batch for batch in scene.batches() if batch.casts and len(batch)], FLOOR)
+    assert 10 < len(some) < shadow.CELLS**2 / 2
+    few = draw(painter, scene, "isometric", FLOOR)
+    steps = np.arange(shadow.CELLS) / shadow.CELLS
+    low = np.stack(np.meshgrid(steps, steps), axis=2).reshape(-1, 2)
+    every = np.ascontiguousarray(np.hstack([low, low + 1.0 / shadow.CELLS]), np.float32)
+    monkeypatch.setattr(shadow, "covered", lambda *_: every)
+    painter.renderer._shadow.forget()
+    whole = draw(painter, scene, "isometric", FLOOR)
+    assert np.abs(whole - draw(painter, scene, "isometric")).max() > 20.0, "there is a shadow"
+    assert np.abs(few - whole).max() <= 1.0
+
+
+def scene_of_many() -> Scene:
+    """A slanted bar, a ball, and a coil between them."""
+    model = rtmbs.Model("many")
+    bar, ball = rtmbs.Bar((0, 0, 0), (1.5, 1.8, 0.6), 0.1), rtmbs.Sphere(0.3)
+    for name, shape, place in (("bar", bar, (-1.0, -1.0, 0.0)), ("ball", ball, (1.5, -1.5, 0.0))):
+        body = model.add_body(name, shape=shape, position=place, mass=1.0, inertia=(0.1, 0.1, 0.1))
+        model.add_joint(f"{name} free", rtmbs.Floating(), "ground", body)
+        model.add_marker(f"end of {name}", name, place)
+    model.add_force("spring", rtmbs.SpringDamper(stiffness=10.0), between=("end of bar", "end of ball"))
+    connection = ManualConnection(Simulation(model.compile()))
+    connection.should_step()
+    return Scene(connection.describe(), WHITE, connection.latest())
+
+
+def test_a_shadow_is_made_anew_only_for_what_has_moved(painter, monkeypatch):
+    shadow, scene, made = painter.renderer._shadow, two_boxes({}, {}), []
+    make = shadow._make
+    monkeypatch.setattr(shadow, "_make", lambda *given: made.append(1) or make(*given))
+    first = draw(painter, scene, "isometric", FLOOR)
+    np.testing.assert_array_equal(draw(painter, scene, "isometric", FLOOR), first)
+    draw(painter, scene, "top", FLOOR)
+    assert len(made) == 1, "another eye sees the same shadow"
+    for batch in scene._bodies:
+        batch.placement[:, 0, 3] += 0.5
+    moved = draw(painter, scene, "isometric", FLOOR)
+    assert len(made) == 2
+    assert np.abs(moved - first).max() > 20.0
+
+
+def test_a_hurried_shadow_is_one_picture_late_at_most(painter, monkeypatch):
+    shadow, scene, made = painter.renderer._shadow, two_boxes({}, {}), []
+    make = shadow._make
+    monkeypatch.setattr(shadow, "_make", lambda *given: made.append(1) or make(*given))
+    monkeypatch.setattr(shadow, "_hurried", True)
+    counts = []
+    for _ in range(6):
+        for batch in scene._bodies:
+            batch.placement[:, 0, 3] += 0.1
+        late = draw(painter, scene, "isometric", FLOOR)
+        counts.append(len(made))
+    assert counts == [1, 1, 2, 2, 3, 3]
+    still = draw(painter, scene, "isometric", FLOOR)
+    assert len(made) == 4, "what stands still has its own shadow"
+    assert np.abs(still - late).max() > 5.0
+    np.testing.assert_array_equal(draw(painter, scene, "isometric", FLOOR), still)
+    assert len(made) == 4
+
+
 def test_an_eye_under_the_floor_sees_no_shadow(painter):
     scene = two_boxes({}, {})
     floor = Floor(np.array([-4.0, -4.0, 20.0]), np.array([8.0, 0, 0]), np.array([0, 8.0, 0]), np.array([0, 0, 1.0]))

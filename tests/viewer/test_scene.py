@@ -8,11 +8,12 @@ from rtmbs.model import Box, Surface
 from rtmbs.simulation import Simulation
 from rtmbs.viewer import meshes
 from rtmbs.viewer.camera import Camera
+from rtmbs.viewer.colors import families
 from rtmbs.viewer.describe import describe
 from rtmbs.viewer.grid import grid_lines, round_spacing
 from rtmbs.viewer.manual import ManualConnection
 from rtmbs.viewer.scene import Scene
-from rtmbs.viewer.solids import SWELL, families
+from rtmbs.viewer.solids import SWELL
 from rtmbs.viewer.theme import DARK, WHITE, rgba
 from rtmbs.viewer.trails import LENGTH, Trails
 

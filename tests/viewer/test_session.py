@@ -11,7 +11,7 @@ from rtmbs import Motor, Outcome, Simulation, State, library
 from rtmbs.errors import InputError, RtmbsError, StateError, UnknownNameError
 from rtmbs.viewer.commands import Play, SetInput, SetOption
 from rtmbs.viewer.history import History
-from rtmbs.viewer.session import Session, copied
+from rtmbs.viewer.session import Session
 from tests.contracts.machines import contents
 from tests.viewer.mechanisms import failing, motored
 
@@ -290,7 +290,8 @@ def test_the_history_has_whole_states_of_its_own():
     """The copy after a step has every field, bit for bit, and shares no memory."""
     sim = Simulation(MOTORED, H)
     sim.step()
-    state, copy = sim.state, copied(sim.state)
+    copy, state = sim.snapshot(), sim.state
+    assert contents(sim.snapshot()) == contents(copy), "once somebody saw the state, too"
     assert contents(copy) == contents(state) == contents(state.copy())
     for f in fields(State):
         value = getattr(state, f.name)
@@ -300,3 +301,20 @@ def test_the_history_has_whole_states_of_its_own():
             else [(value, getattr(copy, f.name))]
         )
         assert not any(np.shares_memory(one, other) for one, other in pairs if isinstance(one, np.ndarray)), f.name
+
+
+def test_a_step_of_a_session_lets_the_next_one_look_for_no_changes(monkeypatch):
+    """Whoever sees ``sim.state`` makes the next step compare the motion and check all arrays; a session does not."""
+    session, seen = Session(Simulation(MOTORED, H)), []
+    motion = State.motion
+    monkeypatch.setattr(State, "motion", lambda state: seen.append(1) or motion(state))
+    session.step()
+    session.step()
+    seen.clear()
+    for _ in range(5):
+        session.step()
+    assert session.t == session.history.present.state.t > 0.0
+    assert seen == []
+    assert session.sim.state.z is not session.history.present.state.z
+    session.step()
+    assert seen, "after somebody saw it"

@@ -1,16 +1,24 @@
-"""How a body looks in pictures: shapes by name, a colour, an opacity. Triangles and mesh files stay in Python."""
+"""How a body looks in pictures: shapes by name, a colour, an opacity. A mesh is a file in the folder of the model."""
 
-from dataclasses import fields
+import os
+from dataclasses import MISSING, Field, fields
+from pathlib import Path
 from typing import Any
 
-from rtmbs.errors import ModelError, nearest_names
+from rtmbs.errors import ModelError, nearest_names, shown
 from rtmbs.language.given import Given, sole_name
-from rtmbs.language.scope import Call
+from rtmbs.language.scope import Call, Word
+from rtmbs.language.source import inside
 from rtmbs.language.values import taken
-from rtmbs.model import Bar, Box, Cylinder, Sphere
+from rtmbs.model import Bar, Box, Cylinder, Mesh, Sphere, Surface
+from rtmbs.model.mesh import ENDINGS
 
-SHAPES: dict[str, type] = {"box": Box, "cylinder": Cylinder, "sphere": Sphere, "bar": Bar}
+SHAPES: dict[str, type] = {
+    "box": Box, "cylinder": Cylinder, "sphere": Sphere, "bar": Bar, "surface": Surface, "mesh": Mesh,
+}  # fmt: skip
 KEYS = ("color", "opacity", "edges")  # and ``shape``, which may stand several times
+FILE, FACES = "file", "faces"  # arguments that are no numbers, or whole ones
+MOST_BYTES = 100_000_000  # of a mesh file
 
 
 def looks(given: Given) -> dict[str, Any]:
@@ -32,7 +40,7 @@ def shape(given: Given, code: Any) -> Any:
         hint = f"did you mean {near[0]}?" if near else f"write one of {', '.join(SHAPES)}, such as sphere(radius = 0.1)"
         raise given.source.error(at, f"{given.said}: shape takes a shape; {hint}", near or list(SHAPES))
     kind = SHAPES[value.name.lower()]
-    names = [field.name for field in fields(kind)]
+    names = [field.name for field in arguments_of(kind)]
     for word in value.named:
         if word not in names:
             raise given.source.error(value.at, f"{value.name} takes no {word!r}; it takes {', '.join(names)}", names)
@@ -40,13 +48,60 @@ def shape(given: Given, code: Any) -> Any:
         raise given.source.error(value.at, f"{value.name} takes {len(names)} values, not {len(value.items)}")
     arguments = dict(zip(names, value.items, strict=False)) | value.named
     try:
-        return kind(**{name: taken(given, "shape", one) for name, one in arguments.items()})
+        return kind(**{name: argument(given, name, one) for name, one in arguments.items()})
     except TypeError:
         raise given.source.error(value.at, f"{value.name} needs {', '.join(required(kind))}") from None
     except ModelError as error:
         raise given.source.error(value.at, str(error)) from None
 
 
+def arguments_of(kind: type) -> list[Field[Any]]:
+    """Return what a shape is made of."""
+    return [field for field in fields(kind) if field.init]
+
+
 def required(kind: type) -> list[str]:
     """Return what a shape cannot be without."""
-    return [name for name in ("size", "radius", "length", "start", "end") if name in kind.__annotations__]
+    return [field.name for field in arguments_of(kind) if field.default is MISSING]
+
+
+def argument(given: Given, name: str, value: Any) -> Any:
+    """Return one argument of a shape as the model takes it."""
+    if name == FILE:
+        return mesh_file(given, value)
+    found = taken(given, "shape", value)
+    return whole(found) if name == FACES else found
+
+
+def mesh_file(given: Given, value: Any) -> str:
+    """Return the path of a mesh file that a name in quotes means; raises LanguageError with the nearest file."""
+    if not isinstance(value, Word):
+        raise given.source.error(value.at, f'{given.said}: mesh takes a file in quotes, such as mesh("hull.stl")')
+    name = value.name.text
+    path = inside(given.source, given.scope.folder, name, value.at, "name")
+    assert given.source.path is not None
+    here = given.source.path.parent
+    if os.path.isfile(path):
+        if (size := path.stat().st_size) > MOST_BYTES:
+            most = f"a mesh file has at most {MOST_BYTES / 1e6:g} MB"
+            raise given.source.error(value.at, f"{given.said}: {shown(name)} has {size / 1e6:.0f} MB; {most}")
+    elif found := nearest_file(path, here):
+        raise given.source.error(
+            value.at, f"{given.said}: there is no file {shown(name)}; did you mean {shown(found)}?", [found]
+        )
+    return str(here / name)
+
+
+def nearest_file(path: Path, here: Path) -> str:
+    """Return the mesh file beside ``path`` with the nearest name, as seen from ``here``; nothing when none is near."""
+    beside = path.parent.iterdir() if os.path.isdir(path.parent) else ()
+    names = {one.stem: one for one in beside if one.suffix.lower() in ENDINGS}
+    near = nearest_names(path.stem, names)
+    return os.path.relpath(names[near[0]], here.resolve()) if near else ""
+
+
+def whole(value: Any) -> Any:
+    """Return numbers without a fraction as integers, whatever else as it is: the shape refuses it."""
+    if isinstance(value, list):
+        return [whole(one) for one in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -18,6 +18,8 @@ function begin(content) {
   fill(page);
   listen(page);
   setTheme(page, content.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "white"));
+  byId("legend").hidden = !content.legend;
+  byId("reactions-button").hidden = !content.reactions;
   byId("curves").hidden = curves.empty || curves.panels.length > PANELS_OPEN;
   const fit = () => { stage.fit(new THREE.Vector3(...content.view)); page.redraw(); };
   let fitted = false;
@@ -52,12 +54,28 @@ function show(page) {
   curves.draw(player.time, player.picture, stage.theme);
   page.drawn += 1;
   byId("time").value = player.time;
+  drawLegend(page);
   byId("clock").textContent = `t = ${player.time.toFixed(page.digits)} s`;
   byId("play").innerHTML = player.playing ? "&#10074;&#10074;" : "&#9654;";
   byId("loop").setAttribute("aria-pressed", player.looping);
   const speed = byId("speed");
   if (Number(speed.value) !== player.speed) speed.value = String(player.speed);
   drawMarks(page);
+}
+
+// What the colours of the picture mean, in words.
+function drawLegend({ stage, content }) {
+  const home = byId("legend"), rows = content.meanings.filter((row) => stage.shown[row.part] && (row.part !== "reactions" || stage.arrows));
+  const shown = rows.map((row) => [row.colors[stage.theme], row.words]);
+  if (stage.shown.trails) for (const number of stage.ways.keys()) shown.push([stage.wayColor(number), `trail of ${content.points[number].name}`]);
+  if (home.dataset.shown === JSON.stringify(shown)) return;
+  home.dataset.shown = JSON.stringify(shown);
+  home.replaceChildren(...shown.map(([color, words]) => {
+    const row = document.createElement("div"), patch = document.createElement("span");
+    patch.style.background = color || "transparent";
+    row.append(patch, words);
+    return row;
+  }));
 }
 
 function drawMarks({ player }) {
@@ -107,6 +125,14 @@ function actions(page) {
     theme: () => setTheme(page, stage.theme === "white" ? "dark" : "white"),
     labels: () => { stage.labels = !stage.labels; },
     joints: hideOrShow("joints"),
+    legend: () => { byId("legend").hidden = !byId("legend").hidden; },
+    reactions: () => {
+      if (stage.arrows) hideOrShow("reactions")();
+      else tell("this page holds no reactions; --reactions writes them");
+    },
+    longer_arrows: () => scaleArrows(page, false),
+    shorter_arrows: () => scaleArrows(page, true),
+    marker_trails: () => markerTrails(page),
     forces: hideOrShow("springs", "forces"),
     grid: hideOrShow("grid", "axes"),
     trail: () => trail(page),
@@ -129,6 +155,21 @@ function trail(page) {
   const number = content.points.findIndex((point) => point.body === stage.selected && point.name === content.bodies[point.body]);
   if (stage.selected < 1 || number < 0) tell("choose a body with a click first");
   else toggleWay(page, number);
+}
+
+// Draw the ways of all markers, or none of them when all are drawn.
+function markerTrails(page) {
+  const markers = [...page.content.points.keys()].slice(0, page.content.markers), { ways } = page.stage;
+  if (!markers.length) tell("the model has no markers that move");
+  const all = markers.every((number) => ways.has(number));
+  for (const number of markers) if (ways.has(number) === all) toggleWay(page, number);
+}
+
+function scaleArrows(page, up) {
+  const { arrows } = page.stage;
+  if (!arrows) return tell("this page holds no reactions; --reactions writes them");
+  arrows.step(up);
+  tell(arrows.sentence);
 }
 
 function toggleWay(page, number) {
@@ -214,7 +255,7 @@ function keyName(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return "";
   const names = { " ": "Space", ArrowRight: "Right", ArrowLeft: "Left", Escape: "Esc" };
   const key = names[event.key] ?? (event.key.length === 1 ? event.key.toUpperCase() : event.key);
-  return event.shiftKey && event.key.length > 1 ? `Shift+${key}` : key;
+  return event.shiftKey && /^([A-Z]|.{2,})$/.test(key) ? `Shift+${key}` : key; // signs are typed with Shift or without
 }
 
 function pointers(page, stage) {

@@ -25,27 +25,32 @@ from rtmbs.errors import InputError, unknown_name
 from rtmbs.files.atomic_file import replacing
 from rtmbs.viewer import keys
 from rtmbs.viewer.camera import PRESETS, Camera, ground_axes
-from rtmbs.viewer.description import MarkerDescription, SceneDescription
+from rtmbs.viewer.description import SceneDescription
+from rtmbs.viewer.grid import AXES
 from rtmbs.viewer.playback_connection import PlaybackConnection
 from rtmbs.viewer.recording import rotations
+from rtmbs.viewer.scene import MOST_TRAILS, Scene
 from rtmbs.viewer.speeds import SPEEDS
 from rtmbs.viewer.theme import THEMES, theme_named
+from rtmbs.viewer.trails import named, traceable
 from rtmbs.viewer.web.packing import quantised
 from rtmbs.viewer.web.pictures import Pictures, chosen, moving, photograph, pieces, scenes_of, standing
+from rtmbs.viewer.web.reactions import colors, reactions
 
 LIMIT = 20_000_000  # bytes of a page unless given
 FEWEST = 2  # pictures: a page with fewer plays nothing
 MOST = 200_000  # pictures of a page at most, whatever their bytes
+MOVING = ("t", "r", "q", "loose", "channels", "reactions")  # content that grows with the pictures
 SPARE = 0.92  # share of the limit that a second try aims at
 TRIES = 6
 FINENESS = 2.0**-16  # quantum of a channel, in its range
-SCRIPTS = ("unpack.js", "stage.js", "curves.js", "player.js", "controls.js")
+SCRIPTS = ("unpack.js", "arrows.js", "names.js", "stage.js", "curves.js", "player.js", "controls.js")
 TOUCH = ("One finger, two fingers", "turn; move and come closer")
 ACTIONS = (  # of the window that a page has too
     "play_or_pause", "step_forward", "step_back", "ten_forward", "ten_back", "loop", "mark", "mark_before",
     "mark_after", "faster", "slower", "real_time", "reset", "fit", "look_isometric", "look_front", "look_side",
     "look_top", "parallel", "follow", "help", "plots", "full_screen", "theme", "labels", "joints", "forces", "grid",
-    "trail", "choose_nothing",
+    "trail", "marker_trails", "reactions", "longer_arrows", "shorter_arrows", "legend", "choose_nothing",
 )  # fmt: skip
 
 
@@ -60,6 +65,9 @@ class Paging:
     channels: names of channels that are plotted, "name" or "name[axis]".
     traces: names of markers and bodies whose way is drawn.  follow: body that the camera goes with.
     playing: the replay begins by itself, over and over.
+    reactions: the page holds those of all joints.  newtons: force that an arrow of one metre means at first; a round
+    one unless given.
+    all_traces: the ways of all markers are drawn.  legend: what the colours mean is shown at first.
     """
 
     rate: float = 60.0
@@ -72,6 +80,10 @@ class Paging:
     traces: tuple[str, ...] = ()
     follow: str = ""
     playing: bool = False
+    reactions: bool = False
+    newtons: float | None = None
+    all_traces: bool = False
+    legend: bool = False
 
 
 @dataclass(frozen=True)
@@ -100,8 +112,8 @@ def write_page(
     paging = paging or Paging()
     check(paging)
     description = connection.describe()
-    fixed = settled(connection, description, paging)
     scenes = dict(scenes_of(connection))
+    fixed = settled(connection, description, paging) | colors(connection) | axes(next(iter(scenes.values())))
     drawn = {name: pieces(scene) for name, scene in scenes.items()}
     first = next(iter(scenes))
     t, rate = connection.recording.t, paging.rate
@@ -112,6 +124,8 @@ def write_page(
             continue
         pictures = photograph(connection, scenes[first], drawn[first], samples)
         content = fixed | standing(drawn, pictures.loose) | moving(pictures) | curves(connection, paging, samples)
+        if paging.reactions:
+            content |= reactions(connection, scenes[first], samples, paging.newtons)
         text = (form or page_text)(content | seen_from(description, pictures, paging))
         if len(text) <= paging.limit:
             return written(path, text, len(samples), rate)
@@ -126,7 +140,7 @@ def write_page(
 
 def room(text: bytes, limit: int, content: dict[str, Any]) -> float:
     """Return the share of the pictures for which ``limit`` has room."""
-    pictures = sum(len(json.dumps(content[name])) for name in ("t", "r", "q", "loose", "channels"))
+    pictures = sum(len(json.dumps(content[name])) for name in MOVING if name in content)
     return max(min((limit - (len(text) - pictures)) / pictures, 1.0), 0.02)
 
 
@@ -142,8 +156,10 @@ def written(path: str | Path, text: bytes, pictures: int, rate: float) -> Page:
 
 def check(paging: Paging) -> None:
     """Raise InputError for numbers that make no page."""
-    for name in ("rate", "speed", "limit"):
+    for name in ("rate", "speed", "limit", "newtons"):
         value = getattr(paging, name)
+        if name == "newtons" and value is None:
+            continue
         if not (isinstance(value, int | float) and 0.0 < value < float("inf")):
             raise InputError(f"{name} is {value!r}; it must be a positive number")
     if paging.theme:
@@ -159,9 +175,9 @@ def settled(connection: PlaybackConnection, description: SceneDescription, pagin
     bodies = [body.name for body in description.bodies]
     points = traceable(description)
     names = [point.name for point in points]
-    for name in paging.traces:
-        if name not in names:
-            raise unknown_name("marker or body", name, names)
+    markers = [marker.name for marker in description.markers if marker.body > 0]
+    wanted = [one.name for one in named(description, paging.traces)]
+    traced = dict.fromkeys(wanted + (markers[:MOST_TRAILS] if paging.all_traces else []))
     if paging.follow and paging.follow not in bodies:
         raise unknown_name("body", paging.follow, bodies)
     return {
@@ -170,11 +186,13 @@ def settled(connection: PlaybackConnection, description: SceneDescription, pagin
         "bodies": bodies,
         "centers": [body.center_of_mass.tolist() for body in description.bodies],
         "points": [{"name": one.name, "body": one.body, "at": one.point.tolist()} for one in points],
-        "traces": [names.index(name) for name in paging.traces],
+        "traces": [names.index(name) for name in traced],
         "follow": bodies.index(paging.follow) if paging.follow else -1,
         "speed": paging.speed,
         "theme": paging.theme,
         "playing": paging.playing,
+        "markers": len(markers),
+        "legend": paging.legend,
         "themes": {name: asdict(theme) for name, theme in THEMES.items()},
         "speeds": SPEEDS,
         "mouse": [*(row for row in keys.MOUSE if row[1] != "pull a body"), TOUCH],
@@ -182,21 +200,14 @@ def settled(connection: PlaybackConnection, description: SceneDescription, pagin
     }
 
 
+def axes(scene: Scene) -> dict[str, Any]:
+    """Return where the axes of the world end, and their colours."""
+    return {"axes": {"tips": scene.axis_tips().tolist(), "colors": AXES}}
+
+
 def described(key: keys.Key) -> tuple[tuple[str, ...], str, str]:
     """Return the keys of an action as Qt writes them, as users write them, and what it does."""
     return key.keys, keys.shown(key.keys), key.text
-
-
-def traceable(description: SceneDescription) -> list[MarkerDescription]:
-    """Return the points whose way can be drawn: markers that move, and the mass centres of bodies without one."""
-    markers = [marker for marker in description.markers if marker.body > 0]
-    taken = {marker.name for marker in markers}
-    bodies = [
-        MarkerDescription(body.name, number, body.center_of_mass)
-        for number, body in enumerate(description.bodies)
-        if number > 0 and body.name not in taken
-    ]
-    return [*markers, *bodies]
 
 
 def curves(connection: PlaybackConnection, paging: Paging, samples: NDArray[np.int64]) -> dict[str, Any]:

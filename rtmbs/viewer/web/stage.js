@@ -10,8 +10,8 @@ class Stage {
   constructor(content, canvas, names) {
     this.content = content;
     this.canvas = canvas;
-    this.names = names;
-    this.shown = { bodies: true, joints: true, springs: true, forces: true, grid: true, axes: true, trails: true };
+    this.names = new Names(names, content);
+    this.shown = { bodies: true, joints: true, springs: true, forces: true, grid: true, axes: true, trails: true, reactions: true };
     this.labels = false;
     this.selected = -1;
     this.followed = content.follow;
@@ -24,6 +24,7 @@ class Stage {
     this.makeEye();
     this.pieces = [];
     content.pieces.forEach((piece, number) => this.addPiece(piece, number));
+    this.arrows = content.reactions ? new Arrows(content.reactions, this.scene) : null;
     this.ways = new Map();
     content.traces.forEach((number) => this.toggleWay(number));
     this.show(0, 0);
@@ -120,8 +121,8 @@ class Stage {
       this.sized = `${width} ${height} ${ratio}`;
       this.renderer.setPixelRatio(ratio);
       this.renderer.setSize(width, height, false);
-      this.names.width = width * ratio;
-      this.names.height = height * ratio;
+      this.names.canvas.width = width * ratio;
+      this.names.canvas.height = height * ratio;
     }
     const distance = this.direction().length();
     const half = distance * Math.tan((this.content.angle * Math.PI) / 360);
@@ -199,6 +200,7 @@ class Stage {
       });
       if (piece.drawn.instanceColor) piece.drawn.instanceColor.needsUpdate = true;
     }
+    this.arrows?.setTheme(colors);
     for (const [number, way] of this.ways) this.colorWay(number, way);
   }
 
@@ -210,6 +212,7 @@ class Stage {
     this.carry(k, between);
     for (const piece of this.pieces) this.place(piece, k, between);
     for (const way of this.ways.values()) way.past.geometry.setDrawRange(0, Math.floor((k + between) * this.smooth) + 1);
+    if (this.shown.reactions) this.arrows?.show(k, between, (body, local) => this.world(body, local));
     const after = this.followedPoint();
     if (before && after) {
       this.controls.target.add(after).sub(before);
@@ -339,9 +342,13 @@ class Stage {
     return found;
   }
 
-  colorWay(number, way) {
+  wayColor(number) {
     const palette = this.content.themes[this.theme ?? "white"].plots;
-    const color = palette[(number + 1) % palette.length];
+    return palette[(number + 1) % palette.length];
+  }
+
+  colorWay(number, way) {
+    const color = this.wayColor(number);
     way.past.material.color.set(color);
     way.whole.material.color.set(color);
   }
@@ -369,24 +376,8 @@ class Stage {
   draw() {
     for (const piece of this.pieces) piece.drawn.visible = this.shown[piece.part];
     for (const way of this.ways.values()) way.past.visible = way.whole.visible = this.shown.trails;
+    if (this.arrows) this.arrows.visible = this.shown.reactions;
     this.renderer.render(this.scene, this.camera);
-    this.drawNames();
-  }
-
-  drawNames() {
-    const pen = this.names.getContext("2d"), ratio = this.names.width / Math.max(this.canvas.clientWidth, 1);
-    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-    pen.clearRect(0, 0, this.names.width, this.names.height);
-    if (!this.labels) return;
-    pen.font = "12px system-ui, sans-serif";
-    pen.fillStyle = this.content.themes[this.theme].text;
-    const taken = [];
-    for (let body = 1; body < this.content.bodies.length; body++) {
-      const seen = this.center(body).project(this.camera);
-      const x = ((seen.x + 1) / 2) * this.canvas.clientWidth + 7, y = ((1 - seen.y) / 2) * this.canvas.clientHeight - 5;
-      if (seen.z > 1 || taken.some(([a, b]) => Math.abs(a - x) < 40 && Math.abs(b - y) < 13)) continue;
-      taken.push([x, y]);
-      pen.fillText(this.content.bodies[body], x, y);
-    }
+    this.names.draw(this);
   }
 }

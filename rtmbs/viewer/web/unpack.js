@@ -38,6 +38,10 @@ async function unpacked(content) {
   for (const name of ["t", "r", "q"]) take(content, name);
   for (const name of Object.keys(content.loose)) take(content.loose, name);
   for (const mesh of content.meshes) { take(mesh, "vertices"); take(mesh, "normals"); }
+  if (content.reactions) {
+    for (const name of ["forces", "moments"]) take(content.reactions, name);
+    for (const mesh of Object.values(content.reactions.meshes)) { take(mesh, "vertices"); take(mesh, "normals"); }
+  }
   for (const channel of content.channels) take(channel, "values");
   for (const piece of content.pieces) {
     for (const theme of Object.keys(piece.colors)) take(piece.colors, theme);
