@@ -121,7 +121,7 @@ class Window(QMainWindow):
         self.transport.speed_chosen.connect(guarded(self.act.set_speed))
         self.parameters_panel.asked.connect(guarded(self._asked))
         self.plots_panel.bar.compared.connect(guarded(self.plots_panel.compare))
-        self.plots_panel.bar.exported.connect(guarded(self.plots_panel.export))
+        self.plots_panel.bar.exported.connect(guarded(lambda path: self.tell(self.plots_panel.export(path))))
         self.plots_panel.wanted.connect(guarded(lambda names, ticket: self.send(Subscribe(names, ticket))))
 
     def set_theme(self, theme: Theme) -> None:
