@@ -22,9 +22,7 @@ from tests.viewer.windows import Watched
 @pytest.fixture
 def forgetful(tmp_path, monkeypatch):
     """The user's own settings stay out of it."""
-    monkeypatch.setattr(
-        remember, "settings", lambda: QSettings(str(tmp_path / "kept.ini"), QSettings.Format.IniFormat)
-    )
+    monkeypatch.setattr(remember, "settings", lambda: QSettings(str(tmp_path / "kept.ini"), QSettings.Format.IniFormat))
 
 
 def test_it_closes_the_window(qapp, sim, forgetful):
@@ -39,9 +37,13 @@ def test_it_closes_the_window(qapp, sim, forgetful):
 
 
 def test_one_that_comes_before_the_loop_counts(qapp):
-    with pytest.raises(KeyboardInterrupt), ended_by_interrupt(qapp):
-        os.kill(os.getpid(), signal.SIGINT)
-        assert qapp.exec() == 0
+    def open_slowly():
+        with ended_by_interrupt(qapp):
+            os.kill(os.getpid(), signal.SIGINT)
+            assert qapp.exec() == 0
+
+    with pytest.raises(KeyboardInterrupt):
+        open_slowly()
 
 
 def test_a_second_one_ends_the_process():
