@@ -39,7 +39,7 @@ class NumberItem(NumericParameterItem):
     def widgetEventFilter(self, obj: QObject, ev: QEvent) -> bool:
         """Close the field when the keyboard goes elsewhere."""
         if isinstance(ev, QFocusEvent) and ev.lostFocus() and ev.reason() not in STAYS:
-            self.setSelected(False)
+            self.treeWidget().setCurrentItem(None)  # a click on the row chooses it anew
             self.hideEditor()
         return bool(super().widgetEventFilter(obj, ev))
 
