@@ -176,6 +176,8 @@ def view_result(options: argparse.Namespace, words: list[str]) -> int:
         from rtmbs.viewer.headless import film_result
 
         result = recorded(options.model)[0]
+        for text in result.warnings if is_history(options.model) else ():
+            print(f"rtmbs: {text}", file=sys.stderr)
         return film(lambda wanted, path: film_result(result, path, wanted, model), options)
     from rtmbs.viewer.view import view
 

@@ -86,13 +86,19 @@ def playback(result: Any, model: Model | None = None) -> "PlaybackConnection":
     """Return the Connection to a recorded Result, its file, or a history on disk; ``model`` brings shapes and joints.
 
     A Result that was not loaded knows its System, and a history its scene; they need no ``model``.
+    What a damaged history lacks is told by ``messages``.
     Raises InputError for a file that cannot be read, and for the model of another mechanism.
     """
     from rtmbs.viewer.describe import describe_recorded
     from rtmbs.viewer.playback_connection import PlaybackConnection
 
     found, scene = recorded(result)
-    return PlaybackConnection(found, describe_recorded(found, model) if scene is None or model is not None else scene)
+    connection = PlaybackConnection(
+        found, describe_recorded(found, model) if scene is None or model is not None else scene
+    )
+    for text in found.warnings if is_history(result) else ():
+        connection.tell(Message("warning", text))
+    return connection
 
 
 def recorded(target: Any) -> "tuple[Result, SceneDescription | None]":

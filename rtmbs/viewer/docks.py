@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDockWidget, QWidget
+from PySide6.QtWidgets import QDockWidget, QFrame, QScrollArea, QWidget
 
 if TYPE_CHECKING:
     from rtmbs.viewer.window import Window
@@ -30,10 +30,12 @@ def make_docks(window: "Window") -> dict[str, QDockWidget]:
 
 
 def dock(window: "Window", title: str, panel: QWidget, area: Qt.DockWidgetArea) -> QDockWidget:
-    """Return a hidden dock with a panel."""
-    made = QDockWidget(title, window)
+    """Return a hidden dock with a panel, which scrolls where it has too little room: a small screen has all panels."""
+    made, room = QDockWidget(title, window), QScrollArea(widgetResizable=True, frameShape=QFrame.Shape.NoFrame)
     made.setObjectName(title)
-    made.setWidget(panel)
+    room.setWidget(panel)
+    room.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # keys belong to the window
+    made.setWidget(room)
     window.addDockWidget(area, made)
     made.hide()
     made.visibilityChanged.connect(window.redraw_soon)

@@ -11,6 +11,7 @@ from typing import Any
 
 from rtmbs.integrators.report import StepReport
 from rtmbs.simulation import Simulation
+from rtmbs.viewer.interrupt import ended_by_interrupt
 from rtmbs.viewer.manual import ManualConnection
 from rtmbs.viewer.qt import check_qt
 from rtmbs.viewer.theme import theme_named
@@ -38,9 +39,13 @@ class ManualViewer:
         self._looked = 0.0
 
     def should_step(self) -> bool:
-        """Serve the window; True when the program is to take one step now, and ``sync`` it."""
+        """Serve the window; True when the program is to take one step now, and ``sync`` it.
+
+        Raises KeyboardInterrupt after Ctrl+C in the terminal.
+        """
         if time.perf_counter() - self._looked > EVENTS:
-            self._app.processEvents()
+            with ended_by_interrupt(self._app):
+                self._app.processEvents()
             self._looked = time.perf_counter()
         wanted = self._connection.should_step()
         if not wanted:

@@ -95,6 +95,10 @@ class PlaybackConnection:
         self._messages.clear()
         return found
 
+    def tell(self, message: Message) -> None:
+        """Say something to whoever reads the messages."""
+        self._messages.append(message)
+
     @property
     def ended(self) -> bool:
         return False

@@ -20,6 +20,7 @@ from rtmbs.viewer.commands import Command, Quit
 from rtmbs.viewer.connection import Message
 from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.frame import Frame
+from rtmbs.viewer.interrupt import handled
 from rtmbs.viewer.origin import Origin
 from rtmbs.viewer.settings import Settings
 from rtmbs.viewer.shared import SharedFrames
@@ -55,7 +56,8 @@ class ProcessConnection:
         self._process = context.Process(
             target=serve, args=(origin, self._inbox, self._outbox, options), name="rtmbs session", daemon=True
         )
-        self._process.start()
+        with handled(signal.SIG_IGN):  # the new process inherits this: Ctrl+C in a terminal reaches both
+            self._process.start()
         self._scene: SceneDescription | None = None
         self._frames: SharedFrames | None = None
         self._frame: Frame | None = None
@@ -218,7 +220,7 @@ def settle() -> None:
 def serve(origin: Origin, inbox: Any, outbox: Any, options: dict[str, Any]) -> None:
     """Run a worker until Quit, or until the process that started this one is gone."""
     start = time.perf_counter()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C in a terminal reaches both; the window's process decides
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the window's process decides, and may have started this in a thread
     sender = Sender(outbox)
     parent = multiprocessing.parent_process()
     sender.tell(Message("busy", f"loading the compiled kernels in process {os.getpid()}"))

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QByteArray, QSettings
+from PySide6.QtCore import QByteArray, QPoint, QRect, QSettings
 
 from rtmbs.viewer.theme import DARK, WHITE
 
@@ -19,11 +19,12 @@ def settings() -> QSettings:
 
 
 def restore(window: "Window", kept: QSettings, theme_given: bool) -> None:
-    """Bring a window to where it was left; what is damaged or missing stays as it is."""
+    """Bring a window to where it was left, as far as the screen has room; what is damaged or missing stays as it is."""
     if isinstance(place := kept.value("geometry"), QByteArray):
         window.restoreGeometry(place)
     if isinstance(panels := kept.value("panels"), QByteArray):
         window.restoreState(panels, VERSION)
+    keep_on(window.screen().availableGeometry(), window)
     window.info_wanted = truth(kept, "info", window.info_wanted)
     window.canvas.labels = truth(kept, "labels", window.canvas.labels)
     for part in window.shown:
@@ -33,6 +34,18 @@ def restore(window: "Window", kept: QSettings, theme_given: bool) -> None:
     files = kept.value("files") or []
     window.last_files = [files] if isinstance(files, str) else [str(file) for file in files][:FILES]
     window.place_overlays()
+
+
+def keep_on(screen: QRect, window: "Window") -> None:
+    """Make a window that is larger than its screen smaller, and move one that lies beyond the screen onto it."""
+    if window.isMaximized() or window.isFullScreen():
+        return
+    window.resize(window.size().boundedTo(screen.size()))
+    last = screen.bottomRight() - QPoint(window.width() - 1, window.height() - 1)
+    window.move(
+        max(screen.left(), min(window.x(), last.x())),
+        max(screen.top(), min(window.y(), last.y())),
+    )
 
 
 def keep(window: "Window", kept: QSettings) -> None:

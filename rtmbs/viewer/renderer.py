@@ -23,6 +23,7 @@ Floats = NDArray[np.float32]
 Array = NDArray[np.float64]
 
 FLOAT = 4  # bytes
+WHOLE = (0.0, 0.0, 0.0, 1.0)  # the plane of no section: every point lies on its drawn side
 CROWD = 200  # placements from which a renderer without a graphics card leaves out the shadow
 TRANSPARENT = 0.999  # opacity below which a batch is drawn after the solid ones
 
@@ -120,8 +121,10 @@ class Renderer:
     def _draw_instances(self, batch: Batch, count: int) -> None:
         """Draw ``count`` placements that were sent, and their sharp edges over them."""
         vertices, edges = self._bind(batch), batch.edges and len(batch.mesh.edges)
+        # A driver may clip although the distance is not enabled, so the plane of no section is sent as well.
+        plane = WHOLE if self._section is None else self._section.plane
+        self._mesh.numbers("section", *plane)
         if self._section is not None:
-            self._mesh.numbers("section", *self._section.plane)
             GL.glEnable(GL.GL_CLIP_DISTANCE0)
         whole = batch.mesh.closed and self._section is None  # of a solid that is cut the inner side is seen
         GL.glUniform1i(self._mesh.place("both"), not whole)

@@ -12,6 +12,7 @@ from rtmbs.errors import InputError
 from rtmbs.viewer.commands import Play
 from rtmbs.viewer.connect import connect, is_result, playback
 from rtmbs.viewer.connection import Connection
+from rtmbs.viewer.interrupt import ended_by_interrupt
 from rtmbs.viewer.main_guard import script_is_guarded
 from rtmbs.viewer.qt import check_display, check_opengl, check_qt
 from rtmbs.viewer.theme import theme_named
@@ -82,8 +83,16 @@ def open_connection(target: Any, mode: str, model: Any = None, **settings: Any) 
 
 
 def show(connection: Connection, theme: str | None = None, opener: Any = None, play: bool = False) -> int:
-    """Open the window on a Connection and run it to its end; ``play`` starts it when the window is there."""
-    app = application()
+    """Open the window on a Connection and run it to its end; ``play`` starts it when the window is there.
+
+    Ctrl+C in the terminal closes the window, and KeyboardInterrupt is raised then.
+    """
+    with ended_by_interrupt(application()):
+        return show_until_closed(connection, theme, opener, play)
+
+
+def show_until_closed(connection: Connection, theme: str | None, opener: Any, play: bool) -> int:
+    """Open the window, and return the exit code of its loop."""
     from rtmbs.viewer.remember import keep, restore, settings
     from rtmbs.viewer.window import Window
 
@@ -101,10 +110,11 @@ def show(connection: Connection, theme: str | None = None, opener: Any = None, p
         window.show()
         if play:
             connection.send(Play())
-        return int(app.exec())
+        return int(application().exec())
     finally:
         sys.excepthook = old_hook
         keep(window, kept)
+        window.close()
         window.connection.close()
 
 

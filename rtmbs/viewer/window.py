@@ -120,8 +120,9 @@ class Window(QMainWindow):
         self.transport.sought.connect(guarded(self.send))
         self.transport.speed_chosen.connect(guarded(self.act.set_speed))
         self.parameters_panel.asked.connect(guarded(self._asked))
+        self.parameters_panel.refused.connect(guarded(self.refuse))
         self.plots_panel.bar.compared.connect(guarded(self.plots_panel.compare))
-        self.plots_panel.bar.exported.connect(guarded(self.plots_panel.export))
+        self.plots_panel.bar.exported.connect(guarded(lambda path: self.tell(self.plots_panel.export(path))))
         self.plots_panel.wanted.connect(guarded(lambda names, ticket: self.send(Subscribe(names, ticket))))
 
     def set_theme(self, theme: Theme) -> None:
@@ -256,6 +257,11 @@ class Window(QMainWindow):
     def tell(self, sentence: str) -> None:
         """Show a sentence in the status bar and the log."""
         self.statusBar().showMessage(sentence)
+        self.log_panel.appendPlainText(sentence)
+
+    def refuse(self, sentence: str) -> None:
+        """Show over the picture, and in the log, why something was not taken."""
+        self._tell_in_sight(sentence)
         self.log_panel.appendPlainText(sentence)
 
     def toggle(self, name: str) -> None:

@@ -64,6 +64,14 @@ def test_a_section_leaves_one_side(window, painter):
     assert abs(last - right) <= 2
 
 
+def test_the_whole_is_back_without_the_section(window):
+    whole = picture(window)
+    window.scene.section = across("y", 0.5)
+    assert np.abs(picture(window) - whole).max() > DISTINCT
+    window.scene.section = None
+    np.testing.assert_array_equal(picture(window), whole)
+
+
 def test_a_ray_begins_and_ends_at_the_section():
     section, x = across("x", 1.0), np.array([1.0, 0.0, 0.0])
     start, reach = section.kept(np.array([5.0, 2.0, 0.0]), -x)

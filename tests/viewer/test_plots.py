@@ -117,3 +117,25 @@ def test_export_holds_what_is_seen(window, tmp_path):
         t = np.array([float(row[0]) for row in list(csv.reader(file))[1:]])
     assert 0.24 <= t[0] <= 0.25
     assert 0.5 <= t[-1] <= 0.51
+
+
+def test_a_picture_holds_the_view_however_large_the_scene_has_grown(window, tmp_path):
+    """The scene of a window in use for a while was 113145 x 132401 wide."""
+    from PySide6.QtGui import QImage
+
+    area = window.plots_panel.area
+    area.scene().setSceneRect(-50_000.0, -60_000.0, 113_145.0, 132_401.0)
+    window.plots_panel.bar.exported.emit(str(tmp_path / "seen.png"))
+    picture, size = QImage(str(tmp_path / "seen.png")), area.viewport().size()
+    assert (picture.width(), picture.height()) == (2 * size.width(), 2 * size.height())
+    assert len({picture.pixel(x, y) for x in range(0, picture.width(), 3) for y in range(0, picture.height(), 3)}) > 5
+    assert window.statusBar().currentMessage() == f"exported: {tmp_path / 'seen.png'}"
+    window.plots_panel.bar.exported.emit(str(tmp_path / "seen.svg"))
+    svg = (tmp_path / "seen.svg").read_text(encoding="utf-8")
+    assert f'viewBox="0 0 {size.width()} {size.height()}"' in svg
+
+
+@pytest.mark.parametrize("ending", ["csv", "png", "svg"])
+def test_a_folder_that_is_missing_is_named(window, tmp_path, ending):
+    window.plots_panel.bar.exported.emit(str(tmp_path / "none" / f"seen.{ending}"))
+    assert f"there is no folder '{tmp_path / 'none'}'; make it first" in window.banner.text.text()

@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("PySide6.QtWidgets", reason="Qt cannot be loaded; see docs/viewer.md", exc_type=ImportError)
 pytest.importorskip("pyqtgraph", reason="pyqtgraph is not installed; pip install 'rtmbs[viewer]' brings it")
 
-from PySide6.QtCore import QSettings
+from PySide6.QtCore import QRect, QSettings
 from PySide6.QtGui import QAction
 
 from rtmbs.simulation import Simulation
@@ -84,3 +84,23 @@ def test_menus_say_what_is_on(qtbot):
         actions[name].trigger()
     assert ticks() == {"plots", "joints", "forces", "labels", "loop", "theme"}
     actions["theme"].trigger()
+
+
+@pytest.mark.parametrize(("width", "height"), [(640, 400), (1280, 800)])
+def test_a_window_fits_on_its_screen_with_every_panel(qtbot, width, height):
+    """At 200 % a screen of 1280 x 800 has room for 640 x 400."""
+    window = open_window(qtbot, Simulation(motored().compile()))
+    screen = QRect(30, 20, width, height)
+    for name in ("model", "plots"):
+        window.toggle(name)
+    window.resize(2000, 1500)
+    window.move(1000, -40)
+    remember.keep_on(screen, window)
+    qtbot.wait(50)
+    assert screen.contains(window.geometry())
+    for name in ("model", "parameters", "profiler", "plots", "log"):
+        if not window.docks[name].isVisible():
+            window.toggle(name)
+        qtbot.wait(50)
+        assert window.size().width() <= width
+        assert window.size().height() <= height

@@ -89,6 +89,69 @@ def test_the_keys_are_the_windows_again_after_a_number_was_typed(qtbot, window, 
     assert panel.root.child(STEPPING, "h").value() == 4.0
 
 
+@pytest.fixture
+def step_editor(panel):
+    """Return the row of the step, and its editor as it stands after a click on the row."""
+    item = next(iter(panel.root.child(STEPPING, "h").items))
+    panel.setCurrentItem(item)
+    item.widget.setFocus()
+    return item, item.widget
+
+
+def typed(field, text):
+    """Type a text in place of what stands there, and end with Enter."""
+    field.lineEdit().selectAll()
+    QTest.keyClicks(field.lineEdit(), text)
+    QTest.keyClick(field.lineEdit(), Qt.Key.Key_Return)
+
+
+@pytest.mark.parametrize("text", ["4", "4 ms", "4ms", "4,0"])
+def test_a_number_counts_with_and_without_its_unit(window, step_editor, text):
+    typed(step_editor[1], text)
+    assert window.connection.sent == [SetOption("h", 4e-3)]
+    assert not window.banner.isVisible()
+
+
+@pytest.mark.parametrize("text", ["-5", "0", "four", "4 s", "nan"])
+def test_a_text_that_is_refused_is_told(window, step_editor, text):
+    typed(step_editor[1], text)
+    assert window.connection.sent == []
+    assert window.banner.text.text() == f"step h: {text!r} is refused; it must be a positive number of ms"
+    assert step_editor[1].text() == "5 ms"
+
+
+def test_a_number_out_of_range_and_one_that_is_not_whole_are_refused(window, panel):
+    field = next(iter(panel.root.child(STEPPING, "max_iterations").items)).widget
+    for text in ("49", "4.5"):
+        typed(field, text)
+        assert f"{text!r} is refused; it must be a whole number from 1 to 48" in window.banner.text.text()
+    assert window.connection.sent == []
+
+
+def test_a_slider_takes_a_number_without_its_unit(window, panel):
+    field = next(iter(panel.root.child(INPUTS, "spring.stiffness").items)).widget.spin
+    typed(field, "33")
+    assert window.connection.sent == [SetInput("spring.stiffness", 33.0)]
+    typed(field, "stiff")
+    assert window.banner.text.text() == "spring.stiffness: 'stiff' is refused; it must be a number of N/m"
+
+
+def test_an_editor_shows_its_text_and_closes_once_the_number_was_taken(window, step_editor):
+    item, field = step_editor
+    assert field.isVisible()
+    assert field.height() >= field.sizeHint().height()
+    assert window.parameters_panel.visualItemRect(item).height() >= field.height()
+    typed(field, "4")
+    assert window.canvas.hasFocus()
+    assert not field.isVisible()
+    assert item.displayLabel.isVisible()
+    assert item.displayLabel.text() == "4 ms"
+    assert not item.isSelected()
+    panel = window.parameters_panel
+    QTest.mouseClick(panel.viewport(), Qt.MouseButton.LeftButton, pos=panel.visualItemRect(item).center())
+    assert field.isVisible(), "a click on the row opens it again"
+
+
 def test_choosing_with_the_mouse_leaves_the_keys_to_the_window(window, panel):
     row = panel.root.child(STEPPING, "jacobian")
     item = next(iter(row.items))

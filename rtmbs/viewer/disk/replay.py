@@ -11,17 +11,18 @@ from rtmbs.results.channel import QUATERNION, WORLD, XYZ, Source
 from rtmbs.results.motion import quaternions
 from rtmbs.results.result import TIME, Result
 from rtmbs.viewer.description import SceneDescription
-from rtmbs.viewer.disk.blocks import blocks_of, read_arrays
+from rtmbs.viewer.disk.blocks import blocks_of, first_of, read_arrays
 from rtmbs.viewer.disk.head import NAME, STORY, Head, Places, read_head
 from rtmbs.viewer.recording import rotations
 
 Array = NDArray[np.float64]
+Part = tuple[Array, Array, Array]  # t (S,) [s], r (S, nb, 3) [m] and q (S, nb, 4) of a block
 
 
 def load_history(target: str | Path) -> tuple[Result, SceneDescription]:
     """Return the last story of a history, or the one that is named, with its scene.
 
-    Blocks are read as far as they follow one another; a damaged one ends the story.
+    A damaged block is left out, and ``warnings`` of the Result say which time is missing.
     Raises ResultError when there is no whole block.
     """
     path = Path(target)
@@ -32,29 +33,46 @@ def load_history(target: str | Path) -> tuple[Result, SceneDescription]:
         raise ResultError(f"history {str(target)!r} holds no whole block")
     story = stories[-1]
     head = read_head(story)
-    t, r, q = poses(story, head)
-    return Result(sources(head.description, t, r, q), head.description.name, head.fingerprint), head.description
+    parts, warnings = whole_parts(story, head)
+    t, r, q = (np.concatenate(values) for values in zip(*parts, strict=True))
+    channels = sources(head.description, t, r, steady(q))
+    return Result(channels, head.description.name, head.fingerprint, warnings=warnings), head.description
 
 
-def poses(story: Path, head: Head) -> tuple[Array, Array, Array]:
-    """Return t (S,), r (S, nb, 3) and q (S, nb, 4) of the blocks that follow one another."""
-    found: list[tuple[Array, Array, Array]] = []
-    expected = -1
-    for path in blocks_of(story):
+def whole_parts(story: Path, head: Head) -> tuple[list[Part], dict[str, int]]:
+    """Return the parts of a story that can be read, and what is missing between them, by what there is to say."""
+    found: list[Part] = []
+    warnings: dict[str, int] = {}
+    expected, damaged = -1, 0
+    blocks = blocks_of(story)
+    for number, path in enumerate(blocks):
         try:
             data = read_arrays(path)
         except ResultError:
-            if not found:
-                continue
+            damaged += 1
+            continue
+        if expected >= 0 and first_of(path) != expected and not damaged:  # of a history that was cut here
+            text = f"history {str(story)!r} lacks the steps after {expected - 1}; what comes later is left out"
+            warnings[text] = len(blocks[number:])
             break
-        if expected >= 0 and int(path.stem) != expected:
-            break
-        found.append((data["t_ref"] + data["k"] * data["h"], *of_bodies(data["A"], data["r"], head.places)))
-        expected = int(path.stem) + len(data["k"])
+        t = data["t_ref"] + data["k"] * data["h"]
+        if damaged:
+            warnings[missing(story, damaged, found[-1][0][-1] if found else None, t[0])] = damaged
+        found.append((t, *of_bodies(data["A"], data["r"], head.places)))
+        expected, damaged = first_of(path) + len(data["k"]), 0
     if not found:
         raise ResultError(f"history {str(story)!r} holds no whole block")
-    t, r, q = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return t, r, steady(q)
+    if damaged:
+        warnings[missing(story, damaged, found[-1][0][-1], None)] = damaged
+    return found, warnings
+
+
+def missing(story: Path, count: int, before: float | None, after: float | None) -> str:
+    """Return the sentence of damaged blocks between two times [s]; None for the begin or the end of the story."""
+    blocks = "a damaged block" if count == 1 else f"{count} damaged blocks"
+    since = "all" if before is None else f"what comes after t = {before:.6g} s"
+    until = "" if after is None else f" before t = {after:.6g} s" if before is None else f" and before {after:.6g} s"
+    return f"history {str(story)!r} has {blocks}: {since}{until} is missing"
 
 
 def of_bodies(A: Array, r: Array, places: Places) -> tuple[Array, Array]:

@@ -11,9 +11,9 @@ REACH = 1.1  # of the slider, in the half size of the mechanism
 
 
 class Cutting(QWidget):
-    """``changed`` has the Section, or None."""
+    """``changed`` has the Section, or None; ``refused`` why a text was not taken."""
 
-    changed = Signal(object)
+    changed, refused = Signal(object), Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -27,6 +27,7 @@ class Cutting(QWidget):
         self.axis.currentTextChanged.connect(lambda _: self._changed())
         self.turned.toggled.connect(lambda _: self._changed())
         self.place.changed.connect(lambda _: self._changed())
+        self.place.refused.connect(lambda why: self.refused.emit(f"section: {why}"))
         self._enable()
 
     def set_size(self, size: float) -> None:

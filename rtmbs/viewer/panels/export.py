@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from PySide6.QtCore import QRectF
 from PySide6.QtGui import QImage, QPainter
 from PySide6.QtSvg import QSvgGenerator
-from PySide6.QtWidgets import QGraphicsScene
+from PySide6.QtWidgets import QGraphicsView
 
 from rtmbs.errors import InputError
 
@@ -28,32 +29,41 @@ class Curve(NamedTuple):
     y: Array  # (k,)
 
 
-def write(path: str, scene: QGraphicsScene, curves: Iterable[Curve]) -> None:
-    """Write the curves, or the ``scene`` that shows them; InputError for another ending."""
-    ending = Path(path).suffix.lower()
+def write(path: str, view: QGraphicsView, curves: Iterable[Curve]) -> None:
+    """Write the curves, or the ``view`` that shows them.
+
+    Raises InputError for another ending, for a folder that is not there, and for a disk that takes no more.
+    """
+    ending, folder = Path(path).suffix.lower(), Path(path).absolute().parent
+    if not folder.is_dir():
+        raise unwritten(path, f"there is no folder {str(folder)!r}; make it first, or name another one")
     if ending == ".csv":
         write_csv(path, curves)
     elif ending in (".png", ".svg"):
-        draw(path, scene)
+        draw(path, view)
     else:
         raise InputError(f"{path!r}: the ending {ending!r} is not known; it must be .csv, .png or .svg")
 
 
-def draw(path: str, scene: QGraphicsScene) -> None:
-    """Draw a scene into a picture, twice as fine as on the screen, or into a drawing that scales."""
-    whole = scene.sceneRect()
-    size = whole.size().toSize()
+def draw(path: str, view: QGraphicsView) -> None:
+    """Draw what a view shows into a picture, twice as fine as on the screen, or into a drawing that scales."""
+    # The rectangle of the scene is of no use here: it grows by everything that was ever drawn outside of the view.
+    shown = view.mapToScene(view.viewport().rect()).boundingRect()
+    size = view.viewport().size()
+    target = QRectF(0.0, 0.0, size.width(), size.height())
     canvas: QImage | QSvgGenerator
     if path.lower().endswith(".png"):
         canvas = QImage(size * FINER, QImage.Format.Format_RGB32)
+        canvas.setDevicePixelRatio(FINER)
+        canvas.fill(view.backgroundBrush().color())
     else:
         canvas = QSvgGenerator()
         canvas.setFileName(path)
         canvas.setSize(size)
-        canvas.setViewBox(whole)
+        canvas.setViewBox(target)
     painter = QPainter(canvas)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    scene.render(painter)
+    view.scene().render(painter, target, shown)
     painter.end()
     if not (canvas.save(path) if isinstance(canvas, QImage) else Path(path).is_file()):
         raise unwritten(path)

@@ -2,11 +2,13 @@
 
 from typing import Any
 
-from pyqtgraph import SpinBox
 from pyqtgraph.parametertree import Parameter, registerParameterType
 from pyqtgraph.parametertree.parameterTypes import WidgetParameterItem
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QSlider, QWidget
+
+from rtmbs.viewer.panels.number_box import NumberBox
+from rtmbs.viewer.panels.number_rows import refuse
 
 NOTCHES = 1000
 REACH = 2.0  # a slider goes from 0 to so many default values
@@ -17,6 +19,7 @@ class SliderSpin(QWidget):
     """The slider moves within ``low`` and ``high``; a number typed beyond them moves the border."""
 
     changed = Signal(float)
+    refused = Signal(str)  # why a text was not taken
 
     def __init__(self, value: float, unit: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -24,7 +27,7 @@ class SliderSpin(QWidget):
         self.slider = QSlider(Qt.Orientation.Horizontal)
         self.slider.setRange(0, NOTCHES)
         self.slider.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
-        self.spin = SpinBox(
+        self.spin = NumberBox(
             value=value, suffix=f" {unit}" if unit else "", dec=True, step=0.1, minStep=1e-9, compactHeight=False
         )
         self.slider.setMinimumWidth(48)
@@ -37,6 +40,7 @@ class SliderSpin(QWidget):
         self.set_value(value)
         self.slider.valueChanged.connect(self._slid)
         self.spin.sigValueChanged.connect(self._typed)
+        self.spin.refused.connect(self.refused)
 
     def value(self) -> float:
         """Return the number."""
@@ -79,6 +83,7 @@ class SliderItem(WidgetParameterItem):
         opts = self.param.opts
         widget: Any = SliderSpin(float(opts["value"]), opts.get("unit", ""))
         widget.sigChanged, widget.setValue = widget.changed, widget.set_value
+        widget.refused.connect(lambda why: refuse(self, why))
         self.hideWidget = False
         return widget
 

@@ -31,6 +31,7 @@ class Inspector(QWidget):
 
     wanted = Signal(tuple, int)  # names of channels, ticket
     asked = Signal(object)  # a Command
+    refused = Signal(str)  # why a text was not taken
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -97,6 +98,7 @@ class Inspector(QWidget):
         for k, spin in enumerate(spins):
             self._form.addRow(entry.name if len(spins) == 1 else f"{entry.name}[{k + 1}]", spin)
             spin.changed.connect(lambda _: self._edited(entry, spins))
+            spin.refused.connect(lambda why: self.refused.emit(f"{entry.name}: {why}"))
         self._editors.append((entry, spins))
 
     def _edited(self, entry: InputDescription, spins: list[SliderSpin]) -> None:

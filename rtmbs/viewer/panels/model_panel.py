@@ -42,6 +42,8 @@ class ModelPanel(QSplitter):
         self.inspector.asked.connect(guarded(window.send))
         self.measuring.changed.connect(guarded(selection.measure))
         self.cutting.changed.connect(guarded(selection.cut))
+        for part in (self.inspector, self.cutting):
+            part.refused.connect(guarded(window.refuse))
 
     def describe(self, description: SceneDescription) -> None:
         """Offer what a mechanism has; what was chosen in the last one stays when it has it too."""

@@ -12,8 +12,10 @@ from rtmbs.viewer.commands import Command, Rebuild, SetInput, SetOption
 from rtmbs.viewer.description import InputDescription, SceneDescription
 from rtmbs.viewer.frame import Frame
 from rtmbs.viewer.panels.inputs import NUMBER
+from rtmbs.viewer.panels.number_rows import REAL, WHOLE
 
 MILLI = 1e-3
+POSITIVE = (1e-15, None)  # limits of a number that must not be zero
 AXES = ("x", "y", "z")
 PENALTIES = ("penalty c", "alpha, SI units")
 WORDS = {"layout": LAYOUTS, "closure": tuple(CLOSURES)}  # of parameters of factories that are known to take words
@@ -34,6 +36,7 @@ class Parameters(ParameterTree):
     """Every change becomes a command; frames bring back what holds, whoever changed it."""
 
     asked = Signal(object)  # a Command
+    refused = Signal(str)  # why a text was not taken
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent, showHeader=False)
@@ -88,6 +91,10 @@ class Parameters(ParameterTree):
         if value is not None and row.value() != value and not any(has_focus(item.widget) for item in items):
             row.setValue(value)
 
+    def refuse(self, row: Parameter, why: str) -> None:
+        """Say why the text of a row was not taken."""
+        self.refused.emit(f"{' '.join([*self.root.childPath(row)[1:-1], row.title()])}: {why}")
+
     # ---- changes -------------------------------------------------------------------------------------------------
 
     def _changed(self, _: Parameter, changes: list[tuple[Parameter, str, Any]]) -> None:
@@ -109,15 +116,15 @@ class Parameters(ParameterTree):
             return self._option(path[0], value)
         return None
 
-    def _option(self, name: str, value: Any) -> Command | None:
+    def _option(self, name: str, value: Any) -> Command:
         if name == "h":
-            return SetOption("h", MILLI * float(value)) if value > 0.0 else None
+            return SetOption("h", MILLI * float(value))
         if name in ("stiffening", "amount"):
             kind = self.root.child(STEPPING, "stiffening").value()
             amount = float(self.root.child(STEPPING, "amount").value())
             if name == "stiffening":  # the number of the other kind would be off by many powers of ten
                 amount = 1e6 if kind == PENALTIES[0] else 1e10
-            return SetOption(kind.split()[0].strip(","), amount) if amount > 0.0 else None
+            return SetOption(kind.split()[0].strip(","), amount)
         return SetOption(name, value)
 
     def _build(self) -> None:
@@ -131,24 +138,22 @@ def step_rows(description: SceneDescription) -> Iterator[dict[str, Any]]:
     first = ("jacobian", "method")
     for name in first:
         yield choice(name, choices[name])
-    yield {"name": "h", "title": "step h", "type": "float", "value": 5.0, "suffix": " ms", "dec": True, "step": 0.1}
+    yield real("h", "step h", 5.0, suffix="ms", step=0.1)
     yield {"name": "stiffening", "title": "loops held by", "type": "list", "limits": list(PENALTIES)}
-    yield {"name": "amount", "title": "size", "type": "float", "value": 1e6, "dec": True, "step": 1.0, "minStep": 1e-9}
-    yield {
-        "name": "tol",
-        "title": TITLES["tol"],
-        "type": "float",
-        "value": 1e-9,
-        "dec": True,
-        "step": 1.0,
-        "minStep": 1e-15,
-    }
-    yield {"name": "max_iterations", "title": TITLES["max_iterations"], "type": "int", "value": 8, "limits": (1, 48)}
+    yield real("amount", "size", 1e6, minStep=1e-9)
+    yield real("tol", TITLES["tol"], 1e-9)
+    yield {"name": "max_iterations", "title": TITLES["max_iterations"], "type": WHOLE, "value": 8, "limits": (1, 48)}
     for name in SWITCHES:
         yield {"name": name, "title": TITLES[name], "type": "bool", "value": False}
     for name in choices:
         if name not in first:
             yield choice(name, choices[name])
+
+
+def real(name: str, title: str, value: float, **options: Any) -> dict[str, Any]:
+    """Return a row with a positive number, whose arrows go by powers of ten."""
+    usual = {"type": REAL, "limits": POSITIVE, "dec": True, "step": 1.0, "minStep": POSITIVE[0]}
+    return {"name": name, "title": title, "value": value, **usual, **options}
 
 
 def choice(name: str, words: tuple[str, ...]) -> dict[str, Any]:
@@ -165,9 +170,9 @@ def build_rows(parameters: dict[str, Any]) -> Iterator[dict[str, Any]]:
         elif isinstance(value, bool):
             yield {"name": name, "type": "bool", "value": value}
         elif isinstance(value, int):
-            yield {"name": name, "type": "int", "value": value}
+            yield {"name": name, "type": WHOLE, "value": value}
         elif isinstance(value, float):
-            yield {"name": name, "type": "float", "value": value, "dec": True, "step": 0.1, "minStep": 1e-6}
+            yield {"name": name, "type": REAL, "value": value, "dec": True, "step": 0.1, "minStep": 1e-6}
         elif isinstance(value, str):
             yield {"name": name, "type": "str", "value": value}
 

@@ -302,9 +302,13 @@ class Plots(QSplitter):
                 said += [f"{curve.x_label} {curve.x[k]:.6g}"] * (not said) + [f"{curve.y_label} {curve.y[k]:.6g}"]
         return " &nbsp; ".join(said)
 
-    def export(self, path: str) -> None:
-        """Write what is seen: every sample as numbers (.csv), a picture (.png) or a drawing (.svg)."""
-        write(path, self.area.scene(), [curve for name in self._plots for curve in self.seen.get(name, [])])
+    def export(self, path: str) -> str:
+        """Write what is seen: every sample as numbers (.csv), a picture (.png) or a drawing (.svg). Return a sentence.
+
+        Raises InputError for a file that cannot be written.
+        """
+        write(path, self.area, [curve for name in self._plots for curve in self.seen.get(name, [])])
+        return f"exported: {path}"
 
     def _values(self, name: str, rows: Array) -> Array:
         """Return the columns (k, curves) of a plot."""

@@ -8,10 +8,12 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
+from rtmbs.commands.cli import main
 from rtmbs.errors import InputError, ResultError
 from rtmbs.model.shapes import Bar, Box, Cylinder, Sphere, Surface
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.commands import Grab, MoveGrab, Release, SetInput, SetOption
+from rtmbs.viewer.connect import playback
 from rtmbs.viewer.describe import describe
 from rtmbs.viewer.disk import blocks, disk_history
 from rtmbs.viewer.disk.blocks import blocks_of
@@ -205,19 +207,71 @@ def test_a_full_disk_is_told_once(tmp_path, said, monkeypatch):
     assert len(load_history(tmp_path / "h")[0]) == 101
 
 
-def test_a_damaged_block_ends_the_story(tmp_path, said):
+@pytest.fixture
+def damaged(tmp_path, said):
+    """Return the blocks of a story, and a function that damages some of them."""
     session, disk = session_on(tmp_path / "h", said)
     told(session, 300)
     session.history.save()
     disk.close()
     paths = blocks_of(tmp_path / "h" / "run_0001")
-    middle = paths[len(paths) // 2]
-    data = bytearray(middle.read_bytes())
-    data[len(data) // 2] ^= 1
-    middle.write_bytes(data)
-    assert load_history(tmp_path / "h")[0].t[-1] == pytest.approx((int(middle.stem) - 1) * H)
+
+    def damage(*chosen):
+        for path in chosen:
+            path.write_bytes(path.read_bytes()[:-100])
+
+    return paths, damage
+
+
+def test_a_damaged_block_is_left_out_and_told(tmp_path, damaged):
+    paths, damage = damaged
+    whole = load_history(tmp_path / "h")[0]
+    assert whole.warnings == {}
+    k = len(paths) // 2
+    first, after = int(paths[k].stem), int(paths[k + 1].stem)
+    damage(paths[k])
+    result = load_history(tmp_path / "h")[0]
+    left = np.r_[0:first, after : len(whole.t)]
+    np.testing.assert_array_equal(result.t, whole.t[left])
+    np.testing.assert_array_equal(result["crank.position"], whole["crank.position"][left])
+    (text,) = [message.text for message in playback(tmp_path / "h").messages()]
+    assert text in result.warnings
+    assert f"a damaged block: what comes after t = {whole.t[first - 1]:.6g} s and before {whole.t[after]:.6g} s" in text
     with pytest.raises(ResultError, match=r"block '.*' cannot be read"):
-        blocks.read_block(middle)
+        blocks.read_block(paths[k])
+
+
+def test_damage_at_both_ends_is_told(tmp_path, damaged):
+    paths, damage = damaged
+    damage(paths[0], *paths[-2:])
+    first, last = load_history(tmp_path / "h")[0].warnings
+    assert first.endswith(f"a damaged block: all before t = {int(paths[1].stem) * H:.6g} s is missing")
+    assert last.endswith(f"2 damaged blocks: what comes after t = {(int(paths[-2].stem) - 1) * H:.6g} s is missing")
+
+
+def test_steps_that_do_not_follow_are_left_out_and_told(tmp_path, damaged):
+    paths, _ = damaged
+    k = len(paths) // 2
+    paths[k].unlink()
+    result = load_history(tmp_path / "h")[0]
+    assert result.t[-1] == pytest.approx((int(paths[k].stem) - 1) * H)
+    (text,) = result.warnings
+    assert f"lacks the steps after {int(paths[k].stem) - 1}" in text
+
+
+def test_a_film_of_a_damaged_history_says_so(tmp_path, damaged, capsys):
+    paths, damage = damaged
+    damage(paths[-1])
+    film = f"--headless --renderer matplotlib --frames 1 --size 80x60 --out {tmp_path / 'a.png'}"
+    assert main(["view", str(tmp_path / "h"), *film.split()]) == 0
+    assert "a damaged block: what comes after" in capsys.readouterr().err
+
+
+def test_a_history_without_a_whole_block(tmp_path, damaged):
+    paths, damage = damaged
+    damage(*paths)
+    with pytest.raises(ResultError, match="holds no whole block"):
+        load_history(tmp_path / "h")
     for path in paths:
         path.unlink()
     with pytest.raises(ResultError, match="holds no whole block"):
