@@ -36,6 +36,7 @@ class Neighbourhood:
 
     equations: SemiRecursiveEquations
     arrays: StateArrays
+    basis: "NullBasis"
     independent: Indices  # (f,) coordinates that q is made of
     N: Array  # (n, f)
     G: Array  # (n, f) [1/s]
@@ -76,7 +77,8 @@ def neighbourhood(sim: Simulation) -> Neighbourhood:
     N, sizes = basis.N, equations.system.typical[basis.independent]
     G, H_v, H_q = higher_orders(equations, arrays, N, basis.follow, sizes)
     M, C, K = matrices(equations, arrays)
-    return Neighbourhood(equations, arrays, basis.independent, N, G, H_v, H_q, spins(equations, arrays.zd), M, C, K)
+    W = spins(equations, arrays.zd)
+    return Neighbourhood(equations, arrays, basis, basis.independent, N, G, H_v, H_q, W, M, C, K)
 
 
 @dataclass(frozen=True)
