@@ -10,9 +10,12 @@ from numpy.typing import NDArray
 
 from rtmbs.analysis.given_motion import given_motion, settable_names
 from rtmbs.analysis.named import Named
+from rtmbs.analysis.power import closure_power
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.integrators.checks import is_number
 from rtmbs.results.catalogue import run_result
+from rtmbs.results.force_channels import driven_distances
+from rtmbs.results.resampled import Resampled
 from rtmbs.results.result import Result
 from rtmbs.results.samples import Samples
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
@@ -34,7 +37,7 @@ class InverseDynamics:
 
     Attributes
     ----------
-    forces : (S,) by name, along the coordinate of each drive [N, N m]; those of driven coordinates among them
+    forces : (S,) by name, along what each drive moves [N, N m]; drivers of coordinates and of distances among them
     power : (S,) by name, what each drive gives [W]
     result : channels of the motion: positions, reactions with the drives in them, forces
     gaps : (S,) largest distance of a given coordinate from the one that closes the loops, in typical sizes
@@ -99,6 +102,10 @@ def inverse_dynamics(
         rates[system.row_names[first + k]] = samples.zd[:, dof]
     power = {name: force * rates[name] for name, force in forces.items()}
     result = run_result(system, follower.equations.tables, samples, {})
+    resampled = Resampled(system, follower.equations.tables, samples)
+    for name in driven_distances(system):
+        forces[name] = result[f"{name}.force"]
+        power[name] = closure_power(resampled, system.closure_names.index(name))
     forces, power = Named("drive", forces), Named("drive", power)
     return InverseDynamics(forces, power, result, np.array([pose.gap for pose in poses]))
 

@@ -53,6 +53,31 @@ def test_a_loop_needs_what_its_driver_gives(rocker):
     assert errors[0] > 3.0 * errors[1]
 
 
+def test_driven_legs_are_among_the_drives():
+    """A Stewart platform: forces of the legs as in a run, and their power is the rate of the energy."""
+    model = rtmbs.Model("stewart")
+    plate = model.add_body("plate", mass=20.0, inertia=(1.0, 1.5, 2.0), position=(0, 0, 1))
+    model.add_joint("free", rtmbs.Floating(), "ground", plate, point=(0, 0, 1))
+    for i in range(6):
+        a, b = 2 * np.pi * (i // 2) / 3 + 0.2 * (-1) ** i, 2 * np.pi * ((i + 1) // 2) / 3 - 0.4 * (-1) ** i
+        foot, top = np.array((1.2 * np.cos(a), 1.2 * np.sin(a), 0.0)), np.array((0.6 * np.cos(b), 0.6 * np.sin(b), 1.0))
+        model.add_marker(f"foot{i}", "ground", point=foot)
+        model.add_marker(f"top{i}", plate, point=top)
+        wave = rtmbs.Sine(0.02 + 0.01 * i, 3.0, offset=float(np.linalg.norm(top - foot)))
+        model.add_driver(f"leg{i}", wave, between=(f"foot{i}", f"top{i}"))
+    system = model.compile()
+    found = rtmbs.inverse_dynamics(system, None, T)
+    legs = [f"leg{i}" for i in range(6)]
+    assert list(found.forces) == legs == list(found.power)
+    run = rtmbs.Simulation(system, h=1e-3).run(1.0, record=rtmbs.Every(0.05))
+    energy = found.result["energy.kinetic"] + found.result["energy.weight"]
+    for leg in legs:
+        np.testing.assert_allclose(found.forces[leg], run[f"{leg}.force"], atol=5e-3 * np.abs(run["leg0.force"]).max())
+    given = sum(found.power.values())
+    steps = 0.5 * (given[1:] + given[:-1]) * np.diff(T)
+    np.testing.assert_allclose(steps, np.diff(energy), atol=0.02 * np.abs(np.diff(energy)).max())
+
+
 def test_a_recorded_free_motion_needs_no_torque(rocker):
     run = rtmbs.Simulation(rocker, h=1e-3).run(0.1)
     found = rtmbs.inverse_dynamics(rocker, run, drives=["crank_pivot"], tolerance=1e-6)
