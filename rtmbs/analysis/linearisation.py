@@ -127,7 +127,7 @@ def input_slots(sim: Simulation, names: Sequence[str]) -> tuple[list[int], tuple
         if name not in sim.inputs:
             if any(name == one.name for one in sim.system.signals):
                 raise InputError(
-                    f"{name!r} is a function of time and no input; give it rtmbs.Input(...) in the place of the function"
+                    f"{name!r} is a function of time and no input; give rtmbs.Input(...) in the place of the function"
                 )
             raise unknown_name("input", name, sim.inputs)
         place = sim.system.inputs[name]

@@ -171,6 +171,7 @@ class Result:
 
         ``.h5`` or ``.hdf5`` is HDF5 (extra ``hdf5``), ``.parquet`` a Parquet table (extra ``tables``), ``.csv`` a table
         for other programs, which is not read again, and ``.npz``, or no ending, an ``npz`` file without pickle.
+        Raises InputError for a form that does not exist, WriteError for a full disk or a missing folder.
         """
         from rtmbs.results.forms import save  # those files build Results
 

@@ -39,7 +39,7 @@ def test_a_pendulum_on_a_driven_cart():
 
 def test_a_driver_that_follows_a_profile_is_no_input():
     sim = rtmbs.Simulation(cart(rtmbs.Sine(0.1, 3.0)).compile())
-    with pytest.raises(InputError, match=r"^'drive' is a function of time and no input; give it rtmbs\.Input"):
+    with pytest.raises(InputError, match=r"^'drive' is a function of time and no input; give rtmbs\.Input"):
         rtmbs.linearise(sim, inputs=["drive"])
 
 
