@@ -20,6 +20,7 @@ from rtmbs.results.result import Result
 from rtmbs.results.samples import Samples
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.rotations import commit_rotations
+from rtmbs.simulation.cut_joints import no_coordinate
 from rtmbs.start.positions import Assembly
 from rtmbs.system.signals import evaluate_signals
 from rtmbs.system.system import System
@@ -246,7 +247,7 @@ def drives_of(system: System, drives: Any, names: dict[int, str]) -> tuple[list[
     known, dofs = settable_names(system), []
     for name, weight in weighted.items():
         if not (isinstance(name, str) and name in known):
-            raise unknown_name("coordinate", name, known)
+            raise no_coordinate(system, name, known, "cannot have a drive")
         if not (is_number(weight) and weight > 0.0):
             raise InputError(f"the weight of drive {name!r} is {shown(weight)}; it must be above zero")
         dofs.append(known[name])

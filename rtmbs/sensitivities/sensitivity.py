@@ -20,6 +20,7 @@ from rtmbs.sensitivities.adjoint import Adjoint
 from rtmbs.sensitivities.channels import Channels
 from rtmbs.sensitivities.checkpoints import Run
 from rtmbs.sensitivities.cost import Cost, RecordedCost
+from rtmbs.sensitivities.designs import checked_values
 from rtmbs.sensitivities.direct import directly
 from rtmbs.sensitivities.parameters import Parameters, parameters_of
 from rtmbs.sensitivities.readings import read
@@ -114,7 +115,7 @@ def sensitivity(
     if checkpoints is not None:
         whole("checkpoints", checkpoints, 1, MOST_CHECKPOINTS)
     check(sim)
-    values = dict(at or {})
+    values = checked_values(model, at)
     own = begun(sim)
     parameters = parameters_of(own, by, model, values)
     parameters, tape, start = prepared(own, parameters)

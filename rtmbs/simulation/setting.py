@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import InputError, StartError, shown, unknown_name
+from rtmbs.errors import InputError, StartError, shown
 from rtmbs.integrators.checks import is_number
 from rtmbs.results.resample import COORDINATE
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.simulation.cut_joints import no_coordinate
 from rtmbs.simulation.reading import quick_channels
 from rtmbs.start.checks import check_facing
 from rtmbs.start.nearest import REFUSED, worst_of
@@ -79,10 +80,4 @@ def settable(system: System, name: Any) -> tuple[int, int]:
     known = {key: one for key, one in quick_channels(system) if one.kind == COORDINATE and one.order <= RATE}
     if isinstance(name, str) and name in known:
         return known[name].dof, known[name].order
-    joint = name.rpartition(".")[0] if isinstance(name, str) else ""
-    if joint in system.joints and not system.joints[joint].in_tree:
-        raise InputError(
-            f"{name!r} cannot be set: joint {joint!r} is cut, so its coordinates follow from others; set one of "
-            f"{', '.join(map(repr, list(known)[:6]))}, or give the joint an initial value so that it is not cut"
-        )
-    raise unknown_name("coordinate", name, known)
+    raise no_coordinate(system, name, known, "cannot be set")

@@ -136,6 +136,18 @@ BAD = {
     ),
     "nothing": (lambda s: rtmbs.inverse_dynamics(s, {}, T), "must map joints to motions"),
     "no drive": (lambda s: rtmbs.inverse_dynamics(s, {"crank_pivot": TURN}, T, drives=[]), "drives none cannot make"),
+    "cut": (
+        lambda s: rtmbs.inverse_dynamics(s, {"knee.angle": TURN}, T),
+        "^'knee.angle' cannot be given: joint 'knee' is cut, .* take one of .*, or cut the loop in another joint",
+    ),
+    "cut drive": (
+        lambda s: rtmbs.inverse_dynamics(s, {"crank_pivot": TURN}, T, drives=["knee"]),
+        "^'knee' cannot have a drive: joint 'knee' is cut",
+    ),
+    "nan": (
+        lambda s: rtmbs.inverse_dynamics(s, {"crank_pivot": np.where(T > 0.32, np.nan, T)}, T),
+        r"^motion of 'crank_pivot' is not finite at t = 0\.35 s; leave that time out",
+    ),
     "drive": (lambda s: rtmbs.inverse_dynamics(s, {"crank_pivot": TURN}, T, drives=["pon"]), "did you mean 'pin'"),
     "weight": (lambda s: rtmbs.inverse_dynamics(s, {"crank_pivot": TURN}, T, drives={"pin": 0.0}), "above zero"),
     "times": (lambda s: rtmbs.inverse_dynamics(s, {"crank_pivot": TURN}, [1.0, 0.5]), "increasing times"),
@@ -174,3 +186,11 @@ def test_states_of_laws_are_named():
     model.add_force("lag", lambda t, k, p, s: (-s["w"], k.zd - s["w"]), joint="A", states={"w": 0.0})
     with pytest.raises(InputError, match="'lag' has states"):
         rtmbs.inverse_dynamics(model.compile(), {"A": TURN}, T[:3])
+
+
+def test_what_a_result_is_to_give(rocker):
+    run = rtmbs.Simulation(rocker, h=1e-3).run(0.01)
+    with pytest.raises(InputError, match=r"beside a Result, which has its own times; leave t out"):
+        rtmbs.inverse_dynamics(rocker, run, T)
+    with pytest.raises(rtmbs.errors.UnknownNameError, match=r"'crank_pivot\.angel'; did you mean .*'crank_pivot\.angle"):
+        rtmbs.inverse_dynamics(rocker, run, ["crank_pivot.angel"])
