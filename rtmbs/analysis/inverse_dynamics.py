@@ -21,6 +21,7 @@ from rtmbs.results.samples import Samples
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.rotations import commit_rotations
 from rtmbs.simulation.cut_joints import no_coordinate
+from rtmbs.simulation.outside import check_outside
 from rtmbs.start.positions import Assembly
 from rtmbs.system.signals import evaluate_signals
 from rtmbs.system.system import System
@@ -89,6 +90,7 @@ def inverse_dynamics(
             f"force {system.states[0].force!r} has states, which a motion at given times does not tell; take it away, "
             "or let drivers make the motion in a Simulation"
         )
+    check_outside(system)
     times, given, names = given_motion(system, motion, t)
     follower = Follower(system, given, names, tolerance, inputs or {})
     actuated, weights, labels = drives_of(system, drives, names)

@@ -27,6 +27,7 @@ from rtmbs.sensitivities.readings import read
 from rtmbs.sensitivities.start import FirstChange, Start
 from rtmbs.sensitivities.step_tape import StepTape
 from rtmbs.sensitivities.steps import LinearSteps, Missed
+from rtmbs.simulation.outside import check_outside
 from rtmbs.simulation.simulation import Simulation
 
 Array = NDArray[np.float64]
@@ -143,6 +144,7 @@ def check(sim: Simulation) -> None:
     if not isinstance(sim, Simulation):
         raise InputError(f"sensitivity takes a Simulation at the state that is meant, not {shown(sim)}")
     method, system = sim.method, sim.system
+    check_outside(system)
     if not isinstance(method, PenaltyTrapezoidal):
         raise InputError(
             f"sensitivity knows the steps of PenaltyTrapezoidal, not of {type(method).__name__}; change the method"
