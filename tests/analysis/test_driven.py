@@ -67,9 +67,7 @@ def hung_by_a_distance():
     model.add_joint("ball", rtmbs.Spherical(), "ground", body)
     model.add_marker("post", "ground", point=(1.0, 0.2, 0.3))
     model.add_marker("lug", body, point=(0.1, -0.2, -0.6))
-    model.add_driver(
-        "drive", rtmbs.Input((float(np.linalg.norm([0.9, 0.4, 0.9])), 0.3, 0.2)), between=("post", "lug")
-    )
+    model.add_driver("drive", rtmbs.Input((float(np.linalg.norm([0.9, 0.4, 0.9])), 0.3, 0.2)), between=("post", "lug"))
     model.add_body("bob", mass=0.3, inertia=(0.01, 0.02, 0.03), center_of_mass=(0.0, 0.1, -0.2))
     model.add_joint("hang", rtmbs.Revolute(axis=(0.3, 1, 0.1)), body, "bob")
     return model, {"hang": 1.5}

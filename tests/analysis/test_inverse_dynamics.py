@@ -192,5 +192,7 @@ def test_what_a_result_is_to_give(rocker):
     run = rtmbs.Simulation(rocker, h=1e-3).run(0.01)
     with pytest.raises(InputError, match=r"beside a Result, which has its own times; leave t out"):
         rtmbs.inverse_dynamics(rocker, run, T)
-    with pytest.raises(rtmbs.errors.UnknownNameError, match=r"'crank_pivot\.angel'; did you mean .*'crank_pivot\.angle"):
+    with pytest.raises(
+        rtmbs.errors.UnknownNameError, match=r"'crank_pivot\.angel'; did you mean .*'crank_pivot\.angle"
+    ):
         rtmbs.inverse_dynamics(rocker, run, ["crank_pivot.angel"])
