@@ -7,6 +7,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from rtmbs.analysis.driven import driven, moves_drivers
 from rtmbs.analysis.integrating import balance_with_states
 from rtmbs.analysis.linearisation import by_inputs, input_slots
 from rtmbs.analysis.modes import Modes, modes
@@ -213,10 +214,15 @@ def preload(sim: Simulation, inputs: Sequence[str]) -> dict[str, float]:
     """
     own = at_rest(sim)
     slots, names = input_slots(own, inputs)
+    if moving := moves_drivers(own.system, slots):
+        raise InputError(
+            f"input {names[moving[0]]!r} is of a driver, which holds its coordinate by any force; take the input out, "
+            "or a motor in the place of the driver"
+        )
     first = static(own)
     for _ in range(20):
         here, near = static(own), neighbourhood(own)
-        Q_u, _ = by_inputs(near, slots, names)
+        Q_u, _ = by_inputs(near, slots, driven(near, slots))
         change = scipy.linalg.lstsq(here.N.T @ Q_u, here.g, cond=1e-12)[0] if slots else np.zeros(0)
         state = own.state.copy()
         if np.any(np.abs(change) > NO_EFFECT * np.maximum(np.abs(state.u[slots]), 1.0)):

@@ -1,14 +1,15 @@
 """A motion of joints that somebody wants or has measured: values, rates and accelerations at times."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import InputError, ModelError, shown, unknown_name
+from rtmbs.errors import InputError, ModelError, shown
 from rtmbs.model.profiles import checked_profile
 from rtmbs.results.result import TIME, Result
+from rtmbs.simulation.cut_joints import no_coordinate
 from rtmbs.system.system import System
 
 Array = NDArray[np.float64]
@@ -42,14 +43,16 @@ def given_motion(system: System, motion: Any, t: Any) -> tuple[Array, dict[int, 
     known, found, names = settable_names(system), {}, {}
     for name, value in motion.items():
         if not (isinstance(name, str) and name in known):
-            raise unknown_name("coordinate", name, known)
+            raise no_coordinate(system, name, known)
         found[known[name]], names[known[name]] = values_of(name, value, times), name
     return times, found, names
 
 
 def of_result(system: System, result: Result, t: Any) -> tuple[Array, dict[int, Array], dict[int, str]]:
     """Return the motion of all coordinates that a Result knows; ``t`` names the joints, or None for all."""
-    wanted = settable_names(system) if t is None else {name: settable_names(system)[name] for name in t}
+    wanted = settable_names(system)
+    if t is not None:
+        wanted = {name: wanted[name] for name in joints_named(system, t, wanted)}
     found: dict[int, Array] = {}
     names: dict[int, str] = {}
     for name, dof in wanted.items():
@@ -57,9 +60,22 @@ def of_result(system: System, result: Result, t: Any) -> tuple[Array, dict[int, 
             continue
         columns = [result[name], result[f"{name}_rate"], result[f"{name}_acceleration"]]
         found[dof], names[dof] = np.stack(columns, axis=1), name
+        check_finite(name, found[dof], np.asarray(result[TIME]))
     if not found:
         raise InputError(f"motion has no coordinate of {system.name!r}; it must be a Result of this mechanism")
     return np.asarray(result[TIME]), found, names
+
+
+def joints_named(system: System, t: Any, known: Mapping[str, int]) -> Sequence[str]:
+    """Return the names of coordinates that stand in the place of times; raises UnknownNameError, InputError."""
+    if isinstance(t, str) or not isinstance(t, Sequence) or not all(isinstance(name, str) for name in t):
+        raise InputError(
+            f"t is {shown(t)} beside a Result, which has its own times; leave t out, or name the coordinates to follow"
+        )
+    for name in t:
+        if name not in known:
+            raise no_coordinate(system, name, known)
+    return t
 
 
 def checked_times(t: Any) -> Array:
@@ -88,17 +104,25 @@ def values_of(name: str, value: Any, times: Array) -> Array:
             found = np.asarray(value, np.float64)
         except (TypeError, ValueError):
             found = np.zeros(0)
-        if found.shape == (len(times),) and len(times) > 3:
+        if found.shape == (len(times),) and len(times) > 3 and np.all(np.isfinite(found)):
             found = splined(times, found)
-        if found.shape != (len(times), 3):
+        if found.shape != (len(times), 3) and not (found.shape == (len(times),) and len(times) > 3):
             raise InputError(
                 f"motion of {name!r} is {shown(value)}; it must be a profile, {len(times)} samples (more than three), "
                 f"or an array ({len(times)}, 3) of values, rates and accelerations"
             )
-    if not np.all(np.isfinite(found)):
-        late = times[np.argmin(np.isfinite(found).all(axis=1))]
-        raise InputError(f"motion of {name!r} is not finite at t = {late:g} s")
+    check_finite(name, found, times)
     return found
+
+
+def check_finite(name: str, found: Array, times: Array) -> None:
+    """Refuse a motion (S,) or (S, 3) that is not finite: InputError."""
+    finite = np.isfinite(found).reshape(len(times), -1).all(axis=1)
+    if not np.all(finite):
+        raise InputError(
+            f"motion of {name!r} is not finite at t = {times[np.argmin(finite)]:g} s; leave that time out, or fill the "
+            "gap"
+        )
 
 
 def splined(times: Array, values: Array) -> Array:

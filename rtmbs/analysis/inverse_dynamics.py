@@ -10,13 +10,18 @@ from numpy.typing import NDArray
 
 from rtmbs.analysis.given_motion import given_motion, settable_names
 from rtmbs.analysis.named import Named
+from rtmbs.analysis.power import closure_power
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.integrators.checks import is_number
 from rtmbs.results.catalogue import run_result
+from rtmbs.results.force_channels import driven_distances
+from rtmbs.results.resampled import Resampled
 from rtmbs.results.result import Result
 from rtmbs.results.samples import Samples
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.rotations import commit_rotations
+from rtmbs.simulation.cut_joints import no_coordinate
+from rtmbs.simulation.outside import check_outside
 from rtmbs.start.positions import Assembly
 from rtmbs.start.rank import independent_rows
 from rtmbs.system.signals import evaluate_signals
@@ -35,7 +40,7 @@ class InverseDynamics:
 
     Attributes
     ----------
-    forces : (S,) by name, along the coordinate of each drive [N, N m]; those of driven coordinates among them
+    forces : (S,) by name, along what each drive moves [N, N m]; drivers of coordinates and of distances among them
     power : (S,) by name, what each drive gives [W]
     result : channels of the motion: positions, reactions with the drives in them, forces
     gaps : (S,) largest distance of a given coordinate from the one that closes the loops, in typical sizes
@@ -86,6 +91,7 @@ def inverse_dynamics(
             f"force {system.states[0].force!r} has states, which a motion at given times does not tell; take it away, "
             "or let drivers make the motion in a Simulation"
         )
+    check_outside(system)
     times, given, names = given_motion(system, motion, t)
     follower = Follower(system, given, names, tolerance, inputs or {})
     actuated, weights, labels = drives_of(system, drives, names)
@@ -100,6 +106,10 @@ def inverse_dynamics(
         rates[system.row_names[first + k]] = samples.zd[:, dof]
     power = {name: force * rates[name] for name, force in forces.items()}
     result = run_result(system, follower.equations.tables, samples, {})
+    resampled = Resampled(system, follower.equations.tables, samples)
+    for name in driven_distances(system):
+        forces[name] = result[f"{name}.force"]
+        power[name] = closure_power(resampled, system.closure_names.index(name))
     forces, power = Named("drive", forces), Named("drive", power)
     return InverseDynamics(forces, power, result, np.array([pose.gap for pose in poses]))
 
@@ -250,7 +260,7 @@ def drives_of(system: System, drives: Any, names: dict[int, str]) -> tuple[list[
     known, dofs = settable_names(system), []
     for name, weight in weighted.items():
         if not (isinstance(name, str) and name in known):
-            raise unknown_name("coordinate", name, known)
+            raise no_coordinate(system, name, known, "cannot have a drive")
         if not (is_number(weight) and weight > 0.0):
             raise InputError(f"the weight of drive {name!r} is {shown(weight)}; it must be above zero")
         dofs.append(known[name])

@@ -10,6 +10,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from rtmbs.analysis.differences import PLACES, STEP, WEIGHTS, directional
+from rtmbs.analysis.driven import Driven, driven
 from rtmbs.analysis.neighbourhood import Neighbourhood, neighbourhood
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.results.catalogue import run_result
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from scipy.signal import StateSpace
 
 Array = NDArray[np.float64]
-
-MOVES = 1e-9  # of typical sizes: a variation of Phi by which an input moves a driver
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class Linearisation:
     ----------
     coordinates : names of the independent coordinates (f,); rotation dofs vary by small turns in body axes [rad]
     mass, damping, stiffness : (f, f), of the loops' null space [kg, N s/m, N/m and the like]
-    forces : (f, k) generalised forces of the inputs
+    forces : (f, k) generalised forces of the inputs; of a driver those by which its motion shakes the mechanism
     A, B, C, D : (nx, nx), (nx, k), (p, nx), (p, k)
     inputs, outputs : names of the numbers in u (k,) and y (p,)
     basis : (n, f) what dq does to all joint coordinates
@@ -79,7 +78,8 @@ def linearise(sim: Simulation, inputs: Sequence[str] = (), outputs: Sequence[str
 
     ``inputs`` are names of ``sim.inputs``, ``outputs`` names of channels of a Result. Mass, damping and stiffness come
     in closed form with all force laws, the accelerations and the reactions of the state (METHODS 1.35).
-    Raises InputError for a singular pose and an input that moves a driver, UnknownNameError for names.
+    A driver has three numbers, its value, rate and acceleration: ``driver[0]``, ``driver[1]``, ``driver[2]``.
+    Raises InputError for a singular pose, UnknownNameError for names.
 
         lin = rtmbs.linearise(sim, inputs=["motor.torque"], outputs=["tip.position"])
         poles = np.linalg.eigvals(lin.A)
@@ -89,7 +89,9 @@ def linearise(sim: Simulation, inputs: Sequence[str] = (), outputs: Sequence[str
     near = neighbourhood(sim)
     slots, input_names = input_slots(sim, inputs)
     M, C, K = projected(near)
-    Q_u, s_u = by_inputs(near, slots, input_names)
+    motion = driven(near, slots)
+    Q_u, s_u = by_inputs(near, slots, motion)
+    shaken = Q_u + motion.forces(near)
     Q_s, s_x = by_states(near)
     mass = scipy.linalg.lu_factor(M) if near.f else None
 
@@ -101,12 +103,12 @@ def linearise(sim: Simulation, inputs: Sequence[str] = (), outputs: Sequence[str
     A[:f, :f], A[:f, f : 2 * f] = -(near.W @ near.N)[near.independent], np.eye(f)
     A[f : 2 * f] = solved(np.hstack((-K, -C, near.N.T @ Q_s)))
     A[2 * f :] = s_x
-    B = np.vstack((np.zeros((f, len(slots))), solved(near.N.T @ Q_u), s_u))
+    B = np.vstack((motion.drift(near), solved(near.N.T @ shaken), s_u))
     names = near.equations.system.coordinate_names
-    output_names, C_y, D_y = by_outputs(sim, near, A, B, slots, Q_u, Q_s, outputs)
+    output_names, C_y, D_y = by_outputs(sim, near, A, B, slots, Q_u, Q_s, motion, outputs)
     return Linearisation(
-        tuple(names[i] for i in near.independent), M, C, K, near.N.T @ Q_u, A, B, C_y, D_y, input_names, output_names,
-        near.N, tuple(names), sim.independent(),
+        tuple(names[i] for i in near.independent), M, C, K, near.N.T @ shaken, A, B, C_y, D_y, input_names,
+        output_names, near.N, tuple(names), sim.independent(),
     )  # fmt: skip
 
 
@@ -123,6 +125,10 @@ def input_slots(sim: Simulation, names: Sequence[str]) -> tuple[list[int], tuple
     found: list[str] = []
     for name in checked("inputs", names):
         if name not in sim.inputs:
+            if any(name == one.name for one in sim.system.signals):
+                raise InputError(
+                    f"{name!r} is a function of time and no input; give rtmbs.Input(...) in the place of the function"
+                )
             raise unknown_name("input", name, sim.inputs)
         place = sim.system.inputs[name]
         own = list(range(place.start, place.stop))
@@ -138,27 +144,23 @@ def checked(what: str, names: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
-def by_inputs(near: Neighbourhood, slots: list[int], names: tuple[str, ...]) -> tuple[Array, Array]:
-    """Return forces (n, k) and rates of force states (ns, k) of unit inputs."""
-    equations, z, R0 = near.equations, near.arrays.z, near.arrays.R0
-    Q, rates = np.zeros((equations.n, len(slots))), np.zeros((len(near.arrays.s), len(slots)))
+def by_inputs(near: Neighbourhood, slots: list[int], motion: Driven) -> tuple[Array, Array]:
+    """Return forces (n, k) of unit inputs at a pose that stays, and rates (ns, k) of force states beside drivers."""
+    equations, n = near.equations, near.equations.n
+    Q, rates = np.zeros((n, len(slots))), np.zeros((len(near.arrays.s), len(slots)))
     for k, slot in enumerate(slots):
         size = max(abs(float(equations.u[slot])), 1.0)
         du = np.zeros(len(equations.u))
         du[slot] = size
-
-        def both(e: float, du: Array = du) -> Array:
-            r, s_rate = near.residual(du=e * du)
-            return np.concatenate((-r, s_rate, equations.close(z, R0) / equations.sizes.scale))
-
-        found = directional(both) / size
-        Q[:, k], rates[:, k] = found[: equations.n], found[equations.n : equations.n + rates.shape[0]]
-        if np.abs(found[equations.n + rates.shape[0] :]).max(initial=0.0) > MOVES:
-            raise InputError(
-                f"input {names[k]!r} moves a driver; its value, rate and acceleration are not free of each other: "
-                "linearise with a motor or a force in the place of the driver"
-            )
+        Q[:, k] = -directional(partial(residual_along, near, {"du": du}))[:n] / size
+        way = {"du": du, "dz": size * motion.Z[:, k], "dzd": size * motion.V[:, k]}
+        rates[:, k] = directional(partial(residual_along, near, way))[n:] / size
     return Q, rates
+
+
+def residual_along(near: Neighbourhood, way: dict[str, Array], share: float) -> Array:
+    """Return the residual and the rates of force states (n + ns,) a share of the way."""
+    return np.concatenate(near.residual(**{name: share * change for name, change in way.items()}))
 
 
 def by_states(near: Neighbourhood) -> tuple[Array, Array]:
@@ -168,41 +170,31 @@ def by_states(near: Neighbourhood) -> tuple[Array, Array]:
     if not ns:
         return Q, rates
     typical, pace = equations.system.typical[near.independent], max(float(np.abs(near.arrays.zd).max(initial=0.0)), 1.0)
-    none = np.zeros(equations.n)
+    n = equations.n
     for k in range(f):
         dz, dzd = typical[k] * near.N[:, k], typical[k] * near.G[:, k]
-        rates[:, k] = directional(partial(state_rates, near, dz, dzd)) / typical[k]
-        rates[:, f + k] = directional(partial(state_rates, near, none, pace * near.N[:, k])) / pace
+        rates[:, k] = directional(partial(residual_along, near, {"dz": dz, "dzd": dzd}))[n:] / typical[k]
+        rates[:, f + k] = directional(partial(residual_along, near, {"dzd": pace * near.N[:, k]}))[n:] / pace
     for k in range(ns):
         size = max(abs(float(near.arrays.s[k])), 1.0)
         ds = np.zeros(ns)
         ds[k] = size
-        found = directional(partial(with_states, near, ds)) / size
-        Q[:, k], rates[:, 2 * f + k] = -found[: equations.n], found[equations.n :]
+        found = directional(partial(residual_along, near, {"ds": ds})) / size
+        Q[:, k], rates[:, 2 * f + k] = -found[:n], found[n:]
     near.residual()
     return Q, rates
 
 
-def state_rates(near: Neighbourhood, dz: Array, dzd: Array, share: float) -> Array:
-    """Return the rates (ns,) of force states a share of the way along dz and dzd (n,)."""
-    return near.residual(dz=share * dz, dzd=share * dzd)[1]
-
-
-def with_states(near: Neighbourhood, ds: Array, share: float) -> Array:
-    """Return the residual and the rates of force states (n + ns,) a share of the way along ds (ns,)."""
-    return np.concatenate(near.residual(ds=share * ds))
-
-
 def by_outputs(
     sim: Simulation, near: Neighbourhood, A: Array, B: Array, slots: list[int], Q_u: Array, Q_s: Array,
-    names: Sequence[str],
+    motion: Driven, names: Sequence[str],
 ) -> tuple[tuple[str, ...], Array, Array]:  # fmt: skip
     """Return a name for each number of the outputs, and C and D."""
     names = checked("outputs", names)
     nx, k = len(A), len(slots)
     if not names:
         return (), np.zeros((0, nx)), np.zeros((0, k))
-    samples, sizes = varied(sim, near, A, B, slots, Q_u, Q_s)
+    samples, sizes = varied(sim, near, A, B, slots, Q_u, Q_s, motion)
     result = run_result(sim.system, sim.equations.tables, samples, {})
     found: list[str] = []
     rows = []
@@ -218,7 +210,7 @@ def by_outputs(
 
 
 def varied(
-    sim: Simulation, near: Neighbourhood, A: Array, B: Array, slots: list[int], Q_u: Array, Q_s: Array
+    sim: Simulation, near: Neighbourhood, A: Array, B: Array, slots: list[int], Q_u: Array, Q_s: Array, motion: Driven
 ) -> tuple[Samples, Array]:
     """Return states at the places of the difference formula along each x and u, and the sizes (nx + k,) of steps."""
     equations, old, f, state = near.equations, near.arrays, near.f, sim.state
@@ -235,8 +227,8 @@ def varied(
     x, u = np.eye(nx, nx + k), np.eye(nx + k)[nx:]
     rate = A @ x + B @ u
     dq, dv, ds = x[:f], x[f : 2 * f], x[2 * f :]
-    dz, dzd = near.N @ dq, near.N @ dv + near.G @ dq
-    dzdd = near.N @ rate[f : 2 * f] + near.H_v @ dv + near.H_q @ dq
+    dz, dzd = near.N @ dq + motion.Z @ u, near.N @ dv + near.G @ dq + motion.V @ u
+    dzdd = near.N @ rate[f : 2 * f] + near.H_v @ dv + near.H_q @ dq + motion.A @ u
     du = np.zeros((len(equations.u), nx + k))
     du[slots] = u
     left = near.M @ dzdd + near.C @ dzd + near.K @ dz - Q_u @ u - Q_s @ ds

@@ -21,6 +21,7 @@ from rtmbs.errors import InputError
 from rtmbs.integrators.settings import LAGGED, StateArrays
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.law_states import hold_states
+from rtmbs.simulation.outside import check_outside
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.start.rank import independent_rows
 from rtmbs.system.pattern import uncondensed
@@ -38,6 +39,7 @@ class Neighbourhood:
 
     equations: SemiRecursiveEquations
     arrays: StateArrays
+    basis: "NullBasis"
     independent: Indices  # (f,) coordinates that q is made of
     N: Array  # (n, f)
     G: Array  # (n, f) [1/s]
@@ -78,7 +80,8 @@ def neighbourhood(sim: Simulation) -> Neighbourhood:
     N, sizes = basis.N, equations.system.typical[basis.independent]
     G, H_v, H_q = higher_orders(equations, arrays, N, basis.follow, sizes)
     M, C, K = matrices(equations, arrays)
-    return Neighbourhood(equations, arrays, basis.independent, N, G, H_v, H_q, spins(equations, arrays.zd), M, C, K)
+    W = spins(equations, arrays.zd)
+    return Neighbourhood(equations, arrays, basis, basis.independent, N, G, H_v, H_q, W, M, C, K)
 
 
 @dataclass(frozen=True)
@@ -130,6 +133,7 @@ def of_state(sim: Simulation) -> tuple[SemiRecursiveEquations, StateArrays]:
 
 def closed(sim: Simulation) -> tuple[SemiRecursiveEquations, StateArrays]:
     """Return equations of their own at the state of a Simulation, whose arrays they copy, and Phi_z closed."""
+    check_outside(sim.system)
     state = sim.state.copy()
     equations = SemiRecursiveEquations(uncondensed(sim.system))
     equations.assembly_offset[:], equations.masses = sim.equations.assembly_offset, sim.equations.masses.copy()

@@ -37,7 +37,7 @@ def write_archive(path: str | Path, form: int, entries: Iterable[tuple[str, Any]
     """Write ``entries`` one after the other, so that they need not fit into memory together; an older file stays until
     the new one is whole.
 
-    Raises TypeError naming an entry that holds no numbers or words, and OSError.
+    Raises TypeError naming an entry that holds no numbers or words, and WriteError.
     """
     digest = hashlib.sha256()
     with replacing(path) as file, zipfile.ZipFile(Forward(file), "w", allowZip64=True) as archive:

@@ -11,6 +11,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from rtmbs.files.errors import WriteError
+
 MODE = 0o666  # of a new file, before the user's mask
 FLAGS = os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_BINARY", 0)
 
@@ -20,8 +22,21 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
     """Yield a file that takes the place of ``path`` when the block ends without an exception.
 
     Links are followed, and an older file hands its permissions on. A device or a pipe is written as it is, for nothing
-    can take its place. Raises OSError as ``open`` does; whatever ends the block early passes through.
+    can take its place. Raises WriteError, an OSError, in the place of an OSError of the block too; whatever else ends
+    the block early passes through.
     """
+    try:
+        with opened(path) as file:
+            yield file
+    except WriteError:
+        raise
+    except OSError as error:
+        raise WriteError(path, error) from error
+
+
+@contextmanager
+def opened(path: str | Path) -> Iterator[BinaryIO]:
+    """Yield a file as ``replacing`` does, with errors of the system as they are."""
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
         with target.open("wb") as file:

@@ -4,6 +4,7 @@ from difflib import get_close_matches
 from typing import Any, ClassVar
 
 ALIKE = 0.75  # share of letters from which another name may be meant
+VOWELS = "AEIOU"
 
 
 class Closed:
@@ -21,13 +22,19 @@ class Closed:
             found = getattr(kind, name, None)
             if isinstance(found, property) and found.fset is None:
                 raise AttributeError(self.refusal(name, f"attribute {name!r} of a {kind.__name__} is for reading"))
-            if found is None and name not in annotated(kind):
-                raise AttributeError(self.refusal(name, f"a {kind.__name__} has no attribute {name!r}"))
+            if found is None and name not in kind.own_names():
+                article = "an" if kind.__name__[0] in VOWELS else "a"
+                raise AttributeError(self.refusal(name, f"{article} {kind.__name__} has no attribute {name!r}"))
         object.__setattr__(self, name, value)
+
+    @classmethod
+    def own_names(cls) -> set[str]:
+        """Return the names of attributes that objects of the class may have beside methods and properties."""
+        return annotated(cls)
 
     def refusal(self, name: str, what: str) -> str:
         """Return the sentence about an attribute that cannot be set."""
-        known = [one for one in (*dir(type(self)), *annotated(type(self))) if not one.startswith("_")]
+        known = [one for one in (*dir(type(self)), *self.own_names()) if not one.startswith("_")]
         near = get_close_matches(name, known, 1, ALIKE)
         meant = f"; did you mean {near[0]!r}?" if near and near[0] != name else ""
         return what + (meant or self.remedy.format(name=name))

@@ -73,7 +73,12 @@ def check_turns(joint: Joint, values: Array, what: str) -> None:
     """Refuse an angle of many turns, which is one in degrees."""
     for dof, name, value in zip(joint.type.dofs(), joint.type.coordinates, values, strict=True):
         if dof.kind == "revolute" and abs(value) > MOST_TURNS * 2.0 * math.pi:
-            raise ModelError(
-                f"{what}: {name} is {value:g} rad, {abs(value) / (2.0 * math.pi):.3g} turns. Angles are in radians: "
-                f"math.radians({value:g}) is {math.radians(value):.4g}; start within {MOST_TURNS} turns of zero"
-            )
+            raise ModelError(f"{what}: {in_degrees(name, value)}; start within {MOST_TURNS} turns of zero")
+
+
+def in_degrees(name: str, value: float) -> str:
+    """Return the sentence about an angle that seems to be one in degrees."""
+    return (
+        f"{name} is {value:g} rad, {abs(value) / (2.0 * math.pi):.3g} turns. Angles are in radians: "
+        f"math.radians({value:g}) is {math.radians(value):.4g}"
+    )

@@ -91,6 +91,19 @@ def make_law(
     return Law(function, values, trace, found)
 
 
+def written(error: ModelError) -> ModelError | None:
+    """Return a clearer error where a law failed because it writes its parameters; None where it failed otherwise."""
+    cause, (what, raised, _) = error.__cause__, str(error).partition(" raised ")
+    entry = isinstance(cause, TypeError) and "mappingproxy" in str(cause)
+    number_of = isinstance(cause, ValueError) and "read-only" in str(cause)
+    if not (raised and (entry or number_of)):
+        return None
+    return ModelError(
+        f"{what} writes its parameters, or an array that it may only read; write the new number to a name of its own, "
+        "or to a copy of the array. Only sim.inputs changes a parameter, and a law that remembers has states"
+    )
+
+
 def law_states(what: str, states: Any, units: Any) -> tuple[LawState, ...]:
     """Return the checked states of a law in the order in which they were given."""
     for name, given in (("states", states), ("units", units)):

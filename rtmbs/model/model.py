@@ -5,12 +5,14 @@ A value that cannot be is refused where it is written; ``compile`` looks at the 
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from rtmbs.errors import ModelError, shown
 from rtmbs.model.body import Body, make_body
+from rtmbs.model.captured import captured, values_captured
 from rtmbs.model.checks import Numbers, number, numbers, rotation
 from rtmbs.model.constraints import Constraint, ConstraintFunction, make_constraint
 from rtmbs.model.couplers import Coupler, make_coupler, ratios_given
@@ -20,7 +22,7 @@ from rtmbs.model.forces import Force, ForceLaw, Input
 from rtmbs.model.initial import Initial, make_initial
 from rtmbs.model.joint import WORLD, ClosureOption, Joint, frame_body, frozen, make_joint
 from rtmbs.model.joints import JointType
-from rtmbs.model.laws import Law, UserFunction, make_law
+from rtmbs.model.laws import Law, UserFunction, make_law, written
 from rtmbs.model.looks import make_looks
 from rtmbs.model.markers import Marker
 from rtmbs.model.profiles import checked_profile, given_motion
@@ -382,4 +384,9 @@ class Model(Elements):
         """Return the flat arrays that simulations run on; the model may be changed and compiled again."""
         from rtmbs.system import compile as compile_model  # a room above this one: models can be written without it
 
-        return compile_model(self)
+        try:
+            system = compile_model(self)
+        except ModelError as error:
+            raise written(error) or error from error.__cause__
+        read = [one._replace(read=values_captured(captured(one.function))) for one in system.outside]
+        return replace(system, outside=tuple(read)) if read else system

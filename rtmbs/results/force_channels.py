@@ -44,10 +44,13 @@ def driver_sources(system: System, resampled: Resampled) -> Iterator[tuple[str, 
     for row in range(len(resampled.tables.closures.kind), system.m):
         unit = "N m" if system.row_is_rotation[row] else "N"
         yield f"{system.row_names[row]}.force", Source((), unit, partial(push, resampled, row))
-    for connector in system.topology.connectors:
-        if connector.type == DRIVEN_DISTANCE:
-            values = partial(pull, resampled, system.closure_names.index(connector.name), -1.0)
-            yield f"{connector.name}.force", Source((), "N", values)
+    for name in driven_distances(system):
+        yield f"{name}.force", Source((), "N", partial(pull, resampled, system.closure_names.index(name), -1.0))
+
+
+def driven_distances(system: System) -> list[str]:
+    """Return the names of drivers that prescribe distances."""
+    return [connector.name for connector in system.topology.connectors if connector.type == DRIVEN_DISTANCE]
 
 
 def coupler_sources(system: System, resampled: Resampled) -> Iterator[tuple[str, Source]]:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from rtmbs.errors import ResultError
+from rtmbs.files.errors import reason
 from rtmbs.files.hdf5_head import ClosedView
 from rtmbs.results.channel import Array, Source
 from rtmbs.results.hdf5 import (
@@ -52,7 +53,7 @@ class Hdf5Store:
         try:
             self.file = h5py.File(path, "w", libver="latest", userblock_size=BLOCK)
         except OSError as error:
-            raise ResultError(f"result file {str(path)!r} cannot be written: {error}") from None
+            raise ResultError(f"result file {str(path)!r} cannot be written: {reason(path, error)}") from None
         try:
             self._describe(h5py, columns, name, fingerprint)
             mark(path, UNFINISHED)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import unknown_name
+from rtmbs.errors import InputError, unknown_name
+from rtmbs.model.closed import Closed
 from rtmbs.results.channel import Channel, Kept, Source
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ Array = NDArray[np.float64]
 TIME = "t"
 
 
-class Result:
+class Result(Closed):
     """Channels by name: ``result["crank.position"]`` is the array, ``result.channel("crank.position")`` knows its unit.
 
     ``names()`` lists them all. A channel is worked out when it is first asked for and kept. When two elements of a
@@ -28,6 +29,8 @@ class Result:
     ``result[10:20]`` and ``result.between(0.5, 1.0)`` are Results of some samples, ``result.at(times)`` one of other
     times. A Result can be pickled; all channels are worked out for it.
     """
+
+    remedy = "; result.to_pandas() and result.to_xarray() give tables that columns can be added to"
 
     def __init__(
         self,
@@ -45,6 +48,12 @@ class Result:
         self.outcomes = dict(outcomes or {})  # how many steps ended how, by the name of the Outcome
         self._warnings = warnings
         self.system = system  # of the run, for a viewer; None for a result of a file and for a pickled one
+
+    @classmethod
+    def own_names(cls) -> set[str]:
+        """Return the names that constructors write."""
+        makers = [vars(base)["__init__"] for base in cls.__mro__ if "__init__" in vars(base)]
+        return {name for maker in makers if hasattr(maker, "__code__") for name in maker.__code__.co_names}
 
     @cached_property
     def warnings(self) -> dict[str, int]:
@@ -95,6 +104,11 @@ class Result:
             from rtmbs.results.selection import parsed  # selections build Results
 
             return parsed(self, name)
+        if isinstance(name, int | np.integer):
+            raise InputError(
+                f"a Result takes the name of a channel or a slice, not {name}; result['NAME'][{name}] is a value, and "
+                f"result[{name}:{name + 1}] a Result of one sample"
+            )
         return self.channel(name).values
 
     def __contains__(self, name: object) -> bool:
@@ -171,6 +185,7 @@ class Result:
 
         ``.h5`` or ``.hdf5`` is HDF5 (extra ``hdf5``), ``.parquet`` a Parquet table (extra ``tables``), ``.csv`` a table
         for other programs, which is not read again, and ``.npz``, or no ending, an ``npz`` file without pickle.
+        Raises InputError for a form that does not exist, WriteError for a full disk or a missing folder.
         """
         from rtmbs.results.forms import save  # those files build Results
 

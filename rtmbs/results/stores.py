@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from rtmbs.errors import InputError, ResultError, shown
+from rtmbs.files.errors import reason
 from rtmbs.results import hdf5, table
 from rtmbs.results.channel import Array, Channel, Source
 
@@ -110,7 +111,7 @@ class TableStore:
                 file.write(text_of([heads]))
                 self.ends[0] = file.tell()
         except OSError as error:
-            raise ResultError(f"result file {str(path)!r} cannot be written: {error}") from None
+            raise ResultError(f"result file {str(path)!r} cannot be written: {reason(path, error)}") from None
 
     def write(self, first: int, values: Mapping[str, Array]) -> None:
         """Append a block in the place of what stood there. OSError: the disk is full; rows before it stay."""

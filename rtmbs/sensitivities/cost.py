@@ -70,8 +70,18 @@ class RecordedCost:
         self.x = np.zeros(0)
 
     def take(self, values: Array) -> None:
-        """Take the values (S, w) of the channels, those of a sample side by side."""
+        """Take the values (S, w) of the channels, those of a sample side by side. Raises InputError for nan."""
         self.x = self.joined(values)
+        if not np.all(np.isfinite(self.value)):
+            raise InputError(
+                f"of returned {shown(self.value.tolist())}, which is not finite; look for a division by zero or the "
+                "root of a negative number"
+            )
+        if not np.all(np.isfinite(self.by_channels().data)):
+            raise InputError(
+                "of has no finite derivative at this run, as a root or a norm at zero; square it, or add a small "
+                "number inside of the root"
+            )
 
     @property
     def count(self) -> int:

@@ -1,6 +1,7 @@
 """Numbers of a model, masses, inertias, points, or arguments of a function that builds one, as changes of tables."""
 
 import copy
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -65,6 +66,25 @@ def designs_of(model: Any, name: str, values: Mapping[str, float], length: float
         return built(model, {**values, name: other})
 
     return [Design(name, float(value), abs(float(value)) or 1.0, build)]
+
+
+def checked_values(model: Any, at: Any) -> dict[str, float]:
+    """Return the values of the arguments of a function that builds a model. Raises InputError, UnknownNameError."""
+    if at is None:
+        return {}
+    if not isinstance(at, Mapping):
+        raise InputError(f"at is {shown(at)}; it must map arguments of the function model= to their values")
+    if isinstance(model, Model) or not callable(model):
+        raise InputError("at= has values of the arguments of a function, and model= is none; leave at= out")
+    try:
+        arguments = inspect.signature(model).parameters
+    except ValueError:  # a function that says nothing about itself
+        return dict(at)
+    if not any(one.kind is one.VAR_KEYWORD for one in arguments.values()):
+        for name in at:
+            if name not in arguments:
+                raise unknown_name("argument of model=", name, arguments)
+    return dict(at)
 
 
 def built(function: Callable[..., Any], values: Mapping[str, float]) -> Model:

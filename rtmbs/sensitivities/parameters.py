@@ -16,6 +16,7 @@ from rtmbs.semirecursive.loop_jacobian import LoopJacobian
 from rtmbs.sensitivities.designs import Design, check_same, designs_of, names_of, table_slopes
 from rtmbs.sensitivities.start import Pin
 from rtmbs.sensitivities.variations import Variations
+from rtmbs.simulation.cut_joints import cut_joint, no_coordinate
 from rtmbs.simulation.setting import settable
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.start.penalty import effective_masses
@@ -103,6 +104,8 @@ def named(sim: Simulation, name: str, model: Any, values: Mapping[str, float]) -
         if dof in sim.system.tables.drivers.dof:
             raise InputError(f"{name!r} follows a driver and is no parameter; take the profile of the driver")
         return [Parameter(name, pin=(dof, order))]
+    if "." in name and not name.endswith(".point") and cut_joint(sim.system, name):
+        raise no_coordinate(sim.system, name, known, "is no parameter")
     offered = [*sim.inputs, *known]
     if model is None:
         of_bodies = [f"{body}.{what}" for body in sim.system.bodies for what in ("mass", "center_of_mass", "inertia")]

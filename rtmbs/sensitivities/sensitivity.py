@@ -20,12 +20,14 @@ from rtmbs.sensitivities.adjoint import Adjoint
 from rtmbs.sensitivities.channels import Channels
 from rtmbs.sensitivities.checkpoints import Run
 from rtmbs.sensitivities.cost import Cost, RecordedCost
+from rtmbs.sensitivities.designs import checked_values
 from rtmbs.sensitivities.direct import directly
 from rtmbs.sensitivities.parameters import Parameters, parameters_of
 from rtmbs.sensitivities.readings import read
 from rtmbs.sensitivities.start import FirstChange, Start
 from rtmbs.sensitivities.step_tape import StepTape
 from rtmbs.sensitivities.steps import LinearSteps, Missed
+from rtmbs.simulation.outside import check_outside
 from rtmbs.simulation.simulation import Simulation
 
 Array = NDArray[np.float64]
@@ -114,7 +116,7 @@ def sensitivity(
     if checkpoints is not None:
         whole("checkpoints", checkpoints, 1, MOST_CHECKPOINTS)
     check(sim)
-    values = dict(at or {})
+    values = checked_values(model, at)
     own = begun(sim)
     parameters = parameters_of(own, by, model, values)
     parameters, tape, start = prepared(own, parameters)
@@ -142,6 +144,7 @@ def check(sim: Simulation) -> None:
     if not isinstance(sim, Simulation):
         raise InputError(f"sensitivity takes a Simulation at the state that is meant, not {shown(sim)}")
     method, system = sim.method, sim.system
+    check_outside(system)
     if not isinstance(method, PenaltyTrapezoidal):
         raise InputError(
             f"sensitivity knows the steps of PenaltyTrapezoidal, not of {type(method).__name__}; change the method"

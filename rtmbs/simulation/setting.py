@@ -5,17 +5,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import InputError, StartError, shown, unknown_name
+from rtmbs.errors import InputError, StartError, StateError, shown
 from rtmbs.integrators.checks import is_number
+from rtmbs.model.initial import MOST_TURNS, in_degrees
 from rtmbs.results.resample import COORDINATE
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.simulation.cut_joints import no_coordinate
 from rtmbs.simulation.reading import quick_channels
-from rtmbs.start.checks import check_facing
+from rtmbs.start.checks import check_closed, check_facing
 from rtmbs.start.nearest import REFUSED, worst_of
 from rtmbs.start.positions import Assembly
 from rtmbs.start.rates import consistent_rates
 from rtmbs.state import State
 from rtmbs.system.system import System
+from rtmbs.system.tables import REVOLUTE
 
 Array = NDArray[np.float64]
 STAGES = 16  # poses on the way from the present value to one that is not reached at once
@@ -42,6 +45,8 @@ def set_motion(equations: SemiRecursiveEquations, state: State, name: str, value
     assembly = Assembly(equations, state.R0, scale, system.typical)
     pinned = np.zeros(equations.n, np.bool_)
     pinned[dof] = True
+    if order != RATE and system.tables.dofs.kind[dof] == REVOLUTE:
+        check_near(name, float(value), float(state.z[dof]))
     if order == RATE:
         wanted = np.where(pinned, value, state.zd)
         equations.close(state.z, state.R0)
@@ -50,6 +55,31 @@ def set_motion(equations: SemiRecursiveEquations, state: State, name: str, value
     state.z[:] = moved(assembly, state.z, dof, float(value), name)
     check_facing(equations)
     state.zd[:] = consistent_rates(assembly, state.zd, np.zeros(equations.n, np.bool_), system.weights)
+
+
+def check_near(name: str, value: float, present: float) -> None:
+    """Refuse an angle many turns away, which is one in degrees: InputError."""
+    if abs(value - present) > MOST_TURNS * 2.0 * np.pi:
+        raise InputError(
+            f"{name!r} is set too far away: {in_degrees('the angle', value)}; set it within {MOST_TURNS} turns of its "
+            f"present value, {present:.4g} rad"
+        )
+
+
+def refuse_open(equations: SemiRecursiveEquations, state: State, before: object) -> None:
+    """Take positions that were written into a state back where they open a loop by more than a step leaves: StateError.
+
+    ``before`` are the bytes of the positions before.
+    """
+    try:
+        check_closed(equations, state, "sim.state")
+    except StateError as error:
+        if isinstance(before, bytes) and len(before) == state.z.nbytes:
+            state.z[:] = np.frombuffer(before)
+        raise StateError(
+            f"positions were written into sim.state, and {str(error).partition(': ')[2].partition(';')[0]}; the "
+            "positions before are back. Write sim.set(name, value), which moves the other coordinates as well"
+        ) from None
 
 
 def moved(assembly: Assembly, z: Array, dof: int, value: float, name: str) -> Array:
@@ -79,10 +109,4 @@ def settable(system: System, name: Any) -> tuple[int, int]:
     known = {key: one for key, one in quick_channels(system) if one.kind == COORDINATE and one.order <= RATE}
     if isinstance(name, str) and name in known:
         return known[name].dof, known[name].order
-    joint = name.rpartition(".")[0] if isinstance(name, str) else ""
-    if joint in system.joints and not system.joints[joint].in_tree:
-        raise InputError(
-            f"{name!r} cannot be set: joint {joint!r} is cut, so its coordinates follow from others; set one of "
-            f"{', '.join(map(repr, list(known)[:6]))}, or give the joint an initial value so that it is not cut"
-        )
-    raise unknown_name("coordinate", name, known)
+    raise no_coordinate(system, name, known, "cannot be set")

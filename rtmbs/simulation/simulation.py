@@ -31,7 +31,7 @@ from rtmbs.simulation.inputs import Inputs
 from rtmbs.simulation.jumps import mean_inputs
 from rtmbs.simulation.one_thread import one_thread
 from rtmbs.simulation.options import MOST_HALVINGS, Options
-from rtmbs.simulation.outside import check_outside
+from rtmbs.simulation.outside import Watch, check_outside, watch_of
 from rtmbs.simulation.running import check_end, observers_of, run, steps_between
 from rtmbs.simulation.state_holder import StateHolder
 from rtmbs.simulation.timed_rows import fill_timed_rows
@@ -65,6 +65,8 @@ class Simulation(StateHolder):
     Raises InputError for an option out of range, ModelError for a massless body that nothing holds, StartError when
     no consistent start exists.
     """
+
+    _watch: Watch | None  # over what recorded laws read beside their arguments
 
     def __init__(
         self,
@@ -105,6 +107,7 @@ class Simulation(StateHolder):
         self._accelerations_current = True
         self._shown: tuple[object, ...] | None = None  # the motion that somebody saw since the last step
         self._goals = NO_GOALS
+        self._watch = watch_of(system)
         self.inputs = Inputs(system, self)
         self._stepped = False
         self._warm_up()
@@ -139,6 +142,8 @@ class Simulation(StateHolder):
 
         A step that fails does not raise. It leaves the state byte for byte as it was, as whatever raises in it does.
         """
+        if self._watch is not None:
+            self._watch.step()
         old, new = self._start_of_step(), self._states[1]
         new.t_ref, new.k, new.h = old.t_ref, old.k + 1, old.h
         self._take_inputs(old, new)

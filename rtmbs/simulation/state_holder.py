@@ -20,7 +20,7 @@ from rtmbs.simulation.input_holder import Goals, InputHolder
 from rtmbs.simulation.inputs import Inputs, point_of
 from rtmbs.simulation.one_thread import one_thread
 from rtmbs.simulation.reading import Reading
-from rtmbs.simulation.setting import set_motion
+from rtmbs.simulation.setting import refuse_open, set_motion
 from rtmbs.start.checks import check_closed
 from rtmbs.start.report import StartReport
 from rtmbs.state import State, check_time, remembered
@@ -55,9 +55,10 @@ class StateHolder(InputHolder):
     def state(self) -> State:
         """The state that counts; it is overwritten two steps on, so ``state.copy()`` keeps it.
 
-        The next step notices positions and rates that are written into it: a balance of energy begins anew, and the
-        accelerations follow. Loops stay as they are; ``set`` closes them. ``restore`` takes a state that was changed by
-        hand, and looks at all of it.
+        The next step, and the next channel that is read, notice positions and rates that are written into it: a balance
+        of energy begins anew, and the accelerations follow. Positions that open a loop are taken back, and raise
+        StateError: ``set`` moves the rest as well. ``restore`` takes a state that was changed by hand, and looks at all
+        of it.
         """
         state = self._present()
         if self._shown is None:
@@ -86,16 +87,28 @@ class StateHolder(InputHolder):
             self._follow_inputs(roughly=not self._exactly)
         if self._shown is not None:
             self._usual = []
-            if self._shown != state.motion():
-                self._validate(state)  # a list of the same numbers moves nothing
-                if self._shown != state.motion():
-                    self.equations.u = state.u
-                    self.method.moved(self.equations, state)
-                    if all(in_range(values) for values in (state.z, state.zd, state.s)):  # else the step refuses
-                        self._solve_accelerations(state)
+            self._notice(state)
             self._shown = None
         check_time(state, "this state")
         return state
+
+    def _notice(self, state: State) -> None:
+        """Let accelerations follow where somebody wrote another motion into the state; StateError for open loops."""
+        if self._shown is None or self._shown == state.motion():
+            return
+        self._validate(state)  # a list of the same numbers moves nothing
+        now = state.motion()
+        if self._shown == now:
+            return
+        self.equations.u = state.u
+        if all(in_range(values) for values in (state.z, state.zd, state.s, state.R0)):  # else the step refuses
+            if now[0] != self._shown[0]:
+                refuse_open(self.equations, state, self._shown[0])
+            self.method.moved(self.equations, state)
+            self._solve_accelerations(state)
+            self._shown = now
+        else:
+            self.method.moved(self.equations, state)
 
     @one_thread
     def attach(self, force: str, body: str, point: Any = (0.0, 0.0, 0.0)) -> None:
@@ -143,7 +156,9 @@ class StateHolder(InputHolder):
         Names, axes and units are those of a Result. Only the channel itself is worked out. An angle of a cut joint is
         between -pi and pi: a single state does not tell its turns. Raises UnknownNameError.
         """
-        return self._channels().one(name, self.state)
+        state = self.state
+        self._notice(state)
+        return self._channels().one(name, state)
 
     @one_thread
     def read(self, names: Sequence[str]) -> Array:
@@ -156,7 +171,9 @@ class StateHolder(InputHolder):
 
         Raises UnknownNameError for a channel, InputError for what is no list of names.
         """
-        return self._channels().many(names, self._present())
+        state = self._present()
+        self._notice(state)
+        return self._channels().many(names, state)
 
     def _channels(self) -> Reading:
         """Return what reads channels of the present System."""

@@ -53,6 +53,31 @@ def test_a_loop_needs_what_its_driver_gives(rocker):
     assert errors[0] > 3.0 * errors[1]
 
 
+def test_driven_legs_are_among_the_drives():
+    """A Stewart platform: forces of the legs as in a run, and their power is the rate of the energy."""
+    model = rtmbs.Model("stewart")
+    plate = model.add_body("plate", mass=20.0, inertia=(1.0, 1.5, 2.0), position=(0, 0, 1))
+    model.add_joint("free", rtmbs.Floating(), "ground", plate, point=(0, 0, 1))
+    for i in range(6):
+        a, b = 2 * np.pi * (i // 2) / 3 + 0.2 * (-1) ** i, 2 * np.pi * ((i + 1) // 2) / 3 - 0.4 * (-1) ** i
+        foot, top = np.array((1.2 * np.cos(a), 1.2 * np.sin(a), 0.0)), np.array((0.6 * np.cos(b), 0.6 * np.sin(b), 1.0))
+        model.add_marker(f"foot{i}", "ground", point=foot)
+        model.add_marker(f"top{i}", plate, point=top)
+        wave = rtmbs.Sine(0.02 + 0.01 * i, 3.0, offset=float(np.linalg.norm(top - foot)))
+        model.add_driver(f"leg{i}", wave, between=(f"foot{i}", f"top{i}"))
+    system = model.compile()
+    found = rtmbs.inverse_dynamics(system, None, T)
+    legs = [f"leg{i}" for i in range(6)]
+    assert list(found.forces) == legs == list(found.power)
+    run = rtmbs.Simulation(system, h=1e-3).run(1.0, record=rtmbs.Every(0.05))
+    energy = found.result["energy.kinetic"] + found.result["energy.weight"]
+    for leg in legs:
+        np.testing.assert_allclose(found.forces[leg], run[f"{leg}.force"], atol=5e-3 * np.abs(run["leg0.force"]).max())
+    given = sum(found.power.values())
+    steps = 0.5 * (given[1:] + given[:-1]) * np.diff(T)
+    np.testing.assert_allclose(steps, np.diff(energy), atol=0.02 * np.abs(np.diff(energy)).max())
+
+
 def test_a_recorded_free_motion_needs_no_torque(rocker):
     run = rtmbs.Simulation(rocker, h=1e-3).run(0.1)
     found = rtmbs.inverse_dynamics(rocker, run, drives=["crank_pivot"], tolerance=1e-6)
@@ -111,6 +136,18 @@ BAD = {
     ),
     "nothing": (lambda s: rtmbs.inverse_dynamics(s, {}, T), "must map joints to motions"),
     "no drive": (lambda s: rtmbs.inverse_dynamics(s, {"crank_pivot": TURN}, T, drives=[]), "drives none cannot make"),
+    "cut": (
+        lambda s: rtmbs.inverse_dynamics(s, {"knee.angle": TURN}, T),
+        "^'knee.angle' cannot be given: joint 'knee' is cut, .* take one of .*, or cut the loop in another joint",
+    ),
+    "cut drive": (
+        lambda s: rtmbs.inverse_dynamics(s, {"crank_pivot": TURN}, T, drives=["knee"]),
+        "^'knee' cannot have a drive: joint 'knee' is cut",
+    ),
+    "nan": (
+        lambda s: rtmbs.inverse_dynamics(s, {"crank_pivot": np.where(T > 0.32, np.nan, T)}, T),
+        r"^motion of 'crank_pivot' is not finite at t = 0\.35 s; leave that time out",
+    ),
     "drive": (lambda s: rtmbs.inverse_dynamics(s, {"crank_pivot": TURN}, T, drives=["pon"]), "did you mean 'pin'"),
     "weight": (lambda s: rtmbs.inverse_dynamics(s, {"crank_pivot": TURN}, T, drives={"pin": 0.0}), "above zero"),
     "times": (lambda s: rtmbs.inverse_dynamics(s, {"crank_pivot": TURN}, [1.0, 0.5]), "increasing times"),
@@ -149,3 +186,13 @@ def test_states_of_laws_are_named():
     model.add_force("lag", lambda t, k, p, s: (-s["w"], k.zd - s["w"]), joint="A", states={"w": 0.0})
     with pytest.raises(InputError, match="'lag' has states"):
         rtmbs.inverse_dynamics(model.compile(), {"A": TURN}, T[:3])
+
+
+def test_what_a_result_is_to_give(rocker):
+    run = rtmbs.Simulation(rocker, h=1e-3).run(0.01)
+    with pytest.raises(InputError, match=r"beside a Result, which has its own times; leave t out"):
+        rtmbs.inverse_dynamics(rocker, run, T)
+    with pytest.raises(
+        rtmbs.errors.UnknownNameError, match=r"'crank_pivot\.angel'; did you mean .*'crank_pivot\.angle"
+    ):
+        rtmbs.inverse_dynamics(rocker, run, ["crank_pivot.angel"])

@@ -1,12 +1,16 @@
 """Slips of the pen that were accepted once: degrees, a derivative that is none, a law that writes its parameters."""
 
+import copy
+import functools
 import math
+import types
 
 import numpy as np
 import pytest
 
 import rtmbs
 from rtmbs.errors import InputError, ModelError
+from rtmbs.model.captured import captured, values_captured
 
 STIFFNESS = 2.0
 
@@ -83,7 +87,7 @@ def writes_an_entry(t, kinematics, parameters):
 def test_a_law_that_writes_its_parameters_is_refused(law, given, trace):
     m = crank()
     m.add_force("f", law, joint="a", parameters=given, trace=trace)
-    with pytest.raises(ModelError, match="force 'f'"):
+    with pytest.raises(ModelError, match=r"^force 'f': its law writes its parameters, .*; write the new"):
         m.compile()
 
 
@@ -151,3 +155,101 @@ def test_helpers_of_numpy_and_constants_are_no_surroundings():
     assert values_read(stribeck_friction) == {}
     assert values_read(reads_a_global) == {"STIFFNESS": "2.0"}
     assert values_read(3.0) == {}
+
+
+class Held:
+    """A law whose number is the class's, read by a method that another one calls."""
+
+    gain = 2.0
+    __slots__ = ("offset",)
+
+    def pull(self, z):
+        return -self.gain * z
+
+    def law(self, t, kinematics, parameters):
+        return self.pull(kinematics.z) + self.offset
+
+
+HELD, TABLES, MODE = Held(), types.ModuleType("tables"), {"name": ["soft"]}
+HELD.offset, TABLES.gain = 0.5, 3.0
+
+
+def reads_a_class(t, kinematics, parameters):
+    return -Tuned.stiffness * kinematics.z
+
+
+def reads_a_module(t, kinematics, parameters):
+    force = np.zeros(1)
+    force[0] = 1.0  # an array of its own, which a law may write to
+    return -TABLES.gain * kinematics.z
+
+
+def reads_a_default(t, kinematics, parameters, table=TABLE, *, factor=2.0):
+    return -factor * table["k"] * kinematics.z
+
+
+def reads_a_word(t, kinematics, parameters):
+    return -(1.0 if MODE["name"][0] == "soft" else 50.0) * kinematics.z
+
+
+def reads_an_argument(factors, t, kinematics, parameters):
+    return -factors["k"][0] * kinematics.z
+
+
+GIVEN = {"k": [2.0, (3.0, 1)]}
+CHANGED = {
+    "class": (reads_a_class, "Tuned.stiffness", lambda patch: patch.setattr(Tuned, "stiffness", 4.0)),
+    "module": (reads_a_module, "TABLES.gain", lambda patch: patch.setattr(TABLES, "gain", 4.0)),
+    "default": (reads_a_default, "table", lambda patch: patch.setitem(TABLE, "k", 4.0)),
+    "word": (reads_a_word, "MODE", lambda patch: patch.setitem(MODE, "name", ["hard"])),
+    "partial": (functools.partial(reads_an_argument, GIVEN), "factors", lambda patch: patch.setitem(GIVEN, "k", [4.0])),
+    "method": (HELD.law, "self.gain", lambda patch: patch.setattr(Held, "gain", 4.0)),
+    "slot": (HELD.law, "self.offset", lambda patch: patch.setattr(HELD, "offset", 4.0)),
+}
+
+
+@pytest.mark.parametrize("case", CHANGED)
+def test_what_else_a_law_reads_is_told(case, monkeypatch):
+    law, name, change = CHANGED[case]
+    m = crank()
+    m.add_force("f", law, joint="a")
+    sim = rtmbs.Simulation(m.compile(), h=1e-2)
+    sim.run(0.05)
+    change(monkeypatch)
+    with pytest.raises(InputError, match=rf"force 'f': its law reads {name}, which was .* and is .*(4\.0|hard).* now"):
+        sim.run(0.1)
+    monkeypatch.undo()
+    sim.run(0.1)
+
+
+ASKED = {
+    "step": lambda sim: [sim.step() for _ in range(10_000)],
+    "modes": rtmbs.modes,
+    "linearise": rtmbs.linearise,
+    "equilibrium": rtmbs.equilibrium,
+    "of the System": lambda sim: rtmbs.equilibrium(sim.system),
+    "workload": lambda sim: rtmbs.workload(sim, sim.t + 0.1),
+    "inverse dynamics": lambda sim: rtmbs.inverse_dynamics(sim.system, {"a": rtmbs.ConstantRate(1.0)}, [0.0, 0.1]),
+    "sensitivity": lambda sim: rtmbs.sensitivity(sim, sim.t + 0.1, of="a.angle", by=["gravity"]),
+    "a copy": lambda sim: copy.deepcopy(sim).run(sim.t + 0.1),
+}
+
+
+@pytest.mark.parametrize("case", ASKED)
+def test_whoever_asks_is_told_that_a_law_has_changed(case, monkeypatch):
+    m = crank()
+    m.add_force("f", reads_a_default, joint="a")
+    sim = rtmbs.Simulation(m.compile(), h=1e-2)
+    sim.run(0.05)
+    monkeypatch.setitem(TABLE, "k", 4.0)
+    with pytest.raises(InputError, match="force 'f': its law reads table, which was"):
+        ASKED[case](sim)
+
+
+def test_what_is_no_number_and_what_stays_is_not_captured():
+    from rtmbs.library.force_laws import stribeck_friction
+
+    assert values_captured(captured(stribeck_friction)) == {}
+    assert values_captured(captured(reads_a_global)) == {"STIFFNESS": "2.0"}
+    assert values_captured(captured(3.0)) == {}
+    assert values_captured(captured(lambda t, k, p: np.pi * math.tau * HELD.law.__name__.count("a"))) == {}

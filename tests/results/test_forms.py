@@ -1,12 +1,14 @@
 """Results as HDF5 and as tables: everything comes back, and damage is named."""
 
 import csv
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import rtmbs
 from rtmbs.errors import InputError, ResultError
+from rtmbs.files.errors import WriteError
 from rtmbs.results import hdf5
 from rtmbs.results.channel import Source
 from rtmbs.results.result import Result
@@ -123,3 +125,15 @@ def test_without_h5py_the_message_says_what_to_install(result, tmp_path, monkeyp
     monkeypatch.setattr(hdf5, "find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"which needs h5py; install it with pip install 'rtmbs\[hdf5\]'"):
         result.save(tmp_path / "run.h5")
+
+
+@pytest.mark.parametrize("ending", [".npz", ".h5", ".parquet", ".csv"])
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_disk_that_is_full_and_a_folder_that_is_not_there(result, tmp_path, ending):
+    path = tmp_path / f"full{ending}"
+    path.symlink_to("/dev/full")
+    with pytest.raises(WriteError, match=rf"^file '.*full\{ending}' cannot be written: the disk is full .*; free some"):
+        result.save(path)
+    path = tmp_path / "nowhere" / f"run{ending}"
+    with pytest.raises(WriteError, match=rf"run\{ending}' cannot be written: there is no folder '.*nowhere'; make it"):
+        result.save(path)

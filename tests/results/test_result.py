@@ -191,3 +191,18 @@ def test_names_that_look_like_paths_survive(tmp_path):
     loaded = load_result(tmp_path / "odd.npz")
     assert loaded.names() == names
     assert all(len(loaded[name]) == 3 for name in names)
+
+
+def test_a_result_takes_no_attributes_of_its_own_and_no_numbers():
+    result = Result({"t": Source((), "s", lambda: np.arange(3.0))})
+    with pytest.raises(AttributeError, match=r"^a Result has no attribute 'foo'; result.to_pandas\(\)"):
+        result.foo = 1
+    with pytest.raises(AttributeError, match=r"^a Result has no attribute 'warnigs'; did you mean 'warnings'"):
+        result.warnigs = {}
+    with pytest.raises(AttributeError, match=r"^attribute 't' of a Result is for reading"):
+        result.t = 1
+    with pytest.raises(
+        rtmbs.errors.InputError, match=r"^a Result takes the name of a channel or a slice, not 0; result"
+    ):
+        result[0]
+    assert len(result[0:1]) == 1

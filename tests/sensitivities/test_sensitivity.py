@@ -233,6 +233,30 @@ REFUSED = {
     "method": (lambda sim: rtmbs.sensitivity(sim, 0.1, "A.angle", ["A.rate"], method="both"), "both"),
     "a System": (lambda sim: rtmbs.sensitivity(sim.system, 0.1, "A.angle", ["A.rate"]), "takes a Simulation"),
     "held": (lambda sim: rtmbs.sensitivity(sim, 0.1, "A.angle", ["B.position"]), "'B.position' cannot change"),
+    "cut": (
+        lambda sim: rtmbs.sensitivity(sim, 0.1, "A.angle", ["C.angle"]),
+        "^'C.angle' is no parameter: joint 'C' is cut, so its coordinates follow from others; take one of 'A.angle'",
+    ),
+    "at": (
+        lambda sim: rtmbs.sensitivity(sim, 0.1, "A.angle", ["crnk"], model=sprung_rocker, at={"crnk": 0.2}),
+        "^there is no argument of model= named 'crnk'; did you mean 'crank'",
+    ),
+    "at without a function": (
+        lambda sim: rtmbs.sensitivity(sim, 0.1, "A.angle", ["A.rate"], at={"crank": 0.2}),
+        "^at= has values of the arguments of a function, and model= is none; leave at= out",
+    ),
+    "at is no mapping": (
+        lambda sim: rtmbs.sensitivity(sim, 0.1, "A.angle", ["A.rate"], model=sprung_rocker, at=[1.0]),
+        "^at is .1.0.; it must map arguments",
+    ),
+    "nan": (
+        lambda sim: rtmbs.sensitivity(sim, 0.1, lambda r: np.sqrt(-1.0 - r["A.angle"][-1] ** 2), ["A.rate"]),
+        "^of returned .nan., which is not finite; look for a division by zero",
+    ),
+    "nan slope": (
+        lambda sim: rtmbs.sensitivity(sim, 0.1, lambda r: np.sqrt(r["A.angle"][0] - sim["A.angle"]), ["A.rate"]),
+        "^of has no finite derivative at this run",
+    ),
     "end": (lambda sim: rtmbs.sensitivity(sim, 0.0513, "A.angle", ["A.rate"]), "whole number of steps"),
 }
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import rtmbs
-from rtmbs.errors import InputError, StartError, UnknownNameError
+from rtmbs.errors import InputError, StartError, StateError, UnknownNameError
 from tests.contracts.machines import everything
+from tests.sensitivities.cases import sprung_rocker
 
 
 def names_of(sim):
@@ -146,3 +147,36 @@ def test_what_objects_print():
     big = rtmbs.library.build("fourbar", ny=4, nz=20).compile()
     assert len(repr(big)) < 200
     assert "coordinates" in repr(big)
+
+
+def test_an_angle_in_degrees_is_refused():
+    sim = rtmbs.Simulation(rtmbs.library.build("pendulum").compile(), h=1e-2)
+    before = everything(sim)
+    with pytest.raises(InputError, match=r"^'pivot.angle' is set too far away: the angle is 90 rad, 14.3 turns"):
+        sim.set("pivot.angle", 90.0)
+    assert everything(sim) == before
+    sim.set("pivot.rate", 90.0)
+    for turns in (3.0, 6.0, 9.0):  # a wheel that has turned goes on
+        sim.set("pivot.angle", turns * 2.0 * np.pi)
+
+
+def test_channels_follow_positions_that_are_written_by_hand():
+    sim, other = (rtmbs.Simulation(rtmbs.library.build("pendulum").compile(), h=1e-2) for _ in range(2))
+    sim.state.z[:] = 1.0
+    other.set("pivot.angle", 1.0)
+    assert sim["pivot.acceleration"] == other["pivot.acceleration"] != 0.0
+    sim.state.z[:] = 0.5
+    other.set("pivot.angle", 0.5)
+    np.testing.assert_array_equal(sim.read(["pivot.acceleration"]), other.read(["pivot.acceleration"]))
+    np.testing.assert_array_equal(sim.state.zdd, other.state.zdd)
+
+
+@pytest.mark.parametrize("ask", [lambda sim: sim.step(), lambda sim: sim["D.angle"], lambda sim: sim.run(0.1)])
+def test_positions_written_by_hand_that_open_a_loop_are_taken_back(ask):
+    sim = rtmbs.Simulation(sprung_rocker().compile(), h=1e-2)
+    before = everything(sim)
+    sim.state.z[0] += 0.2
+    with pytest.raises(StateError, match=r"^positions were written into sim.state, and 'C.* is open by"):
+        ask(sim)
+    assert everything(sim) == before
+    sim.step()
