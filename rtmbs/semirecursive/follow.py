@@ -171,5 +171,5 @@ def passes_end(tables, lu, work, settings, size, ws):
             return True
         if k > 0 and change > SOFT * previous:
             return False
-        previous = change
+        previous = max(change, size) if k == 0 else change  # forces may balance, and the first change be next to none
     return False
