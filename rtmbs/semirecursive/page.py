@@ -37,7 +37,7 @@ from rtmbs.forces.algebra import (
 from rtmbs.forces.register import KINDS
 from rtmbs.semirecursive.page_arrays import path_sum, scatter, subtree_sum
 from rtmbs.semirecursive.page_constraints import condition_jacobian, condition_rows
-from rtmbs.semirecursive.page_laws import law_forces, law_wrenches
+from rtmbs.semirecursive.page_laws import law_forces, law_rates, law_wrenches
 from rtmbs.semirecursive.page_motion import (
     acceleration_rest,
     accelerations,
@@ -135,11 +135,24 @@ def force_elements(xp, tables, u, A, r, V):
 
 def written_wrenches(xp, tables, u, A, r, V):
     """Return (B, k, 6): laws of the user on r, R, v, w of b relative to a, in axes of a and acting at b's marker."""
+    axes, x, kinematics = law_kinematics(xp, tables, A, r, V)
+    W = law_wrenches(xp, tables, u, kinematics)
+    return wrench_at(xp, axes, x, W[..., :3], W[..., 3:])
+
+
+def law_kinematics(xp, tables, A, r, V):
+    """Return axes of a, point of b, and r, R, v, w (B, k, 18) of the recorded laws between frames."""
     laws, k = tables.laws, int(tables.laws.counts[0])
     frames = laws.frame_a[:k], laws.frame_b[:k]
     axes, x, r, R, v, w = relative_motion(xp, tables.connectors, laws.connector[:k], *frames, A, r, V)
-    W = law_wrenches(xp, tables, u, xp.concatenate((r, R[..., 0, :], R[..., 1, :], R[..., 2, :], v, w), axis=-1))
-    return wrench_at(xp, axes, x, W[..., :3], W[..., 3:])
+    return axes, x, xp.concatenate((r, R[..., 0, :], R[..., 1, :], R[..., 2, :], v, w), axis=-1)
+
+
+def state_rates(xp, tables, u, R0, z, zd):
+    """Return the rates (B, ns) of the states of force laws, which stand behind the inputs in ``u``."""
+    _, A, r, _, V = motion(xp, tables, R0, z, zd)
+    _, _, kinematics = law_kinematics(xp, tables, A, r, V)
+    return law_rates(xp, tables, u, kinematics, z, zd)
 
 
 # -------------------------------------------------------------------------------------------------------------- loops

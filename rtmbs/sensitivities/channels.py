@@ -33,6 +33,7 @@ class Direction(NamedTuple):
     zd: Array  # (S, n)
     zdd: Array  # (S, n)
     lam: Array  # (S, m)
+    s: Array  # (S, ns)
 
 
 class Reader:
@@ -61,6 +62,8 @@ class Channels:
     def __init__(self, sim: Simulation, names: Sequence[str], readings: Readings) -> None:
         self.sim, self.names, self.readings = sim, tuple(names), readings
         self.few, self.pace = readings.few, max(readings.pace, 1.0)
+        largest = np.max(np.abs(readings.few.s), axis=0, initial=0.0)
+        self.usual = np.where(largest > 0.0, largest, 1.0)  # (ns,) sizes of states of force laws
         self.dofs = sim.system.tables.dofs
         self.first = np.flatnonzero(self.dofs.reference >= 0)
         self.readers: dict[int, Reader] = {}
@@ -98,10 +101,11 @@ class Channels:
         return np.asarray(total * (size / STEP)[:, None])
 
     def sizes(self, way: Direction) -> Array:
-        """Return the sizes (S,) of a change, in typical sizes of coordinates; 1 where nothing moves."""
+        """Return the sizes (S,) of a change, in typical sizes of coordinates and states; 1 where nothing moves."""
         typical = self.sim.system.typical
         z, zd = (np.max(np.abs(one) / typical, axis=1, initial=0.0) for one in (way.z, way.zd))
-        size = np.maximum(z, zd / self.pace)
+        s = np.max(np.abs(way.s) / self.usual, axis=1, initial=0.0)
+        size = np.maximum(np.maximum(z, zd / self.pace), s)
         return np.where(size > 0.0, size, 1.0)
 
     def moved(self, samples: Samples, way: Direction, share: Array) -> Samples:
@@ -119,6 +123,7 @@ class Channels:
             zd=samples.zd + step * way.zd,
             zdd=samples.zdd + step * way.zdd,
             lam=samples.lam + step * way.lam,
+            s=samples.s + step * way.s,
             R0=R0,
         )
 
@@ -126,7 +131,7 @@ class Channels:
 
     def explicit(self, samples: Samples, first: int, parameter: Parameter) -> Array | None:
         """Return the derivative (S, w) of the channels by a parameter at fixed samples; None where there is none."""
-        if parameter.pin is not None or parameter.name not in self.touching(parameter):
+        if parameter.of_motion or parameter.name not in self.touching(parameter):
             return None
         total = np.tensordot(WEIGHTS, np.array(self.at_places(parameter, samples, range(len(PLACES)))), 1)
         return np.asarray(total / (STEP * self.size_of(parameter)) * self.signs(samples, first))
@@ -164,8 +169,9 @@ class Channels:
 
     def derivatives(self, samples: Samples, first: int, parameters: Parameters, X: Array, lam: Array) -> Array:
         """Return the derivatives (S, w, np) by all parameters, from those of states (S, nx, np) and multipliers."""
-        n = self.sim.system.n
+        n, ns = self.sim.system.n, len(self.sim.system.states)
         parts = {"z": X[:, :n], "zd": X[:, n : 2 * n], "zdd": X[:, 2 * n : 3 * n], "lam": lam}
+        parts["s"] = X[:, X.shape[1] - 2 * ns : X.shape[1] - ns]
         if len(self.moving) < len(parameters.found):
             changes = np.stack([parts[name][:, i] for name, i in self.moving] or [X[:, 0] * 0.0], axis=1)
             changes = changes[:, : len(self.moving)]
@@ -200,7 +206,7 @@ class Channels:
     def counts(self) -> dict[str, int]:
         """How many numbers of each kind a sample has."""
         n = self.sim.system.n
-        return {"z": n, "zd": n, "zdd": n, "lam": self.sim.system.m}
+        return {"z": n, "zd": n, "zdd": n, "lam": self.sim.system.m, "s": len(self.sim.system.states)}
 
     def shifted(self, name: str, samples: Samples) -> Samples:
         """Return samples of which all numbers of one kind are moved, each by another way."""
@@ -216,7 +222,7 @@ class Channels:
 
     def still(self, length: int) -> Direction:
         """Return no change of samples."""
-        return Direction(*(np.zeros((length, size)) for size in self.counts.values()))
+        return Direction(**{name: np.zeros((length, size)) for name, size in self.counts.items()})
 
     def pulled_back(self, samples: Samples, first: int, weights: Array) -> list[Direction]:
         """Return gradients of sums of ``weights`` (k, S, w) times channels, by all numbers of the samples.

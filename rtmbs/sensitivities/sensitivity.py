@@ -93,8 +93,8 @@ def sensitivity(
 
     of : function of the channels, in plain NumPy, that returns a number or an array (k,); or names of channels, whose
         last values count. ``of(result)`` reads channels as a Result does: ``result["tip.position"]`` (S, 3)
-    by : names of inputs (``"spring.stiffness"``); of coordinates and rates at the begin (``"crank.position"``,
-        ``"crank.rate"``); of the model, with ``model=`` the Model: ``"BODY.mass"``, ``"BODY.center_of_mass"``,
+    by : names of inputs (``"spring.stiffness"``); of coordinates, rates and states of force laws at the begin
+        (``"crank.position"``, ``"crank.rate"``, ``"tyre.side"``); of the model, with ``model=`` the Model: ``"BODY.mass"``, ``"BODY.center_of_mass"``,
         ``"BODY.inertia"`` (xx, yy, zz, xy, xz, yz), ``"JOINT.point"`` (world axes, reference pose), ``"MARKER.point"``
     model : the Model that was compiled, or a function that builds one; then ``by`` may name its arguments, whose values
         are in ``at``
@@ -160,11 +160,6 @@ def check(sim: Simulation) -> None:
             )
     if system.called:
         raise InputError(f"force {system.called[0].name!r} is called in Python and has no exact derivative")
-    if system.states:
-        raise InputError(
-            f"force {system.states[0].force!r} has states, and sensitivities know no states of force laws yet; take it "
-            "away"
-        )
     if jumping := [signal.name for signal in system.signals if signal.jumps]:
         raise InputError(f"{jumping[0]!r} jumps at given times, and sensitivities of such a run are not known")
 
@@ -183,7 +178,7 @@ def begun(sim: Simulation) -> Simulation:
 def prepared(sim: Simulation, parameters: Parameters) -> tuple[Parameters, StepTape, FirstChange]:
     """Return the parameters with penalty factors, the recorded step, and how the first state changes."""
     moved = Start(tape_of(sim, parameters), sim.system, sim.state, sim.state.memory["alpha"]).change(
-        parameters.pins, parameters.sizes
+        parameters.pins, parameters.sizes, parameters.states(len(sim.state.s))
     )
     parameters = parameters.with_alpha(sim, moved.state[: sim.system.n])
     return parameters, tape_of(sim, parameters), moved
@@ -210,6 +205,8 @@ def value_of(sim: Simulation, parameter: Any, values: Mapping[str, float]) -> fl
         return float(parameter.design.value)
     if parameter.slot >= 0:
         return float(sim.state.u[parameter.slot])
+    if parameter.state >= 0:
+        return float(sim.state.s[parameter.state])
     dof, order = parameter.pin
     return float((sim.state.z, sim.state.zd)[order][dof])
 

@@ -125,12 +125,15 @@ class LinearSteps:
         known = np.hstack((
             samples.u[after], samples.R0[before].reshape(count, -1), np.tile(self.alpha, (count, 1)), turned,
         ))  # fmt: skip
-        x = np.hstack((samples.z[before] * tape.plain, samples.zd[before], samples.zdd[before], recorded.kept[before]))
+        x = np.hstack((
+            samples.z[before] * tape.plain, samples.zd[before], samples.zdd[before], recorded.kept[before],
+            samples.s[before], recorded.rates[before],
+        ))  # fmt: skip
         made = np.minimum(recorded.jacobians[before], 3)
         y = self.projections.of(x, inc, samples.zd[after], made, known)
         missed = relative(y["zdd"] - samples.zdd[after], samples.zdd[after])
         y |= {"inc": inc, "push": samples.lam[after] - y["nu"], "zd": samples.zd[after], "kept": recorded.kept[after]}
-        y["turn"] = np.zeros((count, 3 * tape.nr))
+        y |= {"ended": samples.s[after], "sd": recorded.rates[after], "turn": np.zeros((count, 3 * tape.nr))}
         point = np.hstack([*(y[name] for name in tape.y.places), x, np.zeros((count, tape.variations.count))])
         return np.ascontiguousarray(point), np.ascontiguousarray(known), made, missed
 
