@@ -41,14 +41,17 @@ class Reader:
 
     def __init__(self, system: System, tables: Tables, samples: Samples, names: Sequence[str]) -> None:
         self.samples, self.length = Samples(*(np.array(one) for one in samples)), len(samples.t)
+        self.given = samples
         self.resampled = Resampled(system, tables, self.samples)
         offered = sources(system, self.resampled)
         self.read = [offered[name].values for name in names]
 
     def __call__(self, samples: Samples) -> Array:
         """Return all numbers (S, w) of the channels."""
-        for own, given in zip(self.samples, samples, strict=True):
-            own[...] = given
+        for own, given, last in zip(self.samples, samples, self.given, strict=True):
+            if given is not last:
+                own[...] = given
+        self.given = samples
         self.resampled.forget()
         return np.hstack([np.asarray(read()).reshape(self.length, -1) for read in self.read])
 
@@ -95,9 +98,14 @@ class Channels:
     def along(self, samples: Samples, way: Direction) -> Array:
         """Return the derivative (S, w) of the channels along a change of the samples."""
         size = self.sizes(way)
-        total = 0.0
-        for weight, place in zip(WEIGHTS, PLACES, strict=True):
-            total = total + weight * self.flat(self.moved(samples, way, STEP * place / size))
+
+        def at(place: float) -> Array:
+            return self.flat(self.moved(samples, way, STEP * place / size))
+
+        one = at(PLACES[0])
+        if np.array_equal(one, self.flat(samples)):  # to the byte, in every sample
+            return np.zeros_like(one)
+        total = WEIGHTS[0] * one + sum(w * at(place) for w, place in zip(WEIGHTS[1:], PLACES[1:], strict=True))
         return np.asarray(total * (size / STEP)[:, None])
 
     def sizes(self, way: Direction) -> Array:
@@ -109,23 +117,20 @@ class Channels:
         return np.where(size > 0.0, size, 1.0)
 
     def moved(self, samples: Samples, way: Direction, share: Array) -> Samples:
-        """Return samples moved by ``share`` (S,) of a change."""
+        """Return samples moved by ``share`` (S,) of a change; what does not change is the same array."""
         step = share[:, None]
-        z, R0 = samples.z + step * way.z, samples.R0
-        if len(self.first):
-            R0 = R0.copy()
+        changed = {
+            name: getattr(samples, name) + step * change
+            for name, change in zip(way._fields, way, strict=True)
+            if np.any(change)
+        }
+        if len(self.first) and "z" in changed:
+            changed["R0"], z = samples.R0.copy(), changed["z"]
             for e, i in enumerate(self.first):
                 vector = (step * way.z[:, i : i + 3]) @ self.dofs.axis[i : i + 3]
-                R0[:, e] = R0[:, e] @ Rotation.from_rotvec(vector).as_matrix()
+                changed["R0"][:, e] = samples.R0[:, e] @ Rotation.from_rotvec(vector).as_matrix()
                 z[:, i : i + 3] = samples.z[:, i : i + 3]
-        return samples._replace(
-            z=z,
-            zd=samples.zd + step * way.zd,
-            zdd=samples.zdd + step * way.zdd,
-            lam=samples.lam + step * way.lam,
-            s=samples.s + step * way.s,
-            R0=R0,
-        )
+        return samples._replace(**changed)
 
     # ---- parameters -------------------------------------------------------------------------------------------------
 

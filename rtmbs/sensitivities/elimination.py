@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from rtmbs.jit.compiled import inner_kernel, kernel
 from rtmbs.jit.struct import struct
-from rtmbs.sensitivities.saddles import Saddle, factor_saddle, solve_saddle, solve_saddle_transposed
+from rtmbs.sensitivities.saddles import Saddle, factor_saddle, solve_saddle, solve_saddle_transposed, take_away
 
 Array = Any  # numba types by value; the shapes stand on the fields
 
@@ -80,8 +80,7 @@ def solve_step(own: Blocks, values: Array, case: int, b: Array) -> None:
     for block in range(BLOCKS):
         for e in range(own.pointer[case, BELOW + block], own.pointer[case, BELOW + block + 1]):
             i, j, value = row[e], column[e], values[place[e]]
-            for c in range(b.shape[1]):
-                b[i, c] -= value * b[j, c]
+            take_away(b, i, value, b, j, b.shape[1])
         first = own.ends[block]
         if block == FIRST and own.twice[0] == 1:
             solve_saddle(own.correction, b, first)
@@ -117,8 +116,7 @@ def solve_step_transposed(own: Blocks, values: Array, case: int, b: Array) -> No
             solve_saddle_transposed(own.ended, b, first)
         for e in range(own.pointer[case, BELOW + block], own.pointer[case, BELOW + block + 1]):
             i, j, value = row[e], column[e], values[place[e]]
-            for c in range(b.shape[1]):
-                b[j, c] -= value * b[i, c]
+            take_away(b, j, value, b, i, b.shape[1])
 
 
 @kernel

@@ -5,7 +5,7 @@ Steps are worked on in chunks: a program a step, and everything else for all ste
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,11 +94,11 @@ class LinearSteps:
         """Return the case of each step, and what its equations miss with the entries of their derivatives."""
         kinds, which = kinds_of(np.column_stack((made, held)))
         numbers = np.array([self.number(kind[0], kind[1:] != 0) for kind in kinds])
-        found = []
-        for k, number in enumerate(numbers):
-            own = which == k if len(kinds) > 1 else slice(None)
-            found.append((own, self.tape.entries(self.cases[number]).rows(point[own], known[own])))
-        return numbers[which], found[0][1] if len(kinds) == 1 else joined(found, len(point))
+        programs = [self.tape.entries(self.cases[number]) for number in numbers]
+        values = np.zeros((len(point), self.tape.y.size + max(len(one.place) for one in programs)))
+        for k, one in enumerate(programs):
+            one.rows.fill(values, np.flatnonzero(which == k), point, known)
+        return numbers[which], values
 
     def held(self, point: Array, known: Array, first: int) -> Mask:
         """Return which balances of energy went on (K, nc): others began anew in the step.
@@ -155,14 +155,6 @@ def kinds_of(rows: Integers) -> tuple[Integers, Integers]:
         return rows[:1], np.zeros(len(rows), np.int64)
     kinds, which = np.unique(rows, axis=0, return_inverse=True)
     return kinds, which.ravel()
-
-
-def joined(parts: list[tuple[Any, Array]], count: int) -> Array:
-    """Return rows (count, widest) of parts: where each belongs, and its rows."""
-    found = np.zeros((count, max(part.shape[1] for _, part in parts)))
-    for own, part in parts:
-        found[own, : part.shape[1]] = part
-    return found
 
 
 def relative(difference: Array, size: Array) -> Array:

@@ -20,6 +20,7 @@ from rtmbs.sensitivities.elimination import (
     solve_step,
     solve_step_transposed,
 )
+from rtmbs.sensitivities.saddles import take_away
 
 Array = Any  # numba types by value
 
@@ -43,8 +44,7 @@ def changes(own: Blocks, values: Array, case: int, x: Array, b: Array) -> None:
             b[i, c] = 0.0
     for e in range(own.pointer[case, BY_STATE], own.pointer[case, BY_STATE + 1]):
         i, j, value = row[e], column[e], values[place[e]]
-        for c in range(b.shape[1]):
-            b[i, c] -= value * x[j, c]
+        take_away(b, i, value, x, j, b.shape[1])
     for e in range(own.pointer[case, BY_PARAMETERS], own.pointer[case, BY_PARAMETERS + 1]):
         b[row[e], column[e]] -= values[place[e]]
 
@@ -120,9 +120,7 @@ def back(own: Blocks, values: Array, case: int, w: Array, g: Array, p: Array, gr
             p[i, c] = g[i, c] + kept
     for e in range(own.pointer[case, BY_STATE], own.pointer[case, BY_STATE + 1]):
         i, j, value = row[e], column[e], values[place[e]]
-        for c in range(p.shape[1]):
-            p[j, c] -= value * w[i, c]
+        take_away(p, j, value, w, i, p.shape[1])
     for e in range(own.pointer[case, BY_PARAMETERS], own.pointer[case, BY_PARAMETERS + 1]):
         i, j, value = row[e], column[e], values[place[e]]
-        for c in range(p.shape[1]):
-            gradient[j, c] -= value * w[i, c]
+        take_away(gradient, j, value, w, i, p.shape[1])
