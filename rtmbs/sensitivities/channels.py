@@ -24,6 +24,7 @@ from rtmbs.system.tables import Tables
 
 Array = NDArray[np.float64]
 READERS = 4  # lengths of samples whose memory is kept
+Number = tuple[str, int]  # of a sample: its kind and its place
 
 
 class Direction(NamedTuple):
@@ -99,13 +100,9 @@ class Channels:
         """Return the derivative (S, w) of the channels along a change of the samples."""
         size = self.sizes(way)
 
-        def at(place: float) -> Array:
-            return self.flat(self.moved(samples, way, STEP * place / size))
-
-        one = at(PLACES[0])
-        if np.array_equal(one, self.flat(samples)):  # to the byte, in every sample
-            return np.zeros_like(one)
-        total = WEIGHTS[0] * one + sum(w * at(place) for w, place in zip(WEIGHTS[1:], PLACES[1:], strict=True))
+        total = 0.0
+        for weight, place in zip(WEIGHTS, PLACES, strict=True):
+            total = total + weight * self.flat(self.moved(samples, way, STEP * place / size))
         return np.asarray(total * (size / STEP)[:, None])
 
     def sizes(self, way: Direction) -> Array:
@@ -178,9 +175,9 @@ class Channels:
         parts = {"z": X[:, :n], "zd": X[:, n : 2 * n], "zdd": X[:, 2 * n : 3 * n], "lam": lam}
         parts["s"] = X[:, X.shape[1] - 2 * ns : X.shape[1] - ns]
         if len(self.moving) < len(parameters.found):
-            changes = np.stack([parts[name][:, i] for name, i in self.moving] or [X[:, 0] * 0.0], axis=1)
-            changes = changes[:, : len(self.moving)]
-            found = np.einsum("swi,sip->swp", self.jacobian(samples, first), changes)
+            numbers, jacobian = self.jacobian(samples, first)
+            changes = np.stack([parts[name][:, i] for name, i in numbers] or [X[:, 0] * 0.0], axis=1)
+            found = np.einsum("swi,sip->swp", jacobian, changes[:, : len(numbers)])
         else:
             ways = [Direction(*(part[:, :, j] for part in parts.values())) for j in range(X.shape[2])]
             found = np.stack([self.along(samples, way) for way in ways], axis=2) * self.signs(samples, first)[:, None]
@@ -190,34 +187,42 @@ class Channels:
         return found
 
     @cached_property
-    def moving(self) -> list[tuple[str, int]]:
-        """Numbers of a sample that the channels depend on: its kind and its place."""
-        base = self.flat(self.few)
-        return [
-            (name, i)
-            for name, size in self.counts.items()
-            if not np.array_equal(self.flat(self.shifted(name, self.few)), base)
-            for i in range(size)
-        ]
+    def moving(self) -> list[Number]:
+        """Numbers of a sample that the channels of a few samples depend on: its kind and its place."""
+        return [one for one in self.all_numbers if self.depends([one], self.few)]
 
-    def jacobian(self, samples: Samples, first: int) -> Array:
-        """Return the derivatives (S, w, k) of the channels by the numbers that they depend on."""
-        ways = [self.along(samples, self.unit(len(samples.t), name, i)) for name, i in self.moving]
+    @property
+    def all_numbers(self) -> list[Number]:
+        """All numbers of a sample."""
+        return [(name, i) for name, size in self.counts.items() for i in range(size)]
+
+    def depends(self, numbers: Sequence[Number], samples: Samples) -> bool:
+        """Return whether the channels of any sample change by a bit when numbers do, each by another way."""
+        way = self.still(len(samples.t))
+        for k, (name, i) in enumerate(numbers):
+            getattr(way, name)[:, i] = 1.0 + 0.37 * k
+        moved = self.moved(samples, way, np.full(len(samples.t), STEP))
+        return not np.array_equal(self.flat(moved), self.flat(samples))
+
+    def jacobian(self, samples: Samples, first: int) -> tuple[list[Number], Array]:
+        """Return the numbers that the channels depend on, and the derivatives (S, w, k) by them.
+
+        Numbers that do not matter in a few samples must not matter in any: a contact may have been open.
+        """
+        numbers = self.moving
+        others = [one for one in self.all_numbers if one not in numbers]
+        if others and self.depends(others, samples):
+            numbers = self.all_numbers
+        ways = [self.along(samples, self.unit(len(samples.t), name, i)) for name, i in numbers]
         if not ways:
-            return np.zeros((*self.flat(samples).shape, 0))
-        return np.asarray(np.stack(ways, axis=2) * self.signs(samples, first)[:, None])
+            return [], np.zeros((*self.flat(samples).shape, 0))
+        return numbers, np.asarray(np.stack(ways, axis=2) * self.signs(samples, first)[:, None])
 
     @property
     def counts(self) -> dict[str, int]:
         """How many numbers of each kind a sample has."""
         n = self.sim.system.n
         return {"z": n, "zd": n, "zdd": n, "lam": self.sim.system.m, "s": len(self.sim.system.states)}
-
-    def shifted(self, name: str, samples: Samples) -> Samples:
-        """Return samples of which all numbers of one kind are moved, each by another way."""
-        way = self.still(len(samples.t))
-        getattr(way, name)[:] = 1.0 + 0.37 * np.arange(self.counts[name])
-        return self.moved(samples, way, np.full(len(samples.t), STEP))
 
     def unit(self, length: int, name: str, i: int) -> Direction:
         """Return the unit change of one number of every sample."""
@@ -238,9 +243,9 @@ class Channels:
         used = np.flatnonzero(np.any(weights, axis=(0, 2)))
         if len(used):
             part = slice(int(used[0]), int(used[-1]) + 1)
-            jacobian = self.jacobian(some(samples, part), first + part.start)
+            numbers, jacobian = self.jacobian(some(samples, part), first + part.start)
             for way, one in zip(found, weights, strict=True):
                 pulled = np.einsum("sw,swi->si", one[part], jacobian)
-                for k, (name, i) in enumerate(self.moving):
+                for k, (name, i) in enumerate(numbers):
                     getattr(way, name)[part, i] = pulled[:, k]
         return found

@@ -35,13 +35,13 @@ class Rows:
         return y
 
     def fill(self, y: Array, rows: Integers, x: Array, p: Array) -> None:
-        """Fill in the outputs of some ``rows`` of y (K, m or more) from the same rows of x (K, n) and p (K, k)."""
+        """Fill in the outputs of some ``rows`` of y (K, m or more) from the same rows of x and p."""
         if len(rows):
             evaluate_rows(self.program, self.memory, rows, np.ascontiguousarray(x), np.ascontiguousarray(p), y)
 
 
 def aligned(slots: int) -> Array:
-    """Return zeros (slots, 8) that begin where a line of the cache does: a row between two lines takes twice as long."""
+    """Return zeros (slots, 8) that begin where a line of the cache does; a row between two lines takes longer."""
     flat = np.zeros(slots * LANES + LINE)
     first = -(flat.ctypes.data // flat.itemsize) % LINE
     return flat[first : first + slots * LANES].reshape(slots, LANES)

@@ -89,7 +89,7 @@ class Projections:
     def of(self, x: Array, inc: Array, zd1: Array, made: NDArray[np.int64], known: Array) -> dict[str, Array]:
         """Return what the equations of steps find (K, ...) from recorded positions ``inc`` and rates ``zd1``."""
         tape, parts = self.tape, {name: x[:, place] for name, place in self.tape.x.places.items()}
-        n, h, count = tape.n, tape.h, len(x)
+        h, count = tape.h, len(x)
         zd, zdd = 2.0 / h * inc - parts["zd"], 4.0 / h**2 * inc - 4.0 / h * parts["zd"] - parts["zdd"]
         at = np.where((made <= 2)[:, None], h * parts["zd"] + 0.5 * h * h * parts["zdd"], inc)
         names = ("guessed", "dz", "ds", "first", "made", "s", "sv", "sa", "mu", "nu")
@@ -100,7 +100,9 @@ class Projections:
         early, twice = np.flatnonzero(made <= 2), np.flatnonzero(made == 2)
         found["guessed"][early] = s[early] = self.states(x[early], at[early], known[early])
         if len(twice):
-            dz, found["ds"][twice], found["first"][twice] = self.corrections(x[twice], at[twice], s[twice], known[twice])
+            dz, found["ds"][twice], found["first"][twice] = self.corrections(
+                x[twice], at[twice], s[twice], known[twice]
+            )
             found["dz"][twice], at[twice] = dz, moved(tape, at[twice], dz)
             found["made"][twice] = s[twice] = self.states(x[twice], at[twice], known[twice])
         if tape.m:
@@ -111,7 +113,7 @@ class Projections:
         """Project rates and accelerations, and fill in their multipliers and changes of states."""
         tape, (inc, zd1) = self.tape, end
         n, m, count, size = tape.n, tape.m, len(x), tape.n + tape.ns
-        S, _, _ = self.saddles(x, *at, known)
+        S, _, _ = self.saddles(x, at[0], at[1], known)
         out = self.ending.rows(np.zeros((count, n)), np.hstack((x, inc, zd1, known)))
         S[:, size:, :n] = spread(self.ending, out[:, 3 * m :], 3 * m, n)[:, :m]
         S[:, size:, size:] = -np.diag(SOFT / (tape.q4 * self.alpha))

@@ -49,8 +49,8 @@ class Sensitivity:
     point : (np,) values of the parameters
     result : the run
     method : "direct" or "adjoint"
-    missed : largest difference of the recorded steps from the equations that were differentiated, over the size of
-        rates and accelerations: what tolerances of the steps leave
+    missed : largest difference of the recorded steps from the equations that were differentiated, over the largest
+        rates and accelerations of the run: what tolerances of the steps leave
     """
 
     value: Array
@@ -94,8 +94,9 @@ def sensitivity(
     of : function of the channels, in plain NumPy, that returns a number or an array (k,); or names of channels, whose
         last values count. ``of(result)`` reads channels as a Result does: ``result["tip.position"]`` (S, 3)
     by : names of inputs (``"spring.stiffness"``); of coordinates, rates and states of force laws at the begin
-        (``"crank.position"``, ``"crank.rate"``, ``"tyre.side"``); of the model, with ``model=`` the Model: ``"BODY.mass"``, ``"BODY.center_of_mass"``,
-        ``"BODY.inertia"`` (xx, yy, zz, xy, xz, yz), ``"JOINT.point"`` (world axes, reference pose), ``"MARKER.point"``
+        (``"crank.position"``, ``"crank.rate"``, ``"tyre.side"``); of the model, with ``model=`` the Model:
+        ``"BODY.mass"``, ``"BODY.center_of_mass"``, ``"BODY.inertia"`` (xx, yy, zz, xy, xz, yz), ``"JOINT.point"``
+        (world axes, reference pose), ``"MARKER.point"``
     model : the Model that was compiled, or a function that builds one; then ``by`` may name its arguments, whose values
         are in ``at``
     method : "direct" (costs grow with parameters), "adjoint" (with values), or "auto"
@@ -130,7 +131,8 @@ def sensitivity(
         t = taken.t[missed.step + 1]
         raise InputError(
             f"the step that ends at t = {t:g} s misses the equations that are differentiated by {missed.size:.1g} of "
-            "its rates or accelerations, next to a singular pose or from loose tolerances; take a smaller step h"
+            "the largest rates or accelerations, next to a singular pose or from loose tolerances; take a smaller "
+            "step h"
         )
     if not np.all(np.isfinite(jacobian)):
         raise InputError("a step of the run has a singular matrix, and no derivative; take a smaller step h")
@@ -218,7 +220,7 @@ def by_direct(
     by_channels, worst = cost.by_channels().tocsc(), Missed(0.0, 0)
     jacobian = np.zeros((cost.count, len(parameters.found)))
     for first, recorded in run.again():
-        X, lam, missed = directly(LinearSteps(tape, recorded, run.alpha), start)
+        X, lam, missed = directly(LinearSteps(tape, recorded, run.alpha, run.sizes), start)
         found, lead = channels.derivatives(recorded.samples, first, parameters, X, lam), int(first > 0)
         places = cost.places(slice(first + lead, first + len(found)))
         jacobian += by_channels[:, places] @ cost.joined(found[lead:])
@@ -236,7 +238,9 @@ def by_adjoint(
     for first, recorded in run.again(backwards=True):
         samples = recorded.samples
         own = weights[:, first : first + len(samples.t)]
-        missed = adjoint.through(LinearSteps(tape, recorded, run.alpha), channels.pulled_back(samples, first, own))
+        missed = adjoint.through(
+            LinearSteps(tape, recorded, run.alpha, run.sizes), channels.pulled_back(samples, first, own)
+        )
         worst, lead = max(worst, missed.behind(first)), int(first > 0)
         for j, parameter in enumerate(parameters.found):
             if (explicit := channels.explicit(samples, first, parameter)) is not None:

@@ -25,6 +25,7 @@ from rtmbs.ad.trace import record
 from rtmbs.forces.algebra import product, tilde
 from rtmbs.semirecursive import page as untyped_page
 from rtmbs.semirecursive import page_arrays as untyped_arrays
+from rtmbs.semirecursive.balance import AT_REST
 from rtmbs.semirecursive.page_laws import state_count
 from rtmbs.sensitivities import energies
 from rtmbs.sensitivities.lanes import Rows
@@ -115,14 +116,18 @@ class StepTape:
 
     @cached_property
     def balances(self) -> Rows:
-        """Program of what the kept energies miss (2 nc,): as balances that went on, then as such that began anew."""
+        """Program of what kept energies miss (3 nc,): as balances that went on, then as such that began anew.
+
+        Last comes the kinetic energy beyond that of a component at rest.
+        """
 
         def found(q, flat):
             parts, known = self.inputs.split(q), self.known.split(flat)
             y, x = self.y.split(parts["y"]), self.x.split(parts["x"])
             tables, u, R0, _, _ = self.context(x["z"], parts["p"], known)
             worked, rest, moving = self.energies(tables, u, R0, self.iterate(y["inc"], x), x, y["v"])
-            return XP.concatenate((y["kept"] - x["kept"] - worked, y["kept"] - moving - rest))
+            least = AT_REST * energies.exchange(XP, tables, u, R0, self.iterate(y["inc"], x)[0][None])[0]
+            return XP.concatenate((y["kept"] - x["kept"] - worked, y["kept"] - moving - rest, moving - least))
 
         return Rows(lowered(record(found, self.inputs.size, k=self.known.size, xp=recorder)))
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.results.samples import Samples
 from rtmbs.sensitivities.elimination import Blocks
 from rtmbs.sensitivities.patterns import blocks_of, pattern_of
 from rtmbs.sensitivities.projections import Projections
@@ -20,11 +21,12 @@ Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 CHUNK = 128  # steps whose equations are solved together
+SLOW = 1e-3  # [rad/s, m/s and the same per second]: least size of rates and accelerations that a miss is compared with
 ROUNDING = 1e-15  # of the kept energies: a step that misses more may have begun its balance anew
 
 
 class Missed(NamedTuple):
-    """Largest difference of recorded steps from the equations, over rates and accelerations, and the step it is of."""
+    """Largest difference of recorded steps from the equations, over those of the run, and the step it is of."""
 
     size: float
     step: int
@@ -42,7 +44,7 @@ class Steps:
     values: Array  # (K, ny + e) what the equations miss, then the entries of their derivatives, by its pattern
     case: Integers  # (K,) number of the case
     made: Integers  # (K,) case of the factor
-    missed: Array  # (K,) difference of the recorded rates and accelerations from the equations, over their size
+    missed: Array  # (K,) difference of the recorded rates and accelerations from the equations, over those of the run
 
     @property
     def worst(self) -> Missed:
@@ -52,10 +54,16 @@ class Steps:
 
 
 class LinearSteps:
-    """Linear equations of the steps of a recorded run."""
+    """Linear equations of the steps of a recorded run.
 
-    def __init__(self, tape: StepTape, recorded: Recorded, alpha: Array) -> None:
+    ``sizes`` (2,) are the largest rate and the largest acceleration of the whole run, where ``recorded`` is a part. A
+    motion that comes to rest misses its equations by a tolerance as ever, which is small beside these and not beside
+    what is left of it.
+    """
+
+    def __init__(self, tape: StepTape, recorded: Recorded, alpha: Array, sizes: Array | None = None) -> None:
         self.tape, self.recorded, self.alpha = tape, recorded, alpha
+        self.sizes = np.maximum(sizes_of(recorded.samples) if sizes is None else sizes, SLOW)
         self.projections = Projections(tape, alpha)
         self.cases: list[Case] = []
         self.kept_blocks: dict[tuple[int, int], Blocks] = {}
@@ -72,8 +80,7 @@ class LinearSteps:
         tape = self.tape
         point, known, made, missed = self.points(first, count)
         case, values = self.evaluate(point, known, made, self.held(point, known, first))
-        rates = point[:, tape.y["zd"]]
-        missed = np.maximum(missed, relative(values[:, tape.y["zd"]], rates))
+        missed = np.maximum(missed, largest(values[:, tape.y["zd"]]) / self.sizes[0])
         return Steps(first, values, case, made, missed)
 
     def blocks(self, columns: int) -> Blocks:
@@ -104,16 +111,18 @@ class LinearSteps:
         """Return which balances of energy went on (K, nc): others began anew in the step.
 
         A balance that went on keeps its energy but for dampers, one that began anew has that of the rates. Where a
-        balance may have begun anew, the equation that explains the kept energy better tells.
+        balance may have begun anew, the equation that explains the kept energy better tells. A component at rest has
+        begun anew, although its energy does not tell.
         """
         tape, nc = self.tape, self.tape.nc
         held = self.recorded.kept[first : first + len(point)] != 0.0
         if not nc:
             return held
-        missed = np.abs(tape.balances(point, known))
+        missed = tape.balances(point, known)
+        moves, missed = missed[:, 2 * nc :] > 0.0, np.abs(missed)
         scale = np.abs(point[:, tape.y["kept"]]) + np.abs(point[:, tape.y.size :][:, tape.x["kept"]])
         doubtful = missed[:, :nc] > ROUNDING * scale
-        return np.asarray(held & ~(doubtful & (missed[:, nc:] <= missed[:, :nc])))
+        return np.asarray(held & moves & ~(doubtful & (missed[:, nc : 2 * nc] <= missed[:, :nc])))
 
     # ---- where a step stands ----------------------------------------------------------------------------------------
 
@@ -131,7 +140,7 @@ class LinearSteps:
         ))  # fmt: skip
         made = np.minimum(recorded.jacobians[before], 3)
         y = self.projections.of(x, inc, samples.zd[after], made, known)
-        missed = relative(y["zdd"] - samples.zdd[after], samples.zdd[after])
+        missed = largest(y["zdd"] - samples.zdd[after]) / self.sizes[1]
         y |= {"inc": inc, "push": samples.lam[after] - y["nu"], "zd": samples.zd[after], "kept": recorded.kept[after]}
         y |= {"ended": samples.s[after], "sd": recorded.rates[after], "turn": np.zeros((count, 3 * tape.nr))}
         point = np.hstack([*(y[name] for name in tape.y.places), x, np.zeros((count, tape.variations.count))])
@@ -157,11 +166,14 @@ def kinds_of(rows: Integers) -> tuple[Integers, Integers]:
     return kinds, which.ravel()
 
 
-def relative(difference: Array, size: Array) -> Array:
-    """Return the largest difference of each row over the largest entry of the row, or of all rows where it is zero."""
-    largest = np.max(np.abs(size), axis=1, initial=0.0)
-    floor = 1e-6 * np.max(largest, initial=0.0) + 1e-300
-    return np.max(np.abs(difference), axis=1, initial=0.0) / np.maximum(largest, floor)
+def largest(rows: Array) -> Array:
+    """Return the largest entry of each row."""
+    return np.asarray(np.max(np.abs(rows), axis=1, initial=0.0))
+
+
+def sizes_of(samples: Samples) -> Array:
+    """Return the largest rate and the largest acceleration of samples (2,)."""
+    return np.array([np.max(np.abs(one), initial=0.0) for one in (samples.zd, samples.zdd)])
 
 
 def rotation_vectors(R: Array) -> Array:
