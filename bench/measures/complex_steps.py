@@ -59,7 +59,7 @@ def complex_states(steps: LinearSteps, first: Array, j: int) -> Array:
     tape, rate, found = steps.tape, first, []
     for k in range(steps.recorded.steps):
         chunk = steps.chunk(k, 1)
-        point, known, made, _ = steps.points(k, 1)
+        point, known, made, _, _ = steps.points(k, 1)
         assert chunk.made == made
         q = point[0].astype(complex)
         q[tape.inputs["p"].start + j] += 1j * TINY

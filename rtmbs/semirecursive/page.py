@@ -140,11 +140,12 @@ def written_wrenches(xp, tables, u, A, r, V):
     return wrench_at(xp, axes, x, W[..., :3], W[..., 3:])
 
 
-def law_kinematics(xp, tables, A, r, V):
-    """Return axes of a, point of b, and r, R, v, w (B, k, 18) of the recorded laws between frames."""
+def law_kinematics(xp, tables, A, r, V, called=False):
+    """Return axes of a, point of b, and r, R, v, w (B, k, 18) of the recorded or the called laws between frames."""
     laws, k = tables.laws, int(tables.laws.counts[0])
-    frames = laws.frame_a[:k], laws.frame_b[:k]
-    axes, x, r, R, v, w = relative_motion(xp, tables.connectors, laws.connector[:k], *frames, A, r, V)
+    own = slice(k, None) if called else slice(k)
+    frames = laws.frame_a[own], laws.frame_b[own]
+    axes, x, r, R, v, w = relative_motion(xp, tables.connectors, laws.connector[own], *frames, A, r, V)
     return axes, x, xp.concatenate((r, R[..., 0, :], R[..., 1, :], R[..., 2, :], v, w), axis=-1)
 
 
@@ -153,6 +154,23 @@ def state_rates(xp, tables, u, R0, z, zd):
     _, A, r, _, V = motion(xp, tables, R0, z, zd)
     _, _, kinematics = law_kinematics(xp, tables, A, r, V)
     return law_rates(xp, tables, u, kinematics, z, zd)
+
+
+def called_kinematics(xp, tables, R0, z, zd):
+    """Return r, R, v, w (B, k, 18) of the called laws between frames."""
+    _, A, r, _, V = motion(xp, tables, R0, z, zd)
+    return law_kinematics(xp, tables, A, r, V, called=True)[2]
+
+
+def called_forces(xp, tables, R0, z, zd, W, Q):
+    """Return the generalised forces (B, n) of the called laws, given wrenches W (B, k, 6) and joint forces Q (B, o)."""
+    T, A, r, S, V = motion(xp, tables, R0, z, zd)
+    axes, x, _ = law_kinematics(xp, tables, A, r, V, called=True)
+    F, connector = wrench_at(xp, axes, x, W[..., :3], W[..., 3:]), tables.laws.connector[int(tables.laws.counts[0]) :]
+    ends = np.concatenate((tables.connectors.b[connector], tables.connectors.a[connector]))
+    n = len(tables.dofs.parent)
+    applied = scatter(xp, xp.concatenate((F, -F), axis=1), ends, n)
+    return dot(xp, S, subtree_sum(xp, T, applied)) + scatter(xp, Q, tables.laws.row[int(tables.laws.counts[1]) :], n)
 
 
 # -------------------------------------------------------------------------------------------------------------- loops

@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.semirecursive.rotations import add_correction
+from rtmbs.sensitivities.called import Ways, kinds_of
 from rtmbs.sensitivities.saddles import solved
 from rtmbs.sensitivities.step_tape import SOFT, XP, Entries, Layout, StepTape, page
 
 Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
 ROUGH = 1e-9  # of a state: changes that small and no smaller than half the one before are rounding
 ROUNDS = 25  # of Newton's iteration for states of force laws, as in a step (METHODS 1.32)
 
@@ -25,9 +27,11 @@ class Projections:
 
     # ---- programs ---------------------------------------------------------------------------------------------------
 
-    @property
-    def matrix(self) -> Entries:
-        """Program of A and Phi_z at an iterate: given x, its increment and states, also q4 (M zdd - Q) and Phi."""
+    def matrix(self, ways: Ways) -> Entries:
+        """Return the program of A and Phi_z at an iterate, given x, its increment and states.
+
+        It gives q4 (M zdd - Q) and Phi too. ``ways`` are those of the called laws there.
+        """
         tape = self.tape
         n, m, ns = tape.n, tape.m, tape.ns
         given = Layout(x=tape.x.size, inc=n, s=ns, known=tape.known.size)
@@ -36,15 +40,15 @@ class Projections:
             parts = given.split(flat)
             w, mu, x = q[: n + ns], q[n + ns :], tape.x.split(parts["x"])
             row, known, none = self.row(x, parts["known"], w)
-            at = *tape.iterate(parts["inc"], x), parts["s"]
+            at = *tape.iterate(parts["inc"], x), parts["s"], ways
             out = [tape.pushed(row, tape.newton(at, w, x["z"], none, known), mu, at[0])]
             out += tape.rows(lambda: XP.sum(page.closure_jacobian(XP, *row, at[0][None])[0] * w[None, :n], axis=-1))
-            out.append(tape.q4 * tape.force(row, at[4], *at[:3]))
+            out.append(tape.q4 * tape.force(row, at[4], at[0], at[1], at[2], ways))
             out += tape.stately(lambda: 0.0 * w[n:])
             out += tape.rows(lambda: page.closures(XP, *row, at[0][None])[0])
             return XP.concatenate(out)
 
-        return tape.program("matrix", found, n + ns + m, given.size)
+        return tape.program(("matrix", ways), found, n + ns + m, given.size)
 
     @property
     def rates(self) -> Entries:
@@ -86,8 +90,12 @@ class Projections:
 
     # ---- steps ------------------------------------------------------------------------------------------------------
 
-    def of(self, x: Array, inc: Array, zd1: Array, made: NDArray[np.int64], known: Array) -> dict[str, Array]:
-        """Return what the equations of steps find (K, ...) from recorded positions ``inc`` and rates ``zd1``."""
+    def of(self, x: Array, inc: Array, zd1: Array, made: Integers, known: Array) -> tuple[dict[str, Array], Integers]:
+        """Return what the equations of steps find (K, ...) from recorded positions ``inc`` and rates ``zd1``.
+
+        Behind it stand the ways (K, 3 laws) of called laws at the predictor, behind the first correction and at last,
+        -1 where no equation looks.
+        """
         tape, parts = self.tape, {name: x[:, place] for name, place in self.tape.x.places.items()}
         h, count = tape.h, len(x)
         zd, zdd = 2.0 / h * inc - parts["zd"], 4.0 / h**2 * inc - 4.0 / h * parts["zd"] - parts["zdd"]
@@ -98,6 +106,8 @@ class Projections:
         found |= {"v": zd, "zdd": zdd, "s": self.states(x, inc, known)}
         s = found["s"].copy()
         early, twice = np.flatnonzero(made <= 2), np.flatnonzero(made == 2)
+        ways = np.full((3, count, len(tape.called.laws)), -1)
+        ways[0, early], ways[2] = self.ways(x[early], at[early], known[early]), self.ways(x, inc, known)
         found["guessed"][early] = s[early] = self.states(x[early], at[early], known[early])
         if len(twice):
             dz, found["ds"][twice], found["first"][twice] = self.corrections(
@@ -105,9 +115,10 @@ class Projections:
             )
             found["dz"][twice], at[twice] = dz, moved(tape, at[twice], dz)
             found["made"][twice] = s[twice] = self.states(x[twice], at[twice], known[twice])
+            ways[1, twice] = self.ways(x[twice], at[twice], known[twice])
         if tape.m:
             self.project(found, x, (inc, zd1), (at, s), known)
-        return found
+        return found, np.hstack(tuple(ways))
 
     def project(self, found: dict[str, Array], x: Array, end: tuple[Array, Array], at: Any, known: Array) -> None:
         """Project rates and accelerations, and fill in their multipliers and changes of states."""
@@ -127,10 +138,20 @@ class Projections:
     def saddles(self, x: Array, inc: Array, s: Array, known: Array) -> tuple[Array, Array, Array]:
         """Return [A, Phi_z^T; Phi_z, 0], q4 (M zdd - Q) with zeros for the states, and Phi at iterates."""
         size, m = self.tape.n + self.tape.ns, self.tape.m
-        out = self.matrix.rows(np.zeros((len(x), size + m)), np.hstack((x, inc, s, known)))
         ends = size + m, 2 * size + m, 2 * (size + m)
-        S = spread(self.matrix, out[:, ends[2] :], ends[2], ends[0])[:, : ends[0]]
-        return S, out[:, ends[0] : ends[1]], out[:, ends[1] : ends[2]]
+        S, rest = np.zeros((len(x), ends[0], ends[0])), np.zeros((len(x), ends[0]))
+        given, none = np.hstack((x, inc, s, known)), np.zeros((len(x), ends[0]))
+        kinds, which = kinds_of(self.ways(x, inc, known))
+        for k, ways in enumerate(kinds):
+            entries, own = self.matrix(tuple(ways.tolist())), which == k
+            out = entries.rows(none[own], given[own])
+            S[own] = spread(entries, out[:, ends[2] :], ends[2], ends[0])[:, : ends[0]]
+            rest[own] = out[:, ends[0] : ends[2]]
+        return S, rest[:, :size], rest[:, size:]
+
+    def ways(self, x: Array, inc: Array, known: Array) -> Integers:
+        """Return the ways (K, laws) of the called laws at increments (K, n)."""
+        return self.tape.ways(x, inc, 2.0 / self.tape.h * inc - x[:, self.tape.x["zd"]], known)
 
     def corrections(self, x: Array, inc: Array, s: Array, known: Array) -> tuple[Array, Array, Array]:
         """Return Newton's corrections (K, n) of increments, of states (K, ns), and their multipliers (K, m)."""

@@ -160,8 +160,6 @@ def check(sim: Simulation) -> None:
             raise InputError(
                 f"sensitivity needs {name} = {getattr(usual, name)!r}, not {getattr(method, name)!r}; change the method"
             )
-    if system.called:
-        raise InputError(f"force {system.called[0].name!r} is called in Python and has no exact derivative")
     if jumping := [signal.name for signal in system.signals if signal.jumps]:
         raise InputError(f"{jumping[0]!r} jumps at given times, and sensitivities of such a run are not known")
 
@@ -194,7 +192,7 @@ def tape_of(sim: Simulation, parameters: Parameters) -> StepTape:
     numbers = (tables.closures.assembly_offset, tables.balance.component, variations.alpha)
     if not variations.tables and key in kept and all(map(np.array_equal, kept[key][0], numbers)):
         return kept[key][1]
-    tape = StepTape(tables, len(system.u0), system.m, len(system.R0), variations, sim.h, key[-1])
+    tape = StepTape(system, tables, variations, sim.h, key[-1])
     if not variations.tables:
         kept.clear()
         kept[key] = tuple(one.copy() for one in numbers), tape

@@ -71,7 +71,7 @@ class Start:
             parts, known, pulls = self.into.split(q), tape.known.split(flat[: tape.known.size]), flat[tape.known.size :]
             tables, u, R0, _, z = tape.context(parts["z"], parts["p"], known)
             row, zd, zdd = (tables, u, R0), parts["zd"][None], parts["zdd"][None]
-            force = tape.force(row, parts["s"], z, zd[0], zdd[0]) + tape.loops(row, parts["lam"], z)
+            force = tape.force(row, parts["s"], z, zd[0], zdd[0], ways) + tape.loops(row, parts["lam"], z)
             states = tape.stately(lambda: tape.rates(row, parts["s"], z, zd[0]))
             z = z[None]
             rows = tape.rows(lambda: page.closures(XP, *row, z)[0])
@@ -85,10 +85,13 @@ class Start:
             rows += pulled if tape.m else [0.0 * z[0]] * 2
             return XP.concatenate(rows)
 
-        entries = tape.program("start", found, self.into.size, tape.known.size + 2 * tape.m)
         z = np.where(tape.plain, state.z, 0.0)
+        x = np.concatenate((z, state.zd, np.zeros(tape.x.size - 2 * tape.n)))[None]
+        known = np.concatenate((state.u, state.R0.ravel(), self.alpha, np.zeros(3 * tape.nr)))
+        ways = tuple(tape.ways(x, np.zeros((1, tape.n)), state.zd[None], known[None])[0].tolist())
+        entries = tape.program(("start", ways), found, self.into.size, tape.known.size + 2 * tape.m)
         point = np.concatenate((z, state.zd, state.zdd, state.s, state.lam, np.zeros(tape.variations.count)))
-        known = np.concatenate((state.u, state.R0.ravel(), self.alpha, np.zeros(3 * tape.nr), *self.pulls))
+        known = np.concatenate((known, *self.pulls))
         J = np.zeros((self.out.size, self.into.size))
         J.ravel()[entries.place] = entries.rows(point[None], known[None])[0, self.out.size :]
         return J

@@ -28,8 +28,10 @@ from rtmbs.semirecursive import page_arrays as untyped_arrays
 from rtmbs.semirecursive.balance import AT_REST
 from rtmbs.semirecursive.page_laws import state_count
 from rtmbs.sensitivities import energies
+from rtmbs.sensitivities.called import CalledLaws, Ways
 from rtmbs.sensitivities.lanes import Rows
 from rtmbs.sensitivities.variations import Variations
+from rtmbs.system.system import System
 from rtmbs.system.tables import Tables
 
 Array = NDArray[np.float64]
@@ -72,14 +74,17 @@ class Case:
 
     made: int  # Newton matrices: the last is that of the predictor (1), of the iterate behind it (2), of the solution
     held: tuple[bool, ...]  # of each component of the balance
+    guessed: Ways = ()  # ways of the called laws at the predictor, where its matrix is made
+    then: Ways = ()  # at the iterate behind the first correction, likewise
+    here: Ways = ()  # at the solution
 
 
 class StepTape:
     """Records the equations of steps of ``h`` [s], one tape a case."""
 
-    def __init__(
-        self, tables: Tables, nu: int, m: int, nr: int, variations: Variations, h: float, redundant: bool
-    ) -> None:
+    def __init__(self, system: System, tables: Tables, variations: Variations, h: float, redundant: bool) -> None:
+        nu, m, nr = len(system.u0), system.m, len(system.R0)
+        self.called, self.slopes = CalledLaws(system), dict[Ways, Program]()
         self.tables, self.h, self.variations, self.redundant = tables, h, variations, redundant
         self.q4 = 0.25 * h * h
         n, nc, turns, np_ = len(tables.dofs.kind), len(tables.balance.first), 3 * nr, variations.count
@@ -172,9 +177,29 @@ class StepTape:
         once = XP.sum(D * x[:, None, :], axis=-1)
         return w * self.plain + self.components(x + 0.5 * once + factor * XP.sum(D * once[:, None, :], axis=-1))
 
-    def force(self, row, s, z, zd, zdd):
-        """Return M zdd - Q (n,), force laws at the states ``s``."""
-        return page.inverse_dynamics(XP, *self.stated(row, s), z[None], zd[None], zdd[None])[0]
+    def force(self, row, s, z, zd, zdd, ways):
+        """Return M zdd - Q (n,), force laws at the states ``s``, those that Python calls on their ways."""
+        found = page.inverse_dynamics(XP, *self.stated(row, s), z[None], zd[None], zdd[None])[0]
+        return found - self.called.forces(row, z, zd, ways) if self.called else found
+
+    @cached_property
+    def looks(self) -> Rows:
+        """Program of what called laws look at, at an increment and rates, given x: independents inc, zd and x."""
+        given = Layout(inc=self.n, zd=self.n, x=self.x.size)
+
+        def found(q, flat):
+            parts, known = given.split(q), self.known.split(flat)
+            x = self.x.split(parts["x"])
+            R0 = self.turned(known["R0"].reshape(self.nr, 3, 3), x["z"])
+            z = x["z"] * self.plain + parts["inc"]
+            return XP.concatenate(self.called.inputs(self.tables, R0, z, parts["zd"]))
+
+        return Rows(lowered(record(found, given.size, k=self.known.size, xp=recorder)))
+
+    def ways(self, x: Array, inc: Array, zd: Array, known: Array) -> NDArray[np.int64]:
+        """Return the ways (K, laws) of the called laws at increments and rates (K, n) behind states x (K, nx)."""
+        looked = self.looks(np.hstack((inc, zd, x)), known) if self.called else np.zeros((len(x), 0))
+        return self.called.ways(looked, known[:, self.known["u"]])
 
     def rates(self, row, s, z, zd):
         """Return the rates (ns,) of the states of force laws."""
@@ -193,28 +218,33 @@ class StepTape:
         """Return the values of all equations of states in a list, nothing where no law has one."""
         return [values()] if self.ns else []
 
-    @cached_property
-    def slope(self) -> Program:
-        """Program of the derivative of M zdd - Q, and of rates of states, along changes of z, zd, zdd and s."""
+    def slope(self, ways: Ways) -> Program:
+        """Return the program of the derivative of M zdd - Q, and of rates of states, along changes of z, zd, zdd, s."""
+        if ways not in self.slopes:
+            self.slopes[ways] = self.new_slope(ways)
+        return self.slopes[ways]
+
+    def new_slope(self, ways: Ways) -> Program:
+        """Record the program of a slope."""
         rest = Layout(z0=self.n, p=self.variations.count, **{k: s.stop - s.start for k, s in self.known.places.items()})
         into = Layout(z=self.n, zd=self.n, zdd=self.n, s=self.ns)
 
         def force(q, parameters):
             known, at = rest.split(parameters), into.split(q)
             row = self.context(known["z0"], known["p"], known)[:3]
-            found = [self.force(row, at["s"], at["z"], at["zd"], at["zdd"])]
+            found = [self.force(row, at["s"], at["z"], at["zd"], at["zdd"], ways)]
             return XP.concatenate(found + self.stately(lambda: self.rates(row, at["s"], at["z"], at["zd"])))
 
         return lowered(tangent_tape(record(force, into.size, self.n + self.ns, k=rest.size, xp=recorder)))
 
     def newton(self, at, w, z0, p, known):
-        """Return A w (n + ns,), A the Newton matrix without penalties at the iterate ``at`` (z, zd, zdd, delta, s)."""
+        """Return A w (n + ns,), A the Newton matrix without penalties at an iterate (z, zd, zdd, delta, s, ways)."""
         q4, h, n = self.q4, self.h, self.n
         way, own = self.unturned(at[3], w[:n]), w[n:]
         point = XP.concatenate((at[0], at[1], at[2], at[4]))
         along = XP.concatenate((q4 * way, 0.5 * h * way, way, own))
         parameters = XP.concatenate([z0, p, *known.values(), along])
-        found = interpreted(recorder, self.slope, point[None], parameters, slice(None))[0]
+        found = interpreted(recorder, self.slope(at[5]), point[None], parameters, slice(None))[0]
         return XP.concatenate((found[:n], own - 0.5 * h * found[n:])) if self.ns else found
 
     def iterate(self, inc, x):
@@ -239,7 +269,7 @@ class StepTape:
             return self.pushed(row, self.newton(at, XP.concatenate((w, s)), x["z"], p, known), lam, at[0])
 
         factor, balance = self.balance(case, tables, u, R0, here, x, y)
-        found = [*first, self.force(row, y["s"], z, zd, zdd) + self.loops(row, y["push"], z)]
+        found = [*first, self.force(row, y["s"], z, zd, zdd, case.here) + self.loops(row, y["push"], z)]
         found += self.stately(lambda: self.followed(row, y["s"], x, z, zd))
         found += self.rows(lambda: page.closures(XP, *row, z[None])[0] - y["push"] / alpha)
         found.append(projected(y["v"] - zd, y["sv"], y["mu"]))
@@ -274,24 +304,24 @@ class StepTape:
 
     def factored(self, case, row, alpha, x, p, known, y):
         """Return the iterate that the last Newton matrix belongs to, and the equations of the correction behind it."""
-        guess = *self.iterate(self.predicted(x), x), y["guessed"]
+        guess = *self.iterate(self.predicted(x), x), y["guessed"], case.guessed
         z, zd, zdd = guess[:3]
         nothing = [1.0 * y["dz"], *self.stately(lambda: 1.0 * y["ds"]), *self.rows(lambda: 1.0 * y["first"])]
         unmade = self.stately(lambda: 1.0 * y["made"])
         if case.made > 2:
             unguessed = self.stately(lambda: 1.0 * y["guessed"])
-            return (*self.iterate(y["inc"], x), y["s"]), [*unguessed, *nothing, *unmade]
+            return (*self.iterate(y["inc"], x), y["s"], case.here), [*unguessed, *nothing, *unmade]
         first = self.stately(lambda: self.followed(row, y["guessed"], x, z, zd))
         if case.made == 1:
             return guess, [*first, *nothing, *unmade]
         corrected = self.newton(guess, XP.concatenate((y["dz"], y["ds"])), x["z"], p, known)
-        force = self.q4 * (self.force(row, y["guessed"], z, zd, zdd) + self.loops(row, y["first"], z))
+        pushed = self.force(row, y["guessed"], z, zd, zdd, case.guessed) + self.loops(row, y["first"], z)
         none = self.stately(lambda: 0.0 * y["ds"])
-        first.append(corrected + XP.concatenate([force, *none]))
+        first.append(corrected + XP.concatenate([self.q4 * pushed, *none]))
         first += self.rows(lambda: self.opened(row, z, y["dz"]) - y["first"] / alpha)
         then = self.iterate(guess[3] + self.unturned(guess[3], y["dz"]), x)
         first += self.stately(lambda: self.followed(row, y["made"], x, then[0], then[1]))
-        return (*then, y["made"]), first
+        return (*then, y["made"], case.then), first
 
     def opened(self, row, z, dz):
         """Return Phi + Phi_z dz (m,)."""

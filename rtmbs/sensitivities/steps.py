@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.results.samples import Samples
+from rtmbs.sensitivities.called import kinds_of
 from rtmbs.sensitivities.elimination import Blocks
 from rtmbs.sensitivities.patterns import blocks_of, pattern_of
 from rtmbs.sensitivities.projections import Projections
@@ -78,8 +79,8 @@ class LinearSteps:
     def chunk(self, first: int, count: int) -> Steps:
         """Return the linear equations of some steps."""
         tape = self.tape
-        point, known, made, missed = self.points(first, count)
-        case, values = self.evaluate(point, known, made, self.held(point, known, first))
+        point, known, made, ways, missed = self.points(first, count)
+        case, values = self.evaluate(point, known, np.column_stack((made, ways, self.held(point, known, first))))
         missed = np.maximum(missed, largest(values[:, tape.y["zd"]]) / self.sizes[0])
         return Steps(first, values, case, made, missed)
 
@@ -90,17 +91,22 @@ class LinearSteps:
             self.kept_blocks[key] = blocks_of(self.tape, self.alpha, pattern_of(self.tape, self.cases), columns)
         return self.kept_blocks[key]
 
-    def number(self, made: int, held: Mask) -> int:
-        """Return the number of a case, a new one for a case not met before."""
-        case = Case(int(made), tuple(held.tolist()))
+    def number(self, kind: Integers) -> int:
+        """Return the number of the case of a row of ``evaluate``, a new one for a case not met before."""
+        laws = len(self.tape.called.laws)
+        ways = [tuple(kind[1 + k * laws : 1 + (k + 1) * laws].tolist()) for k in range(3)]
+        case = Case(int(kind[0]), tuple((kind[1 + 3 * laws :] != 0).tolist()), *ways)
         if case not in self.cases:
             self.cases.append(case)
         return self.cases.index(case)
 
-    def evaluate(self, point: Array, known: Array, made: Integers, held: Mask) -> tuple[Integers, Array]:
-        """Return the case of each step, and what its equations miss with the entries of their derivatives."""
-        kinds, which = kinds_of(np.column_stack((made, held)))
-        numbers = np.array([self.number(kind[0], kind[1:] != 0) for kind in kinds])
+    def evaluate(self, point: Array, known: Array, rows: Integers) -> tuple[Integers, Array]:
+        """Return the case of each step, and what its equations miss with the entries of their derivatives.
+
+        A row says which matrix was the last, the ways of called laws at three iterates, and which balances went on.
+        """
+        kinds, which = kinds_of(rows)
+        numbers = np.array([self.number(kind) for kind in kinds])
         programs = [self.tape.entries(self.cases[number]) for number in numbers]
         values = np.zeros((len(point), self.tape.y.size + max(len(one.place) for one in programs)))
         for k, one in enumerate(programs):
@@ -126,8 +132,8 @@ class LinearSteps:
 
     # ---- where a step stands ----------------------------------------------------------------------------------------
 
-    def points(self, first: int, count: int) -> tuple[Array, Array, Integers, Array]:
-        """Return the points (y, x, p) of steps, what is known, the case of the factor, and what zdd misses."""
+    def points(self, first: int, count: int) -> tuple[Array, Array, Integers, Integers, Array]:
+        """Return the points (y, x, p) of steps, what is known, the case of the factor, ways, and what zdd misses."""
         tape, samples, recorded = self.tape, self.recorded.samples, self.recorded
         before, after = slice(first, first + count), slice(first + 1, first + count + 1)
         inc, turned = self.increments(before, after)
@@ -139,12 +145,12 @@ class LinearSteps:
             samples.s[before], recorded.rates[before],
         ))  # fmt: skip
         made = np.minimum(recorded.jacobians[before], 3)
-        y = self.projections.of(x, inc, samples.zd[after], made, known)
+        y, ways = self.projections.of(x, inc, samples.zd[after], made, known)
         missed = largest(y["zdd"] - samples.zdd[after]) / self.sizes[1]
         y |= {"inc": inc, "push": samples.lam[after] - y["nu"], "zd": samples.zd[after], "kept": recorded.kept[after]}
         y |= {"ended": samples.s[after], "sd": recorded.rates[after], "turn": np.zeros((count, 3 * tape.nr))}
         point = np.hstack([*(y[name] for name in tape.y.places), x, np.zeros((count, tape.variations.count))])
-        return np.ascontiguousarray(point), np.ascontiguousarray(known), made, missed
+        return np.ascontiguousarray(point), np.ascontiguousarray(known), made, ways, missed
 
     def increments(self, before: slice, after: slice) -> tuple[Array, Array]:
         """Return the increments (K, n), and those of rotation dofs alone (K, 3 nr)."""
@@ -156,14 +162,6 @@ class LinearSteps:
             R = np.swapaxes(samples.R0[before, e], 1, 2) @ samples.R0[after, e]
             inc[:, i : i + 3] = turned[:, 3 * e : 3 * e + 3] = rotation_vectors(R) @ axis[i : i + 3].T
         return inc, turned
-
-
-def kinds_of(rows: Integers) -> tuple[Integers, Integers]:
-    """Return the rows (c, w) that differ, and which of them each row (K, w) is."""
-    if np.array_equal(rows, np.broadcast_to(rows[:1], rows.shape)):
-        return rows[:1], np.zeros(len(rows), np.int64)
-    kinds, which = np.unique(rows, axis=0, return_inverse=True)
-    return kinds, which.ravel()
 
 
 def largest(rows: Array) -> Array:
