@@ -1,18 +1,19 @@
 """Derivatives of runs against a complex step: ``python -m bench.measures.complex_steps`` prints the largest errors.
 
+``--write`` writes them into docs/sensitivities.md.
+
 A reference model of the step in NumPy: the equations of every step are solved anew in complex numbers by ``page.py``,
 from a state and parameters with an imaginary part of 1e-30. The imaginary part of a whole run is its derivative. No
 program, no factor and no derivative of rtmbs is in it; Newton's iteration takes the factor as its start only.
 """
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 import rtmbs
-from bench.documents import table
+from bench.documents import DOCS, table, told
 from rtmbs.semirecursive import page
 from rtmbs.sensitivities.direct import directly
 from rtmbs.sensitivities.elimination import solve_steps
@@ -27,7 +28,8 @@ TINY = 1e-30  # the imaginary part
 ITERATIONS = 6  # of Newton's iteration with the real matrix; the imaginary part follows linearly
 SOLVED, ROUNDING = 1e-10, 1e-13  # of the unknowns of a kind: the last correction allowed, and one that is rounding
 TIGHT = rtmbs.PenaltyTrapezoidal(tol=1e-12)
-STEPS = 60
+STEPS = 20
+PAGE, NAME = DOCS / "sensitivities.md", "python -m bench.measures.complex_steps"
 STILL = 1e-7  # of the largest component of a parameter: the others are rounding
 KINDS = ("z", "zd", "zdd", "force", "lam")  # force: P^T lam, which redundant equations do not leave open
 CASES: dict[str, tuple[float, list[str]]] = {  # step [s] and parameters
@@ -144,12 +146,14 @@ def pushed(run: LinearSteps, lam: Array) -> Array:
 
 
 def main() -> None:
-    """Print the table."""
-    steps, rows = int(sys.argv[1]) if len(sys.argv) > 1 else STEPS, []
+    """Measure, print, and write on demand."""
+    rows = []
     for name, (h, by) in CASES.items():
-        found = errors(rtmbs.library.build(name), by, h, steps)
+        found = errors(rtmbs.library.build(name), by, h, STEPS)
         rows.append([name, *(f"{found.get(kind, 0.0):.1e}" for kind in KINDS)])
-    print(table(["mechanism", "positions", "rates", "accelerations", "forces of loops", "multipliers"], rows))
+    told(
+        table(["mechanism", "positions", "rates", "accelerations", "forces of loops", "multipliers"], rows), PAGE, NAME
+    )
 
 
 if __name__ == "__main__":
