@@ -6,6 +6,7 @@ its conditions come out the same.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,15 +39,14 @@ class Path:
 def path_at(f: Callable[[Any, Any], Any], m: int, x: Array, p: Array) -> Path:
     """Return the path of f(x, p) -> (m,) at a point; raises DerivativeError for what no tape holds."""
     truths: list[bool] = []
-    while len(truths) <= MOST:
-        trace, done = Trace(), True
+    for _ in range(MOST + 1):
+        trace = Trace()
         with trace:
             open_tape = trace.running()
             open_tape.truths, given = truths, (trace.independent(len(x)), trace.parameter(len(p)))
-            try:
+            with suppress(Undecided):
                 trace.dependent(f(*given))
-            except Undecided:
-                done = False
+            done = len(open_tape.asked) == len(truths)  # a function may catch what it raises
             for condition in open_tape.asked:
                 trace.dependent(condition)
         outputs = Evaluator(trace.tape).value(x, p)

@@ -23,8 +23,8 @@ def too_large(steps: int) -> TapeSizeError:
     )
 
 
-class Undecided(TraceError):
-    """A function asks for the truth of a condition that nobody has told yet."""
+class Undecided(Exception):
+    """A function asks for the truth of a condition that nobody has told yet: no error, but the way back to ask."""
 
 
 class OpenTape:

@@ -45,10 +45,11 @@ class Branched:
         found = np.full(len(x), -1)
         for number in range(len(self.paths)):
             self.settle(found, number, x, p)
-        while len(left := np.flatnonzero(found < 0)):
-            self.meet(x[left[0]], p[left[0]])
-            self.settle(found, len(self.paths) - 1, x, p)
-            found[left[0]] = len(self.paths) - 1
+        for row in range(len(x)):
+            if found[row] < 0:
+                self.meet(x[row], p[row])
+                self.settle(found, len(self.paths) - 1, x, p)
+                found[row] = len(self.paths) - 1
         return found
 
     def settle(self, found: Integers, number: int, x: Array, p: Array) -> None:

@@ -108,7 +108,7 @@ class LinearSteps:
         kinds, which = kinds_of(rows)
         numbers = np.array([self.number(kind) for kind in kinds])
         programs = [self.tape.entries(self.cases[number]) for number in numbers]
-        values = np.zeros((len(point), self.tape.y.size + max(len(one.place) for one in programs)))
+        values = np.empty((len(point), self.tape.y.size + max(len(one.place) for one in programs)))
         for k, one in enumerate(programs):
             one.rows.fill(values, np.flatnonzero(which == k), point, known)
         return numbers[which], values
