@@ -4,7 +4,8 @@ Even cases are rings of 4 to 6 bars of uneven masses in skew planes and odd unit
 spring. They take an input, a first position, a first rate, a mass and a coordinate of a joint's point. Odd cases are
 mechanisms of every joint type, trees and loops with couplers, constraints, drivers and springs. They take a component
 of gravity. The run is that of tight tolerances. Differences of order six at two sizes of step tell their own error.
-In every case the adjoint and the direct method agree, with checkpoints at random and without.
+In every case the adjoint and the direct method agree, with checkpoints at random and without. The first steps of a ring
+are held against the complex step of a reference model (``bench.measures.complex_steps``) too.
 """
 
 from typing import Any
@@ -13,12 +14,15 @@ import numpy as np
 
 import rtmbs
 from bench.campaigns.campaign import Campaign, Tally
+from bench.measures.complex_steps import errors
 from bench.measures.energy import ring
 from bench.measures.random_mechanisms import random_mechanism
 from rtmbs.errors import InputError, StartError, StepError
 from rtmbs.sensitivities.designs import Design, designs_of
 
 ALLOWED = 1e-6  # of the largest derivative, beyond twice the error of the differences
+EXACT = 1e-8  # of the largest derivative of a kind: the complex step of a reference model
+COMPLEX_STEPS = 3
 AGREED = 1e-10  # of the largest derivative by a parameter: adjoint in segments, and direct method
 STEPS = 40
 ROUGH, TOO_ROUGH = "not judged by differences", 1e-3  # of the derivative: their own error
@@ -35,6 +39,7 @@ def run(cases: int, seed: int) -> Tally:
     for case in range(seed, seed + cases):
         try:
             worst, name, apart = compared_by_gravity(case) if case % 2 else compared(case)
+            off = 0.0 if case % 2 else by_complex_steps(case)
         except StartError:
             tally.largest("no start", tally.worst.get("no start", 0.0) + 1.0)
             tally.survive()
@@ -50,7 +55,10 @@ def run(cases: int, seed: int) -> Tally:
             tally.largest(ROUGH, tally.worst.get(ROUGH, 0.0) + 1.0)
         tally.largest("error of a derivative", worst)
         tally.largest("adjoint against direct", apart)
-        if worst < ALLOWED and apart < AGREED:
+        tally.largest("error against the complex step", off)
+        if off >= EXACT:
+            tally.fail(f"seed {case}: the complex step is {off:.2g} away")
+        elif worst < ALLOWED and apart < AGREED:
             tally.survive()
         elif worst < ALLOWED:
             tally.fail(f"seed {case}: adjoint and direct method are {apart:.2g} apart")
@@ -101,6 +109,13 @@ def compared(case: int) -> tuple[float, str, float]:
         if error > worst:
             worst, whose = error, name
     return worst, whose, apart
+
+
+def by_complex_steps(case: int) -> float:
+    """Return the largest error of derivatives of states against the complex step in the first steps of a ring."""
+    h = 10.0 ** np.random.default_rng((case, 8)).uniform(-3.3, -2.5)
+    found = errors(sprung(case), ["spring.stiffness", "pin_0.position", "pin_0.rate", "bar_1.mass"], h, COMPLEX_STEPS)
+    return max(found[kind] for kind in ("z", "zd", "zdd", "force"))
 
 
 def compared_by_gravity(case: int) -> tuple[float, str, float]:

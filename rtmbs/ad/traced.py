@@ -159,8 +159,10 @@ class TracedArray(NDArrayOperatorsMixin):
 
     # ---- what a traced value cannot do
 
-    def __bool__(self) -> NoReturn:
-        raise TraceError(NO_TRUTH)
+    def __bool__(self) -> bool:
+        if self.tape.truths is None or self.size != 1:
+            raise TraceError(NO_TRUTH)
+        return self.tape.truth(self)
 
     def __float__(self) -> NoReturn:
         refuse_number("float()")

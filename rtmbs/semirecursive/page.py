@@ -37,7 +37,7 @@ from rtmbs.forces.algebra import (
 from rtmbs.forces.register import KINDS
 from rtmbs.semirecursive.page_arrays import path_sum, scatter, subtree_sum
 from rtmbs.semirecursive.page_constraints import condition_jacobian, condition_rows
-from rtmbs.semirecursive.page_laws import law_forces, law_wrenches
+from rtmbs.semirecursive.page_laws import law_forces, law_rates, law_wrenches
 from rtmbs.semirecursive.page_motion import (
     acceleration_rest,
     accelerations,
@@ -135,11 +135,42 @@ def force_elements(xp, tables, u, A, r, V):
 
 def written_wrenches(xp, tables, u, A, r, V):
     """Return (B, k, 6): laws of the user on r, R, v, w of b relative to a, in axes of a and acting at b's marker."""
-    laws, k = tables.laws, int(tables.laws.counts[0])
-    frames = laws.frame_a[:k], laws.frame_b[:k]
-    axes, x, r, R, v, w = relative_motion(xp, tables.connectors, laws.connector[:k], *frames, A, r, V)
-    W = law_wrenches(xp, tables, u, xp.concatenate((r, R[..., 0, :], R[..., 1, :], R[..., 2, :], v, w), axis=-1))
+    axes, x, kinematics = law_kinematics(xp, tables, A, r, V)
+    W = law_wrenches(xp, tables, u, kinematics)
     return wrench_at(xp, axes, x, W[..., :3], W[..., 3:])
+
+
+def law_kinematics(xp, tables, A, r, V, called=False):
+    """Return axes of a, point of b, and r, R, v, w (B, k, 18) of the recorded or the called laws between frames."""
+    laws, k = tables.laws, int(tables.laws.counts[0])
+    own = slice(k, None) if called else slice(k)
+    frames = laws.frame_a[own], laws.frame_b[own]
+    axes, x, r, R, v, w = relative_motion(xp, tables.connectors, laws.connector[own], *frames, A, r, V)
+    return axes, x, xp.concatenate((r, R[..., 0, :], R[..., 1, :], R[..., 2, :], v, w), axis=-1)
+
+
+def state_rates(xp, tables, u, R0, z, zd):
+    """Return the rates (B, ns) of the states of force laws, which stand behind the inputs in ``u``."""
+    _, A, r, _, V = motion(xp, tables, R0, z, zd)
+    _, _, kinematics = law_kinematics(xp, tables, A, r, V)
+    return law_rates(xp, tables, u, kinematics, z, zd)
+
+
+def called_kinematics(xp, tables, R0, z, zd):
+    """Return r, R, v, w (B, k, 18) of the called laws between frames."""
+    _, A, r, _, V = motion(xp, tables, R0, z, zd)
+    return law_kinematics(xp, tables, A, r, V, called=True)[2]
+
+
+def called_forces(xp, tables, R0, z, zd, W, Q):
+    """Return the generalised forces (B, n) of the called laws, given wrenches W (B, k, 6) and joint forces Q (B, o)."""
+    T, A, r, S, V = motion(xp, tables, R0, z, zd)
+    axes, x, _ = law_kinematics(xp, tables, A, r, V, called=True)
+    F, connector = wrench_at(xp, axes, x, W[..., :3], W[..., 3:]), tables.laws.connector[int(tables.laws.counts[0]) :]
+    ends = np.concatenate((tables.connectors.b[connector], tables.connectors.a[connector]))
+    n = len(tables.dofs.parent)
+    applied = scatter(xp, xp.concatenate((F, -F), axis=1), ends, n)
+    return dot(xp, S, subtree_sum(xp, T, applied)) + scatter(xp, Q, tables.laws.row[int(tables.laws.counts[1]) :], n)
 
 
 # -------------------------------------------------------------------------------------------------------------- loops

@@ -28,19 +28,38 @@ def law_wrenches(xp, tables, u, kinematics):
 
 def law_forces(xp, tables, u, z, zd):
     """Return the generalised forces (B, o) of the recorded laws on joints."""
-    wrenches, forces, inputs = (int(count) for count in tables.laws.counts[:3])
+    wrenches, forces = (int(count) for count in tables.laws.counts[:2])
     if forces == 0:
         return np.zeros((z.shape[0], 0))
-    columns = [(zd if rate else z)[:, dof : dof + 1] for dof, rate in tables.laws.input[:inputs]]
     B = z.shape[0]
-    x = xp.concatenate([np.zeros((B, FRAME_INPUTS * wrenches)), *columns, *states(tables, u, B)], axis=1)
+    parts = [np.zeros((B, FRAME_INPUTS * wrenches)), *joint_inputs(tables, z, zd), *states(tables, u, B)]
     mine = slice(6 * wrenches, 6 * wrenches + forces)
-    return interpreted(whole(xp), tables.laws.program, x, u[tables.laws.slot], mine)
+    return interpreted(whole(xp), tables.laws.program, xp.concatenate(parts, axis=1), u[tables.laws.slot], mine)
+
+
+def law_rates(xp, tables, u, kinematics, z, zd):
+    """Return the rates (B, ns) of the states of all laws, at the states that stand in ``u``."""
+    B, laws, count = z.shape[0], tables.laws, state_count(tables)
+    wrenches, forces, _, entries = (int(number) for number in laws.counts)
+    first = 6 * wrenches + forces + len(laws.wrench_entry) + entries
+    looked = kinematics.reshape((B, FRAME_INPUTS * wrenches))
+    x = xp.concatenate([looked, *joint_inputs(tables, z, zd), *states(tables, u, B)], axis=1)
+    return interpreted(whole(xp), laws.program, x, u[laws.slot], slice(first, first + count))
+
+
+def joint_inputs(tables, z, zd):
+    """Return the columns (B, 1) of coordinates and rates that laws on joints look at."""
+    return [(zd if rate else z)[:, dof : dof + 1] for dof, rate in tables.laws.input[: int(tables.laws.counts[2])]]
+
+
+def state_count(tables):
+    """Return the number of states of all laws."""
+    return int(tables.laws.state_block[:, COUNT].sum())
 
 
 def states(tables, u, B):
     """Return the columns (B, 1) of the states of the laws, the last numbers of ``u``."""
-    count = int(tables.laws.state_block[:, COUNT].sum())
+    count = state_count(tables)
     return [np.ones((B, 1)) * u[len(u) - count + i] for i in range(count)]
 
 

@@ -25,8 +25,9 @@ class Adjoint:
 
         The last sample of a segment is the first of the one behind, which has counted it as the state before a step.
         """
-        nc, missed = steps.tape.nc, Missed(0.0, 0)
-        parts = [np.hstack((one.z, one.zd, one.zdd, np.zeros((len(one.z), nc)))) for one in by_samples]
+        nc, ns, missed = steps.tape.nc, steps.tape.ns, Missed(0.0, 0)
+        none = np.zeros((len(by_samples[0].z), nc)), np.zeros((len(by_samples[0].z), ns))
+        parts = [np.hstack((one.z, one.zd, one.zdd, none[0], one.s, none[1])) for one in by_samples]
         g, self.f = np.stack(parts, axis=2), np.stack([one.lam for one in by_samples], axis=2)
         if not self.began:
             self.p += g[-1]

@@ -24,6 +24,7 @@ from rtmbs.system.tables import Tables
 
 Array = NDArray[np.float64]
 READERS = 4  # lengths of samples whose memory is kept
+Number = tuple[str, int]  # of a sample: its kind and its place
 
 
 class Direction(NamedTuple):
@@ -33,6 +34,7 @@ class Direction(NamedTuple):
     zd: Array  # (S, n)
     zdd: Array  # (S, n)
     lam: Array  # (S, m)
+    s: Array  # (S, ns)
 
 
 class Reader:
@@ -40,14 +42,17 @@ class Reader:
 
     def __init__(self, system: System, tables: Tables, samples: Samples, names: Sequence[str]) -> None:
         self.samples, self.length = Samples(*(np.array(one) for one in samples)), len(samples.t)
+        self.given = samples
         self.resampled = Resampled(system, tables, self.samples)
         offered = sources(system, self.resampled)
         self.read = [offered[name].values for name in names]
 
     def __call__(self, samples: Samples) -> Array:
         """Return all numbers (S, w) of the channels."""
-        for own, given in zip(self.samples, samples, strict=True):
-            own[...] = given
+        for own, given, last in zip(self.samples, samples, self.given, strict=True):
+            if given is not last:
+                own[...] = given
+        self.given = samples
         self.resampled.forget()
         return np.hstack([np.asarray(read()).reshape(self.length, -1) for read in self.read])
 
@@ -61,6 +66,8 @@ class Channels:
     def __init__(self, sim: Simulation, names: Sequence[str], readings: Readings) -> None:
         self.sim, self.names, self.readings = sim, tuple(names), readings
         self.few, self.pace = readings.few, max(readings.pace, 1.0)
+        largest = np.max(np.abs(readings.few.s), axis=0, initial=0.0)
+        self.usual = np.where(largest > 0.0, largest, 1.0)  # (ns,) sizes of states of force laws
         self.dofs = sim.system.tables.dofs
         self.first = np.flatnonzero(self.dofs.reference >= 0)
         self.readers: dict[int, Reader] = {}
@@ -92,41 +99,41 @@ class Channels:
     def along(self, samples: Samples, way: Direction) -> Array:
         """Return the derivative (S, w) of the channels along a change of the samples."""
         size = self.sizes(way)
+
         total = 0.0
         for weight, place in zip(WEIGHTS, PLACES, strict=True):
             total = total + weight * self.flat(self.moved(samples, way, STEP * place / size))
         return np.asarray(total * (size / STEP)[:, None])
 
     def sizes(self, way: Direction) -> Array:
-        """Return the sizes (S,) of a change, in typical sizes of coordinates; 1 where nothing moves."""
+        """Return the sizes (S,) of a change, in typical sizes of coordinates and states; 1 where nothing moves."""
         typical = self.sim.system.typical
         z, zd = (np.max(np.abs(one) / typical, axis=1, initial=0.0) for one in (way.z, way.zd))
-        size = np.maximum(z, zd / self.pace)
+        s = np.max(np.abs(way.s) / self.usual, axis=1, initial=0.0)
+        size = np.maximum(np.maximum(z, zd / self.pace), s)
         return np.where(size > 0.0, size, 1.0)
 
     def moved(self, samples: Samples, way: Direction, share: Array) -> Samples:
-        """Return samples moved by ``share`` (S,) of a change."""
+        """Return samples moved by ``share`` (S,) of a change; what does not change is the same array."""
         step = share[:, None]
-        z, R0 = samples.z + step * way.z, samples.R0
-        if len(self.first):
-            R0 = R0.copy()
+        changed = {
+            name: getattr(samples, name) + step * change
+            for name, change in zip(way._fields, way, strict=True)
+            if np.any(change)
+        }
+        if len(self.first) and "z" in changed:
+            changed["R0"], z = samples.R0.copy(), changed["z"]
             for e, i in enumerate(self.first):
                 vector = (step * way.z[:, i : i + 3]) @ self.dofs.axis[i : i + 3]
-                R0[:, e] = R0[:, e] @ Rotation.from_rotvec(vector).as_matrix()
+                changed["R0"][:, e] = samples.R0[:, e] @ Rotation.from_rotvec(vector).as_matrix()
                 z[:, i : i + 3] = samples.z[:, i : i + 3]
-        return samples._replace(
-            z=z,
-            zd=samples.zd + step * way.zd,
-            zdd=samples.zdd + step * way.zdd,
-            lam=samples.lam + step * way.lam,
-            R0=R0,
-        )
+        return samples._replace(**changed)
 
     # ---- parameters -------------------------------------------------------------------------------------------------
 
     def explicit(self, samples: Samples, first: int, parameter: Parameter) -> Array | None:
         """Return the derivative (S, w) of the channels by a parameter at fixed samples; None where there is none."""
-        if parameter.pin is not None or parameter.name not in self.touching(parameter):
+        if parameter.of_motion or parameter.name not in self.touching(parameter):
             return None
         total = np.tensordot(WEIGHTS, np.array(self.at_places(parameter, samples, range(len(PLACES)))), 1)
         return np.asarray(total / (STEP * self.size_of(parameter)) * self.signs(samples, first))
@@ -164,12 +171,13 @@ class Channels:
 
     def derivatives(self, samples: Samples, first: int, parameters: Parameters, X: Array, lam: Array) -> Array:
         """Return the derivatives (S, w, np) by all parameters, from those of states (S, nx, np) and multipliers."""
-        n = self.sim.system.n
+        n, ns = self.sim.system.n, len(self.sim.system.states)
         parts = {"z": X[:, :n], "zd": X[:, n : 2 * n], "zdd": X[:, 2 * n : 3 * n], "lam": lam}
+        parts["s"] = X[:, X.shape[1] - 2 * ns : X.shape[1] - ns]
         if len(self.moving) < len(parameters.found):
-            changes = np.stack([parts[name][:, i] for name, i in self.moving] or [X[:, 0] * 0.0], axis=1)
-            changes = changes[:, : len(self.moving)]
-            found = np.einsum("swi,sip->swp", self.jacobian(samples, first), changes)
+            numbers, jacobian = self.jacobian(samples, first)
+            changes = np.stack([parts[name][:, i] for name, i in numbers] or [X[:, 0] * 0.0], axis=1)
+            found = np.einsum("swi,sip->swp", jacobian, changes[:, : len(numbers)])
         else:
             ways = [Direction(*(part[:, :, j] for part in parts.values())) for j in range(X.shape[2])]
             found = np.stack([self.along(samples, way) for way in ways], axis=2) * self.signs(samples, first)[:, None]
@@ -179,34 +187,42 @@ class Channels:
         return found
 
     @cached_property
-    def moving(self) -> list[tuple[str, int]]:
-        """Numbers of a sample that the channels depend on: its kind and its place."""
-        base = self.flat(self.few)
-        return [
-            (name, i)
-            for name, size in self.counts.items()
-            if not np.array_equal(self.flat(self.shifted(name, self.few)), base)
-            for i in range(size)
-        ]
+    def moving(self) -> list[Number]:
+        """Numbers of a sample that the channels of a few samples depend on: its kind and its place."""
+        return [one for one in self.all_numbers if self.depends([one], self.few)]
 
-    def jacobian(self, samples: Samples, first: int) -> Array:
-        """Return the derivatives (S, w, k) of the channels by the numbers that they depend on."""
-        ways = [self.along(samples, self.unit(len(samples.t), name, i)) for name, i in self.moving]
+    @property
+    def all_numbers(self) -> list[Number]:
+        """All numbers of a sample."""
+        return [(name, i) for name, size in self.counts.items() for i in range(size)]
+
+    def depends(self, numbers: Sequence[Number], samples: Samples) -> bool:
+        """Return whether the channels of any sample change by a bit when numbers do, each by another way."""
+        way = self.still(len(samples.t))
+        for k, (name, i) in enumerate(numbers):
+            getattr(way, name)[:, i] = 1.0 + 0.37 * k
+        moved = self.moved(samples, way, np.full(len(samples.t), STEP))
+        return not np.array_equal(self.flat(moved), self.flat(samples))
+
+    def jacobian(self, samples: Samples, first: int) -> tuple[list[Number], Array]:
+        """Return the numbers that the channels depend on, and the derivatives (S, w, k) by them.
+
+        Numbers that do not matter in a few samples must not matter in any: a contact may have been open.
+        """
+        numbers = self.moving
+        others = [one for one in self.all_numbers if one not in numbers]
+        if others and self.depends(others, samples):
+            numbers = self.all_numbers
+        ways = [self.along(samples, self.unit(len(samples.t), name, i)) for name, i in numbers]
         if not ways:
-            return np.zeros((*self.flat(samples).shape, 0))
-        return np.asarray(np.stack(ways, axis=2) * self.signs(samples, first)[:, None])
+            return [], np.zeros((*self.flat(samples).shape, 0))
+        return numbers, np.asarray(np.stack(ways, axis=2) * self.signs(samples, first)[:, None])
 
     @property
     def counts(self) -> dict[str, int]:
         """How many numbers of each kind a sample has."""
         n = self.sim.system.n
-        return {"z": n, "zd": n, "zdd": n, "lam": self.sim.system.m}
-
-    def shifted(self, name: str, samples: Samples) -> Samples:
-        """Return samples of which all numbers of one kind are moved, each by another way."""
-        way = self.still(len(samples.t))
-        getattr(way, name)[:] = 1.0 + 0.37 * np.arange(self.counts[name])
-        return self.moved(samples, way, np.full(len(samples.t), STEP))
+        return {"z": n, "zd": n, "zdd": n, "lam": self.sim.system.m, "s": len(self.sim.system.states)}
 
     def unit(self, length: int, name: str, i: int) -> Direction:
         """Return the unit change of one number of every sample."""
@@ -216,7 +232,7 @@ class Channels:
 
     def still(self, length: int) -> Direction:
         """Return no change of samples."""
-        return Direction(*(np.zeros((length, size)) for size in self.counts.values()))
+        return Direction(**{name: np.zeros((length, size)) for name, size in self.counts.items()})
 
     def pulled_back(self, samples: Samples, first: int, weights: Array) -> list[Direction]:
         """Return gradients of sums of ``weights`` (k, S, w) times channels, by all numbers of the samples.
@@ -227,9 +243,9 @@ class Channels:
         used = np.flatnonzero(np.any(weights, axis=(0, 2)))
         if len(used):
             part = slice(int(used[0]), int(used[-1]) + 1)
-            jacobian = self.jacobian(some(samples, part), first + part.start)
+            numbers, jacobian = self.jacobian(some(samples, part), first + part.start)
             for way, one in zip(found, weights, strict=True):
                 pulled = np.einsum("sw,swi->si", one[part], jacobian)
-                for k, (name, i) in enumerate(self.moving):
+                for k, (name, i) in enumerate(numbers):
                     getattr(way, name)[part, i] = pulled[:, k]
         return found

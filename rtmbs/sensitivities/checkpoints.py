@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.sensitivities.recorded import Recorded, Watch
+from rtmbs.sensitivities.steps import sizes_of
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.state import State
 
@@ -25,6 +26,7 @@ class Run:
         self.t_ref, self.k = sim.state.t_ref, sim.state.k
         self.states: list[State] = []
         self.last: Recorded | None = None
+        self.sizes = np.zeros(2)  # largest rate and acceleration
 
     @property
     def t(self) -> Array:
@@ -41,6 +43,7 @@ class Run:
         for begin, end in zip(self.bounds, self.bounds[1:], strict=False):
             self.states.append(self.sim.state.copy())
             self.last = self.taken(end)
+            self.sizes = np.maximum(self.sizes, sizes_of(self.last.samples))
             yield begin, self.last
 
     def again(self, backwards: bool = False) -> Iterator[tuple[int, Recorded]]:

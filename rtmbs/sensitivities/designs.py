@@ -230,6 +230,12 @@ def check_start(name: str, base: System, other: System) -> None:
                 f"{name} changes the {what} of {coordinate} (set_initial), and the run begins at the state of the "
                 "Simulation; leave it out of set_initial, and ask for the coordinate or its rate in by= beside it"
             )
+    for own, theirs in zip(base.states, other.states, strict=True):
+        if abs(theirs.first - own.first) > SAME * max(abs(own.first), 1.0):
+            raise InputError(
+                f"{name} changes the first value of the state {own.name!r} of force {own.force!r}, and the run begins "
+                f"at the state of the Simulation; ask for {own.force + '.' + own.name!r} in by= beside it"
+            )
 
 
 def check_same(base: System, model: Any, values: Mapping[str, float]) -> None:

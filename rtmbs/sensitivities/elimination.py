@@ -1,20 +1,21 @@
 """Compiled: the linear equations of one step solved by blocks, dy = E^-1 b, and with the transpose of E.
 
-E is block lower triangular. The blocks: the first correction with its multipliers, the increment with its own, the
-velocity projection, what is explicit behind it (rates and kept energies), the acceleration projection, whose matrix is
-that of the velocities, and the turns.
+E is block lower triangular. The blocks: states of force laws at the predictor, the first correction with its
+multipliers, states at the iterate behind it, the increment with its own, the velocity projection, what is explicit
+behind it (rates and kept energies), states at the end of the step, the acceleration projection, whose matrix is that of
+the velocities, and what is explicit at last (turns and rates of states).
 """
 
 from typing import Any, NamedTuple
 
 from rtmbs.jit.compiled import inner_kernel, kernel
 from rtmbs.jit.struct import struct
-from rtmbs.sensitivities.saddles import Saddle, factor_saddle, solve_saddle, solve_saddle_transposed
+from rtmbs.sensitivities.saddles import Saddle, factor_saddle, solve_saddle, solve_saddle_transposed, take_away
 
 Array = Any  # numba types by value; the shapes stand on the fields
 
-BLOCKS = 6
-FIRST, INCREMENT, VELOCITY, EXPLICIT, ACCELERATION, TURNS = range(BLOCKS)
+BLOCKS = 9
+GUESSED, FIRST, MADE, INCREMENT, VELOCITY, EXPLICIT, ENDED, ACCELERATION, LAST = range(BLOCKS)
 BELOW, BY_STATE, BY_PARAMETERS = BLOCKS, 2 * BLOCKS, 2 * BLOCKS + 1  # groups of entries behind those on the diagonal
 GROUPS = 2 * BLOCKS + 2
 
@@ -28,33 +29,35 @@ class Blocks(NamedTuple):
     column: Array  # (e,) int64
     pointer: Array  # (cases, GROUPS + 1) int64
     ends: Array  # (BLOCKS + 1,) int64: first unknowns of the blocks
-    parts: Array  # (7,) int64: first unknowns of inc, push, zd, kept, zdd, nu and turn
-    sizes: Array  # (3,) int64: coordinates, multipliers, kept energies
+    parts: Array  # (9,) int64: first unknowns of PARTS
+    sizes: Array  # (4,) int64: coordinates, multipliers, kept energies, states of force laws
     plain: Array  # (n,) 1.0 of dofs that are no rotation
     first: Array  # (nr,) int64: first dofs of rotations
     twice: Array  # (1,) int64: 1 when the first correction has a matrix
+    guessed: Saddle
     correction: Saddle
+    made: Saddle
     increment: Saddle
     projection: Saddle
+    ended: Saddle
 
 
-PARTS = ("inc", "push", "zd", "kept", "zdd", "nu", "turn")
-INC, PUSH, ZD, KEPT, ZDD, NU, TURN = range(len(PARTS))
+PARTS = ("inc", "push", "zd", "kept", "zdd", "nu", "turn", "ended", "sd")
+INC, PUSH, ZD, KEPT, ZDD, NU, TURN, STATE, RATE = range(len(PARTS))
 
 
 @inner_kernel
 def factor_step(own: Blocks, values: Array, case: int, made: int) -> None:
     """Factor the blocks of a step from the entries of its equations; ``made`` says where its Newton matrix belongs."""
     own.twice[0] = 1 if made == 2 else 0
-    for block in range(VELOCITY + 1):
-        if block == FIRST and made != 2:
-            continue
-        if block == 0:
-            fill_block(own, values, case, block, own.correction)
-        elif block == INCREMENT:
-            fill_block(own, values, case, block, own.increment)
-        else:
-            fill_block(own, values, case, block, own.projection)
+    if made == 2:
+        fill_block(own, values, case, FIRST, own.correction)
+    fill_block(own, values, case, INCREMENT, own.increment)
+    fill_block(own, values, case, VELOCITY, own.projection)
+    if own.sizes[3] > 0:
+        fill_block(own, values, case, GUESSED, own.guessed)
+        fill_block(own, values, case, MADE, own.made)
+        fill_block(own, values, case, ENDED, own.ended)
 
 
 @inner_kernel
@@ -77,8 +80,7 @@ def solve_step(own: Blocks, values: Array, case: int, b: Array) -> None:
     for block in range(BLOCKS):
         for e in range(own.pointer[case, BELOW + block], own.pointer[case, BELOW + block + 1]):
             i, j, value = row[e], column[e], values[place[e]]
-            for c in range(b.shape[1]):
-                b[i, c] -= value * b[j, c]
+            take_away(b, i, value, b, j, b.shape[1])
         first = own.ends[block]
         if block == FIRST and own.twice[0] == 1:
             solve_saddle(own.correction, b, first)
@@ -86,6 +88,12 @@ def solve_step(own: Blocks, values: Array, case: int, b: Array) -> None:
             solve_saddle(own.increment, b, first)
         elif block in (VELOCITY, ACCELERATION):
             solve_saddle(own.projection, b, first)
+        elif block == GUESSED:
+            solve_saddle(own.guessed, b, first)
+        elif block == MADE:
+            solve_saddle(own.made, b, first)
+        elif block == ENDED:
+            solve_saddle(own.ended, b, first)
 
 
 @inner_kernel
@@ -100,10 +108,15 @@ def solve_step_transposed(own: Blocks, values: Array, case: int, b: Array) -> No
             solve_saddle_transposed(own.increment, b, first)
         elif block in (VELOCITY, ACCELERATION):
             solve_saddle_transposed(own.projection, b, first)
+        elif block == GUESSED:
+            solve_saddle_transposed(own.guessed, b, first)
+        elif block == MADE:
+            solve_saddle_transposed(own.made, b, first)
+        elif block == ENDED:
+            solve_saddle_transposed(own.ended, b, first)
         for e in range(own.pointer[case, BELOW + block], own.pointer[case, BELOW + block + 1]):
             i, j, value = row[e], column[e], values[place[e]]
-            for c in range(b.shape[1]):
-                b[j, c] -= value * b[i, c]
+            take_away(b, j, value, b, i, b.shape[1])
 
 
 @kernel

@@ -42,20 +42,30 @@ def potential(xp, tables, u, R0, z):
     _, A, r, _, V = motion(xp, tables, R0, z, 0 * z)
     gravity = u[GRAVITY_SLOT : GRAVITY_SLOT + 3]
     weight = -tables.dofs.mass * dot(xp, r + turn(xp, A, tables.dofs.mass_center), gravity)
+    stored = [(weight, np.arange(len(tables.dofs.mass)))]
+    stored += [(elastic + load, dof) for elastic, load, dof in elements(xp, tables, u, z, A, r, V)]
+    return summed(xp, [sum(xp.sum(one * mask[dof], axis=-1) for one, dof in stored) for mask in members(tables)])
+
+
+def exchange(xp, tables, u, R0, z):
+    """Return what each component can exchange with its kinetic energy (B, k), as the balance of a step measures it."""
+    _, A, r, _, V = motion(xp, tables, R0, z, 0 * z)
+    gravity = u[GRAVITY_SLOT : GRAVITY_SLOT + 3]
+    reach = xp.sqrt(dot(xp, gravity, gravity)) * tables.balance.length[0]
+    stored = [(tables.dofs.mass * reach + 0 * z, np.arange(len(tables.dofs.mass)))]
+    stored += [(xp.sqrt(elastic * elastic), dof) for elastic, _, dof in elements(xp, tables, u, z, A, r, V)]
+    return summed(xp, [sum(xp.sum(one * mask[dof], axis=-1) for one, dof in stored) for mask in members(tables)])
+
+
+def elements(xp, tables, u, z, A, r, V):
+    """Return elastic energies (B, e), those of constant loads, and the dof that each belongs to, kind by kind."""
     dof, slot = tables.joint_forces.dof, tables.joint_forces.slot
     stretch = take(z, dof) - u[slot + 2]
-    torsion = 0.5 * u[slot] * stretch * stretch - u[slot + 3] * take(z, dof)
-    springs, bushings = tables.forces.springs, tables.forces.bushings
-    pull = spring_energy(xp, tables, u, A, r, V) if len(springs.connector) else None
-    give = bushing_energy(xp, tables, u, A, r, V) if len(bushings.connector) else None
-    columns = []
-    for mask in members(tables):
-        total = xp.sum(weight * mask, axis=-1) + xp.sum(torsion * mask[dof], axis=-1)
-        for found, table in ((pull, springs), (give, bushings)):
-            if found is not None:
-                total = total + xp.sum(found * mask[lower_ends(tables, table.connector)], axis=-1)
-        columns.append(total)
-    return summed(xp, columns)
+    found = [(0.5 * u[slot] * stretch * stretch, -u[slot + 3] * take(z, dof), dof)]
+    for table, energy in ((tables.forces.springs, spring_energy), (tables.forces.bushings, bushing_energy)):
+        if len(table.connector):
+            found.append((*energy(xp, tables, u, A, r, V), lower_ends(tables, table.connector)))
+    return found
 
 
 def lower_ends(tables, connector):
@@ -64,23 +74,23 @@ def lower_ends(tables, connector):
 
 
 def spring_energy(xp, tables, u, A, r, V):
-    """Return stiffness / 2 (l - length)^2 + tension l (B, ns)."""
+    """Return stiffness / 2 (l - length)^2 and tension l (B, ns)."""
     springs = tables.forces.springs
     x_a, _ = points(xp, A, r, V, tables.connectors.a[springs.connector], springs.point_a)
     x_b, _ = points(xp, A, r, V, tables.connectors.b[springs.connector], springs.point_b)
     d, slot = x_b - x_a, springs.slot
     l = xp.sqrt(dot(xp, d, d))
-    return 0.5 * u[slot] * (l - u[slot + 2]) * (l - u[slot + 2]) + u[slot + 3] * l
+    return 0.5 * u[slot] * (l - u[slot + 2]) * (l - u[slot + 2]), u[slot + 3] * l
 
 
 def bushing_energy(xp, tables, u, A, r, V):
-    """Return q . K q / 2 less preload . q (B, nb)."""
+    """Return q . K q / 2 and -preload . q (B, nb)."""
     bushings = tables.forces.bushings
     frames = bushings.frame_a, bushings.frame_b
     _, _, r_b, R, _, _ = relative_motion(xp, tables.connectors, bushings.connector, *frames, A, r, V)
     q, slot = xp.concatenate((r_b, page_vector(xp, R)), axis=-1), bushings.slot[:, None]
     K = u[slot + np.arange(36)].reshape(len(slot), 6, 6)
-    return dot(xp, 0.5 * turn(xp, K, q) - u[slot + PRELOAD + np.arange(6)], q)
+    return dot(xp, 0.5 * turn(xp, K, q), q), -dot(xp, u[slot + PRELOAD + np.arange(6)], q)
 
 
 def damped(xp, tables, u, h, way, change):

@@ -28,13 +28,19 @@ ORDERS = ("position", "rate")
 
 @dataclass(frozen=True)
 class Parameter:
-    """One number: of an input (``slot``), of the first motion (``pin``), or of the model (``design``)."""
+    """One number: of an input (``slot``), of the first motion (``pin``, ``state``), or of the model (``design``)."""
 
     name: str
     slot: int = -1
     pin: tuple[int, int] | None = None
+    state: int = -1  # number of a state of a force law
     design: Design | None = None
     systems: tuple[System, ...] = ()  # at the places of the difference formula
+
+    @property
+    def of_motion(self) -> bool:
+        """True for a first value, which no channel knows of."""
+        return self.pin is not None or self.state >= 0
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,12 @@ class Parameters:
     def pins(self) -> list[Pin]:
         """Coordinates and rates that parameters set."""
         return [Pin(j, *one.pin, one.name) for j, one in enumerate(self.found) if one.pin is not None]
+
+    def states(self, count: int) -> Array:
+        """Return the derivatives (count, np) of the first states of force laws."""
+        return np.array([[float(one.state == k) for one in self.found] for k in range(count)]).reshape(
+            count, len(self.found)
+        )
 
     def with_alpha(self, sim: Simulation, moved: Array) -> "Parameters":
         """Return the parameters with the slopes of penalty factors; ``moved`` (n, np) are those of the first pose."""
@@ -104,9 +116,12 @@ def named(sim: Simulation, name: str, model: Any, values: Mapping[str, float]) -
         if dof in sim.system.tables.drivers.dof:
             raise InputError(f"{name!r} follows a driver and is no parameter; take the profile of the driver")
         return [Parameter(name, pin=(dof, order))]
+    states = [f"{state.force}.{state.name}" for state in sim.system.states]
+    if name in states:
+        return [Parameter(name, state=states.index(name))]
     if "." in name and not name.endswith(".point") and cut_joint(sim.system, name):
         raise no_coordinate(sim.system, name, known, "is no parameter")
-    offered = [*sim.inputs, *known]
+    offered = [*sim.inputs, *known, *states]
     if model is None:
         of_bodies = [f"{body}.{what}" for body in sim.system.bodies for what in ("mass", "center_of_mass", "inertia")]
         if name in [*of_bodies, *(f"{one}.point" for one in (*sim.system.joints, *sim.system.markers))]:

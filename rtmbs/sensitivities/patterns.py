@@ -24,7 +24,7 @@ class Pattern(NamedTuple):
 def ends_of(tape: StepTape) -> Integers:
     """Return where the blocks of unknowns begin and end (BLOCKS + 1,)."""
     y = tape.y
-    last = ("first", "push", "mu", "kept", "nu", "turn")
+    last = ("guessed", "first", "made", "push", "mu", "kept", "ended", "nu", "sd")
     return np.array([0, *(y[name].stop for name in last)])
 
 
@@ -56,14 +56,23 @@ def group(tape: StepTape, ends: Integers, row: Integers, column: Integers) -> An
 
 def blocks_of(tape: StepTape, alpha: Any, pattern: Pattern, columns: int) -> Blocks:
     """Return the blocks of a recorded step, for right sides with up to some columns."""
-    saddles = [saddle(tape.n, weight, tape.redundant, max(columns, 1)) for weight in (alpha, alpha, tape.q4 * alpha)]
+    n, several = tape.n + tape.ns, max(columns, 1)
+    correction, increment, projection = (
+        saddle(n, weight, tape.redundant, several) for weight in (alpha, alpha, tape.q4 * alpha)
+    )
+    guessed, made, ended = (saddle(tape.ns, np.zeros(0), False, several) for _ in range(3))
     return Blocks(
         *pattern,
         ends_of(tape),
         np.array([tape.y[name].start for name in PARTS]),
-        np.array([tape.n, tape.m, tape.nc]),
+        np.array([tape.n, tape.m, tape.nc, tape.ns]),
         tape.plain.astype(np.float64),
         tape.first.astype(np.int64),
         np.zeros(1, np.int64),
-        *saddles,
+        guessed,
+        correction,
+        made,
+        increment,
+        projection,
+        ended,
     )

@@ -3,14 +3,20 @@
 # Traced arrays pass through here: there is no type to write down.
 # mypy: allow-untyped-defs, allow-untyped-calls
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.semirecursive.rotations import add_correction
+from rtmbs.sensitivities.called import Ways, kinds_of
 from rtmbs.sensitivities.saddles import solved
-from rtmbs.sensitivities.step_tape import SOFT, XP, Entries, StepTape, page
+from rtmbs.sensitivities.step_tape import SOFT, XP, Entries, Layout, StepTape, page
 
 Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+ROUGH = 1e-9  # of a state: changes that small and no smaller than half the one before are rounding
+ROUNDS = 25  # of Newton's iteration for states of force laws, as in a step (METHODS 1.32)
 
 
 class Projections:
@@ -21,23 +27,42 @@ class Projections:
 
     # ---- programs ---------------------------------------------------------------------------------------------------
 
-    @property
-    def matrix(self) -> Entries:
-        """Program of A and Phi_z at an iterate: given x and its increment, also q4 (M zdd - Q) and Phi."""
+    def matrix(self, ways: Ways) -> Entries:
+        """Return the program of A and Phi_z at an iterate, given x, its increment and states.
+
+        It gives q4 (M zdd - Q) and Phi too. ``ways`` are those of the called laws there.
+        """
         tape = self.tape
-        n, m = tape.n, tape.m
+        n, m, ns = tape.n, tape.m, tape.ns
+        given = Layout(x=tape.x.size, inc=n, s=ns, known=tape.known.size)
 
         def found(q, flat):
-            w, mu, x, inc = q[:n], q[n:], tape.x.split(flat[: tape.x.size]), flat[tape.x.size :][:n]
-            row, known, none = self.row(x, flat[tape.x.size + n :], w)
-            at = tape.iterate(inc, x)
-            out = [tape.newton(at, w, x["z"], none, known) + tape.loops(row, mu, at[0])]
-            out += tape.rows(lambda: XP.sum(page.closure_jacobian(XP, *row, at[0][None])[0] * w[None, :], axis=-1))
-            out.append(tape.q4 * page.inverse_dynamics(XP, *row, *(one[None] for one in at[:3]))[0])
+            parts = given.split(flat)
+            w, mu, x = q[: n + ns], q[n + ns :], tape.x.split(parts["x"])
+            row, known, none = self.row(x, parts["known"], w)
+            at = *tape.iterate(parts["inc"], x), parts["s"], ways
+            out = [tape.pushed(row, tape.newton(at, w, x["z"], none, known), mu, at[0])]
+            out += tape.rows(lambda: XP.sum(page.closure_jacobian(XP, *row, at[0][None])[0] * w[None, :n], axis=-1))
+            out.append(tape.q4 * tape.force(row, at[4], at[0], at[1], at[2], ways))
+            out += tape.stately(lambda: 0.0 * w[n:])
             out += tape.rows(lambda: page.closures(XP, *row, at[0][None])[0])
             return XP.concatenate(out)
 
-        return tape.program("matrix", found, n + m, tape.x.size + n + tape.known.size)
+        return tape.program(("matrix", ways), found, n + ns + m, given.size)
+
+    @property
+    def rates(self) -> Entries:
+        """Program of rates of force states and their derivatives by states, given x, an increment and zd."""
+        tape = self.tape
+        given = Layout(x=tape.x.size, inc=tape.n, zd=tape.n, known=tape.known.size)
+
+        def found(s, flat):
+            parts = given.split(flat)
+            x = tape.x.split(parts["x"])
+            row, _, _ = self.row(x, parts["known"], s)
+            return tape.rates(row, s, tape.iterate(parts["inc"], x)[0], parts["zd"])
+
+        return tape.program("rates", found, tape.ns, given.size)
 
     @property
     def ending(self) -> Entries:
@@ -65,48 +90,97 @@ class Projections:
 
     # ---- steps ------------------------------------------------------------------------------------------------------
 
-    def of(self, x: Array, inc: Array, zd1: Array, made: NDArray[np.int64], known: Array) -> dict[str, Array]:
-        """Return what the equations of steps find (K, ...) from recorded positions ``inc`` and rates ``zd1``."""
+    def of(self, x: Array, inc: Array, zd1: Array, made: Integers, known: Array) -> tuple[dict[str, Array], Integers]:
+        """Return what the equations of steps find (K, ...) from recorded positions ``inc`` and rates ``zd1``.
+
+        Behind it stand the ways (K, 3 laws) of called laws at the predictor, behind the first correction and at last,
+        -1 where no equation looks.
+        """
         tape, parts = self.tape, {name: x[:, place] for name, place in self.tape.x.places.items()}
-        n, m, h, count = tape.n, tape.m, tape.h, len(x)
+        h, count = tape.h, len(x)
         zd, zdd = 2.0 / h * inc - parts["zd"], 4.0 / h**2 * inc - 4.0 / h * parts["zd"] - parts["zdd"]
         at = np.where((made <= 2)[:, None], h * parts["zd"] + 0.5 * h * h * parts["zdd"], inc)
-        dz, first = np.zeros((count, n)), np.zeros((count, m))
-        if len(twice := np.flatnonzero(made == 2)):
-            dz[twice], first[twice] = self.corrections(x[twice], at[twice], known[twice])
-            at[twice] = moved(tape, at[twice], dz[twice])
-        if not m:
-            return {"dz": dz, "first": first, "v": zd, "mu": first, "zdd": zdd, "nu": first}
-        S, _, _ = self.saddles(x, at, known)
+        names = ("guessed", "dz", "ds", "first", "made", "s", "sv", "sa", "mu", "nu")
+        sizes = (tape.y[name] for name in names)
+        found = {name: np.zeros((count, one.stop - one.start)) for name, one in zip(names, sizes, strict=True)}
+        found |= {"v": zd, "zdd": zdd, "s": self.states(x, inc, known)}
+        s = found["s"].copy()
+        early, twice = np.flatnonzero(made <= 2), np.flatnonzero(made == 2)
+        ways = np.full((3, count, len(tape.called.laws)), -1)
+        ways[0, early], ways[2] = self.ways(x[early], at[early], known[early]), self.ways(x, inc, known)
+        found["guessed"][early] = s[early] = self.states(x[early], at[early], known[early])
+        if len(twice):
+            dz, found["ds"][twice], found["first"][twice] = self.corrections(
+                x[twice], at[twice], s[twice], known[twice]
+            )
+            found["dz"][twice], at[twice] = dz, moved(tape, at[twice], dz)
+            found["made"][twice] = s[twice] = self.states(x[twice], at[twice], known[twice])
+            ways[1, twice] = self.ways(x[twice], at[twice], known[twice])
+        if tape.m:
+            self.project(found, x, (inc, zd1), (at, s), known)
+        return found, np.hstack(tuple(ways))
+
+    def project(self, found: dict[str, Array], x: Array, end: tuple[Array, Array], at: Any, known: Array) -> None:
+        """Project rates and accelerations, and fill in their multipliers and changes of states."""
+        tape, (inc, zd1) = self.tape, end
+        n, m, count, size = tape.n, tape.m, len(x), tape.n + tape.ns
+        S, _, _ = self.saddles(x, at[0], at[1], known)
         out = self.ending.rows(np.zeros((count, n)), np.hstack((x, inc, zd1, known)))
-        S[:, n:, :n] = spread(self.ending, out[:, 3 * m :], 3 * m, n)[:, :m]
-        S[:, n:, n:] = -np.diag(SOFT / (tape.q4 * self.alpha))
-        right = np.zeros((count, n + m, 2))
-        right[:, n:, 0], right[:, n:, 1] = -out[:, m : 2 * m], -out[:, 2 * m : 3 * m]
-        change = solved(S, n, tape.q4 * self.alpha, tape.redundant, right)
-        v, a = change[:, :, 0], change[:, :, 1]
-        return {"dz": dz, "first": first, "v": zd + v[:, :n], "mu": v[:, n:], "zdd": zdd + a[:, :n], "nu": a[:, n:]}
+        S[:, size:, :n] = spread(self.ending, out[:, 3 * m :], 3 * m, n)[:, :m]
+        S[:, size:, size:] = -np.diag(SOFT / (tape.q4 * self.alpha))
+        right = np.zeros((count, size + m, 2))
+        right[:, size:, 0], right[:, size:, 1] = -out[:, m : 2 * m], -out[:, 2 * m : 3 * m]
+        change = solved(S, size, tape.q4 * self.alpha, tape.redundant, right)
+        for k, (rates, own, push) in enumerate((("v", "sv", "mu"), ("zdd", "sa", "nu"))):
+            found[rates] = found[rates] + change[:, :n, k]
+            found[own], found[push] = change[:, n:size, k], change[:, size:, k]
 
-    def saddles(self, x: Array, inc: Array, known: Array) -> tuple[Array, Array, Array]:
-        """Return [A, Phi_z^T; Phi_z, 0], q4 (M zdd - Q) and Phi at iterates."""
-        n, m = self.tape.n, self.tape.m
-        out = self.matrix.rows(np.zeros((len(x), n + m)), np.hstack((x, inc, known)))
-        size = 2 * (n + m)
-        return (
-            spread(self.matrix, out[:, size:], size, n + m)[:, : n + m],
-            out[:, n + m : 2 * n + m],
-            out[:, 2 * n + m : size],
-        )
+    def saddles(self, x: Array, inc: Array, s: Array, known: Array) -> tuple[Array, Array, Array]:
+        """Return [A, Phi_z^T; Phi_z, 0], q4 (M zdd - Q) with zeros for the states, and Phi at iterates."""
+        size, m = self.tape.n + self.tape.ns, self.tape.m
+        ends = size + m, 2 * size + m, 2 * (size + m)
+        S, rest = np.zeros((len(x), ends[0], ends[0])), np.zeros((len(x), ends[0]))
+        given, none = np.hstack((x, inc, s, known)), np.zeros((len(x), ends[0]))
+        kinds, which = kinds_of(self.ways(x, inc, known))
+        for k, ways in enumerate(kinds):
+            entries, own = self.matrix(tuple(ways.tolist())), which == k
+            out = entries.rows(none[own], given[own])
+            S[own] = spread(entries, out[:, ends[2] :], ends[2], ends[0])[:, : ends[0]]
+            rest[own] = out[:, ends[0] : ends[2]]
+        return S, rest[:, :size], rest[:, size:]
 
-    def corrections(self, x: Array, inc: Array, known: Array) -> tuple[Array, Array]:
-        """Return Newton's corrections (K, n) of increments, and their multipliers (K, m)."""
-        n = self.tape.n
-        S, force, Phi = self.saddles(x, inc, known)
-        S[:, :n, n:] *= self.tape.q4
-        S[:, n:, n:] = -np.diag(1.0 / self.alpha)
+    def ways(self, x: Array, inc: Array, known: Array) -> Integers:
+        """Return the ways (K, laws) of the called laws at increments (K, n)."""
+        return self.tape.ways(x, inc, 2.0 / self.tape.h * inc - x[:, self.tape.x["zd"]], known)
+
+    def corrections(self, x: Array, inc: Array, s: Array, known: Array) -> tuple[Array, Array, Array]:
+        """Return Newton's corrections (K, n) of increments, of states (K, ns), and their multipliers (K, m)."""
+        n, size = self.tape.n, self.tape.n + self.tape.ns
+        S, force, Phi = self.saddles(x, inc, s, known)
+        S[:, :size, size:] *= self.tape.q4
+        S[:, size:, size:] = -np.diag(1.0 / self.alpha)
         right = -np.hstack((force, Phi))[:, :, None]
-        found = solved(S, n, self.alpha, self.tape.redundant, right)[:, :, 0]
-        return found[:, :n], found[:, n:]
+        found = solved(S, size, self.alpha, self.tape.redundant, right)[:, :, 0]
+        return found[:, :n], found[:, n:size], found[:, size:]
+
+    def states(self, x: Array, inc: Array, known: Array) -> Array:
+        """Return the states (K, ns) of force laws that follow an increment, from s_n + h/2 sd_n on as in a step."""
+        tape, half = self.tape, 0.5 * self.tape.h
+        own = x[:, tape.x["s"]] + half * x[:, tape.x["sd"]]
+        if not own.size:
+            return own
+        zd = 2.0 / tape.h * inc - x[:, tape.x["zd"]]
+        given, begun, last = np.ascontiguousarray(np.hstack((x, inc, zd, known))), own, np.inf
+        for _ in range(ROUNDS):
+            out = self.rates.rows(own, given)
+            slope = np.eye(tape.ns) - half * spread(self.rates, out[:, tape.ns :], tape.ns, tape.ns)
+            change = np.linalg.solve(slope, (begun + half * out[:, : tape.ns] - own)[:, :, None])[:, :, 0]
+            own = own + change
+            size = float(np.max(np.abs(change) / (np.abs(own) + 1e-300)))
+            if size == 0.0 or (size < ROUGH and size >= 0.5 * last):
+                break
+            last = size
+        return own
 
 
 def spread(entries: Entries, values: Array, m: int, n: int) -> Array:

@@ -25,6 +25,7 @@ class Recorded:
 
     samples: Samples  # K + 1 of them
     kept: Array  # (K + 1, nc) energies that components keep [J]
+    rates: Array  # (K + 1, ns) of states of force laws
     jacobians: NDArray[np.int64]  # (K,) Newton matrices made in a step
 
     @property
@@ -47,7 +48,7 @@ class Watch(Observer):
         state = sim.state
         arrays = [np.array(getattr(state, name))[None] for name in OF_STATE]
         kept = state.memory["energy"][None, self.first, KEPT]
-        self.rows.append((np.array([state.t]), *arrays, kept, np.array([jacobians])))
+        self.rows.append((np.array([state.t]), *arrays, kept, state.sd[None].copy(), np.array([jacobians])))
 
     def look(self, sim: Watched, report: StepReport) -> None:
         """Keep one step; InputError for one whose equations are others."""
@@ -64,12 +65,13 @@ class Watch(Observer):
                 raise refused(float(t[wrong[0]]), why)
         arrays = [np.array(getattr(chunk, name)) for name in OF_STATE]
         kept = chunk.energy[:, self.first, KEPT]
-        self.rows.append((np.array(t), *arrays, kept, chunk.stats[:, JACOBIANS].astype(np.int64)))
+        rates, jacobians = np.array(chunk.sd), chunk.stats[:, JACOBIANS].astype(np.int64)
+        self.rows.append((np.array(t), *arrays, kept, rates, jacobians))
 
     def recorded(self) -> Recorded:
         """Return all rows."""
-        t, *arrays, kept, jacobians = (np.concatenate(column) for column in zip(*self.rows, strict=True))
-        return Recorded(Samples(t, *arrays), kept, jacobians[1:])
+        t, *arrays, kept, rates, jacobians = (np.concatenate(column) for column in zip(*self.rows, strict=True))
+        return Recorded(Samples(t, *arrays), kept, rates, jacobians[1:])
 
 
 def refused(t: float, why: str) -> InputError:

@@ -149,21 +149,17 @@ def take_passes(own: Saddle, b: Array, first: int, transposed: bool) -> None:
     for i in range(size):
         for c in range(columns):
             found[i, c] = 0.0
-    for _ in range(PASSES):
+    for turn in range(PASSES):
         for i in range(size):
             for c in range(columns):
                 left[i, c] = b[first + i, c]
-            for j in range(size):
-                s = entry(S, i, j, transposed)
-                for c in range(columns):
-                    left[i, c] -= s * found[j, c]
+            for j in range(size if turn > 0 else 0):
+                take_away(left, i, entry(S, i, j, transposed), found, j, columns)
         for i in range(n):
             for c in range(columns):
                 change[i, c] = left[i, c]
             for k in range(n, size):
-                s = entry(S, i, k, transposed) * weight[k - n]
-                for c in range(columns):
-                    change[i, c] += s * left[k, c]
+                take_away(change, i, -entry(S, i, k, transposed) * weight[k - n], left, k, columns)
         if transposed:
             solve_lu_transposed(own.factor, n, own.exchanges, change, 0, columns)
         else:
@@ -175,9 +171,7 @@ def take_passes(own: Saddle, b: Array, first: int, transposed: bool) -> None:
             for c in range(columns):
                 left[k, c] = -left[k, c]
             for j in range(n):
-                s = entry(S, k, j, transposed)
-                for c in range(columns):
-                    left[k, c] += s * change[j, c]
+                take_away(left, k, -entry(S, k, j, transposed), change, j, columns)
             for c in range(columns):
                 found[k, c] += weight[k - n] * left[k, c]
     for i in range(size):
@@ -214,13 +208,11 @@ def solve_lu(F: Array, n: int, exchanges: Array, b: Array, first: int, columns: 
     for i in range(n):
         for j in range(i):
             if F[i, j] != 0.0:
-                for c in range(columns):
-                    b[first + i, c] -= F[i, j] * b[first + j, c]
+                take_away(b, first + i, F[i, j], b, first + j, columns)
     for i in range(n - 1, -1, -1):
         for j in range(i + 1, n):
             if F[i, j] != 0.0:
-                for c in range(columns):
-                    b[first + i, c] -= F[i, j] * b[first + j, c]
+                take_away(b, first + i, F[i, j], b, first + j, columns)
         for c in range(columns):
             b[first + i, c] /= F[i, i]
 
@@ -233,15 +225,23 @@ def solve_lu_transposed(F: Array, n: int, exchanges: Array, b: Array, first: int
             b[first + j, c] /= F[j, j]
         for i in range(j + 1, n):
             if F[j, i] != 0.0:
-                for c in range(columns):
-                    b[first + i, c] -= F[j, i] * b[first + j, c]
+                take_away(b, first + i, F[j, i], b, first + j, columns)
     for j in range(n - 1, -1, -1):
         for i in range(j):
             if F[j, i] != 0.0:
-                for c in range(columns):
-                    b[first + i, c] -= F[j, i] * b[first + j, c]
+                take_away(b, first + i, F[j, i], b, first + j, columns)
     for i in range(n - 1, -1, -1):
         swap(b, first + i, first + exchanges[i], columns)
+
+
+@inlined_kernel
+def take_away(b: Array, i: int, factor: float, x: Array, j: int, columns: int) -> None:
+    """Row i of b -= factor times row j of x; a loop over a single column costs more than what it does."""
+    if columns == 1:
+        b[i, 0] -= factor * x[j, 0]
+    else:
+        for c in range(columns):
+            b[i, c] -= factor * x[j, c]
 
 
 @inlined_kernel

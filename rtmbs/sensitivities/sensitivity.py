@@ -51,8 +51,8 @@ class Sensitivity:
     point : (np,) values of the parameters
     result : the run
     method : "direct" or "adjoint"
-    missed : largest difference of the recorded steps from the equations that were differentiated, over the size of
-        rates and accelerations: what tolerances of the steps leave
+    missed : largest difference of the recorded steps from the equations that were differentiated, over the largest
+        rates and accelerations of the run: what tolerances of the steps leave
     """
 
     value: Array
@@ -95,9 +95,10 @@ def sensitivity(
 
     of : function of the channels, in plain NumPy, that returns a number or an array (k,); or names of channels, whose
         last values count. ``of(result)`` reads channels as a Result does: ``result["tip.position"]`` (S, 3)
-    by : names of inputs (``"spring.stiffness"``); of coordinates and rates at the begin (``"crank.position"``,
-        ``"crank.rate"``); of the model, with ``model=`` the Model: ``"BODY.mass"``, ``"BODY.center_of_mass"``,
-        ``"BODY.inertia"`` (xx, yy, zz, xy, xz, yz), ``"JOINT.point"`` (world axes, reference pose), ``"MARKER.point"``
+    by : names of inputs (``"spring.stiffness"``); of coordinates, rates and states of force laws at the begin
+        (``"crank.position"``, ``"crank.rate"``, ``"tyre.side"``); of the model, with ``model=`` the Model:
+        ``"BODY.mass"``, ``"BODY.center_of_mass"``, ``"BODY.inertia"`` (xx, yy, zz, xy, xz, yz), ``"JOINT.point"``
+        (world axes, reference pose), ``"MARKER.point"``
     model : the Model that was compiled, or a function that builds one; then ``by`` may name its arguments, whose values
         are in ``at``
     method : "direct" (costs grow with parameters), "adjoint" (with values), or "auto"
@@ -132,7 +133,8 @@ def sensitivity(
         t = taken.t[missed.step + 1]
         raise InputError(
             f"the step that ends at t = {t:g} s misses the equations that are differentiated by {missed.size:.1g} of "
-            "its rates or accelerations, next to a singular pose or from loose tolerances; take a smaller step h"
+            "the largest rates or accelerations, next to a singular pose or from loose tolerances; take a smaller "
+            "step h"
         )
     if not np.all(np.isfinite(jacobian)):
         raise InputError("a step of the run has a singular matrix, and no derivative; take a smaller step h")
@@ -161,13 +163,6 @@ def check(sim: Simulation) -> None:
             raise InputError(
                 f"sensitivity needs {name} = {getattr(usual, name)!r}, not {getattr(method, name)!r}; change the method"
             )
-    if system.called:
-        raise InputError(f"force {system.called[0].name!r} is called in Python and has no exact derivative")
-    if system.states:
-        raise InputError(
-            f"force {system.states[0].force!r} has states, and sensitivities know no states of force laws yet; take it "
-            "away"
-        )
     if jumping := [signal.name for signal in system.signals if signal.jumps]:
         raise InputError(f"{jumping[0]!r} jumps at given times, and sensitivities of such a run are not known")
 
@@ -186,7 +181,7 @@ def begun(sim: Simulation) -> Simulation:
 def prepared(sim: Simulation, parameters: Parameters) -> tuple[Parameters, StepTape, FirstChange]:
     """Return the parameters with penalty factors, the recorded step, and how the first state changes."""
     moved = Start(tape_of(sim, parameters), sim.system, sim.state, sim.state.memory["alpha"]).change(
-        parameters.pins, parameters.sizes
+        parameters.pins, parameters.sizes, parameters.states(len(sim.state.s))
     )
     parameters = parameters.with_alpha(sim, moved.state[: sim.system.n])
     return parameters, tape_of(sim, parameters), moved
@@ -200,7 +195,7 @@ def tape_of(sim: Simulation, parameters: Parameters) -> StepTape:
     numbers = (tables.closures.assembly_offset, tables.balance.component, variations.alpha)
     if not variations.tables and key in kept and all(map(np.array_equal, kept[key][0], numbers)):
         return kept[key][1]
-    tape = StepTape(tables, len(system.u0), system.m, len(system.R0), variations, sim.h, key[-1])
+    tape = StepTape(system, tables, variations, sim.h, key[-1])
     if not variations.tables:
         kept.clear()
         kept[key] = tuple(one.copy() for one in numbers), tape
@@ -213,6 +208,8 @@ def value_of(sim: Simulation, parameter: Any, values: Mapping[str, float]) -> fl
         return float(parameter.design.value)
     if parameter.slot >= 0:
         return float(sim.state.u[parameter.slot])
+    if parameter.state >= 0:
+        return float(sim.state.s[parameter.state])
     dof, order = parameter.pin
     return float((sim.state.z, sim.state.zd)[order][dof])
 
@@ -224,7 +221,7 @@ def by_direct(
     by_channels, worst = cost.by_channels().tocsc(), Missed(0.0, 0)
     jacobian = np.zeros((cost.count, len(parameters.found)))
     for first, recorded in run.again():
-        X, lam, missed = directly(LinearSteps(tape, recorded, run.alpha), start)
+        X, lam, missed = directly(LinearSteps(tape, recorded, run.alpha, run.sizes), start)
         found, lead = channels.derivatives(recorded.samples, first, parameters, X, lam), int(first > 0)
         places = cost.places(slice(first + lead, first + len(found)))
         jacobian += by_channels[:, places] @ cost.joined(found[lead:])
@@ -242,7 +239,9 @@ def by_adjoint(
     for first, recorded in run.again(backwards=True):
         samples = recorded.samples
         own = weights[:, first : first + len(samples.t)]
-        missed = adjoint.through(LinearSteps(tape, recorded, run.alpha), channels.pulled_back(samples, first, own))
+        missed = adjoint.through(
+            LinearSteps(tape, recorded, run.alpha, run.sizes), channels.pulled_back(samples, first, own)
+        )
         worst, lead = max(worst, missed.behind(first)), int(first > 0)
         for j, parameter in enumerate(parameters.found):
             if (explicit := channels.explicit(samples, first, parameter)) is not None:

@@ -52,9 +52,9 @@ class Start:
 
     def __init__(self, tape: StepTape, system: System, state: State, alpha: Array) -> None:
         self.tape, self.system, self.state, self.alpha = tape, system, state, alpha
-        n, m, nc = tape.n, tape.m, tape.nc
-        self.into = Layout(z=n, zd=n, zdd=n, lam=m, p=tape.variations.count)
-        self.out = Layout(Phi=m, Phid=m, force=n, Phidd=m, energy=nc, pose=n, rates=n)
+        n, m, nc, ns = tape.n, tape.m, tape.nc, tape.ns
+        self.into = Layout(z=n, zd=n, zdd=n, s=ns, lam=m, p=tape.variations.count)
+        self.out = Layout(Phi=m, Phid=m, force=n, states=ns, Phidd=m, energy=nc, pose=n, rates=n)
         self.weights = system.weights / system.typical**2
         self.pulls = np.zeros((2, m))
         self.J = self.jacobian()
@@ -71,10 +71,12 @@ class Start:
             parts, known, pulls = self.into.split(q), tape.known.split(flat[: tape.known.size]), flat[tape.known.size :]
             tables, u, R0, _, z = tape.context(parts["z"], parts["p"], known)
             row, zd, zdd = (tables, u, R0), parts["zd"][None], parts["zdd"][None]
+            force = tape.force(row, parts["s"], z, zd[0], zdd[0], ways) + tape.loops(row, parts["lam"], z)
+            states = tape.stately(lambda: tape.rates(row, parts["s"], z, zd[0]))
             z = z[None]
             rows = tape.rows(lambda: page.closures(XP, *row, z)[0])
             rows += tape.rows(lambda: page.closure_velocities(XP, *row, z, zd)[0])
-            rows.append(page.inverse_dynamics(XP, *row, z, zd, zdd)[0] + tape.loops(row, parts["lam"], z[0]))
+            rows += [force, *states]
             rows += tape.rows(lambda: page.closure_accelerations(XP, *row, z, zd, zdd)[0])
             if tape.nc:
                 moving = 0.5 * energies.kinetic(XP, tables, R0, z, zd, zd)[0]
@@ -83,10 +85,13 @@ class Start:
             rows += pulled if tape.m else [0.0 * z[0]] * 2
             return XP.concatenate(rows)
 
-        entries = tape.program("start", found, self.into.size, tape.known.size + 2 * tape.m)
         z = np.where(tape.plain, state.z, 0.0)
-        point = np.concatenate((z, state.zd, state.zdd, state.lam, np.zeros(tape.variations.count)))
-        known = np.concatenate((state.u, state.R0.ravel(), self.alpha, np.zeros(3 * tape.nr), *self.pulls))
+        x = np.concatenate((z, state.zd, np.zeros(tape.x.size - 2 * tape.n)))[None]
+        known = np.concatenate((state.u, state.R0.ravel(), self.alpha, np.zeros(3 * tape.nr)))
+        ways = tuple(tape.ways(x, np.zeros((1, tape.n)), state.zd[None], known[None])[0].tolist())
+        entries = tape.program(("start", ways), found, self.into.size, tape.known.size + 2 * tape.m)
+        point = np.concatenate((z, state.zd, state.zdd, state.s, state.lam, np.zeros(tape.variations.count)))
+        known = np.concatenate((known, *self.pulls))
         J = np.zeros((self.out.size, self.into.size))
         J.ravel()[entries.place] = entries.rows(point[None], known[None])[0, self.out.size :]
         return J
@@ -100,12 +105,12 @@ class Start:
         """Return the derivatives of one kind of equation by one kind of number."""
         return self.J[self.out[row], self.into[column]]
 
-    def change(self, pins: Sequence[Pin], sizes: Array) -> FirstChange:
-        """Return the derivatives by all parameters of these ``sizes`` (np,).
+    def change(self, pins: Sequence[Pin], sizes: Array, s: Array) -> FirstChange:
+        """Return the derivatives by all parameters of these ``sizes`` (np,), given those of force states s (ns, np).
 
         Raises InputError for a pin that the loops do not let go.
         """
-        n, m, count = self.tape.n, self.tape.m, self.tape.variations.count
+        n, count = self.tape.n, self.tape.variations.count
         z, zd = np.zeros((n, count)), np.zeros((n, count))
         by = {pin.parameter: pin for pin in pins}
         for j in range(count):
@@ -119,16 +124,26 @@ class Start:
             left = -self.block("Phid", "z") @ z[:, j] - self.block("Phid", "p")[:, j]
             none = np.zeros((n, n))
             zd[:, j] = self.nearest(none, bent, left, self.system.pinned_zd, own, sizes[j] / self.pace)
-        right = np.vstack([-(self.block(row, "z") @ z + self.block(row, "zd") @ zd + self.block(row, "p"))
-                           for row in ("force", "Phidd")])  # fmt: skip
+        accelerations, lam = self.accelerations(z, zd, s)
+        kept, sd = self.moved("energy", z, zd, s), self.moved("states", z, zd, s)
+        return FirstChange(np.vstack((z, zd, accelerations, kept, s, sd)), lam)
+
+    def moved(self, row: str, z: Array, zd: Array, s: Array) -> Array:
+        """Return how equations change with coordinates, rates, states and parameters (k, np)."""
+        changed = self.block(row, "z") @ z + self.block(row, "zd") @ zd + self.block(row, "s") @ s
+        return np.asarray(changed + self.block(row, "p"))
+
+    def accelerations(self, z: Array, zd: Array, s: Array) -> tuple[Array, Array]:
+        """Return the changes of accelerations (n, np) and multipliers (m, np) that belong to those of the motion."""
+        n, m = self.tape.n, self.tape.m
+        right = -np.vstack([self.moved(row, z, zd, s) for row in ("force", "Phidd")])
         S = np.zeros((n + m, n + m))
         S[:n, :n], S[:n, n:] = self.block("force", "zdd"), self.block("force", "lam")
         S[n:, :n] = self.block("Phidd", "zdd")
         weight = self.tape.q4 * self.alpha
         S[n:, n:] = -np.diag(SOFT / weight)
-        found = solved(S[None], n, weight, self.tape.redundant, right[None])[0] if count else right
-        kept = self.block("energy", "z") @ z + self.block("energy", "zd") @ zd + self.block("energy", "p")
-        return FirstChange(np.vstack((z, zd, found[:n], kept)), found[n:])
+        found = solved(S[None], n, weight, self.tape.redundant, right[None])[0] if right.shape[1] else right
+        return found[:n], found[n:]
 
     def pull(self, present: Array, given: Array, kept: Mask) -> Array:
         """Return the multipliers (m,) with which loops keep a pose, or rates, from those given; zero for other states.

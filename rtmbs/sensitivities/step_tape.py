@@ -25,9 +25,13 @@ from rtmbs.ad.trace import record
 from rtmbs.forces.algebra import product, tilde
 from rtmbs.semirecursive import page as untyped_page
 from rtmbs.semirecursive import page_arrays as untyped_arrays
+from rtmbs.semirecursive.balance import AT_REST
+from rtmbs.semirecursive.page_laws import state_count
 from rtmbs.sensitivities import energies
+from rtmbs.sensitivities.called import CalledLaws, Ways
 from rtmbs.sensitivities.lanes import Rows
 from rtmbs.sensitivities.variations import Variations
+from rtmbs.system.system import System
 from rtmbs.system.tables import Tables
 
 Array = NDArray[np.float64]
@@ -70,21 +74,28 @@ class Case:
 
     made: int  # Newton matrices: the last is that of the predictor (1), of the iterate behind it (2), of the solution
     held: tuple[bool, ...]  # of each component of the balance
+    guessed: Ways = ()  # ways of the called laws at the predictor, where its matrix is made
+    then: Ways = ()  # at the iterate behind the first correction, likewise
+    here: Ways = ()  # at the solution
 
 
 class StepTape:
     """Records the equations of steps of ``h`` [s], one tape a case."""
 
-    def __init__(
-        self, tables: Tables, nu: int, m: int, nr: int, variations: Variations, h: float, redundant: bool
-    ) -> None:
+    def __init__(self, system: System, tables: Tables, variations: Variations, h: float, redundant: bool) -> None:
+        nu, m, nr = len(system.u0), system.m, len(system.R0)
+        self.called, self.slopes = CalledLaws(system), dict[Ways, Program]()
         self.tables, self.h, self.variations, self.redundant = tables, h, variations, redundant
         self.q4 = 0.25 * h * h
         n, nc, turns, np_ = len(tables.dofs.kind), len(tables.balance.first), 3 * nr, variations.count
-        self.n, self.m, self.nc, self.nr = n, m, nc, nr
+        ns = int(state_count(tables))
+        self.n, self.m, self.nc, self.nr, self.ns = n, m, nc, nr, ns
         self.first = np.flatnonzero(tables.dofs.reference >= 0)
-        self.y = Layout(dz=n, first=m, inc=n, push=m, v=n, mu=m, zd=n, kept=nc, zdd=n, nu=m, turn=turns)
-        self.x = Layout(z=n, zd=n, zdd=n, kept=nc)
+        self.y = Layout(
+            guessed=ns, dz=n, ds=ns, first=m, made=ns, inc=n, s=ns, push=m, v=n, sv=ns, mu=m, zd=n, kept=nc, ended=ns,
+            zdd=n, sa=ns, nu=m, turn=turns, sd=ns,
+        )  # fmt: skip
+        self.x = Layout(z=n, zd=n, zdd=n, kept=nc, s=ns, sd=ns)
         self.known = Layout(u=nu, R0=9 * nr, alpha=m, turned=turns)
         self.inputs = Layout(y=self.y.size, x=self.x.size, p=np_)
         self.programs: dict[Hashable, Entries] = {}
@@ -110,14 +121,18 @@ class StepTape:
 
     @cached_property
     def balances(self) -> Rows:
-        """Program of what the kept energies miss (2 nc,): as balances that went on, then as such that began anew."""
+        """Program of what kept energies miss (3 nc,): as balances that went on, then as such that began anew.
+
+        Last comes the kinetic energy beyond that of a component at rest.
+        """
 
         def found(q, flat):
             parts, known = self.inputs.split(q), self.known.split(flat)
             y, x = self.y.split(parts["y"]), self.x.split(parts["x"])
             tables, u, R0, _, _ = self.context(x["z"], parts["p"], known)
             worked, rest, moving = self.energies(tables, u, R0, self.iterate(y["inc"], x), x, y["v"])
-            return XP.concatenate((y["kept"] - x["kept"] - worked, y["kept"] - moving - rest))
+            least = AT_REST * energies.exchange(XP, tables, u, R0, self.iterate(y["inc"], x)[0][None])[0]
+            return XP.concatenate((y["kept"] - x["kept"] - worked, y["kept"] - moving - rest, moving - least))
 
         return Rows(lowered(record(found, self.inputs.size, k=self.known.size, xp=recorder)))
 
@@ -162,27 +177,75 @@ class StepTape:
         once = XP.sum(D * x[:, None, :], axis=-1)
         return w * self.plain + self.components(x + 0.5 * once + factor * XP.sum(D * once[:, None, :], axis=-1))
 
+    def force(self, row, s, z, zd, zdd, ways):
+        """Return M zdd - Q (n,), force laws at the states ``s``, those that Python calls on their ways."""
+        found = page.inverse_dynamics(XP, *self.stated(row, s), z[None], zd[None], zdd[None])[0]
+        return found - self.called.forces(row, z, zd, ways) if self.called else found
+
     @cached_property
-    def slope(self) -> Program:
-        """Program of the derivative of M zdd - Q along changes of z, zd and zdd."""
+    def looks(self) -> Rows:
+        """Program of what called laws look at, at an increment and rates, given x: independents inc, zd and x."""
+        given = Layout(inc=self.n, zd=self.n, x=self.x.size)
+
+        def found(q, flat):
+            parts, known = given.split(q), self.known.split(flat)
+            x = self.x.split(parts["x"])
+            R0 = self.turned(known["R0"].reshape(self.nr, 3, 3), x["z"])
+            z = x["z"] * self.plain + parts["inc"]
+            return XP.concatenate(self.called.inputs(self.tables, R0, z, parts["zd"]))
+
+        return Rows(lowered(record(found, given.size, k=self.known.size, xp=recorder)))
+
+    def ways(self, x: Array, inc: Array, zd: Array, known: Array) -> NDArray[np.int64]:
+        """Return the ways (K, laws) of the called laws at increments and rates (K, n) behind states x (K, nx)."""
+        looked = self.looks(np.hstack((inc, zd, x)), known) if self.called else np.zeros((len(x), 0))
+        return self.called.ways(looked, known[:, self.known["u"]])
+
+    def rates(self, row, s, z, zd):
+        """Return the rates (ns,) of the states of force laws."""
+        return page.state_rates(XP, *self.stated(row, s), z[None], zd[None])[0]
+
+    def stated(self, row, s):
+        """Return tables, inputs with the states of force laws behind them, and R0."""
+        tables, u, R0 = row
+        return tables, XP.concatenate((u, s)) if self.ns else u, R0
+
+    def followed(self, row, s, x, z, zd):
+        """Return what states at the end of a step miss of the rule (ns,)."""
+        return s - x["s"] - 0.5 * self.h * (x["sd"] + self.rates(row, s, z, zd))
+
+    def stately(self, values):
+        """Return the values of all equations of states in a list, nothing where no law has one."""
+        return [values()] if self.ns else []
+
+    def slope(self, ways: Ways) -> Program:
+        """Return the program of the derivative of M zdd - Q, and of rates of states, along changes of z, zd, zdd, s."""
+        if ways not in self.slopes:
+            self.slopes[ways] = self.new_slope(ways)
+        return self.slopes[ways]
+
+    def new_slope(self, ways: Ways) -> Program:
+        """Record the program of a slope."""
         rest = Layout(z0=self.n, p=self.variations.count, **{k: s.stop - s.start for k, s in self.known.places.items()})
+        into = Layout(z=self.n, zd=self.n, zdd=self.n, s=self.ns)
 
         def force(q, parameters):
-            known = rest.split(parameters)
-            z, zd, zdd = q[: self.n], q[self.n : 2 * self.n], q[2 * self.n :]
-            tables, u, R0, _, _ = self.context(known["z0"], known["p"], known)
-            return page.inverse_dynamics(XP, tables, u, R0, z[None], zd[None], zdd[None])[0]
+            known, at = rest.split(parameters), into.split(q)
+            row = self.context(known["z0"], known["p"], known)[:3]
+            found = [self.force(row, at["s"], at["z"], at["zd"], at["zdd"], ways)]
+            return XP.concatenate(found + self.stately(lambda: self.rates(row, at["s"], at["z"], at["zd"])))
 
-        return lowered(tangent_tape(record(force, 3 * self.n, self.n, k=rest.size, xp=recorder)))
+        return lowered(tangent_tape(record(force, into.size, self.n + self.ns, k=rest.size, xp=recorder)))
 
     def newton(self, at, w, z0, p, known):
-        """Return A w (n,), A the Newton matrix without penalties at the iterate ``at`` (z, zd, zdd, delta)."""
-        q4, h = self.q4, self.h
-        way = self.unturned(at[3], w)
-        point = XP.concatenate((at[0], at[1], at[2]))
-        along = XP.concatenate((q4 * way, 0.5 * h * way, way))
+        """Return A w (n + ns,), A the Newton matrix without penalties at an iterate (z, zd, zdd, delta, s, ways)."""
+        q4, h, n = self.q4, self.h, self.n
+        way, own = self.unturned(at[3], w[:n]), w[n:]
+        point = XP.concatenate((at[0], at[1], at[2], at[4]))
+        along = XP.concatenate((q4 * way, 0.5 * h * way, way, own))
         parameters = XP.concatenate([z0, p, *known.values(), along])
-        return interpreted(recorder, self.slope, point[None], parameters, slice(None))[0]
+        found = interpreted(recorder, self.slope(at[5]), point[None], parameters, slice(None))[0]
+        return XP.concatenate((found[:n], own - 0.5 * h * found[n:])) if self.ns else found
 
     def iterate(self, inc, x):
         """Return z, zd, zdd and delta of an increment (Eqs. 13 and 14)."""
@@ -202,27 +265,34 @@ class StepTape:
         at, first = self.factored(case, row, alpha, x, p, known, y)
         soft = SOFT / (self.q4 * alpha)
 
-        def projected(w, lam):
-            return self.newton(at, w, x["z"], p, known) + self.loops(row, lam, at[0])
+        def projected(w, s, lam):
+            return self.pushed(row, self.newton(at, XP.concatenate((w, s)), x["z"], p, known), lam, at[0])
 
         factor, balance = self.balance(case, tables, u, R0, here, x, y)
-        found = [
-            *first,
-            page.inverse_dynamics(XP, *row, z[None], zd[None], zdd[None])[0] + self.loops(row, y["push"], z),
-        ]
+        found = [*first, self.force(row, y["s"], z, zd, zdd, case.here) + self.loops(row, y["push"], z)]
+        found += self.stately(lambda: self.followed(row, y["s"], x, z, zd))
         found += self.rows(lambda: page.closures(XP, *row, z[None])[0] - y["push"] / alpha)
-        found.append(projected(y["v"] - zd, y["mu"]))
+        found.append(projected(y["v"] - zd, y["sv"], y["mu"]))
         found += self.rows(lambda: page.closure_velocities(XP, *row, z[None], y["v"][None])[0] - soft * y["mu"])
-        found += [y["zd"] - factor * y["v"], *balance, projected(y["zdd"] - zdd, y["nu"])]
+        found += [y["zd"] - factor * y["v"], *balance]
+        found += self.stately(lambda: self.followed(row, y["ended"], x, z, y["zd"]))
+        found.append(projected(y["zdd"] - zdd, y["sa"], y["nu"]))
         rates = y["zd"][None], y["zdd"][None]
         found += self.rows(lambda: page.closure_accelerations(XP, *row, z[None], *rates)[0] - soft * y["nu"])
         if self.nr:
             found.append(y["turn"] - self.turning(x["z"], y["inc"], known["turned"]))
-        return XP.concatenate(found)
+        return XP.concatenate(found + self.stately(lambda: y["sd"] + x["sd"] - 2.0 / self.h * (y["ended"] - x["s"])))
 
     def loops(self, row, lam, z):
         """Return Phi_z^T lam (n,)."""
         return page.loop_force(XP, *row, lam[None], z[None])[0] if self.m else 0.0
+
+    def pushed(self, row, forces, lam, z):
+        """Return forces (n + ns,) with Phi_z^T lam added to those on coordinates."""
+        if not self.m:
+            return forces
+        moved = forces[: self.n] + self.loops(row, lam, z)
+        return XP.concatenate((moved, forces[self.n :])) if self.ns else moved
 
     def rows(self, values):
         """Return the values of all loop equations in a list, nothing where there are none."""
@@ -234,15 +304,24 @@ class StepTape:
 
     def factored(self, case, row, alpha, x, p, known, y):
         """Return the iterate that the last Newton matrix belongs to, and the equations of the correction behind it."""
-        guess = self.iterate(self.predicted(x), x)
-        if case.made == 2:
-            z, zd, zdd, _ = guess
-            force = page.inverse_dynamics(XP, *row, z[None], zd[None], zdd[None])[0] + self.loops(row, y["first"], z)
-            first = [self.newton(guess, y["dz"], x["z"], p, known) + self.q4 * force]
-            first += self.rows(lambda: self.opened(row, z, y["dz"]) - y["first"] / alpha)
-            return self.iterate(guess[3] + self.unturned(guess[3], y["dz"]), x), first
-        nothing = [1.0 * y["dz"], *self.rows(lambda: 1.0 * y["first"])]
-        return guess if case.made == 1 else self.iterate(y["inc"], x), nothing
+        guess = *self.iterate(self.predicted(x), x), y["guessed"], case.guessed
+        z, zd, zdd = guess[:3]
+        nothing = [1.0 * y["dz"], *self.stately(lambda: 1.0 * y["ds"]), *self.rows(lambda: 1.0 * y["first"])]
+        unmade = self.stately(lambda: 1.0 * y["made"])
+        if case.made > 2:
+            unguessed = self.stately(lambda: 1.0 * y["guessed"])
+            return (*self.iterate(y["inc"], x), y["s"], case.here), [*unguessed, *nothing, *unmade]
+        first = self.stately(lambda: self.followed(row, y["guessed"], x, z, zd))
+        if case.made == 1:
+            return guess, [*first, *nothing, *unmade]
+        corrected = self.newton(guess, XP.concatenate((y["dz"], y["ds"])), x["z"], p, known)
+        pushed = self.force(row, y["guessed"], z, zd, zdd, case.guessed) + self.loops(row, y["first"], z)
+        none = self.stately(lambda: 0.0 * y["ds"])
+        first.append(corrected + XP.concatenate([self.q4 * pushed, *none]))
+        first += self.rows(lambda: self.opened(row, z, y["dz"]) - y["first"] / alpha)
+        then = self.iterate(guess[3] + self.unturned(guess[3], y["dz"]), x)
+        first += self.stately(lambda: self.followed(row, y["made"], x, then[0], then[1]))
+        return (*then, y["made"], case.then), first
 
     def opened(self, row, z, dz):
         """Return Phi + Phi_z dz (m,)."""

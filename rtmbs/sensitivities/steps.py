@@ -5,11 +5,13 @@ Steps are worked on in chunks: a program a step, and everything else for all ste
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.results.samples import Samples
+from rtmbs.sensitivities.called import kinds_of
 from rtmbs.sensitivities.elimination import Blocks
 from rtmbs.sensitivities.patterns import blocks_of, pattern_of
 from rtmbs.sensitivities.projections import Projections
@@ -20,11 +22,12 @@ Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 CHUNK = 128  # steps whose equations are solved together
+SLOW = 1e-3  # [rad/s, m/s and the same per second]: least size of rates and accelerations that a miss is compared with
 ROUNDING = 1e-15  # of the kept energies: a step that misses more may have begun its balance anew
 
 
 class Missed(NamedTuple):
-    """Largest difference of recorded steps from the equations, over rates and accelerations, and the step it is of."""
+    """Largest difference of recorded steps from the equations, over those of the run, and the step it is of."""
 
     size: float
     step: int
@@ -42,7 +45,7 @@ class Steps:
     values: Array  # (K, ny + e) what the equations miss, then the entries of their derivatives, by its pattern
     case: Integers  # (K,) number of the case
     made: Integers  # (K,) case of the factor
-    missed: Array  # (K,) difference of the recorded rates and accelerations from the equations, over their size
+    missed: Array  # (K,) difference of the recorded rates and accelerations from the equations, over those of the run
 
     @property
     def worst(self) -> Missed:
@@ -52,10 +55,16 @@ class Steps:
 
 
 class LinearSteps:
-    """Linear equations of the steps of a recorded run."""
+    """Linear equations of the steps of a recorded run.
 
-    def __init__(self, tape: StepTape, recorded: Recorded, alpha: Array) -> None:
+    ``sizes`` (2,) are the largest rate and the largest acceleration of the whole run, where ``recorded`` is a part. A
+    motion that comes to rest misses its equations by a tolerance as ever, which is small beside these and not beside
+    what is left of it.
+    """
+
+    def __init__(self, tape: StepTape, recorded: Recorded, alpha: Array, sizes: Array | None = None) -> None:
         self.tape, self.recorded, self.alpha = tape, recorded, alpha
+        self.sizes = np.maximum(sizes_of(recorded.samples) if sizes is None else sizes, SLOW)
         self.projections = Projections(tape, alpha)
         self.cases: list[Case] = []
         self.kept_blocks: dict[tuple[int, int], Blocks] = {}
@@ -70,10 +79,9 @@ class LinearSteps:
     def chunk(self, first: int, count: int) -> Steps:
         """Return the linear equations of some steps."""
         tape = self.tape
-        point, known, made, missed = self.points(first, count)
-        case, values = self.evaluate(point, known, made, self.held(point, known, first))
-        rates = point[:, tape.y["zd"]]
-        missed = np.maximum(missed, relative(values[:, tape.y["zd"]], rates))
+        point, known, made, ways, missed = self.points(first, count)
+        case, values = self.evaluate(point, known, np.column_stack((made, ways, self.held(point, known, first))))
+        missed = np.maximum(missed, largest(values[:, tape.y["zd"]]) / self.sizes[0])
         return Steps(first, values, case, made, missed)
 
     def blocks(self, columns: int) -> Blocks:
@@ -83,56 +91,66 @@ class LinearSteps:
             self.kept_blocks[key] = blocks_of(self.tape, self.alpha, pattern_of(self.tape, self.cases), columns)
         return self.kept_blocks[key]
 
-    def number(self, made: int, held: Mask) -> int:
-        """Return the number of a case, a new one for a case not met before."""
-        case = Case(int(made), tuple(held.tolist()))
+    def number(self, kind: Integers) -> int:
+        """Return the number of the case of a row of ``evaluate``, a new one for a case not met before."""
+        laws = len(self.tape.called.laws)
+        ways = [tuple(kind[1 + k * laws : 1 + (k + 1) * laws].tolist()) for k in range(3)]
+        case = Case(int(kind[0]), tuple((kind[1 + 3 * laws :] != 0).tolist()), *ways)
         if case not in self.cases:
             self.cases.append(case)
         return self.cases.index(case)
 
-    def evaluate(self, point: Array, known: Array, made: Integers, held: Mask) -> tuple[Integers, Array]:
-        """Return the case of each step, and what its equations miss with the entries of their derivatives."""
-        kinds, which = kinds_of(np.column_stack((made, held)))
-        numbers = np.array([self.number(kind[0], kind[1:] != 0) for kind in kinds])
-        found = []
-        for k, number in enumerate(numbers):
-            own = which == k if len(kinds) > 1 else slice(None)
-            found.append((own, self.tape.entries(self.cases[number]).rows(point[own], known[own])))
-        return numbers[which], found[0][1] if len(kinds) == 1 else joined(found, len(point))
+    def evaluate(self, point: Array, known: Array, rows: Integers) -> tuple[Integers, Array]:
+        """Return the case of each step, and what its equations miss with the entries of their derivatives.
+
+        A row says which matrix was the last, the ways of called laws at three iterates, and which balances went on.
+        """
+        kinds, which = kinds_of(rows)
+        numbers = np.array([self.number(kind) for kind in kinds])
+        programs = [self.tape.entries(self.cases[number]) for number in numbers]
+        values = np.empty((len(point), self.tape.y.size + max(len(one.place) for one in programs)))
+        for k, one in enumerate(programs):
+            one.rows.fill(values, np.flatnonzero(which == k), point, known)
+        return numbers[which], values
 
     def held(self, point: Array, known: Array, first: int) -> Mask:
         """Return which balances of energy went on (K, nc): others began anew in the step.
 
         A balance that went on keeps its energy but for dampers, one that began anew has that of the rates. Where a
-        balance may have begun anew, the equation that explains the kept energy better tells.
+        balance may have begun anew, the equation that explains the kept energy better tells. A component at rest has
+        begun anew, although its energy does not tell.
         """
         tape, nc = self.tape, self.tape.nc
         held = self.recorded.kept[first : first + len(point)] != 0.0
         if not nc:
             return held
-        missed = np.abs(tape.balances(point, known))
+        missed = tape.balances(point, known)
+        moves, missed = missed[:, 2 * nc :] > 0.0, np.abs(missed)
         scale = np.abs(point[:, tape.y["kept"]]) + np.abs(point[:, tape.y.size :][:, tape.x["kept"]])
         doubtful = missed[:, :nc] > ROUNDING * scale
-        return np.asarray(held & ~(doubtful & (missed[:, nc:] <= missed[:, :nc])))
+        return np.asarray(held & moves & ~(doubtful & (missed[:, nc : 2 * nc] <= missed[:, :nc])))
 
     # ---- where a step stands ----------------------------------------------------------------------------------------
 
-    def points(self, first: int, count: int) -> tuple[Array, Array, Integers, Array]:
-        """Return the points (y, x, p) of steps, what is known, the case of the factor, and what zdd misses."""
+    def points(self, first: int, count: int) -> tuple[Array, Array, Integers, Integers, Array]:
+        """Return the points (y, x, p) of steps, what is known, the case of the factor, ways, and what zdd misses."""
         tape, samples, recorded = self.tape, self.recorded.samples, self.recorded
         before, after = slice(first, first + count), slice(first + 1, first + count + 1)
         inc, turned = self.increments(before, after)
         known = np.hstack((
             samples.u[after], samples.R0[before].reshape(count, -1), np.tile(self.alpha, (count, 1)), turned,
         ))  # fmt: skip
-        x = np.hstack((samples.z[before] * tape.plain, samples.zd[before], samples.zdd[before], recorded.kept[before]))
+        x = np.hstack((
+            samples.z[before] * tape.plain, samples.zd[before], samples.zdd[before], recorded.kept[before],
+            samples.s[before], recorded.rates[before],
+        ))  # fmt: skip
         made = np.minimum(recorded.jacobians[before], 3)
-        y = self.projections.of(x, inc, samples.zd[after], made, known)
-        missed = relative(y["zdd"] - samples.zdd[after], samples.zdd[after])
+        y, ways = self.projections.of(x, inc, samples.zd[after], made, known)
+        missed = largest(y["zdd"] - samples.zdd[after]) / self.sizes[1]
         y |= {"inc": inc, "push": samples.lam[after] - y["nu"], "zd": samples.zd[after], "kept": recorded.kept[after]}
-        y["turn"] = np.zeros((count, 3 * tape.nr))
+        y |= {"ended": samples.s[after], "sd": recorded.rates[after], "turn": np.zeros((count, 3 * tape.nr))}
         point = np.hstack([*(y[name] for name in tape.y.places), x, np.zeros((count, tape.variations.count))])
-        return np.ascontiguousarray(point), np.ascontiguousarray(known), made, missed
+        return np.ascontiguousarray(point), np.ascontiguousarray(known), made, ways, missed
 
     def increments(self, before: slice, after: slice) -> tuple[Array, Array]:
         """Return the increments (K, n), and those of rotation dofs alone (K, 3 nr)."""
@@ -146,27 +164,14 @@ class LinearSteps:
         return inc, turned
 
 
-def kinds_of(rows: Integers) -> tuple[Integers, Integers]:
-    """Return the rows (c, w) that differ, and which of them each row (K, w) is."""
-    if np.array_equal(rows, np.broadcast_to(rows[:1], rows.shape)):
-        return rows[:1], np.zeros(len(rows), np.int64)
-    kinds, which = np.unique(rows, axis=0, return_inverse=True)
-    return kinds, which.ravel()
+def largest(rows: Array) -> Array:
+    """Return the largest entry of each row."""
+    return np.asarray(np.max(np.abs(rows), axis=1, initial=0.0))
 
 
-def joined(parts: list[tuple[Any, Array]], count: int) -> Array:
-    """Return rows (count, widest) of parts: where each belongs, and its rows."""
-    found = np.zeros((count, max(part.shape[1] for _, part in parts)))
-    for own, part in parts:
-        found[own, : part.shape[1]] = part
-    return found
-
-
-def relative(difference: Array, size: Array) -> Array:
-    """Return the largest difference of each row over the largest entry of the row, or of all rows where it is zero."""
-    largest = np.max(np.abs(size), axis=1, initial=0.0)
-    floor = 1e-6 * np.max(largest, initial=0.0) + 1e-300
-    return np.max(np.abs(difference), axis=1, initial=0.0) / np.maximum(largest, floor)
+def sizes_of(samples: Samples) -> Array:
+    """Return the largest rate and the largest acceleration of samples (2,)."""
+    return np.array([np.max(np.abs(one), initial=0.0) for one in (samples.zd, samples.zdd)])
 
 
 def rotation_vectors(R: Array) -> Array:

@@ -10,6 +10,8 @@ from rtmbs.sensitivities.elimination import (
     KEPT,
     NU,
     PUSH,
+    RATE,
+    STATE,
     TURN,
     ZD,
     ZDD,
@@ -18,6 +20,7 @@ from rtmbs.sensitivities.elimination import (
     solve_step,
     solve_step_transposed,
 )
+from rtmbs.sensitivities.saddles import take_away
 
 Array = Any  # numba types by value
 
@@ -41,8 +44,7 @@ def changes(own: Blocks, values: Array, case: int, x: Array, b: Array) -> None:
             b[i, c] = 0.0
     for e in range(own.pointer[case, BY_STATE], own.pointer[case, BY_STATE + 1]):
         i, j, value = row[e], column[e], values[place[e]]
-        for c in range(b.shape[1]):
-            b[i, c] -= value * x[j, c]
+        take_away(b, i, value, x, j, b.shape[1])
     for e in range(own.pointer[case, BY_PARAMETERS], own.pointer[case, BY_PARAMETERS + 1]):
         b[row[e], column[e]] -= values[place[e]]
 
@@ -50,7 +52,7 @@ def changes(own: Blocks, values: Array, case: int, x: Array, b: Array) -> None:
 @inner_kernel
 def onward(own: Blocks, before: Array, dy: Array, x: Array, lam: Array) -> None:
     """Fill in the changes of the state x (nx, np) and of the multipliers lam (m, np) behind a step."""
-    parts, n, m, nc = own.parts, own.sizes[0], own.sizes[1], own.sizes[2]
+    parts, n, m, nc, ns = own.parts, own.sizes[0], own.sizes[1], own.sizes[2], own.sizes[3]
     for c in range(dy.shape[1]):
         for i in range(n):
             x[i, c] = dy[parts[INC] + i, c] + own.plain[i] * before[i, c]
@@ -61,6 +63,9 @@ def onward(own: Blocks, before: Array, dy: Array, x: Array, lam: Array) -> None:
                 x[own.first[e] + k, c] = dy[parts[TURN] + 3 * e + k, c]
         for k in range(nc):
             x[3 * n + k, c] = dy[parts[KEPT] + k, c]
+        for k in range(ns):
+            x[3 * n + nc + k, c] = dy[parts[STATE] + k, c]
+            x[3 * n + nc + ns + k, c] = dy[parts[RATE] + k, c]
         for k in range(m):
             lam[k, c] = dy[parts[PUSH] + k, c] + dy[parts[NU] + k, c]
 
@@ -83,7 +88,7 @@ def sweep_back(
 @inner_kernel
 def spread(own: Blocks, p: Array, f: Array, w: Array) -> None:
     """Write the adjoint of state and multipliers behind a step as weights w (ny, k) of the unknowns."""
-    parts, n, m, nc = own.parts, own.sizes[0], own.sizes[1], own.sizes[2]
+    parts, n, m, nc, ns = own.parts, own.sizes[0], own.sizes[1], own.sizes[2], own.sizes[3]
     for c in range(p.shape[1]):
         for i in range(len(w)):
             w[i, c] = 0.0
@@ -96,6 +101,9 @@ def spread(own: Blocks, p: Array, f: Array, w: Array) -> None:
                 w[parts[TURN] + 3 * e + k, c] = p[own.first[e] + k, c]
         for k in range(nc):
             w[parts[KEPT] + k, c] = p[3 * n + k, c]
+        for k in range(ns):
+            w[parts[STATE] + k, c] = p[3 * n + nc + k, c]
+            w[parts[RATE] + k, c] = p[3 * n + nc + ns + k, c]
         for k in range(m):
             w[parts[PUSH] + k, c] = f[k, c]
             w[parts[NU] + k, c] = f[k, c]
@@ -112,9 +120,7 @@ def back(own: Blocks, values: Array, case: int, w: Array, g: Array, p: Array, gr
             p[i, c] = g[i, c] + kept
     for e in range(own.pointer[case, BY_STATE], own.pointer[case, BY_STATE + 1]):
         i, j, value = row[e], column[e], values[place[e]]
-        for c in range(p.shape[1]):
-            p[j, c] -= value * w[i, c]
+        take_away(p, j, value, w, i, p.shape[1])
     for e in range(own.pointer[case, BY_PARAMETERS], own.pointer[case, BY_PARAMETERS + 1]):
         i, j, value = row[e], column[e], values[place[e]]
-        for c in range(p.shape[1]):
-            gradient[j, c] -= value * w[i, c]
+        take_away(gradient, j, value, w, i, p.shape[1])

@@ -1,24 +1,10 @@
-"""Runs with their linear equations, and derivatives of runs by differences."""
+"""A mechanism with springs, and derivatives of runs by differences."""
 
 import numpy as np
 
 import rtmbs
-from rtmbs.sensitivities.parameters import parameters_of
-from rtmbs.sensitivities.recorded import Watch
-from rtmbs.sensitivities.sensitivity import begun, prepared
-from rtmbs.sensitivities.steps import LinearSteps
 
-TIGHT = rtmbs.PenaltyTrapezoidal(tol=1e-12)
 PLACES, WEIGHTS = (-3, -2, -1, 1, 2, 3), np.array([-1.0, 9.0, -45.0, 45.0, -9.0, 1.0]) / 60.0
-
-
-def linear_run(model, by, h, steps, method=TIGHT):
-    """Return the linear equations of a run and how its first state changes."""
-    sim = begun(rtmbs.Simulation(model.compile(), h=h, method=method))
-    _, tape, first = prepared(sim, parameters_of(sim, by, model, {}))
-    alpha, watch = sim.state.memory["alpha"].copy(), Watch()
-    sim.run(steps * h, observers=[watch])
-    return LinearSteps(tape, watch.recorded(), alpha), first
 
 
 def differences(run, value, size):
