@@ -224,7 +224,8 @@ def describe_instances(array: int, fixed: int, moving: int, color: int, first: i
 def line_buffers() -> Buffers:
     """Describe segments; the four corners of their ribbons come from the number of the vertex."""
     array = int(GL.glGenVertexArrays(1))
-    buffers = Buffers(array, *(int(name) for name in GL.glGenBuffers(3)), array)
+    fixed, moving, color = (int(name) for name in GL.glGenBuffers(3))
+    buffers = Buffers(array, fixed, moving, color, array)
     GL.glBindVertexArray(array)
     GL.glBindBuffer(GL.GL_ARRAY_BUFFER, buffers.moving)
     attribute(0, 3, 6, 0, per_instance=True)
