@@ -583,8 +583,11 @@ def test_a_file_is_read_anew_by_reload(tmp_path):
         ("fourbar", {"mode": "fork"}, UnknownNameError, "mode named 'fork'"),
         (motored(), {"parameters": {"a": 1}}, InputError, "built already"),
         (motored(), {"mode": "manual"}, InputError, "takes the Simulation"),
+        ("fourbar", {"disk": -1}, InputError, "disk is -1; it must be a number of bytes"),
+        ("fourbar", {"disk": "2GB"}, InputError, "disk is '2GB'; it must be a number of bytes"),
+        ("fourbar", {"disk": (float("nan"), "folder")}, InputError, "it must be a number of bytes"),
     ],
-    ids=["misspelt", "a number", "a result", "no mode", "a model with parameters", "manual"],
+    ids=["misspelt", "a number", "a result", "no mode", "a model with parameters", "manual", "disk", "word", "nan"],
 )
 def test_what_is_no_target_is_refused(target, options, error, words):
     with pytest.raises(error, match=words):
