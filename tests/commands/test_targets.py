@@ -62,3 +62,12 @@ def test_a_picture_that_cannot_be_written(idle, capsys, out, told):
 
 def test_a_model_file_is_not_viewed_itself(capsys):
     assert "rtmbs run a.mks --out FILE.h5" in refused(["view", "a.mks"], capsys)
+
+
+@pytest.mark.parametrize("of", ["import rtmbs\ndef build():\n    return masss\n", "def build(:\n"])
+def test_a_mistake_in_the_model_of_a_result_is_a_sentence(tmp_path, capsys, of):
+    (tmp_path / "arm.py").write_text(of)
+    assert main(["view", str(tmp_path / "run.npz"), "--of", str(tmp_path / "arm.py")]) == 2
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith(("rtmbs: NameError: name 'masss'", "rtmbs: SyntaxError"))
+    assert "arm.py:" in last

@@ -193,6 +193,7 @@ def test_options_take_effect(connection):
         (SetOption("jacobian", "sympy"), "jacobian named 'sympy'"),
         (SetSpeed(0.0), "speed is 0.0"),
         (Subscribe(("crank.colour",)), "channel named 'crank.colour'"),
+        (Subscribe(("crank.position",)), "name the ones to plot: crank.position[x], crank.position[y]"),
         (Subscribe(("crank.position[w]",)), "axis of channel 'crank.position'"),
         (Subscribe(("t",) * 17), "at most 16"),
         (Rebuild({"width": 2.0}), "parameter"),
