@@ -3,7 +3,8 @@
 import argparse
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -115,20 +116,27 @@ def read_parameters(name: str, words: list[str]) -> dict[str, Any]:
 
 def factory_defaults(name: str) -> dict[str, Any]:
     """Return the parameters of a factory that a command line can give: numbers and words with a default."""
-    from rtmbs.viewer import fault
     from rtmbs.viewer.connect import factory_of
     from rtmbs.viewer.origin import load_function
 
+    with told():
+        known = inspect.signature(load_function(factory_of(name))).parameters
+    return {key: p.default for key, p in known.items() if isinstance(p.default, bool | int | float | str)}
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Make one sentence of an error in the user's own file, and print the way there; errors of rtmbs pass through."""
+    from rtmbs.viewer import fault
+
     try:
-        function = load_function(factory_of(name))
+        yield
     except RtmbsError:
         raise
     except Exception as error:
         if shown := fault.details(error):
             print(shown, file=sys.stderr)
         raise InputError(fault.sentence(error)) from error
-    known = inspect.signature(function).parameters
-    return {key: p.default for key, p in known.items() if isinstance(p.default, bool | int | float | str)}
 
 
 def view_model(options: argparse.Namespace, parameters: dict[str, Any]) -> int:
@@ -166,7 +174,9 @@ def view_result(options: argparse.Namespace, words: list[str]) -> int:
         from rtmbs.viewer.connect import factory_of
         from rtmbs.viewer.origin import load_function
 
-        model = load_function(factory_of(options.of))(**read_parameters(options.of, words))
+        parameters = read_parameters(options.of, words)
+        with told():
+            model = load_function(factory_of(options.of))(**parameters)
     elif words:
         view_parser().refuse(words)
     if options.html:

@@ -102,6 +102,8 @@ class LiveChannels:
         if name in self.entries and not self.entries[name].source.axes:
             return name, 0
         owner, _, axis = name.removesuffix("]").rpartition("[")
+        if name in self.entries:
+            raise whole_channel(name, self.entries[name].source.axes)
         if owner not in self.entries:
             raise unknown_name("channel", owner or name, self.entries)
         axes = self.entries[owner].source.axes
@@ -139,3 +141,9 @@ class LiveChannels:
                 energies[:, part], values[part] = self._batch(size).read(states[part], self._columns)
                 first += size
         return energies, values
+
+
+def whole_channel(name: str, axes: Sequence[str]) -> InputError:
+    """Return the error of a channel of several numbers where one of them is needed."""
+    parts = ", ".join(f"{name}[{axis}]" for axis in axes)
+    return InputError(f"channel {name!r} has several numbers; name the ones to plot: {parts}")

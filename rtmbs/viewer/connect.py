@@ -12,6 +12,7 @@ from rtmbs.model import Model
 from rtmbs.viewer.commands import KeepHistory
 from rtmbs.viewer.connection import Connection, Message
 from rtmbs.viewer.disk.head import is_history
+from rtmbs.viewer.main_guard import why_not_imported
 from rtmbs.viewer.origin import FromFactory, FromModel, FromSimulation, Origin
 from rtmbs.viewer.process_connection import ProcessConnection, why_not_sent
 
@@ -38,7 +39,8 @@ def connect(
     target: a name of the library ("fourbar"), a factory "module:function", a file "mechanism.py" or
         "mechanism.py:function", a Model or a Simulation. For a Result, or its file "run.npz", see ``playback``.
     mode: "process", "thread", or "manual" for a Simulation that its own program steps. What cannot be sent to a
-        process runs in a thread, and a message says so.
+        process runs in a thread, and a message says so; so does a session of a script without
+        ``if __name__ == "__main__":``, which a process would run again.
     parameters: of the factory.  options: of the Simulation, such as h=2e-3; a Simulation brings its own.
     settings: ``shapes`` of bodies by name, ``history`` in memory (states, bytes), ``playing``, ``speed``.
     disk: bytes of the history that are kept in a folder too, or (bytes, folder); memory alone unless given.
@@ -48,19 +50,28 @@ def connect(
     """
     if mode not in MODES:
         raise unknown_name("mode", mode, MODES)
+    kept = keeping(disk)
     origin = origin_of(target, parameters, options)
     if isinstance(target, str) and target in library.WATCHED_AT:
         settings = {"speed": library.WATCHED_AT[target], **settings}
     connection = manual(target, **settings) if mode == "manual" else opened(origin, mode, settings)
-    if disk:
-        connection.send(KeepHistory(*disk) if isinstance(disk, tuple) else KeepHistory(disk))
+    if kept is not None:
+        connection.send(kept)
     return connection
+
+
+def keeping(disk: Any) -> KeepHistory | None:
+    """Return the command of ``connect(disk=...)``, None for memory alone; InputError for what is no size."""
+    size, *folder = disk if isinstance(disk, tuple) else (disk,)
+    if not (isinstance(size, float | int) and size >= 0.0) or len(folder) > 1:
+        raise InputError(f"disk is {disk!r}; it must be a number of bytes such as 2e9, or (bytes, folder)")
+    return KeepHistory(size, *folder) if size else None
 
 
 def opened(origin: Origin, mode: str, settings: dict[str, Any]) -> Connection:
     """Return the Connection to a session in a process or, where that cannot be, in a thread."""
     why = ""
-    if mode == "process" and not (why := why_not_sent(origin, settings)):
+    if mode == "process" and not (why := why_not_imported() or why_not_sent(origin, settings)):
         return ProcessConnection(origin, **settings)
     from rtmbs.viewer.thread_connection import ThreadConnection  # with it the kernels, which process mode loads over
     # there

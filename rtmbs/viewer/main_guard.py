@@ -4,22 +4,30 @@ import ast
 import sys
 from pathlib import Path
 
+UNGUARDED = (
+    "a process of its own imports this script again; write the call under if __name__ == '__main__': for a process"
+)
 
-def script_is_guarded() -> bool:
-    """Return False for a script that shows a window outside of ``if __name__ == "__main__":``.
 
-    A process of its own imports the script, and would come to the same call. Without a file, as in a notebook, nothing
-    is imported.
+def why_not_imported() -> str:
+    """Return why another process must not import the user's script, "" when it may.
+
+    A process of its own imports the script, and would come to the same call outside of
+    ``if __name__ == "__main__":``. A script that comes from a pipe cannot be imported at all. Without a file, as in a
+    notebook, nothing is imported.
     """
     main = sys.modules.get("__main__")
     path = getattr(main, "__file__", None)
     if path is None or getattr(main, "__spec__", None) is not None:  # python -m: a package, which is guarded itself
-        return True
+        return ""
+    if not Path(path).is_file():
+        return f"a process of its own imports this script again, and {path} is no file; save the script for a process"
     try:
         tree = ast.parse(Path(path).read_text(encoding="utf-8"))
     except (OSError, SyntaxError, UnicodeDecodeError):
-        return True
-    return any(isinstance(one, ast.If) and asks_for_name(one.test) for one in tree.body)
+        return ""
+    guarded = any(isinstance(one, ast.If) and asks_for_name(one.test) for one in tree.body)
+    return "" if guarded else UNGUARDED
 
 
 def asks_for_name(test: ast.expr) -> bool:

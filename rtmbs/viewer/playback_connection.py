@@ -13,6 +13,7 @@ from rtmbs.integrators.report import Outcome
 from rtmbs.integrators.settings import PHASES
 from rtmbs.observers.meters import VIOLATIONS
 from rtmbs.results.result import Result
+from rtmbs.viewer.channels import whole_channel
 from rtmbs.viewer.commands import (
     Command,
     Inspect,
@@ -175,6 +176,8 @@ class PlaybackConnection:
         for name in names:
             owner, _, axis = (name, "", "") if name in result else name.removesuffix("]").rpartition("[")
             channel = result.channel(owner or name)
+            if channel.axes and not axis:
+                raise whole_channel(name, channel.axes)
             if channel.axes and axis not in channel.axes:
                 raise unknown_name(f"axis of channel {owner!r}", axis, channel.axes)
             columns.append(channel.values[:, channel.axes.index(axis)] if channel.axes else channel.values)

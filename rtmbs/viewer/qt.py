@@ -16,6 +16,8 @@ OPENGL = (3, 3)
 PATIENCE = 2.0  # [s] for a display to answer
 PACKAGES = ("PySide6", "pyqtgraph", "PyOpenGL")
 DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
+BLIND = ("offscreen", "minimal", "linuxfb", "vnc")  # platforms of Qt without a window of OpenGL
+FILM = "`rtmbs view TARGET --headless --out movie.mp4`"
 INSTALL = "pip install 'rtmbs[viewer]'"
 
 
@@ -37,13 +39,18 @@ def check_qt(python: tuple[int, int] = (sys.version_info[0], sys.version_info[1]
 
 
 def check_display(platform: str = sys.platform, given: Mapping[str, str] = os.environ) -> None:
-    """Raise InputError where Qt would end the process: Linux without a display."""
+    """Raise InputError where Qt would end the process, or open a window that nobody sees: Linux without a display."""
+    chosen = given.get("QT_QPA_PLATFORM", "")
+    if chosen.partition(":")[0] in BLIND:
+        raise InputError(
+            f"the window needs a display, and QT_QPA_PLATFORM is {chosen!r}, which shows none; unset it, or film with "
+            f"{FILM}"
+        )
     if platform.startswith("linux") and not any(given.get(name) for name in DISPLAYS):
         raise InputError(
-            "the window needs a display, and neither DISPLAY nor WAYLAND_DISPLAY names one; "
-            "`rtmbs view TARGET --headless --out movie.mp4` films without one"
+            f"the window needs a display, and neither DISPLAY nor WAYLAND_DISPLAY names one; {FILM} films without one"
         )
-    if platform.startswith("linux") and not given.get("QT_QPA_PLATFORM"):
+    if platform.startswith("linux") and not chosen:
         check_server(given)
         check_plugin()
 
@@ -58,7 +65,7 @@ def check_server(given: Mapping[str, str]) -> None:
         named = f"DISPLAY names {display!r}" if display else f"WAYLAND_DISPLAY names {wayland!r}"
         raise InputError(
             f"the window needs a display, and {named}, where nobody answers; start one (Xvfb, ssh -X), or film with "
-            "`rtmbs view TARGET --headless --out movie.mp4`"
+            f"{FILM}"
         )
 
 
@@ -108,7 +115,7 @@ def check_opengl() -> None:
         offered = f"only OpenGL {found[0]}.{found[1]}" if usable else "no OpenGL"
         raise InputError(
             f"the window needs OpenGL 3.3, and this display offers {offered}; install Mesa's drivers "
-            "(Debian: libgl1-mesa-dri), or film with `rtmbs view TARGET --headless --out movie.mp4`"
+            f"(Debian: libgl1-mesa-dri), or film with {FILM}"
         )
 
 

@@ -13,14 +13,10 @@ from rtmbs.viewer.commands import Play
 from rtmbs.viewer.connect import connect, is_result, playback
 from rtmbs.viewer.connection import Connection
 from rtmbs.viewer.interrupt import ended_by_interrupt
-from rtmbs.viewer.main_guard import script_is_guarded
+from rtmbs.viewer.main_guard import why_not_imported
 from rtmbs.viewer.qt import check_display, check_opengl, check_qt
 from rtmbs.viewer.theme import theme_named
 
-THREAD_INSTEAD = (
-    "the session runs in a thread: a process of its own imports this script again; write view(...) under "
-    "if __name__ == '__main__': for a process"
-)
 # A renderer without a graphics card would take every core, also the one that the steps need. 0 draws in the thread of
 # the window: on two cores more pictures and fewer missed deadlines than with one more thread (bench/viewer.py).
 RENDERER_THREADS = "LP_NUM_THREADS"
@@ -61,8 +57,8 @@ def view(
     if mode == "manual":
         raise InputError("view(mode='manual') would never return; use rtmbs.viewer.manual_viewer.ManualViewer(sim)")
     theme_named(theme or "white")
-    if mode == "process" and not script_is_guarded():
-        print(THREAD_INSTEAD, file=sys.stderr)
+    if mode == "process" and (why := why_not_imported()):
+        print(f"the session runs in a thread: {why}", file=sys.stderr)
         mode = "thread"
     connection = open_connection(target, mode, model, parameters=parameters, options=options, **settings)
     try:  # Qt is loaded while the session is being built

@@ -71,3 +71,12 @@ def test_a_model_file_takes_no_options_of_a_mechanism(tmp_path, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["view", str(tmp_path / "a.mks"), "--ny", "3"])
     assert "there is no argument named '--ny'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("of", ["import rtmbs\ndef build():\n    return masss\n", "def build(:\n"])
+def test_a_mistake_in_the_model_of_a_result_is_a_sentence(tmp_path, capsys, of):
+    (tmp_path / "arm.py").write_text(of)
+    assert main(["view", str(tmp_path / "run.npz"), "--of", str(tmp_path / "arm.py")]) == 2
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith(("rtmbs: NameError: name 'masss'", "rtmbs: SyntaxError"))
+    assert "arm.py:" in last

@@ -193,6 +193,7 @@ def test_options_take_effect(connection):
         (SetOption("jacobian", "sympy"), "jacobian named 'sympy'"),
         (SetSpeed(0.0), "speed is 0.0"),
         (Subscribe(("crank.colour",)), "channel named 'crank.colour'"),
+        (Subscribe(("crank.position",)), "name the ones to plot: crank.position[x], crank.position[y]"),
         (Subscribe(("crank.position[w]",)), "axis of channel 'crank.position'"),
         (Subscribe(("t",) * 17), "at most 16"),
         (Rebuild({"width": 2.0}), "parameter"),
@@ -583,8 +584,11 @@ def test_a_file_is_read_anew_by_reload(tmp_path):
         ("fourbar", {"mode": "fork"}, UnknownNameError, "mode named 'fork'"),
         (motored(), {"parameters": {"a": 1}}, InputError, "built already"),
         (motored(), {"mode": "manual"}, InputError, "takes the Simulation"),
+        ("fourbar", {"disk": -1}, InputError, "disk is -1; it must be a number of bytes"),
+        ("fourbar", {"disk": "2GB"}, InputError, "disk is '2GB'; it must be a number of bytes"),
+        ("fourbar", {"disk": (float("nan"), "folder")}, InputError, "it must be a number of bytes"),
     ],
-    ids=["misspelt", "a number", "a result", "no mode", "a model with parameters", "manual"],
+    ids=["misspelt", "a number", "a result", "no mode", "a model with parameters", "manual", "disk", "word", "nan"],
 )
 def test_what_is_no_target_is_refused(target, options, error, words):
     with pytest.raises(error, match=words):

@@ -88,6 +88,12 @@ def test_the_same_frame_until_something_changes(connection):
     assert connection.latest().number == first.number + 1
 
 
+WHOLE = (
+    "crank.position",
+    "channel 'crank.position' has several numbers; name the ones to plot: crank.position[x], crank.position[y], ",
+)
+
+
 def test_channels(connection):
     connection.send(Subscribe(("motor.torque", "crank.position[z]", "coupler.velocity[y]"), ticket=5))
     connection.send(Seek(10))
@@ -97,7 +103,7 @@ def test_channels(connection):
     np.testing.assert_array_equal(rows[:, 0], RESULT.t)
     np.testing.assert_array_equal(rows[:, 1], RESULT["coupler.velocity"][:, 1])
     assert np.all(np.isnan(rows[:, 2]))
-    for name, words in (("crank.colour", "crank.colour"), ("crank.position[w]", "axis of channel")):
+    for name, words in (("crank.colour", "crank.colour"), ("crank.position[w]", "axis of channel"), WHOLE):
         connection.send(Subscribe((name,)))
         assert words in connection.messages()[-1].text
     assert connection.latest().ticket == 5
@@ -187,6 +193,9 @@ def test_a_recorded_result_plays_when_its_window_opens(monkeypatch, tmp_path, wo
 
         def show(self):
             seen.append(self.connection.latest().playing)
+
+        def close(self):
+            pass
 
     RESULT.save(tmp_path / "run.h5")
     view = importlib.import_module("rtmbs.viewer.view")

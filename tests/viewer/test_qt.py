@@ -71,7 +71,7 @@ def test_nothing_but_the_window_loads_qt():
 def test_without_a_display_the_way_out_is_told():
     with pytest.raises(InputError, match=r"needs a display.*--headless"):
         qt.check_display("linux", {})
-    qt.check_display("linux", {"QT_QPA_PLATFORM": "offscreen"})
+    qt.check_display("linux", {"QT_QPA_PLATFORM": "xcb"})
     qt.check_display("darwin", {})
 
 
@@ -99,13 +99,27 @@ def test_a_display_that_answers_is_taken(tmp_path):
     assert not qt.answers(f"127.0.0.1:{number}.0")
 
 
-def test_without_opengl_there_is_one_sentence_and_an_exit_code():
-    """Qt without OpenGL: no window, no abort, no pages of warnings, and no memory that is left behind."""
-    environment = {name: value for name, value in os.environ.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}
-    environment |= {"QT_QPA_PLATFORM": "offscreen", "PYTHONPATH": str(ROOT)}
+@pytest.mark.parametrize("platform", ["offscreen", "offscreen:size=10x10", "minimal"])
+def test_a_platform_that_shows_nothing_is_refused(platform):
+    with pytest.raises(InputError, match=f"QT_QPA_PLATFORM is '{platform}', which shows none; unset it, or film with"):
+        qt.check_display("linux", {"QT_QPA_PLATFORM": platform, "DISPLAY": ":0"})
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"QT_QPA_PLATFORM": "offscreen"}, "the window needs a display, and QT_QPA_PLATFORM is 'offscreen'"),
+        ({"QT_XCB_GL_INTEGRATION": "none"}, "the window needs OpenGL 3.3"),
+    ],
+    ids=["offscreen", "no OpenGL"],
+)
+def test_a_window_that_cannot_be_is_one_sentence_and_an_exit_code(opengl, qapp, given, sentence):
+    """No window, no abort, no pages of warnings, and no memory that is left behind."""
+    environment = {name: value for name, value in os.environ.items() if name != "QT_QPA_PLATFORM"}
+    environment |= {"PYTHONPATH": str(ROOT), **given}
     command = [sys.executable, "-m", "rtmbs", "view", "pendulum"]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 2
-    lines = [line for line in (done.stdout + done.stderr).splitlines() if not line.startswith("libGL")]
+    lines = [line for line in (done.stdout + done.stderr).splitlines() if not line.startswith(("libGL", "QXcb"))]
     assert len(lines) == 1, lines
-    assert "the window needs OpenGL 3.3" in lines[0]
+    assert sentence in lines[0]
