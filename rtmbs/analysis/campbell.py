@@ -11,6 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from rtmbs.analysis.eigenvalues import Oscillations
 from rtmbs.analysis.equilibrium import equilibrium
 from rtmbs.analysis.modes import Modes, modes
+from rtmbs.analysis.standing import refused
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.results.extras import needed
 from rtmbs.simulation.simulation import Simulation
@@ -93,7 +94,7 @@ class Campbell(Oscillations):
 def campbell(
     of: Simulation | Callable[[float], Simulation],
     values: Sequence[float],
-    over: str = "value",
+    over: str | None = None,
     *,
     count: int | None = None,
 ) -> Campbell:
@@ -109,7 +110,13 @@ def campbell(
         diagram.critical(order=1.0)
     """
     numbers = checked_values(values)
-    state_at = of if callable(of) and not isinstance(of, Simulation) else rest_over(of, over)
+    own = callable(of) and not isinstance(of, Simulation)
+    if over is None and not own and isinstance(of, Simulation):
+        raise InputError(
+            f"campbell of a Simulation needs over=, the name of an input; there are {', '.join(map(repr, of.inputs))}"
+        )
+    over = "value" if over is None else over
+    state_at = of if own else rest_over(of, over)
     found = []
     for value in numbers:
         sim = state_at(float(value))
@@ -133,13 +140,19 @@ def checked_values(values: Any) -> Array:
 def rest_over(of: Any, over: str) -> Callable[[float], Simulation]:
     """Return the function from a value of an input to the mechanism at rest, each from the pose before."""
     if not isinstance(of, Simulation):
-        raise InputError(f"campbell takes a Simulation or a function that returns one, not {shown(of)}")
+        raise refused("campbell", "a Simulation or a function that returns one", of)
     if over not in of.inputs:
         raise unknown_name("input", over, of.inputs)
     if np.any(np.abs(of.state.zd) > RATES * of.system.typical):
         raise InputError(
             "the mechanism moves, and a change of an input does not say how its motion follows; give campbell a "
             "function of the value that returns a Simulation in its steady motion"
+        )
+    place = of.system.inputs[over]
+    if place.stop - place.start > 1:
+        raise InputError(
+            f"input {over!r} has {place.stop - place.start} numbers, and a diagram goes over one; give campbell a "
+            "function of the value that returns a Simulation at rest"
         )
     sim = of.independent()
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rtmbs.analysis.differences import PLACES, STEP, WEIGHTS, directional
 from rtmbs.analysis.driven import Driven, driven
 from rtmbs.analysis.neighbourhood import Neighbourhood, neighbourhood
+from rtmbs.analysis.standing import simulation_of
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.results.catalogue import run_result
 from rtmbs.results.samples import Samples
@@ -73,8 +74,10 @@ class Linearisation:
         return StateSpace(self.A, self.B, self.C, self.D)
 
 
-def linearise(sim: Simulation, inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> Linearisation:
+def linearise(sim: Any, inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> Linearisation:
     """Return the linear equations beside the present state of a Simulation, which stays as it is.
+
+    ``sim`` may be an Equilibrium, or a State of a System that a Simulation has.
 
     ``inputs`` are names of ``sim.inputs``, ``outputs`` names of channels of a Result. Mass, damping and stiffness come
     in closed form with all force laws, the accelerations and the reactions of the state (METHODS 1.35).
@@ -84,8 +87,7 @@ def linearise(sim: Simulation, inputs: Sequence[str] = (), outputs: Sequence[str
         lin = rtmbs.linearise(sim, inputs=["motor.torque"], outputs=["tip.position"])
         poles = np.linalg.eigvals(lin.A)
     """
-    if not isinstance(sim, Simulation):
-        raise InputError(f"linearise takes a Simulation at the state that is meant, not {shown(sim)}")
+    sim = simulation_of("linearise", sim)
     near = neighbourhood(sim)
     slots, input_names = input_slots(sim, inputs)
     M, C, K = projected(near)

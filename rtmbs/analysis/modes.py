@@ -15,7 +15,7 @@ from rtmbs.analysis.mode_energies import ElementEnergies, element_energies
 from rtmbs.analysis.mode_shapes import body_motions, kinetic_energies, mode_motion
 from rtmbs.analysis.named import Named
 from rtmbs.analysis.sparse_modes import pays, slowest_modes
-from rtmbs.errors import InputError, shown
+from rtmbs.analysis.standing import simulation_of
 from rtmbs.integrators.checks import whole
 from rtmbs.results.extras import needed
 from rtmbs.results.result import Result
@@ -157,8 +157,10 @@ class Modes(Oscillations):
         return f"<pre>{escape(self.table())}</pre>"
 
 
-def modes(of: Simulation | Linearisation, count: int | None = None) -> Modes:
+def modes(of: Any, count: int | None = None) -> Modes:
     """Return the modes of small motions beside the present state of a Simulation, or of a Linearisation.
+
+    ``of`` may be an Equilibrium too, or a State of a System that a Simulation has: ``modes(rest.state)``.
 
     At a state that moves the equations are those of that instant: the modes are those of a steady motion, as of a
     governor in its turn, and no more than a hint for others.
@@ -170,9 +172,8 @@ def modes(of: Simulation | Linearisation, count: int | None = None) -> Modes:
         found = rtmbs.modes(sim)
         print(found.table())
     """
-    if not isinstance(of, Simulation | Linearisation):
-        raise InputError(f"modes takes a Simulation or a Linearisation, not {shown(of)}")
-    if isinstance(of, Simulation):
+    if not isinstance(of, Linearisation):
+        of = simulation_of("modes", of)
         if count is not None:
             whole("count", count, 1, of.system.n)
         wanted = MANY if count is None else count

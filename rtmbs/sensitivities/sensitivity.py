@@ -9,7 +9,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import InputError, shown, unknown_name
+from rtmbs.analysis.standing import MEANT, refused
+from rtmbs.errors import InputError, unknown_name
 from rtmbs.integrators.checks import one_of, whole
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.model.model import Model
@@ -142,7 +143,7 @@ def sensitivity(
 def check(sim: Simulation) -> None:
     """Refuse what has no derivative here; raises InputError."""
     if not isinstance(sim, Simulation):
-        raise InputError(f"sensitivity takes a Simulation at the state that is meant, not {shown(sim)}")
+        raise refused("sensitivity", MEANT, sim)
     method, system = sim.method, sim.system
     check_outside(system)
     if not isinstance(method, PenaltyTrapezoidal):
