@@ -17,6 +17,7 @@ from rtmbs.analysis.neighbourhood import neighbourhood
 from rtmbs.analysis.relaxation import relax
 from rtmbs.analysis.standing import simulation_of
 from rtmbs.analysis.static import RELATIVE, Integrates, NoEquilibrium, Static, pose_after, static, step_to
+from rtmbs.analysis.told import Told, rows
 from rtmbs.errors import InputError, shown
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.state import State
@@ -36,8 +37,8 @@ HELD = 1e-9  # of the accelerations without them: what inputs may leave
 DEFAULT_STEP = 1e-3  # [s] of the Simulation that is made of a System
 
 
-@dataclass(frozen=True)
-class Equilibrium:
+@dataclass(frozen=True, repr=False)
+class Equilibrium(Told):
     """A pose at rest in which forces balance.
 
     Attributes
@@ -67,6 +68,20 @@ class Equilibrium:
     def stable(self) -> bool:
         """Whether no small motion grows. Directions without stiffness count as stable."""
         return self.modes.stable
+
+    def line(self) -> str:
+        """Return the mechanism, the least stiffness and what is left of forces."""
+        sim, least = self.simulation, f"{self.stiffness[0]:.4g} 1/s^2" if len(self.stiffness) else "none"
+        return f"{sim.system.name!r} at t = {sim.t:g} s, least stiffness {least}, residual {self.residual:.2g} 1/s^2"
+
+    def table(self) -> str:
+        """Return whether it is stable, the pose by coordinates, and the sizes of forces in joints."""
+        sim = self.simulation
+        known = [name for name in sim.system.coordinate_names if name in channels(sim)]
+        pose = rows([("coordinate", "value"), *((name, f"{float(sim[name]):.6g}") for name in known)])
+        forces = [(name, f"{float(np.linalg.norm(load[:3])):.6g} N") for name, load in self.loads.items()]
+        head = f"equilibrium of {self.line()}: {'stable' if self.stable else 'not stable'}"
+        return "\n".join([head, *pose, *rows([("joint", "force"), *forces])])
 
     @property
     def loads(self) -> dict[str, Array]:

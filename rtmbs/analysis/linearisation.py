@@ -13,6 +13,7 @@ from rtmbs.analysis.differences import PLACES, STEP, WEIGHTS, directional
 from rtmbs.analysis.driven import Driven, driven
 from rtmbs.analysis.neighbourhood import Neighbourhood, neighbourhood
 from rtmbs.analysis.standing import simulation_of
+from rtmbs.analysis.told import Told, counted, numbers, rows
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.results.catalogue import run_result
 from rtmbs.results.samples import Samples
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Linearisation:
+@dataclass(frozen=True, repr=False)
+class Linearisation(Told):
     """x' = A x + B u, y = C x + D u of variations, x = (dq, dv, ds), and M dv' + damping dv + stiffness dq = forces du.
 
     dq are variations of the independent coordinates, dv those of their rates, ds those of force states. At a state
@@ -63,6 +64,24 @@ class Linearisation:
     def state(self) -> State:
         """The state."""
         return self.simulation.state
+
+    def line(self) -> str:
+        """Return the mechanism and the numbers of unknowns, inputs and outputs."""
+        sizes = counted(len(self.coordinates), "degree of freedom", "degrees of freedom"), counted(len(self.A), "state")
+        more = counted(len(self.inputs), "input"), counted(len(self.outputs), "output")
+        return f"{self.simulation.system.name!r} at t = {self.simulation.t:g} s: {', '.join((*sizes, *more))}"
+
+    def table(self) -> str:
+        """Return the independent coordinates with the diagonals of their matrices, and inputs and outputs."""
+        diagonals = (numbers(np.diag(one)) for one in (self.mass, self.damping, self.stiffness))
+        head = ("coordinate", "mass", "damping", "stiffness")
+        lines = [f"linear equations of {self.line()}", *rows([head, *zip(self.coordinates, *diagonals, strict=True)])]
+        lines += [
+            f"{what}: {', '.join(names)}"
+            for what, names in (("inputs", self.inputs), ("outputs", self.outputs))
+            if names
+        ]
+        return "\n".join(lines)
 
     def state_space(self) -> "StateSpace":
         """Return a ``scipy.signal.StateSpace``; raises InputError without inputs or outputs."""

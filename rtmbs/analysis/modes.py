@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from rtmbs.analysis.mode_shapes import body_motions, kinetic_energies, mode_moti
 from rtmbs.analysis.named import Named
 from rtmbs.analysis.sparse_modes import pays, slowest_modes
 from rtmbs.analysis.standing import simulation_of
+from rtmbs.analysis.told import Told, counted, not_at_rest
 from rtmbs.integrators.checks import whole
 from rtmbs.results.extras import needed
 from rtmbs.results.result import Result
@@ -30,8 +30,8 @@ GROWING = 1e-6  # of the largest eigenvalue: rounding splits a double zero by it
 REAL = 1e-9  # of the size of an eigenvalue, or of the largest times 1e-6: an imaginary part that counts as none
 
 
-@dataclass(frozen=True)
-class Modes(Oscillations):
+@dataclass(frozen=True, repr=False)
+class Modes(Told, Oscillations):
     """Solutions exp(s t) of the linear equations, the slowest first; one of each conjugate pair.
 
     Attributes
@@ -147,14 +147,13 @@ class Modes(Oscillations):
             most = ", ".join(f"{self.coordinates[j]} {abs(self.shapes[j, i]):.2g}" for j in order)
             value = f"{s.real:+.5g} {s.imag:+.5g}i"
             lines.append(f"{i:>4} {self.frequencies[i]:>12.6g} {self.damping[i]:>10.4g} {value:>28}  {most}")
-        return "\n".join(lines)
+        note = not_at_rest(self.simulation, float(np.abs(self.eigenvalues).max()))
+        return "\n".join([*lines, *([note] if note else [])])
 
-    def __str__(self) -> str:
-        return self.table()
-
-    def _repr_html_(self) -> str:
-        """Return the table for notebooks."""
-        return f"<pre>{escape(self.table())}</pre>"
+    def line(self) -> str:
+        """Return the mechanism, the number of modes and whether they decay."""
+        count, sim = counted(len(self.eigenvalues), "mode"), self.simulation
+        return f"{sim.system.name!r} at t = {sim.t:g} s: {count}, {'stable' if self.stable else 'not stable'}"
 
 
 def modes(of: Any, count: int | None = None) -> Modes:

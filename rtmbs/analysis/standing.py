@@ -10,7 +10,6 @@ from rtmbs.start.checks import check_closed
 from rtmbs.state import State
 from rtmbs.system.system import System
 
-
 MEANT = "a Simulation at the state that is meant"
 
 

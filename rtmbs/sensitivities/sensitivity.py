@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.analysis.standing import MEANT, refused
+from rtmbs.analysis.told import Told, counted, numbers, rows
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.integrators.checks import one_of, whole
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
@@ -36,12 +37,13 @@ Array = NDArray[np.float64]
 AUTO, DIRECT, ADJOINT = "auto", "direct", "adjoint"
 DIRECT_FIRST = 3  # parameters for each value up to which the direct method is taken
 RECORDED: WeakKeyDictionary[Any, dict[Any, tuple[Any, StepTape]]] = WeakKeyDictionary()  # the last tape of a System
+SHOWN = 4  # values in a text
 MOST_CHECKPOINTS = 1_000_000
 MISSED = 1e-6  # of rates and accelerations: beyond, the equations are not those of the run
 
 
-@dataclass(frozen=True)
-class Sensitivity:
+@dataclass(frozen=True, repr=False)
+class Sensitivity(Told):
     """Values of a run and their derivatives.
 
     Attributes
@@ -70,6 +72,22 @@ class Sensitivity:
         if len(self.value) != 1:
             raise InputError(f"there are {len(self.value)} values, which have a jacobian and no gradient")
         return np.asarray(self.jacobian[0])
+
+    def line(self) -> str:
+        """Return the mechanism, the sizes of the jacobian and the method."""
+        sizes = f"{counted(len(self.value), 'value')} by {counted(len(self.parameters), 'parameter')}"
+        return f"{self.result.name!r}: {sizes}, {self.method} method, missed {self.missed:.1g}"
+
+    def table(self) -> str:
+        """Return every parameter with its value and the derivatives of the first values."""
+        shown_ = range(min(len(self.value), SHOWN))
+        head = ("parameter", "value", *(f"d value[{k}]" for k in shown_))
+        found = [
+            (name, *numbers(np.array([self.point[j], *self.jacobian[: len(shown_), j]])))
+            for j, name in enumerate(self.parameters)
+        ]
+        values = ", ".join(numbers(self.value[: len(shown_)])) + (", ..." if len(self.value) > SHOWN else "")
+        return "\n".join([f"sensitivity of {self.line()}", f"value: {values}", *rows([head, *found])])
 
     def __getitem__(self, name: str) -> Array:
         """Return the derivatives (k,) by the parameter ``name``."""
