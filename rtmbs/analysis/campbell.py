@@ -11,8 +11,11 @@ from scipy.optimize import linear_sum_assignment
 from rtmbs.analysis.eigenvalues import Oscillations
 from rtmbs.analysis.equilibrium import equilibrium
 from rtmbs.analysis.modes import Modes, modes
+from rtmbs.analysis.standing import refused
+from rtmbs.analysis.told import Told, counted
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.results.extras import needed
+from rtmbs.results.plotting import finished
 from rtmbs.simulation.simulation import Simulation
 
 Array = NDArray[np.float64]
@@ -23,8 +26,8 @@ PACE = 0.1  # weight of a change of s, relative to it, beside a change of shape
 LIKE = 0.1  # of 1: a shape less like the last one begins a branch of its own
 
 
-@dataclass(frozen=True)
-class Campbell(Oscillations):
+@dataclass(frozen=True, repr=False)
+class Campbell(Told, Oscillations):
     """Modes over a value, each followed from one value to the next by the likeness of its shape.
 
     Attributes
@@ -64,8 +67,10 @@ class Campbell(Oscillations):
             lines.append(f"{value:>14.6g}" + "".join(f"{f:>14.6g}{d:>10.3g}" for f, d in zip(hz, ratio, strict=True)))
         return "\n".join(lines)
 
-    def __str__(self) -> str:
-        return self.table()
+    def line(self) -> str:
+        """Return the input, its values and the number of branches."""
+        branches = counted(self.eigenvalues.shape[1], "branch", "branches")
+        return f"{branches} over {self.over} = {self.values[0]:g} to {self.values[-1]:g}"
 
     def to_pandas(self) -> Any:
         """Return the frequencies as a pandas DataFrame over the value (extra ``tables``)."""
@@ -73,10 +78,11 @@ class Campbell(Oscillations):
         names = [f"mode {j} [Hz]" for j in range(self.eigenvalues.shape[1])]
         return pandas.DataFrame(self.frequencies, index=pandas.Index(self.values, name=self.over), columns=names)
 
-    def plot(self, axes: Any = None, orders: Sequence[float] = ()) -> Any:
+    def plot(self, axes: Any = None, orders: Sequence[float] = (), file: Any = None) -> Any:
         """Draw frequencies over the value with matplotlib (extra ``plot``), and lines of ``orders``; returns the axes.
 
-        Branches that grow are drawn dashed.
+        Branches that grow are drawn dashed. ``file`` (.png, .pdf, .svg) keeps the picture. Raises InputError for a file
+        of another form, or that cannot be written.
         """
         if axes is None:
             axes = needed("matplotlib.pyplot", "plot", "plot").subplots()[1]
@@ -87,13 +93,14 @@ class Campbell(Oscillations):
             axes.plot(self.values, order * np.abs(self.values) / (2.0 * np.pi), ":", color="0.5", label=f"{order:g} x")
         axes.set(xlabel=self.over, ylabel="damped frequency [Hz]", title="Campbell diagram")
         axes.legend()
+        finished(axes.figure, file)
         return axes
 
 
 def campbell(
     of: Simulation | Callable[[float], Simulation],
     values: Sequence[float],
-    over: str = "value",
+    over: str | None = None,
     *,
     count: int | None = None,
 ) -> Campbell:
@@ -109,6 +116,11 @@ def campbell(
         diagram.critical(order=1.0)
     """
     numbers = checked_values(values)
+    if over is None and isinstance(of, Simulation):
+        raise InputError(
+            f"campbell of a Simulation needs over=, the name of an input; there are {', '.join(map(repr, of.inputs))}"
+        )
+    over = "value" if over is None else over
     state_at = of if callable(of) and not isinstance(of, Simulation) else rest_over(of, over)
     found = []
     for value in numbers:
@@ -133,13 +145,19 @@ def checked_values(values: Any) -> Array:
 def rest_over(of: Any, over: str) -> Callable[[float], Simulation]:
     """Return the function from a value of an input to the mechanism at rest, each from the pose before."""
     if not isinstance(of, Simulation):
-        raise InputError(f"campbell takes a Simulation or a function that returns one, not {shown(of)}")
+        raise refused("campbell", "a Simulation or a function that returns one", of)
     if over not in of.inputs:
         raise unknown_name("input", over, of.inputs)
     if np.any(np.abs(of.state.zd) > RATES * of.system.typical):
         raise InputError(
             "the mechanism moves, and a change of an input does not say how its motion follows; give campbell a "
             "function of the value that returns a Simulation in its steady motion"
+        )
+    place = of.system.inputs[over]
+    if place.stop - place.start > 1:
+        raise InputError(
+            f"input {over!r} has {place.stop - place.start} numbers, and a diagram goes over one; give campbell a "
+            "function of the value that returns a Simulation at rest"
         )
     sim = of.independent()
 

@@ -1,7 +1,8 @@
 """Equilibrium: a pose in which all forces balance, by Newton with a trust region (METHODS 1.36)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -14,7 +15,9 @@ from rtmbs.analysis.modes import Modes, modes
 from rtmbs.analysis.named import Named
 from rtmbs.analysis.neighbourhood import neighbourhood
 from rtmbs.analysis.relaxation import relax
+from rtmbs.analysis.standing import simulation_of
 from rtmbs.analysis.static import RELATIVE, Integrates, NoEquilibrium, Static, pose_after, static, step_to
+from rtmbs.analysis.told import Told, rows
 from rtmbs.errors import InputError, shown
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.state import State
@@ -35,8 +38,8 @@ HELD = 1e-9  # of the accelerations without them: what inputs may leave
 DEFAULT_STEP = 1e-3  # [s] of the Simulation that is made of a System
 
 
-@dataclass(frozen=True)
-class Equilibrium:
+@dataclass(frozen=True, repr=False)
+class Equilibrium(Told):
     """A pose at rest in which forces balance.
 
     Attributes
@@ -67,6 +70,20 @@ class Equilibrium:
         """Whether no small motion grows. Directions without stiffness count as stable."""
         return self.modes.stable
 
+    def line(self) -> str:
+        """Return the mechanism, the least stiffness and what is left of forces."""
+        sim, least = self.simulation, f"{self.stiffness[0]:.4g} 1/s^2" if len(self.stiffness) else "none"
+        return f"{sim.system.name!r} at t = {sim.t:g} s, least stiffness {least}, residual {self.residual:.2g} 1/s^2"
+
+    def table(self) -> str:
+        """Return whether it is stable, the pose by coordinates, and the sizes of forces in joints."""
+        sim = self.simulation
+        known = [name for name in sim.system.coordinate_names if name in channels(sim)]
+        pose = rows([("coordinate", "value"), *((name, f"{float(sim[name]):.6g}") for name in known)])
+        forces = [(name, f"{float(np.linalg.norm(load[:3])):.6g} N") for name, load in self.loads.items()]
+        head = f"equilibrium of {self.line()}: {'stable' if self.stable else 'not stable'}"
+        return "\n".join([head, *pose, *rows([("joint", "force"), *forces])])
+
     @property
     def loads(self) -> dict[str, Array]:
         """Reactions of every joint by name, as channels of a Result have them [N, N m]."""
@@ -81,8 +98,13 @@ def channels(sim: Simulation) -> frozenset[str]:
     return frozenset(sim._channels().sources(sim.state))
 
 
-def equilibrium(of: System | Simulation, *, stable: bool = True, relaxation: float | None = None) -> Equilibrium:
+def equilibrium(
+    of: System | Simulation, *, near: Any = None, stable: bool = True, relaxation: float | None = None
+) -> Equilibrium:
     """Return an equilibrium near the present pose of a Simulation, or near the start of a System.
+
+    ``near`` is the pose to begin at: coordinates by name (``{"crank.angle": 1.0}``, set one after the other, loops
+    closed), a Simulation, an Equilibrium, or a State of this System.
 
     Forces, inputs and functions of time are those of the present time. With ``stable`` the search goes downhill: it
     leaves saddles and maxima of the energy. Without, Newton takes the nearest balance of either kind. So it does
@@ -96,7 +118,7 @@ def equilibrium(of: System | Simulation, *, stable: bool = True, relaxation: flo
         rest = rtmbs.equilibrium(model.compile())
         rest.stable, rest.modes.frequencies, rest.loads["hinge"]
     """
-    sim = at_rest(of)
+    sim = at_rest(of, near)
     if relaxation is not None:
         relax(sim, relaxation)
     try:
@@ -130,19 +152,19 @@ def descend(sim: Simulation, here: Static, stable: bool) -> Equilibrium:
         if radius < SMALLEST:
             break
     raise NoEquilibrium(
-        f"no equilibrium near this pose: {here.loudest} keeps moving, with {here.left:.3g} of its size per second "
-        "squared left; hold it by a spring, a joint or a driver, or start from another pose"
+        f"no equilibrium near this pose: {here.loudest} keeps moving: nothing balances an acceleration of "
+        f"{here.loudest_acceleration}; hold it by a spring, a joint or a driver, or start from another pose"
     )
 
 
-def at_rest(of: System | Simulation) -> Simulation:
-    """Return a Simulation of its own at the present pose, with rates of zero. Raises InputError."""
+def at_rest(of: System | Simulation, near: Any = None) -> Simulation:
+    """Return a Simulation of its own at the present pose, or ``near`` it, with rates of zero. Raises InputError."""
     if isinstance(of, System):
         sim = Simulation(of, DEFAULT_STEP)
-    elif isinstance(of, Simulation):
-        sim = of.independent()
     else:
-        raise InputError(f"equilibrium takes a System or a Simulation, not {shown(of)}")
+        sim = simulation_of("equilibrium", of, "a System or a Simulation").independent()
+    if near is not None:
+        begin_at(sim, near)
     # A run leaves loops open by what penalties allow, and the first step of the search would close them.
     state = pose_after(sim, np.zeros((sim.system.n, 0)), np.zeros(0, np.int64), np.zeros(0))
     if state is None:
@@ -157,6 +179,27 @@ def at_rest(of: System | Simulation) -> Simulation:
         )
     sim.go_on_from(state, sim.t)
     return sim
+
+
+def begin_at(sim: Simulation, near: Any) -> None:
+    """Let a Simulation stand at the pose ``near``. Raises InputError, UnknownNameError, StateError, StartError."""
+    if isinstance(near, Mapping):
+        for name, value in near.items():
+            sim.set(name, value)
+        return
+    if not isinstance(near, State):
+        inner = getattr(near, "simulation", near)
+        if not isinstance(inner, Simulation):
+            raise InputError(
+                f"near is {shown(near)}; it must map coordinates to values, or be an Equilibrium, a Simulation or a "
+                "State"
+            )
+        near = inner.state
+    if near.fingerprint != sim.system.fingerprint:
+        raise InputError(f"near is a pose of another mechanism than {sim.system.name!r}; map coordinates to values")
+    state = sim.state.copy()
+    state.z[:], state.R0[:] = near.z, near.R0
+    sim.go_on_from(state, sim.t)
 
 
 def wanted_step(here: Static, stable: bool) -> tuple[Array, float]:

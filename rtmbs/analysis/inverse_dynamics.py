@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rtmbs.analysis.given_motion import given_motion, settable_names
 from rtmbs.analysis.named import Named
 from rtmbs.analysis.power import closure_power
+from rtmbs.analysis.told import Told, counted, numbers, rows
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.integrators.checks import is_number
 from rtmbs.results.catalogue import run_result
@@ -34,8 +35,8 @@ CLOSED = 1e-8  # of the row scale: a motion that opens loops by more contradicts
 RANK = 1e-9  # of the largest singular value
 
 
-@dataclass(frozen=True)
-class InverseDynamics:
+@dataclass(frozen=True, repr=False)
+class InverseDynamics(Told):
     """Forces of a motion, at S times.
 
     Attributes
@@ -55,6 +56,20 @@ class InverseDynamics:
     def t(self) -> Array:
         """Times (S,) [s]."""
         return self.result.t
+
+    def line(self) -> str:
+        """Return the mechanism, the drives and the times."""
+        times = f"{self.t[0]:g} s to {self.t[-1]:g} s"
+        return f"{self.result.name!r}: {counted(len(self.forces), 'drive')}, {counted(len(self.t), 'time')}, {times}"
+
+    def table(self) -> str:
+        """Return extremes of force and power of every drive."""
+        head = ("drive", "least force", "largest force", "largest power [W]")
+        found = [
+            (name, *numbers(np.array([force.min(), force.max(), np.abs(self.power[name]).max()])))
+            for name, force in self.forces.items()
+        ]
+        return "\n".join([f"inverse dynamics of {self.line()}", *rows([head, *found])])
 
 
 def inverse_dynamics(

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from rtmbs.analysis.differences import PLACES, STEP, WEIGHTS, directional
 from rtmbs.analysis.driven import Driven, driven
 from rtmbs.analysis.neighbourhood import Neighbourhood, neighbourhood
+from rtmbs.analysis.standing import simulation_of
+from rtmbs.analysis.told import Told, counted, numbers, rows
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.results.catalogue import run_result
 from rtmbs.results.samples import Samples
@@ -24,8 +26,8 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Linearisation:
+@dataclass(frozen=True, repr=False)
+class Linearisation(Told):
     """x' = A x + B u, y = C x + D u of variations, x = (dq, dv, ds), and M dv' + damping dv + stiffness dq = forces du.
 
     dq are variations of the independent coordinates, dv those of their rates, ds those of force states. At a state
@@ -63,6 +65,24 @@ class Linearisation:
         """The state."""
         return self.simulation.state
 
+    def line(self) -> str:
+        """Return the mechanism and the numbers of unknowns, inputs and outputs."""
+        sizes = counted(len(self.coordinates), "degree of freedom", "degrees of freedom"), counted(len(self.A), "state")
+        more = counted(len(self.inputs), "input"), counted(len(self.outputs), "output")
+        return f"{self.simulation.system.name!r} at t = {self.simulation.t:g} s: {', '.join((*sizes, *more))}"
+
+    def table(self) -> str:
+        """Return the independent coordinates with the diagonals of their matrices, and inputs and outputs."""
+        diagonals = (numbers(np.diag(one)) for one in (self.mass, self.damping, self.stiffness))
+        head = ("coordinate", "mass", "damping", "stiffness")
+        lines = [f"linear equations of {self.line()}", *rows([head, *zip(self.coordinates, *diagonals, strict=True)])]
+        lines += [
+            f"{what}: {', '.join(names)}"
+            for what, names in (("inputs", self.inputs), ("outputs", self.outputs))
+            if names
+        ]
+        return "\n".join(lines)
+
     def state_space(self) -> "StateSpace":
         """Return a ``scipy.signal.StateSpace``; raises InputError without inputs or outputs."""
         from scipy.signal import StateSpace
@@ -73,8 +93,10 @@ class Linearisation:
         return StateSpace(self.A, self.B, self.C, self.D)
 
 
-def linearise(sim: Simulation, inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> Linearisation:
+def linearise(sim: Any, inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> Linearisation:
     """Return the linear equations beside the present state of a Simulation, which stays as it is.
+
+    ``sim`` may be an Equilibrium, or a State of a System that a Simulation has.
 
     ``inputs`` are names of ``sim.inputs``, ``outputs`` names of channels of a Result. Mass, damping and stiffness come
     in closed form with all force laws, the accelerations and the reactions of the state (METHODS 1.35).
@@ -84,8 +106,7 @@ def linearise(sim: Simulation, inputs: Sequence[str] = (), outputs: Sequence[str
         lin = rtmbs.linearise(sim, inputs=["motor.torque"], outputs=["tip.position"])
         poles = np.linalg.eigvals(lin.A)
     """
-    if not isinstance(sim, Simulation):
-        raise InputError(f"linearise takes a Simulation at the state that is meant, not {shown(sim)}")
+    sim = simulation_of("linearise", sim)
     near = neighbourhood(sim)
     slots, input_names = input_slots(sim, inputs)
     M, C, K = projected(near)

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,8 @@ from rtmbs.analysis.mode_energies import ElementEnergies, element_energies
 from rtmbs.analysis.mode_shapes import body_motions, kinetic_energies, mode_motion
 from rtmbs.analysis.named import Named
 from rtmbs.analysis.sparse_modes import pays, slowest_modes
-from rtmbs.errors import InputError, shown
+from rtmbs.analysis.standing import simulation_of
+from rtmbs.analysis.told import Told, counted, not_at_rest
 from rtmbs.integrators.checks import whole
 from rtmbs.results.extras import needed
 from rtmbs.results.result import Result
@@ -30,8 +30,8 @@ GROWING = 1e-6  # of the largest eigenvalue: rounding splits a double zero by it
 REAL = 1e-9  # of the size of an eigenvalue, or of the largest times 1e-6: an imaginary part that counts as none
 
 
-@dataclass(frozen=True)
-class Modes(Oscillations):
+@dataclass(frozen=True, repr=False)
+class Modes(Told, Oscillations):
     """Solutions exp(s t) of the linear equations, the slowest first; one of each conjugate pair.
 
     Attributes
@@ -147,18 +147,19 @@ class Modes(Oscillations):
             most = ", ".join(f"{self.coordinates[j]} {abs(self.shapes[j, i]):.2g}" for j in order)
             value = f"{s.real:+.5g} {s.imag:+.5g}i"
             lines.append(f"{i:>4} {self.frequencies[i]:>12.6g} {self.damping[i]:>10.4g} {value:>28}  {most}")
-        return "\n".join(lines)
+        note = not_at_rest(self.simulation, float(np.abs(self.eigenvalues).max()))
+        return "\n".join([*lines, *([note] if note else [])])
 
-    def __str__(self) -> str:
-        return self.table()
-
-    def _repr_html_(self) -> str:
-        """Return the table for notebooks."""
-        return f"<pre>{escape(self.table())}</pre>"
+    def line(self) -> str:
+        """Return the mechanism, the number of modes and whether they decay."""
+        count, sim = counted(len(self.eigenvalues), "mode"), self.simulation
+        return f"{sim.system.name!r} at t = {sim.t:g} s: {count}, {'stable' if self.stable else 'not stable'}"
 
 
-def modes(of: Simulation | Linearisation, count: int | None = None) -> Modes:
+def modes(of: Any, count: int | None = None) -> Modes:
     """Return the modes of small motions beside the present state of a Simulation, or of a Linearisation.
+
+    ``of`` may be an Equilibrium too, or a State of a System that a Simulation has: ``modes(rest.state)``.
 
     At a state that moves the equations are those of that instant: the modes are those of a steady motion, as of a
     governor in its turn, and no more than a hint for others.
@@ -170,9 +171,8 @@ def modes(of: Simulation | Linearisation, count: int | None = None) -> Modes:
         found = rtmbs.modes(sim)
         print(found.table())
     """
-    if not isinstance(of, Simulation | Linearisation):
-        raise InputError(f"modes takes a Simulation or a Linearisation, not {shown(of)}")
-    if isinstance(of, Simulation):
+    if not isinstance(of, Linearisation):
+        of = simulation_of("modes", of)
         if count is not None:
             whole("count", count, 1, of.system.n)
         wanted = MANY if count is None else count

@@ -15,7 +15,8 @@ from rtmbs.simulation.simulation import Simulation
 from rtmbs.start.nearest import REFUSED, worst_of
 from rtmbs.start.positions import Assembly
 from rtmbs.state import State
-from rtmbs.system.tables import ROTATION
+from rtmbs.system.system import System
+from rtmbs.system.tables import PRISMATIC, ROTATION
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -48,7 +49,8 @@ class Static:
     left: float  # largest acceleration over its typical size [1/s^2]
     scale: float  # the same of the forces' parts
     stiff: float  # the same of what moves of one typical size make
-    loudest: str  # name of the coordinate with the largest acceleration
+    loudest: str  # the coordinate with the largest acceleration, in words
+    loudest_acceleration: str  # with its unit
     turning: bool  # rotation dofs are among the independent ones: off balance, K of small turns is not symmetric
     g_along: float = 0.0  # forces here times the step that led here
 
@@ -89,20 +91,34 @@ def static(sim: Simulation) -> Static:
         Q_s, rates = by_states(neighbourhood(sim))
         f = len(independent)
         K = K + T @ Q_s @ scipy.linalg.lstsq(rates[:, 2 * f :], rates[:, :f], cond=1e-12)[0]
-    typical, names = equations.system.typical, equations.system.coordinate_names
+    typical = equations.system.typical
     sizes = np.abs(T) @ (np.abs(r) + RELATIVE * np.abs(pose.K) @ typical)
     if not len(independent):
         empty = np.zeros(0)
-        return Static(N, independent, typical, g, K, empty, np.zeros((0, 0)), empty, 0.0, 1.0, 0.0, "", False)
+        return Static(N, independent, typical, g, K, empty, np.zeros((0, 0)), empty, 0.0, 1.0, 0.0, "", "", False)
     values, vectors = scipy.linalg.eigh(0.5 * (K + K.T), 0.5 * (M + M.T))
     own = typical[independent]
     inverse = scipy.linalg.inv(M) / own[:, None]
     a, parts, made = np.abs(inverse @ g), np.abs(inverse @ sizes), np.abs(inverse @ K) @ own
     noise = RELATIVE * np.abs(vectors.T) @ sizes
-    loudest = names[independent[int(np.argmax(a))]]
+    most = int(independent[int(np.argmax(a))])
+    loudest, unit = in_words(equations.system, most)
+    pace = f"{float(a.max()) * typical[most]:.3g} {unit}"
     left, scale, stiff = float(a.max()), float(parts.max()), float(made.max())
     turning = bool(np.any(equations.tables.dofs.kind[independent] == ROTATION))
-    return Static(N, independent, typical, g, K, values, vectors, noise, left, scale, stiff, loudest, turning)
+    return Static(N, independent, typical, g, K, values, vectors, noise, left, scale, stiff, loudest, pace, turning)
+
+
+def in_words(system: System, dof: int) -> tuple[str, str]:
+    """Return what a coordinate is called in channels of a Result, and the unit of its acceleration."""
+    unit = "m/s^2" if system.tables.dofs.kind[dof] == PRISMATIC else "rad/s^2"
+    for info in system.joints.values():
+        if dof in info.dofs and not info.coordinates and not info.auxiliary:
+            k = info.dofs.index(dof)
+            if system.tables.dofs.kind[dof] == ROTATION:
+                return f"{info.name}.orientation (a turn about {'xyz'[k % 3]} of body {info.b!r})", unit
+            return f"{info.name}.position ({'xyz'[k % 3]})", unit
+    return system.coordinate_names[dof], unit
 
 
 def pose_after(sim: Simulation, N: Array, independent: Indices, change: Array) -> State | None:

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from rtmbs.analysis.load_statistics import LoadStatistics
 from rtmbs.analysis.named import Named
 from rtmbs.analysis.power import Power, balanced, joint_powers, power_of
-from rtmbs.errors import InputError, shown, unknown_name
+from rtmbs.analysis.standing import simulation_of
+from rtmbs.errors import unknown_name
 from rtmbs.observers.recorder import Recorder
 from rtmbs.observers.schedule import Schedule
 from rtmbs.results.catalogue import run_result
@@ -122,8 +123,7 @@ def workload(sim: Simulation, t_end: float, *, record: Schedule | None = None) -
         load = rtmbs.workload(sim, 2.0)
         load.power["motor"], load.energy("spring")[-1], load.statistics("hinge", frame="arm")["f"].rms
     """
-    if not isinstance(sim, Simulation):
-        raise InputError(f"workload takes a Simulation at the state that is meant, not {shown(sim)}")
+    sim = simulation_of("workload", sim)
     own, recorder = sim.independent(), Recorder(record)
     own.run(t_end, observers=[recorder], record=record)
     return workload_of(own, balanced(own.equations, recorder.samples))

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from rtmbs.errors import InputError, RtmbsError, UnknownNameError, unknown_name
+from rtmbs.errors import ERRORS_PAGE, InputError, RtmbsError, UnknownNameError, unknown_name
 
 SUFFIX = ".mks"  # of model files
 UNITS = {"kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
@@ -73,13 +73,21 @@ def answer(command: Callable[[], int | None]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (InputError, UnknownNameError) as error:
-        code, message = MISUSED, f"{error} [{error.page}]"
+        code, message = MISUSED, f"{error} [{place_of(error)}]"
     except RtmbsError as error:
-        code, message = FAILED, f"{error} [{error.page}]"
+        code, message = FAILED, f"{error} [{place_of(error)}]"
     except KeyboardInterrupt:
         code, message = INTERRUPTED, "interrupted"
     print(f"rtmbs: {message}", file=sys.stderr)
     return code
+
+
+def place_of(error: RtmbsError) -> str:
+    """Return page and anchor of a message; those of the class where the message has no anchor of its own."""
+    from rtmbs.commands.explain import anchor  # a command, which reads its words by this module
+
+    own = anchor(str(error))
+    return f"{ERRORS_PAGE}#{own}" if own else error.page
 
 
 def file_size(text: str) -> float:

@@ -1,4 +1,4 @@
-"""The console script ``rtmbs``: info, check, run, format, plot, sweep, warmup, bench, view."""
+"""The console script ``rtmbs``: info, check, run, format, plot, sweep, warmup, bench, view, explain."""
 
 import gc
 import os
@@ -166,6 +166,13 @@ def bench(words: Words) -> int:
     return run(words, "rtmbs bench")
 
 
+def explain(words: Words) -> int:
+    """Say what an error message means: rtmbs explain cut-joint"""
+    from rtmbs.commands.explain import run
+
+    return run(words)
+
+
 def view(words: Words) -> int:
     """Watch, push and tune a mechanism in a window, or film it: rtmbs view fourbar --ny 4 --nz 40"""
     from rtmbs.commands.view import run
@@ -183,5 +190,6 @@ COMMANDS: dict[str, Callable[[Words], int]] = {
     "warmup": warmup,
     "bench": bench,
     "view": view,
+    "explain": explain,
     "version": version,
 }

@@ -26,7 +26,7 @@ Look = Callable[[], Any]  # returns what a name leads to now
 class Called(NamedTuple):
     """A function of Python, and what its first arguments are already: ``self``, and those of a partial."""
 
-    function: types.FunctionType
+    function: Any  # a types.FunctionType
     given: tuple[Look, ...]
     named: Mapping[str, Look]
 
@@ -71,7 +71,7 @@ def looks(look: Look, seen: set[tuple[int, ...]]) -> Iterator[tuple[str, Look]]:
 
 def unwrapped(look: Look) -> Called | None:
     """Return the function of Python behind a function, a method, a partial, or an object that can be called."""
-    found = look()
+    found: Any = look()
     if isinstance(found, functools.partial):
         inner = unwrapped(lambda: found.func)
         if inner is None:
@@ -80,16 +80,12 @@ def unwrapped(look: Look) -> Called | None:
         named = {name: functools.partial(getitem, found.keywords, name) for name in found.keywords}
         return Called(inner.function, (*inner.given, *given), {**inner.named, **named})
     if isinstance(found, types.MethodType):
-        return Called(found.__func__, (lambda: found.__self__,), {}) if plain(found.__func__) else None
+        inside = found.__func__
+        return Called(inside, (lambda: found.__self__,), {}) if hasattr(inside, "__globals__") else None
     if isinstance(found, types.FunctionType):
         return Called(found, (), {})
-    of_class = vars(type(found)).get("__call__")
+    of_class: Any = vars(type(found)).get("__call__")
     return Called(of_class, (look,), {}) if isinstance(of_class, types.FunctionType) else None
-
-
-def plain(function: Any) -> bool:
-    """Return whether this is a function of Python."""
-    return isinstance(function, types.FunctionType)
 
 
 def getitem(held: Any, key: Any) -> Any:

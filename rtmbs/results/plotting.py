@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from rtmbs.errors import InputError
+from rtmbs.files.errors import reason
 from rtmbs.results.channel import Array
 from rtmbs.results.component import chosen
 from rtmbs.results.extras import needed
@@ -63,7 +64,9 @@ def finished(figure: Any, file: str | Path | None) -> Any:
             raise InputError(f"file is {str(file)!r}; a picture ends in one of {', '.join(PICTURES)}")
         try:
             figure.savefig(file, dpi=DOTS)
-        except (OSError, ValueError) as error:
+        except OSError as error:
+            raise InputError(f"picture {str(file)!r} cannot be written: {reason(file, error)}") from None
+        except ValueError as error:
             raise InputError(f"picture {str(file)!r} cannot be written: {error}") from None
     return figure
 

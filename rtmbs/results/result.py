@@ -98,7 +98,7 @@ class Result(Closed):
     @overload
     def __getitem__(self, name: slice) -> "Result": ...
 
-    def __getitem__(self, name: str | slice) -> "Array | Result":
+    def __getitem__(self, name: Any) -> "Array | Result":
         """Return the values of a channel, or the samples of a slice as a Result: ``result[::10]``."""
         if isinstance(name, slice):
             from rtmbs.results.selection import parsed  # selections build Results

@@ -9,7 +9,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import InputError, shown, unknown_name
+from rtmbs.analysis.standing import MEANT, refused
+from rtmbs.analysis.told import Told, counted, numbers, rows
+from rtmbs.errors import InputError, unknown_name
 from rtmbs.integrators.checks import one_of, whole
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.model.model import Model
@@ -35,12 +37,13 @@ Array = NDArray[np.float64]
 AUTO, DIRECT, ADJOINT = "auto", "direct", "adjoint"
 DIRECT_FIRST = 3  # parameters for each value up to which the direct method is taken
 RECORDED: WeakKeyDictionary[Any, dict[Any, tuple[Any, StepTape]]] = WeakKeyDictionary()  # the last tape of a System
+SHOWN = 4  # values in a text
 MOST_CHECKPOINTS = 1_000_000
 MISSED = 1e-6  # of rates and accelerations: beyond, the equations are not those of the run
 
 
-@dataclass(frozen=True)
-class Sensitivity:
+@dataclass(frozen=True, repr=False)
+class Sensitivity(Told):
     """Values of a run and their derivatives.
 
     Attributes
@@ -69,6 +72,22 @@ class Sensitivity:
         if len(self.value) != 1:
             raise InputError(f"there are {len(self.value)} values, which have a jacobian and no gradient")
         return np.asarray(self.jacobian[0])
+
+    def line(self) -> str:
+        """Return the mechanism, the sizes of the jacobian and the method."""
+        sizes = f"{counted(len(self.value), 'value')} by {counted(len(self.parameters), 'parameter')}"
+        return f"{self.result.name!r}: {sizes}, {self.method} method, missed {self.missed:.1g}"
+
+    def table(self) -> str:
+        """Return every parameter with its value and the derivatives of the first values."""
+        shown_ = range(min(len(self.value), SHOWN))
+        head = ("parameter", "value", *(f"d value[{k}]" for k in shown_))
+        found = [
+            (name, *numbers(np.array([self.point[j], *self.jacobian[: len(shown_), j]])))
+            for j, name in enumerate(self.parameters)
+        ]
+        values = ", ".join(numbers(self.value[: len(shown_)])) + (", ..." if len(self.value) > SHOWN else "")
+        return "\n".join([f"sensitivity of {self.line()}", f"value: {values}", *rows([head, *found])])
 
     def __getitem__(self, name: str) -> Array:
         """Return the derivatives (k,) by the parameter ``name``."""
@@ -144,7 +163,7 @@ def sensitivity(
 def check(sim: Simulation) -> None:
     """Refuse what has no derivative here; raises InputError."""
     if not isinstance(sim, Simulation):
-        raise InputError(f"sensitivity takes a Simulation at the state that is meant, not {shown(sim)}")
+        raise refused("sensitivity", MEANT, sim)
     method, system = sim.method, sim.system
     check_outside(system)
     if not isinstance(method, PenaltyTrapezoidal):

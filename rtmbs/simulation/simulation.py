@@ -29,6 +29,7 @@ from rtmbs.simulation.failures import in_parts, step_error
 from rtmbs.simulation.input_holder import NO_GOALS
 from rtmbs.simulation.inputs import Inputs
 from rtmbs.simulation.jumps import mean_inputs
+from rtmbs.simulation.known import know
 from rtmbs.simulation.one_thread import one_thread
 from rtmbs.simulation.options import MOST_HALVINGS, Options
 from rtmbs.simulation.outside import Watch, check_outside, watch_of
@@ -108,6 +109,7 @@ class Simulation(StateHolder):
         self._shown: tuple[object, ...] | None = None  # the motion that somebody saw since the last step
         self._goals = NO_GOALS
         self._watch = watch_of(system)
+        know(system)
         self.inputs = Inputs(system, self)
         self._stepped = False
         self._warm_up()

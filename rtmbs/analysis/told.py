@@ -1,0 +1,73 @@
+"""What an analysis found, as a line, as text and in a notebook, in the place of its arrays."""
+
+from collections.abc import Iterable
+from html import escape
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.simulation.simulation import Simulation
+
+LISTED = 12  # rows of a text
+MOVING = 1e-9  # typical sizes a second: rates that count as rest
+BALANCED = 1e-6  # of the pace of the modes, squared: accelerations that count as balance
+
+
+class Told:
+    """An answer with ``line``, what it is in a few words, and ``table``, its numbers as text."""
+
+    def line(self) -> str:
+        """Return the answer in one line."""
+        raise NotImplementedError
+
+    def table(self) -> str:
+        """Return the answer as text."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.line()})"
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def _repr_html_(self) -> str:
+        """Return the text for notebooks."""
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+def rows(entries: Iterable[tuple[str, ...]]) -> list[str]:
+    """Return lines of columns: names to the left, numbers to the right; long lists end with how many are left out."""
+    listed = list(entries)
+    kept = listed[: LISTED + 1]
+    widths = [max(len(row[k]) for row in kept) for k in range(len(kept[0]))] if kept else []
+    lines = []
+    for row in kept:
+        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        lines.append("  ".join(cells).rstrip())
+    return lines + ([f"and {len(listed) - len(kept)} more"] if len(listed) > len(kept) else [])
+
+
+def counted(count: int, what: str, several: str = "") -> str:
+    """Return a number with its noun."""
+    return f"{count} {what if count == 1 else several or what + 's'}"
+
+
+def not_at_rest(sim: Simulation, pace: float) -> str:
+    """Return what to know of modes at a state that moves or is not balanced; ``pace`` [1/s] is that of the modes."""
+    state, typical = sim.state, sim.system.typical
+    if np.max(np.abs(state.zd) / typical, initial=0.0) > MOVING:
+        return (
+            f"The state moves, at t = {sim.t:g} s: these are modes of a steady motion, and a hint for any other. Where "
+            "the motion is not steady, frequencies depend on the choice of coordinates."
+        )
+    if np.max(np.abs(state.zdd) / typical, initial=0.0) > BALANCED * max(pace**2, 1.0):
+        return (
+            "Forces do not balance at this pose, so frequencies depend on the choice of coordinates; "
+            "rtmbs.equilibrium finds a pose at which forces balance."
+        )
+    return ""
+
+
+def numbers(values: NDArray[np.float64]) -> list[str]:
+    """Return numbers as cells."""
+    return [f"{float(value):.6g}" for value in np.ravel(values)]
