@@ -57,7 +57,7 @@ warmup: $(RUN_STAMP)  ## compile the kernels ahead
 test: $(DEV_STAMP)  ## set up and pass every test but the slow ones
 	@.ci/packages
 	$(BIN)/python -m rtmbs warmup
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow" --durations=40 --durations-min=4
 
 slow: $(DEV_STAMP)  ## the long physics and scale runs
 	$(BIN)/python -m rtmbs warmup
