@@ -21,7 +21,7 @@ from rtmbs.sensitivities.step_tape import Case, StepTape
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-CHUNK = 128  # steps whose equations are solved together
+CHUNK = 256  # steps whose equations are solved together
 SLOW = 1e-3  # [rad/s, m/s and the same per second]: least size of rates and accelerations that a miss is compared with
 ROUNDING = 1e-15  # of the kept energies: a step that misses more may have begun its balance anew
 

@@ -35,4 +35,7 @@ def test_they_are_those_of_the_balance(make):
         XP, tables, state.u, state.R0, z
     )
     np.testing.assert_allclose(found[0], wanted[tables.balance.first], rtol=1e-12)
+    exchanged = energies.exchange(XP, tables, state.u, state.R0, z)
+    np.testing.assert_allclose(exchanged[0], sim.equations.ws.exchange[tables.balance.first], rtol=1e-12)
+    assert exchanged[0, 0] > 0.0
     assert len(tables.balance.first) == 1

@@ -79,9 +79,7 @@ LOOPS = {
 }
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in ("rocker", "bricard") else SLOW) for name in LOOPS]
-)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name == "rocker" else SLOW) for name in LOOPS])
 def test_direct_is_the_complex_step(name):
     make, by, h = LOOPS[name]
     found = errors(make(), by, h, 4)
