@@ -40,6 +40,10 @@ def run(words: list[str]) -> int:
         raise InputError(
             f"{name!r} is a model file; make its result with rtmbs run {name} --out FILE.h5, and view that"
         )
+    if options.headless:  # what would be told after a minute otherwise
+        from rtmbs.viewer.encoder import check_path
+
+        check_path(Path(out_path(options)))
     if name.endswith(RESULTS) or is_history(name):
         return view_result(options, left)
     return view_model(options, read_parameters(name, left))

@@ -4,7 +4,6 @@ import ast
 import sys
 from pathlib import Path
 
-
 UNGUARDED = (
     "a process of its own imports this script again; write the call under if __name__ == '__main__': for a process"
 )

@@ -60,9 +60,7 @@ class Renderer:
         A section cuts batches; lines and the shadow stay whole.
         """
         self._section = section
-        GL.glClearColor(*background, 1.0)
-        GL.glDepthMask(GL.GL_TRUE)
-        GL.glClear(GL.GL_COLOR_BUFFER_BIT | GL.GL_DEPTH_BUFFER_BIT)
+        paint_ground(background)
         GL.glEnable(GL.GL_DEPTH_TEST)
         GL.glEnable(GL.GL_MULTISAMPLE)  # a painter that wrote text has turned it off
         GL.glDisable(GL.GL_CULL_FACE)
@@ -169,6 +167,13 @@ class Renderer:
             made = mesh_buffers(drawn) if isinstance(drawn, Batch) else line_buffers()
             self._buffers[id(drawn)] = (drawn, made)
         return self._buffers[id(drawn)][1]
+
+
+def paint_ground(background: tuple[float, ...]) -> None:
+    """Paint the ground alone into the framebuffer that is bound."""
+    GL.glClearColor(*background, 1.0)
+    GL.glDepthMask(GL.GL_TRUE)
+    GL.glClear(GL.GL_COLOR_BUFFER_BIT | GL.GL_DEPTH_BUFFER_BIT)
 
 
 def middles(batch: Batch) -> Array:

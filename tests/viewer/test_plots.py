@@ -139,3 +139,12 @@ def test_a_picture_holds_the_view_however_large_the_scene_has_grown(window, tmp_
 def test_a_folder_that_is_missing_is_named(window, tmp_path, ending):
     window.plots_panel.bar.exported.emit(str(tmp_path / "none" / f"seen.{ending}"))
     assert f"there is no folder '{tmp_path / 'none'}'; make it first" in window.banner.text.text()
+
+
+def test_values_at_the_cursor_go_with_it_and_take_no_room(window):
+    bar = window.plots_panel.bar
+    least = window.plots_panel.minimumSizeHint().width()
+    bar.show_values("a long text of many values " * 20)
+    assert window.plots_panel.minimumSizeHint().width() == least
+    bar.choice.setCurrentText(FREQUENCY)
+    assert bar.values.text() == ""
