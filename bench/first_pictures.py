@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-from bench.viewer import Drawn, started
+from bench.viewer import opened, started
 
 
 def main() -> None:
@@ -36,17 +36,8 @@ def main() -> None:
 def measure(name: str, seconds: float) -> dict[str, float | str | int]:
     """Open the window on a mechanism, play, and count the pictures that hold it."""
     from rtmbs.viewer.connect import connect
-    from rtmbs.viewer.view import application
 
-    connection = connect(name, playing=True)
-    app = application()
-    from rtmbs.viewer.window import Window
-
-    window = Window(connection)
-    window.show()
-    drawn = Drawn(window)
-    while not drawn.count:
-        app.processEvents()
+    app, window, drawn = opened(connect(name, playing=True))
     first, end, inside, counted = time.time() - started(), time.perf_counter() + seconds, 0, 0
     while time.perf_counter() < end:
         before = drawn.count
