@@ -51,16 +51,8 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     parameters = {"ny": arguments.ny, "nz": arguments.nz, "layout": arguments.layout}
     connection = connect("fourbar", arguments.mode, parameters=parameters, options={"h": arguments.h})
     from rtmbs.viewer.commands import Play, SetSpeed, Subscribe
-    from rtmbs.viewer.view import application
 
-    app = application()
-    from rtmbs.viewer.window import Window
-
-    window = Window(connection)
-    window.show()
-    drawn = Drawn(window)
-    while not drawn.count:
-        app.processEvents()
+    app, window, drawn = opened(connection)
     first = time.time() - started()
     if arguments.plots:
         window.docks["plots"].show()
@@ -99,6 +91,21 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         "history_steps_before": frame.newest - frame.oldest + 1,
         "history_steps_after": last.newest - last.oldest + 1,
     }
+
+
+def opened(connection: Any) -> "tuple[Any, Any, Drawn]":
+    """Open a window, and return it with its application and the count of its pictures once the first one is seen."""
+    from rtmbs.viewer.view import application
+
+    app = application()
+    from rtmbs.viewer.window import Window
+
+    window = Window(connection)
+    window.show()
+    drawn = Drawn(window)
+    while not drawn.count:
+        app.processEvents()
+    return app, window, drawn
 
 
 class Drawn:

@@ -48,6 +48,8 @@ def make_looks(what: str, shape: Any, color: Any, opacity: Numbers, edges: Any) 
     seen = number(opacity, f"{what}: opacity")
     if not 0.0 < seen <= 1.0:
         raise ModelError(f"{what}: opacity is {seen:g}; it must be above 0 and at most 1")
+    if isinstance(shape, list | tuple) and not shape:
+        raise ModelError(f"{what}: shape is {shown(shape)}; give at least one, or None for a bar between the joints")
     return Looks(
         () if shape is None else checked_shapes(what, shape),
         checked_color(what, color),

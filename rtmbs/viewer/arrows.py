@@ -9,6 +9,7 @@ from rtmbs.viewer import meshes
 from rtmbs.viewer.batch import Batch, between
 from rtmbs.viewer.description import SceneDescription, WrenchDescription
 from rtmbs.viewer.frame import Frame
+from rtmbs.viewer.panels.numbers import brief
 from rtmbs.viewer.theme import Theme, rgba
 
 Array = NDArray[np.float64]
@@ -59,7 +60,7 @@ class Scale:
 
     def sentence(self) -> str:
         """Return the legend."""
-        return f"arrows: 1 m is {self.newtons:.3g} N, with two heads {self.moments:.3g} N m"
+        return f"arrows: 1 m is {brief(self.newtons, 'N')}, with two heads {brief(self.moments, 'N m')}"
 
 
 def typical(wrenches: Array) -> Array:

@@ -13,7 +13,7 @@ from rtmbs.viewer.framebuffer import SAMPLES, Framebuffer
 from rtmbs.viewer.labels import draw_labels, draw_texts
 from rtmbs.viewer.legend import legend
 from rtmbs.viewer.legend_qt import draw_legend
-from rtmbs.viewer.renderer import Renderer, is_software
+from rtmbs.viewer.renderer import Renderer, is_software, paint_ground
 from rtmbs.viewer.scene import Pick, Scene
 from rtmbs.viewer.surface import surface_format
 
@@ -46,6 +46,7 @@ class Canvas(QOpenGLWidget):
         super().__init__(parent)
         self.camera = Camera()
         self.scene: Scene | None = None
+        self.ground = (1.0, 1.0, 1.0)  # what is painted before there is a scene
         self.labels = False
         self.pictures = 0  # drawn so far
         self.software = False  # no graphics card: smooth edges only while nothing moves
@@ -92,7 +93,10 @@ class Canvas(QOpenGLWidget):
             self.failed.emit(f"the picture could not be drawn: {type(error).__name__}: {error}")
 
     def paintGL(self) -> None:
-        if self._renderer is None or self.scene is None:
+        if self._renderer is None:
+            return
+        if self.scene is None:
+            paint_ground(self.ground)
             return
         smooth = self._smooth_next or not self.software
         self._smooth_next = False

@@ -50,6 +50,7 @@ from rtmbs.viewer.history import History
 from rtmbs.viewer.mouse_spring import compiled_with_mouse_spring
 from rtmbs.viewer.notice import CompileNotice
 from rtmbs.viewer.origin import Origin, options_of
+from rtmbs.viewer.panels.numbers import counted
 from rtmbs.viewer.session import Session
 from rtmbs.viewer.snapshot import Photographer
 from rtmbs.viewer.strip import Strip
@@ -147,6 +148,8 @@ class Controller:
             if self.mode == "manual":
                 raise InputError("a program that steps its own Simulation decides what is played; it has no loop")
             self.looping = command.on
+            if command.on:
+                self._play()
             self.tell("info", "plays what is stored over and over" if command.on else "goes on at the end")
         elif isinstance(command, SetSpeed):
             self._set_speed(command.factor)
@@ -289,7 +292,9 @@ class Controller:
         self._warm_up(scene)
         self._built()
         self.notice.finished()
-        self.tell("info", f"{self.origin.name}: {scene.facts['bodies']} bodies, {time.perf_counter() - start:.1f} s")
+        self.tell(
+            "info", f"{self.origin.name}: {counted(len(scene.bodies) - 1, 'body')}, {time.perf_counter() - start:.1f} s"
+        )
 
     def _warm_up(self, scene: SceneDescription) -> None:
         """Take steps and undo them: kernels are loaded or compiled while nobody plays, after the first picture.

@@ -31,8 +31,9 @@ def make_docks(window: "Window") -> dict[str, QDockWidget]:
 
 def dock(window: "Window", title: str, panel: QWidget, area: Qt.DockWidgetArea) -> QDockWidget:
     """Return a hidden dock with a panel, which scrolls where it has too little room: a small screen has all panels."""
-    made, room = QDockWidget(title, window), QScrollArea(widgetResizable=True, frameShape=QFrame.Shape.NoFrame)
+    made, room = QDockWidget(title, window), QScrollArea(widgetResizable=True)
     made.setObjectName(title)
+    room.setFrameShape(QFrame.Shape.NoFrame)
     room.setWidget(panel)
     room.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # keys belong to the window
     made.setWidget(room)

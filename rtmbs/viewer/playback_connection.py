@@ -129,6 +129,8 @@ class PlaybackConnection:
             self._go(0)
         elif isinstance(command, Loop):
             self._looping = command.on
+            if command.on and not self._playing:
+                self._handle(Play())
         elif isinstance(command, SetSpeed):
             self._set_speed(command.factor)
         elif isinstance(command, ShowReactions):

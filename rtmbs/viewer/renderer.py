@@ -71,9 +71,7 @@ class Renderer:
         floor = None if self._software and sum(map(len, shown)) > CROWD else floor
         if floor is not None:
             self._shadow.prepare([batch for batch in shown if batch.casts], self._bind_caster, floor, camera)
-        GL.glClearColor(*background, 1.0)
-        GL.glDepthMask(GL.GL_TRUE)
-        GL.glClear(GL.GL_COLOR_BUFFER_BIT | GL.GL_DEPTH_BUFFER_BIT)
+        paint_ground(background)
         GL.glEnable(GL.GL_DEPTH_TEST)
         GL.glEnable(GL.GL_MULTISAMPLE)  # a painter that wrote text has turned it off
         GL.glDisable(GL.GL_CULL_FACE)
@@ -184,6 +182,13 @@ class Renderer:
             made = mesh_buffers(drawn) if isinstance(drawn, Batch) else line_buffers()
             self._buffers[id(drawn)] = (drawn, made)
         return self._buffers[id(drawn)][1]
+
+
+def paint_ground(background: tuple[float, ...]) -> None:
+    """Paint the ground alone into the framebuffer that is bound."""
+    GL.glClearColor(*background, 1.0)
+    GL.glDepthMask(GL.GL_TRUE)
+    GL.glClear(GL.GL_COLOR_BUFFER_BIT | GL.GL_DEPTH_BUFFER_BIT)
 
 
 def middles(batch: Batch) -> Array:

@@ -44,12 +44,13 @@ from rtmbs.viewer.selection import Selection
 from rtmbs.viewer.stamp import stamped
 from rtmbs.viewer.state_text import state_text
 from rtmbs.viewer.style import palette, sheet
-from rtmbs.viewer.theme import WHITE, Theme
+from rtmbs.viewer.theme import WHITE, Theme, rgba
 
 TICK = 16  # [ms] between looks for a new frame
 PANELS = 0.15  # [s] between redraws of panels
 RATE_WINDOW = 1.0  # [s] over which pictures are counted
 LOG_LINES = 2000
+STATUS = 15_000  # [ms] that a sentence stands in the status bar; the log keeps it
 Opener = Callable[[str], Connection]
 
 
@@ -115,6 +116,7 @@ class Window(QMainWindow):
         self.canvas.steered.connect(self.framing.let_go)
         self.canvas.failed.connect(lambda sentence: self._tell_in_sight(sentence))
         self.banner.reload.connect(guarded(self.act.reload))
+        self.banner.closed.connect(self.canvas.setFocus)  # the next field would have the keys
         self.banner.back.connect(guarded(lambda: self.send(StepBack(MANY))))
         self.transport.called.connect(guarded(lambda action: self.act[action]()))
         self.transport.sought.connect(guarded(self.send))
@@ -133,6 +135,8 @@ class Window(QMainWindow):
         overlays: tuple[Any, ...] = (self.info, self.help, self.banner, self.waiting)
         for part in (*overlays, self.transport, self.profiler_panel, self.plots_panel):
             part.set_theme(theme)
+        self.canvas.ground = rgba(theme.background)[:3]
+        self.canvas.update()
         self.make_scene()
         self.place_overlays()
 
@@ -170,6 +174,7 @@ class Window(QMainWindow):
         for panel in (self.parameters_panel, self.plots_panel, self.transport, self.model_panel):
             panel.describe(description)
         self.info.show_frame(frame, description, self._rate)  # its size is known before the picture is fitted beside it
+        self.place_overlays()
         if self._fit_next:
             self.act.fit()
         self._fit_next = False
@@ -230,7 +235,7 @@ class Window(QMainWindow):
             back = failed and self.frame is not None and not ended
             self._tell_in_sight(message.text, back, failed and ended, message.details)
         else:
-            self.statusBar().showMessage(message.text)
+            self.statusBar().showMessage(message.text, STATUS)
 
     # ---- what others ask for ----------------------------------------------------------------------------------------
 
@@ -256,7 +261,7 @@ class Window(QMainWindow):
 
     def tell(self, sentence: str) -> None:
         """Show a sentence in the status bar and the log."""
-        self.statusBar().showMessage(sentence)
+        self.statusBar().showMessage(sentence, STATUS)
         self.log_panel.appendPlainText(sentence)
 
     def refuse(self, sentence: str) -> None:
@@ -374,7 +379,7 @@ class Window(QMainWindow):
     def place_overlays(self) -> None:
         """Put help, banner and the waiting sentence where they belong in the canvas; help takes the place of info."""
         width, height = self.canvas.width(), self.canvas.height()
-        self.info.setVisible(self.info_wanted and not self.help.isVisible())
+        self.info.setVisible(self.info_wanted and self.frame is not None and not self.help.isVisible())
         self.help.center_in(width, height)
         self.help.raise_()
         self.banner.setFixedWidth(max(min(width - 40, 860), 260))

@@ -80,3 +80,10 @@ def test_a_mistake_in_the_model_of_a_result_is_a_sentence(tmp_path, capsys, of):
     last = capsys.readouterr().err.splitlines()[-1]
     assert last.startswith(("rtmbs: NameError: name 'masss'", "rtmbs: SyntaxError"))
     assert "arm.py:" in last
+
+
+def test_a_film_without_its_folder_is_refused_before_anything_is_built(tmp_path, capsys):
+    (tmp_path / "arm.py").write_text("raise AssertionError('this was to be refused before')\n")
+    film = ["--headless", "--out", str(tmp_path / "frames" / "%04d.png")]
+    error = refused(["view", str(tmp_path / "arm.py"), *film], capsys)
+    assert f"there is no folder '{tmp_path / 'frames'}'; create it first" in error

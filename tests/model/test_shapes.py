@@ -213,6 +213,7 @@ def test_a_system_and_a_pickled_model_carry_the_looks():
     ("looks", "sentence"),
     [
         ({"shape": "box"}, "body 'bob': shape is 'box'; it must be a Bar"),
+        ({"shape": []}, r"body 'bob': shape is \[\]; give at least one, or None"),
         ({"shape": [Sphere(1.0), 3]}, "body 'bob': shape is 3"),
         ({"color": "#12"}, "body 'bob': color is '#12'; it must be '#rrggbb' or a name"),
         ({"color": (1, 0, 0)}, "color is .* it must be '#rrggbb'"),

@@ -35,6 +35,8 @@ def test_an_arrow_is_as_long_as_the_legend_says():
     arrows.lay(np.zeros((2, 3)), np.array([(0, 0, 25.0), (40.0, 0, 0)]), one, one.newtons)
     assert lengths(arrows) == pytest.approx([0.5, 0.8])
     assert one.sentence().startswith("arrows: 1 m is 50 N, with two heads ")
+    one.newtons = 5e3
+    assert one.sentence().startswith("arrows: 1 m is 5 kN, ")
 
 
 def test_arrows_that_cannot_be_drawn_are_left_out_and_huge_ones_are_cut():

@@ -113,6 +113,7 @@ def test_a_loop_plays_over_and_over():
     now = [0.0]
     connection = PlaybackConnection(RESULT, clock=lambda: now[0])
     connection.send(Loop(True))
+    assert connection.latest().playing, "also in pause"
     connection.send(Play())
     seen = []
     for now[0] in np.arange(0.0, 3.3 * (RESULT.t[-1] - RESULT.t[0]), 0.01):

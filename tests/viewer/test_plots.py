@@ -139,3 +139,37 @@ def test_a_picture_holds_the_view_however_large_the_scene_has_grown(window, tmp_
 def test_a_folder_that_is_missing_is_named(window, tmp_path, ending):
     window.plots_panel.bar.exported.emit(str(tmp_path / "none" / f"seen.{ending}"))
     assert f"there is no folder '{tmp_path / 'none'}'; make it first" in window.banner.text.text()
+
+
+def test_values_at_the_cursor_go_with_it_and_take_no_room(window):
+    bar = window.plots_panel.bar
+    least = window.plots_panel.minimumSizeHint().width()
+    bar.show_values("a long text of many values " * 20)
+    assert window.plots_panel.minimumSizeHint().width() == least
+    bar.choice.setCurrentText(FREQUENCY)
+    assert bar.values.text() == ""
+
+
+def test_a_drawing_and_a_picture_show_the_same(window, tmp_path):
+    """Axes of a drawing in other dots than its curves would say other values."""
+    from PySide6.QtGui import QImage, QPainter
+    from PySide6.QtSvg import QSvgRenderer
+
+    for ending in ("png", "svg"):
+        window.plots_panel.bar.exported.emit(str(tmp_path / f"seen.{ending}"))
+    size = window.plots_panel.area.viewport().size()
+    drawn = QImage(size, QImage.Format.Format_RGB32)
+    drawn.fill(window.plots_panel.area.backgroundBrush().color())
+    painter = QPainter(drawn)
+    QSvgRenderer(str(tmp_path / "seen.svg")).render(painter)
+    painter.end()
+    seen = QImage(str(tmp_path / "seen.png")).scaled(size)
+    lines = [lowest_ink(picture.convertToFormat(QImage.Format.Format_RGB32)) for picture in (drawn, seen)]
+    assert abs(lines[0] - lines[1]) <= 2, "the numbers of the lowest axis stand at the same height"
+
+
+def lowest_ink(picture) -> int:
+    """Return the last row of a picture that anything stands in."""
+    numbers = np.frombuffer(picture.constBits(), np.uint8).reshape(picture.height(), -1).astype(int)
+    ground = np.tile(numbers[-1, :4], picture.width())
+    return int(np.flatnonzero(np.abs(numbers - ground).max(axis=1) > 60)[-1])

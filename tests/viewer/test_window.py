@@ -32,8 +32,10 @@ from rtmbs.viewer.manual_viewer import ManualViewer
 from rtmbs.viewer.origin import FromFactory
 from rtmbs.viewer.panels.parameters import BUILDING, INPUTS, PENALTIES, STEPPING
 from rtmbs.viewer.panels.plots import ENERGY, VIOLATION
+from rtmbs.viewer.theme import DARK, WHITE, rgba
+from rtmbs.viewer.window import Window
 from tests.viewer.mechanisms import failing, motored
-from tests.viewer.windows import follow, open_window
+from tests.viewer.windows import Watched, follow, open_window
 
 
 @pytest.fixture
@@ -356,7 +358,7 @@ def test_numbers_beyond_their_bound_are_red(window):
         ("begun late p99", theme.bad), ("missed", theme.bad),
     ):  # fmt: skip
         assert color in rows[label], label
-    assert "red: beyond the deadline" in window.info.text()
+    assert "orange: up to it, red: beyond" in window.info.text()
     assert theme.good in shown(p50=1e-3, p99=1e-3, missed=1)["missed"]
 
 
@@ -566,3 +568,52 @@ def test_a_grab_names_the_body_and_its_point(window):
     assert isinstance(grab, Grab)
     assert grab.body == "crank"
     assert window.scene.selected == 1
+
+
+def test_before_the_first_picture_the_ground_is_the_themes_and_the_info_is_hidden(opengl, qtbot):
+    connection = Watched(Simulation(motored().compile()))
+    window = Window(connection)
+    window._timer.stop()
+    qtbot.addWidget(window)
+    window.show()
+    qtbot.waitExposed(window)
+    for theme in (WHITE, DARK):
+        window.set_theme(theme)
+        seen = window.canvas.picture()
+        expected = [round(255.0 * part) for part in rgba(theme.background)[:3]]
+        assert np.abs(seen.reshape(-1, 3).astype(int) - expected).max() <= 1
+    assert not window.info.isVisible()
+    connection.turn()
+    window.tick()
+    assert window.info.isVisible()
+
+
+@pytest.mark.parametrize("button", ["reload_button", "close_button"])
+def test_the_keys_are_the_windows_after_a_banner(window, button):
+    window.act.model()
+    window.fail(ValueError("something"))
+    window.banner.tell("gone", True, True, "where it was")
+    window.banner.details_button.click()
+    QTest.mouseClick(window.banner.details.viewport(), Qt.MouseButton.LeftButton)
+    getattr(window.banner, button).click()
+    assert window.canvas.hasFocus()
+
+
+def test_a_sentence_leaves_the_status_bar(window, monkeypatch):
+    monkeypatch.setattr("rtmbs.viewer.window.STATUS", 10)
+    window.tell("said once")
+    assert window.statusBar().currentMessage() == "said once"
+    QTest.qWait(100)
+    assert window.statusBar().currentMessage() == ""
+    assert "said once" in window.log_panel.toPlainText()
+
+
+def test_numbers_of_the_info_have_their_nouns_and_colours_their_words(window):
+    window.info.show_frame(window.frame, replace(window.description, bodies=window.description.bodies[:2]), 1.0)
+    assert "1 body, " in window.info.text()
+    assert all(word in window.info.text() for word in ("green: within half", "orange: up to", "red: beyond"))
+
+
+def test_a_mechanism_without_loops_has_no_plot_of_their_violation(qtbot):
+    window = open_window(qtbot, Simulation(failing(at=1e9).compile()))
+    assert window.plots_panel.chosen() == [ENERGY]

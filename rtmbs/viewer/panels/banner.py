@@ -21,6 +21,8 @@ class Banner(QFrame):
         self.grave = False
         self.text, self.details = QLabel(wordWrap=True), QPlainTextEdit(readOnly=True)
         self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        # A text that has the keyboard would hand it to the next field when the banner goes.
+        self.details.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.details.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.back_button, self.reload_button = QPushButton("Back 10 steps"), QPushButton("Reload")
         self.details_button, self.close_button = QPushButton("Details"), QPushButton("Close")
@@ -63,7 +65,7 @@ class Banner(QFrame):
         self.raise_()
 
     def dismiss(self) -> None:
-        """Hide."""
+        """Hide, and leave the keyboard to the window."""
         self.hide()
         self.closed.emit()
 
@@ -76,5 +78,5 @@ class Banner(QFrame):
         self.move(self.x(), max(middle.y() - self.height() // 2, 0))
 
     def _go(self, way: SignalInstance) -> None:
-        self.hide()
+        self.dismiss()
         way.emit()

@@ -61,6 +61,7 @@ def draw(path: str, view: QGraphicsView) -> None:
         canvas.setFileName(path)
         canvas.setSize(size)
         canvas.setViewBox(target)
+        canvas.setResolution(view.logicalDpiX())  # axes are drawn in these dots, and would be smaller than the curves
     painter = QPainter(canvas)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     view.scene().render(painter, target, shown)

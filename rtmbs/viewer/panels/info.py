@@ -5,12 +5,12 @@ from PySide6.QtWidgets import QLabel, QWidget
 
 from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.frame import Frame
-from rtmbs.viewer.panels.numbers import figures, with_unit
+from rtmbs.viewer.panels.numbers import counted, figures, with_unit
 from rtmbs.viewer.theme import Theme
 
 Row = tuple[str, ...]  # label, value, and where the value says something the name of a colour of the theme
 MISSED = 1.0  # [%] of the deadlines, above which the steps do not keep real time
-LEGEND = ("", "red: beyond the deadline, or over 1 % missed")
+LEGEND = (("", "green: within half of the deadline, or of 1 % missed"), ("", "orange: up to it, red: beyond"))
 
 
 class Info(QLabel):
@@ -36,7 +36,7 @@ class Info(QLabel):
         """Write the numbers of ``frame``; ``pictures`` are drawn a second."""
         sections = [mechanism_rows(description), run_rows(frame, pictures)]
         if description.live:
-            sections += [step_rows(frame), [LEGEND], worth_rows(frame)]
+            sections += [step_rows(frame), list(LEGEND), worth_rows(frame)]
         text = table(sections, self._theme)
         if text != self.text():
             self.setText(text)
@@ -45,8 +45,11 @@ class Info(QLabel):
 
 def mechanism_rows(description: SceneDescription) -> list[Row]:
     """Return name and sizes."""
-    sizes = f"{len(description.bodies) - 1} bodies, {len(description.coordinates)} coordinates"
-    loops = f"{description.equations} loop equations, {description.degrees_of_freedom} degrees of freedom"
+    sizes = ", ".join(
+        (counted(len(description.bodies) - 1, "body"), counted(len(description.coordinates), "coordinate"))
+    )
+    freedom = f"{counted(description.degrees_of_freedom, 'degree')} of freedom"
+    loops = f"{counted(description.equations, 'loop equation')}, {freedom}"
     return [(description.name, ""), ("", sizes), ("", loops)] if description.live else [(description.name, "")]
 
 

@@ -28,7 +28,7 @@ class NumberItem(NumericParameterItem):
         opts = self.param.opts
         low, high = opts.get("limits") or (None, None)
         whole = opts["type"] == WHOLE
-        options = {"minStep": 1.0} if whole else {}
+        options: dict[str, Any] = {"minStep": 1.0} if whole else {}
         options |= {name: opts[name] for name in OPTIONS if name in opts}
         # The compact height of pyqtgraph is that of the letters: the frame of the field takes half of them.
         box = NumberBox(value=opts["value"], int=whole, bounds=(low, high), compactHeight=False, **options)

@@ -15,6 +15,12 @@ PREFIXES = (
 DASH = "\N{EN DASH}"
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: 1 body, 2 bodies, 3 coordinates."""
+    many = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number} {noun if number == 1 else many}"
+
+
 def figures(value: float, digits: int = 3) -> str:
     """Return a number with ``digits`` significant figures; a dash for one that is not finite."""
     if not math.isfinite(value):
@@ -25,6 +31,12 @@ def figures(value: float, digits: int = 3) -> str:
         places = max(digits - 1 - math.floor(math.log10(abs(value))), 0)
         return f"{value:.{places}f}"
     return f"{value:.{digits - 1}e}"
+
+
+def brief(value: float, unit: str) -> str:
+    """Return a number with the prefix of its unit, without zeros at its end: 5 kN."""
+    number, rest = with_unit(value, unit).split(" ", 1)
+    return f"{float(number):g} {rest}" if number != DASH else f"{number} {rest}"
 
 
 def with_unit(value: float, unit: str, digits: int = 3) -> str:

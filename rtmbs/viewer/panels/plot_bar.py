@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import QComboBox, QFileDialog, QHBoxLayout, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QComboBox, QFileDialog, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
 TIME, FREQUENCY = "time", "frequency"
 RESULTS = "Results (*.npz *.h5 *.hdf5)"
@@ -26,6 +26,8 @@ class PlotBar(QWidget):
         self.export.setToolTip("write what is seen: numbers (.csv), a picture (.png) or a drawing (.svg)")
         self.choice.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.values.setTextFormat(Qt.TextFormat.RichText)
+        # The values take what room there is: a long text would push the tree of channels away.
+        self.values.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         row = QHBoxLayout(self)
         row.setContentsMargins(4, 2, 4, 2)
         for widget, stretch in ((QLabel("over"), 0), (self.choice, 0), (self.values, 1)):
@@ -52,6 +54,11 @@ class PlotBar(QWidget):
             self.choice.clear()
             self.choice.addItems(offered)
             self.choice.setCurrentText(old if old in offered else TIME)
+
+    def show_values(self, text: str) -> None:
+        """Show the values at the cursor; where there is too little room, the tip has them all."""
+        self.values.setText(text)
+        self.values.setToolTip(text)
 
     def show_compared(self, name: str) -> None:
         """Say on the button what is compared."""

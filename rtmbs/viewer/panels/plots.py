@@ -106,7 +106,7 @@ class Plots(QSplitter):
         self._channels |= {name: ChannelDescription(name, (), "m") for name in self._distances}
         self.tree.blockSignals(True)
         self.tree.clear()
-        for name in (ENERGY, VIOLATION) if description.live else ():
+        for name in built_in_plots(description):
             self._leaf(self.tree.invisibleRootItem(), name, name, name in built_in)
         parents: dict[str, QTreeWidgetItem] = {}
         for name in (*self._distances, *(name for name in self._channels if name not in self._distances)):
@@ -180,6 +180,7 @@ class Plots(QSplitter):
         names = self.chosen()
         asked = self._components(names)
         self.bar.offer(asked)
+        self.bar.show_values("")  # those at a cursor that is gone
         columns = COLUMNS if len(names) > 2 else max(len(names), 1)
         for number, name in enumerate(names):
             self._add_plot(name, number // columns, number % columns)
@@ -291,7 +292,7 @@ class Plots(QSplitter):
                 for cursor in self._cursors:
                     cursor.setValue(x)
                     cursor.show()
-                self.bar.values.setText(self.values_at(name, x))
+                self.bar.show_values(self.values_at(name, x))
 
     def values_at(self, name: str, x: float) -> str:
         """Return the values of the curves of a plot at the sample that is nearest to ``x``."""
@@ -329,6 +330,13 @@ class Plots(QSplitter):
         if channel is None:
             return np.zeros((len(rows), 3))
         return rows[:, [FIRST + self._columns.index(part) for part in components(channel)]]
+
+
+def built_in_plots(description: SceneDescription) -> tuple[str, ...]:
+    """Return the plots that need no channel; a mechanism without loops has nothing to violate but rounding."""
+    if not description.live:
+        return ()
+    return (ENERGY, VIOLATION) if description.equations else (ENERGY,)
 
 
 def length(start: Array, end: Array) -> Array:

@@ -1,0 +1,55 @@
+"""Every mechanism of the library in a window: when its first picture comes, and whether it stays in the picture.
+
+    xvfb-run -a -s "-screen 0 1280x800x24" python -m bench.first_pictures
+    xvfb-run -a -s "-screen 0 1280x800x24" python -m bench.first_pictures pendulum top --seconds 5
+
+A process a mechanism, as ``rtmbs view NAME`` starts it. ``first_picture_s`` is counted from the start of the process.
+``inside_percent`` are the pictures of the first ``--seconds`` of play that hold all points of the mechanism.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+
+from bench.viewer import opened, started
+
+
+def main() -> None:
+    """Print one line a mechanism."""
+    from rtmbs import library
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", help="mechanisms; all unless given")
+    parser.add_argument("--seconds", type=float, default=10.0, help="of play")
+    parser.add_argument("--one", action="store_true", help="measure in this process")
+    given = parser.parse_args()
+    if given.one:
+        print(json.dumps(measure(given.names[0], given.seconds)))
+        return
+    for name in given.names or library.MECHANISMS:
+        words = [sys.executable, "-m", "bench.first_pictures", name, "--one", "--seconds", str(given.seconds)]
+        print(subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()[-1], flush=True)
+
+
+def measure(name: str, seconds: float) -> dict[str, float | str | int]:
+    """Open the window on a mechanism, play, and count the pictures that hold it."""
+    from rtmbs.viewer.connect import connect
+
+    app, window, drawn = opened(connect(name, playing=True))
+    first, end, inside, counted = time.time() - started(), time.perf_counter() + seconds, 0, 0
+    while time.perf_counter() < end:
+        before = drawn.count
+        app.processEvents()
+        if drawn.count > before:
+            counted += 1
+            inside += window.canvas.camera.holds(window.canvas.scene.points())
+    t = window.frame.t if window.frame is not None else 0.0
+    window.close()
+    share = 100.0 * inside / max(counted, 1)
+    return {"name": name, "first_picture_s": round(first, 2), "pictures": counted, "inside_percent": share, "t": t}
+
+
+if __name__ == "__main__":
+    main()
