@@ -172,7 +172,7 @@ def modes(of: Any, count: int | None = None) -> Modes:
         print(found.table())
     """
     if not isinstance(of, Linearisation):
-        of = simulation_of("modes", of)
+        of = simulation_of("modes", of, "a Simulation or a Linearisation")
         if count is not None:
             whole("count", count, 1, of.system.n)
         wanted = MANY if count is None else count

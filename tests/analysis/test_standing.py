@@ -52,7 +52,7 @@ WRONG = {
         "sensitivity takes .*, not a Model; write",
     ),
     "of campbell": (lambda model: rtmbs.campbell(model, [1.0]), "campbell takes .*, not a Model; write"),
-    "a number": (lambda model: rtmbs.modes(3), "modes takes a Simulation at the state that is meant, not 3"),
+    "a number": (lambda model: rtmbs.modes(3), "modes takes a Simulation or a Linearisation, not 3"),
     "no input": (
         lambda model: rtmbs.campbell(rtmbs.Simulation(model.compile()), [1.0]),
         "campbell of a Simulation needs over=, the name of an input; there are 'gravity'",
