@@ -4,7 +4,7 @@ import copy
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from operator import attrgetter, is_
+from operator import is_
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,12 +18,13 @@ from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
 from rtmbs.simulation.input_holder import Goals, InputHolder
 from rtmbs.simulation.inputs import Inputs, point_of
+from rtmbs.simulation.live_state import arrays_in, copied
 from rtmbs.simulation.one_thread import one_thread
 from rtmbs.simulation.reading import Reading
 from rtmbs.simulation.setting import refuse_open, set_motion
 from rtmbs.start.checks import check_closed
 from rtmbs.start.report import StartReport
-from rtmbs.state import State, check_time, remembered
+from rtmbs.state import State, check_time
 from rtmbs.system.attach import attached
 from rtmbs.system.signals import evaluate_signals, in_range
 from rtmbs.system.system import System
@@ -31,7 +32,6 @@ from rtmbs.system.tables import ROTATION
 from rtmbs.topology import Topology
 
 Array = NDArray[np.float64]
-fields_of = attrgetter("z", "zd", "zdd", "lam", "R0", "u", "s", "sd")  # the arrays of a State
 Mark = tuple[tuple[State, State], Goals]
 
 
@@ -397,15 +397,3 @@ class StateHolder(InputHolder):
         except (AttributeError, TypeError, ValueError, KeyError):
             self._validate(old)  # says what they must be
             raise
-
-
-def copied(state: State) -> State:
-    """Return a copy as ``State.copy`` does, without its checks: a step has left the arrays."""
-    s, memory = state, {name: value.copy() for name, value in state.memory.items()}
-    motion = s.z.copy(), s.zd.copy(), s.zdd.copy(), s.lam.copy(), s.R0.copy(), s.u.copy()
-    return State(s.fingerprint, s.t_ref, s.k, s.h, *motion, memory, s.s.copy(), s.sd.copy())
-
-
-def arrays_in(state: State) -> tuple[Any, ...]:
-    """Return all that kernels take of a state, whatever the user put there."""
-    return (*fields_of(state), *remembered(state).values())
