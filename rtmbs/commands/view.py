@@ -35,10 +35,10 @@ def run(words: list[str]) -> int:
         parser.read(words or ["--help"])
     name = words[0]
     options, left = parser.parse_known_args(words)
-    if options.headless:  # what would be told after a minute otherwise
+    if options.headless and options.out:  # what would be told after a minute otherwise
         from rtmbs.viewer.encoder import check_path
 
-        check_path(Path(out_path(options)))
+        check_path(Path(options.out))
     if name.endswith(SUFFIX):
         if left:
             parser.refuse(left)

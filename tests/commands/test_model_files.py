@@ -63,7 +63,7 @@ def test_check_points_at_what_is_wrong(write, capsys):
     path = write(PENDULUM.replace("mass", "mas"))
     printed = refused(["check", path], capsys)
     told = f"{path}:3:11: body 'bob' takes no 'mas'; did you mean 'mass'?"
-    assert printed.err == f"rtmbs: {told} [docs/errors.md#languageerror]\n"
+    assert printed.err == f"rtmbs: {told} [docs/errors.md#unknown-name]\n"
     line, caret = printed.out.splitlines()
     assert line == PENDULUM.replace("mass", "mas").split("\n")[2]
     assert caret == " " * 10 + "^"

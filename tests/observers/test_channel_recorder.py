@@ -289,4 +289,4 @@ def test_a_record_takes_a_file_that_an_earlier_one_holds_open(tmp_path, ending):
     channel_recorder.OPEN.discard(first)  # a fault left it there, and nobody finishes it
     result = sim.run(0.02, channels=["crank.position"], file=path)
     assert len(result["crank.position"]) == 21
-    assert path.stat().st_size > 1000
+    assert path.stat().st_size > 500

@@ -198,7 +198,7 @@ def test_options_take_effect(connection):
         (Subscribe(("t",) * 17), "at most 16"),
         (Rebuild({"width": 2.0}), "parameter"),
         (LoadState("nowhere.npz"), "does not exist"),
-        (SaveResults("/no/such/folder/run.npz"), "No such file"),
+        (SaveResults("/no/such/folder/run.npz"), "there is no folder"),
     ],
     ids=str,
 )

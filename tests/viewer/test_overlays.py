@@ -69,6 +69,7 @@ def test_the_whole_is_back_without_the_section(window):
     window.scene.section = across("y", 0.5)
     assert np.abs(picture(window) - whole).max() > DISTINCT
     window.scene.section = None
+    picture(window)  # a shadow may be one picture late
     np.testing.assert_array_equal(picture(window), whole)
 
 

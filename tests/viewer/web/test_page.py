@@ -244,7 +244,7 @@ def test_a_wrong_wish_is_told(tmp_path, paging, error, words):
 
 
 def test_a_file_that_cannot_be_written(tmp_path):
-    with pytest.raises(InputError, match=r"page '.*' cannot be written: No such file or directory"):
+    with pytest.raises(InputError, match=r"page '.*' cannot be written: there is no folder"):
         write_page(playback(RESULT), tmp_path / "no" / "x.html")
 
 
