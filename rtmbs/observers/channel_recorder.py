@@ -34,7 +34,7 @@ from rtmbs.results.stores import Store, check_file, check_owner, open_store
 
 BLOCK_BYTES = 2_000_000  # of the channels of a block
 RAW_BYTES = 1_000_000  # of the raw samples of a block
-EVALUATED_BYTES = 1_000_000  # of the frames that are evaluated together
+EVALUATED_BYTES = 2_000_000  # of the frames that are evaluated together
 FEWEST, MOST = 64, 16_384  # samples of a block
 PERIOD = 5.0  # [s] of wall time after which a file gets what is there of a block
 OPEN: set["ChannelRecorder"] = set()  # whose files are to be finished when the program ends
