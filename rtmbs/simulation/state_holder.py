@@ -1,7 +1,7 @@
 """The state that counts: how it is seen, changed between steps and taken back. What ``Simulation`` steps from."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from operator import is_
@@ -65,14 +65,14 @@ class StateHolder(InputHolder):
             self._shown = state.motion()
         return state
 
-    def snapshot(self) -> State:
+    def snapshot(self, take: Callable[[State], State] = copied) -> State:
         """Return a copy of the state that counts, for whoever keeps that of every step.
 
-        It is ``sim.state.copy()``. As nobody sees the state itself, the next step need not look for changes in it,
-        which takes longer than the copy.
+        As nobody sees the state itself, the next step need not look for changes in it, which takes longer than a copy.
+        take: copies a State that a step has left, without checks.
         """
         state = self._present()
-        return copied(state) if self._shown is None else state.copy()
+        return take(state) if self._shown is None else state.copy()
 
     def _present(self) -> State:
         """Return the state that counts, its accelerations those of its inputs."""

@@ -25,6 +25,7 @@ from rtmbs.viewer.commands import LOGGED, Command, Grab, MoveGrab, Release, SetI
 from rtmbs.viewer.connection import Message
 from rtmbs.viewer.frame import OPTIONS
 from rtmbs.viewer.history import History, Moment
+from rtmbs.viewer.kept_states import KeptStates
 
 
 class Session:
@@ -45,6 +46,7 @@ class Session:
         self.sim = self.calm = sim
         self._with_spring, self._pulled_sim = with_spring, None if with_spring else sim
         self.history = History() if history is None else history
+        self._kept = KeptStates()
         self.step_number = 0
         self.outcome = Outcome.CONVERGED  # of the last step tried
         self.report: StepReport | None = None  # of the last accepted step
@@ -159,7 +161,8 @@ class Session:
             self.unseen = min(self.unseen, self.step_number)
 
     def _moment(self) -> Moment:
-        return Moment(self.step_number, self.sim.snapshot(), self.sim.options, self.attachment, self.hold, self.report)
+        state = self.sim.snapshot(self._kept.keep)
+        return Moment(self.step_number, state, self.sim.options, self.attachment, self.hold, self.report)
 
     def _apply_known(self) -> None:
         """Apply the commands that the history has at the present place."""

@@ -1,0 +1,91 @@
+"""States that a session keeps: copies in blocks of memory that go back when nobody has a state of theirs any more."""
+
+import gc
+import threading
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+from rtmbs import Simulation, library
+from rtmbs.viewer import kept_states
+from rtmbs.viewer.kept_states import KeptStates, Pool
+
+
+@pytest.fixture
+def sim() -> Simulation:
+    return Simulation(library.build("crank_rocker").compile(), h=1e-3)
+
+
+def test_a_kept_state_is_the_copy_to_the_byte_and_stays(sim):
+    kept, copies = KeptStates(), []
+    for _ in range(50):
+        sim.step()
+        copies.append((sim.snapshot(kept.keep), sim.state.copy()))
+    for mine, copy in copies:
+        for f in fields(copy):
+            if f.name != "memory":
+                np.testing.assert_array_equal(getattr(mine, f.name), getattr(copy, f.name))
+        assert {name: a.tobytes() for name, a in mine.memory.items()} == {
+            name: a.tobytes() for name, a in copy.memory.items()
+        }
+        mine.check_fit(copy, "kept")
+
+
+def test_going_on_from_a_kept_state_gives_the_same_numbers(sim):
+    kept = KeptStates().keep(sim.snapshot())
+    for _ in range(20):
+        sim.step()
+    then = sim.state.copy()
+    sim.restore(kept)
+    for _ in range(20):
+        sim.step()
+    assert sim.state.z.tobytes() == then.z.tobytes()
+
+
+def test_a_state_of_another_layout_begins_blocks_of_its_own(sim):
+    kept = KeptStates()
+    other = Simulation(library.build("top").compile(), h=1e-3)
+    for one in (sim, other, sim):
+        state = kept.keep(one.snapshot())
+        np.testing.assert_array_equal(state.z, one.state.z)
+        assert state.R0.shape == one.state.R0.shape
+
+
+def test_no_two_rows_share_memory():
+    pool = Pool(1000)
+    rows = [pool.row() for _ in range(400)]
+    for number, row in enumerate(rows):
+        row[:] = number
+    assert all((row == number).all() for number, row in enumerate(rows))
+
+
+def test_memory_is_used_again_and_not_before_the_last_row_of_a_block_is_gone():
+    pool = Pool(kept_states.BLOCK // 80)  # ten rows a block
+    first = [pool.row() for _ in range(10)]
+    where = first[0].ctypes.data
+    pool.row()
+    one = first.pop()
+    one[:] = 7.0
+    first.clear()
+    for _ in range(100):
+        pool.row()
+    assert (one == 7.0).all()
+    del one
+    gc.collect()
+    seen = set()
+    for _ in range(200):
+        row = pool.row()
+        seen.add(row.ctypes.data)
+    assert where in seen
+    assert len(seen) < 10 * (2 * kept_states.AHEAD + 14)  # 200 rows more, and the memory does not grow
+
+
+def test_blocks_are_touched_ahead_by_a_thread():
+    pool = Pool(kept_states.BLOCK // 8)  # a row a block
+    pool.row()
+    pool.row()
+    for thread in threading.enumerate():
+        if thread.name == "rtmbs memory":
+            thread.join(10.0)
+    assert len(pool._free) >= kept_states.AHEAD
