@@ -22,6 +22,8 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 RELATIVE = 1e-11  # of the sizes of forces: what of them is rounding
+CANCELLED = 1e-13  # of the largest force: what of it may be left where N takes it away, as in a rod's own turn
+ULPS = 1e-2  # of the forces that a typical move makes, likewise
 STATES = 20  # Newton iterations of force states
 SETTLED = 1e-9  # of the sizes of force states: what may be left of their rates
 
@@ -100,7 +102,8 @@ def static(sim: Simulation) -> Static:
     own = typical[independent]
     inverse = scipy.linalg.inv(M) / own[:, None]
     a, parts, made = np.abs(inverse @ g), np.abs(inverse @ sizes), np.abs(inverse @ K) @ own
-    noise = RELATIVE * np.abs(vectors.T) @ sizes
+    work = CANCELLED * float(np.max((np.abs(r) + ULPS * np.abs(pose.K) @ typical) * typical))
+    noise = np.abs(vectors.T) @ (RELATIVE * sizes + work / own)
     most = int(independent[int(np.argmax(a))])
     loudest, unit = in_words(equations.system, most)
     pace = f"{float(a.max()) * typical[most]:.3g} {unit}"
