@@ -77,7 +77,7 @@ def reached(until: Callable[[Any], Any], sim: Runner) -> bool:
     try:
         answer = until(sim)
     except Exception as error:
-        raise InputError(f"{what} raised {type(error).__name__}: {error}; it must return True or False") from error
+        raise InputError(f"{what} raised {type(error).__name__}: {error}") from error
     if not isinstance(answer, bool | np.bool_):
         raise InputError(f"{what} returned {shown(answer)}; it must return True or False")
     return bool(answer)

@@ -25,9 +25,12 @@ def test_where_an_order_meets_a_mode():
     """w = W sqrt(1 - (g / (l W^2))^2) is 0.9 W where g / (l W^2) = sqrt(1 - 0.81)."""
     rates = np.linspace(5.0, 9.0, 81)
     found = rtmbs.campbell(lambda rate: rtmbs.Simulation(turning_pendulum(rate).compile()), rates, "turn")
+    wanted = np.sqrt(G / (0.5 * np.sqrt(1.0 - 0.81)))
     ((value, branch),) = found.critical(order=0.9)
-    np.testing.assert_allclose(value, np.sqrt(G / (0.5 * np.sqrt(1.0 - 0.81))), rtol=1e-4)
+    np.testing.assert_allclose(value, wanted, rtol=1e-7)
     assert branch == 0
+    coarse = rtmbs.campbell(lambda rate: rtmbs.Simulation(turning_pendulum(rate).compile()), rates[::8], "turn")
+    np.testing.assert_allclose(coarse.critical(order=0.9)[0][0], wanted, rtol=5e-4)
     assert found.critical(order=2.0) == []
 
 

@@ -38,7 +38,7 @@ def rssr(first_ball, turn):
     model.add_joint("S1", ball, "crank", "coupler", point=turn.apply(a))
     model.add_joint("S2", rtmbs.Spherical(), "coupler", "rocker", point=turn.apply(b))
     model.add_joint("J2", rtmbs.Revolute(axis=turn.apply(other)), model.ground, "rocker", point=turn.apply(far))
-    model.add_marker("A", "crank", a)
+    model.add_marker("A", "crank", turn.apply(a))
     model.add_marker("Q", model.ground, turn.apply([-0.4, 0.9, 0.9]))
     spring = rtmbs.SpringDamper(stiffness=173.0, damping=0.0, length=0.55)
     model.add_force("spring", spring, between=("A", "Q"))
@@ -51,6 +51,7 @@ def test_a_coupler_between_two_balls_rests_where_one_that_cannot_turn_does(seed)
     free, held = (rtmbs.equilibrium(rssr(ball, turn)) for ball in ("ball", "universal"))
     for name in ("J1.angle", "J2.angle"):
         assert free.simulation[name] == pytest.approx(held.simulation[name], abs=1e-10)
+    assert free.simulation["J1.angle"] == pytest.approx(0.0500932, abs=1e-6)  # however the world is turned
     assert free.stable
     assert abs(free.stiffness[0]) < 1e-8 * free.stiffness[-1]  # its own turn
     assert free.stiffness[1] == pytest.approx(held.stiffness[0], rel=1e-5)  # that turn takes part by its inertia
