@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 Quaternion = Callable[[float], tuple[Any, Any, Any]]
 
 STEEPEST = 0.9998  # sine of the pitch: yaw and roll are one turn beyond
-NEXT, TURNED = 0.05, 0.5  # [s], [rad]: how far apart angles are compared when whole turns are counted
+NEXT, TURNED, LEAST = 0.05, 0.5, 1e-6  # [s], [rad], [s]: how far apart angles are compared to count whole turns
 
 
 def angles_of(quaternion: Quaternion, what: str) -> tuple["Angle", ...]:
@@ -45,7 +45,7 @@ class Angle:
         while nodes[-1][0] < abs(t):
             place, value = nodes[-1]
             rate = abs(float(self.at(sign * place)[1, self.k]))
-            after = place + min(NEXT, TURNED / max(rate, 1e-300))
+            after = place + max(min(NEXT, TURNED / max(rate, 1e-300)), LEAST)
             nodes.append((after, nearest(float(self.at(sign * after)[0, self.k]), value)))
         return nearest(f, nodes[bisect_right(nodes, abs(t), key=lambda node: node[0]) - 1][1])
 
