@@ -95,7 +95,7 @@ def diagram(at: rtmbs.Simulation) -> Array:
 
 
 def derivatives(sim: rtmbs.Simulation, motor: str) -> Array:
-    """Return the derivatives (3,) of the first angle after a run by torque, stiffness and rest angle, over its sizes."""
+    """Return the derivatives (3,) of the first angle after a run by torque, stiffness and rest angle."""
     by = [motor, "spring at a.stiffness", "spring at a.angle"]
     stiffness = float(sim.inputs[by[1]])
     found = rtmbs.sensitivity(sim, 20e-3, of=lambda run: run["a.angle"][-1], by=by)
