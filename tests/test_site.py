@@ -28,7 +28,8 @@ def test_every_page_has_its_place():
 def test_the_reference_has_every_public_name():
     page = (DOCS / "api.md").read_text(encoding="utf-8")
     named = re.findall(r"^::: ([\w.]+)$", page, re.MULTILINE)
-    named.remove("rtmbs.library.force_laws")  # a module, whose laws are not names of rtmbs
+    for one in ("force_laws", "driven_pose.drive_pose"):  # names of the library, not of rtmbs
+        named.remove(f"rtmbs.library.{one}")
     assert sorted(name.rpartition(".")[2] for name in named) == sorted(rtmbs.HOMES)
     for name in named:
         module, _, what = name.rpartition(".")

@@ -2,8 +2,8 @@
 
 Four-bars, slider-cranks, five-bars and doors on several hinges or rails, with uneven lengths and masses, springs,
 dampers and a motor. Their redundant loop equations are zero along the axes, and rounding elsewhere. Each is compared
-with itself turned at random and moved: equilibrium, frequencies, eigenvalues, held torque, inverse dynamics. An answer
-that only one of the two refuses is a failure.
+with itself turned at random and moved: equilibrium, frequencies, eigenvalues, held torque, inverse dynamics, a Campbell
+diagram over a stiffness, and derivatives of a run. An answer that only one of the two refuses is a failure.
 """
 
 from collections.abc import Callable
@@ -71,6 +71,8 @@ def answers(model: rtmbs.Model) -> dict[str, Any]:
         "frequencies": rest if at is None else answer(lambda: np.sort(rtmbs.modes(at).frequencies)),
         "eigenvalues": rest if at is None else answer(lambda: spectrum(rtmbs.linearise(at).A)),
         "held": answer(lambda: np.array([rtmbs.preload(sim, [motor])[motor]])),
+        "campbell": rest if at is None else answer(lambda: diagram(at)),
+        "sensitivities": answer(lambda: derivatives(sim, motor)),
         "inverse dynamics": answer(lambda: rtmbs.inverse_dynamics(system, motions(system), times).forces["a"]),
     }
 
@@ -83,6 +85,21 @@ def answer(call: Callable[[], Any]) -> Any:
         return "no equilibrium"
     except RtmbsError as error:
         return f"refused ({str(error)[:80]})"
+
+
+def diagram(at: rtmbs.Simulation) -> Array:
+    """Return the spectra over three stiffnesses of the first spring (3, ...)."""
+    stiffness = float(at.inputs["spring at a.stiffness"])
+    found = rtmbs.campbell(at, stiffness * np.array((0.8, 1.0, 1.25)), "spring at a.stiffness")
+    return np.concatenate([np.sort(modes.frequencies) for modes in found.modes])
+
+
+def derivatives(sim: rtmbs.Simulation, motor: str) -> Array:
+    """Return the derivatives (3,) of the first angle after a run by torque, stiffness and rest angle."""
+    by = [motor, "spring at a.stiffness", "spring at a.angle"]
+    stiffness = float(sim.inputs[by[1]])
+    found = rtmbs.sensitivity(sim, 20e-3, of=lambda run: run["a.angle"][-1], by=by)
+    return np.asarray(found.gradient * (stiffness, stiffness, 1.0))
 
 
 def motions(system: System) -> dict[str, Any]:

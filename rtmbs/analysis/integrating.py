@@ -40,6 +40,10 @@ class Joined:
         """The largest value, of its parts."""
         return float(np.max(np.abs(self.values) / self.parts, initial=0.0))
 
+    def beside(self, other: "Joined") -> float:
+        """Return the norm of the values over the parts of another pose: Newton's step goes down in one scale only."""
+        return float(np.linalg.norm(self.values / other.parts))
+
 
 def joined(sim: Simulation) -> Joined:
     """Return forces, rates of states and their derivatives at the pose of a Simulation at rest."""
@@ -92,7 +96,7 @@ def shortened(sim: Simulation, here: Joined, change: Array) -> Joined | None:
                 there = joined(sim)
             except (StartError, ValueError):
                 there = None
-            if there is not None and there.left < here.left:
+            if there is not None and there.beside(here) < here.beside(here):
                 return there
         sim.go_on_from(before.copy(), sim.t)
         share *= 0.5
@@ -105,7 +109,10 @@ def loudest(sim: Simulation, here: Joined) -> str:
     f = len(here.basis.independent)
     if worst < f:
         name = sim.system.coordinate_names[here.basis.independent[worst]]
-        return f"{name} keeps moving while the states of its controllers integrate; start from another pose"
+        return (
+            f"{name} keeps moving while the states of its controllers integrate; start from another pose, or let the "
+            "mechanism settle before, by relaxation=2.0 [s]"
+        )
     info = sim.system.states[worst - f]
     return (
         f"state {info.name!r} of force {info.force!r} keeps changing by {here.values[worst]:.3g} per second whatever "

@@ -1,6 +1,7 @@
 """``rtmbs view --html``: a run as one file that any browser plays."""
 
 import argparse
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -53,6 +54,8 @@ def write_html(
     except StepError as error:
         print(f"{error}\n{options.html} has the run up to then")
         return 1
+    for text in page.warnings:
+        print(f"rtmbs: {text}", file=sys.stderr)
     wanted = paging(options).rate
     less = "" if page.rate == wanted else f"; {wanted:g} would be over {options.limit / 1e6:g} MB (--limit)"
     print(f"{page.path}: {page.bytes / 1e6:.2f} MB, {page.pictures} pictures, {page.rate:.3g} a second{less}")

@@ -12,6 +12,7 @@ from typing import Any
 from rtmbs.errors import unknown_name
 from rtmbs.library.andrews import andrews
 from rtmbs.library.bricard import bricard
+from rtmbs.library.driven_pose import drive_pose as drive_pose
 from rtmbs.library.fourbar import fourbar
 from rtmbs.library.governor import governor
 from rtmbs.library.linkages import crank_rocker, driven_fourbar

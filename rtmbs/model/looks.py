@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rtmbs.errors import ModelError, shown, unknown_name
+from rtmbs.errors import ModelError, UnknownNameError, shown, unknown_name
 from rtmbs.model.checks import Numbers, number, switch
 from rtmbs.model.shapes import Shape, checked_shapes
 
@@ -69,5 +69,5 @@ def checked_color(what: str, color: Any) -> str:
         if len(text) == 7 and text[0] == "#" and set(text[1:]) <= set("0123456789abcdef"):
             return text
         if text and text[0] != "#":
-            raise unknown_name(f"color of {what}", color, COLORS)
+            raise UnknownNameError(f"{what}: {unknown_name('color', color, COLORS)}")
     raise ModelError(f"{what}: color is {shown(color)}; it must be '#rrggbb' or a name such as 'steel'")

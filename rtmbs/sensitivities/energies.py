@@ -41,10 +41,17 @@ def potential(xp, tables, u, R0, z):
     """Return weight, elastic energy and potentials of constant loads (B, k) of each component."""
     _, A, r, _, V = motion(xp, tables, R0, z, 0 * z)
     gravity = u[GRAVITY_SLOT : GRAVITY_SLOT + 3]
-    weight = -tables.dofs.mass * dot(xp, r + turn(xp, A, tables.dofs.mass_center), gravity)
+    center = r + turn(xp, A, tables.dofs.mass_center) - placed(tables.origins)
+    weight = -tables.dofs.mass * dot(xp, center, gravity)
     stored = [(weight, np.arange(len(tables.dofs.mass)))]
     stored += [(elastic + load, dof) for elastic, load, dof in elements(xp, tables, u, z, A, r, V)]
     return summed(xp, [sum(xp.sum(one * mask[dof], axis=-1) for one, dof in stored) for mask in members(tables)])
+
+
+def placed(origins):
+    """Return the origins (n, 3) of the parts of all dofs at the reference pose: a step measures heights from there."""
+    origin = origins.grid[:, None] * np.floor(origins.fixed / origins.grid[:, None] + 0.5)
+    return np.where(origins.row[:, None] == -1, 0.0, np.vstack((np.zeros((1, 3)), origin))[-1 - origins.row])
 
 
 def exchange(xp, tables, u, R0, z):

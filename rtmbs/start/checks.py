@@ -67,4 +67,4 @@ def check_forces(equations: SemiRecursiveEquations) -> None:
             kind = BY_WORD[force.kind]
             table = getattr(equations.tables.forces, kind.name)
             if refusal := kind.refusal(table, force.row, connectors, ws, system.length):
-                raise StartError(f"force {force.name!r}: {refusal}")
+                raise StartError(f"force {force.name!r} has no value at the start: {refusal}")

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
-from rtmbs.linear.least_change import least_change
 from rtmbs.semirecursive.loop_jacobian import Group
 from rtmbs.start.curved import MOST, curved_step
+from rtmbs.start.small_change import nearest_change
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -119,7 +119,7 @@ class NearestPose(ABC):
             free = group.columns[~kept[group.columns]]
             block = J[group.rows][:, free]
             left = -gap[group.rows] - block @ (back[free] / self.typical[free])
-            found = bounded_change if bounded and len(free) <= MOST else least_change
+            found = bounded_change if bounded and len(free) <= MOST else nearest_change
             step[free] += found(block, left, weights[free]) * self.typical[free]
         return step
 
@@ -172,7 +172,7 @@ class NearestPose(ABC):
         for _ in range(ROUNDS):
             for group in self.groups:
                 free = group.columns[~kept[group.columns]]
-                change = least_change(J[group.rows][:, free], -remaining[group.rows], weights[free])
+                change = nearest_change(J[group.rows][:, free], -remaining[group.rows], weights[free])
                 rates[free] += change * self.typical[free]
             remaining = left(rates)
             if np.max(np.abs(remaining), initial=0.0) <= enough:

@@ -2,11 +2,12 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array, csc_array, diags_array
+from scipy.sparse import coo_array, csc_array
 
 from rtmbs.errors import StartError
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.loop_jacobian import LoopJacobian
+from rtmbs.start.entries import scaled_entries
 from rtmbs.start.nearest import REFUSED, NearestPose, worst_of
 from rtmbs.system.tables import REVOLUTE
 
@@ -31,11 +32,12 @@ class Assembly(NearestPose):
 
     def scaled_jacobian(self, z: Array) -> csc_array:
         """Return the derivative of the gap by z / typical; rotation dofs change by their rotation vector."""
-        return self.scaled(self.jacobian.matrix(self.equations) @ turns(self.equations.tables.dofs.reference, z))
+        J, reference = self.jacobian.matrix(self.equations), self.equations.tables.dofs.reference
+        return self.scaled(J @ turns(reference, z) if np.any(reference >= 0) else J)
 
     def scaled(self, J: csc_array) -> csc_array:
         """Return a matrix (m, n) in row scales and typical sizes."""
-        return csc_array(diags_array(1.0 / self.scale) @ J @ diags_array(self.typical))
+        return scaled_entries(csc_array(J), 1.0 / self.scale, self.typical)
 
     def assemble(self, wanted: Array, pinned: NDArray[np.bool_], weights: Array) -> Array:
         """Return the assembled z (n,), pinned coordinates led from zero to their values when the direct way fails.

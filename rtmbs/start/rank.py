@@ -2,13 +2,14 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, diags_array
+from scipy.sparse import csc_array, csr_array
 
 from rtmbs.linear.rank import equilibrate
 from rtmbs.linear.rank import independent_rows as rows_above
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.loop_jacobian import Group, LoopJacobian
 from rtmbs.semirecursive.noise import noise_of
+from rtmbs.start.entries import scaled_entries
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -18,11 +19,11 @@ class Scaled:
     """Phi_z with rows and columns divided so that the rounding of an entry is at most one, whatever its units."""
 
     def __init__(self, equations: SemiRecursiveEquations, jacobian: LoopJacobian) -> None:
-        noise = jacobian.sparse(noise_of(equations, jacobian)).tocsr()
-        row, column = equilibrate(noise)
+        noise = jacobian.sparse(noise_of(equations, jacobian))
+        row, column = equilibrate(noise.tocsr())
         self.row = row  # factor of each row
-        self.P = csr_array(diags_array(row) @ jacobian.matrix(equations) @ diags_array(column))
-        rounding = diags_array(row) @ noise @ diags_array(column)
+        self.P = csr_array(scaled_entries(csc_array(jacobian.matrix(equations)), row, column))
+        rounding = scaled_entries(csc_array(noise), row, column)
         self.tolerance = float(np.sqrt(np.max((rounding * rounding).sum(axis=1), initial=1.0)))
         self.blocks = blocks_of(equations)
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import rtmbs
+from bench.campaigns.integrating import controlled
 from rtmbs.analysis.static import NoEquilibrium
 from tests.analysis.cases import G, chain
 
@@ -53,6 +54,15 @@ def test_a_loop_under_a_controller():
     state = found.state
     zdd = found.simulation.equations.accelerations(state.z, np.zeros_like(state.z), state.R0, state.s)[0]
     assert np.abs(zdd).max() < 1e-6
+
+
+def test_a_five_bar_that_newton_does_not_reach_settles_before():
+    model, target = controlled(138)
+    sim = rtmbs.Simulation(model.compile(), h=1e-3)
+    with pytest.raises(NoEquilibrium, match=r"settle before, by relaxation=2.0 \[s\]"):
+        rtmbs.equilibrium(sim)
+    found = rtmbs.equilibrium(sim, relaxation=2.0)
+    assert float(found.simulation["a.angle"]) == pytest.approx(target, abs=1e-9)
 
 
 def test_gains_that_destabilise_are_told():

@@ -231,7 +231,7 @@ def test_looks_that_cannot_be_leave_the_model_as_it_was(looks, sentence):
 
 
 def test_colors_and_bodies_that_do_not_exist_are_told_with_the_nearest():
-    with pytest.raises(UnknownNameError, match="did you mean 'steel'"):
+    with pytest.raises(UnknownNameError, match=r"^body 'bob': there is no color named 'stel'; did you mean 'steel'"):
         pendulum(color="stel")
     with pytest.raises(UnknownNameError, match="did you mean 'bob'"):
         pendulum().set_looks("bop", color="red")

@@ -22,7 +22,39 @@ def machine():
     return model
 
 
-@pytest.mark.parametrize("make", [machine, lambda: rtmbs.library.build("slider_crank")])
+def far_away():
+    """A four-bar farther from the world's origin than the grid of its own origin is wide."""
+    model = rtmbs.Model("far away")
+    here = np.array((0.3, -5.0, 40.0))
+    corners = [here + place for place in ((0, 0, 0), (0.1, 0, 0.4), (0.9, 0, 0.8), (1.1, 0, 0))]
+    for name, a, b in (("crank", 0, 1), ("coupler", 1, 2), ("rocker", 3, 2)):
+        middle = (corners[b] - corners[a]) / 2
+        model.add_body(name, mass=1.0, inertia=(0.1,) * 3, position=corners[a], center_of_mass=middle)
+    for name, a, b, k in (("a", "ground", "crank", 0), ("b", "crank", "coupler", 1), ("c", "coupler", "rocker", 2)):
+        model.add_joint(name, rtmbs.Revolute(axis=(0, 1, 0)), a, b, point=corners[k])
+    model.add_joint("d", rtmbs.Revolute(axis=(0, 1, 0)), "ground", "rocker", point=corners[3])
+    model.add_force("twist", rtmbs.TorsionSpring(stiffness=4.0, damping=0.3), joint="a")
+    return model
+
+
+def test_a_mechanism_far_from_the_origin_has_the_derivatives_of_one_beside_it():
+    sim = rtmbs.Simulation(far_away().compile(), h=1e-3)
+    assert np.any(sim.equations.tables.origins.row != -1)
+    by, step = "twist.stiffness", 1e-3
+    found = rtmbs.sensitivity(sim, 0.02, of=lambda run: run["a.angle"][-1], by=[by])
+
+    def end(stiffness):
+        other = sim.independent()
+        other.inputs[by] = stiffness
+        other.run(0.02)
+        return float(other["a.angle"])
+
+    wanted = (end(4.0 + step) - end(4.0 - step)) / (2.0 * step)
+    assert found.gradient[0] == pytest.approx(wanted, rel=1e-5)
+    assert found.missed < 1e-7
+
+
+@pytest.mark.parametrize("make", [far_away, machine, lambda: rtmbs.library.build("slider_crank")])
 def test_they_are_those_of_the_balance(make):
     sim = rtmbs.Simulation(make().compile(), h=2e-3)
     if "spring.tension" in sim.inputs:

@@ -39,7 +39,9 @@ def export(
     if is_result(target):
         if seconds is not None:
             raise InputError("seconds are for a mechanism that is run; a recorded result is shown as long as it is")
-        return write_page(playback(target, model), path, paging)
+        recording = playback(target, model)
+        warnings = tuple(message.text for message in recording.messages())
+        return replace(write_page(recording, path, paging), warnings=warnings)
     paging = paging or Paging()
     if isinstance(target, str) and target in library.WATCHED_AT and paging.speed == Paging.speed:
         paging = replace(paging, speed=library.WATCHED_AT[target])

@@ -94,6 +94,7 @@ class Page:
     bytes: int
     pictures: int
     rate: float  # pictures a second of the replay; lower than wanted where the limit asked for it
+    warnings: tuple[str, ...] = ()  # what a damaged history lacks
 
 
 def write_page(

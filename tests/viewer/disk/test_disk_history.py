@@ -267,6 +267,15 @@ def test_a_film_of_a_damaged_history_says_so(tmp_path, damaged, capsys):
     assert "a damaged block: what comes after" in capsys.readouterr().err
 
 
+def test_a_page_of_a_damaged_history_says_so(tmp_path, damaged, capsys):
+    paths, damage = damaged
+    assert main(["view", str(tmp_path / "h"), "--html", str(tmp_path / "whole.html")]) == 0
+    assert capsys.readouterr().err == ""
+    damage(paths[-1])
+    assert main(["view", str(tmp_path / "h"), "--html", str(tmp_path / "a.html")]) == 0
+    assert "a damaged block: what comes after" in capsys.readouterr().err
+
+
 def test_a_history_without_a_whole_block(tmp_path, damaged):
     paths, damage = damaged
     damage(*paths)

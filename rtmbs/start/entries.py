@@ -1,0 +1,13 @@
+"""Sparse matrices entry by entry: products with diagonal matrices cost SciPy twenty times what the numbers do."""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csc_array
+
+Array = NDArray[np.float64]
+
+
+def scaled_entries(J: csc_array, row: Array, column: Array) -> csc_array:
+    """Return diag(row) J diag(column) (m, n), in new memory for the entries alone."""
+    data = row[J.indices] * J.data * np.repeat(column, np.diff(J.indptr))
+    return csc_array((data, J.indices, J.indptr), shape=J.shape)
