@@ -1,5 +1,6 @@
 """Compile every kernel ahead: a few small mechanisms that together meet every element take a step each."""
 
+import importlib
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -33,27 +34,31 @@ MECHANISMS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("driven_fourbar", {}),
 )
 STEP = 1e-3  # [s]
+FURTHER = "rtmbs.commands.further_kernels"  # a module of its own: a run of the main job does not load the analyses
 
 
 def compile_kernels(jobs: int = 1) -> tuple[int, float]:
-    """Take one step of every mechanism and by every source of K and C.
+    """Take one step of every mechanism and by every source of K and C, and do what analyses do (``FURTHER``).
 
     An empty cache is first filled by up to ``jobs`` processes; this one compiles what they left.
     Returns the number of compilations, zero when the cache had them all, and the seconds it took.
     """
     start = time.perf_counter()
+    further: dict[str, Callable[[], None]] = importlib.import_module(FURTHER).TASKS
     with announced(EVERYTHING) as compilations:
-        fill_cache(compilations, TASKS, jobs)
-        for task in ("tries", "sources", "results"):
-            TASKS[task]()
+        fill_cache(compilations, TASKS, jobs, further)
+        for task in (TASKS["tries"], TASKS["sources"], TASKS["results"], *further.values()):
+            task()
     return compilations.count, time.perf_counter() - start
 
 
-def fill_cache(compilations: Compilations, tasks: Iterable[str], jobs: int) -> None:
-    """Let processes fill an empty cache with what some tasks need."""
+def fill_cache(compilations: Compilations, tasks: Iterable[str], jobs: int, further: Iterable[str] = ()) -> None:
+    """Let processes fill an empty cache with what some tasks need, and then some of ``FURTHER``."""
     if jobs > 1 and apart.worthwhile():
+        commands = [apart.command(__name__, task) for task in tasks]
+        commands += [apart.command(FURTHER, task) for task in further]
         with suppress(OSError):  # no process can be started: this one compiles everything
-            apart.compile_apart([apart.command(__name__, task) for task in tasks], jobs, compilations)
+            apart.compile_apart(commands, jobs, compilations)
 
 
 def compile_step() -> None:

@@ -4,6 +4,7 @@ Faults are raised at every event of a run, of ``change`` and of ``attach``, as i
 """
 
 import copy
+import functools
 from contextlib import suppress
 
 import numpy as np
@@ -23,7 +24,13 @@ T = 0.012
 
 
 def machine(**options):
-    """A crank-rocker that has taken a step, so that its kernel is loaded."""
+    """A crank-rocker that has taken a step, so that its kernel is loaded; one that was started before and copied."""
+    return started(**options).independent()
+
+
+@functools.cache
+def started(**options):
+    """The one that is copied: to start one takes thirty times as long."""
     sim = Simulation(library.build("crank_rocker").compile(), **by_name(**{"h": 2e-3, **options}))
     accepted_steps(sim, 1)
     return sim

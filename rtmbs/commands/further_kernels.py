@@ -1,0 +1,68 @@
+"""Compile ahead what runs and analyses call besides steps: changed inputs, derivatives of runs, other methods."""
+
+from collections.abc import Callable
+
+from rtmbs import library
+from rtmbs.formulations import JointCoordinates, Recursive
+from rtmbs.jit import apart
+from rtmbs.kinematics import Analysis
+from rtmbs.model import Model, Motor
+from rtmbs.recursive.threads import Threads
+from rtmbs.sensitivities.sensitivity import sensitivity
+from rtmbs.simulation import Simulation
+
+STEP = 1e-3  # [s]
+METHODS = ("adjoint", "direct")
+
+
+def compile_inputs() -> None:
+    """Let accelerations follow a changed input."""
+    sim = Simulation(library.build("governor").compile(), h=STEP)
+    sim.inputs["gravity"] = (0.0, 0.0, -9.0)
+    sim.step()
+
+
+def compile_derivatives() -> None:
+    """Differentiate a run by both methods, with a law that is recorded and one that Python calls."""
+    model = spring_and_stop()
+    sim = Simulation(model.compile(), h=STEP)
+    for method in METHODS:
+        sensitivity(sim, 3 * STEP, "crank_pivot.angle", ["motor.torque", "stop.stiffness"], method=method)
+
+
+def spring_and_stop() -> Model:
+    """Return a crank-rocker with a motor and a stop whose branch only Python can take."""
+    model = library.build("crank_rocker")
+    model.add_force("motor", Motor(), joint="crank_pivot")
+    model.add_force("stop", stop, joint="crank_pivot", parameters={"stiffness": 1.0})
+    return model
+
+
+def stop(t, k, p):  # type: ignore[no-untyped-def]
+    """A stop at a positive angle."""
+    return -p["stiffness"] * k.z if k.z > 0.0 else 0.0 * k.z
+
+
+def compile_recursion() -> None:
+    """Solve for accelerations by the recursive method, and compile a step of it in two parts."""
+    system = library.build("fourbar", ny=2, nz=2).compile()
+    start = Simulation(system, h=STEP).state
+    Recursive().accelerations(JointCoordinates(system), start.z, start.zd, 0.0)
+    Threads(system, 2).begin(start.z, start.zd)
+
+
+def compile_driven_positions() -> None:
+    """Follow a driven mechanism through two positions."""
+    Analysis(library.build("driven_fourbar")).run(0.0, STEP, STEP)
+
+
+# By name, as workers are told; the longest first.
+TASKS: dict[str, Callable[[], None]] = {
+    "inputs": compile_inputs,
+    "recursion": compile_recursion,
+    "derivatives": compile_derivatives,
+    "driven positions": compile_driven_positions,
+}
+
+if __name__ == "__main__":
+    apart.work(TASKS)

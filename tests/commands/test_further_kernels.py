@@ -1,0 +1,47 @@
+"""``rtmbs warmup`` meets the kernels of analyses too, and a run of the main job does not load the analyses."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.patches import ROOT
+
+COMPILED = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
+
+UNMET = """
+from rtmbs.commands.warmup import compile_kernels
+compile_kernels()
+from rtmbs.kinematics.march import march
+from rtmbs.recursive.kernels import accelerations_here
+from rtmbs.recursive.thread_kernels import march_part
+from rtmbs.semirecursive.follow import follow_inputs
+from rtmbs.sensitivities.lanes import evaluate_rows
+from rtmbs.sensitivities.saddles import solve_all
+from rtmbs.sensitivities.sweeps import sweep_back, sweep_forward
+kernels = march, accelerations_here, march_part, follow_inputs, evaluate_rows, solve_all, sweep_back, sweep_forward
+print(*(kernel.py_func.__name__ for kernel in kernels if not kernel.signatures))
+"""
+LOADED = """
+import sys
+import rtmbs.bench.fourbar
+rooms = "rtmbs.sensitivities", "rtmbs.recursive", "rtmbs.kinematics"
+print(*(name for name in sys.modules if name.startswith(rooms)))
+"""
+
+
+def printed(code):
+    """What a fresh process prints."""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@COMPILED
+def test_every_analysis_finds_its_kernels():
+    assert printed(UNMET) == ""
+
+
+def test_the_main_job_does_not_wait_for_analyses():
+    assert printed(LOADED) == ""
