@@ -85,7 +85,7 @@ class Pool:
 
     def _touch(self) -> None:
         """Make blocks until there are enough."""
-        while len(self._free) < AHEAD:
+        for _ in range(AHEAD - len(self._free)):
             self._free.append(touched(self._rows * self._width))
 
 
