@@ -16,7 +16,7 @@ class RtmbsError(Exception):
 
     def __init__(self, *arguments: object) -> None:
         super().__init__(*arguments)
-        self.add_note(f"see {self.page}")
+        self.add_note(f"see {self.page}, or run: rtmbs explain (it asks for the message)")
 
     @property
     def page(self) -> str:

@@ -57,7 +57,9 @@ def test_an_error_knows_its_section():
     with pytest.raises(rtmbs.errors.UnknownNameError) as caught:
         rtmbs.library.build("fuorbar")
     assert caught.value.page == "docs/errors.md#unknownnameerror"
-    assert caught.value.__notes__ == ["see docs/errors.md#unknownnameerror"]
+    assert caught.value.__notes__ == [
+        "see docs/errors.md#unknownnameerror, or run: rtmbs explain (it asks for the message)"
+    ]
 
 
 @pytest.mark.skipif(find_spec("mkdocs") is None or find_spec("mkdocstrings") is None, reason="needs the extra docs")

@@ -152,8 +152,7 @@ def make_source(name: str, system: System) -> Source | None:
     if isinstance(name, str) and name == STRUCTURED:
         return None
     if not (isinstance(name, str) and name in SOURCES):
-        error = unknown_name("jacobian", name, source_names())
-        raise type(error)(f"{error} The sources are {', '.join(source_names())}")
+        raise unknown_name("jacobian", name, source_names())
     if system.called and name not in CALLING:
         raise InputError(
             f"jacobian = {name!r} cannot look into force {system.called[0].name!r}, which only Python can evaluate; "

@@ -48,7 +48,7 @@ def test_the_place_is_the_users_own_line(tmp_path, text, kind, words, line):
 def test_an_error_of_rtmbs_is_its_sentence_and_the_way_there(tmp_path):
     error = raised(tmp_path, "import rtmbs\ndef build():\n    m = rtmbs.Model('m')\n    m.add_body('a', mass=-1.0)\n")
     assert isinstance(error, ModelError)
-    assert fault.sentence(error) == f"{error}; see {error.page}"
+    assert fault.sentence(error) == f"{error}; see {error.page}, or run: rtmbs explain (it asks for the message)"
     assert fault.details(error).count("File") == 2, "of the test, and of the file"
     assert "robot.py" in fault.details(error)
     assert fault.details(InputError("raised nowhere")) == ""
