@@ -213,6 +213,6 @@ CAMPAIGN = Campaign(
     name="turned",
     claim="redundant mechanisms turned in the world have the same equilibria, modes, matrices and forces",
     full=400,
-    bounded=40,
+    bounded=24,
     run=run,
 )

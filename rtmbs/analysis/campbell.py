@@ -24,6 +24,7 @@ Complex = NDArray[np.complex128]
 
 RATES = 1e-9  # typical sizes a second: rates that count as rest
 PACE = 0.1  # weight of a change of s, relative to it, beside a change of shape
+LINES = (":", "-.", "--")  # of orders of a turn, in this order
 LIKE = 0.1  # of 1: a shape less like the last one begins a branch of its own
 
 
@@ -89,8 +90,11 @@ class Campbell(Told, Oscillations):
         for j, column in enumerate(self.damped_frequencies.T):
             grows = np.nanmax(self.eigenvalues[:, j].real) > 1e-9 * np.nanmax(np.abs(self.eigenvalues[:, j]))
             axes.plot(self.values, column, "--" if grows else "-", marker=".", label=f"mode {j}")
-        for order in orders:
-            axes.plot(self.values, order * np.abs(self.values) / (2.0 * np.pi), ":", color="0.5", label=f"{order:g} x")
+        for k, order in enumerate(orders):
+            style = LINES[k % len(LINES)]
+            axes.plot(
+                self.values, order * np.abs(self.values) / (2.0 * np.pi), style, color="0.5", label=f"{order:g} x"
+            )
         axes.set(xlabel=self.over, ylabel="damped frequency [Hz]", title="Campbell diagram")
         axes.legend()
         finished(axes.figure, file)

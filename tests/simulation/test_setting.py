@@ -180,3 +180,14 @@ def test_positions_written_by_hand_that_open_a_loop_are_taken_back(ask):
         ask(sim)
     assert everything(sim) == before
     sim.step()
+
+
+@pytest.mark.parametrize(
+    ("make", "name"), [(rtmbs.Floating, "f.position"), (rtmbs.Spherical, "f.orientation"), (rtmbs.Spherical, "f")]
+)
+def test_a_joint_that_turns_freely_has_no_number_to_set(make, name):
+    model = rtmbs.Model("free")
+    model.add_body("plate", mass=1.0, inertia=(0.1, 0.2, 0.3))
+    model.add_joint("f", make(), model.ground, "plate")
+    with pytest.raises(InputError, match=f"'{name}' cannot be set: joint 'f' turns freely.*sim.restore"):
+        rtmbs.Simulation(model.compile()).set(name, 1.0)
