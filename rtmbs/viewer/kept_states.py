@@ -77,11 +77,16 @@ class Pool:
             memory = np.empty(self._rows * self._width)
         lease = Lease(memory)
         self._block = np.asarray(lease).reshape(self._rows, self._width)
-        weakref.finalize(lease, self._free.append, memory).atexit = False
+        weakref.finalize(lease, self._take_back, memory).atexit = False
         self._used = 0
         if len(self._free) < AHEAD and (self._toucher is None or not self._toucher.is_alive()):
             self._toucher = threading.Thread(target=self._touch, name="rtmbs memory", daemon=True)
             self._toucher.start()
+
+    def _take_back(self, memory: Array) -> None:
+        """Keep memory that nobody uses any more, unless there is plenty: a history that begins anew leaves it all."""
+        if len(self._free) < 2 * AHEAD:
+            self._free.append(memory)
 
     def _touch(self) -> None:
         """Make blocks until there are enough."""

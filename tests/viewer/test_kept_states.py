@@ -60,32 +60,51 @@ def test_no_two_rows_share_memory():
     assert all((row == number).all() for number, row in enumerate(rows))
 
 
+def waiting(pool):
+    """Return where the memory lies that nobody uses."""
+    return [memory.ctypes.data for memory in pool._free]
+
+
+def settled():
+    """Let the threads end that touch memory ahead."""
+    for thread in threading.enumerate():
+        if thread.name == "rtmbs memory":
+            thread.join(10.0)
+
+
 def test_memory_is_used_again_and_not_before_the_last_row_of_a_block_is_gone():
     pool = Pool(kept_states.BLOCK // 80)  # ten rows a block
     first = [pool.row() for _ in range(10)]
     where = first[0].ctypes.data
     pool.row()
-    one = first.pop()
-    one[:] = 7.0
+    settled()
+    last = first.pop()
+    last[:] = 7.0
     first.clear()
+    gc.collect()
+    assert where not in waiting(pool)
     for _ in range(100):
         pool.row()
-    assert (one == 7.0).all()
-    del one
+    assert (last == 7.0).all()
+    settled()
+    pool._free.clear()
+    del last
     gc.collect()
-    seen = set()
-    for _ in range(200):
-        row = pool.row()
-        seen.add(row.ctypes.data)
-    assert where in seen
-    assert len(seen) < 10 * (2 * kept_states.AHEAD + 14)  # 200 rows more, and the memory does not grow
+    assert waiting(pool) == [where]
+
+
+def test_a_history_that_goes_leaves_no_more_than_a_few_blocks():
+    pool = Pool(kept_states.BLOCK // 8)  # a row a block
+    rows = [pool.row() for _ in range(60)]
+    rows.clear()
+    gc.collect()
+    settled()
+    assert kept_states.AHEAD <= len(waiting(pool)) <= 2 * kept_states.AHEAD + kept_states.AHEAD
 
 
 def test_blocks_are_touched_ahead_by_a_thread():
     pool = Pool(kept_states.BLOCK // 8)  # a row a block
     pool.row()
     pool.row()
-    for thread in threading.enumerate():
-        if thread.name == "rtmbs memory":
-            thread.join(10.0)
-    assert len(pool._free) >= kept_states.AHEAD
+    settled()
+    assert len(waiting(pool)) >= kept_states.AHEAD
