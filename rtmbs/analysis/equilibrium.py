@@ -121,6 +121,7 @@ def equilibrium(
     sim = at_rest(of, near)
     if relaxation is not None:
         relax(sim, relaxation)
+        sim.go_on_from(closed_pose(sim), sim.t)
     try:
         here = static(sim)
     except Integrates:
@@ -165,10 +166,7 @@ def at_rest(of: System | Simulation, near: Any = None) -> Simulation:
         sim = simulation_of("equilibrium", of, "a System or a Simulation").independent()
     if near is not None:
         begin_at(sim, near)
-    # A run leaves loops open by what penalties allow, and the first step of the search would close them.
-    state = pose_after(sim, np.zeros((sim.system.n, 0)), np.zeros(0, np.int64), np.zeros(0))
-    if state is None:
-        raise InputError(f"the loops do not close near the pose at t = {sim.t:g} s; start from another pose")
+    state = closed_pose(sim)
     sim.equations.close(state.z, state.R0)
     rate = sim.equations.closure_velocities(state.zd) / sim.equations.sizes.scale
     if np.abs(rate).max(initial=0.0) > 1e-9:
@@ -179,6 +177,17 @@ def at_rest(of: System | Simulation, near: Any = None) -> Simulation:
         )
     sim.go_on_from(state, sim.t)
     return sim
+
+
+def closed_pose(sim: Simulation) -> State:
+    """Return the present pose at rest with closed loops; a run leaves them open by what penalties allow.
+
+    Raises InputError where they do not close.
+    """
+    state = pose_after(sim, np.zeros((sim.system.n, 0)), np.zeros(0, np.int64), np.zeros(0))
+    if state is None:
+        raise InputError(f"the loops do not close near the pose at t = {sim.t:g} s; start from another pose")
+    return state
 
 
 def begin_at(sim: Simulation, near: Any) -> None:

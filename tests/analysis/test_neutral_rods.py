@@ -56,3 +56,11 @@ def test_a_coupler_between_two_balls_rests_where_one_that_cannot_turn_does(seed)
     assert abs(free.stiffness[0]) < 1e-8 * free.stiffness[-1]  # its own turn
     assert free.stiffness[1] == pytest.approx(held.stiffness[0], rel=1e-5)  # that turn takes part by its inertia
     assert free.iterations < 30
+
+
+@pytest.mark.parametrize("ball", ["ball", "universal"])
+def test_relaxation_leaves_no_loop_open(ball):
+    system = rssr(ball, Rotation.identity())
+    straight, relaxed = rtmbs.equilibrium(system), rtmbs.equilibrium(system, relaxation=2.0)
+    for name in ("J1.angle", "J2.angle"):
+        assert relaxed.simulation[name] == pytest.approx(straight.simulation[name], abs=1e-10)
