@@ -5,6 +5,8 @@ import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from rtmbs.errors import RtmbsError
+
 SHOWN = 8  # failed cases that a tally keeps word for word
 
 
@@ -31,6 +33,21 @@ class Tally:
         """Keep the largest value of a quantity; a value that is not a number counts as infinite."""
         known = self.worst.get(name, float("-inf"))
         self.worst[name] = max(known, value) if value == value else float("inf")
+
+
+def each(judged: Callable[[int, Tally], str], cases: int, seed: int) -> Tally:
+    """Try ``cases`` seeds from ``seed`` on; ``judged`` returns what is wrong with one, or nothing."""
+    tally = Tally()
+    for case in range(seed, seed + cases):
+        try:
+            wrong = judged(case, tally)
+        except RtmbsError as error:
+            wrong = f"{type(error).__name__}: {error}"
+        if wrong:
+            tally.fail(f"seed {case}: {wrong}")
+        else:
+            tally.survive()
+    return tally
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 import rtmbs
-from bench.campaigns.campaign import Campaign, Tally
+from bench.campaigns.campaign import Campaign, Tally, each
 from bench.campaigns.turned import G, mechanism
 from rtmbs.errors import RtmbsError
 
@@ -23,17 +23,7 @@ SMALL = 2e-2  # of the motion: an error at the coarse step
 
 def run(cases: int, seed: int) -> Tally:
     """Try ``cases`` mechanisms from ``seed`` on."""
-    tally = Tally()
-    for case in range(seed, seed + cases):
-        try:
-            wrong = judged(case, tally)
-        except RtmbsError as error:
-            wrong = f"{type(error).__name__}: {error}"
-        if wrong:
-            tally.fail(f"seed {case}: {wrong}")
-        else:
-            tally.survive()
-    return tally
+    return each(judged, cases, seed)
 
 
 def judged(case: int, tally: Tally) -> str:

@@ -12,11 +12,10 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 import rtmbs
-from bench.campaigns.campaign import Campaign, Tally
+from bench.campaigns.campaign import Campaign, Tally, each
 from bench.campaigns.equilibria import accelerations
 from bench.campaigns.turned import G, mechanism
 from rtmbs.analysis.equilibrium import NoEquilibrium
-from rtmbs.errors import RtmbsError
 
 TARGET = 1e-9  # [rad]: how far the angle may be from its target
 LEFT = 1e-6  # of gravity over the size: accelerations at the equilibrium
@@ -27,17 +26,7 @@ SETTLING = 2.0  # [s]
 
 def run(cases: int, seed: int) -> Tally:
     """Try ``cases`` mechanisms from ``seed`` on."""
-    tally = Tally()
-    for case in range(seed, seed + cases):
-        try:
-            wrong = judged(case, tally)
-        except RtmbsError as error:
-            wrong = f"{type(error).__name__}: {error}"
-        if wrong:
-            tally.fail(f"seed {case}: {wrong}")
-        else:
-            tally.survive()
-    return tally
+    return each(judged, cases, seed)
 
 
 def judged(case: int, tally: Tally) -> str:

@@ -103,9 +103,11 @@ class Campbell(Told, Oscillations):
 
 def crossing(values: Array, off: Array, known: NDArray[np.bool_], i: int) -> float:
     """Return where a branch is zero between values ``i`` and ``i + 1``, on a cubic through the nearest known ones."""
-    near = [k for k in range(max(i - 1, 0), min(i + 3, len(values))) if known[k]]
-    curve = BarycentricInterpolator(values[near], off[near])
-    return float(brentq(curve, values[i], values[i + 1])) if off[i] and off[i + 1] else float(values[i + (off[i] != 0)])
+    if not (off[i] and off[i + 1]):
+        return float(values[i] if not off[i] else values[i + 1])
+    near = np.array([k for k in range(max(i - 1, 0), min(i + 3, len(values))) if known[k]])
+    places, first = np.unique(values[near], return_index=True)  # the user may give a value twice
+    return float(brentq(BarycentricInterpolator(places, off[near[first]]), values[i], values[i + 1]))
 
 
 def campbell(

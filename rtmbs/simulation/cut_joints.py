@@ -7,14 +7,18 @@ from rtmbs.system.system import System
 
 OFFERED = 6  # names shown in place of one of a cut joint
 
+APART = "take joints of one coordinate each in its place, as rtmbs.library.drive_pose does"  # what helps, in most cases
 
-def no_coordinate(system: System, name: object, known: Iterable[str], what: str = "cannot be given") -> Exception:
-    """Return the error for a name that ``known`` coordinates do not have; InputError where its joint is cut."""
+
+def no_coordinate(
+    system: System, name: object, known: Iterable[str], what: str = "cannot be given", remedy: str = APART
+) -> Exception:
+    """Return the error for a name that ``known`` coordinates do not have.
+
+    InputError where its joint is cut, or turns freely; ``remedy`` says what to do then.
+    """
     if ball := turning_joint(system, name):
-        return InputError(
-            f"{name!r} {what}: joint {ball!r} turns freely, and no single number says how; give its place by "
-            "model.set_initial, or change a copy of sim.state and hand that to sim.restore"
-        )
+        return InputError(f"{name!r} {what}: joint {ball!r} turns freely, and no single number says how; {remedy}")
     joint = cut_joint(system, name)
     if not joint:
         return unknown_name("coordinate", name, known)

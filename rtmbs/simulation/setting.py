@@ -109,4 +109,5 @@ def settable(system: System, name: Any) -> tuple[int, int]:
     known = {key: one for key, one in quick_channels(system) if one.kind == COORDINATE and one.order <= RATE}
     if isinstance(name, str) and name in known:
         return known[name].dof, known[name].order
-    raise no_coordinate(system, name, known, "cannot be set")
+    remedy = "give its place by model.set_initial, or change a copy of sim.state and hand that to sim.restore"
+    raise no_coordinate(system, name, known, "cannot be set", remedy)

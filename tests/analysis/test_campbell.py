@@ -32,6 +32,9 @@ def test_where_an_order_meets_a_mode():
     coarse = rtmbs.campbell(lambda rate: rtmbs.Simulation(turning_pendulum(rate).compile()), rates[::8], "turn")
     np.testing.assert_allclose(coarse.critical(order=0.9)[0][0], wanted, rtol=5e-4)
     assert found.critical(order=2.0) == []
+    twice = np.repeat(rates[::8], 2)
+    again = rtmbs.campbell(lambda rate: rtmbs.Simulation(turning_pendulum(rate).compile()), twice, "turn")
+    np.testing.assert_allclose(again.critical(order=0.9)[0][0], wanted, rtol=5e-3)
 
 
 def two_oscillators():

@@ -191,3 +191,11 @@ def test_a_joint_that_turns_freely_has_no_number_to_set(make, name):
     model.add_joint("f", make(), model.ground, "plate")
     with pytest.raises(InputError, match=f"'{name}' cannot be set: joint 'f' turns freely.*sim.restore"):
         rtmbs.Simulation(model.compile()).set(name, 1.0)
+
+
+def test_the_remedy_for_a_drive_is_another_than_for_a_place():
+    model = rtmbs.Model("free")
+    model.add_body("plate", mass=1.0, inertia=(0.1, 0.2, 0.3))
+    model.add_joint("f", rtmbs.Floating(), model.ground, "plate")
+    with pytest.raises(InputError, match=r"joint 'f' turns freely.*rtmbs.library.drive_pose"):
+        rtmbs.inverse_dynamics(model.compile(), {"f": lambda t: (t, 1.0, 0.0)}, t=(0.0, 0.1))
