@@ -33,7 +33,8 @@ def showcase() -> tuple[rtmbs.Model, dict[str, str]]:
     model, words = rtmbs.Model("channels"), {}
     for k, (kind, make) in enumerate(JOINT_TYPES.items()):
         for cut in (False, True):
-            here, name = body(model, f"{kind} body {cut}", float(k)), f"{kind} {cut}"
+            name = f"cut {kind.lower()}" if cut else kind.lower()
+            here = body(model, f"{name} body", float(k))
             if cut:
                 model.add_joint(f"{name} tree", rtmbs.Floating(), model.ground, here)
             if not (cut and kind == "Floating"):
@@ -46,11 +47,11 @@ def showcase() -> tuple[rtmbs.Model, dict[str, str]]:
     words |= {"hinge": "", "slide": ""}
     ends = model.add_marker("MARKER", first, (0.1, 0.2, 0.0)), model.add_marker("end", last, (0.0, 0.5, 0.0))
     words |= {"MARKER": "marker", "end": ""}
-    model.add_gear("GEAR", "hinge", ("Cylindrical False", "angle"), 2.0)
+    model.add_gear("GEAR", "hinge", ("cylindrical", "angle"), 2.0)
     model.add_rod("ROD", between=ends)
-    free = model.add_marker("free", "Floating body False"), model.add_marker("origin", model.ground)
+    free = model.add_marker("free", "floating body"), model.add_marker("origin", model.ground)
     model.add_constraint("CONSTRAINT", lambda t, pose, p: pose.r[0] + 6.0, between=free)
-    model.add_constraint("CONDITION", lambda t, pose, p: pose.z[0], joints=[("Cylindrical False", "displacement")])
+    model.add_constraint("CONDITION", lambda t, pose, p: pose.z[0], joints=[("cylindrical", "displacement")])
     words |= {"GEAR": "gear, screw, rack, differential", "ROD": "rod", "CONSTRAINT": "constraint between markers"}
     words |= {"CONDITION": "constraint on coordinates", "free": "", "origin": ""}
     words |= add_drivers(model, ends) | add_forces(model, ends)
@@ -59,7 +60,7 @@ def showcase() -> tuple[rtmbs.Model, dict[str, str]]:
 
 def add_drivers(model: rtmbs.Model, ends: tuple[rtmbs.model.Marker, rtmbs.model.Marker]) -> dict[str, str]:
     """Add drivers."""
-    model.add_driver("DRIVER", rtmbs.Input(), joint="Revolute False")
+    model.add_driver("DRIVER", rtmbs.Input(), joint="revolute")
     return {"DRIVER": "driver of a coordinate"}
 
 
@@ -91,7 +92,7 @@ def rows() -> dict[str, list[list[str]]]:
         what, channel = words.get(element, "the mechanism"), name.removeprefix(f"{element}.")
         if channel.startswith("violation_"):  # said once for all
             continue
-        axes = "second body" if " body " in source.frame else source.frame
+        axes = "second body" if source.frame.endswith(" body") else source.frame
         row = (channel, ", ".join(source.axes) or "a number", source.unit or "1", axes)
         elements = found.setdefault(kind, {}).setdefault(row, [])
         if what not in elements:

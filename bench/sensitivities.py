@@ -85,7 +85,7 @@ def by_hand(sim: rtmbs.Simulation) -> None:
 def linear(sim: rtmbs.Simulation, model: rtmbs.Model, by: list[str]) -> tuple[LinearSteps, Any]:
     """Return the linear equations of the run and the change of its first state."""
     own = begun(sim)
-    _, tape, first = prepared(own, parameters_of(own, by, model, {}))
+    _, tape, first = prepared(own, parameters_of(own, by, model, {}, Run(own, STEPS).t))
     alpha, watch = own.state.memory["alpha"].copy(), Watch()
     own.run(STEPS * H, observers=[watch])
     return LinearSteps(tape, watch.recorded(), alpha), first

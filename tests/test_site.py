@@ -1,6 +1,7 @@
 """The site is built strictly, and its pages name everything that they must."""
 
 import importlib
+import inspect
 import os
 import pkgutil
 import re
@@ -62,6 +63,29 @@ def test_an_error_knows_its_section():
     ]
 
 
+def page_of(name):
+    return (DOCS / f"{name}.md").read_text(encoding="utf-8")
+
+
+def check_reference(page):
+    """Every row of a table of parameters is one of the object above it, with its text in the column of texts."""
+    assert "ChannelRecorder" in page
+    rows = 0
+    for part in re.split('(?=<h3 id=")', page)[1:]:
+        name = re.match('<h3 id="([^"]+)"', part)[1]
+        module, _, what = name.rpartition(".")
+        if "Parameters:" not in part or not hasattr(importlib.import_module(module), what):
+            continue
+        own = set(inspect.signature(getattr(importlib.import_module(module), what)).parameters)
+        table = part.split("Parameters:")[1].split("</table>")[0]
+        for row in re.findall(r"<tr class=\"doc-section-item\">(.*?)</tr>", table, re.DOTALL):
+            cells = [re.sub("<[^>]+>", "", cell).strip() for cell in re.findall("<td>(.*?)</td>", row, re.DOTALL)]
+            assert cells[0] in own, (name, cells)
+            assert len(cells[2]) > 3, (name, cells)
+            rows += 1
+    assert rows > 60
+
+
 @pytest.mark.skipif(find_spec("mkdocs") is None or find_spec("mkdocstrings") is None, reason="needs the extra docs")
 def test_the_site_is_built_strictly(tmp_path):
     command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "-f", str(CONFIG), "-d", str(tmp_path)]
@@ -70,8 +94,14 @@ def test_the_site_is_built_strictly(tmp_path):
     assert done.returncode == 0, done.stderr
     errors = (tmp_path / "errors.html").read_text(encoding="utf-8")
     assert 'id="unknownnameerror"' in errors
-    assert "ChannelRecorder" in (tmp_path / "api.html").read_text(encoding="utf-8")
+    check_reference((tmp_path / "api.html").read_text(encoding="utf-8"))
+    patches = (tmp_path / "extending.html").read_text(encoding="utf-8")
+    assert patches.count('class="filename"') == len(re.findall("^```.* file=", page_of("extending"), re.MULTILINE)) > 40
     pages = list(tmp_path.glob("*.html"))
+    for page in pages:
+        told = re.sub(r"<(pre|code).*?</\1>", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        assert "```" not in told, page.name
+        assert not re.search(r"<strong>(init|main|name)</strong>", told), page.name
     for page in pages:  # nothing is fetched from elsewhere while reading
         fetched = re.findall(
             r'<(?:script|link|img)[^>]+(?:src|href)="(https?://[^"]+)"', page.read_text(encoding="utf-8")

@@ -1,11 +1,12 @@
 """Random mechanisms: derivatives by every kind of parameter are those of the run, by differences.
 
-Even cases are rings of 4 to 6 bars of uneven masses in skew planes and odd units, with a spring-damper and a torsion
-spring. They take an input, a first position, a first rate, a mass and a coordinate of a joint's point. Odd cases are
-mechanisms of every joint type, trees and loops with couplers, constraints, drivers and springs. They take a component
-of gravity. The run is that of tight tolerances. Differences of order six at two sizes of step tell their own error.
-In every case the adjoint and the direct method agree, with checkpoints at random and without. The first steps of a ring
-are held against the complex step of a reference model (``bench.measures.complex_steps``) too.
+The cases take turns. Rings of 4 to 6 bars of uneven masses in skew planes and odd units, with a spring-damper and a
+torsion spring, take an input, a first position, a first rate, a mass and a coordinate of a joint's point. Mechanisms of
+every joint type, trees and loops with couplers, constraints, drivers and springs, take a component of gravity, and then
+a number in a driver, a motor, a wrench or a gear (``bench.campaigns.driven_designs``). The run is that of tight
+tolerances. Differences of order six at two sizes of step tell their own error. In every case the adjoint and the
+direct method agree, with checkpoints at random and without. The first steps of rings and of driven designs are held
+against the complex step of a reference model (``bench.measures.complex_steps``) too.
 """
 
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 
 import rtmbs
 from bench.campaigns.campaign import Campaign, Tally
+from bench.campaigns.driven_designs import mechanism
 from bench.measures.complex_steps import errors
 from bench.measures.energy import ring
 from bench.measures.random_mechanisms import random_mechanism
@@ -29,17 +31,18 @@ ROUGH, TOO_ROUGH = "not judged by differences", 1e-3  # of the derivative: their
 PLACES, WEIGHTS = (-3, -2, -1, 1, 2, 3), np.array([-1.0, 9.0, -45.0, 45.0, -9.0, 1.0]) / 60.0
 SIZES = (4e-3, 2e-3)  # of differences
 METHOD = rtmbs.PenaltyTrapezoidal(tol=1e-12)
+SHARP = rtmbs.PenaltyTrapezoidal(tol=1e-12, projection_tol=1e-13)
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def run(cases: int, seed: int) -> Tally:
-    """Try ``cases`` rings from ``seed`` on."""
+    """Try ``cases`` mechanisms from ``seed`` on."""
     tally = Tally()
     for case in range(seed, seed + cases):
         try:
-            worst, name, apart = compared_by_gravity(case) if case % 2 else compared(case)
-            off = 0.0 if case % 2 else by_complex_steps(case)
+            worst, name, apart = (compared, compared_by_gravity, compared_by_design)[case % 3](case)
+            off = (by_complex_steps, lambda _: 0.0, design_by_complex_steps)[case % 3](case)
         except StartError:
             tally.largest("no start", tally.worst.get("no start", 0.0) + 1.0)
             tally.survive()
@@ -148,16 +151,51 @@ def compared_by_gravity(case: int) -> tuple[float, str, float]:
     return max(float(np.abs(found - fine).max()) - noise, 0.0) / scale, "gravity", apart
 
 
+def compared_by_design(case: int) -> tuple[float, str, float]:
+    """Return the same for the motion of all bodies by a number in a driver, a motor, a wrench or a gear."""
+    kind, build, value = mechanism(case // 3)
+    sim, h, end = rtmbs.Simulation(build(value).compile(), h=1e-3, method=SHARP), 1e-3, 20e-3
+    whats, bodies = ("velocity", "mass_center", "angular_velocity"), list(sim.system.bodies)[1:]
+
+    def of(result: Any) -> Any:
+        return np.concatenate([result[f"{body}.{what}"][-1] for body in bodies for what in whats])
+
+    def last(a: float) -> Array:
+        return np.asarray(of(rtmbs.Simulation(build(a).compile(), h=h, method=SHARP).run(end, on_failure="raise")))
+
+    derivatives, apart = both(sim, end, of, ["a"], case, build, end * end, {"a": value})
+    sizes = (2e-3 * value, 1e-3 * value)
+    coarse, fine = (sum(w * last(value + p * d) for w, p in zip(WEIGHTS, PLACES, strict=True)) / d for d in sizes)
+    scale, noise = float(np.abs(fine).max()) or 1.0, 2.0 * float(np.abs(fine - coarse).max())
+    if noise > TOO_ROUGH * max(scale, 1e-6):
+        return 0.0, ROUGH, apart
+    return max(float(np.abs(derivatives.jacobian[:, 0] - fine).max()) - noise, 0.0) / max(scale, 1e-6), kind, apart
+
+
+def design_by_complex_steps(case: int) -> float:
+    """Return the largest error of derivatives of states by the number of a design against the complex step."""
+    _, build, value = mechanism(case // 3)
+    found = errors(build, ["a"], 1e-3, COMPLEX_STEPS, {"a": value})
+    return max(found.get(kind, 0.0) for kind in ("z", "zd", "zdd"))
+
+
 def both(
-    sim: rtmbs.Simulation, t_end: float, of: Any, by: list[str], case: int, model: Any = None, least: float = 0.0
+    sim: rtmbs.Simulation,
+    t_end: float,
+    of: Any,
+    by: list[str],
+    case: int,
+    model: Any = None,
+    least: float = 0.0,
+    at: Any = None,
 ) -> tuple[Any, float]:
     """Return the direct derivatives, and how far those of the adjoint in segments are from them.
 
     The difference is that by one parameter over the largest derivative by it, or over ``least`` where that is larger.
     """
-    direct = rtmbs.sensitivity(sim, t_end, of, by, model=model, method="direct")
+    direct = rtmbs.sensitivity(sim, t_end, of, by, model=model, at=at, method="direct")
     parts = int(np.random.default_rng((case, 9)).integers(1, 12))
-    adjoint = rtmbs.sensitivity(sim, t_end, of, by, model=model, method="adjoint", checkpoints=parts)
+    adjoint = rtmbs.sensitivity(sim, t_end, of, by, model=model, at=at, method="adjoint", checkpoints=parts)
     scale = np.maximum(np.abs(direct.jacobian).max(axis=0), least or 1e-300)
     away = float(np.max(np.abs(adjoint.jacobian - direct.jacobian) / scale))
     return direct, away

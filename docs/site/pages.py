@@ -1,6 +1,7 @@
-"""A hook of mkdocs: the pages that play the gallery, made of what docs/gallery holds, with one program for all."""
+"""A hook of mkdocs: the pages that play the gallery, of what docs/gallery holds, and patches as blocks of code."""
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -28,3 +29,8 @@ def on_files(files: Any, config: Any) -> Any:
     for name, content in pages().items():
         files.append(File.generated(config, f"{FOLDER}/{name}", content=content))
     return files
+
+
+def on_page_markdown(markdown: str, **given: Any) -> str:
+    """Return a page whose patches, ``diff file=PATH``, are blocks with the path as their title."""
+    return re.sub(r"(?m)^(```+\w+) file=(\S+)$", r'\1 title="\2"', markdown)

@@ -29,6 +29,11 @@ def operation(name: str, boolean: bool = False) -> Rule:
 
 def unless(tape: OpenTape, op: int, a: Any, b: Any, skip: Any, result: Any) -> TracedArray:
     """Write ``op`` where ``skip`` is false; elsewhere the answer is the step ``result``."""
+    skip, result = np.asarray(skip), np.asarray(result)
+    if not skip.any():
+        return TracedArray(tape, tape.append(op, a, b))
+    if skip.all():
+        return TracedArray(tape, np.array(np.broadcast_to(result, np.broadcast(a, b).shape), np.int32))
     a, b, skip, result = np.broadcast_arrays(a, b, skip, result)
     ids = result.astype(np.int32)
     ids[~skip] = tape.append(op, a[~skip], b[~skip])

@@ -1,5 +1,7 @@
 """Where operations are written down while a function runs: one row a step, appended in chunks of arrays."""
 
+import math
+import struct
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,8 @@ Ids = NDArray[np.int32]
 # Steps of one tape, of its derivatives and of the products in between: a gigabyte or two. Numbers of 32 bits, of
 # which elimination takes one for a sign, would serve for 2**30.
 LARGEST = 1 << 25
+BITS, INTEGER = struct.Struct("=d"), struct.Struct("=Q")
+FEW = 64  # constants that a dict finds sooner than sorted arrays
 
 
 def too_large(steps: int) -> TapeSizeError:
@@ -51,14 +55,16 @@ class OpenTape:
         """Write steps that take the steps a, b, c (arrays of one shape, or one step for all); return their numbers."""
         if self.closed:
             raise TraceError("the tape is closed: a traced value is used after trace_off()")
-        a, b, c = np.broadcast_arrays(a, b, c)
-        count = a.size
+        shape = np.broadcast(a, b, c).shape
+        count = math.prod(shape)
         if self.size + count > self.limit:
             raise too_large(self.limit)
         for column, new in zip((self.a, self.b, self.c), (a, b, c), strict=True):
-            column.append(np.array(new, dtype=np.int32).ravel())
+            taken = np.empty(shape, dtype=np.int32)
+            taken[...] = new
+            column.append(taken.ravel())
         self.op.append(np.full(count, op, dtype=np.uint8) if np.ndim(op) == 0 else np.array(op, dtype=np.uint8))
-        ids = np.arange(self.size, self.size + count, dtype=np.int32).reshape(a.shape)
+        ids = np.arange(self.size, self.size + count, dtype=np.int32).reshape(shape)
         self.size += count
         return ids
 
@@ -86,16 +92,23 @@ class OpenTape:
 
     def constant(self, values: Any) -> Ids:
         """Return the steps that hold ``values``, in their shape; every constant is written once."""
+        if type(values) is float:  # every rule asks for 0.0 and 1.0
+            return np.array(self.known.get(BITS.pack(values)) or self.one_constant(BITS.pack(values)), np.int32)
         values = np.asarray(values, dtype=np.float64)
+        if values.size <= FEW:
+            keys = [BITS.pack(value) for value in values.ravel().tolist()]
+            known = {key: self.one_constant(key) for key in sorted(set(keys), key=INTEGER.unpack)}
+            return np.array([known[key] for key in keys], np.int32).reshape(values.shape)
         distinct, place = np.unique(values.ravel().view(np.uint64), return_inverse=True)
-        steps = np.empty(len(distinct), dtype=np.int32)
-        for k, bits in enumerate(distinct):
-            key = bits.tobytes()
-            if key not in self.known:
-                self.constants.append(float(bits.view(np.float64)))
-                self.known[key] = int(self.append(CONSTANT, len(self.constants) - 1)[()])
-            steps[k] = self.known[key]
-        return steps[place].reshape(values.shape)
+        found = np.array([self.one_constant(bits.tobytes()) for bits in distinct], np.int32)
+        return found[place].reshape(values.shape)
+
+    def one_constant(self, key: bytes) -> int:
+        """Return the step that holds the number with these bits; a new one is written."""
+        if key not in self.known:
+            self.constants.append(BITS.unpack(key)[0])
+            self.known[key] = int(self.append(CONSTANT, len(self.constants) - 1)[()])
+        return self.known[key]
 
     def columns(self) -> tuple[NDArray[np.uint8], Ids, Ids, Ids, NDArray[np.float64]]:
         """Return op, a, b, c and the constants as arrays."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rtmbs.ad import operations as o
 from rtmbs.ad.operations import evaluate_binary, evaluate_unary
-from rtmbs.jit.compiled import kernel
+from rtmbs.jit.compiled import coarse_kernel, kernel
 from rtmbs.jit.struct import struct
 
 Array = Any
@@ -59,7 +59,7 @@ def set_inputs(program: Program, memory: Array, x: Array, p: Array) -> None:
         memory[first + len(x) + i] = p[i]
 
 
-@kernel
+@coarse_kernel
 def run(program: Program, memory: Array) -> None:
     """Carry out all runs of a program."""
     code = program.code

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import BarycentricInterpolator
 from scipy.optimize import brentq, linear_sum_assignment
 
+from rtmbs.analysis.axes import MOVING
 from rtmbs.analysis.eigenvalues import Oscillations
 from rtmbs.analysis.equilibrium import equilibrium
 from rtmbs.analysis.modes import Modes, modes
@@ -17,14 +18,15 @@ from rtmbs.analysis.told import Told, counted
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.results.extras import needed
 from rtmbs.results.plotting import finished
+from rtmbs.simulation.input_units import input_unit
 from rtmbs.simulation.simulation import Simulation
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
-RATES = 1e-9  # typical sizes a second: rates that count as rest
 PACE = 0.1  # weight of a change of s, relative to it, beside a change of shape
 LINES = (":", "-.", "--")  # of orders of a turn, in this order
+WIDE = 8.0, 4.8  # of a picture [inch]: the names stand beside the axes
 LIKE = 0.1  # of 1: a shape less like the last one begins a branch of its own
 
 
@@ -66,6 +68,9 @@ class Campbell(Told, Oscillations):
         lines = [head]
         for value, hz, ratio in zip(self.values, self.frequencies, self.damping, strict=True):
             lines.append(f"{value:>14.6g}" + "".join(f"{f:>14.6g}{d:>10.3g}" for f, d in zip(hz, ratio, strict=True)))
+        loose = [f"{value:g}" for value, one in zip(self.values, self.modes, strict=True) if unsteady(one)]
+        if loose:
+            lines.append(f"The motion is not steady at {self.over} = {', '.join(loose)}: these modes are a hint.")
         return "\n".join(lines)
 
     def line(self) -> str:
@@ -86,7 +91,7 @@ class Campbell(Told, Oscillations):
         of another form, or that cannot be written.
         """
         if axes is None:
-            axes = needed("matplotlib.pyplot", "plot", "plot").subplots()[1]
+            axes = needed("matplotlib.pyplot", "plot", "plot").subplots(figsize=WIDE, layout="constrained")[1]
         for j, column in enumerate(self.damped_frequencies.T):
             grows = np.nanmax(self.eigenvalues[:, j].real) > 1e-9 * np.nanmax(np.abs(self.eigenvalues[:, j]))
             axes.plot(self.values, column, "--" if grows else "-", marker=".", label=f"mode {j}")
@@ -95,10 +100,17 @@ class Campbell(Told, Oscillations):
             axes.plot(
                 self.values, order * np.abs(self.values) / (2.0 * np.pi), style, color="0.5", label=f"{order:g} x"
             )
-        axes.set(xlabel=self.over, ylabel="damped frequency [Hz]", title="Campbell diagram")
-        axes.legend()
+        unit = input_unit(self.modes[0].simulation.system, self.over) if self.modes else ""
+        label = f"{self.over} [{unit}]" if unit else self.over
+        axes.set(xlabel=label, ylabel="damped frequency [Hz]", title="Campbell diagram")
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)  # beside the curves
         finished(axes.figure, file)
         return axes
+
+
+def unsteady(found: Modes) -> bool:
+    """Return whether modes are those of a motion that is not steady."""
+    return found.axes is not None and not found.axes.steady
 
 
 def crossing(values: Array, off: Array, known: NDArray[np.bool_], i: int) -> float:
@@ -161,7 +173,7 @@ def rest_over(of: Any, over: str) -> Callable[[float], Simulation]:
         raise refused("campbell", "a Simulation or a function that returns one", of)
     if over not in of.inputs:
         raise unknown_name("input", over, of.inputs)
-    if np.any(np.abs(of.state.zd) > RATES * of.system.typical):
+    if np.any(np.abs(of.state.zd) > MOVING * of.system.typical):
         raise InputError(
             "the mechanism moves, and a change of an input does not say how its motion follows; give campbell a "
             "function of the value that returns a Simulation in its steady motion"

@@ -259,7 +259,7 @@ def preload(sim: Simulation, inputs: Sequence[str]) -> dict[str, float]:
     """Return values of inputs with which the present pose is an equilibrium, the least change of them.
 
     ``sim`` stays as it is; write the values to ``sim.inputs``. Raises InputError when these inputs cannot hold the
-    pose, naming the coordinate that would move.
+    pose, naming the coordinate that would move. Drivers hold what they say, and leave nothing to inputs there.
 
         for name, value in rtmbs.preload(sim, ["spring.length"]).items():
             sim.inputs[name] = value

@@ -28,6 +28,13 @@ def settable_names(system: System) -> dict[str, int]:
     return found
 
 
+def other_names(system: System, names: Sequence[str]) -> dict[str, str]:
+    """Return the other name of each coordinate that has two, with the one of ``names`` that it stands for."""
+    known = settable_names(system)
+    by_dof = {known[name]: name for name in names}
+    return {other: by_dof[dof] for other, dof in known.items() if dof in by_dof and other != by_dof[dof]}
+
+
 def given_motion(system: System, motion: Any, t: Any) -> tuple[Array, dict[int, Array], dict[int, str]]:
     """Return times (S,), the motion (S, 3) of each dof, values, rates and accelerations, and the name it came by.
 
@@ -126,8 +133,11 @@ def check_finite(name: str, found: Array, times: Array) -> None:
 
 
 def splined(times: Array, values: Array) -> Array:
-    """Return samples (S,) with the rates and accelerations of the cubic spline through them (S, 3)."""
-    from scipy.interpolate import CubicSpline
+    """Return samples (S,) with the rates and accelerations of the spline through them (S, 3), of degree five if it can.
 
-    spline = CubicSpline(times, values)
+    Accelerations of a cubic spline are of order two, and worst at the ends.
+    """
+    from scipy.interpolate import make_interp_spline
+
+    spline = make_interp_spline(times, values, k=5 if len(times) > 5 else 3)
     return np.stack((values, spline(times, 1), spline(times, 2)), axis=1)

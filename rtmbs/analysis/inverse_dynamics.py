@@ -8,7 +8,9 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from rtmbs.analysis.given_motion import given_motion, settable_names
+from rtmbs.analysis.drives import RANK, Drives, driver_rows, drives_of, least_forces
+from rtmbs.analysis.given_motion import given_motion, other_names
+from rtmbs.analysis.joint_loads import JointLoads
 from rtmbs.analysis.named import Named
 from rtmbs.analysis.power import closure_power
 from rtmbs.analysis.told import Told, counted, numbers, rows
@@ -21,7 +23,6 @@ from rtmbs.results.result import Result
 from rtmbs.results.samples import Samples
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.rotations import commit_rotations
-from rtmbs.simulation.cut_joints import no_coordinate
 from rtmbs.simulation.outside import check_outside
 from rtmbs.start.positions import Assembly
 from rtmbs.start.rank import independent_rows
@@ -32,16 +33,16 @@ Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 CLOSED = 1e-8  # of the row scale: a motion that opens loops by more contradicts them
-RANK = 1e-9  # of the largest singular value
 
 
 @dataclass(frozen=True, repr=False)
-class InverseDynamics(Told):
-    """Forces of a motion, at S times.
+class InverseDynamics(Told, JointLoads):
+    """Forces of a motion, at S times; ``reaction`` and ``statistics`` of the joints as a Workload has them.
 
     Attributes
     ----------
-    forces : (S,) by name, along what each drive moves [N, N m]; drivers of coordinates and of distances among them
+    forces : (S,) by name, along what each drive moves [N, N m]; drivers of coordinates and of distances among them.
+        A joint with one coordinate answers to JOINT and to JOINT.COORDINATE
     power : (S,) by name, what each drive gives [W]
     result : channels of the motion: positions, reactions with the drives in them, forces
     gaps : (S,) largest distance of a given coordinate from the one that closes the loops, in typical sizes
@@ -51,11 +52,7 @@ class InverseDynamics(Told):
     power: dict[str, Array]
     result: Result
     gaps: Array
-
-    @property
-    def t(self) -> Array:
-        """Times (S,) [s]."""
-        return self.result.t
+    resampled: Resampled
 
     def line(self) -> str:
         """Return the mechanism, the drives and the times."""
@@ -87,8 +84,9 @@ def inverse_dynamics(
         array (S, 3) of values, rates and accelerations; or a Result, whose coordinates are followed; None for a System
         whose drivers say it all
     t : times (S,) [s], increasing; of a Result left out
-    drives : joints or coordinates that have drives, the given ones unless given. With more drives than degrees of
-        freedom the sum of force^2 / weight is least: ``{"hip": 2.0, "knee": 1.0}`` gives weights
+    drives : joints, coordinates or drivers that make the motion; unless given, the given coordinates and all drivers.
+        Drivers that are not among them say the motion and carry nothing. With more drives than degrees of freedom the
+        sum of force^2 / weight is least: ``{"hip": 2.0, "knee": 1.0}`` gives weights
     tolerance : largest distance, in typical sizes (1 rad, characteristic length), by which a given motion may miss the
         loops; it is then projected onto them. None: every given coordinate is kept exactly
     inputs : values of inputs by name, held
@@ -109,24 +107,25 @@ def inverse_dynamics(
     check_outside(system)
     times, given, names = given_motion(system, motion, t)
     follower = Follower(system, given, names, tolerance, inputs or {})
-    actuated, weights, labels = drives_of(system, drives, names)
+    chosen = drives_of(system, drives, names)
     poses = [follower.at(k, float(time)) for k, time in enumerate(times)]
-    shared = [shares(follower, pose, actuated, weights, labels) for pose in poses]
+    shared = [shares(follower, pose, chosen) for pose in poses]
     samples = samples_of(times, poses, [lam for _, lam in shared])
-    forces = {label: np.array([tau[k] for tau, _ in shared]) for k, label in enumerate(labels)}
-    rates = {label: samples.zd[:, dof] for dof, label in zip(actuated, labels, strict=True)}
-    first = len(system.tables.closures.kind)
-    for k, dof in enumerate(system.tables.drivers.dof):
-        forces[system.row_names[first + k]] = -samples.lam[:, first + k]
-        rates[system.row_names[first + k]] = samples.zd[:, dof]
-    power = {name: force * rates[name] for name, force in forces.items()}
-    result = run_result(system, follower.equations.tables, samples, {})
-    resampled = Resampled(system, follower.equations.tables, samples)
+    tables = follower.equations.tables
+    result, resampled = run_result(system, tables, samples, {}), Resampled(system, tables, samples)
+    forces = {label: np.array([tau[k] for tau, _ in shared]) for k, label in enumerate(chosen.labels)}
+    rates = {label: samples.zd[:, dof] for label, dof in zip(chosen.labels, chosen.dofs, strict=True) if dof >= 0}
+    for name, row in driver_rows(system).items():
+        forces[name] = result[f"{name}.force"] + 0.0  # zero without its sign
+        if row >= len(tables.closures.kind):
+            rates[name] = samples.zd[:, tables.drivers.dof[row - len(tables.closures.kind)]]
+    power = {name: forces[name] * rate for name, rate in rates.items()}
     for name in driven_distances(system):
-        forces[name] = result[f"{name}.force"]
         power[name] = closure_power(resampled, system.closure_names.index(name))
-    forces, power = Named("drive", forces), Named("drive", power)
-    return InverseDynamics(forces, power, result, np.array([pose.gap for pose in poses]))
+    power = {name: power[name] for name in forces}
+    also = other_names(system, [label for label, dof in zip(chosen.labels, chosen.dofs, strict=True) if dof >= 0])
+    forces, power = Named("drive", forces, also), Named("drive", power, also)
+    return InverseDynamics(forces, power, result, np.array([pose.gap for pose in poses]), resampled)
 
 
 @dataclass(frozen=True)
@@ -265,56 +264,28 @@ def free_motions(P: Array) -> Array:
     return scipy.linalg.null_space(P / np.where(size > 0.0, size, 1.0), rcond=RANK) if len(P) else np.eye(P.shape[1])
 
 
-def drives_of(system: System, drives: Any, names: dict[int, str]) -> tuple[list[int], Array, list[str]]:
-    """Return dofs, weights and names of all drives. Raises UnknownNameError, InputError."""
-    if drives is None:
-        return list(names), np.ones(len(names)), list(names.values())
-    if isinstance(drives, str) or not isinstance(drives, Mapping | Sequence):
-        raise InputError(f"drives is {shown(drives)}; it must be a list of joints, or map them to weights")
-    weighted = dict(drives) if isinstance(drives, Mapping) else dict.fromkeys(drives, 1.0)
-    known, dofs = settable_names(system), []
-    for name, weight in weighted.items():
-        if not (isinstance(name, str) and name in known):
-            raise no_coordinate(system, name, known, "cannot have a drive")
-        if not (is_number(weight) and weight > 0.0):
-            raise InputError(f"the weight of drive {name!r} is {shown(weight)}; it must be above zero")
-        dofs.append(known[name])
-    return dofs, np.array(list(weighted.values()), np.float64), list(weighted)
-
-
-def shares(
-    follower: Follower, pose: Pose, actuated: list[int], weights: Array, labels: list[str]
-) -> tuple[Array, Array]:
+def shares(follower: Follower, pose: Pose, drives: Drives) -> tuple[Array, Array]:
     """Return the forces (k,) of the drives and the multipliers (m,) that balance one pose.
 
-    M zdd - Q + Phi_z^T lam = B tau; projected on the loops' null space N, N^T B tau = N^T (M zdd - Q), the least sum of
-    tau^2 / weight. Redundant rows share by the least sum of lam^2 in scaled rows. Raises InputError.
+    M zdd - Q + Phi_z^T lam = B tau; projected on the null space N of the loops that hold, N^T B tau = N^T (M zdd - Q),
+    the least sum of tau^2 / weight. Equations of drivers that drives stand in for hold nothing. Redundant rows share by
+    the least sum of lam^2 in scaled rows. Raises InputError.
     """
     equations, system = follower.equations, follower.system
     equations.u, equations.alpha = pose.u, np.zeros(equations.m)
     equations.close(pose.z, pose.R0)
     r = equations.residual(pose.z, pose.zd, pose.zdd, pose.R0)
-    typical = system.typical
-    P = equations.closure_jacobian() / follower.assembly.scale[:, None] * typical
-    N = free_motions(scaled_rows(equations, follower.assembly, pose.rows))
-    B = np.zeros((system.n, len(actuated)))
-    B[actuated, np.arange(len(actuated))] = typical[actuated]
-    wanted, root = N.T @ (typical * r), np.sqrt(weights)
-    tau = np.zeros(len(actuated))
-    if len(actuated) and N.shape[1]:
-        tau = root * scipy.linalg.lstsq((N.T @ B) * root, wanted, cond=RANK)[0]
-    left = wanted - N.T @ B @ tau
-    size = float(np.abs(N.T).max(initial=0.0) * np.abs(typical * r).max(initial=0.0)) or 1.0
-    if np.abs(left).max(initial=0.0) > CLOSED * size:
-        place = int(np.argmax(np.abs(N @ left)))
-        raise InputError(
-            f"drives {', '.join(map(repr, labels)) or 'none'} cannot make this motion at t = {pose.t:g} s: "
-            f"{system.coordinate_names[place]!r} misses {np.abs(left).max() / typical[place]:.3g}; add a drive there"
-        )
-    if N.shape[1] == system.n:  # no row holds anything, whatever rounding says
-        return tau, np.zeros(equations.m)
-    lam = scipy.linalg.lstsq(P.T, B @ tau - typical * r, cond=RANK)[0]
-    return tau, np.asarray(lam / follower.assembly.scale)
+    typical, scale, hold = system.typical, follower.assembly.scale, ~drives.replaced
+    Phi_z = equations.closure_jacobian()
+    rows = pose.rows if np.all(hold) else independent_rows(equations, hold)
+    N = free_motions(scaled_rows(equations, follower.assembly, rows))
+    B = typical[:, None] * drives.columns(system, Phi_z, pose.u)
+    tau = least_forces(system, drives, B, N, typical * r, pose.t)
+    lam = drives.multipliers(system, tau, pose.u)
+    if N.shape[1] < system.n:  # else no row holds anything, whatever rounding says
+        P = Phi_z[hold] / scale[hold, None] * typical
+        lam[hold] = scipy.linalg.lstsq(P.T, B @ tau - typical * r, cond=RANK)[0] / scale[hold]
+    return tau, lam
 
 
 def samples_of(times: Array, poses: list[Pose], lam: list[Array]) -> Samples:

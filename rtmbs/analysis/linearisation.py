@@ -109,28 +109,34 @@ def linearise(sim: Any, inputs: Sequence[str] = (), outputs: Sequence[str] = ())
     sim = simulation_of("linearise", sim)
     near = neighbourhood(sim)
     slots, input_names = input_slots(sim, inputs)
-    M, C, K = projected(near)
+    (M, C, K), by_s = projected(near), by_states(near)
     motion = driven(near, slots)
     Q_u, s_u = by_inputs(near, slots, motion)
     shaken = Q_u + motion.forces(near)
-    Q_s, s_x = by_states(near)
-    mass = scipy.linalg.lu_factor(M) if near.f else None
-
-    def solved(right: Array) -> Array:
-        return scipy.linalg.lu_solve(mass, right) if mass is not None else right
-
-    f, ns = near.f, len(near.arrays.s)
-    A = np.zeros((2 * f + ns, 2 * f + ns))
-    A[:f, :f], A[:f, f : 2 * f] = -(near.W @ near.N)[near.independent], np.eye(f)
-    A[f : 2 * f] = solved(np.hstack((-K, -C, near.N.T @ Q_s)))
-    A[2 * f :] = s_x
-    B = np.vstack((motion.drift(near), solved(near.N.T @ shaken), s_u))
+    A, Q_s = system_matrix(near, (M, C, K), by_s), by_s[0]
+    B = np.vstack((motion.drift(near), solved(M, near.N.T @ shaken), s_u))
     names = near.equations.system.coordinate_names
     output_names, C_y, D_y = by_outputs(sim, near, A, B, slots, Q_u, Q_s, motion, outputs)
     return Linearisation(
         tuple(names[i] for i in near.independent), M, C, K, near.N.T @ shaken, A, B, C_y, D_y, input_names,
         output_names, near.N, tuple(names), sim.independent(),
     )  # fmt: skip
+
+
+def system_matrix(near: Neighbourhood, matrices: tuple[Array, Array, Array], by_s: tuple[Array, Array]) -> Array:
+    """Return A (nx, nx) from mass, damping and stiffness of the independent coordinates, and ``by_states``."""
+    M, C, K = matrices
+    (Q_s, s_x), f = by_s, near.f
+    A = np.zeros((2 * f + len(s_x), 2 * f + len(s_x)))
+    A[:f, :f], A[:f, f : 2 * f] = -(near.W @ near.N)[near.independent], np.eye(f)
+    A[f : 2 * f] = solved(M, np.hstack((-K, -C, near.N.T @ Q_s)))
+    A[2 * f :] = s_x
+    return A
+
+
+def solved(M: Array, right: Array) -> Array:
+    """Return M^-1 right; M may be empty."""
+    return np.asarray(scipy.linalg.lu_solve(scipy.linalg.lu_factor(M), right)) if len(M) else right
 
 
 def projected(near: Neighbourhood) -> tuple[Array, Array, Array]:

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from rtmbs.analysis.axes import Axes, axes_of, motion_note
 from rtmbs.analysis.eigenvalues import Oscillations
 from rtmbs.analysis.linearisation import Linearisation, linearise
 from rtmbs.analysis.mode_energies import ElementEnergies, element_energies
@@ -15,7 +16,7 @@ from rtmbs.analysis.mode_shapes import body_motions, kinetic_energies, mode_moti
 from rtmbs.analysis.named import Named
 from rtmbs.analysis.sparse_modes import pays, slowest_modes
 from rtmbs.analysis.standing import simulation_of
-from rtmbs.analysis.told import Told, counted, not_at_rest
+from rtmbs.analysis.told import Told, counted, not_balanced
 from rtmbs.integrators.checks import whole
 from rtmbs.results.extras import needed
 from rtmbs.results.result import Result
@@ -27,6 +28,8 @@ Complex = NDArray[np.complex128]
 DENSE = 500  # coordinates that all modes are found of
 MANY = 20  # the slowest ones of more coordinates
 GROWING = 1e-6  # of the largest eigenvalue: rounding splits a double zero by its root
+NEUTRAL, ZERO = 1e-5, 1e-12  # of the largest eigenvalue: a zero that rounding has split, and one that it has not
+OPPOSITE, ALIKE = 1e-3, 1e-6  # what the sum of two opposite numbers, and the angle of two equal shapes, may be off
 REAL = 1e-9  # of the size of an eigenvalue, or of the largest times 1e-6: an imaginary part that counts as none
 
 
@@ -34,19 +37,23 @@ REAL = 1e-9  # of the size of an eigenvalue, or of the largest times 1e-6: an im
 class Modes(Told, Oscillations):
     """Solutions exp(s t) of the linear equations, the slowest first; one of each conjugate pair.
 
+    A direction that nothing holds is one mode, with s = 0 to rounding: 1e-5 of the largest |s|, of either sign.
+
     Attributes
     ----------
     eigenvalues : (k,) s [1/s]
-    frequencies : (k,) natural frequencies |s| / 2 pi [Hz]
-    damped_frequencies : (k,) of the oscillation itself [Hz]; 0 where there is none
+    frequencies : (k,) natural frequencies |s| / 2 pi [Hz], of decays without oscillation too: s = -28 1/s is 4.46 Hz
+        with a damping of 1
+    damped_frequencies : (k,) |Im(s)| / 2 pi, of the oscillation itself [Hz]; 0 where there is none
     damping : (k,) ratios -Re(s) / |s|; 1 for a decay without oscillation, negative where motion grows
     shapes : (n, k) complex variations of all joint coordinates, the largest of them 1
-    left : (nx, k) left eigenvectors of A, left[:, i]^H A = s_i left[:, i]^H, with left^H right = 1; (0, k) when
-        only the slowest modes were asked for
-    right : (nx, k) right eigenvectors of A; (0, k) likewise
+    left : (nx, k) left eigenvectors of L^-1 A~ L, left[:, i]^H L^-1 A~ L = s_i left[:, i]^H, with left^H right = 1;
+        (0, k) when only the slowest modes were asked for. At rest A~ is the matrix A of the linearisation, and L is 1
+    right : (nx, k) right eigenvectors of L^-1 A~ L; (0, k) likewise
     coordinates : names of the joint coordinates (n,)
     simulation : a Simulation of its own at the state
     linearisation : the equations, None when only the slowest modes were asked for
+    axes : those in which a motion is steady, with A~ = ``axes.matrix`` and L = ``axes.map``; None likewise
     """
 
     eigenvalues: Complex
@@ -56,6 +63,7 @@ class Modes(Told, Oscillations):
     coordinates: tuple[str, ...]
     simulation: Simulation
     linearisation: Linearisation | None = None
+    axes: Axes | None = None
 
     @property
     def stable(self) -> bool:
@@ -118,10 +126,15 @@ class Modes(Told, Oscillations):
         return mode_motion(self.simulation, self.shapes[:, i], self.eigenvalues[i], amplitude, pictures)
 
     def view(self, i: int, *, model: Any = None, amplitude: float | None = None) -> int:
-        """Play mode ``i`` in the viewer and return the exit code of the window; ``model`` gives bodies their looks."""
+        """Play mode ``i`` over and over in the viewer, titled with its frequency; return the exit code of the window.
+
+        model: gives bodies their looks.  amplitude: as of ``motion``.
+        """
         from rtmbs.viewer.view import view
 
-        return view(self.motion(i, amplitude=amplitude), model=model, playing=True)
+        motion = self.motion(i, amplitude=amplitude)
+        motion.name = f"{motion.name}, mode {i}: {self.frequencies[i]:.4g} Hz"
+        return view(motion, model=model, playing=True, loop=True)
 
     def to_pandas(self) -> Any:
         """Return the table as a pandas DataFrame, a row a mode (extra ``tables``)."""
@@ -147,7 +160,7 @@ class Modes(Told, Oscillations):
             most = ", ".join(f"{self.coordinates[j]} {abs(self.shapes[j, i]):.2g}" for j in order)
             value = f"{s.real:+.5g} {s.imag:+.5g}i"
             lines.append(f"{i:>4} {self.frequencies[i]:>12.6g} {self.damping[i]:>10.4g} {value:>28}  {most}")
-        note = not_at_rest(self.simulation, float(np.abs(self.eigenvalues).max()))
+        note = motion_note(self.axes) or not_balanced(self.simulation, float(np.abs(self.eigenvalues).max()))
         return "\n".join([*lines, *([note] if note else [])])
 
     def line(self) -> str:
@@ -161,8 +174,10 @@ def modes(of: Any, count: int | None = None) -> Modes:
 
     ``of`` may be an Equilibrium too, or a State of a System that a Simulation has: ``modes(rest.state)``.
 
-    At a state that moves the equations are those of that instant: the modes are those of a steady motion, as of a
-    governor in its turn, and no more than a hint for others.
+    At a state that moves the modes are those of a steady motion, as of a governor in its turn: one along which the
+    coefficients of the equations stay. Ball and floating joints that spin are looked at in axes of the parent, and in
+    axes of the body where only these have constant coefficients. ``found.axes`` says which, and ``found.axes.steady``
+    whether there are such axes; modes of an unsteady motion are those of the instant, and no more than a hint.
 
     ``count`` asks for the slowest modes, of a Simulation at rest by shift and invert on sparse matrices where that is
     less work. So does a mechanism of more than 500 coordinates, for 20 of them.
@@ -179,21 +194,24 @@ def modes(of: Any, count: int | None = None) -> Modes:
         if (count is not None or of.system.n > DENSE) and pays(of, wanted):
             return slowest(of, wanted)
         of = linearise(of)
-    values, left, right = eigenvectors(of.A)
-    kept = one_of_each_pair(values)[:count]
+    axes = axes_of(of.simulation, of.A)
+    values, left, right = eigenvectors(axes.matrix)
+    left = np.asarray(axes.map.T @ left, np.complex128)
+    right = np.asarray(np.linalg.solve(axes.map, right), np.complex128) if len(right) else right
+    kept = neutral_once(values, of.basis @ right[: of.basis.shape[1]], one_of_each_pair(values))[:count]
     values, left, right = values[kept], left[:, kept], right[:, kept]
     shapes = of.basis @ right[: of.basis.shape[1]]
     largest = largest_entries(shapes)
     shapes, right = shapes / largest, right / largest
     overlap = np.einsum("ij,ij->j", left.conj(), right)
     left = left / np.where(np.abs(overlap) > 0.0, overlap.conj(), 1.0)
-    return Modes(values, shapes, left, right, of.names_of_all, of.simulation, of)
+    return Modes(values, shapes, left, right, of.names_of_all, of.simulation, of, axes)
 
 
 def slowest(sim: Simulation, count: int) -> Modes:
     """Return the ``count`` slowest modes of a Simulation at rest."""
     values, shapes = slowest_modes(sim, count)
-    kept = one_of_each_pair(values)[:count]
+    kept = neutral_once(values, shapes, one_of_each_pair(values))[:count]
     shapes = shapes[:, kept] / largest_entries(shapes[:, kept])
     none = np.zeros((0, len(kept)), np.complex128)
     return Modes(values[kept], shapes, none, none, tuple(sim.system.coordinate_names), sim.independent())
@@ -205,6 +223,27 @@ def one_of_each_pair(values: Complex) -> NDArray[np.int64]:
     real = np.abs(values.imag) <= REAL * np.maximum(size, 1e-6 * size.max(initial=0.0))
     kept = np.flatnonzero(real | (values.imag > 0.0))
     return kept[np.argsort(size[kept], kind="stable")]
+
+
+def neutral_once(values: Complex, shapes: Complex, kept: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the places ``kept`` without the second of two zeros of one direction that nothing holds.
+
+    Rounding makes a double zero +-i e or +-e, by the sign of a stiffness that is all rounding. The first is one of a
+    conjugate pair; of the second, opposite numbers with one shape, the growing one is kept.
+    """
+    least = np.abs(values).max(initial=0.0)
+    near = [i for i in kept if abs(values[i].imag) <= abs(values[i].real) and abs(values[i]) <= NEUTRAL * least]
+    twins: set[int] = set()
+    for k, i in enumerate(near):
+        for j in near[:k]:
+            if {i, j} & twins:
+                continue
+            size = max(abs(values[i]), abs(values[j]))
+            opposite = abs(values[i] + values[j]) <= OPPOSITE * size or size <= ZERO * least
+            a, b = shapes[:, i], shapes[:, j]
+            if opposite and abs(np.vdot(a, b)) >= (1.0 - ALIKE) * np.linalg.norm(a) * np.linalg.norm(b):
+                twins.add(i if values[i].real <= values[j].real else j)
+    return np.array([i for i in kept if i not in twins], np.int64)
 
 
 def largest_entries(shapes: Complex) -> Complex:

@@ -70,13 +70,14 @@ class Neighbourhood:
         return r, equations.ws.state_rate.copy()
 
 
-def neighbourhood(sim: Simulation) -> Neighbourhood:
+def neighbourhood(sim: Simulation, independent: Indices | None = None) -> Neighbourhood:
     """Return the motions next to the present state of a Simulation, which stays as it is.
 
+    independent : coordinates (f,) that q is made of, chosen here unless given
     Raises InputError where the state is singular, so that degrees of freedom appear or vanish with it.
     """
     equations, arrays = of_state(sim)
-    basis = null_basis(sim, equations)
+    basis = null_basis(sim, equations, independent)
     N, sizes = basis.N, equations.system.typical[basis.independent]
     G, H_v, H_q = higher_orders(equations, arrays, N, basis.follow, sizes)
     M, C, K = matrices(equations, arrays)
@@ -110,11 +111,14 @@ class NullBasis:
         return np.asarray(-scipy.linalg.lstsq(self.block.T, self.typical * forces[self.dependent], cond=RANK)[0])
 
 
-def null_basis(sim: Simulation, equations: SemiRecursiveEquations) -> NullBasis:
+def null_basis(sim: Simulation, equations: SemiRecursiveEquations, independent: Indices | None = None) -> NullBasis:
     """Return the basis at the pose that ``equations`` closed last. Raises InputError where the pose is singular."""
     Phi_z, typical, rows = equations.closure_jacobian(), equations.system.typical, independent_rows(equations)
     freedom = sim.start_report.degrees_of_freedom_nearby
-    independent, dependent = split(Phi_z[rows], typical, freedom, sim.state.t)
+    if independent is None:
+        independent, dependent = split(Phi_z[rows], typical, freedom, sim.state.t)
+    else:
+        dependent = np.setdiff1d(np.arange(equations.n), independent)
     N, own = np.zeros((equations.n, len(independent))), typical[dependent]
     basis = NullBasis(independent, dependent, N, rows, Phi_z[:, dependent] * own, own)
     N += basis.follow(Phi_z[:, independent])

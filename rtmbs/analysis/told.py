@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from rtmbs.simulation.simulation import Simulation
 
 LISTED = 12  # rows of a text
-MOVING = 1e-9  # typical sizes a second: rates that count as rest
 BALANCED = 1e-6  # of the pace of the modes, squared: accelerations that count as balance
 
 
@@ -52,14 +51,9 @@ def counted(count: int, what: str, several: str = "") -> str:
     return f"{count} {what if count == 1 else several or what + 's'}"
 
 
-def not_at_rest(sim: Simulation, pace: float) -> str:
-    """Return what to know of modes at a state that moves or is not balanced; ``pace`` [1/s] is that of the modes."""
+def not_balanced(sim: Simulation, pace: float) -> str:
+    """Return what to know of modes at a pose that forces do not balance; ``pace`` [1/s] is that of the modes."""
     state, typical = sim.state, sim.system.typical
-    if np.max(np.abs(state.zd) / typical, initial=0.0) > MOVING:
-        return (
-            f"The state moves, at t = {sim.t:g} s: these are modes of a steady motion, and a hint for any other. Where "
-            "the motion is not steady, frequencies depend on the choice of coordinates."
-        )
     if np.max(np.abs(state.zdd) / typical, initial=0.0) > BALANCED * max(pace**2, 1.0):
         return (
             "Forces do not balance at this pose, so frequencies depend on the choice of coordinates; "

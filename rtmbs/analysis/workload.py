@@ -5,16 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.analysis.load_statistics import LoadStatistics
+from rtmbs.analysis.joint_loads import JointLoads
 from rtmbs.analysis.named import Named
 from rtmbs.analysis.power import Power, balanced, joint_powers, power_of
 from rtmbs.analysis.standing import simulation_of
-from rtmbs.errors import unknown_name
 from rtmbs.observers.recorder import Recorder
 from rtmbs.observers.schedule import Schedule
 from rtmbs.results.catalogue import run_result
-from rtmbs.results.motion import body_motion
-from rtmbs.results.reactions import held, reaction_values
+from rtmbs.results.reactions import held
 from rtmbs.results.resampled import Resampled
 from rtmbs.results.result import Result
 from rtmbs.results.samples import Samples
@@ -22,11 +20,10 @@ from rtmbs.simulation.simulation import Simulation
 from rtmbs.system.system import System
 
 Array = NDArray[np.float64]
-WORLD = "world"
 
 
 @dataclass(frozen=True)
-class Workload:
+class Workload(JointLoads):
     """Power of everything in a mechanism, and loads of its joints, over S samples.
 
     Attributes
@@ -48,11 +45,6 @@ class Workload:
     size: Array
     system: System
     resampled: Resampled
-
-    @property
-    def t(self) -> Array:
-        """Times of the samples (S,) [s]."""
-        return self.result.t
 
     @property
     def missed(self) -> float:
@@ -78,30 +70,6 @@ class Workload:
         exchanged = sum(float(np.trapezoid(np.abs(power), self.t)) for power in self.power.values())
         kinetic = self.result["energy.kinetic"]
         return abs(given - float(kinetic[-1] - kinetic[0])) / max(exchanged, 1e-300)
-
-    def reaction(self, joint: str, frame: str = WORLD) -> Array:
-        """Return the wrench [f, n] (S, 6) of the first body on the second at the joint point [N, N m].
-
-        Axes are those of the world, or of the body ``frame``. Raises UnknownNameError.
-        """
-        wrench = reaction_values(self.resampled, self.system, joint)
-        if frame == WORLD:
-            return wrench
-        if not (isinstance(frame, str) and frame in self.system.bodies):
-            raise unknown_name("frame", frame, [WORLD, *self.system.bodies])
-        R = body_motion(self.resampled, self.system.bodies[frame]).orientation
-        return np.hstack([np.einsum("sji,sj->si", R, part) for part in (wrench[:, :3], wrench[:, 3:])])
-
-    def statistics(self, joint: str, frame: str = WORLD) -> dict[str, LoadStatistics]:
-        """Return statistics of the reaction of a joint: fx to nz in axes of ``frame``, and the sizes f and n.
-
-        Raises UnknownNameError.
-        """
-        wrench = self.reaction(joint, frame)
-        columns = dict(zip(("fx", "fy", "fz", "nx", "ny", "nz"), wrench.T, strict=True))
-        columns |= {"f": np.linalg.norm(wrench[:, :3], axis=1), "n": np.linalg.norm(wrench[:, 3:], axis=1)}
-        parts = {name: LoadStatistics(values, self.t) for name, values in columns.items()}
-        return Named("part of a wrench", parts)
 
     def __str__(self) -> str:
         lines = [f"workload over {self.t[-1] - self.t[0]:g} s, {len(self.t)} samples"]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rtmbs import __version__, library
 from rtmbs.bench.stepping import percentiles_us, timed_steps
-from rtmbs.commands.warmup import ONE_RUN, fill_cache
+from rtmbs.commands.warmup import ONE_RUN, helped_by
 from rtmbs.errors import InputError
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.jit.apart import usable_cores
@@ -128,8 +128,7 @@ def meters() -> Meters:
 
 def warm(options: Options) -> None:
     """Load or compile every kernel of the run on the smallest mechanism of its kind."""
-    with announced() as compilations:
-        fill_cache(compilations, ONE_RUN, usable_cores())
+    with announced() as compilations, helped_by(compilations, ONE_RUN, usable_cores() - 1):
         timed_steps(options.simulation(1, 1), 1, meters(), "warm")
 
 

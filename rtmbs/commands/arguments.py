@@ -73,13 +73,20 @@ def answer(command: Callable[[], int | None]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (InputError, UnknownNameError) as error:
-        code, message = MISUSED, f"{error} [{place_of(error)}]"
+        code, message = MISUSED, f"{error}{users_line(error)} [{place_of(error)}]"
     except RtmbsError as error:
-        code, message = FAILED, f"{error} [{place_of(error)}]"
+        code, message = FAILED, f"{error}{users_line(error)} [{place_of(error)}]"
     except KeyboardInterrupt:
         code, message = INTERRUPTED, "interrupted"
     print(f"rtmbs: {message}", file=sys.stderr)
     return code
+
+
+def users_line(error: RtmbsError) -> str:
+    """Return where a function of the user raised what ``error`` tells, "" where none did."""
+    from rtmbs.viewer.fault import place  # needed after a mistake only
+
+    return place(error)
 
 
 def place_of(error: RtmbsError) -> str:

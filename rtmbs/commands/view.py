@@ -21,6 +21,9 @@ of it as file.py:function, package.module:function, a model file (.mks), or a re
   rtmbs view my_robot.py --h 1e-3
   rtmbs view fourbar --ny 4 --nz 40 --headless --frames 200 --out movie.mp4
   rtmbs view run.h5 --html run.html
+
+Mechanisms of the library: andrews, bricard, crank_rocker, driven_fourbar, fourbar, governor, loop, pendulum,
+planar_slider_crank, single_joint, slider_crank, top, windows.
 """
 RESULTS = (".npz", ".h5", ".hdf5")  # how the names of recorded results end
 VIEWS = "isometric, front, side, top (or iso, x, y, z); azimuth,elevation [deg]; or a rotation, nine numbers by rows"
@@ -138,8 +141,9 @@ def told() -> Iterator[None]:
     except RtmbsError:
         raise
     except Exception as error:
-        if shown := fault.details(error):
-            print(shown, file=sys.stderr)
+        if not (shown := fault.details(error)):  # a fault of rtmbs is shown whole
+            raise
+        print(shown, file=sys.stderr)
         raise InputError(fault.sentence(error)) from error
 
 
@@ -147,19 +151,11 @@ def view_model(options: argparse.Namespace, parameters: dict[str, Any]) -> int:
     """Open the window on a model, or film its motion."""
     chosen = {name: getattr(options, name) for name in OPTIONS if getattr(options, name) is not None}
     if options.html:
-        return write_html(options, parameters=parameters, **chosen)
+        with told():
+            return write_html(options, parameters=parameters, **chosen)
     if options.headless:
-        from rtmbs.viewer.connect import origin_of
-        from rtmbs.viewer.headless import film_simulation
-
-        sim = origin_of(options.model, parameters, chosen).make({}, {})
-        start = sim.state.copy()
-
-        def once(wanted: Any, path: Path) -> Any:
-            sim.restore(start)
-            return film_simulation(sim, path, wanted)
-
-        return film(once, options)
+        with told():
+            return film_model(options, parameters, chosen)
     from rtmbs.viewer.view import view
 
     given: dict[str, Any] = {"theme": options.theme, "playing": not options.paused}
@@ -167,9 +163,24 @@ def view_model(options: argparse.Namespace, parameters: dict[str, Any]) -> int:
     return view(options.model, options.mode, parameters=parameters, options=chosen, **given)
 
 
+def film_model(options: argparse.Namespace, parameters: dict[str, Any], chosen: dict[str, Any]) -> int:
+    """Film the motion of a model from its start, at every speed."""
+    from rtmbs.viewer.connect import origin_of
+    from rtmbs.viewer.headless import film_simulation
+
+    sim = origin_of(options.model, parameters, chosen).make({}, {})
+    start = sim.state.copy()
+
+    def once(wanted: Any, path: Path) -> Any:
+        sim.restore(start)
+        return film_simulation(sim, path, wanted)
+
+    return film(once, options)
+
+
 def view_result(options: argparse.Namespace, words: list[str]) -> int:
     """Open the window on a recorded result, or film it."""
-    model = None
+    model, parameters = None, dict[str, Any]()
     if options.of.endswith(SUFFIX):
         if words:
             view_parser().refuse(words)
@@ -183,6 +194,26 @@ def view_result(options: argparse.Namespace, words: list[str]) -> int:
             model = load_function(factory_of(options.of))(**parameters)
     elif words:
         view_parser().refuse(words)
+    with named_parameters(parameters):
+        return show_result(options, model)
+
+
+@contextmanager
+def named_parameters(parameters: Mapping[str, Any]) -> Iterator[None]:
+    """Tell a result that does not fit its model with the parameters that the model was built with."""
+    from rtmbs.viewer.design import OTHER
+
+    try:
+        yield
+    except InputError as error:
+        if not parameters or OTHER not in str(error):
+            raise
+        built = ", ".join(f"{name} = {value}" for name, value in parameters.items())
+        raise InputError(f"{error}. The model of --of was built with {built}") from None
+
+
+def show_result(options: argparse.Namespace, model: Any) -> int:
+    """Open the window on a recorded result with its model, or film it."""
     if options.html:
         return write_html(options, model)
     if options.headless:
@@ -256,6 +287,10 @@ def film(once: Callable[[Any, Path], Any], options: argparse.Namespace) -> int:
 
 def report(filmed: Any, path: Path) -> int:
     """Say what was written; 1 when a step failed on the way."""
+    for text in filmed.warnings:
+        print(f"rtmbs: {text}", file=sys.stderr)
+    if filmed.ended:
+        print(filmed.ended)
     if filmed.reason:
         print(f"drawn by {filmed.renderer}: {filmed.reason}")
     each = 1e3 * filmed.seconds / max(filmed.pictures, 1)

@@ -2,8 +2,8 @@
 
 import importlib
 import time
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,17 @@ from rtmbs import library
 from rtmbs.integrators.chunks import arrays_of, one_row_chunk
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.jit import apart
-from rtmbs.jit.compiled import compile_for
+from rtmbs.jit.compiled import compile_for, compile_rare
 from rtmbs.jit.compiling import EVERYTHING, Compilations, announced
-from rtmbs.linear.sparse_lu import factor, solve_refined
+from rtmbs.linear.sparse_lu import factor, solve, solve_refined
 from rtmbs.observers import EnergyMeter
+from rtmbs.results.resample import resample_energies
+from rtmbs.results.samples import samples_of
+from rtmbs.semirecursive.balance import hold_energies
+from rtmbs.semirecursive.completion import judged
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.semirecursive.multipliers import factor_mass_metric, miss
+from rtmbs.semirecursive.evaluation import assemble_tangent
+from rtmbs.semirecursive.projection_kernels import loses_direction, project_rates
 from rtmbs.semirecursive.retry import retry
 from rtmbs.semirecursive.sources import source_names
 from rtmbs.semirecursive.step import march
@@ -49,6 +54,7 @@ def compile_kernels(jobs: int = 1) -> tuple[int, float]:
         fill_cache(compilations, TASKS, jobs, further)
         for task in (TASKS["tries"], TASKS["sources"], TASKS["results"], *further.values()):
             task()
+        compile_rare()
     return compilations.count, time.perf_counter() - start
 
 
@@ -61,26 +67,49 @@ def fill_cache(compilations: Compilations, tasks: Iterable[str], jobs: int, furt
             apart.compile_apart(commands, jobs, compilations)
 
 
+@contextmanager
+def helped_by(compilations: Compilations, tasks: Iterable[str], jobs: int) -> Iterator[None]:
+    """Let up to ``jobs`` processes compile for this one what it comes to late, when the cache is empty."""
+    if jobs > 0 and apart.worthwhile():
+        names = list(tasks)
+        shares = [names[k::jobs] for k in range(min(jobs, len(names)))]
+        with apart.helped([apart.command(__name__, *share) for share in shares], jobs, compilations):
+            yield
+    else:
+        yield
+
+
 def compile_step() -> None:
-    """Compile the plain step, the largest kernel."""
+    """Compile the plain step, the largest kernel, and what it calls for rare elements."""
     compile_for(march, arguments_of_a_step())
+    compile_rare()
 
 
-def compile_behind() -> None:
-    """Compile what the plain step meets late, from the largest branches of its calls.
+def compile_linear() -> None:
+    """Compile what the plain step does with its matrix: nothing of it is shared with mechanics."""
+    _, lu, work, _, _, _, _, ws, _ = arguments_of_a_step()
+    compile_for(factor, (lu, work.factored, work))
+    compile_for(solve, (lu, work.factored, work, ws.dz))
+    compile_for(solve_refined, (lu, work.original, work.factored, work, ws.residual, ws.dz))
 
-    The process that compiles the step comes to them after half its time, and finds them in the cache.
-    """
+
+def compile_ending() -> None:
+    """Compile what the plain step meets late, in its order."""
     tables, lu, work, settings, alpha, old, chunk, ws, _ = arguments_of_a_step()
     u, stats, h = chunk.u[0], chunk.stats[0], settings.h
-    calls: tuple[tuple[Callable[..., Any], tuple[Any, ...]], ...] = (
-        (factor, (lu, work.factored, work)),
-        (solve_refined, (lu, work.original, work.factored, work, ws.residual, ws.dz)),
-        (factor_mass_metric, (tables, lu, work, alpha, h, ws, stats)),
-        (miss, (tables, lu, work, settings, alpha, u, old, h, ws, stats)),
-    )
-    for called, arguments in calls:
-        compile_for(called, arguments)
+    rates = (old.zd, old.zdd, old.energy)
+    compile_for(hold_energies, (tables, u, h, *rates, *rates, ws))
+    compile_for(assemble_tangent, (tables, settings.tangent_terms, h, h, h, u, alpha, old, ws, work.original))
+    rest = (old.lam, 0.0, stats)
+    compile_for(project_rates, (tables, lu, work, settings, alpha, h, old.zd, ws.Phid, ws, *rest))
+    compile_for(loses_direction, (tables, settings, u, old, old, ws))
+    compile_for(judged, (tables, lu, work, settings, alpha, u, 0, old, ws, stats))
+
+
+def compile_meters() -> None:
+    """Compile what measures energies of a run."""
+    tables, _, _, _, _, _, chunk, ws, _ = arguments_of_a_step()
+    compile_for(resample_energies, (tables, samples_of(np.zeros(1), chunk), ws, np.zeros((3, 1))))
 
 
 def compile_tries() -> None:
@@ -130,11 +159,11 @@ def small_simulation(name: str, options: dict[str, Any], **settings: Any) -> Sim
     return Simulation(library.build(name, **options).compile(), h=STEP, **by_name(**settings))
 
 
-# In the order in which workers take them. Two that compile the same kernel at once do it twice, so the second worker
-# begins with what the step meets late, and further tries come behind the plain step.
-STEP_TASKS = {"step": compile_step, "behind": compile_behind}
+# In the order in which workers take them. Two that compile the same kernel at once do it twice: the process that
+# compiles the step begins with mechanics, and comes to what others do when it is there. Further tries come behind.
+ONE_RUN = {"linear": compile_linear, "ending": compile_ending, "meters": compile_meters}
+STEP_TASKS: dict[str, Callable[[], None]] = {"step": compile_step, "linear": compile_linear, "ending": compile_ending}
 TASKS = STEP_TASKS | {"sources": compile_sources, "tries": compile_tries, "results": compile_results}
-ONE_RUN = STEP_TASKS | {"start": compile_start}  # of the default options
 
 if __name__ == "__main__":
     apart.work(TASKS | ONE_RUN)

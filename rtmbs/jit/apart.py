@@ -4,12 +4,13 @@ Compiled kernels come back through the cache. Whatever a process does not finish
 something is wrong, is compiled again by who needs it: workers only ever save time.
 """
 
+import gc
 import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from queue import SimpleQueue
 
 from numba import config
@@ -21,6 +22,7 @@ from rtmbs.jit.compiling import Compilations
 Command = list[str]
 Lines = SimpleQueue[str]
 DONE = "\n"  # what a worker's thread says when its worker has ended
+STOP = "\0"  # what a program says that needs no more kernels
 
 
 def usable_cores() -> int:
@@ -33,23 +35,49 @@ def worthwhile() -> bool:
     return not config.DISABLE_JIT and PLACE.folder is not None and next(PLACE.folder.glob(FILES), None) is None
 
 
-def command(module: str, task: str) -> Command:
-    """Return the command line of a worker: a task of a module that ends in ``work``."""
-    return [sys.executable, "-m", module, task]
+def command(module: str, *tasks: str) -> Command:
+    """Return the command line of a worker: tasks of a module that ends in ``work``, one after the other."""
+    return [sys.executable, "-m", module, *tasks]
 
 
 def compile_apart(commands: Sequence[Command], jobs: int, compilations: Compilations) -> None:
     """Run the commands, ``jobs`` at a time, and count the kernels they name; how they end does not matter."""
-    waiting, lines, running = list(commands), Lines(), list[subprocess.Popen[str]]()
-    ends = 0
+    follow(commands, jobs, compilations, Lines())
+
+
+@contextmanager
+def helped(commands: Sequence[Command], jobs: int, compilations: Compilations) -> Iterator[None]:
+    """Run the commands, ``jobs`` at a time, while this process compiles too; they end with what it does.
+
+    Kernels that a worker has finished are found in the cache: workers begin with what this process comes to last.
+    """
+    lines = Lines()
+
+    def follow_them() -> None:
+        with suppress(OSError):  # no process can be started: this one compiles everything
+            follow(commands, jobs, compilations, lines)
+
+    follower = threading.Thread(target=follow_them, daemon=True)
+    follower.start()
     try:
-        while ends < len(commands):
+        yield
+    finally:
+        lines.put(STOP)
+        follower.join()
+
+
+def follow(commands: Sequence[Command], jobs: int, compilations: Compilations, lines: Lines) -> None:
+    """Run the commands, ``jobs`` at a time, and count the kernels they name, until all have ended or STOP is said."""
+    waiting, running = list(commands), list[subprocess.Popen[str]]()
+    ends, line = 0, ""
+    try:
+        while ends < len(commands) and line != STOP:
             while waiting and len(running) - ends < jobs:
                 running.append(start(waiting.pop(0), lines))
             line = lines.get()
             if line == DONE:
                 ends += 1
-            else:
+            elif line != STOP:
                 compilations.begin(line.strip())
                 compilations.end(line.strip())
     finally:
@@ -99,10 +127,14 @@ def named(kernel: str) -> None:
 
 
 def work(tasks: Mapping[str, Callable[[], None]]) -> None:
-    """Do the task that the command line names, and end with the process that asked for it, at once."""
+    """Do the tasks that the command line names, and end with the process that asked for them, at once."""
     threading.Thread(target=end_with_parent, daemon=True).start()
+    gc.disable()  # as in ``compiling.Compilations``
     with listening(ignored, named):
-        tasks[sys.argv[1]]()
+        for name in sys.argv[1:]:
+            tasks[name]()
+    sys.stdout.flush()
+    os._exit(0)  # the thread still reads
 
 
 def end_with_parent() -> None:

@@ -1,10 +1,12 @@
 """Say that kernels are being compiled: one line, a progress bar on a terminal, and nothing when the cache has them."""
 
 import functools
+import gc
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock
 from typing import Any
 
 from tqdm import tqdm
@@ -31,19 +33,28 @@ class Compilations:
         self.count = 0
         self.bar: Any = None
         self.last = 0.0  # when a line was printed [s]
+        self.opening = Lock()  # a thread may count the kernels of workers
+        self.collecting = False  # the garbage collector is to be started again
 
     def begin(self, kernel: str) -> None:
         """A kernel is being compiled; kernels it calls follow inside."""
-        if self.bar is None:
-            self.expected = round(self.signatures * kernel_count())
-            if not Compilations.said:
-                print(f"compiling kernels{', the first time only' if PLACE.folder else ''}; {PLACE}", file=sys.stderr)
-            Compilations.said, self.last = True, time.monotonic()
-            self.bar = tqdm(total=self.expected, desc="compiling", unit="kernel", disable=None, leave=False)
+        with self.opening:
+            if self.bar is None:
+                self.open()
         self.bar.set_postfix_str(kernel)
         if self.bar.disable and time.monotonic() - self.last > EVERY:
             self.last = time.monotonic()
             print(f"compiled {self.count} of about {self.expected} kernels, now {kernel}", file=sys.stderr)
+
+    def open(self) -> None:
+        """Print the line and open the bar. The garbage collector takes an eighth of a compilation, and finds little."""
+        self.expected = round(self.signatures * kernel_count())
+        if not Compilations.said:
+            print(f"compiling kernels{', the first time only' if PLACE.folder else ''}; {PLACE}", file=sys.stderr)
+        Compilations.said, self.last = True, time.monotonic()
+        self.bar = tqdm(total=self.expected, desc="compiling", unit="kernel", disable=None, leave=False)
+        self.collecting = gc.isenabled()
+        gc.disable()
 
     def end(self, kernel: str) -> None:
         """A kernel was compiled."""
@@ -54,6 +65,8 @@ class Compilations:
         """Take the bar away."""
         if self.bar is not None:
             self.bar.close()
+        if self.collecting:
+            gc.enable()
 
 
 _active: list[Compilations] = []

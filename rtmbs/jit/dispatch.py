@@ -6,17 +6,36 @@ from typing import Any
 
 import numba
 from numba import config
+from numba.types import unliteral
 
 import rtmbs.jit.struct_type  # noqa: F401  structs are known before the first kernel is typed
+from rtmbs.jit.compilers import CoarseCompiler, KernelCompiler, TextCompiler
 from rtmbs.jit.kernel_cache import KernelCache
+from rtmbs.jit.libraries import CoarseLibrary
 from rtmbs.jit.private import CPUDispatcher, event
+from rtmbs.jit.rare import fill_all, rare
 
 COMPILE = "numba:compile"  # numba's event around every real compilation; a kernel from the cache raises none
 
 Told = Callable[[str], None]
 
 
-class InnerDispatcher(CPUDispatcher):  # type: ignore[misc]
+class Dispatcher(CPUDispatcher):  # type: ignore[misc]
+    """A kernel that is compiled once for a number, and not for each number that stands in the text of a caller.
+
+    The number reaches what becomes a part of a caller all the same, when the text is optimised. A coarse kernel is
+    compiled for each: it has machine code of its own, in which a number such as a stride may count.
+    """
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Compile for the types of arguments, and say so to the compiler of the caller."""
+        if self._cache.kind is CoarseLibrary:
+            return super().get_call_template(args, kws)
+        plain = tuple(unliteral(argument) for argument in args)
+        return super().get_call_template(plain, {name: unliteral(argument) for name, argument in kws.items()})
+
+
+class InnerDispatcher(Dispatcher):
     """A kernel without a door to Python: an ordinary call would jump to address zero."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -26,21 +45,35 @@ class InnerDispatcher(CPUDispatcher):  # type: ignore[misc]
         )
 
 
-def compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+def compiled(function: Callable[..., Any], coarse: bool = False, **options: Any) -> Callable[..., Any]:
     """Return ``function`` as a numba dispatcher that keeps its machine code on disk."""
+    options.setdefault("pipeline_class", CoarseCompiler if coarse else KernelCompiler)
     jit = numba.njit(nogil=True, error_model="numpy", _nrt=False, no_cfunc_wrapper=True, **options)
     dispatcher: Callable[..., Any] = jit(function)
     if isinstance(dispatcher, CPUDispatcher):
-        dispatcher._cache = KernelCache(function, called_from_python=not options.get("no_cpython_wrapper"))
+        dispatcher.__class__ = Dispatcher
+        dispatcher._cache = KernelCache(function, kind=options["pipeline_class"].library)
     return dispatcher
 
 
-def inner(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+def inner(function: Callable[..., Any], coarse: bool = False, **options: Any) -> Callable[..., Any]:
     """Compile ``function`` for kernels alone; a call from Python is refused."""
-    dispatcher = compiled(function, no_cpython_wrapper=True, **options)
+    compiler = CoarseCompiler if coarse else TextCompiler
+    dispatcher = compiled(function, pipeline_class=compiler, no_cpython_wrapper=True, **options)
     if not config.DISABLE_JIT:
         dispatcher.__class__ = InnerDispatcher
     return dispatcher
+
+
+def rarely(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile ``function`` when a kernel first calls it."""
+    dispatcher = inner(function, coarse=True)
+    return dispatcher if config.DISABLE_JIT else rare(dispatcher)
+
+
+def compile_rare() -> None:
+    """Compile or load the rare kernels of all kernels that this process has."""
+    fill_all()
 
 
 def compile_for(dispatcher: Callable[..., Any], arguments: tuple[Any, ...]) -> None:

@@ -1,45 +1,66 @@
-"""A kernel from disk: its machine code at once, its bitcode when somebody compiles a caller.
+"""A compiled kernel as it lies on disk: machine code, which is ready at once, and text, for compilations of callers.
 
 numba makes its compiler ready for every kernel that it loads, and parses the bitcode of it and of all that it calls. A
 process that finds its kernels on disk compiles nothing: without both it starts earlier and takes less memory.
 """
 
-from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
-from llvmlite.binding import parse_assembly, parse_bitcode
+from rtmbs.jit.libraries import CoarseLibrary, KernelLibrary, TextLibrary
+from rtmbs.jit.private import CompileResult
+from rtmbs.jit.rare import Slot, know
 
-from rtmbs.jit.private import CompileResult, JITCodeLibrary
-
-OBJECT = "object"  # numba's word for a library that is kept as machine code
-
-
-class KeptLibrary(JITCodeLibrary):  # type: ignore[misc]
-    """A library that parses its bitcode when a caller is linked with it."""
-
-    bitcode = b""
-
-    @cached_property
-    def _shared_module(self) -> Any:
-        return parse_bitcode(self.bitcode)
+Need = tuple[str, str]  # the file of a coarse kernel and the name of its function
 
 
-def whole(target: Any, parts: tuple[Any, ...]) -> Any:
-    """Return a compiled kernel of what numba keeps of it."""
-    target.refresh()  # whoever loads an inner kernel is compiling
-    return CompileResult._rebuild(target, *parts)
+class Kept(NamedTuple):
+    """What a file holds."""
+
+    needs: tuple[Need, ...]  # to be loaded before
+    slots: tuple[tuple[Any, ...], ...]  # of rare kernels, to be known before
+    parts: tuple[Any, ...]  # what numba keeps of a compiled kernel; machine code comes first, if there is any
+    text: bytes  # bitcode for callers, if they take it
 
 
-def ready(target: Any, parts: tuple[Any, ...]) -> Any:
-    """Return a compiled kernel with a door to Python, ready to be called."""
-    (name, kind, data), description, *others = parts
-    if kind != OBJECT:
-        return whole(target, parts)
-    machine_code, bitcode = data
-    door = f'define void @"{description.llvm_cpython_wrapper_name}"() {{ ret void }}'
-    doors = parse_assembly(door).as_bitcode()  # all that numba asks the bitcode for: which functions there are
-    result = CompileResult._rebuild(target, (name, kind, (machine_code, doors)), description, *others)
+def taken_apart(compiled: Any) -> Kept:
+    """Return what is kept of a compiled kernel."""
+    library = compiled.library
+    needs = tuple((callee.file, callee.symbol) for callee in library.needs)
+    slots = tuple(tuple(slot) for slot in library.slots.values())
+    return Kept(needs, slots, compiled._reduce(), library.text_for_callers())
+
+
+def put_together(target: Any, kept: Kept, kind: type[KernelLibrary], callees: list[CoarseLibrary]) -> Any:
+    """Return a compiled kernel of what was kept of it; the coarse kernels it calls are loaded."""
+    slots = [Slot(*slot) for slot in kept.slots]
+    know(slots)
+    result = text_only(target, kept.parts) if kind is TextLibrary else CompileResult._rebuild(target, *kept.parts)
     library = result.library
-    library.__class__, library.bitcode = KeptLibrary, bitcode
-    del library._shared_module  # from now on it is the whole one
+    library.__class__, library.needs, library.text = kind, dict.fromkeys(callees), kept.text
+    library.slots = {slot.name: slot for slot in slots}
     return result
+
+
+def text_only(target: Any, parts: tuple[Any, ...]) -> Any:
+    """Return a kernel without machine code: as ``CompileResult._rebuild`` without its first part."""
+    _, description, environment, signature, objectmode, lifted, annotation, reload_init, environments = parts
+    target.refresh()  # whoever loads an inner kernel is compiling
+    library = TextLibrary(target.codegen(), description.qualname)
+    library._finalized = True
+    return CompileResult(
+        typing_context=target.typing_context,
+        target_context=target,
+        entry_point=target.get_executable(library, description, environment),
+        typing_error=None,
+        type_annotation=annotation,
+        signature=signature,
+        objectmode=objectmode,
+        lifted=lifted,
+        fndesc=description,
+        library=library,
+        call_helper=None,
+        environment=environment,
+        metadata=None,
+        reload_init=reload_init,
+        referenced_envs=environments,
+    )

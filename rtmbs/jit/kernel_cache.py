@@ -17,25 +17,30 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rtmbs.jit.cache_folder import PLACE, kernel_sources, make, say
-from rtmbs.jit.kept import ready, whole
+from rtmbs.jit.cache_folder import PLACE, make, say
+from rtmbs.jit.compilers import SOURCES
+from rtmbs.jit.kept import Kept, put_together, taken_apart
+from rtmbs.jit.libraries import CoarseLibrary, KernelLibrary
 from rtmbs.jit.private import dumps
 
 HEAD = b"rtmbs kernel 1\n"
 SUM = 4  # bytes of the checksum that follows
-SOURCES = frozenset(str(path) for path in kernel_sources())
 
 _full: list[OSError] = []  # the first error of a write: no other is tried
+_coarse: dict[Path, Any] = {}  # the coarse kernels of this process by their files
 
 
 class KernelCache:
     """What a dispatcher keeps its machine code in: numba's ``_Cache`` by its methods."""
 
     def __init__(
-        self, function: Callable[..., Any], folder: Path | None = PLACE.folder, called_from_python: bool = True
+        self,
+        function: Callable[..., Any],
+        folder: Path | None = PLACE.folder,
+        kind: type[KernelLibrary] = KernelLibrary,
     ) -> None:
         self.folder = folder
-        self.put_together = ready if called_from_python else whole
+        self.kind = kind
         self.stamp = stamp_of(function.__code__.co_filename)
         self.name = f"{function.__module__}.{function.__qualname__}".replace("<", "").replace(">", "")
 
@@ -49,7 +54,7 @@ class KernelCache:
         if self.folder is None or self.stamp is None:
             return None
         try:
-            return self.put_together(target, pickle.loads(unwrapped(self.path(types, target).read_bytes())))
+            return loaded(self.path(types, target), target, self.kind)
         except OSError:
             return None
         except Exception:  # noqa: BLE001 - whatever a damaged file raises: the kernel is compiled, and written anew
@@ -57,13 +62,17 @@ class KernelCache:
 
     def save_overload(self, types: Any, compiled: Any) -> None:
         """Write a compiled kernel; a disk that is full is said once, and nothing more is written."""
+        compiled.library.symbol = compiled.fndesc.llvm_func_name
         if self.folder is None or self.stamp is None or _full or not keepable(compiled):
             return
+        path = self.path(types, compiled.target_context)
         try:
-            write(self.path(types, compiled.target_context), wrapped(dumps(compiled._reduce())))
+            write(path, wrapped(dumps(tuple(taken_apart(compiled)))))
         except OSError as error:
             _full.append(error)
             say(f"{self.folder} cannot be written ({error.strerror}); kernels compiled from now on are not kept")
+        else:
+            remember(path, compiled)
 
     def path(self, types: Any, target: Any) -> Path:
         """Return the file for these types on this processor."""
@@ -88,8 +97,36 @@ def stamp_of(file: str) -> str | None:
 
 
 def keepable(compiled: Any) -> bool:
-    """True unless the machine code holds addresses of this process."""
-    return not compiled.lifted and not compiled.library.has_dynamic_globals
+    """True unless the machine code holds addresses of this process, or calls what is not kept."""
+    library = compiled.library
+    return not compiled.lifted and not library.has_dynamic_globals and all(callee.file for callee in library.needs)
+
+
+def loaded(path: Path, target: Any, kind: type[KernelLibrary]) -> Any:
+    """Return the kernel of a file, after the coarse kernels that it calls; these are loaded once a process."""
+    if path in _coarse:
+        return _coarse[path]
+    kept = Kept(*pickle.loads(unwrapped(path.read_bytes())))
+    callees = [callee(path.with_name(file), symbol, target) for file, symbol in kept.needs]
+    result = put_together(target, kept, kind, callees)
+    result.library.symbol = result.fndesc.llvm_func_name
+    remember(path, result)
+    return result
+
+
+def callee(path: Path, symbol: str, target: Any) -> CoarseLibrary:
+    """Return the library of a coarse kernel; a caller must find its function, or LLVM ends the process."""
+    library: CoarseLibrary = loaded(path, target, CoarseLibrary).library
+    if library.symbol != symbol:
+        raise ValueError(f"{path} has another function than its caller knows")
+    return library
+
+
+def remember(path: Path, result: Any) -> None:
+    """Note where a coarse kernel is kept, and that this process has it."""
+    if isinstance(result.library, CoarseLibrary):
+        result.library.file = path.name
+        _coarse[path] = result
 
 
 def wrapped(data: bytes) -> bytes:

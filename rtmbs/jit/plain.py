@@ -15,11 +15,15 @@ def compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]
     return dispatcher
 
 
-inner = compiled
+inner = rarely = compiled
 
 
 def compile_for(dispatcher: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     """Leave it to the first call: what is compiled ahead would be compiled for this process only."""
+
+
+def compile_rare() -> None:
+    """Leave it to the first call."""
 
 
 def entry_for(dispatcher: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[..., Any]:

@@ -8,12 +8,24 @@ from typing import NamedTuple
 
 from numba.core import cgutils, event
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompileResult
+from numba.core.compiler import CompilerBase, CompileResult, DefaultPassBuilder
+from numba.core.environment import lookup_environment
 from numba.core.registry import CPUDispatcher
 from numba.core.serialize import dumps
 from numba.core.typing.templates import AttributeTemplate
 
-__all__ = ["AttributeTemplate", "CPUDispatcher", "CompileResult", "JITCodeLibrary", "cgutils", "dumps", "event"]
+__all__ = [
+    "AttributeTemplate",
+    "CPUDispatcher",
+    "CompileResult",
+    "CompilerBase",
+    "DefaultPassBuilder",
+    "JITCodeLibrary",
+    "cgutils",
+    "dumps",
+    "event",
+    "lookup_environment",
+]
 
 
 class Name(NamedTuple):
@@ -27,7 +39,10 @@ class Name(NamedTuple):
 DISPATCHER = "test_a_kernel_is_a_dispatcher_with_a_cache_in_it"
 OPTIONS = "test_the_options_of_kernels_are_known"
 RESULT = "test_a_compiled_kernel_can_be_taken_apart_and_put_together"
-LIBRARY = "test_a_kernel_is_called_without_its_bitcode_and_linked_with_it"
+LIBRARY = "test_how_a_library_becomes_machine_code"
+LINKING = "test_what_a_caller_takes_of_a_library"
+COMPILER = "test_a_compiler_with_a_library_and_a_name_of_our_own"
+CALLS = "test_what_a_call_through_a_slot_is_made_of"
 TYPES = "test_what_struct_types_are_built_of"
 EVENTS = "test_compilations_are_events"
 
@@ -43,9 +58,33 @@ PRIVATE = (
     Name("CompileResult", "a kernel on disk", RESULT),
     Name("_reduce", "as CompileResult", RESULT),
     Name("_rebuild", "as CompileResult", RESULT),
-    Name("JITCodeLibrary", "the machine code of a kernel on disk is loaded without its bitcode", LIBRARY),
-    Name("_shared_module", "as JITCodeLibrary: the bitcode, parsed when a caller is compiled", LIBRARY),
-    Name("llvm_cpython_wrapper_name", "as JITCodeLibrary: the function that Python calls", LIBRARY),
+    Name("JITCodeLibrary", "the forms of a kernel: text only, machine code only, both", LIBRARY),
+    Name("_codegen", "as JITCodeLibrary: the passes", LIBRARY),
+    Name("_data_layout", "as JITCodeLibrary", LIBRARY),
+    Name("_module_pass_manager", "as JITCodeLibrary", LIBRARY),
+    Name("_pass_builder", "as JITCodeLibrary", LIBRARY),
+    Name("_optimize_functions", "as JITCodeLibrary: what the passes over a module do again", LIBRARY),
+    Name("_optimize_final_module", "as JITCodeLibrary: once in place of twice", LIBRARY),
+    Name("_finalize_final_module", "as JITCodeLibrary: text becomes no machine code", LIBRARY),
+    Name("_finalize_specific", "as JITCodeLibrary: environments of linked text", LIBRARY),
+    Name("_finalize_dynamic_globals", "as JITCodeLibrary", LIBRARY),
+    Name("_finalized", "as JITCodeLibrary", LIBRARY),
+    Name("_ensure_finalized", "as JITCodeLibrary", LIBRARY),
+    Name("_final_module", "as JITCodeLibrary", LIBRARY),
+    Name("_get_compiled_object", "as JITCodeLibrary: the machine code", LIBRARY),
+    Name("serialize_using_object_code", "as JITCodeLibrary: machine code without text", LIBRARY),
+    Name("get_pointer_to_function", "as JITCodeLibrary: the address of a rare kernel", LIBRARY),
+    Name("lookup_environment", "constants of a module, for text that became a part of a caller", LIBRARY),
+    Name("set_env", "as lookup_environment", LIBRARY),
+    Name("add_linking_library", "a caller takes the name of a coarse kernel, and the text of others", LINKING),
+    Name("_get_module_for_linking", "as add_linking_library", LINKING),
+    Name("_shared_module", "as add_linking_library: the text, parsed when a caller is compiled", LINKING),
+    Name("CompilerBase", "a library of ours for each kernel", COMPILER),
+    Name("DefaultPassBuilder", "as CompilerBase: numba's own passes", COMPILER),
+    Name("unique_id", "a name of machine code that is the same in every process", COMPILER),
+    Name("get_call_template", "a kernel is compiled once for a number, not for each number in a text", DISPATCHER),
+    Name("active_code_library", "the slots of a caller", CALLS),
+    Name("call_conv", "a call through a slot", CALLS),
     Name("lifted", "kernels with lifted loops are not kept", RESULT),
     Name("has_dynamic_globals", "machine code with addresses of this process is not kept", RESULT),
     Name("magic_tuple", "the processor, in the key of a file", RESULT),

@@ -7,13 +7,13 @@ numba folds negative indices. Several rows are taken at a time, so that a number
 import numpy as np
 from numpy import uint64 as at
 
-from rtmbs.jit.compiled import inner_kernel
+from rtmbs.jit.compiled import coarse_inner_kernel, inner_kernel
 from rtmbs.linear.symbolic import INHERITS, KEPT, LIST, LOWER, PARENT, REMAINDER, REST, SAME, STRIDE, UPPER, WIDTH
 
 SMALL_PIVOT = 1e-10  # of the pivot's own diagonal before elimination: below, without pivoting nothing can be trusted
 
 
-@inner_kernel
+@coarse_inner_kernel
 def subtract_products(X, target, skip, rows, length, C, start, down, along, Y, source, step, pivots):
     """X[i, :] -= sum_p C[i, p] Y[p, :] for ``rows`` rows of X; each pass over X takes five, four, two or one pivots.
 
@@ -117,7 +117,7 @@ def eliminate_four(values, row, stride, low, rest, below, diagonal, first):
     return 0
 
 
-@inner_kernel
+@coarse_inner_kernel
 def eliminate(values, upper, lower, width, rest, diagonal, first):
     """Factorise the panels of a front; return 0 or 1 + the number of the own row whose pivot is too small.
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import uint64 as at
 
-from rtmbs.jit.compiled import inner_kernel, kernel
+from rtmbs.jit.compiled import coarse_kernel, inner_kernel, kernel
 from rtmbs.jit.struct import struct
 from rtmbs.linear.fronts import eliminate, hand_over, subtract_products
 from rtmbs.linear.substitution import backward, forward, subtract_front
@@ -42,7 +42,7 @@ def workspace(lu: SparseLU, dtype: type = np.float64) -> LUWorkspace:
     return LUWorkspace(*(np.zeros(size, dtype) for size in sizes))
 
 
-@kernel
+@coarse_kernel
 def factor(lu, values, work):
     """Factorise in place, without pivoting. Returns 0, or i + 1 when row i (original numbering) has too small a pivot.
 
@@ -93,7 +93,7 @@ def extend(lu, b, x):
         x[i] = 0.0
 
 
-@kernel
+@coarse_kernel
 def solve(lu, values, work, b):
     """Solve A x = b with factored values; ``b`` (n,) in original numbering becomes x."""
     extend(lu, b, work.solution)
@@ -142,7 +142,7 @@ def backward_error(lu, original, work, b, x):
     return worst
 
 
-@kernel
+@coarse_kernel
 def solve_refined(lu, original, factored, work, b, x):
     """Solve A x = b, check the residual once, refine only when it asks for it; returns the number of refinements.
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from rtmbs.errors import InputError, ResultError, shown, unknown_name
 from rtmbs.observers.base import Array, Watched
-from rtmbs.observers.recorder import CHUNK, Kept, Recorder, helped_of, sample_bytes
+from rtmbs.observers.recorder import CHUNK, Kept, Recorder, helped_of, sample_bytes, started_of
 from rtmbs.observers.schedule import Schedule
 from rtmbs.observers.worker import Job, Worker, give_way
 from rtmbs.results.catalogue import sources
@@ -295,7 +295,8 @@ class ChannelRecorder(Recorder):
         return {name: np.concatenate(parts) for name, parts in found.items()}
 
     def _warnings(self) -> dict[str, int]:
-        return {**helped_of(self._kept), **self._written.rings}
+        started = started_of(self._sim) if self._sim is not None else {}
+        return {**started, **helped_of(self._kept), **self._written.rings}
 
     @contextmanager
     def _full_disk(self) -> Iterator[None]:

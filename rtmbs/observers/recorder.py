@@ -119,9 +119,13 @@ class Recorder(Observer):
         """Return the channels of what was recorded so far."""
         samples, sim = self.samples, self._sim
         assert sim is not None
-        kept, system = self._kept, sim.system
+        kept, system, started = self._kept, sim.system, started_of(sim)
         return run_result(
-            system, sim.equations.tables, samples, kept.outcomes, lambda: warnings_of(kept, system, samples)
+            system,
+            sim.equations.tables,
+            samples,
+            kept.outcomes,
+            lambda: {**started, **warnings_of(kept, system, samples)},
         )
 
     def _make_way(self) -> None:
@@ -171,6 +175,12 @@ class Recorder(Observer):
 def sample_bytes(sim: Watched) -> int:
     """Return the memory of one sample."""
     return 8 * (2 + sum(math.prod(getattr(sim.state, name).shape) for name in OF_STATE))
+
+
+def started_of(sim: Watched) -> dict[str, int]:
+    """Return what a run repeats of the start: that nothing can move."""
+    locked = sim.start_report.locked
+    return {locked: 1} if locked else {}
 
 
 def warnings_of(kept: Kept, system: System, samples: Samples) -> dict[str, int]:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from rtmbs.errors import InputError, shown, unknown_name
-from rtmbs.results.channel import Array
+from rtmbs.results.channel import Array, units_of
 from rtmbs.results.comparison import Comparison, Difference, Verdict, added_by_interpolation, difference
 from rtmbs.results.result import TIME, Result
-from rtmbs.results.selection import span
+from rtmbs.results.selection import interpolated, span
 
 SAME_TIME = 1e-9  # of the shortest distance of samples: times nearer than that are one
 ENOUGH = 2  # common times; with fewer the union of times is taken
@@ -32,7 +32,8 @@ def compare(
     a, b : results, of runs or of files
     names : channels to compare. Unless given, all that both have with the same axes and units, but for violations of
         loops: these are what a run leaves of zero
-    tolerance : of the largest difference, relative to the largest value of the channel's unit in both results
+    tolerance : of the largest difference, relative to the largest value of the channel's unit in both results, at the
+        times of the comparison
     times : "common" instants of both, or the "union" with straight lines between samples; common ones where there are
         two at least, unless given
 
@@ -57,7 +58,7 @@ def compare(
     if not compared:
         raise InputError("the two results have no channel in common; compare results of one model")
     t, together = instants(a, b, times)
-    scales = typical_sizes(a, b, compared)
+    scales = typical_sizes(a, b, t, compared)
     found = [judged(a, b, name, t, together, scales[a.about(name)[1]], tolerance) for name in compared]
     found.sort(key=lambda one: -one.relative if np.isfinite(one.relative) else -np.inf)
     rest = (tuple(name for name in one if name not in alike and name != TIME) for one in (a, b))
@@ -102,14 +103,18 @@ def nearest_distance(t: Array, others: Array) -> Array:
     return np.minimum(np.abs(t - others[right - 1]), np.abs(t - others[np.minimum(right, len(others) - 1)]))
 
 
-def typical_sizes(a: Result, b: Result, names: Sequence[str]) -> dict[str, float]:
-    """Return the largest finite value by unit."""
+def typical_sizes(a: Result, b: Result, t: Array, names: Sequence[str]) -> dict[str, float]:
+    """Return the largest finite value by unit of channels at times ``t`` (k,): those before and after do not count.
+
+    Forces and moments of a reaction have one size, as moments are often rounding of the forces alone.
+    """
     sizes: dict[str, float] = {}
     for name in names:
+        unit = a.about(name)[1]
         for one in (a, b):
-            channel = one.channel(name)
-            values = np.abs(channel.values[np.isfinite(channel.values)])
-            sizes[channel.unit] = max(sizes.get(channel.unit, 0.0), float(values.max(initial=0.0)))
+            values = interpolated(one, t, "linear", name)
+            largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
+            sizes[unit] = max(sizes.get(unit, 0.0), float(largest))
     return sizes
 
 
@@ -127,10 +132,8 @@ def judged(
     verdict = Verdict.OPEN
     if tolerance is not None:
         verdict = verdict_of(largest, added, tolerance * scale)
-    return Difference(
-        name, unit, largest, float(t[row]), axes[column] if axes else "", float(np.sqrt(np.mean(apart**2))),
-        relative, added, verdict,
-    )  # fmt: skip
+    component, own, rms = axes[column] if axes else "", units_of(axes, unit)[column], float(np.sqrt(np.mean(apart**2)))
+    return Difference(name, own, largest, float(t[row]), component, rms, relative, added, verdict)
 
 
 def verdict_of(largest: float, added: float, bound: float) -> Verdict:

@@ -32,12 +32,12 @@ class Difference(NamedTuple):
     """How far one channel of two results lies apart."""
 
     name: str
-    unit: str
+    unit: str  # of ``component``
     largest: float  # of |b - a| over times and components
     t: float  # where it is largest [s]
     component: str  # where it is largest; "" for a channel without components
     rms: float  # root of the mean square over times and components
-    relative: float  # largest over the typical size of the channel's unit in both results
+    relative: float  # largest over the largest value of the channel's unit in both results, at the same times
     interpolation: float  # estimate of what interpolation adds to ``largest``; 0 at common times
     verdict: Verdict
 
@@ -84,7 +84,9 @@ class Comparison:
         return "\n".join([f"{len(self.differences)} channels at {len(self.t)} times: {self.verdict.value}", *lines])
 
     def plot(self, *names: str, file: str | Path | None = None) -> Any:
-        """Draw channels of both results, and b - a below (extra ``plot``); the worst channel without a name.
+        """Draw channels of both results over their common time, and b - a below (extra ``plot``).
+
+        Without a name the worst channel is drawn.
 
         Raises UnknownNameError for a channel that was not compared, and InputError as ``Result.plot`` does.
 
@@ -93,11 +95,12 @@ class Comparison:
         panels: dict[str, list[Line]] = {}
         apart: dict[str, list[Line]] = {}
         for name in names or (self.worst.name,):
-            unit = self[name].unit
+            self[name]  # a name that was not compared is refused
             for whose, one, style in (("a", self.a, "-"), ("b", self.b, "--")):
+                seen = (one.t >= self.t[0]) & (one.t <= self.t[-1])
                 for label, own_unit, values in one.channel(name).components:
-                    panels.setdefault(own_unit, []).append((f"{whose}: {label}", one.t, values, style))
-            both = Channel(name, self.a.channel(name).axes, unit, difference(self.a, self.b, self.t, name))
+                    panels.setdefault(own_unit, []).append((f"{whose}: {label}", one.t[seen], values[seen], style))
+            both = Channel(name, *self.a.about(name), difference(self.a, self.b, self.t, name))
             for label, own_unit, values in both.components:
                 apart.setdefault(f"b - a in {own_unit}", []).append((label, self.t, values, "-"))
         return finished(draw_panels({**panels, **apart}, f"{self.a.name} (a) and {self.b.name} (b)"), file)

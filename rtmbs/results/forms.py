@@ -1,6 +1,7 @@
 """Which form a result file has, by how its name ends."""
 
 from pathlib import Path
+from zipfile import is_zipfile
 
 from rtmbs.errors import InputError, ResultError
 from rtmbs.results import hdf5, parquet, table
@@ -51,5 +52,9 @@ def load_result(path: str | Path) -> Result:
     if ending == table.SUFFIX:
         raise ResultError(
             f"result file {str(path)!r} is a table for other programs; save the result as .npz or .h5 too"
+        )
+    if ending[1:].isalpha() and ending not in WRITTEN and Path(path).is_file() and not is_zipfile(path):
+        raise ResultError(
+            f"file {str(path)!r} is no result file; the files that hold a result end in {', '.join(READ)}"
         )
     return load_archive(path)

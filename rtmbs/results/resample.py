@@ -14,7 +14,7 @@ from rtmbs.semirecursive.closures import (
     closure_wrench,
     evaluate_closures,
 )
-from rtmbs.semirecursive.force_kernels import chain, spring_energy
+from rtmbs.semirecursive.force_kernels import chain, named, spring_energy
 from rtmbs.semirecursive.law_kernels import evaluate_laws
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.passes import (
@@ -105,7 +105,8 @@ def evaluate_sample_laws(tables, samples, s, ws):
     """Evaluate the force laws at the evaluated sample ``s``, with its states."""
     if len(ws.s) > 0:
         hold_states(samples.s[s], ws)
-    evaluate_laws(tables, samples.z[s], samples.zd[s], samples.u[s], ws)
+    if len(ws.law_output) > 0:
+        evaluate_laws(tables, samples.z[s], samples.zd[s], samples.u[s], ws)
 
 
 @kernel
@@ -130,14 +131,20 @@ def inertia_wrench(graph, b, ws):
     return join(f, add3(add3(turn, gyro), cross3(c, f)))
 
 
-def storing(verbs, rest):
+def storing(name, verbs, rest):
     """Return a kernel that stores the wrenches of one kind at their connectors, then those of the rest."""
     table, wrench = verbs.table, verbs.wrench
 
-    def store(tables, u, ws, out):
+    def every(tables, u, ws, out):
         connector = table(tables).connector
         for k in range(len(connector)):
             store6(out, connector[k], wrench(tables, k, u, ws))
+
+    act = named(name, every)
+
+    def store(tables, u, ws, out):
+        if len(table(tables).connector) > 0:
+            act(tables, u, ws, out)
         rest(tables, u, ws, out)
 
     return store

@@ -43,13 +43,16 @@ class DofMotion(NamedTuple):
 class Resampled:
     """Samples of one System evaluated on demand; what was evaluated is kept, a block of rows at a time.
 
-    It has a workspace of its own, so nothing that a simulation uses changes.
+    It has a workspace of its own, so nothing that a simulation uses changes. Several that are asked in turn may share
+    ``ws``: nothing stays in it from one question to the next.
     """
 
-    def __init__(self, system: System, tables: Tables, samples: Samples, block_bytes: int = BLOCK_BYTES) -> None:
+    def __init__(
+        self, system: System, tables: Tables, samples: Samples, block_bytes: int = BLOCK_BYTES, ws: Any = None
+    ) -> None:
         self.system, self.tables, self.samples = system, tables, samples
         self.n, self.m = samples.z.shape[1], samples.lam.shape[1]
-        self.ws, self.block_bytes = workspace(tables), block_bytes
+        self.ws, self.block_bytes = workspace(tables) if ws is None else ws, block_bytes
         self.coordinates: dict[str, Any] = {}  # what cut joints measure, by joint
         self.last_body: tuple[Any, Any] | None = None  # motion of the body that was asked for last
         self._measured: dict[str, Array] = {}

@@ -199,7 +199,9 @@ class Result(Closed):
         return {**state, "_channels": {}, "_warnings": self.warnings, "system": None}
 
     def __repr__(self) -> str:
-        return f"Result({self.name!r}, {len(self)} samples of {len(self._sources)} channels)"
+        doubtful = [f"{count} steps {name}" for name, count in self.outcomes.items() if name != "CONVERGED" and count]
+        words = [f"{len(self)} samples of {len(self._sources)} channels", *doubtful]
+        return f"Result({self.name!r}, {'; '.join(words)})"
 
     def _repr_html_(self) -> str:
         """Return a summary for notebooks: the run, and every channel with axes and unit below its element."""

@@ -3,8 +3,8 @@
 import numpy as np
 
 from rtmbs.integrators.settings import KEPT, OWN
-from rtmbs.jit.compiled import inlined_kernel, inner_kernel, kernel, merged_kernel
-from rtmbs.semirecursive.force_kernels import chain, nothing
+from rtmbs.jit.compiled import coarse_kernel, inlined_kernel, inner_kernel, merged_kernel
+from rtmbs.semirecursive.force_kernels import chain, named, nothing
 from rtmbs.semirecursive.passes import forward_velocities
 from rtmbs.spatial import add3, add6, angular, dot3, load3, load6, load33, place, point_velocity, scale6, store6
 from rtmbs.system.tables import GRAVITY_SLOT, ROTATION
@@ -20,7 +20,7 @@ def keep_no_energy(energy):
         energy[i, KEPT] = energy[i, OWN] = 0.0
 
 
-@kernel
+@coarse_kernel
 def hold_energies(tables, u, h, zd_before, zdd_before, before, zd, zdd, energy, ws):
     """Scale ``zd`` of every component so that the energy of its path balances; fill ``energy`` from that ``before``.
 
@@ -57,7 +57,7 @@ def hold_energies(tables, u, h, zd_before, zdd_before, before, zd, zdd, energy, 
     return given
 
 
-@merged_kernel
+@inner_kernel
 def sum_energies(tables, u, h, zd_before, zdd_before, zd, zdd, ws):
     """Energies of components that keep a balance, in ws at their first dof.
 
@@ -148,11 +148,11 @@ def in_dof_axes(A, v):
     )
 
 
-def counting(verbs, rest):
+def counting(name, verbs, rest):
     """Return a kernel that adds energies of one kind, and which components it works on uncounted; then the rest."""
     table, energy = verbs.table, verbs.energy
 
-    def count(tables, u, ws):
+    def every(tables, u, ws):
         connector = table(tables).connector
         for k in range(len(connector)):
             c = component_of(tables.balance.component, tables.connectors, connector[k])
@@ -161,6 +161,12 @@ def counting(verbs, rest):
                 ws.potential[c] += elastic + load
                 ws.exchange[c] += abs(elastic)
                 ws.untold[c] += untold
+
+    act = named(name, every)
+
+    def count(tables, u, ws):
+        if len(table(tables).connector) > 0:
+            act(tables, u, ws)
         rest(tables, u, ws)
 
     return count

@@ -109,7 +109,10 @@ class SemiRecursiveEquations:
     def replace_system(self, system: System) -> None:
         """Go on with a System of the same coordinates and equations whose forces act elsewhere (``system.attach``)."""
         self.compiled = system
-        self.take_tables(system)
+        if system.lu is self.lu:
+            self.take_tables(system)
+        else:
+            self.allocate(system)
 
     # ---- evaluation -------------------------------------------------------------------------------------------------
 

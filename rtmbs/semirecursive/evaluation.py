@@ -4,7 +4,7 @@ import numpy as np
 
 from rtmbs.integrators.multiplier_bounds import ENDLESS
 from rtmbs.integrators.settings import EXACT, LAGGED, PAPER
-from rtmbs.jit.compiled import inlined_kernel, inner_kernel, kernel
+from rtmbs.jit.compiled import coarse_kernel, inner_kernel
 from rtmbs.semirecursive.closure_jacobian import pull_back
 from rtmbs.semirecursive.closures import evaluate_closures
 from rtmbs.semirecursive.force_kernels import add_force_tangent, apply_forces
@@ -19,15 +19,9 @@ from rtmbs.semirecursive.rotations import set_rate_columns
 from rtmbs.semirecursive.tangent import add_multiplier_tangent, add_penalty_tangent, add_rigid_body_tangent
 
 
-@kernel
+@coarse_kernel
 def evaluate_residual(tables, R0, u, alpha, ws):
     """residual = M zdd - Q + Phi_z^T alpha Phi at ws.z, ws.zd, ws.zdd; leaves every pass in ``ws``."""
-    residual_here(tables, R0, u, alpha, ws)
-
-
-@inlined_kernel
-def residual_here(tables, R0, u, alpha, ws):
-    """``evaluate_residual`` in place of a call: the iteration of a small step is little else."""
     forward_positions(tables, R0, ws.z, ws)
     place_inertias(tables.dofs, ws)
     evaluate_closures(tables, ws.z, u, ws)
@@ -42,7 +36,7 @@ def residual_here(tables, R0, u, alpha, ws):
     pull_back(tables, ws, ws.impulse, 1.0, ws.residual)
 
 
-@kernel
+@coarse_kernel
 def assemble_tangent(tables, terms, mass, velocity, position, u, alpha, old, ws, values):
     """values = (mass M + velocity C) T^-1 + position (K + Phi_z^T alpha Phi_z) at the state last evaluated.
 
@@ -104,7 +98,7 @@ def applied_share(paths, ws, values):
     return top
 
 
-@kernel
+@coarse_kernel
 def assemble_mass_metric(tables, position, alpha, ws, values):
     """values = M + position Phi_z^T alpha Phi_z at the evaluated positions, the metric with a proof (METHODS 1.7)."""
     place_inertias(tables.dofs, ws)

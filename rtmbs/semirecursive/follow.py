@@ -15,7 +15,7 @@ from rtmbs.linear.sparse_lu import solve
 from rtmbs.semirecursive.balance import hold_energies
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, pull_back
 from rtmbs.semirecursive.closures import closure_accelerations
-from rtmbs.semirecursive.evaluation import assemble_mass_metric, residual_here
+from rtmbs.semirecursive.evaluation import assemble_mass_metric, evaluate_residual
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.multipliers import factor_copy, keep_Phi_z
 from rtmbs.semirecursive.projection_kernels import in_range, largest_rate
@@ -119,7 +119,7 @@ def evaluate_at(tables, settings, u, state, accelerations, ws):
     for i in range(len(ws.zd)):
         ws.z[i], ws.zd[i], ws.zdd[i] = state.z[i], state.zd[i], accelerations[i]
     hold_states(state.s, ws)
-    residual_here(tables, state.R0, u, settings.mass, ws)
+    evaluate_residual(tables, state.R0, u, settings.mass, ws)
 
 
 @inner_kernel

@@ -7,13 +7,14 @@ S_i x V_end + psid_i (METHODS 1.26). Both parts stay on the branch, because ever
 rigid motion or hangs on ground.
 
 Kernels cannot choose by a Python object, so what goes through all kinds of force is composed when this room is loaded:
-``chain`` makes one kernel out of the register, in which every kind has a loop of its own.
+``chain`` makes one kernel out of the register. It calls a kernel for each kind that the mechanism has, with the loop
+over the elements of that kind.
 """
 
 from typing import Any
 
 from rtmbs.forces.register import KINDS
-from rtmbs.jit.compiled import inner_kernel, kernel, merged_kernel
+from rtmbs.jit.compiled import inner_kernel, kernel, merged_kernel, rare_kernel
 from rtmbs.semirecursive.law_kernels import LAWS, evaluate_laws
 from rtmbs.spatial import add6, combine6, cross_force, cross_motion, dot6, load6, scale6
 from rtmbs.system.tables import ROTATION
@@ -29,9 +30,15 @@ def chain(what: str, one: Any, last: Any, kinds: Any = ACTING) -> Any:
     if not kinds:
         return last
     (name, verbs), *others = kinds
-    function = one(verbs, chain(what, one, last, tuple(others)))
+    function = one(f"{what}_every_{name}", verbs, chain(what, one, last, tuple(others)))
     function.__qualname__ = f"{what}_{name}"
     return merged_kernel(function)
+
+
+def named(name: str, function: Any) -> Any:
+    """Return a rare kernel by its name on disk: few mechanisms have a force of its kind."""
+    function.__qualname__ = name
+    return rare_kernel(function)
 
 
 @merged_kernel
@@ -39,24 +46,30 @@ def nothing(tables, u, ws):
     """End a chain."""
 
 
-def applying(verbs, rest):
+def applying(name, verbs, rest):
     """Return a kernel that takes the wrenches of one kind off tau, then the rest."""
     table, wrench = verbs.table, verbs.wrench
 
-    def apply(tables, u, ws):
+    def every(tables, u, ws):
         connector = table(tables).connector
         for k in range(len(connector)):
             apply_wrench(tables.connectors, connector[k], wrench(tables, k, u, ws), ws)
+
+    act = named(name, every)
+
+    def apply(tables, u, ws):
+        if len(table(tables).connector) > 0:
+            act(tables, u, ws)
         rest(tables, u, ws)
 
     return apply
 
 
-def differentiating(verbs, rest):
+def differentiating(name, verbs, rest):
     """Return a kernel that adds velocity C + position K of one kind, then of the rest."""
     table, wrench, variation = verbs.table, verbs.wrench, verbs.variation
 
-    def differentiate(tables, u, velocity, position, ws, values):
+    def every(tables, u, velocity, position, ws, values):
         connector, connectors = table(tables).connector, tables.connectors
         for k in range(len(connector)):
             l = connector[k]
@@ -66,12 +79,18 @@ def differentiating(verbs, rest):
                 X, dV = end_motion(tables.dofs, connectors, l, c, velocity, position, ws)
                 dF = variation(tables, k, side, X, dV, u, ws)
                 add_connector_column(tables.dofs, connectors, l, c, dF, scale6(position, cross_force(S, F)), ws, values)
+
+    act = named(name, every)
+
+    def differentiate(tables, u, velocity, position, ws, values):
+        if len(table(tables).connector) > 0:
+            act(tables, u, velocity, position, ws, values)
         rest(tables, u, velocity, position, ws, values)
 
     return differentiate
 
 
-def summing(verbs, rest):
+def summing(name, verbs, rest):
     """Return a kernel that adds the elastic energy of one kind to a total, then that of the rest."""
     table, energy = verbs.table, verbs.energy
 
@@ -146,7 +165,8 @@ def apply_forces(tables, z, zd, u, ws):
     for k in range(len(joint_forces.dof)):
         i, slot = joint_forces.dof[k], joint_forces.slot[k]
         ws.tau[i] += u[slot] * (z[i] - u[slot + 2]) + u[slot + 1] * zd[i] - u[slot + 3]
-    evaluate_laws(tables, z, zd, u, ws)
+    if len(ws.law_output) > 0:
+        evaluate_laws(tables, z, zd, u, ws)
     apply_wrenches(tables, u, ws)
     for o in range(len(laws.row)):
         ws.tau[laws.row[o]] -= ws.law_force[o]

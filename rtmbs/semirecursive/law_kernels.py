@@ -8,23 +8,21 @@ in axes of a, so a common rigid motion changes nothing but directions; its deriv
 from rtmbs.ad.program import evaluate
 from rtmbs.forces.frames import relative_change, relative_motion, world_variation, world_wrench
 from rtmbs.forces.kind import Verbs
-from rtmbs.jit.compiled import inner_kernel, kernel, merged_kernel
+from rtmbs.jit.compiled import inner_kernel, kernel, merged_kernel, rare_kernel
 from rtmbs.semirecursive.law_states import follow_inputs, followed, moved, settle_states
 from rtmbs.spatial import dot3, load6
 from rtmbs.system.tables import FRAME_INPUTS
 
 
-@inner_kernel
+@rare_kernel
 def evaluate_laws(tables, z, zd, u, ws):
-    """Fill wrenches, generalised forces and their derivatives of the recorded laws, at the evaluated state.
+    """Fill wrenches, generalised forces and their derivatives of the recorded laws, at the evaluated state; for some.
 
     The program takes real numbers. In complex arithmetic the imaginary parts follow by the derivatives it gives, which
     is what a complex step is about.
     """
     laws = tables.laws
     counts = laws.counts
-    if len(ws.law_output) == 0:
-        return
     for k in range(counts[0]):
         set_kinematics(tables, k, ws)
     inputs = FRAME_INPUTS * counts[0]
@@ -54,10 +52,11 @@ def evaluate_laws(tables, z, zd, u, ws):
 @kernel
 def reevaluate_laws(tables, z, zd, u, ws):
     """``evaluate_laws`` for callers in Python."""
-    evaluate_laws(tables, z, zd, u, ws)
+    if len(ws.law_output) > 0:
+        evaluate_laws(tables, z, zd, u, ws)
 
 
-@merged_kernel
+@inner_kernel
 def take_wrenches(laws, ws):
     """Read wrenches and their derivatives from the program's outputs."""
     wrenches = laws.counts[0]
@@ -91,7 +90,7 @@ def add_local(local, k, row, column, entry, x, first):
         local[k, row, column - 6] += entry
 
 
-@merged_kernel
+@inner_kernel
 def take_forces(laws, ws):
     """Read generalised forces and their derivatives from the program's outputs."""
     counts = laws.counts
@@ -108,7 +107,7 @@ def take_forces(laws, ws):
             ws.law_force[laws.force_entry[e, 0]] += entry * imaginary
 
 
-@merged_kernel
+@inner_kernel
 def let_states_follow(laws, block, ws):
     """Add to force and derivative of one law what its states do that follow its kinematics."""
     follow_inputs(block, ws.state_half[0], ws)

@@ -9,7 +9,7 @@ the tangent stays. It begins at ``base``, whatever was evaluated before, so that
 import numpy as np
 
 from rtmbs.ad.program import evaluate
-from rtmbs.jit.compiled import inner_kernel, kernel, merged_kernel
+from rtmbs.jit.compiled import inner_kernel, kernel
 
 ROUNDS = 25  # of Newton's iteration; more: the force is no number, and the step says so
 EXACT = 1e-13  # correction, in terms of the numbers that it comes from, that is rounding
@@ -39,7 +39,7 @@ def keep_states(new, ws):
         new.s[i], new.sd[i] = ws.s[i], ws.state_rate[i]
 
 
-@merged_kernel
+@inner_kernel
 def settle_states(laws, inputs, ws):
     """Evaluate the program of the laws at the states that the rule asks for, ``inputs`` kinematic ones given."""
     previous, half = np.inf, ws.state_half[0]

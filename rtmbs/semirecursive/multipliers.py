@@ -14,7 +14,7 @@ from rtmbs.integrators.multiplier_bounds import (
     still_missing,
 )
 from rtmbs.integrators.settings import FACTORISATIONS, REMAINS
-from rtmbs.jit.compiled import inlined_kernel, inner_kernel, kernel
+from rtmbs.jit.compiled import coarse_kernel, inlined_kernel, inner_kernel, kernel
 from rtmbs.linear.sparse_lu import factor, solve
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back
 from rtmbs.semirecursive.evaluation import assemble_mass_metric, evaluate_residual
@@ -49,7 +49,7 @@ def factor_copy(lu, work):
     return factor(lu, work.factored, work)
 
 
-@kernel
+@coarse_kernel
 def factor_mass_metric(tables, lu, work, alpha, weight, ws, stats):
     """Factor M + weight Phi_z^T alpha Phi_z; not 0 when it has no factor."""
     assemble_mass_metric(tables, weight, alpha, ws, work.original)
@@ -67,7 +67,7 @@ def finite(values):
     return bad == 0
 
 
-@kernel
+@coarse_kernel
 def miss(tables, lu, work, settings, alpha, u, new, acceleration, ws, stats):
     """Return by how much of its floor a multiplier of the finished state ``new`` is off; for ``suspicious`` steps.
 

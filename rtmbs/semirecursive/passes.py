@@ -6,7 +6,7 @@ Oracle: ``page.py``. Equations 7 to 9 of the paper in the spatial convention of 
 
 import numpy as np
 
-from rtmbs.jit.compiled import inner_kernel, kernel
+from rtmbs.jit.compiled import coarse_inner_kernel, coarse_kernel, inner_kernel, kernel
 from rtmbs.semirecursive.rotations import turn_of, turned_by
 from rtmbs.semirecursive.sines import sines_and_cosines
 from rtmbs.spatial import (
@@ -50,7 +50,7 @@ def place_origins(origins, z, ws):
             ws.r[row, c] = -origins.grid[k] * np.floor(o / origins.grid[k] + 0.5)
 
 
-@kernel
+@coarse_kernel
 def forward_positions(tables, R0, z, ws):
     """Frames A, r and columns S of every dof from the coordinates ``z`` and reference rotations ``R0``."""
     dofs = tables.dofs
@@ -98,7 +98,7 @@ def forward_accelerations(dofs, zd, zdd, u, ws):
         store6(ws.acc, i, add6(load6(ws.acc, dofs.parent[i]), own))
 
 
-@inner_kernel
+@coarse_inner_kernel
 def place_inertias(dofs, ws):
     """M_bar of every body at the global origin, ten numbers (METHODS 1.1)."""
     for i in range(len(dofs.mass)):
@@ -118,7 +118,7 @@ def place_inertias(dofs, ws):
         ws.inertia[i, 9] = dot3(B[1], a2) - m * g[1] * g[2]
 
 
-@kernel
+@coarse_kernel
 def inverse_dynamics(dofs, ws):
     """tau = S . (subtree sum of I acc + V x* I V): M zdd - Q of inertia and gravity; fills wrench, momentum, Fc."""
     n = len(ws.tau)

@@ -6,7 +6,7 @@ from rtmbs.integrators.multiplier_bounds import yet_to_come
 from rtmbs.integrators.newton import LEFT_OVER
 from rtmbs.integrators.projection import PASSES, SLOW, SOFTER
 from rtmbs.integrators.settings import NEAR_SINGULAR, PROJECTIONS, PUSHED, REMAINS
-from rtmbs.jit.compiled import inlined_kernel, inner_kernel, kernel, merged_kernel
+from rtmbs.jit.compiled import coarse_inner_kernel, coarse_kernel, inlined_kernel, inner_kernel
 from rtmbs.limits.bounds import BEYOND
 from rtmbs.linear.sparse_lu import solve
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back_through
@@ -15,7 +15,7 @@ from rtmbs.semirecursive.multipliers import NO_FACTOR, factor_mass_metric
 from rtmbs.semirecursive.passes import forward_positions
 
 
-@merged_kernel
+@inner_kernel
 def project_velocities(tables, lu, work, settings, alpha, u, old, new, ws, stats):
     """Project new.zd; return the weight that accelerations are to be projected with, NO_FACTOR when there is none.
 
@@ -54,7 +54,7 @@ def slow_projection(settings, count, rates, ws):
     return after > SLOW * before
 
 
-@kernel
+@coarse_kernel
 def loses_direction(tables, settings, u, old, new, ws):
     """True when Phi_z of the direction of the last iteration, ws.dz, changed in this step by PASSES times its value.
 
@@ -76,7 +76,7 @@ def loses_direction(tables, settings, u, old, new, ws):
     return changed > PASSES * held
 
 
-@inner_kernel
+@coarse_inner_kernel
 def project_rates(tables, lu, work, settings, alpha, weight, rates, violation, ws, lam, share, stats):
     """rates -= A^-1 weight Phi_z^T alpha violation, repeated until the bound (METHODS 1.12); returns their number.
 

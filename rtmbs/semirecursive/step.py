@@ -20,7 +20,7 @@ from rtmbs.integrators.newton import (
 )
 from rtmbs.integrators.settings import FIRST_CORRECTION, ITERATIONS, ITERATIONS_TO_TOLERANCE, PAPER, StateArrays
 from rtmbs.jit.clock import ticks
-from rtmbs.jit.compiled import kernel, merged_kernel
+from rtmbs.jit.compiled import inner_kernel, kernel
 from rtmbs.semirecursive.completion import judged, note_end, project, startable
 from rtmbs.semirecursive.correction import (
     correction_norm,
@@ -33,11 +33,11 @@ from rtmbs.semirecursive.correction import (
     start_stats,
 )
 from rtmbs.semirecursive.endings import CONVERGED, NOT_CONVERGED, NOT_FINITE, UNFINISHED, accepted
-from rtmbs.semirecursive.evaluation import residual_here
+from rtmbs.semirecursive.evaluation import evaluate_residual
 from rtmbs.semirecursive.rotations import add_correction
 
 
-@merged_kernel
+@inner_kernel
 def correct(tables, lu, work, settings, alpha, u, old, ws, stats):
     """Newton's iteration on the increment.
 
@@ -49,7 +49,7 @@ def correct(tables, lu, work, settings, alpha, u, old, ws, stats):
     for iteration in range(1, settings.max_iterations + 1):
         start = ticks()
         set_iterate(h, old, ws)
-        residual_here(tables, old.R0, u, alpha, ws)
+        evaluate_residual(tables, old.R0, u, alpha, ws)
         count_residual(h, start, ws, stats)
         norm = reused_correction(lu, work, settings, ws, stats) if reusable else np.inf
         done = stats[ITERATIONS_TO_TOLERANCE] > 0.0  # fixed iterations go on for the same work's sake

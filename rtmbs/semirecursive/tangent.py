@@ -13,7 +13,7 @@ momentum and N = -(J omega)~ - 2 v c^T + 2 (c . v) 1 + omega~ J - J omega~, c th
 
 from numpy import uint64 as at
 
-from rtmbs.jit.compiled import inlined_kernel, inner_kernel
+from rtmbs.jit.compiled import coarse_inner_kernel, inlined_kernel, inner_kernel
 from rtmbs.semirecursive.closures import closure_wrench, row_variation
 from rtmbs.semirecursive.conditions import add_condition_tangent
 from rtmbs.semirecursive.force_kernels import add_connector_column
@@ -171,7 +171,7 @@ def pair_many(paths, start, last, left, left_coriolis, right, ws, values):
         values[at(paths.entry_transposed[at(start + d)])] += ws.path[at(16), at(d)]
 
 
-@inner_kernel
+@coarse_inner_kernel
 def add_rigid_body_tangent(tables, mass, velocity, position, ws, values):
     """values += mass M + velocity C + position K of the rigid bodies and gravity; needs inverse_dynamics before."""
     dofs, paths = tables.dofs, tables.paths
@@ -299,7 +299,7 @@ def add_row(Phi_z, entry, width, weight, places, block, values):
         block += width
 
 
-@inner_kernel
+@coarse_inner_kernel
 def add_multiplier_tangent(tables, lam, position, ws, values):
     """values += position (Phi_z^T lam)_z: the turning and changing loop wrenches, for ``lagged`` and ``exact``."""
     closures, connectors = tables.closures, tables.connectors

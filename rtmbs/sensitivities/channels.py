@@ -157,12 +157,11 @@ class Channels:
         """Return the channels (S, w) of fixed samples at some places of the difference formula."""
         found, offset = [], self.sim.equations.assembly_offset
         for k in places:
-            u = samples.u.copy()
             if parameter.design is not None:
-                system = parameter.systems[k]
-                u += system.u0 - self.sim.system.u0
-                found.append(self.flat(samples._replace(u=u), with_offset(system, offset)))
+                u = parameter.inputs(self.sim.system, k, samples.u, samples.t)
+                found.append(self.flat(samples._replace(u=u), with_offset(parameter.systems[k], offset)))
             else:
+                u = samples.u.copy()
                 u[:, parameter.slot] += STEP * self.size_of(parameter) * PLACES[k]
                 found.append(self.flat(samples._replace(u=u)))
         return found

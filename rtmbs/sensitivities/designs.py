@@ -10,10 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.analysis.differences import PLACES, STEP, WEIGHTS
-from rtmbs.errors import InputError, RtmbsError, shown, unknown_name
+from rtmbs.errors import InputError, ModelError, RtmbsError, shown, unknown_name
 from rtmbs.integrators.checks import is_number
 from rtmbs.model.model import Model
-from rtmbs.system.system import System
+from rtmbs.sensitivities.timed import SHRINK, changing, check_lasting, timed_slots, values_of
+from rtmbs.system.followed import Shifted
+from rtmbs.system.identity import identity
+from rtmbs.system.system import CalledLaw, System
 from rtmbs.system.tables import ROTATION, Tables
 
 Array = NDArray[np.float64]
@@ -32,19 +35,27 @@ class Design:
     size: float  # step of differences over STEP
     build: Callable[[float], Model]
 
-    def systems(self, base: System) -> list[System]:
-        """Return the Systems at the places of the difference formula; InputError when one is of another structure."""
-        found = []
+    def systems(self, base: System, t: Array, level: int = 0) -> tuple[System, ...]:
+        """Return the Systems at the places of the difference formula, for the step of a level (``timed.SHRINK``).
+
+        Raises InputError when one is of another structure, or when building one changes functions of time of another,
+        as seen at times t (T,).
+        """
+        found, seen = [], []
         for place in PLACES:
-            value = self.value + STEP * self.size * place
+            value = self.value + STEP * self.size / SHRINK**level * place
             try:
                 system = self.build(value).compile()
             except RtmbsError as error:
                 raise InputError(f"no model can be built with {self.name} = {value:.6g}: {error}") from None
             check_structure(self.name, base, system)
+            check_called(self.name, base, system)
             check_start(self.name, base, system)
-            found.append(system)
-        return found
+            found.append(in_units_of(base, system))
+            seen.append([values_of(signal, t) for signal in found[-1].signals])
+        for system, values in zip(found, seen, strict=True):
+            check_lasting(system, values, t)
+        return tuple(found)
 
     def slopes(self, systems: Sequence[System], read: Callable[[System], Array]) -> Array:
         """Return the derivative of what ``read`` reads of a System."""
@@ -205,6 +216,7 @@ def check_structure(name: str, base: System, other: System) -> None:
     ours, theirs = dict(fields(plain(base.tables))), dict(fields(plain(other.tables)))
     same = ours.keys() == theirs.keys() and base.coordinate_names == other.coordinate_names
     same = same and base.row_names == other.row_names and base.u0.shape == other.u0.shape
+    same = same and [one[:2] for one in base.signals] == [one[:2] for one in other.signals]
     for path, value in ours.items() if same else ():
         one = theirs[path]
         same = same and value.shape == one.shape and (value.dtype.kind == "f" or np.array_equal(value, one))
@@ -221,15 +233,48 @@ def check_structure(name: str, base: System, other: System) -> None:
         )
 
 
+def check_called(name: str, base: System, other: System) -> None:
+    """Refuse a System whose force laws that Python calls are others: numbers that they close over are no parameters."""
+    for own, theirs in zip(base.called, other.called, strict=True):
+        law, other_law = getattr(own.function, "__self__"), getattr(theirs.function, "__self__")  # noqa: B009
+        same = identity(law.law.function) == identity(other_law.law.function)
+        if not same or any(not np.array_equal(*values, equal_nan=True) for values in tried(law, own, theirs)):
+            raise changed_inside(name, f"force law {own.name!r}")
+
+
+def tried(law: Any, own: CalledLaw, theirs: CalledLaw) -> Iterator[tuple[Array, Array]]:
+    """Yield the values of two called laws at inputs near the reference pose; a law may refuse such inputs."""
+    for x, p in law.trials():
+        try:
+            yield own.function(x, p), theirs.function(x, p)
+        except ModelError:
+            continue
+
+
+def changed_inside(name: str, what: str) -> InputError:
+    """Return the error of a parameter that stands in the code of a function."""
+    return InputError(f"{name} changes numbers inside of {what}; make them parameters of it by parameters=")
+
+
 def check_start(name: str, base: System, other: System) -> None:
-    """Refuse a System whose start differs: the run begins at the state of the Simulation, whatever the model says."""
+    """Refuse a System whose start differs: the run begins at the state of the Simulation, whatever the model says.
+
+    Driven coordinates begin where their drivers are, in a run as in its derivative.
+    """
+    free = np.ones(base.n, np.bool_)
+    free[base.tables.drivers.dof] = False
     for before, after, what in ((base.z0, other.z0, "first position"), (base.zd0, other.zd0, "first rate")):
-        if np.any(moved := np.abs(after - before) > SAME * np.maximum(np.abs(before), 1.0)):
+        if np.any(moved := free & (np.abs(after - before) > SAME * np.maximum(np.abs(before), 1.0))):
             coordinate = base.coordinate_names[int(np.argmax(moved))]
             raise InputError(
                 f"{name} changes the {what} of {coordinate} (set_initial), and the run begins at the state of the "
                 "Simulation; leave it out of set_initial, and ask for the coordinate or its rate in by= beside it"
             )
+    if not np.allclose(other.R0, base.R0, rtol=0.0, atol=SAME):
+        raise InputError(
+            f"{name} changes the first orientation of a ball or floating joint (set_initial), and the run begins at "
+            "the state of the Simulation; leave it out of set_initial"
+        )
     for own, theirs in zip(base.states, other.states, strict=True):
         if abs(theirs.first - own.first) > SAME * max(abs(own.first), 1.0):
             raise InputError(
@@ -238,21 +283,56 @@ def check_start(name: str, base: System, other: System) -> None:
             )
 
 
-def check_same(base: System, model: Any, values: Mapping[str, float]) -> None:
-    """Refuse a model that is not the one of the Simulation: derivatives would belong to another mechanism."""
+def in_units_of(base: System, other: System) -> System:
+    """Return a System whose couplers are divided by the same of their factors as those of ``base``.
+
+    Each is divided by the factor that weighs most. Beside a ratio of one, a small change makes it another one.
+    """
+    ratio, tables = base.tables.couplers.ratio, other.tables
+    closures, connectors = tables.closures, tables.connectors
+    own, length, u0, signals = tables.couplers.ratio.copy(), closures.length.copy(), other.u0.copy(), [*other.signals]
+    numbers = closures.connector[int(tables.couplers.first[0]) :]
+    first = int(connectors.pointer[numbers[0]]) if len(numbers) else 0
+    for row, number in enumerate(numbers, len(closures.kind) - len(numbers)):
+        entries = slice(*(connectors.pointer[number : number + 2] - first))
+        divisor = float(own[entries][int(np.argmax(ratio[entries] == 1.0))])
+        if divisor == 1.0:
+            continue
+        own[entries] /= divisor
+        length[row] /= divisor
+        for k, signal in enumerate(signals):
+            if signal.slot == closures.slot[row]:
+                u0[signal.slot : signal.slot + signal.size] /= divisor
+                signals[k] = signal._replace(function=Shifted(signal.function, 0.0, divisor))  # type: ignore[arg-type]
+    tables = tables._replace(couplers=tables.couplers._replace(ratio=own), closures=closures._replace(length=length))
+    return replace(other, tables=tables, u0=u0, signals=tuple(signals))
+
+
+def check_same(base: System, model: Any, values: Mapping[str, float], t: Array) -> None:
+    """Refuse a model that is not the one of the Simulation: derivatives would belong to another mechanism.
+
+    Functions of time are compared at the times t (T,) of the run.
+    """
     other = (model if isinstance(model, Model) else built(model, values)).compile()
     check_structure("model=", base, other)
-    theirs = dict(fields(plain(other.tables)))
+    other = in_units_of(base, other)
+    theirs, differs = dict(fields(plain(other.tables))), ""
     for path, value in fields(plain(base.tables)):
-        one = theirs[path]
         if value.dtype.kind == "f" and not np.allclose(
-            one, value, rtol=SAME, atol=SAME * np.abs(value).max(initial=0.0)
+            theirs[path], value, rtol=SAME, atol=SAME * np.abs(value).max(initial=0.0)
         ):
-            given = "model=" if isinstance(model, Model) else "model= with at="
-            raise InputError(
-                f"{given} is another mechanism than the Simulation has: "
-                f"{'.'.join(path)} of its tables differ; give the model, or the values, that were compiled"
-            )
+            differs = differs or f"{'.'.join(path)} of its tables"
+    timed = timed_slots(base)
+    for name, place in base.inputs.items():
+        if not np.allclose(other.u0[place], base.u0[place], rtol=SAME, atol=0.0) and not np.any(timed[place]):
+            differs = differs or f"the default of {name!r}"
+    differs = differs or next((f"{name!r}, a function of time," for name in changing(base, other, t)), "")
+    if differs:
+        given = "model=" if isinstance(model, Model) else "model= with at="
+        raise InputError(
+            f"{given} is another mechanism than the Simulation has: {differs} differs; give the model, or the values, "
+            "that were compiled"
+        )
 
 
 def plain(tables: Tables) -> Tables:
@@ -271,7 +351,7 @@ def table_slopes(design: Design, systems: Sequence[System]) -> dict[Field, Array
         if all(np.array_equal(value, at(one.tables, path)) for one in systems[1:]):
             continue
         if "program" in path:
-            raise InputError(f"{design.name} changes numbers inside of a force law; make them parameters of the law")
+            raise changed_inside(design.name, "a force law" if "laws" in path else "a constraint")
         found[path] = design.slopes(systems, lambda one, path=path: at(one.tables, path))  # type: ignore[misc]
     return found
 

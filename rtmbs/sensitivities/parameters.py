@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.model.model import Model
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.loop_jacobian import LoopJacobian
-from rtmbs.sensitivities.designs import Design, check_same, designs_of, names_of, table_slopes
+from rtmbs.sensitivities.designs import SAME, Design, check_same, designs_of, names_of, table_slopes
 from rtmbs.sensitivities.start import Pin
+from rtmbs.sensitivities.timed import UNTIMED, Timed, timed_by, timed_slots
 from rtmbs.sensitivities.variations import Variations
 from rtmbs.simulation.cut_joints import cut_joint, no_coordinate
 from rtmbs.simulation.setting import settable
@@ -36,11 +38,19 @@ class Parameter:
     state: int = -1  # number of a state of a force law
     design: Design | None = None
     systems: tuple[System, ...] = ()  # at the places of the difference formula
+    timed: Timed = UNTIMED  # how functions of time change with it
 
     @property
     def of_motion(self) -> bool:
         """True for a first value, which no channel knows of."""
         return self.pin is not None or self.state >= 0
+
+    def inputs(self, base: System, k: int, u: Array, t: Array) -> Array:
+        """Return inputs (T, nu) of a run at times t (T,) with a number of the model at place ``k`` of the formula."""
+        assert self.design is not None
+        found = u + np.where(timed_slots(base), 0.0, self.systems[k].u0 - base.u0)
+        found[:, self.timed.slots] += STEP * self.design.size * PLACES[k] * self.timed(t)
+        return np.asarray(found)
 
 
 @dataclass(frozen=True)
@@ -80,33 +90,49 @@ class Parameters:
         return replace(self, variations=replace(self.variations, alpha=alpha))
 
 
-def parameters_of(sim: Simulation, by: Any, model: Any, values: Mapping[str, float]) -> Parameters:
-    """Return the parameters that names mean. Raises UnknownNameError with the nearest names, and InputError."""
+def parameters_of(sim: Simulation, by: Any, model: Any, values: Mapping[str, float], t: Array) -> Parameters:
+    """Return the parameters that names mean, for a run with the times t (T,).
+
+    Raises UnknownNameError with the nearest names, and InputError.
+    """
     if isinstance(by, str) or not isinstance(by, Sequence) or not by or not all(isinstance(one, str) for one in by):
         raise InputError(f"by is {shown(by)}; it must be a list of names such as 'spring.stiffness'")
     found: list[Parameter] = []
     if isinstance(model, Model) or callable(model):
-        check_same(sim.system, model, values)
+        check_same(sim.system, model, values, t)
     for name in by:
-        found += named(sim, name, model, values)
+        found += named(sim, name, model, values, t)
     names = [one.name for one in found]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(f"{twice!r} stands in by= twice; name each parameter once")
     nu, m, count = len(sim.system.u0), sim.system.m, len(found)
-    inputs = np.zeros((count, nu))
+    inputs, timed = np.zeros((count, nu)), timed_slots(sim.system)
     slopes: dict[tuple[str, ...], Array] = {}
     for j, one in enumerate(found):
         if one.slot >= 0:
             inputs[j, one.slot] = 1.0
         if one.design is not None:
-            inputs[j] = one.design.slopes(one.systems, lambda system: system.u0)
+            inputs[j] = np.where(timed, 0.0, one.design.slopes(one.systems, lambda system: system.u0))
+            check_not_set(sim, one.name, inputs[j])
             for path, slope in table_slopes(one.design, one.systems).items():
                 slopes.setdefault(path, np.zeros((count, *slope.shape)))[j] = slope
-    return Parameters(tuple(found), Variations(count, inputs, np.zeros((count, m)), tuple(slopes.items())))
+    drift = tuple((j, one.timed) for j, one in enumerate(found) if one.timed.parts)
+    return Parameters(tuple(found), Variations(count, inputs, np.zeros((count, m)), tuple(slopes.items()), drift))
 
 
-def named(sim: Simulation, name: str, model: Any, values: Mapping[str, float]) -> list[Parameter]:
+def check_not_set(sim: Simulation, name: str, slopes: Array) -> None:
+    """Refuse a parameter that changes (nu,) defaults of inputs which were set since: the run has other values."""
+    changed = (slopes != 0.0) & ~np.isclose(sim.state.u, sim.system.u0, rtol=SAME, atol=0.0)
+    for label, place in sim.system.inputs.items() if np.any(changed) else ():
+        if np.any(changed[place]):
+            raise InputError(
+                f"{name} changes the default of {label!r}, which was set since, and the run begins with what was set; "
+                f"ask for {label!r} in by= beside it"
+            )
+
+
+def named(sim: Simulation, name: str, model: Any, values: Mapping[str, float], t: Array) -> list[Parameter]:
     """Return the numbers that one name means."""
     if name in sim.inputs:
         return of_input(sim, name)
@@ -132,7 +158,14 @@ def named(sim: Simulation, name: str, model: Any, values: Mapping[str, float]) -
     except UnknownNameError:
         more = names_of(model) if isinstance(model, Model) else values
         raise unknown_name("parameter", name, [*offered, *more]) from None
-    return [Parameter(one.name, design=one, systems=tuple(one.systems(sim.system))) for one in designs]
+    return [of_design(sim.system, one, t) for one in designs]
+
+
+def of_design(base: System, design: Design, t: Array) -> Parameter:
+    """Return the parameter of a number of a model, for a run with the times t (T,)."""
+    finer = cache(partial(design.systems, base, t[[0, len(t) // 2, -1]]))
+    timed = timed_by(design.name, base, finer, design.size, t)
+    return Parameter(design.name, design=design, systems=finer(0), timed=timed)
 
 
 def of_input(sim: Simulation, name: str) -> list[Parameter]:
@@ -170,9 +203,9 @@ def penalty_slopes(sim: Simulation, parameter: Parameter, moved: Array) -> Array
     assert parameter.design is not None
     state, size = sim.state, parameter.design.size
     found = []
-    for place, system in zip(PLACES, parameter.systems, strict=True):
+    for k, (place, system) in enumerate(zip(PLACES, parameter.systems, strict=True)):
         equations = SemiRecursiveEquations(system)
-        equations.u = state.u
+        equations.u = parameter.inputs(sim.system, k, state.u[None], np.array([state.t]))[0]
         equations.close(state.z + STEP * size * place * moved, state.R0)
         equations.masses, _ = effective_masses(equations, LoopJacobian(equations.tables, equations.m, equations.n))
         found.append(sim.method.penalties(equations, state.h))

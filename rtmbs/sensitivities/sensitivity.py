@@ -29,6 +29,7 @@ from rtmbs.sensitivities.readings import read
 from rtmbs.sensitivities.start import FirstChange, Start
 from rtmbs.sensitivities.step_tape import StepTape
 from rtmbs.sensitivities.steps import LinearSteps, Missed
+from rtmbs.sensitivities.timed import check_steady
 from rtmbs.simulation.outside import check_outside
 from rtmbs.simulation.simulation import Simulation
 
@@ -119,7 +120,7 @@ def sensitivity(
         ``"BODY.mass"``, ``"BODY.center_of_mass"``, ``"BODY.inertia"`` (xx, yy, zz, xy, xz, yz), ``"JOINT.point"``
         (world axes, reference pose), ``"MARKER.point"``
     model : the Model that was compiled, or a function that builds one; then ``by`` may name its arguments, whose values
-        are in ``at``
+        are in ``at``. They may enter profiles of drivers, functions of time, and ratios of couplers and gears
     method : "direct" (costs grow with parameters), "adjoint" (with values), or "auto"
 
     checkpoints : keep this many States instead of the record of the run, and take the steps between them once more.
@@ -138,10 +139,11 @@ def sensitivity(
     check(sim)
     values = checked_values(model, at)
     own = begun(sim)
-    parameters = parameters_of(own, by, model, values)
+    taken = Run(own, own.steps_to(t_end), checkpoints or 1)
+    check_steady(own.system, taken.t, own.h)
+    parameters = parameters_of(own, by, model, values, taken.t)
     parameters, tape, start = prepared(own, parameters)
     point = np.array([value_of(own, one, values) for one in parameters.found])
-    taken = Run(own, own.steps_to(t_end), checkpoints or 1)
     cost = RecordedCost(of, run_result(own.system, own.equations.tables, one_sample(own.state), {}), taken.t)
     readings = read(taken, cost)
     cost.take(readings.values)
@@ -182,8 +184,6 @@ def check(sim: Simulation) -> None:
             raise InputError(
                 f"sensitivity needs {name} = {getattr(usual, name)!r}, not {getattr(method, name)!r}; change the method"
             )
-    if jumping := [signal.name for signal in system.signals if signal.jumps]:
-        raise InputError(f"{jumping[0]!r} jumps at given times, and sensitivities of such a run are not known")
 
 
 def begun(sim: Simulation) -> Simulation:
@@ -200,7 +200,7 @@ def begun(sim: Simulation) -> Simulation:
 def prepared(sim: Simulation, parameters: Parameters) -> tuple[Parameters, StepTape, FirstChange]:
     """Return the parameters with penalty factors, the recorded step, and how the first state changes."""
     moved = Start(tape_of(sim, parameters), sim.system, sim.state, sim.state.memory["alpha"]).change(
-        parameters.pins, parameters.sizes, parameters.states(len(sim.state.s))
+        parameters.names, parameters.pins, parameters.sizes, parameters.states(len(sim.state.s))
     )
     parameters = parameters.with_alpha(sim, moved.state[: sim.system.n])
     return parameters, tape_of(sim, parameters), moved
@@ -211,11 +211,12 @@ def tape_of(sim: Simulation, parameters: Parameters) -> StepTape:
     system, tables, variations = sim.system, sim.equations.tables, parameters.variations
     key = (threading.get_ident(), sim.h, parameters.names, bool(sim.start_report.redundant))
     kept = RECORDED.setdefault(system, {})
-    numbers = (tables.closures.assembly_offset, tables.balance.component, variations.alpha)
-    if not variations.tables and key in kept and all(map(np.array_equal, kept[key][0], numbers)):
+    numbers = (tables.closures.assembly_offset, tables.balance.component, variations.alpha, variations.inputs)
+    lasting = not variations.tables and not variations.timed
+    if lasting and key in kept and all(map(np.array_equal, kept[key][0], numbers)):
         return kept[key][1]
     tape = StepTape(system, tables, variations, sim.h, key[-1])
-    if not variations.tables:
+    if lasting:
         kept.clear()
         kept[key] = tuple(one.copy() for one in numbers), tape
     return tape

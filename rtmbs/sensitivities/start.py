@@ -16,9 +16,10 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError
-from rtmbs.sensitivities import energies
+from rtmbs.sensitivities import energies, loops
 from rtmbs.sensitivities.saddles import solved
-from rtmbs.sensitivities.step_tape import SOFT, XP, Layout, StepTape, page
+from rtmbs.sensitivities.step_tape import SOFT, XP, Layout, StepTape
+from rtmbs.simulation.turns import turn_between, vector_rates
 from rtmbs.state import State
 from rtmbs.system.system import System
 
@@ -47,6 +48,23 @@ class FirstChange:
     lam: Array
 
 
+def way_from_start(system: System, state: State, plain: Mask, weights: Array) -> tuple[Array, Array]:
+    """Return the way (n,) of a pose from the one that the model begins with, and how W way changes with it (n, n).
+
+    Rotation dofs have the vector d of their turn, R = R_0 exp(d~), which R0 has taken in. A small turn e in body axes
+    changes d by T^-1(d) e; T^T d = d, so that W d is balanced by the multipliers of small turns.
+    """
+    way, metric = state.z - system.z0, np.diag(weights)
+    dofs = system.tables.dofs
+    for i in np.flatnonzero(dofs.reference >= 0):
+        own, k = slice(i, i + 3), dofs.reference[i]
+        axes = dofs.axis[own]
+        turn = turn_between(system.R0[k], state.R0[k])
+        rates = vector_rates(np.broadcast_to(turn, (3, 3)), axes, np.zeros((3, 3)))[0]
+        way[own], metric[own, own] = axes @ turn, weights[own, None] * (axes @ rates.T)
+    return np.where(plain, state.z - system.z0, way), metric
+
+
 class Start:
     """Linear equations of a state that closes its loops, at a state at the boundary of a step."""
 
@@ -56,11 +74,14 @@ class Start:
         self.into = Layout(z=n, zd=n, zdd=n, s=ns, lam=m, p=tape.variations.count)
         self.out = Layout(Phi=m, Phid=m, force=n, states=ns, Phidd=m, energy=nc, pose=n, rates=n)
         self.weights = system.weights / system.typical**2
+        self.kept_z, self.kept_zd = system.pinned_z.copy(), system.pinned_zd.copy()
+        for kept in (self.kept_z, self.kept_zd):
+            kept[system.tables.drivers.dof] = False  # a driver goes on where ``set_initial`` pinned what it says
         self.pulls = np.zeros((2, m))
         self.J = self.jacobian()
+        self.away, self.metric = way_from_start(system, state, tape.plain, self.weights)
         if system.m:
-            given = (state.z, system.z0, system.pinned_z), (state.zd, system.zd0, system.pinned_zd)
-            self.pulls = np.array([self.pull(*one) for one in given])
+            self.pulls = np.array([self.pull(self.away, self.kept_z), self.pull(state.zd - system.zd0, self.kept_zd)])
             self.J = self.jacobian()
 
     def jacobian(self) -> Array:
@@ -74,10 +95,10 @@ class Start:
             force = tape.force(row, parts["s"], z, zd[0], zdd[0], ways) + tape.loops(row, parts["lam"], z)
             states = tape.stately(lambda: tape.rates(row, parts["s"], z, zd[0]))
             z = z[None]
-            rows = tape.rows(lambda: page.closures(XP, *row, z)[0])
-            rows += tape.rows(lambda: page.closure_velocities(XP, *row, z, zd)[0])
+            rows = tape.rows(lambda: loops.closures(XP, *row, z)[0])
+            rows += tape.rows(lambda: loops.closure_velocities(XP, *row, z, zd)[0])
             rows += [force, *states]
-            rows += tape.rows(lambda: page.closure_accelerations(XP, *row, z, zd, zdd)[0])
+            rows += tape.rows(lambda: loops.closure_accelerations(XP, *row, z, zd, zdd)[0])
             if tape.nc:
                 moving = 0.5 * energies.kinetic(XP, tables, R0, z, zd, zd)[0]
                 rows.append(moving + energies.potential(XP, tables, u, R0, z)[0])
@@ -87,7 +108,8 @@ class Start:
 
         z = np.where(tape.plain, state.z, 0.0)
         x = np.concatenate((z, state.zd, np.zeros(tape.x.size - 2 * tape.n)))[None]
-        known = np.concatenate((state.u, state.R0.ravel(), self.alpha, np.zeros(3 * tape.nr)))
+        drift = tape.variations.drift(np.array([state.t]))[0]
+        known = np.concatenate((state.u, state.R0.ravel(), self.alpha, np.zeros(3 * tape.nr), drift))
         ways = tuple(tape.ways(x, np.zeros((1, tape.n)), state.zd[None], known[None])[0].tolist())
         entries = tape.program(("start", ways), found, self.into.size, tape.known.size + 2 * tape.m)
         point = np.concatenate((z, state.zd, state.zdd, state.s, state.lam, np.zeros(tape.variations.count)))
@@ -105,7 +127,7 @@ class Start:
         """Return the derivatives of one kind of equation by one kind of number."""
         return self.J[self.out[row], self.into[column]]
 
-    def change(self, pins: Sequence[Pin], sizes: Array, s: Array) -> FirstChange:
+    def change(self, names: Sequence[str], pins: Sequence[Pin], sizes: Array, s: Array) -> FirstChange:
         """Return the derivatives by all parameters of these ``sizes`` (np,), given those of force states s (ns, np).
 
         Raises InputError for a pin that the loops do not let go.
@@ -118,12 +140,13 @@ class Start:
             own = pin if pin is not None and pin.order == 0 else None
             bent = -self.block("pose", "p")[:, j]
             left = -self.block("Phi", "p")[:, j]
-            z[:, j] = self.nearest(self.block("pose", "z"), bent, left, self.system.pinned_z, own, sizes[j])
+            bend = self.block("pose", "z") + self.metric - np.diag(self.weights)
+            z[:, j] = self.nearest(bend, bent, left, self.kept_z, own, (names[j], sizes[j]))
             own = pin if pin is not None and pin.order == 1 else None
             bent = -self.block("rates", "z") @ z[:, j] - self.block("rates", "p")[:, j]
             left = -self.block("Phid", "z") @ z[:, j] - self.block("Phid", "p")[:, j]
             none = np.zeros((n, n))
-            zd[:, j] = self.nearest(none, bent, left, self.system.pinned_zd, own, sizes[j] / self.pace)
+            zd[:, j] = self.nearest(none, bent, left, self.kept_zd, own, (names[j], sizes[j] / self.pace))
         accelerations, lam = self.accelerations(z, zd, s)
         kept, sd = self.moved("energy", z, zd, s), self.moved("states", z, zd, s)
         return FirstChange(np.vstack((z, zd, accelerations, kept, s, sd)), lam)
@@ -145,20 +168,23 @@ class Start:
         found = solved(S[None], n, weight, self.tape.redundant, right[None])[0] if right.shape[1] else right
         return found[:n], found[n:]
 
-    def pull(self, present: Array, given: Array, kept: Mask) -> Array:
+    def pull(self, way: Array, kept: Mask) -> Array:
         """Return the multipliers (m,) with which loops keep a pose, or rates, from those given; zero for other states.
 
-        At a start W (present - given) + Phi_z^T pull = 0 in all coordinates that are free.
+        ``way`` (n,) leads from those given. At a start W way + Phi_z^T pull = 0 in all coordinates that are free.
         """
-        away = self.weights * (present - given) * self.system.typical
+        away = self.weights * way * self.system.typical
         P = (self.block("Phi", "z") * self.system.typical)[:, ~kept]
         found = -scipy.linalg.lstsq(P.T, away[~kept], cond=RANK)[0] if np.any(~kept) else np.zeros(len(P))
         left = np.abs(away[~kept] + P.T @ found)
-        whole = bool(np.all(self.tape.plain))  # rotations are taken in by R0, and their way from the start is lost
-        return np.asarray(found) if whole and left.max(initial=0.0) <= AT_START * np.abs(away).max() else 0.0 * found
+        return np.asarray(found) if left.max(initial=0.0) <= AT_START * np.abs(away).max() else 0.0 * found
 
-    def nearest(self, bend: Array, bent: Array, wanted: Array, kept: Mask, pin: Pin | None, size: float) -> Array:
+    def nearest(
+        self, bend: Array, bent: Array, wanted: Array, kept: Mask, pin: Pin | None, by: tuple[str, float]
+    ) -> Array:
         """Return the change (n,) of what is nearest, with Phi_z change = wanted; ``kept`` coordinates stay.
+
+        ``by`` is the name of the parameter and its size.
 
         (W + bend) change + Phi_z^T more = bent: ``bend`` and ``bent`` are changes of Phi_z^T pull.
         """
@@ -183,8 +209,8 @@ class Start:
             found = scipy.linalg.lstsq(S, np.concatenate((upper, lower)), cond=RANK)[0]
             change[free] = typical[free] * found[:count]
         left = np.abs(Phi_z @ change - wanted / scale)
-        if left.max() > OPEN * max(float(np.abs(wanted / scale).max()), 1.0 / size):
-            what = f"{pin.name!r} cannot change" if pin is not None else "a parameter opens a loop that nothing closes"
+        if left.max() > OPEN * max(float(np.abs(wanted / scale).max()), 1.0 / by[1]):
+            what = f"{by[0]!r} cannot change" if pin is not None else f"{by[0]!r} opens a loop that nothing closes"
             raise InputError(
                 f"{what}: loop {system.row_names[int(np.argmax(left))]!r} would open; take a coordinate or a parameter "
                 "that the loops leave free"

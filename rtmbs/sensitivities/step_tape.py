@@ -28,6 +28,7 @@ from rtmbs.semirecursive import page_arrays as untyped_arrays
 from rtmbs.semirecursive.balance import AT_REST
 from rtmbs.semirecursive.page_laws import state_count
 from rtmbs.sensitivities import energies
+from rtmbs.sensitivities import loops as untyped_loops
 from rtmbs.sensitivities.called import CalledLaws, Ways
 from rtmbs.sensitivities.lanes import Rows
 from rtmbs.sensitivities.variations import Variations
@@ -36,6 +37,7 @@ from rtmbs.system.tables import Tables
 
 Array = NDArray[np.float64]
 page: Any = untyped_page
+loops: Any = untyped_loops
 arrays: Any = untyped_arrays
 XP = arrays.recursive(recorder)
 
@@ -96,7 +98,7 @@ class StepTape:
             zdd=n, sa=ns, nu=m, turn=turns, sd=ns,
         )  # fmt: skip
         self.x = Layout(z=n, zd=n, zdd=n, kept=nc, s=ns, sd=ns)
-        self.known = Layout(u=nu, R0=9 * nr, alpha=m, turned=turns)
+        self.known = Layout(u=nu, R0=9 * nr, alpha=m, turned=turns, drift=len(variations.pairs))
         self.inputs = Layout(y=self.y.size, x=self.x.size, p=np_)
         self.programs: dict[Hashable, Entries] = {}
         self.plain = np.ones(n, np.bool_)
@@ -140,7 +142,7 @@ class StepTape:
 
     def context(self, z, p, known):
         """Return tables, u, R0 and alpha at the deviations, R0 turned by z of rotation dofs, and z without them."""
-        tables, u, alpha = self.variations.applied(recorder, self.tables, known["u"], known["alpha"], p)
+        tables, u, alpha = self.variations.applied(recorder, self.tables, known, p)
         R0 = known["R0"].reshape(self.nr, 3, 3)
         return tables, u, self.turned(R0, z), alpha, z * self.plain
 
@@ -271,21 +273,21 @@ class StepTape:
         factor, balance = self.balance(case, tables, u, R0, here, x, y)
         found = [*first, self.force(row, y["s"], z, zd, zdd, case.here) + self.loops(row, y["push"], z)]
         found += self.stately(lambda: self.followed(row, y["s"], x, z, zd))
-        found += self.rows(lambda: page.closures(XP, *row, z[None])[0] - y["push"] / alpha)
+        found += self.rows(lambda: loops.closures(XP, *row, z[None])[0] - y["push"] / alpha)
         found.append(projected(y["v"] - zd, y["sv"], y["mu"]))
-        found += self.rows(lambda: page.closure_velocities(XP, *row, z[None], y["v"][None])[0] - soft * y["mu"])
+        found += self.rows(lambda: loops.closure_velocities(XP, *row, z[None], y["v"][None])[0] - soft * y["mu"])
         found += [y["zd"] - factor * y["v"], *balance]
         found += self.stately(lambda: self.followed(row, y["ended"], x, z, y["zd"]))
         found.append(projected(y["zdd"] - zdd, y["sa"], y["nu"]))
         rates = y["zd"][None], y["zdd"][None]
-        found += self.rows(lambda: page.closure_accelerations(XP, *row, z[None], *rates)[0] - soft * y["nu"])
+        found += self.rows(lambda: loops.closure_accelerations(XP, *row, z[None], *rates)[0] - soft * y["nu"])
         if self.nr:
             found.append(y["turn"] - self.turning(x["z"], y["inc"], known["turned"]))
         return XP.concatenate(found + self.stately(lambda: y["sd"] + x["sd"] - 2.0 / self.h * (y["ended"] - x["s"])))
 
     def loops(self, row, lam, z):
         """Return Phi_z^T lam (n,)."""
-        return page.loop_force(XP, *row, lam[None], z[None])[0] if self.m else 0.0
+        return loops.loop_force(XP, *row, lam[None], z[None])[0] if self.m else 0.0
 
     def pushed(self, row, forces, lam, z):
         """Return forces (n + ns,) with Phi_z^T lam added to those on coordinates."""
@@ -325,8 +327,8 @@ class StepTape:
 
     def opened(self, row, z, dz):
         """Return Phi + Phi_z dz (m,)."""
-        J = page.closure_jacobian(XP, *row, z[None])[0]
-        return page.closures(XP, *row, z[None])[0] + XP.sum(J * dz[None, :], axis=-1)
+        J = loops.closure_jacobian(XP, *row, z[None])[0]
+        return loops.closures(XP, *row, z[None])[0] + XP.sum(J * dz[None, :], axis=-1)
 
     def balance(self, case, tables, u, R0, here, x, y):
         """Return the factor (n,) of the rates, and what the kept energies miss, in a list."""

@@ -139,6 +139,7 @@ class LinearSteps:
         inc, turned = self.increments(before, after)
         known = np.hstack((
             samples.u[after], samples.R0[before].reshape(count, -1), np.tile(self.alpha, (count, 1)), turned,
+            tape.variations.drift(samples.t[after]),
         ))  # fmt: skip
         x = np.hstack((
             samples.z[before] * tape.plain, samples.zd[before], samples.zdd[before], recorded.kept[before],

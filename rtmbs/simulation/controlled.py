@@ -13,7 +13,7 @@ from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.integrators.report import Outcome, outcomes_of
 from rtmbs.integrators.settings import TRIES, Chunk
 from rtmbs.observers.base import Observer
-from rtmbs.observers.recorder import HELPED
+from rtmbs.observers.recorder import HELPED, started_of
 from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.simulation.batches import SIZE, Batch, chunk_of, take_batch
 from rtmbs.simulation.dense import Moment, Stretch
@@ -26,6 +26,7 @@ from rtmbs.simulation.log import ControlledResult, StepLog
 from rtmbs.simulation.progress import progress_bar
 from rtmbs.simulation.record_times import RecordTimes
 from rtmbs.simulation.step_choice import StepChoice
+from rtmbs.simulation.too_small import remedy
 from rtmbs.system.signals import evaluate_signals
 
 MOST_BATCHES, MOST_EVENTS = 10_000_000, 10_000  # a run
@@ -111,7 +112,10 @@ class Controlled:
         errors = self.choice.errors(track, self.past) if count else np.zeros(0)
         refused = np.flatnonzero(~(errors <= 1.0))
         good = int(refused[0]) if len(refused) else count
-        self.tried += [(float(track.t[k]), h, float(errors[k]), k < good) for k in range(min(good + 1, count))]
+        kink = good < count and self.choice.grants(float(track.t[good]), h, errors, good, self.last_h)
+        good += kink
+        looked = good if kink else min(good + 1, count)
+        self.tried += [(float(track.t[k]), h, float(errors[k]), k < good) for k in range(looked)]
         if good < count:
             self.sim.back_to(((batch.state(good), batch.state(good)), NO_GOALS))
         elif batch.failed is not None:
@@ -123,16 +127,18 @@ class Controlled:
             self.off_loops += min(self.choice.unjudged, good)
             self.choice.unjudged = 0
         if good and not anew:
-            self.past = Past(h, track.zdd[good - 1].copy()) if judged else None
+            self.past = Past(h, track.zdd[good - 1].copy()) if judged and not kink else None
             self.last_h = h
         if good == count and batch.failed is not None:
             self.h = FREE * h
+        elif kink:
+            self.h = h
         elif len(refused):
             self.h = self.choice.after_refusal(float(track.t[good]), h, float(errors[good]), self.last_h)
         else:
             self.h = min(h * self.choice.factor(float(errors.max())), self.choice.longest)
         if self.h < SMALLEST * self.choice.span and not stopped:
-            raise self.too_small()
+            raise self.too_small(batch)
         return (NOT_ALL if anew else taken), stopped
 
     def accept(self, batch: Batch, good: int) -> tuple[int, bool, bool]:
@@ -159,14 +165,14 @@ class Controlled:
         if self.failures > self.at_most or report.hopeless:
             raise self.sim.error(report)
 
-    def too_small(self) -> Exception:
+    def too_small(self, batch: Batch) -> Exception:
         """Return the error of a step that the tolerance makes too small."""
         t, report = self.sim.t, self.sim.step()
         self.sim.back_to(((self.sim.state.copy(), self.sim.state.copy()), NO_GOALS))
         error = step_error(len(self.tried), report) if not report.outcome.accepted else None
         return error or InputError(
             f"tolerance = {self.choice.tolerance:g} asks for steps below {self.h:.3g} s at t = {t:g} s, because of "
-            f"{self.choice.worst!r}; give a larger tolerance, or declare the jumps of functions of time"
+            f"{self.choice.worst!r}: {remedy(self.system, self.sim.equations.tables, batch.moments)}"
         )
 
     # ---- events -----------------------------------------------------------------------------------------------------
@@ -292,7 +298,7 @@ class Controlled:
         columns = zip(*self.tried, strict=True) if self.tried else ((), (), (), ())
         t, h, error, taken = (np.array(column) for column in columns)
         counts = {HELPED: self.helped, OFF_LOOPS: self.off_loops}
-        warnings = {name: count for name, count in counts.items() if count}
+        warnings = started_of(self.sim) | {name: count for name, count in counts.items() if count}
         warnings |= {NEVER.format(watch.event.called): 1 for watch in self.watches if not watch.count}
         tables = self.sim.equations.tables
         self.outcomes = +self.outcomes

@@ -7,6 +7,9 @@ import numpy as np
 from rtmbs.simulation.turns import Array, turn_between
 from rtmbs.system.tables import Dofs
 
+SEVERAL = 8  # steps that tell rounding from a motion
+ALTERNATING = 0.2  # of the usual size: bends with a smaller mean go up and down
+
 
 class Track(NamedTuple):
     """Consecutive states, the first of which the steps began from."""
@@ -26,10 +29,11 @@ class Past(NamedTuple):
 
 
 class Noise(NamedTuple):
-    """What positions and rates may be off across their loops without any harm: it does not add up."""
+    """What positions and rates may be off across their loops without any harm, for it does not add up; and rounding."""
 
     position: Array  # (n,)
     rate: Array  # (n,)
+    acceleration: Array  # (n,) largest second difference over steps that rounding explains
 
 
 def local_errors(dofs: Dofs, track: Track, past: Past | None, noise: Noise) -> tuple[Array, Array]:
@@ -52,7 +56,22 @@ def local_errors(dofs: Dofs, track: Track, past: Past | None, noise: Noise) -> t
     if past is None:
         bends = np.concatenate((bends[:1], bends)) if len(bends) else np.zeros_like(gone)
     missed = np.diff(track.zd, axis=0) - 0.5 * h * (track.zdd[1:] + track.zdd[:-1])
-    return position, beyond(missed.mean(axis=0), noise.rate / count) + h**3 / 12.0 * bends
+    return position, beyond(missed.mean(axis=0), noise.rate / count) + h**3 / 12.0 * smoothed(
+        bends, h, noise.acceleration
+    )
+
+
+def smoothed(bends: Array, h: Array, noise: Array) -> Array:
+    """Return bends (k, n), in their place the mean where they are rounding: small, and now up, now down.
+
+    ``h`` (k, 1) are the steps, ``noise`` (n,) the second differences that rounding explains. Rounding of accelerations
+    grows as 1/h, and a bend of it comes back as the opposite in the next steps. Errors sum up to the same.
+    """
+    if len(bends) < SEVERAL:
+        return bends
+    size, mean = np.abs(bends), bends.mean(axis=0)
+    small = np.max(h * h * size, axis=0) <= noise
+    return np.where(small & (np.abs(mean) < ALTERNATING * np.median(size, axis=0)), mean, bends)
 
 
 def beyond(values: Array, noise: Array) -> Array:

@@ -20,7 +20,8 @@ class StepLog(NamedTuple):
 
     t: Array  # (k,) where it began [s]
     h: Array  # (k,) [s]
-    error: Array  # (k,) estimate in terms of what the tolerance allows for it; NaN: the step failed
+    error: Array  # (k,) estimate in terms of what the tolerance allows for it; NaN: the step failed. Steps over kinks
+    # of forces may be taken with more, out of what longer steps there would have been allowed
     taken: Array  # (k,) bool
 
     @property

@@ -18,7 +18,7 @@ from rtmbs.results.catalogue import sources
 from rtmbs.results.channel import Source
 from rtmbs.results.resample import COORDINATE, PLACE, TURN, read_instant
 from rtmbs.results.resampled import Resampled
-from rtmbs.results.samples import one_sample
+from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.semirecursive.workspace import Workspace, workspace
 from rtmbs.state import State, is_usual
 from rtmbs.system.system import System
@@ -59,6 +59,7 @@ class Reading:
         self.kernel: Callable[..., Any] | None = None
         self.quick: dict[str, Quick] | None = None
         self.known: list[tuple[tuple[Any, ...], StateArrays]] = []
+        self.samples: Samples | None = None  # the state that channels are worked out of, overwritten by the next
 
     def one(self, name: str, state: State) -> Any:
         """Return one channel: a number, or an array (components,). Raises UnknownNameError."""
@@ -109,9 +110,22 @@ class Reading:
         return arrays
 
     def sources(self, state: State) -> dict[str, Source]:
-        """Return every channel of a state; none is worked out yet. Raises StateError for what a step refuses."""
+        """Return every channel of a state; none is worked out yet. Raises StateError for what a step refuses.
+
+        The channels are those of the next state too, once somebody asks for that.
+        """
         state.validate(self.shapes, {})
-        return sources(self.system, Resampled(self.system, self.tables, one_sample(state)))
+        if self.samples is None:
+            values = (getattr(state, name)[None].copy() for name in OF_STATE)
+            self.samples = Samples(np.array([state.t]), *values)
+            self.resampled = Resampled(self.system, self.tables, self.samples)
+            self.offered = sources(self.system, self.resampled)
+            return self.offered
+        self.samples.t[0] = state.t
+        for name in OF_STATE:
+            getattr(self.samples, name)[0] = getattr(state, name)
+        self.resampled.forget()
+        return self.offered
 
     def prepared(self, names: tuple[str, ...], state: State) -> Plan:
         """Return the plan of a list of channels."""

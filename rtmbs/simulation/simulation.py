@@ -242,9 +242,10 @@ class Simulation(StateHolder):
 
         With ``tolerance`` the steps are chosen: the errors that they add to a coordinate, estimated, sum up to the
         tolerance at ``t_end`` in typical sizes (1 rad; characteristic length), METHODS 1.34. Penalties and Newton
-        matrix follow the step, and h of the Simulation stays for later. ``record=Every(dt)`` or ``At(times)`` then
-        reads dense output at just these times. The Result tells its ``steps`` and ``events``. ``when`` is a function
-        of an ``Instant``, an ``Event`` or a list of them: the change of its sign stops the run, or calls an action.
+        matrix follow the step, projections the tolerance, and h of the Simulation stays for later.
+        ``record=Every(dt)`` or ``At(times)`` then reads dense output at just these times. The Result tells its
+        ``steps`` and ``events``. ``when`` is a function of an ``Instant``, an ``Event`` or a list of them: the change
+        of its sign stops the run, or calls an action.
 
             sim.run(2.0, tolerance=1e-6, record=Every(0.01), when=lambda s: s["ball.position"][2])
 
@@ -296,12 +297,12 @@ class Simulation(StateHolder):
         from rtmbs.simulation.events import events_of
         from rtmbs.simulation.jump_times import jump_times
         from rtmbs.simulation.record_times import RecordTimes
-        from rtmbs.simulation.step_choice import check_tolerance
+        from rtmbs.simulation.step_choice import check_tolerance, projection_tol
 
         check_tolerance(tolerance)
         check_method(self.method, tolerance)
         events, watching, h = events_of(when), observers_of(observers), self.h
-        method = self.method
+        method: Any = self.method
         self._take_goals()
         self._validate(self.state)
         check_end(self.t, t_end)
@@ -310,7 +311,8 @@ class Simulation(StateHolder):
             self, t_end, tolerance, events, RecordTimes(record, self.t, t_end), watching, at_most, jumps, progress
         )
         try:
-            self.change(hold_energy=False)  # the balance keeps a bias of the rates that belongs to one h (METHODS 1.7)
+            # the balance of energy keeps a bias of the rates that belongs to one h (METHODS 1.7)
+            self.change(hold_energy=False, projection_tol=projection_tol(tolerance, method.projection_tol))
             controlled.run()
         except BaseException as error:
             if controlled.kept:

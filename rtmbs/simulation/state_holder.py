@@ -204,7 +204,7 @@ class StateHolder(InputHolder):
     @property
     def h(self) -> float:
         """Step [s]."""
-        return self.state.h
+        return self._states[0].h
 
     @h.setter
     @one_thread

@@ -19,8 +19,13 @@ SAFETY, SHRINK, GROW = 0.85, 0.2, 2.5
 FEWEST = 10  # steps a run
 STUCK = 0.7  # of the error before: it should be less than 0.7^3
 UNJUDGED = 2
+KINK = 0.5  # of what the errors of a time may sum up to, for steps over kinks beside the others
+FINE, ALONE = 0.1, 0.25  # of the step before, of its error: smaller steps, and smaller errors beside, tell of a kink
 POSITION_NOISE = 1e-10  # of typical sizes: tolerance of Newton's increments (METHODS 1.11), and Phi = lam / alpha
+PROJECTED = 1e-6, 1e-13  # of the tolerance, and the least: what projections leave of the largest rate
 RATE_NOISE = 1e-6  # of the largest rate: what penalties leave, and what projections take away again (METHODS 1.6, 1.12)
+
+ACCELERATION_NOISE = 1e-6  # of the largest acceleration: rounding of small steps in loops of uneven masses
 
 
 def check_tolerance(tolerance: float) -> None:
@@ -35,6 +40,16 @@ def check_tolerance(tolerance: float) -> None:
         raise InputError(f"tolerance is {tolerance:g}, of no use as an error; it must be at most {MOST:g}")
 
 
+def projection_tol(tolerance: float, own: float) -> float:
+    """Return what projections may leave in a run with a tolerance, ``own`` at most (METHODS 1.34).
+
+    What they leave of accelerations, e, counts as a bend: h/12 e of the rates a step, which no smaller step makes less
+    in its share h of the tolerance.
+    """
+    share, least = PROJECTED
+    return min(own, max(share * tolerance, least))
+
+
 class StepChoice:
     """Judges steps and chooses the next one."""
 
@@ -44,6 +59,8 @@ class StepChoice:
         self.longest = self.span / FEWEST
         self.unjudged = 0  # steps to be taken whatever their error is
         self.refusal = (math.nan, math.nan, math.nan)  # the last one: t, h, error
+        self.usual, self.usual_until = 0.0, -math.inf  # a step before a refusal, and where it would have ended [s]
+        self.spare = 0.0  # what kinks in that time may still take of its share [s]
         self.worst = ""  # coordinate with the largest error of the last step that was judged
 
     def errors(self, track: Track, past: Past | None) -> Array:
@@ -51,7 +68,8 @@ class StepChoice:
         typical = self.system.typical
         self.fastest = max(self.fastest, float(np.max(np.abs(track.zd) / typical, initial=0.0)))
         self.steepest = max(self.steepest, float(np.max(np.abs(track.zdd) / typical, initial=0.0)))
-        noise = Noise(POSITION_NOISE * typical, RATE_NOISE * self.fastest * typical)
+        rounding = ACCELERATION_NOISE * self.steepest * typical
+        noise = Noise(POSITION_NOISE * typical, RATE_NOISE * self.fastest * typical, rounding)
         position, rate = local_errors(self.system.tables.dofs, track, past, noise)
         added = (np.abs(position) + self.time() * np.abs(rate)) / typical
         if added.shape[1] == 0:
@@ -66,6 +84,23 @@ class StepChoice:
         if self.steepest == 0.0:
             return self.span
         return min(self.span, self.fastest / self.steepest + 1.0 / math.sqrt(self.steepest))
+
+    def grants(self, t: float, h: float, errors: Array, k: int, before: float) -> bool:
+        """Return whether step ``k`` of ``h`` [s], from ``t`` [s], is taken although its error is too large.
+
+        A force with a kink makes one error, of order h^2, where a share h of the tolerance shrinks as h. A step that
+        stands out, far smaller than the one ``before``, may therefore take half of the share of that one, once in its
+        time: the errors of all steps sum up to one and a half tolerances at most.
+        """
+        if t >= self.usual_until:
+            self.usual = min(before, self.longest)
+            self.usual_until, self.spare = t + self.usual, KINK * self.usual
+        error, others = float(errors[k]), np.delete(errors, slice(k, k + 2))  # the next one sees the bend too
+        alone = not len(others) or float(np.median(others)) < ALONE * error
+        if not (alone and h < FINE * self.usual and error * h <= self.spare):
+            return False
+        self.spare -= error * h
+        return True
 
     def after_refusal(self, t: float, h: float, error: float, before: float) -> float:
         """Return the step after one of ``h`` [s] from ``t`` [s] that was refused for its error.

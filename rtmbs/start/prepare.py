@@ -17,7 +17,7 @@ from rtmbs.start.penalty import effective_masses
 from rtmbs.start.positions import Assembly
 from rtmbs.start.rates import consistent_rates
 from rtmbs.start.redundancy import settle_redundant
-from rtmbs.start.report import StartReport, listed
+from rtmbs.start.report import LOCKED, StartReport, listed
 from rtmbs.system.balance_table import of_true_loops
 from rtmbs.system.system import ForceInfo, System
 
@@ -96,7 +96,7 @@ def describe(
             "no closed pose was found beside the start of some loops: were the start singular, it would not show"
         )
     if mobility.locked:
-        warnings.append(f"no degree of freedom is left in what {listed(mobility.locked)} join: the loops alone hold it")
+        warnings.append(f"{LOCKED} in what {listed(mobility.locked)} join: the loops alone hold it")
     offsets = np.abs(equations.tables.closures.assembly_offset)
     if np.any(offsets):
         worst = int(np.argmax(offsets))

@@ -33,11 +33,18 @@ class Scaled:
         return rows_above(self.P[chosen], self.blocks[chosen], self.tolerance)
 
 
-def independent_rows(equations: SemiRecursiveEquations) -> Mask:
-    """Return which rows (m,) of the loops are independent at the pose that ``equations`` closed last."""
-    if not equations.m:
-        return np.zeros(0, np.bool_)
-    return Scaled(equations, LoopJacobian(equations.tables, equations.m, equations.n)).independent()
+def independent_rows(equations: SemiRecursiveEquations, among: Mask | None = None) -> Mask:
+    """Return which rows (m,) of the loops are independent at the pose that ``equations`` closed last.
+
+    ``among`` (m,) leaves the other rows out.
+    """
+    found = np.zeros(equations.m, np.bool_)
+    if not equations.m or (among is not None and not np.any(among)):
+        return found
+    scaled = Scaled(equations, LoopJacobian(equations.tables, equations.m, equations.n))
+    chosen = None if among is None else np.flatnonzero(among)
+    found[slice(None) if chosen is None else chosen] = scaled.independent(chosen)
+    return found
 
 
 def blocks_of(equations: SemiRecursiveEquations) -> NDArray[np.int64]:

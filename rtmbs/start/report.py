@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from rtmbs.errors import LISTED
 
+LOCKED = "no degree of freedom is left"  # how the warning begins that a run repeats
+
 
 @dataclass(frozen=True)
 class StartReport:
@@ -41,6 +43,11 @@ class StartReport:
             *(f"warning: {text}" for text in self.warnings),
         ]
         return "\n".join(lines)
+
+    @property
+    def locked(self) -> str:
+        """The warning of loops that nothing can move; empty where there is none."""
+        return next((text for text in self.warnings if text.startswith(LOCKED)), "")
 
     @property
     def singular(self) -> bool:

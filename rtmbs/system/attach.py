@@ -1,7 +1,7 @@
 """A System whose force law acts on another body: what a hand that lets go and takes hold elsewhere needs.
 
-The tree, its pattern and every coordinate stay, for a connector from ground to a body lives on the path to that body,
-and all pairs of a path are in the pattern already: models with a law on a body have no interfaces (``write_draft``).
+The tree and every coordinate stay. A connector from ground to a body lives on the path to that body, so all pairs of a
+path are in the pattern from the first such change on (``uncondensed``); later changes keep the pattern.
 """
 
 from dataclasses import replace
@@ -10,7 +10,7 @@ import numpy as np
 
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.linear.symbolic import entries
-from rtmbs.system.pattern import join
+from rtmbs.system.pattern import join, uncondensed
 from rtmbs.system.system import Array, Integers, System
 from rtmbs.system.tables import Connectors
 
@@ -29,6 +29,7 @@ def attached(system: System, force: str, body: str, point: Array) -> System:
         raise unknown_name("body", body, system.bodies)
     if body == ground:
         raise InputError(f"force {force!r}: body {body!r} stands still; name another body")
+    system = uncondensed(system)
     place, tables = system.bodies[body], system.tables
     frame = tables.laws.frame_b.copy()
     frame[info.row] = np.column_stack((place.rotation, place.position + place.rotation @ point))

@@ -172,7 +172,6 @@ def write_draft(
     laws = build_laws(workshop, skeleton, slots, connector_list)
     paths, interfaces, connectors = lay_out(dofs.parent, connector_list.pairs, connector_list.branches)
     check_connectors(closures, closure_table.connector, connectors.pointer)
-    handed = any(info.on_body for info in laws.infos.values())  # may be attached to any body later
     lu, tables = give_places(
         Tables(
             dofs=dofs,
@@ -188,8 +187,7 @@ def write_draft(
             forces=forces.forces,
             laws=laws.laws,
             balance=no_balance(len(dofs.kind)),
-        ),
-        condensed=not handed,
+        )
     )
     rows, infos = describe_rows(closures, driver_rows), forces.infos | laws.infos
     return Draft(topology, skeleton, closures, rows, slots, tables, lu, laws, infos)

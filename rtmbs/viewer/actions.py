@@ -27,6 +27,7 @@ from rtmbs.viewer.commands import (
 )
 from rtmbs.viewer.encoder import IMAGES
 from rtmbs.viewer.panels.export import unwritten
+from rtmbs.viewer.panels.numbers import counted
 from rtmbs.viewer.speeds import faster, slower
 from rtmbs.viewer.theme import DARK, WHITE
 
@@ -88,6 +89,7 @@ class Actions:
         frame = self.window.frame
         if frame is not None:
             self.marks ^= {frame.step}
+            self.window.transport.show_marks(self.marks)
             kept = ", ".join(str(step) for step in sorted(self.marks))
             self.window.tell(f"marks at steps {kept}" if kept else "no marks")
 
@@ -327,7 +329,7 @@ class Actions:
             self.window.tell("the model has no markers; model.add_marker adds one")
             return
         on = scene.follow_markers(not scene.follows_markers())
-        self.window.tell(f"trails of {on} markers" if on else "no trails of markers")
+        self.window.tell(f"trails of {counted(on, 'marker')}" if on else "no trails of markers")
         self.window.canvas.update()
 
     def transparent(self) -> None:

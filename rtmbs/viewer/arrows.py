@@ -140,7 +140,7 @@ class Reactions:
         self._b = np.array([joint.b for joint in description.joints], np.int64)
         self._points = np.array([joint.point_b for joint in description.joints]).reshape(-1, 3)
         self._forces = Arrows(radius, theme.reaction)
-        self._moments = Arrows(radius, theme.moment, double=True)
+        self._moments = Arrows(radius, theme.reaction_moment, double=True)
         self.batches = [*self._forces.batches, *self._moments.batches]
 
     def show(self, frame: Frame, scale: Scale) -> None:

@@ -6,7 +6,7 @@ from PySide6.QtCore import QPointF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QImage, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
 from PySide6.QtOpenGL import QOpenGLPaintDevice
 from PySide6.QtOpenGLWidgets import QOpenGLWidget
-from PySide6.QtWidgets import QToolTip, QWidget
+from PySide6.QtWidgets import QLabel, QToolTip, QWidget
 
 from rtmbs.viewer.camera import Camera
 from rtmbs.viewer.framebuffer import SAMPLES, Framebuffer
@@ -112,9 +112,14 @@ class Canvas(QOpenGLWidget):
         self._write(scene, [text for overlay in scene.overlays for text in overlay.texts()])
         self.pictures += 1
 
+    def taken(self) -> tuple[float, float]:
+        """Return how far the info overlay reaches to the right and down [pixels]."""
+        over = [one for one in self.findChildren(QLabel, "info") if one.isVisible()]
+        return (over[0].geometry().right() + 1.0, over[0].geometry().bottom() + 1.0) if over else (0.0, 0.0)
+
     def _write(self, scene: Scene, texts: list[tuple[NDArray[np.float64], str]]) -> None:
         """Write on the framebuffer that is bound; a painter on the widget would go elsewhere while it is grabbed."""
-        written = legend(scene, self.camera)
+        written = legend(scene, self.camera, taken=self.taken())
         if not (self.labels or texts or written):
             return
         ratio = self.devicePixelRatioF()

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from rtmbs.results.catalogue import Entry, named, offered
 from rtmbs.results.channel import Source
 from rtmbs.results.resampled import Resampled
 from rtmbs.results.samples import OF_STATE, Samples
+from rtmbs.semirecursive.workspace import workspace
 from rtmbs.state import State
 from rtmbs.system.system import System
 from rtmbs.system.tables import Tables
@@ -27,10 +29,10 @@ SIZES = (256, 64, 16, 4, 1)  # steps that are worked out together
 class Batch:
     """All channels of a System over a fixed number of samples that are overwritten again and again."""
 
-    def __init__(self, system: System, tables: Tables, state: State, size: int) -> None:
+    def __init__(self, system: System, tables: Tables, state: State, size: int, ws: Any) -> None:
         arrays = (np.zeros((size, *getattr(state, name).shape)) for name in OF_STATE)
         self.samples = Samples(np.zeros(size), *arrays)
-        self.resampled = Resampled(system, tables, self.samples)
+        self.resampled = Resampled(system, tables, self.samples, ws=ws)
         self.entries = named(live(system, self.resampled))
 
     def read(self, states: Sequence[State], columns: Sequence[tuple[str, int]]) -> tuple[Array, Array]:
@@ -69,10 +71,15 @@ def live(system: System, resampled: Resampled) -> Iterator[Entry]:
 
 
 class LiveChannels:
-    """Channels of a System at as many states as are given; a few at a time cost little more than one."""
+    """Channels of a System at as many states as are given; a few at a time cost little more than one.
+
+    ws: scratch of all batches, and of whoever reads beside them: the less memory a picture touches, the less of a
+    step's own is lost from the caches.
+    """
 
     def __init__(self, system: System, tables: Tables, state: State) -> None:
         self._system, self._tables, self._state = system, tables, state
+        self.ws = workspace(tables)
         self._batches: dict[int, Batch] = {}
         self.entries: Mapping[str, Entry] = self._batch(1).entries
         self.names: tuple[str, ...] = ()
@@ -80,7 +87,7 @@ class LiveChannels:
 
     def _batch(self, size: int) -> Batch:
         if size not in self._batches:
-            self._batches[size] = Batch(self._system, self._tables, self._state, size)
+            self._batches[size] = Batch(self._system, self._tables, self._state, size, self.ws)
         return self._batches[size]
 
     def descriptions(self) -> tuple[ChannelDescription, ...]:
@@ -127,9 +134,9 @@ class LiveChannels:
     def follow(self, system: System, tables: Tables) -> None:
         """Go on with a System of which a force acts on another body now."""
         if system is not self._system:
-            self._system, self._tables = system, tables
+            self._system, self._tables, self.ws = system, tables, workspace(tables)  # paths may be longer now
             for batch in self._batches.values():
-                batch.resampled.system, batch.resampled.tables = system, tables
+                batch.resampled.system, batch.resampled.tables, batch.resampled.ws = system, tables, self.ws
                 batch.resampled.__dict__.pop("graph", None)
 
     def read(self, states: Sequence[State]) -> tuple[Array, Array]:

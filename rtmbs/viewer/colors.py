@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.theme import Theme
+from rtmbs.viewer.trails import traceable
 
 if TYPE_CHECKING:
     from rtmbs.viewer.scene import Scene
@@ -27,9 +28,11 @@ def meanings(scene: "Scene") -> list[Meaning]:
     rows = [row for row in meanings_of(scene.description, scene.theme) if scene.shown[row.part]]
     if not (scene.shown[TRAILS] and len(scene.trails)):
         return rows
-    colors = body_colors(scene.description, scene.theme)
     names = [body.name for body in scene.description.bodies]
-    trails = [Meaning(TRAILS, colors[body], f"trail of {name or names[body]}") for body, name in scene.trails.names()]
+    trails = [
+        Meaning(TRAILS, trail_color(scene.description, scene.theme, body, name), f"trail of {name or names[body]}")
+        for body, name in scene.trails.names()
+    ]
     return [*rows, *shortened(trails, "trails")]
 
 
@@ -45,7 +48,7 @@ def meanings_of(description: SceneDescription, theme: Theme) -> list[Meaning]:
         (bool(description.wrenches), Meaning(FORCES, theme.force, "given force")),
         (bool(description.wrenches), Meaning(FORCES, theme.moment, "given torque, two heads")),
         (bool(joints), Meaning(REACTIONS, theme.reaction, "joint reaction: force on the second body")),
-        (bool(joints), Meaning(REACTIONS, theme.moment, "joint reaction: moment, two heads")),
+        (bool(joints), Meaning(REACTIONS, theme.reaction_moment, "joint reaction: moment, two heads")),
     )
     return [*shortened(bodies(description, theme), "bodies"), *(row for there, row in offered if there)]
 
@@ -87,6 +90,14 @@ def body_colors(description: SceneDescription, theme: Theme) -> list[str]:
     """Return the colour of every body: the user's, or that of its family in the theme."""
     numbers = zip(description.bodies, families(description), strict=True)
     return [body.color or theme.bodies[number % len(theme.bodies)] for body, number in numbers]
+
+
+def trail_color(description: SceneDescription, theme: Theme, body: int, name: str) -> str:
+    """Return the colour of the trail of a marker, or of a body for no name: as in a page, by the place of the point."""
+    points = [point.name for point in traceable(description)]
+    wanted = name or description.bodies[body].name
+    number = points.index(wanted) if wanted in points else len(points) + body
+    return theme.plots[(number + 1) % len(theme.plots)]
 
 
 def shortened(rows: list[Meaning], what: str) -> list[Meaning]:

@@ -275,7 +275,7 @@ class Controller:
         sim = self.origin.make(changes, options)
         model = self.origin.model
         with_spring = None if model is None else partial(compiled_with_mouse_spring, model)
-        session = Session(sim, History(*self._limits) if self._limits else None, with_spring)
+        session = Session(sim, History(*self._limits) if self._limits else None, with_spring, self.mode != "manual")
         channels, timing = LiveChannels(sim.system, sim.equations.tables, sim.state), Timing()
         generation = self.generation + 1
         scene = describe(
@@ -331,7 +331,7 @@ class Controller:
 
     def tell(self, kind: Kind, text: str, details: str = "") -> None:
         """Pass a sentence on, with the present step and time."""
-        step, t = (self.session.step_number, self.session.state.t) if self.session else (0, 0.0)
+        step, t = (self.session.step_number, self.session.t) if self.session else (0, 0.0)
         self.outlet.tell(Message(kind, text, step, t, details))
 
     @property

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,9 @@ from rtmbs.results.reactions import rods
 from rtmbs.results.result import Result
 from rtmbs.semirecursive.sources import source_names
 from rtmbs.simulation import Simulation
+from rtmbs.simulation.input_units import input_unit
 from rtmbs.system.system import BodyInfo, ForceInfo, System
-from rtmbs.system.tables import GRAVITY_SLOT, REVOLUTE
+from rtmbs.system.tables import GRAVITY_SLOT
 from rtmbs.viewer.description import (
     BodyDescription,
     ChannelDescription,
@@ -31,6 +33,7 @@ from rtmbs.viewer.description import (
     SceneDescription,
     WrenchDescription,
 )
+from rtmbs.viewer.design import other_numbers
 from rtmbs.viewer.elements import element_descriptions
 from rtmbs.viewer.frame import FrameLayout
 from rtmbs.viewer.mouse_spring import MOUSE_SPRING, has_mouse_spring
@@ -45,8 +48,6 @@ CHOICES = {
     "refactor": REFACTOR,
     "projection_metric": ("tangent", "mass"),
 }
-TURNING = {"stiffness": "N m/rad", "damping": "N m s/rad", "angle": "rad", "load": "N m", "torque": "N m"}
-SLIDING = {"stiffness": "N/m", "damping": "N s/m", "angle": "m", "load": "N", "force": "N"}
 
 
 def describe(
@@ -94,10 +95,12 @@ def describe(
 def describe_recorded(result: Result, model: Model | None) -> SceneDescription | None:
     """Return the description of the mechanism of a result: that of ``model``, or of the System that the result knows.
 
-    None without both, and for a System that cannot be put together again. Raises as ``Model.compile``.
+    None without both, and for a System that cannot be put together again. A model with other numbers than that of the
+    run has ``warnings``. Raises as ``Model.compile``.
     """
     if model is not None:
-        return describe(Simulation(model.compile()))
+        system = model.compile()
+        return replace(describe(Simulation(system)), warnings=other_numbers(result, system, model))
     if result.system is None:
         return None
     try:
@@ -229,16 +232,4 @@ def input_descriptions(system: System) -> Iterator[InputDescription]:
     for name, place in system.inputs.items():
         if name.rpartition(".")[0] == MOUSE_SPRING and has_mouse_spring(system):
             continue  # what a grab sets
-        yield InputDescription(name, system.u0[place].copy(), unit(system, name), place, place.start not in timed)
-
-
-def unit(system: System, name: str) -> str:
-    """Return the unit of an input, "" when nothing tells it."""
-    owner, _, word = name.rpartition(".")
-    if owner in system.forces:
-        force = system.forces[owner]
-        if force.kind != "joint":
-            return BY_WORD[force.kind].units.get(word, "") if force.kind in BY_WORD else ""
-        dof = system.tables.joint_forces.dof[force.row]
-        return (TURNING if system.tables.dofs.kind[dof] == REVOLUTE else SLIDING).get(word, "")
-    return "m/s^2" if name == "gravity" else ""
+        yield InputDescription(name, system.u0[place].copy(), input_unit(system, name), place, place.start not in timed)

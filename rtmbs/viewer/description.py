@@ -141,3 +141,4 @@ class SceneDescription:
     elements: tuple[ElementDescription, ...] = ()
     way: Array = field(default_factory=lambda: np.zeros((0, 3)))  # points that a recorded motion comes to, world [m]
     facts: dict[str, str] = field(default_factory=dict)  # label -> text, for the info overlay
+    warnings: tuple[str, ...] = ()  # about a recorded result beside its mechanism

@@ -3,12 +3,15 @@
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QTimer
 
 from rtmbs.viewer.frame import Frame
 
 if TYPE_CHECKING:
     from rtmbs.viewer.window import Window
 
+DOT = 0.05  # of what the picture was fitted to: a mechanism so small is looked for in vain
 MOST_COVERED = 0.4  # of the width, that the info overlay may take from the picture
 
 
@@ -20,18 +23,24 @@ class Framing:
     def __init__(self, window: "Window") -> None:
         self.window = window
         self.holding, self.followed = True, None  # type: bool, int | None
+        self._soon = QTimer(window, singleShot=True, interval=0)  # goes with the window
+        self._soon.timeout.connect(self.fit)
 
     def show(self, frame: Frame, old: Frame | None) -> None:
         """Move the scene of the window to ``frame``, and the camera with it."""
         scene, camera = self.window.scene, self.window.canvas.camera
         if scene is None:
             return
+        back = old is not None and frame.t < old.t
         before = scene.center_of(self.followed) if self.followed is not None else None
         scene.show(frame)
         if self.followed is not None and before is not None:
             camera.center = camera.center + scene.center_of(self.followed) - before
         elif self.holding:
             if np.isfinite(frame.way[0, 0]) and not (old is not None and np.isfinite(old.way[0, 0])):
+                self.fit()
+            if back and extent(scene.points()) < DOT * extent(scene.seen):  # of an explosion that is undone
+                scene.seen = scene.seen[:0]
                 self.fit()
             self._hold()
 
@@ -42,6 +51,12 @@ class Framing:
             self.holding = True
             canvas.camera.fit(canvas.scene.framing(), self.covered())
             canvas.update()
+
+    def resized(self) -> None:
+        """The picture has another size: what lies over it finds its place, and the whole is fitted in again."""
+        self.window.place_overlays()
+        if self.holding and self.followed is None and self.window.scene is not None:
+            self._soon.start()  # once the camera knows the size
 
     def covered(self) -> float:
         """Return how many pixels at the left the info overlay takes."""
@@ -65,3 +80,8 @@ class Framing:
     def forget(self) -> None:
         """Another mechanism: what was followed is gone."""
         self.followed = None
+
+
+def extent(points: NDArray[np.float64]) -> float:
+    """Return the longest edge of the box around points (k, 3); 0 for none."""
+    return float(np.max(np.ptp(points, axis=0))) if len(points) else 0.0

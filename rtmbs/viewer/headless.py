@@ -94,6 +94,8 @@ class Filmed:
     t: float  # time of the last picture [s]
     seconds: float  # wall time
     stopped: str = ""  # the sentence of a step that failed
+    ended: str = ""  # says that the run was shorter than the film
+    warnings: tuple[str, ...] = ()  # about a recorded result beside its model
 
 
 def film_simulation(
@@ -143,11 +145,13 @@ def stepped(sim: Simulation, connection: ManualConnection, filming: Filming, tol
 
 
 def film_result(result: Result, out: str | Path, filming: Filming, model: Model | None = None) -> Filmed:
-    """Take pictures of a recorded result, from its beginning; past its end it stands still.
+    """Take pictures of a recorded result, from its beginning to the first picture at or past its end.
 
     model: of the mechanism, for shapes and joints.  Raises as ``film_simulation``.
     """
-    now = [0.0]
+    now, wanted = [0.0], filming.pictures
+    length = float(result.t[-1] - result.t[0]) if len(result) else 0.0
+    filming = replace(filming, seconds=None, frames=min(wanted, pictures_of(length, filming)))
     connection = PlaybackConnection(result, describe_recorded(result, model), clock=lambda: now[0])
     wrenches = shown_reactions(connection) if filming.reactions else None
 
@@ -160,7 +164,16 @@ def film_result(result: Result, out: str | Path, filming: Filming, model: Model 
             assert frame is not None
             yield frame
 
-    return film(connection.describe(), played(), out, filming, wrenches)
+    description = connection.describe()
+    filmed = replace(film(description, played(), out, filming, wrenches), warnings=description.warnings)
+    if filming.frames == wanted:
+        return filmed
+    return replace(filmed, ended=f"the run ends at t = {result.t[-1]:g} s, and so does the film")
+
+
+def pictures_of(length: float, filming: Filming) -> int:
+    """Return how many pictures a motion of ``length`` [s] fills, the one of its end included."""
+    return math.ceil(length * filming.rate / filming.speed * (1.0 - WHOLE)) + 1
 
 
 def shown_reactions(connection: PlaybackConnection) -> Array:

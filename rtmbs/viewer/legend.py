@@ -42,12 +42,15 @@ class Stroke(NamedTuple):
 Legend = list[Word | Stroke]
 
 
-def legend(scene: Scene, camera: Camera, row: float = ROW, scales: bool = True) -> Legend:
+def legend(
+    scene: Scene, camera: Camera, row: float = ROW, scales: bool = True, taken: tuple[float, float] = (0.0, 0.0)
+) -> Legend:
     """Return the legend of a picture: axes at their tips, scales in the lower right corner, colours in the lower left.
 
     row: from one line to the next [pixels].  scales: False leaves colours alone.
+    taken: width and height of what lies in the upper left corner [pixels]; colours go beside it.
     """
-    colors = drawn_meanings(meanings(scene), scene, camera, row) if scene.shown["legend"] else []
+    colors = drawn_meanings(meanings(scene), scene, camera, row, taken) if scene.shown["legend"] else []
     return colors + (drawn_scales(scene, camera, row) if scales else [])
 
 
@@ -87,10 +90,11 @@ def drawn_bar(scene: Scene, camera: Camera, row: float, bottom: float) -> Legend
     return [*bar, Word(metric(length), right, bottom - 0.5 * row, RIGHT, color)]
 
 
-def drawn_meanings(rows: list[Meaning], scene: Scene, camera: Camera, row: float) -> Legend:
+def drawn_meanings(rows: list[Meaning], scene: Scene, camera: Camera, row: float, taken: tuple[float, float]) -> Legend:
     """Return patches of colour with their words, from the lower left corner upwards."""
     found: Legend = []
-    left = INSET * row
+    under = camera.height - (INSET + len(rows)) * row < taken[1]
+    left = INSET * row + (taken[0] if under else 0.0)
     for number, one in enumerate(reversed(rows)):
         y = camera.height - (INSET + number) * row - 0.5 * row
         if y < row:

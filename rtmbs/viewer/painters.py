@@ -17,7 +17,7 @@ def make_painter(renderer: str, width: int, height: int) -> tuple[Offscreen | Fl
     """
     if renderer not in RENDERERS:
         raise unknown_name("renderer", renderer, RENDERERS)
-    reason = "it was not asked for"
+    reason = ""
     if renderer != MATPLOTLIB:
         try:
             return Offscreen(width, height, EGL if renderer == AUTO else renderer), ""

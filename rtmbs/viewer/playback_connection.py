@@ -57,7 +57,7 @@ class PlaybackConnection:
         self.recording, self._clock = Recording(result), clock
         self._t = self.recording.t
         self._scene = self.recording.describe(description)
-        self._messages: deque[Message] = deque(maxlen=1000)
+        self._messages = deque([Message("warning", text) for text in self._scene.warnings], maxlen=1000)
         self._sample, self._playing, self._speed = 0, False, 1.0
         self._time = float(self._t[0])  # in the result [s]; between samples the earlier one is shown
         self._since = (0.0, 0.0)  # wall clock, and time in the result, when play began

@@ -10,6 +10,7 @@ from rtmbs.model.shapes import Bar, Shape, Sphere
 from rtmbs.results.channel import WORLD
 from rtmbs.results.result import Result
 from rtmbs.viewer.description import BodyDescription, ChannelDescription, MarkerDescription, SceneDescription
+from rtmbs.viewer.design import check_design
 from rtmbs.viewer.frame import FrameLayout
 from rtmbs.viewer.reach import FAR
 
@@ -76,14 +77,17 @@ class Recording:
     def describe(self, known: SceneDescription | None) -> SceneDescription:
         """Return the description of the recording; ``known`` is that of its mechanism, when the model is at hand.
 
-        Raises InputError when ``known`` has other bodies.
+        Raises InputError when ``known`` has other bodies, or other dimensions.
         """
         base = self.plain() if known is None else known
         if [body.name for body in base.bodies] != self.names:
             raise InputError(f"result {self.result.name!r} belongs to another mechanism than {base.name!r}")
+        if known is not None:
+            check_design(self, known)
         result = self.result
         return replace(
             base,
+            name=result.name or base.name,
             channels=tuple(ChannelDescription(name, *result.about(name)) for name in result.names()),
             inputs=(),
             wrenches=(),

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QByteArray, QPoint, QRect, QSettings
+from PySide6.QtCore import QByteArray, QPoint, QRect, QSettings, QTimer
 
 from rtmbs.viewer.theme import DARK, WHITE
 
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from rtmbs.viewer.window import Window
 
 VERSION = 1  # of the panels; another one is forgotten
+LOOK, LOOKS = 250, 40  # [ms] between two looks for the frame of a window, and how many there are
 FILES = 8  # that were opened last
 
 
@@ -37,15 +38,35 @@ def restore(window: "Window", kept: QSettings, theme_given: bool) -> None:
 
 
 def keep_on(screen: QRect, window: "Window") -> None:
-    """Make a window that is larger than its screen smaller, and move one that lies beyond the screen onto it."""
+    """Make a window that is larger than its screen smaller, and move one that lies beyond the screen onto it.
+
+    The frame counts, which a window manager adds when it shows the window. A window that fits is not moved: before its
+    frame is known, its place would be taken for that of the frame, and it would go down by the height of its title.
+    """
     if window.isMaximized() or window.isFullScreen():
         return
-    window.resize(window.size().boundedTo(screen.size()))
-    last = screen.bottomRight() - QPoint(window.width() - 1, window.height() - 1)
-    window.move(
-        max(screen.left(), min(window.x(), last.x())),
-        max(screen.top(), min(window.y(), last.y())),
-    )
+    frame = window.frameGeometry().size() - window.geometry().size()
+    window.resize(window.size().boundedTo(screen.size() - frame))
+    place = QRect(window.frameGeometry().topLeft(), window.size() + frame)
+    if screen.contains(place):
+        return
+    last = screen.bottomRight() - QPoint(place.width() - 1, place.height() - 1)
+    window.move(max(screen.left(), min(place.x(), last.x())), max(screen.top(), min(place.y(), last.y())))
+
+
+def keep_on_once_framed(window: "Window") -> None:
+    """Look at the place of a window again when its window manager has given it a frame."""
+    timer, left = QTimer(window, interval=LOOK), iter(range(LOOKS))  # the timer goes with the window
+
+    def look() -> None:
+        framed = window.frameGeometry() != window.geometry()
+        if framed:
+            keep_on(window.screen().availableGeometry(), window)
+        if framed or next(left, None) is None:
+            timer.stop()
+
+    timer.timeout.connect(look)
+    timer.start()
 
 
 def keep(window: "Window", kept: QSettings) -> None:

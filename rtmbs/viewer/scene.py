@@ -12,7 +12,7 @@ from rtmbs.viewer.arrows import Forces, GrabLine, Reactions, Scale
 from rtmbs.viewer.batch import GROUND, Batch, Lines
 from rtmbs.viewer.camera import ground_axes
 from rtmbs.viewer.choices import Hidden
-from rtmbs.viewer.colors import body_colors
+from rtmbs.viewer.colors import body_colors, trail_color
 from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.frame import WAY, Frame
 from rtmbs.viewer.grid import AXES, Floor, axis_lines, grid_lines
@@ -110,6 +110,10 @@ class Scene:
         color = self.theme.selected if body == self.selected else self._colors[body]
         return rgba(color, self.description.bodies[body].opacity)
 
+    def _trail_color(self, body: int, name: str) -> Color:
+        """Return the colour of a trail: it is not that of its body, in which it would be lost."""
+        return rgba(trail_color(self.description, self.theme, body, name))
+
     def select(self, body: int | None) -> None:
         """Show one body, or none, as chosen."""
         self.selected = body
@@ -153,7 +157,7 @@ class Scene:
         self._reactions.show(frame, self.scale)
         self._grab.show(frame)
         self.trails.add(frame)
-        self._trails.put(*self.trails.segments(self._solid_color))
+        self._trails.put(*self.trails.segments(self._trail_color))
         for overlay in self.overlays:
             overlay.show(frame)
 

@@ -35,15 +35,21 @@ class Session:
     one. Going back restores a state and applies its commands; going forward takes the steps again, so the numbers are
     the same bit for bit. A command given after going back cuts off what came later.
 
+    alone: nobody else changes ``sim``, as a program that steps its own does.
     with_spring: returns the System with a mouse spring, compiled at the first pull; ``sim`` is the Simulation of it
     while a hand pulls, so that steps pay for the spring only then. Without it ``sim`` has a mouse spring or cannot be
     pulled.
     """
 
     def __init__(
-        self, sim: Simulation, history: History | None = None, with_spring: Callable[[], System] | None = None
+        self,
+        sim: Simulation,
+        history: History | None = None,
+        with_spring: Callable[[], System] | None = None,
+        alone: bool = True,
     ) -> None:
         self.sim = self.calm = sim
+        self._alone = alone
         self._with_spring, self._pulled_sim = with_spring, None if with_spring else sim
         self.history = History() if history is None else history
         self._kept = KeptStates()
@@ -300,8 +306,10 @@ class Session:
 
     @property
     def state(self) -> State:
-        """The present state."""
-        return self.history.present.state if self._lagging else self.sim.state
+        """The present state: the kept one while it is that, for a state that was shown costs the next step a look."""
+        present = self.history.present
+        kept = self._lagging or (self._alone and not present.commands)
+        return present.state if kept else self.sim.state
 
     @property
     def t(self) -> float:

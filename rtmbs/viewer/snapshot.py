@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from rtmbs.system.system import System
 from rtmbs.viewer.channels import LiveChannels
 from rtmbs.viewer.describe import CHOICES
 from rtmbs.viewer.frame import OPTIONS, WAY, Frame
+from rtmbs.viewer.history import Moment
 from rtmbs.viewer.inspection import Inspection
 from rtmbs.viewer.session import Session
 from rtmbs.viewer.strip import ACCELERATION, ELASTIC, FIRST, KINETIC, POSITION, WIDTH, Strip, T
@@ -32,9 +34,9 @@ NOWHERE = np.full(3, np.nan)
 
 
 class Poses:
-    """Where the bodies of a System stand, and what energy they have."""
+    """Where the bodies of a System stand, and what energy they have; ``ws`` is scratch, its own unless given."""
 
-    def __init__(self, sim: Simulation) -> None:
+    def __init__(self, sim: Simulation, ws: Any = None) -> None:
         system = sim.system
         bodies = list(system.bodies.values())
         self.tables = sim.equations.tables
@@ -42,7 +44,7 @@ class Poses:
         self.grounds = np.append(self.tables.origins.row, WORLD)[self.dofs]  # rows of ground that they see
         self.rotations = np.array([body.rotation for body in bodies])
         self.positions = np.array([body.position for body in bodies])
-        self.ws = workspace(self.tables)
+        self.ws = workspace(self.tables) if ws is None else ws
         self._energies: Array = np.zeros((3, 1))
 
     def read(self, state: State) -> tuple[Array, Array, list[float]]:
@@ -89,14 +91,18 @@ class Watch:
         strip.begin(0)
 
     def subscribe(self, names: tuple[str, ...], ticket: int) -> None:
-        """Watch these channels from the oldest step that is remembered on.
+        """Watch these channels; new ones from the oldest step in memory on, old ones keep what the strip has.
 
         UnknownNameError or InputError leave the old ones.
         """
+        self.write()
+        before = self.channels.names
         self.channels.subscribe(names)
         self._pulled = None
-        self.strip.begin(ticket)
-        self.session.unseen = 0
+        sources = [before.index(name) if name in before else -1 for name in names]
+        moments = self.session.history.since(0) if -1 in sources else []
+        rows = self._rows(moments)
+        self.strip.watch_others(ticket, sources, rows[:, T], rows[:, FIRST : FIRST + len(names)])
 
     def write(self) -> None:
         """Write the steps that were taken since the last call."""
@@ -107,9 +113,13 @@ class Watch:
         if self._story != self.session.story:
             self._story = self.session.story
             self.strip.begin(self.strip.ticket)
+        self.strip.append(self._rows(moments))
+
+    def _rows(self, moments: Sequence[Moment]) -> Array:
+        """Return the rows (k, WIDTH) of these moments."""
         rows = np.full((len(moments), WIDTH), np.nan)
         rows[:, T] = [moment.state.t for moment in moments]
-        rows[:, POSITION : ACCELERATION + 1] = [sizes(moment.report) for moment in moments]
+        rows[:, POSITION : ACCELERATION + 1] = np.reshape([sizes(moment.report) for moment in moments], (-1, 3))
         first = 0
         for _, group in itertools.groupby(moments, lambda moment: moment.state.fingerprint):
             states = [moment.state for moment in group]
@@ -117,7 +127,7 @@ class Watch:
             energies, values = self.channels_of(states[0]).read(states)
             rows[part, KINETIC : ELASTIC + 1], rows[part, FIRST : FIRST + values.shape[1]] = energies.T, values
             first += len(states)
-        self.strip.append(rows)
+        return rows
 
     def channels_of(self, state: State) -> LiveChannels:
         """Return the channels of the mechanism that a state belongs to: as it is, or with a hand that pulls."""
@@ -155,7 +165,7 @@ class Photographer:
     ) -> None:
         self.session, self.timing, self.generation = session, timing, generation
         self.reactions = Reactions(session, reactions)
-        self.poses, self.watch = Poses(session.sim), Watch(session, channels, strip)
+        self.poses, self.watch = Poses(session.sim, channels.ws), Watch(session, channels, strip)
         self.inspection = Inspection(channels, self.watch.channels_of)
         self.number, self.way = 0, np.full((WAY, 3), np.nan)
 

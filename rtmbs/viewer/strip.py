@@ -15,6 +15,7 @@ KEPT = 65_536  # steps: the last 65 s at h = 1 ms
 T, KINETIC, GRAVITY, ELASTIC, POSITION, VELOCITY, ACCELERATION, FIRST = range(8)  # columns; the watched from FIRST on
 WIDTH = FIRST + PLOTS
 NUMBERS = 4 * 8  # int64: stamp (odd while it is written), ticket, first and end of the steps that are kept
+START = 2 * 8  # float64: time and energy of the first step of all, kept when the ring has lost that step
 STAMP, TICKET, OLDEST, END = range(4)
 TRIES = 100  # a reader that is overtaken so often waits for the next look
 
@@ -30,13 +31,15 @@ class Strip:
     def __init__(self, kept: int = KEPT, shared: bool = False, name: str | None = None) -> None:
         self.owned, self._memory = shared and name is None, None
         if shared or name is not None:
-            size = NUMBERS + 8 * kept * WIDTH
+            size = NUMBERS + START + 8 * kept * WIDTH
             self._memory = SharedMemory(name=name, create=name is None, size=size)
         buffer = None if self._memory is None else self._memory.buf
         self._head: Any = np.ndarray(4, np.int64, buffer)
-        self._ring: Any = np.ndarray((kept, WIDTH), np.float64, buffer, offset=0 if buffer is None else NUMBERS)
+        shift = 0 if buffer is None else 1
+        self._start: Any = np.ndarray(2, np.float64, buffer, offset=shift * NUMBERS)
+        self._ring: Any = np.ndarray((kept, WIDTH), np.float64, buffer, offset=shift * (NUMBERS + START))
         if name is None:
-            self._head[:] = 0
+            self._head[:], self._start[:] = 0, (np.inf, 0.0)
 
     @property
     def name(self) -> str:
@@ -49,6 +52,29 @@ class Strip:
         """Forget everything; what is watched from now on was asked for with ``ticket``."""
         self._head[STAMP] += 1
         self._head[TICKET], self._head[OLDEST], self._head[END] = ticket, 0, 0
+        self._start[:] = np.inf, 0.0
+        self._head[STAMP] += 1
+
+    def watch_others(self, ticket: int, sources: Sequence[int], t: Array, values: Array) -> None:
+        """Watch other numbers from now on; those watched before keep all their rows.
+
+        sources: for each number the place among those before, -1 for a new one.  values (k, len(sources)): of the new
+        ones at the times t (k,) that are known; the other rows have no number (NaN) there.
+        """
+        self._head[STAMP] += 1
+        places = np.arange(int(self._head[OLDEST]), int(self._head[END])) % len(self._ring)
+        changed = [k for k, source in enumerate(sources) if source != k]
+        before = self._ring[places[:, None], [FIRST + max(sources[k], 0) for k in changed]]
+        before[:, [sources[k] < 0 for k in changed]] = np.nan
+        times = self._ring[places, T]
+        rows = np.searchsorted(times, t)
+        known = rows < len(times)
+        known[known] = times[rows[known]] == t[known]
+        for column, k in enumerate(changed):
+            if sources[k] < 0:
+                before[rows[known], column] = values[known, k]
+        self._ring[places[:, None], [FIRST + k for k in changed]] = before
+        self._head[TICKET] = ticket
         self._head[STAMP] += 1
 
     def append(self, rows: Array) -> None:
@@ -60,6 +86,8 @@ class Strip:
         kept, oldest = len(self._ring), int(self._head[OLDEST])
         end = self._end_before(float(rows[0, T]), oldest)
         self._ring[np.arange(end, end + len(rows)) % kept] = rows
+        if rows[0, T] <= self._start[0]:
+            self._start[:] = rows[0, T], rows[0, KINETIC : ELASTIC + 1].sum()
         end += len(rows)
         self._head[OLDEST], self._head[END] = max(oldest, end - kept), end
         self._head[STAMP] += 1
@@ -78,6 +106,11 @@ class Strip:
     def ticket(self) -> int:
         """The ticket of what is watched."""
         return int(self._head[TICKET])
+
+    @property
+    def start_energy(self) -> float:
+        """Total energy of the first step since the beginning [J], whether or not its row is still kept."""
+        return float(self._start[1])
 
     @property
     def stamp(self) -> int:
@@ -99,7 +132,7 @@ class Strip:
 
     def close(self) -> None:
         """Let go of shared memory; whoever made it also removes it."""
-        self._head = self._ring = None
+        self._head = self._start = self._ring = None
         if self._memory is not None:
             self._memory.close()
             if self.owned:

@@ -22,6 +22,7 @@ SLIDER = np.array([2.6, 2.6, 5.0])  # edges of a slider
 SLEEVE_RADIUS, SLEEVE_LENGTH = 1.5, 5.0
 PLATE = np.array([9.0, 9.0, 0.5])
 WELD = np.array([2.4, 2.4, 2.4])
+OVER = 1.08  # a cut joint stands over the symbols of other joints at its place
 RAIL_RADIUS, BEYOND = 0.6, 7.0  # of the rod that a slider runs on, and how far it leads past the slider
 STAND_WIDTH, STAND_HEIGHT, FLOOR = 2.4, 4.0, np.array([6.4, 6.4, 0.5])  # of a support on ground
 
@@ -30,6 +31,7 @@ def joint_symbol(joint: JointDescription, radius: float) -> list[Placed]:
     """Return what a joint looks like, on its two bodies, for bars of ``radius`` [m]; nothing where it holds nothing."""
     if not joint.holds:
         return []
+    radius = OVER * radius if joint.cut else radius
     name = f"{joint.name} ({joint.type}{', cut' if joint.cut else ''})"
     return [part._replace(name=name) for part in SYMBOLS.get(joint.drawn_as, ball)(joint, radius)]
 

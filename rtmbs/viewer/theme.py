@@ -37,6 +37,7 @@ class Theme:
     force: str
     moment: str
     reaction: str
+    reaction_moment: str
     shadow: float  # opacity where nothing but a shadow is
     grab: str
     selected: str
@@ -64,6 +65,7 @@ WHITE = Theme(
     force="#b0303c",
     moment="#0f8a93",
     reaction="#7a3fb5",
+    reaction_moment="#cf4a9b",
     shadow=0.3,
     grab="#d99000",
     selected="#ffb400",
@@ -90,6 +92,7 @@ DARK = Theme(
     force="#f0707b",
     moment="#46c6cf",
     reaction="#c08bf0",
+    reaction_moment="#f28ccb",
     shadow=0.65,
     grab="#ffc145",
     selected="#ffd24d",

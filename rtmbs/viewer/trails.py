@@ -1,5 +1,6 @@
 """Where points of bodies have been: bounded trails that fade."""
 
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterable
 
@@ -44,6 +45,7 @@ class Trails:
     def __init__(self) -> None:
         self._followed: dict[tuple[int, str], Array] = {}  # body, name -> point (3,) in body axes
         self._past: dict[tuple[int, str], deque[Array]] = {}
+        self._times: dict[tuple[int, str], deque[float]] = {}  # of the points of each trail [s]
         self._t = np.nan
 
     def __contains__(self, trail: int | tuple[int, str]) -> bool:
@@ -56,9 +58,10 @@ class Trails:
         """Begin or end the trail of a point of a body, and return whether it has one now."""
         trail = body, name
         if trail in self._followed:
-            del self._followed[trail], self._past[trail]
+            del self._followed[trail], self._past[trail], self._times[trail]
             return False
         self._followed[trail], self._past[trail] = np.asarray(point, float), deque(maxlen=LENGTH)
+        self._times[trail] = deque(maxlen=LENGTH)
         self._t = np.nan  # the next frame counts, also when time stands still
         return True
 
@@ -66,28 +69,31 @@ class Trails:
         """Return the body and the name of every trail."""
         return list(self._followed)
 
-    def clear(self) -> None:
-        """Forget the past of all trails: time has jumped."""
-        for past in self._past.values():
-            past.clear()
+    def back_to(self, t: float) -> None:
+        """Forget what the trails have from time ``t`` [s] on."""
+        for trail, times in self._times.items():
+            for _ in range(len(times) - bisect_left(times, t)):
+                times.pop()
+                self._past[trail].pop()
 
     def add(self, frame: Frame) -> None:
-        """Take the points of a new frame; going back in time clears the trails first."""
+        """Take the points of a new frame; going back in time takes away what came later."""
         if frame.t < self._t:
-            self.clear()
+            self.back_to(frame.t)
         if frame.t != self._t:
-            for (body, name), point in self._followed.items():
-                self._past[body, name].append(frame.r[body] + frame.A[body] @ point)
+            for trail, point in self._followed.items():
+                self._past[trail].append(frame.r[trail[0]] + frame.A[trail[0]] @ point)
+                self._times[trail].append(frame.t)
         self._t = frame.t
 
-    def segments(self, color_of: Callable[[int], tuple[float, ...]]) -> tuple[Array, Array]:
-        """Return segments (k, 2, 3) and colours (k, 4), by body: the older, the fainter."""
+    def segments(self, color_of: Callable[[int, str], tuple[float, ...]]) -> tuple[Array, Array]:
+        """Return segments (k, 2, 3) and colours (k, 4), by body and name of the trail: the older, the fainter."""
         points, colors = [np.zeros((0, 2, 3))], [np.zeros((0, 4))]
-        for (body, _), past in self._past.items():
+        for (body, name), past in self._past.items():
             if len(past) > 1:
                 way = np.array(past)
                 points.append(np.stack([way[:-1], way[1:]], axis=1))
-                faded = np.tile(np.asarray(color_of(body), float), (len(way) - 1, 1))
+                faded = np.tile(np.asarray(color_of(body, name), float), (len(way) - 1, 1))
                 faded[:, 3] = np.linspace(0.08, 0.95, len(faded))
                 colors.append(faded)
         return np.concatenate(points), np.concatenate(colors)

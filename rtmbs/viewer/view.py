@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from rtmbs.errors import InputError
-from rtmbs.viewer.commands import Play
+from rtmbs.viewer.commands import Loop, Play
 from rtmbs.viewer.connect import connect, is_result, playback
 from rtmbs.viewer.connection import Connection
 from rtmbs.viewer.interrupt import ended_by_interrupt
@@ -38,7 +38,8 @@ def view(
     target: what ``connect`` takes, a Result or the path of one.  mode: "process" or "thread"; for a program that steps
     its own Simulation there is ``manual_viewer.ManualViewer``.  theme: "white" or "dark";
     that of the last window unless given.
-    model: the Model of a result, for shapes and joints.
+    model: the Model of a result, for shapes and joints. ``playing=True`` plays a result at once, and ``loop=True`` too
+    plays it over and over. A model opens paused unless ``playing=True``.
     html: a file that plays the run in any browser is written in place of the window; ``settings`` are then
     ``seconds``, ``shapes`` and ``paging`` of ``rtmbs.viewer.web.export.export``.
     parameters, options, settings: as of ``connect``.
@@ -68,7 +69,8 @@ def view(
         connection.close()
         raise
     play = is_result(target) and bool(settings.get("playing"))
-    return show(connection, theme, lambda path: open_connection(path, mode, options=options), play)
+    first = (Loop(True) if settings.get("loop") else Play()) if play else None
+    return show(connection, theme, lambda path: open_connection(path, mode, options=options), first)
 
 
 def open_connection(target: Any, mode: str, model: Any = None, **settings: Any) -> Connection:
@@ -78,18 +80,18 @@ def open_connection(target: Any, mode: str, model: Any = None, **settings: Any) 
     return connect(target, mode, **settings)
 
 
-def show(connection: Connection, theme: str | None = None, opener: Any = None, play: bool = False) -> int:
-    """Open the window on a Connection and run it to its end; ``play`` starts it when the window is there.
+def show(connection: Connection, theme: str | None = None, opener: Any = None, first: Play | Loop | None = None) -> int:
+    """Open the window on a Connection and run it to its end; the command ``first`` is sent when the window is there.
 
     Ctrl+C in the terminal closes the window, and KeyboardInterrupt is raised then.
     """
     with ended_by_interrupt(application()):
-        return show_until_closed(connection, theme, opener, play)
+        return show_until_closed(connection, theme, opener, first)
 
 
-def show_until_closed(connection: Connection, theme: str | None, opener: Any, play: bool) -> int:
+def show_until_closed(connection: Connection, theme: str | None, opener: Any, first: Play | Loop | None) -> int:
     """Open the window, and return the exit code of its loop."""
-    from rtmbs.viewer.remember import keep, restore, settings
+    from rtmbs.viewer.remember import keep, keep_on_once_framed, restore, settings
     from rtmbs.viewer.window import Window
 
     window, kept = Window(connection, theme_named(theme or "white"), opener), settings()
@@ -104,8 +106,11 @@ def show_until_closed(connection: Connection, theme: str | None, opener: Any, pl
     sys.excepthook = tell
     try:
         window.show()
-        if play:
-            connection.send(Play())
+        keep_on_once_framed(window)
+        if first is not None:
+            connection.send(first)
+        if isinstance(first, Loop):
+            window.act.looping = True  # the key O ends this
         return int(application().exec())
     finally:
         sys.excepthook = old_hook

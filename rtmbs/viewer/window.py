@@ -235,6 +235,7 @@ class Window(QMainWindow):
             back = failed and self.frame is not None and not ended
             self._tell_in_sight(message.text, back, failed and ended, message.details)
         else:
+            self.banner.pass_on(message.kind == "log")
             self.statusBar().showMessage(message.text, STATUS)
 
     # ---- what others ask for ----------------------------------------------------------------------------------------
@@ -373,7 +374,7 @@ class Window(QMainWindow):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self.canvas and event.type() == QEvent.Type.Resize:
-            self.place_overlays()
+            self.framing.resized()
         return super().eventFilter(watched, event)
 
     def place_overlays(self) -> None:

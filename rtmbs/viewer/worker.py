@@ -57,7 +57,7 @@ class Worker:
             try:
                 self.turn()
             except RtmbsError as error:
-                controller.tell("warning", str(error), fault.details(error))
+                controller.tell("warning", f"{error}{fault.place(error)}", fault.details(error))
             except Exception as error:  # noqa: BLE001 (the user's code may raise anything)
                 controller.fail(error)
 

@@ -73,6 +73,10 @@ def test_the_picture(tmp_path):
     axes = found.plot(orders=(1.0,))
     assert [line.get_label() for line in axes.lines] == ["mode 0", "mode 1", "1 x"]
     assert axes.get_ylabel() == "damped frequency [Hz]"
+    assert axes.get_xlabel() == "soft spring.stiffness [N/m]"
+    axes.figure.canvas.draw()
+    assert axes.get_legend().get_window_extent().x0 >= axes.get_window_extent().x1  # beside the curves
+    assert axes.get_legend().get_window_extent().x1 <= axes.figure.bbox.x1
     frame = pytest.importorskip("pandas") and found.to_pandas()
     assert list(frame.index) == [50.0, 100.0, 300.0]
 

@@ -126,6 +126,8 @@ def test_view_opens_the_viewer_on_the_motion(monkeypatch):
     found = rtmbs.modes(rtmbs.Simulation(chain(2).compile()))
     assert found.view(1, model="looks") == 0
     assert shown["playing"]
+    assert shown["loop"]
+    assert shown["result"].name.endswith(f", mode 1: {found.frequencies[1]:.4g} Hz")
     assert shown["model"] == "looks"
     np.testing.assert_allclose(shown["result"].t[-1], 1.0 / found.frequencies[1])
 

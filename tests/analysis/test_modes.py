@@ -44,6 +44,45 @@ def test_a_governor_in_its_turn():
     np.testing.assert_allclose(found.frequencies, [wanted], rtol=1e-6)
 
 
+@pytest.mark.parametrize("length", [1.0, 1e3, 1e2, 1.0 / 0.0254, 1.0 / 0.3048, 1e-3])
+@pytest.mark.parametrize("damping", [0.0, 0.05])
+def test_a_rod_between_two_balls_turns_about_itself_once_in_any_unit(length, damping):
+    """Rounding makes the double zero a real pair in one unit and an imaginary one in another."""
+    model = rtmbs.Model("rod", gravity=(0.0, 0.0, -9.81 * length))
+    a, b, foot = (length * np.array(p) for p in ((0.08, 0.0, 0.02), (0.45, 0.07, 0.25), (0.35, 0.1, 0.05)))
+    reach = np.linalg.norm(b - a)
+    along = (b - a) / reach
+    inertia = 0.025 * reach**2 * (np.eye(3) - np.outer(along, along)) + 1e-6 * length**2 * np.outer(along, along)
+    small = (1e-3 * length**2,) * 3
+    model.add_body("crank", mass=0.4, center_of_mass=a / 2, inertia=small)
+    model.add_body("rocker", mass=0.9, position=foot, center_of_mass=(b - foot) / 2, inertia=small)
+    model.add_body("rod", mass=0.3, position=a, center_of_mass=(b - a) / 2, inertia=inertia)
+    model.add_joint("A", rtmbs.Revolute(axis=(0, 0, 1)), model.ground, "crank", point=(0, 0, 0))
+    model.add_joint("D", rtmbs.Revolute(axis=(0.3, 1.0, 0.2)), model.ground, "rocker", point=foot)
+    model.add_joint("B", rtmbs.Spherical(), "crank", "rod", point=a)
+    model.add_joint("C", rtmbs.Spherical(), "rod", "rocker", point=b)
+    spring = rtmbs.TorsionSpring(stiffness=3.0 * length**2, damping=damping * length**2)
+    model.add_force("spring", spring, joint="A")
+    found = rtmbs.equilibrium(model.compile()).modes
+    assert len(found.frequencies) == 2
+    assert found.frequencies[0] < 1e-4 * found.frequencies[1]
+    assert found.stable
+
+
+def test_directions_that_nothing_holds_are_modes_once():
+    """Two free rails are two modes, one with a damper decays and stands still; a slow saddle keeps both its ways."""
+    model = rtmbs.Model("rails", gravity=(0, 0, 0))
+    for name, mass in (("a", 1.0), ("b", 2.0), ("c", 3.0)):
+        model.add_body(name, mass=mass, inertia=(1, 1, 1))
+        model.add_joint(f"rail_{name}", rtmbs.Prismatic(axis=(1, 0, 0)), "ground", name)
+    model.add_force("damper", rtmbs.TorsionSpring(stiffness=0.0, damping=6.0), joint="rail_c")
+    found = rtmbs.modes(rtmbs.Simulation(model.compile()))
+    np.testing.assert_allclose(np.sort(found.eigenvalues.real), [-2.0, 0.0, 0.0, 0.0], atol=1e-12)
+    model.add_force("unstable", rtmbs.TorsionSpring(stiffness=-2.0, damping=0.0), joint="rail_b")
+    found = rtmbs.modes(rtmbs.Simulation(model.compile()))
+    np.testing.assert_allclose(np.sort(found.eigenvalues.real), [-2.0, -1.0, 0.0, 0.0, 1.0], atol=1e-12)
+
+
 def damped(c):
     model = rtmbs.Model("damped", gravity=(0, 0, 0))
     body = model.add_body("mass", mass=2.0, inertia=(1, 1, 1))

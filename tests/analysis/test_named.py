@@ -22,6 +22,16 @@ def test_brackets_name_the_nearest():
         assert other.kind == "joint"
 
 
+def test_second_names_answer_too():
+    values = Named("drive", {"crank.angle": 1}, {"crank": "crank.angle"})
+    assert values["crank"] == values.get("crank") == 1
+    assert "crank" in values
+    assert list(values) == ["crank.angle"]
+    assert pickle.loads(pickle.dumps(values))["crank"] == 1
+    with pytest.raises(UnknownNameError, match="did you mean 'crank'"):
+        values["cranc"]
+
+
 def test_every_verb_answers_so():
     """Workload, modes, inverse dynamics and equilibrium."""
     model = rtmbs.library.build("crank_rocker")

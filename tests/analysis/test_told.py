@@ -52,7 +52,7 @@ def test_modes_of_a_state_that_moves_or_is_off_balance_say_so(found):
     sim.set("hinge_link0.angle", 0.5)
     assert "Forces do not balance at this pose" in str(rtmbs.modes(sim))
     sim.set("hinge_link0.rate", 0.5)
-    assert "The state moves, at t = 0 s: these are modes of a steady motion" in str(rtmbs.modes(sim))
+    assert "The state moves, and not steadily" in str(rtmbs.modes(sim))
 
 
 def test_a_diagram_is_kept_in_a_file(found, tmp_path):

@@ -10,8 +10,9 @@ import pytest
 
 import rtmbs
 from rtmbs.jit import private
+from rtmbs.jit.compilers import CoarseCompiler, KernelCompiler, TextCompiler
 from rtmbs.jit.dispatch import COMPILE
-from rtmbs.jit.kept import OBJECT, KeptLibrary
+from rtmbs.jit.libraries import OBJECT, CoarseLibrary, KernelLibrary, TextLibrary
 from rtmbs.jit.private import PRIVATE
 from rtmbs.jit.struct_type import StructType
 
@@ -82,6 +83,7 @@ def test_a_kernel_is_a_dispatcher_with_a_cache_in_it():
     other._cache = Cache()
     assert other(1.5) == 3.0
     assert calls == [("load", (numba.float64,)), ("save", (numba.float64,))]
+    assert callable(private.CPUDispatcher.get_call_template)
 
 
 @COMPILED
@@ -112,25 +114,81 @@ def test_a_compiled_kernel_can_be_taken_apart_and_put_together():
     assert again.entry_point(1.5) == 3.0
 
 
+def library_of(compiler, function=double, **options):
+    """Return the library of a function that a compiler of ours compiled for one number, and its dispatcher."""
+    dispatcher = numba.njit(pipeline_class=compiler, _nrt=False, **options)(function)
+    dispatcher.compile((numba.float64,))
+    return dispatcher.overloads[(numba.float64,)].library, dispatcher
+
+
 @COMPILED
-def test_a_kernel_is_called_without_its_bitcode_and_linked_with_it():
-    """Its library is numba's own class, and keeps the bitcode under the name that a caller is linked with."""
-    dispatcher, result = compiled()
+def test_how_a_library_becomes_machine_code():
+    """Each form asks numba the questions of its own, and answers them as it should."""
+    _, result = compiled()
     assert type(result.library) is private.JITCodeLibrary
-    assert isinstance(result.fndesc.llvm_cpython_wrapper_name, str)
-    name, kind, data = result._reduce()[0]
-    assert (name, kind, len(data)) == (result.library.name, OBJECT, 2)
-    assert all(isinstance(part, bytes) for part in data)
+    assert isinstance(result.fndesc.llvm_func_name, str)
     asked = []
 
-    class Asked(KeptLibrary):
+    class Asked(KernelLibrary):
         def __getattribute__(self, name):
             asked.append(name)
             return super().__getattribute__(name)
 
-    result.library.__class__ = Asked
-    assert numba.njit(lambda x: 1.0 + dispatcher(x))(1.5) == 4.0
-    assert "_shared_module" in asked
+    compiler = type("Compiler", (KernelCompiler,), {"library": Asked})
+    library, dispatcher = library_of(compiler)
+    assert dispatcher(1.5) == 3.0
+    asked_by_numba = {
+        "_optimize_functions",
+        "_optimize_final_module",
+        "_finalize_specific",
+        "_finalize_dynamic_globals",
+    }
+    assert asked_by_numba <= set(asked)
+    name, kind, data = library.serialize_using_object_code()
+    assert (name, kind, len(data)) == (library.name, OBJECT, 2)
+    assert all(isinstance(part, bytes) for part in data)
+    assert private.lookup_environment("nobody's") is None
+    text, _ = library_of(TextCompiler, no_cpython_wrapper=True)
+    symbol = result.fndesc.llvm_func_name
+    assert text.get_pointer_to_function(symbol) == 0
+    assert text.serialize_using_object_code() is None
+    assert text.has_dynamic_globals is False
+    assert not list(text._final_module.global_variables) or text.codegen.set_env("any", None) is None
+
+
+@COMPILED
+@pytest.mark.parametrize("compiler", [KernelCompiler, TextCompiler, CoarseCompiler])
+def test_what_a_caller_takes_of_a_library(compiler):
+    """Text is linked into a caller of any class; a coarse kernel is declared, and found by its name."""
+    library, dispatcher = library_of(compiler)
+    caller, calling = library_of(KernelCompiler, lambda x: 1.0 + dispatcher(x))
+    assert calling(1.5) == 4.0
+    assert list(caller.needs) == ([library] if compiler is CoarseCompiler else [])
+    if compiler is not TextCompiler:
+        assert numba.njit(lambda x: 1.0 + dispatcher(x))(1.5) == 4.0
+
+
+@COMPILED
+def test_a_compiler_with_a_library_and_a_name_of_our_own(monkeypatch):
+    for compiler, kind in (
+        (KernelCompiler, KernelLibrary),
+        (TextCompiler, TextLibrary),
+        (CoarseCompiler, CoarseLibrary),
+    ):
+        library, dispatcher = library_of(compiler)
+        assert type(library) is kind
+        assert dispatcher.overloads[(numba.float64,)].library is library
+    monkeypatch.setattr("rtmbs.jit.compilers.SOURCES", frozenset([__file__]))
+    names = {library_of(KernelCompiler)[1].overloads[(numba.float64,)].fndesc.llvm_func_name for _ in range(2)}
+    assert len(names) == 1  # numba counts functions: a second one would have another name
+
+
+@COMPILED
+def test_what_a_call_through_a_slot_is_made_of():
+    context = compiled()[1].target_context
+    for name in ("call_function", "get_function_type", "return_user_exc", "return_status_propagate"):
+        assert callable(getattr(context.call_conv, name)), name
+    assert isinstance(type(context).active_code_library, property)
 
 
 def test_what_struct_types_are_built_of():

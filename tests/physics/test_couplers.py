@@ -184,7 +184,11 @@ def test_gears_that_contradict_each_other_are_refused_by_name():
         Simulation(model.compile(), h=1e-3)
     locked = spring_gear()
     locked.add_gear("other", "shaft 0", "shaft 1", 3.0)
-    assert Simulation(locked.compile(), h=1e-3).start_report.degrees_of_freedom == 0
+    sim = Simulation(locked.compile(), h=1e-3)
+    assert sim.start_report.degrees_of_freedom == 0
+    for result in (sim.run(0.01), sim.run(0.02, tolerance=1e-4), sim.run(0.03, channels=["shaft 0.angle"])):
+        assert result.warnings[sim.start_report.locked] == 1
+    assert not Simulation(spring_gear().compile(), h=1e-3).run(0.01).warnings
 
 
 def test_pinned_values_that_no_gear_allows_are_refused_by_name():

@@ -64,6 +64,29 @@ def test_interpolation_is_never_taken_for_agreement_or_difference():
     assert verdicts == {Verdict.AGREE, Verdict.UNDECIDED}
 
 
+@pytest.mark.parametrize("times", ["common", "union"])
+def test_what_a_longer_result_has_beyond_changes_no_verdict(times):
+    system = library.build("crank_rocker").compile()
+    a, b, longer = (rtmbs.Simulation(system, h=h).run(end) for h, end in ((4e-3, 1.0), (2e-3, 1.0), (2e-3, 20.0)))
+    for tolerance in (1e-6, 1e-5, 1e-4, 1e-3):
+        short, long = (compare(a, one, tolerance=tolerance, times=times) for one in (b, longer))
+        assert [one[:2] for one in short.differences] == [one[:2] for one in long.differences]
+        assert [one.verdict for one in short.differences] == [one.verdict for one in long.differences]
+    with_time = longer.between(0.0, 1.0)
+    assert np.abs(longer["crank_pivot.angle"]).max() > 5.0 * np.abs(with_time["crank_pivot.angle"]).max()
+
+
+def test_a_component_has_its_own_unit():
+    system = library.build("crank_rocker").compile()
+    a, b = (rtmbs.Simulation(system, h=h).run(0.2) for h in (4e-3, 2e-3))
+    found = compare(a, b)
+    for one in found.differences:
+        channel = a.channel(one.name)
+        assert one.unit == dict(zip(channel.axes, channel.units, strict=False)).get(one.component, channel.unit)
+    assert {one.unit for one in found.differences if one.name.endswith(".reaction")} <= {"N", "N m"}
+    assert "N, N" not in str(found)
+
+
 def test_not_a_number_differs():
     found = compare(smooth(UNEVEN), shifted(UNEVEN, np.nan), tolerance=1.0)
     assert found["a.position"].verdict is Verdict.DIFFER
@@ -116,6 +139,9 @@ def test_a_comparison_is_drawn_and_tabled(tmp_path):
     assert [axis.get_ylabel() for axis in figure.axes] == [
         "position [m]", "angle [rad]", "position [b - a in m]", "angle [b - a in rad]",
     ]  # fmt: skip
+    longer = compare(smooth(UNEVEN), smooth(np.linspace(0.0, 3.0 * UNEVEN[-1], 400))).plot("a.reaction_doubtful")
+    drawn = [line.get_xdata() for axis in longer.axes for line in axis.get_lines()]
+    assert all(UNEVEN[0] <= t[0] and t[-1] <= UNEVEN[-1] for t in drawn)
     lines = figure.axes[2].get_lines()
     np.testing.assert_allclose(np.abs(lines[1].get_ydata()).max(), 0.1, rtol=1e-13)
     table = found.to_pandas()

@@ -107,6 +107,13 @@ def test_a_parquet_file_of_another_program_is_refused(tmp_path):
         rtmbs.load_result(path)
 
 
+def test_a_file_of_another_kind_is_told_which_are_read(tmp_path):
+    path = tmp_path / "model.py"
+    path.write_text("import rtmbs")
+    with pytest.raises(ResultError, match=r"model\.py' is no result file; the files that hold a result end in \.npz, "):
+        rtmbs.load_result(path)
+
+
 def test_an_older_file_stays_when_a_new_one_fails(result, tmp_path):
     path = tmp_path / "run.h5"
     result.save(path)

@@ -11,6 +11,7 @@ from rtmbs.observers.recorder import Recorder
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.system.attach import attached
 from rtmbs.system.compile import arrays
+from rtmbs.system.pattern import uncondensed
 from tests.contracts.machines import accepted_steps, contents, difference
 from tests.mechanisms import random_model, random_motion
 
@@ -70,6 +71,28 @@ def test_a_hand_takes_another_body_between_steps(jacobian):
     accepted_steps(sim, 5)
     accepted_steps(other, 5)
     assert contents(sim.state) == contents(other.state)
+
+
+def test_a_deep_tree_keeps_its_interfaces_until_a_hand_moves():
+    """A hand low in a tower leaves them; the tower with the hand taken elsewhere is the one written so."""
+
+    def moving(system):
+        return Simulation(system, h=2e-3, method=PenaltyTrapezoidal(hold_energy=False))
+
+    model = library.build("fourbar", ny=2, nz=40)
+    model.add_force("hand", point_spring, body="rod_1_1", point=POINT, parameters=PULL)
+    sim = moving(model.compile())
+    other, without = moving(attached(sim.system, "hand", "rod_40_1", np.array(POINT))), moving(uncondensed(sim.system))
+    assert len(sim.system.tables.interfaces.dof) > 0
+    accepted_steps(sim, 5)
+    accepted_steps(without, 5)
+    assert difference(sim.state, without.state) < 1e-9
+    sim.attach("hand", "rod_40_1", POINT)
+    assert len(sim.system.tables.interfaces.dof) == 0
+    other.restore(sim.state)
+    accepted_steps(sim, 5)
+    accepted_steps(other, 5)
+    assert difference(sim.state, other.state) < 1e-9
 
 
 def test_a_pull_is_limited_and_balances():

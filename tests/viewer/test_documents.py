@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from rtmbs import library
+from rtmbs.commands.view import EXAMPLES
 from rtmbs.viewer import commands
 from rtmbs.viewer.connect import MODES
 from rtmbs.viewer.frame import OPTIONS, PLOTS
@@ -61,3 +63,9 @@ def test_importing_rtmbs_or_the_session_loads_no_qt():
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.stdout.split("\n")[:2] == ["[]", "[]"], done.stderr
+
+
+def test_every_mechanism_of_the_library_is_named():
+    for name in library.names():
+        assert f"`{name}`" in PAGE
+        assert name in EXAMPLES

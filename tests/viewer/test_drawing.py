@@ -164,3 +164,19 @@ def test_a_slow_renderer_smooths_what_stands_still(qtbot):
     qtbot.waitUntil(lambda: canvas.pictures >= before + 2, timeout=10_000)
     qtbot.wait(700)
     assert canvas.pictures <= before + 3, "once, not again and again"
+
+
+@pytest.mark.parametrize(("layout", "ny", "nz"), [("stacked", 2, 4), ("parallel", 2, 4), ("stacked", 3, 2)])
+def test_every_cut_joint_is_seen_in_red(qtbot, layout, ny, nz):
+    """Pins of a cut joint and of joints in the tree lie on one axis in one place: the red one is seen."""
+    window = open_window(qtbot, fourbar(layout, ny, nz))
+    window.act.info()
+    picture, canvas, frame = shoot(qtbot, window), window.canvas, window.frame
+    red = (picture[..., 0] > 1.6 * picture[..., 1]) & (picture[..., 0] > 1.6 * picture[..., 2])
+    cut = [joint for joint in window.connection.describe().joints if joint.cut]
+    assert len(cut) == ny * nz
+    scale = picture.shape[1] / canvas.camera.width
+    for joint in cut:
+        place = frame.r[joint.a] + frame.A[joint.a] @ joint.point_a
+        x, y = (scale * canvas.camera.project(place)[0, :2]).astype(int)
+        assert red[y - 6 : y + 7, x - 6 : x + 7].mean() > 0.15, joint.name

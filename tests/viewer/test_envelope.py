@@ -30,3 +30,12 @@ def test_every_part_keeps_its_own_extremes():
         inside = (found_t >= 300 * part) & (found_t < 300 * (part + 1))
         own = y[300 * part : 300 * (part + 1)]
         assert (found[inside].max(), found[inside].min()) == (own.max(), own.min())
+
+
+def test_extremes_of_a_curve_that_has_no_numbers_at_first():
+    t, y = np.arange(30_000.0), np.sin(np.arange(30_000.0) * 2.0)
+    y[:10_010] = np.nan  # up to the middle of a part
+    y[10_015] = 5.0
+    found_t, found = envelope(t, y, parts=100)
+    assert found_t[np.nanargmax(found)] == 10_015
+    assert np.all(np.isnan(found[found_t < 10_010]))

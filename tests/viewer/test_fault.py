@@ -1,11 +1,15 @@
 """What an exception tells: the sentence with the user's own line, and the traceback through the user's files only."""
 
 import importlib.util
+import time
 
 import pytest
 
+from rtmbs.commands.cli import main
 from rtmbs.errors import InputError, ModelError
 from rtmbs.viewer import fault
+from rtmbs.viewer.commands import StepForward
+from rtmbs.viewer.connect import connect
 
 
 def raised(tmp_path, text):
@@ -52,3 +56,66 @@ def test_an_error_of_rtmbs_is_its_sentence_and_the_way_there(tmp_path):
     assert fault.details(error).count("File") == 2, "of the test, and of the file"
     assert "robot.py" in fault.details(error)
     assert fault.details(InputError("raised nowhere")) == ""
+
+
+LAW = """import numpy as np, rtmbs
+class LowBattery(Exception):
+    pass
+def drive(t, kinematics, parameters):
+    if t > 0.02:
+        raise LowBattery("no more current")
+    return np.array((0.0, 0.0, 9.0)), np.zeros(3)
+def build():
+    m = rtmbs.Model("raises")
+    m.add_body("b", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    m.add_joint("j", rtmbs.Prismatic(axis=(0, 0, 1)), m.ground, "b", point=(0, 0, 0))
+    m.add_force("odd", drive, body="b", point=(0, 0, 0))
+    return m
+"""
+MOTOR = """import rtmbs
+def drive(t):
+    if t > 0.02:
+        raise ValueError("no more current")
+    return 1.0
+def build():
+    m = rtmbs.Model("raises")
+    m.add_body("b", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    m.add_joint("j", rtmbs.Prismatic(axis=(0, 0, 1)), m.ground, "b", point=(0, 0, 0))
+    m.add_force("odd", rtmbs.Motor(drive), joint="j")
+    return m
+"""
+SLIP = "import rtmbs\ndef build():\n    return rtmbs.Model('m').add_boddy('a')\n"
+
+
+@pytest.mark.parametrize(("text", "line"), [(LAW, 6), (MOTOR, 4)], ids=["law", "function of time"])
+def test_what_a_function_of_the_user_raises_in_a_step_has_its_line(tmp_path, text, line):
+    file = tmp_path / "robot.py"
+    file.write_text(text)
+    connection = connect(f"{file}:build", mode="thread")
+    try:
+        connection.describe()
+        connection.send(StepForward(30))
+        failures, end = [], time.monotonic() + 30.0
+        while not failures and time.monotonic() < end:
+            failures = [message for message in connection.messages() if message.kind in ("failure", "warning")]
+            time.sleep(0.02)
+    finally:
+        connection.close()
+    assert "'odd" in failures[0].text
+    assert "no more current" in failures[0].text
+    assert f"robot.py:{line})" in failures[0].text
+    assert "no more current" in failures[0].details
+    assert f'robot.py", line {line}' in failures[0].details
+    assert "rtmbs/" not in failures[0].details
+
+
+@pytest.mark.parametrize("out", ["--html", "--headless"])
+@pytest.mark.parametrize(("text", "line"), [(LAW, 6), (MOTOR, 4), (SLIP, 3)], ids=["law", "function of time", "slip"])
+def test_a_film_and_a_page_tell_the_users_line(tmp_path, capsys, text, line, out):
+    file = tmp_path / "robot.py"
+    file.write_text(text)
+    words = [str(tmp_path / "a.html")] if out == "--html" else ["--out", str(tmp_path / "a.png"), "--size", "64x48"]
+    assert main(["view", str(file), out, *words]) in (1, 2)
+    told = capsys.readouterr()
+    assert f"robot.py:{line})" in told.err + told.out
+    assert "rtmbs/" not in told.err + told.out

@@ -22,7 +22,7 @@ from rtmbs.viewer.painters import MATPLOTLIB
 from rtmbs.viewer.scene import Scene
 from rtmbs.viewer.theme import WHITE, rgba
 from rtmbs.viewer.video import Video
-from tests.viewer.mechanisms import failing
+from tests.viewer.mechanisms import failing, motored
 
 ffmpeg = pytest.importorskip("imageio_ffmpeg", reason="imageio-ffmpeg is not installed; pip install 'rtmbs[viewer]'")
 pytest.importorskip("matplotlib", reason="matplotlib is not installed; pip install 'rtmbs[plot]' brings it")
@@ -64,7 +64,7 @@ def test_the_command_films_a_mechanism_without_a_display(tmp_path):
 def test_matplotlib_draws_bodies_where_they_are(tmp_path):
     sim = Simulation(rtmbs.library.build("fourbar", ny=1, nz=1).compile())
     filmed = film_simulation(sim, tmp_path / "one.png", Filming(frames=1, width=400, height=300, renderer=MATPLOTLIB))
-    assert (filmed.renderer, filmed.reason) == ("matplotlib", "it was not asked for")
+    assert (filmed.renderer, filmed.reason) == ("matplotlib", "")
     (picture,) = pictures(tmp_path / "one.png")
     connection = ManualConnection(Simulation(sim.system))
     connection.should_step()
@@ -316,3 +316,17 @@ def test_a_process_draws_one_way(tmp_path, monkeypatch):
     filming = Filming(**{**SMALL, "frames": 1}, renderer="osmesa")
     with pytest.raises(InputError, match="renderer 'osmesa' cannot draw here: this process draws by glx already"):
         film_simulation(Simulation(failing().compile()), tmp_path / "a.png", filming)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "speed", "pictures"), [(8.0, 1.0, 8), (8.0, 0.5, 15), (0.25, 1.0, 3), (0.71, 1.0, 8)]
+)
+def test_a_film_ends_with_its_run(tmp_path, capsys, seconds, speed, pictures):
+    """Ten pictures a second of 0.7 s, as the command takes them."""
+    Simulation(motored().compile(), h=5e-3).run(0.7).save(tmp_path / "run.npz")
+    words = ["--headless", "--out", str(tmp_path / "%02d.png"), "--seconds", str(seconds), "--fps", "10"]
+    words += ["--speed", str(speed), "--size", "64x48", "--renderer", "matplotlib"]
+    assert main(["view", str(tmp_path / "run.npz"), *words]) == 0
+    assert len(list(tmp_path.glob("*.png"))) == pictures
+    told = capsys.readouterr().out
+    assert ("the run ends at t = 0.7 s, and so does the film" in told) == (seconds > 1.0)

@@ -76,7 +76,7 @@ def test_trails_of_markers(qtbot):
     for _ in range(4):
         window.act.ten_forward()
         follow(window)
-    points, _ = window.scene.trails.segments(lambda body: (1.0, 0.0, 0.0, 1.0))
+    points, _ = window.scene.trails.segments(lambda body, name: (1.0, 0.0, 0.0, 1.0))
     assert len(points) >= 3
     assert len(window.scene._trails) == len(points)
     eye = window.scene.description.markers[1]

@@ -205,7 +205,15 @@ def test_a_recorded_result_plays_when_its_window_opens(monkeypatch, tmp_path, wo
     monkeypatch.setattr(view, "application", Application)
     monkeypatch.setitem(sys.modules, "rtmbs.viewer.window", SimpleNamespace(Window=Window))
     settings = SimpleNamespace(settings=dict, restore=lambda *_, **__: None, keep=lambda *_: None)
+    settings.keep_on_once_framed = lambda window: None
     monkeypatch.setitem(sys.modules, "rtmbs.viewer.remember", settings)
     monkeypatch.setattr(PlaybackConnection, "close", lambda connection: seen.append(connection.latest().playing))
     assert main(["view", str(tmp_path / "run.h5"), *words]) == 0
     assert seen == [False, plays]
+
+
+def test_a_name_of_its_own_is_that_of_the_window():
+    """As a mode has, which is named with its frequency."""
+    motion = Simulation(motored().compile()).run(0.02)
+    motion.name = "motored, mode 1: 2.5 Hz"
+    assert playback(motion, motored()).describe().name == "motored, mode 1: 2.5 Hz"

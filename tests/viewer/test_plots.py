@@ -54,6 +54,37 @@ def test_over_another_channel(window, result):
     assert window.plots_panel.bar.over == TIME, "what is not ticked any more cannot be drawn over"
 
 
+def test_a_channel_that_is_ticked_late_takes_nothing_from_the_others(qtbot, result, tmp_path):
+    """The history has the last 50 steps only: what was plotted before stays, and so does the zero of the energy."""
+    window = open_window(qtbot, Simulation(motored().compile()), history=(50, 10**8))
+    window.act.plots()
+    window.plots_panel.choose(NAME)
+    window.connection.send(StepForward(STEPS))
+    follow(window, STEPS + 5)
+    redraw(window)
+
+    def drawn(name):
+        return np.array([curve.y for curve in window.plots_panel.seen[name]])
+
+    names = (ENERGY, VIOLATION, NAME)
+    before, late = {name: drawn(name) for name in names}, "coupler.velocity"
+    np.testing.assert_allclose(before[NAME].T, result[NAME][: STEPS + 1], atol=1e-12)
+    window.plots_panel.choose(late)
+    redraw(window)
+    for name in names:
+        np.testing.assert_array_equal(drawn(name), before[name])
+    remembered = STEPS + 1 - 50
+    assert np.all(np.isnan(drawn(late)[:, :remembered]))
+    np.testing.assert_allclose(drawn(late)[:, remembered:].T, result[late][remembered : STEPS + 1], atol=1e-10)
+    path = tmp_path / "plots.csv"
+    window.plots_panel.export(str(path))
+    assert len(path.read_text().splitlines()) == STEPS + 2
+    window.plots_panel.choose(late, False)
+    redraw(window)
+    for name in names:
+        np.testing.assert_array_equal(drawn(name), before[name])
+
+
 def test_over_frequency(window, result):
     window.plots_panel.bar.choice.setCurrentText(FREQUENCY)
     redraw(window)
@@ -173,3 +204,42 @@ def lowest_ink(picture) -> int:
     numbers = np.frombuffer(picture.constBits(), np.uint8).reshape(picture.height(), -1).astype(int)
     ground = np.tile(numbers[-1, :4], picture.width())
     return int(np.flatnonzero(np.abs(numbers - ground).max(axis=1) > 60)[-1])
+
+
+def test_every_curve_and_axis_has_its_own_unit(window, tmp_path):
+    window.plots_panel.choose("base.reaction")
+    window.plots_panel.choose(ENERGY, False)
+    redraw(window)
+    panel = window.plots_panel
+    names = [curve.y_label for curve in panel.seen["base.reaction"]]
+    assert [name.split(" ", 1)[1] for name in names] == ["[N]"] * 3 + ["[N m]"] * 3
+    axes = [plot.getAxis("bottom") for plot in panel._plots.values()]
+    assert {axis.labelText for axis in axes} == {"t [s]"}
+    panel.bar.choice.setCurrentText(f"{NAME}[y]")
+    redraw(window)
+    axis = panel._plots["base.reaction"].getAxis("bottom")
+    assert axis.labelText == f"{NAME}[y] [m]"
+    assert not axis.autoSIPrefix, "numbers stand in the unit of the label"
+    panel.export(str(tmp_path / "a.csv"))
+    head = next(csv.reader((tmp_path / "a.csv").open()))
+    assert f"{NAME}[y] [m]" in head
+    assert "base.reaction[nx] [N m]" in head
+
+
+def test_many_plots_are_scrolled(window, qtbot):
+    for name in ("coupler.position", "rocker.position", "coupler.velocity", "rocker.velocity"):
+        window.plots_panel.choose(name)
+    redraw(window)
+    qtbot.wait(50)
+    panel = window.plots_panel
+    assert len(panel._plots) == 7
+    assert all(plot.boundingRect().height() >= 100 for plot in panel._plots.values())
+    assert panel.scrolled.verticalScrollBar().maximum() > 0
+
+
+def test_values_that_have_no_room_end_in_a_mark(window, qtbot):
+    bar = window.plots_panel.bar
+    bar.show_values("crank.position[x] 0.123456   " * 40)
+    assert bar.values.text().endswith("\N{HORIZONTAL ELLIPSIS}")
+    assert bar.values.toolTip().count("0.123456") == 40
+    assert bar.values.fontMetrics().horizontalAdvance(bar.values.text()) <= bar.values.width()

@@ -104,3 +104,27 @@ def test_a_window_fits_on_its_screen_with_every_panel(qtbot, width, height):
         qtbot.wait(50)
         assert window.size().width() <= width
         assert window.size().height() <= height
+
+
+def test_a_window_that_fits_stays_where_it_was_restored(qtbot, kept):
+    """Every move before the window has its frame shifts it by the frame."""
+    window = open_window(qtbot, Simulation(motored().compile()))
+    window.setGeometry(40, 60, 700, 500)
+    remember.keep(window, kept)
+    again = open_window(qtbot, Simulation(motored().compile()))
+    again.hide()
+    moves = []
+    again.move = lambda *place: moves.append(place)
+    remember.restore(again, another(kept), theme_given=False)
+    assert moves == []
+    assert again.geometry() == QRect(40, 60, 700, 500)
+
+
+def test_the_frame_of_a_window_fits_on_the_screen_too(qtbot):
+    window = open_window(qtbot, Simulation(motored().compile()))
+    window.setGeometry(0, 0, 640, 400)
+    window.frameGeometry = lambda: window.geometry().adjusted(-1, -20, 1, 5)
+    screen = QRect(0, 0, 640, 400)
+    remember.keep_on(screen, window)
+    qtbot.wait(50)
+    assert (window.width(), window.height()) == (638, 375)

@@ -159,13 +159,13 @@ def test_trails_are_bounded_and_forget_what_time_takes_back(sim):
         frame = connection.latest()
         trails.add(frame)
         sim.step()
-    points, colors = trails.segments(lambda body: (1.0, 0.0, 0.0, 1.0))
+    points, colors = trails.segments(lambda body, name: (1.0, 0.0, 0.0, 1.0))
     assert len(points) == len(colors) == LENGTH - 1
     assert np.all(np.diff(colors[:, 3]) > 0.0), "the older, the fainter"
     sim.restore(Simulation(sim.system).state)
     connection.sync(sim, None)
     trails.add(connection.latest())
-    assert len(trails.segments(lambda body: (1.0, 0.0, 0.0, 1.0))[0]) == 0
+    assert len(trails.segments(lambda body, name: (1.0, 0.0, 0.0, 1.0))[0]) == 0
     assert not trails.toggle(1, np.zeros(3))
     assert 1 not in trails
 

@@ -10,10 +10,27 @@ import pytest
 from rtmbs import Motor, Outcome, Simulation, State, library
 from rtmbs.errors import InputError, RtmbsError, StateError, UnknownNameError
 from rtmbs.viewer.commands import Play, SetInput, SetOption
+from rtmbs.viewer.controller import Controller
 from rtmbs.viewer.history import History
+from rtmbs.viewer.origin import FromFactory
 from rtmbs.viewer.session import Session
+from rtmbs.viewer.strip import Strip
 from tests.contracts.machines import contents
 from tests.viewer.mechanisms import failing, motored
+
+
+class Silent:
+    """Shows nothing to anybody."""
+
+    def present(self, description):
+        return Strip()
+
+    def publish(self, frame):
+        """Nobody looks."""
+
+    def tell(self, message):
+        """Nobody listens."""
+
 
 MOTORED = motored().compile()
 H = 5e-3
@@ -55,6 +72,23 @@ def forward(session, steps):
 @pytest.fixture
 def session():
     return Session(Simulation(MOTORED, h=H))
+
+
+def test_pictures_cost_the_next_step_no_look(monkeypatch):
+    """A state that was shown is searched for changes: steps of a session that plays must not pay for that."""
+    controller = Controller(FromFactory("tests.viewer.mechanisms:motored"), Silent())
+    controller.build({}, {})
+    looks = []
+    motion = State.motion
+    monkeypatch.setattr(State, "motion", lambda state: looks.append(1) or motion(state))
+    for _ in range(3):
+        controller.live.step()
+        controller.publish()
+        assert controller.sim.h > 0.0
+    assert not looks
+    controller.handle(SetInput("motor.torque", 1.0))
+    controller.publish()  # shows what the input did: accelerations that no step has kept
+    assert looks
 
 
 @pytest.mark.parametrize("start", [0, 1, 9, 10, 20, 24, 33, 35, 59])

@@ -33,3 +33,13 @@ def test_uneven_steps_and_gaps():
     assert f[np.argmax(found)] == pytest.approx(3.0, abs=0.1)
     assert found.max() == pytest.approx(2.0, rel=0.05)
     assert len(spectrum(t[: LEAST - 1], y[: LEAST - 1])[0]) == 0
+
+
+@pytest.mark.parametrize("count", [64, 200, 1000])
+def test_an_oscillation_between_two_frequencies_reads_a_little_less(count):
+    """The scalloping of a window of Hann, as docs/viewer.md states: 0.84 of the amplitude at least."""
+    t, rng = 0.01 * np.arange(count), np.random.default_rng(count)
+    for cycles in np.append(np.linspace(5.0, 6.0, 11), 5.5):
+        _, found = spectrum(t, 0.1 * np.sin(2.0 * np.pi * cycles / (0.01 * count) * t + rng.uniform(0.0, 6.0)))
+        assert 0.084 <= found.max() <= 0.1 + 1e-9
+        assert cycles not in (5.0, 6.0) or found.max() == pytest.approx(0.1)

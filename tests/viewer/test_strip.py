@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from rtmbs.viewer.strip import FIRST, WIDTH, Strip, T
+from rtmbs.viewer.strip import FIRST, KINETIC, WIDTH, Strip, T
 
 
 def rows(first, count, h=1e-3, mark=0.0):
@@ -78,3 +78,26 @@ def test_another_process_reads_the_same_and_never_half_a_row():
         reader.close()
         writer.close()
     assert looks >= 300
+
+
+def test_numbers_watched_anew_leave_the_others_their_past():
+    strip = Strip(kept=100)
+    made = rows(0, 250)
+    made[:, KINETIC] = 3.0 + made[:, FIRST]
+    for first in range(0, 250, 50):
+        strip.append(made[first : first + 50])
+    known = 1e-3 * np.arange(230, 260)  # what a short history has, and a step that the strip does not have yet
+    values = np.full((30, 3), 7.0)
+    strip.watch_others(9, (-1, 0, 1), known, values)
+    found = strip.read((FIRST, FIRST + 1, FIRST + 2))
+    assert strip.ticket == 9
+    np.testing.assert_array_equal(found[:, 1], np.arange(150, 250))
+    np.testing.assert_array_equal(found[:, 2], 0.0)
+    assert np.all(np.isnan(found[:80, 0])), "steps that nobody remembers"
+    np.testing.assert_array_equal(found[80:, 0], 7.0)
+    strip.watch_others(10, (1,), np.zeros(0), np.zeros((0, 1)))
+    np.testing.assert_array_equal(strip.read((FIRST,))[:, 0], np.arange(150, 250))
+    assert strip.start_energy == 3.0, "of the first step, which the ring has lost"
+    strip.begin(0)
+    strip.append(made[40:50])
+    assert strip.start_energy == 43.0

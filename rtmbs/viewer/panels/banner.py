@@ -64,6 +64,11 @@ class Banner(QFrame):
         self.show()
         self.raise_()
 
+    def pass_on(self, took_effect: bool) -> None:
+        """Leave when a later change took effect: what an earlier text was refused for is over."""
+        if took_effect and not self.grave:
+            self.hide()
+
     def dismiss(self) -> None:
         """Hide, and leave the keyboard to the window."""
         self.hide()

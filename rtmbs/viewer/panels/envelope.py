@@ -18,7 +18,8 @@ def envelope(t: Array, y: Array, parts: int = PARTS) -> tuple[Array, Array]:
         return t, y
     length = -(-len(y) // parts)
     padded = np.append(y, np.full(-len(y) % length, y[-1])).reshape(-1, length)
-    firsts = length * np.arange(len(padded))
-    low, high = firsts + np.argmin(padded, axis=1), firsts + np.argmax(padded, axis=1)
+    firsts, known = length * np.arange(len(padded)), ~np.isnan(padded)  # a curve may have no numbers at first
+    low = firsts + np.argmin(np.where(known, padded, np.inf), axis=1)
+    high = firsts + np.argmax(np.where(known, padded, -np.inf), axis=1)
     chosen = np.unique(np.minimum(np.concatenate(([0, len(y) - 1], low, high)), len(y) - 1))
     return t[chosen], y[chosen]

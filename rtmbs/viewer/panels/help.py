@@ -1,7 +1,7 @@
 """The map of keys (F1), made of the table of keys."""
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QLabel, QScrollArea, QWidget
 
 from rtmbs.viewer.keys import FILES, KEYS, LOOK, MOUSE, RUN, SHOW, shown
 from rtmbs.viewer.panels.info import escaped
@@ -10,27 +10,37 @@ from rtmbs.viewer.theme import Theme
 COLUMNS = ((RUN, LOOK), (SHOW,), (FILES, "Mouse"))
 
 
-class Help(QLabel):
-    """Lies in the middle of the picture until F1 or Esc."""
+class Help(QScrollArea):
+    """Lies in the middle of the picture until F1 or Esc; a small picture scrolls it."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setTextFormat(Qt.TextFormat.RichText)
+        self.map = QLabel()
+        self.map.setTextFormat(Qt.TextFormat.RichText)
+        self.setWidget(self.map)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # keys belong to the window
         self.set_theme(theme)
         self.hide()
 
     def set_theme(self, theme: Theme) -> None:
         """Take the colours of a theme."""
         self.setStyleSheet(
-            f"background: {theme.panel}; color: {theme.text}; border: 1px solid {theme.border};"
-            " border-radius: 6px; padding: 10px 18px; font-size: 12px;"
+            f"QScrollArea {{ background: {theme.panel}; border: 1px solid {theme.border}; border-radius: 6px; }}"
+            f" QLabel {{ background: {theme.panel}; color: {theme.text}; padding: 10px 18px; font-size: 12px; }}"
         )
-        self.setText(help_text(theme))
-        self.adjustSize()
+        self.map.setText(help_text(theme))
+
+    def text(self) -> str:
+        """Return the map as rich text."""
+        return self.map.text()
 
     def center_in(self, width: int, height: int) -> None:
-        """Stand in the middle of an area of pixels."""
-        self.adjustSize()
+        """Stand in the middle of an area of pixels, as large as it has room."""
+        self.map.adjustSize()
+        frame, bar = 2 * self.frameWidth(), self.verticalScrollBar().sizeHint()
+        wide, high = self.map.width() + frame, self.map.height() + frame
+        wide, high = wide + bar.width() * (high > height), high + bar.width() * (wide > width)
+        self.resize(min(wide, width), min(high, height))
         self.move(max((width - self.width()) // 2, 0), max((height - self.height()) // 2, 0))
 
 

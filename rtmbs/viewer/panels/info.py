@@ -9,6 +9,7 @@ from rtmbs.viewer.panels.numbers import counted, figures, with_unit
 from rtmbs.viewer.theme import Theme
 
 Row = tuple[str, ...]  # label, value, and where the value says something the name of a colour of the theme
+FONT, LEAST = 12, 7  # [pixels] of letters, and of those in a low picture
 MISSED = 1.0  # [%] of the deadlines, above which the steps do not keep real time
 LEGEND = (("", "green: within half of the deadline, or of 1 % missed"), ("", "orange: up to it, red: beyond"))
 
@@ -18,6 +19,7 @@ class Info(QLabel):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.setObjectName("info")  # by which the canvas finds how much of the picture is covered
         self.setTextFormat(Qt.TextFormat.RichText)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.move(12, 12)
@@ -26,21 +28,41 @@ class Info(QLabel):
     def set_theme(self, theme: Theme) -> None:
         """Take the colours of a theme."""
         self._theme = theme
+        self._paint(FONT)
+
+    def _paint(self, size: int) -> None:
+        """Write in letters of ``size`` pixels."""
+        self._size, theme = size, self._theme
         red, green, blue = (int(theme.panel[k : k + 2], 16) for k in (1, 3, 5))
         self.setStyleSheet(
             f"background: rgba({red}, {green}, {blue}, 215); color: {theme.text}; border: 1px solid {theme.border};"
-            " border-radius: 4px; padding: 6px 10px; font-size: 12px;"
+            " border-radius: 4px; padding: 6px 10px;"
+            f" font-size: {size}px;"
         )
 
     def show_frame(self, frame: Frame, description: SceneDescription, pictures: float) -> None:
         """Write the numbers of ``frame``; ``pictures`` are drawn a second."""
-        sections = [mechanism_rows(description), run_rows(frame, pictures)]
+        sections = [mechanism_rows(description), run_rows(frame, pictures, description.live)]
         if description.live:
             sections += [step_rows(frame), list(LEGEND), worth_rows(frame)]
         text = table(sections, self._theme)
         if text != self.text():
             self.setText(text)
-            self.adjustSize()
+            self.fit()
+
+    def fit(self) -> None:
+        """Take smaller letters where the picture is too low for the table."""
+        self.adjustSize()
+        if (picture := self.parentWidget()) is None:
+            return
+        room = picture.height() - 2 * self.y()
+        fitting = max(min(FONT, int(self._size * room / max(self.height(), 1))), LEAST)
+        if fitting != self._size:
+            for size in range(fitting, LEAST - 1, -1):  # letters do not shrink evenly
+                self._paint(size)
+                self.adjustSize()
+                if self.height() <= room:
+                    return
 
 
 def mechanism_rows(description: SceneDescription) -> list[Row]:
@@ -53,11 +75,11 @@ def mechanism_rows(description: SceneDescription) -> list[Row]:
     return [(description.name, ""), ("", sizes), ("", loops)] if description.live else [(description.name, "")]
 
 
-def run_rows(frame: Frame, pictures: float) -> list[Row]:
-    """Return time and speed. The real-time factor is simulated time over wall time."""
+def run_rows(frame: Frame, pictures: float, live: bool = True) -> list[Row]:
+    """Return time and speed. A recorded result has samples in place of steps."""
     return [
         ("time", f"{frame.t:.3f} s"),
-        ("step number", f"{frame.step}"),
+        ("step number" if live else "sample", f"{frame.step}"),
         ("speed wanted", f"{figures(frame.desired_speed)} \N{MULTIPLICATION SIGN}"),
         ("speed reached", reached(frame)),
         ("pictures", f"{pictures:.0f} /s"),
@@ -82,9 +104,14 @@ def step_rows(frame: Frame) -> list[Row]:
         ("deadline", with_unit(frame.deadline, "s")),
         ("begun late p50", with_unit(frame.late_p50, "s"), judged(frame.late_p50, frame.deadline)),
         ("begun late p99", with_unit(frame.late_p99, "s"), judged(frame.late_p99, frame.deadline)),
-        ("missed", f"{frame.missed} of {frame.deadlines} ({share:.1f} %)", judged(share, MISSED)),
+        ("missed", missed(frame, f" ({share:.1f} %)"), judged(share, MISSED)),
         ("Newton iterations", figures(newest, 1) if frame.steps_taken else "\N{EN DASH}"),
     ]
+
+
+def missed(frame: Frame, share: str = "") -> str:
+    """Return how many deadlines were missed; before the first one there is nothing to count."""
+    return f"{frame.missed} of {frame.deadlines}{share}" if frame.deadlines else "no deadline yet"
 
 
 def judged(value: float, bound: float) -> str:

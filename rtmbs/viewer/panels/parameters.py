@@ -15,6 +15,7 @@ from rtmbs.viewer.panels.inputs import NUMBER
 from rtmbs.viewer.panels.number_rows import REAL, WHOLE
 
 MILLI = 1e-3
+STEPS = (1e-9, 1e6)  # [ms] limits of a step
 POSITIVE = (1e-15, None)  # limits of a number that must not be zero
 AXES = ("x", "y", "z")
 PENALTIES = ("penalty c", "alpha, SI units")
@@ -138,7 +139,7 @@ def step_rows(description: SceneDescription) -> Iterator[dict[str, Any]]:
     first = ("jacobian", "method")
     for name in first:
         yield choice(name, choices[name])
-    yield real("h", "step h", 5.0, suffix="ms", step=0.1)
+    yield real("h", "step h", 5.0, suffix="ms", step=0.1, limits=STEPS)
     yield {"name": "stiffening", "title": "loops held by", "type": "list", "limits": list(PENALTIES)}
     yield real("amount", "size", 1e6, minStep=1e-9)
     yield real("tol", TITLES["tol"], 1e-9)

@@ -1,13 +1,32 @@
 """The bar over the plots: what they are drawn over, a second run beside the first, export, and values at the cursor."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QComboBox, QFileDialog, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
 TIME, FREQUENCY = "time", "frequency"
 RESULTS = "Results (*.npz *.h5 *.hdf5)"
 EXPORTS = "Numbers (*.csv);;Picture (*.png);;Drawing (*.svg)"
+
+
+class Elided(QLabel):
+    """A line of text that ends in a mark where it has too little room; its tip has the whole."""
+
+    def say(self, text: str) -> None:
+        """Show a text."""
+        self.setToolTip(text)
+        self._cut()
+
+    def _cut(self) -> None:
+        fitting = self.fontMetrics().elidedText(self.toolTip(), Qt.TextElideMode.ElideRight, self.width())
+        self.setText(fitting)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self._cut()
+        super().resizeEvent(event)
 
 
 class PlotBar(QWidget):
@@ -19,13 +38,12 @@ class PlotBar(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.choice, self.values = QComboBox(), QLabel()
+        self.choice, self.values = QComboBox(), Elided()
         self.compare, self.export = QPushButton("Compare ..."), QPushButton("Export ...")
         self.choice.setToolTip("what the plots are drawn over: time, frequency, or another channel that is ticked")
         self.compare.setToolTip("draw the same channels of a recorded result beside these, dashed")
         self.export.setToolTip("write what is seen: numbers (.csv), a picture (.png) or a drawing (.svg)")
         self.choice.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-        self.values.setTextFormat(Qt.TextFormat.RichText)
         # The values take what room there is: a long text would push the tree of channels away.
         self.values.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         row = QHBoxLayout(self)
@@ -57,8 +75,7 @@ class PlotBar(QWidget):
 
     def show_values(self, text: str) -> None:
         """Show the values at the cursor; where there is too little room, the tip has them all."""
-        self.values.setText(text)
-        self.values.setToolTip(text)
+        self.values.say(text)
 
     def show_compared(self, name: str) -> None:
         """Say on the button what is compared."""
@@ -71,5 +88,12 @@ class PlotBar(QWidget):
             self.compared.emit(path)
 
     def _ask_for_path(self) -> None:
-        if path := QFileDialog.getSaveFileName(self, "Export what is seen", "plot.csv", EXPORTS)[0]:
-            self.exported.emit(path)
+        path, kind = QFileDialog.getSaveFileName(self, "Export what is seen", "plot.csv", EXPORTS)
+        if path:
+            self.exported.emit(with_ending(path, kind))
+
+
+def with_ending(path: str, kind: str) -> str:
+    """Return a path with the ending of the ``kind`` that a dialog has chosen, "Picture (*.png)", where it has none."""
+    ending = kind.partition("*")[2].rstrip(")")
+    return path if Path(path).suffix else f"{path}{ending}"

@@ -1,5 +1,6 @@
 """The plots (F4): energy balance, loop violations, and any channel picked from a tree."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -7,8 +8,18 @@ import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, Qt, Signal
-from PySide6.QtWidgets import QLineEdit, QSplitter, QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QLineEdit,
+    QScrollArea,
+    QSplitter,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
 
+from rtmbs.results.channel import units_of
 from rtmbs.viewer.description import ChannelDescription, SceneDescription
 from rtmbs.viewer.frame import PLOTS
 from rtmbs.viewer.measure import Distance
@@ -18,7 +29,7 @@ from rtmbs.viewer.panels.items import children, tops
 from rtmbs.viewer.panels.plot_bar import FREQUENCY, TIME, PlotBar
 from rtmbs.viewer.panels.spectrum import spectrum
 from rtmbs.viewer.panels.style import axis_style, styled
-from rtmbs.viewer.strip import ACCELERATION, ELASTIC, FIRST, KEPT, KINETIC, POSITION, Strip, T
+from rtmbs.viewer.strip import ACCELERATION, ELASTIC, FIRST, KINETIC, POSITION, Strip, T
 from rtmbs.viewer.theme import Theme
 
 if TYPE_CHECKING:
@@ -30,6 +41,7 @@ ENERGY, VIOLATION = "Energy balance", "Loop violation"
 ENERGY_CURVES = ("kinetic", "gravity", "elastic", "total, change")
 VIOLATION_CURVES = ("position [m]", "velocity [m/s]", "acceleration [m/s\N{SUPERSCRIPT TWO}]")
 LEAST_VIOLATION = 1e-18  # what a logarithmic axis shows of a zero
+LEAST_HEIGHT = 130  # [pixels] of a plot; more plots than there is room for are scrolled
 COLUMNS = 2  # of plots, from the third on
 
 
@@ -56,7 +68,10 @@ class Plots(QSplitter):
         stack.setContentsMargins(0, 0, 0, 0)
         stack.setSpacing(0)
         stack.addWidget(self.bar)
-        stack.addWidget(self.area, 1)
+        self.scrolled = QScrollArea(widgetResizable=True)
+        self.scrolled.setFrameShape(QFrame.Shape.NoFrame)
+        self.scrolled.setWidget(self.area)
+        stack.addWidget(self.scrolled, 1)
         self.addWidget(drawn)
         self.setSizes([230, 900])
         self._plots: dict[str, pg.PlotItem] = {}
@@ -67,7 +82,7 @@ class Plots(QSplitter):
         self._distances: dict[str, Distance] = {}  # that are measured, by name
         self._description: SceneDescription | None = None
         self.ticket = 0  # of the subscription whose rows are drawn
-        self._start = (np.inf, 0.0)  # time and energy of the first step [s, J]
+        self._zero = 0.0  # energy of the first step of the run [J]
         self._drawn: tuple[object, ...] = ()
         self.seen: dict[str, list[Curve]] = {}  # by plot, every sample that it shows
         self._other: Result | None = None  # that is compared
@@ -116,7 +131,6 @@ class Plots(QSplitter):
             above = parents[owner] if owner else self.tree.invisibleRootItem()
             self._leaf(above, word or name, name, name in kept)
         self.tree.blockSignals(False)
-        self._start = (np.inf, 0.0)
         self._lay_out(anew=True)
 
     def _leaf(self, parent: QTreeWidgetItem, text: str, name: str, ticked: bool) -> None:
@@ -182,6 +196,7 @@ class Plots(QSplitter):
         self.bar.offer(asked)
         self.bar.show_values("")  # those at a cursor that is gone
         columns = COLUMNS if len(names) > 2 else max(len(names), 1)
+        self.area.setMinimumHeight(LEAST_HEIGHT * -(-len(names) // columns))
         for number, name in enumerate(names):
             self._add_plot(name, number // columns, number % columns)
         if asked != self._columns or anew:
@@ -192,8 +207,7 @@ class Plots(QSplitter):
         plot = self.area.addPlot(row=row, col=column)
         axis_style(plot, self._theme)
         plot.setLogMode(y=name == VIOLATION)
-        if self.bar.over != TIME:
-            plot.setLabel("bottom", "frequency [Hz]" if self.bar.over == FREQUENCY else self.bar.over)
+        plot.setLabel("bottom", self._x_label())
         names = {ENERGY: ENERGY_CURVES, VIOLATION: VIOLATION_CURVES}.get(name) or self._channels[name].axes
         colors = [self._theme.plots[k % len(self._theme.plots)] for k in range(max(len(names), 1))]
         self._curves[name] = [plot.plot([], [], pen=pg.mkPen(color, width=1.4)) for color in colors]
@@ -212,10 +226,25 @@ class Plots(QSplitter):
             lines.append(line)
         self._plots[name] = plot
 
+    def _x_label(self) -> str:
+        """Return what the plots are drawn over, with its unit."""
+        if self.bar.over in (TIME, FREQUENCY):
+            return "t [s]" if self.bar.over == TIME else "frequency [Hz]"
+        over = self.bar.over
+        return next((label for label in self._component_labels() if label.split(" [")[0] == over), over)
+
+    def _component_labels(self) -> Iterator[str]:
+        """Yield every component of the channels that are drawn or measured with its own unit."""
+        ends = [end for distance in self._distances.values() for end in (distance.start, distance.end) if end]
+        for channel in (*self._channels.values(), *ends):
+            yield from labels(channel)
+
     def _unit(self, name: str) -> str:
+        """Return the units of a plot, each once."""
         if name in (ENERGY, VIOLATION):
             return " [J]" if name == ENERGY else ""
-        return f" [{self._channels[name].unit}]" if self._channels[name].unit not in ("", "1") else ""
+        channel = self._channels[name]
+        return bracketed(", ".join(dict.fromkeys(units_of(channel.axes, channel.unit))))
 
     def redraw(self, strip: Strip | None, now: float) -> None:
         """Draw every step of ``strip``, and a line at the present time [s]; a few times a second."""
@@ -229,7 +258,7 @@ class Plots(QSplitter):
         rows = strip.read(range(FIRST + len(self._columns)))
         if rows is None or not len(rows):
             return
-        self._drawn = drawn
+        self._drawn, self._zero = drawn, strip.start_energy
         for name, curves in self._curves.items():
             values, labels = self._values(name, rows), self._labels(name)
             self.seen[name] = [
@@ -244,14 +273,15 @@ class Plots(QSplitter):
         if self.bar.over == FREQUENCY:
             return Curve("frequency [Hz]", curve.y_label, *spectrum(curve.x, curve.y))
         if self.bar.over in self._columns:
-            return curve._replace(x_label=self.bar.over, x=rows[:, FIRST + self._columns.index(self.bar.over)])
+            return curve._replace(x_label=self._x_label(), x=rows[:, FIRST + self._columns.index(self.bar.over)])
         part = seen(curve.x, self._plots[name])
         return curve._replace(x=curve.x[part], y=curve.y[part])
 
     def _labels(self, name: str) -> list[str]:
         """Return the names of the curves of a plot with their unit."""
-        words = {ENERGY: ENERGY_CURVES, VIOLATION: VIOLATION_CURVES}.get(name)
-        return [f"{word}{self._unit(name)}" for word in (words or components(self._channels[name]))]
+        if name == ENERGY:
+            return [f"{word} [J]" for word in ENERGY_CURVES]
+        return list(VIOLATION_CURVES) if name == VIOLATION else labels(self._channels[name])
 
     # ---- another run, values, files ---------------------------------------------------------------------------------
 
@@ -301,7 +331,7 @@ class Plots(QSplitter):
             if len(curve.x):
                 k = int(np.argmin(np.nan_to_num(np.abs(curve.x - x), nan=np.inf)))
                 said += [f"{curve.x_label} {curve.x[k]:.6g}"] * (not said) + [f"{curve.y_label} {curve.y[k]:.6g}"]
-        return " &nbsp; ".join(said)
+        return "   ".join(said)
 
     def export(self, path: str) -> str:
         """Write what is seen: every sample as numbers (.csv), a picture (.png) or a drawing (.svg). Return a sentence.
@@ -317,10 +347,7 @@ class Plots(QSplitter):
             return np.maximum(rows[:, POSITION : ACCELERATION + 1], LEAST_VIOLATION)
         if name == ENERGY:
             parts = rows[:, KINETIC : ELASTIC + 1]
-            total = parts.sum(axis=1)
-            if rows[0, T] <= self._start[0] or len(rows) < KEPT:
-                self._start = (float(rows[0, T]), float(total[0]))
-            return np.column_stack((parts, total - self._start[1]))
+            return np.column_stack((parts, parts.sum(axis=1) - self._zero))
         if (distance := self._distances.get(name)) is not None:
             return length(self._columns_of(rows, distance.start), self._columns_of(rows, distance.end))
         return self._columns_of(rows, self._channels[name])
@@ -350,6 +377,17 @@ def seen(t: Array, plot: pg.PlotItem) -> slice:
         return slice(None)
     low, high = plot.viewRange()[0]
     return slice(max(int(np.searchsorted(t, low)) - 1, 0), int(np.searchsorted(t, high)) + 2)
+
+
+def labels(channel: ChannelDescription) -> list[str]:
+    """Return the names of the numbers of a channel, each with its own unit."""
+    units = units_of(channel.axes, channel.unit)
+    return [f"{name}{bracketed(unit)}" for name, unit in zip(components(channel), units, strict=True)]
+
+
+def bracketed(unit: str) -> str:
+    """Return a unit behind a name; numbers without one have none."""
+    return f" [{unit}]" if unit not in ("", "1") else ""
 
 
 def components(channel: ChannelDescription) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QWidget
 
 from rtmbs.integrators.settings import PHASES
 from rtmbs.viewer.frame import STEPS, Frame
+from rtmbs.viewer.panels.info import missed
 from rtmbs.viewer.panels.numbers import with_unit
 from rtmbs.viewer.panels.style import axis_style, styled
 from rtmbs.viewer.theme import Theme
@@ -86,7 +87,8 @@ class Profiler(pg.GraphicsLayoutWidget):
     def _show_times(self, frame: Frame) -> None:
         known = frame.step_times[np.isfinite(frame.step_times)]
         marks = [f"{name} {with_unit(getattr(frame, name), 's')}" for name in self._marks]
-        title = " &nbsp; ".join([*marks, f"missed {frame.missed} of {frame.deadlines}"])
+        late = f"missed {missed(frame)}" if frame.deadlines else missed(frame)
+        title = " &nbsp; ".join([*marks, late])
         self.times.setTitle(styled(title, self._theme))
         if not len(known):
             return
@@ -121,4 +123,12 @@ class Profiler(pg.GraphicsLayoutWidget):
         for amount, place, value in zip(self._amounts, places, self._phases, strict=True):
             amount.setText(with_unit(float(value), "s"))
             amount.setPos(float(value) + 0.02 * longest, float(place))
-        self.bars.setTitle(styled(f"phases together {with_unit(float(self._phases.sum()), 's')}", self._theme))
+        self.bars.setTitle(styled(phases_title(float(self._phases.sum()), frame.p50), self._theme))
+
+
+def phases_title(together: float, step: float) -> str:
+    """Return what the phases take together, and where the rest of the median step time goes [s]."""
+    if not step > together > 0.0:
+        return f"phases together {with_unit(together, 's')}"
+    rest = f"{with_unit(step - together, 's')} Python around them"
+    return f"phases together {with_unit(together, 's')}, {rest}"

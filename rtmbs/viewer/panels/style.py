@@ -13,6 +13,7 @@ def axis_style(plot: pg.PlotItem, theme: Theme) -> None:
         axis: Any = plot.getAxis(side)
         axis.setPen(pg.mkPen(theme.border))
         axis.setTextPen(pg.mkPen(theme.muted))
+        axis.enableAutoSIPrefix(False)  # a label says the unit of the numbers as they stand
         axis.setStyle(tickTextOffset=4, tickLength=-4)
     plot.showGrid(x=True, y=True, alpha=0.18)
 

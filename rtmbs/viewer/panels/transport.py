@@ -3,7 +3,8 @@
 import math
 
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSlider, QToolButton, QWidget
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSlider, QStyle, QStyleOptionSlider, QToolButton, QWidget
 
 from rtmbs.viewer.commands import Seek
 from rtmbs.viewer.description import SceneDescription
@@ -21,6 +22,32 @@ BUTTONS = (  # action of the table of keys, name of an icon
 )
 
 
+class MarkedSlider(QSlider):
+    """A slider with a line at every step that the user has marked."""
+
+    def __init__(self) -> None:
+        super().__init__(Qt.Orientation.Horizontal)
+        self.marks: set[int] = set()
+        self.color = "#000000"
+
+    def places(self) -> list[int]:
+        """Return the pixels of the marks within the range."""
+        option = QStyleOptionSlider()
+        self.initStyleOption(option)
+        handle = self.style().pixelMetric(QStyle.PixelMetric.PM_SliderLength, option, self)
+        room = self.width() - handle
+        inside = [step for step in sorted(self.marks) if self.minimum() <= step <= self.maximum()]
+        at = QStyle.sliderPositionFromValue
+        return [handle // 2 + at(self.minimum(), self.maximum(), step, room) for step in inside]
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if self.marks:
+            painter = QPainter(self)
+            for x in self.places():
+                painter.fillRect(x - 1, 0, 2, self.height(), QColor(self.color))
+
+
 class Transport(QWidget):
     """Buttons call actions of the window; the slider asks for steps of the history."""
 
@@ -33,7 +60,7 @@ class Transport(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(8, 3, 8, 3)
         self.buttons: dict[str, QToolButton] = {}
-        self._playing, self._color = False, theme.text
+        self._playing, self._color, self._counted = False, theme.text, "step"
         for action, _ in BUTTONS:
             button = QToolButton()
             button.setAutoRaise(True)
@@ -41,7 +68,7 @@ class Transport(QWidget):
             button.clicked.connect(lambda _=False, action=action: self.called.emit(action))
             row.addWidget(button)
             self.buttons[action] = button
-        self.slider = QSlider(Qt.Orientation.Horizontal)
+        self.slider = MarkedSlider()
         self.slider.valueChanged.connect(lambda step: self.sought.emit(Seek(step)))
         self.time = QLabel("t = 0.000 s")
         self.time.setMinimumWidth(150)
@@ -59,8 +86,13 @@ class Transport(QWidget):
 
     def set_theme(self, theme: Theme) -> None:
         """Take the colours of a theme."""
-        self._color = theme.text
+        self._color = self.slider.color = theme.text
         self._draw_icons()
+
+    def show_marks(self, marks: set[int]) -> None:
+        """Draw the steps that are marked."""
+        self.slider.marks = marks
+        self.slider.update()
 
     def _draw_icons(self) -> None:
         for action, name in BUTTONS:
@@ -68,6 +100,7 @@ class Transport(QWidget):
 
     def describe(self, description: SceneDescription) -> None:
         """Say in the tip of the slider what it goes through."""
+        self._counted = "step" if description.live else "sample"
         what = "the remembered steps" if description.live else "the recorded samples"
         self.slider.setToolTip(f"drag to go through {what}")
 
@@ -77,7 +110,7 @@ class Transport(QWidget):
             self.slider.setRange(frame.oldest, max(frame.newest, frame.step))
             if not self.slider.isSliderDown():
                 self.slider.setValue(frame.step)
-        self.time.setText(f"t = {frame.t:.3f} s   step {frame.step}")
+        self.time.setText(f"t = {frame.t:.3f} s   {self._counted} {frame.step}")
         if frame.playing != self._playing:
             self._playing = frame.playing
             self._draw_icons()

@@ -20,7 +20,7 @@ class Arrows {
   }
 
   setTheme(colors) {
-    this.drawn.forEach((mesh, number) => mesh.material.color.set(number < 2 ? colors.reaction : colors.moment));
+    this.drawn.forEach((mesh, number) => mesh.material.color.set(number < 2 ? colors.reaction : colors.reaction_moment));
   }
 
   set visible(on) {

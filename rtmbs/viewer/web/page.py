@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.files.atomic_file import replacing
+from rtmbs.results.channel import units_of
 from rtmbs.viewer import keys
 from rtmbs.viewer.camera import PRESETS, Camera, ground_axes
 from rtmbs.viewer.description import SceneDescription
@@ -213,14 +214,18 @@ def described(key: keys.Key) -> tuple[tuple[str, ...], str, str]:
 
 def curves(connection: PlaybackConnection, paging: Paging, samples: NDArray[np.int64]) -> dict[str, Any]:
     """Return the plotted channels at some samples."""
-    units = {channel.name: channel.unit for channel in connection.describe().channels}
+    units: dict[str, str] = {}
+    for channel in connection.describe().channels:
+        own = units_of(channel.axes, channel.unit)
+        units |= {channel.name: own[0]} | {
+            f"{channel.name}[{axis}]": one for axis, one in zip(channel.axes, own, strict=False)
+        }
     values = connection.columns(paging.channels)[samples]
     found = []
     for name, column in zip(paging.channels, values.T, strict=True):
         finite = column[np.isfinite(column)]
         span = float(np.ptp(finite)) if len(finite) else 0.0
-        unit = units.get(name, units.get(name.rpartition("[")[0], ""))
-        found.append({"name": name, "unit": unit, "values": quantised(column, FINENESS * (span or 1.0))})
+        found.append({"name": name, "unit": units.get(name, ""), "values": quantised(column, FINENESS * (span or 1.0))})
     return {"channels": found}
 
 

@@ -119,6 +119,13 @@ def test_poses_and_curves_are_those_of_the_run(browser, page):
     np.testing.assert_allclose(told["angle"], RESULT["base.angle"][samples], atol=1e-4)
 
 
+def test_a_component_has_its_own_unit(tmp_path):
+    wanted = {"base.reaction[fz]": "N", "base.reaction[nx]": "N m", "base.angle": "rad"}
+    path = tmp_path / "units.html"
+    write_page(playback(RESULT, MODEL), path, Paging(channels=tuple(wanted)))
+    assert {one["name"]: one["unit"] for one in content(path)["channels"]} == wanted
+
+
 def test_keys_are_those_of_the_window(browser, page):
     told = look(
         browser,
