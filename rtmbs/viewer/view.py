@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from rtmbs.errors import InputError
+from rtmbs.viewer.collecting import collected_here
 from rtmbs.viewer.commands import Loop, Play
 from rtmbs.viewer.connect import connect, is_result, playback
 from rtmbs.viewer.connection import Connection
@@ -85,7 +86,7 @@ def show(connection: Connection, theme: str | None = None, opener: Any = None, f
 
     Ctrl+C in the terminal closes the window, and KeyboardInterrupt is raised then.
     """
-    with ended_by_interrupt(application()):
+    with ended_by_interrupt(application()), collected_here():
         return show_until_closed(connection, theme, opener, first)
 
 
@@ -117,6 +118,7 @@ def show_until_closed(connection: Connection, theme: str | None, opener: Any, fi
         keep(window, kept)
         window.close()
         window.connection.close()
+        window.deleteLater()  # Qt holds functions that hold the window
 
 
 def application() -> Any:

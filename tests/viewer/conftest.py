@@ -35,6 +35,16 @@ def qapp(display):
     return application()
 
 
+@pytest.fixture(autouse=True)
+def windows_are_gone(request):
+    """Let windows go with their test: left to a later event loop, fifty of them end in one test, and stop it."""
+    yield
+    if "qapp" in request.fixturenames:
+        from rtmbs.viewer.collecting import collect
+
+        collect()
+
+
 @pytest.fixture
 def opengl(display) -> None:
     """Skip where nothing can be drawn."""
