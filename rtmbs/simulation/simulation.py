@@ -30,6 +30,7 @@ from rtmbs.simulation.input_holder import NO_GOALS
 from rtmbs.simulation.inputs import Inputs
 from rtmbs.simulation.jumps import mean_inputs
 from rtmbs.simulation.known import know
+from rtmbs.simulation.live_state import pair
 from rtmbs.simulation.one_thread import one_thread
 from rtmbs.simulation.options import MOST_HALVINGS, Options
 from rtmbs.simulation.outside import Watch, check_outside, watch_of
@@ -104,7 +105,7 @@ class Simulation(StateHolder):
         )  # fmt: skip
         self.method.begin(equations, state)
         self._work = self.method.start(equations, state)
-        self._states = (state, state.copy())  # the one that counts, and the one the next step writes
+        self._states = pair(state)  # the one that counts, and the one the next step writes
         self._accelerations_current = True
         self._shown: tuple[object, ...] | None = None  # the motion that somebody saw since the last step
         self._goals = NO_GOALS
@@ -134,7 +135,7 @@ class Simulation(StateHolder):
                 report = Simulation.step(self) if plain else self._advance(*self._states)
                 if report.dense or not report.outcome.accepted:
                     break
-        self._states, self._stepped = (start, start.copy()), True
+        self._states, self._stepped = pair(start), True
 
     # ---- stepping ---------------------------------------------------------------------------------------------------
 

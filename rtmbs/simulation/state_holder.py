@@ -18,7 +18,7 @@ from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
 from rtmbs.simulation.input_holder import Goals, InputHolder
 from rtmbs.simulation.inputs import Inputs, point_of
-from rtmbs.simulation.live_state import arrays_in, copied
+from rtmbs.simulation.live_state import arrays_in, copied, pair
 from rtmbs.simulation.one_thread import one_thread
 from rtmbs.simulation.reading import Reading
 from rtmbs.simulation.setting import refuse_open, set_motion
@@ -65,11 +65,11 @@ class StateHolder(InputHolder):
             self._shown = state.motion()
         return state
 
-    def snapshot(self, take: Callable[[State], State] = copied) -> State:
+    def snapshot(self, take: Callable[[State], Any] = copied) -> Any:
         """Return a copy of the state that counts, for whoever keeps that of every step.
 
         As nobody sees the state itself, the next step need not look for changes in it, which takes longer than a copy.
-        take: copies a State that a step has left, without checks.
+        take: copies a State that a step has left, without checks; one that somebody saw is copied as a State.
         """
         state = self._present()
         return take(state) if self._shown is None else state.copy()
@@ -258,7 +258,7 @@ class StateHolder(InputHolder):
             self._remember(wanted.method, old.method, equations, state)
         work = wanted.method.start(equations, state)
         memory = {name: values.shape for name, values in state.memory.items()}
-        states = (state, state.copy())
+        states = pair(state)
         vars(self).update(
             options=wanted, equations=equations, _work=work, _memory=memory, _states=states, _stepped=False
         )
@@ -287,9 +287,7 @@ class StateHolder(InputHolder):
             self.equations.commit(taken)  # a step begins with these at zero
         self.method.moved(self.equations, taken)
         work = self.method.start(self.equations, taken)
-        vars(self).update(
-            _work=work, _states=(taken, taken.copy()), _accelerations_current=True, _goals={}, _shown=None
-        )
+        vars(self).update(_work=work, _states=pair(taken), _accelerations_current=True, _goals={}, _shown=None)
 
     @one_thread
     def set(self, name: str, value: float) -> None:
@@ -313,7 +311,7 @@ class StateHolder(InputHolder):
         state.t_ref, state.k, state.h = state.t, 0, float(h)
         state.memory = self.method.remember(self.equations, h) | self.method.carried(state)
         work = self.method.start(self.equations, state)
-        vars(self).update(_work=work, _states=(state, state.copy()))
+        vars(self).update(_work=work, _states=pair(state))
 
     @one_thread
     def go_on_from(self, state: State, t: float) -> None:
@@ -330,7 +328,7 @@ class StateHolder(InputHolder):
         self.method.moved(self.equations, state)
         self._solve_accelerations(state)
         work = self.method.start(self.equations, state)
-        vars(self).update(_work=work, _states=(state, state.copy()), _accelerations_current=True, _shown=None)
+        vars(self).update(_work=work, _states=pair(state), _accelerations_current=True, _shown=None)
 
     def drift(self, t: float) -> None:
         """Go on at ``t`` [s], so near that Taylor's series of positions and rates ends with the accelerations."""
@@ -349,7 +347,7 @@ class StateHolder(InputHolder):
         equations.take_balance(self.equations.balance)
         equations.u, equations.threads = state.u, self.equations.threads
         other.equations, other.inputs, other._inside = equations, Inputs(self.system, other), None
-        other._states, other._work = (state, state.copy()), self.method.start(equations, state)
+        other._states, other._work = pair(state), self.method.start(equations, state)
         return other
 
     # Several attributes that must agree change by one call of ``update``: an interrupt comes before it or after it.
@@ -357,7 +355,7 @@ class StateHolder(InputHolder):
     def twin(self) -> Self:
         """Return a Simulation at the same state that steps by itself; they share equations: one of them at a time."""
         other, state = copy.copy(self), self.state.copy()
-        other._states, other._work = (state, state.copy()), self.method.start(self.equations, state)
+        other._states, other._work = pair(state), self.method.start(self.equations, state)
         return other
 
     def take_over(self, twin: Self) -> None:
@@ -365,7 +363,7 @@ class StateHolder(InputHolder):
         state = twin.state.copy()
         state.t_ref, state.k, state.h = state.t, 0, self.h
         state.memory = self.state.memory | self.method.carried(state)
-        vars(self).update(_states=(state, state.copy()), _goals={}, _shown=None)
+        vars(self).update(_states=pair(state), _goals={}, _shown=None)
 
     def mark(self) -> Mark:
         """Return what ``back_to`` goes back to, as long as one step or one call of ``take_chunk`` came in between."""

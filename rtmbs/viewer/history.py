@@ -16,6 +16,7 @@ from rtmbs.simulation.options import Options
 from rtmbs.state import State
 from rtmbs.viewer.commands import Command, SetInput, SetOption
 from rtmbs.viewer.disk.disk_history import DiskHistory
+from rtmbs.viewer.kept_states import KeptState
 from rtmbs.viewer.mouse_spring import Attachment, Hold
 
 STATES = 5000  # remembered at most: 25 s at 5 ms
@@ -25,7 +26,6 @@ SAVED_EVERY = 0.4  # [s] of wall time between two blocks on disk: a kill loses w
 AT_ONCE = 2_000  # steps of a block at most
 READ = 200  # moments at least that are read together
 BEHIND = 2  # times its bounds that memory may hold while a slow disk is waited for
-NUMBER = 8  # bytes of a number
 
 
 @dataclass(slots=True)
@@ -33,13 +33,18 @@ class Moment:
     """One step boundary: what the step left, and what was changed there before the next one."""
 
     step: int
-    state: State  # before the commands
+    kept: KeptState  # before the commands
     options: Options  # before the commands
     attachment: Attachment | None  # where the mouse spring is attached
     hold: Hold | None  # before the commands
     report: StepReport | None = None  # of the step; None at the start
     commands: list[Command] = field(default_factory=list)  # in the order in which they took effect
     taken: int = 0  # bytes that the history counts for it
+
+    @property
+    def state(self) -> State:
+        """What the step left, before the commands; not to be written into."""
+        return self.kept.state
 
     def log(self, command: Command) -> None:
         """Add a command. Of a kind that came twice before the second goes: the first tells that something changed,
@@ -51,10 +56,8 @@ class Moment:
         self.commands.append(command)
 
     def bytes(self) -> int:
-        """Return about how much memory it takes; asked after every step, so the arrays are named."""
-        s = self.state
-        numbers = s.z.size + s.zd.size + s.zdd.size + s.lam.size + s.R0.size + s.u.size + s.s.size + s.sd.size
-        return OVERHEAD + NUMBER * (numbers + sum([array.size for array in s.memory.values()]))
+        """Return about how much memory it takes."""
+        return OVERHEAD + self.kept.bytes
 
 
 @dataclass(slots=True)
@@ -105,7 +108,7 @@ class History:
     def record(self, moment: Moment) -> None:
         """Go on to ``moment``, the step after the present one. Where the history has it, its commands stay."""
         if (known := self.ahead()) is not None:
-            known.state, known.options, known.report = moment.state, moment.options, moment.report
+            known.kept, known.options, known.report = moment.kept, moment.options, moment.report
             known.attachment, known.hold = moment.attachment, moment.hold
             self._place += 1
             return
@@ -287,7 +290,7 @@ class History:
         remarks = self._remarks
         remark = remarks[max(bisect_right([one.step for one in remarks], step) - 1, 0)]
         commands = remark.commands if remark.step == step else []
-        return Moment(step, state, remark.options, remark.attachment, remark.hold, None, commands)
+        return Moment(step, KeptState.of(state), remark.options, remark.attachment, remark.hold, None, commands)
 
 
 def key(command: Command) -> tuple[type, str]:

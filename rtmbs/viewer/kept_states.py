@@ -6,49 +6,136 @@ lock of the interpreter meanwhile, and go back to the pool when nobody has a sta
 """
 
 import ctypes
+import operator
 import threading
 import weakref
-from typing import Any
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.simulation.live_state import fields_of
+from rtmbs.simulation.live_state import arrays_in, places, row_of
 from rtmbs.state import State
 
 Array = NDArray[np.float64]
 
 BLOCK = 1 << 20  # bytes of a block, or one state where that is more
 AHEAD = 4  # blocks that are touched and free
+LIVE = 2  # states of a Simulation that take turns
+
+
+class KeptState:
+    """A State in one row of numbers; the State itself is made when somebody asks, which few steps of many need."""
+
+    __slots__ = ("_head", "_layout", "_row", "_state")
+
+    def __init__(self, head: tuple[str, float, int, float], row: Array, layout: "Layout") -> None:
+        self._head, self._row, self._layout = head, row, layout
+        self._state: State | None = None
+
+    @classmethod
+    def of(cls, state: State) -> Self:
+        """Return a State as what is kept of it; it is taken over."""
+        kept = cls((state.fingerprint, state.t_ref, state.k, state.h), NOTHING, NO_LAYOUT)
+        kept._state = state
+        return kept
+
+    @property
+    def state(self) -> State:
+        """The State, the same one every time; not to be written into."""
+        if self._state is None:
+            self._state = self._layout.state(self._head, self._row)
+        return self._state
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the System that the State belongs to."""
+        return self._head[0]
+
+    @property
+    def h(self) -> float:
+        """Step of the State [s]."""
+        return self._head[3]
+
+    @property
+    def t(self) -> float:
+        """Time of the State [s]."""
+        _, t_ref, k, h = self._head
+        return t_ref + k * h
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of its arrays."""
+        return self._row.nbytes if self._state is None else sum([array.nbytes for array in arrays_in(self._state)])
+
+
+class Layout:
+    """Where the arrays of a State stand in a row: those that a step writes first, then the inputs."""
+
+    def __init__(self, state: State) -> None:
+        self.names, self.parts = list(state.memory), places(arrays_in(state))
+        self.width = self.parts[-1][1]
+
+    def fits(self, state: State) -> bool:
+        """True when the arrays of this state have these shapes, and the method remembers the same."""
+        return list(state.memory) == self.names and places(arrays_in(state)) == self.parts
+
+    def state(self, head: tuple[str, float, int, float], row: Array) -> State:
+        """Return the State whose numbers a row has; its arrays are parts of the row."""
+        z, zd, zdd, lam, R0, s, sd, *memory, u = [
+            row[start:end].reshape(shape) for start, end, shape in self.parts
+        ]  # fmt: skip
+        return State(*head, z, zd, zdd, lam, R0, u, dict(zip(self.names, memory, strict=True)), s, sd)
+
+
+NOTHING: Array = np.zeros(0)
+NO_LAYOUT = Layout(State("", 0.0, 0, 0.0, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING))
 
 
 class KeptStates:
     """Copies States into rows of blocks; all states of one layout, another layout begins blocks of its own."""
 
     def __init__(self) -> None:
-        self._shapes: tuple[Any, ...] = ()
-        self._names: list[str] = []
-        self._pool = Pool(0)
+        self._layout, self._pool, self._inputs = NO_LAYOUT, Pool(0), 0
+        self._known: dict[int, Known] = {}  # the live states of a Simulation are two, which take turns
 
-    def keep(self, state: State) -> State:
-        """Return a copy of a state that a step has left; its arrays are parts of one row."""
-        arrays = (*fields_of(state), *state.memory.values())
-        shapes = tuple([array.shape for array in arrays])
-        if shapes != self._shapes or list(state.memory) != self._names:
-            self._lay_out(shapes, list(state.memory))
+    def keep(self, state: State) -> KeptState:
+        """Return a copy of a state that a step has left."""
+        known = self._known.get(id(state))
+        if known is None or not known.still():
+            known = self._learn(state)
         row = self._pool.row()
-        np.concatenate([array.ravel() for array in arrays], out=row)
-        z, zd, zdd, lam, R0, u, s, sd, *memory = [
-            row[start:end] if len(shape) == 1 else row[start:end].reshape(shape) for start, end, shape in self._parts
-        ]
-        head = state.fingerprint, state.t_ref, state.k, state.h
-        return State(*head, z, zd, zdd, lam, R0, u, dict(zip(self._names, memory, strict=True)), s, sd)
+        if known.whole is None:
+            for (start, end, _), array in zip(self._layout.parts, known.arrays, strict=True):
+                row[start:end] = array.ravel()
+        else:
+            row[: known.whole.size] = known.whole
+            row[self._inputs :] = known.arrays[-1]
+        return KeptState((state.fingerprint, state.t_ref, state.k, state.h), row, self._layout)
 
-    def _lay_out(self, shapes: tuple[Any, ...], names: list[str]) -> None:
-        ends = np.cumsum([np.prod(shape, dtype=int) for shape in shapes]).tolist()
-        self._parts = list(zip([0, *ends[:-1]], ends, shapes, strict=True))
-        self._shapes, self._names = shapes, names
-        self._pool = Pool(ends[-1])
+    def _learn(self, state: State) -> "Known":
+        """Return how a state is copied that was not seen before, or whose arrays somebody replaced."""
+        if not self._layout.fits(state):
+            self._layout = Layout(state)
+            self._pool, self._inputs = Pool(self._layout.width), self._layout.parts[-1][0]
+            self._known.clear()
+        if len(self._known) > LIVE:
+            self._known.clear()
+        known = self._known[id(state)] = Known(state)
+        return known
+
+
+class Known:
+    """A live state, its arrays when it was looked at, and the row they are parts of; None where each is alone."""
+
+    __slots__ = ("_state", "arrays", "whole")
+
+    def __init__(self, state: State) -> None:
+        self._state, self.arrays, self.whole = state, arrays_in(state), row_of(state)
+
+    def still(self) -> bool:
+        """True while the state has these arrays."""
+        return all(map(operator.is_, arrays_in(self._state), self.arrays))
 
 
 class Pool:

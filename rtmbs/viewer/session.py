@@ -25,7 +25,7 @@ from rtmbs.viewer.commands import LOGGED, Command, Grab, MoveGrab, Release, SetI
 from rtmbs.viewer.connection import Message
 from rtmbs.viewer.frame import OPTIONS
 from rtmbs.viewer.history import History, Moment
-from rtmbs.viewer.kept_states import KeptStates
+from rtmbs.viewer.kept_states import KeptState, KeptStates
 
 
 class Session:
@@ -95,7 +95,7 @@ class Session:
         """Restore the state of ``step``, or of the nearest step that is remembered."""
         moment, self._lagging = self.history.seek(step), False
         self.step_number, self.outcome, self.report = moment.step, Outcome.CONVERGED, moment.report
-        self.sim = self.pulled_sim() if moment.state.fingerprint != self.calm.system.fingerprint else self.calm
+        self.sim = self.pulled_sim() if moment.kept.fingerprint != self.calm.system.fingerprint else self.calm
         self._set_options(moment.options)
         self._attach(moment.attachment)  # before the state: what is attached asks for new accelerations
         self.sim.restore(moment.state)
@@ -112,7 +112,7 @@ class Session:
         moment = self.history.ahead()
         if moment is None:
             return
-        held = moment.hold, moment.options, moment.state.h, moment.state.fingerprint
+        held = moment.hold, moment.options, moment.kept.h, moment.kept.fingerprint
         now = self.hold, self.sim.options, self.sim.h, self.sim.system.fingerprint
         attached = self.sim is not self._pulled_sim or moment.attachment == self.attachment
         if moment.commands or held != now or not attached:
@@ -167,8 +167,10 @@ class Session:
             self.unseen = min(self.unseen, self.step_number)
 
     def _moment(self) -> Moment:
-        state = self.sim.snapshot(self._kept.keep)
-        return Moment(self.step_number, state, self.sim.options, self.attachment, self.hold, self.report)
+        kept = self.sim.snapshot(self._kept.keep)
+        if isinstance(kept, State):  # somebody saw it, and may have written into it
+            kept = KeptState.of(kept)
+        return Moment(self.step_number, kept, self.sim.options, self.attachment, self.hold, self.report)
 
     def _apply_known(self) -> None:
         """Apply the commands that the history has at the present place."""
@@ -314,7 +316,7 @@ class Session:
     @property
     def t(self) -> float:
         """The present time [s]; asked after every step, so the Simulation is left in peace."""
-        return self.history.present.state.t
+        return self.history.present.kept.t
 
     @property
     def plain_state(self) -> State:

@@ -6,6 +6,7 @@ from rtmbs import Simulation
 from rtmbs.errors import InputError
 from rtmbs.viewer.commands import Grab, MoveGrab, Release, SetInput, SetOption
 from rtmbs.viewer.history import History, Moment
+from rtmbs.viewer.kept_states import KeptState
 from tests.viewer.mechanisms import motored
 
 SIM = Simulation(motored().compile())
@@ -14,7 +15,7 @@ SIM = Simulation(motored().compile())
 def moment(step):
     state = SIM.state.copy()
     state.k = step
-    return Moment(step, state, SIM.options, None, None)
+    return Moment(step, KeptState.of(state), SIM.options, None, None)
 
 
 def filled(steps, **bounds):

@@ -21,7 +21,7 @@ def test_a_kept_state_is_the_copy_to_the_byte_and_stays(sim):
     kept, copies = KeptStates(), []
     for _ in range(50):
         sim.step()
-        copies.append((sim.snapshot(kept.keep), sim.state.copy()))
+        copies.append((sim.snapshot(kept.keep).state, sim.state.copy()))
     for mine, copy in copies:
         for f in fields(copy):
             if f.name != "memory":
@@ -33,7 +33,7 @@ def test_a_kept_state_is_the_copy_to_the_byte_and_stays(sim):
 
 
 def test_going_on_from_a_kept_state_gives_the_same_numbers(sim):
-    kept = KeptStates().keep(sim.snapshot())
+    kept = KeptStates().keep(sim.snapshot()).state
     for _ in range(20):
         sim.step()
     then = sim.state.copy()
@@ -47,9 +47,39 @@ def test_a_state_of_another_layout_begins_blocks_of_its_own(sim):
     kept = KeptStates()
     other = Simulation(library.build("top").compile(), h=1e-3)
     for one in (sim, other, sim):
-        state = kept.keep(one.snapshot())
+        state = kept.keep(one.snapshot()).state
         np.testing.assert_array_equal(state.z, one.state.z)
         assert state.R0.shape == one.state.R0.shape
+
+
+@pytest.mark.parametrize("name", ["z", "lam", "u"])
+def test_an_array_that_somebody_replaced_is_kept_too(sim, name):
+    kept = KeptStates()
+    live = sim._states[0]
+    kept.keep(live)
+    setattr(live, name, getattr(live, name) + 1.0)
+    np.testing.assert_array_equal(getattr(kept.keep(live).state, name), getattr(live, name))
+
+
+def test_arrays_that_changed_places_are_kept_as_they_are(sim):
+    kept = KeptStates()
+    sim.step()
+    live = sim._states[0]
+    kept.keep(live)
+    live.z, live.zd = live.zd, live.z
+    state = kept.keep(live).state
+    np.testing.assert_array_equal(state.z, live.z)
+    np.testing.assert_array_equal(state.zd, live.zd)
+    assert not np.array_equal(state.z, state.zd)
+
+
+def test_a_kept_state_says_when_it_was_without_being_made(sim):
+    sim.step()
+    kept = sim.snapshot(KeptStates().keep)
+    assert (kept.t, kept.h, kept.fingerprint) == (sim.t, sim.h, sim.system.fingerprint)
+    size = kept.bytes
+    assert kept.state is kept.state
+    assert kept.bytes <= size < kept.bytes + 200, "the row has gaps of one number"
 
 
 def test_no_two_rows_share_memory():
