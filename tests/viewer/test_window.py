@@ -446,6 +446,9 @@ def test_a_broken_file_that_is_opened_leaves_the_present_session(window, tmp_pat
     assert "broken.py:2" in window.banner.text.text()
     middle = window.banner.geometry().center()
     assert abs(middle.y() - window.canvas.height() // 2) < 3, "in the middle of the picture"
+    banner, text = window.banner, window.banner.text
+    assert text.height() < text.heightForWidth(text.width()) + 3, "as high as its sentence"
+    assert banner.height() < text.height() + banner.close_button.height() + 40
     assert not window.banner.details.isVisible()
     QTest.mouseClick(window.banner.details_button, Qt.MouseButton.LeftButton)
     assert "return widht" in window.banner.details.toPlainText()

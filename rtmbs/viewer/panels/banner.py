@@ -79,8 +79,16 @@ class Banner(QFrame):
         self.details.setFixedHeight(self.details.fontMetrics().lineSpacing() * lines + 16)
         self.details.setVisible(shown)
         middle = self.geometry().center()
-        self.adjustSize()
+        self.fit(self.width())
         self.move(self.x(), max(middle.y() - self.height() // 2, 0))
+
+    def fit(self, width: int) -> None:
+        """Be so wide, and as high as the sentence needs at this width; ``adjustSize`` would ask at another one."""
+        self.setFixedWidth(width)
+        layout = self.layout()
+        assert layout is not None
+        layout.activate()
+        self.resize(width, layout.totalHeightForWidth(width))
 
     def _go(self, way: SignalInstance) -> None:
         self.dismiss()
