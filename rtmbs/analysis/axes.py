@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 BODY, PARENT = "body", "parent"
 STEP = 1e-2  # [rad] of the fastest turn, or typical sizes: way along the motion to either side, so long that a matrix
 # counts as changing where a swing passes its lowest point, and the slope is zero
-STEADY = 1e-4  # of the matrix a radian: a change along the motion that counts as none
+STEADY = 1e-7  # of the matrix a radian: a change that counts as none; steady motions of the tests leave below 1e-8
 MOVING = 1e-9  # typical sizes a second: rates that count as rest
 
 

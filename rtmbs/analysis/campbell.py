@@ -188,7 +188,7 @@ def rest_over(of: Any, over: str) -> Callable[[float], Simulation]:
 
     def at(value: float) -> Simulation:
         nonlocal sim
-        sim.inputs[over] = value
+        sim.write_input(place, np.array([value], np.float64))  # a constraint is closed by the equilibrium
         sim = equilibrium(sim, stable=False).simulation
         return sim.independent()
 

@@ -255,8 +255,8 @@ def pushed(sim: Simulation, here: Static) -> Static:
     raise NoEquilibrium(f"the equilibrium at this pose is not stable, and {here.loudest} cannot leave it")
 
 
-def preload(sim: Simulation, inputs: Sequence[str]) -> dict[str, float]:
-    """Return values of inputs with which the present pose is an equilibrium, the least change of them.
+def preload(sim: Simulation, inputs: Sequence[str]) -> dict[str, float | Array]:
+    """Return values of inputs with which the present pose is an equilibrium, the least change of them, by name.
 
     ``sim`` stays as it is; write the values to ``sim.inputs``. Raises InputError when these inputs cannot hold the
     pose, naming the coordinate that would move. Drivers hold what they say, and leave nothing to inputs there.
@@ -289,4 +289,10 @@ def preload(sim: Simulation, inputs: Sequence[str]) -> dict[str, float]:
             f"{', '.join(map(repr, inputs)) or 'no inputs'} cannot hold this pose: {here.loudest} would move; add an "
             "input that acts on it"
         )
-    return {name: float(value) for name, value in zip(names, own.state.u[slots], strict=True)}
+    places = {name: own.system.inputs[name] for name in inputs}
+    return {name: as_given(own.state.u[place], own.system.shapes.get(name)) for name, place in places.items()}
+
+
+def as_given(values: Array, shape: tuple[int, ...] | None) -> float | Array:
+    """Return an input as ``sim.inputs`` does: a number, or an array of its shape."""
+    return float(values[0]) if values.size == 1 else values.copy().reshape(-1 if shape is None else shape)

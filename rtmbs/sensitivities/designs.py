@@ -161,13 +161,13 @@ def inertia_builder(model: Model, body: str, i: int, j: int) -> Callable[[float]
 
 
 def reference_point(model: Model, owner: str, what: str) -> Array:
-    """Return a mass centre or the point of a marker in body axes, or the point of a joint in world axes."""
+    """Return a mass centre in body axes, or the point of a joint or marker in world axes."""
     if what == "center_of_mass":
         return np.asarray(model.bodies[owner].center_of_mass)
     if owner in model.joints:
         joint = model.joints[owner]
         return joint.a.world(joint.point_a)
-    return np.asarray(model.markers[owner].point)
+    return model.markers[owner].reference()
 
 
 def point_builder(model: Model, owner: str, what: str, k: int) -> Callable[[float], Model]:
@@ -185,7 +185,8 @@ def point_builder(model: Model, owner: str, what: str, k: int) -> Callable[[floa
             setting(joint, "point_a", joint.point_a + joint.a.orientation.T @ move)
             setting(joint, "point_b", joint.point_b + joint.b.orientation.T @ move)
         else:
-            setting(other.markers[owner], "point", other.markers[owner].point + move)
+            marker = other.markers[owner]
+            setting(marker, "point", marker.point + marker.body.orientation.T @ move)
         return other
 
     return build

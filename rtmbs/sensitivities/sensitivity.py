@@ -117,8 +117,8 @@ def sensitivity(
         last values count. ``of(result)`` reads channels as a Result does: ``result["tip.position"]`` (S, 3)
     by : names of inputs (``"spring.stiffness"``); of coordinates, rates and states of force laws at the begin
         (``"crank.position"``, ``"crank.rate"``, ``"tyre.side"``); of the model, with ``model=`` the Model:
-        ``"BODY.mass"``, ``"BODY.center_of_mass"``, ``"BODY.inertia"`` (xx, yy, zz, xy, xz, yz), ``"JOINT.point"``
-        (world axes, reference pose), ``"MARKER.point"``
+        ``"BODY.mass"``, ``"BODY.center_of_mass"``, ``"BODY.inertia"`` (xx, yy, zz, xy, xz, yz), ``"JOINT.point"``,
+        ``"MARKER.point"`` (world axes, reference pose)
     model : the Model that was compiled, or a function that builds one; then ``by`` may name its arguments, whose values
         are in ``at``. They may enter profiles of drivers, functions of time, and ratios of couplers and gears
     method : "direct" (costs grow with parameters), "adjoint" (with values), or "auto"

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError
 from rtmbs.model.closed import Closed
+from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.simulation.one_thread import one_thread
 from rtmbs.simulation.options import Options
 from rtmbs.state import State
@@ -18,6 +19,7 @@ class InputHolder(Closed):
     """What ``Inputs`` reads and writes."""
 
     options: Options
+    equations: SemiRecursiveEquations
     _inside: int | None
     _states: tuple[State, State]  # the one that counts, and the one the next step writes
     _goals: Goals
@@ -54,6 +56,19 @@ class InputHolder(Closed):
         if "energy" in state.memory and not np.array_equal(state.u[place], numbers):
             state.memory["energy"][:] = 0.0
         self._goals = {**self._goals, place.start: (place, numbers)}
+
+    @one_thread
+    def opened_by(self, place: slice, numbers: Array) -> tuple[str, float, float]:
+        """Return the equation that an input opens most, its violation over its size, and the largest one of now."""
+        state, equations = self._states[0], self.equations
+        gaps = []
+        for values in (state.u[place].copy(), numbers):
+            equations.u = state.u.copy()
+            equations.u[place] = values
+            gaps.append(np.abs(equations.close(state.z, state.R0)) / equations.sizes.scale)
+        equations.u = state.u
+        worst = int(np.argmax(gaps[1]))
+        return equations.system.row_names[worst], float(gaps[1][worst]), float(gaps[0].max())
 
     def _drop_goal(self, slot: int) -> None:
         """Forget what an input was to be at the end of the next step."""

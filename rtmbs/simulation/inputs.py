@@ -36,6 +36,9 @@ class Holder(Protocol):
     def aim_input(self, place: slice, numbers: Array) -> None:
         """Let one input be these numbers at the end of the next step."""
 
+    def opened_by(self, place: slice, numbers: Array) -> tuple[str, float, float]:
+        """Return the equation that an input opens most, its violation over its size, and that of now."""
+
     def write_number(self, slot: int, number: float, quick: bool = False) -> None:
         """Change an input of one number; ``quick``: a step may take it roughly."""
 
@@ -56,6 +59,7 @@ class Inputs(Closed, Mapping[str, Any]):
     _holder: Holder
     _timed: set[int]  # slots of functions of time
     _driven: set[int]  # first slots of drivers
+    _constraining: set[int]  # slots of parameters of constraints of the user
     _ramped: set[int]  # first slots of the inputs whose values are those at the end of the next step
     _numbers: dict[str, slice]  # inputs of one number that the user may set
     _quick: set[int]  # slots of inputs of one number that a step may take roughly
@@ -64,12 +68,13 @@ class Inputs(Closed, Mapping[str, Any]):
         self._system, self._holder = system, holder
         self._timed = {slot for signal in system.signals for slot in range(signal.slot, signal.slot + signal.size)}
         self._driven = driver_slots(system)
+        self._constraining = set(system.tables.conditions.slot.tolist())
         self._ramped = set(self._driven)
         self._quick = set()
         self._numbers = {
             name: place
             for name, place in system.inputs.items()
-            if place.stop == place.start + 1 and place.start not in self._timed
+            if place.stop == place.start + 1 and place.start not in self._timed | self._constraining
         }
 
     def ramp(self, *names: str) -> None:
@@ -77,9 +82,14 @@ class Inputs(Closed, Mapping[str, Any]):
 
         A run with a tolerance, which chooses its steps, takes such a value at once. A State holds the value of its own
         time: a value that was set and not yet stepped to is neither saved nor restored.
-        Raises UnknownNameError, and InputError for a function of time.
+        Raises UnknownNameError, and InputError for a function of time and for a parameter of a constraint.
         """
-        for place in [self._settable(name) for name in names]:
+        for name, place in [(name, self._settable(name)) for name in names]:
+            if place.start in self._constraining:
+                raise InputError(
+                    f"input {name!r} is a parameter of a constraint, whose rate is not known; let the function of the "
+                    "constraint depend on t"
+                )
             self._ramped.add(place.start)
 
     def hold(self, *names: str, quick: bool = False) -> None:
@@ -129,6 +139,8 @@ class Inputs(Closed, Mapping[str, Any]):
             raise InputError(f"{wanted}, got {numbers.size}")
         if not np.all(np.isfinite(numbers)):
             raise InputError(f"input {name!r} must be finite, got {shown(value)}")
+        if place.start in self._constraining:
+            check_closed_by(name, self._holder, place, numbers)
         if place.start in self._driven:
             check_motion(name, self._holder.state.u[place], numbers, self._holder.h, self._system.length)
         if place.start in self._ramped:
@@ -170,6 +182,16 @@ def check_motion(name: str, before: Array, after: Array, h: float, length: float
         raise InputError(
             f"input {name!r} goes from ({f:g}, {fd:g}, {fdd:g}) to ({g:g}, {gd:g}, {gdd:g}) in a step of {h:g} s, "
             "which no finite force can follow; give value, rate and acceleration of a smooth motion at its end"
+        )
+
+
+def check_closed_by(name: str, holder: Holder, place: slice, numbers: Array) -> None:
+    """Refuse a parameter of a constraint that opens it at the present pose: InputError."""
+    row, gap, before = holder.opened_by(place, numbers)
+    if not gap <= max(FINITE, 2.0 * before):
+        raise InputError(
+            f"input {name!r} opens {row!r} by {gap:.3g} of its size, which no finite force can close; let the function "
+            "of the constraint depend on t, or build the Model with the other value"
         )
 
 

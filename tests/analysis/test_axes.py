@@ -123,6 +123,24 @@ def test_a_ball_jointed_top_is_the_gimballed_one():
     np.testing.assert_allclose(np.abs(found.eigenvalues), np.abs(other.eigenvalues), rtol=1e-8, atol=1e-6)
 
 
+@pytest.mark.parametrize("spin", [600.0, 1200.0])
+def test_a_slow_precession_of_a_fast_top_is_not_steady(spin):
+    """In neither axes: its nutation would be off by 4e-3, and its precession too."""
+    mass, reach, across, along, tilt = 2.0, 0.1, 0.03, 0.005, 1.0
+    pivot = across + mass * reach**2
+    pace = np.roots((pivot * np.cos(tilt), -along * spin, mass * G * reach)).real.min()
+    model = rtmbs.Model("top")
+    axes = Rotation.from_euler("x", tilt).as_matrix()
+    model.add_body("top", mass=mass, center_of_mass=(0, 0, reach), inertia=(across, across, along), orientation=axes)
+    model.add_joint("ball", rtmbs.Spherical(), "ground", "top", point=(0, 0, 0))
+    upright = np.array((0.0, 0.0, 1.0))
+    turn = pace * upright + (spin - pace * np.cos(tilt)) * axes[:, 2]
+    model.set_initial("ball", rate=tuple(axes.T @ turn))
+    found = rtmbs.modes(rtmbs.Simulation(model.compile(), h=1e-4))
+    assert not found.axes.steady
+    assert "not steadily" in found.table()
+
+
 def test_a_swing_at_its_lowest_point_is_not_steady():
     """Its coefficients are even in the angle, so they have no slope there."""
     model = rtmbs.Model("swing", gravity=(0, 0, -G))

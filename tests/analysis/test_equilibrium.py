@@ -109,6 +109,16 @@ def test_preload_holds_the_pose():
         rtmbs.preload(sim, ["motor.force"])
 
 
+def test_preload_of_an_input_of_three_numbers_is_set_as_it_comes():
+    model = rider(rtmbs.SpringDamper(500.0, 20.0, 1.2))
+    sim = rtmbs.Simulation(model.compile())
+    values = rtmbs.preload(sim, ["gravity"])
+    assert values["gravity"].shape == (3,)
+    for name, value in values.items():
+        sim.inputs[name] = value
+    assert rtmbs.preload(sim, []) == {}
+
+
 def test_what_falls_is_named():
     with pytest.raises(NoEquilibrium, match=r"^no equilibrium near this pose: rail\.displacement keeps moving"):
         rtmbs.equilibrium(rider().compile())

@@ -6,7 +6,7 @@ from scipy.integrate import solve_ivp
 
 import rtmbs
 from rtmbs import PenaltyTrapezoidal, Simulation
-from rtmbs.errors import ModelError
+from rtmbs.errors import InputError, ModelError
 from rtmbs.model import Floating, Model, Prismatic, Revolute, Spherical
 from rtmbs.simulation.options import by_name
 from tests.contracts.machines import accepted_steps, beside, difference
@@ -102,6 +102,36 @@ def test_a_wire_that_moves_by_a_function_of_time():
     np.testing.assert_allclose(result["ring.acceleration"][:, 0], -1.8 * np.sin(3 * t), atol=1e-5)
     np.testing.assert_allclose(result["wire.reaction"][:, 0], 1.3 * -1.8 * np.sin(3 * t), atol=1e-4)
     assert sim.inputs["wire.width"] == 0.2
+
+
+def test_a_parameter_does_not_open_the_loop_without_a_word():
+    """A step would close it, moving the bead by any distance in one step."""
+
+    def parabola(t, pose, parameters):
+        return pose.r[1], pose.r[2] - parameters["width"] * pose.r[0] ** 2
+
+    sim = Simulation(bead(parabola, (0.6, 0.0, 0.288), parameters={"width": 0.8}).compile(), h=1e-3)
+    for value in (0.81, 0.8001):
+        with pytest.raises(InputError, match=r"^input 'wire\.width' opens 'wire\.equation_2' by .* of its size"):
+            sim.inputs["wire.width"] = value
+    assert sim.inputs["wire.width"] == 0.8
+    sim.inputs["wire.width"] = 0.8
+    with pytest.raises(InputError, match=r"^input 'wire\.width' is a parameter of a constraint"):
+        sim.inputs.ramp("wire.width")
+    sim.run(0.1)
+    assert np.max(np.abs(sim["wire.violation"])) < 1e-6
+
+
+def test_a_parameter_that_changes_nothing_here_may_be_set():
+    """At x = 0 the wire passes the same point, whatever its width."""
+
+    def parabola(t, pose, parameters):
+        return pose.r[1], pose.r[2] - parameters["width"] * pose.r[0] ** 2
+
+    sim = Simulation(bead(parabola, (0.0, 0.0, 0.0), parameters={"width": 0.8}).compile(), h=1e-3)
+    sim.inputs["wire.width"] = 2.0
+    sim.run(0.05)
+    assert sim.inputs["wire.width"] == 2.0
 
 
 def cam(eccentricity=0.1):

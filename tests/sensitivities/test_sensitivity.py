@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import rtmbs
 from bench.measures.complex_steps import TIGHT
@@ -283,6 +284,30 @@ def test_an_argument_that_moves_the_start_is_refused():
         rtmbs.sensitivity(sim, 0.1, of="tip.position", by=["start"], model=started, at=at)
     found = rtmbs.sensitivity(sim, 0.1, of="tip.position", by=["length", "hinge.position"], model=started, at=at)
     assert np.all(np.isfinite(found.jacobian))
+
+
+def test_the_point_of_a_marker_is_in_world_axes():
+    """As ``add_marker`` takes it, also on a body whose axes are turned at the reference pose."""
+    turned = Rotation.from_rotvec((0.7, -1.1, 0.4)).as_matrix()
+    frame = Rotation.from_rotvec((-0.3, 0.2, 1.9)).as_matrix()  # of the whole mechanism
+
+    def model(x, y, z):
+        model = rtmbs.Model("pendulum")
+        centre = tuple(turned.T @ frame @ (0.5, 0, 0))
+        model.add_body("rod", mass=1.0, orientation=turned, center_of_mass=centre, inertia=(0.01, 0.02, 0.025))
+        model.add_joint("pin", rtmbs.Revolute(tuple(frame[:, 1])), "ground", "rod", point=(0, 0, 0))
+        model.add_marker("eye", "rod", (x, y, z))
+        model.add_marker("wall", "ground", tuple(frame @ (0.6, 0.1, -0.2)))
+        model.add_force("spring", rtmbs.SpringDamper(30.0, 0.1, 0.3), between=("eye", "wall"))
+        return model
+
+    point = frame @ (0.7, 0.05, -0.1)
+    at = dict(zip("xyz", point, strict=True))
+    sim = rtmbs.Simulation(model(*point).compile(), h=2e-3)
+    named = rtmbs.sensitivity(sim, 0.4, of="pin.angle", by=["eye.point"], model=model(*point))
+    other = rtmbs.sensitivity(sim, 0.4, of="pin.angle", by=["x", "y", "z"], model=model, at=at)
+    np.testing.assert_allclose(named.jacobian, other.jacobian, rtol=1e-8, atol=1e-10)
+    assert np.abs(named.jacobian).max() > 0.1
 
 
 def test_values_of_another_mechanism_are_refused():

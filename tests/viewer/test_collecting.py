@@ -1,6 +1,9 @@
 """Garbage with objects of Qt in it is collected in the thread of the window."""
 
 import gc
+import os
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -8,13 +11,11 @@ import pytest
 pytest.importorskip("PySide6.QtWidgets", reason="Qt cannot be loaded; see docs/viewer.md", exc_type=ImportError)
 pytest.importorskip("pyqtgraph", reason="pyqtgraph is not installed; pip install 'rtmbs[viewer]' brings it")
 
-from PySide6.QtCore import QSettings, QTimer
+from PySide6.QtCore import QTimer
 
-from rtmbs.viewer import remember, view
 from rtmbs.viewer.collecting import collected_here
-from rtmbs.viewer.panels.plots import Plots
 from rtmbs.viewer.window import Window
-from tests.viewer.windows import Watched, open_window
+from tests.viewer.windows import open_window
 
 
 class Cycle:
@@ -69,12 +70,35 @@ def test_a_collector_that_rests_goes_on_resting(qapp):
         gc.enable()
 
 
-def test_a_window_is_gone_when_view_returns(qapp, sim, tmp_path, monkeypatch):
-    monkeypatch.setattr(remember, "settings", lambda: QSettings(str(tmp_path / "x.ini"), QSettings.Format.IniFormat))
-    QTimer.singleShot(300, qapp.quit)
-    view.show(Watched(sim))
-    assert windows_of(qapp) == []
-    assert not any(type(one) is Plots for one in gc.get_objects()), "nor what Python had of it"
+OPENED_TWICE = """
+import gc
+from PySide6.QtCore import QTimer
+from rtmbs.library import build
+from rtmbs.simulation import Simulation
+from rtmbs.viewer.view import application, view
+from rtmbs.viewer.window import Window
+from rtmbs.viewer.panels.plots import Plots
+
+app, system = application(), build("crank_rocker").compile()
+for _ in range(2):
+    QTimer.singleShot(500, app.quit)
+    view(Simulation(system), mode="thread")
+    windows = [widget for widget in app.topLevelWidgets() if isinstance(widget, Window)]
+    print(len(windows), sum(type(one) is Plots for one in gc.get_objects()))
+"""
+
+
+def test_a_window_is_gone_when_view_returns(display, tmp_path):
+    settings = {"XDG_CONFIG_HOME": str(tmp_path)}  # the user's own stay out of it
+    ran = subprocess.run(
+        [sys.executable, "-c", OPENED_TWICE],
+        env=os.environ | settings,
+        timeout=120,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.stdout.split() == ["0", "0"] * 2, ran.stderr
 
 
 def test_windows_of_tests_do_not_pile_up(qtbot, qapp, sim):

@@ -198,6 +198,9 @@ def test_a_recorded_result_plays_when_its_window_opens(monkeypatch, tmp_path, wo
         def close(self):
             pass
 
+        def deleteLater(self):
+            pass
+
     RESULT.save(tmp_path / "run.h5")
     view = importlib.import_module("rtmbs.viewer.view")
     for check in ("check_qt", "check_display", "check_opengl"):
