@@ -27,7 +27,10 @@ def remedy(system: System, tables: Any, moments: Sequence[Moment]) -> str:
         better = "declare the jumps of its function of time" if force in moved else "smooth its law"
         return f"force {force!r} jumps or has a kink there; {better}, or give a larger tolerance"
     if max((bend(column) for column in np.array([one.zdd for one in moments]).T), default=0.0) > 0.0:
-        return "accelerations jump there; smooth the force law that jumps, or give a larger tolerance"
+        return (
+            "accelerations jump there, or rounding adds more than a step; smooth the force law that jumps, or give a "
+            "larger tolerance"
+        )
     if undeclared := [signal.name for signal in system.signals if signal.jumps is None]:
         return f"give a larger tolerance, or declare the jumps of functions of time, as of {undeclared[0]!r}"
     return "nothing bends there, and what rounding adds to a step is larger; give a larger tolerance"
