@@ -92,12 +92,15 @@ def within(node: ast.AST, inside: Function) -> Iterator[tuple[ast.AST, Function]
         yield from within(child, around)
 
 
-def sites() -> Iterator[Site]:
-    """Yield every call that makes an error: of a class of errors, or of ``error`` of a model file."""
-    for path, tree in trees().items():
-        for node, inside in within(tree, None):
-            if isinstance(node, ast.Call) and (made(node) or of_a_file(node)):
-                yield Site(f"{path}:{node.lineno}", node, inside)
+@cache
+def sites() -> tuple[Site, ...]:
+    """Return every call that makes an error: of a class of errors, or of ``error`` of a model file."""
+    return tuple(
+        Site(f"{path}:{node.lineno}", node, inside)
+        for path, tree in trees().items()
+        for node, inside in within(tree, None)
+        if isinstance(node, ast.Call) and (made(node) or of_a_file(node))
+    )
 
 
 def made(call: ast.Call) -> bool:

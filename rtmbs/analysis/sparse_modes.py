@@ -16,7 +16,7 @@ from rtmbs.errors import InputError
 from rtmbs.integrators.settings import LAGGED
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.law_states import hold_states
-from rtmbs.semirecursive.loop_jacobian import LoopJacobian
+from rtmbs.semirecursive.loop_jacobian import loop_jacobian
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.start.rank import independent_rows
 
@@ -50,7 +50,7 @@ def slowest_modes(sim: Simulation, count: int) -> tuple[Complex, Complex]:
     equations.residual(arrays.z, arrays.zd, arrays.zdd, arrays.R0)
     M, C, K = (sparse_part(equations, which, arrays) for which in ((1, 0, 0), (0, 1, 0), (0, 0, 1)))
     equations.close(arrays.z, arrays.R0)
-    P = LoopJacobian(equations.tables, equations.m, equations.n).matrix(equations).tocsr()[independent_rows(equations)]
+    P = loop_jacobian(equations.system).matrix(equations).tocsr()[independent_rows(equations)]
     shift = SHIFT * pace_of(M, K)
     if np.any(np.abs(arrays.zd) > MOVES * shift * equations.system.typical):
         i = int(np.argmax(np.abs(arrays.zd) / equations.system.typical))

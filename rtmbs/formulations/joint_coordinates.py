@@ -10,7 +10,7 @@ from rtmbs.formulations.rotation_vectors import RotationVectors
 from rtmbs.limits.bounds import are_rotations
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.law_states import hold_states
-from rtmbs.semirecursive.loop_jacobian import LoopJacobian
+from rtmbs.semirecursive.loop_jacobian import loop_jacobian
 from rtmbs.semirecursive.noise import noise_of
 from rtmbs.semirecursive.rotations import commit_rotations
 from rtmbs.system.pattern import uncondensed
@@ -39,7 +39,7 @@ class JointCoordinates:
     def __init__(self, system: System, R0: Array | None = None) -> None:
         self.equations = SemiRecursiveEquations(uncondensed(system))
         self.n, self.m = self.equations.n, self.equations.m
-        self.loops = LoopJacobian(self.equations.tables, self.m, self.n)
+        self.loops = loop_jacobian(self.equations.system)
         self.coordinate_names, self.row_names = list(system.coordinate_names), list(system.row_names)
         first = np.flatnonzero(system.tables.dofs.reference >= 0)
         self.vectors = RotationVectors(first, self.coordinate_names)

@@ -8,12 +8,13 @@ import numba
 from numba import config
 from numba.types import unliteral
 
-import rtmbs.jit.struct_type  # noqa: F401  structs are known before the first kernel is typed
 from rtmbs.jit.compilers import CoarseCompiler, KernelCompiler, TextCompiler
 from rtmbs.jit.kernel_cache import KernelCache
 from rtmbs.jit.libraries import CoarseLibrary
 from rtmbs.jit.private import CPUDispatcher, event
 from rtmbs.jit.rare import fill_all, rare
+from rtmbs.jit.struct import kind_of
+from rtmbs.jit.struct_type import StructType  # structs are known before the first kernel is typed
 
 COMPILE = "numba:compile"  # numba's event around every real compilation; a kernel from the cache raises none
 
@@ -33,6 +34,30 @@ class Dispatcher(CPUDispatcher):  # type: ignore[misc]
             return super().get_call_template(args, kws)
         plain = tuple(unliteral(argument) for argument in args)
         return super().get_call_template(plain, {name: unliteral(argument) for name, argument in kws.items()})
+
+    def compile(self, sig: Any) -> Any:
+        """Compile or load for types of arguments; a kernel that takes structs is called in its own way from then on."""
+        entry = super().compile(sig)
+        if type(self) is Dispatcher and any(isinstance(argument, StructType) for argument in sig):
+            self.entries: dict[Any, Callable[..., Any]] = {}
+            self.__class__ = StructDispatcher
+        return entry
+
+
+class StructDispatcher(Dispatcher):
+    """A kernel that takes structs: numba looks at every array in them at every call, which takes 50 us.
+
+    It is called by the kinds of its arguments, which structs know.
+    """
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        kinds = tuple(map(kind_of, args))
+        entry = self.entries.get(kinds)
+        if kwargs or None in kinds or len(args) != self.py_func.__code__.co_argcount:
+            return super().__call__(*args, **kwargs)
+        if entry is None:
+            self.entries[kinds] = entry = entry_for(self, args)
+        return entry(*args)
 
 
 class InnerDispatcher(Dispatcher):
@@ -92,7 +117,8 @@ def entry_for(dispatcher: Callable[..., Any], arguments: tuple[Any, ...]) -> Cal
     if not isinstance(dispatcher, CPUDispatcher):
         return dispatcher  # NUMBA_DISABLE_JIT
     types = types_of(arguments)
-    dispatcher.compile(types)
+    if types not in dispatcher.overloads:
+        dispatcher.compile(types)
     entry: Callable[..., Any] = dispatcher.overloads[types].entry_point
     return entry
 

@@ -21,6 +21,8 @@ from rtmbs.jit.struct import Struct
 WORD = 8  # bytes
 INT64 = ir.IntType(64)
 
+_types: dict[int, "StructType"] = {}  # by the signatures of structs
+
 
 class StructType(types.Type):  # type: ignore[misc]
     """A struct by address: its class and the types of its fields."""
@@ -53,11 +55,16 @@ def size(field: Any) -> int:
 @typeof_impl.register(Struct)
 def typeof_struct(value: Any, context: Any) -> StructType:
     """Type a struct by what it holds."""
+    if value.signature in _types:
+        return _types[value.signature]
     fields = tuple(typeof_impl(part, context) for part in value)
     for name, part in zip(value._fields, fields, strict=True):
         if not isinstance(part, (types.Array, StructType, types.Integer, types.Float, types.Boolean)):
             raise TypeError(f"{type(value).__name__}.{name} is {part}; a struct holds arrays, structs and numbers")
-    return StructType(type(value), fields)
+    found = StructType(type(value), fields)
+    if value.signature is not None:
+        _types[value.signature] = found
+    return found
 
 
 @register_model(StructType)

@@ -32,7 +32,7 @@ class Piece(NamedTuple):
     values: Array
 
 
-def equilibrate(bound: csr_array) -> tuple[Array, Array]:
+def equilibrate(bound: csr_array | csc_array) -> tuple[Array, Array]:
     """Return row and column factors that bring the largest entry of every row and column of ``bound`` to one.
 
     ``bound`` (m, n) holds no negative number. Empty rows and columns keep the factor one.

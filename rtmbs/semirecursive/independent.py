@@ -1,12 +1,12 @@
 """Components of a mechanism that share nothing but ground: sums and largest values of each."""
 
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.system.components import find_components
+from rtmbs.system.once import once_per_system
 from rtmbs.system.system import System
 
 Array = NDArray[np.float64]
@@ -21,8 +21,9 @@ class Independent:
     rows: NDArray[np.int64]  # (m,)
     columns: NDArray[np.int64]  # (n,)
 
-    @classmethod
-    def of(cls, system: System) -> Self:
+    @staticmethod
+    @once_per_system
+    def of(system: System) -> "Independent":
         """Return the components of a System; a loop equation belongs to that of the bodies that it joins."""
         tables, n = system.tables, len(system.tables.dofs.kind)
         columns = find_components(tables, system.lu)[:n]
@@ -30,7 +31,7 @@ class Independent:
         ends = np.maximum(connectors.a, connectors.b)[tables.closures.connector]  # the lower end of a connector is
         # never ground
         rows = np.concatenate([np.repeat(ends, np.diff(tables.closures.row_pointer)), tables.drivers.dof])
-        return cls(int(columns.max(initial=-1)) + 1, columns[rows], columns)
+        return Independent(int(columns.max(initial=-1)) + 1, columns[rows], columns)
 
     def product(self, a: Array, b: Array) -> Array:
         """Return the inner product of rows a, b (m,) for each component."""

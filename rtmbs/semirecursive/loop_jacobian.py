@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array
 from scipy.sparse.csgraph import connected_components
 
+from rtmbs.system.once import once_per_system
+from rtmbs.system.system import System
 from rtmbs.system.tables import Tables
 
 if TYPE_CHECKING:
@@ -44,6 +46,9 @@ class LoopJacobian:
         columns.append(drivers.dof)
         self.rows, self.columns = np.concatenate(rows).astype(np.int64), np.concatenate(columns).astype(np.int64)
         self.shape, self.drivers = (m, n), len(drivers.dof)
+        places = csc_array(coo_array((1 + np.arange(len(self.rows)), (self.rows, self.columns)), shape=self.shape))
+        self.order = places.data - 1  # of the entries in the sparse matrix, column by column
+        self.indices, self.indptr = places.indices, places.indptr
 
     def values(self, equations: "SemiRecursiveEquations") -> Array:
         """Return the entries of Phi_z at the closed state, in the order of ``rows`` and ``columns``."""
@@ -51,7 +56,7 @@ class LoopJacobian:
 
     def sparse(self, values: Array) -> csc_array:
         """Return the matrix (m, n) with these entries."""
-        return csc_array(coo_array((values, (self.rows, self.columns)), shape=self.shape))
+        return csc_array((values[self.order], self.indices, self.indptr), shape=self.shape)
 
     def matrix(self, equations: "SemiRecursiveEquations") -> csc_array:
         """Return Phi_z (m, n) at the closed state."""
@@ -67,6 +72,18 @@ class LoopJacobian:
         members = (np.sort(order[bounds[k] : bounds[k + 1]]) for k in range(count))
         found = (Group(nodes[nodes < m], nodes[nodes >= m] - m) for nodes in members)
         return [group for group in found if len(group.rows)]
+
+
+@once_per_system
+def loop_jacobian(system: System) -> LoopJacobian:
+    """Return the places of Phi_z of a System."""
+    return LoopJacobian(system.tables, system.m, system.n)
+
+
+@once_per_system
+def loop_groups(system: System) -> tuple[Group, ...]:
+    """Return what the loops of a System couple."""
+    return tuple(loop_jacobian(system).groups())
 
 
 def dense_closure_jacobian(equations: "SemiRecursiveEquations") -> Array:

@@ -13,7 +13,7 @@ from rtmbs.errors import InputError, UnknownNameError, shown, unknown_name
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.model.model import Model
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.semirecursive.loop_jacobian import LoopJacobian
+from rtmbs.semirecursive.loop_jacobian import loop_jacobian
 from rtmbs.sensitivities.designs import SAME, Design, check_same, designs_of, names_of, table_slopes
 from rtmbs.sensitivities.start import Pin
 from rtmbs.sensitivities.timed import UNTIMED, Timed, timed_by, timed_slots
@@ -207,6 +207,6 @@ def penalty_slopes(sim: Simulation, parameter: Parameter, moved: Array) -> Array
         equations = SemiRecursiveEquations(system)
         equations.u = parameter.inputs(sim.system, k, state.u[None], np.array([state.t]))[0]
         equations.close(state.z + STEP * size * place * moved, state.R0)
-        equations.masses, _ = effective_masses(equations, LoopJacobian(equations.tables, equations.m, equations.n))
+        equations.masses, _ = effective_masses(equations, loop_jacobian(equations.system))
         found.append(sim.method.penalties(equations, state.h))
     return np.asarray(sum(w * one for w, one in zip(WEIGHTS, found, strict=True)) / (STEP * size))

@@ -13,6 +13,7 @@ from scipy.sparse import csc_array
 
 from rtmbs.semirecursive.loop_jacobian import Group
 from rtmbs.start.curved import MOST, curved_step
+from rtmbs.start.entries import block_of
 from rtmbs.start.small_change import nearest_change
 
 Array = NDArray[np.float64]
@@ -117,7 +118,7 @@ class NearestPose(ABC):
         step = np.where(kept, 0.0, back)
         for group in self.groups:
             free = group.columns[~kept[group.columns]]
-            block = J[group.rows][:, free]
+            block = block_of(J, group.rows, free)
             left = -gap[group.rows] - block @ (back[free] / self.typical[free])
             found = bounded_change if bounded and len(free) <= MOST else nearest_change
             step[free] += found(block, left, weights[free]) * self.typical[free]
@@ -135,9 +136,9 @@ class NearestPose(ABC):
                 moved = z.copy()
                 moved[free] += change * self.typical[free]
                 self.gap(moved)
-                return np.asarray(self.scaled_jacobian(moved)[group.rows][:, free].toarray())
+                return np.asarray(block_of(self.scaled_jacobian(moved), group.rows, free).toarray())
 
-            block = J[group.rows][:, free].toarray()
+            block = block_of(J, group.rows, free).toarray()
             found = curved_step(block, gap[group.rows], back[free] / self.typical[free], weights[free], jacobian)
             if found is not None:
                 onto, along = found
@@ -172,7 +173,7 @@ class NearestPose(ABC):
         for _ in range(ROUNDS):
             for group in self.groups:
                 free = group.columns[~kept[group.columns]]
-                change = nearest_change(J[group.rows][:, free], -remaining[group.rows], weights[free])
+                change = nearest_change(block_of(J, group.rows, free), -remaining[group.rows], weights[free])
                 rates[free] += change * self.typical[free]
             remaining = left(rates)
             if np.max(np.abs(remaining), initial=0.0) <= enough:

@@ -29,10 +29,11 @@ def effective_masses(equations: SemiRecursiveEquations, jacobian: LoopJacobian) 
     Phi_z = jacobian.sparse(values).tocsr()
     seeing = np.bincount(jacobian.rows, np.abs(values) > noise_of(equations, jacobian), equations.m) > 0.0
     masses, blind_rows = np.zeros(equations.m), np.zeros(equations.m, np.bool_)
+    points = closure_points(equations)[1]
     for rows in blocks_of_rows(system):
         blind = not np.any(seeing[rows])
         masses[rows] = (
-            mass_of_blind(equations, int(rows[0])) if blind else mass_against(equations, Phi_z[rows].toarray())
+            mass_of_blind(equations, points, int(rows[0])) if blind else mass_against(equations, Phi_z[rows].toarray())
         )
         blind_rows[rows] = blind
     return np.maximum(masses, LIGHTEST * typical_masses(system)), blind_rows
@@ -64,14 +65,17 @@ def blocks_of_rows(system: System) -> list[NDArray[np.int64]]:
     return np.split(order, starts[1:]) if len(order) else []
 
 
-def mass_of_blind(equations: SemiRecursiveEquations, row: int) -> float:
-    """Return the mass, or inertia, against the relative motion that a blind block would hold if it could."""
+def mass_of_blind(equations: SemiRecursiveEquations, points: Array, row: int) -> float:
+    """Return the mass, or inertia, against the relative motion that a blind block would hold if it could.
+
+    ``points`` (nc, 3) are those of the closures on their dofs b.
+    """
     system, tables, ws = equations.system, equations.tables, equations.ws
     closure, turning = int(system.closure_of_row[row]), bool(system.row_is_rotation[row])
     connector = tables.closures.connector[closure]
     branch = slice(tables.connectors.pointer[connector], tables.connectors.pointer[connector + 1])
     dofs, sign = tables.connectors.dof[branch], tables.connectors.sign[branch]
-    spin, x = ws.S[dofs, 3:], closure_points(equations)[1][closure]
+    spin, x = ws.S[dofs, 3:], points[closure]
     motion = spin if turning else ws.S[dofs, :3] + np.cross(spin, x)
     reach = np.linalg.norm(spin, axis=1) * (1.0 if turning else np.linalg.norm(x - ws.r[dofs], axis=1))
     if np.any(np.linalg.norm(motion, axis=1) > RELATIVE * np.maximum(reach, system.length)):

@@ -6,7 +6,7 @@ from scipy.sparse import coo_array, csc_array
 
 from rtmbs.errors import StartError
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.semirecursive.loop_jacobian import LoopJacobian
+from rtmbs.semirecursive.loop_jacobian import loop_groups, loop_jacobian
 from rtmbs.start.entries import scaled_entries
 from rtmbs.start.nearest import REFUSED, NearestPose, worst_of
 from rtmbs.system.tables import REVOLUTE
@@ -23,8 +23,8 @@ class Assembly(NearestPose):
     def __init__(self, equations: SemiRecursiveEquations, R0: Array, scale: Array, typical: Array) -> None:
         self.equations, self.R0 = equations, R0
         self.scale, self.typical = scale, typical
-        self.jacobian = LoopJacobian(equations.tables, equations.m, equations.n)
-        self.groups = self.jacobian.groups()
+        self.jacobian = loop_jacobian(equations.system)
+        self.groups = loop_groups(equations.system)
 
     def gap(self, z: Array) -> Array:
         """Return Phi over its scale (m,), order one."""
@@ -37,7 +37,7 @@ class Assembly(NearestPose):
 
     def scaled(self, J: csc_array) -> csc_array:
         """Return a matrix (m, n) in row scales and typical sizes."""
-        return scaled_entries(csc_array(J), 1.0 / self.scale, self.typical)
+        return scaled_entries(J, 1.0 / self.scale, self.typical)
 
     def assemble(self, wanted: Array, pinned: NDArray[np.bool_], weights: Array) -> Array:
         """Return the assembled z (n,), pinned coordinates led from zero to their values when the direct way fails.

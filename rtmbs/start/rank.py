@@ -2,12 +2,12 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array, csr_array
+from scipy.sparse import csr_array
 
 from rtmbs.linear.rank import equilibrate
 from rtmbs.linear.rank import independent_rows as rows_above
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.semirecursive.loop_jacobian import Group, LoopJacobian
+from rtmbs.semirecursive.loop_jacobian import Group, LoopJacobian, loop_jacobian
 from rtmbs.semirecursive.noise import noise_of
 from rtmbs.start.entries import scaled_entries
 
@@ -20,17 +20,18 @@ class Scaled:
 
     def __init__(self, equations: SemiRecursiveEquations, jacobian: LoopJacobian) -> None:
         noise = jacobian.sparse(noise_of(equations, jacobian))
-        row, column = equilibrate(noise.tocsr())
+        row, column = equilibrate(noise)
         self.row = row  # factor of each row
-        self.P = csr_array(scaled_entries(csc_array(jacobian.matrix(equations)), row, column))
-        rounding = scaled_entries(csc_array(noise), row, column)
+        self.P = csr_array(scaled_entries(jacobian.matrix(equations), row, column))
+        rounding = scaled_entries(noise, row, column)
         self.tolerance = float(np.sqrt(np.max((rounding * rounding).sum(axis=1), initial=1.0)))
         self.blocks = blocks_of(equations)
 
     def independent(self, rows: NDArray[np.int64] | None = None) -> Mask:
         """Return which rows are independent, of all or of those given."""
-        chosen = np.arange(len(self.row)) if rows is None else rows
-        return rows_above(self.P[chosen], self.blocks[chosen], self.tolerance)
+        if rows is None:
+            return rows_above(self.P, self.blocks, self.tolerance)
+        return rows_above(self.P[rows], self.blocks[rows], self.tolerance)
 
 
 def independent_rows(equations: SemiRecursiveEquations, among: Mask | None = None) -> Mask:
@@ -41,7 +42,7 @@ def independent_rows(equations: SemiRecursiveEquations, among: Mask | None = Non
     found = np.zeros(equations.m, np.bool_)
     if not equations.m or (among is not None and not np.any(among)):
         return found
-    scaled = Scaled(equations, LoopJacobian(equations.tables, equations.m, equations.n))
+    scaled = Scaled(equations, loop_jacobian(equations.system))
     chosen = None if among is None else np.flatnonzero(among)
     found[slice(None) if chosen is None else chosen] = scaled.independent(chosen)
     return found

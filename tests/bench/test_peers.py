@@ -183,7 +183,7 @@ MADE_UP = {
 
 def made_up_record(nz=40):
     """A campaign in which the first peer is slower than rtmbs by fifty times and the last is faster."""
-    theta = (references.fourbar(4, 40, 1.0, "stacked").q + 1e-7).tolist()
+    theta = [angle + 1e-7 for angle in campaign.exact_angles("stacked", 40)]
     seconds = {"rtmbs_joints": 0.2, "rtmbs_threads": 0.12, "exudyn_spatial": 10.0, "mujoco_connect": 0.1}
     record = {"machine": "a machine", "disturbed": [0, 66], "rounds": 3, "nz": nz}
     record |= {"runs": [], "kernels": [], "jacobians": [], "small": []}

@@ -11,7 +11,7 @@ import pytest
 from numba.core import caching, config
 
 from rtmbs.jit.compiled import kernel
-from rtmbs.jit.struct import Struct, struct
+from rtmbs.jit.struct import Struct, kind_of, struct
 
 COMPILED = pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
 
@@ -49,6 +49,10 @@ def read(values, out):
     out[4], out[5] = values.factor, 1.0 if values.wanted else 2.0
     out[6], out[7] = len(values.first), 1.0 if values.flags[1] and not values.flags[0] else 0.0
     values.inner.matrix[0, 0] = 9.0
+
+
+def scaled(values, factor=3.0):
+    return factor * values.first[1]
 
 
 def without_cache(function):
@@ -104,6 +108,49 @@ def test_threads_agree_on_the_address():
     with ThreadPoolExecutor(8) as pool:
         addresses = set(pool.map(lambda _: values.address, range(64)))
     assert addresses == {values.words.ctypes.data}
+
+
+@COMPILED
+def test_signatures_tell_apart_what_types_do():
+    """A kernel is looked up by them, so what has another type must have another signature."""
+    matrix = np.arange(6.0).reshape(2, 3)
+    read_only = matrix.copy()
+    read_only.flags.writeable = False
+    shifted = np.frombuffer(bytes(49), np.uint8)[1:].view(np.float64).reshape(2, 3)
+    arrays = (
+        matrix, matrix.copy(), np.asfortranarray(matrix), np.arange(12.0).reshape(2, 6)[:, ::2], matrix[:, None],
+        matrix.astype(np.float32), matrix.astype(complex), matrix.astype(int), read_only, shifted,
+    )  # fmt: skip
+    values = example()
+    structs = [values, example(False), *(values._replace(turned=array) for array in arrays)]
+    structs += [values._replace(size=0.5), values._replace(size=True), values._replace(size=np.int64(3))]
+    structs += [values._replace(inner=values.inner._replace(matrix=array)) for array in arrays]
+    for one in structs:
+        for other in structs:
+            if one.signature == other.signature:
+                assert numba.typeof(one) == numba.typeof(other)
+    assert values.signature == example(False).signature == values._replace(turned=matrix.copy().T).signature
+    assert kind_of((1.0, matrix)) == kind_of((2.0, matrix.copy())) != kind_of((1, matrix))
+    assert kind_of((1.0, "one")) is None
+    assert Inner(matrix, "three").signature is None
+    assert values._replace(inner=Inner(matrix, None)).signature is None
+
+
+@COMPILED
+def test_a_kernel_that_takes_structs_is_compiled_for_each_of_their_types():
+    run = without_cache(scaled)
+    values, other = example(), example()._replace(turned=np.ones((3, 2)))
+    for given, right in ((values, 2.5), (other, 2.5), (values._replace(first=np.array([0.0, 8.0])), 8.0)):
+        for factor in (2, 2.0, np.float64(2.0)):
+            assert run(given, factor) == 2.0 * right
+    assert len(run.overloads) == 4, "two types of structs, whole and real factors"
+    assert run(values, factor=3.0) == run(values) == 7.5, "by name, and by default"
+    with pytest.raises(TypeError):
+        run()
+    with pytest.raises(TypeError):
+        run(values, 1.0, 2.0)
+    with pytest.raises(numba.TypingError):
+        run(values, "two")
 
 
 @COMPILED
