@@ -67,6 +67,10 @@ class Outlet(Protocol):
     def publish(self, frame: Frame) -> None:
         """Replace the latest frame."""
 
+    @property
+    def taken(self) -> bool:
+        """True when somebody has the latest frame."""
+
     def tell(self, message: Message) -> None:
         """Pass a sentence on."""
 

@@ -116,6 +116,8 @@ class ManualConnection:
 
     # ---- what the controller says -----------------------------------------------------------------------------------
 
+    taken = True  # the program and the window take turns
+
     def present(self, description: SceneDescription) -> Strip:
         self._scene, self._strip = description, Strip()
         return self._strip

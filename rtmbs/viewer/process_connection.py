@@ -201,6 +201,10 @@ class Sender:
         if self._frames is not None:
             self._frames.publish(frame)
 
+    @property
+    def taken(self) -> bool:
+        return self._frames is not None and self._frames.taken
+
     def tell(self, message: Message) -> None:
         self._outbox.put(message)
 

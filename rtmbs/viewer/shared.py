@@ -8,7 +8,10 @@ import numpy as np
 from rtmbs.viewer.frame import Frame, FrameLayout
 
 BUFFERS = 2
-HEADER = 3 * 8  # int64: which buffer is the latest (-1 none), and how often each was begun or finished
+SEEN = 1 + BUFFERS  # place in the header of the number of the buffer that a reader took last
+HEADER = (
+    SEEN + 1
+) * 8  # int64: which buffer is the latest (-1 none), how often each was begun or finished, the last seen
 TRIES = 100  # a reader that is overtaken so often while it copies takes the next picture
 
 
@@ -25,10 +28,10 @@ class SharedFrames:
         self.layout, self.owned = layout, name is None
         size = HEADER + BUFFERS * layout.size
         self._memory = SharedMemory(name=name, create=name is None, size=size)
-        self._header: Any = np.ndarray(1 + BUFFERS, np.int64, self._memory.buf)
+        self._header: Any = np.ndarray(SEEN + 1, np.int64, self._memory.buf)
         self._buffers: Any = np.ndarray(BUFFERS, layout.dtype, self._memory.buf, offset=HEADER)
         if self.owned:
-            self._header[:] = -1, *(0,) * BUFFERS
+            self._header[:] = -1, *(0,) * BUFFERS, 0
 
     @property
     def name(self) -> str:
@@ -42,6 +45,12 @@ class SharedFrames:
         self.layout.write(frame, self._buffers[k])
         self._header[1 + k] += 1
         self._header[0] = k
+
+    @property
+    def taken(self) -> bool:
+        """True when a reader has the latest frame: numbers of one buffer grow, and those of the other are as large."""
+        k, number = self.number()
+        return int(self._header[SEEN]) == BUFFERS * number + k
 
     def number(self) -> tuple[int, int]:
         """Return what changes with every frame: buffer and its number."""
@@ -58,6 +67,7 @@ class SharedFrames:
                 continue
             copy = self._buffers[k].copy()
             if int(self._header[1 + k]) == before:
+                self._header[SEEN] = BUFFERS * before + k
                 return self.layout.read(copy)
         return None
 

@@ -35,6 +35,7 @@ class ThreadConnection:
         self._described = threading.Event()
         self._scene: SceneDescription | None = None
         self._frame: Frame | None = None
+        self.taken = False  # whether the window has the latest frame
         self._strip: Strip | None = None
         worker = Worker(self._origin, self._inbox, self, **self._options)
         self._thread = threading.Thread(target=self._run, args=(worker,), name="rtmbs session", daemon=True)
@@ -53,6 +54,7 @@ class ThreadConnection:
         self._inbox.put(command)
 
     def latest(self) -> Frame | None:
+        self.taken = True
         return self._frame
 
     def strip(self) -> Strip | None:
@@ -87,7 +89,7 @@ class ThreadConnection:
         return self._strip
 
     def publish(self, frame: Frame) -> None:
-        self._frame = frame
+        self._frame, self.taken = frame, False
 
     def tell(self, message: Message) -> None:
         self._messages.append(message)

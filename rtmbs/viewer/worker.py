@@ -15,6 +15,9 @@ from rtmbs.viewer.inbox import coalesced
 from rtmbs.viewer.origin import Origin
 
 RATE = 60.0  # frames a second at most
+UNSEEN = (
+    20.0  # frames a second while nobody takes them: a picture costs as much as two steps, and a late look is this late
+)
 LIMIT = 500  # commands taken between two steps at most, so that a flood costs no deadline
 LONG = 0.02  # [s] waits longer than this listen for commands
 MARGIN = 0.01  # [s] of such a wait that is left to the pacer
@@ -74,11 +77,16 @@ class Worker:
         elif controller.playing:
             self._keep_pace()
         moving = controller.playing or controller.ahead > 0
-        if controller.stale and (not moving or time.perf_counter() - controller.published >= 1.0 / RATE):
+        if controller.stale and (not moving or self._frame_due()):
             controller.publish()
         if not (moving or self._commands):
             self._listen(IDLE)
         self._look_round()
+
+    def _frame_due(self) -> bool:
+        """True when a frame is to be published while steps are taken."""
+        since = time.perf_counter() - self.controller.published
+        return since >= 1.0 / RATE and (since >= 1.0 / UNSEEN or self.controller.outlet.taken)
 
     def _keep_pace(self) -> None:
         """Step at the next deadline, or listen for commands when it is far."""

@@ -28,6 +28,8 @@ class Silent:
     def publish(self, frame):
         """Nobody looks."""
 
+    taken = False
+
     def tell(self, message):
         """Nobody listens."""
 

@@ -1,5 +1,6 @@
 """Statistics of steps, the frame in shared memory, and commands that came together."""
 
+import queue
 import threading
 import time
 
@@ -11,8 +12,10 @@ from rtmbs.viewer.commands import MoveGrab, Pause, Play, SetInput, StepForward
 from rtmbs.viewer.frame import STEPS
 from rtmbs.viewer.inbox import coalesced
 from rtmbs.viewer.manual import ManualConnection
+from rtmbs.viewer.origin import FromModel
 from rtmbs.viewer.shared import SharedFrames
 from rtmbs.viewer.timing import Ring, Timing, percentiles
+from rtmbs.viewer.worker import Worker
 from tests.viewer.mechanisms import motored
 
 
@@ -93,6 +96,41 @@ def test_a_step_stands_between_settings():
     commands = [a[0], a[1], StepForward(1), a[2], a[3], Play(), Pause()]
     assert coalesced(commands) == [a[1], StepForward(1), a[3], Play(), Pause()]
     assert coalesced([]) == []
+
+
+def test_shared_memory_says_whether_the_latest_frame_was_taken():
+    connection = ManualConnection(Simulation(motored().compile()))
+    layout, frame = connection.describe().layout, connection.latest()
+    writer = SharedFrames(layout)
+    reader = SharedFrames(layout, writer.name)
+    try:
+        assert not writer.taken
+        for _ in range(3):
+            writer.publish(frame)
+            assert not writer.taken
+            reader.read()
+            assert writer.taken
+        writer.publish(frame)
+        writer.publish(frame)
+        assert not writer.taken
+    finally:
+        reader.close()
+        writer.close()
+
+
+@pytest.mark.parametrize(
+    ("taken", "since", "due"), [(True, 0.02, True), (True, 0.01, False), (False, 0.02, False), (False, 0.06, True)]
+)
+def test_a_frame_is_due_when_the_last_one_was_taken_or_is_old(taken, since, due, monkeypatch):
+    class Outlet:
+        def tell(self, message):
+            """Nobody listens."""
+
+    worker = Worker(FromModel(motored()), queue.SimpleQueue(), Outlet())
+    worker.controller.outlet.taken = taken
+    worker.controller.published = 100.0
+    monkeypatch.setattr("rtmbs.viewer.worker.time.perf_counter", lambda: 100.0 + since)
+    assert worker._frame_due() is due
 
 
 def test_readers_of_shared_memory_never_see_half_a_frame():
