@@ -1,5 +1,6 @@
 """A display for the viewer's tests: an Xvfb of our own where there is one, Qt without OpenGL otherwise."""
 
+import gc
 import os
 import shutil
 import subprocess
@@ -38,11 +39,14 @@ def qapp(display):
 @pytest.fixture(autouse=True)
 def windows_are_gone(request):
     """Let windows go with their test: left to a later event loop, fifty of them end in one test, and stop it."""
-    yield
-    if "qapp" in request.fixturenames:
-        from rtmbs.viewer.collecting import collect
+    if "qapp" not in request.fixturenames:
+        yield
+        return
+    from rtmbs.viewer.collecting import collect
 
-        collect()
+    gc.freeze()  # what was there before is not looked through
+    yield
+    collect()
 
 
 @pytest.fixture
