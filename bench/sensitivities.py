@@ -52,15 +52,16 @@ def costs(name: str) -> list[str]:
     bodies = list(sim.system.bodies)[1:]
     many = [f"{body}.{what}" for body in bodies[:3] for what in ("mass", "center_of_mass", "inertia")]
     alone, whole = linear(sim, model, ["gravity"]), linear(sim, model, ["gravity", *many])
-    for steps, first in (alone, whole):
-        directly(steps, first)  # records the programs
-    steps, first = whole
+    for one in (alone, whole):
+        directly(*one)  # records the programs
+    (entered, first), run_of = whole, whole[0].recorded
+    steps = LinearSteps(entered.tape, run_of, entered.alpha, by_parameters=False)
     name_of, taken = f"{bodies[1]}.mass_center", Run(begun(sim), STEPS)
     offered = run_result(sim.system, sim.equations.tables, one_sample(sim.state), {})
     cost = RecordedCost(lambda r: np.sum(r[name_of][:, 2] ** 2), offered, taken.t)
     readings = read(taken, cost)
     cost.take(readings.values)
-    channels, samples = Channels(sim, cost.names, readings), steps.recorded.samples
+    channels, samples = Channels(sim, cost.names, readings), run_of.samples
 
     def adjoint() -> None:
         weights = np.array([cost.split(row) for row in cost.by_channels().toarray()])

@@ -7,7 +7,7 @@ from rtmbs.sensitivities.channels import Direction
 from rtmbs.sensitivities.start import FirstChange
 from rtmbs.sensitivities.step_tape import StepTape
 from rtmbs.sensitivities.steps import LinearSteps, Missed
-from rtmbs.sensitivities.sweeps import sweep_back
+from rtmbs.sensitivities.sweeps import sweep_back, take_parameters
 
 Array = NDArray[np.float64]
 
@@ -17,7 +17,6 @@ class Adjoint:
 
     def __init__(self, tape: StepTape, k: int) -> None:
         self.p, self.gradient = np.zeros((tape.x.size, k)), np.zeros((tape.variations.count, k))
-        self.scratch = np.zeros((tape.y.size, k))
         self.began = False
 
     def through(self, steps: LinearSteps, by_samples: list[Direction]) -> Missed:
@@ -35,8 +34,12 @@ class Adjoint:
         for chunk in steps.chunks(backwards=True):
             before = slice(chunk.first, chunk.first + len(chunk.values))
             behind = slice(before.start + 1, before.stop + 1)
-            blocks, own = steps.blocks(self.p.shape[1]), (chunk.values, chunk.case, chunk.made)
-            sweep_back(blocks, *own, g[before], self.f[behind], self.p, self.gradient, self.scratch)
+            blocks, w = steps.blocks(self.p.shape[1]), np.zeros((len(chunk.values), steps.tape.y.size, self.p.shape[1]))
+            sweep_back(blocks, chunk.values, chunk.case, chunk.made, g[before], self.f[behind], self.p, w)
+            if steps.by_parameters:
+                take_parameters(blocks, chunk.values, chunk.case, w, self.gradient)
+            else:
+                self.gradient -= steps.pulled(chunk, w)
             missed = max(missed, chunk.worst)
         return missed
 

@@ -28,12 +28,12 @@ def ends_of(tape: StepTape) -> Integers:
     return np.array([0, *(y[name].stop for name in last)])
 
 
-def pattern_of(tape: StepTape, cases: list[Case]) -> Pattern:
-    """Return the pattern of all cases."""
+def pattern_of(tape: StepTape, cases: list[Case], by_parameters: bool) -> Pattern:
+    """Return the pattern of all cases, with or without derivatives by parameters."""
     parts, first = [], 0
     for case in cases:
-        entries, ends = tape.entries(case), ends_of(tape)
-        row, column = np.divmod(entries.place, tape.inputs.size)
+        entries, ends = tape.entries(case, by_parameters), ends_of(tape)
+        row, column = np.divmod(entries.place, entries.columns)
         kind = group(tape, ends, row, column)
         order = np.argsort(kind, kind="stable")
         starts = np.searchsorted(kind[order], np.arange(GROUPS + 1))

@@ -26,7 +26,7 @@ class Saddle(NamedTuple):
     factor: Array  # (n + m, n + m): L and U of S, or in its corner of A + B weight P
     exchanges: Array  # (n + m,) int64: the row that changed places with each
     weight: Array  # (m,) 1 over the compliance of the penalties
-    facts: Array  # (3,) int64: n, whether rows may be redundant, whether passes are taken
+    facts: Array  # (3,) int64: n, whether rows may be redundant, whether passes are taken since a matrix needed them
     left: Array  # (n + m, c) scratch
     found: Array  # (n + m, c) scratch
     change: Array  # (n + m, c) scratch
@@ -66,16 +66,31 @@ def solve_all(S: Array, own: Saddle, right: Array, transposed: bool) -> None:
 
 @inner_kernel
 def factor_saddle(own: Saddle) -> None:
-    """Factor the matrix in ``own.S``, and decide whether passes are taken."""
-    n, size, S, F = own.facts[0], len(own.S), own.S, own.factor
+    """Factor the matrix in ``own.S``, and decide whether passes are taken.
+
+    Behind a matrix that needed passes they are taken again: they serve a sound matrix as well.
+    """
+    if own.facts[2] == 0:
+        factor_whole(own)
+        own.facts[2] = own.facts[1] == 1 and not is_sound(own, own.facts[0], len(own.S))
+    if own.facts[2] == 1:
+        factor_weighted(own)
+
+
+@inner_kernel
+def factor_whole(own: Saddle) -> None:
+    """Factor [A, B; P, -compliance]."""
+    size, S, F = len(own.S), own.S, own.factor
     for i in range(size):
         for j in range(size):
             F[i, j] = S[i, j]
     factor_lu(F, size, own.exchanges)
-    own.facts[2] = 0
-    if own.facts[1] == 0 or is_sound(own, n, size):
-        return
-    own.facts[2] = 1
+
+
+@inner_kernel
+def factor_weighted(own: Saddle) -> None:
+    """Factor A + B weight P."""
+    n, size, S, F = own.facts[0], len(own.S), own.S, own.factor
     for i in range(n):
         for j in range(n):
             F[i, j] = S[i, j]
@@ -143,8 +158,17 @@ def entry(S: Array, i: int, j: int, transposed: bool) -> float:
 
 @inner_kernel
 def take_passes(own: Saddle, b: Array, first: int, transposed: bool) -> None:
-    """Solve by passes that each take away what is left of both rows."""
-    n, size, columns, S = own.facts[0], len(own.S), b.shape[1], own.S
+    """Solve by passes; a number of columns that the compiler knows makes those of a single one faster."""
+    if b.shape[1] == 1:
+        passes(own, b, first, transposed, 1)
+    else:
+        passes(own, b, first, transposed, b.shape[1])
+
+
+@inlined_kernel
+def passes(own: Saddle, b: Array, first: int, transposed: bool, columns: int) -> None:
+    """Take away what is left of both rows, several times."""
+    n, size, S = own.facts[0], len(own.S), own.S
     left, found, change, weight = own.left, own.found, own.change, own.weight
     for i in range(size):
         for c in range(columns):

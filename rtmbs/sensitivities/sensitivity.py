@@ -37,6 +37,7 @@ Array = NDArray[np.float64]
 
 AUTO, DIRECT, ADJOINT = "auto", "direct", "adjoint"
 DIRECT_FIRST = 3  # parameters for each value up to which the direct method is taken
+REVERSE_FROM = 7  # parameters for each value: a reverse pass over a step costs less than its entries by all of them
 RECORDED: WeakKeyDictionary[Any, dict[Any, tuple[Any, StepTape]]] = WeakKeyDictionary()  # the last tape of a System
 SHOWN = 4  # values in a text
 MOST_CHECKPOINTS = 1_000_000
@@ -256,12 +257,12 @@ def by_adjoint(
     weights = np.array([cost.split(row) for row in cost.by_channels().toarray()])
     adjoint, worst = Adjoint(tape, cost.count), Missed(0.0, 0)
     explicitly = np.zeros((cost.count, len(parameters.found)))
+    entered = tape.variations.count < REVERSE_FROM * cost.count
     for first, recorded in run.again(backwards=True):
         samples = recorded.samples
         own = weights[:, first : first + len(samples.t)]
-        missed = adjoint.through(
-            LinearSteps(tape, recorded, run.alpha, run.sizes), channels.pulled_back(samples, first, own)
-        )
+        steps = LinearSteps(tape, recorded, run.alpha, run.sizes, by_parameters=entered)
+        missed = adjoint.through(steps, channels.pulled_back(samples, first, own))
         worst, lead = max(worst, missed.behind(first)), int(first > 0)
         for j, parameter in enumerate(parameters.found):
             if (explicit := channels.explicit(samples, first, parameter)) is not None:

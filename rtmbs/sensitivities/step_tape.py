@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.ad.adjoint import gradient_tape
 from rtmbs.ad.interpret import interpreted
 from rtmbs.ad.jacobian import sparse_jacobian
 from rtmbs.ad.lower import lowered
@@ -68,6 +69,7 @@ class Entries(NamedTuple):
 
     place: NDArray[np.int64]  # of an entry in the flat dense matrix
     rows: Rows
+    columns: int  # of the matrix
 
 
 @dataclass(frozen=True)
@@ -101,24 +103,39 @@ class StepTape:
         self.known = Layout(u=nu, R0=9 * nr, alpha=m, turned=turns, drift=len(variations.pairs))
         self.inputs = Layout(y=self.y.size, x=self.x.size, p=np_)
         self.programs: dict[Hashable, Entries] = {}
+        self.pulls: dict[Case, Rows] = {}
         self.plain = np.ones(n, np.bool_)
         for k in range(3):
             self.plain[self.first + k] = False
 
-    def entries(self, case: Case) -> Entries:
-        """Return the Jacobian of G by (y, x, p), ready to run."""
+    def entries(self, case: Case, by_parameters: bool) -> Entries:
+        """Return the Jacobian of G by (y, x, p), or by (y, x) alone, ready to run."""
 
         def equations(q, known):
             return self.equations(case, q, known)
 
-        return self.program(case, equations, self.inputs.size, self.known.size)
+        size = self.inputs.size if by_parameters else self.inputs["p"].start
+        return self.program((case, by_parameters), equations, size, self.known.size)
+
+    def pulled(self, case: Case) -> Rows:
+        """Return the program of w . dG/dp (np,), given y and x, what is known, and w (ny,)."""
+        if case not in self.pulls:
+            given = Layout(point=self.inputs["p"].start, known=self.known.size)
+
+            def equations(p, flat):
+                parts = given.split(flat)
+                return self.equations(case, XP.concatenate((parts["point"], p)), parts["known"])
+
+            tape = record(equations, self.variations.count, k=given.size, xp=recorder)
+            self.pulls[case] = Rows(lowered(gradient_tape(tape)))
+        return self.pulls[case]
 
     def program(self, key: Hashable, function: Any, n: int, k: int) -> Entries:
         """Return the values and the Jacobian of a function of n numbers with k parameters, recorded once."""
         if key not in self.programs:
             sparse = sparse_jacobian(record(function, n, k=k, xp=recorder), values=True)
             place = sparse.row.astype(np.int64) * n + sparse.column
-            self.programs[key] = Entries(place, Rows(lowered(sparse.tape)))
+            self.programs[key] = Entries(place, Rows(lowered(sparse.tape)), n)
         return self.programs[key]
 
     @cached_property
@@ -258,9 +275,10 @@ class StepTape:
     # ---- the step ---------------------------------------------------------------------------------------------------
 
     def equations(self, case, q, flat):
-        """Return G (ny,): see METHODS 1.37 for each line."""
+        """Return G (ny,) at (y, x, p), or at (y, x) with parameters as they are: see METHODS 1.37 for each line."""
         parts, known = self.inputs.split(q), self.known.split(flat)
-        y, x, p = self.y.split(parts["y"]), self.x.split(parts["x"]), parts["p"]
+        y, x = self.y.split(parts["y"]), self.x.split(parts["x"])
+        p = parts["p"] if len(q) == self.inputs.size else np.zeros(self.variations.count)
         tables, u, R0, alpha, _ = self.context(x["z"], p, known)
         row, here = (tables, u, R0), self.iterate(y["inc"], x)
         z, zd, zdd, _ = here

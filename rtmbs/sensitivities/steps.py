@@ -42,6 +42,8 @@ class Steps:
     """Consecutive steps with the derivatives of their unknowns; dx and dp are those of the state before, and of p."""
 
     first: int
+    point: Array  # (K, ny + nx + np) y, x and p, whose deviations are zero
+    known: Array  # (K, nk)
     values: Array  # (K, ny + e) what the equations miss, then the entries of their derivatives, by its pattern
     case: Integers  # (K,) number of the case
     made: Integers  # (K,) case of the factor
@@ -59,15 +61,17 @@ class LinearSteps:
 
     ``sizes`` (2,) are the largest rate and the largest acceleration of the whole run, where ``recorded`` is a part. A
     motion that comes to rest misses its equations by a tolerance as ever, which is small beside these and not beside
-    what is left of it.
+    what is left of it. ``by_parameters`` says whether H is among the entries.
     """
 
-    def __init__(self, tape: StepTape, recorded: Recorded, alpha: Array, sizes: Array | None = None) -> None:
-        self.tape, self.recorded, self.alpha = tape, recorded, alpha
+    def __init__(
+        self, tape: StepTape, recorded: Recorded, alpha: Array, sizes: Array | None = None, by_parameters: bool = True
+    ) -> None:
+        self.tape, self.recorded, self.alpha, self.by_parameters = tape, recorded, alpha, by_parameters
         self.sizes = np.maximum(sizes_of(recorded.samples) if sizes is None else sizes, SLOW)
         self.projections = Projections(tape, alpha)
         self.cases: list[Case] = []
-        self.kept_blocks: dict[tuple[int, int], Blocks] = {}
+        self.kept_blocks: dict[tuple[int, int, bool], Blocks] = {}
         self.together = CHUNK
 
     def chunks(self, backwards: bool = False) -> Iterator[Steps]:
@@ -82,14 +86,27 @@ class LinearSteps:
         point, known, made, ways, missed = self.points(first, count)
         case, values = self.evaluate(point, known, np.column_stack((made, ways, self.held(point, known, first))))
         missed = np.maximum(missed, largest(values[:, tape.y["zd"]]) / self.sizes[0])
-        return Steps(first, values, case, made, missed)
+        return Steps(first, point, known, values, case, made, missed)
 
     def blocks(self, columns: int) -> Blocks:
         """Return what solves with the steps of all cases met so far, for right sides of some columns."""
-        key = len(self.cases), columns
+        key = len(self.cases), columns, self.by_parameters
         if key not in self.kept_blocks:
-            self.kept_blocks[key] = blocks_of(self.tape, self.alpha, pattern_of(self.tape, self.cases), columns)
+            pattern = pattern_of(self.tape, self.cases, self.by_parameters)
+            self.kept_blocks[key] = blocks_of(self.tape, self.alpha, pattern, columns)
         return self.kept_blocks[key]
+
+    def pulled(self, chunk: Steps, w: Array) -> Array:
+        """Return the sum (np, k) of H^T w over a chunk, w (K, ny, k), a reverse pass for each column of w."""
+        tape = self.tape
+        found, none = np.zeros((tape.variations.count, w.shape[2])), np.zeros((len(w), tape.variations.count))
+        for number in np.unique(chunk.case):
+            rows = np.flatnonzero(chunk.case == number)
+            given = np.hstack((chunk.point[rows, : tape.inputs["p"].start], chunk.known[rows]))
+            program = tape.pulled(self.cases[number])
+            for c in range(w.shape[2]):
+                found[:, c] += np.sum(program(none[rows], np.hstack((given, w[rows, :, c]))), axis=0)
+        return found
 
     def number(self, kind: Integers) -> int:
         """Return the number of the case of a row of ``evaluate``, a new one for a case not met before."""
@@ -107,7 +124,8 @@ class LinearSteps:
         """
         kinds, which = kinds_of(rows)
         numbers = np.array([self.number(kind) for kind in kinds])
-        programs = [self.tape.entries(self.cases[number]) for number in numbers]
+        programs = [self.tape.entries(self.cases[number], self.by_parameters) for number in numbers]
+        point = np.ascontiguousarray(point[:, : programs[0].columns])
         values = np.empty((len(point), self.tape.y.size + max(len(one.place) for one in programs)))
         for k, one in enumerate(programs):
             one.rows.fill(values, np.flatnonzero(which == k), point, known)

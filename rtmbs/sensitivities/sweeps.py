@@ -71,18 +71,16 @@ def onward(own: Blocks, before: Array, dy: Array, x: Array, lam: Array) -> None:
 
 
 @kernel
-def sweep_back(
-    own: Blocks, values: Array, case: Array, made: Array, g: Array, f: Array, p: Array, gradient: Array, w: Array
-) -> None:
-    """Take the adjoint p (nx, k) before a chunk of steps, and add to the gradient (np, k) what parameters do in them.
+def sweep_back(own: Blocks, values: Array, case: Array, made: Array, g: Array, f: Array, p: Array, w: Array) -> None:
+    """Take the adjoint p (nx, k) to the state before a chunk of steps, and fill in w (K, ny, k), those of the unknowns.
 
-    g (K, nx, k) are derivatives by states before steps, f (K, m, k) by multipliers behind them; w (ny, k) is scratch.
+    g (K, nx, k) are derivatives by states before steps, f (K, m, k) by multipliers behind them.
     """
     for k in range(len(values) - 1, -1, -1):
         factor_step(own, values[k], case[k], made[k])
-        spread(own, p, f[k], w)
-        solve_step_transposed(own, values[k], case[k], w)
-        back(own, values[k], case[k], w, g[k], p, gradient)
+        spread(own, p, f[k], w[k])
+        solve_step_transposed(own, values[k], case[k], w[k])
+        back(own, values[k], case[k], w[k], g[k], p)
 
 
 @inner_kernel
@@ -110,8 +108,8 @@ def spread(own: Blocks, p: Array, f: Array, w: Array) -> None:
 
 
 @inner_kernel
-def back(own: Blocks, values: Array, case: int, w: Array, g: Array, p: Array, gradient: Array) -> None:
-    """p = g + s^T p - F^T w, and gradient -= H^T w."""
+def back(own: Blocks, values: Array, case: int, w: Array, g: Array, p: Array) -> None:
+    """p = g + s^T p - F^T w."""
     place, row, column = own.place, own.row, own.column
     n = own.sizes[0]
     for c in range(p.shape[1]):
@@ -121,6 +119,12 @@ def back(own: Blocks, values: Array, case: int, w: Array, g: Array, p: Array, gr
     for e in range(own.pointer[case, BY_STATE], own.pointer[case, BY_STATE + 1]):
         i, j, value = row[e], column[e], values[place[e]]
         take_away(p, j, value, w, i, p.shape[1])
-    for e in range(own.pointer[case, BY_PARAMETERS], own.pointer[case, BY_PARAMETERS + 1]):
-        i, j, value = row[e], column[e], values[place[e]]
-        take_away(gradient, j, value, w, i, p.shape[1])
+
+
+@kernel
+def take_parameters(own: Blocks, values: Array, case: Array, w: Array, gradient: Array) -> None:
+    """gradient (np, k) -= H^T w of a chunk of steps, w (K, ny, k)."""
+    place, row, column = own.place, own.row, own.column
+    for k in range(len(values)):
+        for e in range(own.pointer[case[k], BY_PARAMETERS], own.pointer[case[k], BY_PARAMETERS + 1]):
+            take_away(gradient, column[e], values[k, place[e]], w[k], row[e], gradient.shape[1])

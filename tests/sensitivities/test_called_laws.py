@@ -84,6 +84,7 @@ def test_direct_is_the_difference_of_runs(found, name, size):
     assert found[2].missed < 1e-8
 
 
+@pytest.mark.usefixtures("adjoint_way")
 def test_the_adjoint_is_the_direct_method(found):
     sim, model, direct = found
     adjoint = rtmbs.sensitivity(sim, STEPS * H, values, BY, model=model, method="adjoint", checkpoints=4)

@@ -30,6 +30,7 @@ def ends(result, names):
     return np.concatenate(values), np.cumsum([len(one) for one in values])[:-1]
 
 
+@pytest.mark.usefixtures("reverse_pass")
 @pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in QUICK else SLOW) for name in CASES])
 def test_against_differences_of_runs(name):
     build, a, names = CASES[name]

@@ -126,6 +126,7 @@ def test_direct_is_the_difference_of_runs(sprung, name, size):
     assert found.missed < 1e-8
 
 
+@pytest.mark.usefixtures("adjoint_way")
 def test_the_adjoint_is_the_direct_method(sprung):
     sim, found = sprung
     for checkpoints in (None, 7):

@@ -79,6 +79,7 @@ def test_numbers_of_the_model_against_differences(rocker, name):
     check(found[name], differences(lambda value: run_values(design.build(value)), found.point[k], 2e-3 * design.size))
 
 
+@pytest.mark.usefixtures("adjoint_way")
 def test_the_adjoint_is_the_direct_method(rocker):
     model, sim, found = rocker
     by = [*BY, "coupler.mass", "rocker.inertia", "crank.center_of_mass", "B.point", "tip.point"]
