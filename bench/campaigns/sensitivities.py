@@ -5,8 +5,9 @@ torsion spring, take an input, a first position, a first rate, a mass and a coor
 every joint type, trees and loops with couplers, constraints, drivers and springs, take a component of gravity, and then
 a number in a driver, a motor, a wrench or a gear (``bench.campaigns.driven_designs``). The run is that of tight
 tolerances. Differences of order six at two sizes of step tell their own error. In every case the adjoint and the
-direct method agree, with checkpoints at random and without. The first steps of rings and of driven designs are held
-against the complex step of a reference model (``bench.measures.complex_steps``) too.
+direct method agree, with checkpoints at random and without. The adjoint takes parameters by reverse passes and by
+entries in turns. The first steps of rings and of driven designs are held against the complex step of a reference model
+(``bench.measures.complex_steps``) too.
 """
 
 from typing import Any
@@ -20,11 +21,14 @@ from bench.measures.complex_steps import errors
 from bench.measures.energy import ring
 from bench.measures.random_mechanisms import random_mechanism
 from rtmbs.errors import InputError, StartError, StepError
+from rtmbs.sensitivities import sensitivity
 from rtmbs.sensitivities.designs import Design, designs_of
 
 ALLOWED = 1e-6  # of the largest derivative, beyond twice the error of the differences
 EXACT = 1e-8  # of the largest derivative of a kind: the complex step of a reference model
 COMPLEX_STEPS = 3
+KINDS = 3  # of mechanisms that take turns
+USUAL = sensitivity.REVERSE_FROM
 AGREED = 1e-10  # of the largest derivative by a parameter: adjoint in segments, and direct method
 STEPS = 40
 ROUGH, TOO_ROUGH = "not judged by differences", 1e-3  # of the derivative: their own error
@@ -40,9 +44,10 @@ def run(cases: int, seed: int) -> Tally:
     """Try ``cases`` mechanisms from ``seed`` on."""
     tally = Tally()
     for case in range(seed, seed + cases):
+        sensitivity.REVERSE_FROM = 0 if case // KINDS % 2 else USUAL
         try:
-            worst, name, apart = (compared, compared_by_gravity, compared_by_design)[case % 3](case)
-            off = (by_complex_steps, lambda _: 0.0, design_by_complex_steps)[case % 3](case)
+            worst, name, apart = (compared, compared_by_gravity, compared_by_design)[case % KINDS](case)
+            off = (by_complex_steps, lambda _: 0.0, design_by_complex_steps)[case % KINDS](case)
         except StartError:
             tally.largest("no start", tally.worst.get("no start", 0.0) + 1.0)
             tally.survive()
