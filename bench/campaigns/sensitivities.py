@@ -72,6 +72,7 @@ def run(cases: int, seed: int) -> Tally:
             tally.fail(f"seed {case}: adjoint and direct method are {apart:.2g} apart")
         else:
             tally.fail(f"seed {case}: {name} is {worst:.2g} off")
+    sensitivity.REVERSE_FROM = USUAL
     return tally
 
 

@@ -71,7 +71,7 @@ class LinearSteps:
         self.sizes = np.maximum(sizes_of(recorded.samples) if sizes is None else sizes, SLOW)
         self.projections = Projections(tape, alpha)
         self.cases: list[Case] = []
-        self.kept_blocks: dict[tuple[int, int, bool], Blocks] = {}
+        self.kept_blocks: dict[tuple[int, int], Blocks] = {}
         self.together = CHUNK
 
     def chunks(self, backwards: bool = False) -> Iterator[Steps]:
@@ -90,7 +90,7 @@ class LinearSteps:
 
     def blocks(self, columns: int) -> Blocks:
         """Return what solves with the steps of all cases met so far, for right sides of some columns."""
-        key = len(self.cases), columns, self.by_parameters
+        key = len(self.cases), columns
         if key not in self.kept_blocks:
             pattern = pattern_of(self.tape, self.cases, self.by_parameters)
             self.kept_blocks[key] = blocks_of(self.tape, self.alpha, pattern, columns)

@@ -41,6 +41,17 @@ def test_solutions_of_both_ways(transposed, redundant):
         np.testing.assert_allclose(solved(S, 6, weight, False, S @ x), x, atol=1e-10)
 
 
+@pytest.mark.parametrize("transposed", [False, True])
+def test_passes_serve_sound_matrices_behind_one_that_needed_them(transposed):
+    redundant, _, _, weight = saddles(True)
+    sound, _, x, _ = saddles(False, seed=6)
+    S = np.concatenate((redundant[:1], sound))
+    right = (np.swapaxes(S, 1, 2) if transposed else S) @ np.concatenate((x[:1], x))
+    found, passes = solution(S, right, weight, True, transposed)
+    assert passes
+    np.testing.assert_allclose(found[1:], x, atol=1e-9)
+
+
 def test_rows_that_may_be_redundant_and_are_not_need_no_passes():
     S, _, x, weight = saddles(False)
     for units in (1.0, 1e-7, 1e7):  # of mass
