@@ -3,7 +3,8 @@
     xvfb-run -a -s "-screen 0 1280x800x24" python -m bench.first_pictures
     xvfb-run -a -s "-screen 0 1280x800x24" python -m bench.first_pictures pendulum top --seconds 5
 
-A process a mechanism, as ``rtmbs view NAME`` starts it. ``first_picture_s`` is counted from the start of the process.
+A process a mechanism does what ``rtmbs view NAME`` does, but for the settings of the last window. ``first_picture_s``
+is counted from the start of the process.
 A start that does not count comes first: Python keeps the bytecode of all modules then, as in the user's second start.
 ``inside_percent`` are the pictures of the first ``--seconds`` of play that hold all points of the mechanism.
 """
@@ -44,18 +45,26 @@ def in_a_process(name: str, seconds: float) -> str:
 
 def measure(name: str, seconds: float) -> dict[str, float | str | int]:
     """Open the window on a mechanism, play, and count the pictures that hold it."""
-    from rtmbs.viewer.connect import connect
+    from rtmbs.viewer.collecting import collected_here
+    from rtmbs.viewer.qt import check_display, check_opengl, check_qt
+    from rtmbs.viewer.view import application, open_connection
 
-    app, window, drawn = opened(connect(name, playing=True))
-    first, end, inside, counted = time.time() - started(), time.perf_counter() + seconds, 0, 0
-    while time.perf_counter() < end:
-        before = drawn.count
-        app.processEvents()
-        if drawn.count > before:
-            counted += 1
-            inside += window.canvas.camera.holds(window.canvas.scene.points())
-    t = window.frame.t if window.frame is not None else 0.0
-    window.close()
+    check_qt()
+    check_display()
+    connection = open_connection(name, "process", playing=True)
+    application()
+    check_opengl()
+    with collected_here():
+        app, window, drawn = opened(connection)
+        first, end, inside, counted = time.time() - started(), time.perf_counter() + seconds, 0, 0
+        while time.perf_counter() < end:
+            before = drawn.count
+            app.processEvents()
+            if drawn.count > before:
+                counted += 1
+                inside += window.canvas.camera.holds(window.canvas.scene.points())
+        t = window.frame.t if window.frame is not None else 0.0
+        window.close()
     share = 100.0 * inside / max(counted, 1)
     return {"name": name, "first_picture_s": round(first, 2), "pictures": counted, "inside_percent": share, "t": t}
 

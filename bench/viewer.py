@@ -56,7 +56,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     first = time.time() - started()
     if arguments.plots:
         window.docks["plots"].show()
-        window.plots_panel.wanted.disconnect()
+        window.panels.plots.wanted.disconnect()
         connection.send(Subscribe(PLOTTED[: arguments.plots]))
     if arguments.profiler:
         window.docks["profiler"].show()

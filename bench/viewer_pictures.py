@@ -112,7 +112,7 @@ def plots(path: Path) -> None:
     session.rest(0.5)
     session.window.act.fit()
     for channel in ("coupler_3_1.position", "pin_1_0.angle"):
-        session.window.plots_panel.choose(channel)
+        session.window.panels.plots.choose(channel)
     session.play(3.0)
     session.shoot(path)
 
@@ -211,7 +211,7 @@ def inspected(theme: str) -> Session:
 
 def model(path: Path) -> None:
     session = inspected("white")
-    measuring = session.window.model_panel.measuring
+    measuring = session.window.panels.model.measuring
     measuring.put(Choice("joint", "pin_1_0"), to=False)
     measuring.put(Choice("joint", "cut_1_0"), to=True)
     session.window.selection.choose(Choice("joint", "cut_1_0"))
@@ -220,7 +220,7 @@ def model(path: Path) -> None:
 
 def section(path: Path) -> None:
     session = inspected("dark")
-    panel = session.window.model_panel
+    panel = session.window.panels.model
     panel.tabs.setCurrentWidget(panel.cutting)
     panel.cutting.axis.setCurrentText("y")
     panel.cutting.place.spin.setValue(0.5)

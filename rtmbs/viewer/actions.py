@@ -283,7 +283,7 @@ class Actions:
         if self.window.selection.choice is None:
             self.window.tell("choose something with a click first")
         else:
-            self.window.model_panel.inspector.copy()
+            self.window.panels.model.inspector.copy()
             self.window.tell("copied what the inspector shows")
 
     def full_screen(self) -> None:

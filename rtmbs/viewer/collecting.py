@@ -8,24 +8,37 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-INTERVAL = 0.25  # [s] between looks whether there is enough garbage
+INTERVAL = 250  # [ms] between looks whether there is enough garbage
 
 
 @contextmanager
 def collected_here() -> Iterator[None]:
     """Let the event loop of this thread collect garbage, and no other thread; at the end everything is collected."""
-    from pyqtgraph.util.garbage_collector import GarbageCollector
+    from PySide6.QtCore import QTimer
 
-    enabled = gc.isenabled()
-    collector = GarbageCollector(INTERVAL)
-    collector.timer.timeout.connect(gc.disable)  # who compiles in another thread lets it rest meanwhile, and ends that
+    enabled, timer = gc.isenabled(), QTimer(interval=INTERVAL)
+    gc.disable()
+    timer.timeout.connect(collect_what_is_due)
+    timer.start()
     try:
         yield
     finally:
-        collector.timer.stop()
+        timer.stop()
         collect()
         if enabled:
             gc.enable()
+
+
+def collect_what_is_due() -> None:
+    """Collect the generations that Python would collect by itself."""
+    gc.disable()  # who compiles in another thread lets the collector rest meanwhile, and ends that
+    due = -1
+    for count, threshold in zip(gc.get_count(), gc.get_threshold(), strict=True):
+        if count <= threshold:
+            break
+        due += 1
+    if due >= 0:
+        gc.collect(due)
 
 
 def collect() -> None:

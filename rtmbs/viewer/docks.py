@@ -1,9 +1,9 @@
-"""The docks of a window: which panel stands where."""
+"""The docks of a window: which panel stands where. A dock asks for its panel before it is first shown."""
 
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDockWidget, QFrame, QScrollArea, QWidget
+from PySide6.QtWidgets import QDockWidget, QFrame, QScrollArea
 
 if TYPE_CHECKING:
     from rtmbs.viewer.window import Window
@@ -12,15 +12,14 @@ RIGHT, BOTTOM = Qt.DockWidgetArea.RightDockWidgetArea, Qt.DockWidgetArea.BottomD
 SIDE, LOW, HIGH = 380, 230, 320  # pixels of the docks at the right and at the bottom
 
 
-def make_docks(window: "Window") -> dict[str, QDockWidget]:
-    """Give a window a dock for each of its panels, all hidden, and return them by the name of their action."""
+def make_docks(window: "Window") -> "dict[str, Dock]":
+    """Give a window its docks, all hidden, and return them by the name of their action."""
     docks = {
-        "model": dock(window, "Model", window.model_panel, RIGHT),
-        "parameters": dock(window, "Parameters", window.parameters_panel, RIGHT),
-        "profiler": dock(window, "Profiler", window.profiler_panel, BOTTOM),
-        "plots": dock(window, "Plots", window.plots_panel, BOTTOM),
-        "log": dock(window, "Log", window.log_panel, BOTTOM),
+        name: Dock(window, name, area)
+        for area, names in ((RIGHT, ("model", "parameters")), (BOTTOM, ("profiler", "plots", "log")))
+        for name in names
     }
+    docks["log"].room.setWidget(window.log_panel)
     window.tabifyDockWidget(docks["model"], docks["parameters"])
     window.tabifyDockWidget(docks["profiler"], docks["plots"])
     window.tabifyDockWidget(docks["plots"], docks["log"])
@@ -29,15 +28,22 @@ def make_docks(window: "Window") -> dict[str, QDockWidget]:
     return docks
 
 
-def dock(window: "Window", title: str, panel: QWidget, area: Qt.DockWidgetArea) -> QDockWidget:
-    """Return a hidden dock with a panel, which scrolls where it has too little room: a small screen has all panels."""
-    made, room = QDockWidget(title, window), QScrollArea(widgetResizable=True)
-    made.setObjectName(title)
-    room.setFrameShape(QFrame.Shape.NoFrame)
-    room.setWidget(panel)
-    room.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # keys belong to the window
-    made.setWidget(room)
-    window.addDockWidget(area, made)
-    made.hide()
-    made.visibilityChanged.connect(window.redraw_soon)
-    return made
+class Dock(QDockWidget):
+    """A hidden dock whose panel scrolls where there is too little room: a small screen has all panels."""
+
+    def __init__(self, window: "Window", name: str, area: Qt.DockWidgetArea) -> None:
+        super().__init__(name.capitalize(), window)
+        self._window, self._name = window, name
+        self.setObjectName(name.capitalize())
+        room = self.room = QScrollArea(widgetResizable=True)
+        room.setFrameShape(QFrame.Shape.NoFrame)
+        room.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # keys belong to the window
+        self.setWidget(room)
+        window.addDockWidget(area, self)
+        self.hide()
+        self.visibilityChanged.connect(window.redraw_soon)
+
+    def setVisible(self, visible: bool) -> None:
+        if visible:
+            self._window.panels.make(self._name)
+        super().setVisible(visible)

@@ -20,7 +20,7 @@ from rtmbs.viewer.camera import ground_axes
 from rtmbs.viewer.canvas import Canvas, Picture
 from rtmbs.viewer.capture import Capture
 from rtmbs.viewer.choices import BODY, Choice
-from rtmbs.viewer.commands import Command, Grab, MoveGrab, Rebuild, Release, ShowReactions, StepBack, Subscribe
+from rtmbs.viewer.commands import Command, Grab, MoveGrab, Rebuild, Release, ShowReactions, StepBack
 from rtmbs.viewer.connection import Connection, Message
 from rtmbs.viewer.description import BodyDescription, SceneDescription
 from rtmbs.viewer.docks import make_docks
@@ -32,10 +32,7 @@ from rtmbs.viewer.opening import Opening, close_soon
 from rtmbs.viewer.panels.banner import Banner
 from rtmbs.viewer.panels.help import Help
 from rtmbs.viewer.panels.info import Info
-from rtmbs.viewer.panels.model_panel import ModelPanel
-from rtmbs.viewer.panels.parameters import Parameters
-from rtmbs.viewer.panels.plots import Plots
-from rtmbs.viewer.panels.profiler import Profiler
+from rtmbs.viewer.panels.on_demand import Panels
 from rtmbs.viewer.panels.transport import Transport
 from rtmbs.viewer.panels.waiting import Waiting
 from rtmbs.viewer.remember import with_first
@@ -96,11 +93,9 @@ class Window(QMainWindow):
         self.setCentralWidget(center)
         self.info, self.help = Info(self.theme, self.canvas), Help(self.theme, self.canvas)
         self.banner, self.waiting = Banner(self.theme, self.canvas), Waiting(self.theme, self.canvas)
-        self.parameters_panel, self.plots_panel = Parameters(), Plots(self.theme)
-        self.profiler_panel, self.log_panel = Profiler(self.theme), QPlainTextEdit(readOnly=True)
+        self.log_panel = QPlainTextEdit(readOnly=True)
         self.log_panel.setMaximumBlockCount(LOG_LINES)
-        self.selection = Selection(self)
-        self.model_panel = ModelPanel(self)
+        self.selection, self.panels = Selection(self), Panels(self)
         self.docks = make_docks(self)
         self.canvas.installEventFilter(self)
         self.focus = FocusReturns(self.canvas)
@@ -121,11 +116,6 @@ class Window(QMainWindow):
         self.transport.called.connect(guarded(lambda action: self.act[action]()))
         self.transport.sought.connect(guarded(self.send))
         self.transport.speed_chosen.connect(guarded(self.act.set_speed))
-        self.parameters_panel.asked.connect(guarded(self._asked))
-        self.parameters_panel.refused.connect(guarded(self.refuse))
-        self.plots_panel.bar.compared.connect(guarded(self.plots_panel.compare))
-        self.plots_panel.bar.exported.connect(guarded(lambda path: self.tell(self.plots_panel.export(path))))
-        self.plots_panel.wanted.connect(guarded(lambda names, ticket: self.send(Subscribe(names, ticket))))
 
     def set_theme(self, theme: Theme) -> None:
         """Change all colours."""
@@ -133,7 +123,7 @@ class Window(QMainWindow):
         application().setPalette(palette(theme))
         self.setStyleSheet(sheet(theme))
         overlays: tuple[Any, ...] = (self.info, self.help, self.banner, self.waiting)
-        for part in (*overlays, self.transport, self.profiler_panel, self.plots_panel):
+        for part in (*overlays, self.transport, self.panels):
             part.set_theme(theme)
         self.canvas.ground = rgba(theme.background)[:3]
         self.canvas.update()
@@ -171,8 +161,8 @@ class Window(QMainWindow):
         self.make_scene()
         if self.shown["reactions"]:
             self.send(ShowReactions(True))
-        for panel in (self.parameters_panel, self.plots_panel, self.transport, self.model_panel):
-            panel.describe(description)
+        for part in (self.transport, self.panels):
+            part.describe(description)
         self.info.show_frame(frame, description, self._rate)  # its size is known before the picture is fitted beside it
         self.place_overlays()
         if self._fit_next:
@@ -211,14 +201,7 @@ class Window(QMainWindow):
         self.transport.show_frame(self.frame)
         if self.info.isVisible():
             self.info.show_frame(self.frame, self.description, self._rate)
-        if self.docks["parameters"].isVisible():
-            self.parameters_panel.show_frame(self.frame)
-        if self.docks["model"].isVisible():
-            self.model_panel.show_frame(self.frame)
-        if self.docks["profiler"].isVisible():
-            self.profiler_panel.show_frame(self.frame)
-        if self.docks["plots"].isVisible():
-            self.plots_panel.redraw(self.connection.strip(), self.frame.t)
+        self.panels.show_frame(self.frame)
         if self.capture is not None and self.capture.failure:
             self.capture.stop()
             self._tell_in_sight(self.capture.failure)
@@ -259,6 +242,12 @@ class Window(QMainWindow):
     def send(self, command: Command) -> None:
         """Pass a command on."""
         self.connection.send(command)
+
+    def ask(self, command: Command) -> None:
+        """Pass on what the user chose in a panel, and give the keys back to the scene."""
+        self._fit_next = self._fit_next or isinstance(command, Rebuild)
+        self.send(command)
+        self.focus.chosen()
 
     def tell(self, sentence: str) -> None:
         """Show a sentence in the status bar and the log."""
@@ -332,11 +321,6 @@ class Window(QMainWindow):
         if self.frame is None or self.description is None:
             return ""
         return state_text(self.frame, self.description)
-
-    def _asked(self, command: Command) -> None:
-        self._fit_next = self._fit_next or isinstance(command, Rebuild)
-        self.send(command)
-        self.focus.chosen()
 
     def _center(self, pick: Pick) -> None:
         self.canvas.camera.center = pick.point

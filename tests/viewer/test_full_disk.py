@@ -65,9 +65,9 @@ def test_what_cannot_be_saved_is_one_sentence(window, place, action, name, locke
 @pytest.mark.parametrize("name", ["curves.csv", "curves.png", "curves.svg"])
 def test_plots_that_cannot_be_exported_are_one_sentence(window, place, name, locked):
     window.act.plots()
-    window.plots_panel.redraw(window.connection.strip(), window.frame.t)
+    window.panels.plots.redraw(window.connection.strip(), window.frame.t)
     path = place(name, locked)
-    window.plots_panel.bar.exported.emit(path)
+    window.panels.plots.bar.exported.emit(path)
     assert window.banner.isVisible()
     assert name in window.banner.text.text()
 

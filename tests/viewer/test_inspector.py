@@ -33,8 +33,8 @@ def shown(window, steps: int = 50) -> dict[str, str]:
     follow(window, steps)
     window.connection.send(Pause())
     follow(window)
-    window.model_panel.show_frame(window.frame)
-    lines = window.model_panel.inspector.text().splitlines()[1:]
+    window.panels.model.show_frame(window.frame)
+    lines = window.panels.model.inspector.text().splitlines()[1:]
     return dict(line.split(" = ", 1) for line in lines)
 
 
@@ -97,9 +97,9 @@ def test_values_are_asked_for_only_while_they_are_seen(window):
     sent = window.connection.sent
     window.selection.choose(ELBOW)
     assert "elbow.reaction" in sent[-1].names
-    window.model_panel.tabs.setCurrentIndex(1)
+    window.panels.model.tabs.setCurrentIndex(1)
     assert sent[-1].names == ()
-    window.model_panel.tabs.setCurrentIndex(0)
+    window.panels.model.tabs.setCurrentIndex(0)
     assert "elbow.reaction" in sent[-1].names
     window.act.model()
     assert sent[-1].names == ()
@@ -112,14 +112,14 @@ def test_values_are_asked_for_only_while_they_are_seen(window):
 
 def test_an_input_is_edited_where_it_is_inspected(window):
     window.selection.choose(Choice(INPUT, "spring.stiffness"))
-    ((_, (spin,)),) = window.model_panel.inspector._editors
+    ((_, (spin,)),) = window.panels.model.inspector._editors
     spin.spin.setValue(80.0)
     assert window.connection.sent[-1] == SetInput("spring.stiffness", 80.0)
     window.connection.send(SetInput("spring.stiffness", 66.0))
     assert shown(window)["spring.stiffness"] == "66 N/m"
     assert spin.value() == 66.0
     window.selection.choose(Choice(INPUT, "gravity"))
-    ((_, spins),) = window.model_panel.inspector._editors
+    ((_, spins),) = window.panels.model.inspector._editors
     spins[0].spin.setValue(1.5)
     assert window.connection.sent[-1] == SetInput("gravity", (1.5, 0.0, -9.81))
 
@@ -162,12 +162,12 @@ def test_a_recorded_result_is_inspected_at_its_present_sample(qtbot):
         window.selection.choose(Choice(BODY, "coupler"))
         connection.send(Seek(20))
         window.tick()
-        window.model_panel.show_frame(window.frame)
-        lines = dict(line.split(" = ", 1) for line in window.model_panel.inspector.text().splitlines()[1:])
+        window.panels.model.show_frame(window.frame)
+        lines = dict(line.split(" = ", 1) for line in window.panels.model.inspector.text().splitlines()[1:])
         found = numbers(lines["velocity x, y, z"], 3)
         assert found == pytest.approx(result["coupler.velocity"][20], rel=1e-3, abs=1e-9)
         assert ("mass" in lines) is (description is not None)
-        assert window.model_panel.inspector._editors == []
+        assert window.panels.model.inspector._editors == []
     connection.send(Inspect(("coupler.speed",), 7))
     (message,) = connection.messages()
     assert "coupler.speed" in message.text
@@ -184,7 +184,7 @@ def test_a_click_on_a_joint_chooses_it_and_the_tree_shows_it(window):
     pick = window.scene.pick(start, np.array([-1.0, 0.0, 0.0]))
     window.canvas.picked.emit(pick)
     assert window.selection.choice == ELBOW
-    assert window.model_panel.tree.tree.currentItem().text(0) == "elbow"
+    assert window.panels.model.tree.tree.currentItem().text(0) == "elbow"
     assert window.scene.selected is None
     (highlight,) = window.scene.overlays
     assert highlight.batches[0].placement[0, :, 3] == pytest.approx(point)
@@ -194,7 +194,7 @@ def test_a_click_on_a_joint_chooses_it_and_the_tree_shows_it(window):
 
 
 def test_a_click_in_the_tree_chooses_in_the_scene(window):
-    tree = window.model_panel.tree
+    tree = window.panels.model.tree
     tree.tree.setCurrentItem(tree._items[Choice(BODY, "rocker")])
     assert window.scene.selected == 3
     tree.tree.setCurrentItem(tree._items[Choice(FORCE, "spring")])
@@ -206,7 +206,7 @@ def test_a_click_in_the_tree_chooses_in_the_scene(window):
 @pytest.mark.parametrize("key", [Qt.Key.Key_Space, Qt.Key.Key_F8])
 def test_the_keys_are_the_windows_after_a_click_in_the_panel(window, key):
     """Space plays, and does not tick; a number that is typed into the search stays there."""
-    tree, theme = window.model_panel.tree, window.theme
+    tree, theme = window.panels.model.tree, window.theme
     item = tree._items[Choice(BODY, "rocker")]
     place = tree.tree.visualItemRect(item).center()
     activate(window)
@@ -223,7 +223,7 @@ def test_the_keys_are_the_windows_after_a_click_in_the_panel(window, key):
 
 
 def test_the_search_leaves_the_elements_that_have_every_word(window):
-    tree = window.model_panel.tree
+    tree = window.panels.model.tree
     tree.filter.setText("spring stiff")
     visible = [choice for choice, item in tree._items.items() if not item.isHidden()]
     assert visible == [(INPUT, "spring.stiffness")]
@@ -239,7 +239,7 @@ def drawn_bodies(window) -> set[int]:
 
 
 def test_a_tick_hides_and_shows(qtbot, window):
-    tree = window.model_panel.tree
+    tree = window.panels.model.tree
     item = tree._items[Choice(BODY, "crank")]
     item.setCheckState(0, Qt.CheckState.Unchecked)
     qtbot.waitUntil(lambda: drawn_bodies(window) == {2, 3})
@@ -255,12 +255,12 @@ def test_only_what_is_chosen_and_all_again(window):
     assert drawn_bodies(window) == {3}
     assert sum(len(batch) for batch in window.scene._joints) == 4, "its two pins, and the stand of one, of two parts"
     assert window.scene.batches()
-    ticks = window.model_panel.tree.unticked()
+    ticks = window.panels.model.tree.unticked()
     assert Choice(BODY, "crank") in ticks
     assert Choice(JOINT, "foot") not in ticks
     window.act.isolate()
     assert drawn_bodies(window) == {1, 2, 3}
-    assert window.model_panel.tree.unticked() == set()
+    assert window.panels.model.tree.unticked() == set()
 
 
 def test_the_key_hides_what_is_chosen(window):
@@ -277,7 +277,7 @@ def test_the_key_hides_what_is_chosen(window):
 
 
 def test_the_menu_of_an_element(window):
-    tree, coupler = window.model_panel.tree, Choice(BODY, "coupler")
+    tree, coupler = window.panels.model.tree, Choice(BODY, "coupler")
     offers = dict(tree.offers(coupler))
     assert [*offers] == ["Hide", "Show only this", "Show all", "Measure from here", "Measure to here"]
     offers["Show only this"]()
@@ -305,14 +305,14 @@ def test_another_mechanism_forgets_what_it_does_not_have(qtbot, window):
 
 
 def test_distance_vector_and_angle_between_two_elements(window):
-    tree = window.model_panel.tree
+    tree = window.panels.model.tree
     dict(tree.offers(Choice(MARKER, "hook")))["Measure from here"]()
     dict(tree.offers(Choice(MARKER, "eye")))["Measure to here"]()
-    window.model_panel.measuring.put(Choice(JOINT, "base"), to=False)
-    window.model_panel.measuring.put(Choice(BODY, "rocker"), to=True)
+    window.panels.model.measuring.put(Choice(JOINT, "base"), to=False)
+    window.panels.model.measuring.put(Choice(BODY, "rocker"), to=True)
     window.connection.send(Play())
     follow(window, 40)
-    window.model_panel.show_frame(window.frame)
+    window.panels.model.show_frame(window.frame)
     markers, joint = (one.reading for one in window.selection.readings())
     result = Simulation(motored(torque=0.3).compile()).run(window.frame.t)
     wanted = result["eye.position"][-1] - result["hook.position"][-1]
@@ -320,17 +320,17 @@ def test_distance_vector_and_angle_between_two_elements(window):
     assert markers.distance == pytest.approx(result["spring.length"][-1], abs=1e-9)
     assert joint.vector == pytest.approx(result["rocker.mass_center"][-1], abs=1e-9)
     assert joint.angle == pytest.approx(90.0), "the pin and the z axis of the rocker"
-    row = window.model_panel.measuring.table.topLevelItem(0)
+    row = window.panels.model.measuring.table.topLevelItem(0)
     assert row.text(1).endswith(" m") or row.text(1).endswith(" mm")
     (text,) = window.scene.overlays[0].texts()
     assert text[0] == pytest.approx(result["hook.position"][-1] + 0.5 * wanted)
-    window.model_panel.measuring.table.setCurrentItem(row)
-    window.model_panel.measuring.remove()
+    window.panels.model.measuring.table.setCurrentItem(row)
+    window.panels.model.measuring.remove()
     assert [pair[0].name for pair in window.selection.pairs] == ["base"]
 
 
 def test_nothing_is_measured_to_itself_or_twice(window):
-    measuring = window.model_panel.measuring
+    measuring = window.panels.model.measuring
     for _ in range(2):
         measuring.put(ELBOW, to=False)
         measuring.put(ELBOW, to=True)
@@ -342,7 +342,7 @@ def test_nothing_is_measured_to_itself_or_twice(window):
 
 def test_a_distance_is_plotted_at_every_step(window):
     window.act.plots()
-    measuring, plots = window.model_panel.measuring, window.plots_panel
+    measuring, plots = window.panels.model.measuring, window.panels.plots
     measuring.put(Choice(MARKER, "hook"), to=False)
     measuring.put(Choice(MARKER, "eye"), to=True)
     measuring.put(Choice(BODY, "ground"), to=False)
@@ -365,7 +365,7 @@ def test_a_distance_is_plotted_at_every_step(window):
 
 
 def test_a_section_takes_away_what_lies_before_it(window):
-    cutting, start = window.model_panel.cutting, np.array([5.0, 0.0, 0.0])
+    cutting, start = window.panels.model.cutting, np.array([5.0, 0.0, 0.0])
     rocker, crank = (window.scene.center_of(body) for body in (3, 1))
     look = np.array([-1.0, 0.0, 0.0])
     assert window.scene.pick(rocker + start, look).body == 3

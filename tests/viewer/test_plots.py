@@ -29,7 +29,7 @@ def result():
 def window(qtbot):
     window = open_window(qtbot, Simulation(motored().compile()))
     window.act.plots()
-    window.plots_panel.choose(NAME)
+    window.panels.plots.choose(NAME)
     window.connection.send(StepForward(STEPS))
     follow(window, STEPS + 5)
     redraw(window)
@@ -39,37 +39,37 @@ def window(qtbot):
 def redraw(window):
     window.connection.turn()
     window.tick()
-    window.plots_panel.redraw(window.connection.strip(), window.frame.t)
+    window.panels.plots.redraw(window.connection.strip(), window.frame.t)
 
 
 def test_over_another_channel(window, result):
-    window.plots_panel.bar.choice.setCurrentText(f"{NAME}[y]")
+    window.panels.plots.bar.choice.setCurrentText(f"{NAME}[y]")
     redraw(window)
-    x, y = window.plots_panel._curves[NAME][2].getData()
+    x, y = window.panels.plots._curves[NAME][2].getData()
     recorded = result[NAME][: STEPS + 1]
     np.testing.assert_allclose(x, recorded[:, 1], atol=1e-12)
     np.testing.assert_allclose(y, recorded[:, 2], atol=1e-12)
-    assert not window.plots_panel._nows[0].isVisible()
-    window.plots_panel.choose(NAME, False)
-    assert window.plots_panel.bar.over == TIME, "what is not ticked any more cannot be drawn over"
+    assert not window.panels.plots._nows[0].isVisible()
+    window.panels.plots.choose(NAME, False)
+    assert window.panels.plots.bar.over == TIME, "what is not ticked any more cannot be drawn over"
 
 
 def test_a_channel_that_is_ticked_late_takes_nothing_from_the_others(qtbot, result, tmp_path):
     """The history has the last 50 steps only: what was plotted before stays, and so does the zero of the energy."""
     window = open_window(qtbot, Simulation(motored().compile()), history=(50, 10**8))
     window.act.plots()
-    window.plots_panel.choose(NAME)
+    window.panels.plots.choose(NAME)
     window.connection.send(StepForward(STEPS))
     follow(window, STEPS + 5)
     redraw(window)
 
     def drawn(name):
-        return np.array([curve.y for curve in window.plots_panel.seen[name]])
+        return np.array([curve.y for curve in window.panels.plots.seen[name]])
 
     names = (ENERGY, VIOLATION, NAME)
     before, late = {name: drawn(name) for name in names}, "coupler.velocity"
     np.testing.assert_allclose(before[NAME].T, result[NAME][: STEPS + 1], atol=1e-12)
-    window.plots_panel.choose(late)
+    window.panels.plots.choose(late)
     redraw(window)
     for name in names:
         np.testing.assert_array_equal(drawn(name), before[name])
@@ -77,18 +77,18 @@ def test_a_channel_that_is_ticked_late_takes_nothing_from_the_others(qtbot, resu
     assert np.all(np.isnan(drawn(late)[:, :remembered]))
     np.testing.assert_allclose(drawn(late)[:, remembered:].T, result[late][remembered : STEPS + 1], atol=1e-10)
     path = tmp_path / "plots.csv"
-    window.plots_panel.export(str(path))
+    window.panels.plots.export(str(path))
     assert len(path.read_text().splitlines()) == STEPS + 2
-    window.plots_panel.choose(late, False)
+    window.panels.plots.choose(late, False)
     redraw(window)
     for name in names:
         np.testing.assert_array_equal(drawn(name), before[name])
 
 
 def test_over_frequency(window, result):
-    window.plots_panel.bar.choice.setCurrentText(FREQUENCY)
+    window.panels.plots.bar.choice.setCurrentText(FREQUENCY)
     redraw(window)
-    f, amplitude = window.plots_panel._curves[NAME][1].getData()
+    f, amplitude = window.panels.plots._curves[NAME][1].getData()
     expected = spectrum(result.t[: STEPS + 1], result[NAME][: STEPS + 1, 1])
     np.testing.assert_allclose(f, expected[0], rtol=1e-9)
     np.testing.assert_allclose(amplitude, expected[1], atol=1e-10)
@@ -97,33 +97,33 @@ def test_over_frequency(window, result):
 def test_two_runs_in_one_plot(window, result, tmp_path):
     path = str(tmp_path / "other.npz")
     result.save(path)
-    window.plots_panel.bar.compared.emit(path)
+    window.panels.plots.bar.compared.emit(path)
     redraw(window)
-    t, z = window.plots_panel._others[NAME][2].getData()
+    t, z = window.panels.plots._others[NAME][2].getData()
     np.testing.assert_array_equal(t, result.t)
     np.testing.assert_array_equal(z, result[NAME][:, 2])
-    assert "other.npz" in window.plots_panel.bar.compare.text()
-    window.plots_panel.bar.compared.emit("")
+    assert "other.npz" in window.panels.plots.bar.compare.text()
+    window.panels.plots.bar.compared.emit("")
     redraw(window)
-    assert window.plots_panel._others[NAME][2].getData()[0] is None or not len(
-        window.plots_panel._others[NAME][2].getData()[0]
+    assert window.panels.plots._others[NAME][2].getData()[0] is None or not len(
+        window.panels.plots._others[NAME][2].getData()[0]
     )
-    window.plots_panel.bar.compared.emit(str(tmp_path / "nothing.npz"))
+    window.panels.plots.bar.compared.emit(str(tmp_path / "nothing.npz"))
     assert "nothing.npz" in window.banner.text.text()
 
 
 def test_values_at_the_cursor(window, result):
-    said = window.plots_panel.values_at(NAME, 0.5021)
+    said = window.panels.plots.values_at(NAME, 0.5021)
     k = round(0.5 / 5e-3)
     assert f"{result.t[k]:.6g}" in said
     for value in result[NAME][k]:
         assert f"{value:.6g}" in said
-    assert "loop" not in window.plots_panel.values_at(VIOLATION, 0.3)
+    assert "loop" not in window.panels.plots.values_at(VIOLATION, 0.3)
 
 
 def test_export(window, result, tmp_path):
     for ending in ("csv", "png", "svg"):
-        window.plots_panel.bar.exported.emit(str(tmp_path / f"seen.{ending}"))
+        window.panels.plots.bar.exported.emit(str(tmp_path / f"seen.{ending}"))
     with (tmp_path / "seen.csv").open(encoding="utf-8") as file:
         rows = list(csv.reader(file))
     heading, numbers = rows[0], np.array([[float(cell) if cell else np.nan for cell in row] for row in rows[1:]])
@@ -133,17 +133,17 @@ def test_export(window, result, tmp_path):
     np.testing.assert_allclose(numbers[:, place], result[NAME][: STEPS + 1, 2], atol=1e-12)
     assert (tmp_path / "seen.png").read_bytes().startswith(b"\x89PNG")
     assert "<svg" in (tmp_path / "seen.svg").read_text(encoding="utf-8")
-    window.plots_panel.bar.exported.emit(str(tmp_path / "seen.doc"))
+    window.panels.plots.bar.exported.emit(str(tmp_path / "seen.doc"))
     assert "'.doc' is not known" in window.banner.text.text()
 
 
 def test_export_holds_what_is_seen(window, tmp_path):
     for name in (ENERGY, VIOLATION):
-        window.plots_panel.choose(name, False)
+        window.panels.plots.choose(name, False)
     redraw(window)
-    window.plots_panel._plots[NAME].setXRange(0.25, 0.5, padding=0.0)
+    window.panels.plots._plots[NAME].setXRange(0.25, 0.5, padding=0.0)
     redraw(window)
-    window.plots_panel.bar.exported.emit(str(tmp_path / "part.csv"))
+    window.panels.plots.bar.exported.emit(str(tmp_path / "part.csv"))
     with (tmp_path / "part.csv").open(encoding="utf-8") as file:
         t = np.array([float(row[0]) for row in list(csv.reader(file))[1:]])
     assert 0.24 <= t[0] <= 0.25
@@ -154,29 +154,29 @@ def test_a_picture_holds_the_view_however_large_the_scene_has_grown(window, tmp_
     """The scene of a window in use for a while was 113145 x 132401 wide."""
     from PySide6.QtGui import QImage
 
-    area = window.plots_panel.area
+    area = window.panels.plots.area
     area.scene().setSceneRect(-50_000.0, -60_000.0, 113_145.0, 132_401.0)
-    window.plots_panel.bar.exported.emit(str(tmp_path / "seen.png"))
+    window.panels.plots.bar.exported.emit(str(tmp_path / "seen.png"))
     picture, size = QImage(str(tmp_path / "seen.png")), area.viewport().size()
     assert (picture.width(), picture.height()) == (2 * size.width(), 2 * size.height())
     assert len({picture.pixel(x, y) for x in range(0, picture.width(), 3) for y in range(0, picture.height(), 3)}) > 5
     assert window.statusBar().currentMessage() == f"exported: {tmp_path / 'seen.png'}"
-    window.plots_panel.bar.exported.emit(str(tmp_path / "seen.svg"))
+    window.panels.plots.bar.exported.emit(str(tmp_path / "seen.svg"))
     svg = (tmp_path / "seen.svg").read_text(encoding="utf-8")
     assert f'viewBox="0 0 {size.width()} {size.height()}"' in svg
 
 
 @pytest.mark.parametrize("ending", ["csv", "png", "svg"])
 def test_a_folder_that_is_missing_is_named(window, tmp_path, ending):
-    window.plots_panel.bar.exported.emit(str(tmp_path / "none" / f"seen.{ending}"))
+    window.panels.plots.bar.exported.emit(str(tmp_path / "none" / f"seen.{ending}"))
     assert f"there is no folder '{tmp_path / 'none'}'; make it first" in window.banner.text.text()
 
 
 def test_values_at_the_cursor_go_with_it_and_take_no_room(window):
-    bar = window.plots_panel.bar
-    least = window.plots_panel.minimumSizeHint().width()
+    bar = window.panels.plots.bar
+    least = window.panels.plots.minimumSizeHint().width()
     bar.show_values("a long text of many values " * 20)
-    assert window.plots_panel.minimumSizeHint().width() == least
+    assert window.panels.plots.minimumSizeHint().width() == least
     bar.choice.setCurrentText(FREQUENCY)
     assert bar.values.text() == ""
 
@@ -187,10 +187,10 @@ def test_a_drawing_and_a_picture_show_the_same(window, tmp_path):
     from PySide6.QtSvg import QSvgRenderer
 
     for ending in ("png", "svg"):
-        window.plots_panel.bar.exported.emit(str(tmp_path / f"seen.{ending}"))
-    size = window.plots_panel.area.viewport().size()
+        window.panels.plots.bar.exported.emit(str(tmp_path / f"seen.{ending}"))
+    size = window.panels.plots.area.viewport().size()
     drawn = QImage(size, QImage.Format.Format_RGB32)
-    drawn.fill(window.plots_panel.area.backgroundBrush().color())
+    drawn.fill(window.panels.plots.area.backgroundBrush().color())
     painter = QPainter(drawn)
     QSvgRenderer(str(tmp_path / "seen.svg")).render(painter)
     painter.end()
@@ -207,10 +207,10 @@ def lowest_ink(picture) -> int:
 
 
 def test_every_curve_and_axis_has_its_own_unit(window, tmp_path):
-    window.plots_panel.choose("base.reaction")
-    window.plots_panel.choose(ENERGY, False)
+    window.panels.plots.choose("base.reaction")
+    window.panels.plots.choose(ENERGY, False)
     redraw(window)
-    panel = window.plots_panel
+    panel = window.panels.plots
     names = [curve.y_label for curve in panel.seen["base.reaction"]]
     assert [name.split(" ", 1)[1] for name in names] == ["[N]"] * 3 + ["[N m]"] * 3
     axes = [plot.getAxis("bottom") for plot in panel._plots.values()]
@@ -228,17 +228,17 @@ def test_every_curve_and_axis_has_its_own_unit(window, tmp_path):
 
 def test_many_plots_are_scrolled(window, qtbot):
     for name in ("coupler.position", "rocker.position", "coupler.velocity", "rocker.velocity"):
-        window.plots_panel.choose(name)
+        window.panels.plots.choose(name)
     redraw(window)
     qtbot.wait(50)
-    panel = window.plots_panel
+    panel = window.panels.plots
     assert len(panel._plots) == 7
     assert all(plot.boundingRect().height() >= 100 for plot in panel._plots.values())
     assert panel.scrolled.verticalScrollBar().maximum() > 0
 
 
 def test_values_that_have_no_room_end_in_a_mark(window, qtbot):
-    bar = window.plots_panel.bar
+    bar = window.panels.plots.bar
     bar.show_values("crank.position[x] 0.123456   " * 40)
     assert bar.values.text().endswith("\N{HORIZONTAL ELLIPSIS}")
     assert bar.values.toolTip().count("0.123456") == 40

@@ -11,6 +11,7 @@ from PySide6.QtGui import QAction
 from rtmbs.simulation import Simulation
 from rtmbs.viewer import remember
 from rtmbs.viewer.menus import ON
+from rtmbs.viewer.panels.on_demand import NAMES
 from rtmbs.viewer.theme import DARK, WHITE
 from tests.viewer.mechanisms import motored
 from tests.viewer.windows import open_window
@@ -38,6 +39,9 @@ def test_a_window_comes_back_as_it_was_left(qtbot, kept):
     remember.restore(again, another(kept), theme_given=False)
     assert (again.width(), again.height()) == (931, 612)
     assert again.docks["plots"].isVisible()
+    assert set(NAMES) & set(filter(again.panels.__contains__, NAMES)) == {"plots"}, (
+        "panels that nobody sees are not made"
+    )
     assert not again.docks["log"].isVisible()
     assert (again.canvas.labels, again.info_wanted) == (True, False)
     assert (again.shown["joints"], again.shown["grid"]) == (False, True)

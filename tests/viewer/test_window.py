@@ -47,9 +47,9 @@ def window(qtbot):
 def panel(window):
     window.act.parameters()
     window.tick()
-    window.parameters_panel.show_frame(window.frame)
+    window.panels.parameters.show_frame(window.frame)
     assert window.connection.sent == [], "showing what holds changes nothing"
-    return window.parameters_panel
+    return window.panels.parameters
 
 
 # ---- parameters ----------------------------------------------------------------------------------------------------
@@ -142,14 +142,14 @@ def test_an_editor_shows_its_text_and_closes_once_the_number_was_taken(window, s
     item, field = step_editor
     assert field.isVisible()
     assert field.height() >= field.sizeHint().height()
-    assert window.parameters_panel.visualItemRect(item).height() >= field.height()
+    assert window.panels.parameters.visualItemRect(item).height() >= field.height()
     typed(field, "4")
     assert window.canvas.hasFocus()
     assert not field.isVisible()
     assert item.displayLabel.isVisible()
     assert item.displayLabel.text() == "4 ms"
     assert not item.isSelected()
-    panel = window.parameters_panel
+    panel = window.panels.parameters
     QTest.mouseClick(panel.viewport(), Qt.MouseButton.LeftButton, pos=panel.visualItemRect(item).center())
     assert field.isVisible(), "a click on the row opens it again"
 
@@ -223,7 +223,7 @@ def test_parameters_of_the_factory_wait_for_build(qtbot):
     window.connection._controller.build({}, {})
     follow(window)
     window.connection.sent.clear()
-    panel = window.parameters_panel
+    panel = window.panels.parameters
     panel.root.child(BUILDING, "nz").setValue(3)
     panel.root.child(BUILDING, "layout").setValue("parallel")
     assert window.connection.sent == []
@@ -282,7 +282,7 @@ def test_a_speed_can_be_chosen(window):
 
 
 def test_ticked_channels_are_subscribed_and_drawn(window):
-    plots = window.plots_panel
+    plots = window.panels.plots
     assert plots.chosen() == [ENERGY, VIOLATION]
     plots.choose("crank.position")
     plots.choose("base.angle") if "base.angle" in plots._channels else plots.choose("crank.velocity")
@@ -305,8 +305,11 @@ def test_ticked_channels_are_subscribed_and_drawn(window):
 
 def drawn_times(window):
     """Return the times of the energy curve after a redraw."""
-    window.plots_panel.redraw(window.connection.strip(), window.frame.t)
-    return window.plots_panel._curves[ENERGY][0].getData()[0]
+    if "plots" not in window.panels:
+        window.panels.make("plots")
+        follow(window)  # the session takes in what the plots ask for
+    window.panels.plots.redraw(window.connection.strip(), window.frame.t)
+    return window.panels.plots._curves[ENERGY][0].getData()[0]
 
 
 def test_curves_hold_every_step_however_few_pictures_there_were(window):
@@ -317,7 +320,7 @@ def test_curves_hold_every_step_however_few_pictures_there_were(window):
     window.connection.send(Seek(20))
     follow(window)
     assert len(drawn_times(window)) == 51
-    assert window.plots_panel._nows[0].value() == pytest.approx(0.1)
+    assert window.panels.plots._nows[0].value() == pytest.approx(0.1)
     window.connection.send(SetInput("gravity", (0.0, 0.0, -3.0)))  # what came later is another story now
     window.act.step_forward()
     follow(window)
@@ -325,7 +328,7 @@ def test_curves_hold_every_step_however_few_pictures_there_were(window):
 
 
 def test_one_channel_too_many_is_refused(window):
-    plots = window.plots_panel
+    plots = window.panels.plots
     names = [name for name, channel in plots._channels.items() if len(channel.axes) == 3]
     for name in names[:7]:
         plots.choose(name)
@@ -334,7 +337,7 @@ def test_one_channel_too_many_is_refused(window):
 
 
 def test_the_filter_leaves_what_holds_all_its_words(window):
-    plots = window.plots_panel
+    plots = window.panels.plots
     plots.filter.setText("crank velo")
     shown = [
         item.data(0, Qt.ItemDataRole.UserRole) for item in plots._leaves()
@@ -365,7 +368,7 @@ def test_numbers_beyond_their_bound_are_red(window):
 def test_the_profiler_shows_the_statistics_of_the_frame(window):
     window.act.ten_forward()
     follow(window)
-    profiler = window.profiler_panel
+    profiler = window.panels.profiler
     profiler.show_frame(window.frame)
     assert profiler._histogram.opts["height"].sum() == 10
     assert profiler._marks["p99"].value() == window.frame.p99
@@ -408,7 +411,7 @@ def test_an_exception_in_a_slot_is_shown_and_the_window_lives(window, monkeypatc
     def trip(*_):
         raise ZeroDivisionError("a plot divides by zero")
 
-    monkeypatch.setattr(window.plots_panel, "redraw", trip)
+    monkeypatch.setattr(window.panels.plots, "redraw", trip)
     window.docks["plots"].show()
     window.act.step_forward()
     window.connection.turn()
@@ -619,4 +622,4 @@ def test_numbers_of_the_info_have_their_nouns_and_colours_their_words(window):
 
 def test_a_mechanism_without_loops_has_no_plot_of_their_violation(qtbot):
     window = open_window(qtbot, Simulation(failing(at=1e9).compile()))
-    assert window.plots_panel.chosen() == [ENERGY]
+    assert window.panels.plots.chosen() == [ENERGY]
