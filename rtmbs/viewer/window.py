@@ -70,10 +70,11 @@ class Window(QMainWindow):
         self._fit_next, self._opened = True, ""
         self._panels_drawn = 0.0
         self._counted, self._counted_at, self._rate = 0, time.perf_counter(), 0.0
+        self._dress()  # before there are children: each of them would be laid out anew
         self._build()
         self._connect()
         make_menus(self, Qt.ShortcutContext.WindowShortcut)
-        self.set_theme(theme)
+        self.place_overlays()
         self._timer = QTimer(self, interval=TICK, timerType=Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self.guarded(self.tick))
         self._timer.start()
@@ -84,6 +85,7 @@ class Window(QMainWindow):
         self.setWindowTitle("rtmbs")
         self.resize(1200, 700)
         self.canvas, self.transport = Canvas(), Transport(self.theme)
+        self.canvas.ground = rgba(self.theme.background)[:3]
         center = QWidget()
         column = QVBoxLayout(center)
         column.setContentsMargins(0, 0, 0, 0)
@@ -119,9 +121,10 @@ class Window(QMainWindow):
 
     def set_theme(self, theme: Theme) -> None:
         """Change all colours."""
+        if theme == self.theme:
+            return
         self.theme = theme
-        application().setPalette(palette(theme))
-        self.setStyleSheet(sheet(theme))
+        self._dress()
         overlays: tuple[Any, ...] = (self.info, self.help, self.banner, self.waiting)
         for part in (*overlays, self.transport, self.panels):
             part.set_theme(theme)
@@ -129,6 +132,11 @@ class Window(QMainWindow):
         self.canvas.update()
         self.make_scene()
         self.place_overlays()
+
+    def _dress(self) -> None:
+        """Give all widgets the colours of the theme."""
+        application().setPalette(palette(self.theme))
+        self.setStyleSheet(sheet(self.theme))
 
     # ---- frames -----------------------------------------------------------------------------------------------------
 

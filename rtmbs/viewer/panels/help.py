@@ -19,11 +19,20 @@ class Help(QScrollArea):
         self.map.setTextFormat(Qt.TextFormat.RichText)
         self.setWidget(self.map)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # keys belong to the window
-        self.set_theme(theme)
+        self._theme, self._written = theme, False
         self.hide()
 
     def set_theme(self, theme: Theme) -> None:
         """Take the colours of a theme."""
+        self._theme, self._written = theme, False
+        if self.isVisible():
+            self.write()
+
+    def write(self) -> None:
+        """Lay the map out, unless it is as it should be: most windows never show it."""
+        if self._written:
+            return
+        self._written, theme = True, self._theme
         self.setStyleSheet(
             f"QScrollArea {{ background: {theme.panel}; border: 1px solid {theme.border}; border-radius: 6px; }}"
             f" QLabel {{ background: {theme.panel}; color: {theme.text}; padding: 10px 18px; font-size: 12px; }}"
@@ -32,10 +41,14 @@ class Help(QScrollArea):
 
     def text(self) -> str:
         """Return the map as rich text."""
+        self.write()
         return self.map.text()
 
     def center_in(self, width: int, height: int) -> None:
-        """Stand in the middle of an area of pixels, as large as it has room."""
+        """Stand in the middle of an area of pixels, as large as it has room; hidden, it stands nowhere."""
+        if not self.isVisible():
+            return
+        self.write()
         self.map.adjustSize()
         frame, bar = 2 * self.frameWidth(), self.verticalScrollBar().sizeHint()
         wide, high = self.map.width() + frame, self.map.height() + frame

@@ -69,6 +69,7 @@ class Transport(QWidget):
             row.addWidget(button)
             self.buttons[action] = button
         self.slider = MarkedSlider()
+        self.slider.color = theme.text
         self.slider.valueChanged.connect(lambda step: self.sought.emit(Seek(step)))
         self.time = QLabel("t = 0.000 s")
         self.time.setMinimumWidth(150)
