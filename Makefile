@@ -12,11 +12,14 @@ RUN_STAMP := $(VENV)/.stamp-run
 VIEW_STAMP := $(VENV)/.stamp-view
 DEV_STAMP := $(VENV)/.stamp-dev
 DOCS_STAMP := $(VENV)/.stamp-docs
+ALL_STAMP := $(VENV)/.stamp-all
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# pip would compile every file of every package, for 20 s of a processor; Python compiles the few that are imported.
+INSTALL := $(PIP) install --no-compile
 # Tests start a hundred processes; without kept bytecode each compiles 300 modules again, 0.3 s of its time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run view test slow plain lint format types warmup dev bench peers docs clean
+.PHONY: help run view test slow plain lint format types packages warmup dev everything bench peers docs clean
 
 help:  ## say what can be made
 	@sed -n 's/^\([a-z]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
@@ -29,20 +32,24 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(RUN_STAMP): pyproject.toml | $(BIN)/python
-	$(PIP) install -e .
+	$(INSTALL) -e .
 	@touch $@
 
 $(VIEW_STAMP): pyproject.toml | $(BIN)/python
-	$(PIP) install -e '.[viewer]'
+	$(INSTALL) -e '.[viewer]'
 	@touch $@ $(RUN_STAMP)
 
 $(DEV_STAMP): pyproject.toml | $(BIN)/python
-	$(PIP) install -e '.[dev,viewer]'
+	$(INSTALL) -e '.[dev,viewer]'
 	@touch $@ $(RUN_STAMP) $(VIEW_STAMP)
 
 $(DOCS_STAMP): pyproject.toml | $(BIN)/python
-	$(PIP) install -e '.[docs]'
+	$(INSTALL) -e '.[docs]'
 	@touch $@ $(RUN_STAMP)
+
+$(ALL_STAMP): pyproject.toml | $(BIN)/python
+	$(INSTALL) -e '.[dev,viewer,docs]'
+	@touch $@ $(RUN_STAMP) $(VIEW_STAMP) $(DEV_STAMP) $(DOCS_STAMP)
 
 run: $(RUN_STAMP)  ## set up and run the main job: the 4 x 40 four-bar in real time
 	$(BIN)/python -m rtmbs.bench fourbar --ny 4 --nz 40
@@ -52,12 +59,16 @@ view: $(VIEW_STAMP)  ## set up and open the live viewer on the 4 x 40 four-bar, 
 
 dev: $(DEV_STAMP)  ## set up the environment with every tool of the house
 
+everything: $(ALL_STAMP)  ## set up dev, viewer and docs by one call of pip
+
 warmup: $(RUN_STAMP)  ## compile the kernels ahead
 	$(BIN)/python -m rtmbs warmup
 
-# Kernels are compiled once before the workers start, so that they find them in the cache.
-test: $(DEV_STAMP)  ## set up and pass every test but the slow ones
+packages:  ## install what the viewer's tests draw with, as root on Debian
 	@.ci/packages
+
+# Kernels are compiled once before the workers start, so that they find them in the cache.
+test: $(DEV_STAMP) packages  ## set up and pass every test but the slow ones
 	$(BIN)/python -m rtmbs warmup
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow" --durations=40 --durations-min=4
 
@@ -69,15 +80,15 @@ plain: $(DEV_STAMP)  ## the kernels through numba's public names only end in the
 	$(BIN)/python -m pytest tests/jit/test_plain.py
 
 bench: $(RUN_STAMP)  ## measure kernels, factor, step and start; JSON=PATH names the file for python -m bench.compare
-	$(PIP) install -e '.[bench]'
+	$(INSTALL) -e '.[bench]'
 	$(BIN)/python -m rtmbs warmup
 	$(BIN)/python -m pytest bench/suites --benchmark-json $(JSON) --benchmark-columns=min,median,iqr,rounds
 
 # Each peer is installed by itself: one that has no package for this machine is skipped, and the rest is measured.
 peers: $(RUN_STAMP)  ## run the four-bar beside other programs: tables and plots in docs
-	$(PIP) install -e '.[plot]'
+	$(INSTALL) -e '.[plot]'
 	$(BIN)/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['optional-dependencies']['peers'], sep='\n')" \
-		| while read -r peer; do $(PIP) install "$$peer" || echo "$$peer cannot be installed here, skipped" >&2; done
+		| while read -r peer; do $(INSTALL) "$$peer" || echo "$$peer cannot be installed here, skipped" >&2; done
 	$(BIN)/python -m rtmbs warmup
 	$(BIN)/python -m bench.peers --docs
 
