@@ -128,7 +128,14 @@ FORMS = {
 
 
 @pytest.mark.parametrize("kind", ["lines", "calls"])
-@pytest.mark.parametrize("form", [*FORMS, "dense"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "fused",
+        "readable",
+        *(pytest.param(form, marks=pytest.mark.slow) for form in ("mass metric", "complex step", "dense")),
+    ],
+)
 def test_a_fault_anywhere_in_a_step_changes_nothing(form, kind, monkeypatch):
     if form == "dense":
         monkeypatch.setattr(

@@ -44,6 +44,7 @@ def test_a_method_that_refuses_has_a_remark():
     assert "depends on the other rows" in dae.text(rows)
 
 
+@pytest.mark.slow
 def test_extrapolated_runs_lead_the_plain_ones():
     rows = {row.method: row for row in dae.measure(["fourbar"], ["penalty-trapezoidal", "refined"])}  # the finest
     plain, two, three = (rows[name].error for name in ("penalty-trapezoidal", "refined 2 runs", "refined 3 runs"))
@@ -51,7 +52,9 @@ def test_extrapolated_runs_lead_the_plain_ones():
     assert rows["refined 2 runs"].evaluations is None
 
 
-@pytest.mark.parametrize("name", dae_problems.PROBLEMS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "andrews")) for name in dae_problems.PROBLEMS]
+)
 def test_starts_are_consistent_and_energy_is_kept(name):
     problem = dae_problems.PROBLEMS[name]()
     form = dae.FORMULATIONS["qr" if problem.redundant else "partitioning"]()

@@ -17,6 +17,7 @@ def test_numbers_that_count():
     assert Counted.flops == 4, "signs and comparisons are free"
 
 
+@pytest.mark.slow
 def test_the_work_of_parallel_rows_grows_by_the_same_for_each():
     sims = [phases.simulation("parallel", nz) for nz in (1, 2, 3)]
     flops = [phases.flops(sim) for sim in sims]

@@ -3,9 +3,12 @@
 import pytest
 
 from bench.power import WANTED, fitting, measured
+from tests.cases import spread
+
+QUICK = ("pendulum", "single_joint", "bricard", "loop", "driven_fourbar")
 
 
-@pytest.mark.parametrize("name", ["pendulum", "single_joint", "driven_fourbar", "bricard", "loop"])  # the quick ones
+@pytest.mark.parametrize("name", spread(QUICK, 2))
 def test_energies_close(name):
     t_end, order, (h, coarse, small, fine) = measured(name)
     assert 1.8 < order < 2.5

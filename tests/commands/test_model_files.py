@@ -11,6 +11,7 @@ import pytest
 from rtmbs import load_result
 from rtmbs.commands.cli import main
 from rtmbs.observers import IterationMeter
+from tests.cases import spread
 from tests.language.files import RICH, SLIDER_CRANK
 from tests.language.test_bad_files import CASES
 
@@ -330,7 +331,7 @@ ENDMODEL
     assert "between t = 0 s and 0.000195313 s it changes by 195 rad" in error
 
 
-@pytest.mark.parametrize("words", [["check"], ["run"], ["format"]])
+@pytest.mark.parametrize("words", spread([["check"], ["run"], ["format"]], 1))
 def test_a_large_file_is_taken_when_the_user_says_so(words, write, capsys):
     many = "".join(f"constant c{k} = {k};\n" for k in range(9_000))
     path = write(PENDULUM.replace("ENDMODEL", many + "ENDMODEL"))

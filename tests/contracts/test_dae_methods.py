@@ -19,7 +19,7 @@ STEPS = {1: (200, 400, 800), 2: (200, 400, 800), 3: (160, 320, 640), 4: (160, 32
 WITHIN = 0.15  # of the slope
 
 
-@pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.parametrize("which", [0, pytest.param(1, marks=pytest.mark.slow)])
 @ALL
 def test_measured_order_is_the_theoretical_one(name, which):
     method = made(name)

@@ -13,7 +13,7 @@ from tests.formulations.systems import MAKERS, REDUNDANT, T, states, system_of, 
 from tests.patches import ROOT, run
 
 ALL = pytest.mark.parametrize("name", FORMULATIONS)
-STATES = 20
+STATES = 8
 MANY = pytest.param(200, marks=pytest.mark.slow)
 SAME = 1e-10  # of the largest acceleration, or of 1
 

@@ -8,6 +8,7 @@ from rtmbs.dae.multistep import adams_bashforth, adams_moulton, backward_differe
 from rtmbs.dae.tableaux import DORMAND_PRINCE, growth, order_residuals
 from rtmbs.errors import InputError
 from rtmbs.formulations import FORMULATIONS, STABILITY, Baumgarte, Direct, gain_bound
+from tests.cases import spread
 from tests.dae.motions import slopes, start_of
 
 NAMED = {"euler": "euler", "heun": "heun", "gill": "runge-kutta-4", "dormand-prince": "dormand-prince-5"}
@@ -53,7 +54,7 @@ def test_multistep_formulas_are_exact_for_polynomials(k):
             assert (abs(value) < 1e-12) == (p <= k), (name, k, p, value)
 
 
-@pytest.mark.parametrize("name", TABLEAUX)
+@pytest.mark.parametrize("name", spread(TABLEAUX, 3))
 def test_each_table_has_its_order_on_the_pendulum(name):
     table = TABLEAUX[name]
     steps = {1: (200, 400, 800), 2: (100, 200, 400), 3: (80, 160, 320), 4: (80, 160, 320), 5: (40, 60, 80)}
@@ -61,14 +62,14 @@ def test_each_table_has_its_order_on_the_pendulum(name):
     np.testing.assert_allclose(slope, table.order, atol=0.15, err_msg=str(found))
 
 
-@pytest.mark.parametrize("order", range(1, 6))
+@pytest.mark.parametrize("order", spread(range(2, 6), 2))
 def test_each_adams_order(order):
     steps = {1: (200, 400, 800), 2: (100, 200, 400), 3: (80, 160, 320), 4: (80, 160, 320), 5: (80, 160, 240)}
     slope, found = slopes(AdamsBashforthMoulton(order), "pendulum in x, y", steps[order])
     np.testing.assert_allclose(slope, order, atol=0.15, err_msg=str(found))
 
 
-@pytest.mark.parametrize("name", FORMULATIONS)
+@pytest.mark.parametrize("name", spread(FORMULATIONS, 3))
 @pytest.mark.parametrize("where", ["pendulum in x, y", pytest.param("slider-crank in bodies", marks=pytest.mark.slow)])
 def test_order_four_with_every_formulation(name, where):
     """No class of its own for a combination; penalties of order 1 / c stay below the errors of the method."""

@@ -18,13 +18,14 @@ def test_reductions_correct_and_feedback_does_not():
         assert corrected(FORMULATIONS[name](), pendulum(), q, v, 0.0) == (q, v)
 
 
+@pytest.mark.parametrize("count", [5, pytest.param(20, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("where", [*MAKERS, *REDUNDANT])
 @pytest.mark.parametrize("name", CORRECTING)
-def test_disturbed_states_come_back(name, where):
+def test_disturbed_states_come_back(name, where, count):
     method, system, rng = FORMULATIONS[name](), system_of(where), np.random.default_rng(1)
     if where in REDUNDANT and not method.redundant:
         return
-    for q, v in states(where, 20):
+    for q, v in states(where, count):
         start = q + 1e-4 * rng.normal(size=system.n), v + 1e-4 * rng.normal(size=system.n)
         before = [part.copy() for part in start]
         memory = method.memory()

@@ -112,6 +112,7 @@ def winding():
     return model
 
 
+@pytest.mark.slow
 def test_angles_of_springs_and_gears_count_turns():
     model = winding()
     joints, bodies = JointCoordinates(model.compile()), ReferencePointCoordinates(model)

@@ -95,6 +95,7 @@ def violation(method, t_end):
     return np.abs([system.constraints(y[:2], 0.0) for y in found.y.T[found.t > t_end - 1.0]]).max()
 
 
+@pytest.mark.slow
 def test_direct_integration_drifts_and_baumgarte_does_not():
     drift = [violation(Direct(), t) for t in (5.0, 20.0)]
     assert drift[1] > 5.0 * drift[0] > 1e-5

@@ -12,10 +12,11 @@ from rtmbs.formulations.terms import terms_at
 from tests.formulations.systems import MAKERS, REDUNDANT, T, states, system_of, wanted
 
 
+@pytest.mark.parametrize("count", [8, pytest.param(50, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("where", [*MAKERS, *REDUNDANT])
-def test_both_variants_of_the_decomposition(where):
+def test_both_variants_of_the_decomposition(where, count):
     system = system_of(where)
-    for q, v in states(where, 50):
+    for q, v in states(where, count):
         right = wanted(system, q, v, T)[0]
         for variant in ("pseudo-inverse", "stacked"):
             found = SVD(variant).accelerations(system, q, v, T)[0]

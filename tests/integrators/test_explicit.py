@@ -5,6 +5,7 @@ import pytest
 
 import rtmbs
 from rtmbs import METHODS, Outcome, Simulation, library
+from tests.cases import spread
 from tests.start.cases import parallelogram
 
 EXPLICIT = pytest.mark.parametrize("name", [name for name in METHODS if name != "penalty-trapezoidal"])
@@ -44,7 +45,9 @@ def test_rates_that_drift_off_the_loops(name):
 
 
 @EXPLICIT
-@pytest.mark.parametrize("machine", ["crank_rocker", "bricard", "top", "governor", "slider_crank", "driven_fourbar"])
+@pytest.mark.parametrize(
+    "machine", spread(["crank_rocker", "bricard", "top", "governor", "slider_crank", "driven_fourbar"], 2)
+)
 def test_ordinary_motion_is_not_doubted(name, machine):
     h = 2e-5 if machine == "governor" else 1e-3  # its springs are stiff
     sim = Simulation(library.build(machine).compile(), h, METHODS[name]())

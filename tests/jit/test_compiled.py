@@ -199,7 +199,7 @@ def run_copy(code, folder, cache, **environment):
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("writable", [True, False])
+@pytest.mark.parametrize("writable", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_an_edited_leaf_is_seen(tmp_path, writable):
     """numba looks only at the file of the function that is called; the folder looks at every kernel's text.
 

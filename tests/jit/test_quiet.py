@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 ALLOCATIONS = """
@@ -104,6 +106,7 @@ def test_ten_thousand_steps_allocate_nothing():
         assert counts["same"], f"{name}: the arrays of the last step are those of the first"
 
 
+@pytest.mark.slow
 def test_the_first_step_is_like_the_others():
     """The largest of several runs may meet another process; the best of three tells what a step needs. Bound: twice."""
     runs = [run(FIRST) for _ in range(3)]

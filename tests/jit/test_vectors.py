@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from tests.cases import spread
+
 SCRIPT = """
 import numpy as np
 from rtmbs.jit.compiled import kernel
@@ -36,7 +38,7 @@ print(memory.tobytes() == m.tobytes(), np.array_equal(memory[7], given[7]))
 
 
 @pytest.mark.parametrize(
-    "settings", [{}, {"RTMBS_PLAIN_JIT": "1"}, {"NUMBA_DISABLE_JIT": "1"}], ids=["usual", "plain", "none"]
+    "settings", spread([{}, {"RTMBS_PLAIN_JIT": "1"}, {"NUMBA_DISABLE_JIT": "1"}], 1), ids=["usual", "plain", "none"]
 )
 def test_rows_are_those_of_numpy(settings, tmp_path):
     script = tmp_path / "vectors.py"

@@ -20,7 +20,7 @@ def hold(text):
     assert not tally.failures
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 @given(from_lark(grammar(), start="start"))
 def test_sentences_of_the_grammar(text):
     hold(text)
@@ -33,7 +33,7 @@ def test_any_text(text):
     hold(f"MODEL m {text} ENDMODEL")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.sampled_from(sorted(EVERY)), st.sampled_from(DAMAGES), st.integers(0, 2**32))
 def test_damaged_files(name, damage, seed):
     hold(damage(np.random.default_rng(seed), EVERY[name], list(EVERY.values())))

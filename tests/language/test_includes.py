@@ -11,6 +11,7 @@ from rtmbs.errors import LanguageError
 from rtmbs.language import build, read
 from rtmbs.language.read import MOST_FILES
 from rtmbs.language.source import MOST_BYTES
+from tests.cases import spread
 from tests.language.files import SLIDER_CRANK
 
 ROOT = Path(__file__).parents[2]
@@ -197,7 +198,7 @@ except LanguageError as error:
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of the memory stands nowhere here")
-@pytest.mark.parametrize("case", WORST)
+@pytest.mark.parametrize("case", spread(WORST, 4))
 def test_the_worst_of_a_megabyte_takes_little_memory(case, tmp_path):
     """Time is measured by the campaign ``language_fuzz``; a hang ends here by the time that the process may take."""
     path = write(tmp_path / "worst.mks", WORST[case])

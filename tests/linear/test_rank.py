@@ -57,6 +57,7 @@ def test_no_pivot_is_small_and_yet_the_rank_is(n):
     check(np.kron(np.eye(3), spiteful.T))
 
 
+@pytest.mark.slow
 def test_many_weak_directions_hide_behind_good_pivots():
     """More of them than the inverse iteration takes at once."""
     n, copies = 60, 12

@@ -16,6 +16,7 @@ from rtmbs import ChannelRecorder, library, load_result
 from rtmbs.errors import InputError, ResultError, UnknownNameError
 from rtmbs.observers import channel_recorder
 from rtmbs.results.compare import compare
+from tests.cases import spread
 from tests.contracts.machines import closed_simulation
 
 ROOT = Path(__file__).parents[2]
@@ -42,7 +43,7 @@ def same_channels(found, wanted, names):
 
 
 @pytest.mark.parametrize("ending", [".h5", ".csv", None])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", spread(range(4), 2))
 def test_blocks_hold_the_numbers_of_an_ordinary_record(seed, ending, tmp_path, small_blocks):
     """Every channel of random mechanisms with closed loops, also angles that are measured and orientations."""
     plain, other = simulations(seed)
@@ -122,7 +123,7 @@ sim.run(1e5, file=sys.argv[1], observers=[Clock()])
 """
 
 
-@pytest.mark.parametrize(("ending", "pause"), [(".h5", 0.13), (".h5", 0.41), (".csv", 0.2)])
+@pytest.mark.parametrize(("ending", "pause"), spread([(".h5", 0.13), (".h5", 0.41), (".csv", 0.2)], 1))
 def test_a_kill_loses_a_block_at_most(tmp_path, ending, pause):
     path = tmp_path / f"run{ending}"
     command = [sys.executable, "-c", KILLED, str(path)]
@@ -167,7 +168,7 @@ except rtmbs.errors.ResultError as error:
 """
 
 
-@pytest.mark.parametrize(("ending", "room"), [(".h5", 8_000_000), (".h5", 4_000_000), (".csv", 3_000_000)])
+@pytest.mark.parametrize(("ending", "room"), spread([(".h5", 4_000_000), (".h5", 8_000_000), (".csv", 3_000_000)], 2))
 def test_a_full_disk_is_said_and_earlier_blocks_stay(tmp_path, ending, room):
     path = tmp_path / f"run{ending}"
     command = [sys.executable, "-c", FULL, str(path), str(room)]

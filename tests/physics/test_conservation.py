@@ -15,6 +15,7 @@ def test_a_free_body_falls_as_far_as_it_should(h):
     assert drop(free_body().compile(), "free", h) == pytest.approx(4.905, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_energy_of_the_fourbar_stays_for_30_seconds():
     drift = energy_drift(h=1e-3, t_end=30.0)
     assert drift.largest < 1e-4 * drift.exchanged

@@ -11,6 +11,7 @@ from bench.measures.orders import LEVELS, PROBLEMS, STEPS, errors
 from bench.measures.planar import planar_motion
 from rtmbs import PenaltyTrapezoidal, Simulation, library
 from rtmbs.library import references
+from tests.cases import spread
 
 BAND = (1.9, 2.5)
 BROKEN = 1.4  # an order below this is no order two
@@ -34,12 +35,13 @@ def test_order_two(name):
     assert all_within(found.slopes), (found.slopes, found.rms)
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("name", spread(PROBLEMS, 2))
 def test_order_two_with_the_mass_metric(name):
     found = errors(PROBLEMS[name], projection_metric="mass")
     assert all_within(found.slopes), (found.slopes, found.rms)
 
 
+@pytest.mark.slow
 def test_the_work_for_an_error_at_4_by_40():
     """Steps of 40 to 1.25 ms: order two, and four by extrapolation, as the table of docs/performance.md says."""
     plain, extrapolated = work.ladders(halvings=5)
@@ -73,14 +75,14 @@ def test_the_top_turns_through_every_orientation():
         assert turned[:, axis, axis].min() < -0.9, "each of its axes points the opposite way at some time"
 
 
-@pytest.mark.parametrize("name", [name for name in PROBLEMS if name not in HIDDEN])
+@pytest.mark.parametrize("name", spread([name for name in PROBLEMS if name not in HIDDEN], 1))
 def test_without_acceleration_projection_accelerations_lose_their_order(name):
     found = errors(PROBLEMS[name], project_accelerations=False)
     assert found.slopes["acceleration"] < BROKEN
     assert all_within({level: found.slopes[level] for level in ("position", "rate")})
 
 
-@pytest.mark.parametrize("name", [name for name in PROBLEMS if name not in HIDDEN])
+@pytest.mark.parametrize("name", spread([name for name in PROBLEMS if name not in HIDDEN], 1))
 def test_without_velocity_projection_the_loops_drift_in_velocity(name):
     kept, lost = errors(PROBLEMS[name]), errors(PROBLEMS[name], project_velocities=False)
     assert np.all(kept.velocity_violation <= kept.velocity_bound)

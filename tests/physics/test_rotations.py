@@ -8,6 +8,7 @@ from scipy.spatial.transform import Rotation
 import rtmbs
 from bench.campaigns import rotations as campaign
 from rtmbs import PenaltyTrapezoidal, Simulation
+from tests.cases import spread
 
 J = np.array([0.4, 0.7, 1.0])
 SPINS = ((50.0, 3.0, -20.0), (1.0, 100.0, 2.0), (3.0, 2.0, 150.0))
@@ -55,7 +56,7 @@ def orientations(result):
     return Rotation.from_quat(np.roll(result["b.orientation"], -1, axis=1))
 
 
-@pytest.mark.parametrize("h", [0.004, 0.002])
+@pytest.mark.parametrize("h", [0.004, pytest.param(0.002, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("rate", SPINS)
 @pytest.mark.parametrize("kind", [rtmbs.Spherical(), rtmbs.Floating()], ids=["ball", "floating"])
 def test_the_error_is_that_of_the_rule_on_the_group(kind, rate, h):
@@ -115,7 +116,7 @@ def test_thin_rods_between_balls_run(radius, terms):
     assert result.outcomes == {"CONVERGED": 300}
 
 
-@pytest.mark.parametrize("seed", [0, 4, 7, 24, 26])
+@pytest.mark.parametrize("seed", spread([0, 4, 24, 7, 26], 3))
 def test_spinning_trees_and_loops_against_newton_and_euler(seed):
     """A few of the campaign: order two in orientation, rate and acceleration."""
     model = campaign.random_mechanism(seed)

@@ -18,16 +18,17 @@ from tests.mechanisms import Mechanism, committed, exponential, random_motion, r
 
 TINY = 1e-40
 SEEDS = (1, 2, 3, 4, 5)
+CASES = [*SEEDS[:3], *(pytest.param(seed, marks=pytest.mark.slow) for seed in SEEDS[3:])]  # the large ones take seconds
 
 
-@pytest.fixture(params=SEEDS)
+@pytest.fixture(params=CASES)
 def case(request):
     """A random mechanism of 3 to 30 dofs and a random state, rows of a batch of one."""
     mechanism, motion = random_case(request.param)
     return mechanism, as_batch(motion)
 
 
-@pytest.fixture(params=SEEDS)
+@pytest.fixture(params=CASES)
 def boundary(request):
     """The same at a step boundary, where rates of rotation dofs are derivatives of their coordinates."""
     mechanism, motion = committed(*random_case(request.param))

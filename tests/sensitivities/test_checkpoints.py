@@ -81,6 +81,7 @@ def peak(sim, t_end, checkpoints):
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_a_long_run_takes_less_memory(simulation):
     _, sim = simulation
     rtmbs.sensitivity(sim, 20 * H, "tip.position", ["gravity"], method="adjoint")  # programs are recorded once

@@ -7,7 +7,7 @@ from bench.measures import complex_steps
 from bench.measures.complex_steps import CASES, errors
 
 SLOW = pytest.mark.slow
-QUICK = ("crank_rocker", "bricard", "slider_crank")
+QUICK = ("crank_rocker", "slider_crank")
 STEPS = 4
 WANTED = 1e-8
 

@@ -16,6 +16,7 @@ from rtmbs.errors import NotConvergedError
 from rtmbs.library.force_laws import point_spring
 from rtmbs.simulation.failures import in_parts
 from rtmbs.simulation.options import by_name
+from tests.cases import spread
 from tests.contracts.machines import accepted_steps, everything, library_simulation
 from tests.simulation.test_running import ByHand
 from tests.test_faults import FAULTS, Surprise, Watcher, events, raised_at, stubborn
@@ -118,7 +119,7 @@ class Twice(Watcher):
             raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("again", [1, 2, 3, 5, 9, 20])
+@pytest.mark.parametrize("again", spread([1, 2, 3, 5, 9, 20], 2))
 def test_two_interrupts_while_a_step_is_halved_keep_no_half_step(again):
     sim, reference = stubborn(tries=0), stubborn(tries=0)
     report, _ = sim.step(), reference.step()

@@ -9,6 +9,7 @@ from rtmbs.errors import InputError
 from rtmbs.library.force_laws import stops
 from rtmbs.simulation.local_error import smoothed
 from rtmbs.simulation.too_small import bend
+from tests.cases import spread
 
 
 def crank_of_a_heavy_rocker():
@@ -44,7 +45,9 @@ SMOOTH = {
 }
 
 
-@pytest.mark.parametrize("case", SMOOTH)
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=[pytest.mark.slow] * (case == "singular pose")) for case in SMOOTH]
+)
 def test_what_projections_leave_is_no_bend_of_a_smooth_motion(case):
     build, tolerance, t_end = SMOOTH[case]
     system, channel = build()
@@ -75,7 +78,7 @@ KINKS = {
 }
 
 
-@pytest.mark.parametrize("case", KINKS)
+@pytest.mark.parametrize("case", spread(KINKS, 1))
 def test_kinks_of_forces_are_passed(case):
     """Each makes one error of order two: errors sum up to one and a half tolerances at most."""
     law, options = KINKS[case]

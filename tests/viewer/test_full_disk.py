@@ -12,6 +12,7 @@ pytest.importorskip("imageio_ffmpeg", reason="imageio-ffmpeg is not installed; r
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.capture import Capture
 from rtmbs.viewer.commands import StepForward
+from tests.cases import spread
 from tests.viewer.mechanisms import motored
 from tests.viewer.windows import follow, open_window
 
@@ -62,7 +63,7 @@ def test_what_cannot_be_saved_is_one_sentence(window, place, action, name, locke
 
 
 @pytest.mark.parametrize("locked", [False, True], ids=["full", "locked"])
-@pytest.mark.parametrize("name", ["curves.csv", "curves.png", "curves.svg"])
+@pytest.mark.parametrize("name", spread(["curves.csv", "curves.png", "curves.svg"], 2))
 def test_plots_that_cannot_be_exported_are_one_sentence(window, place, name, locked):
     window.act.plots()
     window.panels.plots.redraw(window.connection.strip(), window.frame.t)
