@@ -46,7 +46,7 @@ def last(node: ast.expr) -> str:
 @cache
 def errors() -> frozenset[str]:
     """Return the names of RtmbsError and all classes below it."""
-    classes = [node for tree in trees().values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    classes = [node for _, node, _ in nodes() if isinstance(node, ast.ClassDef)]
     found, before = {"RtmbsError"}, 0
     while len(found) > before:
         before = len(found)
@@ -58,38 +58,41 @@ def errors() -> frozenset[str]:
 def functions() -> dict[str, list[ast.FunctionDef]]:
     """Return the functions of the package by name."""
     found = defaultdict(list)
-    for tree in trees().values():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef):
-                found[node.name].append(node)
+    for _, node, _ in nodes():
+        if isinstance(node, ast.FunctionDef):
+            found[node.name].append(node)
     return found
 
 
 @cache
 def homes() -> dict[ast.AST, str]:
     """Return the path of the module that each function is of."""
-    return {
-        node: path for path, tree in trees().items() for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)
-    }
+    return {node: path for path, node, _ in nodes() if isinstance(node, ast.FunctionDef)}
 
 
 @cache
 def calls() -> dict[str, list[tuple[ast.Call, Function]]]:
     """Return all calls by the last part of what is called, with the functions around them."""
     found = defaultdict(list)
-    for tree in trees().values():
-        for node, inside in within(tree, None):
-            if isinstance(node, ast.Call):
-                found[last(node.func)].append((node, inside))
+    for _, node, inside in nodes():
+        if isinstance(node, ast.Call):
+            found[last(node.func)].append((node, inside))
     return found
 
 
-def within(node: ast.AST, inside: Function) -> Iterator[tuple[ast.AST, Function]]:
-    """Yield all nodes with the innermost function around each."""
-    yield node, inside
-    around = node if isinstance(node, ast.FunctionDef) else inside
-    for child in ast.iter_child_nodes(node):
-        yield from within(child, around)
+@cache
+def nodes() -> list[tuple[str, ast.FunctionDef | ast.Call | ast.ClassDef, Function]]:
+    """Return all functions, calls and classes in the order of the text, with path and the innermost function around."""
+    found = []
+    for path, tree in trees().items():
+        waiting: list[tuple[ast.AST, Function]] = [(tree, None)]
+        while waiting:
+            node, inside = waiting.pop()
+            if isinstance(node, ast.FunctionDef | ast.Call | ast.ClassDef):
+                found.append((path, node, inside))
+            around = node if isinstance(node, ast.FunctionDef) else inside
+            waiting += [(child, around) for child in reversed(list(ast.iter_child_nodes(node)))]
+    return found
 
 
 @cache
@@ -97,8 +100,7 @@ def sites() -> tuple[Site, ...]:
     """Return every call that makes an error: of a class of errors, or of ``error`` of a model file."""
     return tuple(
         Site(f"{path}:{node.lineno}", node, inside)
-        for path, tree in trees().items()
-        for node, inside in within(tree, None)
+        for path, node, inside in nodes()
         if isinstance(node, ast.Call) and (made(node) or of_a_file(node))
     )
 
@@ -113,7 +115,7 @@ def made(call: ast.Call) -> bool:
 @cache
 def worded() -> dict[str, ast.FunctionDef]:
     """Return the classes of errors that make the message themselves, with the function that does."""
-    classes = [node for tree in trees().values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    classes = [node for _, node, _ in nodes() if isinstance(node, ast.ClassDef)]
     ours = [(one.name, node) for one in classes if one.name in errors() for node in one.body]
     return {
         name: node
