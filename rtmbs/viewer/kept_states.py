@@ -113,6 +113,10 @@ class KeptStates:
             row[self._inputs :] = known.arrays[-1]
         return KeptState((state.fingerprint, state.t_ref, state.k, state.h), row, self._layout)
 
+    def ready(self) -> None:
+        """Bring the next row into the processor's cache, while nobody waits for a step."""
+        self._pool.fetch()
+
     def _learn(self, state: State) -> "Known":
         """Return how a state is copied that was not seen before, or whose arrays somebody replaced."""
         if not self._layout.fits(state):
@@ -156,6 +160,11 @@ class Pool:
         self._used += 1
         row: Array = self._block[self._used - 1]
         return row
+
+    def fetch(self) -> None:
+        """Write into the row that is next in this block."""
+        if self._used < len(self._block):
+            self._block[self._used].fill(0.0)
 
     def _begin_block(self) -> None:
         try:

@@ -85,6 +85,10 @@ class Session:
         self._remember()
         self._apply_known()
 
+    def ready(self) -> None:
+        """Do between two steps what would make the next one longer."""
+        self._kept.ready()
+
     def failure(self, report: StepReport) -> str:
         """Return the sentence of a failed step, with the names that it is known by."""
         return str(self.sim.error(report))

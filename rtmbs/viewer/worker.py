@@ -123,6 +123,7 @@ class Worker:
             self.controller.fail(error)
             return
         self.controller.count(report, time.perf_counter() - start)
+        self.controller.live.ready()
 
     def _listen(self, seconds: float) -> None:
         """Wait for a command, but not longer than ``seconds``."""

@@ -78,9 +78,9 @@ def error_of(method, make, steps):
     [
         (RungeKutta(GILL), 4),
         (RungeKutta(HEUN), 2),
-        (AdamsBashforthMoulton(3), 3),
-        (HalfExplicit(), 4),
-        (TangentSpace("adams", 4), 4),
+        pytest.param(AdamsBashforthMoulton(3), 3, marks=pytest.mark.slow),
+        pytest.param(HalfExplicit(), 4, marks=pytest.mark.slow),
+        pytest.param(TangentSpace("adams", 4), 4, marks=pytest.mark.slow),
         (TangentSpace("bdf", 3), 3),
         ("penalty-trapezoidal", 2),
     ],

@@ -25,6 +25,7 @@ from rtmbs.linear.dense_solver import DenseSolver
 from rtmbs.linear.kkt_solver import KKTSolver
 from rtmbs.linear.sparse_solver import SparseSolver
 from rtmbs.linear.superlu_solver import SuperLUSolver
+from tests.cases import spread
 from tests.dae.motions import made, motions_for, start_of
 from tests.formulations.systems import MAKERS, REDUNDANT, T, states, system_of, wanted
 
@@ -52,7 +53,7 @@ def test_sparse_forms_are_the_dense_ones(where):
 
 
 @pytest.mark.parametrize("solver", [DenseSolver, SuperLUSolver, KKTSolver])
-@pytest.mark.parametrize("where", [*MAKERS, *REDUNDANT])
+@pytest.mark.parametrize("where", spread([*MAKERS, *REDUNDANT], 6))
 @pytest.mark.parametrize("name", TAKING)
 def test_every_solver_gives_the_same_motion(name, where, solver):
     if name == "penalty" and solver is KKTSolver:

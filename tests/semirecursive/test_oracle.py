@@ -20,7 +20,6 @@ from rtmbs.semirecursive.force_kernels import spring_energy
 from rtmbs.semirecursive.passes import gravity_energy, kinetic_energy
 from rtmbs.semirecursive.rotations import add_correction, commit_rotations
 from rtmbs.semirecursive.workspace import workspace
-from tests.cases import spread
 from tests.mechanisms import (
     committed,
     mechanism_of,
@@ -254,7 +253,10 @@ def test_mass_weight(case):
 MODELS = {1: 6, 2: 9, 3: 18, 4: 30}
 
 
-@pytest.fixture(params=spread(MODELS, 3), ids=[f"{n} bodies, seed {seed}" for seed, n in MODELS.items()])
+@pytest.fixture(
+    params=[pytest.param(seed, marks=[pytest.mark.slow] * (n > 9)) for seed, n in MODELS.items()],
+    ids=[f"{n} bodies, seed {seed}" for seed, n in MODELS.items()],
+)
 def compiled(request):
     """Equations of a random model with every joint, closure, force and driver type; page arguments; a state."""
     seed = request.param

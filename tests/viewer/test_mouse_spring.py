@@ -14,6 +14,7 @@ from rtmbs.viewer.carry import carried
 from rtmbs.viewer.commands import Grab, LoadState, MoveGrab, Release, SaveState, SetInput, SetOption, StepForward
 from rtmbs.viewer.connect import connect
 from rtmbs.viewer.session import Session
+from tests.cases import spread
 from tests.contracts.machines import contents
 from tests.viewer.mechanisms import motored
 from tests.viewer.test_connections import told, wait
@@ -48,7 +49,7 @@ def lent(model=None, **options):
     return Session(sim, None, lambda: mouse_spring.compiled_with_mouse_spring(model))
 
 
-@pytest.mark.parametrize("start", [0, 3, 4, 12, 19, 20, 22, 25, 30, 33, 35, 40, 44])
+@pytest.mark.parametrize("start", spread([0, 3, 4, 12, 19, 20, 22, 25, 30, 33, 35, 40, 44], 5))
 def test_a_spring_that_is_lent_gives_the_same_bytes_again(start):
     story = lent()
     first = tell(story, 45, STORY)
