@@ -3,7 +3,7 @@
 import numpy as np
 
 from rtmbs.integrators.settings import KEPT, OWN
-from rtmbs.jit.compiled import coarse_kernel, inlined_kernel, inner_kernel, merged_kernel
+from rtmbs.jit.compiled import inlined_kernel, inner_kernel, kernel, merged_kernel
 from rtmbs.semirecursive.force_kernels import chain, named, nothing
 from rtmbs.semirecursive.passes import forward_velocities
 from rtmbs.spatial import add3, add6, angular, dot3, load3, load6, load33, place, point_velocity, scale6, store6
@@ -20,7 +20,7 @@ def keep_no_energy(energy):
         energy[i, KEPT] = energy[i, OWN] = 0.0
 
 
-@coarse_kernel
+@kernel
 def hold_energies(tables, u, h, zd_before, zdd_before, before, zd, zdd, energy, ws):
     """Scale ``zd`` of every component so that the energy of its path balances; fill ``energy`` from that ``before``.
 

@@ -5,7 +5,7 @@ with G = dPhi/dX_b the other side is -G, and Phi_z[j] = sign_j S_j . G on the br
 elsewhere.
 """
 
-from rtmbs.jit.compiled import coarse_kernel, inlined_kernel, inner_kernel
+from rtmbs.jit.compiled import coarse_kernel, inlined_kernel, inner_kernel, kernel
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, fill_branch
 from rtmbs.semirecursive.conditions import condition_accelerations, condition_rates, evaluate_conditions
 from rtmbs.semirecursive.coupler_kernels import coupler_accelerations, coupler_rates, evaluate_couplers
@@ -70,7 +70,7 @@ def evaluate_row(closures, row, a, b, xa, xb, u, ws):
         store6(ws.G, row, scale6(1.0 / length, join(d, cross3(xa, xb))))
 
 
-@coarse_kernel
+@kernel
 def closure_velocities(tables, zd, u, ws):
     """Phid = Phi_z zd + Phi_t; linear in zd, so it needs no pass."""
     apply_Phi_z(tables, ws, zd, ws.Phid)
@@ -87,7 +87,7 @@ def closure_velocities(tables, zd, u, ws):
         ws.Phid[len(closures.kind) + k] -= u[drivers.slot[k] + 1]
 
 
-@coarse_kernel
+@kernel
 def closure_accelerations(tables, zd, zdd, u, ws):
     """Phidd = G . (acc_b - acc_a) + Gdot . (V_b - V_a) + time terms, from the evaluated V and acc."""
     closures, connectors, drivers = tables.closures, tables.connectors, tables.drivers

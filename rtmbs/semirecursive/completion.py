@@ -21,7 +21,7 @@ from rtmbs.integrators.settings import (
     VELOCITY_VIOLATION,
 )
 from rtmbs.jit.clock import ticks
-from rtmbs.jit.compiled import coarse_inner_kernel, inlined_kernel, inner_kernel
+from rtmbs.jit.compiled import inlined_kernel, inner_kernel
 from rtmbs.semirecursive.balance import hold_energies, keep_no_energy
 from rtmbs.semirecursive.closures import closure_accelerations, evaluate_closures
 from rtmbs.semirecursive.correction import set_iterate
@@ -53,7 +53,7 @@ def startable(old, alpha):
     return bad == 0 and numbers and in_range(old.s) and in_range(old.sd)
 
 
-@coarse_inner_kernel
+@inner_kernel
 def project(tables, lu, work, settings, alpha, u, old, new, ws, stats):
     """Close the step at z_n + increment: check the loops, project rates and accelerations, fill ``new``."""
     start, q4 = ticks(), 0.25 * settings.h * settings.h
@@ -129,7 +129,7 @@ def note_end(new, ws):
     copy_rotations(new.R0, ws.end_R0)
 
 
-@coarse_inner_kernel
+@inner_kernel
 def judged(tables, lu, work, settings, alpha, u, ending, new, ws, stats):
     """NEAR, UNPROJECTED or UNBALANCED in place of CONVERGED when loops or multipliers miss their bound."""
     if len(alpha) == 0:

@@ -19,7 +19,7 @@ from rtmbs.integrators.settings import (
     TANGENT_TICKS,
 )
 from rtmbs.jit.clock import ticks
-from rtmbs.jit.compiled import coarse_inner_kernel, inlined_kernel, inner_kernel
+from rtmbs.jit.compiled import inlined_kernel, inner_kernel
 from rtmbs.linear.sparse_lu import solve, solve_refined
 from rtmbs.semirecursive.endings import NOT_FINITE, SMALL_PIVOT
 from rtmbs.semirecursive.evaluation import assemble_tangent, evaluate_residual
@@ -63,7 +63,7 @@ def count_residual(h, start, ws, stats):
     stats[RESIDUAL_TICKS] += ticks() - start
 
 
-@coarse_inner_kernel
+@inner_kernel
 def fresh_correction(tables, lu, work, settings, terms, alpha, u, old, ws, stats):
     """ws.dz by the Newton matrix of the iterate, made and factored now; False when its factor or solution failed."""
     h, start = settings.h, ticks()
