@@ -13,13 +13,15 @@ VIEW_STAMP := $(VENV)/.stamp-view
 DEV_STAMP := $(VENV)/.stamp-dev
 DOCS_STAMP := $(VENV)/.stamp-docs
 ALL_STAMP := $(VENV)/.stamp-all
+# What rules and types need; CI names everything instead.
+CHECKED := $(DEV_STAMP)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # pip would compile every file of every package, for 20 s of a processor; Python compiles the few that are imported.
 INSTALL := $(PIP) install --no-compile
 # Tests start a hundred processes; without kept bytecode each compiles 300 modules again, 0.3 s of its time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run view test slow plain lint format types packages warmup dev everything bench peers docs clean
+.PHONY: help run view test slow plain lint format types packages warmup dev core everything bench peers docs clean
 
 help:  ## say what can be made
 	@sed -n 's/^\([a-z]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
@@ -59,6 +61,8 @@ view: $(VIEW_STAMP)  ## set up and open the live viewer on the 4 x 40 four-bar, 
 
 dev: $(DEV_STAMP)  ## set up the environment with every tool of the house
 
+core: $(RUN_STAMP)  ## set up what the main job needs
+
 everything: $(ALL_STAMP)  ## set up dev, viewer and docs by one call of pip
 
 warmup: $(RUN_STAMP)  ## compile the kernels ahead
@@ -70,11 +74,11 @@ packages:  ## install what the viewer's tests draw with, as root on Debian
 # Kernels are compiled once before the workers start, so that they find them in the cache.
 test: $(DEV_STAMP) packages  ## set up and pass every test but the slow ones
 	$(BIN)/python -m rtmbs warmup
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow" --durations=40 --durations-min=4
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow" --durations=40 --durations-min=4
 
 slow: $(DEV_STAMP)  ## the long physics and scale runs
 	$(BIN)/python -m rtmbs warmup
-	$(BIN)/python -m pytest -n $(WORKERS) -m slow --deselect tests/jit/test_plain.py
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m slow --deselect tests/jit/test_plain.py
 
 plain: $(DEV_STAMP)  ## the kernels through numba's public names only end in the same bytes
 	$(BIN)/python -m pytest tests/jit/test_plain.py
@@ -95,7 +99,7 @@ peers: $(RUN_STAMP)  ## run the four-bar beside other programs: tables and plots
 docs: $(DOCS_STAMP)  ## build the documents as a site, strictly, into build/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict -f docs/site/mkdocs.yml
 
-lint: $(DEV_STAMP)  ## ruff: rules and format
+lint: $(CHECKED)  ## ruff: rules and format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
@@ -103,7 +107,7 @@ format: $(DEV_STAMP)  ## let ruff mend what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-types: $(DEV_STAMP)  ## mypy, strict
+types: $(CHECKED)  ## mypy, strict
 	$(BIN)/mypy
 
 clean:  ## remove the environment and every build product

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import spread
 from tests.patches import ROOT, applied, edits, run
 
 PAGE = ROOT / "docs" / "extending.md"
@@ -294,7 +295,7 @@ USES = {
 }
 
 
-@pytest.mark.parametrize("what", USES)
+@pytest.mark.parametrize("what", spread(USES, 6))
 def test_a_section_is_a_patch_that_works(what: str, tmp_path: Path) -> None:
     copy = applied(edits("extending.md", f"... {what}"), tmp_path / "COPY")
     assert run(copy, f"import rtmbs; assert 'COPY' in rtmbs.__file__\n{USES[what]}").strip() == "fine"

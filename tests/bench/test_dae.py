@@ -13,6 +13,7 @@ from rtmbs.formulations import Direct, Partitioning
 from tests.dae.motions import made
 
 
+@pytest.mark.slow
 def test_the_command_prints_a_table_and_writes_json(tmp_path, capsys):
     path = tmp_path / "bench.json"
     assert main(["dae", "--problem", "pendulum", "--methods", "hht,half-explicit", "--json", str(path)]) == 0

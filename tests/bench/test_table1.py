@@ -21,7 +21,7 @@ EXACT = ("structured", "complex-step", "autograd", "trace")
 def run(tmp_path_factory):
     """The rows and the printed text of one short run through the command line."""
     path = tmp_path_factory.mktemp("table1") / "table.json"
-    words = ["--layout", "parallel", "--rows", "1x10,2x3", "--budget", "0.05", "--json", str(path)]
+    words = ["--layout", "parallel", "--rows", "1x10,2x3", "--budget", "0.3", "--json", str(path)]
     with pytest.MonkeyPatch.context() as patch:
         printed = []
 

@@ -116,7 +116,7 @@ def test_thin_rods_between_balls_run(radius, terms):
     assert result.outcomes == {"CONVERGED": 300}
 
 
-@pytest.mark.parametrize("seed", spread([0, 4, 24, 7, 26], 3))
+@pytest.mark.parametrize("seed", spread([0, 24, 4, 7, 26], 3))
 def test_spinning_trees_and_loops_against_newton_and_euler(seed):
     """A few of the campaign: order two in orientation, rate and acceleration."""
     model = campaign.random_mechanism(seed)

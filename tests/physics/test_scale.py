@@ -3,9 +3,10 @@
 import pytest
 
 from bench.measures.scaling import MECHANISMS, SCALES, sameness
+from tests.cases import spread
 
 
-@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("scale", spread([(scale,) for scale in SCALES], 3))
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_motion_has_no_units(name, scale):
     found = sameness(MECHANISMS[name](), *scale)

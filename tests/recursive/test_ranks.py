@@ -49,6 +49,7 @@ def test_all_end_when_one_is_killed(tmp_path):
     assert not (tmp_path / "found").exists()
 
 
+@pytest.mark.slow
 @needs_mpi
 def test_all_end_with_one_message_when_one_raises(tmp_path):
     code, _, err = started(2, "raising", tmp_path / "found")

@@ -112,7 +112,7 @@ def test_the_readable_step_is_the_fused_one(system, options):
     assert difference(one.state, other.state) < 1e-11
 
 
-@pytest.mark.parametrize("jacobian", ["trace", "complex-step", "autograd"])
+@pytest.mark.parametrize("jacobian", ["trace", "complex-step", pytest.param("autograd", marks=pytest.mark.slow)])
 def test_every_source_leads_to_the_same_motion(system, jacobian):
     one, other = Simulation(system, H), Simulation(system, H, jacobian=jacobian)
     one.run(0.1)

@@ -117,6 +117,7 @@ def test_records_meet_their_times_and_the_stop():
     assert result.t.tolist() == pytest.approx([0.0, 0.1, 0.2, 0.3, 0.4, FLIGHT], abs=1e-9)
 
 
+@pytest.mark.slow
 def test_rotations_and_loops_have_events_too():
     top = Simulation(library.build("top").compile(), 2e-3)
     body = next(name for name in top.system.bodies if name != "ground")

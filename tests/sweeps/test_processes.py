@@ -42,6 +42,7 @@ def test_a_cluster_gives_the_same_bits(serial):
     assert table.effort.workers == 2
 
 
+@pytest.mark.slow
 def test_a_run_that_ends_its_worker_is_a_row(tmp_path):
     """The run is found among those of its chunk, and the sweep goes on."""
     lengths = [0.5, 2.0, 0.8, 1.0]
@@ -122,6 +123,7 @@ def test_a_killed_sweep_goes_on(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_a_script_without_a_guard_is_told(tmp_path):
     script = tmp_path / "bare.py"
     script.write_text(SCRIPT.replace('if __name__ == "__main__":', "if True:"), encoding="utf-8")

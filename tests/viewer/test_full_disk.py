@@ -46,7 +46,15 @@ def place(tmp_path):
 @pytest.mark.parametrize("locked", [False, True], ids=["full", "locked"])
 @pytest.mark.parametrize(
     ("action", "name"),
-    [("save_results", "run.npz"), ("save_results", "run.csv"), ("save_state", "state.npz"), ("screenshot", "shot.png")],
+    spread(
+        [
+            ("save_results", "run.npz"),
+            ("save_results", "run.csv"),
+            ("save_state", "state.npz"),
+            ("screenshot", "shot.png"),
+        ],
+        2,
+    ),
 )
 def test_what_cannot_be_saved_is_one_sentence(window, place, action, name, locked):
     path = place(name, locked)
