@@ -105,18 +105,25 @@ class History:
             self._begin_on_disk()
         self.record(moment)
 
-    def record(self, moment: Moment) -> None:
-        """Go on to ``moment``, the step after the present one. Where the history has it, its commands stay."""
-        if (known := self.ahead()) is not None:
-            known.kept, known.options, known.report = moment.kept, moment.options, moment.report
-            known.attachment, known.hold = moment.attachment, moment.hold
-            self._place += 1
-            return
+    def record(self, moment: Moment) -> bool:
+        """Go on to ``moment``, the step after the present one. Where the history has it, its commands stay.
+
+        Returns whether the history had it. Every step waits for this: what no disk needs is not asked.
+        """
+        if self._place + 1 < len(self._moments) or self._disk is not None:
+            if (known := self.ahead()) is not None:
+                known.kept, known.options, known.report = moment.kept, moment.options, moment.report
+                known.attachment, known.hold = moment.attachment, moment.hold
+                self._place += 1
+                return True
+            self._note(moment)
         self._append(moment)
         self._place += 1
-        self._note(moment)
-        self.keep_up()
-        self._forget()
+        if self._disk is not None:
+            self.keep_up()
+        if len(self._moments) > self.states or self.used > self.limit:
+            self._forget()
+        return False
 
     def _append(self, moment: Moment) -> None:
         self._moments.append(moment)

@@ -69,7 +69,8 @@ class Session:
 
     def step(self) -> StepReport:
         """Take a step and remember it. One that fails, or raises, changes nothing."""
-        self._catch_up()
+        if self._lagging:
+            self._catch_up()
         report = self.sim.step()
         self.took(report)
         return report
@@ -82,8 +83,10 @@ class Session:
                 return
         self.report = report
         self.step_number += 1
-        self._remember()
-        self._apply_known()
+        if self.history.record(self._moment()):
+            self._apply_known()
+        else:
+            self.unseen = min(self.unseen, self.step_number)
 
     def ready(self) -> None:
         """Do between two steps what would make the next one longer."""
@@ -163,12 +166,6 @@ class Session:
     def _remember_first(self) -> None:
         self.history.begin(self._moment())
         self.unseen, self.story = 0, self.story + 1
-
-    def _remember(self) -> None:
-        known = self.step_number <= self.history.newest
-        self.history.record(self._moment())
-        if not known:
-            self.unseen = min(self.unseen, self.step_number)
 
     def _moment(self) -> Moment:
         kept = self.sim.snapshot(self._kept.keep)
