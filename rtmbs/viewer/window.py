@@ -44,6 +44,7 @@ from rtmbs.viewer.style import palette, sheet
 from rtmbs.viewer.theme import WHITE, Theme, rgba
 
 TICK = 16  # [ms] between looks for a new frame
+DRAWN = 0.032  # [s] between pictures of a motion without a graphics card: drawing takes memory and cache from the steps
 PANELS = 0.15  # [s] between redraws of panels
 RATE_WINDOW = 1.0  # [s] over which pictures are counted
 LOG_LINES = 2000
@@ -68,7 +69,7 @@ class Window(QMainWindow):
         self.shown = dict(SHOWN)
         self.act, self.last_files = Actions(self), list[str]()
         self._fit_next, self._opened = True, ""
-        self._panels_drawn = 0.0
+        self._panels_drawn, self._drawn = 0.0, 0.0
         self._counted, self._counted_at, self._rate = 0, time.perf_counter(), 0.0
         self._dress()  # before there are children: each of them would be laid out anew
         self._build()
@@ -145,13 +146,19 @@ class Window(QMainWindow):
         self._look_for_coming()
         for message in self.connection.messages():
             self._show_message(message)
-        frame = self.connection.latest()
+        frame = None if self._too_soon() else self.connection.latest()
         if frame is not None and frame is not self.frame:
             if self.description is None or frame.generation != self.description.generation:
                 self._meet(frame)
             self._show(frame)
         if time.perf_counter() - self._panels_drawn > PANELS:
             self._show_panels()
+
+    def _too_soon(self) -> bool:
+        """True when the processor has drawn a picture of this motion just now; films have all pictures."""
+        filming = self.capture is not None and self.capture.running
+        moving = self.frame is not None and self.frame.playing
+        return self.canvas.software and moving and not filming and time.perf_counter() - self._drawn < DRAWN
 
     def _meet(self, frame: Frame) -> None:
         """Take over another mechanism."""
@@ -194,7 +201,7 @@ class Window(QMainWindow):
         scene = self.scene
         if scene is None or self.description is None or frame.generation != self.description.generation:
             return
-        old, self.frame = self.frame, frame
+        old, self.frame, self._drawn = self.frame, frame, time.perf_counter()
         self.framing.show(frame, old)
         self.canvas.update()
 
