@@ -27,9 +27,7 @@ class Profiler(pg.GraphicsLayoutWidget):
         super().__init__(parent)
         self._phases: Array | None = None  # [us]
         self._steps_taken = 0
-        self.times = self.addPlot(row=0, col=0)
-        self.strip = self.addPlot(row=0, col=1)
-        self.bars = self.addPlot(row=0, col=2)
+        self.times, self.strip, self.bars = (self.addPlot(row=0, col=k, enableMenu=False) for k in range(3))
         for column, share in enumerate((4, 3, 3)):
             self.ci.layout.setColumnStretchFactor(column, share)
         self._histogram = pg.BarGraphItem(x0=[], x1=[], height=[])
@@ -49,7 +47,6 @@ class Profiler(pg.GraphicsLayoutWidget):
 
     def _arrange(self) -> None:
         for plot in (self.times, self.strip, self.bars):
-            plot.setMenuEnabled(False)
             plot.hideButtons()
             plot.setMouseEnabled(x=False, y=False)
         self.times.setLabel("bottom", "wall time of a step", units="s")
