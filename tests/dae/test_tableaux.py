@@ -62,7 +62,7 @@ def test_each_table_has_its_order_on_the_pendulum(name):
     np.testing.assert_allclose(slope, table.order, atol=0.15, err_msg=str(found))
 
 
-@pytest.mark.parametrize("order", spread(range(2, 6), 2))
+@pytest.mark.parametrize("order", spread([2, 1, 3, 4, 5], 2))
 def test_each_adams_order(order):
     steps = {1: (200, 400, 800), 2: (100, 200, 400), 3: (80, 160, 320), 4: (80, 160, 320), 5: (80, 160, 240)}
     slope, found = slopes(AdamsBashforthMoulton(order), "pendulum in x, y", steps[order])

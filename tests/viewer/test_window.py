@@ -623,3 +623,19 @@ def test_numbers_of_the_info_have_their_nouns_and_colours_their_words(window):
 def test_a_mechanism_without_loops_has_no_plot_of_their_violation(qtbot):
     window = open_window(qtbot, Simulation(failing(at=1e9).compile()))
     assert window.panels.plots.chosen() == [ENERGY]
+
+
+@pytest.mark.parametrize("software", [True, False])
+def test_without_a_graphics_card_pictures_of_a_motion_keep_apart(window, software, monkeypatch):
+    monkeypatch.setattr("rtmbs.viewer.window.DRAWN", 1000.0)
+    window.connection.send(Play())
+    follow(window, 1)
+    assert window.frame.playing
+    window.canvas.software = software
+    before = window.frame
+    window.connection.turn(3)
+    window.tick()
+    assert (window.frame is before) == software
+    window._drawn = -1000.0
+    window.tick()
+    assert window.frame.step > before.step
