@@ -5,10 +5,10 @@
 Both loops keep the same pace, each in a process of its own. The bare loop has a Simulation and a Pacer; the session is
 that of ``rtmbs view``. Blocks of the same part of the motion follow one another, so a busy machine disturbs both. It
 prints JSON: medians of both, and ``ratio`` of watched to unwatched over the pairs of blocks with its quartiles, for
-wall time and for processor time of the stepping thread. ``fast`` is the ratio of the fastest tenth of the steps, which
-other programs disturb least. ``late_us`` is how late steps began. A step of a session ends when the history has it;
-pictures are taken between steps, and ``late_us`` shows them. With ``--blind`` nobody draws: the price of the session
-itself is left. A machine without a core for the window shows the window in the steps.
+the ``step`` alone, the step ``with_history`` and all else that a session does for it, and processor time of both.
+``fast`` is the ratio of the fastest tenth of the steps, which other programs disturb least. ``late_us`` is how late
+steps began. Pictures are taken between steps, and ``late_us`` shows them. With ``--blind`` nobody draws: the price of
+the session itself is left. A machine without a core for the window shows the window in the steps.
 """
 
 import argparse
@@ -29,35 +29,37 @@ Array = NDArray[np.float64]
 
 MEMORY = "RTMBS_BENCH_STEPS"  # variable with the name of the memory that a session writes its steps into
 KEPT = 200_000  # steps
-WALL, PROCESSOR, LATE = range(3)
+STEP, WALL, PROCESSOR, LATE = range(4)  # columns
+WIDTH = 4
 SETTLED = 2  # pairs of blocks that do not count
 FAST = 10  # percentile of the fast steps
 BUILT = 3.0  # [s] after which a session that was described has taken its first steps
 
 
 class Steps:
-    """Wall time, processor time and lateness of every step, in memory that two processes share [s]."""
+    """Times and lateness of every step, in memory that two processes share [s]."""
 
     def __init__(self, name: str | None = None) -> None:
-        self._memory = SharedMemory(name=name, create=name is None, size=8 * (3 * KEPT + 1))
-        self._whole: Any = np.ndarray(3 * KEPT + 1, np.float64, self._memory.buf)
-        self._rows: Any = self._whole[1:].reshape(KEPT, 3)
+        self._memory = SharedMemory(name=name, create=name is None, size=8 * (WIDTH * KEPT + 1))
+        self._whole: Any = np.ndarray(WIDTH * KEPT + 1, np.float64, self._memory.buf)
+        self._rows: Any = self._whole[1:].reshape(KEPT, WIDTH)
         self.name, self._owned = self._memory.name, name is None
 
     def __len__(self) -> int:
         return int(self._whole[0])
 
-    def timed(self, late: float, step: Callable[[], Any]) -> Any:
-        """Take a step that began ``late`` [s], and note it."""
+    def timed(self, late: float, step: Callable[[], Any], alone: list[float] | None = None) -> Any:
+        """Take a step that began ``late`` [s], and note it; ``alone`` then has its time without what follows."""
         wall, processor = time.perf_counter(), time.thread_time()
         answer = step()
+        whole = time.perf_counter() - wall
         row = len(self)
-        self._rows[row] = time.perf_counter() - wall, time.thread_time() - processor, late
+        self._rows[row] = whole if alone is None else alone[0], whole, time.thread_time() - processor, late
         self._whole[0] = row + 1
         return answer
 
     def since(self, first: int) -> Array:
-        """Return the rows (k, 3) from a step on."""
+        """Return the rows (k, 4) from a step on."""
         return np.array(self._rows[first : len(self)])
 
     def close(self) -> None:
@@ -72,16 +74,23 @@ def serve(*arguments: Any) -> None:
     """Run the session of a viewer as ever, and note every step."""
     from rtmbs.viewer.session import Session
     from rtmbs.viewer.timing import Timing
+    from rtmbs.viewer.worker import Worker
 
-    steps, late, step = Steps(os.environ[MEMORY]), [0.0], Session.step
-    noted = Timing.late
+    steps, late, alone = Steps(os.environ[MEMORY]), [0.0], [0.0]
+    turn, advance, noted = Worker._step, Session.advance, Timing.late
 
     def note(timing: Timing, seconds: float) -> None:
         late[0] = seconds
         noted(timing, seconds)
 
-    Timing.late = note  # type: ignore[method-assign]
-    Session.step = lambda session: steps.timed(late[0], lambda: step(session))  # type: ignore[method-assign]
+    def clocked(session: Session) -> Any:
+        begun = time.perf_counter()
+        report = advance(session)
+        alone[0] = time.perf_counter() - begun
+        return report
+
+    Timing.late, Session.advance = note, clocked  # type: ignore[method-assign]
+    Worker._step = lambda worker: steps.timed(late[0], lambda: turn(worker), alone)  # type: ignore[method-assign]
     real_serve(*arguments)
 
 
@@ -197,7 +206,7 @@ def run(seconds: float) -> None:
 def report(pairs: list[tuple[Array, Array]]) -> dict[str, Any]:
     """Return medians, ratios with their quartiles, and lateness."""
     found: dict[str, Any] = {}
-    for name, column in (("wall", WALL), ("processor", PROCESSOR)):
+    for name, column in (("step", STEP), ("with_history", WALL), ("processor", PROCESSOR)):
         medians = 1e3 * np.array([[np.median(steps[:, column]) for steps in pair] for pair in pairs])
         fastest = np.array([[np.percentile(steps[:, column], FAST) for steps in pair] for pair in pairs])
         ratio = np.percentile(medians[:, 0] / medians[:, 1], (25, 50, 75))

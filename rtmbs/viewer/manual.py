@@ -66,8 +66,9 @@ class ManualConnection:
         if sim is not controller.sim:
             raise InputError("sync: this is not the Simulation that the viewer was opened with")
         if report is not None:
+            seconds = time.perf_counter() - self._asked
             controller.live.took(report)
-            controller.count(report, time.perf_counter() - self._asked)
+            controller.count(report, seconds)
         if controller.playing:
             controller.timing.mark(sim.t)
         controller.publish()

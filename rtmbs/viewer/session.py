@@ -69,11 +69,15 @@ class Session:
 
     def step(self) -> StepReport:
         """Take a step and remember it. One that fails, or raises, changes nothing."""
-        if self._lagging:
-            self._catch_up()
-        report = self.sim.step()
+        report = self.advance()
         self.took(report)
         return report
+
+    def advance(self) -> StepReport:
+        """Take a step, and nothing else: ``took`` remembers it."""
+        if self._lagging:
+            self._catch_up()
+        return self.sim.step()
 
     def took(self, report: StepReport | None) -> None:
         """Remember a step that somebody took; commands that the history has at the new place take effect again."""

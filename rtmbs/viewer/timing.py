@@ -44,7 +44,7 @@ class Timing:
         self.clock = clock
         self.step_times, self.iterations, self.lateness = Ring(STEPS), Ring(STEPS), Ring(STEPS)
         self.steps_before = 0  # steps that were counted and forgotten
-        self.phases: Array = np.zeros(len(PHASES))
+        self._report: StepReport | None = None  # of the last step that has one
         self._trail: deque[tuple[float, float]] = deque()  # wall and simulated time [s]
 
     def add(self, seconds: float, report: StepReport | None) -> None:
@@ -52,7 +52,13 @@ class Timing:
         self.step_times.add(seconds)
         self.iterations.add(report.iterations if report is not None else np.nan)
         if report is not None:
-            self.phases = np.array([report.phases.get(name, 0.0) for name in PHASES])
+            self._report = report
+
+    @property
+    def phases(self) -> Array:
+        """Seconds of every phase of the last step; asked for a picture, which few steps have."""
+        times = {} if self._report is None else self._report.phases
+        return np.array([times.get(name, 0.0) for name in PHASES])
 
     def late(self, seconds: float) -> None:
         """Note by how much a step began after its deadline."""

@@ -113,17 +113,20 @@ class Worker:
 
     def _step(self) -> None:
         """Take a step; one that fails, or raises, pauses the session and leaves the last good state."""
-        if self.controller.live.stored or (self.controller.looping and self.controller.playing):
-            self.controller.forward()
+        controller, live = self.controller, self.controller.live
+        if live.stored or (controller.looping and controller.playing):
+            controller.forward()
             return
         start = time.perf_counter()
         try:
-            report = self.controller.live.step()
+            report = live.advance()
+            seconds = time.perf_counter() - start
+            live.took(report)
         except Exception as error:  # noqa: BLE001 (the user's functions may raise anything)
-            self.controller.fail(error)
+            controller.fail(error)
             return
-        self.controller.count(report, time.perf_counter() - start)
-        self.controller.live.ready()
+        controller.count(report, seconds)
+        live.ready()
 
     def _listen(self, seconds: float) -> None:
         """Wait for a command, but not longer than ``seconds``."""

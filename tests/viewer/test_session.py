@@ -14,25 +14,9 @@ from rtmbs.viewer.controller import Controller
 from rtmbs.viewer.history import History
 from rtmbs.viewer.origin import FromFactory
 from rtmbs.viewer.session import Session
-from rtmbs.viewer.strip import Strip
 from tests.contracts.machines import contents
 from tests.viewer.mechanisms import failing, motored
-
-
-class Silent:
-    """Shows nothing to anybody."""
-
-    def present(self, description):
-        return Strip()
-
-    def publish(self, frame):
-        """Nobody looks."""
-
-    taken = False
-
-    def tell(self, message):
-        """Nobody listens."""
-
+from tests.viewer.outlets import Silent
 
 MOTORED = motored().compile()
 H = 5e-3

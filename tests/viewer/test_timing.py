@@ -13,10 +13,12 @@ from rtmbs.viewer.frame import STEPS
 from rtmbs.viewer.inbox import coalesced
 from rtmbs.viewer.manual import ManualConnection
 from rtmbs.viewer.origin import FromModel
+from rtmbs.viewer.session import Session
 from rtmbs.viewer.shared import SharedFrames
 from rtmbs.viewer.timing import Ring, Timing, percentiles
 from rtmbs.viewer.worker import Worker
 from tests.viewer.mechanisms import motored
+from tests.viewer.outlets import Silent
 
 
 class Clock:
@@ -116,6 +118,18 @@ def test_shared_memory_says_whether_the_latest_frame_was_taken():
     finally:
         reader.close()
         writer.close()
+
+
+def test_the_time_of_a_step_is_that_of_the_step_alone(monkeypatch):
+    """What a session does for its history comes after the step, and is no part of what the window tells of it."""
+    worker = Worker(FromModel(motored()), queue.SimpleQueue(), Silent())
+    worker.controller.build({}, {})
+    took, slow = Session.took, 0.1
+    monkeypatch.setattr(Session, "took", lambda session, report: (time.sleep(slow), took(session, report)))
+    worker._step()
+    assert worker.controller.live.step_number == 1
+    assert worker.controller.timing.step_times.known() < slow
+    assert worker.controller.timing.phases.sum() > 0.0
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,18 @@
+"""What a session is published to in tests of the session alone."""
+
+from rtmbs.viewer.strip import Strip
+
+
+class Silent:
+    """Shows nothing to anybody."""
+
+    def present(self, description):
+        return Strip()
+
+    def publish(self, frame):
+        """Nobody looks."""
+
+    taken = False
+
+    def tell(self, message):
+        """Nobody listens."""
