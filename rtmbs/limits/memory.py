@@ -1,14 +1,19 @@
 """How much memory there is: what is larger is refused in words before it is asked for."""
 
 import os
+from functools import cache
 from pathlib import Path
 
 CONTAINER = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
 UNKNOWN = float("inf")  # on a system that does not say
 
 
+@cache
 def machine_memory() -> float:
-    """Return the memory of this machine, or of the container it runs in [bytes]; infinite when nobody says."""
+    """Return the memory of this machine, or of the container it runs in [bytes]; infinite when nobody says.
+
+    The files that say so are read once: every run asks, and a short one takes no longer than that.
+    """
     try:
         size = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, OSError, ValueError):

@@ -1,6 +1,7 @@
 """Objects that take no attributes but their own: a misspelt one would be kept, and change nothing."""
 
 from difflib import get_close_matches
+from functools import cache
 from typing import Any, ClassVar
 
 ALIKE = 0.75  # share of letters from which another name may be meant
@@ -17,12 +18,12 @@ class Closed:
     remedy: ClassVar[str] = ""  # what to write in place of an unknown attribute; {name} stands for the attribute
 
     def __setattr__(self, name: str, value: Any) -> None:
-        kind = type(self)
+        kind: Any = type(self)
         if name not in self.__dict__ and kind.__module__.startswith("rtmbs."):
             found = getattr(kind, name, None)
             if isinstance(found, property) and found.fset is None:
                 raise AttributeError(self.refusal(name, f"attribute {name!r} of a {kind.__name__} is for reading"))
-            if found is None and name not in kind.own_names():
+            if found is None and name not in names_of(kind):
                 article = "an" if kind.__name__[0] in VOWELS else "a"
                 raise AttributeError(self.refusal(name, f"{article} {kind.__name__} has no attribute {name!r}"))
         object.__setattr__(self, name, value)
@@ -38,6 +39,12 @@ class Closed:
         near = get_close_matches(name, known, 1, ALIKE)
         meant = f"; did you mean {near[0]!r}?" if near and near[0] != name else ""
         return what + (meant or self.remedy.format(name=name))
+
+
+@cache
+def names_of(kind: type[Closed]) -> frozenset[str]:
+    """Return the own names of a class of the package, looked up once: a Result has seven, and short runs make many."""
+    return frozenset(kind.own_names())
 
 
 def annotated(kind: type) -> set[str]:

@@ -52,11 +52,18 @@ class Resampled:
     ) -> None:
         self.system, self.tables, self.samples = system, tables, samples
         self.n, self.m = samples.z.shape[1], samples.lam.shape[1]
-        self.ws, self.block_bytes = workspace(tables) if ws is None else ws, block_bytes
+        self.block_bytes = block_bytes
+        if ws is not None:
+            self.ws = ws
         self.coordinates: dict[str, Any] = {}  # what cut joints measure, by joint
         self.last_body: tuple[Any, Any] | None = None  # motion of the body that was asked for last
         self._measured: dict[str, Array] = {}
         self._frames = Blocks(self.n, FRAME, len(samples.t), self._evaluate_frames, block_bytes)
+
+    @cached_property
+    def ws(self) -> Any:
+        """The workspace, made when something is first evaluated: many a result is asked for coordinates only."""
+        return workspace(self.tables)
 
     def forget(self) -> None:
         """Drop what was evaluated: the samples were overwritten."""
