@@ -81,7 +81,7 @@ slow: $(DEV_STAMP)  ## the long physics and scale runs
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m slow --deselect tests/jit/test_plain.py
 
 plain: $(DEV_STAMP)  ## the kernels through numba's public names only end in the same bytes
-	$(BIN)/python -m pytest tests/jit/test_plain.py
+	$(BIN)/python -m pytest -n $(WORKERS) tests/jit/test_plain.py
 
 bench: $(RUN_STAMP)  ## measure kernels, factor, step and start; JSON=PATH names the file for python -m bench.compare
 	$(INSTALL) -e '.[bench]'

@@ -198,66 +198,66 @@ def diff(tape: OpenTape, x: Any, n: int = 1, axis: int = -1) -> TracedArray:
     return TracedArray(tape, np.moveaxis(x.ids, 0, axis))
 
 
-MOVING = (
+MOVING: tuple[Any, ...] = (
     *(np.reshape, np.ravel, np.transpose, np.moveaxis, np.swapaxes, np.rollaxis, np.squeeze, np.expand_dims, np.copy),
     *(np.broadcast_to, np.tile, np.repeat, np.roll, np.flip, np.fliplr, np.flipud, np.rot90, np.take, np.diagonal),
     *(np.take_along_axis, np.delete, np.split, np.array_split, np.hsplit, np.vsplit, np.atleast_1d, np.atleast_2d),
     *(np.atleast_3d, np.matrix_transpose, np.linalg.matrix_transpose, np.linalg.diagonal, np.permute_dims),
     *(np.unstack, np.resize, np.compress, np.real),
 )
-JOINING = (np.stack, np.concatenate, np.hstack, np.vstack, np.dstack, np.column_stack)
+JOINING: tuple[Any, ...] = (np.stack, np.concatenate, np.hstack, np.vstack, np.dstack, np.column_stack)
 
 FUNCTIONS.update({function: rearranged(function) for function in MOVING})
 FUNCTIONS.update({function: joined(function) for function in JOINING})
-FUNCTIONS.update(
-    {
-        np.append: lambda tape, x, y, axis=None: TracedArray(tape, np.append(steps(tape, x), steps(tape, y), axis)),
-        np.block: lambda tape, rows: TracedArray(tape, np.block(nested(tape, rows))),
-        np.where: where,
-        np.clip: clip,
-        np.dot: dot,
-        np.tensordot: tensordot,
-        np.einsum: einsum,
-        np.cross: cross,
-        np.trace: trace,
-        np.linalg.cross: cross,
-        np.linalg.norm: norm,
-        np.linalg.tensordot: tensordot,
-        np.linalg.trace: trace,
-        np.mean: mean,
-        np.triu: triangle(np.triu),
-        np.tril: triangle(np.tril),
-        np.diag: diag,
-        np.zeros_like: filled(0.0),
-        np.empty_like: filled(0.0),
-        np.ones_like: filled(1.0),
-        np.full_like: full_like,
-        np.pad: pad,
-        np.broadcast_arrays: broadcast_arrays,
-        np.polyval: polyval,
-        np.diff: diff,
-        np.sum: elementwise.total,
-        np.prod: elementwise.product,
-        np.max: elementwise.largest,
-        np.min: elementwise.smallest,
-        np.amax: elementwise.largest,
-        np.amin: elementwise.smallest,
-        np.all: elementwise.every,
-        np.any: elementwise.some,
-        np.cumsum: lambda tape, x, axis=None, **_: elementwise.running(np.add)(tape, x, axis),
-        np.cumprod: lambda tape, x, axis=None, **_: elementwise.running(np.multiply)(tape, x, axis),
-        np.vdot: lambda tape, x, y: dot(tape, np.ravel(steps_of(tape, x)), np.ravel(steps_of(tape, y))),
-        np.inner: lambda tape, x, y: tensordot(tape, x, y, ((-1,), (-1,))) if np.ndim(x) and np.ndim(y) else x * y,
-        np.outer: lambda tape, x, y: np.ravel(steps_of(tape, x))[:, None] * np.ravel(steps_of(tape, y)),
-        np.linalg.outer: lambda tape, x, y: steps_of(tape, x)[:, None] * steps_of(tape, y),
-        np.imag: filled(0.0),
-        np.shape: lambda tape, x: x.shape,
-        np.ndim: lambda tape, x: x.ndim,
-        np.size: lambda tape, x, axis=None: x.size if axis is None else x.shape[axis],
-        np.iscomplexobj: lambda tape, x: False,
-        np.isrealobj: lambda tape, x: True,
-    }
-)
+OTHERS: dict[Any, Callable[..., Any]] = {
+    np.append: lambda tape, x, y, axis=None: TracedArray(tape, np.append(steps(tape, x), steps(tape, y), axis)),
+    np.block: lambda tape, rows: TracedArray(tape, np.block(nested(tape, rows))),
+    np.where: where,
+    np.clip: clip,
+    np.dot: dot,
+    np.tensordot: tensordot,
+    np.einsum: einsum,
+    np.cross: cross,
+    np.trace: trace,
+    np.linalg.cross: cross,
+    np.linalg.norm: norm,
+    np.linalg.tensordot: tensordot,
+    np.linalg.trace: trace,
+    np.mean: mean,
+    np.triu: triangle(np.triu),
+    np.tril: triangle(np.tril),
+    np.diag: diag,
+    np.zeros_like: filled(0.0),
+    np.empty_like: filled(0.0),
+    np.ones_like: filled(1.0),
+    np.full_like: full_like,
+    np.pad: pad,
+    np.broadcast_arrays: broadcast_arrays,
+    np.polyval: polyval,
+    np.diff: diff,
+    np.sum: elementwise.total,
+    np.prod: elementwise.product,
+    np.max: elementwise.largest,
+    np.min: elementwise.smallest,
+    np.amax: elementwise.largest,
+    np.amin: elementwise.smallest,
+    np.all: elementwise.every,
+    np.any: elementwise.some,
+    np.cumsum: lambda tape, x, axis=None, **_: elementwise.running(np.add)(tape, x, axis),
+    np.cumprod: lambda tape, x, axis=None, **_: elementwise.running(np.multiply)(tape, x, axis),
+    np.vdot: lambda tape, x, y: dot(tape, np.ravel(steps_of(tape, x)), np.ravel(steps_of(tape, y))),
+    np.inner: lambda tape, x, y: tensordot(tape, x, y, ((-1,), (-1,))) if np.ndim(x) and np.ndim(y) else x * y,
+    np.outer: lambda tape, x, y: np.ravel(steps_of(tape, x))[:, None] * np.ravel(steps_of(tape, y)),
+    np.linalg.outer: lambda tape, x, y: steps_of(tape, x)[:, None] * steps_of(tape, y),
+    np.imag: filled(0.0),
+    np.shape: lambda tape, x: x.shape,
+    np.ndim: lambda tape, x: x.ndim,
+    np.size: lambda tape, x, axis=None: x.size if axis is None else x.shape[axis],
+    np.iscomplexobj: lambda tape, x: False,
+    np.isrealobj: lambda tape, x: True,
+}
+
+FUNCTIONS.update(OTHERS)
 
 
 def steps_of(tape: OpenTape, x: Any) -> TracedArray:

@@ -21,7 +21,7 @@ pytestmark = [
 
 STATES = """
 import gc, json, sys
-gc.disable()  # collections walk what numba keeps of every kernel, an eighth of the time
+gc.set_threshold(100_000)  # collections walk what numba keeps of every kernel, an eighth of the time
 from rtmbs import Simulation, library
 from rtmbs.simulation.options import by_name
 found = {}
