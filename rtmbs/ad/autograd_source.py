@@ -12,12 +12,12 @@ from collections.abc import Callable
 import numpy as np
 
 from rtmbs.ad.errors import DerivativeError
-from rtmbs.ad.function import Array, Function
+from rtmbs.ad.function import Array, Function, OfFunction
 
 MODES = ("reverse", "forward")
 
 
-class Autograd:
+class Autograd(OfFunction):
     """Jacobian of ``f`` by autograd, ``mode`` reverse or forward; one pass if ``batched``, else one a row or column."""
 
     def __init__(
@@ -35,14 +35,6 @@ class Autograd:
             raise DerivativeError(f"unknown autograd mode {mode!r}; there are {', '.join(MODES)}")
         self.function = Function(f, n, m, batched=batched, xp=xp)
         self.n, self.mode = n, mode
-
-    @property
-    def m(self) -> int:
-        return self.function.m
-
-    def value(self, x: Array, p: Array | None = None) -> Array:
-        """Return f (m,) at x (n,)."""
-        return self.function(self.function.point(x), p)
 
     def directions(self, x: Array, V: Array, p: Array | None = None) -> Array:
         """Return df/dx V (m, k) at x (n,) along the columns of V (n, k), in forward mode."""

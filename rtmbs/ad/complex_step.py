@@ -11,12 +11,12 @@ import numpy as np
 
 from rtmbs.ad.colouring import Compression, compress
 from rtmbs.ad.errors import DerivativeError
-from rtmbs.ad.function import Array, Function
+from rtmbs.ad.function import Array, Function, OfFunction
 
 STEP = 1e-30  # small enough that its square vanishes beside one
 
 
-class ComplexStep:
+class ComplexStep(OfFunction):
     """Jacobian of ``f`` by complex steps: n complex calls, colours in place of n with a pattern."""
 
     def __init__(
@@ -31,14 +31,6 @@ class ComplexStep:
         self.function = Function(f, n, m, batched=batched)
         self.n = n
         self.compression: Compression | None = None if pattern is None else compress(pattern, n, m)
-
-    @property
-    def m(self) -> int:
-        return self.function.m
-
-    def value(self, x: Array, p: Array | None = None) -> Array:
-        """Return f (m,) at x (n,)."""
-        return self.function(self.function.point(x), p)
 
     def directions(self, x: Array, V: Array, p: Array | None = None) -> Array:
         """Return df/dx V (m, k) at x (n,) along the columns of V (n, k)."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from rtmbs.ad.colouring import Compression, compress
 from rtmbs.ad.errors import DerivativeError
-from rtmbs.ad.function import Array, Function
+from rtmbs.ad.function import Array, Function, OfFunction
 
 FIXED = 1e-8  # the paper's increment
 SCALED = 1.5e-8  # square root of the rounding unit, per unit of typical size
@@ -24,7 +24,7 @@ CENTRAL = 6e-6  # its cube root
 INCREMENTS = {"forward": FIXED, "scaled": SCALED, "central": CENTRAL}
 
 
-class FiniteDifference:
+class FiniteDifference(OfFunction):
     """Jacobian of ``f`` by differences: n + 1 calls, central 2 n; with a pattern colours in place of n."""
 
     def __init__(
@@ -43,14 +43,6 @@ class FiniteDifference:
         self.function = Function(f, n, m, batched=batched)
         self.n, self.scheme, self.typical = n, scheme, typical
         self.compression: Compression | None = None if pattern is None else compress(pattern, n, m)
-
-    @property
-    def m(self) -> int:
-        return self.function.m
-
-    def value(self, x: Array, p: Array | None = None) -> Array:
-        """Return f (m,) at x (n,)."""
-        return self.function(self.function.point(x), p)
 
     def increments(self, x: Array) -> Array:
         """Return the increments (n,) that x can hold: (x + s) - x."""

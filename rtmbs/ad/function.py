@@ -107,6 +107,22 @@ class Function:
         return y
 
 
+class OfFunction:
+    """What sources that call a function answer alike."""
+
+    n: int
+    function: Function
+
+    @property
+    def m(self) -> int:
+        """Number of outputs."""
+        return self.function.m
+
+    def value(self, x: Array, p: Array | None = None) -> Array:
+        """Return f (m,) at x (n,)."""
+        return self.function(self.function.point(x), p)
+
+
 def takes_namespace(f: Callable[..., Array]) -> bool:
     """Return whether ``f`` has an argument named ``xp``."""
     try:

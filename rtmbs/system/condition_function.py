@@ -9,9 +9,8 @@ import numpy as np
 
 from rtmbs.errors import ModelError
 from rtmbs.model import Model
-from rtmbs.model.checks import rotation_of_quaternion
 from rtmbs.model.constraints import MOST, Constraint, JointPose, Pose
-from rtmbs.system.law_function import SEED, SPREAD, TRIALS, LawFunction, start_of
+from rtmbs.system.law_function import SEED, LawFunction, start_of
 from rtmbs.system.system import Array
 from rtmbs.system.tables import POSE_INPUTS
 
@@ -78,18 +77,10 @@ class ConditionFunction(LawFunction):
             )
         return values.reshape(-1)
 
-    def trials(self) -> list[tuple[Array, Array]]:
-        """Return inputs and parameters at which it is tried: the reference pose, then poses near it."""
-        rng = np.random.default_rng(SEED)
-        tried = [(self.x0, self.p0)]
-        for _ in range(TRIALS):
-            x = self.x0 + SPREAD * rng.normal(size=self.n)
-            if not self.names:
-                turn = rotation_of_quaternion(np.append(1.0, 0.5 * SPREAD * rng.normal(size=3)))
-                x[3:12] = (turn @ self.x0[3:12].reshape(3, 3)).ravel()
-            x[-1] = rng.uniform(0.0, 1.0)
-            tried.append((x, self.p0.copy()))
-        return tried
+    def at_time(self, t: float, x: Array) -> tuple[Array, Array]:
+        """Return inputs ``x`` and the reference parameters at ``t`` [s], which is the last input."""
+        x[-1] = t
+        return x, self.p0.copy()
 
     def check_slopes(self, slopes: Array) -> None:
         """Refuse a function that jumps or has a kink at the reference pose; ``slopes`` (m, n) are its derivatives."""

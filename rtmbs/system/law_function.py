@@ -144,10 +144,14 @@ class LawFunction:
             if not self.names:
                 turn = rotation_of_quaternion(np.append(1.0, 0.5 * SPREAD * rng.normal(size=3)))
                 x[3:12] = (turn @ self.x0[3:12].reshape(3, 3)).ravel()
-            p = self.p0.copy()
-            p[0] = rng.uniform(0.0, 1.0)
-            tried.append((x, p))
+            tried.append(self.at_time(rng.uniform(0.0, 1.0), x))
         return tried
+
+    def at_time(self, t: float, x: Array) -> tuple[Array, Array]:
+        """Return inputs ``x`` and the reference parameters at ``t`` [s]."""
+        p = self.p0.copy()
+        p[0] = t
+        return x, p
 
     def values_tried(self) -> list[Array]:
         """Call the law at every state; refuse what raises, is not finite at the reference, or has a memory."""
