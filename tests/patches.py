@@ -38,7 +38,7 @@ def edits(page: str, heading: str) -> list[Edit]:
 
 def applied(found: list[Edit], folder: Path) -> Path:
     """Return a copy of the package below ``folder`` with the edits applied, each of which must fit."""
-    shutil.copytree(ROOT / "rtmbs", folder / "rtmbs", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "rtmbs", folder / "rtmbs")  # with the bytecode, which holds for every file that is not edited
     for edit in found:
         path = folder / edit.path
         if edit.kind == "python":
