@@ -38,7 +38,8 @@ def edits(page: str, heading: str) -> list[Edit]:
 
 def applied(found: list[Edit], folder: Path) -> Path:
     """Return a copy of the package below ``folder`` with the edits applied, each of which must fit."""
-    shutil.copytree(ROOT / "rtmbs", folder / "rtmbs")  # with the bytecode, which holds for every file that is not edited
+    # The bytecode comes along: it holds for every file that is not edited.
+    shutil.copytree(ROOT / "rtmbs", folder / "rtmbs")
     for edit in found:
         path = folder / edit.path
         if edit.kind == "python":
