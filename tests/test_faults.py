@@ -9,6 +9,7 @@ import ast
 import math
 import os
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -41,8 +42,8 @@ class Watcher:
     """Counts events from the first call into the package on, and raises at one of them when told to.
 
     Lines: at every line, entry and return of functions of the package. Calls: at the start and the end of every call,
-    of Python and of C functions, made anywhere below. The end of a ``with`` in h5py is left out: its lock would stay
-    held, and whoever writes next would wait for ever.
+    of Python and of C functions, made anywhere below. Locks of h5py and of ``threading`` are left out: one that is
+    taken before its ``with`` has begun stays taken, and whoever writes, or starts a thread, next waits for ever.
     """
 
     def __init__(self, kind, at=None, fault=None):
@@ -64,10 +65,7 @@ class Watcher:
         if self.depth == 0 and not frame.f_code.co_filename.startswith(INSIDE):
             return
         self.depth += (event == "call") - (event == "return")
-        unlocks = (
-            event.startswith("c_") and arg.__name__ in ("__enter__", "__exit__") and H5PY in frame.f_code.co_filename
-        )
-        if event != "c_exception" and not unlocks:
+        if event != "c_exception" and not locks(frame, event, arg):
             self.event()
 
     def __enter__(self):
@@ -84,9 +82,10 @@ class Watcher:
 
 
 def locks(frame, event, arg):
-    """True when h5py takes or leaves its lock."""
-    inside = event.startswith("c_") and H5PY in frame.f_code.co_filename
-    return inside and arg.__name__ in ("__enter__", "__exit__")
+    """True when h5py or ``threading`` takes or leaves a lock."""
+    file = frame.f_code.co_filename
+    inside = event.startswith("c_") and (H5PY in file or file == threading.__file__)
+    return inside and arg.__name__ in ("__enter__", "__exit__", "acquire", "release")
 
 
 def events(kind, act):
