@@ -10,6 +10,7 @@ from rtmbs.dae import METHODS, MotionError, integrate
 from rtmbs.dae.registry import PLACES
 from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.formulations import FormulationError
+from tests.cases import spread
 from tests.dae.motions import FIELDS, errors, made, motions_for, slopes, start_of
 from tests.formulations.systems import system_of
 from tests.patches import ROOT, run
@@ -152,7 +153,7 @@ print(*room.METHODS)
 """
 
 
-REMOVED = [pytest.param(one, marks=[pytest.mark.slow] * (k > 0)) for k, one in enumerate(METHODS)]  # a process each
+REMOVED = spread(METHODS, 1)  # a process each
 
 
 @pytest.mark.parametrize("name", REMOVED)

@@ -9,6 +9,7 @@ import pytest
 from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.formulations import FORMULATIONS, FormulationError
 from rtmbs.formulations.registry import PLACES
+from tests.cases import spread
 from tests.formulations.systems import MAKERS, REDUNDANT, T, states, system_of, wanted
 from tests.patches import ROOT, run
 
@@ -222,9 +223,7 @@ print(*room.FORMULATIONS)
 """
 
 
-REMOVED = [
-    pytest.param(one, marks=[pytest.mark.slow] * (k > 0)) for k, one in enumerate(FORMULATIONS)
-]  # a process each
+REMOVED = spread(FORMULATIONS, 1)  # a process each
 
 
 @pytest.mark.parametrize("name", REMOVED)

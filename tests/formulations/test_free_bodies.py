@@ -18,6 +18,7 @@ from rtmbs.formulations import (
 from rtmbs.kinematics.coordinates import SIZE, rotations, world_rates
 from rtmbs.results.reactions import reaction
 from rtmbs.state import State
+from tests.cases import quick
 
 OPEN = (1, 5, 7)  # seeds whose loops cannot close together with their drivers
 SEEDS = [seed for seed in range(103) if seed not in OPEN]
@@ -27,9 +28,7 @@ NAMES = list(FORMULATIONS)
 
 def seeds(taken):
     """Return the mark of a test that takes four seeds, and the others where slow tests run."""
-    return pytest.mark.parametrize(
-        "seed", [*taken[:4], *(pytest.param(seed, marks=pytest.mark.slow) for seed in taken[4:])]
-    )
+    return pytest.mark.parametrize("seed", quick(taken, *taken[:4]))
 
 
 @seeds(SEEDS)

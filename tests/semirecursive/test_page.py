@@ -14,11 +14,12 @@ from autograd import jacobian, make_vjp
 from rtmbs.semirecursive import page, page_arrays
 from rtmbs.system.skeleton import elements_of
 from rtmbs.system.tables import DISTANCE, PRISMATIC, RELATION, REVOLUTE, ROTATION, TRANSLATION
+from tests.cases import quick
 from tests.mechanisms import Mechanism, committed, exponential, random_motion, random_tables
 
 TINY = 1e-40
 SEEDS = (1, 2, 3, 4, 5)
-CASES = [*SEEDS[:3], *(pytest.param(seed, marks=pytest.mark.slow) for seed in SEEDS[3:])]  # the large ones take seconds
+CASES = quick(SEEDS, *SEEDS[:3])  # the large ones take seconds
 
 
 @pytest.fixture(params=CASES)

@@ -5,14 +5,13 @@ import pytest
 import rtmbs
 from bench.measures import complex_steps
 from bench.measures.complex_steps import CASES, errors
+from tests.cases import quick
 
-SLOW = pytest.mark.slow
-QUICK = ("crank_rocker", "slider_crank")
 STEPS = 4
 WANTED = 1e-8
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in QUICK else SLOW) for name in CASES])
+@pytest.mark.parametrize("name", quick(CASES, "crank_rocker", "slider_crank"))
 def test_direct_is_the_complex_step(name):
     h, by = CASES[name]
     found = errors(rtmbs.library.build(name), by[:2], h, STEPS)

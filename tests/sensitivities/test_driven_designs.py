@@ -10,12 +10,10 @@ import pytest
 import rtmbs
 from bench.measures.complex_steps import errors
 from rtmbs.errors import InputError
-from tests.cases import spread
+from tests.cases import quick, spread
 from tests.sensitivities.cases import differences, error
 from tests.sensitivities.driven_cases import CASES, chain, rocker
 
-SLOW = pytest.mark.slow
-QUICK = ("rate", "driven loop")
 H, END = 2e-3, 0.1
 TIGHT = rtmbs.PenaltyTrapezoidal(tol=1e-12, projection_tol=1e-13)
 WANTED = 1e-7  # of the largest derivative of a channel, beyond what two steps of the differences are apart
@@ -32,7 +30,7 @@ def ends(result, names):
 
 
 @pytest.mark.usefixtures("reverse_pass")
-@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in QUICK else SLOW) for name in CASES])
+@pytest.mark.parametrize("name", quick(CASES, "rate", "driven loop"))
 def test_against_differences_of_runs(name):
     build, a, names = CASES[name]
     given = {"of": list(names), "by": ["a"], "model": build, "at": {"a": a}}

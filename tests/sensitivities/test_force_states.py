@@ -6,9 +6,9 @@ import pytest
 import rtmbs
 from bench.measures.complex_steps import TIGHT, errors
 from rtmbs.errors import InputError
+from tests.cases import quick
 from tests.sensitivities.cases import differences, error, sprung_rocker
 
-SLOW = pytest.mark.slow
 WANTED = 1e-8
 
 
@@ -79,7 +79,7 @@ LOOPS = {
 }
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name == "rocker" else SLOW) for name in LOOPS])
+@pytest.mark.parametrize("name", quick(LOOPS, "rocker"))
 def test_direct_is_the_complex_step(name):
     make, by, h = LOOPS[name]
     found = errors(make(), by, h, 4)

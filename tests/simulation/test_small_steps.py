@@ -9,7 +9,7 @@ from rtmbs.errors import InputError
 from rtmbs.library.force_laws import stops
 from rtmbs.simulation.local_error import smoothed
 from rtmbs.simulation.too_small import bend
-from tests.cases import spread
+from tests.cases import quick, spread
 
 
 def crank_of_a_heavy_rocker():
@@ -45,9 +45,7 @@ SMOOTH = {
 }
 
 
-@pytest.mark.parametrize(
-    "case", [pytest.param(case, marks=[pytest.mark.slow] * (case != "four-bar")) for case in SMOOTH]
-)
+@pytest.mark.parametrize("case", quick(SMOOTH, "four-bar"))
 def test_what_projections_leave_is_no_bend_of_a_smooth_motion(case):
     build, tolerance, t_end = SMOOTH[case]
     system, channel = build()
