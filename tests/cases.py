@@ -11,16 +11,17 @@ def spread(cases: Iterable[Any], few: int) -> list[Any]:
     given = list(cases)
     last = len(given) - 1
     kept = {round(k * last / max(few - 1, 1)) for k in range(few)}
-    return [case if k in kept else slow(case) for k, case in enumerate(given)]
+    return [marked(case, slow=k not in kept) for k, case in enumerate(given)]
 
 
 def quick(cases: Iterable[Any], *chosen: Any) -> list[Any]:
     """Return all cases; those that are not ``chosen`` for every run are marked slow."""
-    return [case if case in chosen else slow(case) for case in cases]
+    return [marked(case, slow=case not in chosen) for case in cases]
 
 
-def slow(case: Any) -> Any:
-    """Return a case as one of the long runs."""
+def marked(case: Any, *, slow: bool) -> Any:
+    """Return a case of one or, as a tuple, of several arguments; ``slow`` makes it one of the long runs."""
+    marks = [pytest.mark.slow] * slow
     if not hasattr(case, "marks"):
-        return pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.slow)
-    return pytest.param(*case.values, marks=[*case.marks, pytest.mark.slow], id=case.id)
+        return pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=marks)
+    return pytest.param(*case.values, marks=[*case.marks, *marks], id=case.id)

@@ -10,7 +10,7 @@ from rtmbs.bench.andrews_system import END
 from rtmbs.bench.command import main
 from rtmbs.dae import DORMAND_PRINCE, HalfExplicit, RadauGGL, RungeKutta, SolveIVP, integrate
 from rtmbs.formulations import Direct, Partitioning
-from tests.cases import slow
+from tests.cases import marked
 from tests.dae.motions import made
 
 
@@ -54,7 +54,7 @@ def test_extrapolated_runs_lead_the_plain_ones():
     assert rows["refined 2 runs"].evaluations is None
 
 
-@pytest.mark.parametrize("name", [slow(name) if name == "andrews" else name for name in dae_problems.PROBLEMS])
+@pytest.mark.parametrize("name", [marked(name, slow=name == "andrews") for name in dae_problems.PROBLEMS])
 def test_starts_are_consistent_and_energy_is_kept(name):
     problem = dae_problems.PROBLEMS[name]()
     form = dae.FORMULATIONS["qr" if problem.redundant else "partitioning"]()
