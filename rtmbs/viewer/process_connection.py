@@ -114,9 +114,10 @@ class ProcessConnection:
         return self._failed or self._ended
 
     def restart(self) -> None:
+        built = {} if self._scene is None else self._scene.parameters
         self.close()
         self._start()
-        for command in self._settings.again():
+        for command in self._settings.again(built):
             self._inbox.put(command)
 
     def close(self) -> None:

@@ -1,5 +1,6 @@
 """What was set in a session, so that a session that takes its place can be given the same."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from rtmbs.viewer.commands import (
@@ -21,13 +22,13 @@ class Settings:
     """The last of each kind of setting among the commands that were sent."""
 
     def __init__(self) -> None:
-        self._parameters: dict[str, Any] = {}
+        self._parameters: set[str] = set()
         self._last: dict[tuple[type, str], Command] = {}
 
     def note(self, command: Command) -> None:
         """Look at a command that is sent."""
         if isinstance(command, Rebuild):
-            self._parameters |= command.parameters
+            self._parameters |= set(command.parameters)
         elif isinstance(command, SetInput | SetOption):
             self._last[type(command), command.name] = command
         elif isinstance(command, SetSpeed | Subscribe | KeepHistory | ShowReactions | Inspect):
@@ -35,7 +36,11 @@ class Settings:
         elif isinstance(command, Reset | LoadState):  # the inputs are those of the model again, or of a file
             self._last = {key: one for key, one in self._last.items() if not isinstance(one, SetInput)}
 
-    def again(self) -> list[Command]:
-        """Return the commands that set all this in a new session."""
-        building: list[Command] = [Rebuild(dict(self._parameters))] if self._parameters else []
+    def again(self, built: Mapping[str, Any]) -> list[Command]:
+        """Return the commands that set all this in a new session.
+
+        built: parameters of the mechanism that stood last. A build that was refused is not asked for again.
+        """
+        parameters = {name: built[name] for name in built if name in self._parameters}
+        building: list[Command] = [Rebuild(parameters)] if parameters else []
         return building + list(self._last.values())

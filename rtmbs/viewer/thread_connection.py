@@ -71,10 +71,11 @@ class ThreadConnection:
         return not self._thread.is_alive()
 
     def restart(self) -> None:
+        built = {} if self._scene is None else self._scene.parameters
         self.close()
         self._messages.clear()
         self._start()
-        for command in self._settings.again():
+        for command in self._settings.again(built):
             self._inbox.put(command)
 
     def close(self) -> None:

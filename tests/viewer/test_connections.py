@@ -431,6 +431,21 @@ def test_a_killed_worker_is_told_and_starts_again():
     connection.close()
 
 
+@pytest.mark.parametrize("mode", ["process", "thread"])
+def test_a_session_that_starts_again_has_the_parameters_that_were_built(mode):
+    connection = connect(MOTORED, mode)
+    connection.describe()
+    connection.send(Rebuild({"length": 1.5}))
+    wait(connection, lambda f: connection.describe().parameters["length"] == 1.5, "the build")
+    connection.send(Rebuild({"length": 1.2, "torque": "much"}))
+    told(connection, "must be", "warning")
+    connection.restart()
+    assert connection.describe().parameters["length"] in (1.0, 1.5)
+    wait(connection, lambda f: connection.describe().parameters["length"] == 1.5, "the accepted build again")
+    assert not [message for message in connection.messages() if message.kind in ("failure", "warning")]
+    connection.close()
+
+
 @pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="shared memory has no folder here")
 def test_a_killed_worker_leaves_no_memory_behind():
     before = set(os.listdir("/dev/shm"))
