@@ -37,6 +37,8 @@ def run(words: list[str]) -> int:
     if not words or words[0].startswith("-"):
         parser.read(words or ["--help"])
     name = words[0]
+    if {"-h", "--help"} & {*words}:
+        parser.epilog = f"{own_options(name)}{EXAMPLES}"
     options, left = parser.parse_known_args(words)
     if options.headless and options.out:  # what would be told after a minute otherwise
         from rtmbs.viewer.encoder import check_path
@@ -113,6 +115,14 @@ def option_parser(program: str, defaults: Mapping[str, Any], description: str) -
             reader = number if isinstance(default, float) else type(default)
         parser.add_argument(f"--{option.replace('_', '-')}", type=reader, default=default, help=f"default: {default}")
     return parser
+
+
+def own_options(name: str) -> str:
+    """Return lines with the options of a mechanism and their defaults; "" for a file that is none."""
+    if name.endswith((*RESULTS, SUFFIX)) or is_history(name):
+        return ""
+    found = [f"  --{key.replace('_', '-')} {value}" for key, value in factory_defaults(name).items()]
+    return "\n".join([f"options of {name}, with their defaults:", *found, ""]) if found else ""
 
 
 def read_parameters(name: str, words: list[str]) -> dict[str, Any]:

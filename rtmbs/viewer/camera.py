@@ -197,6 +197,20 @@ class Camera:
         middle, reach = (self._parallel_window if self.parallel else self._window)(seen, 1.0 - 2.0 * left / self.width)
         self.center, self.distance = middle @ axes, max(reach, 1e-6)
 
+    def fit_around(self, center: ArrayLike, points: ArrayLike, left: float = 0.0) -> None:
+        """Keep the direction and put ``center`` (3,) into the middle of what is free, with ``points`` in the picture.
+
+        left: as of ``fit``.
+        """
+        axes, middle = self.axes(), np.asarray(center, float)
+        u, v, w = ((np.asarray(points, float) - middle) @ axes.T).T
+        slope = math.tan(math.radians(self.field_of_view) / 2.0) / MARGIN
+        across = slope * (self.width - left) / self.height
+        beside = np.maximum(np.abs(u) / across, np.abs(v) / slope)
+        reach = beside if self.parallel else np.maximum(w + beside, w / (1.0 - NEAR))
+        self.distance = max(float(np.max(reach)), 1e-6)
+        self.center = middle - 0.5 * left * self.metres_per_pixel() * axes[0]
+
     def go_with(self, points: Array, left: float = 0.0) -> None:
         """Keep the distance and put ``points`` (k, 3) into the middle; step back only where they do not fit."""
         distance = self.distance

@@ -92,9 +92,22 @@ def facts(description: SceneDescription, choice: Choice) -> list[tuple[str, str]
         entry = next(entry for entry in description.inputs if entry.name == name)
         return [("set by", "the user" if entry.settable else "a function of time")]
     element = next(one for one in description.elements if (one.group, one.name) == (kind, name))
-    ends = " and ".join(description.bodies[body].name for body in element.bodies)
+    ends = " and ".join(held_at(description, name) or (description.bodies[body].name for body in element.bodies))
     where = ("on", ", ".join(element.coordinates)) if element.coordinates else ("between", ends)
     return [("kind", element.kind), where]
+
+
+def held_at(description: SceneDescription, name: str) -> list[str]:
+    """Return the two ends of what acts between points: the marker of that point, or the body."""
+    found = [((one.a, one.point_a), (one.b, one.point_b)) for one in description.connectors if one.name == name]
+    return [end_name(description, *end) for end in found[0]] if len(found) == 1 else []
+
+
+def end_name(description: SceneDescription, body: int, point: Array) -> str:
+    """Return the marker at a point of a body with the body, or the body alone."""
+    owner = description.bodies[body].name
+    markers = (one for one in description.markers if one.body == body and np.array_equal(one.point, point))
+    return next((f"{marker.name} on {owner}" for marker in markers), owner)
 
 
 def body_facts(body: BodyDescription) -> list[tuple[str, str]]:

@@ -9,6 +9,7 @@ from rtmbs.viewer.frame import Frame
 from rtmbs.viewer.strip import Strip
 
 Kind = Literal["log", "info", "busy", "progress", "warning", "failure"]
+Offer = Literal["back", "reload"]  # ways out of a failure
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class Message:
 
     log: a command took effect.  info: something was done.  busy: something that takes seconds has begun; the next
     message says how it ended.  progress: how far it is.  warning: a command was refused.  failure: a step failed, or
-    the session ended.
+    the session ended.  offers: what the user may do about it.
     """
 
     kind: Kind
@@ -25,6 +26,7 @@ class Message:
     step: int = 0  # step at which it happened
     t: float = 0.0  # [s]
     details: str = ""  # the traceback through the user's own files
+    offers: tuple[Offer, ...] = ()
 
 
 class Connection(Protocol):

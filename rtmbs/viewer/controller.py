@@ -41,10 +41,11 @@ from rtmbs.viewer.commands import (
     StepForward,
     Subscribe,
 )
-from rtmbs.viewer.connection import Kind, Message
+from rtmbs.viewer.connection import Kind, Message, Offer
 from rtmbs.viewer.describe import describe
 from rtmbs.viewer.description import SceneDescription
-from rtmbs.viewer.disk.disk_history import DiskHistory, free_folder
+from rtmbs.viewer.disk.disk_history import DiskHistory
+from rtmbs.viewer.disk.head import free_folder
 from rtmbs.viewer.frame import Frame
 from rtmbs.viewer.history import History
 from rtmbs.viewer.mouse_spring import compiled_with_mouse_spring
@@ -116,7 +117,7 @@ class Controller:
         self.stale = True
         if not report.outcome.accepted:
             self.pause()
-            self.tell("failure", self.live.failure(report))
+            self.tell("failure", self.live.failure(report), offers=("back",))
 
     def forward(self) -> None:
         """Go to the next step that is remembered, or in a loop from the newest to the oldest one.
@@ -129,11 +130,23 @@ class Controller:
             self.live.seek(self.live.history.oldest)
         self.stale = True
 
-    def fail(self, error: Exception) -> None:
-        """Pause, and tell what was raised."""
+    def fail(self, error: Exception, stepping: bool = False) -> None:
+        """Pause, and tell what was raised, by a step or by something else."""
         if self.session is not None:
             self.pause()
-        self.tell("failure", fault.sentence(error), fault.details(error))
+        ways: tuple[Offer, ...] = ("back",) if stepping else ()
+        details = fault.details(error)
+        self.tell("failure", fault.sentence(error), details, ways + self._mended_by(details))
+
+    def refuse(self, error: RtmbsError) -> None:
+        """Tell why a command was not taken."""
+        details = fault.details(error)
+        self.tell("warning", f"{error}{fault.place(error)}", details, self._mended_by(details))
+
+    def _mended_by(self, details: str) -> tuple[Offer, ...]:
+        """Return the way out of a mistake in the user's own file, which ``details`` tell, or of a failed start."""
+        gone = self.session is None
+        return ("reload",) if gone or (details and self.origin.renewable) else ()
 
     # ---- commands ---------------------------------------------------------------------------------------------------
 
@@ -242,7 +255,7 @@ class Controller:
                 self.tell("info", f"state at t = {self.sim.t:g} s loaded from {command.path}")
         except OSError as error:
             self.tell("warning", f"{command.path}: {error.strerror or error}")
-        self.pacer.restart()
+        self.pacer.resume()
         self.timing.stop()
 
     def _keep_history(self, command: KeepHistory) -> None:
@@ -255,7 +268,7 @@ class Controller:
         self._go_on_disk()
         kept = f"kept in {folder}, {in_words(command.limit)} at most" if disk else "kept in memory only"
         self.tell("info", f"the history is {kept}")
-        self.pacer.restart()
+        self.pacer.resume()
 
     def _go_on_disk(self) -> None:
         """Let the present history have a story on the disk, where there is one."""
@@ -333,10 +346,10 @@ class Controller:
             )
         )
 
-    def tell(self, kind: Kind, text: str, details: str = "") -> None:
+    def tell(self, kind: Kind, text: str, details: str = "", offers: tuple[Offer, ...] = ()) -> None:
         """Pass a sentence on, with the present step and time."""
         step, t = (self.session.step_number, self.session.t) if self.session else (0, 0.0)
-        self.outlet.tell(Message(kind, text, step, t, details))
+        self.outlet.tell(Message(kind, text, step, t, details, offers))
 
     @property
     def live(self) -> Session:

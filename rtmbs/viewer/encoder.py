@@ -102,9 +102,11 @@ def ffmpeg() -> str:
 
 
 def check_path(path: Path) -> None:
-    """Raise InputError for an ending nobody knows or a folder that is not there."""
+    """Raise InputError for an ending nobody knows or a folder that is not there; that of a series is made."""
     if path.suffix.lower() not in CODECS:
         known = ", ".join(CODECS)
         raise InputError(f"{str(path)!r}: the ending {path.suffix!r} is not known; it must be one of {known}")
+    if "%" in path.name and path.parent.parent.is_dir():  # a series of pictures has a folder of its own
+        path.parent.mkdir(exist_ok=True)
     if not path.parent.is_dir():
         raise InputError(f"{str(path)!r}: there is no folder {str(path.parent)!r}; create it first")

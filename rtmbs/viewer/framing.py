@@ -45,11 +45,15 @@ class Framing:
             self._hold()
 
     def fit(self) -> None:
-        """Stand so that the whole is in the picture, beside the info overlay, and stay so."""
+        """Stand so that the whole, or what is around a followed body, is in the picture beside the info overlay."""
         canvas = self.window.canvas
         if canvas.scene is not None:
             self.holding = True
-            canvas.camera.fit(canvas.scene.framing(), self.covered())
+            scene, camera, body = canvas.scene, canvas.camera, self.followed
+            if body is None:
+                camera.fit(scene.framing(), self.covered())
+            else:
+                camera.fit_around(scene.center_of(body), scene.around(body), self.covered())
             canvas.update()
 
     def resized(self) -> None:

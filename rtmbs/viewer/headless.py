@@ -211,7 +211,10 @@ def film(
                     scene = dressed(Scene(description, theme, frame), filming, wrenches)
                     camera.ground = ground_axes(description.gravity)
                     camera.look(filming.camera)
-                    camera.fit(np.concatenate([scene.whole(), scene.arrow_tips()]), left)
+                    if followed is None:
+                        camera.fit(np.concatenate([scene.whole(), scene.arrow_tips()]), left)
+                    else:
+                        camera.fit_around(scene.center_of(followed), scene.around(followed), left)
                 before = None if followed is None else scene.center_of(followed)
                 scene.show(frame)
                 if followed is not None and before is not None:

@@ -17,6 +17,7 @@ WIDE = 140.0  # pixels that the scale bar has at most, in a window
 INSET, TICK = 0.78, 0.22  # from the edge of the picture, and half the ends of the scale bar, in rows
 SWATCH, GAP = 0.9, 0.5  # width of a patch of colour, and from there to its words, in rows
 OUT = 1.12  # where the name of an axis stands, in lengths of the axis
+LETTER = 0.5  # width of one of the words, in rows
 LEFT, MIDDLE, RIGHT = "l", "m", "r"
 
 
@@ -50,8 +51,20 @@ def legend(
     row: from one line to the next [pixels].  scales: False leaves colours alone.
     taken: width and height of what lies in the upper left corner [pixels]; colours go beside it.
     """
-    colors = drawn_meanings(meanings(scene), scene, camera, row, taken) if scene.shown["legend"] else []
-    return colors + (drawn_scales(scene, camera, row) if scales else [])
+    corner = drawn_scales(scene, camera, row) if scales else []
+    if not scene.shown["legend"]:
+        return corner
+    rows = meanings(scene)
+    return drawn_meanings(rows, scene, row, taken, lowest(rows, corner, camera, row)) + corner
+
+
+def lowest(rows: list[Meaning], corner: Legend, camera: Camera, row: float) -> float:
+    """Return the pixel under the last colour: over the scales where the picture is too narrow for both."""
+    scales = [one for one in corner if isinstance(one, Word) and one.anchor == RIGHT]
+    longest = max((len(one.words) for one in rows), default=0), max((len(one.text) for one in scales), default=0)
+    if scales and (2.0 * INSET + SWATCH + 2.0 * GAP + LETTER * sum(longest)) * row > camera.width:
+        return min(one.y for one in scales) - row
+    return camera.height - INSET * row
 
 
 def drawn_scales(scene: Scene, camera: Camera, row: float) -> Legend:
@@ -90,13 +103,13 @@ def drawn_bar(scene: Scene, camera: Camera, row: float, bottom: float) -> Legend
     return [*bar, Word(metric(length), right, bottom - 0.5 * row, RIGHT, color)]
 
 
-def drawn_meanings(rows: list[Meaning], scene: Scene, camera: Camera, row: float, taken: tuple[float, float]) -> Legend:
-    """Return patches of colour with their words, from the lower left corner upwards."""
+def drawn_meanings(rows: list[Meaning], scene: Scene, row: float, taken: tuple[float, float], bottom: float) -> Legend:
+    """Return patches of colour with their words, from ``bottom`` [pixels] at the left upwards."""
     found: Legend = []
-    under = camera.height - (INSET + len(rows)) * row < taken[1]
+    under = bottom - len(rows) * row < taken[1]
     left = INSET * row + (taken[0] if under else 0.0)
     for number, one in enumerate(reversed(rows)):
-        y = camera.height - (INSET + number) * row - 0.5 * row
+        y = bottom - (number + 0.5) * row
         if y < row:
             break
         if one.color:

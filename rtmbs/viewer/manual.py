@@ -82,7 +82,7 @@ class ManualConnection:
         try:
             self._controller.handle(command)
         except RtmbsError as error:
-            self._controller.tell("warning", str(error))
+            self._controller.refuse(error)
 
     # ---- the window's side ------------------------------------------------------------------------------------------
 

@@ -120,7 +120,7 @@ class OsMesa:
             wanted = (osmesa.OSMESA_FORMAT, GL.GL_RGBA, osmesa.OSMESA_DEPTH_BITS, 24, *core, *version, 0)
             self._context = osmesa.OSMesaCreateContextAttribs((ctypes.c_int * len(wanted))(*wanted), None)
         except Exception as error:  # a missing library shows as an attribute that is None, or fails on import
-            raise NoOpenGL(f"OSMesa is not here (Debian: libosmesa6): {type(error).__name__}: {error}") from error
+            raise NoOpenGL("OSMesa is not here (Debian: libosmesa6)") from error
         self._mesa: Any = osmesa
         self._memory = np.zeros((height, width, 4), np.uint8)
         bound = self._context and osmesa.OSMesaMakeCurrent(

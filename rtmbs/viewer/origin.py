@@ -131,6 +131,13 @@ def options_of(sim: "Simulation") -> dict[str, Any]:
     return {"h": sim.h, **{f.name: getattr(options, f.name) for f in fields(options)}}
 
 
+def title(name: str) -> str:
+    """Return the name of an origin for a file: that of its function, or of the file with ``build``."""
+    where, _, function = name.replace("\\", "/").rpartition(":")
+    plain = name if where in ("", name) or "/" in function else function
+    return Path(plain).stem if plain.endswith(".py") else plain
+
+
 def refuse_parameters(name: str, changes: Mapping[str, Any]) -> None:
     """Raise InputError when a model without a factory is asked to change."""
     if changes:

@@ -22,7 +22,8 @@ def outline(info: BodyInfo, points: Array, length: float) -> tuple[Shape, ...]:
     if len(ends) >= 2:
         return skeleton(ends, radius, SAME * length)
     solid = solid_of_inertia(info, radius)
-    if len(ends) == 1 and not reaches(solid, ends[0]):
+    apart = len(ends) == 1 and np.linalg.norm(ends[0] - center) > SAME * length
+    if apart and not reaches(solid, ends[0]):
         return (Bar(ends[0], center, radius), solid)
     return (solid,)
 

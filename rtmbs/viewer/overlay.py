@@ -34,7 +34,7 @@ class Overlay(Protocol):
 
 
 class Highlight:
-    """A ball about a joint, a marker or a given force, and a line along what acts between two points."""
+    """A ball about a joint, a marker or a given force; a line along what acts between points, and balls at its ends."""
 
     def __init__(self, description: SceneDescription, choice: Choice, radius: float, theme: Theme) -> None:
         self._spots, self._pairs = marked(description, choice)
@@ -69,8 +69,8 @@ def marked(description: SceneDescription, choice: Choice) -> tuple[list[Spot], l
     if kind == JOINT:
         return spots, []
     spots += [(wrench.body, wrench.point) for wrench in description.wrenches if wrench.name == name]
-    drawn = [one for one in description.connectors if one.name == name]
-    return spots, [((one.a, one.point_a), (one.b, one.point_b)) for one in drawn]
+    ends = [((one.a, one.point_a), (one.b, one.point_b)) for one in description.connectors if one.name == name]
+    return [*spots, *(spot for pair in ends for spot in pair)], ends
 
 
 def joints_of(description: SceneDescription, name: str) -> set[str]:

@@ -21,7 +21,7 @@ from rtmbs.viewer.connection import Message
 from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.frame import Frame
 from rtmbs.viewer.interrupt import handled
-from rtmbs.viewer.origin import Origin
+from rtmbs.viewer.origin import Origin, title
 from rtmbs.viewer.settings import Settings
 from rtmbs.viewer.shared import SharedFrames
 from rtmbs.viewer.strip import Strip
@@ -47,7 +47,7 @@ class ProcessConnection:
     """
 
     def __init__(self, origin: Origin, **options: Any) -> None:
-        self._origin, self._options, self._settings = origin, options, Settings()
+        self._origin, self._options, self._settings = origin, options, Settings(title(origin.name))
         self._start()
 
     def _start(self) -> None:
@@ -83,7 +83,7 @@ class ProcessConnection:
         return self._scene
 
     def send(self, command: Command) -> None:
-        self._settings.note(command)
+        command = self._settings.note(command)
         if not self._closed:
             self._inbox.put(command)
 
@@ -104,7 +104,7 @@ class ProcessConnection:
             self._read(0.0)  # what it said last
             self._ended = True
             if not self._failed:
-                self._messages.append(Message("failure", how_it_ended(self._process.exitcode)))
+                self._messages.append(Message("failure", how_it_ended(self._process.exitcode), offers=("reload",)))
         found = list(self._messages)
         self._messages.clear()
         return found

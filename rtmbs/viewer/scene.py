@@ -227,6 +227,15 @@ class Scene:
         local = self.description.bodies[body].center_of_mass
         return self._placed(np.array([body]), local[None])[0]
 
+    def around(self, body: int) -> Array:
+        """Return world points (k, 3) that a picture with this body in its middle should hold [m].
+
+        They are all that there is now, and as much on the other side of the body's mass centre.
+        """
+        center = self.center_of(body)
+        away = AHEAD * (self.points() - center)
+        return np.concatenate([center + away, center - away])
+
     def _placed(self, body: NDArray[np.int64], local: Array) -> Array:
         return np.asarray(self.frame.r[body] + np.einsum("kij,kj->ki", self.frame.A[body], local))
 

@@ -111,7 +111,7 @@ class Selection:
         is_body = choice is not None and choice.kind == BODY
         scene.select(self.body() if is_body else None)
         overlays: list[Overlay] = []
-        if choice is not None and not is_body:
+        if choice is not None and not is_body and choice not in self.hidden.choices:
             overlays.append(Highlight(description, choice, scene.radius, scene.theme))
         for one, other in self.pairs:
             ends = end_of(description, one), end_of(description, other)

@@ -1,8 +1,12 @@
 """How the widgets look in a theme: a palette, and a few rules."""
 
+from pathlib import Path
+
 from PySide6.QtGui import QColor, QPalette
 
 from rtmbs.viewer.theme import Theme
+
+TICK = (Path(__file__).parent / "panels" / "tick.svg").as_posix()
 
 
 def palette(theme: Theme) -> QPalette:
@@ -43,6 +47,13 @@ def sheet(theme: Theme) -> str:
         QMenu {{ background: {theme.panel}; border: 1px solid {theme.border}; }}
         QStatusBar {{ background: {theme.panel}; color: {theme.muted}; border-top: 1px solid {theme.border}; }}
         QTreeView {{ border: none; }}
+        QTreeView::indicator, QCheckBox::indicator {{
+            width: 12px; height: 12px; border: 1px solid {theme.muted}; border-radius: 2px; background: {theme.field};
+        }}
+        QTreeView::indicator:checked, QCheckBox::indicator:checked {{
+            border-color: {theme.accent}; background: {theme.accent}; image: url("{TICK}");
+        }}
+        QTreeView::indicator:indeterminate {{ background: {theme.muted}; }}
         QSplitter::handle {{ background: {theme.border}; }}
         QPlainTextEdit {{ border: none; font-family: monospace; }}
     """

@@ -10,7 +10,7 @@ from rtmbs.viewer.commands import Command, Quit
 from rtmbs.viewer.connection import Message
 from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.frame import Frame
-from rtmbs.viewer.origin import Origin
+from rtmbs.viewer.origin import Origin, title
 from rtmbs.viewer.settings import Settings
 from rtmbs.viewer.strip import Strip
 from rtmbs.viewer.worker import Worker
@@ -26,7 +26,7 @@ class ThreadConnection:
     """
 
     def __init__(self, origin: Origin, **options: Any) -> None:
-        self._origin, self._options, self._settings = origin, options, Settings()
+        self._origin, self._options, self._settings = origin, options, Settings(title(origin.name))
         self._messages: deque[Message] = deque(maxlen=MESSAGES)
         self._start()
 
@@ -50,7 +50,7 @@ class ThreadConnection:
         return self._scene
 
     def send(self, command: Command) -> None:
-        self._settings.note(command)
+        command = self._settings.note(command)
         self._inbox.put(command)
 
     def latest(self) -> Frame | None:

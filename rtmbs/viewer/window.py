@@ -2,7 +2,7 @@
 
 import functools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer
@@ -21,18 +21,20 @@ from rtmbs.viewer.canvas import Canvas, Picture
 from rtmbs.viewer.capture import Capture
 from rtmbs.viewer.choices import BODY, Choice
 from rtmbs.viewer.commands import Command, Grab, MoveGrab, Rebuild, Release, ShowReactions, StepBack
-from rtmbs.viewer.connection import Connection, Message
+from rtmbs.viewer.connection import Connection, Message, Offer
 from rtmbs.viewer.description import BodyDescription, SceneDescription
 from rtmbs.viewer.docks import make_docks
 from rtmbs.viewer.focus import FocusReturns, application
 from rtmbs.viewer.frame import Frame
 from rtmbs.viewer.framing import Framing
+from rtmbs.viewer.latest import Latest
 from rtmbs.viewer.menus import make_menus
 from rtmbs.viewer.opening import Opening, close_soon
 from rtmbs.viewer.panels.banner import Banner
 from rtmbs.viewer.panels.help import Help
 from rtmbs.viewer.panels.info import Info
 from rtmbs.viewer.panels.on_demand import Panels
+from rtmbs.viewer.panels.overlays import place_overlays
 from rtmbs.viewer.panels.transport import Transport
 from rtmbs.viewer.panels.waiting import Waiting
 from rtmbs.viewer.remember import with_first
@@ -44,9 +46,7 @@ from rtmbs.viewer.style import palette, sheet
 from rtmbs.viewer.theme import WHITE, Theme, rgba
 
 TICK = 16  # [ms] between looks for a new frame
-DRAWN = 0.032  # [s] between pictures of a motion without a graphics card: drawing takes memory and cache from the steps
 PANELS = 0.15  # [s] between redraws of panels
-RATE_WINDOW = 1.0  # [s] over which pictures are counted
 LOG_LINES = 2000
 STATUS = 15_000  # [ms] that a sentence stands in the status bar; the log keeps it
 Opener = Callable[[str], Connection]
@@ -68,9 +68,8 @@ class Window(QMainWindow):
         self.opening, self.framing = Opening(), Framing(self)
         self.shown = dict(SHOWN)
         self.act, self.last_files = Actions(self), list[str]()
-        self._fit_next, self._opened = True, ""
-        self._panels_drawn, self._drawn = 0.0, 0.0
-        self._counted, self._counted_at, self._rate = 0, time.perf_counter(), 0.0
+        self._fit_next, self._building, self._opened = True, False, ""
+        self._panels_drawn, self.latest = 0.0, Latest()
         self._dress()  # before there are children: each of them would be laid out anew
         self._build()
         self._connect()
@@ -94,7 +93,7 @@ class Window(QMainWindow):
         column.addWidget(self.canvas, 1)
         column.addWidget(self.transport)
         self.setCentralWidget(center)
-        self.info, self.help = Info(self.theme, self.canvas), Help(self.theme, self.canvas)
+        self.info, self.help = Info(self.theme, self.canvas), Help(self.theme, self)
         self.banner, self.waiting = Banner(self.theme, self.canvas), Waiting(self.theme, self.canvas)
         self.log_panel = QPlainTextEdit(readOnly=True)
         self.log_panel.setMaximumBlockCount(LOG_LINES)
@@ -146,19 +145,14 @@ class Window(QMainWindow):
         self._look_for_coming()
         for message in self.connection.messages():
             self._show_message(message)
-        frame = None if self._too_soon() else self.connection.latest()
-        if frame is not None and frame is not self.frame:
+        filming = self.capture is not None and self.capture.running  # films have all pictures
+        frame = self.latest.frame(self.connection, self.frame, saving=self.canvas.software and not filming)
+        if frame is not None:
             if self.description is None or frame.generation != self.description.generation:
                 self._meet(frame)
             self._show(frame)
         if time.perf_counter() - self._panels_drawn > PANELS:
             self._show_panels()
-
-    def _too_soon(self) -> bool:
-        """True when the processor has drawn a picture of this motion just now; films have all pictures."""
-        filming = self.capture is not None and self.capture.running
-        moving = self.frame is not None and self.frame.playing
-        return self.canvas.software and moving and not filming and time.perf_counter() - self._drawn < DRAWN
 
     def _meet(self, frame: Frame) -> None:
         """Take over another mechanism."""
@@ -178,11 +172,13 @@ class Window(QMainWindow):
             self.send(ShowReactions(True))
         for part in (self.transport, self.panels):
             part.describe(description)
-        self.info.show_frame(frame, description, self._rate)  # its size is known before the picture is fitted beside it
+        self.info.show_frame(
+            frame, description, self.latest.rate
+        )  # its size is known before the picture is fitted beside it
         self.place_overlays()
         if self._fit_next:
             self.act.fit()
-        self._fit_next = False
+        self._fit_next = self._building = False
 
     def make_scene(self) -> None:
         """Make the scene of the present description and theme; what was chosen or hidden stays."""
@@ -201,21 +197,19 @@ class Window(QMainWindow):
         scene = self.scene
         if scene is None or self.description is None or frame.generation != self.description.generation:
             return
-        old, self.frame, self._drawn = self.frame, frame, time.perf_counter()
+        old, self.frame = self.frame, frame
+        self.latest.drew()
         self.framing.show(frame, old)
         self.canvas.update()
 
     def _show_panels(self) -> None:
-        now = time.perf_counter()
-        self._panels_drawn = now
-        if now - self._counted_at > RATE_WINDOW:
-            self._rate = (self.canvas.pictures - self._counted) / (now - self._counted_at)
-            self._counted, self._counted_at = self.canvas.pictures, now
+        self._panels_drawn = time.perf_counter()
+        self.latest.count(self.canvas.pictures)
         if self.frame is None or self.description is None:
             return
         self.transport.show_frame(self.frame)
         if self.info.isVisible():
-            self.info.show_frame(self.frame, self.description, self._rate)
+            self.info.show_frame(self.frame, self.description, self.latest.rate)
         self.panels.show_frame(self.frame)
         if self.capture is not None and self.capture.failure:
             self.capture.stop()
@@ -229,12 +223,20 @@ class Window(QMainWindow):
             return
         self.log_panel.appendPlainText(f"{message.t:10.4f} s  step {message.step:6d}  {message.text}")
         if message.kind in ("failure", "warning"):
-            failed, ended = message.kind == "failure", self.connection.ended
-            back = failed and self.frame is not None and not ended
-            self._tell_in_sight(message.text, back, failed and ended, message.details)
+            self.statusBar().clearMessage()  # whatever was under way is over
+            self._give_up_building()
+            self._tell_in_sight(message.text, message.offers, message.details, message.kind == "failure")
         else:
             self.banner.pass_on(message.kind == "log")
             self.statusBar().showMessage(message.text, STATUS)
+
+    def _give_up_building(self) -> None:
+        """Show again what the mechanism is built of, when a build was asked for and refused."""
+        if self._building and "parameters" in self.panels and self.description is not None:
+            self.panels.parameters.describe(self.description)
+        if self._building and self.description is not None:
+            self._fit_next = False
+        self._building = False
 
     # ---- what others ask for ----------------------------------------------------------------------------------------
 
@@ -260,7 +262,8 @@ class Window(QMainWindow):
 
     def ask(self, command: Command) -> None:
         """Pass on what the user chose in a panel, and give the keys back to the scene."""
-        self._fit_next = self._fit_next or isinstance(command, Rebuild)
+        self._building = isinstance(command, Rebuild)
+        self._fit_next = self._fit_next or self._building
         self.send(command)
         self.focus.chosen()
 
@@ -366,9 +369,11 @@ class Window(QMainWindow):
         """Show an exception; the window goes on."""
         self._tell_in_sight(fault.sentence(error), details=fault.details(error))
 
-    def _tell_in_sight(self, sentence: str, back: bool = False, reload: bool = False, details: str = "") -> None:
+    def _tell_in_sight(
+        self, sentence: str, offers: Collection[Offer] = (), details: str = "", grave: bool = False
+    ) -> None:
         """Show a sentence over the picture, with the ways out that there are."""
-        self.banner.tell(sentence, back, reload, details)
+        self.banner.tell(sentence, offers, details, grave)
         self.place_overlays()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -377,16 +382,8 @@ class Window(QMainWindow):
         return super().eventFilter(watched, event)
 
     def place_overlays(self) -> None:
-        """Put help, banner and the waiting sentence where they belong in the canvas; help takes the place of info."""
-        width, height = self.canvas.width(), self.canvas.height()
-        self.info.setVisible(self.info_wanted and self.frame is not None and not self.help.isVisible())
-        self.help.center_in(width, height)
-        self.help.raise_()
-        self.banner.fit(max(min(width - 40, 860), 260))
-        room = height - self.banner.height()
-        self.banner.move((width - self.banner.width()) // 2, max(room // 2 if self.banner.grave else room - 14, 0))
-        self.waiting.adjustSize()
-        self.waiting.move((width - self.waiting.width()) // 2, height // 2)
+        """Put what lies over the picture where it belongs."""
+        place_overlays(self)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self._timer.stop()

@@ -8,7 +8,6 @@ from typing import Any
 
 from rtmbs.errors import RtmbsError
 from rtmbs.simulation.pacing import Pacer
-from rtmbs.viewer import fault
 from rtmbs.viewer.commands import Command, Pause, Quit
 from rtmbs.viewer.controller import Controller, Outlet
 from rtmbs.viewer.inbox import coalesced
@@ -60,7 +59,7 @@ class Worker:
             try:
                 self.turn()
             except RtmbsError as error:
-                controller.tell("warning", f"{error}{fault.place(error)}", fault.details(error))
+                controller.refuse(error)
             except Exception as error:  # noqa: BLE001 (the user's code may raise anything)
                 controller.fail(error)
 
@@ -123,7 +122,7 @@ class Worker:
             seconds = time.perf_counter() - start
             live.took(report)
         except Exception as error:  # noqa: BLE001 (the user's functions may raise anything)
-            controller.fail(error)
+            controller.fail(error, stepping=True)
             return
         controller.count(report, seconds)
         live.ready()

@@ -139,3 +139,20 @@ def test_holds_sees_what_leaves_the_picture():
     assert not camera.holds(POINTS, left=400.0)
     assert not camera.holds(np.vstack([POINTS, camera.eye() + 3.0 * camera.axes()[2]])), "behind the eye"
     assert not camera.holds(POINTS + 5.0 * camera.axes()[0])
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+@pytest.mark.parametrize("left", [0.0, 300.0])
+def test_a_fit_around_a_point_has_it_in_the_middle_of_what_is_free(parallel, left):
+    """And all points in the picture, none of them farther than they need be."""
+    rng = np.random.default_rng(7)
+    for _ in range(20):
+        camera = Camera(azimuth=rng.uniform(-180, 180), elevation=rng.uniform(-80, 80), parallel=parallel)
+        center, points = rng.normal(size=3), rng.normal(size=(30, 3)) * rng.uniform(0.1, 5.0, 3)
+        camera.fit_around(center, points, left)
+        x, y, _ = camera.project(center)[0]
+        assert (x, y) == pytest.approx(((left + camera.width) / 2.0, camera.height / 2.0), abs=1e-6)
+        assert camera.holds(points, left - 1e-6)
+        camera.distance /= 1.25
+        camera.center = center - 0.5 * left * camera.metres_per_pixel() * camera.axes()[0]
+        assert not camera.holds(points, left)

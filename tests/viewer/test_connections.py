@@ -394,6 +394,7 @@ def test_a_mistake_in_a_file_is_told_and_reload_works_once_it_is_mended(tmp_path
     connection = connect(file, mode)
     message = told(connection, "name 'lenght' is not defined", "failure")
     assert "mechanism.py:5)" in message.text
+    assert message.offers == ("reload",)
     assert "return motored(lenght)" in message.details
     end = time.monotonic() + 30.0
     while not connection.ended and time.monotonic() < end:
@@ -419,6 +420,7 @@ def test_a_killed_worker_is_told_and_starts_again():
     os.kill(connection.pid, signal.SIGKILL)
     message = told(connection, "signal 9", "failure")
     assert "Ctrl+L" in message.text
+    assert message.offers == ("reload",)
     assert connection.ended
     connection.send(StepForward(1))  # to nobody
     connection.restart()

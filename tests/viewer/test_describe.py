@@ -146,6 +146,16 @@ def test_a_point_mass_hangs_on_a_bar():
     assert isinstance(ball, Sphere)
 
 
+@pytest.mark.parametrize(
+    "inertia", [(1e-4, 0.1, 0.1), (0.1, 0.1, 1e-4), (0.1, 0.1, 0.2), (0.1, 0.2, 0.25), (0.1, 0.1, 0.1)]
+)
+def test_a_body_that_is_held_at_its_mass_centre_alone(inertia):
+    """A propeller: the point that holds it is no end of its bar."""
+    body = info(1.0, inertia)
+    (solid,) = outline(body, np.array([body.center_of_mass]), 1.0)
+    assert isinstance(solid, Bar | Box | Cylinder | Sphere)
+
+
 def test_shapes_given_by_the_person():
     sim = Simulation(motored().compile())
     mesh = Surface(np.eye(3), np.array([[0, 1, 2]]))

@@ -15,6 +15,7 @@ from rtmbs.commands.cli import main
 from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.camera import Camera
+from rtmbs.viewer.encoder import check_path
 from rtmbs.viewer.flat import Flat
 from rtmbs.viewer.headless import Filming, film_result, film_simulation
 from rtmbs.viewer.manual import ManualConnection
@@ -330,3 +331,31 @@ def test_a_film_ends_with_its_run(tmp_path, capsys, seconds, speed, pictures):
     assert len(list(tmp_path.glob("*.png"))) == pictures
     told = capsys.readouterr().out
     assert ("the run ends at t = 0.7 s, and so does the film" in told) == (seconds > 1.0)
+
+
+def test_a_followed_body_stands_in_the_middle_of_a_replay(tmp_path, monkeypatch):
+    """However far the run goes: the picture holds what is around the body, not the whole way."""
+    model = rtmbs.Model("thrown", gravity=(0.0, 0.0, -9.81))
+    model.add_body("ball", mass=1.0, inertia=(1e-3, 1e-3, 1e-3), shape=rtmbs.Sphere(radius=0.1))
+    model.add_joint("free", rtmbs.Floating(), "ground", "ball")
+    sim = Simulation(model.compile(), h=0.02)
+    result = sim.run(2.0)
+    cameras, draw = [], Flat.draw
+    monkeypatch.setattr(Flat, "draw", lambda flat, *given: (cameras.append(replace(given[2])), draw(flat, *given))[1])
+    filming = Filming(frames=5, rate=5.0, width=240, height=160, renderer=MATPLOTLIB, follow="ball")
+    film_result(result, tmp_path / "follow.mp4", filming, model)
+    assert len(cameras) == 5
+    for camera, place in zip(cameras, result["ball.mass_center"][::10], strict=False):
+        x, y, _ = camera.project(place)[0]
+        assert abs(x - 120.0) < 1e-6
+        assert abs(y - 80.0) < 1e-6
+    assert cameras[0].metres_per_pixel() * 160 < 2.0, "not the whole way of 20 m"
+
+
+def test_a_series_of_pictures_has_a_folder_of_its_own(tmp_path):
+    check_path(tmp_path / "frames" / "%04d.png")
+    assert (tmp_path / "frames").is_dir()
+    for path in (tmp_path / "no" / "deeper" / "%04d.png", tmp_path / "other" / "one.png"):
+        with pytest.raises(InputError, match="there is no folder"):
+            check_path(path)
+        assert not path.parent.exists()

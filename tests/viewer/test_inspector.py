@@ -83,6 +83,7 @@ def test_of_a_force_length_pull_and_power(window):
     window.tick()
     assert [*lines][2:5] == ["length", "pull", "power"]
     assert lines["power"].endswith(" W")
+    assert lines["between"] == "hook on ground and eye on coupler"
     assert power == pytest.approx(-pull * (window.frame.inspected[0] - length) / sim.h, rel=0.1)
     assert abs(pull) > 1.0
     assert abs(power) > 0.01
@@ -274,6 +275,23 @@ def test_the_key_hides_what_is_chosen(window):
     assert not any(len(batch) for batch in window.scene._connectors.batches)
     window.act.hide()
     assert any(len(batch) for batch in window.scene._connectors.batches)
+
+
+@pytest.mark.parametrize(("choice", "balls"), [(ELBOW, 1), (Choice(FORCE, "spring"), 2), (Choice(MARKER, "eye"), 1)])
+def test_what_is_chosen_has_a_mark_while_it_is_drawn(window, choice, balls):
+    window.selection.choose(choice)
+    (mark,) = window.scene.overlays
+    assert sum(len(batch) for batch in mark.batches) == balls
+    if choice.kind != MARKER:
+        window.act.hide()
+        assert window.scene.overlays == []
+
+
+def test_two_elements_stand_ready_to_be_measured(window):
+    measuring = window.panels.model.measuring
+    assert measuring.start.currentText() != measuring.end.currentText()
+    measuring.add_button.click()
+    assert len(measuring.pairs) == 1
 
 
 def test_the_menu_of_an_element(window):

@@ -127,7 +127,7 @@ def test_export(window, result, tmp_path):
     with (tmp_path / "seen.csv").open(encoding="utf-8") as file:
         rows = list(csv.reader(file))
     heading, numbers = rows[0], np.array([[float(cell) if cell else np.nan for cell in row] for row in rows[1:]])
-    assert heading[:2] == ["t [s]", "kinetic [J]"]
+    assert heading[:2] == ["t [s]", "energy balance, kinetic [J]"]
     assert numbers.shape == (STEPS + 1, len(heading)), "every sample"
     place = heading.index(f"{NAME}[z] [m]")
     np.testing.assert_allclose(numbers[:, place], result[NAME][: STEPS + 1, 2], atol=1e-12)

@@ -9,10 +9,11 @@ pytest.importorskip("PySide6.QtWidgets", reason="Qt cannot be loaded; see docs/v
 pytest.importorskip("pyqtgraph", reason="pyqtgraph is not installed; pip install 'rtmbs[viewer]' brings it")
 
 from rtmbs.simulation import Simulation
+from rtmbs.viewer.camera import Camera
 from rtmbs.viewer.colors import meanings, trail_color
 from rtmbs.viewer.commands import Seek, StepBack, StepForward
-from rtmbs.viewer.legend import Word, legend
-from rtmbs.viewer.panels.info import missed, run_rows
+from rtmbs.viewer.legend import LEFT, RIGHT, Word, legend
+from rtmbs.viewer.panels.info import missed, run_rows, worth_rows
 from rtmbs.viewer.panels.plot_bar import EXPORTS, with_ending
 from rtmbs.viewer.panels.profiler import phases_title
 from rtmbs.viewer.theme import THEMES
@@ -33,10 +34,31 @@ def test_the_map_of_keys_scrolls_in_a_small_window(window, qtbot):
     window.resize(500, 400)
     qtbot.wait(50)
     window.place_overlays()
-    assert window.canvas.rect().contains(window.help.geometry())
+    assert window.rect().contains(window.help.geometry())
     assert window.help.height() < whole
     assert window.help.verticalScrollBar().maximum() > 0
     assert window.help.horizontalScrollBar().maximum() > 0
+
+
+def test_the_map_of_keys_lies_over_the_panels_too(window, qtbot):
+    window.resize(1250, 700)
+    window.act.model()
+    window.act.plots()
+    qtbot.wait(50)
+    window.act.help()
+    assert window.help.width() > window.canvas.width()
+    assert (window.help.verticalScrollBar().maximum(), window.help.horizontalScrollBar().maximum()) == (0, 0)
+
+
+@pytest.mark.parametrize(("width", "beside"), [(1200, True), (300, False)])
+def test_the_legend_leaves_the_scales_their_place(window, width, beside):
+    window.act.legend()
+    window.act.reactions()
+    follow(window)
+    scene, camera = window.scene, Camera(width=width, height=400)
+    words = [one for one in legend(scene, camera) if isinstance(one, Word)]
+    lowest = max(one.y for one in words if one.anchor == LEFT)
+    assert (lowest > min(one.y for one in words if one.anchor == RIGHT)) == beside
 
 
 @pytest.mark.parametrize("height", [330, 420, 700])
@@ -157,7 +179,11 @@ def test_names_of_what_is_counted(window):
     frame = window.frame
     assert missed(frame) == "no deadline yet"
     assert missed(dataclasses.replace(frame, deadlines=50, missed=2), " (4.0 %)") == "2 of 50 (4.0 %)"
-    assert dict(row[:2] for row in run_rows(frame, 30.0, live=False))["sample"] == "0"
+    recorded, program = (
+        dataclasses.replace(window.description, **one) for one in ({"live": False}, {"mode": "manual"})
+    )
+    assert dict(row[:2] for row in run_rows(frame, 30.0, recorded))["sample"] == "0"
+    assert "speed wanted" not in dict(row[:2] for row in run_rows(frame, 30.0, program)), "a program sets it itself"
     window.transport.describe(dataclasses.replace(window.description, live=False))
     window.transport.show_frame(frame)
     assert window.transport.time.text().endswith("sample 0")
@@ -176,3 +202,10 @@ def test_the_profiler_says_where_the_rest_of_a_step_goes():
 )
 def test_an_export_has_the_ending_of_the_chosen_kind(path, kind, found):
     assert with_ending(path, EXPORTS.split(";;")[kind]) == found
+
+
+def test_a_mechanism_without_loops_tells_nothing_of_them(window):
+    frame, description = window.frame, window.description
+    assert "loops: position" in dict(row[:2] for row in worth_rows(frame, description))
+    open_chain = dataclasses.replace(description, equations=0)
+    assert [row[0] for row in worth_rows(frame, open_chain)] == ["energy"]

@@ -502,7 +502,7 @@ def test_messages_are_told_by_their_kind(window):
     lines = window.log_panel.toPlainText().splitlines()[-5:]
     assert [line.split()[-1] for line in lines] == ["log", "info", "busy", "warning", "failure"]
     assert all("0.0350 s" in line and "7" in line for line in lines)
-    assert window.statusBar().currentMessage() == "this is busy"
+    assert window.statusBar().currentMessage() == "", "what was under way is over"
 
 
 def test_a_refused_command_is_a_sentence(window):
@@ -598,7 +598,7 @@ def test_before_the_first_picture_the_ground_is_the_themes_and_the_info_is_hidde
 def test_the_keys_are_the_windows_after_a_banner(window, button):
     window.act.model()
     window.fail(ValueError("something"))
-    window.banner.tell("gone", True, True, "where it was")
+    window.banner.tell("gone", ("back", "reload"), "where it was")
     window.banner.details_button.click()
     QTest.mouseClick(window.banner.details.viewport(), Qt.MouseButton.LeftButton)
     getattr(window.banner, button).click()
@@ -627,7 +627,7 @@ def test_a_mechanism_without_loops_has_no_plot_of_their_violation(qtbot):
 
 @pytest.mark.parametrize("software", [True, False])
 def test_without_a_graphics_card_pictures_of_a_motion_keep_apart(window, software, monkeypatch):
-    monkeypatch.setattr("rtmbs.viewer.window.DRAWN", 1000.0)
+    monkeypatch.setattr("rtmbs.viewer.latest.DRAWN", 1000.0)
     window.connection.send(Play())
     follow(window, 1)
     assert window.frame.playing
@@ -636,6 +636,83 @@ def test_without_a_graphics_card_pictures_of_a_motion_keep_apart(window, softwar
     window.connection.turn(3)
     window.tick()
     assert (window.frame is before) == software
-    window._drawn = -1000.0
+    window.latest.again()
+    monkeypatch.setattr("rtmbs.viewer.latest.DRAWN", 0.0)
     window.tick()
     assert window.frame.step > before.step
+
+
+def test_a_search_for_channels_lasts_through_a_reload(window):
+    window.act.plots()
+    plots = window.panels.plots
+    plots.filter.setText("spring pull")
+    seen = [leaf.text(0) for leaf in plots._leaves() if not leaf.isHidden()]
+    assert seen == ["pull"]
+    plots.describe(window.description)
+    assert [leaf.text(0) for leaf in plots._leaves() if not leaf.isHidden()] == seen
+
+
+def test_a_build_that_is_refused_leaves_what_stands_in_the_panel(window, tmp_path):
+    file = tmp_path / "mechanism.py"
+    file.write_text(MENDED.replace("build()", "build(length=1.0)").replace("motored()", "motored(length)"))
+    window.opener = lambda path: connect(path, "thread")
+    before = window.connection
+    window.act.open_model(str(file))
+    until(window, lambda: window.connection is not before and window.frame is not None)
+    window.act.parameters()
+    row = window.panels.parameters.root.child(BUILDING, "length")
+    row.setValue(-1e30)
+    window.panels.parameters._build()
+    until(window, window.banner.isVisible)
+    assert window.panels.parameters.root.child(BUILDING, "length").value() == 1.0
+    assert window.statusBar().currentMessage() == "", "nothing is being built any more"
+    window.connection.close()
+
+
+def test_a_mistake_that_a_reload_meets_offers_the_reload_and_no_steps_back(window, tmp_path):
+    file = tmp_path / "mechanism.py"
+    file.write_text(MENDED)
+    window.opener = lambda path: connect(path, "thread")
+    before = window.connection
+    window.act.open_model(str(file))
+    until(window, lambda: window.connection is not before and window.frame is not None)
+    file.write_text("def build():\n    return widht\n")
+    window.act.reload()
+    until(window, window.banner.isVisible)
+    assert (window.banner.reload_button.isVisible(), window.banner.back_button.isVisible()) == (True, False)
+    assert window.statusBar().currentMessage() == ""
+    file.write_text(MENDED)
+    window.banner.reload_button.click()
+    until(window, lambda: window.frame.generation == window.description.generation and not window.waiting.isVisible())
+    assert not window.banner.isVisible()
+    window.connection.close()
+
+
+def test_a_session_that_is_gone_plays_no_more(window):
+    """Whatever its last frame says: the sign is that of play, and no speed is reached."""
+    window.connection.send(Play())
+    follow(window, 5)
+    window._show_panels()
+    assert window.transport._playing
+    gone = window.connection
+    window.connection = Gone(gone)
+    window.tick()
+    window._show_panels()
+    assert (window.frame.playing, window.transport._playing) == (False, False)
+    assert "paused" in window.info.text()
+    shown = window.frame
+    window.tick()
+    assert window.frame is shown, "and it is not drawn again and again"
+    window.connection = gone
+
+
+class Gone:
+    """A connection whose session has ended."""
+
+    ended = True
+
+    def __init__(self, connection):
+        self.latest = connection.latest
+
+    def messages(self):
+        return []

@@ -57,5 +57,5 @@ def activate(window: Any) -> None:
 def follow(window: Any, steps: int = 50) -> None:
     """Let the session take in what it was sent, and the window what comes of it."""
     window.connection.turn(steps)
-    window._drawn = 0.0  # a picture is not too soon after the last one
+    window.latest.again()  # a picture is not too soon after the last one
     window.tick()

@@ -4,7 +4,6 @@ A thread writes, so that no step waits. Blocks that are written stay whatever en
 the folder is full. A disk that takes no more is told once; the blocks that it has stay readable.
 """
 
-import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -162,13 +161,3 @@ class DiskHistory:
                 del self._read[next(iter(self._read))]
             self._read[path] = read_block(path).states
         return self._read[path]
-
-
-def free_folder(name: str) -> Path:
-    """Return a folder of the present one for a history that nobody has taken."""
-    stem = "_".join(["rtmbs", *name.split(), time.strftime("%Y%m%d_%H%M%S"), "history"])
-    number, path = 1, Path(stem)
-    while path.exists():
-        number += 1
-        path = Path(f"{stem}_{number}")
-    return path

@@ -1,8 +1,11 @@
 """The banner: one sentence over the picture that stays until it is answered."""
 
+from collections.abc import Collection
+
 from PySide6.QtCore import Qt, Signal, SignalInstance
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
+from rtmbs.viewer.connection import Offer
 from rtmbs.viewer.theme import Theme
 
 MOST = 600  # characters; an exception's text may be a page
@@ -51,16 +54,16 @@ class Banner(QFrame):
             f" QPlainTextEdit {{ color: {theme.text}; background: {theme.field}; font-family: monospace; }}"
         )
 
-    def tell(self, sentence: str, offer_back: bool, offer_reload: bool = False, details: str = "") -> None:
+    def tell(self, sentence: str, offers: Collection[Offer] = (), details: str = "", grave: bool = False) -> None:
         """Show a sentence, with a button for each way out, and one that shows ``details``."""
-        self.grave = offer_back or offer_reload or bool(details)
+        self.grave = grave or bool(offers) or bool(details)
         self.text.setText(sentence if len(sentence) <= MOST else f"{sentence[:MOST]} ...")
         self.details.setPlainText(details)
         self.details_button.setChecked(False)
         self.details.hide()
         self.details_button.setVisible(bool(details))
-        self.back_button.setVisible(offer_back)
-        self.reload_button.setVisible(offer_reload)
+        self.back_button.setVisible("back" in offers)
+        self.reload_button.setVisible("reload" in offers)
         self.show()
         self.raise_()
 

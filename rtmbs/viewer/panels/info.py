@@ -42,9 +42,9 @@ class Info(QLabel):
 
     def show_frame(self, frame: Frame, description: SceneDescription, pictures: float) -> None:
         """Write the numbers of ``frame``; ``pictures`` are drawn a second."""
-        sections = [mechanism_rows(description), run_rows(frame, pictures, description.live)]
+        sections = [mechanism_rows(description), run_rows(frame, pictures, description)]
         if description.live:
-            sections += [step_rows(frame), list(LEGEND), worth_rows(frame)]
+            sections += [step_rows(frame), list(LEGEND), worth_rows(frame, description)]
         text = table(sections, self._theme)
         if text != self.text():
             self.setText(text)
@@ -75,12 +75,13 @@ def mechanism_rows(description: SceneDescription) -> list[Row]:
     return [(description.name, ""), ("", sizes), ("", loops)] if description.live else [(description.name, "")]
 
 
-def run_rows(frame: Frame, pictures: float, live: bool = True) -> list[Row]:
-    """Return time and speed. A recorded result has samples in place of steps."""
+def run_rows(frame: Frame, pictures: float, description: SceneDescription) -> list[Row]:
+    """Return time and speed. A recorded result has samples in place of steps; a program sets its speed itself."""
+    wanted = ("speed wanted", f"{figures(frame.desired_speed)} \N{MULTIPLICATION SIGN}")
     return [
         ("time", f"{frame.t:.3f} s"),
-        ("step number" if live else "sample", f"{frame.step}"),
-        ("speed wanted", f"{figures(frame.desired_speed)} \N{MULTIPLICATION SIGN}"),
+        ("step number" if description.live else "sample", f"{frame.step}"),
+        *([wanted] if description.mode != "manual" else []),
         ("speed reached", reached(frame)),
         ("pictures", f"{pictures:.0f} /s"),
     ]
@@ -121,10 +122,13 @@ def judged(value: float, bound: float) -> str:
     return "good" if value < 0.5 * bound else "warning" if value <= bound else "bad"
 
 
-def worth_rows(frame: Frame) -> list[Row]:
-    """Return energy and loop violations."""
+def worth_rows(frame: Frame, description: SceneDescription) -> list[Row]:
+    """Return energy, and what is left open in loops where there are some."""
+    energy = [("energy", with_unit(frame.energy, "J", 4))]
+    if not description.equations:
+        return energy
     return [
-        ("energy", with_unit(frame.energy, "J", 4)),
+        *energy,
         ("loops: position", with_unit(frame.position_violation, "m")),
         ("loops: velocity", with_unit(frame.velocity_violation, "m/s")),
         ("loops: acceleration", with_unit(frame.acceleration_violation, "m/s\N{SUPERSCRIPT TWO}")),

@@ -60,6 +60,7 @@ class Measuring(QWidget):
                 for choice in choices:
                     if choice.kind in KINDS:
                         box.addItem(f"{choice.name} ({choice.kind})", choice)
+        self.end.setCurrentIndex(min(1, self.end.count() - 1))  # an element is not measured to itself
         self._take(pairs)
 
     def put(self, choice: Choice, to: bool) -> None:

@@ -31,6 +31,7 @@ TITLES = {
 }
 SWITCHES = ("fixed_iterations", "project_velocities", "project_accelerations", "hold_energy")
 STEPPING, BUILDING, INPUTS = "Step", "Mechanism", "Inputs"
+RECORDED = "a recorded result has nothing to set"
 
 
 class Parameters(ParameterTree):
@@ -52,7 +53,7 @@ class Parameters(ParameterTree):
     def describe(self, description: SceneDescription) -> None:
         """Offer what a mechanism has; nothing for a recorded result, which cannot be changed."""
         self._description = description
-        groups: list[dict[str, Any]] = []
+        groups: list[dict[str, Any]] = [{"name": RECORDED, "type": "group"}]
         if description.live:
             groups = [{"name": STEPPING, "type": "group", "children": list(step_rows(description))}]
             if description.parameters:

@@ -23,6 +23,7 @@ from rtmbs.results.channel import units_of
 from rtmbs.viewer.description import ChannelDescription, SceneDescription
 from rtmbs.viewer.frame import PLOTS
 from rtmbs.viewer.measure import Distance
+from rtmbs.viewer.panels.components import bracketed, components, labels
 from rtmbs.viewer.panels.envelope import envelope
 from rtmbs.viewer.panels.export import Curve, write
 from rtmbs.viewer.panels.items import children, tops
@@ -131,6 +132,7 @@ class Plots(QSplitter):
             above = parents[owner] if owner else self.tree.invisibleRootItem()
             self._leaf(above, word or name, name, name in kept)
         self.tree.blockSignals(False)
+        self._filter(self.filter.text())
         self._lay_out(anew=True)
 
     def _leaf(self, parent: QTreeWidgetItem, text: str, name: str, ticked: bool) -> None:
@@ -338,8 +340,13 @@ class Plots(QSplitter):
 
         Raises InputError for a file that cannot be written.
         """
-        write(path, self.area, [curve for name in self._plots for curve in self.seen.get(name, [])])
+        write(path, self.area, [curve for name in self._plots for curve in self._named(name)])
         return f"exported: {path}"
+
+    def _named(self, name: str) -> list[Curve]:
+        """Return the curves of a plot with names that stand for themselves, without the title of the plot."""
+        title = f"{name.lower()}, " if name in (ENERGY, VIOLATION) else ""
+        return [curve._replace(y_label=title + curve.y_label) for curve in self.seen.get(name, [])]
 
     def _values(self, name: str, rows: Array) -> Array:
         """Return the columns (k, curves) of a plot."""
@@ -377,19 +384,3 @@ def seen(t: Array, plot: pg.PlotItem) -> slice:
         return slice(None)
     low, high = plot.viewRange()[0]
     return slice(max(int(np.searchsorted(t, low)) - 1, 0), int(np.searchsorted(t, high)) + 2)
-
-
-def labels(channel: ChannelDescription) -> list[str]:
-    """Return the names of the numbers of a channel, each with its own unit."""
-    units = units_of(channel.axes, channel.unit)
-    return [f"{name}{bracketed(unit)}" for name, unit in zip(components(channel), units, strict=True)]
-
-
-def bracketed(unit: str) -> str:
-    """Return a unit behind a name; numbers without one have none."""
-    return f" [{unit}]" if unit not in ("", "1") else ""
-
-
-def components(channel: ChannelDescription) -> tuple[str, ...]:
-    """Return the names of the numbers of a channel."""
-    return tuple(f"{channel.name}[{axis}]" for axis in channel.axes) or (channel.name,)

@@ -29,6 +29,7 @@ from rtmbs.viewer.camera import PRESETS, Camera, ground_axes
 from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.grid import AXES
 from rtmbs.viewer.playback_connection import PlaybackConnection
+from rtmbs.viewer.reach import DIRECTIONS, reached
 from rtmbs.viewer.recording import rotations
 from rtmbs.viewer.scene import MOST_TRAILS, Scene
 from rtmbs.viewer.speeds import SPEEDS
@@ -118,6 +119,7 @@ def write_page(
     fixed = settled(connection, description, paging) | colors(connection) | axes(next(iter(scenes.values())))
     drawn = {name: pieces(scene) for name, scene in scenes.items()}
     first = next(iter(scenes))
+    around = beside(scenes[first], fixed["follow"])
     t, rate = connection.recording.t, paging.rate
     for _ in range(TRIES):
         samples = chosen(t, paging.speed / rate)
@@ -128,7 +130,7 @@ def write_page(
         content = fixed | standing(drawn, pictures.loose) | moving(pictures) | curves(connection, paging, samples)
         if paging.reactions:
             content |= reactions(connection, scenes[first], samples, paging.newtons)
-        text = (form or page_text)(content | seen_from(description, pictures, paging))
+        text = (form or page_text)(content | seen_from(description, pictures, paging) | around)
         if len(text) <= paging.limit:
             return written(path, text, len(samples), rate)
         if len(samples) <= FEWEST:
@@ -248,6 +250,14 @@ def seen_from(description: SceneDescription, pictures: Pictures, paging: Paging)
         "far": pictures.far,
         "middle": middle(description, pictures),
     }
+
+
+def beside(scene: Scene, followed: int) -> dict[str, Any]:
+    """Return how far the first picture reaches from the mass centre of a followed body, in some directions [m]."""
+    if followed < 0:
+        return {"around": []}
+    points = scene.around(followed) - scene.center_of(followed)
+    return {"around": reached(np.full((len(DIRECTIONS), 3), np.nan), points, DIRECTIONS).tolist()}
 
 
 def middle(description: SceneDescription, pictures: Pictures) -> list[float]:

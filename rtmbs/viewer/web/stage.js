@@ -100,6 +100,10 @@ class Stage {
   }
 
   fitted() {
+    if (this.followed > 0 && this.followed === this.content.follow) {
+      const center = this.center(this.followed);
+      return this.content.around.map((point) => new THREE.Vector3(...point).add(center));
+    }
     const points = this.content.whole.map((point) => new THREE.Vector3(...point));
     if (!this.goingWithAll) return points;
     const moved = this.middle().sub(new THREE.Vector3(...this.content.middle));

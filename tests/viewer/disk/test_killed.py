@@ -110,3 +110,20 @@ def test_a_size_that_is_none(words, capsys):
     with pytest.raises(SystemExit):
         main(["view", "fourbar", *words])
     assert "is not a size such as 20MB or 2GB" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("mode", ["process", "thread"])
+def test_a_session_that_starts_again_goes_on_in_the_same_folder(tmp_path, monkeypatch, mode):
+    monkeypatch.chdir(tmp_path)
+    connection = connect(FACTORY, mode, options={"h": 5e-3}, disk=5e7)
+    try:
+        played(connection, 0.1)
+        (folder,) = tmp_path.iterdir()
+        assert folder.name.startswith("rtmbs_motored_")
+        connection.restart()
+        played(connection, 0.1)
+        wait_for(lambda: len(list(folder.iterdir())) == 2)
+    finally:
+        connection.close()
+    assert [path.name for path in tmp_path.iterdir()] == [folder.name]
+    assert sorted(path.name for path in folder.iterdir()) == ["run_0001", "run_0002"]

@@ -199,6 +199,27 @@ def test_a_body_is_chosen_by_a_press(browser, page):
     assert told["miss"] is None
 
 
+def test_a_followed_body_stands_in_the_middle(browser, tmp_path):
+    """At the start, at the end, and after the picture is fitted again."""
+    path = tmp_path / "follow.html"
+    write_page(playback(RESULT, MODEL), path, Paging(theme="white", follow="coupler", playing=False))
+    told = look(
+        browser,
+        path,
+        """
+        const { stage, content } = page, body = content.bodies.indexOf("coupler");
+        const place = () => { const at = stage.center(body).project(stage.camera); return [at.x, at.y]; };
+        told.places = [place()];
+        stage.show(content.t.length - 1, 0);
+        told.places.push(place());
+        press("f");
+        await drawn();
+        told.places.push(place());
+        """,
+    )
+    assert np.max(np.abs(told["places"])) < 0.2, "of half the picture; the buttons take some of it"
+
+
 def test_a_result_without_its_model_is_drawn(browser, tmp_path):
     path = tmp_path / "bare.html"
     page = write_page(playback(RESULT), path)
