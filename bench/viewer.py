@@ -7,7 +7,8 @@
 The window draws in this process, the steps run in one of their own (``--mode thread``: here). It prints JSON:
 ``pictures_per_second``; ``p50_ms``, ``p99_ms`` of all steps and ``missed_percent`` of their deadlines;
 ``begun_late_ms``, how late steps began; ``first_picture_s`` from the start of this process; resident memory of both
-processes, without what they share, before (``--settle``) and after. ``memory`` says whether it was flat.
+processes, without what they share and without pages of files, before (``--settle``) and after. ``memory`` says whether
+it was flat.
 """
 
 import argparse
@@ -205,7 +206,8 @@ def grown(before: dict[str, float], after: dict[str, float]) -> str:
 def memory(connection: Any) -> dict[str, float]:
     """Return resident memory of the window and of the session [MB]; nothing where /proc is not.
 
-    Memory that both share is left out: the ring of the plots has a fixed size, and fills for 65,536 steps.
+    Only memory of their own counts. The ring of the plots, which both share, has a fixed size, and fills for 65,536
+    steps. Pages of files, such as libraries, come and go as the system needs its memory elsewhere.
     """
     pids = {"window": "self"}
     if hasattr(connection, "pid"):
@@ -215,7 +217,7 @@ def memory(connection: Any) -> dict[str, float]:
         path = Path(f"/proc/{pid}/status")
         if path.exists():
             kB = {line.split(":")[0]: line.split()[1] for line in path.read_text().splitlines() if line.endswith("kB")}
-            found[name] = round((int(kB["VmRSS"]) - int(kB.get("RssShmem", 0))) * 1.024e-3, 1)
+            found[name] = round(int(kB["RssAnon"]) * 1.024e-3, 1)
     return found
 
 

@@ -1,5 +1,6 @@
 """What becomes of a step that fails: its error, or another try in smaller parts."""
 
+from collections.abc import Sequence
 from typing import Protocol, Self
 
 from rtmbs.errors import LoopOpenError, NotConvergedError, NotFiniteError, SingularTangentError, StepError
@@ -12,6 +13,7 @@ FAILURES: dict[Outcome, type[StepError]] = {
     Outcome.NOT_FINITE: NotFiniteError,
     Outcome.LOOP_OPEN: LoopOpenError,
 }
+SHOWN = 6  # corrections of Newton's iteration in a sentence
 
 
 class Stepping(Protocol):
@@ -31,10 +33,11 @@ def step_error(step: int, report: StepReport, tried: str = "") -> StepError:
 
     ``tried`` says what else was tried.
     """
-    history = ", ".join(f"{size:.2e}" for size in report.corrections) or "none"
-    names = f"; largest at {', '.join(report.worst)}" if report.worst else ""
+    what = "culprit" if report.outcome is Outcome.NOT_FINITE else "largest residual at"
+    names = f"; {what} {', '.join(report.worst)}" if report.worst else ""
     reason = f"; {report.reason}" if report.reason else ""
-    message = f"step {step} to t = {report.t:g} s: {report.advice}{reason}{names}; scaled corrections: {history}{tried}"
+    history = f"; scaled corrections: {last_of(report.corrections)}" if report.corrections else ""
+    message = f"step {step} to t = {report.t:g} s: {report.advice}{reason}{names}{history}{tried}"
     return FAILURES[report.outcome](
         message,
         step=step,
@@ -43,6 +46,12 @@ def step_error(step: int, report: StepReport, tried: str = "") -> StepError:
         worst=report.worst,
         reason=report.reason,
     )
+
+
+def last_of(corrections: Sequence[float]) -> str:
+    """Return the last corrections as text; the error has all of them."""
+    shown = ", ".join(f"{size:.2e}" for size in corrections[-SHOWN:])
+    return f"..., {shown}" if len(corrections) > SHOWN else shown
 
 
 WORST = (Outcome.NEAR_SINGULAR, Outcome.UNBALANCED, Outcome.UNPROJECTED, Outcome.UNFINISHED)  # of parts that were taken

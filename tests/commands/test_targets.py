@@ -84,6 +84,6 @@ def test_a_mistake_in_the_model_of_a_result_is_a_sentence(tmp_path, capsys, of):
 
 def test_a_film_without_its_folder_is_refused_before_anything_is_built(tmp_path, capsys):
     (tmp_path / "arm.py").write_text("raise AssertionError('this was to be refused before')\n")
-    film = ["--headless", "--out", str(tmp_path / "frames" / "%04d.png")]
+    film = ["--headless", "--out", str(tmp_path / "films" / "arm.mp4")]
     error = refused(["view", str(tmp_path / "arm.py"), *film], capsys)
-    assert f"there is no folder '{tmp_path / 'frames'}'; create it first" in error
+    assert f"there is no folder '{tmp_path / 'films'}'; create it first" in error

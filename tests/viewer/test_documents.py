@@ -3,6 +3,8 @@
 import re
 import subprocess
 import sys
+import textwrap
+import time
 from pathlib import Path
 
 import pytest
@@ -69,3 +71,47 @@ def test_every_mechanism_of_the_library_is_named():
     for name in library.names():
         assert f"`{name}`" in PAGE
         assert name in EXAMPLES
+
+
+def example(heading):
+    """Return the first program below a heading of the page."""
+    below = PAGE.split(f"{heading}\n")[1]
+    block = re.search(r"((?:    .*\n|\n)+)", below[below.index("\n    ") + 1 :])[1]
+    return textwrap.dedent(block)
+
+
+def test_the_model_file_of_the_page_is_viewed(tmp_path):
+    (tmp_path / "robot.py").write_text(example("A file `robot.py` for a start:"), encoding="utf-8")
+    words = ["view", "robot.py", "--crank-length", "0.3", "--headless", "--frames", "3", "--out", "picture.png"]
+    words += ["--renderer", "matplotlib"]
+    for told in (words, [*words, "--help"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "rtmbs", *told], cwd=tmp_path, capture_output=True, text=True, timeout=180
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert "--crank-length 0.2" in done.stdout
+    assert (tmp_path / "picture.png").is_file()
+
+
+def test_the_session_of_the_page_runs_without_a_window(tmp_path):
+    file = tmp_path / "session.py"
+    file.write_text(example("### Without a window"), encoding="utf-8")
+    done = subprocess.run([sys.executable, str(file)], cwd=tmp_path, capture_output=True, text=True, timeout=180)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "kinetic energy" in done.stdout
+    assert "log" in done.stdout, "the input was set"
+
+
+def test_the_loop_of_the_page_steps_in_real_time(qtbot, monkeypatch):
+    viewer = pytest.importorskip("rtmbs.viewer.manual_viewer")
+    steps, sync = [], viewer.ManualViewer.sync
+
+    def counted(self, sim, report=None):
+        sync(self, sim, report)
+        steps.append(time.perf_counter())
+        if len(steps) > 60:
+            self.close()
+
+    monkeypatch.setattr(viewer.ManualViewer, "sync", counted)
+    exec(compile(example("### A loop of your own"), "loop.py", "exec"), {})
+    assert steps[-1] - steps[0] > 0.9 * 60 * 5e-3
