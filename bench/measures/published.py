@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs import Every, IterationMeter, Recorder, Result, Simulation, library
+from rtmbs.bench.andrews_system import END, START
 from rtmbs.library import references
-from rtmbs.library.andrews import BETA, DELTA, EPSILON, GAMMA, OMEGA, PHI, THETA
 
 Array = NDArray[np.float64]
 Numbers = dict[str, float]
@@ -18,18 +18,7 @@ SLIDER_RANGE = (0.18495, 0.29016)  # [m]
 GOVERNOR = {0.1: 0.52383648, 0.5: 0.74324942, 1.0: 0.50142092}  # [s]: height of the slider [m]
 BRICARD = {0.5: 0.252528841, 1.0: 1.035028460}  # [s]: angle of the first joint [rad]
 
-# (beta, Theta, gamma, Phi, delta, Omega, epsilon) at t = 0.03 s, from the test set for initial value problems
-ANDREWS_JOINTS = ("O", "F", "B", "G", "A5", "H", "A7")
-ANDREWS_START = (BETA, THETA, GAMMA, PHI, DELTA, OMEGA, EPSILON)
-ANDREWS_END = (
-    15.81077119629904,
-    -15.75637105984298,
-    0.04082224013073101,
-    -0.5347301163226948,
-    0.5244099658805304,
-    0.5347301163226948,
-    1.048080741042263,
-)
+ANDREWS_JOINTS = ("O", "F", "B", "G", "A5", "H", "A7")  # of beta, Theta, gamma, Phi, delta, Omega, epsilon
 ANDREWS_ACCELERATIONS = (14222.4439199541, -10666.8329399656, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 ADAMS = {  # (joint, frame): position of the mass centre and force on ground at 5 s
@@ -79,9 +68,9 @@ def andrews(h: float = 1.25e-5) -> Numbers:
     sim = Simulation(library.build("andrews").compile(), h)
     recorder = Recorder(Every(1e-3))
     result = sim.run(0.03, observers=[recorder])
-    end = np.array([result[f"{joint}.angle"][-1] for joint in ANDREWS_JOINTS]) + ANDREWS_START
+    end = np.array([result[f"{joint}.angle"][-1] for joint in ANDREWS_JOINTS]) + START
     first = np.array([result[f"{joint}.acceleration"][0] for joint in ANDREWS_JOINTS])
-    apart = np.abs(end - ANDREWS_END)
+    apart = np.abs(end - END)
     return {
         "angles": float(apart.max()),
         "slow angles": float(apart[2:].max()),

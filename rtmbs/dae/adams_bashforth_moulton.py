@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.dae.checks import demand_formulation, demand_whole
-from rtmbs.dae.contract import Motion, Orders, Point
+from rtmbs.dae.contract import Motion, Orders, OverFormulation, Point
 from rtmbs.dae.dynamics import Dynamics
 from rtmbs.dae.multistep import adams_bashforth, adams_moulton
 from rtmbs.dae.starting import first_points
@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class AdamsBashforthMoulton:
+class AdamsBashforthMoulton(OverFormulation):
     """Both formulas of order ``order`` over the accelerations of ``formulation``: two evaluations a step.
 
     Runge-Kutta steps of order five make the first points.
@@ -29,15 +29,10 @@ class AdamsBashforthMoulton:
 
     order: int = 4
     formulation: Formulation = field(default_factory=Partitioning)
-    integrates_states = True
 
     def __post_init__(self) -> None:
         demand_whole("order of AdamsBashforthMoulton", self.order, 1, 5)
         demand_formulation(self.formulation)
-
-    @property
-    def redundant(self) -> bool:
-        return self.formulation.redundant
 
     @property
     def orders(self) -> Orders:

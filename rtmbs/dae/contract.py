@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.formulations.contract import NO_STATES, ConstrainedSystem
+from rtmbs.formulations.contract import NO_STATES, ConstrainedSystem, Formulation
 
 Array = NDArray[np.float64]
 
@@ -75,3 +75,20 @@ class Method(Protocol):
         A method of fixed steps takes one step from time to time. Raises FormulationError where there is no answer, and
         MotionError for a step that fails.
         """
+
+
+class OverFormulation:
+    """Common to methods over the accelerations of a ``formulation``; they integrate the states of a system too."""
+
+    formulation: Formulation
+    integrates_states = True
+
+    @property
+    def redundant(self) -> bool:
+        return self.formulation.redundant
+
+
+class ByTolerance(OverFormulation):
+    """A method over a formulation that chooses its steps by tolerances."""
+
+    orders = None

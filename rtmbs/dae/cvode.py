@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.dae.checks import demand_formulation, demand_tolerances
-from rtmbs.dae.contract import Motion, Point
+from rtmbs.dae.contract import ByTolerance, Motion, Point
 from rtmbs.dae.dynamics import Dynamics, first_order_start
 from rtmbs.dae.sundials import MOST_STEPS, reached, solver_class
 from rtmbs.errors import unknown_name
@@ -21,7 +21,7 @@ FORMULAS = {"adams": "Adams", "bdf": "BDF"}
 
 
 @dataclass(frozen=True)
-class CVODE:
+class CVODE(ByTolerance):
     """``formula`` "adams" or "bdf" over y = (q, v, s); needs the extra ``sundials``.
 
     A formulation that corrects states does so inside dy/dt and at each sample, as in SolveIVP.
@@ -33,18 +33,12 @@ class CVODE:
     formulation: Formulation = field(default_factory=Partitioning)
     rtol: float = 1e-8
     atol: float = 1e-10
-    orders = None
-    integrates_states = True
 
     def __post_init__(self) -> None:
         if self.formula not in FORMULAS:
             raise unknown_name("formula of CVODE", self.formula, FORMULAS)
         demand_formulation(self.formulation)
         demand_tolerances(self.rtol, self.atol)
-
-    @property
-    def redundant(self) -> bool:
-        return self.formulation.redundant
 
     def points(self, motion: Motion, times: Array) -> Iterator[Point]:
         """Yield the start and the samples."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rtmbs.dae import tableaux
 from rtmbs.dae.checks import demand_formulation, demand_tableau
-from rtmbs.dae.contract import Motion, Orders, Point
+from rtmbs.dae.contract import Motion, Orders, OverFormulation, Point
 from rtmbs.dae.dynamics import Dynamics
 from rtmbs.dae.stepping import step_explicit
 from rtmbs.dae.tableaux import GILL, Tableau
@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class RungeKutta:
+class RungeKutta(OverFormulation):
     """``tableau`` over the accelerations of ``formulation``, whose correction follows each step.
 
     >>> method = RungeKutta(GILL, Partitioning())
@@ -28,15 +28,10 @@ class RungeKutta:
 
     tableau: Tableau = GILL
     formulation: Formulation = field(default_factory=Partitioning)
-    integrates_states = True
 
     def __post_init__(self) -> None:
         demand_tableau(self.tableau)
         demand_formulation(self.formulation)
-
-    @property
-    def redundant(self) -> bool:
-        return self.formulation.redundant
 
     @property
     def orders(self) -> Orders:

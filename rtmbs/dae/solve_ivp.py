@@ -9,7 +9,7 @@ import scipy.integrate
 from numpy.typing import NDArray
 
 from rtmbs.dae.checks import demand_formulation, demand_tolerances
-from rtmbs.dae.contract import Motion, Point
+from rtmbs.dae.contract import ByTolerance, Motion, Point
 from rtmbs.dae.dynamics import Dynamics, first_order_start
 from rtmbs.dae.errors import MotionError
 from rtmbs.dae.linearisation import derivative
@@ -33,7 +33,7 @@ MOST_STEPS = 10**6  # between two samples
 
 
 @dataclass(frozen=True)
-class SolveIVP:
+class SolveIVP(ByTolerance):
     """``solver`` of scipy over y = (q, v, s), with samples on its dense output.
 
     A formulation that corrects states does so inside dy/dt and at each sample. The solver then integrates independent
@@ -46,18 +46,12 @@ class SolveIVP:
     formulation: Formulation = field(default_factory=Partitioning)
     rtol: float = 1e-8
     atol: float = 1e-10
-    orders = None
-    integrates_states = True
 
     def __post_init__(self) -> None:
         if self.solver not in SOLVERS:
             raise unknown_name("solver", self.solver, SOLVERS)
         demand_formulation(self.formulation)
         demand_tolerances(self.rtol, self.atol)
-
-    @property
-    def redundant(self) -> bool:
-        return self.formulation.redundant
 
     def points(self, motion: Motion, times: Array) -> Iterator[Point]:
         """Yield the start and the samples."""

@@ -103,8 +103,7 @@ class Canvas(QOpenGLWidget):
         if smooth:
             self._smooth_target().bind()
         scene = self.scene
-        found = scene.batches(), scene.lines()
-        self._renderer.draw(*found, self.camera, scene.background(), scene.floor(), scene.section)
+        self._renderer.draw(scene.drawing(), self.camera)
         if smooth:
             self._smooth_target().copy_to(self.defaultFramebufferObject())
         elif not self._calm.isActive() or self._calm.remainingTime() < CALM // 2:

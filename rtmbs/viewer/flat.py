@@ -1,15 +1,14 @@
 """Pictures without OpenGL, by matplotlib: bars as thick lines, everything else as shaded triangles. Slow and plain."""
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError
-from rtmbs.viewer.batch import Batch, Lines
+from rtmbs.viewer.batch import Batch
 from rtmbs.viewer.camera import Camera
-from rtmbs.viewer.grid import Floor
+from rtmbs.viewer.drawing import Drawing
 from rtmbs.viewer.section import Section
 
 Array = NDArray[np.float64]
@@ -38,25 +37,19 @@ class Flat:
         self._canvas: Any = FigureCanvasAgg(self._figure)
         self._axes = self._figure.add_axes((0.0, 0.0, 1.0, 1.0))
 
-    def draw(
-        self,
-        batches: Iterable[Batch],
-        lines: Iterable[Lines],
-        camera: Camera,
-        background: tuple[float, ...],
-        floor: Floor | None = None,
-        section: Section | None = None,
-    ) -> Picture:
-        """Return one picture (height, width, 3), without the shadow on the ``floor``."""
+    def draw(self, drawing: Drawing, camera: Camera) -> Picture:
+        """Return one picture (height, width, 3), without the shadow on the floor."""
         axes = self._axes
         axes.clear()
         axes.set_axis_off()
         axes.set(xlim=(0, camera.width), ylim=(camera.height, 0))
-        self._figure.set_facecolor((background[0], background[1], background[2]))
-        for line in lines:
+        red, green, blue, *_ = drawing.background
+        self._figure.set_facecolor((red, green, blue))
+        section = drawing.section
+        for line in drawing.lines:
             if line.visible and len(line):
                 add_segments(axes, line.points, line.color, np.full(len(line), line.width), camera)
-        shown = [batch for batch in batches if batch.visible and len(batch)]
+        shown = drawing.shown()
         for batch in shown:
             if section is not None or not is_slender(batch):
                 add_triangles(axes, batch, camera, section)

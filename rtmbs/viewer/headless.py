@@ -224,8 +224,7 @@ def film(
                         camera.fit(scene.whole(), left)
                     else:
                         camera.go_with(scene.points(), left)
-                found = scene.batches(), scene.lines()
-                picture = painter.draw(*found, camera, scene.background(), scene.floor(), scene.section)
+                picture = painter.draw(scene.drawing(), camera)
                 if filming.scales or filming.legend:
                     written = legend(scene, camera, row_of(filming.height), filming.scales)
                     picture = with_legend(picture, written)

@@ -2,16 +2,13 @@
 
 import ctypes
 import os
-from collections.abc import Iterable
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.viewer.batch import Batch, Lines
 from rtmbs.viewer.camera import Camera
-from rtmbs.viewer.grid import Floor
-from rtmbs.viewer.section import Section
+from rtmbs.viewer.drawing import Drawing
 
 Picture = NDArray[np.uint8]  # (height, width, 3), upper row first
 
@@ -49,18 +46,10 @@ class Offscreen:
         except Exception as error:  # a driver may raise anything, and a missing library does so on import
             raise NoOpenGL(f"OpenGL 3.3 is not usable here ({type(error).__name__}: {error})") from error
 
-    def draw(
-        self,
-        batches: Iterable[Batch],
-        lines: Iterable[Lines],
-        camera: Camera,
-        background: tuple[float, ...],
-        floor: Floor | None = None,
-        section: Section | None = None,
-    ) -> Picture:
+    def draw(self, drawing: Drawing, camera: Camera) -> Picture:
         """Return one picture (height, width, 3)."""
         self._smooth.bind()
-        self._renderer.draw(batches, lines, camera, background, floor, section)
+        self._renderer.draw(drawing, camera)
         self._smooth.copy_to(self._plain.name)
         return self._plain.read()
 

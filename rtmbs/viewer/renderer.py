@@ -4,7 +4,6 @@ All placements of a mesh are one instanced draw; a picture uploads twelve number
 """
 
 import ctypes
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +12,7 @@ from OpenGL import GL
 
 from rtmbs.viewer.batch import Batch, Lines
 from rtmbs.viewer.camera import Camera
-from rtmbs.viewer.grid import Floor
+from rtmbs.viewer.drawing import Drawing
 from rtmbs.viewer.programs import Program
 from rtmbs.viewer.section import Section
 from rtmbs.viewer.shaders import LINE_VERTEX, MESH_VERTEX, PLAIN_FRAGMENT
@@ -51,27 +50,16 @@ class Renderer:
         self._section: Section | None = None
         self._buffers: dict[int, tuple[Any, Buffers]] = {}  # by identity; what is drawn is kept alive with it
 
-    def draw(
-        self,
-        batches: Iterable[Batch],
-        lines: Iterable[Lines],
-        camera: Camera,
-        background: tuple[float, ...],
-        floor: Floor | None = None,
-        section: Section | None = None,
-    ) -> None:
-        """Draw one picture into the framebuffer that is bound; a ``floor`` catches the shadow.
-
-        A section cuts batches; lines and the shadow stay whole.
-        """
-        self._section = section
-        shown = [batch for batch in batches if batch.visible and len(batch)]
+    def draw(self, drawing: Drawing, camera: Camera) -> None:
+        """Draw one picture into the framebuffer that is bound."""
+        self._section = drawing.section
+        shown = drawing.shown()
         for batch in shown:
             self._send(batch, batch.placement, batch.color)
-        floor = None if self._software and sum(map(len, shown)) > CROWD else floor
+        floor = None if self._software and sum(map(len, shown)) > CROWD else drawing.floor
         if floor is not None:
             self._shadow.prepare([batch for batch in shown if batch.casts], self._bind_caster, floor, camera)
-        paint_ground(background)
+        paint_ground(drawing.background)
         GL.glEnable(GL.GL_DEPTH_TEST)
         GL.glEnable(GL.GL_MULTISAMPLE)  # a painter that wrote text has turned it off
         GL.glDisable(GL.GL_CULL_FACE)
@@ -85,7 +73,7 @@ class Renderer:
                 self._draw_instances(batch, len(batch))
         GL.glEnable(GL.GL_BLEND)
         GL.glBlendFuncSeparate(GL.GL_SRC_ALPHA, GL.GL_ONE_MINUS_SRC_ALPHA, GL.GL_ONE, GL.GL_ONE_MINUS_SRC_ALPHA)
-        self._draw_lines([line for line in lines if line.visible and len(line)], camera)
+        self._draw_lines([line for line in drawing.lines if line.visible and len(line)], camera)
         if clear:
             self._draw_clear(clear, camera)
         GL.glDisable(GL.GL_BLEND)

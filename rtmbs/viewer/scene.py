@@ -14,8 +14,9 @@ from rtmbs.viewer.camera import ground_axes
 from rtmbs.viewer.choices import Hidden
 from rtmbs.viewer.colors import body_colors, trail_color
 from rtmbs.viewer.description import SceneDescription
+from rtmbs.viewer.drawing import Drawing
 from rtmbs.viewer.frame import WAY, Frame
-from rtmbs.viewer.grid import AXES, Floor, axis_lines, grid_lines
+from rtmbs.viewer.grid import AXES, axis_lines, grid_lines
 from rtmbs.viewer.naming import met, nearest_name
 from rtmbs.viewer.overlay import Overlay
 from rtmbs.viewer.reach import DIRECTIONS, FAR, reached
@@ -185,9 +186,10 @@ class Scene:
         found = [lines for part, lines in offered.items() if self.shown[part]]
         return [*found, *(lines for overlay in self.overlays for lines in overlay.lines)]
 
-    def floor(self) -> Floor | None:
-        """Return what catches the shadow, None while the grid is hidden."""
-        return self._floor if self.shown["grid"] else None
+    def drawing(self) -> Drawing:
+        """Return everything that is shown; the floor goes with the grid."""
+        floor = self._floor if self.shown["grid"] else None
+        return Drawing(self.batches(), self.lines(), self.background(), floor, self.section)
 
     def background(self) -> tuple[float, float, float]:
         """Return the colour behind everything."""

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import rtmbs
+from bench.measures.refined import maxwell
 from rtmbs import PenaltyTrapezoidal, RungeKutta, Simulation, library, refined
 from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.integrators.registry import METHODS
@@ -51,16 +52,7 @@ def test_orders_are_those_that_the_result_tells(case):
 
 
 def test_force_states_have_order_four():
-    def law(t, kinematics, parameters, states):
-        pull = 300.0 * (kinematics.z - states["way"])
-        return -200.0 * kinematics.z - pull, pull / 20.0
-
-    model = rtmbs.Model("maxwell", gravity=(0.0, 0.0, 0.0))
-    body = model.add_body("mass", mass=2.0, inertia=(1.0, 1.0, 1.0))
-    model.add_joint("rail", rtmbs.Prismatic(axis=(1, 0, 0)), "ground", body)
-    model.add_force("law", law, joint="rail", states={"way": 0.1})
-    model.set_initial("rail", position=0.3, rate=-1.0)
-    system = model.compile()
+    system = maxwell().compile()
     exact = refined(system, 5e-4, 0.4, runs=3)
     found, _ = slope(system, 1e-2, 0.4, 2, exact)
     assert abs(found - 4.0) < 0.15

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import rtmbs
+from bench.measures.refined import maxwell
 from rtmbs import At, AtRate, Every, PenaltyTrapezoidal, RungeKutta, Simulation, library, refined
 from rtmbs.errors import InputError
 from rtmbs.system.tables import ROTATION
@@ -156,16 +157,7 @@ def test_no_step_goes_over_a_jump(value):
 
 
 def test_force_states_and_accelerations_are_continued():
-    def law(t, kinematics, parameters, states):
-        pull = 300.0 * (kinematics.z - states["way"])
-        return -200.0 * kinematics.z - pull, pull / 20.0
-
-    model = rtmbs.Model("maxwell", gravity=(0.0, 0.0, 0.0))
-    body = model.add_body("mass", mass=2.0, inertia=(1.0, 1.0, 1.0))
-    model.add_joint("rail", rtmbs.Prismatic(axis=(1, 0, 0)), "ground", body)
-    model.add_force("law", law, joint="rail", states={"way": 0.1})
-    model.set_initial("rail", position=0.3, rate=-1.0)
-    system = model.compile()
+    system = maxwell().compile()
     exact = refined(system, 5e-4, 0.4, runs=3)
     result = Simulation(system, 5e-3).run(0.4, tolerance=1e-6, record=Every(0.1))
     way = next(name for name in exact.names() if name.endswith(".way"))

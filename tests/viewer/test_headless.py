@@ -191,7 +191,7 @@ def test_a_camera_that_follows_goes_with_its_body(tmp_path, monkeypatch):
     filming = Filming(frames=8, rate=10.0, width=240, height=160, renderer=MATPLOTLIB, follow=body)
     centers, draw = [], Flat.draw
     monkeypatch.setattr(
-        Flat, "draw", lambda flat, *given: (centers.append(given[2].center.copy()), draw(flat, *given))[1]
+        Flat, "draw", lambda flat, *given: (centers.append(given[1].center.copy()), draw(flat, *given))[1]
     )
     film_simulation(Simulation(system), tmp_path / "follow.mp4", filming)
     result = Simulation(system).run(0.7)
@@ -341,7 +341,7 @@ def test_a_followed_body_stands_in_the_middle_of_a_replay(tmp_path, monkeypatch)
     sim = Simulation(model.compile(), h=0.02)
     result = sim.run(2.0)
     cameras, draw = [], Flat.draw
-    monkeypatch.setattr(Flat, "draw", lambda flat, *given: (cameras.append(replace(given[2])), draw(flat, *given))[1])
+    monkeypatch.setattr(Flat, "draw", lambda flat, *given: (cameras.append(replace(given[1])), draw(flat, *given))[1])
     filming = Filming(frames=5, rate=5.0, width=240, height=160, renderer=MATPLOTLIB, follow="ball")
     film_result(result, tmp_path / "follow.mp4", filming, model)
     assert len(cameras) == 5

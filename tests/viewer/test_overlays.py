@@ -52,7 +52,7 @@ def test_a_section_leaves_one_side(window, painter):
         if painter == "OpenGL":
             return picture(window)
         flat = Flat(camera.width, camera.height)
-        return flat.draw(scene.batches(), scene.lines(), camera, scene.background(), section=section).astype(float)
+        return flat.draw(scene.drawing(), camera).astype(float)
 
     left, right = columns(drawn(None))
     middle, slack = column_at(window, 0.5), 6

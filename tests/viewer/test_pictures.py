@@ -36,10 +36,10 @@ class Painter:
         self.context.makeCurrent(self.surface)
         self.renderer, self.target = Renderer(), Framebuffer(SIZE, SIZE)
 
-    def draw(self, *scene):
+    def draw(self, drawing, camera):
         self.context.makeCurrent(self.surface)
         self.target.bind()
-        self.renderer.draw(*scene)
+        self.renderer.draw(drawing, camera)
         picture = self.target.read()
         self.context.doneCurrent()
         return picture
@@ -74,7 +74,7 @@ def camera(look="front") -> Camera:
 
 def draw(painter, scene, look="front", floor=None):
     scene.shown["grid"] = scene.shown["axes"] = False
-    return painter.draw(scene.batches(), scene.lines(), camera(look), scene.background(), floor).astype(float)
+    return painter.draw(scene.drawing()._replace(floor=floor), camera(look)).astype(float)
 
 
 def middle(picture):

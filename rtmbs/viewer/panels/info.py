@@ -124,7 +124,7 @@ def judged(value: float, bound: float) -> str:
 
 def worth_rows(frame: Frame, description: SceneDescription) -> list[Row]:
     """Return energy, and what is left open in loops where there are some."""
-    energy = [("energy", with_unit(frame.energy, "J", 4))]
+    energy: list[Row] = [("energy", with_unit(frame.energy, "J", 4))]
     if not description.equations:
         return energy
     return [
