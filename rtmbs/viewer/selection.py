@@ -36,8 +36,7 @@ class Selection:
         """Choose an element, or none; the scene and the panel show it."""
         self.choice = choice
         self._lay()
-        if "model" in self.window.panels:
-            self.window.panels.model.choose(choice)
+        self.window.panels.choose(choice)
         if choice is not None and choice.kind == BODY:
             about = self.window.description_of(self.body())
             self.window.tell(f"{about.name}: mass {about.mass:.4g} kg")
@@ -56,8 +55,7 @@ class Selection:
         """Let these, and only these, not be drawn."""
         self.hidden.choices = set(choices)
         self.window.make_scene()
-        if "model" in self.window.panels:
-            self.window.panels.model.tick(self.hidden.choices)
+        self.window.panels.tick(self.hidden.choices)
 
     def toggle(self) -> None:
         """Hide the chosen element, or show it again."""
@@ -84,8 +82,8 @@ class Selection:
     def measure(self, pairs: list[Pair]) -> None:
         """Measure these pairs; the plots offer those that have channels."""
         self.pairs = pairs
-        if self.window.description is not None and "plots" in self.window.panels:
-            self.window.panels.plots.measure(distances(self.window.description, pairs))
+        if self.window.description is not None:
+            self.window.panels.measure(distances(self.window.description, pairs))
         self._lay()
 
     def cut(self, section: Section | None) -> None:
@@ -102,8 +100,7 @@ class Selection:
         self.hidden.choices &= known
         self.pairs = [pair for pair in self.pairs if known.issuperset(pair)]
         self.choice = self.choice if self.choice in known else None
-        if "plots" in self.window.panels:
-            self.window.panels.plots.know(distances(self.window.description, self.pairs))
+        self.window.panels.know(distances(self.window.description, self.pairs))
 
     def lay_over(self, scene: "Scene") -> None:
         """Show in ``scene`` what is chosen, measured and cut."""

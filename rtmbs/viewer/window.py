@@ -232,9 +232,8 @@ class Window(QMainWindow):
 
     def _give_up_building(self) -> None:
         """Show again what the mechanism is built of, when a build was asked for and refused."""
-        if self._building and "parameters" in self.panels and self.description is not None:
-            self.panels.parameters.describe(self.description)
         if self._building and self.description is not None:
+            self.panels.refused(self.description)
             self._fit_next = False
         self._building = False
 

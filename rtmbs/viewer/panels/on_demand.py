@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from PySide6.QtWidgets import QWidget
 
 from rtmbs.viewer.commands import Subscribe
-from rtmbs.viewer.measure import distances
+from rtmbs.viewer.measure import Distance, distances
 
 if TYPE_CHECKING:
+    from rtmbs.viewer.choices import Choice
     from rtmbs.viewer.description import SceneDescription
     from rtmbs.viewer.frame import Frame
     from rtmbs.viewer.panels.model_panel import ModelPanel
@@ -98,6 +99,31 @@ class Panels:
         for name in DESCRIBED:
             if name in self:
                 getattr(self, name).describe(description)
+
+    def choose(self, choice: "Choice | None") -> None:
+        """Show what is chosen."""
+        if "model" in self:
+            self.model.choose(choice)
+
+    def tick(self, hidden: "set[Choice]") -> None:
+        """Show what is hidden."""
+        if "model" in self:
+            self.model.tick(hidden)
+
+    def measure(self, measured: list[Distance]) -> None:
+        """Offer these distances as channels."""
+        if "plots" in self:
+            self.plots.measure(measured)
+
+    def know(self, measured: list[Distance]) -> None:
+        """Take the distances that the next mechanism is offered with."""
+        if "plots" in self:
+            self.plots.know(measured)
+
+    def refused(self, description: "SceneDescription") -> None:
+        """Show what stands again, after a build that was refused."""
+        if "parameters" in self:
+            self.parameters.describe(description)
 
     def show_frame(self, frame: "Frame") -> None:
         """Show a frame in the panels that the user sees."""
