@@ -233,6 +233,8 @@ class Session:
     def _set_option(self, name: str, value: Any) -> None:
         if name not in OPTIONS:
             raise unknown_name("option", name, OPTIONS)
+        if name == "method" and (not isinstance(value, str) or value not in METHODS):
+            raise unknown_name("method", value, METHODS)
         if name == "h":
             self.sim.h = value
         else:

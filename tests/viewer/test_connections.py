@@ -196,6 +196,7 @@ def test_options_take_effect(connection):
         (Subscribe(("crank.position",)), "name the ones to plot: crank.position[x], crank.position[y]"),
         (Subscribe(("crank.position[w]",)), "axis of channel 'crank.position'"),
         (Subscribe(("t",) * 17), "at most 16"),
+        (SetOption("method", "euler"), "no method named 'euler'"),
         (Rebuild({"width": 2.0}), "parameter"),
         (LoadState("nowhere.npz"), "does not exist"),
         (SaveResults("/no/such/folder/run.npz"), "there is no folder"),
