@@ -62,6 +62,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.profiler:
         window.docks["profiler"].show()
     wait_until_ready(app, window)
+    window.canvas.draw_smooth()  # a pause does so: its buffer is then there before memory is read
     connection.send(SetSpeed(arguments.speed))
     connection.send(Play())
     run(app, arguments.settle)

@@ -230,10 +230,10 @@ def show_result(options: argparse.Namespace, model: Any) -> int:
         from rtmbs.viewer.connect import recorded
         from rtmbs.viewer.headless import film_result
 
-        result = recorded(options.model)[0]
+        result, scene = recorded(options.model)
         for text in result.warnings if is_history(options.model) else ():
             print(f"rtmbs: {text}", file=sys.stderr)
-        return film(lambda wanted, path: film_result(result, path, wanted, model), options)
+        return film(lambda wanted, path: film_result(result, path, wanted, model, scene), options)
     from rtmbs.viewer.view import view
 
     return view(options.model, theme=options.theme, model=model, playing=not options.paused)

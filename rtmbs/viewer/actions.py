@@ -1,7 +1,6 @@
 """What the keys do: one method for each row of the table of keys."""
 
 from collections.abc import Callable
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +25,8 @@ from rtmbs.viewer.commands import (
     StepForward,
 )
 from rtmbs.viewer.encoder import IMAGES
+from rtmbs.viewer.following import Following
+from rtmbs.viewer.free_name import free_name
 from rtmbs.viewer.panels.export import unwritten
 from rtmbs.viewer.panels.numbers import counted
 from rtmbs.viewer.speeds import faster, slower
@@ -48,13 +49,22 @@ class Actions:
 
     def __init__(self, window: "Window") -> None:
         self.window = window
-        self.looping, self.marks = False, set[int]()
-        self.disk = 0.0  # [GB] of the history on disk
+        self.marks = set[int]()
 
     def __getitem__(self, name: str) -> Callable[[], None]:
         """Return the method of an action."""
         method: Callable[[], None] = getattr(self, name)
         return method
+
+    @property
+    def looping(self) -> bool:
+        """True while the session plays what is stored over and over."""
+        return self.window.frame is not None and self.window.frame.looping
+
+    @property
+    def disk(self) -> float:
+        """Bytes that the session keeps of its history on disk."""
+        return 0.0 if self.window.frame is None else self.window.frame.disk_limit
 
     # ---- run -----------------------------------------------------------------------------------------------------
 
@@ -81,8 +91,7 @@ class Actions:
         self.window.send(StepBack(steps))
 
     def loop(self) -> None:
-        self.looping = not self.looping
-        self.window.send(Loop(self.looping))
+        self.window.send(Loop(not self.looping))
 
     def mark(self) -> None:
         """Marks are steps that the keys jump to; another mechanism has none."""
@@ -155,7 +164,6 @@ class Actions:
         if gigabytes < 0.0:
             gigabytes = 0.0 if self.disk else self._asked_for_gigabytes()
         if gigabytes or self.disk:
-            self.disk = gigabytes
             self.window.send(KeepHistory(1e9 * gigabytes))
 
     def _asked_for_gigabytes(self) -> float:
@@ -240,9 +248,13 @@ class Actions:
 
     def follow(self) -> None:
         window = self.window
-        selected = None if window.scene is None else window.scene.selected
-        window.framing.followed = None if window.framing.followed is not None else selected
-        name = "" if window.framing.followed is None else window.body_name(window.framing.followed)
+        scene, framing = window.scene, window.framing
+        selected = None if scene is None else scene.selected
+        if framing.following is not None or scene is None or selected is None:
+            framing.following = None
+        else:
+            framing.following = Following(selected, scene)
+        name = "" if framing.following is None else window.body_name(framing.following.body)
         window.tell(
             f"following {name}" if name else "choose a body with a click first" if selected is None else "let go"
         )
@@ -376,13 +388,3 @@ class Actions:
         self.window.help.hide()
         self.window.place_overlays()
         self.window.select(None)
-
-
-def free_name(title: str, ending: str) -> str:
-    """Return a file name of the present folder that nobody has taken."""
-    stem = "_".join(["rtmbs", *title.split(), datetime.now().strftime("%Y%m%d_%H%M%S")])
-    path, number = Path(stem + ending), 1
-    while path.exists():
-        number += 1
-        path = Path(f"{stem}_{number}{ending}")
-    return str(path)

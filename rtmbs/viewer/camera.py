@@ -202,8 +202,11 @@ class Camera:
 
         left: as of ``fit``.
         """
-        axes, middle = self.axes(), np.asarray(center, float)
-        u, v, w = ((np.asarray(points, float) - middle) @ axes.T).T
+        axes, middle, points = self.axes(), np.asarray(center, float), np.atleast_2d(np.asarray(points, float))
+        points = points[np.all(np.isfinite(points), axis=1)]
+        if not (len(points) and np.all(np.isfinite(middle))):
+            return
+        u, v, w = ((points - middle) @ axes.T).T
         slope = math.tan(math.radians(self.field_of_view) / 2.0) / MARGIN
         across = slope * (self.width - left) / self.height
         beside = np.maximum(np.abs(u) / across, np.abs(v) / slope)

@@ -7,12 +7,15 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Protocol
 
+import numpy as np
+
 from rtmbs.errors import InputError, RtmbsError
 from rtmbs.integrators.report import StepReport
 from rtmbs.limits.memory import in_words
 from rtmbs.model.looks import Shapes
 from rtmbs.simulation.pacing import Pacer
 from rtmbs.state import State
+from rtmbs.system.system import System
 from rtmbs.viewer import fault
 from rtmbs.viewer.channels import LiveChannels
 from rtmbs.viewer.commands import (
@@ -45,8 +48,9 @@ from rtmbs.viewer.connection import Kind, Message, Offer
 from rtmbs.viewer.describe import describe
 from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.disk.disk_history import DiskHistory
-from rtmbs.viewer.disk.head import free_folder
+from rtmbs.viewer.disk.head import HISTORY
 from rtmbs.viewer.frame import Frame
+from rtmbs.viewer.free_name import free_name
 from rtmbs.viewer.history import History
 from rtmbs.viewer.mouse_spring import compiled_with_mouse_spring
 from rtmbs.viewer.notice import CompileNotice
@@ -101,7 +105,7 @@ class Controller:
         self.playing, self.ahead, self.speed = playing, 0, speed
         self.looping, self.reactions = False, False  # playing stays within the history; frames have reactions
         self.over, self.stale, self.published = False, True, -math.inf
-        self.generation, self.pacer = 0, Pacer(1.0)
+        self.generation, self.pacer, self.taken = 0, Pacer(1.0), 0  # taken: commands, all those sent before them too
         self.notice = CompileNotice(outlet.tell)
         self.session: Session | None = None
         self.disk: DiskHistory | None = None
@@ -157,10 +161,13 @@ class Controller:
         elif isinstance(command, Play):
             self._play()
         elif isinstance(command, Pause | StepForward):
+            ahead = max(whole(command, command.n), 0) if isinstance(command, StepForward) else 0
             self.pause()
-            self.ahead = max(command.n, 0) if isinstance(command, StepForward) else 0
-        elif isinstance(command, StepBack | Seek):
-            self._seek(self.live.step_number - command.n if isinstance(command, StepBack) else command.step)
+            self.ahead = ahead
+        elif isinstance(command, StepBack):
+            self._seek(self.live.step_number - whole(command, command.n))
+        elif isinstance(command, Seek):
+            self._seek(whole(command, command.step))
         elif isinstance(command, Loop):
             if self.mode == "manual":
                 raise InputError("a program that steps its own Simulation decides what is played; it has no loop")
@@ -227,10 +234,13 @@ class Controller:
             self.tell("info", "back at the start")
         else:
             changes = command.parameters if isinstance(command, Rebuild) else {}
-            inputs = self.live.inputs_set
+            inputs, old = self.live.inputs_set, self.live.calm.system
             self.build(changes, options_of(self.sim))
             for name, value in inputs.items():
-                self._set_again(name, value)
+                if not changes or same_default(name, old, self.live.calm.system):
+                    self._set_again(name, value)
+                else:
+                    self.tell("info", f"{name} is that of the new mechanism")
         self.pacer.restart()
 
     def _set_again(self, name: str, value: Any) -> None:
@@ -260,7 +270,7 @@ class Controller:
 
     def _keep_history(self, command: KeepHistory) -> None:
         """Begin or end keeping the history on disk."""
-        folder = command.folder or free_folder(self.live.calm.system.name)
+        folder = command.folder or free_name(self.live.calm.system.name, HISTORY)
         disk = DiskHistory(folder, command.limit, partial(self.tell, "warning")) if command.limit else None
         self.live.history.keep_on(None)
         self.close()
@@ -342,7 +352,13 @@ class Controller:
         pacer = self.pacer
         self.outlet.publish(
             self.photographer.take(
-                playing=self.playing, speed=self.speed, deadlines=pacer.deadlines, missed=pacer.missed
+                playing=self.playing,
+                speed=self.speed,
+                deadlines=pacer.deadlines,
+                missed=pacer.missed,
+                taken=self.taken,
+                looping=self.looping,
+                disk_limit=0.0 if self.disk is None else self.disk.limit,
             )
         )
 
@@ -361,3 +377,16 @@ class Controller:
     def sim(self) -> Any:
         """The Simulation of the session."""
         return self.live.sim
+
+
+def whole(command: Command, steps: Any) -> int:
+    """Return a number of steps; InputError for one that is none."""
+    if not isinstance(steps, int | np.integer) or isinstance(steps, bool):
+        raise InputError(f"{type(command).__name__}: {steps!r} is no number of steps; it must be whole")
+    return int(steps)
+
+
+def same_default(name: str, old: System, new: System) -> bool:
+    """True when two builds of a mechanism have the same value of an input: what a user set then still holds."""
+    known = name in old.inputs and name in new.inputs
+    return not known or np.array_equal(old.u0[old.inputs[name]], new.u0[new.inputs[name]])

@@ -53,5 +53,5 @@ def user_frames(trace: TracebackType | None) -> list[traceback.FrameSummary]:
 
 
 def is_users(filename: str) -> bool:
-    """True for a file that is the user's own."""
-    return not filename.startswith(("<frozen", PACKAGE, *INSTALLED))
+    """True for a file that is the user's own; "<string>" is what dataclasses and the like make up."""
+    return not filename.startswith(("<frozen", "<string>", PACKAGE, *INSTALLED))

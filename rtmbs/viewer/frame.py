@@ -102,6 +102,11 @@ class Frame:
     inspect_ticket: int = 0  # of the channels whose values follow
     inspected: Array = field(default_factory=lambda: np.full(INSPECTED, np.nan))  # (INSPECTED,)
 
+    # ---- what was asked for
+    taken: int = 0  # commands that the session had taken, refused ones too
+    looping: bool = False  # what is stored is played over and over
+    disk_limit: float = 0.0  # of the history on disk, 0 for memory alone [bytes]
+
     @property
     def energy(self) -> float:
         """Kinetic energy, gravity energy and elastic energy together [J]."""
@@ -114,7 +119,7 @@ class Frame:
             return None
         if choices:
             return choices[int(value)]
-        if name.startswith(("project_", "fixed_")):
+        if name.startswith(("project_", "fixed_", "hold_")):
             return bool(value)
         return int(value) if name == "max_iterations" else value
 

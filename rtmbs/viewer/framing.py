@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QTimer
 
+from rtmbs.viewer.following import Following
 from rtmbs.viewer.frame import Frame
 
 if TYPE_CHECKING:
@@ -17,12 +18,13 @@ MOST_COVERED = 0.4  # of the width, that the info overlay may take from the pict
 
 class Framing:
     """holding: the picture is fitted again when something would leave it; the user ends this by moving the picture.
-    followed: number of the body that the camera goes with, None for none.
+    following: the body that the camera goes with, None for none.
     """
 
     def __init__(self, window: "Window") -> None:
         self.window = window
-        self.holding, self.followed = True, None  # type: bool, int | None
+        self.holding = True
+        self.following: Following | None = None
         self._soon = QTimer(window, singleShot=True, interval=0)  # goes with the window
         self._soon.timeout.connect(self.fit)
 
@@ -32,10 +34,9 @@ class Framing:
         if scene is None:
             return
         back = old is not None and frame.t < old.t
-        before = scene.center_of(self.followed) if self.followed is not None else None
         scene.show(frame)
-        if self.followed is not None and before is not None:
-            camera.center = camera.center + scene.center_of(self.followed) - before
+        if self.following is not None:
+            self.following.carry(camera, scene)
         elif self.holding:
             if np.isfinite(frame.way[0, 0]) and not (old is not None and np.isfinite(old.way[0, 0])):
                 self.fit()
@@ -49,17 +50,16 @@ class Framing:
         canvas = self.window.canvas
         if canvas.scene is not None:
             self.holding = True
-            scene, camera, body = canvas.scene, canvas.camera, self.followed
-            if body is None:
-                camera.fit(scene.framing(), self.covered())
+            if self.following is None:
+                canvas.camera.fit(canvas.scene.framing(), self.covered())
             else:
-                camera.fit_around(scene.center_of(body), scene.around(body), self.covered())
+                self.following.fit(canvas.camera, canvas.scene, self.covered())
             canvas.update()
 
     def resized(self) -> None:
         """The picture has another size: what lies over it finds its place, and the whole is fitted in again."""
         self.window.place_overlays()
-        if self.holding and self.followed is None and self.window.scene is not None:
+        if self.holding and self.following is None and self.window.scene is not None:
             self._soon.start()  # once the camera knows the size
 
     def covered(self) -> float:
@@ -83,7 +83,7 @@ class Framing:
 
     def forget(self) -> None:
         """Another mechanism: what was followed is gone."""
-        self.followed = None
+        self.following = None
 
 
 def extent(points: NDArray[np.float64]) -> float:

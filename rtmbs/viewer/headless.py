@@ -20,6 +20,7 @@ from rtmbs.viewer.camera import Camera, ground_axes
 from rtmbs.viewer.commands import Play, SetSpeed, ShowReactions
 from rtmbs.viewer.describe import describe_recorded
 from rtmbs.viewer.description import SceneDescription
+from rtmbs.viewer.following import Following
 from rtmbs.viewer.frame import Frame
 from rtmbs.viewer.legend import legend
 from rtmbs.viewer.manual import ManualConnection
@@ -35,6 +36,7 @@ from rtmbs.viewer.way import way_ahead
 
 Array = NDArray[np.float64]
 
+MOST_COVERED = 0.4  # of the width, that the words of the overlay may take from the picture
 WHOLE = 1e-9  # of a step: a picture that comes this little early is in time
 
 
@@ -144,15 +146,19 @@ def stepped(sim: Simulation, connection: ManualConnection, filming: Filming, tol
             return
 
 
-def film_result(result: Result, out: str | Path, filming: Filming, model: Model | None = None) -> Filmed:
+def film_result(
+    result: Result, out: str | Path, filming: Filming, model: Model | None = None, scene: SceneDescription | None = None
+) -> Filmed:
     """Take pictures of a recorded result, from its beginning to the first picture at or past its end.
 
-    model: of the mechanism, for shapes and joints.  Raises as ``film_simulation``.
+    model: of the mechanism, for shapes and joints.  scene: the same of a history on disk, used without ``model``.
+    Raises as ``film_simulation``.
     """
     now, wanted = [0.0], filming.pictures
-    length = float(result.t[-1] - result.t[0]) if len(result) else 0.0
+    known = scene if scene is not None and model is None else describe_recorded(result, model)
+    connection = PlaybackConnection(result, known, clock=lambda: now[0])  # refuses what cannot be played
+    length = float(result.t[-1] - result.t[0])
     filming = replace(filming, seconds=None, frames=min(wanted, pictures_of(length, filming)))
-    connection = PlaybackConnection(result, describe_recorded(result, model), clock=lambda: now[0])
     wrenches = shown_reactions(connection) if filming.reactions else None
 
     def played() -> Iterator[Frame]:
@@ -200,7 +206,8 @@ def film(
     camera.resize(filming.width, filming.height)
     followed = body_number(description, filming.follow)
     named(description, filming.traces)  # tells at once of a point that does not exist
-    left = width_of(description.name, filming.height, filming.speed) if filming.overlay else 0
+    left = min(width_of(description.name, filming.height, filming.speed), MOST_COVERED * filming.width)
+    left = left if filming.overlay else 0.0
     start, last, scene = time.perf_counter(), 0.0, None
     with Video(out, filming.rate) as video:
         painter, reason = make_painter(filming.renderer, filming.width, filming.height)
@@ -211,14 +218,14 @@ def film(
                     scene = dressed(Scene(description, theme, frame), filming, wrenches)
                     camera.ground = ground_axes(description.gravity)
                     camera.look(filming.camera)
-                    if followed is None:
+                    following = None if followed is None else Following(followed, scene)
+                    if following is None:
                         camera.fit(np.concatenate([scene.whole(), scene.arrow_tips()]), left)
                     else:
-                        camera.fit_around(scene.center_of(followed), scene.around(followed), left)
-                before = None if followed is None else scene.center_of(followed)
+                        following.fit(camera, scene, left)
                 scene.show(frame)
-                if followed is not None and before is not None:
-                    camera.center = camera.center + scene.center_of(followed) - before
+                if following is not None:
+                    following.carry(camera, scene)
                 elif not camera.holds(scene.points(), left):
                     if scene.remember():
                         camera.fit(scene.whole(), left)

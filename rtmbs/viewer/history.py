@@ -202,9 +202,9 @@ class History:
             found.append(moment)
         return found[::-1]
 
-    def states_so_far(self) -> list[State]:
-        """Return the states in memory up to the present one; they are not to be written into."""
-        return [moment.state for moment, _ in zip(self._moments, range(self._place + 1), strict=False)]
+    def so_far(self) -> list[Moment]:
+        """Return the moments in memory up to the present one."""
+        return [moment for moment, _ in zip(self._moments, range(self._place + 1), strict=False)]
 
     def __len__(self) -> int:
         return self.newest - self.oldest + 1

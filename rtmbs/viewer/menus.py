@@ -34,7 +34,7 @@ ON: dict[str, Callable[[Any], bool]] = {
     "marker_trails": lambda window: window.scene is not None and window.scene.follows_markers(),
     "grid": lambda window: window.shown["grid"],
     "parallel": lambda window: window.canvas.camera.parallel,
-    "follow": lambda window: window.framing.followed is not None,
+    "follow": lambda window: window.framing.following is not None,
     "record": lambda window: window.capture is not None and window.capture.running,
     "history": lambda window: window.act.disk > 0.0,
     "stamp": lambda window: window.stamped,

@@ -34,6 +34,9 @@ class Origin(Protocol):
         Raises whatever the user's code raises, and RtmbsError when the model is refused.
         """
 
+    def with_parameters(self, parameters: Mapping[str, Any]) -> "Origin":
+        """Return an origin that starts with these parameters, of those that it still has."""
+
 
 class FromFactory:
     """A function that returns a Model: "package.module:function", or a file "mechanism.py" or "mechanism.py:function".
@@ -49,7 +52,8 @@ class FromFactory:
     ) -> None:
         self.name = reference
         self._options = dict(options or {})
-        self._given = dict(parameters or {})
+        self._given = self._first = dict(parameters or {})
+        self._before: dict[str, Any] = {}  # of an earlier session; the function may have lost some of them
         self._tried = False
         self.model: Model | None = None
         self.parameters = dict(self._given)
@@ -59,7 +63,8 @@ class FromFactory:
         function = load_function(self.name, again)
         known = inspect.signature(function).parameters
         defaults = {name: p.default for name, p in known.items() if p.default is not inspect.Parameter.empty}
-        wanted = {**self._given, **changes}
+        before = {name: value for name, value in self._before.items() if name in known}
+        wanted = {**self._given, **before, **changes}
         if not any(p.kind is inspect.Parameter.VAR_KEYWORD for p in known.values()):
             for name in wanted:
                 if name not in known:
@@ -67,9 +72,14 @@ class FromFactory:
         made = function(**wanted)
         sim = simulation(made, self.name, {**self._options, **options})
         self.model = made if isinstance(made, Model) else None
-        self._given = wanted  # defaults are asked for again: a file may have been edited
+        self._given, self._before = wanted, {}  # defaults are asked for again: a file may have been edited
         self.parameters = {**defaults, **wanted}
         return sim
+
+    def with_parameters(self, parameters: Mapping[str, Any]) -> "FromFactory":
+        other = FromFactory(self.name, self._first, self._options)
+        other._before, other._tried = dict(parameters), self._tried
+        return other
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_tried": False, "model": None}  # imported again by whoever receives it
@@ -84,6 +94,9 @@ class FromModel:
         self.name, self.parameters = model.name, dict[str, Any]()
         self._options = dict(options or {})
         self.model: Model | None = model
+
+    def with_parameters(self, parameters: Mapping[str, Any]) -> "FromModel":
+        return self
 
     def make(self, changes: Mapping[str, Any], options: Mapping[str, Any]) -> "Simulation":
         refuse_parameters(self.name, changes)
@@ -102,6 +115,9 @@ class FromSimulation:
 
     def __reduce__(self) -> Any:
         raise TypeError("a Simulation stays in its process; give its Model")
+
+    def with_parameters(self, parameters: Mapping[str, Any]) -> "FromSimulation":
+        return self
 
     def make(self, changes: Mapping[str, Any], options: Mapping[str, Any]) -> "Simulation":
         refuse_parameters(self.name, changes)

@@ -82,7 +82,7 @@ class PlaybackConnection:
     def latest(self) -> Frame | None:
         self._advance()
         asked = self._strip.ticket, self._inspected.ticket, self._reactions is None
-        shown = (self._sample, self._playing, self._speed, *asked)
+        shown = (self._sample, self._playing, self._speed, self._looping, *asked)
         if shown != self._shown:
             self._number += 1
             self._shown, self._frame = shown, self._take()
@@ -204,7 +204,9 @@ class PlaybackConnection:
                 if name in result:
                     found[:, k] = result[name]
         if np.all(np.isnan(found)):
-            why = "holds no reactions" if joints else "is shown without the joints of its model (--of, model=)"
+            why = "is shown without the joints of its model (--of, model=)"
+            if joints:
+                why = "holds no reactions; a run that is saved as a result has them, and a history on disk has none"
             raise InputError(f"result {result.name!r} {why}; there are none to show")
         return found
 
@@ -274,4 +276,7 @@ class PlaybackConnection:
             ticket=self._strip.ticket,
             inspect_ticket=self._inspected.ticket,
             inspected=self._values(),
+            taken=0,
+            looping=self._looping,
+            disk_limit=0.0,
         )

@@ -1,13 +1,12 @@
 """mode="process": the session lives in a process of its own, so that drawing costs its steps nothing.
 
-Commands go there through a queue; messages and descriptions come back through another, frames through shared memory.
+Commands go there through a queue; messages and descriptions come back through a pipe, frames through shared memory.
 """
 
 import gc
 import multiprocessing
 import os
 import pickle
-import queue
 import signal
 import time
 from collections import deque
@@ -22,6 +21,7 @@ from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.frame import Frame
 from rtmbs.viewer.interrupt import handled
 from rtmbs.viewer.origin import Origin, title
+from rtmbs.viewer.outgoing import Outgoing
 from rtmbs.viewer.settings import Settings
 from rtmbs.viewer.shared import SharedFrames
 from rtmbs.viewer.strip import Strip
@@ -52,12 +52,14 @@ class ProcessConnection:
 
     def _start(self) -> None:
         context, origin, options = multiprocessing.get_context("spawn"), self._origin, self._options
-        self._inbox, self._outbox = context.Queue(), context.Queue()
+        self._inbox = context.Queue()
+        self._outbox, theirs = context.Pipe(duplex=False)
         self._process = context.Process(
-            target=serve, args=(origin, self._inbox, self._outbox, options), name="rtmbs session", daemon=True
+            target=serve, args=(origin, self._inbox, theirs, options), name="rtmbs session", daemon=True
         )
         with handled(signal.SIG_IGN):  # the new process inherits this: Ctrl+C in a terminal reaches both
             self._process.start()
+        theirs.close()  # the end of a killed process is then the end of the pipe
         self._scene: SceneDescription | None = None
         self._frames: SharedFrames | None = None
         self._frame: Frame | None = None
@@ -104,20 +106,27 @@ class ProcessConnection:
             self._read(0.0)  # what it said last
             self._ended = True
             if not self._failed:
-                self._messages.append(Message("failure", how_it_ended(self._process.exitcode), offers=("reload",)))
+                self._messages.append(self._last_words())
         found = list(self._messages)
         self._messages.clear()
         return found
+
+    def _last_words(self) -> Message:
+        """Return what to say of a process that is gone, with the step and the time that it came to."""
+        step, t = (0, 0.0) if self._frame is None else (self._frame.step, self._frame.t)
+        return Message("failure", how_it_ended(self._process.exitcode), step, t, offers=("reload",))
 
     @property
     def ended(self) -> bool:
         return self._failed or self._ended
 
     def restart(self) -> None:
-        built = {} if self._scene is None else self._scene.parameters
+        scene, frame = self._scene, self._frame
         self.close()
+        commands = self._settings.again(scene, frame)
+        self._origin, self._options["playing"] = self._origin.with_parameters(self._settings.built), False
         self._start()
-        for command in self._settings.again(built):
+        for command in commands:
             self._inbox.put(command)
 
     def close(self) -> None:
@@ -151,15 +160,14 @@ class ProcessConnection:
         if self._closed:
             return
         try:
-            while True:
-                said = self._outbox.get(timeout=seconds) if seconds else self._outbox.get_nowait()
-                seconds = 0.0
+            while self._outbox.poll(seconds):
+                said, seconds = self._outbox.recv(), 0.0
                 if isinstance(said, Message):
                     self._messages.append(said)
                     self._failed = self._failed or (said.kind == "failure" and self._scene is None)
                 else:
                     self._show(*said)
-        except (queue.Empty, OSError, EOFError):
+        except (OSError, EOFError):  # the process is gone
             return
 
     def _show(self, scene: SceneDescription, frames: str, strip: str) -> None:
@@ -185,7 +193,7 @@ def how_it_ended(code: int | None) -> str:
 class Sender:
     """The Outlet of a worker that lives in another process than the window."""
 
-    def __init__(self, outbox: Any) -> None:
+    def __init__(self, outbox: Outgoing) -> None:
         self._outbox = outbox
         self._frames: SharedFrames | None = None
         self._memories: list[SharedFrames | Strip] = []
@@ -226,7 +234,8 @@ def serve(origin: Origin, inbox: Any, outbox: Any, options: dict[str, Any]) -> N
     """Run a worker until Quit, or until the process that started this one is gone."""
     start = time.perf_counter()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the window's process decides, and may have started this in a thread
-    sender = Sender(outbox)
+    outgoing = Outgoing(outbox)
+    sender = Sender(outgoing)
     parent = multiprocessing.parent_process()
     sender.tell(Message("busy", f"loading the compiled kernels in process {os.getpid()}"))
     from rtmbs.viewer.worker import Worker  # numba and the kernels: half of the time until the first picture
@@ -240,4 +249,5 @@ def serve(origin: Origin, inbox: Any, outbox: Any, options: dict[str, Any]) -> N
     try:
         worker.run()
     finally:
+        outgoing.close()
         sender.close()

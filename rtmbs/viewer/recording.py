@@ -31,10 +31,15 @@ class Recording:
         owners = [name.removesuffix(CENTER) for name in result.names() if name.endswith(CENTER)]
         if not (owners and len(result)):
             raise InputError(f"result {result.name!r} holds no body; record one with sim.run(...)")
-        self.result, self.t = result, result.t
+        self.result, self.t = result, ordered(result)
         self.names = [GROUND, *(owner.removeprefix("body:") for owner in owners)]
         self.positions = np.stack([result[f"{owner}.position"] for owner in owners], axis=1)  # (S, nb - 1, 3)
         self.quaternions = np.stack([result[f"{owner}.orientation"] for owner in owners], axis=1)  # (S, nb - 1, 4)
+        for name, place in zip(self.names[1:], self.positions[0], strict=True):
+            if not np.all(np.isfinite(place)):
+                raise InputError(
+                    f"result {result.name!r}: body {name!r} is nowhere at the start; its position is {place}"
+                )
         centers = np.stack([result[f"{owner}{CENTER}"][0] for owner in owners]) - self.positions[0]
         self.centers = np.einsum("bji,bj->bi", rotations(self.quaternions[0]), centers)  # (nb - 1, 3) body axes
         self.markers: list[MarkerDescription] = []  # that bodies but ground carry
@@ -49,7 +54,7 @@ class Recording:
         taken: set[str] = {f"{name}.position" for name in self.names}
         found: list[list[Array]] = [[] for _ in self.names[1:]]
         turns = [rotations(self.quaternions[seen, k]) for k in range(len(found))]
-        reach = 1.0 + float(np.max(np.abs(self.positions)))
+        reach = 1.0 + float(np.max(np.abs(self.positions), where=np.isfinite(self.positions), initial=0.0))
         poses = np.concatenate((self.positions[seen] / reach, self.quaternions[seen]), axis=2)
         moves = np.max(np.ptp(poses, axis=0), axis=1) > RESTS
         for name in self.result.names():
@@ -159,6 +164,15 @@ class Recording:
         reach = 2.0 * float(np.max(np.linalg.norm(ends, axis=1)))
         spread = float(np.max(np.ptp(self.positions[0], axis=0))) / 10.0
         return max(reach, spread) or 1.0
+
+
+def ordered(result: Result) -> Array:
+    """Return the times of the samples (S,); InputError where they are not finite, or go back."""
+    wrong = ~np.isfinite(result.t) | (np.diff(result.t, prepend=-np.inf) < 0.0)
+    if np.any(wrong):
+        k = int(np.argmax(wrong))
+        raise InputError(f"result {result.name!r}: the time of sample {k} is {result.t[k]:g} s; times must not go back")
+    return result.t
 
 
 def rotations(quaternions: Array) -> Array:

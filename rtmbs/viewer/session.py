@@ -61,6 +61,7 @@ class Session:
         self.inputs_set: dict[str, Any] = {}  # by name, since the start
         self.unseen: float = 0  # first step that nobody has plotted yet
         self.story = 0  # counts beginnings
+        self._begun: State | None = None  # the first state with what was set before the first step
         self._lagging = False  # True: the history stands at a step that ``sim`` was not brought to
         self._first, self._first_attachment = sim.state.copy(), self.attachment
         self._remember_first()
@@ -169,7 +170,14 @@ class Session:
 
     def _remember_first(self) -> None:
         self.history.begin(self._moment())
-        self.unseen, self.story = 0, self.story + 1
+        self.unseen, self.story, self._begun = 0, self.story + 1, None
+
+    def shown(self, moment: Moment) -> State:
+        """Return the state of a moment for curves and results; the run begins with what was set before its first step.
+
+        It is not to be written into.
+        """
+        return self._begun if moment.step == 0 and self._begun is not None else moment.state
 
     def _moment(self) -> Moment:
         kept = self.sim.snapshot(self._kept.keep)
@@ -196,6 +204,8 @@ class Session:
             return None
         self._change(command)
         self.history.log(command)
+        if self.step_number == 0:
+            self._begun, self.unseen = self.sim.state.copy(), 0
         return Message("log", sentence(command), self.step_number, self.sim.t)
 
     def _without_effect(self, command: Command) -> bool:
@@ -302,7 +312,7 @@ class Session:
 
     def result(self) -> Result:
         """Return the channels of the remembered steps up to the present one."""
-        system, states = self.calm.system, self.history.states_so_far()
+        system, states = self.calm.system, [self.shown(moment) for moment in self.history.so_far()]
         if any(state.fingerprint != system.fingerprint for state in states):
             calm, system = system, self.pulled_sim().system
             states = [

@@ -120,9 +120,9 @@ class Watch:
         rows = np.full((len(moments), WIDTH), np.nan)
         rows[:, T] = [moment.state.t for moment in moments]
         rows[:, POSITION : ACCELERATION + 1] = np.reshape([sizes(moment.report) for moment in moments], (-1, 3))
-        first = 0
-        for _, group in itertools.groupby(moments, lambda moment: moment.state.fingerprint):
-            states = [moment.state for moment in group]
+        first, shown = 0, [self.session.shown(moment) for moment in moments]
+        for _, group in itertools.groupby(shown, lambda state: state.fingerprint):
+            states = list(group)
             part = slice(first, first + len(states))
             energies, values = self.channels_of(states[0]).read(states)
             rows[part, KINETIC : ELASTIC + 1], rows[part, FIRST : FIRST + values.shape[1]] = energies.T, values
@@ -169,8 +169,10 @@ class Photographer:
         self.inspection = Inspection(channels, self.watch.channels_of)
         self.number, self.way = 0, np.full((WAY, 3), np.nan)
 
-    def take(self, playing: bool = False, speed: float = 1.0, deadlines: int = 0, missed: int = 0) -> Frame:
-        """Return a Frame of the present state."""
+    def take(
+        self, playing: bool = False, speed: float = 1.0, deadlines: int = 0, missed: int = 0, **asked: Any
+    ) -> Frame:
+        """Return a Frame of the present state; ``asked`` is what a Frame says of commands, by its names."""
         session, timing = self.session, self.timing
         state, report = session.state, self.session.report
         self.watch.write()
@@ -213,6 +215,7 @@ class Photographer:
             ticket=self.watch.strip.ticket,
             inspect_ticket=self.inspection.ticket,
             inspected=self.inspection.read(state, playing),
+            **asked,
         )
 
     def grab(self, r: Array, A: Array) -> tuple[int, Array, Array, float]:

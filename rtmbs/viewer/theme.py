@@ -69,7 +69,7 @@ WHITE = Theme(
     shadow=0.3,
     grab="#d99000",
     selected="#ffb400",
-    plots=("#1f6fb8", "#c9722b", "#2e8b57", "#8258a8", "#b0303c", "#4b8f9c", "#8c7a2e", "#66727f"),
+    plots=("#1f6fb8", "#c9722b", "#2e8b57", "#8258a8", "#b0303c", "#4b8f9c", "#8c7a2e", "#2b3a8c"),
 )
 DARK = Theme(
     name="dark",
@@ -96,7 +96,7 @@ DARK = Theme(
     shadow=0.65,
     grab="#ffc145",
     selected="#ffd24d",
-    plots=("#5aa7e8", "#e39a54", "#5bbf86", "#b08fd8", "#ef6f63", "#6fc0cc", "#cdb95a", "#97a3af"),
+    plots=("#5aa7e8", "#e39a54", "#5bbf86", "#b08fd8", "#ef6f63", "#6fc0cc", "#cdb95a", "#8fa8ff"),
 )
 THEMES = {theme.name: theme for theme in (WHITE, DARK)}
 

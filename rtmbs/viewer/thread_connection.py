@@ -71,11 +71,12 @@ class ThreadConnection:
         return not self._thread.is_alive()
 
     def restart(self) -> None:
-        built = {} if self._scene is None else self._scene.parameters
         self.close()
         self._messages.clear()
+        commands = self._settings.again(self._scene, self._frame)
+        self._origin, self._options["playing"] = self._origin.with_parameters(self._settings.built), False
         self._start()
-        for command in self._settings.again(built):
+        for command in commands:
             self._inbox.put(command)
 
     def close(self) -> None:

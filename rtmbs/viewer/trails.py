@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import unknown_name
+from rtmbs.errors import InputError, unknown_name
 from rtmbs.viewer.description import MarkerDescription, SceneDescription
 from rtmbs.viewer.frame import Frame
 
@@ -30,9 +30,12 @@ def traceable(description: SceneDescription) -> list[MarkerDescription]:
 
 
 def named(description: SceneDescription, names: Iterable[str]) -> list[MarkerDescription]:
-    """Return the points of these names; UnknownNameError lists the nearest."""
+    """Return the points of these names; UnknownNameError lists the nearest, InputError names one that cannot move."""
     points, found = {point.name: point for point in traceable(description)}, []
+    resting = {marker.name for marker in description.markers if marker.body == 0}
     for name in names:
+        if name in resting:
+            raise InputError(f"marker {name!r} is on ground, and leaves no trail")
         if name not in points:
             raise unknown_name("marker or body", name, points)
         found.append(points[name])

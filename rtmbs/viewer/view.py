@@ -110,8 +110,6 @@ def show_until_closed(connection: Connection, theme: str | None, opener: Any, fi
         keep_on_once_framed(window)
         if first is not None:
             connection.send(first)
-        if isinstance(first, Loop):
-            window.act.looping = True  # the key O ends this
         return int(application().exec())
     finally:
         sys.excepthook = old_hook

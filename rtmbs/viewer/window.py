@@ -69,6 +69,7 @@ class Window(QMainWindow):
         self.shown = dict(SHOWN)
         self.act, self.last_files = Actions(self), list[str]()
         self._fit_next, self._building, self._opened = True, False, ""
+        self._strange = False  # True: the connection has not shown its mechanism yet
         self._panels_drawn, self.latest = 0.0, Latest()
         self._dress()  # before there are children: each of them would be laid out anew
         self._build()
@@ -148,9 +149,10 @@ class Window(QMainWindow):
         filming = self.capture is not None and self.capture.running  # films have all pictures
         frame = self.latest.frame(self.connection, self.frame, saving=self.canvas.software and not filming)
         if frame is not None:
-            if self.description is None or frame.generation != self.description.generation:
+            if self._strange or self.description is None or frame.generation != self.description.generation:
                 self._meet(frame)
-            self._show(frame)
+            if not self._strange:
+                self._show(frame)
         if time.perf_counter() - self._panels_drawn > PANELS:
             self._show_panels()
 
@@ -159,7 +161,9 @@ class Window(QMainWindow):
         description = self.connection.describe()
         if description.generation != frame.generation:
             return  # the frames of the new one are on their way
-        self.description, self.frame = description, frame
+        self.description, self.frame, self._strange = description, frame, False
+        if self._building:
+            self.banner.hide()  # what an earlier build was refused for is over
         self.framing.forget()
         self.act.marks.clear()
         self.waiting.hide()
@@ -172,9 +176,7 @@ class Window(QMainWindow):
             self.send(ShowReactions(True))
         for part in (self.transport, self.panels):
             part.describe(description)
-        self.info.show_frame(
-            frame, description, self.latest.rate
-        )  # its size is known before the picture is fitted beside it
+        self.info.show_frame(frame, description, self.latest.rate)  # before the picture is fitted beside it
         self.place_overlays()
         if self._fit_next:
             self.act.fit()
@@ -198,6 +200,8 @@ class Window(QMainWindow):
         if scene is None or self.description is None or frame.generation != self.description.generation:
             return
         old, self.frame = self.frame, frame
+        if old is not None and frame.desired_speed != old.desired_speed:
+            self.speed = frame.desired_speed
         self.latest.drew()
         self.framing.show(frame, old)
         self.canvas.update()
@@ -313,7 +317,7 @@ class Window(QMainWindow):
     def restart(self) -> None:
         """Start a session that is gone anew."""
         self.connection.restart()
-        self.frame, self.description = None, None
+        self._strange = True
         self._wait_for("starting the session again ...")
 
     def _wait_for(self, sentence: str) -> None:
@@ -329,7 +333,7 @@ class Window(QMainWindow):
         if came is not None:
             self.waiting.hide()
             close_soon(self.connection)
-            self.connection, self.frame, self.description, self._fit_next = came, None, None, True
+            self.connection, self._strange, self._fit_next = came, True, True
             self.last_files = with_first(self._opened, self.last_files)
             self.framing.forget()
 

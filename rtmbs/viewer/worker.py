@@ -36,6 +36,7 @@ class Worker:
         self.controller = Controller(origin, outlet, **options)
         self._inbox, self._wanted = inbox, wanted
         self._commands: deque[Command] = deque()
+        self._received = 0
         self._looked = time.perf_counter()
 
     def run(self) -> None:
@@ -68,7 +69,10 @@ class Worker:
         controller = self.controller
         self._receive()
         while self._commands and not (controller.ahead or controller.over):
-            controller.handle(self._commands.popleft())
+            command = self._commands.popleft()
+            if not self._commands:
+                controller.taken = self._received
+            controller.handle(command)
         if controller.over:
             return
         if controller.ahead:
@@ -131,6 +135,7 @@ class Worker:
         """Wait for a command, but not longer than ``seconds``."""
         try:
             self._commands.append(self._inbox.get(timeout=min(seconds, IDLE)))
+            self._received += 1
         except queue.Empty:
             return
 
@@ -139,6 +144,7 @@ class Worker:
         try:
             while len(self._commands) < LIMIT:
                 self._commands.append(self._inbox.get_nowait())
+                self._received += 1
         except queue.Empty:
             pass
         if len(self._commands) > 1:

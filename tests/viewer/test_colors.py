@@ -103,12 +103,9 @@ def drawn(monkeypatch):
     class Painter:
         name = "nobody"
 
-        def draw(self, batches, lines, camera, *_):
-            batches, lines = list(batches), list(lines)
-            shown = [
-                (batch.mesh.kind, batch.color[0].copy(), batch.placement.copy()) for batch in batches if len(batch)
-            ]
-            kept.append((shown, [line.points.copy() for line in lines if len(line)]))
+        def draw(self, drawing, camera):
+            shown = [(one.mesh.kind, one.color[0].copy(), one.placement.copy()) for one in drawing.batches if len(one)]
+            kept.append((shown, [line.points.copy() for line in drawing.lines if len(line)]))
             return np.full((160, 240, 3), 255, np.uint8)
 
         def close(self):

@@ -208,7 +208,7 @@ def test_camera_presets(window):
 
 def test_follow_keeps_the_body_in_the_same_place(window):
     window.act.follow()
-    assert window.framing.followed is None, "nothing is chosen"
+    assert window.framing.following is None, "nothing is chosen"
     window.select(1)
     window.act.follow()
     before = window.canvas.camera.project(window.scene.center_of(1))[0]
@@ -216,7 +216,7 @@ def test_follow_keeps_the_body_in_the_same_place(window):
     follow(window)
     assert window.canvas.camera.project(window.scene.center_of(1))[0] == pytest.approx(before)
     window.act.follow()
-    assert window.framing.followed is None
+    assert window.framing.following is None
 
 
 def test_docks_come_and_go(window):

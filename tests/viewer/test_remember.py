@@ -1,5 +1,7 @@
 """A window comes back as it was left, and its menus say what is on."""
 
+from dataclasses import replace
+
 import pytest
 
 pytest.importorskip("PySide6.QtWidgets", reason="Qt cannot be loaded; see docs/viewer.md", exc_type=ImportError)
@@ -14,7 +16,7 @@ from rtmbs.viewer.menus import ON
 from rtmbs.viewer.panels.on_demand import NAMES
 from rtmbs.viewer.theme import DARK, WHITE
 from tests.viewer.mechanisms import motored
-from tests.viewer.windows import open_window
+from tests.viewer.windows import follow, open_window
 
 
 @pytest.fixture
@@ -86,7 +88,10 @@ def test_menus_say_what_is_on(qtbot):
     assert all(actions[name].isCheckable() == (name in ON) for name in actions)
     for name in ("info", "plots", "labels", "grid", "loop", "theme"):
         actions[name].trigger()
-    assert ticks() == {"plots", "joints", "forces", "labels", "loop", "theme"}
+    follow(window)
+    assert ticks() == {"plots", "joints", "forces", "labels", "theme"}, "a program that steps has no loop"
+    window.frame = replace(window.frame, looping=True, disk_limit=1e9)
+    assert ticks() == {"plots", "joints", "forces", "labels", "theme", "loop", "history"}
     actions["theme"].trigger()
 
 

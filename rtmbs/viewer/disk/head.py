@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +17,7 @@ from rtmbs.viewer.frame import FrameLayout
 
 Array = NDArray[np.float64]
 
+HISTORY = "_history"  # how the name of a folder ends
 NAME = "history.json"
 STORY = "run_"  # before the number of a story
 FORMAT = 1
@@ -119,13 +119,3 @@ def made(value: Any) -> Any:
     if TUPLE in value:
         return tuple(made(one) for one in value[TUPLE])
     return {name: made(one) for name, one in value.items()}
-
-
-def free_folder(name: str) -> Path:
-    """Return a folder of the present one for a history that nobody has taken."""
-    stem = "_".join(["rtmbs", *name.split(), time.strftime("%Y%m%d_%H%M%S"), "history"])
-    number, path = 1, Path(stem)
-    while path.exists():
-        number += 1
-        path = Path(f"{stem}_{number}")
-    return path

@@ -23,6 +23,7 @@ class Banner(QFrame):
         super().__init__(parent)
         self.grave = False
         self.text, self.details = QLabel(wordWrap=True), QPlainTextEdit(readOnly=True)
+        self.text.setTextFormat(Qt.TextFormat.PlainText)  # a name of the user's may look like HTML
         self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         # A text that has the keyboard would hand it to the next field when the banner goes.
         self.details.setFocusPolicy(Qt.FocusPolicy.ClickFocus)

@@ -79,12 +79,12 @@ def write_csv(path: str, curves: Iterable[Curve]) -> None:
     """Write a column for each curve; curves over the same samples share that of the samples."""
     headings: list[str] = []
     columns: list[list[float]] = []
-    last: Array | None = None
+    samples: list[tuple[str, Array]] = []
     for curve in curves:
-        if last is None or not np.array_equal(last, curve.x):
+        if not any(curve.x_label == label and np.array_equal(x, curve.x) for label, x in samples):
             headings.append(curve.x_label)
             columns.append(curve.x.tolist())
-            last = curve.x
+            samples.append((curve.x_label, curve.x))
         headings.append(curve.y_label)
         columns.append(curve.y.tolist())
     try:

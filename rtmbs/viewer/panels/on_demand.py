@@ -71,7 +71,7 @@ class Panels:
         from rtmbs.viewer.panels.plots import Plots
 
         window, panel = self._window, Plots(self._window.theme)
-        panel.bar.compared.connect(window.guarded(panel.compare))
+        panel.bar.compared.connect(window.guarded(lambda path: window.tell(panel.compare(path))))
         panel.bar.exported.connect(window.guarded(lambda path: window.tell(panel.export(path))))
         panel.wanted.connect(window.guarded(lambda names, ticket: window.send(Subscribe(names, ticket))))
         if window.description is not None:

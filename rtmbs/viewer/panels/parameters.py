@@ -62,7 +62,9 @@ class Parameters(ParameterTree):
             inputs = [input_row(entry) for entry in description.inputs if entry.settable]
             groups.append({"name": INPUTS, "type": "group", "children": inputs})
         self.root = Parameter.create(name="parameters", type="group", children=groups)
+        place = self.verticalScrollBar().value()
         self.setParameters(self.root, showTop=False)
+        self.verticalScrollBar().setValue(place)
         for group in self.root.children():
             for row in group.children() if group.name() != INPUTS else ():
                 row.setOpts(default=None)  # only inputs have a default to go back to

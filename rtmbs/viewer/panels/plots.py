@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyqtgraph as pg
@@ -23,9 +22,19 @@ from rtmbs.results.channel import units_of
 from rtmbs.viewer.description import ChannelDescription, SceneDescription
 from rtmbs.viewer.frame import PLOTS
 from rtmbs.viewer.measure import Distance
+from rtmbs.viewer.panels.built_in import (
+    ENERGY,
+    ENERGY_CURVES,
+    LEAST_VIOLATION,
+    VIOLATION,
+    VIOLATION_CURVES,
+    built_in_plots,
+)
+from rtmbs.viewer.panels.compared import Compared, length
 from rtmbs.viewer.panels.components import bracketed, components, labels
 from rtmbs.viewer.panels.envelope import envelope
 from rtmbs.viewer.panels.export import Curve, write
+from rtmbs.viewer.panels.info import escaped
 from rtmbs.viewer.panels.items import children, tops
 from rtmbs.viewer.panels.plot_bar import FREQUENCY, TIME, PlotBar
 from rtmbs.viewer.panels.spectrum import spectrum
@@ -33,16 +42,10 @@ from rtmbs.viewer.panels.style import axis_style, styled
 from rtmbs.viewer.strip import ACCELERATION, ELASTIC, FIRST, KINETIC, POSITION, Strip, T
 from rtmbs.viewer.theme import Theme
 
-if TYPE_CHECKING:
-    from rtmbs.results.result import Result
-
 Array = NDArray[np.float64]
 
-ENERGY, VIOLATION = "Energy balance", "Loop violation"
-ENERGY_CURVES = ("kinetic", "gravity", "elastic", "total, change")
-VIOLATION_CURVES = ("position [m]", "velocity [m/s]", "acceleration [m/s\N{SUPERSCRIPT TWO}]")
-LEAST_VIOLATION = 1e-18  # what a logarithmic axis shows of a zero
 LEAST_HEIGHT = 130  # [pixels] of a plot; more plots than there is room for are scrolled
+BESIDE = 0.01  # of what samples span: a cursor so far beside them has their values
 COLUMNS = 2  # of plots, from the third on
 
 
@@ -86,7 +89,7 @@ class Plots(QSplitter):
         self._zero = 0.0  # energy of the first step of the run [J]
         self._drawn: tuple[object, ...] = ()
         self.seen: dict[str, list[Curve]] = {}  # by plot, every sample that it shows
-        self._other: Result | None = None  # that is compared
+        self._other: Compared | None = None  # that is compared
         self._others: dict[str, list[pg.PlotDataItem]] = {}
         self._cursors: list[pg.InfiniteLine] = []
         self.bar.changed.connect(self._lay_out)
@@ -215,9 +218,10 @@ class Plots(QSplitter):
         self._curves[name] = [plot.plot([], [], pen=pg.mkPen(color, width=1.4)) for color in colors]
         # The legend is the title: over the curves it would hide some of them.
         legend = [
-            f'<span style="color: {color}"><b>{label}</b></span>' for color, label in zip(colors, names, strict=False)
+            f'<span style="color: {color}"><b>{escaped(label)}</b></span>'
+            for color, label in zip(colors, names, strict=False)
         ]
-        plot.setTitle(styled(" &nbsp; ".join([f"{name}{self._unit(name)}", *legend]), self._theme))
+        plot.setTitle(styled(" &nbsp; ".join([escaped(f"{name}{self._unit(name)}"), *legend]), self._theme))
         dashed = [pg.mkPen(color, width=1.2, style=Qt.PenStyle.DashLine) for color in colors]
         self._others[name] = [plot.plot([], [], pen=pen) for pen in dashed]
         now, cursor = (pg.InfiniteLine(angle=90, pen=pg.mkPen(self._theme.muted, width=width)) for width in (1.0, 0.6))
@@ -287,34 +291,46 @@ class Plots(QSplitter):
 
     # ---- another run, values, files ---------------------------------------------------------------------------------
 
-    def compare(self, path: str) -> None:
+    def compare(self, path: str) -> str:
         """Draw the channels of a recorded result beside those of the session, dashed; "" leaves it off.
 
-        Raises ResultError or InputError for a file that cannot be read.
+        Returns a sentence with the plots that the result has nothing for. Raises ResultError or InputError for a file
+        that cannot be read.
         """
         if path:
             from rtmbs.results.forms import load_result
 
-            self._other = load_result(Path(path))
+            self._other = Compared(load_result(Path(path)))
         else:
             self._other = None
         self.bar.show_compared(Path(path).name)
         self._lay_out()
+        lacking = [name for name in self._plots if self._other is not None and self._other_values(name) is None]
+        if not path:
+            return "nothing is compared"
+        return f"compared with {path}" + (f"; it has nothing for {', '.join(lacking)}" if lacking else "")
+
+    def _other_values(self, name: str) -> Array | None:
+        """Return the values (S, curves) of a plot in the other run, None where it has none."""
+        other = self._other
+        return None if other is None else other.plot(name, self._channels.get(name), self._distances.get(name))
 
     def _draw_other(self, name: str, labels: list[str]) -> None:
-        """Draw a channel of the other run, where it has one of this name and these axes."""
-        result = self._other
-        if result is None or name not in self._channels or name not in result:
+        """Draw a plot of the other run, over what the plot of the session is drawn over."""
+        values, other = self._other_values(name), self._other
+        if values is None or other is None:
             return
-        channel = result.channel(name)
-        if channel.axes != self._channels[name].axes or self.bar.over not in (TIME, FREQUENCY):
-            return
-        values = np.asarray(channel.values).reshape(len(result.t), -1)
+        x = None if self.bar.over in (TIME, FREQUENCY) else other.component(self.bar.over)
         for k, curve in enumerate(self._others[name]):
-            other = Curve("t of the other [s]", f"{labels[k]}, other", result.t, values[:, k])
-            other = self._over(other, name, np.zeros((0, 0)))
-            self.seen[name].append(other)
-            curve.setData(*envelope(other.x, other.y))
+            shown = Curve("t of the other [s]", f"{labels[k]}, other", other.t, values[:, k])
+            if x is not None:
+                shown = shown._replace(x_label=f"{self._x_label()}, other", x=x)
+            elif self.bar.over in (TIME, FREQUENCY):
+                shown = self._over(shown, name, np.zeros((0, 0)))
+            else:
+                return  # it has no such channel to be drawn over
+            self.seen[name].append(shown)
+            curve.setData(*(envelope(shown.x, shown.y) if x is None else shown[2:]))
 
     def _point(self, place: QPointF) -> None:
         """Put the cursor under the mouse, and say what the curves of that plot are worth there."""
@@ -330,7 +346,7 @@ class Plots(QSplitter):
         """Return the values of the curves of a plot at the sample that is nearest to ``x``."""
         said: list[str] = []
         for curve in self.seen[name]:
-            if len(curve.x):
+            if len(curve.x) and within(x, curve.x):
                 k = int(np.argmin(np.nan_to_num(np.abs(curve.x - x), nan=np.inf)))
                 said += [f"{curve.x_label} {curve.x[k]:.6g}"] * (not said) + [f"{curve.y_label} {curve.y[k]:.6g}"]
         return "   ".join(said)
@@ -366,16 +382,13 @@ class Plots(QSplitter):
         return rows[:, [FIRST + self._columns.index(part) for part in components(channel)]]
 
 
-def built_in_plots(description: SceneDescription) -> tuple[str, ...]:
-    """Return the plots that need no channel; a mechanism without loops has nothing to violate but rounding."""
-    if not description.live:
-        return ()
-    return (ENERGY, VIOLATION) if description.equations else (ENERGY,)
-
-
-def length(start: Array, end: Array) -> Array:
-    """Return the distance (k, 1) between points (k, 3)."""
-    return np.asarray(np.linalg.norm(end - start, axis=1, keepdims=True))
+def within(x: float, samples: Array) -> bool:
+    """True for a place among samples, or a hair beside them."""
+    known = samples[np.isfinite(samples)]
+    if not len(known):
+        return False
+    low, high = float(known.min()), float(known.max())
+    return low - BESIDE * (high - low) <= x <= high + BESIDE * (high - low)
 
 
 def seen(t: Array, plot: pg.PlotItem) -> slice:

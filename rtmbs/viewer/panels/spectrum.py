@@ -24,5 +24,6 @@ def spectrum(t: Array, y: Array) -> tuple[Array, Array]:
         even = t[0] + step * np.arange(len(t))
         t, y = even, np.interp(even, t, y)
     window = 0.5 - 0.5 * np.cos(2.0 * np.pi * np.arange(len(y)) / len(y))
-    amplitudes = 2.0 * np.abs(np.fft.rfft((y - y.mean()) * window)) / window.sum()
+    mean = window @ y / window.sum()  # as the window sees it: the plain one would leave a part in the first line
+    amplitudes = 2.0 * np.abs(np.fft.rfft((y - mean) * window)) / window.sum()
     return np.asarray(np.fft.rfftfreq(len(y), step)[1:]), np.asarray(amplitudes[1:])

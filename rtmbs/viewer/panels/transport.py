@@ -14,6 +14,7 @@ from rtmbs.viewer.keys import BY_ACTION, shown
 from rtmbs.viewer.speeds import SPEEDS, speed_text
 from rtmbs.viewer.theme import Theme
 
+PAGES = 20  # clicks beside the handle from one end of the slider to the other
 BUTTONS = (  # action of the table of keys, name of an icon
     ("reset", "start"),
     ("step_back", "back"),
@@ -108,7 +109,8 @@ class Transport(QWidget):
     def show_frame(self, frame: Frame) -> None:
         """Show time, place in the history and whether it plays."""
         with QSignalBlocker(self.slider):
-            self.slider.setRange(frame.oldest, max(frame.newest, frame.step))
+            self.slider.setRange(frame.oldest, newest := max(frame.newest, frame.step))
+            self.slider.setPageStep(max((newest - frame.oldest) // PAGES, 1))
             if not self.slider.isSliderDown():
                 self.slider.setValue(frame.step)
         self.time.setText(f"t = {frame.t:.3f} s   {self._counted} {frame.step}")

@@ -90,6 +90,7 @@ class Stage {
     const middle = (most.up - most.low) / 2 + ((high - top) / 2) * (distance + lean * depth);
     const center = x.multiplyScalar((most.right - most.left) / 2).addScaledVector(y, middle);
     center.addScaledVector(z, depth);
+    if (this.goesWithItsBody()) center.copy(this.center(this.followed)).addScaledVector(y, ((high - top) / 2) * distance);
     this.controls.target.copy(center);
     for (const camera of [this.perspective, this.orthographic]) {
       camera.zoom = 1;
@@ -99,8 +100,12 @@ class Stage {
     this.controls.update();
   }
 
+  goesWithItsBody() {
+    return this.followed > 0 && this.followed === this.content.follow;
+  }
+
   fitted() {
-    if (this.followed > 0 && this.followed === this.content.follow) {
+    if (this.goesWithItsBody()) {
       const center = this.center(this.followed);
       return this.content.around.map((point) => new THREE.Vector3(...point).add(center));
     }

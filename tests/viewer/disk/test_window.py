@@ -14,7 +14,7 @@ def test_a_key_keeps_the_history_on_disk_and_ends_it(qtbot, sim, tmp_path, monke
     window.act.step_forward()
     follow(window)
     assert window.connection.sent[0] == KeepHistory(0.5e9)
-    assert window.act.disk == 0.5
+    assert window.act.disk == 0.5e9
     (folder,) = tmp_path.iterdir()
     assert folder.name.startswith("rtmbs_fourbar_stacked_2_x_2_")
     window.act["history"]()
