@@ -27,4 +27,6 @@ class Following:
 
     def fit(self, camera: Camera, scene: Scene, left: float) -> None:
         """Put the body into the middle of what is free, with everything around it in the picture."""
-        camera.fit_around(self._last, scene.around(self.body), left)
+        center = scene.center_of(self.body)
+        if np.all(np.isfinite(center)):
+            camera.fit_around(center, scene.around(self.body), left)

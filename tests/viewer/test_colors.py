@@ -18,6 +18,7 @@ from rtmbs.viewer.manual import ManualConnection
 from rtmbs.viewer.scene import Scene
 from rtmbs.viewer.stamp import row_of, with_legend
 from rtmbs.viewer.theme import DARK, WHITE
+from rtmbs.viewer.trails import named
 from tests.viewer.mechanisms import failing, motored
 
 MODEL = motored(torque=3.0)
@@ -194,3 +195,9 @@ class Failing:
 
 def filmed():
     return headless.Filmed(1, "nobody", "", 0.0, 0.1)
+
+
+def test_a_marker_on_ground_leaves_no_trail():
+    scene = ManualConnection(Simulation(motored().compile())).describe()
+    with pytest.raises(InputError, match="marker 'hook' is on ground, and leaves no trail"):
+        named(scene, ["eye", "hook"])

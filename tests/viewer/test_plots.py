@@ -9,7 +9,8 @@ pytest.importorskip("PySide6.QtWidgets", reason="Qt cannot be loaded; see docs/v
 pytest.importorskip("pyqtgraph", reason="pyqtgraph is not installed; pip install 'rtmbs[viewer]' brings it")
 
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.commands import StepForward
+from rtmbs.viewer.choices import Choice
+from rtmbs.viewer.commands import Reset, SetInput, StepForward
 from rtmbs.viewer.panels.plot_bar import FREQUENCY, TIME
 from rtmbs.viewer.panels.plots import ENERGY, VIOLATION
 from rtmbs.viewer.panels.spectrum import spectrum
@@ -243,3 +244,65 @@ def test_values_that_have_no_room_end_in_a_mark(window, qtbot):
     assert bar.values.text().endswith("\N{HORIZONTAL ELLIPSIS}")
     assert bar.values.toolTip().count("0.123456") == 40
     assert bar.values.fontMetrics().horizontalAdvance(bar.values.text()) <= bar.values.width()
+
+
+def test_the_other_run_has_energies_and_distances_and_says_what_it_lacks(window, result, tmp_path):
+    path = str(tmp_path / "other.npz")
+    result.save(path)
+    measured = Choice("body", "crank"), Choice("body", "rocker")
+    window.selection.measure([measured])
+    plots = window.panels.plots
+    distance = next(iter(plots._distances))
+    plots.choose(distance)
+    redraw(window)
+    said = plots.compare(path)
+    redraw(window)
+    assert said == f"compared with {path}; it has nothing for {VIOLATION}"
+    for k, name in enumerate(("energy.kinetic", "energy.weight", "energy.elastic")):
+        np.testing.assert_allclose(plots._others[ENERGY][k].getData()[1], result[name], rtol=1e-12, atol=1e-12)
+    apart = np.linalg.norm(result["rocker.mass_center"] - result["crank.mass_center"], axis=1)
+    np.testing.assert_allclose(plots._others[distance][0].getData()[1], apart, atol=1e-12)
+    plots.bar.choice.setCurrentText(f"{NAME}[y]")
+    redraw(window)
+    x, z = plots._others[NAME][2].getData()
+    np.testing.assert_array_equal(x, result[NAME][:, 1])
+    np.testing.assert_array_equal(z, result[NAME][:, 2])
+
+
+def test_a_cursor_beyond_a_curve_has_no_value_of_it(window, result, tmp_path):
+    path = str(tmp_path / "short.npz")
+    result.between(0.0, 0.2).save(path)
+    window.panels.plots.compare(path)
+    redraw(window)
+    assert "other" in window.panels.plots.values_at(NAME, 0.1)
+    assert "other" not in window.panels.plots.values_at(NAME, 0.4)
+    assert window.panels.plots.values_at(NAME, 1e3) == ""
+
+
+def test_an_export_names_its_times_once(window, result, tmp_path):
+    result.between(0.0, 0.2).save(tmp_path / "short.npz")
+    window.panels.plots.compare(str(tmp_path / "short.npz"))
+    redraw(window)
+    window.panels.plots.export(str(tmp_path / "both.csv"))
+    heading = (tmp_path / "both.csv").read_text(encoding="utf-8").splitlines()[0].split(",")
+    assert (heading.count("t [s]"), heading.count("t of the other [s]")) == (1, 1)
+
+
+def test_curves_begin_with_what_was_set_before_the_first_step(window):
+    """The energy of the first sample, and its change since: with the stiffness that the first step has."""
+    connection = window.connection
+    connection.send(Reset())
+    connection.send(SetInput("spring.stiffness", 500.0))
+    connection.send(StepForward(20))
+    for _ in range(4):
+        follow(window)
+    redraw(window)
+    fresh = Simulation(motored().compile(), 5e-3)
+    fresh.inputs["spring.stiffness"] = 500.0
+    wanted = fresh.run(0.1)
+    shown = window.panels.plots.seen[ENERGY]
+    np.testing.assert_allclose(shown[2].y, wanted["energy.elastic"], rtol=1e-9, atol=1e-12)
+    total = wanted["energy.total"]
+    np.testing.assert_allclose(shown[3].y, total - total[0], atol=1e-9)
+    kept = connection._controller.live.result()
+    np.testing.assert_allclose(kept["spring.pull"], wanted["spring.pull"], rtol=1e-9, atol=1e-9)

@@ -43,3 +43,14 @@ def test_an_oscillation_between_two_frequencies_reads_a_little_less(count):
         _, found = spectrum(t, 0.1 * np.sin(2.0 * np.pi * cycles / (0.01 * count) * t + rng.uniform(0.0, 6.0)))
         assert 0.084 <= found.max() <= 0.1 + 1e-9
         assert cycles not in (5.0, 6.0) or found.max() == pytest.approx(0.1)
+
+
+def test_the_mean_is_no_part_of_the_first_line():
+    """Less than a period and a half, and a mean: the first line is that of the curve without its mean in the window."""
+    t = 0.01 * np.arange(500)
+    y = 3.0 + np.cos(2.0 * np.pi * 0.27 * t)
+    window = 0.5 - 0.5 * np.cos(2.0 * np.pi * np.arange(500) / 500)
+    centred = (y - np.average(y, weights=window)) * window
+    wanted = 2.0 * np.abs(np.sum(centred * np.exp(-2j * np.pi * np.arange(500) / 500))) / window.sum()
+    assert spectrum(t, y)[1][0] == pytest.approx(wanted, rel=1e-9)
+    np.testing.assert_allclose(spectrum(t, y + 1e3)[1], spectrum(t, y)[1], atol=1e-9)

@@ -12,8 +12,10 @@ pytest.importorskip("pyqtgraph", reason="pyqtgraph is not installed; pip install
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
+import rtmbs
 from rtmbs.integrators.report import Outcome
 from rtmbs.simulation import Simulation
+from rtmbs.viewer.choices import Choice
 from rtmbs.viewer.commands import (
     Grab,
     Play,
@@ -32,6 +34,8 @@ from rtmbs.viewer.manual_viewer import ManualViewer
 from rtmbs.viewer.origin import FromFactory
 from rtmbs.viewer.panels.parameters import BUILDING, INPUTS, PENALTIES, STEPPING
 from rtmbs.viewer.panels.plots import ENERGY, VIOLATION
+from rtmbs.viewer.section import across
+from rtmbs.viewer.speeds import faster
 from rtmbs.viewer.theme import DARK, WHITE, rgba
 from rtmbs.viewer.window import Window
 from tests.viewer.mechanisms import failing, motored
@@ -716,3 +720,63 @@ class Gone:
 
     def messages(self):
         return []
+
+
+def test_a_build_that_stands_takes_the_banner_of_the_refused_one_away(window, tmp_path):
+    file = tmp_path / "mechanism.py"
+    file.write_text(MENDED.replace("build()", "build(length=1.0)").replace("motored()", "motored(length)"))
+    window.opener = lambda path: connect(path, "thread")
+    before = window.connection
+    window.act.open_model(str(file))
+    until(window, lambda: window.connection is not before and window.frame is not None)
+    window.ask(Rebuild({"length": -1e30}))
+    until(window, window.banner.isVisible)
+    window.ask(Rebuild({"length": 1.2}))
+    until(window, lambda: window.description.parameters["length"] == 1.2)
+    assert not window.banner.isVisible()
+    window.connection.close()
+
+
+def test_the_speed_of_the_keys_is_that_of_the_session(window):
+    window.connection.send(SetSpeed(0.1))
+    follow(window)
+    assert window.speed == 0.1
+    window.act.faster()
+    follow(window)
+    assert window.frame.desired_speed == window.speed == faster(0.1)
+
+
+def test_keys_and_clicks_while_a_session_starts_again(window, tmp_path):
+    """The old picture stays until the new session stands, and so does what the keys need."""
+    file = tmp_path / "mechanism.py"
+    file.write_text("1 / 0\n")
+    gone, window.connection = window.connection, connect(file, "thread")
+    window.selection.choose(Choice("body", "crank"))
+    window.restart()
+    for action in ("trail", "follow", "hide", "isolate", "labels", "fit", "copy_state"):
+        window.act[action]()
+    window.selection.cut(across("x", 0.0))
+    window.selection.picked(window.canvas.pick(*window.canvas.camera.project(window.scene.center_of(1))[0, :2]))
+    until(window, window.banner.isVisible)
+    assert "ZeroDivisionError" in window.banner.text.text()
+    window.connection.close()
+    window.connection = gone
+
+
+def test_names_that_look_like_html_are_shown_as_they_are(qtbot):
+    model = rtmbs.Model("<b>arm</b>")
+    model.add_body("<i>arm</i>", mass=1.0, center_of_mass=(1.0, 0.0, 0.0), inertia=(0.1, 0.1, 0.1))
+    model.add_joint("a <br> b", rtmbs.Revolute(axis=(0, 1, 0)), "ground", "<i>arm</i>")
+    window = open_window(qtbot, Simulation(model.compile()))
+    window.refuse("<b>arm</b>")
+    assert window.banner.text.textFormat() == Qt.TextFormat.PlainText
+    window.act.plots()
+    window.panels.plots.choose("<i>arm</i>.position")
+    title = window.panels.plots._plots["<i>arm</i>.position"].titleLabel.text
+    assert "&lt;i>arm&lt;/i>" in title
+    assert "<i>arm" not in title
+
+
+def test_a_click_beside_the_handle_goes_a_part_of_the_way(window):
+    window.transport.show_frame(replace(window.frame, oldest=0, newest=40_000))
+    assert window.transport.slider.pageStep() == 2000

@@ -20,6 +20,7 @@ from rtmbs.viewer.disk.blocks import blocks_of
 from rtmbs.viewer.disk.disk_history import DiskHistory
 from rtmbs.viewer.disk.head import is_history, made, plain
 from rtmbs.viewer.disk.replay import load_history
+from rtmbs.viewer.flat import Flat
 from rtmbs.viewer.history import History
 from rtmbs.viewer.mouse_spring import compiled_with_mouse_spring
 from rtmbs.viewer.session import Session
@@ -308,3 +309,21 @@ def test_a_folder_that_cannot_be_made(tmp_path, said):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=r"history '.*' cannot be made: Not a directory"):
         DiskHistory(tmp_path / "file" / "h", 1e9, said.append)
+
+
+def test_a_film_of_a_history_has_its_scene(tmp_path, said, monkeypatch):
+    """Joints and springs come from the folder, as in the window."""
+    session, disk = session_on(tmp_path / "h", said)
+    told(session, 30)
+    session.history.save()
+    disk.close()
+    drawn, draw = [], Flat.draw
+    monkeypatch.setattr(Flat, "draw", lambda flat, *given: (drawn.append(given[0]), draw(flat, *given))[1])
+    film = f"--headless --renderer matplotlib --frames 1 --size 80x60 --out {tmp_path / 'a.png'}"
+    assert main(["view", str(tmp_path / "h"), *film.split()]) == 0
+    assert "coil" in {batch.mesh.kind for batch in drawn[0].shown()}
+
+
+def test_a_run_that_is_not_there_is_told(tmp_path, capsys):
+    assert main(["view", str(tmp_path / "h" / "run_0007")]) == 2
+    assert "there is no file or folder" in capsys.readouterr().err

@@ -1,0 +1,167 @@
+"""What a session that starts again is given: what stood, whatever was asked for and refused."""
+
+import os
+import struct
+import time
+from multiprocessing import Pipe
+
+import pytest
+
+from rtmbs.viewer.commands import (
+    KeepHistory,
+    Loop,
+    Pause,
+    Play,
+    Rebuild,
+    Reset,
+    SetInput,
+    SetOption,
+    SetSpeed,
+    StepForward,
+)
+from rtmbs.viewer.connect import connect
+from rtmbs.viewer.outgoing import Outgoing
+
+MOTORED = "tests.viewer.mechanisms:motored"
+MOON = (0.0, 0.0, -1.6)
+
+
+def wait(connection, condition, seconds=60.0):
+    """Return the first frame for which ``condition`` holds."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        frame = connection.latest()
+        if frame is not None and condition(frame):
+            return frame
+        time.sleep(2e-3)
+    raise AssertionError(f"in vain: {connection.messages()}")
+
+
+def value(connection, frame, name):
+    entry = next(one for one in connection.describe().inputs if one.name == name)
+    return tuple(frame.inputs[entry.place].tolist())
+
+
+@pytest.fixture
+def connection():
+    opened = connect(MOTORED, "thread", playing=True)
+    opened.describe()
+    yield opened
+    opened.close()
+
+
+def test_what_was_refused_is_not_set_again(connection, tmp_path):
+    sent = (
+        *(SetInput("gravity", MOON), SetSpeed(0.1), SetInput("gravity", (0.0, 0.0, float("nan"))), SetSpeed(-1.0)),
+        *(SetOption("h", 4e-3), SetOption("h", -1.0)),
+        *(SetOption("method", "runge-kutta"), SetOption("method", "euler")),
+        *(KeepHistory(5e6, str(tmp_path / "kept")), KeepHistory(1.0, str(tmp_path / "no"))),
+    )
+    for command in sent:
+        connection.send(command)
+    wait(connection, lambda f: f.taken == len(sent))
+    connection.restart()
+    frame = wait(connection, lambda f: f.taken == 5)
+    assert value(connection, frame, "gravity") == MOON
+    words = connection.describe().choices["method"]
+    assert (frame.h, frame.desired_speed, frame.option("method", words)) == (4e-3, 0.1, "runge-kutta")
+    assert frame.disk_limit == 5e6
+    assert not frame.playing
+    assert not [message for message in connection.messages() if message.kind in ("failure", "warning")]
+    assert sorted(path.name for path in (tmp_path / "kept").iterdir()) == ["run_0001", "run_0002"]
+
+
+def test_what_was_not_yet_taken_is_sent_again(connection):
+    connection.send(Pause())
+    connection.send(SetInput("gravity", MOON))
+    wait(connection, lambda f: f.taken == 2)
+    connection.restart()
+    connection.restart()  # before the first of them has shown anything
+    wait(connection, lambda f: value(connection, f, "gravity") == MOON)
+
+
+def test_parameters_outlive_every_start(connection):
+    connection.send(Rebuild({"length": 1.5}))
+    wait(connection, lambda f: connection.describe().parameters["length"] == 1.5)
+    for _ in range(2):
+        connection.restart()
+    assert connection.describe().parameters["length"] == 1.5, "the first build has them"
+    wait(connection, lambda f: f.generation == 1)
+
+
+def test_an_input_that_a_build_changes_is_that_of_the_build(connection):
+    """The parameter torque is the model's own value of the input that was set; that of the spring it leaves alone."""
+    connection.send(SetInput("motor.torque", 4.0))
+    connection.send(SetInput("spring.stiffness", 70.0))
+    connection.send(Rebuild({"torque": 2.0}))
+    frame = wait(connection, lambda f: f.generation == 2 and value(connection, f, "spring.stiffness") == (70.0,))
+    assert value(connection, frame, "motor.torque") == (2.0,)
+    connection.send(Reset())
+    wait(connection, lambda f: value(connection, f, "spring.stiffness") == (50.0,))
+
+
+@pytest.mark.parametrize("command", [StepForward(2.5), StepForward(-0.5), StepForward(True)], ids=str)
+def test_steps_are_whole(connection, command):
+    connection.send(command)
+    connection.send(SetSpeed(2.0))
+    frame = wait(connection, lambda f: f.desired_speed == 2.0)
+    assert frame.playing, "nothing has changed"
+    (message,) = [message for message in connection.messages() if message.kind == "warning"]
+    assert "is no number of steps" in message.text
+    assert (message.offers, message.details) == ((), "")
+
+
+@pytest.mark.parametrize("refused", [SetOption("max_iterations", 2.5), SetOption("fixed_iterations", "yes")], ids=str)
+def test_a_refused_option_is_no_mistake_in_a_file(connection, refused):
+    connection.send(refused)
+    wait(connection, lambda f: f.taken == 1)
+    (message,) = [message for message in connection.messages() if message.kind == "warning"]
+    assert (message.offers, message.details) == ((), "")
+
+
+def test_a_frame_says_what_plays_over_and_over(connection):
+    connection.send(Loop(True))
+    wait(connection, lambda f: f.looping)
+    connection.restart()
+    assert not wait(connection, lambda f: True).looping
+    connection.send(Play())
+    wait(connection, lambda f: f.playing)
+
+
+def drain(pipe):
+    """Read for ever."""
+    while True:
+        assert pipe.poll(10.0), "nobody else holds the writing end"
+        pipe.recv()
+
+
+def test_a_message_that_a_killed_process_began_is_no_hang():
+    """Its pipe ends with it, in the middle of a message too."""
+    connection = connect(MOTORED, "process")
+    connection.describe()
+    reader, writer = Pipe(duplex=False)
+    os.write(writer.fileno(), struct.pack("!i", 1000) + b"the beginning")
+    writer.close()
+    own, connection._outbox = connection._outbox, reader
+    begun = time.monotonic()
+    connection._read(0.0)
+    connection._read(5.0)
+    assert time.monotonic() - begun < 3.0
+    connection._outbox = own
+    connection._process.kill()
+    connection._process.join()
+    with pytest.raises(EOFError):
+        drain(own)
+    connection.close()
+
+
+def test_what_is_said_never_waits_for_a_full_pipe():
+    reader, writer = Pipe(duplex=False)
+    outgoing, begun = Outgoing(writer), time.monotonic()
+    for number in range(3):
+        outgoing.put((number, bytes(1_000_000)))
+    assert time.monotonic() - begun < 1.0
+    assert [reader.recv()[0] for _ in range(3)] == [0, 1, 2]
+    outgoing.close()
+    reader.close()
+    Outgoing(writer).close()
