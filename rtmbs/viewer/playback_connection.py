@@ -270,13 +270,11 @@ class PlaybackConnection:
             kinetic=self._value("energy.kinetic"),
             gravity=self._value("energy.weight"),
             elastic=self._value("energy.elastic"),
-            **dict.fromkeys(VIOLATIONS, math.nan),
+            **dict.fromkeys(VIOLATIONS, math.nan),  # type: ignore[arg-type]
             options=np.full(len(OPTIONS), np.nan),
             way=np.full((WAY, 3), np.nan),  # the description of a recording has it
             ticket=self._strip.ticket,
             inspect_ticket=self._inspected.ticket,
             inspected=self._values(),
-            taken=0,
             looping=self._looping,
-            disk_limit=0.0,
         )
