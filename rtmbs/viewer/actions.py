@@ -1,5 +1,7 @@
 """What the keys do: one method for each row of the table of keys."""
 
+import math
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,6 +42,7 @@ MANY = 10  # steps of "ten steps back"
 LEAST_SCALE, MOST_SCALE = 1e-6, 1e12  # [N/m]
 MODELS = "Models, results and histories (*.py *.npz *.h5 *.hdf5 history.json)"
 FILMS = "Films (*.mp4 *.gif *.webm *.mkv *.mov);;Series of pictures (*.png *.jpg)"
+ARRIVES = 1.0  # [s] after which a frame has the speed that was chosen
 GIGABYTES = 2.0  # of a history on disk, as it is offered
 RESULTS, STATES = "Results (*.npz *.h5 *.csv)", "States (*.npz)"
 
@@ -49,7 +52,7 @@ class Actions:
 
     def __init__(self, window: "Window") -> None:
         self.window = window
-        self.marks = set[int]()
+        self.marks, self._chose_speed = set[int](), -math.inf
 
     def __getitem__(self, name: str) -> Callable[[], None]:
         """Return the method of an action."""
@@ -127,8 +130,12 @@ class Actions:
         self.set_speed(1.0)
 
     def set_speed(self, factor: float) -> None:
-        self.window.speed = factor
+        self.window.speed, self._chose_speed = factor, time.perf_counter()
         self.window.send(SetSpeed(factor))
+
+    def calm(self) -> bool:
+        """True when a speed that was chosen has had the time to arrive."""
+        return time.perf_counter() - self._chose_speed > ARRIVES
 
     def reset(self) -> None:
         self.window.banner.hide()

@@ -1,8 +1,10 @@
 """States between a session, whose model has a mouse spring, and the model as the user wrote it: carried over by
-name.
+name; and which inputs of one build mean the same in another.
 """
 
 from dataclasses import replace
+
+import numpy as np
 
 from rtmbs.errors import StateError
 from rtmbs.state import State
@@ -27,3 +29,9 @@ def carried(state: State, old: System, new: System) -> State:
             u[place] = state.u[old.inputs[name]]
     evaluate_signals(new, state.t, u)
     return replace(state.copy(), fingerprint=new.fingerprint, u=u)
+
+
+def same_default(name: str, old: System, new: System) -> bool:
+    """True when two builds of a mechanism have the same value of an input: what a user set then still holds."""
+    known = name in old.inputs and name in new.inputs
+    return not known or np.array_equal(old.u0[old.inputs[name]], new.u0[new.inputs[name]])

@@ -17,6 +17,7 @@ from rtmbs.simulation.pacing import Pacer
 from rtmbs.state import State
 from rtmbs.system.system import System
 from rtmbs.viewer import fault
+from rtmbs.viewer.carry import same_default
 from rtmbs.viewer.channels import LiveChannels
 from rtmbs.viewer.commands import (
     LOGGED,
@@ -61,6 +62,8 @@ from rtmbs.viewer.snapshot import Photographer
 from rtmbs.viewer.strip import Strip
 from rtmbs.viewer.timing import Timing
 from rtmbs.viewer.way import WATCHED, way_ahead
+
+NOTHING: Mapping[str, Any] = {}
 
 
 class Outlet(Protocol):
@@ -234,17 +237,22 @@ class Controller:
             self.tell("info", "back at the start")
         else:
             changes = command.parameters if isinstance(command, Rebuild) else {}
-            inputs, old = self.live.inputs_set, self.live.calm.system
-            self.build(changes, options_of(self.sim))
-            for name, value in inputs.items():
-                if not changes or same_default(name, old, self.live.calm.system):
-                    self._set_again(name, value)
-                else:
-                    self.tell("info", f"{name} is that of the new mechanism")
+            self.build(changes, options_of(self.sim), self.live.inputs_now())
         self.pacer.restart()
 
-    def _set_again(self, name: str, value: Any) -> None:
-        """Set an input of the model as it was; one that is gone is told."""
+    def _set_again(self, inputs: Mapping[str, Any], old: System | None) -> None:
+        """Set inputs of the model as they were, before anybody sees the new one.
+
+        One that has another value in the new build than in ``old`` keeps that value; one that is gone is told.
+        """
+        for name, value in inputs.items():
+            if old is None or same_default(name, old, self.live.calm.system):
+                self._set(name, value)
+            else:
+                self.tell("info", f"{name} is that of the new mechanism")
+
+    def _set(self, name: str, value: Any) -> None:
+        """Set an input; one that cannot be set is told."""
         try:
             self.live.apply(SetInput(name, value))
         except RtmbsError as error:
@@ -295,8 +303,11 @@ class Controller:
 
     # ---- building and publishing ------------------------------------------------------------------------------------
 
-    def build(self, changes: dict[str, Any], options: dict[str, Any]) -> None:
-        """Make the Simulation and everything that hangs on it, and publish; when that fails all stays as it was."""
+    def build(self, changes: dict[str, Any], options: dict[str, Any], inputs: Mapping[str, Any] = NOTHING) -> None:
+        """Make the Simulation and everything that hangs on it, and publish; when that fails all stays as it was.
+
+        inputs: of the mechanism before, which are set again.
+        """
         self.tell("busy", f"building {self.origin.name}")
         start = time.perf_counter()
         sim = self.origin.make(changes, options)
@@ -308,6 +319,7 @@ class Controller:
         scene = describe(
             sim, channels.descriptions(), generation, self.mode, self.origin.parameters, self.shapes_for(sim)
         )
+        old = self.live.calm.system if self.session is not None and changes else None
         if self.session is not None:
             self.live.history.keep_on(None)  # the rest of the old story
         self.session, self.timing, self.scene = session, timing, scene
@@ -315,6 +327,7 @@ class Controller:
         self.generation = generation
         strip = self.outlet.present(scene)
         self.photographer = Photographer(session, channels, strip, timing, generation, self.reactions)
+        self._set_again(inputs, old)
         self.publish()
         self._warm_up(scene)
         self._built()
@@ -384,9 +397,3 @@ def whole(command: Command, steps: Any) -> int:
     if not isinstance(steps, int | np.integer) or isinstance(steps, bool):
         raise InputError(f"{type(command).__name__}: {steps!r} is no number of steps; it must be whole")
     return int(steps)
-
-
-def same_default(name: str, old: System, new: System) -> bool:
-    """True when two builds of a mechanism have the same value of an input: what a user set then still holds."""
-    known = name in old.inputs and name in new.inputs
-    return not known or np.array_equal(old.u0[old.inputs[name]], new.u0[new.inputs[name]])

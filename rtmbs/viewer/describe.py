@@ -41,6 +41,7 @@ from rtmbs.viewer.outline import outline
 
 Array = NDArray[np.float64]
 
+PLAIN = (bool, int, float, str)  # parameters that a window offers, and that go to another process
 CHOICES = {
     "jacobian": tuple(source_names()),
     "method": tuple(METHODS),
@@ -82,7 +83,7 @@ def describe(
         channels=channels,
         elements=tuple(element_descriptions(system, numbers)),
         choices=dict(CHOICES),
-        parameters=dict(parameters or {}),
+        parameters={name: one for name, one in (parameters or {}).items() if isinstance(one, PLAIN)},
         coordinates=tuple(system.coordinate_names),
         degrees_of_freedom=sim.start_report.degrees_of_freedom,
         equations=system.m,

@@ -32,7 +32,7 @@ class Latest:
         frame = connection.latest()
         if connection.ended and frame is not None and frame.playing:
             known = shown is not None and not shown.playing and number(shown) == number(frame)
-            return None if known else replace(frame, playing=False, actual_speed=0.0)
+            return None if known else replace(frame, playing=False, looping=False, actual_speed=0.0)
         return None if frame is shown else frame
 
     def drew(self) -> None:

@@ -1,10 +1,13 @@
 """What a session's process has to say to the window: sent by a thread, so that no step waits for a full pipe."""
 
+import pickle
 import queue
 import threading
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any
+
+from rtmbs.viewer.connection import Message
 
 PATIENCE = 1.0  # [s] that the end of a process waits for a window that reads no more
 
@@ -33,4 +36,8 @@ class Outgoing:
     def _send(self) -> None:
         with suppress(OSError):  # the window is gone
             while (said := self._waiting.get()) is not None:
-                self._pipe.send(said)
+                try:
+                    self._pipe.send(said)
+                except (pickle.PicklingError, TypeError, AttributeError) as error:
+                    why = f"what the session says cannot be sent to the window ({error})"
+                    self._pipe.send(Message("failure", f"{why}; mode 'thread' needs no sending"))

@@ -35,12 +35,12 @@ class Recording:
         self.names = [GROUND, *(owner.removeprefix("body:") for owner in owners)]
         self.positions = np.stack([result[f"{owner}.position"] for owner in owners], axis=1)  # (S, nb - 1, 3)
         self.quaternions = np.stack([result[f"{owner}.orientation"] for owner in owners], axis=1)  # (S, nb - 1, 4)
-        for name, place in zip(self.names[1:], self.positions[0], strict=True):
-            if not np.all(np.isfinite(place)):
-                raise InputError(
-                    f"result {result.name!r}: body {name!r} is nowhere at the start; its position is {place}"
-                )
         centers = np.stack([result[f"{owner}{CENTER}"][0] for owner in owners]) - self.positions[0]
+        for name, *known in zip(self.names[1:], self.positions[0], self.quaternions[0], centers, strict=True):
+            if not all(np.all(np.isfinite(one)) for one in known):
+                raise InputError(
+                    f"result {result.name!r}: body {name!r} is nowhere at the start; its pose is not finite"
+                )
         self.centers = np.einsum("bji,bj->bi", rotations(self.quaternions[0]), centers)  # (nb - 1, 3) body axes
         self.markers: list[MarkerDescription] = []  # that bodies but ground carry
         self.points = self.carried()  # of each body but ground, (k, 3) body axes

@@ -143,7 +143,7 @@ class Session:
 
         ``keep_inputs`` sets again what was set by name.
         """
-        h, inputs = self.sim.h, dict(self.inputs_set)
+        h, inputs = self.sim.h, self.inputs_now()
         self._use(self.calm)
         self._attach(self._first_attachment)
         self.sim.restore(self._first)
@@ -152,6 +152,13 @@ class Session:
         if keep_inputs:
             for name, value in inputs.items():
                 self.apply(SetInput(name, value))
+
+    def inputs_now(self) -> dict[str, Any]:
+        """Return the inputs that were set, with the values that hold now."""
+        self._catch_up()
+        held = self.sim.inputs
+        values = {name: np.ravel(held[name]).tolist() for name in self.inputs_set if name in held}
+        return {name: tuple(numbers) if len(numbers) > 1 else numbers[0] for name, numbers in values.items()}
 
     def load(self, state: State) -> None:
         """Go on from a state; StateError when it does not fit. The history begins anew, and the mouse spring is

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,7 @@ from rtmbs.viewer.commands import (
     Command,
     Inspect,
     KeepHistory,
-    LoadState,
     Rebuild,
-    Reset,
     SetInput,
     SetOption,
     SetSpeed,
@@ -25,6 +24,7 @@ from rtmbs.viewer.frame import Frame
 from rtmbs.viewer.free_name import free_name
 
 Key = tuple[type, str]
+KEPT = 20  # earlier commands of a kind that are remembered
 
 
 class Settings:
@@ -37,8 +37,8 @@ class Settings:
         self._name = name
         self._sent = 0  # commands to the present session
         self._last: dict[Key, tuple[int, Command]] = {}  # with the number of the command
-        self._kept: KeepHistory | None = None  # the history before the one of ``_last``
-        self._parameters: set[str] = set()
+        self._histories: list[KeepHistory] = []  # that were asked for, the last ones
+        self._asked: dict[str, list[Any]] = {}  # values of each parameter that builds were asked for with
         self.built: dict[str, Any] = {}
 
     def note(self, command: Command) -> Command:
@@ -50,20 +50,15 @@ class Settings:
         if isinstance(command, KeepHistory):
             if command.limit and not command.folder:
                 command = replace(command, folder=free_name(self._name, HISTORY))
-            self._kept = self._history()
+            self._histories = [*self._histories[-KEPT:], command]
         if isinstance(command, Rebuild):
-            self._parameters |= set(command.parameters)
+            for name, value in command.parameters.items():
+                self._asked[name] = [*self._asked.get(name, [])[-KEPT:], value]
         elif isinstance(command, SetInput | SetOption):
             self._last[type(command), command.name] = self._sent, command
         elif isinstance(command, SetSpeed | Subscribe | KeepHistory | ShowReactions | Inspect):
             self._last[type(command), ""] = self._sent, command
-        elif isinstance(command, Reset | LoadState):  # the inputs are those of the model again, or of a file
-            self._last = {key: one for key, one in self._last.items() if not isinstance(one[1], SetInput)}
         return command
-
-    def _history(self) -> KeepHistory | None:
-        found = self._last.get((KeepHistory, ""))
-        return found[1] if found is not None and isinstance(found[1], KeepHistory) else None
 
     def again(self, scene: SceneDescription | None, frame: Frame | None) -> list[Command]:
         """Return the commands that set all this in a new session, and count them as sent to it.
@@ -72,7 +67,8 @@ class Settings:
         the frame shows: a refused one has left no trace there.
         """
         if scene is not None:
-            self.built |= {name: scene.parameters[name] for name in self._parameters if name in scene.parameters}
+            standing = scene.parameters.items()
+            self.built |= {name: value for name, value in standing if value in self._asked.get(name, [])}
         if scene is not None and frame is not None and frame.generation == scene.generation:
             self._correct(scene, frame)
         commands = [command for _, command in self._last.values()]
@@ -107,8 +103,7 @@ class Settings:
         elif isinstance(command, SetSpeed):
             yield SetSpeed(frame.desired_speed)
         elif isinstance(command, KeepHistory):
-            kept = command if command.limit == frame.disk_limit else self._kept
-            if kept is not None and kept.limit == frame.disk_limit > 0.0:
-                yield kept
+            same = [one for one in self._histories if one.limit == frame.disk_limit > 0.0 and Path(one.folder).is_dir()]
+            yield from same[-1:]
         else:
             yield command

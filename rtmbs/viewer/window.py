@@ -200,7 +200,7 @@ class Window(QMainWindow):
         if scene is None or self.description is None or frame.generation != self.description.generation:
             return
         old, self.frame = self.frame, frame
-        if old is not None and frame.desired_speed != old.desired_speed:
+        if self.act.calm():
             self.speed = frame.desired_speed
         self.latest.drew()
         self.framing.show(frame, old)

@@ -61,8 +61,10 @@ class Worker:
                 self.turn()
             except RtmbsError as error:
                 controller.refuse(error)
+                controller.stale = True  # a frame says what was taken
             except Exception as error:  # noqa: BLE001 (the user's code may raise anything)
                 controller.fail(error)
+                controller.stale = True
 
     def turn(self) -> None:
         """Take commands, then a step when one is due."""

@@ -8,6 +8,8 @@ import pytest
 pytest.importorskip("PySide6.QtWidgets", reason="Qt cannot be loaded; see docs/viewer.md", exc_type=ImportError)
 pytest.importorskip("pyqtgraph", reason="pyqtgraph is not installed; pip install 'rtmbs[viewer]' brings it")
 
+from PySide6.QtTest import QTest
+
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.choices import Choice
 from rtmbs.viewer.commands import Reset, SetInput, StepForward
@@ -306,3 +308,18 @@ def test_curves_begin_with_what_was_set_before_the_first_step(window):
     np.testing.assert_allclose(shown[3].y, total - total[0], atol=1e-9)
     kept = connection._controller.live.result()
     np.testing.assert_allclose(kept["spring.pull"], wanted["spring.pull"], rtol=1e-9, atol=1e-9)
+
+
+def test_a_constant_over_a_component_is_drawn(window):
+    """Its values differ by rounding, and Qt would end the process at axes of such a span."""
+    window.selection.measure([(Choice("body", "crank"), Choice("body", "ground"))])
+    plots = window.panels.plots
+    distance = next(iter(plots._distances))
+    plots.choose(distance)
+    plots.bar.choice.setCurrentText(f"{NAME}[y]")
+    for _ in range(5):
+        redraw(window)
+        QTest.qWait(30)
+    low, high = plots._plots[distance].viewRange()[1]
+    assert high - low >= 1e-11 * high
+    assert np.ptp(plots.seen[distance][0].y) < 1e-12

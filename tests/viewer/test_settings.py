@@ -9,11 +9,13 @@ import pytest
 
 from rtmbs.viewer.commands import (
     KeepHistory,
+    LoadState,
     Loop,
     Pause,
     Play,
     Rebuild,
     Reset,
+    Seek,
     SetInput,
     SetOption,
     SetSpeed,
@@ -165,3 +167,73 @@ def test_what_is_said_never_waits_for_a_full_pipe():
     outgoing.close()
     reader.close()
     Outgoing(writer).close()
+
+
+@pytest.mark.parametrize("paused", [True, False])
+@pytest.mark.parametrize(
+    "refused",
+    [SetInput("gravity", (0.0, 0.0, float("nan"))), LoadState("nowhere.npz"), Rebuild({"length": "long"})],
+    ids=str,
+)
+def test_a_refused_command_takes_nothing_with_it(connection, paused, refused):
+    connection.send(SetInput("gravity", MOON))
+    connection.send(Pause() if paused else Play())
+    wait(connection, lambda f: f.taken == 2)
+    connection.send(refused)
+    wait(connection, lambda f: f.taken == 3)
+    connection.restart()
+    wait(connection, lambda f: value(connection, f, "gravity") == MOON)
+
+
+def test_the_good_history_stays(connection, tmp_path):
+    good = KeepHistory(5e6, str(tmp_path / "kept"))
+    (tmp_path / "file").touch()
+    bad = [KeepHistory(1.0), KeepHistory(2.0), KeepHistory(5e6, str(tmp_path / "file" / "no"))]
+    for command in (good, *bad):
+        connection.send(command)
+    wait(connection, lambda f: f.taken == 4)
+    connection.restart()
+    wait(connection, lambda f: f.disk_limit == 5e6)
+    assert sorted(path.name for path in (tmp_path / "kept").iterdir()) == ["run_0001", "run_0002"]
+
+
+def test_no_frame_of_a_new_build_has_other_inputs(connection):
+    """The first one has what was set, and so a kill at any time loses nothing."""
+    connection.send(Pause())
+    connection.send(SetInput("gravity", MOON))
+    wait(connection, lambda f: f.taken == 2)
+    seen, publish = [], connection.publish
+    connection.publish = lambda frame: (seen.append(frame), publish(frame))
+    connection.send(Rebuild({"length": 1.5}))
+    wait(connection, lambda f: f.taken == 3 and f.generation == 2)
+    assert {value(connection, frame, "gravity") for frame in seen if frame.generation == 2} == {MOON}
+
+
+def test_inputs_of_a_step_that_was_left_do_not_come_back(connection):
+    for number in (4.0, 6.0):
+        connection.send(SetInput("motor.torque", number))
+        connection.send(StepForward(5))
+    wait(connection, lambda f: f.step == 10)
+    connection.send(Seek(2))
+    wait(connection, lambda f: value(connection, f, "motor.torque") == (4.0,))
+    connection.send(Rebuild({"length": 1.5}))
+    frame = wait(connection, lambda f: f.generation == 2)
+    assert value(connection, frame, "motor.torque") == (4.0,)
+
+
+def test_a_description_that_cannot_be_sent_is_told(tmp_path):
+    """A default of the factory that is no number and no word is no parameter of the window."""
+    file = tmp_path / "arm.py"
+    head = "from tests.viewer.mechanisms import motored\n\n\n"
+    text = f"{head}def build(law=lambda x: x, length=1.0):\n    return motored(length)\n"
+    file.write_text(text)
+    opened = connect(file, "process")
+    assert opened.describe().parameters == {"length": 1.0}
+    opened.close()
+    reader, writer = Pipe(duplex=False)
+    outgoing = Outgoing(writer)
+    outgoing.put(lambda x: x)
+    outgoing.put("more")
+    assert "cannot be sent to the window" in reader.recv().text
+    assert reader.recv() == "more"
+    outgoing.close()

@@ -37,6 +37,7 @@ from rtmbs.viewer.panels.export import Curve, write
 from rtmbs.viewer.panels.info import escaped
 from rtmbs.viewer.panels.items import children, tops
 from rtmbs.viewer.panels.plot_bar import FREQUENCY, TIME, PlotBar
+from rtmbs.viewer.panels.ranges import seen, widen, within
 from rtmbs.viewer.panels.spectrum import spectrum
 from rtmbs.viewer.panels.style import axis_style, styled
 from rtmbs.viewer.strip import ACCELERATION, ELASTIC, FIRST, KINETIC, POSITION, Strip, T
@@ -45,7 +46,6 @@ from rtmbs.viewer.theme import Theme
 Array = NDArray[np.float64]
 
 LEAST_HEIGHT = 130  # [pixels] of a plot; more plots than there is room for are scrolled
-BESIDE = 0.01  # of what samples span: a cursor so far beside them has their values
 COLUMNS = 2  # of plots, from the third on
 
 
@@ -273,6 +273,7 @@ class Plots(QSplitter):
             for curve, shown in zip(curves, self.seen[name], strict=True):
                 curve.setData(*(envelope(shown.x, shown.y) if self.bar.over in (TIME, FREQUENCY) else shown[2:]))
             self._draw_other(name, labels)
+            widen(self._plots[name], self.seen[name])
 
     def _over(self, curve: Curve, name: str, rows: Array) -> Curve:
         """Return a curve over time as it is to be drawn: over time, frequency or another component."""
@@ -345,10 +346,13 @@ class Plots(QSplitter):
     def values_at(self, name: str, x: float) -> str:
         """Return the values of the curves of a plot at the sample that is nearest to ``x``."""
         said: list[str] = []
+        over = ""
         for curve in self.seen[name]:
             if len(curve.x) and within(x, curve.x):
                 k = int(np.argmin(np.nan_to_num(np.abs(curve.x - x), nan=np.inf)))
-                said += [f"{curve.x_label} {curve.x[k]:.6g}"] * (not said) + [f"{curve.y_label} {curve.y[k]:.6g}"]
+                place, over = f"{curve.x_label} {curve.x[k]:.6g}", over
+                said += [place] * (place != over) + [f"{curve.y_label} {curve.y[k]:.6g}"]
+                over = place
         return "   ".join(said)
 
     def export(self, path: str) -> str:
@@ -380,20 +384,3 @@ class Plots(QSplitter):
         if channel is None:
             return np.zeros((len(rows), 3))
         return rows[:, [FIRST + self._columns.index(part) for part in components(channel)]]
-
-
-def within(x: float, samples: Array) -> bool:
-    """True for a place among samples, or a hair beside them."""
-    known = samples[np.isfinite(samples)]
-    if not len(known):
-        return False
-    low, high = float(known.min()), float(known.max())
-    return low - BESIDE * (high - low) <= x <= high + BESIDE * (high - low)
-
-
-def seen(t: Array, plot: pg.PlotItem) -> slice:
-    """Return the samples that a plot shows, and one more on each side; all while it follows its data."""
-    if plot.getViewBox().autoRangeEnabled()[0]:
-        return slice(None)
-    low, high = plot.viewRange()[0]
-    return slice(max(int(np.searchsorted(t, low)) - 1, 0), int(np.searchsorted(t, high)) + 2)
