@@ -39,21 +39,11 @@ from rtmbs.viewer.connect import connect
 from rtmbs.viewer.strip import FIRST, KINETIC, POSITION, WIDTH, T
 from tests.contracts.machines import contents
 from tests.viewer.mechanisms import failing, motored
+from tests.viewer.waiting import wait
 
 MOTORED = "tests.viewer.mechanisms:motored"
 H = 5e-3
 ROOT = Path(__file__).parents[2]
-
-
-def wait(connection, condition, what, seconds=60.0):
-    """Return the first frame for which ``condition`` holds."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        frame = connection.latest()
-        if frame is not None and condition(frame):
-            return frame
-        time.sleep(2e-3)
-    raise AssertionError(f"{what}: not within {seconds} s; {connection.messages()}")
 
 
 def told(connection, words, kind=None, seconds=60.0):

@@ -23,20 +23,10 @@ from rtmbs.viewer.commands import (
 )
 from rtmbs.viewer.connect import connect
 from rtmbs.viewer.outgoing import Outgoing
+from tests.viewer.waiting import wait
 
 MOTORED = "tests.viewer.mechanisms:motored"
 MOON = (0.0, 0.0, -1.6)
-
-
-def wait(connection, condition, seconds=60.0):
-    """Return the first frame for which ``condition`` holds."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        frame = connection.latest()
-        if frame is not None and condition(frame):
-            return frame
-        time.sleep(2e-3)
-    raise AssertionError(f"in vain: {connection.messages()}")
 
 
 def value(connection, frame, name):

@@ -646,6 +646,17 @@ def test_without_a_graphics_card_pictures_of_a_motion_keep_apart(window, softwar
     assert window.frame.step > before.step
 
 
+def opened_on(window, tmp_path, text):
+    """Open a file with this text, wait until it stands, and return it."""
+    file = tmp_path / "mechanism.py"
+    file.write_text(text)
+    window.opener = lambda path: connect(path, "thread")
+    before = window.connection
+    window.act.open_model(str(file))
+    until(window, lambda: window.connection is not before and not window._strange)
+    return file
+
+
 def test_a_search_for_channels_lasts_through_a_reload(window):
     window.act.plots()
     plots = window.panels.plots
@@ -657,12 +668,7 @@ def test_a_search_for_channels_lasts_through_a_reload(window):
 
 
 def test_a_build_that_is_refused_leaves_what_stands_in_the_panel(window, tmp_path):
-    file = tmp_path / "mechanism.py"
-    file.write_text(MENDED.replace("build()", "build(length=1.0)").replace("motored()", "motored(length)"))
-    window.opener = lambda path: connect(path, "thread")
-    before = window.connection
-    window.act.open_model(str(file))
-    until(window, lambda: window.connection is not before and window.frame is not None)
+    opened_on(window, tmp_path, MENDED.replace("build()", "build(length=1.0)").replace("motored()", "motored(length)"))
     window.act.parameters()
     row = window.panels.parameters.root.child(BUILDING, "length")
     row.setValue(-1e30)
@@ -674,12 +680,7 @@ def test_a_build_that_is_refused_leaves_what_stands_in_the_panel(window, tmp_pat
 
 
 def test_a_mistake_that_a_reload_meets_offers_the_reload_and_no_steps_back(window, tmp_path):
-    file = tmp_path / "mechanism.py"
-    file.write_text(MENDED)
-    window.opener = lambda path: connect(path, "thread")
-    before = window.connection
-    window.act.open_model(str(file))
-    until(window, lambda: window.connection is not before and window.frame is not None)
+    file = opened_on(window, tmp_path, MENDED)
     file.write_text("def build():\n    return widht\n")
     window.act.reload()
     until(window, window.banner.isVisible)
@@ -723,12 +724,7 @@ class Gone:
 
 
 def test_a_build_that_stands_takes_the_banner_of_the_refused_one_away(window, tmp_path):
-    file = tmp_path / "mechanism.py"
-    file.write_text(MENDED.replace("build()", "build(length=1.0)").replace("motored()", "motored(length)"))
-    window.opener = lambda path: connect(path, "thread")
-    before = window.connection
-    window.act.open_model(str(file))
-    until(window, lambda: window.connection is not before and window.frame is not None)
+    opened_on(window, tmp_path, MENDED.replace("build()", "build(length=1.0)").replace("motored()", "motored(length)"))
     window.ask(Rebuild({"length": -1e30}))
     until(window, window.banner.isVisible)
     window.ask(Rebuild({"length": 1.2}))
