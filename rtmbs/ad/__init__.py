@@ -4,51 +4,35 @@ Every source is made once from ``f`` and ``n`` and answers ``value(x) -> (m,)`` 
 Names are resolved on first use: reading this package loads neither numba nor autograd.
 """
 
-import importlib
-from typing import Any
+import lazy_loader
 
-HOMES = {
-    "Autograd": "rtmbs.ad.autograd_source",
-    "ComplexStep": "rtmbs.ad.complex_step",
-    "DerivativeError": "rtmbs.ad.errors",
-    "DerivativeMismatchError": "rtmbs.ad.errors",
-    "Derivatives": "rtmbs.ad.function",
-    "Evaluator": "rtmbs.ad.evaluator",
-    "FiniteDifference": "rtmbs.ad.finite_difference",
-    "Namespace": "rtmbs.ad.namespace",
-    "Program": "rtmbs.ad.program",
-    "SOURCES": "rtmbs.ad.sources",
-    "SparseJacobian": "rtmbs.ad.jacobian",
-    "Tape": "rtmbs.ad.tape",
-    "TapeFileError": "rtmbs.ad.errors",
-    "TapeSizeError": "rtmbs.ad.errors",
-    "Trace": "rtmbs.ad.trace",
-    "TraceError": "rtmbs.ad.errors",
-    "Traced": "rtmbs.ad.trace",
-    "UnsupportedFunctionError": "rtmbs.ad.errors",
-    "check_derivatives": "rtmbs.ad.check",
-    "derivatives": "rtmbs.ad.sources",
-    "evaluate": "rtmbs.ad.program",
-    "gradient_tape": "rtmbs.ad.adjoint",
-    "joined": "rtmbs.ad.join",
-    "lowered": "rtmbs.ad.lower",
-    "memory_of": "rtmbs.ad.program",
-    "recorder": "rtmbs.ad.namespace",
-    "sparse_jacobian": "rtmbs.ad.jacobian",
-    "tangent_tape": "rtmbs.ad.tangent",
-    "warm_up": "rtmbs.ad.warmup",
-}
-
-__all__ = sorted(HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in HOMES:
-        raise AttributeError(f"module 'rtmbs.ad' has no attribute '{name}'", name=name, obj=None)
-    value = getattr(importlib.import_module(HOMES[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "adjoint": ["gradient_tape"],
+        "autograd_source": ["Autograd"],
+        "check": ["check_derivatives"],
+        "complex_step": ["ComplexStep"],
+        "errors": [
+            "DerivativeError",
+            "DerivativeMismatchError",
+            "TapeFileError",
+            "TapeSizeError",
+            "TraceError",
+            "UnsupportedFunctionError",
+        ],
+        "evaluator": ["Evaluator"],
+        "finite_difference": ["FiniteDifference"],
+        "function": ["Derivatives"],
+        "jacobian": ["SparseJacobian", "sparse_jacobian"],
+        "join": ["joined"],
+        "lower": ["lowered"],
+        "namespace": ["Namespace", "recorder"],
+        "program": ["Program", "evaluate", "memory_of"],
+        "sources": ["SOURCES", "derivatives"],
+        "tangent": ["tangent_tape"],
+        "tape": ["Tape"],
+        "trace": ["Trace", "Traced"],
+        "warmup": ["warm_up"],
+    },
+)

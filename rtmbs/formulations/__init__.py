@@ -3,46 +3,26 @@
 Names are resolved on first use: reading this package loads neither scipy nor the rooms below.
 """
 
-import importlib
-from typing import Any
+import lazy_loader
 
 from rtmbs.formulations.registry import PLACES
 
-HOMES = {
-    **{kind: f"rtmbs.formulations.{module}" for module, kind in PLACES.values()},
-    "ConstrainedSystem": "rtmbs.formulations.contract",
-    "Correcting": "rtmbs.formulations.correction",
-    "Disturbance": "rtmbs.formulations.error_equation",
-    "FORMULATIONS": "rtmbs.formulations.registry",
-    "Formulation": "rtmbs.formulations.contract",
-    "FormulationError": "rtmbs.formulations.errors",
-    "FunctionSystem": "rtmbs.formulations.function_system",
-    "JointCoordinates": "rtmbs.formulations.joint_coordinates",
-    "ReferencePointCoordinates": "rtmbs.formulations.reference_point",
-    "SparseForms": "rtmbs.formulations.sparse_forms",
-    "SystemWithStates": "rtmbs.formulations.contract",
-    "STABILITY": "rtmbs.formulations.stability",
-    "consistent_state": "rtmbs.formulations.consistent",
-    "corrected": "rtmbs.formulations.correction",
-    "critical_gains": "rtmbs.formulations.gains",
-    "error_response": "rtmbs.formulations.error_equation",
-    "gain_bound": "rtmbs.formulations.stability",
-    "gains_for_method": "rtmbs.formulations.gains",
-    "gains_for_step": "rtmbs.formulations.gains",
-    "plot_error_response": "rtmbs.formulations.error_plot",
-    "transfer_function": "rtmbs.formulations.error_equation",
-}
-
-__all__ = sorted(HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in HOMES:
-        raise AttributeError(f"module 'rtmbs.formulations' has no attribute '{name}'", name=name, obj=None)
-    value = getattr(importlib.import_module(HOMES[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        **{module: [kind] for module, kind in PLACES.values()},
+        "consistent": ["consistent_state"],
+        "contract": ["ConstrainedSystem", "Formulation", "SystemWithStates"],
+        "correction": ["Correcting", "corrected"],
+        "error_equation": ["Disturbance", "error_response", "transfer_function"],
+        "error_plot": ["plot_error_response"],
+        "errors": ["FormulationError"],
+        "function_system": ["FunctionSystem"],
+        "gains": ["critical_gains", "gains_for_method", "gains_for_step"],
+        "joint_coordinates": ["JointCoordinates"],
+        "reference_point": ["ReferencePointCoordinates"],
+        "registry": ["FORMULATIONS"],
+        "sparse_forms": ["SparseForms"],
+        "stability": ["STABILITY", "gain_bound"],
+    },
+)

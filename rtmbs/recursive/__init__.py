@@ -4,32 +4,14 @@
 resolved on first use: reading this package loads neither numba nor mpi4py.
 """
 
-import importlib
-from typing import Any
+import lazy_loader
 
-HOMES = {
-    "Alone": "rtmbs.recursive.motion",
-    "Exchange": "rtmbs.recursive.motion",
-    "Motion": "rtmbs.recursive.motion",
-    "Ranks": "rtmbs.recursive.ranks",
-    "balanced_cuts": "rtmbs.recursive.cuts",
-    "demand_alike": "rtmbs.recursive.ranks",
-    "launch": "rtmbs.recursive.ranks",
-    "run": "rtmbs.recursive.motion",
-    "run_threads": "rtmbs.recursive.threads",
-    "world": "rtmbs.recursive.ranks",
-}
-
-__all__ = sorted(HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in HOMES:
-        raise AttributeError(f"module 'rtmbs.recursive' has no attribute '{name}'", name=name, obj=None)
-    value = getattr(importlib.import_module(HOMES[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__, __all__ = lazy_loader.attach(
+    __name__,
+    submod_attrs={
+        "cuts": ["balanced_cuts"],
+        "motion": ["Alone", "Exchange", "Motion", "run"],
+        "ranks": ["Ranks", "demand_alike", "launch", "world"],
+        "threads": ["run_threads"],
+    },
+)

@@ -3,18 +3,11 @@
 ``Simulation`` is resolved on first use: reading this package loads neither numba nor scipy.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import lazy_loader
 
 if TYPE_CHECKING:
     from rtmbs.simulation.simulation import Simulation as Simulation
 
-__all__ = ["Simulation"]
-
-
-def __getattr__(name: str) -> Any:
-    if name != "Simulation":
-        raise AttributeError(f"module 'rtmbs.simulation' has no attribute '{name}'", name=name, obj=None)
-    from rtmbs.simulation.simulation import Simulation
-
-    globals()[name] = Simulation
-    return Simulation
+__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submod_attrs={"simulation": ["Simulation"]})
