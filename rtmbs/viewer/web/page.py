@@ -293,8 +293,8 @@ def page_text(content: dict[str, Any], program_at: str = "") -> bytes:
 
 def program() -> str:
     """Return the program of a page: three.js, compressed, and the scripts that play a run with it."""
-    squeezed = base64.b64encode(zlib.compress(part("three.min.js").encode("utf-8"), 9)).decode("ascii")
-    licence = part("three.LICENSE").replace("*/", "* /")
+    squeezed = base64.b64encode(zlib.compress(part("vendor/three.min.js").encode("utf-8"), 9)).decode("ascii")
+    licence = part("vendor/three.LICENSE").replace("*/", "* /")
     return "\n".join((f"/*\n{licence}*/", f'const THREE_TEXT = "{squeezed}";', *map(part, SCRIPTS)))
 
 
