@@ -55,6 +55,19 @@ def applied(found: list[Edit], folder: Path) -> Path:
     return folder
 
 
+def without(room: str, module: str, name: str, folder: Path) -> Path:
+    """Return a copy of the package below ``folder``, less a name of a room: its file, and its line in the registry."""
+    copy = folder / "COPY"
+    shutil.copytree(ROOT / "rtmbs", copy / "rtmbs", ignore=shutil.ignore_patterns("__pycache__"))
+    (copy / "rtmbs" / room / f"{module}.py").unlink()
+    registry = copy / "rtmbs" / room / "registry.py"
+    lines = registry.read_text(encoding="utf-8").splitlines(keepends=True)
+    left = [line for line in lines if not line.strip().startswith(f'"{name}"')]
+    assert len(left) == len(lines) - 1
+    registry.write_text("".join(left), encoding="utf-8")
+    return copy
+
+
 def run(folder: Path, code: str, *paths: Path) -> str:
     """Run code on a copy, and return what it prints."""
     where = os.pathsep.join(str(path) for path in (folder, *paths))

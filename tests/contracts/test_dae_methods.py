@@ -1,6 +1,5 @@
 """Every registered method of time: its order, its start, its refusals, and its removal."""
 
-import shutil
 from dataclasses import FrozenInstanceError, fields, is_dataclass
 
 import numpy as np
@@ -13,7 +12,7 @@ from rtmbs.formulations import FormulationError
 from tests.cases import spread
 from tests.dae.motions import FIELDS, errors, made, motions_for, slopes, start_of
 from tests.formulations.systems import system_of
-from tests.patches import ROOT, run
+from tests.patches import run, without
 
 ALL = pytest.mark.parametrize("name", METHODS)
 STEPS = {1: (200, 400, 800), 2: (200, 400, 800), 3: (160, 320, 640), 4: (160, 320, 480), 5: (40, 60, 80)}
@@ -158,12 +157,5 @@ REMOVED = spread(METHODS, 1)  # a process each
 
 @pytest.mark.parametrize("name", REMOVED)
 def test_removing_a_method_is_one_file_and_one_line(name, tmp_path):
-    copy = tmp_path / "COPY"
-    shutil.copytree(ROOT / "rtmbs", copy / "rtmbs", ignore=shutil.ignore_patterns("__pycache__"))
-    room = copy / "rtmbs" / "dae"
-    (room / f"{PLACES[name][0]}.py").unlink()
-    lines = (room / "registry.py").read_text(encoding="utf-8").splitlines(keepends=True)
-    left = [line for line in lines if not line.strip().startswith(f'"{name}"')]
-    assert len(left) == len(lines) - 1
-    (room / "registry.py").write_text("".join(left), encoding="utf-8")
+    copy = without("dae", PLACES[name][0], name, tmp_path)
     assert run(copy, REST).split() == [one for one in METHODS if one != name]

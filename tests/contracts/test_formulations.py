@@ -1,6 +1,5 @@
 """Every registered formulation answers for the same motion, in the same way (METHODS 2.10)."""
 
-import shutil
 from dataclasses import FrozenInstanceError, fields, is_dataclass, replace
 
 import numpy as np
@@ -11,7 +10,7 @@ from rtmbs.formulations import FORMULATIONS, FormulationError
 from rtmbs.formulations.registry import PLACES
 from tests.cases import spread
 from tests.formulations.systems import MAKERS, REDUNDANT, T, states, system_of, wanted
-from tests.patches import ROOT, run
+from tests.patches import run, without
 
 ALL = pytest.mark.parametrize("name", FORMULATIONS)
 STATES = 8
@@ -228,12 +227,5 @@ REMOVED = spread(FORMULATIONS, 1)  # a process each
 
 @pytest.mark.parametrize("name", REMOVED)
 def test_removing_a_formulation_is_one_file_and_one_line(name, tmp_path):
-    copy = tmp_path / "COPY"
-    shutil.copytree(ROOT / "rtmbs", copy / "rtmbs", ignore=shutil.ignore_patterns("__pycache__"))
-    room = copy / "rtmbs" / "formulations"
-    (room / f"{PLACES[name][0]}.py").unlink()
-    lines = (room / "registry.py").read_text(encoding="utf-8").splitlines(keepends=True)
-    left = [line for line in lines if not line.strip().startswith(f'"{name}"')]
-    assert len(left) == len(lines) - 1
-    (room / "registry.py").write_text("".join(left), encoding="utf-8")
+    copy = without("formulations", PLACES[name][0], name, tmp_path)
     assert run(copy, REST).split() == [one for one in FORMULATIONS if one != name]
