@@ -8,18 +8,7 @@ from pydrake.multibody.plant import DiscreteContactApproximation, MultibodyPlant
 from pydrake.multibody.tree import FixedOffsetFrame, RevoluteJoint, SpatialInertia, UnitInertia
 from pydrake.systems.analysis import Simulator
 
-from bench.peers.mechanism import (
-    AXIAL,
-    GRAVITY,
-    GROUND,
-    LENGTH,
-    MASS,
-    TRANSVERSE,
-    Mechanism,
-    Outcome,
-    relative_rate,
-    relative_turn,
-)
+from bench.peers.mechanism import AXIAL, GRAVITY, GROUND, LENGTH, MASS, TRANSVERSE, Mechanism, Outcome
 
 X = np.array([1.0, 0.0, 0.0])
 
@@ -54,7 +43,7 @@ def built(mechanism: Mechanism, h: float) -> MultibodyPlant:
         place = RigidTransform(bar.start if pin.a == GROUND else np.array([0.0, pin.along_a, 0.0]))
         frame = plant.AddFrame(FixedOffsetFrame(f"{pin.name}_frame", above.body_frame(), place))
         joint = plant.AddJoint(RevoluteJoint(pin.name, frame, body.body_frame(), X, damping=0.0))
-        joint.set_default_angle(relative_turn(mechanism, pin))
+        joint.set_default_angle(mechanism.relative_turn(pin))
         bodies.append(body)
     for pin in mechanism.loops:
         on_a, on_b = np.array([0.0, pin.along_a, 0.0]), np.array([0.0, pin.along_b, 0.0])
@@ -69,6 +58,6 @@ def started(plant: MultibodyPlant, mechanism: Mechanism) -> Simulator:
     simulator = Simulator(plant)
     context = simulator.get_mutable_context()
     for pin in mechanism.tree:
-        plant.GetJointByName(pin.name).set_angular_rate(context, relative_rate(mechanism, pin))
+        plant.GetJointByName(pin.name).set_angular_rate(context, mechanism.relative_rate(pin))
     simulator.Initialize()
     return simulator

@@ -13,19 +13,7 @@ import numba
 import numpy as np
 import pinocchio
 
-from bench.peers.mechanism import (
-    AXIAL,
-    GRAVITY,
-    GROUND,
-    LENGTH,
-    MASS,
-    TRANSVERSE,
-    Mechanism,
-    Pin,
-    build,
-    relative_rate,
-    relative_turn,
-)
+from bench.peers.mechanism import AXIAL, GRAVITY, GROUND, LENGTH, MASS, TRANSVERSE, Mechanism, Pin, build
 
 CALLS, REPEATS = 200, 5
 
@@ -82,7 +70,7 @@ def arguments(mechanism: Mechanism) -> tuple[Any, ...]:
     q, v = np.zeros(model.nq), np.zeros(model.nv)
     for pin in mechanism.tree:
         place = model.joints[model.getJointId(pin.name)].idx_q
-        q[place], v[place] = relative_turn(mechanism, pin), relative_rate(mechanism, pin)
+        q[place], v[place] = mechanism.relative_turn(pin), mechanism.relative_rate(pin)
     return model, model.createData(), q, v, np.zeros(model.nv)
 
 

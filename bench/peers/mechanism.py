@@ -68,6 +68,16 @@ class Mechanism:
     loops: list[Pin] = field(default_factory=list)
     first_rods: list[int] = field(default_factory=list)  # of every row
 
+    def relative_turn(self, pin: Pin) -> float:
+        """Return the turn of bar b from bar a, or from ground, at the start [rad]."""
+        above = 0.0 if pin.a == GROUND else self.bars[pin.a].turn
+        return self.bars[pin.b].turn - above
+
+    def relative_rate(self, pin: Pin) -> float:
+        """Return the rate of that turn at the start [rad/s]."""
+        above = 0.0 if pin.a == GROUND else self.bars[pin.a].rate
+        return self.bars[pin.b].rate - above
+
 
 def build(layout: str, ny: int = 4, nz: int = 40, angle: float = math.radians(30.0), rate: float = 0.1) -> Mechanism:
     """Return n_y four-bars in series, n_z times; all rods at ``angle``, those of the first row at ``rate``."""
@@ -133,18 +143,6 @@ def add_bar(mechanism: Mechanism, name: str, pin: str, node: Node, turn: float, 
     mechanism.bars.append(Bar(name, point, turn, velocity, rate))
     mechanism.tree.append(Pin(pin, above, len(mechanism.bars) - 1, along, 0.0, point))
     return len(mechanism.bars) - 1
-
-
-def relative_turn(mechanism: Mechanism, pin: Pin) -> float:
-    """Return the turn of bar b from bar a, or from ground, at the start [rad]."""
-    above = 0.0 if pin.a == GROUND else mechanism.bars[pin.a].turn
-    return mechanism.bars[pin.b].turn - above
-
-
-def relative_rate(mechanism: Mechanism, pin: Pin) -> float:
-    """Return the rate of that turn at the start [rad/s]."""
-    above = 0.0 if pin.a == GROUND else mechanism.bars[pin.a].rate
-    return mechanism.bars[pin.b].rate - above
 
 
 @dataclass(frozen=True)

@@ -12,18 +12,7 @@ import time
 import mujoco
 import numpy as np
 
-from bench.peers.mechanism import (
-    AXIAL,
-    GRAVITY,
-    GROUND,
-    LENGTH,
-    MASS,
-    TRANSVERSE,
-    Mechanism,
-    Outcome,
-    relative_rate,
-    relative_turn,
-)
+from bench.peers.mechanism import AXIAL, GRAVITY, GROUND, LENGTH, MASS, TRANSVERSE, Mechanism, Outcome
 
 IMPEDANCE = [0.9999, 0.9999, 0.001, 0.5, 2.0]
 
@@ -35,7 +24,7 @@ def simulate(mechanism: Mechanism, h: float, steps: int) -> Outcome:
     mujoco.mj_step(model, data)
     mujoco.mj_resetData(model, data)
     for pin in mechanism.tree:
-        data.joint(pin.name).qvel = relative_rate(mechanism, pin)
+        data.joint(pin.name).qvel = mechanism.relative_rate(pin)
     mujoco.mj_forward(model, data)
     before = time.perf_counter()
     mujoco.mj_step(model, data, steps)
@@ -60,7 +49,7 @@ def built(mechanism: Mechanism, h: float) -> mujoco.MjModel:
     for bar, pin in zip(mechanism.bars, mechanism.tree, strict=True):
         above = spec.worldbody if pin.a == GROUND else bodies[pin.a]
         place = bar.start if pin.a == GROUND else [0.0, pin.along_a, 0.0]
-        half = 0.5 * relative_turn(mechanism, pin)
+        half = 0.5 * mechanism.relative_turn(pin)
         body = above.add_body(name=bar.name, pos=place, quat=[np.cos(half), np.sin(half), 0.0, 0.0])
         body.explicitinertial, body.mass, body.ipos = True, MASS, [0.0, 0.5 * LENGTH, 0.0]
         body.inertia = [TRANSVERSE, AXIAL, TRANSVERSE]

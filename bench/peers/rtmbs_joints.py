@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 
-from bench.peers.mechanism import GRAVITY, GROUND, LENGTH, Mechanism, Outcome, relative_rate
+from bench.peers.mechanism import GRAVITY, GROUND, LENGTH, Mechanism, Outcome
 from rtmbs import Model, Revolute, Simulation
 from rtmbs.library.shapes import add_bar
 
@@ -46,6 +46,6 @@ def model(mechanism: Mechanism) -> Model:
         built.add_joint(pin.name, PIN, bodies[pin.a], bodies[pin.b], point=pin.point, cut=True)
     pinned = {mechanism.bars[rod].name for rod in mechanism.first_rods}
     for pin in mechanism.tree:
-        rate = relative_rate(mechanism, pin)
+        rate = mechanism.relative_rate(pin)
         built.set_initial(pin.name, position=0.0, rate=rate, pin=mechanism.bars[pin.b].name in pinned)
     return built

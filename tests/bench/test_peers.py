@@ -14,7 +14,7 @@ from bench.peers import campaign, registry, rtmbs_joints, rtmbs_threads
 from bench.peers import mechanism as description
 from bench.peers.__main__ import DERIVATIVES, MARKER, PAGE, VALUES
 from bench.peers.campaign import available, medians, run
-from bench.peers.mechanism import LAYOUTS, Outcome, build, first_angles, largest_gap, relative_rate, relative_turn
+from bench.peers.mechanism import LAYOUTS, Outcome, build, first_angles, largest_gap
 from bench.peers.registry import KERNELS, PEERS, RTMBS, THREADED, Peer
 from bench.peers.report import draw, jacobians, text, time_to
 from bench.peers.rtmbs_joints import prepared, simulate
@@ -59,7 +59,7 @@ def test_the_description_is_the_fourbar_of_the_library(layout):
     turns = np.zeros(len(mechanism.bars))
     for pin in mechanism.tree:
         hanging = mechanism.bars[pin.b].name.startswith("rod")
-        turn = relative_turn(mechanism, pin)
+        turn = mechanism.relative_turn(pin)
         if pin.a == description.GROUND or mechanism.bars[pin.a].name.startswith("coupler"):
             turn -= description.HANGING if hanging else 0.0
         elif not hanging:
@@ -131,7 +131,7 @@ def test_two_threads_move_the_same_mechanism():
 
 def test_relative_rates_follow_the_tree():
     mechanism = build("stacked", 1, 1, rate=0.1)
-    assert [relative_rate(mechanism, pin) for pin in mechanism.tree] == pytest.approx([0.1, 0.1, -0.1])
+    assert [mechanism.relative_rate(pin) for pin in mechanism.tree] == pytest.approx([0.1, 0.1, -0.1])
 
 
 def test_a_missing_peer_is_skipped_with_a_line(capsys):
