@@ -9,6 +9,8 @@ import pytest
 
 import rtmbs
 from rtmbs.simulation import Simulation
+from tests.viewer.mechanisms import motored
+from tests.viewer.windows import open_window
 
 XVFB = ("Xvfb", "-displayfd", "1", "-screen", "0", "1280x800x24", "-nolisten", "tcp", "-terminate")  # ends with us
 NO_XVFB = "Xvfb is not installed (Debian: xvfb libgl1-mesa-dri libegl1 and those of .ci/run); no OpenGL to draw with"
@@ -69,3 +71,9 @@ def small_system():
 def sim(small_system) -> Simulation:
     """A fresh Simulation of it."""
     return Simulation(small_system)
+
+
+@pytest.fixture
+def window(qtbot):
+    """A window on a four-bar with a motor and a spring, whose session steps when a test says so."""
+    return open_window(qtbot, Simulation(motored().compile()))

@@ -15,26 +15,7 @@ import rtmbs
 from rtmbs import Simulation, State, library, load_result
 from rtmbs.errors import InputError, RtmbsError, UnknownNameError
 from rtmbs.model import Sphere
-from rtmbs.viewer.commands import (
-    LoadState,
-    Loop,
-    MoveGrab,
-    Pause,
-    Play,
-    Rebuild,
-    Release,
-    Reload,
-    Reset,
-    SaveResults,
-    SaveState,
-    Seek,
-    SetInput,
-    SetOption,
-    SetSpeed,
-    StepBack,
-    StepForward,
-    Subscribe,
-)
+from rtmbs.viewer import commands
 from rtmbs.viewer.connect import connect
 from rtmbs.viewer.strip import FIRST, KINETIC, POSITION, WIDTH, T
 from tests.contracts.machines import contents
@@ -76,16 +57,16 @@ def shared_connection(request):
 @pytest.fixture
 def connection(shared_connection):
     """The session at its start, paused, with its first options and parameters."""
-    shared_connection.send(Pause())
-    shared_connection.send(SetSpeed(1.0))
-    shared_connection.send(Rebuild({"length": 1.0, "torque": 0.0}))
+    shared_connection.send(commands.Pause())
+    shared_connection.send(commands.SetSpeed(1.0))
+    shared_connection.send(commands.Rebuild({"length": 1.0, "torque": 0.0}))
     generation = shared_connection.describe().generation
     wait(shared_connection, lambda f: f.generation > generation, "rebuilt")
     for name, value in (("h", H), ("jacobian", "structured"), ("penalty", 1e6), ("max_iterations", 8)):
-        shared_connection.send(SetOption(name, value))
+        shared_connection.send(commands.SetOption(name, value))
     for name, value in (("gravity", (0.0, 0.0, -9.81)), ("motor.torque", 0.0), ("spring.stiffness", 50.0)):
-        shared_connection.send(SetInput(name, value))
-    shared_connection.send(Reset())
+        shared_connection.send(commands.SetInput(name, value))
+    shared_connection.send(commands.Reset())
     told(shared_connection, "back at the start")
     return shared_connection
 
@@ -120,7 +101,7 @@ def test_the_description(connection):
 
 def test_steps_are_those_of_a_simulation(connection):
     """Twenty-five steps in the session and by hand: the same bytes, and the poses that results give."""
-    connection.send(StepForward(25))
+    connection.send(commands.StepForward(25))
     frame = wait(connection, lambda f: f.step == 25, "25 steps")
     sim = same_steps(connection, 25)
     assert frame.z.tobytes() == sim.state.z.tobytes()
@@ -135,27 +116,27 @@ def test_steps_are_those_of_a_simulation(connection):
 
 
 def test_a_pull_of_the_past_and_the_future(connection):
-    connection.send(StepForward(20))
+    connection.send(commands.StepForward(20))
     ahead = wait(connection, lambda f: f.step == 20, "20 steps")
-    connection.send(StepBack(15))
+    connection.send(commands.StepBack(15))
     back = wait(connection, lambda f: f.step == 5, "back")
     assert (back.oldest, back.newest) == (0, 20)
-    connection.send(StepForward(15))
+    connection.send(commands.StepForward(15))
     again = wait(connection, lambda f: f.step == 20, "again")
     assert again.z.tobytes() == ahead.z.tobytes()
-    connection.send(Seek(500))
+    connection.send(commands.Seek(500))
     told(connection, "step 500 is not remembered")
 
 
 def test_inputs_take_effect_and_are_logged(connection):
-    connection.send(StepForward(3))
+    connection.send(commands.StepForward(3))
     wait(connection, lambda f: f.step == 3, "3 steps")
-    connection.send(SetInput("motor.torque", 7.5))
+    connection.send(commands.SetInput("motor.torque", 7.5))
     message = told(connection, "motor.torque = 7.5", "log")
     assert (message.step, message.t) == (3, 3 * H)
     place = next(one.place for one in connection.describe().inputs if one.name == "motor.torque")
     wait(connection, lambda f: f.inputs[place][0] == 7.5, "the input")
-    connection.send(StepForward(2))
+    connection.send(commands.StepForward(2))
     frame = wait(connection, lambda f: f.step == 5, "5 steps")
     sim = same_steps(connection, 3)
     sim.inputs["motor.torque"] = 7.5
@@ -165,50 +146,50 @@ def test_inputs_take_effect_and_are_logged(connection):
 
 def test_options_take_effect(connection):
     choices = connection.describe().choices
-    connection.send(SetOption("jacobian", "central-difference"))
-    connection.send(SetOption("alpha", 1e7))
-    connection.send(SetOption("h", 1e-3))
+    connection.send(commands.SetOption("jacobian", "central-difference"))
+    connection.send(commands.SetOption("alpha", 1e7))
+    connection.send(commands.SetOption("h", 1e-3))
     frame = wait(connection, lambda f: f.h == 1e-3, "h")
     assert frame.option("jacobian", choices["jacobian"]) == "central-difference"
     assert (frame.option("alpha"), frame.option("penalty"), frame.option("fixed_iterations")) == (1e7, None, False)
-    connection.send(StepForward(1))
+    connection.send(commands.StepForward(1))
     wait(connection, lambda f: f.t == 1e-3, "a short step")
 
 
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        (SetInput("motor.trque", 1.0), "did you mean 'motor.torque'"),
-        (SetOption("h", -1.0), "h is -1.0"),
-        (SetOption("jacobian", "sympy"), "jacobian named 'sympy'"),
-        (SetSpeed(0.0), "speed is 0.0"),
-        (Subscribe(("crank.colour",)), "channel named 'crank.colour'"),
-        (Subscribe(("crank.position",)), "name the ones to plot: crank.position[x], crank.position[y]"),
-        (Subscribe(("crank.position[w]",)), "axis of channel 'crank.position'"),
-        (Subscribe(("t",) * 17), "at most 16"),
-        (SetOption("method", "euler"), "no method named 'euler'"),
-        (Rebuild({"width": 2.0}), "parameter"),
-        (LoadState("nowhere.npz"), "does not exist"),
-        (SaveResults("/no/such/folder/run.npz"), "there is no folder"),
+        (commands.SetInput("motor.trque", 1.0), "did you mean 'motor.torque'"),
+        (commands.SetOption("h", -1.0), "h is -1.0"),
+        (commands.SetOption("jacobian", "sympy"), "jacobian named 'sympy'"),
+        (commands.SetSpeed(0.0), "speed is 0.0"),
+        (commands.Subscribe(("crank.colour",)), "channel named 'crank.colour'"),
+        (commands.Subscribe(("crank.position",)), "name the ones to plot: crank.position[x], crank.position[y]"),
+        (commands.Subscribe(("crank.position[w]",)), "axis of channel 'crank.position'"),
+        (commands.Subscribe(("t",) * 17), "at most 16"),
+        (commands.SetOption("method", "euler"), "no method named 'euler'"),
+        (commands.Rebuild({"width": 2.0}), "parameter"),
+        (commands.LoadState("nowhere.npz"), "does not exist"),
+        (commands.SaveResults("/no/such/folder/run.npz"), "there is no folder"),
     ],
     ids=str,
 )
 def test_a_refused_command_is_a_warning(connection, command, words):
     connection.send(command)
     told(connection, words, "warning")
-    connection.send(StepForward(1))
+    connection.send(commands.StepForward(1))
     wait(connection, lambda f: f.step == 1, "the session goes on")
 
 
 def test_play_keeps_real_time_and_pause_stops(connection):
     """Half real time for a second: speed is a matter of the wall clock, so its bounds are wide."""
-    connection.send(SetSpeed(0.5))
-    connection.send(Play())
+    connection.send(commands.SetSpeed(0.5))
+    connection.send(commands.Play())
     frame = wait(connection, lambda f: f.playing and f.t > 0.3, "0.3 s")
     assert frame.desired_speed == 0.5
     assert frame.deadline == pytest.approx(2 * H)
     assert 0.1 < frame.actual_speed < 0.7  # a busy machine catches up
-    connection.send(Pause())
+    connection.send(commands.Pause())
     stopped = wait(connection, lambda f: not f.playing, "pause")
     time.sleep(0.05)
     assert connection.latest().step == stopped.step
@@ -216,43 +197,43 @@ def test_play_keeps_real_time_and_pause_stops(connection):
 
 
 def test_a_loop_stays_in_the_history(connection):
-    connection.send(StepForward(30))
+    connection.send(commands.StepForward(30))
     first = wait(connection, lambda f: f.step == 30, "30 steps")
-    connection.send(Loop(True))
-    connection.send(Play())
+    connection.send(commands.Loop(True))
+    connection.send(commands.Play())
     wait(connection, lambda f: f.step < 10, "from the oldest again")
     wait(connection, lambda f: f.step > 20, "through the stored steps")
     frame = wait(connection, lambda f: f.step < 10, "over and over")
     assert (frame.newest, frame.playing) == (30, True)
-    connection.send(Loop(False))
+    connection.send(commands.Loop(False))
     frame = wait(connection, lambda f: f.step > 35, "and on at the end")
-    connection.send(Seek(30))
+    connection.send(commands.Seek(30))
     assert wait(connection, lambda f: f.step == 30 and not f.playing, "back").z.tobytes() == first.z.tobytes()
 
 
 def test_slow_motion_listens(connection):
     """A hundred times slower than real time a step is half a second away; a command does not wait for it."""
-    connection.send(SetSpeed(0.01))
-    connection.send(Play())
+    connection.send(commands.SetSpeed(0.01))
+    connection.send(commands.Play())
     wait(connection, lambda f: f.playing, "play")
     start = time.monotonic()
-    connection.send(SetInput("motor.torque", 1.0))
+    connection.send(commands.SetInput("motor.torque", 1.0))
     told(connection, "motor.torque = 1", "log")
-    connection.send(Pause())
+    connection.send(commands.Pause())
     wait(connection, lambda f: not f.playing, "pause")
     assert time.monotonic() - start < 0.4
 
 
 def test_ten_thousand_commands(connection):
     """Sliders and a drag that run hot: taken quickly, only the last counts, and steps go on meanwhile."""
-    connection.send(SetSpeed(1.0))
-    connection.send(Play())
+    connection.send(commands.SetSpeed(1.0))
+    connection.send(commands.Play())
     wait(connection, lambda f: f.step > 3, "play")
     start = time.monotonic()
     for k in range(5_000):
-        connection.send(SetInput("motor.torque", 1e-3 * k))
-        connection.send(MoveGrab((0.0, 0.0, 1e-3 * k)))
-    connection.send(Pause())
+        connection.send(commands.SetInput("motor.torque", 1e-3 * k))
+        connection.send(commands.MoveGrab((0.0, 0.0, 1e-3 * k)))
+    connection.send(commands.Pause())
     place = next(one.place for one in connection.describe().inputs if one.name == "motor.torque")
     frame = wait(connection, lambda f: not f.playing, "pause behind ten thousand commands")
     assert time.monotonic() - start < 5.0
@@ -260,9 +241,11 @@ def test_ten_thousand_commands(connection):
 
 
 def test_subscribed_channels(connection):
-    connection.send(Subscribe(("crank.position[y]", "coupler.position[z]", "energy.total", "motor.torque"), ticket=7))
-    connection.send(SetInput("motor.torque", 2.0))
-    connection.send(StepForward(5))
+    connection.send(
+        commands.Subscribe(("crank.position[y]", "coupler.position[z]", "energy.total", "motor.torque"), ticket=7)
+    )
+    connection.send(commands.SetInput("motor.torque", 2.0))
+    connection.send(commands.StepForward(5))
     frame = wait(connection, lambda f: f.step == 5, "samples")
     assert frame.ticket == connection.strip().ticket == 7
     rows = connection.strip().read(range(WIDTH))
@@ -277,9 +260,9 @@ def test_subscribed_channels(connection):
 def test_every_step_is_watched(connection):
     """Thousands of steps between few pictures: the strip has each, with what a run records, and goes back and forth."""
     names = ("coupler.position[z]", "crank.velocity[y]")
-    connection.send(StepForward(300))
-    connection.send(Subscribe(names, ticket=8))  # the past too
-    connection.send(StepForward(500))
+    connection.send(commands.StepForward(300))
+    connection.send(commands.Subscribe(names, ticket=8))  # the past too
+    connection.send(commands.StepForward(500))
     wait(connection, lambda f: f.step == 800 and f.ticket == 8, "800 steps")
     rows = connection.strip().read(range(FIRST + 2))
     result = Simulation(motored().compile(), h=H).run(800 * H)
@@ -288,12 +271,12 @@ def test_every_step_is_watched(connection):
     np.testing.assert_allclose(rows[:, FIRST + 1], result["crank.velocity"][:, 1], atol=1e-11)
     np.testing.assert_allclose(rows[:, KINETIC], result["energy.kinetic"], atol=1e-11)
     assert np.all(np.isfinite(rows[1:, POSITION]))
-    connection.send(Seek(400))
+    connection.send(commands.Seek(400))
     frame = wait(connection, lambda f: f.step == 400, "back")
     assert frame.position_violation == rows[400, POSITION], "the violation of that step, not of nothing"
     assert len(connection.strip().read((T,))) == 801
-    connection.send(SetInput("motor.torque", 2.0))  # another story begins there
-    connection.send(StepForward(10))
+    connection.send(commands.SetInput("motor.torque", 2.0))  # another story begins there
+    connection.send(commands.StepForward(10))
     wait(connection, lambda f: f.step == 410, "another story")
     again = connection.strip().read(range(FIRST + 2))
     assert len(again) == 411
@@ -302,10 +285,10 @@ def test_every_step_is_watched(connection):
 
 
 def test_rebuild_keeps_options_and_inputs(connection):
-    connection.send(SetOption("h", 2e-3))
-    connection.send(SetInput("motor.torque", 3.0))
+    connection.send(commands.SetOption("h", 2e-3))
+    connection.send(commands.SetInput("motor.torque", 3.0))
     generation = connection.describe().generation
-    connection.send(Rebuild({"length": 1.5}))
+    connection.send(commands.Rebuild({"length": 1.5}))
     frame = wait(connection, lambda f: f.generation > generation, "rebuilt")
     scene = connection.describe()
     assert scene.generation == frame.generation
@@ -313,40 +296,40 @@ def test_rebuild_keeps_options_and_inputs(connection):
     assert (frame.h, frame.t) == (2e-3, 0.0)
     place = next(one.place for one in scene.inputs if one.name == "motor.torque")
     wait(connection, lambda f: f.inputs[place][0] == 3.0, "the input stays")
-    connection.send(Reload())
+    connection.send(commands.Reload())
     frame = wait(connection, lambda f: f.generation > scene.generation, "reloaded")
     assert connection.describe().parameters["length"] == 1.5
 
 
 def test_a_rebuild_that_fails_leaves_the_session(connection):
     generation = connection.describe().generation
-    connection.send(Rebuild({"length": -1e9}))
-    connection.send(Rebuild({"torque": "much"}))
+    connection.send(commands.Rebuild({"length": -1e9}))
+    connection.send(commands.Rebuild({"torque": "much"}))
     told(connection, "must be", "warning")
-    connection.send(StepForward(1))
+    connection.send(commands.StepForward(1))
     frame = wait(connection, lambda f: f.step == 1, "a step")
     assert frame.generation >= generation
 
 
 def test_files(connection, tmp_path):
-    connection.send(StepForward(10))
+    connection.send(commands.StepForward(10))
     wait(connection, lambda f: f.step == 10, "10 steps")
-    connection.send(SaveResults(str(tmp_path / "run.npz")))
-    connection.send(SaveState(str(tmp_path / "state.npz")))
+    connection.send(commands.SaveResults(str(tmp_path / "run.npz")))
+    connection.send(commands.SaveState(str(tmp_path / "state.npz")))
     told(connection, "state at t")
     assert len(load_result(tmp_path / "run.npz")) == 11
     sim = same_steps(connection, 10)
     assert contents(State.load(tmp_path / "state.npz")) == contents(sim.state)
-    connection.send(StepForward(5))
+    connection.send(commands.StepForward(5))
     wait(connection, lambda f: f.step == 15, "15 steps")
-    connection.send(LoadState(str(tmp_path / "state.npz")))
+    connection.send(commands.LoadState(str(tmp_path / "state.npz")))
     frame = wait(connection, lambda f: f.step == 0, "loaded")
     assert frame.z.tobytes() == sim.state.z.tobytes()
 
 
 def test_release_without_a_grab_does_nothing(connection):
-    connection.send(Release())
-    connection.send(StepForward(1))
+    connection.send(commands.Release())
+    connection.send(commands.StepForward(1))
     frame = wait(connection, lambda f: f.step == 1, "a step")
     assert frame.grabbed == -1
     assert np.all(np.isnan(frame.grab_point))
@@ -393,7 +376,7 @@ def test_a_mistake_in_a_file_is_told_and_reload_works_once_it_is_mended(tmp_path
     time.sleep(0.3)
     assert connection.ended
     assert connection.messages() == [], "the end of the process adds nothing to the true sentence"
-    connection.send(SetInput("motor.torque", 4.0))
+    connection.send(commands.SetInput("motor.torque", 4.0))
     file.write_text(text.replace("lenght", "length"))
     connection.restart()
     assert connection.describe().parameters == {"length": 1.0}
@@ -405,20 +388,20 @@ def test_a_mistake_in_a_file_is_told_and_reload_works_once_it_is_mended(tmp_path
 def test_a_killed_worker_is_told_and_starts_again():
     connection = connect(MOTORED, "process", options={"h": 2e-3})
     connection.describe()
-    connection.send(SetOption("jacobian", "trace"))
-    connection.send(StepForward(3))
+    connection.send(commands.SetOption("jacobian", "trace"))
+    connection.send(commands.StepForward(3))
     wait(connection, lambda f: f.step == 3, "3 steps")
     os.kill(connection.pid, signal.SIGKILL)
     message = told(connection, "signal 9", "failure")
     assert "Ctrl+L" in message.text
     assert message.offers == ("reload",)
     assert connection.ended
-    connection.send(StepForward(1))  # to nobody
+    connection.send(commands.StepForward(1))  # to nobody
     connection.restart()
     words = connection.describe().choices["jacobian"]
     frame = wait(connection, lambda f: f.option("jacobian", words) == "trace", "the option is set again")
     assert (frame.step, frame.h, connection.ended) == (0, 2e-3, False)
-    connection.send(StepForward(2))
+    connection.send(commands.StepForward(2))
     wait(connection, lambda f: f.step == 2, "2 steps")
     assert not [message for message in connection.messages() if message.kind == "failure"]
     connection.close()
@@ -428,9 +411,9 @@ def test_a_killed_worker_is_told_and_starts_again():
 def test_a_session_that_starts_again_has_the_parameters_that_were_built(mode):
     connection = connect(MOTORED, mode)
     connection.describe()
-    connection.send(Rebuild({"length": 1.5}))
+    connection.send(commands.Rebuild({"length": 1.5}))
     wait(connection, lambda f: connection.describe().parameters["length"] == 1.5, "the build")
-    connection.send(Rebuild({"length": 1.2, "torque": "much"}))
+    connection.send(commands.Rebuild({"length": 1.2, "torque": "much"}))
     told(connection, "must be", "warning")
     connection.restart()
     assert connection.describe().parameters["length"] in (1.0, 1.5)
@@ -458,9 +441,9 @@ def test_a_failed_step_pauses_with_its_sentence():
     assert (message.step, "motor" in message.text) == (9, True)
     frame = wait(connection, lambda f: not f.playing, "pause")
     assert (frame.step, frame.outcome.name) == (9, "NOT_FINITE")
-    connection.send(StepBack(4))
+    connection.send(commands.StepBack(4))
     assert wait(connection, lambda f: f.step == 5, "back").outcome.accepted
-    connection.send(StepForward(10))
+    connection.send(commands.StepForward(10))
     told(connection, "not finite", "failure")
     assert wait(connection, lambda f: f.step == 9, "the same end").outcome.name == "NOT_FINITE"
     connection.close()
@@ -480,7 +463,7 @@ def test_a_function_that_raises_pauses_and_the_session_lives():
     message = told(connection, "no more current", "failure")
     assert "function of time 'motor.torque'" in message.text
     assert wait(connection, lambda f: not f.playing, "pause").step == 4
-    connection.send(StepBack(2))
+    connection.send(commands.StepBack(2))
     wait(connection, lambda f: f.step == 2, "back")
     connection.close()
 
@@ -573,9 +556,9 @@ def test_a_file_is_read_anew_by_reload(tmp_path):
     file.write_text(text)
     connection = connect(file, "thread")
     assert connection.describe().parameters == {"length": 1.0}
-    connection.send(SetInput("motor.torque", 4.0))
+    connection.send(commands.SetInput("motor.torque", 4.0))
     file.write_text(text.replace("length=1.0", "length=1.25"))
-    connection.send(Reload())
+    connection.send(commands.Reload())
     wait(connection, lambda f: f.generation == 2, "reloaded")
     assert connection.describe().parameters["length"] == 1.25
     frame = wait(connection, lambda f: 4.0 in f.inputs, "the slider stays")

@@ -8,17 +8,10 @@ import pytest
 pytest.importorskip("PySide6.QtWidgets", reason="Qt cannot be loaded; see docs/viewer.md", exc_type=ImportError)
 pytest.importorskip("pyqtgraph", reason="pyqtgraph is not installed; pip install 'rtmbs[viewer]' brings it")
 
-from rtmbs.simulation import Simulation
 from rtmbs.viewer.connection import Message
 from rtmbs.viewer.notice import EVERY, CompileNotice
 from rtmbs.viewer.reach import DIRECTIONS
-from tests.viewer.mechanisms import motored
-from tests.viewer.windows import follow, open_window
-
-
-@pytest.fixture
-def window(qtbot):
-    return open_window(qtbot, Simulation(motored().compile()))
+from tests.viewer.windows import follow
 
 
 def moved(window, way):

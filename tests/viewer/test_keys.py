@@ -12,38 +12,25 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
 from PySide6.QtTest import QTest
 
-from rtmbs.viewer import keys
+from rtmbs.viewer import commands, keys
 from rtmbs.viewer.actions import Actions
 from rtmbs.viewer.camera import PRESETS
-from rtmbs.viewer.commands import (
-    LoadState,
-    Pause,
-    Play,
-    Reload,
-    Reset,
-    SaveResults,
-    SaveState,
-    SetInput,
-    SetSpeed,
-    StepBack,
-    StepForward,
-)
 from rtmbs.viewer.theme import DARK, WHITE
 from tests.viewer.windows import activate, follow, open_window
 
 DOCS = Path(__file__).parents[2] / "docs" / "viewer.md"
 ALL = [(key.action, keys_) for key in keys.KEYS for keys_ in key.keys]
 SENT = {  # actions that are nothing but a command
-    "play_or_pause": Play(),
-    "step_forward": StepForward(1),
-    "step_back": StepBack(1),
-    "ten_forward": StepForward(10),
-    "ten_back": StepBack(10),
-    "faster": SetSpeed(2.0),
-    "slower": SetSpeed(0.5),
-    "real_time": SetSpeed(1.0),
-    "reset": Reset(),
-    "reload": Reload(),
+    "play_or_pause": commands.Play(),
+    "step_forward": commands.StepForward(1),
+    "step_back": commands.StepBack(1),
+    "ten_forward": commands.StepForward(10),
+    "ten_back": commands.StepBack(10),
+    "faster": commands.SetSpeed(2.0),
+    "slower": commands.SetSpeed(0.5),
+    "real_time": commands.SetSpeed(1.0),
+    "reset": commands.Reset(),
+    "reload": commands.Reload(),
 }
 
 
@@ -118,7 +105,7 @@ def test_play_becomes_pause_while_playing(window):
     window.act.play_or_pause()
     follow(window, 3)
     window.act.play_or_pause()
-    assert window.connection.sent == [Play(), Pause()]
+    assert window.connection.sent == [commands.Play(), commands.Pause()]
 
 
 def test_speeds_go_up_and_down_and_back(window):
@@ -147,7 +134,7 @@ def test_stepping_forward_and_back_shows_the_same_picture_again(window):
 
 
 def test_reload_keeps_sliders_and_camera(window):
-    window.connection.send(SetInput("gravity", (0.0, 0.0, -1.62)))
+    window.connection.send(commands.SetInput("gravity", (0.0, 0.0, -1.62)))
     window.canvas.camera.orbit(33.0, 5.0)
     window.canvas.steered.emit()  # the user chose this picture; it follows nothing
     camera = vars(window.canvas.camera).copy()
@@ -162,7 +149,7 @@ def test_reload_keeps_sliders_and_camera(window):
 
 
 def test_reset_takes_sliders_back(window):
-    window.connection.send(SetInput("gravity", (0.0, 0.0, -1.62)))
+    window.connection.send(commands.SetInput("gravity", (0.0, 0.0, -1.62)))
     follow(window)
     window.act.reset()
     follow(window)
@@ -280,7 +267,11 @@ def test_files_are_asked_for_by_command(window, tmp_path):
     window.act.save_results(str(tmp_path / "run.npz"))
     window.act.save_state(str(tmp_path / "state.npz"))
     window.act.load_state(str(tmp_path / "state.npz"))
-    assert [type(command) for command in window.connection.sent] == [SaveResults, SaveState, LoadState]
+    assert [type(command) for command in window.connection.sent] == [
+        commands.SaveResults,
+        commands.SaveState,
+        commands.LoadState,
+    ]
     follow(window)
     assert (tmp_path / "run.npz").is_file()
     assert (tmp_path / "state.npz").is_file()
@@ -346,7 +337,7 @@ def test_arrow_keys_do_not_turn_the_camera(window):
     for text in ("Left", "Right"):
         press(window, text)
     assert all(np.array_equal(vars(window.canvas.camera)[name], value) for name, value in camera.items())
-    assert window.connection.sent == [StepBack(1), StepForward(1)]
+    assert window.connection.sent == [commands.StepBack(1), commands.StepForward(1)]
 
 
 def pixel_of(window, body: int) -> QPoint:

@@ -5,19 +5,7 @@ import pytest
 
 from rtmbs import Outcome, Simulation
 from rtmbs.errors import InputError
-from rtmbs.viewer.commands import (
-    Pause,
-    Play,
-    Rebuild,
-    Reload,
-    Reset,
-    SetInput,
-    SetOption,
-    SetSpeed,
-    StepBack,
-    StepForward,
-    Subscribe,
-)
+from rtmbs.viewer import commands
 from rtmbs.viewer.connect import connect
 from rtmbs.viewer.strip import FIRST, T
 from tests.contracts.machines import contents
@@ -49,11 +37,11 @@ def test_the_loop_of_a_program(sim):
     frame = connection.latest()
     assert (frame.step, frame.t, frame.z.tobytes()) == (5, sim.t, sim.state.z.tobytes())
     assert frame.steps_taken == 5
-    connection.send(Pause())
+    connection.send(commands.Pause())
     assert turns(connection, sim, 5) == 0
-    connection.send(StepForward(2))
+    connection.send(commands.StepForward(2))
     assert turns(connection, sim, 5) == 2
-    connection.send(Play())
+    connection.send(commands.Play())
     assert turns(connection, sim, 3) == 3
     connection.close()
     assert connection.over
@@ -62,10 +50,10 @@ def test_the_loop_of_a_program(sim):
 
 def test_commands_take_effect_in_should_step(sim):
     connection = connect(sim, "manual")
-    connection.send(SetInput("motor.torque", 3.0))
-    connection.send(SetOption("h", 1e-3))
-    connection.send(SetOption("jacobian", "complex-step"))
-    connection.send(SetInput("motor.trque", 3.0))
+    connection.send(commands.SetInput("motor.torque", 3.0))
+    connection.send(commands.SetOption("h", 1e-3))
+    connection.send(commands.SetOption("jacobian", "complex-step"))
+    connection.send(commands.SetInput("motor.trque", 3.0))
     assert (sim.inputs["motor.torque"], sim.h) == (0.0, H)
     connection.should_step()
     assert (sim.inputs["motor.torque"], sim.h, sim.jacobian) == (3.0, 1e-3, "complex-step")
@@ -78,14 +66,14 @@ def test_going_back_in_a_program(sim):
     """The steps of the program after going back are those it took before, with the commands it had."""
     connection = connect(sim, "manual")
     turns(connection, sim, 4)
-    connection.send(SetInput("motor.torque", 3.0))
+    connection.send(commands.SetInput("motor.torque", 3.0))
     turns(connection, sim, 6)
     last = contents(sim.state)
-    connection.send(StepBack(8))
+    connection.send(commands.StepBack(8))
     assert turns(connection, sim, 1) == 0
     assert connection.latest().step == 2
     assert sim.inputs["motor.torque"] == 0.0
-    connection.send(StepForward(8))
+    connection.send(commands.StepForward(8))
     assert turns(connection, sim, 9) == 8
     assert contents(sim.state) == last
 
@@ -93,15 +81,15 @@ def test_going_back_in_a_program(sim):
 def test_reset_and_reload_stay_with_the_simulation_of_the_program(sim):
     connection = connect(sim, "manual")
     first = contents(sim.state)
-    connection.send(SetInput("motor.torque", 3.0))
+    connection.send(commands.SetInput("motor.torque", 3.0))
     turns(connection, sim, 4)
-    connection.send(Reload())
+    connection.send(commands.Reload())
     connection.should_step()
     assert (sim.t, sim.inputs["motor.torque"]) == (0.0, 3.0)
-    connection.send(Reset())
+    connection.send(commands.Reset())
     connection.should_step()
     assert contents(sim.state) == first
-    connection.send(Rebuild({"length": 2.0}))
+    connection.send(commands.Rebuild({"length": 2.0}))
     connection.should_step()
     assert any("no parameters" in message.text for message in connection.messages())
 
@@ -117,9 +105,9 @@ def test_a_failed_step_of_the_program_pauses():
 
 def test_channels_and_speed(sim):
     connection = connect(sim, "manual", playing=False)
-    connection.send(Subscribe(("crank.position[z]", "t"), ticket=2))
-    connection.send(SetSpeed(2.0))
-    connection.send(Play())
+    connection.send(commands.Subscribe(("crank.position[z]", "t"), ticket=2))
+    connection.send(commands.SetSpeed(2.0))
+    connection.send(commands.Play())
     turns(connection, sim, 4)
     frame = connection.latest()
     assert (frame.ticket, frame.desired_speed, frame.deadline) == (2, 2.0, H / 2)

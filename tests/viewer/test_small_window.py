@@ -8,7 +8,6 @@ import pytest
 pytest.importorskip("PySide6.QtWidgets", reason="Qt cannot be loaded; see docs/viewer.md", exc_type=ImportError)
 pytest.importorskip("pyqtgraph", reason="pyqtgraph is not installed; pip install 'rtmbs[viewer]' brings it")
 
-from rtmbs.simulation import Simulation
 from rtmbs.viewer.camera import Camera
 from rtmbs.viewer.colors import meanings, trail_color
 from rtmbs.viewer.commands import Seek, StepBack, StepForward
@@ -18,13 +17,7 @@ from rtmbs.viewer.panels.plot_bar import EXPORTS, with_ending
 from rtmbs.viewer.panels.profiler import phases_title
 from rtmbs.viewer.theme import THEMES
 from rtmbs.viewer.trails import traceable
-from tests.viewer.mechanisms import motored
-from tests.viewer.windows import follow, open_window
-
-
-@pytest.fixture
-def window(qtbot):
-    return open_window(qtbot, Simulation(motored().compile()))
+from tests.viewer.windows import follow
 
 
 def test_the_map_of_keys_scrolls_in_a_small_window(window, qtbot):

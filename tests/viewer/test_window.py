@@ -15,19 +15,8 @@ from PySide6.QtTest import QTest
 import rtmbs
 from rtmbs.integrators.report import Outcome
 from rtmbs.simulation import Simulation
+from rtmbs.viewer import commands
 from rtmbs.viewer.choices import Choice
-from rtmbs.viewer.commands import (
-    Grab,
-    Play,
-    Rebuild,
-    Seek,
-    SetInput,
-    SetOption,
-    SetSpeed,
-    StepBack,
-    StepForward,
-    Subscribe,
-)
 from rtmbs.viewer.connect import connect
 from rtmbs.viewer.connection import Message
 from rtmbs.viewer.manual_viewer import ManualViewer
@@ -40,11 +29,6 @@ from rtmbs.viewer.theme import DARK, WHITE, rgba
 from rtmbs.viewer.window import Window
 from tests.viewer.mechanisms import failing, motored
 from tests.viewer.windows import Watched, follow, open_window
-
-
-@pytest.fixture
-def window(qtbot):
-    return open_window(qtbot, Simulation(motored().compile()))
 
 
 @pytest.fixture
@@ -69,7 +53,7 @@ def test_a_slider_sets_its_input(window, panel):
     row = panel.root.child(INPUTS, "spring.stiffness")
     slider = next(iter(row.items)).widget
     slider.slider.setValue(slider.slider.maximum())
-    assert window.connection.sent == [SetInput("spring.stiffness", 100.0)]
+    assert window.connection.sent == [commands.SetInput("spring.stiffness", 100.0)]
     follow(window)
     stiffness = next(entry for entry in window.description.inputs if entry.name == "spring.stiffness")
     assert window.frame.inputs[stiffness.place].tolist() == [100.0]
@@ -85,11 +69,11 @@ def test_the_keys_are_the_windows_again_after_a_number_was_typed(qtbot, window, 
     editor.lineEdit().setText("2 ms")
     QTest.keyClick(editor.lineEdit(), Qt.Key.Key_Return)
     assert window.canvas.hasFocus()
-    assert window.connection.sent[-1] == SetOption("h", 2e-3)
+    assert window.connection.sent[-1] == commands.SetOption("h", 2e-3)
     follow(window)
     QTest.keyClick(window.canvas, Qt.Key.Key_Space)
-    assert window.connection.sent[-1] == Play()
-    window.connection.send(SetOption("h", 4e-3))
+    assert window.connection.sent[-1] == commands.Play()
+    window.connection.send(commands.SetOption("h", 4e-3))
     follow(window, 2)
     panel.show_frame(window.frame)
     assert panel.root.child(STEPPING, "h").value() == 4.0
@@ -114,7 +98,7 @@ def typed(field, text):
 @pytest.mark.parametrize("text", ["4", "4 ms", "4ms", "4,0", "0.004 s"])
 def test_a_number_counts_with_and_without_its_unit(window, step_editor, text):
     typed(step_editor[1], text)
-    assert window.connection.sent == [SetOption("h", 4e-3)]
+    assert window.connection.sent == [commands.SetOption("h", 4e-3)]
     assert not window.banner.isVisible()
 
 
@@ -137,7 +121,7 @@ def test_a_number_out_of_range_and_one_that_is_not_whole_are_refused(window, pan
 def test_a_slider_takes_a_number_without_its_unit(window, panel):
     field = next(iter(panel.root.child(INPUTS, "spring.stiffness").items)).widget.spin
     typed(field, "33")
-    assert window.connection.sent == [SetInput("spring.stiffness", 33.0)]
+    assert window.connection.sent == [commands.SetInput("spring.stiffness", 33.0)]
     typed(field, "stiff")
     assert window.banner.text.text() == "spring.stiffness: 'stiff' is refused; it must be a number of N/m"
 
@@ -164,36 +148,36 @@ def test_choosing_with_the_mouse_leaves_the_keys_to_the_window(window, panel):
     item.showEditor()
     item.widget.setFocus()
     row.setValue("trace")
-    assert window.connection.sent == [SetOption("jacobian", "trace")]
+    assert window.connection.sent == [commands.SetOption("jacobian", "trace")]
     assert window.canvas.hasFocus()
 
 
 def test_a_typed_number_moves_the_end_of_the_slider(window, panel):
     slider = next(iter(panel.root.child(INPUTS, "spring.stiffness").items)).widget
     slider.spin.setValue(730.0)
-    assert window.connection.sent == [SetInput("spring.stiffness", 730.0)]
+    assert window.connection.sent == [commands.SetInput("spring.stiffness", 730.0)]
     assert slider.high == 730.0
     assert slider.slider.value() == slider.slider.maximum()
 
 
 def test_one_of_three_numbers_sends_all_three(window, panel):
     panel.root.child(INPUTS, "gravity", "x").setValue(1.5)
-    assert window.connection.sent == [SetInput("gravity", (1.5, 0.0, -9.81))]
+    assert window.connection.sent == [commands.SetInput("gravity", (1.5, 0.0, -9.81))]
 
 
 SWITCHES = (
-    ("jacobian", "complex-step", SetOption("jacobian", "complex-step")),
-    ("h", 2.0, SetOption("h", 2e-3)),
-    ("amount", 1e7, SetOption("penalty", 1e7)),
-    ("stiffening", PENALTIES[1], SetOption("alpha", 1e10)),
-    ("fixed_iterations", True, SetOption("fixed_iterations", True)),
-    ("max_iterations", 4, SetOption("max_iterations", 4)),
-    ("project_velocities", False, SetOption("project_velocities", False)),
-    ("project_accelerations", False, SetOption("project_accelerations", False)),
-    ("hold_energy", False, SetOption("hold_energy", False)),
-    ("tangent_terms", "paper", SetOption("tangent_terms", "paper")),
-    ("projection_metric", "mass", SetOption("projection_metric", "mass")),
-    ("tol", 1e-6, SetOption("tol", 1e-6)),
+    ("jacobian", "complex-step", commands.SetOption("jacobian", "complex-step")),
+    ("h", 2.0, commands.SetOption("h", 2e-3)),
+    ("amount", 1e7, commands.SetOption("penalty", 1e7)),
+    ("stiffening", PENALTIES[1], commands.SetOption("alpha", 1e10)),
+    ("fixed_iterations", True, commands.SetOption("fixed_iterations", True)),
+    ("max_iterations", 4, commands.SetOption("max_iterations", 4)),
+    ("project_velocities", False, commands.SetOption("project_velocities", False)),
+    ("project_accelerations", False, commands.SetOption("project_accelerations", False)),
+    ("hold_energy", False, commands.SetOption("hold_energy", False)),
+    ("tangent_terms", "paper", commands.SetOption("tangent_terms", "paper")),
+    ("projection_metric", "mass", commands.SetOption("projection_metric", "mass")),
+    ("tol", 1e-6, commands.SetOption("tol", 1e-6)),
 )
 
 
@@ -210,8 +194,8 @@ def test_every_switch_becomes_an_option_and_comes_back_in_the_frame(window, pane
 
 
 def test_frames_bring_back_what_somebody_else_changed(window, panel):
-    window.connection.send(SetInput("spring.stiffness", 66.0))
-    window.connection.send(SetOption("h", 1e-3))
+    window.connection.send(commands.SetInput("spring.stiffness", 66.0))
+    window.connection.send(commands.SetOption("h", 1e-3))
     follow(window)
     window.connection.sent.clear()
     panel.show_frame(window.frame)
@@ -233,7 +217,7 @@ def test_parameters_of_the_factory_wait_for_build(qtbot):
     assert window.connection.sent == []
     panel.root.child(BUILDING, "build").activate()
     (command,) = window.connection.sent
-    assert isinstance(command, Rebuild)
+    assert isinstance(command, commands.Rebuild)
     assert {"ny": 2, "nz": 3, "layout": "parallel"}.items() <= command.parameters.items()
     window.connection.should_step()
     window.tick()
@@ -265,18 +249,18 @@ def test_the_slider_goes_through_the_history(window):
     assert (window.transport.slider.minimum(), window.transport.slider.maximum()) == (0, 10)
     window.connection.sent.clear()
     window.transport.slider.setValue(4)
-    assert window.connection.sent == [Seek(4)]
+    assert window.connection.sent == [commands.Seek(4)]
     follow(window)
     assert window.frame.step == 4
     window.transport.show_frame(window.frame)
-    assert window.connection.sent == [Seek(4)], "showing where it is asks for nothing"
+    assert window.connection.sent == [commands.Seek(4)], "showing where it is asks for nothing"
     assert window.transport.time.text() == "t = 0.020 s   step 4"
 
 
 def test_a_speed_can_be_chosen(window):
     box = window.transport.speed
     box.activated.emit(box.findData(0.1))
-    assert window.connection.sent == [SetSpeed(0.1)]
+    assert window.connection.sent == [commands.SetSpeed(0.1)]
     follow(window)
     window.transport.show_frame(window.frame)
     assert box.currentData() == 0.1
@@ -291,7 +275,7 @@ def test_ticked_channels_are_subscribed_and_drawn(window):
     plots.choose("crank.position")
     plots.choose("base.angle") if "base.angle" in plots._channels else plots.choose("crank.velocity")
     subscription = window.connection.sent[-1]
-    assert isinstance(subscription, Subscribe)
+    assert isinstance(subscription, commands.Subscribe)
     assert subscription.names[:3] == ("crank.position[x]", "crank.position[y]", "crank.position[z]")
     for _ in range(30):
         window.act.step_forward()
@@ -318,14 +302,14 @@ def drawn_times(window):
 
 def test_curves_hold_every_step_however_few_pictures_there_were(window):
     """Fifty steps between two pictures; after going back the curves stay, and a line stands at the present time."""
-    window.connection.send(StepForward(50))
+    window.connection.send(commands.StepForward(50))
     follow(window)
     np.testing.assert_allclose(drawn_times(window), window.frame.h * np.arange(51), atol=1e-15)
-    window.connection.send(Seek(20))
+    window.connection.send(commands.Seek(20))
     follow(window)
     assert len(drawn_times(window)) == 51
     assert window.panels.plots._nows[0].value() == pytest.approx(0.1)
-    window.connection.send(SetInput("gravity", (0.0, 0.0, -3.0)))  # what came later is another story now
+    window.connection.send(commands.SetInput("gravity", (0.0, 0.0, -3.0)))  # what came later is another story now
     window.act.step_forward()
     follow(window)
     assert drawn_times(window)[-1] == pytest.approx(0.105)
@@ -404,7 +388,7 @@ def test_a_failed_step_keeps_the_picture_and_offers_a_way_back(qtbot):
     assert Outcome.NOT_FINITE.value in window.banner.text.text()
     assert "motor" in window.banner.text.text(), "the culprit is named"
     QTest.mouseClick(window.banner.back_button, Qt.MouseButton.LeftButton)
-    assert window.connection.sent[-1] == StepBack(10)
+    assert window.connection.sent[-1] == commands.StepBack(10)
     follow(window)
     assert not window.banner.isVisible()
     assert window.frame.t == pytest.approx(last_good - 10 * window.frame.h)
@@ -510,7 +494,7 @@ def test_messages_are_told_by_their_kind(window):
 
 
 def test_a_refused_command_is_a_sentence(window):
-    window.connection.send(SetOption("jacobian", "guess"))
+    window.connection.send(commands.SetOption("jacobian", "guess"))
     follow(window)
     assert "guess" in window.banner.text.text()
     assert not window.banner.back_button.isVisible()
@@ -544,8 +528,8 @@ def test_opening_another_model_shows_it(qtbot, window):
 
 def test_ten_thousand_commands_are_taken_in(window):
     for number in range(10_000):
-        window.send(SetInput("spring.stiffness", 50.0 + number))
-    window.send(Play())
+        window.send(commands.SetInput("spring.stiffness", 50.0 + number))
+    window.send(commands.Play())
     follow(window, 3)
     stiffness = next(entry for entry in window.description.inputs if entry.name == "spring.stiffness")
     assert window.frame.inputs[stiffness.place].tolist() == [10_049.0]
@@ -575,7 +559,7 @@ def test_a_grab_names_the_body_and_its_point(window):
     pick = window.scene.pick(window.scene.center_of(1) + np.array([9.0, 0.0, 0.0]), np.array([-1.0, 0.0, 0.0]))
     window.canvas.grabbed.emit(pick)
     (grab,) = window.connection.sent
-    assert isinstance(grab, Grab)
+    assert isinstance(grab, commands.Grab)
     assert grab.body == "crank"
     assert window.scene.selected == 1
 
@@ -632,7 +616,7 @@ def test_a_mechanism_without_loops_has_no_plot_of_their_violation(qtbot):
 @pytest.mark.parametrize("software", [True, False])
 def test_without_a_graphics_card_pictures_of_a_motion_keep_apart(window, software, monkeypatch):
     monkeypatch.setattr("rtmbs.viewer.latest.DRAWN", 1000.0)
-    window.connection.send(Play())
+    window.connection.send(commands.Play())
     follow(window, 1)
     assert window.frame.playing
     window.canvas.software = software
@@ -695,7 +679,7 @@ def test_a_mistake_that_a_reload_meets_offers_the_reload_and_no_steps_back(windo
 
 def test_a_session_that_is_gone_plays_no_more(window):
     """Whatever its last frame says: the sign is that of play, and no speed is reached."""
-    window.connection.send(Play())
+    window.connection.send(commands.Play())
     follow(window, 5)
     window._show_panels()
     assert window.transport._playing
@@ -725,16 +709,16 @@ class Gone:
 
 def test_a_build_that_stands_takes_the_banner_of_the_refused_one_away(window, tmp_path):
     opened_on(window, tmp_path, MENDED.replace("build()", "build(length=1.0)").replace("motored()", "motored(length)"))
-    window.ask(Rebuild({"length": -1e30}))
+    window.ask(commands.Rebuild({"length": -1e30}))
     until(window, window.banner.isVisible)
-    window.ask(Rebuild({"length": 1.2}))
+    window.ask(commands.Rebuild({"length": 1.2}))
     until(window, lambda: window.description.parameters["length"] == 1.2)
     assert not window.banner.isVisible()
     window.connection.close()
 
 
 def test_the_speed_of_the_keys_is_that_of_the_session(window):
-    window.connection.send(SetSpeed(0.1))
+    window.connection.send(commands.SetSpeed(0.1))
     follow(window)
     assert window.speed == 0.1
     window.act.faster()
