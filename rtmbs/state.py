@@ -95,8 +95,6 @@ class State:
         file = f"state file {str(path)!r}"
         try:
             data = read_archive(path, FORMAT, "state file")
-        except FileNotFoundError:
-            raise StateError(f"{file} does not exist") from None
         except DamagedFile as error:
             raise StateError(f"{file} {error}") from error.__cause__
         plain = [f for f in fields(cls) if f.name != "memory"]

@@ -30,7 +30,7 @@ Arrays = dict[str, np.ndarray[Any, Any]]
 
 
 class DamagedFile(RtmbsError, ValueError):
-    """A file cannot be what it should be; the message goes on after the name of the file."""
+    """A file is not what it should be, or not there; the message goes on after the name of the file."""
 
 
 def write_archive(path: str | Path, form: int, entries: Iterable[tuple[str, Any]]) -> None:
@@ -98,12 +98,14 @@ def take_in(digest: Any, name: str, value: np.ndarray[Any, Any]) -> None:
 def read_archive(path: str | Path, form: int, kind: str) -> Arrays:
     """Return the arrays of a file of this format by name, when every byte is as it was written; ``kind`` for messages.
 
-    Raises FileNotFoundError, and DamagedFile with what is wrong and what would be right.
+    Raises DamagedFile with what is wrong and what would be right.
     """
     try:
         arrays = read_members(path)
-    except (FileNotFoundError, DamagedFile):
+    except DamagedFile:
         raise
+    except FileNotFoundError:
+        raise DamagedFile("does not exist") from None
     except Exception as error:  # a damaged archive may raise anything
         raise DamagedFile(f"is truncated or no {kind} ({error}); save it again") from error
     if FORMAT not in arrays:

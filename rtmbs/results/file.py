@@ -58,8 +58,6 @@ def load_result(path: str | Path) -> Result:
     where = f"result file {str(path)!r}"
     try:
         data = read_archive(path, FORMAT, "result file")
-    except FileNotFoundError:
-        raise ResultError(f"{where} does not exist") from None
     except DamagedFile as error:
         raise ResultError(f"{where} {error}") from error.__cause__
     check_head(data, where)

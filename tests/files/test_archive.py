@@ -100,6 +100,11 @@ def test_what_is_no_number_is_refused_and_the_older_file_stays(path):
         assert path.read_bytes() == before
 
 
+def test_what_is_not_there(tmp_path):
+    with pytest.raises(DamagedFile, match="does not exist"):
+        read_archive(tmp_path / "none.npz", 3, "file")
+
+
 def test_what_is_no_path(tmp_path):
     for wrong in (3, None, 1.5):
         with pytest.raises(DamagedFile, match="no path"):

@@ -104,7 +104,7 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
     """Return what a block holds by name; ResultError when it is damaged or gone."""
     try:
         return read_archive(path, FORMAT, "block of a history")
-    except (DamagedFile, FileNotFoundError) as error:
+    except DamagedFile as error:
         raise ResultError(f"block {str(path)!r} cannot be read ({error})") from error
 
 
