@@ -23,12 +23,7 @@ def frame_of(p: Array, q: Array, r: Array, what: str) -> Array:
         raise ModelError(f"{what}: p and q of pqr are one point; q lies on the h axis, away from p")
     h = unit_vector(along)
     across = unit_vector(across) if np.any(across) else across
-    f = across - (across @ h) * h
-    if np.linalg.norm(f) <= COLLINEAR:
-        raise ModelError(f"{what}: p, q and r of pqr lie on one line; r must stand off the line from p to q")
-    f = f - (f @ h) * h
-    f /= np.linalg.norm(f)
-    return np.column_stack((f, np.cross(h, f), h))
+    return with_h(h, across, f"{what}: p, q and r of pqr lie on one line; r must stand off the line from p to q")
 
 
 class Placing(NamedTuple):
@@ -52,8 +47,9 @@ def place_joint(kind: type[JointType], first: Marker, second: Marker, what: str)
     to_b = b.orientation.T @ a.orientation
     h_a, h_b = first.axes[:, 2], second.axes[:, 2]
     if universal:
-        axes_a = with_h(h_a, to_b.T @ h_b, what, "are parallel; those of a universal joint are at a right angle")
-        side = with_h(h_b, to_b @ h_a, what, "are parallel; those of a universal joint are at a right angle")
+        parallel = f"{what}: the axes of its triads are parallel; those of a universal joint are at a right angle"
+        axes_a = with_h(h_a, to_b.T @ h_b, parallel)
+        side = with_h(h_b, to_b @ h_a, parallel)
         axes_b = np.column_stack((h_b, np.cross(side[:, 0], h_b), side[:, 0]))
     else:
         axes_a = first.axes
@@ -65,18 +61,18 @@ def place_joint(kind: type[JointType], first: Marker, second: Marker, what: str)
                 "at the reference pose; turn one triad"
             )
         else:
-            axes_b = with_h(h_b, to_b @ axes_a[:, 0], what, "cannot be aligned")
+            axes_b = with_h(h_b, to_b @ axes_a[:, 0], f"{what}: the axes of its triads cannot be aligned")
     gap = axes_a.T @ (a.local(second.reference()) - first.point)
     slides = [dof.axis for dof in joint_type.dofs() if dof.kind == "prismatic"]
     point_a = first.point + axes_a @ sum(((gap @ axis) * axis for axis in slides), np.zeros(3))
     return joint_type, Placing(point_a, second.point, axes_a, axes_b)
 
 
-def with_h(h: Array, f: Array, what: str, wrong: str) -> Array:
-    """Return axes with this h, and f as near as it can be."""
+def with_h(h: Array, f: Array, wrong: str) -> Array:
+    """Return axes f, g, h (3, 3) as columns, with this h, and f as near as it can be; ModelError(wrong) along h."""
     across = f - (f @ h) * h
     if np.linalg.norm(across) <= COLLINEAR:
-        raise ModelError(f"{what}: the axes of its triads {wrong}")
+        raise ModelError(wrong)
     across = across - (across @ h) * h
     across /= np.linalg.norm(across)
     return np.column_stack((across, np.cross(h, across), h))
