@@ -8,30 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.integrators.settings import (
-    EVALUATIONS,
-    FACTORISATIONS,
-    FIRST_CORRECTION,
-    FOLLOWED,
-    FORCES,
-    GIVEN,
-    INERTIA,
-    ITERATIONS,
-    ITERATIONS_TO_TOLERANCE,
-    JACOBIANS,
-    LEFT,
-    LOOPS,
-    NEAR_SINGULAR,
-    NOTHING,
-    PAPER,
-    PHASES,
-    POSITION_VIOLATION,
-    PROJECTIONS,
-    RESIDUAL_TICKS,
-    SHORTENED,
-    SMALL_FIRST,
-    TRIES,
-)
+from rtmbs.integrators import settings
 from rtmbs.integrators.tries import TRY_START, TRY_TERMS
 
 Array = NDArray[np.float64]
@@ -39,9 +16,9 @@ Array = NDArray[np.float64]
 NO_PHASES: dict[str, float] = {}
 
 TERM_WORDS = {
-    FOLLOWED: "damped, with accelerations and multipliers of the iterate",
-    PAPER: "damped, tangent of Eq. 17",
-    INERTIA: "damped by slopes",
+    settings.FOLLOWED: "damped, with accelerations and multipliers of the iterate",
+    settings.PAPER: "damped, tangent of Eq. 17",
+    settings.INERTIA: "damped by slopes",
 }
 START_WORDS = ("constant accelerations", "constant rates", "rest")
 START_NAMES = tuple(START_WORDS[start] for start in TRY_START)
@@ -83,14 +60,14 @@ TAKEN = frozenset(
 
 def outcomes_of(stats: Array) -> dict[Outcome, int]:
     """Return how many of the accepted steps with these stats (k, STATS_SIZE) ended how."""
-    unfinished = stats[:, ITERATIONS_TO_TOLERANCE] == 0.0
-    near = (stats[:, NEAR_SINGULAR] > 0.0) & ~unfinished
-    missed = np.where(unfinished | near, NOTHING, stats[:, LEFT])
+    unfinished = stats[:, settings.ITERATIONS_TO_TOLERANCE] == 0.0
+    near = (stats[:, settings.NEAR_SINGULAR] > 0.0) & ~unfinished
+    missed = np.where(unfinished | near, settings.NOTHING, stats[:, settings.LEFT])
     counts = {
-        Outcome.CONVERGED: np.count_nonzero(~unfinished & ~near & (missed == NOTHING)),
+        Outcome.CONVERGED: np.count_nonzero(~unfinished & ~near & (missed == settings.NOTHING)),
         Outcome.UNFINISHED: np.count_nonzero(unfinished),
-        Outcome.UNPROJECTED: np.count_nonzero(missed == LOOPS),
-        Outcome.UNBALANCED: np.count_nonzero(missed == FORCES),
+        Outcome.UNPROJECTED: np.count_nonzero(missed == settings.LOOPS),
+        Outcome.UNBALANCED: np.count_nonzero(missed == settings.FORCES),
         Outcome.NEAR_SINGULAR: np.count_nonzero(near),
     }
     return {outcome: int(count) for outcome, count in counts.items() if count}
@@ -98,8 +75,10 @@ def outcomes_of(stats: Array) -> dict[Outcome, int]:
 
 def doubtful_steps(stats: Array) -> Array:
     """Return 1 for every accepted step with these stats (k, STATS_SIZE) that did not converge in all it did, else 0."""
-    doubtful = (stats[:, ITERATIONS_TO_TOLERANCE] == 0.0) | (stats[:, LEFT] > 0.0) | (stats[:, NEAR_SINGULAR] > 0.0)
-    return np.asarray(doubtful, np.float64)
+    unfinished = stats[:, settings.ITERATIONS_TO_TOLERANCE] == 0.0
+    return np.asarray(
+        unfinished | (stats[:, settings.LEFT] > 0.0) | (stats[:, settings.NEAR_SINGULAR] > 0.0), np.float64
+    )
 
 
 class StepReport(NamedTuple):
@@ -150,7 +129,7 @@ class StepReport(NamedTuple):
         if len(self.corrections) < 2:
             return self.corrections[0] if self.corrections else math.inf
         before, last = self.corrections[-2:]
-        if last <= SMALL_FIRST:
+        if last <= settings.SMALL_FIRST:
             return last
         return last * last / (before - last) if last < before else math.inf
 
@@ -166,29 +145,29 @@ def report_of(
 ) -> StepReport:
     """Turn the stats (STATS_SIZE,) of a step to ``t`` into its report; ``unit`` is the length of a phase unit [s]."""
     found = stats.tolist()
-    iterations = int(found[ITERATIONS])
-    position, velocity, acceleration, *rotation = found[POSITION_VIOLATION : POSITION_VIOLATION + 6]
+    iterations = int(found[settings.ITERATIONS])
+    position, velocity, acceleration, *rotation = found[settings.POSITION_VIOLATION : settings.POSITION_VIOLATION + 6]
     return StepReport(  # in the order of the fields: every step of a loop in Python makes one
         outcome,
         t,
         iterations,
-        int(found[ITERATIONS_TO_TOLERANCE]),
-        int(found[TRIES]),
-        int(found[SHORTENED]),
-        int(found[EVALUATIONS]),
+        int(found[settings.ITERATIONS_TO_TOLERANCE]),
+        int(found[settings.TRIES]),
+        int(found[settings.SHORTENED]),
+        int(found[settings.EVALUATIONS]),
         1,
-        int(found[JACOBIANS]),
-        int(found[FACTORISATIONS]),
-        int(found[PROJECTIONS]),
-        tuple(found[FIRST_CORRECTION : FIRST_CORRECTION + iterations]),
+        int(found[settings.JACOBIANS]),
+        int(found[settings.FACTORISATIONS]),
+        int(found[settings.PROJECTIONS]),
+        tuple(found[settings.FIRST_CORRECTION : settings.FIRST_CORRECTION + iterations]),
         position,
         velocity,
         acceleration,
         rotation[0],
         rotation[1],
         rotation[2],
-        found[GIVEN],
+        found[settings.GIVEN],
         dense,
-        dict(zip(PHASES, (ticks * unit for ticks in found[RESIDUAL_TICKS:]), strict=False)),
+        dict(zip(settings.PHASES, (ticks * unit for ticks in found[settings.RESIDUAL_TICKS :]), strict=False)),
         worst,
     )
