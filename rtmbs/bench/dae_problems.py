@@ -17,6 +17,7 @@ from rtmbs.formulations.joint_coordinates import JointCoordinates
 from rtmbs.formulations.partitioning import Partitioning
 from rtmbs.formulations.qr import QR
 from rtmbs.formulations.small_systems import CRANK, GRAVITY, ROD, pendulum, slider_crank
+from rtmbs.model import Model
 
 Array = NDArray[np.float64]
 
@@ -91,43 +92,24 @@ def andrews_problem() -> Problem:
 
 def fourbar_problem() -> Problem:
     """Return the parallelogram four-bar of the library in joint coordinates."""
-    system = JointCoordinates(library.build("fourbar", ny=1, nz=1, closure="line").compile())
-    q, v = starting(system, 30.0)
-    return Problem(
-        "fourbar",
-        system,
-        q,
-        v,
-        2.0,
-        (0.02, 0.01, 0.005),
-        energy_of(system),
-        fine(system, q, v, 2.0),
-        "DOP853, partitioned",
-    )
+    model = library.build("fourbar", ny=1, nz=1, closure="line")
+    return in_joints("fourbar", model, 30.0, 2.0, Partitioning(), "DOP853, partitioned")
 
 
 def bricard_problem() -> Problem:
     """Return the Bricard mechanism in joint coordinates; one of five rows is redundant. To 1 s from rest."""
-    system = JointCoordinates(library.build("bricard").compile())
-    q, v = starting(system, 1.0)
-    return Problem(
-        "bricard",
-        system,
-        q,
-        v,
-        1.0,
-        (0.02, 0.01, 0.005),
-        energy_of(system),
-        fine(system, q, v, 1.0, QR()),
-        "DOP853, QR",
-        redundant=True,
-    )
+    return in_joints("bricard", library.build("bricard"), 1.0, 1.0, QR(), "DOP853, QR", redundant=True)
 
 
-def starting(system: JointCoordinates, fast: float) -> tuple[Array, Array]:
-    """Return the reference pose of a compiled System with ``fast`` times its rates."""
+def in_joints(
+    name: str, model: Model, fast: float, t_end: float, formulation: Formulation, source: str, redundant: bool = False
+) -> Problem:
+    """Return the motion of a model in joint coordinates from its reference pose, with ``fast`` times its rates."""
+    system = JointCoordinates(model.compile())
     compiled = system.equations.compiled
-    return consistent_state(system, compiled.z0, fast * compiled.zd0, 0.0)
+    q, v = consistent_state(system, compiled.z0, fast * compiled.zd0, 0.0)
+    reference = fine(system, q, v, t_end, formulation)
+    return Problem(name, system, q, v, t_end, (0.02, 0.01, 0.005), energy_of(system), reference, source, redundant)
 
 
 def energy_of(system: JointCoordinates) -> Callable[[Array, Array], float]:
