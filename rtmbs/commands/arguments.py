@@ -4,13 +4,15 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from rtmbs.errors import ERRORS_PAGE, InputError, RtmbsError, UnknownNameError, unknown_name
 
 SUFFIX = ".mks"  # of model files
 UNITS = {"kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130  # exit codes; 2 is argparse's own
+
+Value = TypeVar("Value", int, float)
 
 
 class Parser(argparse.ArgumentParser):
@@ -43,10 +45,7 @@ def positive(text: str) -> float:
 
 def number(text: str) -> float:
     """Read a finite number."""
-    try:
-        value = float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+    value = converted(text, float, "a number")
     if value - value != 0.0:
         raise argparse.ArgumentTypeError(f"{text} is not a finite number")
     return value
@@ -54,13 +53,18 @@ def number(text: str) -> float:
 
 def count(text: str) -> int:
     """Read a whole number of at least 1."""
-    try:
-        value = int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+    value = converted(text, int, "a whole number")
     if value < 1:
         raise argparse.ArgumentTypeError(f"{text} is not at least 1")
     return value
+
+
+def converted(text: str, kind: Callable[[str], Value], what: str) -> Value:
+    """Return a word as a value of some kind, which messages call ``what``."""
+    try:
+        return kind(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not {what}") from None
 
 
 def answer(command: Callable[[], int | None]) -> int:
