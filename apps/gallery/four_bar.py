@@ -1,10 +1,9 @@
 """A crank-rocker, its crank driven; a point of the coupler goes round a bean. Checked: Grashof's closed form."""
 
 import numpy as np
-from gallery import Shown, finish
+from gallery import Shown, add_four_bar, finish
 
 import rtmbs
-from rtmbs.library.shapes import add_bar
 
 GROUND, CRANK, COUPLER, ROCKER, RATE = 1.0, 0.4, 1.2, 0.9, 2.0  # [m, rad/s]
 
@@ -24,13 +23,7 @@ def main(t_end=np.pi):
     a, b = np.zeros(3), np.array([CRANK * np.cos(start), CRANK * np.sin(start), 0.0])
     c, d = np.append(pin(start), 0.0), np.array([GROUND, 0.0, 0.0])
     m = rtmbs.Model("four-bar", gravity=(0, -9.81, 0))
-    for name, ends in {"crank": (a, b), "coupler": (b, c), "rocker": (d, c)}.items():
-        add_bar(m, name, *ends)
-    for name, one, other, point in (
-        ("A", "ground", "crank", a), ("B", "crank", "coupler", b), ("C", "coupler", "rocker", c),
-        ("D", "ground", "rocker", d),
-    ):  # fmt: skip
-        m.add_joint(name, rtmbs.Revolute(axis=(0, 0, 1)), one, other, point=point)
+    add_four_bar(m, ("crank", "coupler", "rocker"), (a, b, c, d))
     m.add_marker("bean", "coupler", point=(b + c) / 2 + (0.0, 0.4, 0.0))
     m.add_marker("tip", "rocker", point=c)
     m.add_driver("motor", rtmbs.ConstantRate(RATE), joint="A")

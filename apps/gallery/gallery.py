@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 import rtmbs
 from rtmbs.kinematics.coordinates import rotations
+from rtmbs.library.shapes import add_bar
 
 Array = NDArray[np.float64]
 
@@ -24,6 +25,18 @@ RIM = 12  # points of a body from which on they are its rim
 FAINTEST, BEFORE = 0.15, 0.4  # opacity of the first pose, and of the last but one
 COLOUR, WAY = "#0072b2", "#d55e00"
 AXES = "xyz"
+
+
+def add_four_bar(model: rtmbs.Model, names: tuple[str, str, str], pins: tuple[Array, ...]) -> None:
+    """Add bars from A to B, from B to C and from D to C, and their pins about Z; A and D stand on ground."""
+    a, b, c, d = pins
+    first, coupler, last = names
+    for name, ends in {first: (a, b), coupler: (b, c), last: (d, c)}.items():
+        add_bar(model, name, *ends)
+    for name, one, other, point in (
+        ("A", "ground", first, a), ("B", first, coupler, b), ("C", coupler, last, c), ("D", "ground", last, d),
+    ):  # fmt: skip
+        model.add_joint(name, rtmbs.Revolute(axis=(0, 0, 1)), one, other, point=point)
 
 
 class Shown(NamedTuple):

@@ -1,10 +1,9 @@
 """Watt's linkage: the middle of its coupler goes nearly straight. Checked: how straight."""
 
 import numpy as np
-from gallery import Shown, finish
+from gallery import Shown, add_four_bar, finish
 
 import rtmbs
-from rtmbs.library.shapes import add_bar
 
 ARM, COUPLER = 1.0, 0.5  # [m]
 
@@ -13,13 +12,7 @@ def main(t_end=2.0):
     a, d = np.array([-ARM, COUPLER / 2, 0.0]), np.array([ARM, -COUPLER / 2, 0.0])
     b, c = np.array([0.0, COUPLER / 2, 0.0]), np.array([0.0, -COUPLER / 2, 0.0])
     m = rtmbs.Model("Watt's linkage")
-    for name, ends in {"left": (a, b), "coupler": (b, c), "right": (d, c)}.items():
-        add_bar(m, name, *ends)
-    for name, one, other, point in (
-        ("A", "ground", "left", a), ("B", "left", "coupler", b), ("C", "coupler", "right", c),
-        ("D", "ground", "right", d),
-    ):  # fmt: skip
-        m.add_joint(name, rtmbs.Revolute(axis=(0, 0, 1)), one, other, point=point)
+    add_four_bar(m, ("left", "coupler", "right"), (a, b, c, d))
     m.add_marker("middle", "coupler", point=(0, 0, 0))
     m.add_driver("motor", rtmbs.Sine(amplitude=0.35, frequency_rad_s=np.pi), joint="A")
     result = rtmbs.Simulation(m.compile(), h=2e-3).run(t_end)
