@@ -2,6 +2,7 @@
 
 import re
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -64,8 +65,13 @@ def from_grammar(tally: Tally, cases: int, first: int) -> None:
 
 def judge(tally: Tally, case: str, text: str) -> None:
     """Count a text that is read, or refused as it must be."""
+    judge_in_time(tally, case, text, verdict)
+
+
+def judge_in_time(tally: Tally, case: str, text: str, judged: Callable[[str], str]) -> None:
+    """Count a text that ``judged`` finds nothing wrong with, and takes no longer for than a user waits."""
     start = time.process_time()
-    wrong = verdict(text)
+    wrong = judged(text)
     seconds = time.process_time() - start
     tally.largest("seconds", seconds)
     if not wrong and seconds > MOST_SECONDS:

@@ -5,14 +5,14 @@ NumPy counts as a failure, since a command would print it beside its one line.
 """
 
 import re
-import time
 import warnings
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from bench.campaigns.campaign import Campaign, Tally
-from bench.campaigns.language_fuzz import MOST_SECONDS, examples, statement_of_another
+from bench.campaigns.language_fuzz import examples, judge_in_time, statement_of_another
 from rtmbs.commands.analyses import kinematics
 from rtmbs.errors import RtmbsError
 from rtmbs.language import Document, build
@@ -28,16 +28,7 @@ def run(cases: int, first: int) -> Tally:
     verdict(sound[0].replace("DYNAMIC ANALYSIS", "KINEMATIC ANALYSIS"), Tally())  # kernels are loaded
     for seed in range(first, first + cases):
         text = changed(np.random.default_rng((seed, 77)), sound)
-        start = time.process_time()
-        wrong = verdict(text, tally)
-        seconds = time.process_time() - start
-        tally.largest("seconds", seconds)
-        if not wrong and seconds > MOST_SECONDS:
-            wrong = f"{seconds:.1f} s"
-        if wrong:
-            tally.fail(f"seed {seed}: {wrong}")
-        else:
-            tally.survive()
+        judge_in_time(tally, f"seed {seed}", text, partial(verdict, tally=tally))
     return tally
 
 
