@@ -59,6 +59,13 @@ class Session:
         end = time.monotonic() + seconds
         self.wait(lambda: time.monotonic() > end)
 
+    def open(self, *actions: str) -> None:
+        """Show what these actions of the window show, and fit the mechanism into the picture that is left."""
+        for action in actions:
+            self.window.act[action]()
+        self.rest(0.5)
+        self.window.act.fit()
+
     def play(self, t: float) -> None:
         """Play until ``t`` [s], and pause; or until a step fails."""
         window = self.window
@@ -96,9 +103,7 @@ def stacked(path: Path) -> None:
 
 def profiler(path: Path) -> None:
     session = fourbar("parallel", 4, 10, theme="dark")
-    session.window.act.profiler()
-    session.rest(0.5)
-    session.window.act.fit()
+    session.open("profiler")
     session.play(1.0)
     session.window.send(SetOption("jacobian", "trace"))
     session.play(2.5)
@@ -107,10 +112,7 @@ def profiler(path: Path) -> None:
 
 def plots(path: Path) -> None:
     session = fourbar("stacked", 2, 3)
-    session.window.act.info()
-    session.window.act.plots()
-    session.rest(0.5)
-    session.window.act.fit()
+    session.open("info", "plots")
     for channel in ("coupler_3_1.position", "pin_1_0.angle"):
         session.window.panels.plots.choose(channel)
     session.play(3.0)
@@ -119,10 +121,7 @@ def plots(path: Path) -> None:
 
 def parameters(path: Path) -> None:
     session = fourbar("stacked", 2, 2)
-    session.window.act.info()
-    session.window.act.parameters()
-    session.rest(0.5)
-    session.window.act.fit()
+    session.open("info", "parameters")
     session.play(1.0)
     session.window.select(1)
     session.window.act.labels()
@@ -138,13 +137,8 @@ def help_map(path: Path) -> None:
 
 def symbols(path: Path) -> None:
     session = Session(f"{os.path.relpath(__file__)}:machine", "white")
-    session.window.act.info()
-    session.window.act.reactions()
-    session.window.act.marker_trails()
-    session.window.act.legend()
     session.window.canvas.camera.orbit(20.0, 4.0)
-    session.rest(0.5)
-    session.window.act.fit()
+    session.open("info", "reactions", "marker_trails", "legend")
     session.play(0.8)
     session.shoot(path)
 
@@ -201,10 +195,7 @@ def failing() -> rtmbs.Model:
 def inspected(theme: str) -> Session:
     """A four-bar with the panel of the model, after a second."""
     session = Session("fourbar", theme, parameters={"ny": 1, "nz": 2, "layout": "stacked"})
-    session.window.act.info()
-    session.window.act.model()
-    session.rest(0.5)
-    session.window.act.fit()
+    session.open("info", "model")
     session.play(1.0)
     return session
 
