@@ -31,10 +31,7 @@ FINEST, BINS, PER_DECADE = 1e-6, 2100, 300  # of step times: counts in bins of 0
 def main() -> None:
     """Open the window, play, count, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--ny", type=int, default=4)
-    parser.add_argument("--nz", type=int, default=40)
-    parser.add_argument("--layout", default="parallel")
-    parser.add_argument("--h", type=float, default=5e-3, help="step [s]")
+    add_mechanism(parser, "parallel")
     parser.add_argument("--speed", type=float, default=1.0, help="simulated seconds a second; 1000 is full speed")
     parser.add_argument("--mode", default="process", choices=("process", "thread"))
     parser.add_argument("--plots", type=int, default=0, help="channels that are plotted, up to 8")
@@ -45,6 +42,14 @@ def main() -> None:
     print(json.dumps(measure(arguments), indent=1))
 
 
+def add_mechanism(parser: argparse.ArgumentParser, layout: str) -> None:
+    """Add the arguments of the four-bar that is measured; ``layout`` is the default."""
+    parser.add_argument("--ny", type=int, default=4)
+    parser.add_argument("--nz", type=int, default=40)
+    parser.add_argument("--layout", default=layout)
+    parser.add_argument("--h", type=float, default=5e-3, help="step [s]")
+
+
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the numbers."""
     from rtmbs.viewer.connect import connect
@@ -53,7 +58,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     connection = connect("fourbar", arguments.mode, parameters=parameters, options={"h": arguments.h})
     from rtmbs.viewer.commands import Play, SetSpeed, Subscribe
 
-    app, window, drawn = opened(connection)
+    window, drawn = opened(connection)
     first = time.time() - started()
     if arguments.plots:
         window.docks["plots"].show()
@@ -61,16 +66,16 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         connection.send(Subscribe(PLOTTED[: arguments.plots]))
     if arguments.profiler:
         window.docks["profiler"].show()
-    wait_until_ready(app, window)
+    wait_until_ready(window)
     window.canvas.draw_smooth()  # a pause does so: its buffer is then there before memory is read
     connection.send(SetSpeed(arguments.speed))
     connection.send(Play())
-    run(app, arguments.settle)
+    run(arguments.settle)
     steps, before = StepTimes(connection), memory(connection)
     start, pictures, frame = time.perf_counter(), drawn.count, connection.latest()
     end = start + arguments.seconds
     while time.perf_counter() < end:
-        run(app, 0.25)
+        run(0.25)
         steps.take()
     seconds, last, after = time.perf_counter() - start, connection.latest(), memory(connection)
     window.close()
@@ -95,8 +100,8 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def opened(connection: Any) -> "tuple[Any, Any, Drawn]":
-    """Open a window, and return it with its application and the count of its pictures once the first one is seen."""
+def opened(connection: Any) -> "tuple[Any, Drawn]":
+    """Open a window, and return it with the count of its pictures once the first one is seen."""
     from rtmbs.viewer.view import application
 
     app = application()
@@ -107,7 +112,7 @@ def opened(connection: Any) -> "tuple[Any, Any, Drawn]":
     drawn = Drawn(window)
     while not drawn.count:
         app.processEvents()
-    return app, window, drawn
+    return window, drawn
 
 
 class Drawn:
@@ -170,7 +175,7 @@ class StepTimes:
         return float(FINEST * 10.0 ** ((place + 0.5) / PER_DECADE))
 
 
-def run(app: Any, seconds: float) -> None:
+def run(seconds: float) -> None:
     """Run the window's events."""
     from PySide6.QtCore import QEventLoop, QTimer
 
@@ -179,10 +184,10 @@ def run(app: Any, seconds: float) -> None:
     loop.exec()
 
 
-def wait_until_ready(app: Any, window: Any) -> None:
+def wait_until_ready(window: Any) -> None:
     """Run events until the session has said that it is built."""
     while "bodies," not in window.log_panel.toPlainText():
-        run(app, 0.05)
+        run(0.05)
 
 
 def started() -> float:

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.viewer import add_mechanism, run
 from rtmbs.viewer import process_connection
 
 Array = NDArray[np.float64]
@@ -194,15 +195,6 @@ def watch(window: Any, steps: Steps, until: int) -> None:
         timer.stop()
 
 
-def run(seconds: float) -> None:
-    """Run the window's events."""
-    from PySide6.QtCore import QEventLoop, QTimer
-
-    loop = QEventLoop()
-    QTimer.singleShot(int(1e3 * seconds), loop.quit)
-    loop.exec()
-
-
 def report(pairs: list[tuple[Array, Array]]) -> dict[str, Any]:
     """Return medians, ratios with their quartiles, and lateness."""
     found: dict[str, Any] = {}
@@ -226,10 +218,7 @@ def report(pairs: list[tuple[Array, Array]]) -> dict[str, Any]:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--ny", type=int, default=4)
-    parser.add_argument("--nz", type=int, default=40)
-    parser.add_argument("--layout", default="stacked")
-    parser.add_argument("--h", type=float, default=5e-3, help="step [s]")
+    add_mechanism(parser, "stacked")
     parser.add_argument("--pairs", type=int, default=20, help="pairs of blocks, watched and unwatched")
     parser.add_argument("--block", type=float, default=1.0, help="length of a block [s]")
     parser.add_argument("--blind", action="store_true", help="a session without a window")
