@@ -360,13 +360,11 @@ def random_model(seed: int, n_bodies: int):
 
     rng = np.random.default_rng((seed, 2))
     model = rtmbs.Model(f"random {seed}", gravity=rng.normal(size=3) - (0.0, 0.0, 9.81))
-    names = ["ground"]
-    for k in range(n_bodies):
-        add_random_body(rng, model, f"body {k}")
-        parent = names[-1] if rng.random() < 0.5 else str(rng.choice(names))
-        ends = (parent, f"body {k}") if rng.random() < 0.7 else (f"body {k}", parent)
+
+    def join(k: int, *ends: str) -> None:
         add_random_joint(rng, model, f"tree {k}", TREE_TYPES[k % len(TREE_TYPES)], *ends)
-        names.append(f"body {k}")
+
+    names = grow_tree(rng, model, n_bodies, join)
     free = names[1:]
     movable = [joint.name for joint in model.joints.values() if joint.type.coordinates]
     for k, kind in enumerate(CUT_TYPES):
@@ -383,6 +381,22 @@ def random_model(seed: int, n_bodies: int):
             size = 4 if joint.type.start == "quaternion" else 7
             model.set_initial(joint, position=rng.normal(size=size), rate=rng.normal(size=size - 1))
     return model
+
+
+def grow_tree(rng, model, n_bodies: int, join) -> list[str]:
+    """Add bodies one after the other, each below the last one or any; return their names behind that of ground.
+
+    join: adds the joint of body k, called with k and its two ends
+    """
+    names = ["ground"]
+    for k in range(n_bodies):
+        name = f"body {k}"
+        add_random_body(rng, model, name)
+        parent = names[-1] if rng.random() < 0.5 else str(rng.choice(names))
+        ends = (parent, name) if rng.random() < 0.7 else (name, parent)
+        join(k, *ends)
+        names.append(name)
+    return names
 
 
 def mechanism_of(seed: int, system) -> Mechanism:

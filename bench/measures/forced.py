@@ -36,7 +36,7 @@ def forced_model(seed):
     """Return a random tree or closed loop with uneven masses under forces of every kind, and its units."""
     rng = np.random.default_rng((seed, 31))
     unit = Units(rng)
-    model = rtmbs.Model(f"forced {seed}", gravity=rng.normal(size=3) * 9.81 * unit.length / unit.time**2)
+    model, _ = begun(rng, f"forced {seed}", unit, free=False)
     names = ["ground"]
     free = 0
     for k in range(rng.integers(3, 7)):
@@ -52,6 +52,16 @@ def forced_model(seed):
     add_relations(rng, model, unit, names, free)
     add_forces(rng, model, unit, names)
     return model, unit
+
+
+def begun(rng, name, unit, free):
+    """Return a model in odd units with gravity, and the body that it is built on: ground, or a free base."""
+    model = rtmbs.Model(name, gravity=rng.normal(size=3) * 9.81 * unit.length / unit.time**2)
+    if not free:
+        return model, "ground"
+    add_body(rng, model, unit, "base")
+    model.add_joint("free", rtmbs.Floating(), "ground", "base", point=unit.length * rng.normal(size=3))
+    return model, "base"
 
 
 def example(rng, kind):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rtmbs
-from bench.measures.forced import Units, add_body, example
+from bench.measures.forced import Units, add_body, begun, example
 from rtmbs.formulations import FormulationError, JointCoordinates, consistent_state
 
 Array = NDArray[np.float64]
@@ -32,12 +32,7 @@ def two_chains(seed: int) -> tuple[rtmbs.Model, Units, dict[str, Any]]:
     sizes, free = SIZES[seed % len(SIZES)], bool(rng.random() < 0.5)
     cut = str(rng.choice(list(CUTS)))
     repeated = cut in REPEATED and bool(rng.random() < 0.5)
-    model = rtmbs.Model(f"two chains {seed}", gravity=rng.normal(size=3) * 9.81 * unit.length / unit.time**2)
-    base = "ground"
-    if free:
-        base = "base"
-        add_body(rng, model, unit, base)
-        model.add_joint("free", rtmbs.Floating(), "ground", base, point=unit.length * rng.normal(size=3))
+    model, base = begun(rng, f"two chains {seed}", unit, free)
     tips = [add_chain(rng, model, unit, f"{side} ", base, count) for side, count in zip("ab", sizes, strict=True)]
     point = unit.length * rng.normal(size=3)
     model.add_joint("cut", example(rng, cut), *tips, point=point, cut=True)

@@ -3,7 +3,7 @@
 import numpy as np
 
 import rtmbs
-from bench.measures.forced import Units, add_body, example
+from bench.measures.forced import Units, add_body, begun, example
 from rtmbs.formulations import JointCoordinates, consistent_state
 
 
@@ -11,12 +11,7 @@ def branched(seed, branches=2, length=3, free=False, driven=False):
     """Return chains of skew joints from one base, each with its tip on the next one's by a cut joint."""
     rng = np.random.default_rng((seed, 59))
     unit = Units(np.random.default_rng((seed, 61)))
-    model = rtmbs.Model(f"branched {seed}", gravity=rng.normal(size=3) * 9.81 * unit.length / unit.time**2)
-    base = "ground"
-    if free:
-        base = "base"
-        add_body(rng, model, unit, base)
-        model.add_joint("free", rtmbs.Floating(), "ground", base, point=unit.length * rng.normal(size=3))
+    model, base = begun(rng, f"branched {seed}", unit, free)
     kinds = ("Spherical", "Universal", "Revolute", "Cylindrical", "Prismatic")
     tips = []
     for branch in range(branches):
