@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
@@ -55,17 +56,17 @@ def applied(found: list[Edit], folder: Path) -> Path:
     return folder
 
 
-def without(room: str, module: str, name: str, folder: Path) -> Path:
-    """Return a copy of the package below ``folder``, less a name of a room: its file, and its line in the registry."""
+def check_removal(room: str, places: Mapping[str, tuple[str, str]], name: str, code: str, folder: Path) -> None:
+    """A name of a room is one file and one line of its registry: without them ``code`` prints the others."""
     copy = folder / "COPY"
     shutil.copytree(ROOT / "rtmbs", copy / "rtmbs", ignore=shutil.ignore_patterns("__pycache__"))
-    (copy / "rtmbs" / room / f"{module}.py").unlink()
+    (copy / "rtmbs" / room / f"{places[name][0]}.py").unlink()
     registry = copy / "rtmbs" / room / "registry.py"
     lines = registry.read_text(encoding="utf-8").splitlines(keepends=True)
     left = [line for line in lines if not line.strip().startswith(f'"{name}"')]
     assert len(left) == len(lines) - 1
     registry.write_text("".join(left), encoding="utf-8")
-    return copy
+    assert run(copy, code).split() == [one for one in places if one != name]
 
 
 def run(folder: Path, code: str, *paths: Path) -> str:

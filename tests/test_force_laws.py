@@ -9,7 +9,7 @@ import rtmbs
 from rtmbs import PenaltyTrapezoidal, Simulation
 from rtmbs.errors import InputError, ModelError, NotFiniteError
 from rtmbs.semirecursive.sources import make_source
-from tests.contracts.machines import accepted_steps, contents, difference
+from tests.contracts.machines import accepted_steps, check_goes_on, contents, difference
 
 H = 1e-3
 
@@ -175,12 +175,7 @@ def test_a_law_sees_time():
 def test_a_state_goes_on_bit_for_bit(traced, tmp_path):
     sim, other = Simulation(traced, h=H), Simulation(traced, h=H)
     sim.inputs["line.damping"] = 1.5
-    accepted_steps(sim, 4)
-    sim.state.save(tmp_path / "state")
-    other.restore(tmp_path / "state")
-    accepted_steps(sim, 4)
-    accepted_steps(other, 4)
-    assert contents(sim.state) == contents(other.state)
+    check_goes_on(sim, other, 4, tmp_path / "state")
 
 
 def test_laws_are_part_of_the_fingerprint(traced):

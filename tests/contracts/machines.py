@@ -12,7 +12,7 @@ import rtmbs
 from rtmbs import Simulation, library
 from rtmbs.model import JOINT_TYPES
 from rtmbs.simulation.options import by_name
-from tests.mechanisms import add_random_body, random_rotation
+from tests.mechanisms import grow_tree, random_rotation
 
 # A step and options for those mechanisms that the default does not suit.
 STEPS = {"andrews": 1e-4}
@@ -41,14 +41,12 @@ def closed_model(seed, bodies=9, driven=True, timed=True):
     """
     rng = np.random.default_rng((seed, 7))
     model = rtmbs.Model(f"closed {seed}", gravity=rng.normal(size=3) - (0.0, 0.0, 9.81))
-    names = ["ground"]
-    for k in range(bodies):
-        add_random_body(rng, model, f"body {k}")
-        parent = names[-1] if rng.random() < 0.5 else str(rng.choice(names))
-        ends = (parent, f"body {k}") if rng.random() < 0.7 else (f"body {k}", parent)
-        kind = TREE[(k + seed) % len(TREE)]
-        model.add_joint(f"tree {k}", example(rng, kind), *ends, point=rng.normal(size=3))
-        names.append(f"body {k}")
+
+    def join(k, *ends):
+        joint = example(rng, TREE[(k + seed) % len(TREE)])
+        model.add_joint(f"tree {k}", joint, *ends, point=rng.normal(size=3))
+
+    names = grow_tree(rng, model, bodies, join)
     moving = [name for name in names[1:] if not welded_to_ground(model, name)]
     for k, kind in enumerate(CUTS[seed % len(CUTS)]):
         closure = (None, "point", "line")[seed % 3] if kind == "Revolute" else None
@@ -209,6 +207,16 @@ def accepted_steps(sim, count):
     reports = [sim.step() for _ in range(count)]
     assert all(report.outcome.accepted for report in reports), [str(report) for report in reports]
     return reports
+
+
+def check_goes_on(sim, other, steps, path):
+    """A state that ``sim`` saves takes ``other`` through the same steps, bit for bit."""
+    accepted_steps(sim, steps)
+    sim.state.save(path)
+    other.restore(path)
+    accepted_steps(sim, steps)
+    accepted_steps(other, steps)
+    assert contents(sim.state) == contents(other.state)
 
 
 # ------------------------------------------------------------------------------------------------------- side by side

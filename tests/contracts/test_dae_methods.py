@@ -12,7 +12,7 @@ from rtmbs.formulations import FormulationError
 from tests.cases import spread
 from tests.dae.motions import FIELDS, errors, made, motions_for, slopes, start_of
 from tests.formulations.systems import system_of
-from tests.patches import run, without
+from tests.patches import check_removal
 
 ALL = pytest.mark.parametrize("name", METHODS)
 STEPS = {1: (200, 400, 800), 2: (200, 400, 800), 3: (160, 320, 640), 4: (160, 320, 480), 5: (40, 60, 80)}
@@ -157,5 +157,4 @@ REMOVED = spread(METHODS, 1)  # a process each
 
 @pytest.mark.parametrize("name", REMOVED)
 def test_removing_a_method_is_one_file_and_one_line(name, tmp_path):
-    copy = without("dae", PLACES[name][0], name, tmp_path)
-    assert run(copy, REST).split() == [one for one in METHODS if one != name]
+    check_removal("dae", PLACES, name, REST, tmp_path)

@@ -11,7 +11,7 @@ from rtmbs.model import FORCE_TYPES, JOINT_TYPES, PROFILES, Input
 from rtmbs.model.joint import CLOSURE_OPTIONS
 from rtmbs.semirecursive.sources import make_source
 from rtmbs.simulation.options import by_name
-from tests.contracts.machines import accepted_steps, contents, difference
+from tests.contracts.machines import accepted_steps, check_goes_on, contents, difference
 from tests.mechanisms import random_rotation
 
 X = (1.0, 0.0, 0.0)
@@ -114,12 +114,7 @@ def test_a_joint_starts_where_it_is_told(kind):
 @pytest.mark.parametrize("kind", JOINT_TYPES)
 def test_a_joint_is_saved_and_goes_on(kind, tmp_path):
     sim, other = (Simulation(machine(kind).compile(), h=H) for _ in range(2))
-    accepted_steps(sim, 7)
-    sim.state.save(tmp_path / "state")
-    other.restore(tmp_path / "state")
-    accepted_steps(sim, 7)
-    accepted_steps(other, 7)
-    assert contents(sim.state) == contents(other.state)
+    check_goes_on(sim, other, 7, tmp_path / "state")
 
 
 def test_a_rod_keeps_its_length():

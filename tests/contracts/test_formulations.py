@@ -10,7 +10,7 @@ from rtmbs.formulations import FORMULATIONS, FormulationError
 from rtmbs.formulations.registry import PLACES
 from tests.cases import spread
 from tests.formulations.systems import MAKERS, REDUNDANT, T, states, system_of, wanted
-from tests.patches import run, without
+from tests.patches import check_removal
 
 ALL = pytest.mark.parametrize("name", FORMULATIONS)
 STATES = 8
@@ -227,5 +227,4 @@ REMOVED = spread(FORMULATIONS, 1)  # a process each
 
 @pytest.mark.parametrize("name", REMOVED)
 def test_removing_a_formulation_is_one_file_and_one_line(name, tmp_path):
-    copy = without("formulations", PLACES[name][0], name, tmp_path)
-    assert run(copy, REST).split() == [one for one in FORMULATIONS if one != name]
+    check_removal("formulations", PLACES, name, REST, tmp_path)

@@ -8,20 +8,9 @@ import pytest
 import rtmbs
 from rtmbs import Event, Every, Simulation, library
 from rtmbs.errors import InputError
+from tests.simulation.falling import HEIGHT, G, falling
 
-G, HEIGHT = 10.0, 1.0
 FLIGHT = math.sqrt(2.0 * HEIGHT / G)
-
-
-def ball(force=None):
-    """Return a mass that falls along a vertical rail from rest at HEIGHT."""
-    model = rtmbs.Model("ball", gravity=(0.0, 0.0, -G))
-    body = model.add_body("mass", mass=2.0, inertia=(1.0, 1.0, 1.0))
-    model.add_joint("rail", rtmbs.Prismatic(axis=(0, 0, 1)), "ground", body)
-    if force is not None:
-        model.add_force("push", rtmbs.Motor(force), joint="rail")
-    model.set_initial("rail", position=HEIGHT, rate=0.0)
-    return Simulation(model.compile(), 1e-2)
 
 
 def height(s):
@@ -36,7 +25,7 @@ def bounce(sim):
 
 
 def test_a_zero_is_found_to_1e_10():
-    sim = ball()
+    sim = falling()
     result = sim.run(1.0, tolerance=1e-6, when=height)
     assert sim.t == pytest.approx(FLIGHT, abs=1e-10)
     assert result.t[-1] == sim.t
@@ -49,13 +38,13 @@ def test_a_zero_is_found_to_1e_10():
 def test_random_zeros_are_found_to_1e_10(seed):
     rng = np.random.default_rng(seed)
     level, tolerance, scale = rng.uniform(-3.0, 0.9), 10.0 ** rng.uniform(-7, -3), 10.0 ** rng.uniform(-3, 3)
-    sim = ball()
+    sim = falling()
     sim.run(2.0, tolerance=tolerance, when=lambda s: (s.z[0] - level) * scale)
     assert sim.t == pytest.approx(math.sqrt(2.0 * (HEIGHT - level) / G), abs=1e-10)
 
 
 def test_a_ball_bounces():
-    sim = ball()
+    sim = falling()
     result = sim.run(1.2, tolerance=1e-7, when=Event(height, action=bounce, direction=-1))
     times, t, left = [], FLIGHT, G * FLIGHT
     while t < 1.2:
@@ -88,7 +77,7 @@ def test_several_events_in_their_order():
         Event(lambda s: s["rail.displacement"], name="ground"),
         Event(lambda s: s.z[0] - 0.5, stop=False, name="middle"),
     ]
-    sim = ball()
+    sim = falling()
     result = sim.run(1.0, tolerance=1e-3, when=events)
     wanted = [("high", 0.9), ("middle", 0.5), ("low", 0.2), ("ground", 0.0)]
     assert [one.event.called for one in result.events] == [name for name, _ in wanted]
@@ -98,7 +87,7 @@ def test_several_events_in_their_order():
 
 
 def test_an_action_sets_an_input_and_forces_jump():
-    sim = ball(rtmbs.Input(0.0))
+    sim = falling(rtmbs.Input(0.0))
     name = next(iter(set(sim.inputs) - {"gravity"}))
 
     def hold(sim):
@@ -113,7 +102,7 @@ def test_an_action_sets_an_input_and_forces_jump():
 
 
 def test_records_meet_their_times_and_the_stop():
-    result = ball().run(1.0, tolerance=1e-5, when=height, record=Every(0.1))
+    result = falling().run(1.0, tolerance=1e-5, when=height, record=Every(0.1))
     assert result.t.tolist() == pytest.approx([0.0, 0.1, 0.2, 0.3, 0.4, FLIGHT], abs=1e-9)
 
 
@@ -133,7 +122,7 @@ def test_rotations_and_loops_have_events_too():
 
 
 def test_an_event_that_never_happens_is_told():
-    sim = ball()
+    sim = falling()
     result = sim.run(0.2, tolerance=1e-4, when=Event(lambda s: s.z[0] + 9.0, name="floor"))
     assert sim.t == 0.2
     assert result.events == ()
@@ -164,7 +153,7 @@ BAD = (
 
 @pytest.mark.parametrize(("function", "sentence"), BAD, ids=range(len(BAD)))
 def test_functions_that_are_none_are_refused_and_nothing_changes(function, sentence):
-    sim = ball()
+    sim = falling()
     sim.run(0.0)
     before = sim.state.copy()
     with pytest.raises(InputError, match=sentence):
@@ -174,7 +163,7 @@ def test_functions_that_are_none_are_refused_and_nothing_changes(function, sente
 
 
 def test_a_function_that_raises_later_leaves_the_last_whole_step():
-    sim = ball()
+    sim = falling()
     with pytest.raises(InputError, match=r"event 'late' at t = .* raised ZeroDivisionError") as caught:
         sim.run(0.5, tolerance=1e-4, when=late)
     result = caught.value.result
@@ -184,7 +173,7 @@ def test_a_function_that_raises_later_leaves_the_last_whole_step():
 
 
 def test_an_action_that_moves_time_is_refused():
-    sim = ball()
+    sim = falling()
     with pytest.raises(InputError, match=r"its action left the time at .* an action sets inputs"):
         sim.run(0.9, tolerance=1e-4, when=Event(height, action=lambda sim: sim.step()))
 
@@ -208,4 +197,4 @@ def test_options_of_an_event(wrong, sentence):
 def test_ever_smaller_bounces_are_told(monkeypatch):
     monkeypatch.setattr("rtmbs.simulation.controlled.MOST_EVENTS", 5)
     with pytest.raises(InputError, match="more than 5 events in this run, as when a ball comes to rest"):
-        ball().run(2.0, tolerance=1e-5, when=Event(height, action=bounce, direction=-1))
+        falling().run(2.0, tolerance=1e-5, when=Event(height, action=bounce, direction=-1))

@@ -1,7 +1,6 @@
 """Components in groups on threads of their own: the motion of the whole, bit for bit the same however threads run."""
 
 import copy
-import signal
 import threading
 import time
 
@@ -18,6 +17,7 @@ from rtmbs.semirecursive import fused, groups
 from rtmbs.simulation.options import by_name
 from tests.contracts.machines import accepted_steps, beside, contents, difference, everything
 from tests.contracts.test_steps import STEP, cart_model
+from tests.simulation.interrupted import interrupted
 from tests.simulation.test_running import ByHand, hold_together
 from tests.system.parts import pair
 
@@ -246,15 +246,9 @@ def workers():
 
 def test_an_interrupt_ends_at_a_whole_step_and_leaves_no_thread(system):
     sim, reference = Simulation(system, h=H, threads=2), Simulation(system, h=H, threads=2)
-    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
     threads = workers()
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.3)
-        with pytest.raises(KeyboardInterrupt):
-            sim.run(sim.t + 10_000_000 * sim.h)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
+    with interrupted(0.3):
+        sim.run(sim.t + 10_000_000 * sim.h)
     end = time.monotonic() + 10.0
     while workers() > threads and time.monotonic() < end:
         time.sleep(1e-3)  # interrupted while it waited for the other thread, which ends its call

@@ -1,6 +1,5 @@
 """Many steps in one kernel call are the same steps: same bytes, same failures, and an interrupt is heard in time."""
 
-import signal
 import time
 from collections import Counter
 
@@ -14,6 +13,7 @@ from rtmbs.integrators.chunks import MOST_BYTES, MOST_ROWS, chunk_for
 from rtmbs.observers import AtRate, EnergyMeter, Every, IterationMeter, Observer, Recorder, ViolationMeter
 from rtmbs.simulation.options import by_name
 from tests.contracts.machines import LIBRARY, MOBILE, accepted_steps, closed_simulation, everything, library_simulation
+from tests.simulation.interrupted import interrupted
 
 FIELDS = ("z", "zd", "zdd", "lam", "R0", "u")
 
@@ -193,15 +193,9 @@ def test_an_interrupt_is_heard_between_calls():
     sim, reference = library_simulation("pendulum"), library_simulation("pendulum")
     accepted_steps(sim, 1)
     accepted_steps(reference, 1)
-    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
     start = time.perf_counter()
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.1)
-        with pytest.raises(KeyboardInterrupt):
-            sim.run(sim.t + 200_000 * sim.h)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
+    with interrupted(0.1):
+        sim.run(sim.t + 200_000 * sim.h)
     assert time.perf_counter() - start < 2.0
     reference.run(reference.t + (sim.state.k - 1) * reference.h)
     assert everything(sim) == everything(reference)

@@ -10,23 +10,13 @@ from bench.measures.refined import maxwell
 from rtmbs import At, AtRate, Every, PenaltyTrapezoidal, RungeKutta, Simulation, library, refined
 from rtmbs.errors import InputError
 from rtmbs.system.tables import ROTATION
+from tests.simulation.falling import falling
 
 TIMES = 10
 
 
 def pendulum(**options):
     return Simulation(library.build("pendulum").compile(), 5e-3, **options)
-
-
-def falling(value=None, height=1.0):
-    """Return a mass on a vertical rail, under gravity and perhaps a motor."""
-    model = rtmbs.Model("falling", gravity=(0.0, 0.0, -10.0))
-    body = model.add_body("mass", mass=2.0, inertia=(1.0, 1.0, 1.0))
-    model.add_joint("rail", rtmbs.Prismatic(axis=(0, 0, 1)), "ground", body)
-    if value is not None:
-        model.add_force("push", rtmbs.Motor(value), joint="rail")
-    model.set_initial("rail", position=height, rate=0.0)
-    return Simulation(model.compile(), 1e-2)
 
 
 @pytest.mark.parametrize("name", ["pendulum", "top", "crank_rocker", "planar_slider_crank", "fourbar"])
