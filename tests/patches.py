@@ -2,7 +2,7 @@
 
 Fenced blocks with ``file=PATH`` in a section of a page are edits, in their order: ``python`` is a new file, and in
 ``diff`` the lines with ``-`` stand in the file, once and together, and those with ``+`` take their place. Kernels of a
-copy would be compiled for minutes, so its code runs with numba switched off.
+copy would be compiled for minutes, so its code runs with numba switched off. What takes a name away is a patch too.
 """
 
 import os
