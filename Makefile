@@ -20,6 +20,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 INSTALL := $(PIP) install --no-compile
 # Tests start a hundred processes; without kept bytecode each compiles 300 modules again, 0.3 s of its time.
 unexport PYTHONDONTWRITEBYTECODE
+# A worker a processor: threads of linear algebra would only wait for one another, for a twentieth of all processor time.
+test slow plain: export OPENBLAS_NUM_THREADS ?= 1
 
 .PHONY: help run view test slow plain lint format types packages warmup dev core everything bench peers docs clean
 

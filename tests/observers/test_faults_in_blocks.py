@@ -32,12 +32,14 @@ def test_a_fault_anywhere_in_a_run_loses_no_sample(kind, file, tmp_path, monkeyp
     monkeypatch.setattr(timed_rows, "MOST_AHEAD", 1)  # the faults come between steps
     whole = machine().run(1.0, until=lambda sim: sim.state.k >= 2 + STEPS)
     t_end = whole.t[-1]
-    path = tmp_path / "run.h5" if file else None
+    whole_file = tmp_path / "whole.h5" if file else None
     watched, short, read = machine(), 0, 0
-    count = events(kind, lambda: watched.run(t_end, channels=CHANNELS, file=path))
+    count = events(kind, lambda: watched.run(t_end, channels=CHANNELS, file=whole_file))
     for at in range(0, count, max(count // PLACES, 1)):
         sim, fault = machine(), FAULTS[at % len(FAULTS)]()
-        if not raised_at(kind, at, fault, lambda sim=sim: sim.run(t_end, channels=CHANNELS, file=path)):
+        # A file each: HDF5 holds one whose opening was interrupted until the garbage collector comes by.
+        path = tmp_path / f"run_{at}.h5" if file else None
+        if not raised_at(kind, at, fault, lambda sim=sim, path=path: sim.run(t_end, channels=CHANNELS, file=path)):
             continue
         first = getattr(fault, "result", None)
         if first is None:  # before the first sample, or behind the last step
