@@ -13,7 +13,7 @@ from rtmbs.observers.meters import VIOLATIONS
 from rtmbs.results.joint_reactions import JointReactions
 from rtmbs.results.resample import resample_energies
 from rtmbs.results.resampled import Resampled
-from rtmbs.results.samples import one_sample
+from rtmbs.results.samples import Samples, one_sample
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.simulation import Simulation
 from rtmbs.state import State
@@ -37,7 +37,7 @@ class Poses:
     """Where the bodies of a System stand, and what energy they have; ``ws`` is scratch, its own unless given."""
 
     def __init__(self, sim: Simulation, ws: Any = None) -> None:
-        system = sim.system
+        self.system = system = sim.system
         bodies = list(system.bodies.values())
         self.tables = sim.equations.tables
         self.dofs = np.array([body.dof for body in bodies])
@@ -53,6 +53,16 @@ class Poses:
         A = self.ws.A[self.dofs]
         r = self.ws.r[self.dofs] - self.ws.r[self.grounds] + np.einsum("bij,bj->bi", A, self.positions)
         return r, A @ self.rotations, self._energies[:, 0].tolist()
+
+    def read_all(self, samples: Samples) -> tuple[Array, Array]:
+        """Return r (S, nb, 3) and A (S, nb, 3, 3) of samples."""
+        frames = Resampled(self.system, self.tables, samples, ws=self.ws).all_frames()
+        free = self.dofs >= 0  # others are ground, or welded to it
+        A = np.broadcast_to(np.eye(3), (len(frames), len(self.dofs), 3, 3)).copy()
+        origin = np.zeros((len(frames), len(self.dofs), 3))
+        own = frames[:, self.dofs[free]]
+        A[:, free], origin[:, free] = own[..., :9].reshape(*own.shape[:2], 3, 3), own[..., 9:12] + own[..., 24:]
+        return origin + np.einsum("sbij,bj->sbi", A, self.positions), A @ self.rotations
 
 
 class Reactions:

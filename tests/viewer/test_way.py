@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from rtmbs import Model, Simulation, library
+from rtmbs import Fixed, Model, Simulation, library
 from rtmbs.errors import ModelError
+from rtmbs.results.samples import one_sample
 from rtmbs.viewer.camera import Camera, ground_axes
 from rtmbs.viewer.connect import connect
 from rtmbs.viewer.frame import WAY
@@ -12,7 +13,9 @@ from rtmbs.viewer.grid import grid_lines
 from rtmbs.viewer.origin import FromFactory, FromModel
 from rtmbs.viewer.reach import DIRECTIONS, FAR, reached
 from rtmbs.viewer.scene import Scene
+from rtmbs.viewer.snapshot import Poses
 from rtmbs.viewer.theme import WHITE
+from tests.contracts.machines import closed_model
 from tests.viewer.mechanisms import motored
 from tests.viewer.test_connections import wait
 from tests.viewer.windows import Watched
@@ -59,6 +62,22 @@ def test_a_session_tells_where_its_mechanism_will_be():
     heights = tips @ DIRECTIONS.T
     assert np.all(heights.max(axis=0) <= np.sum(frame.way * DIRECTIONS, axis=1) + 0.02)
     connection.close()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_poses_of_samples_are_those_of_the_states(seed):
+    """Of random mechanisms, with bodies that are welded to ground, and parts with origins of their own."""
+    model = closed_model(seed, driven=False)
+    model.add_body("post", mass=1.0, inertia=(0.1, 0.1, 0.1), position=(1.0, 2.0, 3.0))
+    model.add_joint("weld", Fixed(), model.ground, "post")
+    sim = Simulation(model.compile(), h=1e-3)
+    poses = Poses(sim)
+    for _ in range(3):
+        sim.step()
+        r, A, _ = poses.read(sim.state)
+        many = poses.read_all(one_sample(sim.state))
+        np.testing.assert_allclose(many[0][0], r, rtol=0, atol=1e-12 * np.abs(r).max())
+        np.testing.assert_allclose(many[1][0], A, rtol=0, atol=1e-12)
 
 
 def test_a_mechanism_states_its_own_step():
