@@ -574,7 +574,6 @@ BOUNDED = {
     "viewer/mouse_spring.py: pulled_mass": "up a tree",
     "viewer/capture.py: _write": "until the recording is stopped",
     "viewer/channels.py: read": "every turn reads a batch of the states, which are finite in number",
-    "viewer/way.py: way_ahead": "PATIENCE, or the time that is watched",
     "viewer/headless.py: stepped": "up to the time of a picture, or to a step that fails",
     "viewer/disk/disk_history.py: _make_room": "the oldest block goes, up to the newest",
     "viewer/disk/disk_history.py: _states": "the block that was read first goes",

@@ -12,7 +12,7 @@ from rtmbs.linear.solver import Unsolved
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.start.penalty import effective_masses
 from rtmbs.start.rates import consistent_rates
-from tests.contracts import machines
+from tests import mechanisms
 from tests.contracts.machines import closed_model
 from tests.start.cases import MODELS, closed_pose, dense_loops, fourbar
 
@@ -43,14 +43,14 @@ def saddle(equations, z, zd, R0):
 
 def uneven_model(seed, monkeypatch):
     """Return a random closed model with skew axes whose masses and inertias span six orders."""
-    plain = machines.add_random_body
+    plain = mechanisms.add_random_body
 
     def body(rng, model, name):
         plain(rng, model, name)
         factor, record = 10.0 ** rng.uniform(-3, 3), model.bodies[name]
         model.bodies[name] = replace(record, mass=record.mass * factor, inertia=record.inertia * factor)
 
-    monkeypatch.setattr(machines, "add_random_body", body)
+    monkeypatch.setattr(mechanisms, "add_random_body", body)
     return closed_model(seed, driven=False)
 
 
