@@ -23,6 +23,7 @@ from rtmbs.semirecursive.endings import SMALL_PIVOT
 from rtmbs.simulation.options import by_name
 from tests.contracts.machines import accepted_steps, closed_simulation, entry, everything
 from tests.contracts.test_steps import carts
+from tests.trees import tree_of
 
 PACKAGE = Path(rtmbs.__file__).parent
 INSIDE = str(PACKAGE)
@@ -612,8 +613,7 @@ BOUNDED = {
 def loops():
     """Yield file and function of every `while`, and of every `for` over something without an end."""
     for path in PACKAGE.rglob("*.py"):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for function in ast.walk(tree):
+        for function in ast.walk(tree_of(path)):
             if not isinstance(function, ast.FunctionDef):
                 continue
             for node in ast.walk(function):

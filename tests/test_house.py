@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rtmbs.jit.private import PRIVATE
+from tests.trees import tree_of
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "rtmbs"
@@ -29,7 +30,7 @@ def name_of(path: Path) -> str:
 
 def functions(path: Path) -> Iterator[tuple[str, int]]:
     """Yield the name of every function of a file and its lines without the docstring."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.FunctionDef):
             first = node.body[0]
             told = first.end_lineno - first.lineno + 1 if ast.get_docstring(node) else 0

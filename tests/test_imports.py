@@ -8,11 +8,13 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 import rtmbs
+from tests.trees import tree_of
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "rtmbs"
@@ -31,14 +33,17 @@ def sources() -> list[Path]:
     return [path for path in sorted(PACKAGE.rglob("*.py")) if room_of(path) not in OUTSIDE]
 
 
-def imported(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield (line, dotted name) of every import of a file, wherever it stands."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+@cache
+def imported(path: Path) -> list[tuple[int, str]]:
+    """Return (line, dotted name) of every import of a file, wherever it stands."""
+    found = []
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name) for alias in node.names)
+            found += [(node.lineno, alias.name) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}:{node.lineno} imports relatively; write the full name"
-            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+            found += [(node.lineno, f"{node.module}.{alias.name}") for alias in node.names]
+    return found
 
 
 def room_imports(path: Path) -> Iterator[tuple[int, str]]:
@@ -137,7 +142,7 @@ def test_an_unknown_public_name_is_an_attribute_error():
 
 
 def test_type_checkers_see_the_same_names():
-    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
+    tree = tree_of(PACKAGE / "__init__.py")
     block = next(node for node in tree.body if isinstance(node, ast.If))
     seen = {alias.name: node.module for node in block.body for alias in node.names}
     assert {name: home for name, home in seen.items() if name not in rtmbs.ROOMS} == rtmbs.HOMES

@@ -12,7 +12,7 @@ from rtmbs.sensitivities.checkpoints import Run
 from rtmbs.sensitivities.sensitivity import begun
 from tests.sensitivities.cases import error, sprung_rocker
 
-STEPS, H = 60, 2e-3
+STEPS, H = 36, 2e-3
 
 
 def values(result):

@@ -39,7 +39,7 @@ def test_only_the_loop_collects_and_the_rest_goes_at_the_end(qapp):
     thread = threading.Thread(target=litter, args=(found, stop))
     with collected_here():
         thread.start()
-        QTimer.singleShot(800, qapp.quit)
+        QTimer.singleShot(400, qapp.quit)
         qapp.exec()
         stop.set()
         thread.join()

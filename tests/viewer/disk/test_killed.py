@@ -40,7 +40,7 @@ def test_a_kill_loses_the_last_second_at_most(tmp_path):
     folder = tmp_path / "kept"
     connection = connect(FACTORY, parameters={"torque": 3.0}, options={"h": 5e-3}, disk=(5e7, str(folder)))
     try:
-        frame = played(connection, 2.5)
+        frame = played(connection, 1.5)
         os.kill(connection.pid, signal.SIGKILL)
         at_kill = connection.latest() or frame
         wait_for(lambda: (connection.messages(), connection.ended)[1])
