@@ -56,7 +56,7 @@ class StructDispatcher(Dispatcher):
         if kwargs or None in kinds or len(args) != self.py_func.__code__.co_argcount:
             return super().__call__(*args, **kwargs)
         if entry is None:
-            self.entries[kinds] = entry = entry_for(self, args)
+            entry = entry_for(self, args)
         return entry(*args)
 
 
@@ -116,10 +116,15 @@ def entry_for(dispatcher: Callable[..., Any], arguments: tuple[Any, ...]) -> Cal
     """Return the machine code of a kernel for arguments of exactly these types; compiled or loaded when needed."""
     if not isinstance(dispatcher, CPUDispatcher):
         return dispatcher  # NUMBA_DISABLE_JIT
+    kinds = tuple(map(kind_of, arguments))
+    if isinstance(dispatcher, StructDispatcher) and kinds in dispatcher.entries:
+        return dispatcher.entries[kinds]
     types = types_of(arguments)
     if types not in dispatcher.overloads:
         dispatcher.compile(types)
     entry: Callable[..., Any] = dispatcher.overloads[types].entry_point
+    if isinstance(dispatcher, StructDispatcher) and None not in kinds:
+        dispatcher.entries[kinds] = entry
     return entry
 
 

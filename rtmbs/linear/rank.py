@@ -42,18 +42,27 @@ def equilibrate(bound: csr_array | csc_array) -> tuple[Array, Array]:
     some = entries.data > 0.0
     i, j, size = i[some], j[some], np.log2(entries.data[some])
     row, column = np.zeros(bound.shape[0]), np.zeros(bound.shape[1])
+    rows, columns = Largest(i, len(row)), Largest(j, len(column))
     for _ in range(EQUILIBRATIONS):
         scaled = size + row[i] + column[j]
-        row, column = row - 0.5 * largest(scaled, i, len(row)), column - 0.5 * largest(scaled, j, len(column))
-    row -= largest(size + row[i] + column[j], i, len(row))
+        row, column = row - 0.5 * rows.of(scaled), column - 0.5 * columns.of(scaled)
+    row -= rows.of(size + row[i] + column[j])
     return np.exp2(np.round(row)), np.exp2(np.round(column))
 
 
-def largest(values: Array, place: Indices, count: int) -> Array:
-    """Return the largest of the values at every place; zero where there is none."""
-    found = np.full(count, -np.inf)
-    np.maximum.at(found, place, values)
-    return np.where(np.isfinite(found), found, 0.0)
+class Largest:
+    """The largest of values at every place; zero where there is none."""
+
+    def __init__(self, place: Indices, count: int) -> None:
+        self.order, self.count = np.argsort(place, kind="stable"), count
+        self.places, self.starts = np.unique(place[self.order], return_index=True)
+
+    def of(self, values: Array) -> Array:
+        """Return the largest (count,) of the values."""
+        found = np.zeros(self.count)
+        if len(self.starts):
+            found[self.places] = np.maximum.reduceat(values[self.order], self.starts)
+        return found
 
 
 def independent_rows(P: csr_array, blocks: Indices, tolerance: float) -> Mask:

@@ -1,5 +1,6 @@
 """Phi_z as a sparse matrix, and the groups of coordinates that loops couple."""
 
+import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -48,7 +49,7 @@ class LoopJacobian:
         self.shape, self.drivers = (m, n), len(drivers.dof)
         places = csc_array(coo_array((1 + np.arange(len(self.rows)), (self.rows, self.columns)), shape=self.shape))
         self.order = places.data - 1  # of the entries in the sparse matrix, column by column
-        self.indices, self.indptr = places.indices, places.indptr
+        self.pattern = places
 
     def values(self, equations: "SemiRecursiveEquations") -> Array:
         """Return the entries of Phi_z at the closed state, in the order of ``rows`` and ``columns``."""
@@ -56,7 +57,9 @@ class LoopJacobian:
 
     def sparse(self, values: Array) -> csc_array:
         """Return the matrix (m, n) with these entries."""
-        return csc_array((values[self.order], self.indices, self.indptr), shape=self.shape)
+        found = copy.copy(self.pattern)  # SciPy's constructor would look through the pattern again
+        found.data = values[self.order]
+        return found
 
     def matrix(self, equations: "SemiRecursiveEquations") -> csc_array:
         """Return Phi_z (m, n) at the closed state."""

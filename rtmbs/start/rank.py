@@ -24,7 +24,8 @@ class Scaled:
         self.row = row  # factor of each row
         self.P = csr_array(scaled_entries(jacobian.matrix(equations), row, column))
         rounding = scaled_entries(noise, row, column)
-        self.tolerance = float(np.sqrt(np.max((rounding * rounding).sum(axis=1), initial=1.0)))
+        squares = np.bincount(rounding.indices, rounding.data**2, equations.m)  # of the rows
+        self.tolerance = float(np.sqrt(np.max(squares, initial=1.0)))
         self.blocks = blocks_of(equations)
 
     def independent(self, rows: NDArray[np.int64] | None = None) -> Mask:
