@@ -158,9 +158,8 @@ def factory_of(name: str) -> str:
     """Return the factory that a name of the library stands for; one with a colon or of a file stands for itself."""
     if ":" in name or name.endswith(".py"):
         return name
-    if name not in library.MECHANISMS and ("/" in name or "\\" in name):
+    if function := library.MECHANISMS.get(name):
+        return f"{function.__module__}:{function.__name__}"
+    if "/" in name or "\\" in name:
         raise InputError(f"there is no file or folder {name!r}, and a folder of a history holds history.json")
-    if name not in library.MECHANISMS:
-        raise unknown_name("mechanism", name, library.MECHANISMS)
-    function = library.MECHANISMS[name]
-    return f"{function.__module__}:{function.__name__}"
+    raise unknown_name("mechanism", name, library.MECHANISMS)
