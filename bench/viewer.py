@@ -67,9 +67,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.profiler:
         window.docks["profiler"].show()
     wait_until_ready(window)
-    plain = memory(connection)
     window.canvas.draw_smooth()  # a pause does so: its buffer is then there before memory is read
-    smooth = memory(connection)
     connection.send(SetSpeed(arguments.speed))
     connection.send(Play())
     run(arguments.settle)
@@ -94,7 +92,6 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         "begun_late_ms": steps.late(),
         "missed_percent": round(100.0 * (last.missed - frame.missed) / max(last.deadlines - frame.deadlines, 1), 3),
         "first_picture_s": round(first, 2),
-        "buffer_of_smooth_edges_MB": round(smooth["window"] - plain["window"], 1) if smooth else None,
         "memory_before_MB": before,
         "memory_after_MB": after,
         "memory": grown(before, after),
