@@ -1,6 +1,5 @@
 """Phi_z as a sparse matrix, and the groups of coordinates that loops couple."""
 
-import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array
 from scipy.sparse.csgraph import connected_components
 
+from rtmbs.linear.same_pattern import same_pattern
 from rtmbs.system.once import once_per_system
 from rtmbs.system.system import System
 from rtmbs.system.tables import Tables
@@ -57,9 +57,7 @@ class LoopJacobian:
 
     def sparse(self, values: Array) -> csc_array:
         """Return the matrix (m, n) with these entries."""
-        found = copy.copy(self.pattern)  # SciPy's constructor would look through the pattern again
-        found.data = values[self.order]
-        return found
+        return same_pattern(self.pattern, values[self.order])
 
     def matrix(self, equations: "SemiRecursiveEquations") -> csc_array:
         """Return Phi_z (m, n) at the closed state."""
