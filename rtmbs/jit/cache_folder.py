@@ -29,27 +29,17 @@ from numba import config
 from rtmbs.jit.mode import PLAIN
 
 PACKAGE = Path(__file__).parents[1]
-KERNEL_ROOMS = (
-    "jit",
-    "limits",
-    "forces",
-    "semirecursive",
-    "recursive",
-    "linear",
-    "integrators",
-    "system",
-    "ad",
-    "kinematics",
-)
+COMPILER = b"rtmbs.jit"  # imported by every file that holds a kernel or a struct
+WHOLE_ROOMS = ("jit", "limits", "forces")  # the compiler; constants; kinds of force, whose order kernels follow
+KERNEL_ROOMS = (".", "ad", "integrators", "kinematics", "linear", "recursive", "results", "semirecursive", "system")
 KERNEL_FILES = (
-    "results/graph.py",
-    "results/resample.py",
-    "results/samples.py",
+    "integrators/projection.py",
+    "integrators/tries.py",
     "sensitivities/elimination.py",
     "sensitivities/lanes.py",
     "sensitivities/saddles.py",
     "sensitivities/sweeps.py",
-)  # of rooms that are mostly plain Python
+)  # kernels of rooms that are mostly plain Python, and constants that kernels take from a file without kernels
 FILES = "*.nbc"  # compiled kernels
 PRIVATE = 0o700
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -67,10 +57,15 @@ class Place(NamedTuple):
 
 @functools.cache
 def kernel_sources() -> tuple[Path, ...]:
-    """Return every source file whose text a cached kernel may depend on; looked for once."""
-    rooms = [PACKAGE / room for room in KERNEL_ROOMS]
-    files = [*PACKAGE.glob("*.py"), *(PACKAGE / file for file in KERNEL_FILES)]
-    return tuple(sorted([*files, *(path for room in rooms for path in room.rglob("*.py"))]))
+    """Return every source file that kernels are made of; looked for once a process.
+
+    A file counts when it imports ``rtmbs.jit``, when its whole room counts, or when it is listed. Any other file may
+    change without effect on compiled kernels, so its change discards none.
+    """
+    whole = [path for room in WHOLE_ROOMS for path in (PACKAGE / room).rglob("*.py")]
+    mixed = [path for room in KERNEL_ROOMS for path in (PACKAGE / room).glob("*.py")]
+    found = {*whole, *(PACKAGE / file for file in KERNEL_FILES)}
+    return tuple(sorted(found.union(path for path in mixed if COMPILER in path.read_bytes())))
 
 
 def fingerprint() -> str:

@@ -5,6 +5,7 @@ import importlib
 import json
 import os
 import pkgutil
+import re
 import shutil
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from numba.core.registry import CPUDispatcher
 
 import rtmbs
 from rtmbs.integrators.newton import scaled_norm
-from rtmbs.jit.cache_folder import KERNEL_FILES, PLACE, kernel_sources
+from rtmbs.jit.cache_folder import PLACE, kernel_sources
 from rtmbs.jit.compiled import entry_for
 from rtmbs.jit.dispatch import InnerDispatcher
 from rtmbs.semirecursive.step import march
@@ -236,18 +237,65 @@ def test_every_file_with_a_kernel_is_a_kernel_source():
     sources = set(kernel_sources())
     for path in PACKAGE.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
-        if "@kernel" in text or "@inner_kernel" in text:
+        if re.search(r"^@(?:\w*kernel|struct)\b", text, re.MULTILINE):
             assert path in sources, f"add the room of {path} to KERNEL_ROOMS, or the file to KERNEL_FILES"
 
 
-def test_kernel_files_take_constants_from_kernel_sources_only():
+def test_kernels_take_constants_from_kernel_sources_only():
     """A constant of another file is compiled into a kernel: a change of it must change the folder too."""
-    sources = {path.relative_to(PACKAGE).with_suffix("").as_posix() for path in kernel_sources()}
-    for file in KERNEL_FILES:
-        for node in ast.walk(ast.parse((PACKAGE / file).read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("rtmbs."):
-                module = node.module.removeprefix("rtmbs.").replace(".", "/")
-                assert module in sources or f"{module}/__init__" in sources, f"{file} imports {node.module}"
+    sources = {dotted(path) for path in kernel_sources()}
+    missing = {
+        name for path in kernel_sources() for name in compiled_in(path) if name.rpartition(":")[0] not in sources
+    }
+    assert not missing, f"add the files of {sorted(missing)} to KERNEL_FILES"
+
+
+def dotted(path):
+    """Return the name of a module of the package by its file."""
+    return ".".join(("rtmbs", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
+
+
+def compiled_in(path):
+    """Yield ``module:name`` of what kernels of a file, or functions that make some, take from other modules."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    imported, assigned, used = {}, {}, set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("rtmbs."):
+            imported |= {one.asname or one.name: (node.module, one.name) for one in node.names}
+    for node in tree.body:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            assigned |= {one.id: node.value for target in targets for one in names_in(target)}
+        elif isinstance(node, ast.FunctionDef) and makes_kernel(node):
+            used |= {one.id for statement in node.body for one in names_in(statement)}
+    for _ in assigned:  # constants of constants
+        used |= {one.id for name in used & assigned.keys() for one in names_in(assigned[name])}
+    for name in used & imported.keys():
+        module, real = imported[name]
+        inside = PACKAGE.joinpath(*module.split(".")[1:], f"{real}.py")
+        yield f"{dotted(inside)}:{name}" if inside.exists() else f"{module}:{name}"
+
+
+def names_in(node):
+    """Return the names below a node, those of annotations left out."""
+    notes = {id(sub) for one in ast.walk(node) for note in annotations(one) for sub in ast.walk(note)}
+    return [one for one in ast.walk(node) if isinstance(one, ast.Name) and id(one) not in notes]
+
+
+def annotations(node):
+    """Return the annotations that a node itself carries."""
+    return [note for field in ("annotation", "returns") if (note := getattr(node, field, None)) is not None]
+
+
+def makes_kernel(function):
+    """True of a kernel, and of a function whose nested functions become kernels."""
+    nested = any(isinstance(one, ast.FunctionDef) for one in ast.walk(function) if one is not function)
+    return nested or any("kernel" in ast.unparse(one) for one in function.decorator_list)
+
+
+@pytest.mark.parametrize("file", ["__init__.py", "model/joints.py", "start/nearest.py", "system/pattern.py"])
+def test_files_without_kernels_discard_none(file):
+    assert PACKAGE / file not in kernel_sources()
 
 
 # --------------------------------------------------------------------------------------------------------- uncompiled
