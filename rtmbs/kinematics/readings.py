@@ -88,34 +88,51 @@ def point(place: Place) -> Points:
     return Points(np.array([place[0]]), place[1][None])
 
 
-def joint_reading(joint: Joint, k: int, number: dict[str, int]) -> Reading:
-    """Return what coordinate ``k`` of a joint reads; ModelError for one that slides after it turned."""
-    a, b = number[joint.a.name], number[joint.b.name]
-    units, dofs = joint.type.units(), joint.type.dofs()
-    axes = [joint.axes_a @ dof.axis for dof in dofs]
-    if units == ("rad", "rad"):
-        return universal_reading(joint, k, a, b)
-    if units[k] == "m":
-        if "rad" in units[:k]:
+class ReadingsBetween:
+    """The motion of body b relative to body a, as a joint type reads it (``model.joints.Between``).
+
+    Answers ``Reading`` objects in place of numbers, so that ``JointType.measure`` serves kinematics too.
+    """
+
+    def __init__(self, joint: Joint, number: dict[str, int]) -> None:
+        self.joint, self.a, self.b = joint, number[joint.a.name], number[joint.b.name]
+        self.axes = [dof.axis for dof in joint.type.dofs()]  # in joint axes
+
+    def slide(self, k: int) -> Slide:
+        """Return how far b slid along the axis of dof ``k``, which a carries; ModelError when a does not carry it."""
+        joint = self.joint
+        if "rad" in joint.type.units()[:k]:
             raise ModelError(
                 f"joint {joint.name!r}: a {type(joint.type).__name__} slides after it turned, which cannot be measured"
                 " from outside; split it into two joints"
             )
-        return Slide((a, axes[k]), (a, joint.point_a), (b, joint.point_b))
-    across, along = perpendiculars(joint.axes_a.T @ axes[k])
-    return Turn((a, joint.axes_a @ across), (a, joint.axes_a @ along), (b, joint.axes_b @ across))
+        return Slide((self.a, joint.axes_a @ self.axes[k]), (self.a, joint.point_a), (self.b, joint.point_b))
+
+    def turn(self, k: int) -> Turn:
+        """Return the angle about the axis of dof ``k``, which both carry."""
+        across, along = perpendiculars(self.axes[k])
+        return self.angle(across, along, across)
+
+    def two_turns(self, first: int, second: int) -> tuple[Turn, Turn]:
+        """Return the angle about e, carried by a, and that about f, carried by b and perpendicular to e."""
+        e, f = self.axes[first], self.axes[second]
+        a, b, joint, across = self.a, self.b, self.joint, np.cross(e, f)
+        seen_by_b = Turn((b, joint.axes_b @ e), (b, joint.axes_b @ across), (a, joint.axes_a @ e))
+        return self.angle(f, across, f), seen_by_b
+
+    def angle(self, x: Array, y: Array, seen: Array) -> Turn:
+        """Return the angle of ``seen``, carried by b, in the plane x, y that a carries; all in joint axes (3,)."""
+        joint = self.joint
+        return Turn((self.a, joint.axes_a @ x), (self.a, joint.axes_a @ y), (self.b, joint.axes_b @ seen))
 
 
-def universal_reading(joint: Joint, k: int, a: int, b: int) -> Turn:
-    """Return an angle of a universal joint: about e, carried by a, then about f, carried by b."""
-    e, f = (dof.axis for dof in joint.type.dofs())
-    if k == 0:
-        carrier, axes, seen = a, joint.axes_a, (b, joint.axes_b @ f)
-        x, y = f, np.cross(e, f)
-    else:
-        carrier, axes, seen = b, joint.axes_b, (a, joint.axes_a @ e)
-        x, y = e, np.cross(e, f)
-    return Turn((carrier, axes @ x), (carrier, axes @ y), seen)
+def joint_reading(joint: Joint, k: int, number: dict[str, int]) -> Reading:
+    """Return what coordinate ``k`` of a joint reads, as ``JointType.measure`` says.
+
+    Raises ModelError for a joint that slides after it turned.
+    """
+    readings: tuple[Reading, ...] = joint.type.measure(ReadingsBetween(joint, number))
+    return readings[k]
 
 
 def named_reading(model: Model, wanted: str | tuple[str, str], number: dict[str, int], what: str) -> Reading:

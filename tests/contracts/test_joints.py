@@ -1,0 +1,178 @@
+"""Every registered joint moves the same in a Simulation and in a kinematic Analysis, in the tree and cut.
+
+The reference is the pose by the product of the joint's turns and slides, in SciPy's rotations, and its differences.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from scipy.optimize import fsolve
+from scipy.spatial.transform import Rotation
+
+import rtmbs
+from rtmbs import kinematics
+from rtmbs.model import JOINT_TYPES, joint_equations
+from rtmbs.model.joints import Dof
+from tests.mechanisms import random_rotation
+
+
+@dataclass(frozen=True)
+class PlungingUniversal(rtmbs.Universal):
+    """A joint of the user, which slides along an axis of body a and then turns as a universal joint does."""
+
+    slide: tuple[float, float, float]
+    coordinates = ("displacement", "angle_a", "angle_b")
+
+    def dofs(self):
+        return (Dof("prismatic", np.array(self.slide)), *super().dofs())
+
+    def equations(self):
+        return joint_equations.same_line(np.array(self.slide)) + joint_equations.perpendicular(
+            np.array(self.axis_a), np.array(self.axis_b)
+        )
+
+    def measure(self, between):
+        return (between.slide(0), *between.two_turns(1, 2))
+
+
+JOINT_TYPES = JOINT_TYPES | {"PlungingUniversal": PlungingUniversal}
+DRIVEN = [name for name, kind in JOINT_TYPES.items() if kind.coordinates]
+BY_DISTANCES = [name for name, kind in JOINT_TYPES.items() if not kind.coordinates and kind.__name__ != "Fixed"]
+BOTH = pytest.mark.parametrize("cut", [False, True], ids=["tree", "cut"])
+T, STEP, APART = 0.6, 0.05, 1e-3  # [s]
+CHANNELS = ("position", "velocity", "acceleration", "angular_velocity", "angular_acceleration")
+KINEMATIC, DYNAMIC = 2e-8, 2e-7  # of the size of a channel: differences of the reference, and the dynamics' loops
+
+
+class Reference:
+    """A body on one joint to ground, its pose by the coordinates of the joint."""
+
+    def __init__(self, joint, point):
+        self.dofs, self.point = joint.dofs(), point
+
+    def pose(self, q):
+        """Return rotation (3, 3) and origin (3,) of the body, which stands at the world's origin for q = 0."""
+        R, x, values = np.eye(3), self.point.copy(), list(q)
+        if any(dof.kind == "rotation" for dof in self.dofs):
+            turn = Rotation.from_rotvec(values[-3:]).as_matrix()
+            slides = [dof for dof in self.dofs if dof.kind == "prismatic"]
+            x += sum((value * dof.axis for value, dof in zip(values, slides, strict=False)), np.zeros(3))
+            return turn, x - turn @ self.point
+        for value, dof in zip(values, self.dofs, strict=True):
+            if dof.kind == "prismatic":
+                x += value * R @ dof.axis
+            else:
+                R = R @ Rotation.from_rotvec(value * dof.axis).as_matrix()
+        return R, x - R @ self.point
+
+    def channels(self, coordinates, t):
+        """Return what the channels of the body are at time t, for coordinates (n,) as a function of time."""
+        times = t + APART * np.arange(-4, 5)
+        poses = [self.pose(coordinates(one)) for one in times]
+        R, x = (np.array(part) for part in zip(*poses, strict=True))
+        Rd, xd = slope(R), slope(x)
+        omega = np.array([vee(a @ b.T) for a, b in zip(Rd, R[2:-2], strict=True)])
+        return {
+            "matrix": R[4], "position": x[4], "velocity": xd[2], "acceleration": slope(xd)[0],
+            "angular_velocity": omega[2], "angular_acceleration": slope(omega)[0],
+        }  # fmt: skip
+
+
+def slope(values):
+    """Return derivatives of fourth order at all but the first and last two of equidistant values."""
+    return (8.0 * (values[3:-1] - values[1:-3]) - (values[4:] - values[:-4])) / (12.0 * APART)
+
+
+def vee(W):
+    return 0.5 * np.array([W[2, 1] - W[1, 2], W[0, 2] - W[2, 0], W[1, 0] - W[0, 1]])
+
+
+def one_joint(kind, cut, seed):
+    """Return a model of a skew joint, all of it moving but not yet driven, and its reference."""
+    rng = np.random.default_rng((seed, len(kind)))
+    joint, point = JOINT_TYPES[kind].example(random_rotation(rng)), rng.normal(size=3)
+    model = rtmbs.Model(kind)
+    body = model.add_body("out", mass=1.3, inertia=(0.2, 0.25, 0.3), center_of_mass=rng.normal(size=3))
+    if cut:
+        model.add_joint("float", rtmbs.Floating(), "ground", body)
+    model.add_joint("joint", joint, "ground", body, point=point, cut=cut)
+    return model, Reference(joint.checked("joint"), point), rng
+
+
+def check(model, reference, coordinates):
+    """Hold a Simulation and an Analysis against the reference at the end of a motion."""
+    wanted = reference.channels(coordinates, T)
+    sim = rtmbs.Simulation(model.compile(), h=1e-3)
+    for result, rounding in (
+        (kinematics.Analysis(model).run(0.0, T, STEP), KINEMATIC),
+        (sim.run(T), DYNAMIC),
+    ):
+        quaternion = result["out.orientation"][-1]
+        found = {name: result[f"out.{name}"][-1] for name in CHANNELS}
+        found["matrix"] = Rotation.from_quat(quaternion[[1, 2, 3, 0]]).as_matrix()
+        for name, value in wanted.items():
+            limit = rounding * max(1.0, np.abs(value).max())
+            np.testing.assert_allclose(found[name], value, rtol=0, atol=limit, err_msg=f"{type(result)} {name}")
+
+
+def wave(rng, size, k):
+    """Return a smooth motion, zero at t = 0, with its rate and acceleration."""
+    w, b = rng.uniform(1.0, 3.0), size * rng.uniform(0.5, 1.0) * (-1.0) ** k
+    return lambda t: (b * np.sin(w * t), b * w * np.cos(w * t), -b * w * w * np.sin(w * t))
+
+
+@pytest.mark.parametrize("seed", range(2))
+@BOTH
+@pytest.mark.parametrize("kind", DRIVEN)
+def test_driven_coordinates(kind, cut, seed):
+    model, reference, rng = one_joint(kind, cut, seed)
+    waves = [wave(rng, 0.8, k) for k in range(len(JOINT_TYPES[kind].coordinates))]
+    for name, motion in zip(JOINT_TYPES[kind].coordinates, waves, strict=True):
+        model.add_driver(f"drive {name}", motion, joint=("joint", name))
+    check(model, reference, lambda t: np.array([motion(t)[0] for motion in waves]))
+
+
+@BOTH
+@pytest.mark.parametrize("kind", BY_DISTANCES)
+def test_driven_distances(kind, cut):
+    """A joint without coordinates follows as many distances as it has freedoms; SciPy finds the pose of each time."""
+    model, reference, rng = one_joint(kind, cut, 0)
+    count = len(reference.dofs)
+    drawn = [(1.5 * rng.normal(size=(count, 3)), 3.0 * rng.normal(size=(count, 3))) for _ in range(50)]
+    ends = []
+    for k, (here, there) in enumerate(zip(*max(drawn, key=lambda pair: independence(reference, *pair)), strict=True)):
+        motion, length = wave(rng, 0.2, k), float(np.linalg.norm(there - here))
+        ends.append((here, there, motion, length))
+        a, b = model.add_marker(f"a{k}", "ground", there), model.add_marker(f"b{k}", "out", here)
+        model.add_driver(f"reel{k}", offset(motion, length), between=(a, b))
+
+    def gaps(q, t):
+        R, x = reference.pose(q)
+        return [np.linalg.norm(x + R @ here - there) - motion(t)[0] - length for here, there, motion, length in ends]
+
+    def coordinates(t):
+        q = np.zeros(len(ends))
+        for share in np.linspace(0.0, t, 13)[1:]:
+            q = fsolve(gaps, q, args=(share,), xtol=1e-13)
+        assert np.abs(gaps(q, t)).max() < 1e-12
+        return q
+
+    check(model, reference, coordinates)
+
+
+def independence(reference, here, there):
+    """Return the smallest singular value of the derivative of the distances by the coordinates, at the start."""
+
+    def lengths(q):
+        R, x = reference.pose(q)
+        return np.linalg.norm(x + here @ R.T - there, axis=1)
+
+    steps = 1e-5 * np.eye(len(here))
+    jacobian = np.array([lengths(step) - lengths(-step) for step in steps]) / 2e-5
+    return np.linalg.svd(jacobian, compute_uv=False)[-1]
+
+
+def offset(motion, length):
+    """Return a motion about a length."""
+    return lambda t: (length + motion(t)[0], *motion(t)[1:])
