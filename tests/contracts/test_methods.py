@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
 
 import rtmbs
 from rtmbs import METHODS, Outcome, Simulation, library
 from rtmbs.errors import InputError, StepError, UnknownNameError
 from tests.contracts.machines import closed_model, contents, with_force_states
+from tests.contracts.reference_problems import PROBLEMS
 
 ALL = pytest.mark.parametrize("name", METHODS)
 T = 0.2  # [s]
@@ -72,20 +72,17 @@ def test_its_order_is_the_declared_one(name, machine):
 
 
 @ALL
-def test_it_solves_the_equations_of_motion(name):
-    """A pendulum against an independent integration to 1e-12."""
-    model = rtmbs.Model("pendulum")
-    bob = model.add_body("bob", mass=2.0, inertia=(0.2, 0.3, 0.2), center_of_mass=(0.5, 0.0, 0.0))
-    pin = model.add_joint("pin", rtmbs.Revolute(axis=(0, 1, 0)), "ground", bob)
-    model.set_initial(pin, position=0.4, rate=-1.0)
-    exact = solve_ivp(
-        lambda t, y: (y[1], 2.0 * 9.81 * 0.5 * np.cos(y[0]) / (0.3 + 2.0 * 0.25)), (0.0, T), (0.4, -1.0),
-        method="DOP853", rtol=1e-12, atol=1e-12,
-    ).y[:, -1]  # fmt: skip
-    sim = Simulation(model.compile(), 1e-3, method(name))
-    sim.run(T)
-    error = max(abs(sim.state.z[0] - exact[0]), abs(sim.state.zd[0] - exact[1]))
-    assert error < 20.0 * 1e-3 ** METHODS[name].order + 1e-9
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_it_converges_to_an_independent_solution(name, problem):
+    """With its declared order, under force states, inputs, constraints and drivers: nothing is left out or frozen."""
+    one, order = PROBLEMS[problem], METHODS[name].order
+    exact, errors = np.array(one.exact()), []
+    for h in (2e-3, 1e-3):
+        sim = Simulation(one.model().compile(), h, method(name))
+        one.run(sim)
+        errors.append(np.abs(np.array(one.read(sim)) - exact).max())
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.2), errors
+    assert errors[1] < (60.0 * 1e-3) ** order
 
 
 @ALL
