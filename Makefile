@@ -23,7 +23,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # A worker a processor: threads of linear algebra would only wait for one another, for a twentieth of all processor time.
 test slow plain: export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: help run view test slow plain lint format types packages warmup dev core everything bench peers docs clean
+.PHONY: help run view test slow plain lint format types packages warmup dev core everything bench peers docs dist clean
 
 help:  ## say what can be made
 	@sed -n 's/^\([a-z]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
@@ -100,6 +100,15 @@ peers: $(RUN_STAMP)  ## run the four-bar beside other programs: tables and plots
 
 docs: $(DOCS_STAMP)  ## build the documents as a site, strictly, into build/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict -f docs/site/mkdocs.yml
+
+dist: $(RUN_STAMP)  ## build sdist and wheel, check both, run the tutorial from an environment that has only the wheel
+	$(INSTALL) -e '.[dist]'
+	rm -rf dist build/fresh
+	$(BIN)/python -m build
+	$(BIN)/twine check --strict dist/*
+	$(PYTHON) -m venv build/fresh
+	build/fresh/bin/python -m pip --disable-pip-version-check --quiet install "$$(echo dist/*.whl)[plot]"
+	cd build/fresh && bin/python -P ../../.ci/tutorial.py .
 
 lint: $(CHECKED)  ## ruff: rules and format
 	$(BIN)/ruff check .

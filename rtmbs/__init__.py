@@ -8,7 +8,7 @@ Every public name below is resolved on first use (PEP 562): ``import rtmbs`` loa
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # The public names, sorted, and the module each one lives in.
 HOMES = {

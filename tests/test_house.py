@@ -1,9 +1,11 @@
 """The walls of the house: length of functions, size of files, loose modules, and who may know numba's insides."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import rtmbs
 from rtmbs.jit.private import PRIVATE
 from tests.trees import tree_of
 
@@ -51,6 +53,14 @@ def test_files_are_small():
     assert large.keys() <= LARGE_FILES.keys(), f"larger than {LARGEST_FILE} lines: {large}"
     assert all(lines <= LARGE_FILES[name] for name, lines in large.items()), large
     assert LARGE_FILES.keys() <= large.keys(), "an exception is not needed any more: take it off the list"
+
+
+def test_one_version_everywhere():
+    version = re.search(r'^version = "(.*)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)[1]
+    assert rtmbs.__version__ == version
+    assert f"version: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"## [{version}] - " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"rtmbs-{version}-py3" in (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
 
 
 def test_no_more_loose_modules():
