@@ -19,6 +19,7 @@ HEADS = {
     "driver": "Drivers",
     "force": "Forces",
     "energy": "Energies",
+    "momentum": "Momenta and mass centre",
 }
 TRIAD = np.eye(3)[:, [2, 0, 1]]
 

@@ -15,6 +15,7 @@ from rtmbs.results.force_channels import (
     violation_sources,
 )
 from rtmbs.results.joint_channels import joint_sources
+from rtmbs.results.momentum_channels import momentum_sources
 from rtmbs.results.resampled import Resampled
 from rtmbs.results.result import TIME, Result
 from rtmbs.results.samples import Samples
@@ -33,6 +34,7 @@ PARTS = (  # kind of element that asks for the names, and what it offers
     ("force", force_sources),
     ("force", state_sources),
     ("energy", energy_sources),
+    ("momentum", momentum_sources),
 )
 
 
