@@ -27,7 +27,7 @@ class MassMotion(NamedTuple):
 
 def momentum_sources(system: System, resampled: Resampled) -> Iterator[tuple[str, Source]]:
     """Yield momenta of the mechanism and the motion of its mass centre; nothing where no moving body has a mass."""
-    moving = [info for info in system.bodies.values() if info.dof >= 0 and info.mass > 0.0]
+    moving = moving_bodies(system)
     if not moving:
         return
     readings: tuple[tuple[str, str, Callable[[MassMotion], Array]], ...] = (
@@ -40,6 +40,11 @@ def momentum_sources(system: System, resampled: Resampled) -> Iterator[tuple[str
     )
     for name, unit, read in readings:
         yield name, Source(XYZ, unit, partial(read_mass_motion, resampled, moving, read), WORLD)
+
+
+def moving_bodies(system: System) -> list[BodyInfo]:
+    """Return the bodies that have a mass and are not welded to ground."""
+    return [info for info in system.bodies.values() if info.dof >= 0 and info.mass > 0.0]
 
 
 def read_mass_motion(resampled: Resampled, moving: list[BodyInfo], read: Callable[[MassMotion], Array]) -> Array:
