@@ -47,16 +47,23 @@ def check_closed(equations: SemiRecursiveEquations, state: State, what: str) -> 
 
 def check_facing(equations: SemiRecursiveEquations) -> None:
     """Refuse an assembly in which axes of a cut joint do not point the same way (METHODS 1.25)."""
+    if name := facing_away(equations):
+        raise StartError(
+            f"cut joint {name!r} assembled the wrong way round: its axes do not point the same way;"
+            " give an initial value on the wanted side"
+        )
+
+
+def facing_away(equations: SemiRecursiveEquations) -> str:
+    """Return a cut joint with axes that do not point the same way at the pose evaluated last; empty when none has."""
     ws, connectors = equations.ws, equations.tables.connectors
     for closure, info in enumerate(equations.system.closures):
         connector = equations.tables.closures.connector[closure]
         A_a, A_b = ws.A[connectors.a[connector]], ws.A[connectors.b[connector]]
         for axis_a, axis_b in zip(info.aligned_a, info.aligned_b, strict=True):
             if (A_a @ axis_a) @ (A_b @ axis_b) < FACING:
-                raise StartError(
-                    f"cut joint {info.name!r} assembled the wrong way round: its axes do not point the same way;"
-                    " give an initial value on the wanted side"
-                )
+                return info.name
+    return ""
 
 
 def check_forces(equations: SemiRecursiveEquations) -> None:

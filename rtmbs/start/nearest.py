@@ -186,7 +186,7 @@ def bounded_change(J: csc_array, r: Array, weights: Array) -> Array:
     near = 1.0 / np.sqrt(weights)
     U, values, Vt = np.linalg.svd(J.toarray() * near, full_matrices=False)
     parts = U.T @ r
-    taken = np.abs(parts) <= LARGEST * values
+    taken = (values > 0.0) & (np.abs(parts) <= LARGEST * values)
     return near * (Vt[taken].T @ (parts[taken] / values[taken]))
 
 

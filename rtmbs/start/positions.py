@@ -7,6 +7,7 @@ from scipy.sparse import coo_array, csc_array
 from rtmbs.errors import StartError
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.loop_jacobian import loop_groups, loop_jacobian
+from rtmbs.start.checks import facing_away
 from rtmbs.start.entries import scaled_entries
 from rtmbs.start.nearest import REFUSED, NearestPose, worst_of
 from rtmbs.system.tables import REVOLUTE
@@ -15,6 +16,14 @@ Array = NDArray[np.float64]
 
 TURN = 2.0 * np.pi
 STAGES = 24  # poses on the way from the reference pose to far pinned values
+BESIDE, DRAWS = (
+    (0.03, 0.3, 1.0, 3.0),
+    4,
+)  # in typical sizes: how far beside a pose others are tried, and in how many ways
+PATIENCE = 30  # iterations of a try
+LOOKED_BESIDE = 200  # coordinates; beyond, every try takes long
+AS_NEAR = 1e-3  # relative difference of the distances of two assemblies that are as near
+DIFFERENT = 1e-3  # in typical sizes: two assemblies further apart than this are two
 
 
 class Assembly(NearestPose):
@@ -25,6 +34,7 @@ class Assembly(NearestPose):
         self.scale, self.typical = scale, typical
         self.jacobian = loop_jacobian(equations.system)
         self.groups = loop_groups(equations.system)
+        self.other_way: Array | None = None  # an assembly (n,) as near as the one that was taken
 
     def gap(self, z: Array) -> Array:
         """Return Phi over its scale (m,), order one."""
@@ -43,19 +53,73 @@ class Assembly(NearestPose):
         """Return the assembled z (n,), pinned coordinates led from zero to their values when the direct way fails.
 
         Far from a closed pose |Phi| has minima that are no assembly; on the way from the reference pose there is none.
-        The caller judges the gap that is left.
+        Bars drawn in one line, or all bodies at one point, stand between several ways to assemble: Gauss-Newton cannot
+        leave such a pose, so poses beside it are tried, and those on which a cut joint faces the right way.
+        ``self.other_way`` is then the other assembly that is as near. The caller judges the gap that is left.
         """
+        self.other_way = None
         direct = self.solve(wanted, pinned, weights)
-        if worst_of(self.gap(direct)) <= REFUSED or not np.any(pinned):
+        if self.assembled(direct):
             return direct
+        closed = worst_of(self.gap(direct)) <= REFUSED  # but some axes face away
+        found = None if closed else self.led(wanted, pinned, weights)
+        if found is None:
+            found = self.from_beside(direct, wanted, pinned, weights)
+        self.gap(found)
+        return found
+
+    def assembled(self, z: Array) -> bool:
+        """Return whether every loop is closed at z, and every cut joint faces the right way."""
+        return worst_of(self.gap(z)) <= REFUSED and not facing_away(self.equations)
+
+    def led(self, wanted: Array, pinned: NDArray[np.bool_], weights: Array) -> Array | None:
+        """Return the pose (n,) on the way from the reference pose, pinned coordinates led to their values; or None."""
+        if not np.any(pinned):
+            return None
         z = np.where(pinned, 0.0, wanted)
         for share in np.linspace(0.0, 1.0, STAGES + 1):
             z = self.solve(np.where(pinned, share * wanted, z), pinned, weights)
             if worst_of(self.gap(z)) > REFUSED:
-                return self.solve(wanted, pinned, weights)
+                return None
         z = self.unwound(z, wanted, pinned)
-        self.gap(z)
-        return z
+        return z if self.assembled(z) else None
+
+    def from_beside(self, direct: Array, wanted: Array, pinned: NDArray[np.bool_], weights: Array) -> Array:
+        """Return the nearest of the assemblies (n,) that poses beside ``wanted`` lead to, or the least open pose found.
+
+        ``direct`` (n,) is where the direct way ended. Directions are drawn with one seed, so that a model assembles the
+        same way in every process.
+        """
+        least, draws = direct, np.random.default_rng(0)
+        for size in BESIDE if len(wanted) <= LOOKED_BESIDE else ():
+            shakes = size * self.typical * draws.standard_normal((DRAWS, len(wanted)))
+            tried = [
+                self.near(wanted + side * np.where(pinned, 0.0, shake), wanted, pinned, weights)
+                for shake in shakes
+                for side in (1.0, -1.0)
+            ]
+            if found := [z for z in tried if self.assembled(z)]:
+                return self.nearest(found, wanted, weights)
+            least = min((least, *tried), key=lambda z: float(np.linalg.norm(self.gap(z))))
+        return least
+
+    def nearest(self, found: list[Array], wanted: Array, weights: Array) -> Array:
+        """Return the assembly (n,) nearest to ``wanted``; another one that is as near becomes ``other_way``."""
+        costs = [float(np.sum(weights * ((z - wanted) / self.typical) ** 2)) for z in found]
+        best = found[int(np.argmin(costs))]
+        equal = [z for z, cost in zip(found, costs, strict=True) if cost <= (1.0 + AS_NEAR) * min(costs)]
+        apart = [float(np.max(np.abs(z - best) / self.typical, initial=0.0)) for z in equal]
+        self.other_way = equal[int(np.argmax(apart))] if max(apart) > DIFFERENT else None
+        return best
+
+    def near(self, begin: Array, wanted: Array, pinned: NDArray[np.bool_], weights: Array) -> Array:
+        """Return the pose (n,) that ``begin`` leads to, as near to ``wanted`` as its branch comes."""
+        with self.patience(PATIENCE):
+            z = self.approach(begin, wanted, pinned, weights, 0.0)
+        if not self.assembled(z):
+            return z
+        nearest = self.approach(z, wanted, pinned, weights, 1.0)
+        return nearest if self.assembled(nearest) else z
 
     def unwound(self, z: Array, wanted: Array, pinned: NDArray[np.bool_]) -> Array:
         """Take whole turns off free angles, so that each lies within half a turn of what was wanted: the same pose."""

@@ -67,7 +67,7 @@ def prepare(equations: SemiRecursiveEquations, h: float, method: Method, assembl
     check_finite(equations, arrays)
     check_motion(assembly, z, zd, zdd, lam, masses, h)
     equations.commit(arrays)
-    report = describe(equations, arrays, gaps, z, zd, mobility, blind, method.c)
+    report = describe(equations, arrays, gaps, assembly, mobility, blind, method.c)
     return Start(arrays, report)
 
 
@@ -75,35 +75,16 @@ def describe(
     equations: SemiRecursiveEquations,
     arrays: StateArrays,
     gaps: Array,
-    z: Array,
-    zd: Array,
+    assembly: Assembly,
     mobility: Mobility,
     blind: NDArray[np.bool_],
     penalty: float | None,
 ) -> StartReport:
     """Put the findings into words and numbers."""
-    system = equations.system
+    system, z, zd = equations.system, arrays.z, arrays.zd
     place, position = largest_change(z - system.z0, system.typical)
     rate_place, rate = largest_change(zd - system.zd0, system.typical)
-    n, warnings = equations.n, []
-    if mobility.rank != mobility.nearby:
-        warnings.append(
-            f"the start is singular (RankDrop): {n - mobility.rank} degrees of freedom here,"
-            f" {n - mobility.nearby} nearby"
-        )
-    if not mobility.known and not mobility.locked:
-        warnings.append(
-            "no closed pose was found beside the start of some loops: were the start singular, it would not show"
-        )
-    if mobility.locked:
-        warnings.append(f"{LOCKED} in what {listed(mobility.locked)} join: the loops alone hold it")
-    offsets = np.abs(equations.tables.closures.assembly_offset)
-    if np.any(offsets):
-        worst = int(np.argmax(offsets))
-        warnings.append(
-            f"assembly offset: {system.row_names[worst]} is measured from the pose as it is, {offsets[worst]:.3g} off"
-        )
-    rotation = system.row_is_rotation
+    n, rotation = equations.n, system.row_is_rotation
     return StartReport(
         moved_coordinate=system.coordinate_names[place] if place >= 0 else "",
         moved_position=position,
@@ -119,8 +100,43 @@ def describe(
         alpha_max=float(np.max(equations.alpha, initial=0.0)),
         penalty=penalty,
         without_effect=blind_blocks(system, blind),
-        warnings=tuple(warnings),
+        warnings=tuple(start_warnings(equations, assembly, z, mobility)),
         laws=tuple(path_of(force) for force in system.forces.values() if force.kind in ("law", "joint law")),
+    )
+
+
+def start_warnings(equations: SemiRecursiveEquations, assembly: Assembly, z: Array, mobility: Mobility) -> list[str]:
+    """Return the sentences that the user is warned by."""
+    system, n, warnings = equations.system, equations.n, []
+    if mobility.rank != mobility.nearby:
+        warnings.append(
+            f"the start is singular (RankDrop): {n - mobility.rank} degrees of freedom here,"
+            f" {n - mobility.nearby} nearby"
+        )
+    if not mobility.known and not mobility.locked:
+        warnings.append(
+            "no closed pose was found beside the start of some loops: were the start singular, it would not show"
+        )
+    if mobility.locked:
+        warnings.append(f"{LOCKED} in what {listed(mobility.locked)} join: the loops alone hold it")
+    if assembly.other_way is not None:
+        warnings.append(two_ways(system, z, assembly.other_way))
+    offsets = np.abs(equations.tables.closures.assembly_offset)
+    if np.any(offsets):
+        worst = int(np.argmax(offsets))
+        warnings.append(
+            f"assembly offset: {system.row_names[worst]} is measured from the pose as it is, {offsets[worst]:.3g} off"
+        )
+    return warnings
+
+
+def two_ways(system: System, z: Array, other: Array) -> str:
+    """Return the sentence for a reference pose that stands between two assemblies."""
+    k = int(np.argmax(np.abs(other - z) / system.typical))
+    return (
+        "the reference pose stands between several ways to assemble, such as bars in one line; taken is the one with"
+        f" {system.coordinate_names[k]} = {z[k]:.4g}, another has {other[k]:.4g}: an initial value near the wanted one"
+        " chooses, such as set_initial(JOINT, position=..., pin=False)"
     )
 
 
