@@ -22,6 +22,7 @@ BESIDE, DRAWS = (
 )  # in typical sizes: how far beside a pose others are tried, and in how many ways
 PATIENCE = 30  # iterations of a try
 LOOKED_BESIDE = 200  # coordinates; beyond, every try takes long
+LESS = 0.9  # of the gap: a pose is taken for less open below it, and for another one of the same minimum above
 AS_NEAR = 1e-3  # relative difference of the distances of two assemblies that are as near
 DIFFERENT = 1e-3  # in typical sizes: two assemblies further apart than this are two
 
@@ -100,7 +101,9 @@ class Assembly(NearestPose):
             ]
             if found := [z for z in tried if self.assembled(z)]:
                 return self.nearest(found, wanted, weights)
-            least = min((least, *tried), key=lambda z: float(np.linalg.norm(self.gap(z))))
+            opened = [float(np.linalg.norm(self.gap(z))) for z in (least, *tried)]
+            if min(opened) < LESS * opened[0]:
+                least = tried[int(np.argmin(opened)) - 1]
         return least
 
     def nearest(self, found: list[Array], wanted: Array, weights: Array) -> Array:
