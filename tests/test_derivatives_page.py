@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.patience import LONGEST
+
 PAGE = Path(__file__).parents[1] / "docs" / "derivatives.md"
 
 
@@ -12,7 +14,7 @@ def test_the_code_of_the_page_runs() -> None:
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
     assert len(blocks) >= 9
     done = subprocess.run(
-        [sys.executable, "-c", "\n".join(blocks)], capture_output=True, text=True, check=False, timeout=300
+        [sys.executable, "-c", "\n".join(blocks)], capture_output=True, text=True, check=False, timeout=LONGEST
     )
     assert done.returncode == 0, done.stderr
     tape, branch, mismatch = done.stdout.strip().splitlines()

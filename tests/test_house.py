@@ -55,6 +55,21 @@ def test_files_are_small():
     assert LARGE_FILES.keys() <= large.keys(), "an exception is not needed any more: take it off the list"
 
 
+def test_no_test_fails_for_its_time():
+    """Waits are bounded by ``tests.patience`` only, and no elapsed time has an upper bound: see that module."""
+    elapsed = re.compile(
+        r"(?:monotonic|perf_counter|process_time)\(\) - \w+ <[^=]|(?:monotonic|perf_counter)\(\) \+ \d"
+    )
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        text = path.read_text(encoding="utf-8")
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.keyword) and node.arg == "timeout" and isinstance(node.value, ast.Constant):
+                raise AssertionError(
+                    f"{path.name}:{node.value.lineno}: timeout={node.value.value}; take tests.patience"
+                )
+        assert not (found := elapsed.search(text)), f"{path.name}: {found.group()}"
+
+
 def test_one_version_everywhere():
     version = re.search(r'^version = "(.*)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)[1]
     assert rtmbs.__version__ == version

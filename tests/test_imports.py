@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import rtmbs
+from tests.patience import LONGEST
 from tests.trees import tree_of
 
 ROOT = Path(__file__).parent.parent
@@ -106,7 +107,7 @@ def test_the_rule_sees_what_it_should(tmp_path, monkeypatch):
 
 def run_python(code: str) -> str:
     command = [sys.executable, "-c", code]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=True).stdout
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=LONGEST, check=True).stdout
 
 
 def test_import_is_light():
@@ -114,10 +115,9 @@ def test_import_is_light():
     assert run_python(code).strip() == "[]"
 
 
-def test_import_is_fast():
-    code = "import time; start = time.perf_counter(); import rtmbs; print(time.perf_counter() - start)"
-    fastest = min(float(run_python(code)) for _ in range(3))
-    assert fastest < 0.3
+def test_import_loads_few_modules():
+    code = "import sys; before = set(sys.modules); import rtmbs; print(len(sys.modules.keys() - before))"
+    assert int(run_python(code)) < 60
 
 
 def test_a_model_needs_no_compiler():

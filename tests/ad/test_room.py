@@ -17,6 +17,7 @@ from rtmbs.ad.errors import TapeSizeError
 from rtmbs.ad.evaluator import Evaluator
 from rtmbs.ad.jacobian import ORDERS, sparse_jacobian
 from rtmbs.ad.trace import Traced, record
+from tests.patience import LONGEST
 
 ROOT = Path(__file__).parents[2]
 UNTOUCHED = -7
@@ -165,12 +166,12 @@ def test_one_order_that_grows_too_large_leaves_the_others(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1500)
+@pytest.mark.timeout(7200)
 def test_the_recorder_stays_within_its_arrays(tmp_path):
     """Every index of every kernel is checked: numba raises IndexError where a plain kernel would write past the end."""
     parts = [str(path) for path in sorted(Path(__file__).parent.glob("test_*.py"))]
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", "not slow", *parts]
     environment = {**os.environ, "NUMBA_BOUNDSCHECK": "1", "RTMBS_CACHE_DIR": str(tmp_path)}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=1400)
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=LONGEST)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
     assert any(tmp_path.iterdir())

@@ -6,7 +6,7 @@ from bench.campaigns.campaign import Campaign, Tally, campaigns, held
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(1500)
+@pytest.mark.timeout(7200)
 @pytest.mark.parametrize("campaign", campaigns(), ids=lambda campaign: campaign.name)
 def test_the_claim_holds(campaign: Campaign) -> None:
     tally = campaign.run(campaign.bounded, 0)

@@ -14,6 +14,7 @@ import pytest
 from rtmbs.bench import fourbar
 from rtmbs.bench.command import fourbar_parser, main
 from rtmbs.library import references
+from tests.patience import LONGEST
 
 ROOT = Path(__file__).parent.parent.parent
 SCHEMA = json.loads((ROOT / "rtmbs" / "bench" / "schema.json").read_text(encoding="utf-8"))
@@ -154,7 +155,7 @@ COMMAND = [sys.executable, "-m", "rtmbs.bench", "fourbar", "--ny", "1", "--nz", 
 
 
 def test_no_progress_bar_in_a_pipe():
-    done = subprocess.run(COMMAND, cwd=ROOT, capture_output=True, text=True, timeout=300, check=True)
+    done = subprocess.run(COMMAND, cwd=ROOT, capture_output=True, text=True, timeout=LONGEST, check=True)
     assert "\r" not in done.stderr
     assert "step/s" not in done.stderr
     assert done.stdout.startswith("multiple four-bar")
@@ -168,7 +169,7 @@ def test_a_progress_bar_on_a_terminal():
     command = subprocess.Popen(COMMAND, cwd=ROOT, stdout=subprocess.PIPE, stderr=theirs)
     os.close(theirs)
     shown = b"".join(iter(lambda: read_terminal(ours), b""))
-    printed, _ = command.communicate(timeout=300)
+    printed, _ = command.communicate(timeout=LONGEST)
     os.close(ours)
     assert b"four-bar 1 x 1" in shown
     assert printed.startswith(b"multiple four-bar")

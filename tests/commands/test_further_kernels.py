@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from tests.patches import ROOT
+from tests.patience import LONGEST
 
 COMPILED = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
 
@@ -34,7 +35,7 @@ print(*(name for name in sys.modules if name.startswith(rooms)))
 
 def printed(code):
     """What a fresh process prints."""
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=LONGEST)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 

@@ -14,6 +14,7 @@ from rtmbs.observers import IterationMeter
 from tests.cases import spread
 from tests.language.files import RICH, SLIDER_CRANK
 from tests.language.test_bad_files import CASES
+from tests.patience import LONGEST
 
 ROOT = Path(__file__).parents[2]
 PENDULUM = """MODEL pendulum
@@ -203,7 +204,7 @@ def test_format_leaves_a_bad_file_as_it_is(write, capsys):
 
 def test_the_console_script_ends_with_code_2(write):
     command = [sys.executable, "-m", "rtmbs", "check", write(CASES["no SYSTEM"][0])]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=LONGEST, check=False)
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
 
@@ -214,7 +215,7 @@ def test_reading_a_file_loads_no_compiler(write):
         "print([name for name in ('numba', 'scipy', 'autograd', 'matplotlib') if name in sys.modules])"
     )
     command = [sys.executable, "-c", code, write(SLIDER_CRANK)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=LONGEST, check=True)
     assert done.stdout.strip() == "[]"
 
 

@@ -14,6 +14,7 @@ from rtmbs.jit import apart
 from rtmbs.jit.cache_folder import Place
 from rtmbs.jit.compiling import Compilations
 from rtmbs.semirecursive.step import march
+from tests.patience import LONGEST
 
 ROOT = Path(__file__).parents[2]
 COMPILED = pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
@@ -60,12 +61,12 @@ def test_workers_end_with_an_interrupted_program(monkeypatch):
 
 
 def test_a_worker_ends_when_its_parent_is_gone():
-    code = "from rtmbs.jit.apart import work; import time; work({'-': lambda: time.sleep(60)})"
+    code = "from rtmbs.jit.apart import work; import time; work({'-': lambda: time.sleep(3600)})"
     worker = subprocess.Popen([*python(code), "-"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     time.sleep(0.5)
     assert worker.poll() is None
     worker.stdin.close()  # as the system does for a parent that was killed
-    assert worker.wait(timeout=30) == 1
+    assert worker.wait(timeout=LONGEST) == 1
     worker.stdout.close()
 
 
@@ -93,7 +94,9 @@ def test_nothing_is_left_to_compile(tmp_path):
     environment = {**os.environ, "RTMBS_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", "rtmbs", "warmup", "--jobs", "2"]
     runs = [
-        subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True, timeout=580)
+        subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True, timeout=LONGEST
+        )
         for _ in range(2)
     ]
     assert "(0 compiled now)" not in runs[0].stdout

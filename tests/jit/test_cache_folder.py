@@ -13,6 +13,7 @@ from numba.core import config
 
 from rtmbs.jit import cache_folder
 from rtmbs.jit.cache_folder import PACKAGE, PLACE, cache_place, fingerprint, kernel_sources
+from tests.patience import LONGEST
 
 ROOT = PACKAGE.parent
 COMPILED = pytest.mark.skipif(config.DISABLE_JIT, reason="nothing is compiled")
@@ -188,7 +189,7 @@ def run(code=ONE_KERNEL, check=True, **environment):
     kept = {name: value for name, value in os.environ.items() if name not in PLACES}
     command = [sys.executable, "-c", code]
     done = subprocess.run(
-        command, cwd=ROOT, env={**kept, **environment}, capture_output=True, text=True, timeout=300, check=check
+        command, cwd=ROOT, env={**kept, **environment}, capture_output=True, text=True, timeout=LONGEST, check=check
     )
     return json.loads(done.stdout), done.stderr
 

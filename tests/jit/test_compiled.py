@@ -24,6 +24,7 @@ from rtmbs.jit.compiled import entry_for
 from rtmbs.jit.dispatch import InnerDispatcher
 from rtmbs.semirecursive.step import march
 from tests.contracts.machines import LIBRARY, accepted_steps, closed_simulation, library_simulation
+from tests.patience import LONGEST
 
 PACKAGE = Path(rtmbs.__file__).parent
 ROOT = PACKAGE.parent
@@ -196,7 +197,9 @@ def run_copy(code, folder, cache, **environment):
     """Run Python on a copy of the package with a cache of its own; return what it printed."""
     environment = {**os.environ, "RTMBS_CACHE_DIR": str(cache), "PYTHONPATH": str(folder), **environment}
     command = [sys.executable, "-c", code]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=True)
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=LONGEST, check=True
+    )
     return json.loads(done.stdout)
 
 

@@ -8,6 +8,7 @@ import pytest
 from numba.core import config
 
 from rtmbs.jit.compiling import announced, kernel_count
+from tests.patience import LONGEST
 
 ROOT = Path(__file__).parents[2]
 CODE = """
@@ -23,7 +24,9 @@ print(compilations.count)
 def test_one_line_when_compiling_and_none_from_the_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("RTMBS_CACHE_DIR", str(tmp_path))
     runs = [
-        subprocess.run([sys.executable, "-c", CODE], cwd=ROOT, capture_output=True, text=True, timeout=120, check=True)
+        subprocess.run(
+            [sys.executable, "-c", CODE], cwd=ROOT, capture_output=True, text=True, timeout=LONGEST, check=True
+        )
         for _ in range(2)
     ]
     assert [run.stdout for run in runs] == ["1\n", "0\n"]

@@ -13,6 +13,8 @@ from pathlib import Path
 import numba
 import pytest
 
+from tests.patience import LONGEST
+
 ROOT = Path(__file__).parents[2]
 pytestmark = [
     pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled"),
@@ -66,11 +68,11 @@ def states(runs, plain):
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "RTMBS_PLAIN_JIT": "1" if plain else "0"}
     python = os.environ.get("RTMBS_PLAIN_PYTHON", sys.executable) if plain else sys.executable
     command = [python, "-c", STATES, json.dumps(runs)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=1800, check=True)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LONGEST, check=True)
     return json.loads(done.stdout)
 
 
-@pytest.mark.timeout(3600)
+@pytest.mark.timeout(7200)
 @pytest.mark.parametrize("kind", RUNS)
 def test_the_same_bytes(kind):
     """Both ways end in the same bytes; the plain one loads none of the private names."""

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import LONGEST
+
 ROOT = Path(__file__).parents[2]
 
 ALLOCATIONS = """
@@ -67,17 +69,15 @@ print(json.dumps(found))
 """
 
 FIRST = """
-import json, time
-import numpy as np
+import json
 from rtmbs import Simulation, library
+from rtmbs.jit.compiled import listening
 system = library.build("fourbar", ny=4, nz=40).compile()
 sim = Simulation(system, h=5e-3)
-times = []
-for _ in range(60):
-    start = time.perf_counter()
+compiled = []
+with listening(compiled.append, lambda kernel: None):
     sim.step()
-    times.append(time.perf_counter() - start)
-print(json.dumps({"first": times[0], "median": float(np.median(times))}))
+print(json.dumps(compiled))
 """
 
 
@@ -85,7 +85,7 @@ def run(code, **environment):
     """Run Python in a process of its own; return what it printed."""
     command = [sys.executable, "-c", code]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=500, check=True)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=LONGEST, check=True)
     return json.loads(done.stdout)
 
 
@@ -108,6 +108,5 @@ def test_ten_thousand_steps_allocate_nothing():
 
 @pytest.mark.slow
 def test_the_first_step_is_like_the_others():
-    """The largest of several runs may meet another process; the best of three tells what a step needs. Bound: twice."""
-    runs = [run(FIRST) for _ in range(3)]
-    assert min(each["first"] / each["median"] for each in runs) < 2.0
+    """Nothing is left to be compiled or loaded for it."""
+    assert run(FIRST) == []

@@ -13,6 +13,7 @@ from rtmbs.language.read import MOST_FILES
 from rtmbs.language.source import MOST_BYTES
 from tests.cases import spread
 from tests.language.files import SLIDER_CRANK
+from tests.patience import LONGEST
 
 ROOT = Path(__file__).parents[2]
 WHOLE = 'MODEL m\nSYSTEM (KINEMATIC ANALYSIS);\ninclude "{}";\nENDMODEL\n'
@@ -204,7 +205,7 @@ def test_the_worst_of_a_megabyte_takes_little_memory(case, tmp_path):
     path = write(tmp_path / "worst.mks", WORST[case])
     assert path.stat().st_size < 1_000_000
     command = [sys.executable, "-c", MEASURE, str(path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=LONGEST, check=True)
     lines, megabytes = map(int, done.stdout.split())
     assert lines == 1
     assert megabytes < 256

@@ -1,7 +1,5 @@
 """The symbolic part: orders, fill, storage, places of entries, and how fast it is done."""
 
-import time
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +7,7 @@ from hypothesis import strategies as st
 
 from rtmbs.linear.ordering import analyse_order, best_order, minimum_degree, symmetric_pattern
 from rtmbs.linear.symbolic import FIRST, PARENT, REST, WIDTH, analyse, entries, flops, nonzeros
-from tests.linear.patterns import blocks, stacked, tree_pattern
+from tests.linear.patterns import stacked, tree_pattern
 
 
 def dense_elimination(n, rows, cols, order):
@@ -121,18 +119,3 @@ def test_fronts_form_a_tree_of_dense_blocks():
 def test_an_empty_matrix():
     lu = analyse(0, [], [])
     assert (lu.n, lu.size, flops(lu), nonzeros(lu)) == (0, 0, 0, 0)
-
-
-@pytest.mark.parametrize(
-    ("pattern", "seconds"),
-    [(stacked(4, 40)[:3], 0.2), (blocks(640, 9), 1.0), (stacked(4, 160)[:3], 1.0)],
-    ids=["stacked 4x40", "640 blocks of 9", "stacked 4x160"],
-)
-def test_analysis_is_fast(pattern, seconds):
-    analyse(2, [0], [1])  # compile
-    best = np.inf
-    for _ in range(3):
-        start = time.perf_counter()
-        analyse(*pattern)
-        best = min(best, time.perf_counter() - start)
-    assert best < seconds

@@ -10,6 +10,7 @@ import rtmbs
 from rtmbs.observers import channel_recorder
 from tests.contracts.machines import library_simulation
 from tests.patches import ROOT
+from tests.patience import LONGEST
 
 pytest.importorskip("h5py")
 NAME = "crank.position"
@@ -52,7 +53,7 @@ def test_a_program_that_ends_without_stop_keeps_its_samples(tmp_path):
     file = tmp_path / "run.h5"
     words = "import pathlib, sys; from tests.observers import test_slow_records as own; own.recorded("
     words += "pathlib.Path(sys.argv[1]), 30)"
-    subprocess.run([sys.executable, "-c", words, str(file)], cwd=ROOT, check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", words, str(file)], cwd=ROOT, check=True, timeout=LONGEST)
     result = rtmbs.load_result(file)
     assert len(result) == 31
     assert not result.warnings

@@ -13,8 +13,8 @@ from rtmbs.errors import InputError
 from rtmbs.recursive import ranks
 from rtmbs.recursive.motion import Alone
 from tests.patches import ROOT
+from tests.patience import LONGEST
 
-LONGEST = 120.0  # [s] of a run that must end by itself
 PLACES = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", "")))
 MPIEXEC = shutil.which("mpiexec", path=PLACES)
 needs_mpi = pytest.mark.skipif(MPIEXEC is None, reason="mpiexec is not installed")

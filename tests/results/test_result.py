@@ -12,6 +12,7 @@ from rtmbs.files.archive import write_archive
 from rtmbs.results import Channel, Result, load_result
 from rtmbs.results.channel import Source
 from tests.mechanisms import random_model
+from tests.patience import LONGEST
 from tests.results.motions import result_of, smooth_motion
 
 T = np.linspace(0.0, 1.0, 5)
@@ -159,7 +160,12 @@ def test_loading_needs_no_compiler(saved):
     )
     root = Path(rtmbs.__file__).parent.parent
     done = subprocess.run(
-        [sys.executable, "-c", code, str(saved[1])], cwd=root, capture_output=True, text=True, timeout=120, check=True
+        [sys.executable, "-c", code, str(saved[1])],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        timeout=LONGEST,
+        check=True,
     )
     assert done.stdout.strip() == "[]"
 

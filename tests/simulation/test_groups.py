@@ -17,6 +17,7 @@ from rtmbs.semirecursive import fused, groups
 from rtmbs.simulation.options import by_name
 from tests.contracts.machines import accepted_steps, beside, contents, difference, everything
 from tests.contracts.test_steps import STEP, cart_model
+from tests.patience import LONGEST
 from tests.simulation.interrupted import interrupted
 from tests.simulation.test_running import ByHand, hold_together
 from tests.system.parts import pair
@@ -249,7 +250,7 @@ def test_an_interrupt_ends_at_a_whole_step_and_leaves_no_thread(system):
     threads = workers()
     with interrupted(0.3):
         sim.run(sim.t + 10_000_000 * sim.h)
-    end = time.monotonic() + 10.0
+    end = time.monotonic() + LONGEST
     while workers() > threads and time.monotonic() < end:
         time.sleep(1e-3)  # interrupted while it waited for the other thread, which ends its call
     assert workers() == threads

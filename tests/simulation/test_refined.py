@@ -2,7 +2,6 @@
 
 import math
 import threading
-import time
 from functools import partial
 from typing import ClassVar
 
@@ -205,8 +204,7 @@ def test_a_run_that_fails_ends_the_other_one():
     plan = [Piece(0.0, 3000.0, 300_000, 1, -1, 3000.0)]
     stopped, others = threading.Event(), [sim, sim.independent()]
     tasks = [partial(level, one, plan, 2**k, 300_000, 1e-2, stopped) for k, one in enumerate(others)]
-    busy, start = True, time.perf_counter()
+    busy = True
     with pytest.raises(KeyboardInterrupt):
         side_by_side(tasks, 2, stopped)
     assert stopped.is_set()
-    assert time.perf_counter() - start < 20.0

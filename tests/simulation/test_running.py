@@ -1,6 +1,5 @@
 """Many steps in one kernel call are the same steps: same bytes, same failures, and an interrupt is heard in time."""
 
-import time
 from collections import Counter
 
 import numpy as np
@@ -193,10 +192,9 @@ def test_an_interrupt_is_heard_between_calls():
     sim, reference = library_simulation("pendulum"), library_simulation("pendulum")
     accepted_steps(sim, 1)
     accepted_steps(reference, 1)
-    start = time.perf_counter()
     with interrupted(0.1):
         sim.run(sim.t + 200_000 * sim.h)
-    assert time.perf_counter() - start < 2.0
+    assert sim.state.k < 200_000
     reference.run(reference.t + (sim.state.k - 1) * reference.h)
     assert everything(sim) == everything(reference)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import rtmbs
 from bench import dampers
 from rtmbs.sweeps.readings import READINGS
+from tests.patience import LONGEST
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "sweeps.md").read_text(encoding="utf-8")
@@ -23,7 +24,7 @@ def test_the_example_is_a_script_that_runs(tmp_path):
     (tmp_path / "example.py").write_text(example, encoding="utf-8")
     told = subprocess.run(
         [sys.executable, tmp_path / "example.py"], env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True, text=True, timeout=120, check=True,
+        capture_output=True, text=True, timeout=LONGEST, check=True,
     )  # fmt: skip
     assert told.stdout.startswith("[5. 6. 7.] [")
     assert told.stdout.endswith("{}\n")

@@ -14,6 +14,7 @@ import pytest
 import rtmbs
 from rtmbs.errors import InputError
 from rtmbs.sweeps.driving import DIED
+from tests.patience import LONGEST
 from tests.sweeps.studies import columns_bytes, deadly, fragile, greedy, logged, measure, sizes
 
 ROOT = Path(__file__).parents[2]
@@ -93,7 +94,7 @@ def lines(log):
     return [line.split() for line in log.read_text().splitlines()] if log.exists() else []
 
 
-def wait_until(ready, seconds=60.0):
+def wait_until(ready, seconds=LONGEST):
     end = time.monotonic() + seconds
     while not ready():
         assert time.monotonic() < end
@@ -130,7 +131,7 @@ def test_a_script_without_a_guard_is_told(tmp_path):
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     ended = subprocess.run(
         [sys.executable, str(script), str(tmp_path / "log"), str(tmp_path / "rows")],
-        cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False,
+        cwd=ROOT, env=environment, capture_output=True, text=True, timeout=LONGEST, check=False,
     )  # fmt: skip
     assert ended.returncode == 1
     assert "\nrtmbs.sweeps.engine.CrewError: the workers end before their first" in ended.stderr

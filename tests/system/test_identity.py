@@ -14,6 +14,7 @@ import rtmbs
 from rtmbs import Simulation
 from rtmbs.errors import StateError
 from rtmbs.system.identity import identity
+from tests.patience import LONGEST
 
 A = 2.0
 TABLE = np.array([1.0, 2.0])
@@ -163,7 +164,7 @@ def test_another_process_gives_the_same_identity():
     )
     root = Path(rtmbs.__file__).parent.parent
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, timeout=120, check=True
+        [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, timeout=LONGEST, check=True
     )
     import tests.system.test_identity as here  # under the name it has there
 

@@ -15,6 +15,7 @@ from PySide6.QtCore import QTimer
 
 from rtmbs.viewer.collecting import collected_here
 from rtmbs.viewer.window import Window
+from tests.patience import LONGEST
 from tests.viewer.windows import open_window
 
 
@@ -93,7 +94,7 @@ def test_a_window_is_gone_when_view_returns(display, tmp_path):
     ran = subprocess.run(
         [sys.executable, "-c", OPENED_TWICE],
         env=os.environ | settings,
-        timeout=120,
+        timeout=LONGEST,
         capture_output=True,
         text=True,
         check=False,

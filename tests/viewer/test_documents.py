@@ -17,6 +17,7 @@ from rtmbs.viewer.connect import MODES
 from rtmbs.viewer.frame import OPTIONS, PLOTS
 from rtmbs.viewer.history import BYTES, STATES
 from rtmbs.viewer.mouse_spring import DAMPING_RATIO, FREQUENCY, MOUSE_SPRING
+from tests.patience import LONGEST
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "viewer.md").read_text(encoding="utf-8")
@@ -52,7 +53,7 @@ def test_numbers_of_the_page_are_those_of_the_code():
 def test_the_app_checks_itself():
     """A small four-bar plays in real time, is switched, goes back and forward to the same bytes."""
     words = ["apps/live_four_bar.py", "--check", "--ny", "1", "--nz", "2", "--seconds", "1"]
-    done = subprocess.run([sys.executable, *words], cwd=ROOT, capture_output=True, text=True, timeout=180)
+    done = subprocess.run([sys.executable, *words], cwd=ROOT, capture_output=True, text=True, timeout=LONGEST)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "the same bytes" in done.stdout
 
@@ -64,7 +65,7 @@ def test_importing_rtmbs_or_the_session_loads_no_qt():
         "import rtmbs.viewer.worker, rtmbs.viewer.manual, rtmbs.viewer.playback_connection; "
         "print([m for m in ('PySide6', 'pyqtgraph', 'OpenGL') if m in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=LONGEST)
     assert done.stdout.split("\n")[:2] == ["[]", "[]"], done.stderr
 
 
@@ -87,7 +88,7 @@ def test_the_model_file_of_the_page_is_viewed(tmp_path):
     words += ["--renderer", "matplotlib"]
     for told in (words, [*words, "--help"]):
         done = subprocess.run(
-            [sys.executable, "-m", "rtmbs", *told], cwd=tmp_path, capture_output=True, text=True, timeout=180
+            [sys.executable, "-m", "rtmbs", *told], cwd=tmp_path, capture_output=True, text=True, timeout=LONGEST
         )
         assert done.returncode == 0, done.stdout + done.stderr
     assert "--crank-length 0.2" in done.stdout
@@ -97,7 +98,7 @@ def test_the_model_file_of_the_page_is_viewed(tmp_path):
 def test_the_session_of_the_page_runs_without_a_window(tmp_path):
     file = tmp_path / "session.py"
     file.write_text(example("### Without a window"), encoding="utf-8")
-    done = subprocess.run([sys.executable, str(file)], cwd=tmp_path, capture_output=True, text=True, timeout=180)
+    done = subprocess.run([sys.executable, str(file)], cwd=tmp_path, capture_output=True, text=True, timeout=LONGEST)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "kinetic energy" in done.stdout
     assert "log" in done.stdout, "the input was set"

@@ -10,6 +10,7 @@ from rtmbs.simulation import Simulation
 from rtmbs.viewer.commands import Grab, MoveGrab, Release
 from rtmbs.viewer.mouse_spring import compiled_with_mouse_spring
 from rtmbs.viewer.theme import DARK, WHITE, rgba
+from tests.patience import LONGEST_MS
 from tests.viewer.mechanisms import motored
 from tests.viewer.windows import follow, open_window
 
@@ -28,7 +29,7 @@ def fourbar(layout: str, ny: int = 4, nz: int = 10) -> Simulation:
 
 def shoot(qtbot, window) -> np.ndarray:
     """Return a picture (height, width, 3) of the scene alone, floating point."""
-    qtbot.waitUntil(lambda: window.canvas.pictures > 0, timeout=10_000)
+    qtbot.waitUntil(lambda: window.canvas.pictures > 0, timeout=LONGEST_MS)
     if window.shown["grid"]:
         window.act.grid()
     return window.canvas.picture().astype(float)
@@ -156,12 +157,12 @@ def test_a_scripted_drag_moves_a_rocker(qtbot):
 def test_a_slow_renderer_smooths_what_stands_still(qtbot):
     window = open_window(qtbot, fourbar("stacked", ny=1, nz=1))
     canvas = window.canvas
-    qtbot.waitUntil(lambda: canvas.pictures > 0, timeout=10_000)
+    qtbot.waitUntil(lambda: canvas.pictures > 0, timeout=LONGEST_MS)
     if not canvas.software:
         pytest.skip("a graphics card draws here, always with smooth edges")
     before = canvas.pictures
     canvas.update()
-    qtbot.waitUntil(lambda: canvas.pictures >= before + 2, timeout=10_000)
+    qtbot.waitUntil(lambda: canvas.pictures >= before + 2, timeout=LONGEST_MS)
     qtbot.wait(700)
     assert canvas.pictures <= before + 3, "once, not again and again"
 

@@ -10,6 +10,7 @@ from rtmbs.errors import InputError, ModelError
 from rtmbs.viewer import fault
 from rtmbs.viewer.commands import StepForward
 from rtmbs.viewer.connect import connect
+from tests.patience import LONGEST
 
 
 def raised(tmp_path, text):
@@ -95,7 +96,7 @@ def test_what_a_function_of_the_user_raises_in_a_step_has_its_line(tmp_path, tex
     try:
         connection.describe()
         connection.send(StepForward(30))
-        failures, end = [], time.monotonic() + 30.0
+        failures, end = [], time.monotonic() + LONGEST
         while not failures and time.monotonic() < end:
             failures = [message for message in connection.messages() if message.kind in ("failure", "warning")]
             time.sleep(0.02)

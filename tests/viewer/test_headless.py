@@ -23,6 +23,7 @@ from rtmbs.viewer.painters import MATPLOTLIB
 from rtmbs.viewer.scene import Scene
 from rtmbs.viewer.theme import WHITE, rgba
 from rtmbs.viewer.video import Video
+from tests.patience import LONGEST
 from tests.viewer.mechanisms import failing, motored
 
 ffmpeg = pytest.importorskip("imageio_ffmpeg", reason="imageio-ffmpeg is not installed; pip install 'rtmbs[viewer]'")
@@ -44,7 +45,9 @@ def run(*words: str) -> subprocess.CompletedProcess:
     environment = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY", "PYOPENGL_PLATFORM")}
     environment["LP_NUM_THREADS"] = "1"
     command = [sys.executable, "-m", "rtmbs", "view", *words]
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=240, check=False)
+    return subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=LONGEST, check=False
+    )
 
 
 def test_the_command_films_a_mechanism_without_a_display(tmp_path):

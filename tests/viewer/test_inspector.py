@@ -14,6 +14,7 @@ from rtmbs.simulation import Simulation
 from rtmbs.viewer.choices import BODY, FORCE, INPUT, JOINT, MARKER, Choice
 from rtmbs.viewer.commands import Inspect, Pause, Play, Rebuild, Seek, SetInput
 from rtmbs.viewer.describe import describe
+from tests.patience import LONGEST_MS
 from tests.viewer.mechanisms import motored
 from tests.viewer.windows import activate, follow, open_window
 
@@ -243,11 +244,11 @@ def test_a_tick_hides_and_shows(qtbot, window):
     tree = window.panels.model.tree
     item = tree._items[Choice(BODY, "crank")]
     item.setCheckState(0, Qt.CheckState.Unchecked)
-    qtbot.waitUntil(lambda: drawn_bodies(window) == {2, 3})
+    qtbot.waitUntil(lambda: drawn_bodies(window) == {2, 3}, timeout=LONGEST_MS)
     start = window.scene.center_of(1) + np.array([9.0, 0.0, 0.0])
     assert window.scene.pick(start, np.array([-1.0, 0.0, 0.0])) is None, "what is hidden is not met"
     item.setCheckState(0, Qt.CheckState.Checked)
-    qtbot.waitUntil(lambda: drawn_bodies(window) == {1, 2, 3})
+    qtbot.waitUntil(lambda: drawn_bodies(window) == {1, 2, 3}, timeout=LONGEST_MS)
 
 
 def test_only_what_is_chosen_and_all_again(window):

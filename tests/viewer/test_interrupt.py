@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
 
@@ -16,6 +15,7 @@ from PySide6.QtCore import QSettings, QTimer
 
 from rtmbs.viewer import remember, view
 from rtmbs.viewer.interrupt import ended_by_interrupt, handled
+from tests.patience import LONGEST
 from tests.viewer.windows import Watched
 
 
@@ -28,10 +28,8 @@ def forgetful(tmp_path, monkeypatch):
 def test_it_closes_the_window(qapp, sim, forgetful):
     connection, before = Watched(sim), signal.getsignal(signal.SIGINT)
     QTimer.singleShot(300, lambda: os.kill(os.getpid(), signal.SIGINT))
-    started = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         view.show(connection)
-    assert time.monotonic() - started < 30.0
     assert connection.over
     assert signal.getsignal(signal.SIGINT) is before
 
@@ -55,7 +53,7 @@ def test_a_second_one_ends_the_process():
         "    os.kill(os.getpid(), signal.SIGINT)\n"
         "    os.kill(os.getpid(), signal.SIGINT)\n"
     )
-    ended = subprocess.run([sys.executable, "-c", script], timeout=60.0, capture_output=True, check=False)
+    ended = subprocess.run([sys.executable, "-c", script], timeout=LONGEST, capture_output=True, check=False)
     assert ended.returncode == -signal.SIGINT
 
 

@@ -13,6 +13,7 @@ from rtmbs.viewer.camera import Camera
 from rtmbs.viewer.commands import ShowReactions
 from rtmbs.viewer.connect import connect, playback
 from rtmbs.viewer.legend import WIDE, metric, scale_bar
+from tests.patience import LONGEST, LONGEST_MS
 from tests.viewer.mechanisms import motored
 from tests.viewer.windows import follow, open_window
 
@@ -102,10 +103,10 @@ def test_a_name_is_shown_where_the_mouse_rests(qtbot):
     canvas = window.canvas
     x, y, _ = canvas.camera.project(window.scene.center_of(3))[0]
     qtbot.mouseMove(canvas, QPoint(round(x), round(y)))
-    qtbot.waitUntil(lambda: QToolTip.text() != "", timeout=5_000)
+    qtbot.waitUntil(lambda: QToolTip.text() != "", timeout=LONGEST_MS)
     assert QToolTip.text() in ("rocker", "coupler", "crank", "spring (strut)", "spring (spring)")
     qtbot.mouseMove(canvas, QPoint(4, canvas.height() - 4))
-    qtbot.waitUntil(lambda: QToolTip.text() == "", timeout=5_000)
+    qtbot.waitUntil(lambda: QToolTip.text() == "", timeout=LONGEST_MS)
 
 
 # -------------------------------------------------------------------------------------------------- shapes on their way
@@ -137,7 +138,7 @@ def test_the_looks_of_a_model_come_through_a_session_and_its_reload(mode):
         check(connection.describe())
         first = connection.describe().generation
         connection.send(Reload())
-        end = time.monotonic() + 60.0
+        end = time.monotonic() + LONGEST
         while connection.describe().generation == first and time.monotonic() < end:
             time.sleep(0.05)
         assert connection.describe().generation > first

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from rtmbs.viewer.main_guard import why_not_imported
+from tests.patience import LONGEST
 
 PLAIN = "import rtmbs\nrtmbs.view('fourbar')\n"
 GUARDED = "import rtmbs\nif __name__ == '__main__':\n    rtmbs.view('fourbar')\n"
@@ -43,7 +44,7 @@ def test_a_script_without_a_guard_connects_to_a_thread(piped, why, tmp_path):
     words = [sys.executable] if piped else [sys.executable, str(tmp_path / "script.py")]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     ended = subprocess.run(
-        words, input=CONNECTS, text=True, capture_output=True, timeout=120.0, env=environment, check=False
+        words, input=CONNECTS, text=True, capture_output=True, timeout=LONGEST, env=environment, check=False
     )
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.startswith("thread ")

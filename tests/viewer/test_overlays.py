@@ -11,6 +11,7 @@ from rtmbs.viewer.choices import BODY, JOINT, Choice
 from rtmbs.viewer.flat import Flat
 from rtmbs.viewer.section import across
 from rtmbs.viewer.theme import WHITE, rgba
+from tests.patience import LONGEST_MS
 from tests.viewer.mechanisms import motored
 from tests.viewer.windows import open_window
 
@@ -26,7 +27,7 @@ def window(qtbot):
     window.act.info()
     window.act.grid()
     window.act.look_front()
-    qtbot.waitUntil(lambda: window.canvas.pictures > 0, timeout=10_000)
+    qtbot.waitUntil(lambda: window.canvas.pictures > 0, timeout=LONGEST_MS)
     return window
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from rtmbs.errors import InputError
 from rtmbs.viewer import qt
+from tests.patience import LONGEST
 
 ROOT = Path(__file__).parents[2]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
@@ -63,7 +64,7 @@ def test_nothing_but_the_window_loads_qt():
                "rtmbs.viewer.headless", "rtmbs.viewer.scene", "rtmbs.viewer.keys", "rtmbs.viewer.worker")  # fmt: skip
     code = f"import sys, {', '.join(modules)}; print(sorted({{'PySide6', 'pyqtgraph', 'OpenGL'}} & sys.modules.keys()))"
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120, check=True
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=LONGEST, check=True
     )
     assert done.stdout.strip() == "[]"
 
@@ -118,7 +119,9 @@ def test_a_window_that_cannot_be_is_one_sentence_and_an_exit_code(opengl, qapp, 
     environment = {name: value for name, value in os.environ.items() if name != "QT_QPA_PLATFORM"}
     environment |= {"PYTHONPATH": str(ROOT), **given}
     command = [sys.executable, "-m", "rtmbs", "view", "pendulum"]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=LONGEST, check=False
+    )
     assert done.returncode == 2
     lines = [line for line in (done.stdout + done.stderr).splitlines() if not line.startswith(("libGL", "QXcb"))]
     assert len(lines) == 1, lines

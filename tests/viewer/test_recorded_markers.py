@@ -9,6 +9,7 @@ from bench.measures.driven import four_bar
 from rtmbs.kinematics import Analysis
 from rtmbs.model import Bar
 from rtmbs.viewer.recording import Recording
+from tests.patience import LONGEST
 
 
 def test_markers_belong_to_the_bodies_in_which_they_rest():
@@ -42,7 +43,7 @@ sys.meta_path.insert(0, Missing())
 from rtmbs.commands.cli import main
 sys.exit(main(["view", {str(path)!r}, "--headless", "--frames", "2", "--out", {str(tmp_path / "f_%02d.png")!r}]))
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=LONGEST)
     assert done.returncode == 0, done.stderr
     assert "matplotlib" in done.stdout
     assert len(list(tmp_path.glob("f_*.png"))) == 2

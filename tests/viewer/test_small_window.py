@@ -17,6 +17,7 @@ from rtmbs.viewer.panels.plot_bar import EXPORTS, with_ending
 from rtmbs.viewer.panels.profiler import phases_title
 from rtmbs.viewer.theme import THEMES
 from rtmbs.viewer.trails import traceable
+from tests.patience import LONGEST_MS
 from tests.viewer.windows import follow
 
 
@@ -57,7 +58,7 @@ def test_the_legend_leaves_the_scales_their_place(window, width, beside):
 @pytest.mark.parametrize("height", [330, 420, 700])
 def test_the_info_has_room_in_a_low_picture(window, qtbot, height):
     window._show_panels()
-    qtbot.waitUntil(lambda: window.info.height() > 100)
+    qtbot.waitUntil(lambda: window.info.height() > 100, timeout=LONGEST_MS)
     window.resize(900, height)
     qtbot.wait(50)
     window.info.setText("")

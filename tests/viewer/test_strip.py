@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from rtmbs.viewer.strip import FIRST, KINETIC, WIDTH, Strip, T
+from tests.patience import LONGEST
 
 
 def rows(first, count, h=1e-3, mark=0.0):
@@ -65,7 +66,7 @@ def test_another_process_reads_the_same_and_never_half_a_row():
     thread.start()
     looks = 0
     try:
-        end = time.monotonic() + 20.0
+        end = time.monotonic() + LONGEST
         while looks < 300 and time.monotonic() < end:
             found = reader.read((T, FIRST, FIRST + 1))
             if found is not None and len(found):

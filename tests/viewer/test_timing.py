@@ -17,6 +17,7 @@ from rtmbs.viewer.session import Session
 from rtmbs.viewer.shared import SharedFrames
 from rtmbs.viewer.timing import Ring, Timing, percentiles
 from rtmbs.viewer.worker import Worker
+from tests.patience import LONGEST
 from tests.viewer.mechanisms import motored
 from tests.viewer.outlets import Silent
 
@@ -169,7 +170,7 @@ def test_readers_of_shared_memory_never_see_half_a_frame():
     thread.start()
     seen = set()
     try:
-        end = time.monotonic() + 30.0
+        end = time.monotonic() + LONGEST
         count = 0
         while (count < 2000 or len(seen) < 5) and time.monotonic() < end:
             if (frame := reader.read()) is not None:

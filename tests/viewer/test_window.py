@@ -27,6 +27,7 @@ from rtmbs.viewer.section import across
 from rtmbs.viewer.speeds import faster
 from rtmbs.viewer.theme import DARK, WHITE, rgba
 from rtmbs.viewer.window import Window
+from tests.patience import LONGEST, LONGEST_MS
 from tests.viewer.mechanisms import failing, motored
 from tests.viewer.windows import Watched, follow, open_window
 
@@ -416,7 +417,7 @@ def test_an_exception_in_a_slot_is_shown_and_the_window_lives(window, monkeypatc
 MENDED = "from tests.viewer.mechanisms import motored\n\n\ndef build():\n    return motored()\n"
 
 
-def until(window, condition, seconds=30.0):
+def until(window, condition, seconds=LONGEST):
     """Look at the session until ``condition`` holds."""
     end = time.monotonic() + seconds
     while not condition() and time.monotonic() < end:
@@ -521,7 +522,7 @@ def test_opening_another_model_shows_it(qtbot, window):
     window.opener, old = opener, window.connection
     window.act.open_model("pendulum.py")
     assert opened == ["pendulum.py"]
-    qtbot.waitUntil(lambda: old.over)
+    qtbot.waitUntil(lambda: old.over, timeout=LONGEST_MS)
     window.tick()
     assert window.title() == "failing"
 

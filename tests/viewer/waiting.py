@@ -2,8 +2,10 @@
 
 import time
 
+from tests.patience import LONGEST
 
-def wait(connection, condition, what="what was waited for", seconds=60.0):
+
+def wait(connection, condition, what="what was waited for", seconds=LONGEST):
     """Return the first frame for which ``condition`` holds."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:

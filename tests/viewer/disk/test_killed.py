@@ -11,12 +11,13 @@ from rtmbs.commands.cli import main
 from rtmbs.viewer.commands import KeepHistory, Pause, Play, Seek
 from rtmbs.viewer.connect import connect, is_result, playback
 from rtmbs.viewer.thread_connection import ThreadConnection
+from tests.patience import LONGEST
 
 FACTORY = "tests.viewer.mechanisms:motored"
 LOST = 1.0  # [s] at most
 
 
-def wait_for(condition, seconds=60.0):
+def wait_for(condition, seconds=LONGEST):
     end = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < end, "waited in vain"
