@@ -159,7 +159,7 @@ def by_own_equations(case: int, tally: Tally) -> tuple[float, float, str]:
 def turning(case: int) -> tuple[rtmbs.Model, rtmbs.Simulation, list[tuple[str, str]]]:
     """Return a random mechanism, its run, and its joints that turn freely with the body that their turn carries.
 
-    Loops start at rest: a compiled model makes the rates of ``set_initial`` consistent anew, and a sensitivity begins at
+    Loops start at rest: a model makes the rates of ``set_initial`` consistent anew, while a sensitivity begins at
     the consistent ones.
     """
     for draw in range(DRAWS):
