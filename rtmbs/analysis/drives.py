@@ -69,9 +69,9 @@ def drives_of(system: System, drives: Any, names: Mapping[int, str]) -> Drives:
     labels, weights, dofs, rows = [], [], [], []
     for name, weight in weighted.items():
         if not (isinstance(name, str) and (name in known or name in drivers or name in turning)):
-            names = [*known, *drivers, *turning]
+            offered = [*known, *drivers, *turning]
             raise no_coordinate(
-                system, name, names, "cannot have a drive", f"name the joint, {turning_joint(system, name)!r}"
+                system, name, offered, "cannot have a drive", f"name the joint, {turning_joint(system, name)!r}"
             )
         if not (is_number(weight) and weight > 0.0):
             raise InputError(f"the weight of drive {name!r} is {shown(weight)}; it must be above zero")

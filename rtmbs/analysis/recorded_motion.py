@@ -69,7 +69,7 @@ def take_recorded(system: System, result: Result, info: JointInfo, found: GivenM
             check_finite(f"{own}.position", place, found.times)
             found.take(system, place_of_dofs(system, info, place, turn))
     if not info.kind.free and (slides := plain_dofs(system, info)) and bodies_known(result, info):
-        relative = RelativeMotion(*(moved(result, one) for one in (info.a, info.b)), info.point_a, info.point_b)
+        relative = RelativeMotion(moved(result, info.a), moved(result, info.b), info.point_a, info.point_b)
         found.take(system, {slides[0]: np.stack(relative.slide(info.axes_a[info.dofs.index(slides[0])]), axis=1)})
 
 
