@@ -9,10 +9,11 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from rtmbs.analysis.given_motion import settable_names
+from rtmbs.analysis.given_poses import plain_dofs, turning_joints
 from rtmbs.errors import InputError, shown
 from rtmbs.integrators.checks import is_number
 from rtmbs.results.force_channels import driven_distances
-from rtmbs.simulation.cut_joints import no_coordinate
+from rtmbs.simulation.cut_joints import no_coordinate, turning_joint
 from rtmbs.system.system import System
 
 Array = NDArray[np.float64]
@@ -31,6 +32,7 @@ class Drives:
     dofs: list[int]  # (k,) of coordinates; -1 for a driver
     rows: list[int]  # (k,) equations of drivers; -1 for a coordinate
     replaced: Mask  # (m,) equations of drivers that say the motion while drives make it
+    wrenches: dict[int, str]  # joint that turns freely of each dof whose drive is a part of a wrench
 
     def columns(self, system: System, Phi_z: Array, u: Array) -> Array:
         """Return the generalised forces (n, k) of unit forces of the drives at a closed pose with inputs ``u``."""
@@ -58,22 +60,38 @@ def drives_of(system: System, drives: Any, names: Mapping[int, str]) -> Drives:
     """
     if drives is None:
         none = np.zeros(system.m, np.bool_)
-        return Drives(list(names.values()), np.ones(len(names)), list(names), [-1] * len(names), none)
+        ones, no_rows = np.ones(len(names)), [-1] * len(names)
+        return Drives(list(names.values()), ones, list(names), no_rows, none, wrench_dofs(system))
     if isinstance(drives, str) or not isinstance(drives, Mapping | Sequence):
         raise InputError(f"drives is {shown(drives)}; it must be a list of joints and drivers, or map them to weights")
     weighted = dict(drives) if isinstance(drives, Mapping) else dict.fromkeys(drives, 1.0)
-    known, drivers = settable_names(system), driver_rows(system)
-    dofs, rows = [], []
+    known, drivers, turning = settable_names(system), driver_rows(system), turning_joints(system)
+    labels, weights, dofs, rows = [], [], [], []
     for name, weight in weighted.items():
-        if not (isinstance(name, str) and (name in known or name in drivers)):
-            raise no_coordinate(system, name, [*known, *drivers], "cannot have a drive")
+        if not (isinstance(name, str) and (name in known or name in drivers or name in turning)):
+            offered = [*known, *drivers, *turning]
+            raise no_coordinate(
+                system, name, offered, "cannot have a drive", f"name the joint, {turning_joint(system, name)!r}"
+            )
         if not (is_number(weight) and weight > 0.0):
             raise InputError(f"the weight of drive {name!r} is {shown(weight)}; it must be above zero")
-        dofs.append(known.get(name, -1))
-        rows.append(-1 if name in known else drivers[name])
+        own = [known.get(name, -1)] if name in known or name in drivers else list(turning[name].dofs)
+        labels += [name] * len(own)
+        weights += [float(weight)] * len(own)
+        dofs += own
+        rows += [drivers[name] if dof < 0 else -1 for dof in own]
     replaced = np.zeros(system.m, np.bool_)
     replaced[list(drivers.values())] = True
-    return Drives(list(weighted), np.array(list(weighted.values()), np.float64), dofs, rows, replaced)
+    return Drives(labels, np.array(weights), dofs, rows, replaced, wrench_dofs(system))
+
+
+def wrench_dofs(system: System) -> dict[int, str]:
+    """Return the joint that turns freely of each of its dofs, but for slides along a line, by dof."""
+    found = {}
+    for name, info in turning_joints(system).items():
+        alone = [] if info.kind.free else plain_dofs(system, info)
+        found.update({dof: name for dof in info.dofs if dof not in alone})
+    return found
 
 
 def driver_rows(system: System) -> dict[str, int]:

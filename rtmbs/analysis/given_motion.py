@@ -1,22 +1,58 @@
-"""A motion of joints that somebody wants or has measured: values, rates and accelerations at times."""
+"""A motion of joints that is wanted: values, rates and accelerations at times."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.analysis.given_poses import (
+    LEAST,
+    Turn,
+    parts_of,
+    place_of_dofs,
+    plain_dofs,
+    remedy,
+    rotation_dofs,
+    turn_of,
+    turn_of_dofs,
+    turning_joints,
+)
 from rtmbs.errors import InputError, ModelError, shown
-from rtmbs.model.profiles import checked_profile
-from rtmbs.results.result import TIME, Result
-from rtmbs.simulation.cut_joints import no_coordinate
-from rtmbs.system.system import System
+from rtmbs.model.profiles import ConstantRate, checked_profile
+from rtmbs.simulation.cut_joints import no_coordinate, turning_joint
+from rtmbs.system.system import JointInfo, System
 
 Array = NDArray[np.float64]
 
 
+@dataclass(frozen=True)
+class GivenMotion:
+    """A motion of dofs at S times."""
+
+    times: Array  # (S,) [s]
+    values: dict[int, Array]  # (S, 3) by dof: value, rate, acceleration; values of rotations are zero
+    names: dict[int, str]  # by dof: as messages and forces call it
+    turns: dict[int, Array]  # (S, 3, 3) by reference: the rotations of joints that turn freely
+
+    def turn(self, system: System, info: JointInfo, turn: Turn) -> None:
+        """Take in the turn of a joint."""
+        R0, motion = turn_of_dofs(system, info, turn)
+        self.turns[int(system.tables.dofs.reference[rotation_dofs(system, info)[0]])] = R0
+        self.take(system, motion)
+
+    def take(self, system: System, motion: Mapping[int, Array]) -> None:
+        """Take in the motion of dofs by their own names."""
+        self.values.update(motion)
+        self.names.update({dof: system.coordinate_names[dof] for dof in motion})
+
+
 def settable_names(system: System) -> dict[str, int]:
-    """Return the dof of every coordinate of a joint in the tree: JOINT.COORDINATE, and JOINT where it has one."""
+    """Return the dof of every coordinate of a joint in the tree: JOINT.COORDINATE, and JOINT where it has one.
+
+    The slide of a joint along a line, which turns freely too, is JOINT.slide_1.
+    """
     found = {}
     for joint, info in system.joints.items():
         if not info.in_tree:
@@ -25,64 +61,63 @@ def settable_names(system: System) -> dict[str, int]:
             found[f"{joint}.{coordinate}"] = dof
         if len(info.coordinates) == 1:
             found[joint] = info.dofs[0]
+    for info in turning_joints(system).values():
+        if not info.kind.free:
+            found.update({system.coordinate_names[dof]: dof for dof in plain_dofs(system, info)})
     return found
 
 
 def other_names(system: System, names: Sequence[str]) -> dict[str, str]:
     """Return the other name of each coordinate that has two, with the one of ``names`` that it stands for."""
     known = settable_names(system)
-    by_dof = {known[name]: name for name in names}
+    by_dof = {known[name]: name for name in names if name in known}
     return {other: by_dof[dof] for other, dof in known.items() if dof in by_dof and other != by_dof[dof]}
 
 
-def given_motion(system: System, motion: Any, t: Any) -> tuple[Array, dict[int, Array], dict[int, str]]:
-    """Return times (S,), the motion (S, 3) of each dof, values, rates and accelerations, and the name it came by.
-
-    Raises UnknownNameError with the nearest names, InputError.
-    """
-    if isinstance(motion, Result):
-        return of_result(system, motion, t)
-    times = checked_times(t)
+def given_motion(system: System, motion: Any, t: Any) -> GivenMotion:
+    """Return the motion of every dof that is given. Raises UnknownNameError with the nearest names, InputError."""
+    found = GivenMotion(checked_times(t), {}, {}, {})
     if motion is None:  # drivers say it all
-        return times, {}, {}
+        return found
     if not isinstance(motion, Mapping) or not motion:
         raise InputError(f"motion is {shown(motion)}; it must map joints to motions, or be a Result")
-    known, found, names = settable_names(system), {}, {}
+    known, parts, turns = settable_names(system), parts_of(system), {}
     for name, value in motion.items():
-        if not (isinstance(name, str) and name in known):
-            raise no_coordinate(system, name, known)
-        found[known[name]], names[known[name]] = values_of(name, value, times), name
-    return times, found, names
+        if isinstance(name, str) and name in known:
+            found.values[known[name]], found.names[known[name]] = values_of(name, value, found.times), name
+        elif isinstance(name, str) and name in parts:
+            if name.endswith(".orientation"):
+                turns[parts[name].name] = turn_of(name, value, found.times)
+                found.turn(system, parts[name], turns[parts[name].name])
+        else:
+            joint = turning_joint(system, name)
+            how = remedy(system.joints[joint]) if joint else ""
+            raise no_coordinate(system, name, [*known, *parts], remedy=how)
+    for name in motion:
+        if name in parts and name.endswith(".position"):
+            place = place_of(name, motion[name], found.times)
+            found.take(system, place_of_dofs(system, parts[name], place, turns.get(parts[name].name)))
+    return found
 
 
-def of_result(system: System, result: Result, t: Any) -> tuple[Array, dict[int, Array], dict[int, str]]:
-    """Return the motion of all coordinates that a Result knows; ``t`` names the joints, or None for all."""
-    wanted = settable_names(system)
-    if t is not None:
-        wanted = {name: wanted[name] for name in joints_named(system, t, wanted)}
-    found: dict[int, Array] = {}
-    names: dict[int, str] = {}
-    for name, dof in wanted.items():
-        if "." not in name or name not in result or dof in found:
-            continue
-        columns = [result[name], result[f"{name}_rate"], result[f"{name}_acceleration"]]
-        found[dof], names[dof] = np.stack(columns, axis=1), name
-        check_finite(name, found[dof], np.asarray(result[TIME]))
-    if not found:
-        raise InputError(f"motion has no coordinate of {system.name!r}; it must be a Result of this mechanism")
-    return np.asarray(result[TIME]), found, names
-
-
-def joints_named(system: System, t: Any, known: Mapping[str, int]) -> Sequence[str]:
-    """Return the names of coordinates that stand in the place of times; raises UnknownNameError, InputError."""
-    if isinstance(t, str) or not isinstance(t, Sequence) or not all(isinstance(name, str) for name in t):
+def place_of(name: str, value: Any, times: Array) -> Array:
+    """Return positions, velocities and accelerations (S, 3, 3): of three profiles, samples (S, 3), or themselves."""
+    S = len(times)
+    if isinstance(value, Sequence) and len(value) == 3 and any(callable(one) for one in value):
+        still = [one if callable(one) else ConstantRate(0.0, start=one) for one in value]
+        return np.stack([values_of(f"{name}[{k}]", one, times) for k, one in enumerate(still)], axis=2)
+    try:
+        found = np.asarray(value, np.float64)
+    except (TypeError, ValueError):
+        found = np.zeros(0)
+    sampled = found.shape == (S, 3) and len(times) >= LEAST
+    if not sampled and found.shape != (S, 3, 3):
         raise InputError(
-            f"t is {shown(t)} beside a Result, which has its own times; leave t out, or name the coordinates to follow"
+            f"motion of {name!r} is {shown(value)}; it must be three profiles, {S} positions (more than three), or an "
+            f"array ({S}, 3, 3) of position, velocity and acceleration"
         )
-    for name in t:
-        if name not in known:
-            raise no_coordinate(system, name, known)
-    return t
+    check_finite(name, found, times)
+    return splined(times, found) if sampled else found
 
 
 def checked_times(t: Any) -> Array:

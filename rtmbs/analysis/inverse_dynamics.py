@@ -9,10 +9,13 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from rtmbs.analysis.drives import RANK, Drives, driver_rows, drives_of, least_forces
-from rtmbs.analysis.given_motion import given_motion, other_names
+from rtmbs.analysis.given_motion import GivenMotion, given_motion, other_names
+from rtmbs.analysis.given_poses import rotation_dofs, turning_joints
 from rtmbs.analysis.joint_loads import JointLoads
+from rtmbs.analysis.joint_wrenches import free_parts
 from rtmbs.analysis.named import Named
 from rtmbs.analysis.power import closure_power
+from rtmbs.analysis.recorded_motion import of_result
 from rtmbs.analysis.told import Told, counted, numbers, rows
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.integrators.checks import is_number
@@ -42,7 +45,9 @@ class InverseDynamics(Told, JointLoads):
     Attributes
     ----------
     forces : (S,) by name, along what each drive moves [N, N m]; drivers of coordinates and of distances among them.
-        A joint with one coordinate answers to JOINT and to JOINT.COORDINATE
+        A joint with one coordinate answers to JOINT and to JOINT.COORDINATE. A joint that turns freely has JOINT.nx to
+        JOINT.nz, and a floating one JOINT.fx to JOINT.fz: the wrench of the first body on the second at the point of
+        the second, world axes, as JOINT.reaction
     power : (S,) by name, what each drive gives [W]
     result : channels of the motion: positions, reactions with the drives in them, forces
     gaps : (S,) largest distance of a given coordinate from the one that closes the loops, in typical sizes
@@ -81,9 +86,12 @@ def inverse_dynamics(
     """Return the forces and torques that make the joints of a System follow a motion.
 
     motion : by name of a joint, or JOINT.COORDINATE: a profile such as ``rtmbs.Sine``, samples (S,) at ``t``, or an
-        array (S, 3) of values, rates and accelerations; or a Result, whose coordinates are followed; None for a System
-        whose drivers say it all
-    t : times (S,) [s], increasing; of a Result left out
+        array (S, 3) of values, rates and accelerations. A ball or floating joint has JOINT.orientation: quaternions
+        (S, 4) of the second body seen from the first, (S, 3, 4) with two derivatives, or a function of t that returns
+        these three. A floating one has JOINT.position too: three profiles, samples (S, 3), or (S, 3, 3) with
+        velocities and accelerations, along the joint axes of the first body. Or a Result, whose joints are followed.
+        None for a System whose drivers say it all
+    t : times (S,) [s], increasing; of a Result left out, or names of the joints to follow
     drives : joints, coordinates or drivers that make the motion; unless given, the given coordinates and all drivers.
         Drivers that are not among them say the motion and carry nothing. With more drives than degrees of freedom the
         sum of force^2 / weight is least: ``{"hip": 2.0, "knee": 1.0}`` gives weights
@@ -105,27 +113,43 @@ def inverse_dynamics(
             "or let drivers make the motion in a Simulation"
         )
     check_outside(system)
-    times, given, names = given_motion(system, motion, t)
-    follower = Follower(system, given, names, tolerance, inputs or {})
-    chosen = drives_of(system, drives, names)
-    poses = [follower.at(k, float(time)) for k, time in enumerate(times)]
+    given = of_result(system, motion, t) if isinstance(motion, Result) else given_motion(system, motion, t)
+    follower = Follower(system, given, tolerance, inputs or {})
+    chosen = drives_of(system, drives, given.names)
+    poses = [follower.at(k, float(time)) for k, time in enumerate(given.times)]
     shared = [shares(follower, pose, chosen) for pose in poses]
-    samples = samples_of(times, poses, [lam for _, lam in shared])
+    samples = samples_of(given.times, poses, [lam for _, lam in shared])
     tables = follower.equations.tables
     result, resampled = run_result(system, tables, samples, {}), Resampled(system, tables, samples)
-    forces = {label: np.array([tau[k] for tau, _ in shared]) for k, label in enumerate(chosen.labels)}
-    rates = {label: samples.zd[:, dof] for label, dof in zip(chosen.labels, chosen.dofs, strict=True) if dof >= 0}
-    for name, row in driver_rows(system).items():
-        forces[name] = result[f"{name}.force"] + 0.0  # zero without its sign
-        if row >= len(tables.closures.kind):
-            rates[name] = samples.zd[:, tables.drivers.dof[row - len(tables.closures.kind)]]
-    power = {name: forces[name] * rate for name, rate in rates.items()}
-    for name in driven_distances(system):
-        power[name] = closure_power(resampled, system.closure_names.index(name))
-    power = {name: power[name] for name in forces}
+    taus = np.array([tau for tau, _ in shared]).reshape(len(samples.t), -1)
+    forces, power = drive_forces(system, chosen, taus, resampled, result)
     also = other_names(system, [label for label, dof in zip(chosen.labels, chosen.dofs, strict=True) if dof >= 0])
     forces, power = Named("drive", forces, also), Named("drive", power, also)
     return InverseDynamics(forces, power, result, np.array([pose.gap for pose in poses]), resampled)
+
+
+def drive_forces(
+    system: System, drives: Drives, taus: Array, resampled: Resampled, result: Result
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Return force and power (S,) of every drive by name; ``taus`` (S, k) are those of the dofs and drivers."""
+    samples, tables = resampled.samples, resampled.tables
+    forces: dict[str, Array] = {}
+    power: dict[str, Array] = {}
+    for k, (label, dof) in enumerate(zip(drives.labels, drives.dofs, strict=True)):
+        if joint := drives.wrenches.get(dof):
+            for name, (force, rate) in free_parts(resampled, system, joint, drives.dofs).items():
+                forces[name], power[name] = force, force * rate
+        else:
+            forces[label] = taus[:, k]
+            if dof >= 0:
+                power[label] = taus[:, k] * samples.zd[:, dof]
+    for name, row in driver_rows(system).items():
+        forces[name] = result[f"{name}.force"] + 0.0  # zero without its sign
+        if row >= len(tables.closures.kind):
+            power[name] = forces[name] * samples.zd[:, tables.drivers.dof[row - len(tables.closures.kind)]]
+    for name in driven_distances(system):
+        power[name] = closure_power(resampled, system.closure_names.index(name))
+    return forces, {name: power[name] for name in forces}
 
 
 @dataclass(frozen=True)
@@ -146,12 +170,11 @@ class Pose:
 class Follower:
     """Finds the motion of all coordinates from that of the given ones, instant after instant."""
 
-    def __init__(
-        self, system: System, given: dict[int, Array], names: dict[int, str], tolerance: float | None, inputs: Any
-    ) -> None:
+    def __init__(self, system: System, motion: GivenMotion, tolerance: float | None, inputs: Any) -> None:
         if tolerance is not None and not (is_number(tolerance) and tolerance >= 0.0):
             raise InputError(f"tolerance is {shown(tolerance)}; it must be zero or more, in typical sizes")
-        self.system, self.given, self.names, self.tolerance = system, given, names, tolerance
+        given, names = motion.values, motion.names
+        self.system, self.given, self.names, self.turns, self.tolerance = system, given, names, motion.turns, tolerance
         self.equations = SemiRecursiveEquations(system)
         self.u = system.u0.copy()
         for name, value in inputs.items():
@@ -178,6 +201,8 @@ class Follower:
         for dof, values in self.given.items():
             for order in range(3):
                 wanted[order][dof] = values[k, order]
+        for reference, R0 in self.turns.items():
+            self.R0[reference] = R0[k]
         z = self.pose(t, k, wanted[0])
         self.rows = independent_rows(equations)
         self.check_free(t)
@@ -249,8 +274,20 @@ class Follower:
         if loose.shape[1]:
             place = np.flatnonzero(free)[int(np.argmax(np.linalg.norm(loose, axis=1)))]
             count = f"{loose.shape[1]} degree{'s' * (loose.shape[1] > 1)} of freedom"
-            name = self.system.coordinate_names[place]
-            raise InputError(f"the motion leaves {count} open at t = {t:g} s: {name!r} may move; give its motion too")
+            raise InputError(
+                f"the motion leaves {count} open at t = {t:g} s: {motion_name(self.system, int(place))!r} may move; "
+                "give its motion too"
+            )
+
+
+def motion_name(system: System, dof: int) -> str:
+    """Return the name by which the motion of a dof is given."""
+    for name, info in turning_joints(system).items():
+        if dof in rotation_dofs(system, info):
+            return f"{name}.orientation"
+        if dof in info.dofs and info.kind.free:
+            return f"{name}.position"
+    return system.coordinate_names[dof]
 
 
 def scaled_rows(equations: SemiRecursiveEquations, assembly: Assembly, rows: Mask) -> Array:

@@ -6,13 +6,13 @@ from numpy.typing import NDArray
 from rtmbs.analysis.load_statistics import LoadStatistics
 from rtmbs.analysis.named import Named
 from rtmbs.errors import unknown_name
+from rtmbs.results.channel import WRENCH
 from rtmbs.results.motion import body_motion
 from rtmbs.results.reactions import reaction_values
 from rtmbs.results.resampled import Resampled
 
 Array = NDArray[np.float64]
 WORLD = "world"
-PARTS = ("fx", "fy", "fz", "nx", "ny", "nz")
 
 
 class JointLoads:
@@ -45,6 +45,6 @@ class JointLoads:
         Raises UnknownNameError.
         """
         wrench = self.reaction(joint, frame)
-        columns = dict(zip(PARTS, wrench.T, strict=True))
+        columns = dict(zip(WRENCH, wrench.T, strict=True))
         columns |= {"f": np.linalg.norm(wrench[:, :3], axis=1), "n": np.linalg.norm(wrench[:, 3:], axis=1)}
         return Named("part of a wrench", {name: LoadStatistics(values, self.t) for name, values in columns.items()})

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.analysis.differences import PLACES, STEP, WEIGHTS
+from rtmbs.analysis.joint_wrenches import joint_wrench
 from rtmbs.results.force_channels import joint_force
-from rtmbs.results.motion import body_motion, cross, dot
-from rtmbs.results.reactions import reaction_values
+from rtmbs.results.motion import cross, dot
 from rtmbs.results.resampled import Resampled
 from rtmbs.results.samples import Samples
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
@@ -134,13 +134,9 @@ def joint_powers(system: System, resampled: Resampled) -> dict[str, Array]:
     joint has none.
     """
     found = {}
-    for name, info in system.joints.items():
-        bodies = system.bodies[info.a], system.bodies[info.b]
-        ground = min(resampled.row(one.dof) for one in bodies)
-        a, b = (body_motion(resampled, one, ground) for one in bodies)
-        x, wrench = b.point(info.point_b), reaction_values(resampled, system, name)
-        slide, turn = b.velocity(x) - a.velocity(x), b.omega - a.omega
-        found[name] = np.sum(wrench * np.hstack((slide, turn)), axis=1)
+    for name in system.joints:
+        wrench, motion = joint_wrench(resampled, system, name)
+        found[name] = np.sum(wrench * motion, axis=1)
     return found
 
 

@@ -17,7 +17,7 @@ from rtmbs.sensitivities.timed import SHRINK, changing, check_lasting, timed_slo
 from rtmbs.system.followed import Shifted
 from rtmbs.system.identity import identity
 from rtmbs.system.system import CalledLaw, System
-from rtmbs.system.tables import ROTATION, Tables
+from rtmbs.system.tables import Tables
 
 Array = NDArray[np.float64]
 Field = tuple[str, ...]
@@ -49,6 +49,7 @@ class Design:
             except RtmbsError as error:
                 raise InputError(f"no model can be built with {self.name} = {value:.6g}: {error}") from None
             check_structure(self.name, base, system)
+            system = in_axes_of(base, system)
             check_called(self.name, base, system)
             check_start(self.name, base, system)
             found.append(in_units_of(base, system))
@@ -226,12 +227,21 @@ def check_structure(name: str, base: System, other: System) -> None:
             f"a small change of {name} gives a mechanism of other coordinates, equations or inputs than the Simulation "
             "has; build the same mechanism, and mark the joints that are cut"
         )
-    turns = base.tables.dofs.kind == ROTATION
-    if np.any(np.abs(base.tables.dofs.axis[turns] - other.tables.dofs.axis[turns]) > 1e-12):
-        raise InputError(
-            f"{name} turns the principal axes of a body on a ball or floating joint, in which its coordinates are "
-            "counted; take parameters that leave these axes where they are"
-        )
+
+
+def in_axes_of(base: System, other: System) -> System:
+    """Return a System whose rotations are counted along the same axes of their bodies as those of ``base``.
+
+    ``compile`` takes the principal axes, which turn with masses and points. Any axes fixed in the body serve, and the
+    states of the Simulation are counted along those of ``base``.
+    """
+    axis, zd0 = other.tables.dofs.axis.copy(), other.zd0.copy()
+    for first in np.flatnonzero(base.tables.dofs.reference >= 0):
+        own = slice(first, first + 3)
+        axis[own] = base.tables.dofs.axis[own]
+        zd0[own] = axis[own] @ (other.tables.dofs.axis[own].T @ zd0[own])
+    tables = other.tables._replace(dofs=other.tables.dofs._replace(axis=axis))
+    return replace(other, tables=tables, zd0=zd0)
 
 
 def check_called(name: str, base: System, other: System) -> None:

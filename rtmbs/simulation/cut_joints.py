@@ -7,15 +7,13 @@ from rtmbs.system.system import System
 
 OFFERED = 6  # names shown in place of one of a cut joint
 
-APART = "take joints of one coordinate each in its place, as rtmbs.library.drive_pose does"  # what helps, in most cases
-
 
 def no_coordinate(
-    system: System, name: object, known: Iterable[str], what: str = "cannot be given", remedy: str = APART
+    system: System, name: object, known: Iterable[str], what: str = "cannot be given", remedy: str = ""
 ) -> Exception:
     """Return the error for a name that ``known`` coordinates do not have.
 
-    InputError where its joint is cut, or turns freely; ``remedy`` says what to do then.
+    InputError where its joint is cut, or turns freely; ``remedy`` says what to do in the latter case.
     """
     if ball := turning_joint(system, name):
         return InputError(f"{name!r} {what}: joint {ball!r} turns freely, and no single number says how; {remedy}")
@@ -32,7 +30,7 @@ def turning_joint(system: System, name: object) -> str:
     """Return the name of the ball or floating joint that ``name`` is about; empty where there is none."""
     for joint in (name, name.rpartition(".")[0]) if isinstance(name, str) else ():
         info = system.joints.get(joint)
-        if info is not None and info.in_tree and info.dofs and not info.coordinates:
+        if info is not None and info.in_tree and info.kind.turns_freely:
             return joint
     return ""
 
