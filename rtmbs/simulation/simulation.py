@@ -46,6 +46,7 @@ from rtmbs.system.system import System
 Array = NDArray[np.float64]
 
 NO_FACTORS = np.zeros(0)  # penalty factors of a method that has none
+MOST_TRIED = 2**31  # steps of a run with a tolerance: what it keeps of each of them needs memory
 WARM_UP_STEPS = 3  # steps that never count, before the first one
 
 
@@ -223,6 +224,7 @@ class Simulation(StateHolder):
         tolerance: float | None = None,
         when: Any = None,
         until: Callable[["Simulation"], bool] | None = None,
+        most_steps: int = 1_000_000,
     ) -> Result:
         """Step to ``t_end`` [s] and return what was recorded: every step, or those that ``record`` says.
 
@@ -250,12 +252,16 @@ class Simulation(StateHolder):
 
             sim.run(2.0, tolerance=1e-6, record=Every(0.01), when=lambda s: s["ball.position"][2])
 
+        No step turns a body or moves a coordinate by more than 1.5 typical sizes: the estimate is blind to whole turns.
+        A run that would try more than ``most_steps`` steps ends early with an InputError that says why.
+
         Raises InputError for a tolerance or an event out of range, and for an event function that raises or returns no
         number; one that never changes its sign is counted in ``Result.warnings``.
         """
         switches(progress=progress)
         one_of("on_failure", on_failure, ("raise", "halve"))
         whole("at_most", at_most, 0, MOST_HALVINGS)
+        whole("most_steps", most_steps, 1, MOST_TRIED)
         if not (record is None or isinstance(record, Schedule)):
             raise InputError(f"record is {shown(record)}; it must be a schedule such as rtmbs.Every(0.1)")
         if until is not None and not callable(until):
@@ -269,7 +275,7 @@ class Simulation(StateHolder):
             if until is not None:
                 raise InputError("until looks at steps of h; with a tolerance write when=, which finds the exact time")
             return self._run_within(
-                t_end, tolerance, when, record, observers, at_most * (on_failure == "halve"), progress
+                t_end, tolerance, when, record, observers, at_most * (on_failure == "halve"), progress, most_steps
             )
         if when is not None:
             raise InputError("when needs a tolerance: write sim.run(t_end, tolerance=1e-6, when=...)")
@@ -288,7 +294,7 @@ class Simulation(StateHolder):
 
     def _run_within(
         self, t_end: float, tolerance: float, when: Any, record: Schedule | None, observers: Any, at_most: int,
-        progress: bool,
+        progress: bool, most_steps: int,
     ) -> Result:  # fmt: skip
         """Run with steps that follow ``tolerance``; h stays that of the Simulation before and after."""
         from rtmbs.simulation.controlled import (  # scipy.optimize and rotations take long to load
@@ -307,10 +313,12 @@ class Simulation(StateHolder):
         self._take_goals()
         self._validate(self.state)
         check_end(self.t, t_end)
-        jumps = jump_times(self.system, self.t, t_end, min(h, t_end - self.t))
+        span = t_end - self.t
+        jumps = jump_times(self.system, self.t, t_end, max(min(h, span), span / most_steps))
+        times = RecordTimes(record, self.t, t_end)
         controlled = Controlled(
-            self, t_end, tolerance, events, RecordTimes(record, self.t, t_end), watching, at_most, jumps, progress
-        )
+            self, t_end, tolerance, events, times, watching, at_most, jumps, progress, most_steps
+        )  # fmt: skip
         try:
             # the balance of energy keeps a bias of the rates that belongs to one h (METHODS 1.7)
             self.change(hold_energy=False, projection_tol=projection_tol(tolerance, method.projection_tol))
