@@ -17,6 +17,7 @@ from rtmbs.observers.recorder import HELPED, started_of
 from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.simulation.batches import SIZE, Batch, chunk_of, take_batch
 from rtmbs.simulation.dense import Moment, Stretch
+from rtmbs.simulation.error_growth import ErrorGrowth
 from rtmbs.simulation.events import Event, Occurrence, Watch, moment_of
 from rtmbs.simulation.failures import step_error
 from rtmbs.simulation.halved import error_of_positions
@@ -49,6 +50,7 @@ class Controlled:
         self.sim, self.t_end, self.record, self.observers = sim, t_end, record, list(observers)
         self.h, self.at_most, self.jumps = sim.h, at_most, jumps
         self.choice = StepChoice(sim.system, tolerance, sim.t, t_end)
+        self.growth = ErrorGrowth(sim.system, sim.equations)
         self.bound = StepBound(most_steps, tolerance, t_end)
         tables = sim.equations.tables
         self.watches = [Watch(event, sim.system, tables) for event in events]
@@ -128,6 +130,9 @@ class Controlled:
             self.give_up_or_go_on(batch, h)
         taken, stopped, anew = self.accept(batch, good)
         judged = self.choice.unjudged == 0
+        if self.growth.followed and taken and judged and not self.off_loops:
+            self.growth.follow(batch, h, self.choice.added, taken, float(rates.max()))
+            self.growth.check(self.choice.tolerance, float(track.t[taken]))
         if good:
             self.off_loops += min(self.choice.unjudged, good)
             self.choice.unjudged = 0

@@ -62,6 +62,7 @@ class StepChoice:
         self.unjudged = 0  # steps to be taken whatever their error is
         self.excused = EXCUSED if len(system.row_names) else 0.0  # tolerances left for such steps; trees have none
         self.refusal = (math.nan, math.nan, math.nan)  # the last one: t, h, error
+        self.added = np.zeros((0, system.n)), np.zeros((0, system.n))  # errors of positions and rates, signed
         self.blind = False  # whether the last batch was too long for its rates
         self.usual, self.usual_until = 0.0, -math.inf  # a step before a refusal, and where it would have ended [s]
         self.spare = 0.0  # what kinks in that time may still take of its share [s]
@@ -78,6 +79,7 @@ class StepChoice:
         rounding = ACCELERATION_NOISE * self.steepest * typical
         noise = Noise(POSITION_NOISE * typical, RATE_NOISE * self.fastest * typical, rounding)
         position, rate = local_errors(self.system.tables.dofs, track, past, noise)
+        self.added = position, rate
         added = (np.abs(position) + self.time() * np.abs(rate)) / typical
         if added.shape[1] == 0:
             return np.zeros(len(added))

@@ -1,0 +1,118 @@
+"""The error of a run with a tolerance: what steps add, carried along by the linear equations of motion (METHODS 1.34).
+
+An error (dz, dv) beside a motion follows M da + C dv + K dz + Phi_z^T dlam = 0 and stays on the loops. One implicit
+midpoint step takes it over a stretch of steps. Where motions part, it grows as they do.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from rtmbs.errors import InputError
+from rtmbs.integrators.settings import TANGENT_TERMS, StateArrays
+from rtmbs.simulation.batches import Batch
+from rtmbs.simulation.dense import Moment
+from rtmbs.simulation.turns import Array, turned
+from rtmbs.system.system import System
+
+LAGGED = TANGENT_TERMS.index("lagged")  # multipliers and accelerations of the moment
+TURN = 0.3  # typical sizes that the fastest part moves in a stretch
+SMALL = 1e-5  # typical sizes: perturbation of a difference quotient
+LARGEST = 40  # coordinates and loop equations: matrices here are dense
+KEPT = 1.5  # tolerances that a coordinate may be off; those of several add up in a body
+
+
+class ErrorGrowth:
+    """The error of positions and rates at the present time, as far as it is known."""
+
+    def __init__(self, system: System, equations: Any) -> None:
+        self.system, self.equations = system, equations
+        self.position, self.rate = np.zeros(system.n), np.zeros(system.n)
+        self.first = np.flatnonzero(system.tables.dofs.reference >= 0)
+        self.followed = system.n > 0 and system.n + len(system.row_names) <= LARGEST
+
+    @property
+    def size(self) -> float:
+        """Largest error of a position now, in typical sizes."""
+        return float(np.max(np.abs(self.position) / self.system.typical, initial=0.0))
+
+    @property
+    def worst(self) -> str:
+        """Name of the coordinate with that error."""
+        return self.system.coordinate_names[int(np.argmax(np.abs(self.position) / self.system.typical))]
+
+    def check(self, tolerance: float, t: float) -> None:
+        """Refuse to go on from ``t`` [s] when a run no longer keeps its tolerance: InputError."""
+        off = self.size / tolerance
+        if not off <= KEPT:
+            raise InputError(
+                f"tolerance = {tolerance:g} is not kept: the errors of steps grow in this motion, and {self.worst!r} is "
+                f"about {off:.2g} tolerances off at t = {t:g} s; give a tolerance of {tolerance / (2.0 * off):.1g} or "
+                "an earlier t_end"
+            )
+
+    def follow(self, batch: Batch, h: float, added: tuple[Array, Array], count: int, fastest: float) -> None:
+        """Go over the first ``count`` steps of a batch of ``h`` [s], each of which adds a row of ``added`` (k, n).
+
+        ``fastest`` is the largest rate of the batch [1/s].
+        """
+        stride = max(1, int(TURN / (fastest * h))) if fastest * h * count > TURN else count
+        u, alpha = self.equations.u, self.equations.alpha
+        self.equations.alpha = np.zeros_like(alpha)
+        for k in range(0, count, stride):
+            end = min(k + stride, count)
+            if self.position.any() or self.rate.any():
+                self.carry(batch.moments[(k + end + 1) // 2], batch.moments[end], (end - k) * h)
+            self.position += added[0][k:end].sum(axis=0)
+            self.rate += added[1][k:end].sum(axis=0)
+        self.equations.u, self.equations.alpha = u, alpha
+
+    def carry(self, middle: Moment, end: Moment, h: float) -> None:
+        """Take the error over ``h`` [s], by the equations of a moment in the ``middle``, to the loops at its ``end``."""
+        n = self.system.n
+        M, C, K, Phi_z = self.matrices(middle)
+        force = C @ self.rate + K @ (self.position + 0.5 * h * self.rate)
+        apart = Phi_z @ (self.position + h * self.rate) * (2.0 / h**2)
+        change = bordered(M + 0.5 * h * C + 0.25 * h * h * K, Phi_z, -np.concatenate((force, apart)))[:n]
+        self.position = self.position + h * self.rate + 0.5 * h * h * change
+        self.rate = self.rate + h * change
+        if len(Phi_z):
+            self.project(end, M)
+        for i in self.first:
+            axes = self.system.tables.dofs.axis[i : i + 3]
+            back = turned(np.eye(3), -h * middle.zd[i : i + 3] @ axes)
+            self.position[i : i + 3] = axes @ back @ axes.T @ self.position[i : i + 3]
+
+    def matrices(self, at: Moment) -> tuple[Array, Array, Array, Array]:
+        """Return M, C, K (n, n) and Phi_z (m, n) at a moment."""
+        equations = self.equations
+        equations.u = at.u.copy()
+        equations.residual(at.z, at.zd, at.zdd, at.R0)
+        old = StateArrays(at.z, at.zd, at.zdd, at.lam, at.R0, np.zeros((len(at.z), 2)))
+        M, C, K = (equations.assemble(*part, LAGGED, old) for part in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)))
+        return M, C, K, equations.closure_jacobian()
+
+    def project(self, at: Moment, M: Array) -> None:
+        """Let the error of rates lie on the loops at a moment, beside that of positions."""
+        equations, n = self.equations, self.system.n
+        part = SMALL / max(self.size, np.finfo(float).tiny)
+        equations.close(at.z + part * self.position, at.R0)
+        moved = equations.closure_velocities(at.zd)
+        equations.close(at.z, at.R0)
+        bent = (moved - equations.closure_velocities(at.zd)) / part
+        Phi_z = equations.closure_jacobian()
+        wanted = np.concatenate((np.zeros(n), -(bent + Phi_z @ self.rate)))
+        self.rate = self.rate + bordered(M, Phi_z, wanted)[:n]
+
+
+def bordered(A: Array, Phi_z: Array, b: Array) -> Array:
+    """Return x (n + m,) with A x + Phi_z^T lam = b and the loops, of least squares where these are redundant."""
+    scale, m = float(np.abs(A).max()), len(Phi_z)
+    right = np.concatenate((b[: len(A)] / scale, b[len(A) :]))
+    try:
+        if m:
+            matrix = np.block([[A / scale, Phi_z.T], [Phi_z, np.zeros((m, m))]])
+            return np.asarray(np.linalg.lstsq(matrix, right, rcond=1e-9)[0])
+        return np.asarray(np.linalg.solve(A / scale, right))
+    except np.linalg.LinAlgError:
+        return np.full(len(b), np.nan)
