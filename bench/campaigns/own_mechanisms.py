@@ -75,14 +75,29 @@ class Both:
         self.model.add_force(f"spring{number}", law, between=(f"end_a{number}", f"end_b{number}"))
         self.own.springs.append((a, self.local(a, at), b, self.local(b, bt), k, c, length))
 
-    def exact(self, sim: rtmbs.Simulation, times: Array, rtol: float) -> Exact:
+    def begin(self, sim: rtmbs.Simulation) -> tuple[Array, Array]:
+        """Return coordinates and rates of the equations where a Simulation stands."""
         q, v = np.zeros((2, 3 * len(self.places)))
         for k in range(len(self.places)):
             name = f"b{k}"
             turn = sim[f"{name}.orientation"]
             q[3 * k : 3 * k + 3] = *sim[f"{name}.position"][:2], 2.0 * np.arctan2(turn[3], turn[0])
             v[3 * k : 3 * k + 3] = *sim[f"{name}.velocity"][:2], sim[f"{name}.angular_velocity"][2]
-        found = self.own.motion(q, v, times, rtol)[:, 0]
+        return q, v
+
+    def motion(self, sim: rtmbs.Simulation, times: Array, rtol: float, longest: float) -> dict[str, Array]:
+        """Return the channels of places, velocities and accelerations (k, 3) at ``times``."""
+        found = self.own.motion(*self.begin(sim), times, rtol, longest)
+        seconds = np.array([self.own.acceleration(float(t), *one) for t, one in zip(times, found, strict=True)])
+        out = {}
+        for k in range(len(self.places)):
+            for name, values in (("position", found[:, 0]), ("velocity", found[:, 1]), ("acceleration", seconds)):
+                out[f"b{k}.{name}"] = np.column_stack((values[:, 3 * k : 3 * k + 2], np.zeros(len(times))))
+        return out
+
+    def exact(self, sim: rtmbs.Simulation, times: Array, rtol: float) -> Exact:
+        """Return places and rotations at ``times``."""
+        found = self.own.motion(*self.begin(sim), times, rtol)[:, 0]
         out = {}
         for k in range(len(self.places)):
             x, y, phi = found[:, 3 * k : 3 * k + 3].T
@@ -93,7 +108,13 @@ class Both:
 
 
 def planar(rng: np.random.Generator, kind: str, rate: float, g: float) -> Case:
-    """Return a random planar mechanism; masses, lengths and eccentricities are drawn."""
+    """Return a random planar mechanism."""
+    both = planar_model(rng, kind, rate, g)
+    return Case(kind, both.model, both.exact, rate)
+
+
+def planar_model(rng: np.random.Generator, kind: str, rate: float, g: float) -> Both:
+    """Return a random planar mechanism; masses, lengths, eccentricities and a spring are drawn."""
     both = Both(kind, g)
     {"rotor": chain, "chain": chain, "crank_rocker": four_bar, "slider_crank": slider, "planar": plate}[kind](
         both, rng, rate, kind
@@ -105,7 +126,7 @@ def planar(rng: np.random.Generator, kind: str, rate: float, g: float) -> Case:
         stiff = both.own.mass[last] * (rate * 10.0 ** rng.uniform(-2.0, -0.3)) ** 2
         damping = float(rng.uniform(0.0, 0.1)) * np.sqrt(stiff * both.own.mass[last])
         both.spring(GROUND, ground, last, at, stiff, damping, float(rng.uniform(0.2, 1.5)))
-    return Case(kind, both.model, both.exact, rate)
+    return both
 
 
 def direction(rng: np.random.Generator) -> Array:

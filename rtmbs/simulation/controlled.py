@@ -17,7 +17,7 @@ from rtmbs.observers.recorder import HELPED, started_of
 from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.simulation.batches import SIZE, Batch, chunk_of, take_batch
 from rtmbs.simulation.dense import Moment, Stretch
-from rtmbs.simulation.error_growth import ErrorGrowth
+from rtmbs.simulation.error_growth import LESS, ErrorGrowth
 from rtmbs.simulation.events import Event, Occurrence, Watch, moment_of
 from rtmbs.simulation.failures import step_error
 from rtmbs.simulation.halved import error_of_positions
@@ -36,6 +36,7 @@ from rtmbs.system.signals import evaluate_signals
 MOST_EVENTS = 10_000  # a run
 SMALLEST = 1e-10  # of the run: a step that the tolerance makes smaller ends it
 OFF_LOOPS = "off their loops: a smaller step had no smaller error, halves of it agreed"
+ANEW = "begun anew with a fifth of the error a step: errors grow in this motion"
 NEVER = "event {!r} never changed its sign"
 FREE = 0.25  # of a step that failed: the next one
 
@@ -46,10 +47,12 @@ class Controlled:
     def __init__(
         self, sim: Any, t_end: float, tolerance: float, events: Sequence[Event], record: RecordTimes,
         observers: Sequence[Observer], at_most: int, jumps: Sequence[float], progress: bool, most_steps: int,
+        again: int = 0,
     ) -> None:  # fmt: skip
         self.sim, self.t_end, self.record, self.observers = sim, t_end, record, list(observers)
         self.h, self.at_most, self.jumps = sim.h, at_most, jumps
-        self.choice = StepChoice(sim.system, tolerance, sim.t, t_end)
+        self.tolerance, self.again = tolerance, again  # what is kept, and how often the run began anew
+        self.choice = StepChoice(sim.system, tolerance * LESS**again, sim.t, t_end)
         self.growth = ErrorGrowth(sim.system, sim.equations)
         self.bound = StepBound(most_steps, tolerance, t_end)
         tables = sim.equations.tables
@@ -132,7 +135,7 @@ class Controlled:
         judged = self.choice.unjudged == 0
         if self.growth.followed and taken and judged and not self.off_loops:
             self.growth.follow(batch, h, self.choice.added, taken, float(rates.max()))
-            self.growth.check(self.choice.tolerance, float(track.t[taken]))
+            self.growth.check(self.tolerance, float(track.t[taken]))
         if good:
             self.off_loops += min(self.choice.unjudged, good)
             self.choice.unjudged = 0
@@ -181,9 +184,14 @@ class Controlled:
         self.sim.back_to(((self.sim.state.copy(), self.sim.state.copy()), NO_GOALS))
         error = step_error(len(self.tried), report) if not report.outcome.accepted else None
         return error or InputError(
-            f"tolerance = {self.choice.tolerance:g} asks for steps below {self.h:.3g} s at t = {t:g} s, because of "
+            f"tolerance = {self.tolerance:g} asks for steps below {self.h:.3g} s at t = {t:g} s, because of "
             f"{self.choice.worst!r}: {remedy(self.system, self.sim.equations.tables, batch.moments)}"
         )
+
+    @property
+    def acted(self) -> bool:
+        """True when an event acted: what its action did outside the Simulation is not undone."""
+        return any(one.event.action is not None for one in self.occurred)
 
     # ---- events -----------------------------------------------------------------------------------------------------
 
@@ -307,7 +315,7 @@ class Controlled:
         samples = Samples(**values, doubtful=np.array([doubtful for _, doubtful in self.kept]))
         columns = zip(*self.tried, strict=True) if self.tried else ((), (), (), ())
         t, h, error, taken = (np.array(column) for column in columns)
-        counts = {HELPED: self.helped, OFF_LOOPS: self.off_loops}
+        counts = {HELPED: self.helped, OFF_LOOPS: self.off_loops, ANEW: self.again}
         warnings = started_of(self.sim) | {name: count for name, count in counts.items() if count}
         warnings |= {NEVER.format(watch.event.called): 1 for watch in self.watches if not watch.count}
         tables = self.sim.equations.tables

@@ -19,7 +19,13 @@ LAGGED = TANGENT_TERMS.index("lagged")  # multipliers and accelerations of the m
 TURN = 0.3  # typical sizes that the fastest part moves in a stretch
 SMALL = 1e-5  # typical sizes: perturbation of a difference quotient
 LARGEST = 40  # coordinates and loop equations: matrices here are dense
+MOST_AGAIN = 4  # times that a run begins anew with smaller steps
+LESS = 0.2  # of what the steps of a run may add, when it begins anew
 KEPT = 1.5  # tolerances that a coordinate may be off; those of several add up in a body
+
+
+class NotKept(InputError):
+    """A run with a tolerance is off by more: smaller steps from its start may help."""
 
 
 class ErrorGrowth:
@@ -42,13 +48,13 @@ class ErrorGrowth:
         return self.system.coordinate_names[int(np.argmax(np.abs(self.position) / self.system.typical))]
 
     def check(self, tolerance: float, t: float) -> None:
-        """Refuse to go on from ``t`` [s] when a run no longer keeps its tolerance: InputError."""
+        """Refuse to go on from ``t`` [s] when a run no longer keeps its tolerance: NotKept."""
         off = self.size / tolerance
         if not off <= KEPT:
-            raise InputError(
+            raise NotKept(
                 f"tolerance = {tolerance:g} is not kept: the errors of steps grow in this motion, and {self.worst!r} is "
-                f"about {off:.2g} tolerances off at t = {t:g} s; give a tolerance of {tolerance / (2.0 * off):.1g} or "
-                "an earlier t_end"
+                f"about {off:.2g} tolerances off at t = {t:g} s; give an earlier t_end, or small fixed steps whose "
+                "halves agree as far as you need them"
             )
 
     def follow(self, batch: Batch, h: float, added: tuple[Array, Array], count: int, fastest: float) -> None:

@@ -301,6 +301,7 @@ class Simulation(StateHolder):
             Controlled,
             check_method,
         )
+        from rtmbs.simulation.error_growth import MOST_AGAIN, NotKept
         from rtmbs.simulation.events import events_of
         from rtmbs.simulation.jump_times import jump_times
         from rtmbs.simulation.record_times import RecordTimes
@@ -315,22 +316,31 @@ class Simulation(StateHolder):
         check_end(self.t, t_end)
         span = t_end - self.t
         jumps = jump_times(self.system, self.t, t_end, max(min(h, span), span / most_steps))
-        times = RecordTimes(record, self.t, t_end)
-        controlled = Controlled(
-            self, t_end, tolerance, events, times, watching, at_most, jumps, progress, most_steps
-        )  # fmt: skip
-        try:
-            # the balance of energy keeps a bias of the rates that belongs to one h (METHODS 1.7)
-            self.change(hold_energy=False, projection_tol=projection_tol(tolerance, method.projection_tol))
-            controlled.run()
-        except BaseException as error:
-            if controlled.kept:
-                error.result = controlled.result()  # type: ignore[attr-defined]
-            raise
-        finally:
-            self.change(method=method)
-            self.step_from_here(h)
-        return controlled.result()
+        start, again = self.state.copy(), 0
+        while True:
+            times = RecordTimes(record, self.t, t_end)
+            controlled = Controlled(
+                self, t_end, tolerance, events, times, watching, at_most, jumps, progress, most_steps, again
+            )  # fmt: skip
+            try:
+                # the balance of energy keeps a bias of the rates that belongs to one h (METHODS 1.7)
+                self.change(hold_energy=False, projection_tol=projection_tol(tolerance, method.projection_tol))
+                controlled.run()
+            except NotKept as error:
+                if again == MOST_AGAIN or watching or controlled.acted:
+                    error.result = controlled.result()  # type: ignore[attr-defined]
+                    raise
+                self.back_to(((start.copy(), start.copy()), NO_GOALS))
+                again += 1
+                continue
+            except BaseException as error:
+                if controlled.kept:
+                    error.result = controlled.result()  # type: ignore[attr-defined]
+                raise
+            finally:
+                self.change(method=method)
+                self.step_from_here(h)
+            return controlled.result()
 
     def steps_to(self, t_end: float) -> int:
         """Return the whole number of steps to ``t_end``; InputError names the nearest h otherwise."""

@@ -2,7 +2,7 @@
 
 from rtmbs.errors import InputError
 
-PATIENCE = 100  # of what a run may try, this part, before an expectation that is too large ends it
+LEAST, MOST = 0.01, 0.25  # of what a run may try: so long an expectation that is too large has to last
 
 
 class StepBound:
@@ -15,12 +15,15 @@ class StepBound:
     def check(self, tried: int, t: float, h: float, why: str) -> None:
         """Refuse to go on after ``tried`` steps, at ``t`` [s] with the next step ``h`` [s]: InputError, with ``why``.
 
-        A short stretch of small steps passes: the number expected at the present step has to stay too large.
+        A stretch of small steps passes: the number expected at the present step has to stay too large for a while, a
+        quarter of all steps where it is little too large, and a hundredth where it is a hundred times too large.
         """
         expected = tried + (self.t_end - t) / h
         if expected <= self.most:
             self.within = tried
-        elif tried >= self.most or tried - self.within > self.most // PATIENCE:
+            return
+        patience = min(max(self.most / expected, LEAST), MOST)
+        if tried >= self.most or tried - self.within > patience * self.most:
             raise InputError(
                 f"tolerance = {self.tolerance:g} asks for about {expected:.2g} steps to t_end = {self.t_end:g} s: they "
                 f"are {h:.3g} s long at t = {t:g} s because of {why}; most_steps = {self.most} bounds them, so give a "
