@@ -90,6 +90,8 @@ class Controlled:
                     sim.drift(go)
                     self.begin_anew()
             else:
+                self.growth.settle()
+                self.growth.check(self.tolerance, self.t_end)
                 self.place(sim.state.copy(), self.t_end)
         for observer in self.observers:
             observer.end(sim)

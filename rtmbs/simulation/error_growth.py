@@ -16,12 +16,13 @@ from rtmbs.simulation.turns import Array, turned
 from rtmbs.system.system import System
 
 LAGGED = TANGENT_TERMS.index("lagged")  # multipliers and accelerations of the moment
-TURN = 0.3  # typical sizes that the fastest part moves in a stretch
+TURN = 0.15  # typical sizes that the fastest part moves in a stretch
 SMALL = 1e-5  # typical sizes: perturbation of a difference quotient
+PATIENCE = 16  # batches that wait
 LARGEST = 40  # coordinates and loop equations: matrices here are dense
 MOST_AGAIN = 4  # times that a run begins anew with smaller steps
 LESS = 0.2  # of what the steps of a run may add, when it begins anew
-KEPT = 1.5  # tolerances that a coordinate may be off; those of several add up in a body
+KEPT = 1.2  # tolerances that a coordinate or the angle of a body may be off
 
 
 class NotKept(InputError):
@@ -35,12 +36,21 @@ class ErrorGrowth:
         self.system, self.equations = system, equations
         self.position, self.rate = np.zeros(system.n), np.zeros(system.n)
         self.first = np.flatnonzero(system.tables.dofs.reference >= 0)
+        self.waiting, self.span, self.added = list[Moment](), 0.0, np.zeros((2, system.n))  # steps that wait
+        self.off = 0.0  # largest error when it was last known, in typical sizes
         self.followed = system.n > 0 and system.n + len(system.row_names) <= LARGEST
 
     @property
     def size(self) -> float:
-        """Largest error of a position now, in typical sizes."""
+        """Largest error of a coordinate now, in typical sizes."""
         return float(np.max(np.abs(self.position) / self.system.typical, initial=0.0))
+
+    def turned(self, at: Moment) -> float:
+        """Return the largest angle by which a body is turned at a moment [rad]: coordinates add up along a chain."""
+        self.equations.close(at.z, at.R0)
+        self.equations.closure_accelerations(self.position, np.zeros(self.system.n))  # moves bodies at these rates
+        turns = self.equations.ws.V[: self.system.n, 3:]
+        return float(np.max(np.linalg.norm(turns, axis=1), initial=0.0))
 
     @property
     def worst(self) -> str:
@@ -49,7 +59,7 @@ class ErrorGrowth:
 
     def check(self, tolerance: float, t: float) -> None:
         """Refuse to go on from ``t`` [s] when a run no longer keeps its tolerance: NotKept."""
-        off = self.size / tolerance
+        off = self.off / tolerance
         if not off <= KEPT:
             raise NotKept(
                 f"tolerance = {tolerance:g} is not kept: the errors of steps grow in this motion, and {self.worst!r} is "
@@ -60,18 +70,30 @@ class ErrorGrowth:
     def follow(self, batch: Batch, h: float, added: tuple[Array, Array], count: int, fastest: float) -> None:
         """Go over the first ``count`` steps of a batch of ``h`` [s], each of which adds a row of ``added`` (k, n).
 
-        ``fastest`` is the largest rate of the batch [1/s].
+        ``fastest`` is the largest rate of the batch [1/s]. Steps wait until they are worth a stretch.
         """
-        stride = max(1, int(TURN / (fastest * h))) if fastest * h * count > TURN else count
-        u, alpha = self.equations.u, self.equations.alpha
-        self.equations.alpha = np.zeros_like(alpha)
+        stride = min(max(1, int(TURN / (fastest * h))), count) if fastest > 0.0 else count
         for k in range(0, count, stride):
             end = min(k + stride, count)
-            if self.position.any() or self.rate.any():
-                self.carry(batch.moments[(k + end + 1) // 2], batch.moments[end], (end - k) * h)
-            self.position += added[0][k:end].sum(axis=0)
-            self.rate += added[1][k:end].sum(axis=0)
+            self.waiting += batch.moments[k + 1 : end + 1] if not self.waiting else batch.moments[end : end + 1]
+            self.span += (end - k) * h
+            self.added += np.array([one[k:end].sum(axis=0) for one in added])
+            if self.span * fastest >= 0.5 * TURN or len(self.waiting) >= PATIENCE:
+                self.settle()
+
+    def settle(self) -> None:
+        """Take the error over the steps that wait."""
+        if not self.waiting:
+            return
+        u, alpha, end = self.equations.u, self.equations.alpha, self.waiting[-1]
+        self.equations.alpha = np.zeros_like(alpha)
+        if self.position.any() or self.rate.any():
+            self.carry(self.waiting[(len(self.waiting) - 1) // 2], end, self.span)
+        self.position += self.added[0]
+        self.rate += self.added[1]
+        self.waiting, self.span, self.added = [], 0.0, np.zeros((2, self.system.n))
         self.equations.u, self.equations.alpha = u, alpha
+        self.off = max(self.size, self.turned(end))
 
     def carry(self, middle: Moment, end: Moment, h: float) -> None:
         """Take the error over ``h`` [s], by the equations of a moment in the ``middle``, to the loops at its ``end``."""

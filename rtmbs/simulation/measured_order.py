@@ -24,22 +24,25 @@ TELLING = 1e-8  # of the largest value: differences below it show no power
 
 
 class Ladder(NamedTuple):
-    """Extrapolations beside the best one, as Samples or as Results. The last two have every other sample."""
+    """Extrapolations and runs beside the best one, as Samples or as Results. ``coarser`` and ``twice`` have every other sample."""
 
     fine: Any  # of one run less, without the coarsest
     coarse: Any  # without the finest
     coarser: Any | None  # of as many runs, with the witness; None: no witness
     twice: Any | None  # of all runs but the finest, and the witness
+    plain: Any  # the last run but one
+    finest: Any  # the last run
 
 
 def ladder(runs: list[Samples], witness: Samples | None, powers: tuple[int, ...]) -> Ladder:
     """Return the extrapolations of runs of h, h/2, ... and of a witness of 2 h."""
     fine, coarse = extrapolated(runs[1:], powers), extrapolated(runs[:-1], powers)
     if witness is None:
-        return Ladder(fine, coarse, None, None)
+        return Ladder(fine, coarse, None, None, *runs[-2:])
     count = len(witness.t)
     others = [every_other(run, count) for run in runs[:-1]]
-    return Ladder(fine, coarse, extrapolated([witness, *others[:-1]], powers), extrapolated([witness, *others], powers))
+    coarser, twice = (extrapolated([witness, *some], powers) for some in (others[:-1], others))
+    return Ladder(fine, coarse, coarser, twice, *runs[-2:])
 
 
 def every_other(samples: Samples, count: int) -> Samples:
@@ -73,15 +76,15 @@ def largest(values: Array, typical: Array) -> float:
     return float(np.max(np.abs(values) / typical, initial=0.0))
 
 
-def estimate(
-    value: Array, fine: Array, coarse: Array, coarser: Array | None, twice: Array | None, known: bool
-) -> Array:
+def estimate(value: Array, beside: Ladder, regular: bool, known: bool) -> Array:
     """Return the error (k,) of a channel's ``value`` (k, ...), the largest of its components around every sample.
 
     The difference of the last two extrapolations would be the error for p = 1 and is divided by 2^p - 1, with the
-    least of the measured power, there and in the whole run, and 1.5. NaN: the differences do not shrink, although no
-    rounding explains that: the whole motion is not ``known``.
+    least of the measured power, there and in the whole run, and 1.5. Where the motion is not ``regular``, it is at
+    least that of the last two runs themselves: extrapolation may have made them worse. NaN: the differences do not
+    shrink, although no rounding explains that: the whole motion is not ``known``.
     """
+    fine, coarse, coarser, twice = beside[:4]
     near = around(fine - coarse)
     floor = ROUNDING * float(np.max(np.abs(value), initial=0.0))
     if coarser is None or twice is None:
@@ -95,7 +98,8 @@ def estimate(
     power = np.clip(np.nan_to_num(np.minimum(here, whole), nan=MOST), LEAST, MOST)
     errors = np.maximum(near / (2.0 ** spread(power, len(near)) - 1.0), floor)
     doubled = around(value[::PAIR][:count] - twice)
-    return np.maximum(errors, TWICE * spread(doubled, len(near)))
+    errors = np.maximum(errors, TWICE * spread(doubled, len(near)))
+    return errors if regular else np.maximum(errors, around(beside.finest - beside.plain))
 
 
 def around(difference: Array) -> Array:

@@ -93,8 +93,9 @@ class RefinedResult(Result):
         found = np.empty_like(values)
         for unit in dict.fromkeys(units):
             mine = np.flatnonzero(np.resize(units, values.shape[1]) == unit)
-            parts = [one if one is None else one.reshape(len(one), -1)[:, mine] for one in others]
-            found[:, mine] = estimate(values[:, mine], *parts, known=self.measured_power > 0.0)[:, None]
+            parts = Ladder(*(one if one is None else one.reshape(len(one), -1)[:, mine] for one in others))
+            regular = self.order == self.expected_order
+            found[:, mine] = estimate(values[:, mine], parts, regular, self.measured_power > 0.0)[:, None]
         return found.reshape(channel.values.shape)
 
     def __repr__(self) -> str:
