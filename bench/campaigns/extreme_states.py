@@ -4,6 +4,8 @@ Rates, masses, stiffness, gravity, places and times are powers of ten over twent
 steps tried, in the log of the result or of the error.
 """
 
+from contextlib import suppress
+
 import numpy as np
 
 import rtmbs
@@ -81,10 +83,8 @@ def count_of(sim: Simulation, span: float, tolerance: float) -> int:
         return done, failed
 
     vars(sim).update(step=one, take_chunk=many)
-    try:
+    with suppress(RtmbsError):
         sim.run(sim.t + span, tolerance=tolerance, record=At([sim.t + span]), most_steps=MOST_STEPS)
-    except RtmbsError:
-        pass
     return taken
 
 

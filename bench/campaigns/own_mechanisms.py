@@ -47,9 +47,7 @@ class Both:
 
     def body(self, mass: float, inertia: float, place: Array) -> int:
         k = len(self.places)
-        self.model.add_body(
-            f"b{k}", mass=mass, inertia=(inertia, inertia, inertia), position=(place[0], place[1], 0.0)
-        )
+        self.model.add_body(f"b{k}", mass=mass, inertia=(inertia, inertia, inertia), position=(place[0], place[1], 0.0))
         self.own.mass.append(mass)
         self.own.inertia.append(inertia)
         self.places.append(place)
@@ -62,9 +60,7 @@ class Both:
         return point if body == GROUND else point - self.places[body]
 
     def pin(self, name: str, a: int, b: int, point: Array, cut: bool = False) -> None:
-        self.model.add_joint(
-            name, rtmbs.Revolute(axis=Z), self.name(a), self.name(b), point=(*point, 0.0), cut=cut
-        )
+        self.model.add_joint(name, rtmbs.Revolute(axis=Z), self.name(a), self.name(b), point=(*point, 0.0), cut=cut)
         self.own.pins.append((a, self.local(a, point), b, self.local(b, point)))
 
     def spring(self, a: int, at: Array, b: int, bt: Array, k: float, c: float, length: float) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.campaigns.campaign import Campaign, Tally
-from bench.campaigns.own_mechanisms import GROUND, Both, planar_model
+from bench.campaigns.own_mechanisms import GROUND, planar_model
 from rtmbs import Simulation, refined
 from rtmbs.errors import RtmbsError
 

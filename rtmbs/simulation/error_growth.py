@@ -62,8 +62,8 @@ class ErrorGrowth:
         off = self.off / tolerance
         if not off <= KEPT:
             raise NotKept(
-                f"tolerance = {tolerance:g} is not kept: the errors of steps grow in this motion, and {self.worst!r} is "
-                f"about {off:.2g} tolerances off at t = {t:g} s; give an earlier t_end, or small fixed steps whose "
+                f"tolerance = {tolerance:g} is not kept: the errors of steps grow in this motion, and {self.worst!r} "
+                f"is about {off:.2g} tolerances off at t = {t:g} s; give an earlier t_end, or small fixed steps whose "
                 "halves agree as far as you need them"
             )
 
@@ -96,7 +96,7 @@ class ErrorGrowth:
         self.off = max(self.size, self.turned(end))
 
     def carry(self, middle: Moment, end: Moment, h: float) -> None:
-        """Take the error over ``h`` [s], by the equations of a moment in the ``middle``, to the loops at its ``end``."""
+        """Take the error over ``h`` [s], by the equations in the ``middle``, to the loops at its ``end``."""
         n = self.system.n
         M, C, K, Phi_z = self.matrices(middle)
         force = C @ self.rate + K @ (self.position + 0.5 * h * self.rate)
@@ -117,7 +117,9 @@ class ErrorGrowth:
         equations.u = at.u.copy()
         equations.residual(at.z, at.zd, at.zdd, at.R0)
         old = StateArrays(at.z, at.zd, at.zdd, at.lam, at.R0, np.zeros((len(at.z), 2)))
-        M, C, K = (equations.assemble(*part, LAGGED, old) for part in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)))
+        M, C, K = (
+            equations.assemble(*part, LAGGED, old) for part in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+        )
         return M, C, K, equations.closure_jacobian()
 
     def project(self, at: Moment, M: Array) -> None:

@@ -4,12 +4,13 @@ Differences between extrapolations of ever smaller steps shrink by 2^p. Smooth m
 force with a kink, a step too long for what happens in it, or chaotic motion have a smaller one (METHODS 1.34).
 """
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.ndimage import maximum_filter1d
 
-from rtmbs.results.samples import OF_STATE, Samples
+from rtmbs.results.samples import Samples
 from rtmbs.simulation.richardson import extrapolated
 from rtmbs.simulation.turns import Array, turn_between
 
@@ -24,7 +25,10 @@ TELLING = 1e-8  # of the largest value: differences below it show no power
 
 
 class Ladder(NamedTuple):
-    """Extrapolations and runs beside the best one, as Samples or as Results. ``coarser`` and ``twice`` have every other sample."""
+    """Extrapolations and runs beside the best one, as Samples or as Results.
+
+    ``coarser`` and ``twice`` have every other sample.
+    """
 
     fine: Any  # of one run less, without the coarsest
     coarse: Any  # without the finest
@@ -62,9 +66,11 @@ def measured_power(beside: Ladder, typical: Array) -> float:
     powers = []
     for name in ("z", "zd", "zdd"):
         values = [getattr(one, name) for one in (beside.coarser, middle, fine)]
-        first, second = (largest(b - a, typical) for a, b in zip(values[:-1], values[1:], strict=True))
+        first, second = (largest(b - a, typical) for a, b in pairwise(values))
         if name == "z" and fine.R0.shape[1]:
-            turns = [float(np.abs(turn_between(a.R0, b.R0)).max()) for a, b in ((beside.coarser, middle), (middle, fine))]
+            turns = [
+                float(np.abs(turn_between(a.R0, b.R0)).max()) for a, b in ((beside.coarser, middle), (middle, fine))
+            ]
             first, second = max(first, turns[0]), max(second, turns[1])
         if max(first, second) > TELLING * max(largest(values[2], typical), 1.0 if name == "z" else 0.0):
             powers.append(np.log2(first / second) if second > 0.0 else np.inf)

@@ -244,8 +244,9 @@ class Simulation(StateHolder):
             sim.run(10.0, until=lambda sim: sim["tip.position"][2] < 0.0)
 
         With ``tolerance`` the steps are chosen: the errors that they add to a coordinate, estimated, sum up to the
-        tolerance at ``t_end`` in typical sizes (1 rad; characteristic length), METHODS 1.34. Penalties and Newton
-        matrix follow the step, projections the tolerance, and h of the Simulation stays for later.
+        tolerance at ``t_end`` in typical sizes (1 rad; characteristic length), METHODS 1.34. Where they grow in the
+        motion, the run begins anew with smaller steps, or ends with an InputError when it was observed. Penalties and
+        Newton matrix follow the step, projections the tolerance, and h of the Simulation stays for later.
         ``record=Every(dt)`` or ``At(times)`` then reads dense output at just these times. The Result tells its
         ``steps`` and ``events``. ``when`` is a function of an ``Instant``, an ``Event`` or a list of them: the change
         of its sign stops the run, or calls an action.
