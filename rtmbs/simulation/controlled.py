@@ -17,21 +17,26 @@ from rtmbs.observers.recorder import HELPED, started_of
 from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.simulation.batches import SIZE, Batch, chunk_of, take_batch
 from rtmbs.simulation.dense import Moment, Stretch
+from rtmbs.simulation.error_growth import LESS, ErrorGrowth
 from rtmbs.simulation.events import Event, Occurrence, Watch, moment_of
 from rtmbs.simulation.failures import step_error
+from rtmbs.simulation.halved import error_of_positions
 from rtmbs.simulation.input_holder import NO_GOALS
 from rtmbs.simulation.jump_times import edge_of
 from rtmbs.simulation.local_error import Past
 from rtmbs.simulation.log import ControlledResult, StepLog
 from rtmbs.simulation.progress import progress_bar
 from rtmbs.simulation.record_times import RecordTimes
+from rtmbs.simulation.sampling import fastest, first_step
+from rtmbs.simulation.step_bound import StepBound
 from rtmbs.simulation.step_choice import StepChoice
 from rtmbs.simulation.too_small import remedy
 from rtmbs.system.signals import evaluate_signals
 
-MOST_BATCHES, MOST_EVENTS = 10_000_000, 10_000  # a run
+MOST_EVENTS = 10_000  # a run
 SMALLEST = 1e-10  # of the run: a step that the tolerance makes smaller ends it
-OFF_LOOPS = "taken unjudged: a smaller step had no smaller error"
+OFF_LOOPS = "off their loops: a smaller step had no smaller error, halves of it agreed"
+ANEW = "begun anew with a fifth of the error a step: errors grow in this motion"
 NEVER = "event {!r} never changed its sign"
 FREE = 0.25  # of a step that failed: the next one
 
@@ -41,11 +46,15 @@ class Controlled:
 
     def __init__(
         self, sim: Any, t_end: float, tolerance: float, events: Sequence[Event], record: RecordTimes,
-        observers: Sequence[Observer], at_most: int, jumps: Sequence[float], progress: bool,
+        observers: Sequence[Observer], at_most: int, jumps: Sequence[float], progress: bool, most_steps: int,
+        again: int = 0,
     ) -> None:  # fmt: skip
         self.sim, self.t_end, self.record, self.observers = sim, t_end, record, list(observers)
         self.h, self.at_most, self.jumps = sim.h, at_most, jumps
-        self.choice = StepChoice(sim.system, tolerance, sim.t, t_end)
+        self.tolerance, self.again = tolerance, again  # what is kept, and how often the run began anew
+        self.choice = StepChoice(sim.system, tolerance * LESS**again, sim.t, t_end)
+        self.growth = ErrorGrowth(sim.system, sim.equations)
+        self.bound = StepBound(most_steps, tolerance, t_end)
         tables = sim.equations.tables
         self.watches = [Watch(event, sim.system, tables) for event in events]
         for watch in self.watches:
@@ -71,7 +80,7 @@ class Controlled:
         for observer in self.observers:
             observer.begin(sim, None)
         h = sim.h
-        self.h = min(h, self.choice.longest)
+        self.h = min(h, self.choice.longest, first_step(self.system, sim.equations, sim.state))
         ends = [(jump - edge_of(jump, h), jump + edge_of(jump, h)) for jump in self.jumps]
         with progress_bar(self.choice.span, "s") if self.progress else nullcontext() as bar:
             for land, go in [*((min(a, self.t_end), b) for a, b in ends), (self.t_end, self.t_end)]:
@@ -81,6 +90,8 @@ class Controlled:
                     sim.drift(go)
                     self.begin_anew()
             else:
+                self.growth.settle()
+                self.growth.check(self.tolerance, self.t_end)
                 self.place(sim.state.copy(), self.t_end)
         for observer in self.observers:
             observer.end(sim)
@@ -88,10 +99,8 @@ class Controlled:
     def go_to(self, land: float, bar: Any) -> bool:
         """Step to the time ``land`` [s] exactly; False when an event stopped the run."""
         sim = self.sim
-        for _ in range(MOST_BATCHES):
-            left = land - sim.t
-            if left <= SMALLEST * self.choice.span:
-                return True
+        while (left := land - sim.t) > SMALLEST * self.choice.span:
+            self.bound.check(len(self.tried), sim.t, self.h, self.choice.cause)
             steps = max(int(np.ceil(left / self.h * (1.0 - 1e-12))), 1 if self.past is not None else 2)
             h = left / steps if steps <= 2 * SIZE else self.h
             sim.step_from_here(h)
@@ -103,13 +112,16 @@ class Controlled:
             if stopped:
                 return False
             if taken == steps:
-                return True
-        raise InputError(f"more than {MOST_BATCHES * SIZE:g} steps; give a larger tolerance or an earlier t_end")
+                break
+        return True
 
     def judge(self, batch: Batch, h: float) -> tuple[int, bool]:
         """Accept the steps of a batch up to the first one whose error is too large; returns (taken, stopped)."""
         track, count = batch.track(), batch.count
-        errors = self.choice.errors(track, self.past) if count else np.zeros(0)
+        if few := min(self.choice.unjudged, count):
+            self.choice.excuse(error_of_positions(self.sim, self.system, batch, few))
+        rates = fastest(self.system, self.sim.equations, track)
+        errors = self.choice.errors(track, self.past, rates) if count else np.zeros(0)
         refused = np.flatnonzero(~(errors <= 1.0))
         good = int(refused[0]) if len(refused) else count
         kink = good < count and self.choice.grants(float(track.t[good]), h, errors, good, self.last_h)
@@ -123,6 +135,9 @@ class Controlled:
             self.give_up_or_go_on(batch, h)
         taken, stopped, anew = self.accept(batch, good)
         judged = self.choice.unjudged == 0
+        if self.growth.followed and taken and judged and not self.off_loops:
+            self.growth.follow(batch, h, self.choice.added, taken, float(rates.max()))
+            self.growth.check(self.tolerance, float(track.t[taken]))
         if good:
             self.off_loops += min(self.choice.unjudged, good)
             self.choice.unjudged = 0
@@ -171,9 +186,14 @@ class Controlled:
         self.sim.back_to(((self.sim.state.copy(), self.sim.state.copy()), NO_GOALS))
         error = step_error(len(self.tried), report) if not report.outcome.accepted else None
         return error or InputError(
-            f"tolerance = {self.choice.tolerance:g} asks for steps below {self.h:.3g} s at t = {t:g} s, because of "
+            f"tolerance = {self.tolerance:g} asks for steps below {self.h:.3g} s at t = {t:g} s, because of "
             f"{self.choice.worst!r}: {remedy(self.system, self.sim.equations.tables, batch.moments)}"
         )
+
+    @property
+    def acted(self) -> bool:
+        """True when an event acted: what its action did outside the Simulation is not undone."""
+        return any(one.event.action is not None for one in self.occurred)
 
     # ---- events -----------------------------------------------------------------------------------------------------
 
@@ -297,7 +317,7 @@ class Controlled:
         samples = Samples(**values, doubtful=np.array([doubtful for _, doubtful in self.kept]))
         columns = zip(*self.tried, strict=True) if self.tried else ((), (), (), ())
         t, h, error, taken = (np.array(column) for column in columns)
-        counts = {HELPED: self.helped, OFF_LOOPS: self.off_loops}
+        counts = {HELPED: self.helped, OFF_LOOPS: self.off_loops, ANEW: self.again}
         warnings = started_of(self.sim) | {name: count for name, count in counts.items() if count}
         warnings |= {NEVER.format(watch.event.called): 1 for watch in self.watches if not watch.count}
         tables = self.sim.equations.tables

@@ -7,6 +7,8 @@ import numpy as np
 from rtmbs.errors import InputError
 from rtmbs.observers.schedule import At, Every, EveryStep, Schedule
 
+MOST = 10_000_000  # samples that a run keeps in memory
+
 
 class RecordTimes:
     """Times still to be recorded, in order; or every step."""
@@ -17,6 +19,8 @@ class RecordTimes:
         self.next = 0
         if type(schedule) is Every:
             count = math.floor((t_end - t) / schedule.dt * (1.0 + 1e-12))
+            if count > MOST:
+                raise InputError(f"record is {schedule!r}, {count:.2g} samples to t_end; at most {MOST:g} are kept")
             self.times = np.minimum(t + schedule.dt * np.arange(1, count + 1), t_end).tolist()
         elif type(schedule) is At:
             self.times = [time for time in schedule.times if t < time <= t_end]

@@ -10,19 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from rtmbs.errors import InputError, shown
+from rtmbs.errors import InputError, RtmbsError, shown
 from rtmbs.integrators.checks import whole
 from rtmbs.integrators.method import Method
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.observers.recorder import Recorder
 from rtmbs.observers.schedule import Schedule
 from rtmbs.results.catalogue import sources
-from rtmbs.results.channel import QUATERNION
+from rtmbs.results.channel import QUATERNION, units_of
 from rtmbs.results.resampled import Resampled
 from rtmbs.results.result import Result
 from rtmbs.results.samples import OF_STATE, Samples, one_sample
 from rtmbs.simulation.jump_times import jump_times
 from rtmbs.simulation.local_error import Track, increments
+from rtmbs.simulation.measured_order import PAIR, SEEN, Ladder, estimate, ladder, measured_power
 from rtmbs.simulation.options import MOST_HALVINGS
 from rtmbs.simulation.pieces import NONE, Piece, pieces
 from rtmbs.simulation.richardson import extrapolated
@@ -33,19 +34,23 @@ from rtmbs.system.system import System
 
 TURNING = 1e-6  # velocity that projections take, of the largest rate: below it there is only rounding of penalties
 FEWEST, MOST = 2, 4  # runs
+SHORTEST = 4  # steps of a witness that show something
+LOWER = "order measured: differences between runs shrink by h^{:.1f}, expected h^{}; errors follow the measured one"
+UNMEASURED = "order not measured: no run of 2 h beside the others; errors are larger than they have to be"
 PROJECTED = 1e-13  # of the largest rate is all that projections leave: more would add up in the finest run
 
 
 class RefinedResult(Result):
-    """A Result of order ``order`` that knows the error of its channels.
+    """A Result that knows its order and the error of its channels.
 
-    ``error(name)`` has the shape of the channel. With two runs the values are those of the extrapolation, and the
-    estimate is the error of the finer run, which is larger. With three runs the estimate is the error of the
-    extrapolation of the last two.
+    ``expected_order`` is that of theory for smooth forces. ``expected_power`` and ``measured_power`` say by which power
+    of h the differences between the runs should shrink, and by which they do; ``measured_power`` is NaN where it was
+    not measured, and inf where all differences are rounding. ``order`` is the expected order, or the measured power
+    where that is smaller by more than 0.75: then forces are not smooth in steps of h, or the motion is chaotic.
     """
 
     def __init__(
-        self, system: System, resampled: Resampled, before: Result, order: int, runs: "Sequence[Level]"
+        self, system: System, resampled: Resampled, beside: Ladder, powers: Sequence[int], runs: "Sequence[Level]"
     ) -> None:
         outcomes: Counter[str] = Counter()
         warnings: Counter[str] = Counter()
@@ -55,23 +60,58 @@ class RefinedResult(Result):
         super().__init__(
             lambda: sources(system, resampled), system.name, system.fingerprint, outcomes, warnings, system
         )
-        self.order = order  # of z, zd, zdd and lam for smooth forces
         self.runs = len(runs)
         self.samples = resampled.samples  # coordinates, rates, accelerations and multipliers, extrapolated
-        self._before = before
+        self.expected_order, self.expected_power = powers[self.runs - 1], powers[self.runs - 2]
+        self.measured_power = measured_power(beside, system.typical)
+        missing = self.expected_power - self.measured_power
+        self.order: float = max(round(self.measured_power, 1), 0.0) if missing > SEEN else self.expected_order
+        if missing > SEEN:
+            warnings[LOWER.format(self.measured_power, self.expected_power)] = 1
+        if np.isnan(missing):
+            warnings[UNMEASURED] = 1
+        self._beside = Ladder(*(one and result_of(system, resampled, one) for one in beside))
 
     def error(self, name: str) -> Array:
         """Return the estimate of the error of a channel at every sample, in the unit of the channel.
+
+        It has the shape of the channel. Components of one unit share the largest of them, around a sample for an eighth
+        of the run: errors that pass through zero are not missed. It follows the measured power. NaN: the runs do not
+        come closer to each other, so the error is not known.
 
         Raises UnknownNameError for a channel that does not exist.
 
             result = rtmbs.refined(system, 5e-3, 1.0)
             angle, off = result["crank.position"], result.error("crank.position")
         """
-        values, before = self.channel(name).values, self._before[name]
-        if self.channel(name).axes == QUATERNION:  # q and -q are the same turn
-            before = np.where(np.sum(values * before, axis=1, keepdims=True) < 0.0, -before, before)
-        return np.asarray(np.abs(values - before))
+        channel = self.channel(name)
+        others = [one if one is None else one[name] for one in self._beside]
+        if channel.axes == QUATERNION:  # q and -q are the same turn
+            others = [one if one is None else same_sign(channel.values, one) for one in others]
+        units = np.array(units_of(channel.axes, channel.unit))
+        values = channel.values.reshape(len(channel.values), -1)
+        found = np.empty_like(values)
+        for unit in dict.fromkeys(units):
+            mine = np.flatnonzero(np.resize(units, values.shape[1]) == unit)
+            parts = Ladder(*(one if one is None else one.reshape(len(one), -1)[:, mine] for one in others))
+            regular = self.order == self.expected_order
+            found[:, mine] = estimate(values[:, mine], parts, regular, self.measured_power > 0.0)[:, None]
+        return found.reshape(channel.values.shape)
+
+    def __repr__(self) -> str:
+        return f"Refined{super().__repr__()[:-1]}; {self.runs} runs, order {self.order:g})"
+
+
+def result_of(system: System, resampled: Resampled, samples: Samples) -> Result:
+    """Return the channels of other samples."""
+    other = Resampled(system, resampled.tables, samples)
+    return Result(lambda: sources(system, other))
+
+
+def same_sign(values: Array, others: Array) -> Array:
+    """Return quaternions with the signs of those of the same run, all of them or every other one."""
+    near = values if len(values) == len(others) else values[::PAIR][: len(others)]
+    return np.where(np.sum(near * others, axis=1, keepdims=True) < 0.0, -others, others)
 
 
 class EveryFew(Schedule):
@@ -129,7 +169,8 @@ def refined(
 
     Two runs of the trapezoidal rule give order four, three give order six, in every channel: for trees, and for loops
     whose reactions keep their direction, as those of parallelograms. Loops whose reactions turn have an error term
-    h^3 (METHODS 1.34): there two runs give order three, three runs order four. ``RefinedResult.order`` tells.
+    h^3 (METHODS 1.34): there two runs give order three, three runs order four. A further run of 2 h measures it:
+    ``RefinedResult.order`` tells what the runs show, and errors follow it.
     Jumps of functions of time end a step and begin the next, as exactly as they are known.
 
     Raises what a Simulation and its ``run`` raise, and InputError for runs, threads or a method out of range.
@@ -152,15 +193,24 @@ def refined_from(sim: Simulation, t_end: float, runs: int = FEWEST, threads: int
     plan = pieces(t, h, steps, jump_times(system, t, t_end, h))
     sims = [sim, *(sim.independent() for _ in range(runs - 1))]
     stopped = ThreadEvent()
+    beside = witness(sim.independent(), steps // PAIR, PAIR * h, stopped)
     tasks = [partial(level, one, plan, 2**k, steps, h, stopped) for k, one in enumerate(sims)]
     levels = side_by_side(tasks, threads, stopped)
     powers = powers_of(method, sim, levels[0])
-    best = extrapolated([one.samples for one in levels], powers)
-    finer = [one.samples for one in levels[1:]]
-    before = finer[-1] if runs == FEWEST else extrapolated(finer, powers)
-    offered = [Resampled(system, sim.equations.tables, samples) for samples in (best, before)]
-    compared = Result(lambda: sources(system, offered[1]))
-    return RefinedResult(system, offered[0], compared, powers[runs - 1], levels)
+    samples = [one.samples for one in levels]
+    best = Resampled(system, sim.equations.tables, extrapolated(samples, powers))
+    return RefinedResult(system, best, ladder(samples, beside, powers), powers, levels)
+
+
+def witness(sim: Simulation, steps: int, h: float, stopped: ThreadEvent) -> Samples | None:
+    """Return a run of steps twice as large, which shows the order of the others; None: too few steps, or it failed."""
+    if steps < SHORTEST:
+        return None
+    try:
+        plan = pieces(sim.t, h, steps, jump_times(sim.system, sim.t, sim.t + steps * h, h))
+        return level(sim, plan, 1, steps, h, stopped).samples
+    except RtmbsError:
+        return None
 
 
 def order_of(method: Any) -> None:

@@ -46,6 +46,7 @@ from rtmbs.system.system import System
 Array = NDArray[np.float64]
 
 NO_FACTORS = np.zeros(0)  # penalty factors of a method that has none
+MOST_TRIED = 2**31  # steps of a run with a tolerance: what it keeps of each of them needs memory
 WARM_UP_STEPS = 3  # steps that never count, before the first one
 
 
@@ -223,6 +224,7 @@ class Simulation(StateHolder):
         tolerance: float | None = None,
         when: Any = None,
         until: Callable[["Simulation"], bool] | None = None,
+        most_steps: int = 1_000_000,
     ) -> Result:
         """Step to ``t_end`` [s] and return what was recorded: every step, or those that ``record`` says.
 
@@ -242,13 +244,17 @@ class Simulation(StateHolder):
             sim.run(10.0, until=lambda sim: sim["tip.position"][2] < 0.0)
 
         With ``tolerance`` the steps are chosen: the errors that they add to a coordinate, estimated, sum up to the
-        tolerance at ``t_end`` in typical sizes (1 rad; characteristic length), METHODS 1.34. Penalties and Newton
-        matrix follow the step, projections the tolerance, and h of the Simulation stays for later.
+        tolerance at ``t_end`` in typical sizes (1 rad; characteristic length), METHODS 1.34. Where they grow in the
+        motion, the run begins anew with smaller steps, or ends with an InputError when it was observed. Penalties and
+        Newton matrix follow the step, projections the tolerance, and h of the Simulation stays for later.
         ``record=Every(dt)`` or ``At(times)`` then reads dense output at just these times. The Result tells its
         ``steps`` and ``events``. ``when`` is a function of an ``Instant``, an ``Event`` or a list of them: the change
         of its sign stops the run, or calls an action.
 
             sim.run(2.0, tolerance=1e-6, record=Every(0.01), when=lambda s: s["ball.position"][2])
+
+        No step turns a body or moves a coordinate by more than 1.5 typical sizes: the estimate is blind to whole turns.
+        A run that would try more than ``most_steps`` steps ends early with an InputError that says why.
 
         Raises InputError for a tolerance or an event out of range, and for an event function that raises or returns no
         number; one that never changes its sign is counted in ``Result.warnings``.
@@ -256,6 +262,7 @@ class Simulation(StateHolder):
         switches(progress=progress)
         one_of("on_failure", on_failure, ("raise", "halve"))
         whole("at_most", at_most, 0, MOST_HALVINGS)
+        whole("most_steps", most_steps, 1, MOST_TRIED)
         if not (record is None or isinstance(record, Schedule)):
             raise InputError(f"record is {shown(record)}; it must be a schedule such as rtmbs.Every(0.1)")
         if until is not None and not callable(until):
@@ -269,7 +276,7 @@ class Simulation(StateHolder):
             if until is not None:
                 raise InputError("until looks at steps of h; with a tolerance write when=, which finds the exact time")
             return self._run_within(
-                t_end, tolerance, when, record, observers, at_most * (on_failure == "halve"), progress
+                t_end, tolerance, when, record, observers, at_most * (on_failure == "halve"), progress, most_steps
             )
         if when is not None:
             raise InputError("when needs a tolerance: write sim.run(t_end, tolerance=1e-6, when=...)")
@@ -288,13 +295,14 @@ class Simulation(StateHolder):
 
     def _run_within(
         self, t_end: float, tolerance: float, when: Any, record: Schedule | None, observers: Any, at_most: int,
-        progress: bool,
+        progress: bool, most_steps: int,
     ) -> Result:  # fmt: skip
         """Run with steps that follow ``tolerance``; h stays that of the Simulation before and after."""
         from rtmbs.simulation.controlled import (  # scipy.optimize and rotations take long to load
             Controlled,
             check_method,
         )
+        from rtmbs.simulation.error_growth import MOST_AGAIN, NotKept
         from rtmbs.simulation.events import events_of
         from rtmbs.simulation.jump_times import jump_times
         from rtmbs.simulation.record_times import RecordTimes
@@ -307,22 +315,33 @@ class Simulation(StateHolder):
         self._take_goals()
         self._validate(self.state)
         check_end(self.t, t_end)
-        jumps = jump_times(self.system, self.t, t_end, min(h, t_end - self.t))
-        controlled = Controlled(
-            self, t_end, tolerance, events, RecordTimes(record, self.t, t_end), watching, at_most, jumps, progress
-        )
-        try:
-            # the balance of energy keeps a bias of the rates that belongs to one h (METHODS 1.7)
-            self.change(hold_energy=False, projection_tol=projection_tol(tolerance, method.projection_tol))
-            controlled.run()
-        except BaseException as error:
-            if controlled.kept:
-                error.result = controlled.result()  # type: ignore[attr-defined]
-            raise
-        finally:
-            self.change(method=method)
-            self.step_from_here(h)
-        return controlled.result()
+        span = t_end - self.t
+        jumps = jump_times(self.system, self.t, t_end, max(min(h, span), span / most_steps))
+        start, again = self.state.copy(), 0
+        while True:
+            times = RecordTimes(record, self.t, t_end)
+            controlled = Controlled(
+                self, t_end, tolerance, events, times, watching, at_most, jumps, progress, most_steps, again
+            )  # fmt: skip
+            try:
+                # the balance of energy keeps a bias of the rates that belongs to one h (METHODS 1.7)
+                self.change(hold_energy=False, projection_tol=projection_tol(tolerance, method.projection_tol))
+                controlled.run()
+            except NotKept as error:
+                if again == MOST_AGAIN or watching or controlled.acted:
+                    error.result = controlled.result()  # type: ignore[attr-defined]
+                    raise
+                self.back_to(((start.copy(), start.copy()), NO_GOALS))
+                again += 1
+                continue
+            except BaseException as error:
+                if controlled.kept:
+                    error.result = controlled.result()  # type: ignore[attr-defined]
+                raise
+            finally:
+                self.change(method=method)
+                self.step_from_here(h)
+            return controlled.result()
 
     def steps_to(self, t_end: float) -> int:
         """Return the whole number of steps to ``t_end``; InputError names the nearest h otherwise."""

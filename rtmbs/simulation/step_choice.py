@@ -11,6 +11,7 @@ import numpy as np
 from rtmbs.errors import InputError, shown
 from rtmbs.integrators.checks import is_number
 from rtmbs.simulation.local_error import Noise, Past, Track, local_errors
+from rtmbs.simulation.sampling import blindness
 from rtmbs.simulation.turns import Array
 from rtmbs.system.system import System
 
@@ -19,6 +20,7 @@ SAFETY, SHRINK, GROW = 0.85, 0.2, 2.5
 FEWEST = 10  # steps a run
 STUCK = 0.7  # of the error before: it should be less than 0.7^3
 UNJUDGED = 2
+EXCUSED = 1.0  # tolerances that steps off the loops may add to a run
 KINK = 0.5  # of what the errors of a time may sum up to, for steps over kinks beside the others
 FINE, ALONE = 0.1, 0.25  # of the step before, of its error: smaller steps, and smaller errors beside, tell of a kink
 POSITION_NOISE = 1e-10  # of typical sizes: tolerance of Newton's increments (METHODS 1.11), and Phi = lam / alpha
@@ -58,26 +60,46 @@ class StepChoice:
         self.fastest = self.steepest = 0.0  # rate and acceleration so far, in typical sizes
         self.longest = self.span / FEWEST
         self.unjudged = 0  # steps to be taken whatever their error is
+        self.excused = EXCUSED if len(system.row_names) else 0.0  # tolerances left for such steps; trees have none
         self.refusal = (math.nan, math.nan, math.nan)  # the last one: t, h, error
+        self.added = np.zeros((0, system.n)), np.zeros((0, system.n))  # errors of positions and rates, signed
+        self.blind = False  # whether the last batch was too long for its rates
         self.usual, self.usual_until = 0.0, -math.inf  # a step before a refusal, and where it would have ended [s]
         self.spare = 0.0  # what kinks in that time may still take of its share [s]
         self.worst = ""  # coordinate with the largest error of the last step that was judged
 
-    def errors(self, track: Track, past: Past | None) -> Array:
-        """Return the errors (k,) of the steps of a track, in terms of what they may be."""
+    def errors(self, track: Track, past: Past | None, rates: Array) -> Array:
+        """Return the errors (k,) of the steps of a track, in terms of what they may be.
+
+        ``rates`` (k + 1,) are the fastest at its states (``sampling``): a step too long for them has an error above 1.
+        """
         typical = self.system.typical
         self.fastest = max(self.fastest, float(np.max(np.abs(track.zd) / typical, initial=0.0)))
         self.steepest = max(self.steepest, float(np.max(np.abs(track.zdd) / typical, initial=0.0)))
         rounding = ACCELERATION_NOISE * self.steepest * typical
         noise = Noise(POSITION_NOISE * typical, RATE_NOISE * self.fastest * typical, rounding)
         position, rate = local_errors(self.system.tables.dofs, track, past, noise)
+        self.added = position, rate
         added = (np.abs(position) + self.time() * np.abs(rate)) / typical
         if added.shape[1] == 0:
             return np.zeros(len(added))
         self.worst = self.system.coordinate_names[int(np.argmax(np.max(added, axis=0)))]
         errors = np.max(added, axis=1) * self.span / (np.diff(track.t) * self.tolerance)
         errors[: self.unjudged] = np.minimum(errors[: self.unjudged], 1.0)
-        return np.asarray(errors)
+        blind = blindness(rates, np.diff(track.t))
+        self.blind = bool(blind.max() > errors.max())
+        return np.maximum(errors, blind)
+
+    def excuse(self, error: float) -> None:
+        """Let unjudged steps with this ``error``, in typical sizes, be judged after all when the run has none left."""
+        self.excused -= error / self.tolerance
+        if self.excused < 0.0:
+            self.unjudged = 0
+
+    @property
+    def cause(self) -> str:
+        """Return what makes the steps as small as they are."""
+        return "its rates: a step may turn a body by 1.5 rad at most" if self.blind else f"the error of {self.worst!r}"
 
     def time(self) -> float:
         """Return the characteristic time of the motion, at most that of the run [s]."""
@@ -106,10 +128,11 @@ class StepChoice:
         """Return the step after one of ``h`` [s] from ``t`` [s] that was refused for its error.
 
         An error that does not shrink with the step is not that of the step: the state at ``t`` stands off its loops,
-        as in a singular pose, and the step moves it back. Then a few steps of the size ``before`` are not judged.
+        as in a singular pose, and the step moves it back. Then a few steps of the size ``before`` are not judged by
+        that, but by steps of half the size.
         """
         last, self.refusal = self.refusal, (t, h, error * h)
-        if last[0] == t and h < last[1] and error * h > STUCK * last[2]:
+        if self.excused > 0.0 and last[0] == t and h < last[1] and error * h > STUCK * last[2]:
             self.unjudged = UNJUDGED
             return before
         return h * min(self.factor(error), 0.7)

@@ -1,0 +1,120 @@
+"""Errors of extrapolated runs, from the order that the runs show and not from the one that theory expects.
+
+Differences between extrapolations of ever smaller steps shrink by 2^p. Smooth motions have the power p of theory. A
+force with a kink, a step too long for what happens in it, or chaotic motion have a smaller one (METHODS 1.34).
+"""
+
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.ndimage import maximum_filter1d
+
+from rtmbs.results.samples import Samples
+from rtmbs.simulation.richardson import extrapolated
+from rtmbs.simulation.turns import Array, turn_between
+
+PAIR = 2  # steps of the grid in a step of the witness
+SEEN = 0.75  # of a power: what is missing in the measured one for an order to be doubted
+LEAST, MOST = 0.5, 1.5  # powers that an estimate counts on
+TWICE = 0.5  # of the difference to the extrapolation of steps twice as large
+AROUND = 8  # an error is the largest of a time around: the run over this
+NEAR = 4  # samples at least
+ROUNDING = 1e-9  # of the largest value: errors below it are those of penalties
+TELLING = 1e-8  # of the largest value: differences below it show no power
+
+
+class Ladder(NamedTuple):
+    """Extrapolations and runs beside the best one, as Samples or as Results.
+
+    ``coarser`` and ``twice`` have every other sample.
+    """
+
+    fine: Any  # of one run less, without the coarsest
+    coarse: Any  # without the finest
+    coarser: Any | None  # of as many runs, with the witness; None: no witness
+    twice: Any | None  # of all runs but the finest, and the witness
+    plain: Any  # the last run but one
+    finest: Any  # the last run
+
+
+def ladder(runs: list[Samples], witness: Samples | None, powers: tuple[int, ...]) -> Ladder:
+    """Return the extrapolations of runs of h, h/2, ... and of a witness of 2 h."""
+    fine, coarse = extrapolated(runs[1:], powers), extrapolated(runs[:-1], powers)
+    if witness is None:
+        return Ladder(fine, coarse, None, None, *runs[-2:])
+    count = len(witness.t)
+    others = [every_other(run, count) for run in runs[:-1]]
+    coarser, twice = (extrapolated([witness, *some], powers) for some in (others[:-1], others))
+    return Ladder(fine, coarse, coarser, twice, *runs[-2:])
+
+
+def every_other(samples: Samples, count: int) -> Samples:
+    """Return ``count`` samples, every other one."""
+    return Samples(*(values[::PAIR][:count] for values in samples))
+
+
+def measured_power(beside: Ladder, typical: Array) -> float:
+    """Return the power of h by which the differences of coordinates, rates and accelerations shrink, the least of them.
+
+    NaN without a witness, inf where all differences are rounding.
+    """
+    if beside.coarser is None:
+        return float("nan")
+    count = len(beside.coarser.t)
+    middle, fine = every_other(beside.coarse, count), every_other(beside.fine, count)
+    powers = []
+    for name in ("z", "zd", "zdd"):
+        values = [getattr(one, name) for one in (beside.coarser, middle, fine)]
+        first, second = (largest(b - a, typical) for a, b in pairwise(values))
+        if name == "z" and fine.R0.shape[1]:
+            turns = [
+                float(np.abs(turn_between(a.R0, b.R0)).max()) for a, b in ((beside.coarser, middle), (middle, fine))
+            ]
+            first, second = max(first, turns[0]), max(second, turns[1])
+        if max(first, second) > TELLING * max(largest(values[2], typical), 1.0 if name == "z" else 0.0):
+            powers.append(np.log2(first / second) if second > 0.0 else np.inf)
+    return float(min(powers, default=np.inf))
+
+
+def largest(values: Array, typical: Array) -> float:
+    """Return the largest of some values of coordinates, in typical sizes."""
+    return float(np.max(np.abs(values) / typical, initial=0.0))
+
+
+def estimate(value: Array, beside: Ladder, regular: bool, known: bool) -> Array:
+    """Return the error (k,) of a channel's ``value`` (k, ...), the largest of its components around every sample.
+
+    The difference of the last two extrapolations would be the error for p = 1 and is divided by 2^p - 1, with the
+    least of the measured power, there and in the whole run, and 1.5. Where the motion is not ``regular``, it is at
+    least that of the last two runs themselves: extrapolation may have made them worse. NaN: the differences do not
+    shrink, although no rounding explains that: the whole motion is not ``known``.
+    """
+    fine, coarse, coarser, twice = beside[:4]
+    near = around(fine - coarse)
+    floor = ROUNDING * float(np.max(np.abs(value), initial=0.0))
+    if coarser is None or twice is None:
+        return np.maximum(near, floor)
+    count = len(coarser)
+    first, second = around(coarser - coarse[::PAIR][:count]), around((coarse - fine)[::PAIR][:count])
+    if not known and first.max() <= second.max():
+        return np.full(len(value), np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        here, whole = np.log2(first / second), np.log2(first.max() / second.max())
+    power = np.clip(np.nan_to_num(np.minimum(here, whole), nan=MOST), LEAST, MOST)
+    errors = np.maximum(near / (2.0 ** spread(power, len(near)) - 1.0), floor)
+    doubled = around(value[::PAIR][:count] - twice)
+    errors = np.maximum(errors, TWICE * spread(doubled, len(near)))
+    return errors if regular else np.maximum(errors, around(beside.finest - beside.plain))
+
+
+def around(difference: Array) -> Array:
+    """Return the largest absolute component (k,) in a time around every sample."""
+    flat = np.abs(difference.reshape(len(difference), -1)).max(axis=1, initial=0.0)
+    wide = max(len(flat) // AROUND, NEAR)
+    return np.asarray(maximum_filter1d(flat, 2 * wide + 1, mode="nearest"))
+
+
+def spread(values: Array, count: int) -> Array:
+    """Return values of every other sample at ``count`` samples."""
+    return np.asarray(np.repeat(values, PAIR)[np.minimum(np.arange(count), PAIR * len(values) - 1)])
