@@ -3,7 +3,14 @@
 from collections.abc import Sequence
 from typing import Protocol, Self
 
-from rtmbs.errors import LoopOpenError, NotConvergedError, NotFiniteError, SingularTangentError, StepError
+from rtmbs.errors import (
+    HalfTurnError,
+    LoopOpenError,
+    NotConvergedError,
+    NotFiniteError,
+    SingularTangentError,
+    StepError,
+)
 from rtmbs.integrators.report import Outcome, StepReport
 from rtmbs.state import State
 
@@ -12,6 +19,7 @@ FAILURES: dict[Outcome, type[StepError]] = {
     Outcome.SINGULAR_TANGENT: SingularTangentError,
     Outcome.NOT_FINITE: NotFiniteError,
     Outcome.LOOP_OPEN: LoopOpenError,
+    Outcome.HALF_TURN: HalfTurnError,
 }
 SHOWN = 6  # corrections of Newton's iteration in a sentence
 
