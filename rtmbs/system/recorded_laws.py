@@ -21,6 +21,7 @@ from rtmbs.ad import (
     record_branches,
     sparse_jacobian,
 )
+from rtmbs.ad.trace import record
 from rtmbs.errors import PACKAGE, ModelError, warn
 from rtmbs.model import Force, Joint, Model
 from rtmbs.model.laws import Law
@@ -113,9 +114,10 @@ def recorded(function: LawFunction, written: Sequence[str]) -> tuple[SparseJacob
     """Return tape and derivative of a law, "" and the number of its ways; or None, the reason why not, and 0."""
     what, ways = "law", 1
     try:
-        tape, ways = record_branches(function, function.n, function.m, k=function.k, limit=LARGEST_LAW)
-        if ways > 1 and written:
-            return None, f"it has an `if` on a value, and writes {written[0]} outside of itself", 0
+        if written:  # once, along one way: what it writes is not written again
+            tape = record(function, function.n, function.m, k=function.k, limit=LARGEST_LAW)
+        else:
+            tape, ways = record_branches(function, function.n, function.m, k=function.k, limit=LARGEST_LAW)
         what = "law's derivative"
         return sparse_jacobian(tape, values=True), "", ways
     except TapeSizeError as error:
@@ -127,7 +129,8 @@ def recorded(function: LawFunction, written: Sequence[str]) -> tuple[SparseJacob
             f"{function.what}: {error} Or give trace=False: the law is then called in Python, by differences"
         ) from error
     except Exception as error:  # noqa: BLE001 - numbers went through: the law is sound, but a tape cannot hold it
-        return None, f"{str(error).split('. ')[0]}{place_of(error)}", 0
+        also = f"it writes {written[0]} outside of itself, and " if written else ""
+        return None, f"{also}{str(error).split('. ')[0]}{place_of(error)}", 0
 
 
 def place_of(error: BaseException) -> str:
