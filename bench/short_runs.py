@@ -1,6 +1,6 @@
 """What a short run costs beside its steps, with and without ``channels=``: medians in turns.
 
-    python -m bench.short_runs
+python -m bench.short_runs
 """
 
 import time

@@ -15,7 +15,7 @@ COMPARED, LONGEST_COMPARED = 2000, 60  # names, and letters of one, that are com
 
 
 PACKAGE = str(Path(__file__).parent)
-WARNED: dict[str, Any] = {}  # what was said before, for the filters of ``warnings``
+WARNED: Any = {}  # what was said before, for the filters of ``warnings``
 
 
 class RtmbsError(Exception):

@@ -70,6 +70,9 @@ class Leaving:
     job: Job[Written]
 
 
+NOTHING = Written()
+
+
 class ChannelRecorder(Recorder):
     """Records channels by name, all unless given, of every state looked at, the initial one first.
 
@@ -98,7 +101,7 @@ class ChannelRecorder(Recorder):
             raise InputError(f"channels is {shown(channels)}; it must be a list of names such as ['crank.angle']")
         self.channels, self.file = channels, check_file(file)
         self._store: Store | None = None
-        self._written = Written()
+        self._written = NOTHING
         self._leaving: Leaving | None = None
         self._worker: Worker | None = None
         self._copying: Job[Written] | None = None  # of a part of a block, which stays in memory
@@ -112,7 +115,7 @@ class ChannelRecorder(Recorder):
         self.stop()
         state = sim.state
         self._sim, self._system = sim, sim.system
-        self._full, self._written, self._leaving, self._copying = None, Written(), None, None
+        self._full, self._written, self._leaving, self._copying = None, NOTHING, None, None
         self._worker = None
         self._columns = self._chosen(channels_of(sim.system))
         width = sum(max(len(one.axes), 1) for one in self._columns.values())
@@ -121,8 +124,8 @@ class ChannelRecorder(Recorder):
             OPEN.difference_update([one for one in OPEN if one.file == self.file])  # an older file is overwritten
         self._store = open_store(self.file, self._columns, sim.system.name, sim.system.fingerprint, self.size)
         self._kept = self._seen = Kept(time=state.t, uneven=self.schedule.uneven(state.h))
-        known = math.inf if steps is None else self.schedule.samples(steps, state.h) + 1
-        self._samples = self._allocate(sim, int(min(self.size + CHUNK, known)))
+        most, known = self.size + CHUNK, None if steps is None else self.schedule.samples(steps, state.h)
+        self._samples = self._allocate(sim, most if known is None else min(most, known + 1))
         self._record(sim, 0.0)
         self._kept = self._seen
         if self.file is not None and not sim.system.called:
@@ -193,14 +196,17 @@ class ChannelRecorder(Recorder):
         """Return the channels of a record that fits into one block, to be worked out when they are asked for."""
         sim, kept, names = self._sim, self._kept, list(self._columns)
         assert sim is not None
-        system, tables, started, samples = self._system, sim.equations.tables, started_of(sim), self.samples
+        system, tables, started, record = self._system, sim.equations.tables, started_of(sim), self._samples
+        assert record is not None
 
         def chosen() -> dict[str, Source]:
-            offered = sources(system, Resampled(system, tables, samples))
+            offered = sources(system, Resampled(system, tables, head(record, kept.size)))
             return {name: offered[name] for name in names}
 
-        told = partial(warnings_of, kept, system, samples)
-        return Result(chosen, system.name, system.fingerprint, kept.outcomes, lambda: {**started, **told()})
+        def warnings() -> dict[str, int]:
+            return {**started, **warnings_of(kept, system, head(record, kept.size))}
+
+        return Result(chosen, system.name, system.fingerprint, kept.outcomes, warnings)
 
     # ---- blocks -----------------------------------------------------------------------------------------------------
 
@@ -349,6 +355,11 @@ def channels_of(system: System) -> dict[str, Source]:
     none = Samples(np.zeros(0), *(np.zeros((0, *shape)) for shape in shapes))
     found = sources(system, Resampled(system, system.tables, none))
     return {name: Source(one.axes, one.unit, no_values, one.frame) for name, one in found.items()}
+
+
+def head(samples: Samples, count: int) -> Samples:
+    """Return the first samples, shared."""
+    return Samples(*[values[:count] for values in samples])
 
 
 def no_values() -> Array:

@@ -41,7 +41,7 @@ def step_error(step: int, report: StepReport, tried: str = "") -> StepError:
 
     ``tried`` says what else was tried.
     """
-    what = "culprit" if report.outcome is Outcome.NOT_FINITE else "largest residual at"
+    what = "culprit" if report.outcome in (Outcome.NOT_FINITE, Outcome.HALF_TURN) else "largest residual at"
     names = f"; {what} {', '.join(report.worst)}" if report.worst else ""
     reason = f"; {report.reason}" if report.reason else ""
     history = f"; scaled corrections: {last_of(report.corrections)}" if report.corrections else ""
