@@ -53,6 +53,8 @@ class Origin:
         model: Any = self.model()
         for part, before in self.parts.items():
             kind, now = PARTS[part], getattr(model, part)
+            if part == "looks":  # of a body that came or went: that is said already
+                now = {name: looks for name, looks in now.items() if name in before or name in self.parts["bodies"]}
             yield from (f"{kind} {name!r} was added to" for name in now if name not in before)
             yield from (f"{kind} {name!r} was taken out of" for name in before if name not in now)
             both = [name for name in before if name in now]

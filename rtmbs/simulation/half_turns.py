@@ -22,6 +22,7 @@ Array = NDArray[np.float64]
 ROTATION = slice(3, 6)  # of what a bushing measures: the rotation vector
 NEAR = 0.1  # [rad] before half a turn, where every step is measured
 MARGIN = 1.5  # of the turn that the rates at both ends of a step tell
+REMEDY = "let a joint carry large turns, and a TorsionSpring on its coordinate the torque"
 
 
 class HalfTurns:
@@ -49,7 +50,7 @@ class HalfTurns:
             self.pose = pose_of(new)
             return report
         return report._replace(
-            outcome=Outcome.HALF_TURN, worst=(f"force {name!r}",), hopeless=True, reason="no smaller step helps"
+            outcome=Outcome.HALF_TURN, worst=(f"force {name!r}",), hopeless=True, reason=REMEDY
         )
 
     def good(self, old: State, chunk: Chunk, done: int) -> int:
