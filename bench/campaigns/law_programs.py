@@ -98,6 +98,7 @@ class Writer:
         for side in sides:
             if side == "elif" and self.left <= 0:
                 continue
+            self.names = list(known)
             self.say(depth, "else:" if side == "else" else f"{side} {self.condition()}:")
             if side != "else" and self.rng.random() < 0.2:
                 self.say(depth + 1, f"return {self.expression(2)}")

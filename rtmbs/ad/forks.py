@@ -16,7 +16,7 @@ import numpy as np
 
 from rtmbs.ad import operations as o
 from rtmbs.ad.elementwise import select, truth
-from rtmbs.ad.errors import DerivativeError, TraceError
+from rtmbs.ad.errors import TraceError
 from rtmbs.ad.function import Array, Function
 from rtmbs.ad.namespace import recorder
 from rtmbs.ad.open_tape import LARGEST, OpenTape
@@ -64,14 +64,18 @@ def record_branches(
 class Way(NamedTuple):
     """One way through a function."""
 
-    values: TracedArray | None  # (m,); None: the function raised where its conditions contradict each other
+    values: TracedArray  # (m,)
     asked: list[TracedArray]  # conditions, each once, in order
     keys: list[int]  # of the conditions: equal ones have equal keys
     answers: list[bool]
 
 
 class Forks:
-    """Ways through a function on one tape."""
+    """Ways through a function on one tape.
+
+    A way whose answers contradict each other, as z > 0 and z <= 0, is not run: only what is no number goes along it,
+    and its values are no numbers.
+    """
 
     def __init__(self, tape: OpenTape, call: Callable[[], Any], m: int) -> None:
         self.tape, self.call, self.m = tape, call, m
@@ -81,6 +85,8 @@ class Forks:
 
     def joined(self, answers: list[bool], keys: list[int]) -> TracedArray:
         """Return the values (m,) of all ways that begin with ``answers``, joined by their conditions."""
+        if contradictory(self.same, keys, answers):
+            return TracedArray(self.tape, np.full(self.m, self.tape.constant(np.nan)))
         way = self.way(answers)
         if way.keys[: len(keys)] != keys:
             raise TraceError("it asks other conditions when it is called again; it must not have a memory")
@@ -90,48 +96,37 @@ class Forks:
             condition = way.asked[i].reshape(())
             if not condition.boolean:
                 condition = truth(self.tape, condition)
-            if values is None:
-                values = self.nothing()
             sides = (values, other) if way.answers[i] else (other, values)
             values = select(self.tape, condition, *sides)
-        return self.nothing() if values is None else values
-
-    def nothing(self) -> TracedArray:
-        """Return values (m,) that are no numbers, of a way that no numbers lead along."""
-        return TracedArray(self.tape, np.full(self.m, self.tape.constant(np.nan)))
+        return values
 
     def way(self, answers: Sequence[bool]) -> Way:
-        """Run the function with the first conditions answered so and all others answered by yes."""
+        """Run the function with the first conditions answered so and the others answered by yes, where that can be."""
         self.ways += 1
-        way = Way(None, [], [], [])
+        asked, keys, given = list[TracedArray](), list[int](), list[bool]()
 
         def decide(condition: TracedArray) -> bool:
             key = self.same.key(int(condition.ids.ravel()[0]))
-            if key in way.keys:  # asked before
-                return way.answers[way.keys.index(key)]
-            place = len(way.asked)
+            if key in keys:  # asked before
+                return given[keys.index(key)]
+            place = len(asked)
             if place >= MOST or self.ways > MOST:
                 self.refusal = f"it has more than {MOST} ways through its conditions ({place_asked()})"
                 raise TraceError(self.refusal)
-            way.asked.append(condition)
-            way.keys.append(key)
-            way.answers.append(answers[place] if place < len(answers) else True)
-            return way.answers[-1]
+            asked.append(condition)
+            keys.append(key)
+            known = place < len(answers)
+            given.append(answers[place] if known else not contradictory(self.same, keys, [*given, True]))
+            return given[-1]
 
         self.tape.decide = decide
         try:
             values = self.call()
-        except DerivativeError:
-            raise
-        except Exception:
-            if contradictory([self.same.row(key) for key in way.keys], way.answers):
-                return way  # such as a variable that another branch would have set
-            raise
         finally:
             self.tape.decide = None
         if self.refusal:
             raise TraceError(self.refusal)
-        return way._replace(values=TracedArray(self.tape, steps(self.tape, values)))
+        return Way(TracedArray(self.tape, steps(self.tape, values)), asked, keys, given)
 
 
 class SameSteps:
@@ -141,7 +136,7 @@ class SameSteps:
         self.tape, self.chunks = tape, 0
         self.keys: list[int] = []  # of every step: the first step that computes the same
         self.known: dict[tuple[int, int, int, int], int] = {}
-        self.rows: dict[int, tuple[int, int, int, int]] = {}
+        self.rows: dict[int, tuple[int, int, int, int]] = {}  # operation and keys of its arguments, by key
 
     def key(self, step: int) -> int:
         """Return the first step that computes the same as ``step``."""
@@ -149,29 +144,47 @@ class SameSteps:
         for chunk in zip(*(column[self.chunks :] for column in columns), strict=True):
             for op, a, b, c in zip(*(part.tolist() for part in chunk), strict=True):
                 place = len(self.keys)
+                row = (op, self.keys[a], self.keys[b], self.keys[c]) if op > o.INPUT else (op, a, 0, 0)
                 if op > o.INPUT:
-                    row = (op, self.keys[a], self.keys[b], self.keys[c])
                     place = self.known.setdefault(row, place)
-                    self.rows.setdefault(place, row)
+                self.rows.setdefault(place, row)
                 self.keys.append(place)
         self.chunks = len(self.tape.op)
         return self.keys[step]
 
-    def row(self, key: int) -> tuple[int, int, int, int]:
-        """Return operation and arguments of a step, by its key."""
-        return self.rows.get(key, (o.INPUT, key, 0, 0))
+    def number(self, key: int) -> float | None:
+        """Return the number that a step holds, if it is a constant."""
+        op, place, *_ = self.rows[key]
+        return self.tape.constants[place] if op == o.CONSTANT else None
 
 
-def contradictory(rows: Sequence[tuple[int, int, int, int]], answers: Sequence[bool]) -> bool:
-    """Return whether no two numbers can compare in all of these ways."""
-    left: dict[tuple[int, int], frozenset[str]] = {}
-    for (op, a, b, _), answer in zip(rows, answers, strict=True):
-        if op in ORDERS:
-            orders = ORDERS[op] if answer else ANY_ORDER - ORDERS[op]
-            if a > b:
-                a, b, orders = b, a, frozenset(TURNED[one] for one in orders)
-            left[a, b] = left.get((a, b), ANY_ORDER) & orders
-    return any(not orders for orders in left.values())
+def contradictory(same: SameSteps, keys: Sequence[int], answers: Sequence[bool]) -> bool:
+    """Return whether no numbers answer these conditions so: two of them compare two values, or one with constants."""
+    pairs: dict[tuple[int, int], frozenset[str]] = {}
+    bounds: dict[int, tuple[tuple[float, bool], tuple[float, bool]]] = {}
+    for key, answer in zip(keys, answers, strict=True):
+        op, a, b, _ = same.rows[key]
+        if op not in ORDERS or a == b:
+            continue
+        orders = ORDERS[op] if answer else ANY_ORDER - ORDERS[op]
+        if a > b:
+            a, b, orders = b, a, frozenset(TURNED[one] for one in orders)
+        pairs[a, b] = pairs.get((a, b), ANY_ORDER) & orders
+        if not pairs[a, b]:
+            return True
+        if (bound := same.number(a)) is not None:
+            a, orders = b, frozenset(TURNED[one] for one in orders)
+        elif (bound := same.number(b)) is None:
+            continue
+        low, high = bounds.get(a, ((-np.inf, False), (np.inf, False)))
+        if "<" not in orders:
+            low = max(low, (bound, "=" not in orders))
+        if ">" not in orders:
+            high = min(high, (bound, "=" in orders))
+        bounds[a] = low, high
+        if low[0] > high[0] or (low[0] == high[0] and (low[1] or not high[1]) and np.isfinite(low[0])):
+            return True
+    return False
 
 
 def place_asked() -> str:

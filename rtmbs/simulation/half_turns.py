@@ -49,9 +49,7 @@ class HalfTurns:
         if row < 0:
             self.pose = pose_of(new)
             return report
-        return report._replace(
-            outcome=Outcome.HALF_TURN, worst=(f"force {name!r}",), hopeless=True, reason=REMEDY
-        )
+        return report._replace(outcome=Outcome.HALF_TURN, worst=(f"force {name!r}",), hopeless=True, reason=REMEDY)
 
     def good(self, old: State, chunk: Chunk, done: int) -> int:
         """Return how many of the steps in the first rows of ``chunk`` come before one past half a turn."""
