@@ -6,12 +6,13 @@ Changes of lists, dictionaries, sets, arrays and objects that the function knows
 
 import dis
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from rtmbs.model.captured import WRITES, belongs_to_a_package, names_known, unwrapped
+from rtmbs.model.captured import AROUND, LOCAL, NAMES, WRITES, belongs_to_a_package, names_known, unwrapped
 
 DEEP = 2  # containers in containers
 
@@ -39,22 +40,29 @@ class Writes:
         """Return the names of what the function has written, or stores into by its instructions."""
         if self.called is None:
             return []
-        code = self.called.function.__code__
-        stored = [
-            one.argval
-            for one in dis.get_instructions(self.called.function)
-            if one.opname in WRITES and (one.opname != "STORE_DEREF" or one.argval in code.co_freevars)
-        ]
+        known, instructions = names_known(self.called), list(dis.get_instructions(self.called.function))
+        stored = [one.argval for before, one in pairwise(instructions) if self.goes_outside(before, one, known)]
         now = self.contents()
         changed = [name for name, held in self.before.items() if not equal(held, now.get(name))]
         return list(dict.fromkeys([*map(str, stored), *changed]))
+
+    def goes_outside(self, before: dis.Instruction, one: dis.Instruction, known: Mapping[Any, Any]) -> bool:
+        """Return whether an instruction stores into what is not the function's own; ``before`` loads its object."""
+        assert self.called is not None
+        if one.opname not in WRITES:
+            return False
+        if one.opname == "STORE_DEREF":
+            return one.argval in self.called.function.__code__.co_freevars
+        if one.opname == "STORE_ATTR" and before.opname.startswith(LOCAL):
+            return ("local", before.argval) in known  # such as self, and no object that the function made
+        return one.opname == "STORE_GLOBAL" or before.opname in (*NAMES, AROUND)
 
 
 def contents_of(value: Any, depth: int) -> Any:
     """Return what a container holds, to be compared; None for what is no container that a function may change."""
     if isinstance(value, np.ndarray) and value.dtype != object:
         return value.tobytes()
-    if isinstance(value, types.ModuleType | types.FunctionType | type) or callable(value):
+    if isinstance(value, types.ModuleType | types.FunctionType | types.MethodType | type):
         return None
     if isinstance(value, dict):
         parts = list(value.items())
