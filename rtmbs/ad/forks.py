@@ -81,7 +81,7 @@ class Forks:
         self.tape, self.call, self.m = tape, call, m
         self.same = SameSteps(tape)
         self.ways = 0
-        self.refusal = ""  # why no tape holds the function; it may catch what is raised for that
+        self.refusal: TraceError | None = None  # kept, for the function may catch what is raised
 
     def joined(self, answers: list[bool], keys: list[int]) -> TracedArray:
         """Return the values (m,) of all ways that begin with ``answers``, joined by their conditions."""
@@ -111,8 +111,11 @@ class Forks:
                 return given[keys.index(key)]
             place = len(asked)
             if place >= MOST or self.ways > MOST:
-                self.refusal = f"it has more than {MOST} ways through its conditions ({place_asked()})"
-                raise TraceError(self.refusal)
+                self.refusal = TraceError(
+                    f"it has more than {MOST} ways through its conditions ({place_asked()}). It must have fewer branches, "
+                    "and no loop that ends by a value"
+                )
+                raise self.refusal
             asked.append(condition)
             keys.append(key)
             known = place < len(answers)
@@ -124,8 +127,8 @@ class Forks:
             values = self.call()
         finally:
             self.tape.decide = None
-        if self.refusal:
-            raise TraceError(self.refusal)
+        if self.refusal is not None:
+            raise self.refusal
         return Way(TracedArray(self.tape, steps(self.tape, values)), asked, keys, given)
 
 

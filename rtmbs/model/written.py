@@ -14,6 +14,7 @@ import numpy as np
 
 from rtmbs.model.captured import AROUND, LOCAL, NAMES, WRITES, belongs_to_a_package, names_known, unwrapped
 
+IN_PLACE = "SWAP"  # what comes before a store of ``self.count += 1``
 DEEP = 2  # containers in containers
 
 
@@ -55,7 +56,7 @@ class Writes:
             return one.argval in self.called.function.__code__.co_freevars
         if one.opname == "STORE_ATTR" and before.opname.startswith(LOCAL):
             return ("local", before.argval) in known  # such as self, and no object that the function made
-        return one.opname == "STORE_GLOBAL" or before.opname in (*NAMES, AROUND)
+        return one.opname == "STORE_GLOBAL" or before.opname in (*NAMES, AROUND, IN_PLACE)
 
 
 def contents_of(value: Any, depth: int) -> Any:
