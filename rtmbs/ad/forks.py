@@ -81,7 +81,7 @@ class Forks:
         self.tape, self.call, self.m = tape, call, m
         self.same = SameSteps(tape)
         self.ways = 0
-        self.refusal: TraceError | None = None  # kept, for the function may catch what is raised
+        self.refused = ""  # where too many ways were found; the function may catch what is raised for that
 
     def joined(self, answers: list[bool], keys: list[int]) -> TracedArray:
         """Return the values (m,) of all ways that begin with ``answers``, joined by their conditions."""
@@ -111,11 +111,8 @@ class Forks:
                 return given[keys.index(key)]
             place = len(asked)
             if place >= MOST or self.ways > MOST:
-                self.refusal = TraceError(
-                    f"it has more than {MOST} ways through its conditions ({place_asked()}). It must have fewer branches, "
-                    "and no loop that ends by a value"
-                )
-                raise self.refusal
+                self.refused = place_asked()
+                raise too_many_ways(self.refused)
             asked.append(condition)
             keys.append(key)
             known = place < len(answers)
@@ -127,8 +124,8 @@ class Forks:
             values = self.call()
         finally:
             self.tape.decide = None
-        if self.refusal is not None:
-            raise self.refusal
+        if self.refused:
+            raise too_many_ways(self.refused)
         return Way(TracedArray(self.tape, steps(self.tape, values)), asked, keys, given)
 
 
@@ -188,6 +185,14 @@ def contradictory(same: SameSteps, keys: Sequence[int], answers: Sequence[bool])
         if low[0] > high[0] or (low[0] == high[0] and (low[1] or not high[1]) and np.isfinite(low[0])):
             return True
     return False
+
+
+def too_many_ways(place: str) -> TraceError:
+    """Return the error for a function with too many ways; ``place`` is where it asks."""
+    return TraceError(
+        f"it has more than {MOST} ways through its conditions ({place}). It must have fewer branches, and no loop that "
+        "ends by a value"
+    )
 
 
 def place_asked() -> str:
