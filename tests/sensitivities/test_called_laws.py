@@ -30,11 +30,11 @@ def rope(t, k, p):
     return pull
 
 
-def rocker(rate=6.0, trace=False):
+def rocker(rate=6.0):
     """A sprung four-bar with both."""
     model = sprung_rocker(rate=rate)
-    model.add_force("stop", stop, joint="A", parameters={"stiffness": 5e4, "drag": 0.02}, trace=trace)
-    model.add_force("rope", rope, between=("post", "tip"), parameters={"k": 30.0}, trace=trace)
+    model.add_force("stop", stop, joint="A", parameters={"stiffness": 5e4, "drag": 0.02}, trace=False)
+    model.add_force("rope", rope, between=("post", "tip"), parameters={"k": 30.0}, trace=False)
     return model
 
 
@@ -60,16 +60,6 @@ def test_the_run_takes_every_branch(found):
     result = found[2].result
     assert {True, False} == set((result["A.angle"] > 0.6).tolist())
     assert {True, False} == set((result["A.rate"] > 0.0).tolist())
-
-
-def test_laws_that_are_recorded_with_their_branches_have_the_same_derivatives(found):
-    model = rocker(trace=True)
-    system = model.compile()
-    assert not system.called
-    sim = rtmbs.Simulation(system, h=H, method=TIGHT)
-    recorded = rtmbs.sensitivity(sim, STEPS * H, values, BY, model=model, method="direct")
-    for name in BY:
-        np.testing.assert_allclose(recorded[name], found[2][name], rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.slow
