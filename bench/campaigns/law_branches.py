@@ -181,7 +181,7 @@ def compared(law: Any, text: str, laws: Any, rng: np.random.Generator, tally: Ta
         if state >= SLOPES and wrong <= RELATIVE * abs(value):
             continue
         fine, slope, margin = slopes(law, x, p, np.longdouble)
-        if margin < EDGE:
+        if margin < EDGE or not np.isfinite(fine):
             continue
         allowed = RELATIVE * max(abs(value), 1e-3) + ROUNDINGS * abs(float(fine) - value)
         tally.largest("value, share of what is allowed", float(wrong / allowed))
