@@ -56,6 +56,7 @@ HOMES = {
     "Result": "rtmbs.results",
     "Revolute": "rtmbs.model",
     "RtmbsError": "rtmbs.errors",
+    "RtmbsWarning": "rtmbs.errors",
     "RungeKutta": "rtmbs.integrators.runge_kutta",
     "Sensitivity": "rtmbs.sensitivities.sensitivity",
     "Serial": "rtmbs.sweeps.serial",
@@ -126,6 +127,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.analysis.workload import Workload as Workload
     from rtmbs.analysis.workload import workload as workload
     from rtmbs.errors import RtmbsError as RtmbsError
+    from rtmbs.errors import RtmbsWarning as RtmbsWarning
     from rtmbs.integrators.adams_bashforth import AdamsBashforth as AdamsBashforth
     from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal as PenaltyTrapezoidal
     from rtmbs.integrators.registry import METHODS as METHODS

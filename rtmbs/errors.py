@@ -1,7 +1,10 @@
 """Every error rtmbs raises on purpose. A message names what is at fault, says what is wrong and what would be right."""
 
+import sys
+import warnings
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
 ERRORS_PAGE = "docs/errors.md"
@@ -9,6 +12,10 @@ LISTED = 6  # names shown when one is unknown
 LONGEST_SHOWN = 200  # letters of a value in a message
 LONGEST_LINE = 160  # letters of a line that a picture shows
 COMPARED, LONGEST_COMPARED = 2000, 60  # names, and letters of one, that are compared with an unknown name
+
+
+PACKAGE = str(Path(__file__).parent)
+WARNED: Any = {}  # what was said before, for the filters of ``warnings``
 
 
 class RtmbsError(Exception):
@@ -22,6 +29,10 @@ class RtmbsError(Exception):
     def page(self) -> str:
         """Page and anchor of this kind of error."""
         return f"{ERRORS_PAGE}#{type(self).__name__.lower()}"
+
+
+class RtmbsWarning(UserWarning):
+    """What rtmbs has to say about a model or a run that goes on: ``warnings.simplefilter`` makes it an error."""
 
 
 class ModelError(RtmbsError, ValueError):
@@ -128,6 +139,23 @@ class NotFiniteError(StepError):
 
 class LoopOpenError(StepError):
     """Newton was satisfied, but a loop is open by more than its bound."""
+
+
+class HalfTurnError(StepError):
+    """A bushing would turn past half a turn, where its rotation vector and its torque jump."""
+
+
+def warn(message: str, file: str = "", line: int = 0) -> None:
+    """Warn by RtmbsWarning, at ``line`` of ``file``; unless given, where the user called the package.
+
+    The filters of ``warnings`` show the same words at the same place once.
+    """
+    if not file:
+        frame: Any = sys._getframe(1)
+        while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
+            frame = frame.f_back
+        file, line = frame.f_code.co_filename, frame.f_lineno
+    warnings.warn_explicit(message, RtmbsWarning, file, line, registry=WARNED)
 
 
 def shown(value: object) -> str:

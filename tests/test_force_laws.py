@@ -148,7 +148,7 @@ def test_parameters_are_inputs_and_act_without_a_new_trace(traced, monkeypatch):
     model.forces["line"].law.parameters["stiffness"].flags.writeable = True
     model.forces["line"].law.parameters["stiffness"][...] = 90.0
     expected = Simulation(model.compile(), h=H)
-    monkeypatch.setattr("rtmbs.system.recorded_laws.record_function", None)
+    monkeypatch.setattr("rtmbs.system.recorded_laws.record_branches", None)
     sim = Simulation(traced, h=H)
     assert sim.inputs["line.stiffness"] == 40.0
     sim.inputs["line.stiffness"] = 90.0

@@ -23,6 +23,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         ],
         "evaluator": ["Evaluator"],
         "finite_difference": ["FiniteDifference"],
+        "forks": ["record_branches"],
         "function": ["Derivatives"],
         "jacobian": ["SparseJacobian", "sparse_jacobian"],
         "join": ["joined"],

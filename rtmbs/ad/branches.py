@@ -15,12 +15,15 @@ from numpy.typing import NDArray
 
 from rtmbs.ad.errors import DerivativeError
 from rtmbs.ad.evaluator import Evaluator
-from rtmbs.ad.open_tape import Undecided
 from rtmbs.ad.tape import Tape
 from rtmbs.ad.trace import Trace
 
 Array = NDArray[np.float64]
 MOST = 64  # conditions of a path; a loop that ends by a value may ask without end
+
+
+class Undecided(Exception):
+    """A function asks for the truth of a condition that is not known yet: no error, but the way back to ask."""
 
 
 @dataclass(frozen=True)
@@ -40,14 +43,21 @@ def path_at(f: Callable[[Any, Any], Any], m: int, x: Array, p: Array) -> Path:
     """Return the path of f(x, p) -> (m,) at a point; raises DerivativeError for what no tape holds."""
     truths: list[bool] = []
     for _ in range(MOST + 1):
+        asked: list[Any] = []
+
+        def truth(condition: Any, asked: list[Any] = asked) -> bool:
+            asked.append(condition)
+            if len(asked) > len(truths):
+                raise Undecided("the truth of a condition is asked for")
+            return truths[len(asked) - 1]
+
         trace = Trace()
         with trace:
-            open_tape = trace.running()
-            open_tape.truths, given = truths, (trace.independent(len(x)), trace.parameter(len(p)))
+            trace.running().decide, given = truth, (trace.independent(len(x)), trace.parameter(len(p)))
             with suppress(Undecided):
                 trace.dependent(f(*given))
-            done = len(open_tape.asked) == len(truths)  # a function may catch what it raises
-            for condition in open_tape.asked:
+            done = len(asked) == len(truths)  # a function may catch what it raises
+            for condition in asked:
                 trace.dependent(condition)
         outputs = Evaluator(trace.tape).value(x, p)
         if done:

@@ -2,6 +2,7 @@
 
 import math
 import struct
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,10 +28,6 @@ def too_large(steps: int) -> TapeSizeError:
     )
 
 
-class Undecided(Exception):
-    """A function asks for the truth of a condition that nobody has told yet: no error, but the way back to ask."""
-
-
 class OpenTape:
     """Steps in the order they happened: operation and the numbers of the steps it takes.
 
@@ -47,8 +44,7 @@ class OpenTape:
         self.size = 0
         self.constants: list[float] = []
         self.closed = False
-        self.truths: list[bool] | None = None  # of conditions in the order asked; None: no condition has a truth
-        self.asked: list[Any] = []  # the conditions
+        self.decide: Callable[[Any], bool] | None = None  # answers bool(condition); None: no condition has a truth
         self.known: dict[bytes, int] = {}  # bits of a constant, so that 0.0, -0.0 and not-a-number stay themselves
 
     def append(self, op: int | NDArray[np.uint8], a: Any, b: Any = 0, c: Any = 0) -> Ids:
@@ -67,14 +63,6 @@ class OpenTape:
         ids = np.arange(self.size, self.size + count, dtype=np.int32).reshape(shape)
         self.size += count
         return ids
-
-    def truth(self, condition: Any) -> bool:
-        """Return what was told of the next condition; raises Undecided behind the last one."""
-        assert self.truths is not None
-        self.asked.append(condition)
-        if len(self.asked) > len(self.truths):
-            raise Undecided("the truth of a condition is asked for")
-        return self.truths[len(self.asked) - 1]
 
     def inputs(self, count: int) -> Ids:
         """Write ``count`` inputs; their numbers come at the end."""

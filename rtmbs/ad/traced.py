@@ -160,21 +160,27 @@ class TracedArray(NDArrayOperatorsMixin):
     # ---- what a traced value cannot do
 
     def __bool__(self) -> bool:
-        if self.tape.truths is None or self.size != 1:
+        if self.tape.decide is None or self.size != 1:
             raise TraceError(NO_TRUTH)
-        return self.tape.truth(self)
+        return self.tape.decide(self)
 
-    def __float__(self) -> NoReturn:
-        refuse_number("float()")
+    def __float__(self) -> float:
+        return float(self.truth_or("float()"))
 
     def __complex__(self) -> NoReturn:
         refuse_number("complex()")
 
-    def __int__(self) -> NoReturn:
-        refuse_number("int()")
+    def __int__(self) -> int:
+        return int(self.truth_or("int()"))
 
-    def __index__(self) -> NoReturn:
-        refuse_number("its use as an index")
+    def __index__(self) -> int:
+        return int(self.truth_or("its use as an index"))
+
+    def truth_or(self, what: str) -> bool:
+        """Return the truth of a condition that is used as a number; refuse what is none."""
+        if not self.boolean or self.tape.decide is None:
+            refuse_number(what)
+        return bool(self)
 
     def item(self, *_: Any) -> NoReturn:
         refuse_number("item()")

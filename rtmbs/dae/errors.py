@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rtmbs.errors import RtmbsError
+from rtmbs.errors import RtmbsError, RtmbsWarning
 
 
 class MotionError(RtmbsError):
@@ -11,5 +11,5 @@ class MotionError(RtmbsError):
     trajectory: Any = None
 
 
-class GainWarning(UserWarning):
+class GainWarning(RtmbsWarning):
     """Gains of a stabilised formulation that the method does not bear at this step."""

@@ -46,6 +46,10 @@ class Outcome(Enum):
     SINGULAR_TANGENT = "the Newton matrix is singular; look for a massless body that nothing holds, or a zero inertia"
     NOT_FINITE = "a number that is not finite, or beyond all range, appeared; look at what is named here"
     LOOP_OPEN = "the step converged but a loop stays open beyond its bound; raise the penalty or take a smaller step h"
+    HALF_TURN = (
+        "a bushing turned past half a turn, where its rotation vector jumps to the other side and its torque with it; "
+        "let a joint carry large turns, and a TorsionSpring on its coordinate the torque"
+    )
 
     @property
     def accepted(self) -> bool:

@@ -23,6 +23,7 @@ from rtmbs.kinematics.samples import Samples, check_room, new_samples
 from rtmbs.kinematics.singular import SingularPose, find_singular, worst
 from rtmbs.kinematics.stepping import Refined, fill, too_fast
 from rtmbs.model import Model
+from rtmbs.model.origin import Origin
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -31,6 +32,15 @@ METHODS = ("min_norm", "freeze")
 NEARBY = 1e-3  # of the first step: where the rank is looked at a second time
 WHOLE = 1e-9  # of an interval
 MOST_SAMPLES = 10_000_000
+FOLLOWED = (
+    "bodies",
+    "joints",
+    "markers",
+    "rods",
+    "couplers",
+    "drivers",
+)  # what it is made of
+MADE = "this Analysis was made, which does not have {it}: make another one"
 
 
 class Analysis:
@@ -85,12 +95,15 @@ class Analysis:
         if method == "min_norm":
             build_metric(self.equations, weights)  # refused here, not when a motion is asked for
         self.programs = Programs(self.equations)
+        self.origin: Origin | None = Origin(model, FOLLOWED)
 
     def assemble(self, t: float = 0.0) -> tuple[Array, Assembly]:
         """Return the coordinates (n,) at time t [s] nearest to the reference pose, and what assembly did.
 
         Raises StartError where the mechanism cannot be assembled, naming the joints and their gaps.
         """
+        if self.origin is not None:
+            self.origin.tell(MADE)
         drivers = self.equations.drivers_at(np.array([t]))[0]
         check_reference(self.equations, drivers[0], self.assembly_tolerance)
         start = started(self.model, self.constraints, self.equations, t, self.tolerance)

@@ -25,6 +25,7 @@ from rtmbs.model.joints import JointType
 from rtmbs.model.laws import Law, UserFunction, make_law, written
 from rtmbs.model.looks import make_looks
 from rtmbs.model.markers import Marker
+from rtmbs.model.origin import Origin
 from rtmbs.model.profiles import checked_profile, given_motion
 from rtmbs.model.rods import Rod, make_rod
 
@@ -389,4 +390,4 @@ class Model(Elements):
         except ModelError as error:
             raise written(error) or error from error.__cause__
         read = [one._replace(read=values_captured(captured(one.function))) for one in system.outside]
-        return replace(system, outside=tuple(read)) if read else system
+        return replace(system, outside=tuple(read), origin=Origin(self))

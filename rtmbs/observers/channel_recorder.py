@@ -2,7 +2,8 @@
 
 Raw samples are kept for one block. A full block leaves to a thread, which evaluates the channels and hands them to a
 store while the run goes on; the next block waits until it has arrived. The last sample of a block stays as the first of
-the next one: angles and orientations then go on without a jump.
+the next one: angles and orientations then go on without a jump. A run into memory that ends within its first block
+needs neither thread nor store: its channels are worked out when they are asked for.
 """
 
 import atexit
@@ -20,7 +21,7 @@ import numpy as np
 
 from rtmbs.errors import InputError, ResultError, shown, unknown_name
 from rtmbs.observers.base import Array, Watched
-from rtmbs.observers.recorder import CHUNK, Kept, Recorder, helped_of, sample_bytes, started_of
+from rtmbs.observers.recorder import CHUNK, Kept, Recorder, helped_of, sample_bytes, started_of, warnings_of
 from rtmbs.observers.schedule import Schedule
 from rtmbs.observers.worker import Job, Worker, give_way
 from rtmbs.results.catalogue import sources
@@ -29,8 +30,10 @@ from rtmbs.results.channel import Kept as Values
 from rtmbs.results.resampled import Resampled
 from rtmbs.results.result import TIME, Result
 from rtmbs.results.ringing import ringing
-from rtmbs.results.samples import Samples, one_sample
+from rtmbs.results.samples import Samples
 from rtmbs.results.stores import Store, check_file, check_owner, open_store
+from rtmbs.system.once import once_per_system
+from rtmbs.system.system import System
 
 BLOCK_BYTES = 2_000_000  # of the channels of a block
 RAW_BYTES = 1_000_000  # of the raw samples of a block
@@ -67,6 +70,9 @@ class Leaving:
     job: Job[Written]
 
 
+NOTHING = Written()
+
+
 class ChannelRecorder(Recorder):
     """Records channels by name, all unless given, of every state looked at, the initial one first.
 
@@ -95,7 +101,7 @@ class ChannelRecorder(Recorder):
             raise InputError(f"channels is {shown(channels)}; it must be a list of names such as ['crank.angle']")
         self.channels, self.file = channels, check_file(file)
         self._store: Store | None = None
-        self._written = Written()
+        self._written = NOTHING
         self._leaving: Leaving | None = None
         self._worker: Worker | None = None
         self._copying: Job[Written] | None = None  # of a part of a block, which stays in memory
@@ -107,26 +113,28 @@ class ChannelRecorder(Recorder):
     def start(self, sim: Watched, steps: int | None) -> None:
         """Open the store, and record the initial state."""
         self.stop()
+        state = sim.state
         self._sim, self._system = sim, sim.system
-        self._full, self._written, self._leaving, self._copying = None, Written(), None, None
-        one = one_sample(sim.state)._replace(doubtful=np.zeros(1))
-        self._columns = self._chosen(sources(sim.system, Resampled(sim.system, sim.equations.tables, one)))
+        self._full, self._written, self._leaving, self._copying = None, NOTHING, None, None
+        self._worker = None
+        self._columns = self._chosen(channels_of(sim.system))
         width = sum(max(len(one.axes), 1) for one in self._columns.values())
         self.size = max(min(BLOCK_BYTES // (8 * width), RAW_BYTES // sample_bytes(sim), MOST), FEWEST)
-        OPEN.difference_update([one for one in OPEN if one.file == self.file])  # an older file is overwritten
+        if self.file is not None:
+            OPEN.difference_update([one for one in OPEN if one.file == self.file])  # an older file is overwritten
         self._store = open_store(self.file, self._columns, sim.system.name, sim.system.fingerprint, self.size)
-        self._worker = None if sim.system.called else Worker()
-        self._kept = self._seen = Kept(time=sim.state.t, uneven=self.schedule.uneven(sim.state.h))
-        self._samples = self._allocate(sim, self.size + CHUNK)
+        self._kept = self._seen = Kept(time=state.t, uneven=self.schedule.uneven(state.h))
+        most, known = self.size + CHUNK, None if steps is None else self.schedule.samples(steps, state.h)
+        self._samples = self._allocate(sim, most if known is None else min(most, known + 1))
         self._record(sim, 0.0)
         self._kept = self._seen
-        if self.file is not None and self._worker is not None:
+        if self.file is not None and not sim.system.called:
             self._due = time.monotonic() + PERIOD
             OPEN.add(self)
             atexit.unregister(stop_all)  # what is registered last runs first: before h5py closes its files
             atexit.register(stop_all)
 
-    def _chosen(self, offered: dict[str, Source]) -> dict[str, Source]:
+    def _chosen(self, offered: Mapping[str, Source]) -> dict[str, Source]:
         """Return the channels that are recorded, the time first."""
         for name in self.channels or ():
             if not isinstance(name, str) or name not in offered:
@@ -145,7 +153,9 @@ class ChannelRecorder(Recorder):
         return int(self._written.count > 0 or self._leaving is not None)
 
     def finish(self, sim: Watched) -> None:
-        """Write the rest, and finish the file."""
+        """Write the rest, and finish the file; channels of a short run into memory stay to be worked out."""
+        if self._short:
+            return
         self._make_way()
         self._arrive()
         if self._kept.size > self._lead:
@@ -166,6 +176,8 @@ class ChannelRecorder(Recorder):
         store = self._store
         if store is None:
             raise RuntimeError("this recorder has watched nothing yet; pass it to sim.run(..., observers=[recorder])")
+        if self._short:
+            return self._short_result()
         with suppress(ResultError):
             self._arrive()
         count, rest = self._written.count, self._rest()
@@ -174,6 +186,27 @@ class ChannelRecorder(Recorder):
             values = Stored(store, name, count, rest[name], self.file) if count else Values(rest[name])
             found[name] = Source(one.axes, one.unit, values, one.frame)
         return Result(found, self._system.name, self._system.fingerprint, self.outcomes, self._warnings())
+
+    @property
+    def _short(self) -> bool:
+        """True while a record into memory has not filled a block."""
+        return self.file is None and self._written.count == 0 and self._leaving is None
+
+    def _short_result(self) -> Result:
+        """Return the channels of a record that fits into one block, to be worked out when they are asked for."""
+        sim, kept, names = self._sim, self._kept, list(self._columns)
+        assert sim is not None
+        system, tables, started, record = self._system, sim.equations.tables, started_of(sim), self._samples
+        assert record is not None
+
+        def chosen() -> dict[str, Source]:
+            offered = sources(system, Resampled(system, tables, head(record, kept.size)))
+            return {name: offered[name] for name in names}
+
+        def warnings() -> dict[str, int]:
+            return {**started, **warnings_of(kept, system, head(record, kept.size))}
+
+        return Result(chosen, system.name, system.fingerprint, kept.outcomes, warnings)
 
     # ---- blocks -----------------------------------------------------------------------------------------------------
 
@@ -212,6 +245,8 @@ class ChannelRecorder(Recorder):
     def _begun(self, part: Samples, count: int) -> Job[Written]:
         """Begin to write; a law that runs in Python is not called from two threads at once."""
         call = partial(self._write, part, count, self._written)
+        if self._worker is None and not self._system.called:
+            self._worker = Worker()
         if self._worker is not None:
             return self._worker.submit(call)
         job = Job(call)
@@ -252,6 +287,7 @@ class ChannelRecorder(Recorder):
         OPEN.discard(self)
         if self._worker is not None:
             self._worker.end()
+            self._worker = None
         with self._full_disk():
             self._store.close(self._written.count, self.outcomes, self._warnings())
 
@@ -310,6 +346,25 @@ class ChannelRecorder(Recorder):
                 f"result file {str(self.file)!r} takes no more ({error.strerror or error}){stays}; free some room, or "
                 "record fewer channels or less often"
             ) from error
+
+
+@once_per_system
+def channels_of(system: System) -> dict[str, Source]:
+    """Return axes, unit and frame of every channel of a System by name; there are no values."""
+    shapes = ((system.n,),) * 3 + ((system.m,), system.R0.shape, system.u0.shape, (len(system.states),))
+    none = Samples(np.zeros(0), *(np.zeros((0, *shape)) for shape in shapes))
+    found = sources(system, Resampled(system, system.tables, none))
+    return {name: Source(one.axes, one.unit, no_values, one.frame) for name, one in found.items()}
+
+
+def head(samples: Samples, count: int) -> Samples:
+    """Return the first samples, shared."""
+    return Samples(*[values[:count] for values in samples])
+
+
+def no_values() -> Array:
+    """Return the values of a channel of no samples."""
+    return np.zeros(0)
 
 
 def stop_all() -> None:

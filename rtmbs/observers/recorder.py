@@ -141,7 +141,7 @@ class Recorder(Observer):
         """Return arrays for ``size`` samples."""
         state = sim.state
         shapes = [*(getattr(state, name).shape for name in OF_STATE), ()]
-        wanted = float(size * sample_bytes(sim))
+        wanted = float(size * 8 * (1 + sum([math.prod(shape) for shape in shapes]) + 1))
         if wanted > SHARE * (memory := machine_memory()):
             raise InputError(
                 f"a record of {size} samples takes {in_words(wanted)}, and this machine has {in_words(memory)} of "
@@ -174,13 +174,14 @@ class Recorder(Observer):
 
 def sample_bytes(sim: Watched) -> int:
     """Return the memory of one sample."""
-    return 8 * (2 + sum(math.prod(getattr(sim.state, name).shape) for name in OF_STATE))
+    state = sim.state
+    return 8 * (2 + sum([getattr(state, name).size for name in OF_STATE]))
 
 
 def started_of(sim: Watched) -> dict[str, int]:
-    """Return what a run repeats of the start: that nothing can move."""
+    """Return what a run repeats of the start: that nothing can move, that states of laws are too fast."""
     locked = sim.start_report.locked
-    return {locked: 1} if locked else {}
+    return ({locked: 1} if locked else {}) | dict(getattr(sim, "told", {}))
 
 
 def warnings_of(kept: Kept, system: System, samples: Samples) -> dict[str, int]:

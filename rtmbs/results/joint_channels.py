@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import InputError
+from rtmbs.errors import InputError, warn
 from rtmbs.model.checks import perpendiculars
 from rtmbs.results.channel import QUATERNION, XYZ, Source
 from rtmbs.results.motion import RelativeMotion, body_motion, dot, quaternions, turned, unwrap
@@ -24,6 +24,7 @@ Motion = tuple[Array, Array, Array]  # value, rate, acceleration, each (S,)
 ANGLE_UNITS = ("rad", "rad/s", "rad/s^2")
 LENGTH_UNITS = ("m", "m/s", "m/s^2")
 ORDERS = ("", "_rate", "_acceleration")
+UNSURE = 0.5 * np.pi  # [rad] between what an angle turned from sample to sample and what its rates say: a quarter turn
 POSITIONS = ("position", "velocity", "linear_acceleration")
 
 
@@ -144,4 +145,17 @@ class Measured:
         )
 
     def unwrapped(self, angle: Array, rate: Array, acceleration: Array) -> Motion:
-        return unwrap(angle, rate, self.resampled.samples.t), rate, acceleration
+        """Return a measured angle with its whole turns; warns where samples lie too far apart to count them."""
+        t = self.resampled.samples.t
+        found = unwrap(angle, rate, t)
+        expected = 0.5 * (rate[1:] + rate[:-1]) * np.diff(t)
+        unsure = np.abs(np.diff(found) - expected) > UNSURE
+        if np.any(unsure):
+            first = int(np.argmax(unsure))
+            warn(
+                f"joint {self.info.name!r} is cut, and its angle is measured: between the samples at t = {t[first]:g} "
+                f"and {t[first + 1]:g} s it turned so far that its whole turns are not known"
+                f"{f', nor at {np.count_nonzero(unsure) - 1} later places' if np.count_nonzero(unsure) > 1 else ''}; "
+                "record more often, or give the joint an initial value, so that it keeps its coordinate"
+            )
+        return found, rate, acceleration

@@ -155,8 +155,8 @@ def sensitivity(
         t = taken.t[missed.step + 1]
         raise InputError(
             f"the step that ends at t = {t:g} s misses the equations that are differentiated by {missed.size:.1g} of "
-            "the largest rates or accelerations, next to a singular pose or from loose tolerances; take a smaller "
-            "step h"
+            "the largest rates or accelerations, next to a singular pose, from loose tolerances or across a branch of "
+            "a recorded force law; take a smaller step h, or give such a law trace=False"
         )
     if not np.all(np.isfinite(jacobian)):
         raise InputError("a step of the run has a singular matrix, and no derivative; take a smaller step h")

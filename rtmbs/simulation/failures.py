@@ -3,7 +3,14 @@
 from collections.abc import Sequence
 from typing import Protocol, Self
 
-from rtmbs.errors import LoopOpenError, NotConvergedError, NotFiniteError, SingularTangentError, StepError
+from rtmbs.errors import (
+    HalfTurnError,
+    LoopOpenError,
+    NotConvergedError,
+    NotFiniteError,
+    SingularTangentError,
+    StepError,
+)
 from rtmbs.integrators.report import Outcome, StepReport
 from rtmbs.state import State
 
@@ -12,6 +19,7 @@ FAILURES: dict[Outcome, type[StepError]] = {
     Outcome.SINGULAR_TANGENT: SingularTangentError,
     Outcome.NOT_FINITE: NotFiniteError,
     Outcome.LOOP_OPEN: LoopOpenError,
+    Outcome.HALF_TURN: HalfTurnError,
 }
 SHOWN = 6  # corrections of Newton's iteration in a sentence
 
@@ -33,7 +41,7 @@ def step_error(step: int, report: StepReport, tried: str = "") -> StepError:
 
     ``tried`` says what else was tried.
     """
-    what = "culprit" if report.outcome is Outcome.NOT_FINITE else "largest residual at"
+    what = "culprit" if report.outcome in (Outcome.NOT_FINITE, Outcome.HALF_TURN) else "largest residual at"
     names = f"; {what} {', '.join(report.worst)}" if report.worst else ""
     reason = f"; {report.reason}" if report.reason else ""
     history = f"; scaled corrections: {last_of(report.corrections)}" if report.corrections else ""

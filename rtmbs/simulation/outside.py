@@ -8,6 +8,7 @@ from rtmbs.errors import InputError
 from rtmbs.model.captured import captured, values_captured
 from rtmbs.system.system import System
 
+MADE = "this System was compiled, which does not have {it}: compile the model again"
 SHOWN = 60  # letters of a value
 OFTEN, SHARE = 8, 0.5e-6  # steps between two looks at least, and the time that looks may take a step [s]
 
@@ -62,7 +63,12 @@ def watch_of(system: System) -> Watch | None:
 
 
 def check_outside(system: System) -> None:
-    """Refuse a law that reads a value from outside which has changed since the model was compiled: InputError."""
+    """Refuse a law that reads a value from outside which has changed since the model was compiled: InputError.
+
+    Warns once of a Model that has changed since.
+    """
+    if system.origin is not None:
+        system.origin.tell(MADE)
     watch = watch_of(system)
     if watch is not None:
         watch.check()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import InputError, ResultError, StepError, shown
+from rtmbs.errors import InputError, ResultError, StepError, shown, warn
 from rtmbs.integrators.checks import one_of, step_size, switches, whole
 from rtmbs.integrators.chunks import first, take_row
 from rtmbs.integrators.method import Method
@@ -26,6 +26,8 @@ from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
 from rtmbs.semirecursive.worst import out_of_range
 from rtmbs.simulation.failures import in_parts, step_error
+from rtmbs.simulation.fast_states import FastStates, fast_states_of
+from rtmbs.simulation.half_turns import HalfTurns, half_turns_of
 from rtmbs.simulation.input_holder import NO_GOALS
 from rtmbs.simulation.inputs import Inputs
 from rtmbs.simulation.jumps import mean_inputs
@@ -70,6 +72,8 @@ class Simulation(StateHolder):
     """
 
     _watch: Watch | None  # over what recorded laws read beside their arguments
+    _half_turns: HalfTurns | None  # over bushings
+    _fast_states: FastStates | None  # over states of force laws
 
     def __init__(
         self,
@@ -85,6 +89,7 @@ class Simulation(StateHolder):
             raise InputError(
                 f"a Simulation takes a compiled System, not {shown(system)}; write Simulation(model.compile(), ...)"
             )
+        check_outside(system)
         step_size(h)
         switches(assembly_offset=assembly_offset)
         self._inside: int | None = None  # the thread that is in a guarded method
@@ -111,10 +116,13 @@ class Simulation(StateHolder):
         self._shown: tuple[object, ...] | None = None  # the motion that somebody saw since the last step
         self._goals = NO_GOALS
         self._watch = watch_of(system)
+        self._half_turns = half_turns_of(system, equations.tables)
+        self._fast_states = fast_states_of(system, equations.tables)
         know(system)
         self.inputs = Inputs(system, self)
         self._stepped = False
         self._warm_up()
+        self._tell_fast_states()
 
     def __repr__(self) -> str:
         state = self._states[0]
@@ -138,6 +146,17 @@ class Simulation(StateHolder):
                     break
         self._states, self._stepped = pair(start), True
 
+    @property
+    def told(self) -> dict[str, int]:
+        """What a run repeats in ``Result.warnings``: states of force laws that are too fast for the step."""
+        return {str(one): 1 for one in self._fast_states.found.values()} if self._fast_states else {}
+
+    def _tell_fast_states(self) -> None:
+        """Warn of states of force laws that are too fast for the step, each once."""
+        if self._fast_states is not None:
+            for one in self._fast_states.look(self.state):
+                warn(str(one))
+
     # ---- stepping ---------------------------------------------------------------------------------------------------
 
     @one_thread
@@ -159,6 +178,8 @@ class Simulation(StateHolder):
         if across is not None:
             after, new.u = new.u, across
         report = self._advance(old, new)
+        if self._half_turns is not None and report.outcome.accepted:
+            report = self._half_turns.judged(report, old, new)
         if report.outcome.accepted:
             if across is not None:
                 new.u = after
@@ -201,6 +222,9 @@ class Simulation(StateHolder):
             self._validate(old)
             done, failed = self.method.advance_many(self.equations, self._work, old, chunk)
         self._stepped = True
+        if self._half_turns is not None and done:
+            good = self._half_turns.good(old, chunk, done)
+            done, failed = good, failed or good < done
         if done:
             new.t_ref, new.k, new.h = old.t_ref, old.k + done, old.h
             new.u[:] = chunk.u[done - 1]
@@ -291,6 +315,7 @@ class Simulation(StateHolder):
             if recorder.count and (isinstance(error, ResultError) or not isinstance(error, InputError)):
                 error.result = recorder.result()  # type: ignore[attr-defined]
             raise
+        self._tell_fast_states()
         return recorder.result()
 
     def _run_within(

@@ -13,7 +13,7 @@ from rtmbs.model.constraints import Constraint
 from rtmbs.system.closure_tables import ZERO, OneClosure, OneRow, pointer
 from rtmbs.system.condition_function import ConditionFunction
 from rtmbs.system.law_tables import frame, frame_table, no_program
-from rtmbs.system.recorded_laws import LARGEST_LAW, check_tape, leaves
+from rtmbs.system.recorded_laws import LARGEST_LAW, check_tape, largest, leaves
 from rtmbs.system.skeleton import Skeleton
 from rtmbs.system.slots import Slots
 from rtmbs.system.system import Array, Integers
@@ -47,7 +47,8 @@ def build_condition(model: Model, constraint: Constraint, length: float) -> Buil
     try:
         values = record_function(function, function.n, function.m, k=function.k, limit=LARGEST_LAW)
         first = sparse_jacobian(values, values=True)
-        check_tape(function, first.tape, tried)
+        size = max(largest(values) for values in tried)
+        check_tape(function, first.tape, function.trials(), tried, size)
         second = sparse_jacobian(first.tape, values=True)
     except TapeSizeError as error:
         raise ModelError(f"{function.what}: its function or its derivative is too long: {error}") from error

@@ -5,7 +5,8 @@ of the law. Values: the force, last the rates of the states. Parameters p: time,
 given.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Any
 
@@ -19,6 +20,7 @@ from rtmbs.system.system import Array
 from rtmbs.system.tables import FRAME_INPUTS
 
 TRIALS, SEED, SPREAD = 3, 20, 0.1  # at which a law is tried, near the reference pose
+TRIED_FURTHER, FURTHER = 24, (1e-3, 1e2)  # points at which a law with branches is tried as well, so far from there
 
 
 class LawFunction:
@@ -146,6 +148,22 @@ class LawFunction:
                 x[3:12] = (turn @ self.x0[3:12].reshape(3, 3)).ravel()
             tried.append(self.at_time(rng.uniform(0.0, 1.0), x))
         return tried
+
+    def further_trials(self) -> Iterator[tuple[tuple[Array, Array], Array]]:
+        """Yield points near the reference and far from it, and the values of the law there.
+
+        A law with branches takes others there. Values are no numbers where it raises.
+        """
+        rng = np.random.default_rng(SEED)
+        for spread in np.geomspace(*FURTHER, TRIED_FURTHER):
+            x = self.x0 + spread * rng.normal(size=self.n)
+            if not self.names:
+                x[3:12] = rotation_of_quaternion(rng.normal(size=4)).ravel()
+            x, p = self.at_time(rng.uniform(0.0, 1.0), x)
+            values = np.full(self.m, np.nan)
+            with np.errstate(all="ignore"), suppress(ModelError):
+                values = self.called(x, p)
+            yield (x, p), values
 
     def at_time(self, t: float, x: Array) -> tuple[Array, Array]:
         """Return inputs ``x`` and the reference parameters at ``t`` [s]."""

@@ -1,12 +1,14 @@
 """Force laws written by the user: each is tried, recorded, differentiated and held against its tape.
 
-A law that cannot be recorded (an ``if`` on a value, a call into other code) stays a Python function that is called; the
-reason is kept for the report. A function of NumPy that the recorder does not know is refused with its way out instead:
-most of them have one that costs nothing.
+A law with an ``if`` on its values is recorded along all of its branches. One that cannot be recorded (a loop that ends
+by a value, a call into other code) stays a Python function that is called; a warning says why, and so does the start
+report. A function of NumPy that the recorder does not know is refused with its way out instead: most of them have one
+that costs nothing.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,12 +18,14 @@ from rtmbs.ad import (
     Tape,
     TapeSizeError,
     UnsupportedFunctionError,
+    record_branches,
     sparse_jacobian,
 )
-from rtmbs.ad.trace import record as record_function
-from rtmbs.errors import ModelError
+from rtmbs.ad.trace import record
+from rtmbs.errors import PACKAGE, ModelError, warn
 from rtmbs.model import Force, Joint, Model
 from rtmbs.model.laws import Law
+from rtmbs.model.written import Writes, function_behind
 from rtmbs.system.law_function import LawFunction
 from rtmbs.system.skeleton import Skeleton
 from rtmbs.system.system import Array, Integers
@@ -31,6 +35,8 @@ ROUNDINGS = 10.0  # of a law that rounding moves: its tape may be so many times 
 # Operations that a law may write: a compile of 10,000 takes a second or two and 30 MB, of 100,000 twenty seconds and
 # a gigabyte at most (docs/derivatives.md).
 LARGEST_LAW = 200_000
+NUMPY = str(Path(np.__file__).parent)
+BY_USER = "trace=False"  # a reason that nobody is warned of
 
 
 class BuiltLaw(NamedTuple):
@@ -82,43 +88,79 @@ def build_law(model: Model, force: Force, coordinates: tuple[tuple[Joint, int], 
     """Try a law in plain numbers, record it, and hold the tape against the law."""
     assert isinstance(force.law, Law)
     function = LawFunction(model, force, coordinates)
+    writes = Writes(force.law.function)
     tried = function.values_tried()
-    values, reason = (None, "trace=False") if not force.law.trace else recorded(function)
-    if values is None and function.states:
+    written = writes.names()
+    sparse, reason, ways = recorded(function, written) if force.law.trace else (None, BY_USER, 0)
+    if sparse is None and function.states:
         raise ModelError(
             f"{function.what}: its law has states and cannot be recorded: {reason}; write it so that it can be, "
             "or without states"
         )
-    if values is None:
+    say_what_is_slow(function, reason, written)
+    if sparse is None:
         row, column = np.divmod(np.arange(function.m * function.n), function.n)
         return BuiltLaw(force, function, coordinates, None, row, column, True, reason)
-    sparse = with_derivative(function, values)
-    check_tape(function, sparse.tape, tried)
+    check_tape(function, sparse.tape, function.trials(), tried, max(largest(values) for values in tried))
+    if ways > 1:
+        for point, values in function.further_trials():
+            check_tape(function, sparse.tape, [point], [values], largest(values))
     time = bool(np.any(leaves(sparse.tape) == function.n))
     row, column = (np.asarray(part, np.int64) for part in (sparse.row, sparse.column))
     return BuiltLaw(force, function, coordinates, sparse.tape, row, column, time, "")
 
 
-def recorded(function: LawFunction) -> tuple[Tape | None, str]:
-    """Return the tape of a law, or None and the reason why there is none."""
+def recorded(function: LawFunction, written: Sequence[str]) -> tuple[SparseJacobian | None, str, int]:
+    """Return tape and derivative of a law, "" and the number of its ways; or None, the reason why not, and 0."""
+    what, ways = "law", 1
     try:
-        return record_function(function, function.n, function.m, k=function.k, limit=LARGEST_LAW), ""
+        if written:  # once, along one way: what it writes is not written again
+            tape = record(function, function.n, function.m, k=function.k, limit=LARGEST_LAW)
+        else:
+            tape, ways = record_branches(function, function.n, function.m, k=function.k, limit=LARGEST_LAW)
+        what = "law's derivative"
+        return sparse_jacobian(tape, values=True), "", ways
     except TapeSizeError as error:
-        raise ModelError(too_large(function, "law", error)) from error
+        if ways > 1:
+            return None, f"all of its {ways} branches together take too many operations", 0
+        raise ModelError(too_large(function, what, error)) from error
     except UnsupportedFunctionError as error:
         raise ModelError(
             f"{function.what}: {error} Or give trace=False: the law is then called in Python, by differences"
         ) from error
     except Exception as error:  # noqa: BLE001 - numbers went through: the law is sound, but a tape cannot hold it
-        return None, str(error).split(". ")[0]
+        also = f"it writes {written[0]} outside of itself, and " if written else ""
+        return None, f"{also}{str(error).split('. ')[0]}{place_of(error)}", 0
 
 
-def with_derivative(function: LawFunction, values: Tape) -> SparseJacobian:
-    """Return the tape of a law and of the entries of its derivative."""
-    try:
-        return sparse_jacobian(values, values=True)
-    except TapeSizeError as error:
-        raise ModelError(too_large(function, "law's derivative", error)) from error
+def place_of(error: BaseException) -> str:
+    """Return file and line of the user's function that an error came up through."""
+    trace, place = error.__traceback__, ""
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if not file.startswith((PACKAGE, NUMPY)):
+            place = f" ({Path(file).name}:{trace.tb_lineno})"
+        trace = trace.tb_next
+    return "" if place and place.strip(" ()") in str(error) else place
+
+
+def say_what_is_slow(function: LawFunction, reason: str, written: Sequence[str]) -> None:
+    """Warn of a law that could not be recorded, and of one that writes what nobody will write again."""
+    code = function_behind(function.law.function)
+    place: Any = (code.co_filename, code.co_firstlineno) if code is not None else ()
+    if reason and reason != BY_USER:
+        warn(
+            f"{function.what}: its law could not be recorded and is called in Python, some hundred times slower: "
+            f"{reason}. Write numpy.where(condition, a, b) for branches and numpy functions for others; trace=False "
+            "says that a call is meant",
+            *place,
+        )
+    elif written and not reason:
+        warn(
+            f"{function.what}: its law writes {written[0]} outside of itself. It is recorded and not called in a run, "
+            "so nothing is written then; give a memory states=, or trace=False to call the law in Python",
+            *place,
+        )
 
 
 def too_large(function: LawFunction, what: str, error: TapeSizeError) -> str:
@@ -128,11 +170,15 @@ def too_large(function: LawFunction, what: str, error: TapeSizeError) -> str:
     )
 
 
-def check_tape(function: LawFunction, tape: Tape, tried: Sequence[Array]) -> None:
-    """Refuse a law whose tape, values and then entries of the derivative, says something else than the law."""
+def check_tape(
+    function: LawFunction, tape: Tape, points: Sequence[tuple[Array, Array]], tried: Sequence[Array], size: float
+) -> None:
+    """Refuse a law whose tape, values and then entries of the derivative, says something else than the law.
+
+    ``tried`` are the values of the law at ``points``, of the typical ``size``.
+    """
     evaluator = Evaluator(tape)
-    size = max(float(np.max(np.abs(values[np.isfinite(values)]), initial=0.0)) for values in tried)
-    for place, ((x, p), expected) in enumerate(zip(function.trials(), tried, strict=True)):
+    for (x, p), expected in zip(points, tried, strict=True):
         with np.errstate(all="ignore"):
             found, entries = np.split(evaluator.value(x, p), [function.m])
             apart = np.nan_to_num(np.abs(found - expected), nan=np.inf)
@@ -143,11 +189,16 @@ def check_tape(function: LawFunction, tape: Tape, tried: Sequence[Array]) -> Non
                 f"{expected.tolist()}; it must do the same with recorded values as with numbers, and depend on "
                 f"{function.seen} only: no isinstance, nothing from outside that changes"
             )
-        if place == 0 and not np.all(np.isfinite(entries)):
+        if x is function.x0 and not np.all(np.isfinite(entries)):
             raise ModelError(
                 f"{function.what}: the derivative of {function.noun} is not finite at the reference pose, at rest; "
                 f"write numpy.sqrt(v . v + tiny**2) for a norm that may be zero{function.escape}"
             )
+
+
+def largest(values: Array) -> float:
+    """Return the largest size of those that are finite."""
+    return float(np.max(np.abs(values[np.isfinite(values)]), initial=0.0))
 
 
 def blur(function: LawFunction, x: Array, p: Array, expected: Array) -> Array:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from rtmbs.model.joints import JointType
 from rtmbs.model.looks import Looks
+from rtmbs.model.origin import Origin
 from rtmbs.system.outside import Outside
 from rtmbs.system.tables import Tables
 from rtmbs.topology import Topology
@@ -151,6 +152,7 @@ class System:
     states: tuple[LawStateInfo, ...] = ()  # of force laws, in the order of ``State.s``
     outside: tuple[Outside, ...] = ()  # what recorded force laws read from outside of their arguments
     looks: Mapping[str, Looks] = field(default_factory=dict)  # of bodies in pictures; no part of the fingerprint
+    origin: Origin | None = None  # tells what has changed in the Model since; None: nobody knows
 
     def __repr__(self) -> str:
         return (

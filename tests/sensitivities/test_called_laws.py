@@ -33,8 +33,8 @@ def rope(t, k, p):
 def rocker(rate=6.0):
     """A sprung four-bar with both."""
     model = sprung_rocker(rate=rate)
-    model.add_force("stop", stop, joint="A", parameters={"stiffness": 5e4, "drag": 0.02})
-    model.add_force("rope", rope, between=("post", "tip"), parameters={"k": 30.0})
+    model.add_force("stop", stop, joint="A", parameters={"stiffness": 5e4, "drag": 0.02}, trace=False)
+    model.add_force("rope", rope, between=("post", "tip"), parameters={"k": 30.0}, trace=False)
     return model
 
 
