@@ -65,11 +65,18 @@ class Folder:
     def batches(self) -> Iterator[dict[str, NDArray[Any]]]:
         """Yield the columns of each file. Raises ResultError naming a file that is damaged."""
         for path in sorted(self.path.glob(f"*{PARQUET}")):
-            columns = read_parquet(path)
-            if not {RUN, ERROR} <= columns.keys() or columns[RUN].dtype != np.int64:
+            columns = read_parquet(path, [ERROR])
+            if not sound(columns):
                 raise ResultError(f"{str(path)!r} holds no rows of a sweep; take it out of the folder")
             yield columns
 
     def write(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Keep finished rows. No run is finished twice, so the first one gives the file its name."""
         write_parquet(self.path / f"rows-{int(columns[RUN][0]):09d}{PARQUET}", columns)
+
+
+def sound(columns: Mapping[str, NDArray[Any]]) -> bool:
+    """True for rows of a sweep: whole numbers of runs, sentences, and measures that are numbers."""
+    if not {RUN, ERROR} <= columns.keys() or columns[RUN].dtype != np.int64:
+        return False
+    return all(isinstance(word, str) for word in columns[ERROR])
