@@ -16,7 +16,8 @@ from rtmbs.library import MECHANISMS
 from rtmbs.sweeps.designs import Design, Grid, LatinHypercube, MonteCarlo
 from rtmbs.sweeps.distributions import LogUniform, Normal, Uniform
 
-KEYS = ("model", "measure", "t_end", "h", "tolerance", "design", "runs", "seed", "folder", "parameters", "measures")
+KEYS = ("model", "measure", "t_end", "h", "tolerance", "design", "runs", "seed", "folder", "timeout", "memory",
+        "parameters", "measures")  # fmt: skip
 NEEDED = ("model", "t_end", "parameters")
 RANDOM = {"latin hypercube": LatinHypercube, "monte carlo": MonteCarlo}
 DESIGNS = ("grid", *RANDOM)
@@ -79,7 +80,7 @@ def arguments(words: Mapping[str, Any], home: Path) -> dict[str, Any]:
     for key in NEEDED:
         if key not in words:
             raise InputError(f"{key} is missing; a study needs {', '.join(NEEDED)}")
-    found = {key: words[key] for key in ("t_end", "h", "tolerance") if key in words}
+    found = {key: words[key] for key in ("t_end", "h", "tolerance", "timeout", "memory") if key in words}
     found["make"] = function("model", words["model"], home, MECHANISMS)
     found["measure"] = measure_of(words, home)
     found["design"] = design_of(words)
