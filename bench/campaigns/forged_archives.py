@@ -50,7 +50,11 @@ def arrays(data: bytes) -> dict[str, np.ndarray]:
 
 def entry(value: np.ndarray, shape: Any = None, descr: Any = None, version: int = 1) -> bytes:
     """Return an array as numpy writes it, with a header that may say something else."""
-    about = {"descr": descr or value.dtype.str, "fortran_order": False, "shape": value.shape if shape is None else shape}
+    about = {
+        "descr": descr or value.dtype.str,
+        "fortran_order": False,
+        "shape": value.shape if shape is None else shape,
+    }
     text = repr(about).encode().ljust(118) + b"\n"
     return b"\x93NUMPY" + bytes((version, 0)) + len(text).to_bytes(2, "little") + text + value.tobytes()
 

@@ -77,7 +77,9 @@ def batch(known: list[Forger], first: int, end: int, tally: Tally) -> int:
         if not more:
             break
     if number < end:
-        tally.fail(f"seed {number}, {known[number % len(known)].name}: no answer in {PATIENCE:g} s, or the process died")
+        tally.fail(
+            f"seed {number}, {known[number % len(known)].name}: no answer in {PATIENCE:g} s, or the process died"
+        )
         number += 1
     process.kill()
     process.wait()

@@ -146,7 +146,9 @@ def other_footer(rng: np.random.Generator, folder: Path) -> tuple[Path, Any]:
     length = int.from_bytes(data[-8:-4], "little")
     span = (len(data) - 8 - length, len(data)) if rng.integers(2) else (4, 4 + min(400, len(data) // 2))
     for _ in range(int(rng.integers(1, 4))):
-        found[int(rng.integers(*span))] = int(rng.choice([0, 1, 0x15, 0x19, 0x1C, 127, 128, 255, int(rng.integers(256))]))
+        found[int(rng.integers(*span))] = int(
+            rng.choice([0, 1, 0x15, 0x19, 0x1C, 127, 128, 255, int(rng.integers(256))])
+        )
     path = folder / "run.parquet"
     path.write_bytes(bytes(found))
     return path, told

@@ -18,7 +18,22 @@ from rtmbs.viewer.disk.blocks import BodyFrames, places_of, write_block
 from rtmbs.viewer.disk.head import NAME, plain, write_head
 from rtmbs.viewer.disk.replay import load_history
 
-LIES: tuple[Any, ...] = (None, True, -1, 0, 1, 10**12, 1e300, "x", "S2000000000", "f8", [], {}, [[]], {"@record": "Box"})
+LIES: tuple[Any, ...] = (
+    None,
+    True,
+    -1,
+    0,
+    1,
+    10**12,
+    1e300,
+    "x",
+    "S2000000000",
+    "f8",
+    [],
+    {},
+    [[]],
+    {"@record": "Box"},
+)
 ODD = ({"@array": [1.0], "of": "S2000000000", "shape": [1]}, {"@array": [], "of": "f8", "shape": [10**12, 0]},
        {"@array": [1], "of": "O", "shape": [1]}, {"@tuple": 3}, {"@record": "Mesh", "file": "/etc/passwd"})  # fmt: skip
 
@@ -75,7 +90,12 @@ def deep_head(rng: np.random.Generator, folder: Path) -> tuple[Path, Any]:
     _, block = story()
     way = int(rng.integers(4))
     count = int(rng.choice([10**3, 3 * 10**5]))
-    heads = (b"[" * count, b'{"@tuple":[' * (count // 11), b'{"rtmbs_history": 1, "scene": ' + b'{"a":' * (count // 5), b"\xff")
+    heads = (
+        b"[" * count,
+        b'{"@tuple":[' * (count // 11),
+        b'{"rtmbs_history": 1, "scene": ' + b'{"a":' * (count // 5),
+        b"\xff",
+    )
     write_story(folder, heads[way], block)
     if rng.integers(4) == 0:
         (folder / NAME).unlink()
@@ -89,7 +109,12 @@ def lying_block(rng: np.random.Generator, folder: Path) -> tuple[Path, Any]:
     block = dict(block)
     name = str(rng.choice(["k", "t_ref", "h", "A", "r", "fingerprint", "z"]))
     count = int(rng.choice([0, 1, 3, 5, 10**5]))
-    ways = (lambda: np.zeros((count, 0, 9)), lambda: np.zeros(count), lambda: np.array("x"), lambda: np.zeros((0, 10**9)))
+    ways = (
+        lambda: np.zeros((count, 0, 9)),
+        lambda: np.zeros(count),
+        lambda: np.array("x"),
+        lambda: np.zeros((0, 10**9)),
+    )
     if rng.integers(5) == 0:
         del block[name]
     else:
