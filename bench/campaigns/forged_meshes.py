@@ -143,8 +143,8 @@ HEADS = {
     ".obj": "v 0 0 0\nv 1 0 0\nv 0 1 0\n",
     ".stl": "solid a\n",
     ".off": "OFF\n3 {0} 0\n0 0 0\n1 0 0\n0 1 0\n",
-    ".ply": "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\nelement face {0}"
-    "\nproperty list uchar int vertex_indices\nend_header\n0 0 0\n1 0 0\n0 1 0\n",
+    ".ply": "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n"
+    "element face {0}\nproperty list uchar int vertex_indices\nend_header\n0 0 0\n1 0 0\n0 1 0\n",
 }
 
 

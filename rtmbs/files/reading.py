@@ -10,7 +10,6 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, BinaryIO
 
 from rtmbs.files.errors import DamagedFile
@@ -99,9 +98,3 @@ def check_unpacked(claimed: float, size: float, what: str) -> None:
             f"is {in_words(size)} long and says that its {what} take {in_words(claimed)}; "
             f"at most {in_words(max(SMALL, RATIO * size))} are read"
         )
-
-
-def size_of(path: str | Path) -> int:
-    """Return the bytes of a regular file; DamagedFile for anything else."""
-    with opened(path) as file:
-        return os.fstat(file.fileno()).st_size

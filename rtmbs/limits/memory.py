@@ -39,7 +39,7 @@ def in_words(size: float) -> str:
 
 
 def bound_memory(memory: float) -> None:
-    """Let this process hold ``memory`` [bytes] more than it does: an allocation beyond raises MemoryError. Linux only."""
+    """Let this process hold ``memory`` [bytes] more than it does, on Linux; an allocation beyond raises MemoryError."""
     import resource
 
     status = Path("/proc/self/status").read_text(encoding="ascii")

@@ -1,8 +1,8 @@
 """Triangles of a GLB file: the meshes of its scene, each where its nodes place it.
 
 A file of a few hundred bytes may claim millions of vertices or instances. Every count is held against the bytes that
-are there before an array is made. Materials, animations and skins are left out; compressed and sparse values and data in
-other files are refused.
+are there before an array is made. Materials, animations and skins are left out; compressed and sparse values, and
+data in other files, are refused.
 Source: glTF 2.0 Specification, Khronos Group, sections 3.5 (scenes), 3.6 (accessors), 3.7 (meshes) and 4 (GLB).
 """
 

@@ -97,7 +97,7 @@ def triangles_in(data: bytes, ending: str, what: str) -> Triangles:
         raise ModelError(f"{what} cannot be read as a mesh: it {error}") from None
     except ModelError as error:
         raise ModelError(f"{what}: {error}") from None
-    except Exception as error:  # a damaged file may raise anything
+    except Exception as error:  # noqa: BLE001 - a damaged file may raise anything
         raise ModelError(f"{what} cannot be read as a mesh: {type(error).__name__}: {error}") from None
     if not len(found.faces):
         raise ModelError(f"{what} holds no triangle")
@@ -173,7 +173,7 @@ def ply(data: bytes) -> tuple[Any, Any]:
 def check_faces(lines: list[list[str]], counts: list[int], rows: list[bytes]) -> None:
     """Refuse faces of fewer than three corners: DamagedFile."""
     names = [line[1] for line in lines if line[0] == "element"]
-    if "face" in names and ["list"] == [line[1] for line in lines[-1:] if line[0] == "property" and len(line) == 5]:
+    if "face" in names and [line[1] for line in lines[-1:] if line[0] == "property" and len(line) == 5] == ["list"]:
         place = names.index("face")
         start = sum(counts[:place])
         for row in rows[start : start + counts[place]]:

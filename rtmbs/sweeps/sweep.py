@@ -63,8 +63,9 @@ def sweep(
     memory : that a worker may hold besides what it holds at its start [bytes]; as ``Processes(memory=...)``
     progress : show a bar
 
-    A run that fails, by whatever its functions raise, KeyboardInterrupt in a worker included, has a row with the sentence in the column ``error``. A run whose
-    worker is killed or runs out of memory is made once more, alone, and has such a row when this worker ends too.
+    A run that fails, by whatever its functions raise, also KeyboardInterrupt in a worker, has a row with the
+    sentence in the column ``error``. A run whose worker is killed or runs out of memory is made once more, alone, and
+    has such a row when this worker ends too.
 
         def make(c):
             model = rtmbs.library.build("pendulum")

@@ -69,7 +69,7 @@ class Task:
             return Row(run, {}, self.late())
         except MemoryError as error:
             return Row(run, {}, told(error) if self.memory is None else self.too_large(error))
-        except BaseException as error:  # noqa: BLE001 - the functions of the user may raise anything
+        except BaseException as error:
             if isinstance(error, KeyboardInterrupt) and from_keyboard():
                 raise
             return Row(run, {}, told(error))
