@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import StateError, shown
-from rtmbs.files.archive import DamagedFile, read_archive, write_archive
+from rtmbs.files.archive import read_archive, write_archive
+from rtmbs.files.errors import DamagedFile
 from rtmbs.limits.bounds import BEYOND, LONGEST, SHORTEST, are_rotations
 
 FORMAT = 4

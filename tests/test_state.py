@@ -370,7 +370,7 @@ def test_what_is_no_state_file(saved, tmp_path):
     refused(sim, tmp_path / "objects.npz", "is damaged: z.npy says it is object")  # pickle is never opened
     sim.run(sim.t + 2 * sim.h).save(tmp_path / "result.npz")
     refused(sim, tmp_path / "result.npz")
-    refused(sim, tmp_path, "truncated or no state file")
+    refused(sim, tmp_path, "is a folder")
     refused(sim, tmp_path / "nowhere", "does not exist")
 
 

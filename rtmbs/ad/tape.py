@@ -1,8 +1,12 @@
 """A finished tape: what a function computes, as a list of operations on its inputs. Simplified, compared, saved."""
 
+import io
+import math
+import os
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy import int64
@@ -26,6 +30,8 @@ from rtmbs.ad.builder import (
 from rtmbs.ad.errors import TapeFileError
 from rtmbs.ad.open_tape import Ids, OpenTape
 from rtmbs.files.atomic_file import replacing
+from rtmbs.files.errors import DamagedFile
+from rtmbs.files.reading import check_unpacked, opened
 from rtmbs.jit.compiled import kernel
 
 VERSION = 1
@@ -95,21 +101,39 @@ class Tape:
 def load_tape(path: str | Path) -> Tape:
     """Read a saved tape; a file that is truncated, of another version or no tape is refused by name."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with opened(path) as raw:
+            file = arrays_of(raw)
             if "rtmbs_record" not in file:
                 raise TapeFileError(f"{path} holds no tape")
             version = int(file["rtmbs_record"])
             if version != VERSION:
                 raise TapeFileError(f"{path} is a tape of version {version}; this program reads version {VERSION}")
             tape = tape_of(*(file[name] for name in COLUMNS))
-    except FileNotFoundError:
-        raise
     except TapeFileError:
         raise
+    except DamagedFile as error:
+        raise TapeFileError(f"{path} {error}") from None
     except Exception as error:
         raise TapeFileError(f"{path} is truncated or no tape: {error}") from error
     check_tape(tape, str(path))
     return tape
+
+
+def arrays_of(file: BinaryIO) -> dict[str, NDArray[Any]]:
+    """Return the arrays of an archive, after what it says of their sizes was held against it; DamagedFile."""
+    found = {}
+    with zipfile.ZipFile(file) as archive:
+        check_unpacked(sum(one.file_size for one in archive.infolist()), os.fstat(file.fileno()).st_size, "entries")
+        for one in archive.infolist():
+            entry = io.BytesIO(archive.read(one))
+            np.lib.format.read_magic(entry)
+            shape, _, dtype = np.lib.format.read_array_header_1_0(entry)
+            if dtype.hasobject or min(shape, default=0) < 0:
+                raise DamagedFile(f"is damaged: {one.filename} says it is {dtype} of shape {shape}")
+            if math.prod(shape) * dtype.itemsize != one.file_size - entry.tell():
+                raise DamagedFile(f"is damaged: {one.filename} is no array of shape {shape}")
+            found[one.filename.removesuffix(".npy")] = np.frombuffer(entry.read(), dtype).reshape(shape)
+    return found
 
 
 def tape_of(op: Any, a: Any, b: Any, c: Any, constants: Any, outputs: Any, sizes: Any) -> Tape:

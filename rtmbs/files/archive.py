@@ -16,21 +16,22 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from rtmbs.errors import RtmbsError
 from rtmbs.files.atomic_file import replacing
-from rtmbs.limits.memory import in_words, machine_memory
+from rtmbs.files.errors import DamagedFile
+from rtmbs.files.reading import opened
 
 CHECKSUM = "checksum"  # the last entry: sha256 of all others
 FORMAT = "format"  # the first entry
 KINDS = "fiuU"  # numpy's letters of the types that an entry may have
 SUFFIX = ".npy"
+MARKS = {  # the first entry that is there says the kind; and how such a file is read
+    "channel_names": ("result file", "read it with rtmbs.load_result"),
+    "A": ("block of a history", "view the folder of the history"),
+    "R0": ("state file", "read it with rtmbs.State.load"),
+}
 LONG = 2**31 - 2**16  # bytes of an array whose entry needs long numbers for its length
 
 Arrays = dict[str, np.ndarray[Any, Any]]
-
-
-class DamagedFile(RtmbsError, ValueError):
-    """A file is not what it should be, or not there; the message goes on after the name of the file."""
 
 
 def write_archive(path: str | Path, form: int, entries: Iterable[tuple[str, Any]]) -> None:
@@ -104,16 +105,22 @@ def read_archive(path: str | Path, form: int, kind: str) -> Arrays:
         arrays = read_members(path)
     except DamagedFile:
         raise
-    except FileNotFoundError:
-        raise DamagedFile("does not exist") from None
     except Exception as error:  # a damaged archive may raise anything
         raise DamagedFile(f"is truncated or no {kind} ({error}); save it again") from error
     if FORMAT not in arrays:
         raise DamagedFile("lacks format; save it again")
+    check_kind(arrays, kind)
     if (found := arrays.pop(FORMAT)).shape != () or found.dtype.kind != "i" or found != form:
         raise DamagedFile(f"has format {found}, this version reads format {form}{other_version(found, form)}")
     check_sum(arrays, form)
     return arrays
+
+
+def check_kind(arrays: Arrays, kind: str) -> None:
+    """Refuse a sound file of another kind with its name and its reader."""
+    found = next((MARKS[name] for name in MARKS if name in arrays), None)
+    if found and found[0] != kind and kind in (name for name, _ in MARKS.values()):
+        raise DamagedFile(f"is a {found[0]} and no {kind}; {found[1]}")
 
 
 def other_version(found: np.ndarray[Any, Any], form: int) -> str:
@@ -136,12 +143,8 @@ def check_sum(arrays: Arrays, form: int) -> None:
 
 def read_members(path: str | Path) -> Arrays:
     """Return every array of the file; raises whatever a damaged archive raises."""
-    if not isinstance(path, str | os.PathLike):
-        raise DamagedFile("is no path; give the name of a file")
-    with open(path, "rb") as file:
+    with opened(path) as file:
         size = os.fstat(file.fileno()).st_size
-        if size > (most := machine_memory()):
-            raise DamagedFile(f"is {in_words(size)} long, and this machine has {in_words(most)} of memory")
         with zipfile.ZipFile(file) as archive:
             members = archive.infolist()
             if sum(member.file_size for member in members) > size:

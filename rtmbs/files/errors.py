@@ -1,4 +1,4 @@
-"""What can go wrong with a file that is written."""
+"""What can go wrong with a file that is read or written."""
 
 import errno
 from pathlib import Path
@@ -7,6 +7,10 @@ from rtmbs.errors import RtmbsError
 
 FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
+
+
+class DamagedFile(RtmbsError, ValueError):
+    """A file is not what it should be, or not there; the message goes on after the name of the file."""
 
 
 class WriteError(RtmbsError, OSError):

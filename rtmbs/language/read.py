@@ -18,6 +18,7 @@ from rtmbs.language.statements.forces import register_forces
 from rtmbs.language.statements.joints import register_joints
 from rtmbs.language.syntax import Statement
 from rtmbs.model import Model
+from rtmbs.model.mesh_file import read_once
 
 MOST_FILES = 100  # that a model file includes
 MOST_TIMES, MOST_VALUES = 10_001, 1_000_000  # at which functions of time are tried
@@ -54,9 +55,10 @@ def build(sheet: Sheet | str, large: bool = False) -> Document:
         else:
             kind = kind_of(source, statement)
             sorted_lines[kind.stage].append((source, statement, kind))
-    for stage in STAGES:
-        for source, statement, kind in sorted_lines[stage]:
-            act(made, source, statement, kind)
+    with read_once():
+        for stage in STAGES:
+            for source, statement, kind in sorted_lines[stage]:
+                act(made, source, statement, kind)
     if made.analysis is None:
         raise sheet.source.error(0, "there is no SYSTEM statement; it says which analysis to make", ["SYSTEM"])
     if too_much := size.check(made.analysis):

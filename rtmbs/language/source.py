@@ -1,8 +1,6 @@
 """The text of a model file, and the errors that point into it."""
 
-import os
 import re
-import stat
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +8,8 @@ from functools import cached_property
 from pathlib import Path
 
 from rtmbs.errors import LanguageError, shown
+from rtmbs.files.errors import DamagedFile
+from rtmbs.files.reading import whole
 from rtmbs.language.document import Place
 
 MOST_BYTES = 8_000_000  # of one file
@@ -75,30 +75,10 @@ def inside(source: Source, folder: Path | None, name: str, at: int, verb: str) -
 def load(path: Path, name: str) -> Source:
     """Return the text of a file; raises LanguageError for one that cannot be read, is too large, or is no text."""
     try:
-        with open(path, "rb", opener=without_waiting) as file:
-            about = os.fstat(file.fileno())
-            if not stat.S_ISREG(about.st_mode):
-                raise LanguageError("is no file; name a model file", file=name)
-            if about.st_size > MOST_BYTES:
-                raise LanguageError(
-                    f"has {about.st_size / 1e6:.1f} MB; a model file has at most {MOST_BYTES / 1e6:g} MB", file=name
-                )
-            data = file.read(MOST_BYTES + 1)
-    except FileNotFoundError:
-        raise LanguageError("there is no such file", file=name) from None
-    except IsADirectoryError:
-        raise LanguageError("is a folder; name a model file", file=name) from None
-    except LanguageError:
-        raise
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise LanguageError(f"cannot be read: {reason}", file=name) from None
-    return Source(name, decoded(data[:MOST_BYTES], name), path)
-
-
-def without_waiting(path: str, flags: int) -> int:
-    """Open a file; a pipe that nobody writes to is opened too, and refused after that."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+        data = whole(path, MOST_BYTES)
+    except DamagedFile as error:
+        raise LanguageError(str(error), file=name) from None
+    return Source(name, decoded(data, name), path)
 
 
 def decoded(data: bytes, name: str) -> str:

@@ -36,3 +36,14 @@ def in_words(size: float) -> str:
             return f"{size:.3g} {unit}"
         size /= 1000.0
     return f"{size:.3g} TB"
+
+
+def bound_memory(memory: float) -> None:
+    """Let this process hold ``memory`` [bytes] more than it does, on Linux; an allocation beyond raises MemoryError."""
+    import resource
+
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    held = 1024 * next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmData"))
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    soft = held + int(memory)
+    resource.setrlimit(resource.RLIMIT_DATA, (soft if hard == resource.RLIM_INFINITY else min(soft, hard), hard))

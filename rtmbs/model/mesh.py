@@ -1,19 +1,15 @@
 """``Mesh``: triangles of a file, read once, when the shape is made."""
 
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import ModelError, shown
 from rtmbs.model.checks import Array, numbers, rotation
+from rtmbs.model.mesh_file import triangles_of
 from rtmbs.model.shapes import ORIGIN, Surface, checked_triangles, keep, positive
-
-ENDINGS = (".stl", ".obj", ".ply", ".glb", ".off")
-MOST_FACES = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,25 +42,3 @@ class Mesh(Surface):
         vertices = scale * np.asarray(read.vertices, float) @ axes.T + position
         keep(self, file=str(self.file), scale=scale, position=position, axes=axes)
         keep(self, **checked_triangles(vertices, read.faces, what))
-
-
-def triangles_of(path: Path, what: str) -> Any:
-    """Return the mesh of a file as trimesh reads it, the parts of a scene in one; ModelError when there is none."""
-    if path.suffix.lower() not in ENDINGS:
-        raise ModelError(f"{what}: the ending is {path.suffix or 'missing'}; it must be one of {', '.join(ENDINGS)}")
-    if not os.path.isfile(path):  # a name too long for any file is none, too
-        raise ModelError(f"{what}: there is no such file")
-    try:
-        import trimesh
-    except ImportError:
-        raise ModelError(f"{what}: meshes need trimesh; pip install 'rtmbs[mesh]' brings it") from None
-    try:
-        read: Any = trimesh.load(path, force="mesh", process=False)
-        count = len(read.faces)
-    except Exception as error:  # noqa: BLE001 (a damaged file may raise anything)
-        raise ModelError(f"{what} cannot be read as a mesh: {type(error).__name__}: {error}") from None
-    if not count:
-        raise ModelError(f"{what} holds no triangle")
-    if count > MOST_FACES:
-        raise ModelError(f"{what} has {count} triangles; at most {MOST_FACES} can be drawn; reduce the mesh")
-    return read

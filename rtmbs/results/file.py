@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from rtmbs.errors import ResultError
-from rtmbs.files.archive import CHECKSUM, DamagedFile, read_archive, write_archive
+from rtmbs.files.archive import CHECKSUM, read_archive, write_archive
 from rtmbs.files.archive import FORMAT as FIRST
+from rtmbs.files.errors import DamagedFile
 from rtmbs.results.channel import Kept, Source
 from rtmbs.results.result import TIME, Result
 

@@ -4,6 +4,8 @@ from pathlib import Path
 from zipfile import is_zipfile
 
 from rtmbs.errors import InputError, ResultError
+from rtmbs.files.errors import DamagedFile
+from rtmbs.files.reading import opened
 from rtmbs.results import hdf5, parquet, table
 from rtmbs.results.file import load_result as load_archive
 from rtmbs.results.file import save_result as save_archive
@@ -53,8 +55,17 @@ def load_result(path: str | Path) -> Result:
         raise ResultError(
             f"result file {str(path)!r} is a table for other programs; save the result as .npz or .h5 too"
         )
-    if ending[1:].isalpha() and ending not in WRITTEN and Path(path).is_file() and not is_zipfile(path):
+    if ending[1:].isalpha() and ending not in WRITTEN and Path(path).is_file() and not is_archive(path):
         raise ResultError(
             f"file {str(path)!r} is no result file; the files that hold a result end in {', '.join(READ)}"
         )
     return load_archive(path)
+
+
+def is_archive(path: str | Path) -> bool:
+    """True for a regular file that holds an archive."""
+    try:
+        with opened(path) as file:
+            return is_zipfile(file)
+    except DamagedFile:
+        return False

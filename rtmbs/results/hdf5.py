@@ -17,12 +17,14 @@ import numpy as np
 
 from rtmbs.errors import InputError, ResultError
 from rtmbs.files.atomic_file import replacing
+from rtmbs.files.errors import DamagedFile
+from rtmbs.files.reading import from_json, opened
 from rtmbs.results.channel import Channel, Kept, Source
+from rtmbs.results.hdf5_form import CHANNELS, check_form
 from rtmbs.results.result import TIME, Result
 
 FORMAT = 1
 SUFFIXES = (".h5", ".hdf5")
-CHANNELS = "channels"
 ROWS = "block_samples"  # attribute of files written in blocks
 BLOCK = 512  # bytes of the user block
 MARK = b"rtmbs result, sha256 of what follows byte 512: "
@@ -68,16 +70,18 @@ def load_hdf5(path: str | Path) -> Result:
     from rtmbs.results.hdf5_blocks import UNFINISHED, block_sources, unfinished
 
     h5py, where = needed(path), f"result file {str(path)!r}"
-    if not Path(path).is_file():
-        raise ResultError(f"{where} does not exist")
-    with open(path, "rb") as file:
-        mark = file.read(BLOCK)
+    try:
+        with opened(path) as file:
+            mark = file.read(BLOCK)
+    except DamagedFile as error:
+        raise ResultError(f"{where} {error}") from None
     if mark.startswith(UNFINISHED):
-        return unfinished(h5py, path, where)
+        return unfinished(path, where)
     if not mark.startswith(MARK):
         raise ResultError(f"{where} is no result that rtmbs saved; save it again")
     if mark[len(MARK) : len(MARK) + 64] != checksum(path):
         raise ResultError(f"{where} is truncated or damaged: its checksum is that of other contents; save it again")
+    check_form(Path(path).absolute(), None, where)
     try:
         with h5py.File(path, "r") as file:
             if file.attrs.get("rtmbs_result") != FORMAT:
@@ -85,7 +89,7 @@ def load_hdf5(path: str | Path) -> Result:
             channels = file[CHANNELS]
             sources = block_sources(path, channels) if ROWS in file.attrs else all_sources(channels)
             head = {name: str(file.attrs[name]) for name in ("model", "fingerprint")}
-            counted = {name: json.loads(file.attrs[name]) for name in ("outcomes", "warnings")}
+            counted = {name: counts(file.attrs[name]) for name in ("outcomes", "warnings")}
     except ResultError:
         raise
     except Exception as error:  # a damaged file may raise anything
@@ -94,9 +98,17 @@ def load_hdf5(path: str | Path) -> Result:
     return Result(sources, head["model"], head["fingerprint"], counted["outcomes"], counted["warnings"])
 
 
+def counts(text: str) -> dict[str, int]:
+    """Return how often what happened; DamagedFile for a text that does not say so."""
+    found = from_json(text)
+    if not isinstance(found, dict) or not all(type(count) is int for count in found.values()):
+        raise DamagedFile("its outcomes are no counts by name")
+    return found
+
+
 def checksum(path: str | Path) -> bytes:
     """Return the checksum of what follows the user block of a file."""
-    with open(path, "rb") as file:
+    with opened(path) as file:
         file.seek(BLOCK)
         return hashlib.file_digest(file, "sha256").hexdigest().encode()
 
@@ -114,7 +126,7 @@ def source(data: Any, values: Callable[[], Any]) -> Source:
 
 def check(sources: dict[str, Source], where: str) -> None:
     """Refuse channels without times, or of another length than their axes say."""
-    if TIME not in sources:
+    if TIME not in sources or sources[TIME].axes:
         raise ResultError(f"{where} lacks the channel {TIME!r}; save it again")
     samples = len(sources[TIME].values())
     for name, one in sources.items():

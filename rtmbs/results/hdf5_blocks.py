@@ -20,10 +20,10 @@ import numpy as np
 from rtmbs.errors import ResultError
 from rtmbs.files.errors import reason
 from rtmbs.files.hdf5_head import ClosedView
+from rtmbs.files.reading import opened as opened_file
 from rtmbs.results.channel import Array, Source
 from rtmbs.results.hdf5 import (
     BLOCK,
-    CHANNELS,
     FORMAT,
     MARK,
     ROWS,
@@ -34,10 +34,10 @@ from rtmbs.results.hdf5 import (
     original,
     source,
 )
+from rtmbs.results.hdf5_form import CHANNELS, TABLE, check_form
 from rtmbs.results.result import Result
 
 UNFINISHED = b"rtmbs result in blocks, not finished"
-TABLE = "blocks"
 TABLE_ROWS = 1024  # a chunk of the table
 MARGIN = 1 << 20  # bytes kept free beside a block: what HDF5 writes about it
 NUMBER = np.dtype("<f8")
@@ -148,6 +148,8 @@ def read_channel(path: Path, key: str, count: int) -> Array:
     try:
         with opened(path) as file:
             return np.array(file[CHANNELS][key][:count], np.float64)
+    except ResultError:
+        raise
     except Exception as error:
         raise ResultError(
             f"result file {str(path)!r} was there when the result was loaded, and now it cannot be read ({error})"
@@ -158,8 +160,9 @@ def read_channel(path: Path, key: str, count: int) -> Array:
 def opened(path: Path) -> Iterator[Any]:
     """Yield the file, open for reading, whether it was finished or not."""
     with ExitStack() as stack:
-        with open(path, "rb") as file:
+        with opened_file(path) as file:
             going_on = file.read(BLOCK).startswith(UNFINISHED)
+        check_form(path, BLOCK if going_on else None, f"result file {str(path)!r}")
         content = stack.enter_context(ClosedView(path, BLOCK)) if going_on else path
         yield stack.enter_context(needed(path).File(content, "r"))
 
@@ -173,13 +176,15 @@ def block_sources(path: str | Path, channels: Any, count: int | None = None) -> 
     return found
 
 
-def unfinished(h5py: Any, path: str | Path, where: str) -> Result:
+def unfinished(path: str | Path, where: str) -> Result:
     """Return what a run has written so far, or had written when it was ended: all whole blocks."""
     try:
-        with opened(Path(path)) as file:
+        with opened(Path(path).absolute()) as file:
             count = whole_samples(file)
             sources = block_sources(path, file[CHANNELS], count)
             head = str(file.attrs["model"]), str(file.attrs["fingerprint"])
+    except ResultError:
+        raise
     except Exception as error:  # a damaged file may raise anything
         raise ResultError(f"{where} was not finished and cannot be read ({error}); run it again") from error
     if not count:

@@ -10,6 +10,9 @@ import numpy as np
 
 from rtmbs.errors import ResultError
 from rtmbs.files.atomic_file import replacing
+from rtmbs.files.errors import DamagedFile
+from rtmbs.files.parquet_form import check_parquet
+from rtmbs.files.reading import from_json
 from rtmbs.results.channel import Kept, Source
 from rtmbs.results.extras import needed
 from rtmbs.results.result import TIME, Result
@@ -45,26 +48,25 @@ def save_parquet(result: Result, path: str | Path) -> None:
         [arrow.array(values) for *_, values in parts], arrow.schema(fields, metadata={KEY: json.dumps(about)})
     )
     with replacing(path) as file:
-        arrow.parquet.write_table(table, file)
+        arrow.parquet.write_table(table, file, use_dictionary=False)  # it packs without bound
 
 
 def load_parquet(path: str | Path) -> Result:
     """Read a Parquet result; ResultError names the file when it is missing, damaged or none."""
     arrow, where = pyarrow(path), f"result file {str(path)!r}"
-    if not Path(path).is_file():
-        raise ResultError(f"{where} does not exist")
     try:
-        table = arrow.parquet.read_table(path)
-    except Exception as error:  # a damaged file may raise anything
-        raise ResultError(f"{where} is truncated or damaged ({error}); save it again") from error
+        table = read_table(arrow, path)
+    except DamagedFile as error:
+        raise ResultError(f"{where} {error}; save it again") from error
     said = (table.schema.metadata or {}).get(KEY)
     if said is None:
         raise ResultError(f"{where} is no result that rtmbs saved; save it again")
     try:
-        about = json.loads(said)
+        about = from_json(said)
         if about["format"] != FORMAT:
             raise ResultError(f"{where} has format {about['format']}; this version reads {FORMAT}")
         said_sum = about.pop("checksum")
+        check_labels(about["channels"], table.column_names)
         sources = {name: column(table, name, tuple(axes), unit, frame) for name, axes, unit, frame in about["channels"]}
         head = (about["model"], about["fingerprint"], about["outcomes"], about["warnings"])
     except (KeyError, ValueError, TypeError, AttributeError) as error:
@@ -77,10 +79,30 @@ def load_parquet(path: str | Path) -> Result:
     return Result(sources, *head)
 
 
+def read_table(arrow: Any, path: str | Path, words: Iterable[str] = ()) -> Any:
+    """Return the table of a file that has the form of ours, ``words`` as keys of a dictionary; DamagedFile."""
+    check_parquet(path)
+    try:
+        return arrow.parquet.ParquetFile(path, read_dictionary=list(words), memory_map=False).read(use_threads=False)
+    except Exception as error:  # a damaged file may raise anything
+        raise DamagedFile(f"is truncated or damaged ({' '.join(str(error).split())})") from error
+
+
+def check_labels(channels: Any, columns: list[str]) -> None:
+    """Refuse channels that are not made of each column once: ValueError."""
+    labels = [label for name, axes, *_ in channels for label in labels_of(name, axes)]
+    if labels != columns or len(set(labels)) != len(labels):
+        raise ValueError("its channels are not those of its columns")
+
+
+def labels_of(name: str, axes: Iterable[str]) -> list[str]:
+    """Return the columns of a channel."""
+    return [f"{name}[{axis}]" for axis in axes] or [name]
+
+
 def column(table: Any, name: str, axes: tuple[str, ...], unit: str, frame: str) -> Source:
     """Return one channel of a table."""
-    labels = [f"{name}[{axis}]" for axis in axes] or [name]
-    values = [np.asarray(table.column(label).to_numpy(), np.float64) for label in labels]
+    values = [np.asarray(table.column(label).to_numpy(), np.float64) for label in labels_of(name, axes)]
     return Source(axes, unit, Kept(np.column_stack(values) if axes else values[0]), frame)
 
 

@@ -11,7 +11,8 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from rtmbs.errors import InputError, ResultError, shown
-from rtmbs.files.errors import reason
+from rtmbs.files.errors import DamagedFile, reason
+from rtmbs.files.reading import opened
 from rtmbs.results import hdf5, table
 from rtmbs.results.channel import Array, Channel, Source
 
@@ -132,7 +133,11 @@ class TableStore:
     def read(self, name: str, count: int) -> Array:
         """Return the first ``count`` samples of a channel."""
         columns = self.places[name]
-        return np.loadtxt(self.path, delimiter=",", skiprows=1, usecols=columns, max_rows=count, ndmin=1)
+        try:
+            with opened(self.path) as file:
+                return np.loadtxt(file, delimiter=",", skiprows=1, usecols=columns, max_rows=count, ndmin=1)
+        except (DamagedFile, ValueError) as error:
+            raise ResultError(f"result file {str(self.path)!r} has changed since it was written ({error})") from None
 
     def close(self, count: int, outcomes: Mapping[str, int], warnings: Mapping[str, int]) -> None:
         """Nothing to do: a table has no place for them."""

@@ -1,5 +1,6 @@
 """Keeping workers busy: runs in chunks of even time, and runs that end their worker one at a time."""
 
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
@@ -119,9 +120,11 @@ def one_by_one(engine: Engine, task: Task, chunks: Chunks, lost: Sequence[int], 
             greet(engine, crew, task)
             rows: Rows | None = Rows([], 0.0, 0.0)
             while waiting and rows is not None:
-                run = waiting.popleft()
+                run, begun = waiting.popleft(), time.monotonic()
                 rows = outcome(engine, crew.executor.submit(task.rows, chunks.points([run])))
-                keeper.take(Rows([Row(run, {}, DIED)], 0.0, 0.0) if rows is None else rows)
+                late = task.timeout is not None and time.monotonic() - begun >= task.timeout
+                died = Row(run, {}, task.late() if late else DIED)
+                keeper.take(Rows([died], 0.0, 0.0) if rows is None else rows)
                 keeper.tick()
 
 

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, ResultError
 from rtmbs.files.atomic_file import replacing
+from rtmbs.files.errors import DamagedFile
+from rtmbs.results.parquet import read_table
 from rtmbs.sweeps.result import SweepResult
 
 PARQUET, CSV = ".parquet", ".csv"
@@ -49,16 +51,22 @@ def write_parquet(path: str | Path, columns: Columns) -> None:
         arrow.parquet.write_table(arrow.table(dict(columns)), file)
 
 
-def read_parquet(path: str | Path) -> dict[str, NDArray[Any]]:
-    """Return the columns of a file; ResultError naming it when it is damaged."""
+def read_parquet(path: str | Path, words: Sequence[str]) -> dict[str, NDArray[Any]]:
+    """Return the columns of a file, some of which are ``words``; ResultError naming it when it is damaged."""
     arrow = parquet(f"{str(path)!r}")
     try:
-        table = arrow.parquet.read_table(path)
-        return {name: table[name].to_numpy() for name in table.column_names}
-    except Exception as error:  # a damaged file may raise anything
-        raise ResultError(
-            f"{str(path)!r} cannot be read ({error}); take it away, and its runs are made again"
-        ) from error
+        table = read_table(arrow, path, words)
+    except DamagedFile as error:
+        raise ResultError(f"{str(path)!r} {error}; take it away, and its runs are made again") from error
+    return {name: values_of(arrow, table[name].combine_chunks()) for name in table.column_names}
+
+
+def values_of(arrow: Any, column: Any) -> NDArray[Any]:
+    """Return a column; equal words are one object, so that many take no more room than one."""
+    if not isinstance(column, arrow.DictionaryArray):
+        return np.asarray(column.to_numpy(zero_copy_only=False))
+    words = np.array([*column.dictionary.to_pylist(), None], dtype=object)
+    return np.asarray(words[column.indices.fill_null(len(words) - 1).to_numpy()])
 
 
 def write_csv(path: str | Path, columns: Columns) -> None:

@@ -39,6 +39,8 @@ class Rowkeeper:
     def recall(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Take the rows of a file."""
         names = [name for name in columns if name not in (RUN, ERROR) and name not in self.parameters]
+        if wrong := [name for name in names if columns[name].dtype != np.float64]:
+            raise ResultError(f"the folder has a measure {wrong[0]!r} that is no number; name another folder")
         for k, run in enumerate(columns[RUN].tolist()):
             if not 0 <= run < self.count:
                 raise ResultError(

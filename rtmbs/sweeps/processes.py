@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from rtmbs.errors import InputError, RtmbsError
 from rtmbs.integrators.checks import positive, whole
 from rtmbs.jit.apart import usable_cores
+from rtmbs.limits.memory import bound_memory
 from rtmbs.sweeps.engine import Crew
 from rtmbs.sweeps.one_thread import one_thread_each
 
@@ -69,20 +69,9 @@ class Processes:
 def begin(memory: float | None) -> None:
     """At the start of a worker: Ctrl+C ends it without a word, and so does the end of the process that asked for it."""
     if memory is not None:
-        bound(memory)
+        bound_memory(memory)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     threading.Thread(target=end_with_parent, daemon=True).start()
-
-
-def bound(memory: float) -> None:
-    """Let this process hold ``memory`` [bytes] more than it does: an allocation beyond raises MemoryError."""
-    import resource
-
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    held = 1024 * next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmData"))
-    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    soft = held + int(memory)
-    resource.setrlimit(resource.RLIMIT_DATA, (soft if hard == resource.RLIM_INFINITY else min(soft, hard), hard))
 
 
 def end_with_parent() -> None:

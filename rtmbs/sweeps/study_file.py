@@ -1,6 +1,7 @@
 """Study files: what ``rtmbs.sweep`` takes, in TOML."""
 
 import importlib
+import re
 import sys
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
@@ -8,17 +9,23 @@ from pathlib import Path
 from typing import Any
 
 from rtmbs.errors import InputError, UnknownNameError, shown, unknown_name
+from rtmbs.files.errors import DamagedFile
+from rtmbs.files.reading import text as text_of_file
 from rtmbs.integrators.checks import one_of
 from rtmbs.library import MECHANISMS
 from rtmbs.sweeps.designs import Design, Grid, LatinHypercube, MonteCarlo
 from rtmbs.sweeps.distributions import LogUniform, Normal, Uniform
 
-KEYS = ("model", "measure", "t_end", "h", "tolerance", "design", "runs", "seed", "folder", "parameters", "measures")
+KEYS = ("model", "measure", "t_end", "h", "tolerance", "design", "runs", "seed", "folder", "timeout", "memory",
+        "parameters", "measures")  # fmt: skip
 NEEDED = ("model", "t_end", "parameters")
 RANDOM = {"latin hypercube": LatinHypercube, "monte carlo": MonteCarlo}
 DESIGNS = ("grid", *RANDOM)
 DISTRIBUTIONS: dict[str, Callable[[Any, Any], Any]] = {"uniform": Uniform, "log_uniform": LogUniform, "normal": Normal}
-LARGEST = 10_000_000  # bytes
+LARGEST = 1_000_000  # bytes
+DEEPEST = 16  # parts of a dotted key: tomllib takes a time that grows with their square
+PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+"""
+LONG_KEY = re.compile(rf"(?<![\w-])(?:{PART}\.[ \t]*+){{{DEEPEST}}}{PART}")
 
 
 def read_study(path: str | Path) -> dict[str, Any]:
@@ -51,11 +58,16 @@ def read_study(path: str | Path) -> dict[str, Any]:
 def read_words(path: Path) -> dict[str, Any]:
     """Return the keys of a file; InputError where it is no TOML."""
     try:
-        if path.stat().st_size > LARGEST:
-            raise InputError(f"{path} is longer than {LARGEST:.0e} bytes; a study file is short")
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+        words = text_of_file(path, LARGEST)
+    except DamagedFile as error:
+        raise InputError(f"{path} {error}") from None
+    if found := LONG_KEY.search(words):
+        line = words.count("\n", 0, found.start()) + 1
+        raise InputError(f"{path}: line {line} has a key of more than {DEEPEST} parts; a study has two at most")
+    try:
+        return tomllib.loads(words)
+    except RecursionError:
+        raise InputError(f"{path} is no TOML: its lists or tables are nested too deeply") from None
     except ValueError as error:
         raise InputError(f"{path} is no TOML: {error}") from None
 
@@ -68,7 +80,7 @@ def arguments(words: Mapping[str, Any], home: Path) -> dict[str, Any]:
     for key in NEEDED:
         if key not in words:
             raise InputError(f"{key} is missing; a study needs {', '.join(NEEDED)}")
-    found = {key: words[key] for key in ("t_end", "h", "tolerance") if key in words}
+    found = {key: words[key] for key in ("t_end", "h", "tolerance", "timeout", "memory") if key in words}
     found["make"] = function("model", words["model"], home, MECHANISMS)
     found["measure"] = measure_of(words, home)
     found["design"] = design_of(words)

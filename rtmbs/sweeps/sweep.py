@@ -3,6 +3,7 @@
 import hashlib
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,9 @@ from rtmbs.sweeps.parameters import check_arguments, read_parameters
 from rtmbs.sweeps.processes import Processes, check_portable
 from rtmbs.sweeps.readings import readings
 from rtmbs.sweeps.result import SweepResult
+from rtmbs.sweeps.serial import Serial
 from rtmbs.sweeps.task import Task
+from rtmbs.sweeps.time_limit import LEAST, MOST
 from rtmbs.system.identity import identity
 
 
@@ -38,6 +41,8 @@ def sweep(
     design: Design | None = None,
     engine: Engine | None = None,
     folder: str | Path | None = None,
+    timeout: float | None = None,
+    memory: float | None = None,
     progress: bool = False,
 ) -> SweepResult:
     """Run ``make(**parameters)`` for many parameters, and return one row a run.
@@ -54,10 +59,13 @@ def sweep(
     design : which combinations are run: ``Grid()`` unless given, ``LatinHypercube(n, seed)``, ``MonteCarlo(n, seed)``
     engine : ``Processes()`` of this machine unless given, ``Dask(address)``, or ``Serial()`` in this process
     folder : where finished rows are kept (extra ``sweep``), about every second. The same sweep goes on from there
+    timeout : of each run [s]; a run that takes longer is ended, and its row says so. Not with ``Serial()``
+    memory : that a worker may hold besides what it holds at its start [bytes]; as ``Processes(memory=...)``
     progress : show a bar
 
-    A run that fails, by whatever its functions raise, has a row with the sentence in the column ``error``. A run whose
-    worker is killed or runs out of memory is made once more, alone, and has such a row when this worker ends too.
+    A run that fails, by whatever its functions raise, also KeyboardInterrupt in a worker, has a row with the
+    sentence in the column ``error``. A run whose worker is killed or runs out of memory is made once more, alone, and
+    has such a row when this worker ends too.
 
         def make(c):
             model = rtmbs.library.build("pendulum")
@@ -70,8 +78,9 @@ def sweep(
     CrewError when no worker starts, ResultError for a damaged folder. Ctrl+C carries the table so far as ``result``.
     """
     switches(progress=progress)
-    chosen = Processes() if engine is None else engine
+    chosen = limited(Processes() if engine is None else engine, timeout, memory)
     task = task_of(make, measure, t_end, h, method, record, tolerance)
+    task = replace(task, timeout=timeout, memory=getattr(chosen, "memory", None))
     if not callable(getattr(chosen, "open", None)):
         raise InputError(f"engine is {shown(engine)}; it must be one such as rtmbs.Processes(4)")
     values = read_parameters(parameters)
@@ -82,6 +91,21 @@ def sweep(
     kept = Folder(folder, study_of(task, columns)) if folder is not None else None
     with tqdm(total=runs_of(columns), desc="runs", unit="run", disable=not progress) as bar:
         return made(chosen, task, columns, Rowkeeper(columns, kept, bar))
+
+
+def limited(engine: Any, timeout: Any, memory: Any) -> Any:
+    """Return the engine with a bound of memory; InputError for a bound that it cannot keep."""
+    if timeout is not None:
+        positive(timeout=timeout)
+        if not LEAST <= timeout <= MOST:
+            raise InputError(f"timeout is {shown(timeout)}; it must lie between {LEAST:g} and {MOST:g} s")
+        if isinstance(engine, Serial):
+            raise InputError("Serial() makes the runs in this process, which no timeout can end; take Processes(1)")
+    if memory is None:
+        return engine
+    if not isinstance(engine, Processes):
+        raise InputError("memory bounds the workers of Processes(); dask worker takes --memory-limit")
+    return replace(engine, memory=memory)
 
 
 def made(engine: Engine, task: Task, columns: Mapping[str, Column], keeper: Rowkeeper) -> SweepResult:

@@ -1,16 +1,22 @@
 """What a worker does: make a model, run it, measure. A failure of a run becomes its row."""
 
 import copy
+import multiprocessing
+import sys
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rtmbs.errors import InputError, shown
 from rtmbs.jit.compiling import announced
+from rtmbs.limits.memory import in_words
 from rtmbs.sweeps.parameters import ERROR, RUN
+from rtmbs.sweeps.time_limit import TimedOut, time_limit
 
 Point = tuple[int, dict[str, Any]]  # the number of a run, and its parameters
 
@@ -41,9 +47,13 @@ class Task:
     h: float
     method: Any
     options: Mapping[str, Any]  # of Simulation.run
+    timeout: float | None = None  # of a run [s]
+    memory: float | None = None  # that a worker may hold besides what it holds at its start [bytes]
 
     def rows(self, points: Sequence[Point]) -> Rows:
         """Return the rows of these runs, in their order."""
+        if self.timeout is not None:
+            load_kernels()
         wall, processor = time.perf_counter(), time.thread_time()
         with announced():  # once a chunk: an announcement reads all sources
             rows = [self.row(run, parameters) for run, parameters in points]
@@ -51,10 +61,28 @@ class Task:
 
     def row(self, run: int, parameters: dict[str, Any]) -> Row:
         """Return the row of one run, whatever its functions raise."""
+        deepest = sys.getrecursionlimit()
         try:
-            return Row(run, numbers(self.measure(self.result(parameters)), parameters), "")
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - the functions of the user may raise anything
+            with time_limit(self.timeout):
+                return Row(run, numbers(self.measure(self.result(parameters)), parameters), "")
+        except TimedOut:
+            return Row(run, {}, self.late())
+        except MemoryError as error:
+            return Row(run, {}, told(error) if self.memory is None else self.too_large(error))
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt) and from_keyboard():
+                raise
             return Row(run, {}, told(error))
+        finally:
+            sys.setrecursionlimit(deepest)
+
+    def late(self) -> str:
+        """Return the sentence of a run that took too long."""
+        return f"timed out after {self.timeout:g} s"
+
+    def too_large(self, error: MemoryError) -> str:
+        """Return the sentence of a run that asked for too much memory."""
+        return f"memory: it needs more than {in_words(self.memory or 0.0)} ({told(error)})"
 
     def result(self, parameters: dict[str, Any]) -> Any:
         """Return the Result of one run."""
@@ -67,6 +95,20 @@ class Task:
         if not isinstance(made, Simulation):
             raise InputError(f"make returned {shown(made)}; it must return a Model or a Simulation")
         return made.run(self.t_end, **copy.deepcopy(self.options))  # a schedule remembers its run
+
+
+@cache
+def load_kernels() -> None:
+    """Take a step of a small mechanism: the first run of a worker is not blamed for what all runs load."""
+    from rtmbs.library import build
+    from rtmbs.simulation import Simulation
+
+    Simulation(build("crank_rocker").compile()).step()
+
+
+def from_keyboard() -> bool:
+    """True where Ctrl+C may arrive: in a worker, only a function of the user raises KeyboardInterrupt."""
+    return threading.current_thread() is threading.main_thread() and multiprocessing.parent_process() is None
 
 
 def numbers(measured: Any, parameters: Mapping[str, Any]) -> dict[str, float]:

@@ -4,6 +4,10 @@ import ast
 import sys
 from pathlib import Path
 
+from rtmbs.files.errors import DamagedFile
+from rtmbs.files.reading import text
+
+LARGEST = 10_000_000  # bytes of a script
 UNGUARDED = (
     "a process of its own imports this script again; write the call under if __name__ == '__main__': for a process"
 )
@@ -23,8 +27,8 @@ def why_not_imported() -> str:
     if not Path(path).is_file():
         return f"a process of its own imports this script again, and {path} is no file; save the script for a process"
     try:
-        tree = ast.parse(Path(path).read_text(encoding="utf-8"))
-    except (OSError, SyntaxError, UnicodeDecodeError):
+        tree = ast.parse(text(path, LARGEST))
+    except (DamagedFile, SyntaxError, ValueError, RecursionError, MemoryError):
         return ""
     guarded = any(isinstance(one, ast.If) and asks_for_name(one.test) for one in tree.body)
     return "" if guarded else UNGUARDED

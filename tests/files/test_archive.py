@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rtmbs.files.archive import DamagedFile, read_archive, write_archive
+from rtmbs.files.archive import read_archive, write_archive
+from rtmbs.files.errors import DamagedFile
 
 ENTRIES = {
     "a": np.arange(12.0).reshape(3, 4),
@@ -115,6 +116,6 @@ def test_what_is_no_path(tmp_path):
 
 
 def test_a_file_longer_than_the_memory_is_refused_before_it_is_read(path, monkeypatch):
-    monkeypatch.setattr("rtmbs.files.archive.machine_memory", lambda: 1000.0)
-    with pytest.raises(DamagedFile, match=r"kB long, and this machine has 1 kB of memory"):
+    monkeypatch.setattr("rtmbs.files.reading.machine_memory", lambda: 1000.0)
+    with pytest.raises(DamagedFile, match=r"kB long; at most 1 kB are read"):
         read_archive(path, 3, "file")

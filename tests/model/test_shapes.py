@@ -157,7 +157,7 @@ def test_a_mesh_outlives_its_file_and_a_pickle(tmp_path):
 
 def test_files_that_are_no_mesh(tmp_path):
     pytest.importorskip("trimesh", reason="trimesh is not installed; pip install 'rtmbs[mesh]' brings it")
-    with pytest.raises(ModelError, match=r"Mesh '.*gone.stl': there is no such file"):
+    with pytest.raises(ModelError, match=r"Mesh '.*gone.stl' does not exist"):
         Mesh(tmp_path / "gone.stl")
     with pytest.raises(ModelError, match=r"the ending is \.txt; it must be one of \.stl"):
         Mesh(tmp_path / "words.txt")

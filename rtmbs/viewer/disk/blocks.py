@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import ResultError
-from rtmbs.files.archive import DamagedFile, read_archive, write_archive
+from rtmbs.files.archive import read_archive, write_archive
+from rtmbs.files.errors import DamagedFile
 from rtmbs.results.resample import resample_frames
 from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.semirecursive.workspace import workspace
@@ -111,6 +112,9 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
 def read_block(path: Path) -> Block:
     """Return the states of a block; ResultError when it is damaged or gone."""
     data = read_arrays(path)
+    for name in (*CLOCK, *ARRAYS, "fingerprint"):
+        if name not in data or (name != "fingerprint" and data[name].shape[:1] != data["k"].shape[:1]):
+            raise ResultError(f"block {str(path)!r} cannot be read (it lacks {name} of its states)")
     kept = [name.removeprefix(MEMORY) for name in data if name.startswith(MEMORY)]
     states = [
         State(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import ResultError
 from rtmbs.files.atomic_file import replacing
+from rtmbs.files.reading import from_json, whole
 from rtmbs.model.shapes import Shape, Surface
 from rtmbs.viewer import description as records
 from rtmbs.viewer.description import SceneDescription
@@ -21,6 +22,8 @@ HISTORY = "_history"  # how the name of a folder ends
 NAME = "history.json"
 STORY = "run_"  # before the number of a story
 FORMAT = 1
+LARGEST = 500_000_000  # bytes of a head: meshes are in it
+NUMBERS = ("f8", "f4", "i8", "i4", "b1")  # types of arrays
 KIND, ARRAY, TUPLE = "@record", "@array", "@tuple"  # what tells records, arrays and tuples from other values
 KINDS = (*Shape.__subclasses__(), *vars(records).values())
 RECORDS: dict[str, Any] = {
@@ -56,7 +59,7 @@ def read_head(folder: Path) -> Head:
     """Return the head of a story; ResultError when the file is none of ours."""
     path = folder / NAME
     try:
-        head = json.loads(path.read_text(encoding="utf-8"))
+        head = from_json(whole(path, LARGEST))
         if head["rtmbs_history"] != FORMAT:
             raise ResultError(
                 f"history {str(folder)!r} has format {head['rtmbs_history']}, this version reads format {FORMAT}"
@@ -67,9 +70,23 @@ def read_head(folder: Path) -> Head:
         raise
     except Exception as error:  # a damaged file may raise anything
         raise ResultError(f"history {str(folder)!r} has a damaged {NAME} ({error})") from error
-    if not isinstance(found.description, SceneDescription):
-        raise ResultError(f"history {str(folder)!r} has a damaged {NAME} (it describes no scene)")
+    if wrong := mistake(found):
+        raise ResultError(f"history {str(folder)!r} has a damaged {NAME} ({wrong})")
     return found
+
+
+def mistake(head: Head) -> str:
+    """Return what is wrong with the sizes of a head, "" when they belong together."""
+    if not isinstance(head.description, SceneDescription):
+        return "it describes no scene"
+    count = len(head.description.bodies)
+    for name, shape in (("moving", (count,)), ("rotations", (count, 3, 3)), ("positions", (count, 3))):
+        values = getattr(head.places, name)
+        if not isinstance(values, np.ndarray) or values.shape != shape:
+            return f"{name} are no numbers of shape {shape}"
+    if head.places.moving.dtype != np.bool_:
+        return "moving is no array of yes and no"
+    return ""
 
 
 def is_history(target: object) -> bool:
@@ -104,6 +121,16 @@ def plain(value: Any) -> Any:
     return value
 
 
+def array_of(values: Any, kind: Any, shape: Any) -> Array:
+    """Return an array of numbers; ValueError for another type, whose size would be anybody's guess."""
+    if not isinstance(kind, str) or kind.lstrip("<>|=") not in NUMBERS:
+        raise ValueError(f"an array is of type {str(kind)[:20]!r}")
+    found = np.array(values, np.dtype(kind))
+    if list(found.shape) != shape and found.size:
+        raise ValueError(f"an array of shape {found.shape} says that its shape is {str(shape)[:40]}")
+    return found.reshape(shape)
+
+
 def made(value: Any) -> Any:
     """Return the record that ``plain`` wrote; KeyError for a kind that does not exist."""
     if not isinstance(value, dict):
@@ -115,7 +142,7 @@ def made(value: Any) -> Any:
             fields["layout"] = FrameLayout(len(fields["bodies"]), 0, 0)
         return kind(**fields)
     if ARRAY in value:
-        return np.array(value[ARRAY], np.dtype(value["of"])).reshape(value["shape"])
+        return array_of(value[ARRAY], value["of"], value["shape"])
     if TUPLE in value:
         return tuple(made(one) for one in value[TUPLE])
     return {name: made(one) for name, one in value.items()}

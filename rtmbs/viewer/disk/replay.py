@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import ResultError
+from rtmbs.files.errors import DamagedFile
+from rtmbs.files.reading import check_unpacked
 from rtmbs.results.channel import QUATERNION, WORLD, XYZ, Source
 from rtmbs.results.motion import quaternions
 from rtmbs.results.result import TIME, Result
@@ -15,6 +17,7 @@ from rtmbs.viewer.disk.blocks import blocks_of, first_of, read_arrays
 from rtmbs.viewer.disk.head import NAME, STORY, Head, Places, read_head
 from rtmbs.viewer.recording import rotations
 
+POSE = 128  # bytes of a body at one time: rotation, position, quaternion
 Array = NDArray[np.float64]
 Part = tuple[Array, Array, Array]  # t (S,) [s], r (S, nb, 3) [m] and q (S, nb, 4) of a block
 
@@ -35,7 +38,10 @@ def load_history(target: str | Path) -> tuple[Result, SceneDescription]:
     head = read_head(story)
     parts, warnings = whole_parts(story, head)
     t, r, q = (np.concatenate(values) for values in zip(*parts, strict=True))
-    channels = sources(head.description, t, r, steady(q))
+    try:
+        channels = sources(head.description, t, r, steady(q))
+    except Exception as error:  # a head that was made up may hold anything
+        raise ResultError(f"history {str(story)!r} has a damaged {NAME} ({error})") from error
     return Result(channels, head.description.name, head.fingerprint, warnings=warnings), head.description
 
 
@@ -48,6 +54,7 @@ def whole_parts(story: Path, head: Head) -> tuple[list[Part], dict[str, int]]:
     for number, path in enumerate(blocks):
         try:
             data = read_arrays(path)
+            check_poses(data, head.places, path)
         except ResultError:
             damaged += 1
             continue
@@ -65,6 +72,19 @@ def whole_parts(story: Path, head: Head) -> tuple[list[Part], dict[str, int]]:
     if damaged:
         warnings[missing(story, damaged, found[-1][0][-1], None)] = damaged
     return found, warnings
+
+
+def check_poses(data: dict[str, np.ndarray], places: Places, path: Path) -> None:
+    """Refuse a block whose poses are not those of the bodies of the head: ResultError."""
+    count, moving = len(np.atleast_1d(data.get("k", ()))), int(places.moving.sum())
+    shapes = {"k": (count,), "t_ref": (count,), "h": (count,), "A": (count, moving, 9), "r": (count, moving, 3)}
+    for name, shape in shapes.items():
+        if name not in data or data[name].shape != shape or data[name].dtype.kind not in "fi" or not count:
+            raise ResultError(f"block {str(path)!r} cannot be read ({name} has no shape {shape})")
+    try:
+        check_unpacked(POSE * count * len(places.moving), sum(array.nbytes for array in data.values()), "poses")
+    except DamagedFile as error:
+        raise ResultError(f"block {str(path)!r} {error}") from None
 
 
 def missing(story: Path, count: int, before: float | None, after: float | None) -> str:

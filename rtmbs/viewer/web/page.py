@@ -11,8 +11,9 @@ Nothing is loaded from elsewhere: a policy of the page forbids it.
 import base64
 import html
 import json
+import re
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -39,6 +40,7 @@ from rtmbs.viewer.web.packing import quantised
 from rtmbs.viewer.web.pictures import Pictures, chosen, moving, photograph, pieces, scenes_of, standing
 from rtmbs.viewer.web.reactions import colors, reactions
 
+PLACE = re.compile("@([A-Z]+)@")  # of a template
 LIMIT = 20_000_000  # bytes of a page unless given
 FEWEST = 2  # pictures: a page with fewer plays nothing
 MOST = 200_000  # pictures of a page at most, whatever their bytes
@@ -285,10 +287,12 @@ def page_text(content: dict[str, Any], program_at: str = "") -> bytes:
         "CONTENT": content_text(content).decode("utf-8"),
         "PROGRAM": own,
     }
-    text = part("page.html")
-    for name, value in parts.items():
-        text = text.replace(f"@{name}@", value, 1)
-    return text.encode("utf-8")
+    return filled(part("page.html"), parts).encode("utf-8")
+
+
+def filled(template: str, parts: Mapping[str, str]) -> str:
+    """Return a text with parts in the places @NAME@ of a template; a part that looks like a place stays as it is."""
+    return PLACE.sub(lambda place: parts[place[1]], template)
 
 
 def program() -> str:

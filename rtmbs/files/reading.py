@@ -1,0 +1,100 @@
+"""The one place that opens files to read them: regular files of a bounded size, and what may be made of their bytes.
+
+A file may be anything: a pipe that nobody writes to, a device without an end, a few bytes that unpack to many. Every
+reader takes its bytes from here, and holds what a file says of its size against ``check_unpacked`` before it asks for
+memory.
+"""
+
+import json
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO
+
+from rtmbs.files.errors import DamagedFile
+from rtmbs.limits.memory import in_words, machine_memory
+
+SMALL = 64_000_000  # bytes that any file may unpack to
+RATIO = 32  # bytes that one byte of a larger file may unpack to; snappy packs at most 1 : 22
+FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+
+
+@contextmanager
+def opened(path: str | os.PathLike[str], most: float | None = None) -> Iterator[BinaryIO]:
+    """Yield a regular file of at most ``most`` bytes, open for reading; the memory of the machine unless given.
+
+    A pipe, a device or a folder is refused, also behind a link. Raises DamagedFile, whose message goes on after the
+    name of the file.
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise DamagedFile("is no path; give the name of a file")
+    try:
+        file = open(path, "rb", opener=without_waiting)  # noqa: SIM115 - closed below
+    except FileNotFoundError:
+        raise DamagedFile("does not exist") from None
+    except IsADirectoryError:
+        raise DamagedFile("is a folder; give the name of a file") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise DamagedFile(f"cannot be read: {reason}") from None
+    with file:
+        check_regular(os.fstat(file.fileno()), machine_memory() if most is None else most)
+        yield file
+
+
+def without_waiting(path: str, flags: int) -> int:
+    """Open a file; a pipe that nobody writes to is opened too, and refused after that."""
+    return os.open(path, flags | FLAGS)
+
+
+def check_regular(about: os.stat_result, most: float) -> None:
+    """Refuse what is no regular file, and a file of more than ``most`` bytes: DamagedFile."""
+    if stat.S_ISDIR(about.st_mode):
+        raise DamagedFile("is a folder; give the name of a file")
+    if not stat.S_ISREG(about.st_mode):
+        raise DamagedFile("is a pipe or a device; give the name of a regular file")
+    if about.st_size > most:
+        raise DamagedFile(f"is {in_words(about.st_size)} long; at most {in_words(most)} are read")
+
+
+def whole(path: str | os.PathLike[str], most: float) -> bytes:
+    """Return the bytes of a regular file of at most ``most`` bytes; DamagedFile otherwise."""
+    with opened(path, most) as file:
+        try:
+            data = file.read(int(most) + 1)
+        except OSError as error:
+            raise DamagedFile(f"cannot be read: {error.strerror or error}") from None
+    if len(data) > most:  # it grew, or the system does not know its size
+        raise DamagedFile(f"is longer than {in_words(most)}, the most that is read")
+    return data
+
+
+def text(path: str | os.PathLike[str], most: float) -> str:
+    """Return the text of a regular file of at most ``most`` bytes; DamagedFile otherwise."""
+    try:
+        return whole(path, most).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DamagedFile(f"is no text: byte {error.start} is not UTF-8") from None
+
+
+def from_json(data: str | bytes) -> Any:
+    """Return what a text of JSON says; DamagedFile when it is none, or nested too deeply."""
+    try:
+        return json.loads(data)
+    except RecursionError:
+        raise DamagedFile("is damaged: its JSON is nested too deeply") from None
+    except ValueError as error:
+        raise DamagedFile(f"is damaged: it is no JSON ({error})") from None
+
+
+def check_unpacked(claimed: float, size: float, what: str) -> None:
+    """Refuse ``what`` when a file of ``size`` bytes says that it holds ``claimed`` bytes unpacked, far more than usual.
+
+    Raises DamagedFile.
+    """
+    if claimed > max(SMALL, RATIO * size):
+        raise DamagedFile(
+            f"is {in_words(size)} long and says that its {what} take {in_words(claimed)}; "
+            f"at most {in_words(max(SMALL, RATIO * size))} are read"
+        )
