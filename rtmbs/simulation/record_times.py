@@ -7,6 +7,8 @@ import numpy as np
 from rtmbs.errors import InputError
 from rtmbs.observers.schedule import At, Every, EveryStep, Schedule
 
+MOST_TIMES = 1e8  # samples between steps: their times alone take a gigabyte
+
 
 class RecordTimes:
     """Times still to be recorded, in order; or every step."""
@@ -16,7 +18,13 @@ class RecordTimes:
         self.times: list[float] = []
         self.next = 0
         if type(schedule) is Every:
-            count = math.floor((t_end - t) / schedule.dt * (1.0 + 1e-12))
+            many = (t_end - t) / schedule.dt * (1.0 + 1e-12)
+            if many > MOST_TIMES:
+                raise InputError(
+                    f"record=Every({schedule.dt:g}) asks for more than {MOST_TIMES:g} samples up to t_end = {t_end:g} s"
+                    "; give a longer dt"
+                )
+            count = math.floor(many)
             self.times = np.minimum(t + schedule.dt * np.arange(1, count + 1), t_end).tolist()
         elif type(schedule) is At:
             self.times = [time for time in schedule.times if t < time <= t_end]

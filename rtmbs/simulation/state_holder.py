@@ -193,7 +193,8 @@ class StateHolder(StateReader):
 
     def independent(self) -> Self:
         """Return a Simulation at the same state with equations of its own, for another thread."""
-        other, state = self._alike(), self.state.copy()
+        state = self.state.copy()
+        other = self._alike()
         equations = SemiRecursiveEquations(self.system, make_source(self.jacobian, self.system))
         equations.assembly_offset[:], equations.masses = self.equations.assembly_offset, self.equations.masses.copy()
         equations.take_balance(self.equations.balance)
@@ -206,7 +207,8 @@ class StateHolder(StateReader):
 
     def twin(self) -> Self:
         """Return a Simulation at the same state that steps by itself; they share equations: one of them at a time."""
-        other, state = self._alike(), self._settled().copy()
+        state = self._settled().copy()
+        other = self._alike()
         other._states, other._work = pair(state), self.method.start(self.equations, state)
         return other
 
