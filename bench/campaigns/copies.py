@@ -18,11 +18,6 @@ def channel(sim: rtmbs.Simulation, rng: np.random.Generator) -> str:
     """Return the name of some channel of the present state."""
     moving = [name for name, body in sim.system.bodies.items() if body.dof >= 0]
     bodies = [f"{name}.{what}" for name in moving for what in ("position", "velocity", "acceleration")]
-        f"{name}.{what}"
-        for name, body in sim.system.bodies.items()
-        if body.dof >= 0
-        for what in ("position", "velocity", "acceleration")
-    ]
     joints = [f"{name}.reaction" for name in sim.system.joints]
     return str(rng.choice([*bodies, *joints, "t", "energy.kinetic"]))
 

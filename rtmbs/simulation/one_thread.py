@@ -58,7 +58,7 @@ def guarded(needs: int, name: str = "", nests: bool = False) -> Callable[[M], M]
             finally:
                 self.__dict__["_inside"] = owner
 
-        GUARDS.add(inside.__code__)
+        GUARDS.add(cast(Any, inside).__code__)
         return cast(M, inside)
 
     return decorate
