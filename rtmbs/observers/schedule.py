@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, shown
 
+BEYOND_ALL = 1e15  # intervals or steps: a count of more is no exact number
 ROUNDING = 1e-9  # of an interval: a step that ends this little early is in time
 
 
@@ -68,16 +69,19 @@ class Every(Schedule):
         self.first, self.seen = t, 0
 
     def samples(self, steps: int, h: float) -> int | None:
-        return min(steps, math.ceil(steps * h / self.dt) + 1)
+        return math.ceil(min(steps * h / self.dt + 1.0, steps))  # infinite for a dt far below every step
 
     def uneven(self, h: float) -> str:
-        ratio = self.dt / h
+        ratio = self.dt / h  # infinite, or far beyond the run: only the first sample
+        if ratio > BEYOND_ALL:
+            return ""
         if abs(ratio - round(ratio)) <= ROUNDING * ratio:
             return ""
         return f"distances of samples that differ: {self.dt:g} s is no multiple of the step of {h:g} s"
 
     def due(self, t: float) -> bool:
-        multiple = math.floor((t - self.first) / self.dt + ROUNDING)
+        ratio = (t - self.first) / self.dt + ROUNDING
+        multiple = math.floor(ratio) if ratio < BEYOND_ALL else self.seen + 1  # so fine an interval has ended
         if multiple <= self.seen:
             return False
         self.seen = multiple

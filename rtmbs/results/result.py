@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import InputError, unknown_name
+from rtmbs.errors import InputError, UnknownNameError, shown, unknown_name
 from rtmbs.model.closed import Closed
 from rtmbs.results.channel import Channel, Kept, Source
 
@@ -105,9 +105,15 @@ class Result(Closed):
 
             return parsed(self, name)
         if isinstance(name, int | np.integer):
+            rows = f"{name}:" if name == -1 else f"{name}:{name + 1}"
             raise InputError(
                 f"a Result takes the name of a channel or a slice, not {name}; result['NAME'][{name}] is a value, and "
-                f"result[{name}:{name + 1}] a Result of one sample"
+                f"result[{rows}] a Result of one sample"
+            )
+        if isinstance(name, tuple | list):
+            raise UnknownNameError(
+                f"a Result takes one name at a time, not {shown(name)}; write [result[name] for name in names], or "
+                "result.to_pandas(*names) for a table"
             )
         return self.channel(name).values
 
@@ -201,6 +207,7 @@ class Result(Closed):
     def __repr__(self) -> str:
         doubtful = [f"{count} steps {name}" for name, count in self.outcomes.items() if name != "CONVERGED" and count]
         words = [f"{len(self)} samples of {len(self._sources)} channels", *doubtful]
+        words += [f"warning: {warning} ({count} times)" for warning, count in self.warnings.items() if count]
         return f"Result({self.name!r}, {'; '.join(words)})"
 
     def _repr_html_(self) -> str:

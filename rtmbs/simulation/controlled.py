@@ -25,8 +25,10 @@ from rtmbs.simulation.input_holder import NO_GOALS
 from rtmbs.simulation.jump_times import edge_of
 from rtmbs.simulation.local_error import Past
 from rtmbs.simulation.log import ControlledResult, StepLog
+from rtmbs.simulation.one_thread import ASKED, CHANGE, LOOK, NOTHING, visited
 from rtmbs.simulation.progress import progress_bar
 from rtmbs.simulation.record_times import RecordTimes
+from rtmbs.simulation.running import WATCHING
 from rtmbs.simulation.sampling import fastest, first_step
 from rtmbs.simulation.step_bound import StepBound
 from rtmbs.simulation.step_choice import StepChoice
@@ -57,8 +59,9 @@ class Controlled:
         self.bound = StepBound(most_steps, tolerance, t_end)
         tables = sim.equations.tables
         self.watches = [Watch(event, sim.system, tables) for event in events]
-        for watch in self.watches:
-            watch.last = watch.value(moment_of(sim.state))
+        with visited(sim, LOOK, "an event function"):
+            for watch in self.watches:
+                watch.last = watch.value(moment_of(sim.state))
         self.in_chunks = sim.takes_chunks and all(observer.takes_chunks for observer in self.observers)
         self.chunk: Chunk | None = chunk_of(sim) if self.in_chunks else None
         self.past: Past | None = None
@@ -77,8 +80,9 @@ class Controlled:
         """Go from jump to jump, to the end or to an event that stops."""
         sim = self.sim
         self.keep(moment_of(sim.state), 0.0)
-        for observer in self.observers:
-            observer.begin(sim, None)
+        with visited(sim, LOOK, WATCHING):
+            for observer in self.observers:
+                observer.begin(sim, None)
         h = sim.h
         self.h = min(h, self.choice.longest, first_step(self.system, sim.equations, sim.state))
         ends = [(jump - edge_of(jump, h), jump + edge_of(jump, h)) for jump in self.jumps]
@@ -93,8 +97,9 @@ class Controlled:
                 self.growth.settle()
                 self.growth.check(self.tolerance, self.t_end)
                 self.place(sim.state.copy(), self.t_end)
-        for observer in self.observers:
-            observer.end(sim)
+        with visited(sim, LOOK, WATCHING):
+            for observer in self.observers:
+                observer.end(sim)
 
     def go_to(self, land: float, bar: Any) -> bool:
         """Step to the time ``land`` [s] exactly; False when an event stopped the run."""
@@ -163,7 +168,8 @@ class Controlled:
             if not self.watches and self.record.skips(after.t):
                 continue
             stretch = Stretch(self.system.tables.dofs, before, after)
-            found = self.look(stretch)
+            with visited(self.sim, LOOK, "an event function"):
+                found = self.look(stretch)
             if found is not None:
                 return k, self.happen(batch, stretch, k, *found), True
             self.record_step(batch, stretch, k, after.t)
@@ -224,7 +230,8 @@ class Controlled:
                     f"event {watch.event.called!r} at t = {t:g} s: more than {MOST_EVENTS} events in this run, as when "
                     "a ball comes to rest by ever smaller bounces; let an action end the run, or hold the body"
                 )
-            watch.event.action(sim)
+            with visited(sim, CHANGE, f"the action of event {watch.event.called!r}"):
+                watch.event.action(sim)
             if sim.t != t:
                 raise InputError(
                     f"event {watch.event.called!r} at t = {t:g} s: its action left the time at {sim.t:g} s; an action "
@@ -240,8 +247,9 @@ class Controlled:
         self.past = None
         if self.watches:
             now = moment_of(self.sim.state)
-            for watch in self.watches:
-                watch.last = watch.value(now)
+            with visited(self.sim, LOOK, "an event function"):
+                for watch in self.watches:
+                    watch.last = watch.value(now)
 
     def place(self, state: Any, t: float) -> None:
         """Let the Simulation stand at ``t`` [s] with the step that the user chose."""
@@ -263,8 +271,9 @@ class Controlled:
             self.count({one.name: number for one, number in outcomes_of(rows.stats).items()}, count)
             self.helped += int(np.count_nonzero(rows.stats[:, TRIES]))
             t = np.array([moment.t for moment in batch.moments[1 : count + 1]])
-            for observer in self.observers:
-                observer.observe_chunk(self.sim, t, rows)
+            with visited(self.sim, LOOK, WATCHING):
+                for observer in self.observers:
+                    observer.observe_chunk(self.sim, t, rows)
             return
         reached = self.sim.mark()
         for k in range(count):
@@ -273,8 +282,9 @@ class Controlled:
             self.helped += int(report.tries > 0)
             if self.observers:
                 self.sim.back_to(((batch.state(k + 1), batch.state(k + 1)), NO_GOALS))
-                for observer in self.observers:
-                    observer.observe(self.sim, report)
+                with visited(self.sim, LOOK, WATCHING):
+                    for observer in self.observers:
+                        observer.observe(self.sim, report)
         self.sim.back_to(reached)
 
     def count(self, outcomes: Mapping[str, int], most: int) -> None:
@@ -305,9 +315,10 @@ class Controlled:
     def solved(self, moment: Moment) -> Moment:
         """Return a moment between steps with inputs of its time, and accelerations and multipliers solved for."""
         equations, u = self.sim.equations, moment.u.copy()
-        evaluate_signals(self.system, moment.t, u)
-        equations.u = u
-        zdd, lam, sd = equations.accelerations(moment.z, moment.zd, moment.R0, moment.s)
+        with visited(self.sim, NOTHING, ASKED):
+            evaluate_signals(self.system, moment.t, u)
+            equations.u = u
+            zdd, lam, sd = equations.accelerations(moment.z, moment.zd, moment.R0, moment.s)
         return moment._replace(u=u, zdd=zdd, lam=lam, sd=sd)
 
     def result(self) -> ControlledResult:

@@ -1,7 +1,7 @@
 """Events: functions of the state whose zeros are found on the dense output of a step (METHODS 1.34)."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,6 +11,7 @@ from scipy.optimize import brentq
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.integrators.checks import switches
 from rtmbs.results.catalogue import sources
+from rtmbs.results.channel import Source
 from rtmbs.results.resampled import Resampled
 from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.simulation.dense import Moment, Stretch
@@ -113,24 +114,27 @@ class Sensor:
 
     def __init__(self, system: System, tables: Tables) -> None:
         self.system, self.tables = system, tables
-        self.shown: Moment | None = None  # the moment in the row of samples
+        self.offer: tuple[Samples, Resampled, Mapping[str, Source]] | None = None
+        self.shown: Moment | None = None  # the moment in the row of samples; None: of none, or half of one
 
     def read(self, moment: Moment, name: str) -> Array:
         """Return a channel at a moment. Raises UnknownNameError."""
-        if self.shown is None:
+        if self.offer is None:
             values = {field: np.ascontiguousarray(getattr(moment, field)[None]).copy() for field in OF_STATE}
-            self.samples = Samples(t=np.array([moment.t]), **values, doubtful=np.zeros(1))
-            self.resampled = Resampled(self.system, self.tables, self.samples)
-            self.sources = sources(self.system, self.resampled)
-        elif self.shown is not moment:
-            self.samples.t[0] = moment.t
+            row = Samples(t=np.array([moment.t]), **values, doubtful=np.zeros(1))
+            evaluated = Resampled(self.system, self.tables, row)
+            self.offer = row, evaluated, sources(self.system, evaluated)
+        samples, resampled, channels = self.offer
+        if self.shown is not moment:
+            self.shown = None
+            samples.t[0] = moment.t
             for field in OF_STATE:
-                getattr(self.samples, field)[0] = getattr(moment, field)
-            self.resampled.forget()
-        self.shown = moment
-        if name not in self.sources:
-            raise unknown_name("channel", name, self.sources)
-        return np.array(self.sources[name].channel(name).values[0])
+                getattr(samples, field)[0] = getattr(moment, field)
+            resampled.forget()
+            self.shown = moment
+        if name not in channels:
+            raise unknown_name("channel", name, channels)
+        return np.array(channels[name].channel(name).values[0])
 
 
 class Watch:
@@ -186,7 +190,10 @@ def events_of(when: Any) -> list[Event]:
     """Return what the user gave as ``when`` as a list: a function, an Event, or several of them."""
     if when is None:
         return []
-    listed = list(when) if isinstance(when, Iterable) and not isinstance(when, str) else [when]
+    try:
+        listed = list(when) if isinstance(when, Iterable) and not isinstance(when, str) else [when]
+    except TypeError:  # an array of no dimensions
+        listed = [when]
     return [one if isinstance(one, Event) else Event(one) for one in listed]
 
 

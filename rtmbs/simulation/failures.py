@@ -12,6 +12,7 @@ from rtmbs.errors import (
     StepError,
 )
 from rtmbs.integrators.report import Outcome, StepReport
+from rtmbs.simulation.one_thread import ASKED, NOTHING, visited
 from rtmbs.state import State
 
 FAILURES: dict[Outcome, type[StepError]] = {
@@ -75,8 +76,9 @@ def in_parts(sim: Stepping, report: StepReport, at_most: int) -> StepReport:
         twin = sim.twin()
         twin.h = sim.h / 2**halving
         reports: list[StepReport] = []
-        while len(reports) < 2**halving and (not reports or reports[-1].outcome.accepted):
-            reports.append(twin.step())
+        with visited(sim, NOTHING, ASKED):  # the twin shares the equations
+            while len(reports) < 2**halving and (not reports or reports[-1].outcome.accepted):
+                reports.append(twin.step())
         if reports[-1].outcome.accepted:
             together = whole(reports)
             sim.take_over(twin)

@@ -42,6 +42,9 @@ class Holder(Protocol):
     def write_number(self, slot: int, number: float, quick: bool = False) -> None:
         """Change an input of one number; ``quick``: a step may take it roughly."""
 
+    def check_change(self, called: str) -> None:
+        """Refuse a change of inputs where a function of the user may not make it."""
+
 
 class Inputs(Closed, Mapping[str, Any]):
     """``inputs["motor.torque"] = 3.0`` takes effect at once: the accelerations of the present instant jump with it.
@@ -84,13 +87,16 @@ class Inputs(Closed, Mapping[str, Any]):
         time: a value that was set and not yet stepped to is neither saved nor restored.
         Raises UnknownNameError, and InputError for a function of time and for a parameter of a constraint.
         """
+        self._holder.check_change("inputs.ramp")
+        ramped = set(self._ramped)
         for name, place in [(name, self._settable(name)) for name in names]:
             if place.start in self._constraining:
                 raise InputError(
                     f"input {name!r} is a parameter of a constraint, whose rate is not known; let the function of the "
                     "constraint depend on t"
                 )
-            self._ramped.add(place.start)
+            ramped.add(place.start)
+        self._ramped = ramped
 
     def hold(self, *names: str, quick: bool = False) -> None:
         """Let values of these inputs take effect at once; raises as ``ramp`` does.
@@ -100,13 +106,22 @@ class Inputs(Closed, Mapping[str, Any]):
         bytes of a run depend on who looked.
         """
         switches(quick=quick)
+        self._holder.check_change("inputs.hold")
+        ramped, eager = set(self._ramped), set(self._quick)
         for name, place in [(name, self._settable(name)) for name in names]:
             if place.start in self._driven:
                 raise InputError(f"input {name!r} is a driver, whose motion cannot jump; it holds at a step's end only")
-            self._ramped.discard(place.start)
-            self._quick.discard(place.start)
+            ramped.discard(place.start)
+            eager.discard(place.start)
             if quick and place.stop == place.start + 1:
-                self._quick.add(place.start)
+                eager.add(place.start)
+        vars(self).update(_ramped=ramped, _quick=eager)
+
+    def of(self, holder: Holder) -> "Inputs":
+        """Return the inputs of another holder of the same System, held and ramped as these."""
+        other = Inputs(self._system, holder)
+        other._ramped, other._quick = set(self._ramped), set(self._quick)
+        return other
 
     def _settable(self, name: str) -> slice:
         """Return the place of an input that the user may set; raises UnknownNameError, InputError."""
@@ -128,6 +143,7 @@ class Inputs(Closed, Mapping[str, Any]):
             else:
                 self._holder.write_number(slot, value, slot in self._quick)  # at a tenth of the time
             return
+        self._holder.check_change("inputs[...] =")
         place = self._settable(name)
         size = place.stop - place.start
         wanted = f"input {name!r} takes {size} number{'s' if size > 1 else ''}"

@@ -48,6 +48,14 @@ class Plan(NamedTuple):
     size: int
 
 
+class Offer(NamedTuple):
+    """Every channel of one state."""
+
+    samples: Samples  # the state that channels are worked out of, overwritten by the next
+    resampled: Resampled
+    channels: dict[str, Source]
+
+
 class Reading:
     """Reads channels of one State after the other; what that needs is allocated once."""
 
@@ -59,7 +67,7 @@ class Reading:
         self.kernel: Callable[..., Any] | None = None
         self.quick: dict[str, Quick] | None = None
         self.known: list[tuple[tuple[Any, ...], StateArrays]] = []
-        self.samples: Samples | None = None  # the state that channels are worked out of, overwritten by the next
+        self.offer: Offer | None = None
 
     def one(self, name: str, state: State) -> Any:
         """Return one channel: a number, or an array (components,). Raises UnknownNameError."""
@@ -115,17 +123,17 @@ class Reading:
         The channels are those of the next state too, once somebody asks for that.
         """
         state.validate(self.shapes, {})
-        if self.samples is None:
-            values = (getattr(state, name)[None].copy() for name in OF_STATE)
-            self.samples = Samples(np.array([state.t]), *values)
-            self.resampled = Resampled(self.system, self.tables, self.samples)
-            self.offered = sources(self.system, self.resampled)
-            return self.offered
-        self.samples.t[0] = state.t
+        if self.offer is None:  # an interrupt leaves the whole of it, or nothing
+            samples = Samples(np.array([state.t]), *(getattr(state, name)[None].copy() for name in OF_STATE))
+            resampled = Resampled(self.system, self.tables, samples)
+            self.offer = Offer(samples, resampled, sources(self.system, resampled))
+            return self.offer.channels
+        samples, resampled, channels = self.offer
+        samples.t[0] = state.t
         for name in OF_STATE:
-            getattr(self.samples, name)[0] = getattr(state, name)
-        self.resampled.forget()
-        return self.offered
+            getattr(samples, name)[0] = getattr(state, name)
+        resampled.forget()
+        return channels
 
     def prepared(self, names: tuple[str, ...], state: State) -> Plan:
         """Return the plan of a list of channels."""

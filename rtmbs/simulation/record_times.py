@@ -18,9 +18,10 @@ class RecordTimes:
         self.times: list[float] = []
         self.next = 0
         if type(schedule) is Every:
-            count = math.floor((t_end - t) / schedule.dt * (1.0 + 1e-12))
-            if count > MOST:
-                raise InputError(f"record is {schedule!r}, {count:.2g} samples to t_end; at most {MOST:g} are kept")
+            many = (t_end - t) / schedule.dt * (1.0 + 1e-12)
+            if many > MOST:
+                raise InputError(f"record is {schedule!r}, {many:.2g} samples to t_end; at most {MOST:g} are kept")
+            count = math.floor(many)
             self.times = np.minimum(t + schedule.dt * np.arange(1, count + 1), t_end).tolist()
         elif type(schedule) is At:
             self.times = [time for time in schedule.times if t < time <= t_end]

@@ -17,9 +17,11 @@ from rtmbs.integrators.report import StepReport
 from rtmbs.integrators.settings import Chunk
 from rtmbs.observers.base import Observer, Watched
 from rtmbs.observers.recorder import Recorder
+from rtmbs.simulation.one_thread import LOOK, visited
 from rtmbs.simulation.progress import progress_bar
 
 MOST_STEPS = 2.0**53  # beyond it a count of steps is no exact number
+WATCHING = "an observer"  # in messages
 WHOLE = 1e-9  # relative distance from a whole number of steps that is rounding
 
 
@@ -52,8 +54,9 @@ def run(
     Whatever raises, the last sample of the recorder is the state that counts.
     """
     watching = [recorder, *observers]
-    for observer in watching:
-        observer.begin(sim, steps)
+    with visited(sim, LOOK, WATCHING):
+        for observer in watching:
+            observer.begin(sim, steps)
     in_chunks = until is None and sim.takes_chunks and all(observer.takes_chunks for observer in watching)
     chunk = chunk_for(sim.state, steps) if in_chunks else None
     # No bar at all when none is asked for: an interrupt inside tqdm may keep the lock that all bars share.
@@ -67,15 +70,17 @@ def run(
                 break
             if bar is not None:
                 bar.update(done + failed)
-    for observer in watching:
-        observer.end(sim)
+    with visited(sim, LOOK, WATCHING):
+        for observer in watching:
+            observer.end(sim)
 
 
 def reached(until: Callable[[Any], Any], sim: Runner) -> bool:
     """Return whether a run is to end here; InputError when ``until`` raises or answers neither true nor false."""
     what = f"until at t = {sim.state.t:g} s"
     try:
-        answer = until(sim)
+        with visited(sim, LOOK, "until"):
+            answer = until(sim)
     except Exception as error:
         raise InputError(f"{what} raised {type(error).__name__}: {error}") from error
     if not isinstance(answer, bool | np.bool_):
@@ -116,9 +121,10 @@ def shown_to_all(sim: Runner, watching: Sequence[Observer]) -> Iterator[Callable
 
     def show(act: Callable[[Observer], None]) -> None:
         acts.append(act)
-        while waiting:
-            act(waiting[0])
-            del waiting[0]
+        with visited(sim, LOOK, WATCHING):
+            while waiting:
+                act(waiting[0])
+                del waiting[0]
 
     try:
         yield show
@@ -128,9 +134,10 @@ def shown_to_all(sim: Runner, watching: Sequence[Observer]) -> Iterator[Callable
         if recorder.time != sim.state.t:
             sim.back_to(mark)
         else:
-            for observer in waiting[1 if waiting and waiting[0] is not recorder else 0 :]:
-                if observer is not recorder and acts:
-                    acts[0](observer)
+            with visited(sim, LOOK, WATCHING):
+                for observer in waiting[1 if waiting and waiting[0] is not recorder else 0 :]:
+                    if observer is not recorder and acts:
+                        acts[0](observer)
         raise
 
 
@@ -161,7 +168,10 @@ def steps_between(t: float, t_end: float, h: float) -> int:
 
 def observers_of(observers: Any) -> list[Observer]:
     """Return what watches a run as a list; InputError for anything that cannot watch."""
-    listed = list(observers) if isinstance(observers, Iterable) and not isinstance(observers, str) else [observers]
+    try:
+        listed = list(observers) if isinstance(observers, Iterable) and not isinstance(observers, str) else [observers]
+    except TypeError:  # an array of no dimensions
+        listed = [observers]
     for one in listed:
         if not all(callable(getattr(one, name, None)) for name in ("begin", "observe", "end")):
             raise InputError(

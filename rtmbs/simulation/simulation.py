@@ -33,7 +33,7 @@ from rtmbs.simulation.inputs import Inputs
 from rtmbs.simulation.jumps import mean_inputs
 from rtmbs.simulation.known import know
 from rtmbs.simulation.live_state import pair
-from rtmbs.simulation.one_thread import one_thread
+from rtmbs.simulation.one_thread import ASKED, LOOK, NOTHING, STEP, guarded, visited
 from rtmbs.simulation.options import MOST_HALVINGS, Options
 from rtmbs.simulation.outside import Watch, check_outside, watch_of
 from rtmbs.simulation.running import check_end, observers_of, run, steps_between
@@ -92,7 +92,7 @@ class Simulation(StateHolder):
         check_outside(system)
         step_size(h)
         switches(assembly_offset=assembly_offset)
-        self._inside: int | None = None  # the thread that is in a guarded method
+        self._inside: Any = None  # who is in a guarded method
         self.options = Options(PenaltyTrapezoidal() if method is None else method, jacobian, threads)
         self.system = system
         equations = self.equations = SemiRecursiveEquations(system, make_source(jacobian, system))
@@ -159,7 +159,7 @@ class Simulation(StateHolder):
 
     # ---- stepping ---------------------------------------------------------------------------------------------------
 
-    @one_thread
+    @guarded(STEP)
     def step(self) -> StepReport:
         """Take one step and report how it ended; ``report.outcome.accepted`` tells whether the state was advanced.
 
@@ -203,7 +203,7 @@ class Simulation(StateHolder):
         """True when many steps fit in one kernel call: the fused step."""
         return self.method.takes_many(self.equations)
 
-    @one_thread
+    @guarded(STEP, "run")
     def take_chunk(self, chunk: Chunk) -> tuple[int, bool]:
         """Take a step for every row in one kernel call, byte for byte as ``step`` would; for ``run``.
 
@@ -233,7 +233,7 @@ class Simulation(StateHolder):
             vars(self).update(_states=(new, old), _goals=NO_GOALS)
         return done, failed
 
-    @one_thread
+    @guarded(STEP, nests=True)
     def run(
         self,
         t_end: float,
@@ -341,7 +341,8 @@ class Simulation(StateHolder):
         self._validate(self.state)
         check_end(self.t, t_end)
         span = t_end - self.t
-        jumps = jump_times(self.system, self.t, t_end, max(min(h, span), span / most_steps))
+        with visited(self, NOTHING, ASKED):
+            jumps = jump_times(self.system, self.t, t_end, max(min(h, span), span / most_steps))
         start, again = self.state.copy(), 0
         while True:
             times = RecordTimes(record, self.t, t_end)
@@ -387,7 +388,7 @@ class Simulation(StateHolder):
         """Return the error that a failed step stands for, with step, time, history and names."""
         return step_error(self.state.k + 1, report)
 
-    @one_thread
+    @guarded(LOOK)
     def reaction(self, joint: str) -> Array:
         """Return the wrench [f, n] (6,) of the first body on the second at the joint point, world axes [N, N m]."""
-        return reaction(self.equations, self.state, joint)
+        return reaction(self.equations, self._settled(), joint)

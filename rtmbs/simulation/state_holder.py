@@ -1,84 +1,35 @@
 """The state that counts: how it is seen, changed between steps and taken back. What ``Simulation`` steps from."""
 
 import copy
-from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
-from operator import is_
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import StartError
 from rtmbs.integrators.checks import step_size
 from rtmbs.integrators.method import Method
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
-from rtmbs.simulation.input_holder import Goals, InputHolder
-from rtmbs.simulation.inputs import Inputs, point_of
-from rtmbs.simulation.live_state import arrays_in, copied, pair
-from rtmbs.simulation.one_thread import one_thread
-from rtmbs.simulation.reading import Reading
-from rtmbs.simulation.setting import refuse_open, set_motion
+from rtmbs.simulation.input_holder import Goals
+from rtmbs.simulation.inputs import point_of
+from rtmbs.simulation.live_state import pair
+from rtmbs.simulation.one_thread import CHANGE, guarded
+from rtmbs.simulation.setting import set_motion
+from rtmbs.simulation.state_reader import StateReader
 from rtmbs.start.checks import check_closed
-from rtmbs.start.report import StartReport
 from rtmbs.state import State, check_time
 from rtmbs.system.attach import attached
-from rtmbs.system.signals import evaluate_signals, in_range
-from rtmbs.system.system import System
+from rtmbs.system.signals import evaluate_signals
 from rtmbs.system.tables import ROTATION
-from rtmbs.topology import Topology
 
 Array = NDArray[np.float64]
 Mark = tuple[tuple[State, State], Goals]
 
 
-class StateHolder(InputHolder):
+class StateHolder(StateReader):
     """A System, the State that counts and the one that the next step writes, and what may change between steps."""
-
-    remedy = "; sim.change({name}=...) changes options of a Simulation and of its method"
-
-    system: System
-    equations: SemiRecursiveEquations
-    start_report: StartReport
-    _memory: dict[str, tuple[int, ...]]  # shapes of what the method remembers
-    _work: Any  # what steps need besides states
-    inputs: Inputs
-    _shown: tuple[object, ...] | None  # the motion that somebody saw since the last step
-    _reading: Reading | None = None  # of channels by name, once somebody asked
-    _stepped: bool
-    _usual: list[tuple[Any, ...]] = []  # noqa: RUF012 - replaced, never changed: arrays of states that kernels can take
-
-    @property
-    def state(self) -> State:
-        """The state that counts; it is overwritten two steps on, so ``state.copy()`` keeps it.
-
-        The next step, and the next channel that is read, notice positions and rates that are written into it: a balance
-        of energy begins anew, and the accelerations follow. Positions that open a loop are taken back, and raise
-        StateError: ``set`` moves the rest as well. ``restore`` takes a state that was changed by hand, and looks at all
-        of it.
-        """
-        state = self._present()
-        if self._shown is None:
-            self._shown = state.motion()
-        return state
-
-    def snapshot(self, take: Callable[[State], Any] = copied) -> Any:
-        """Return a copy of the state that counts, for whoever keeps that of every step.
-
-        As nobody sees the state itself, the next step need not look for changes in it, which takes longer than a copy.
-        take: copies a State that a step has left, without checks; one that somebody saw is copied as a State.
-        """
-        state = self._present()
-        return take(state) if self._shown is None else state.copy()
-
-    def _present(self) -> State:
-        """Return the state that counts, its accelerations those of its inputs."""
-        if not self._accelerations_current:
-            self._update_accelerations()
-        return self._states[0]
 
     def _start_of_step(self) -> State:
         """Return the state that the next step begins from, its balance begun anew where somebody changed its pose."""
@@ -92,25 +43,7 @@ class StateHolder(InputHolder):
         check_time(state, "this state")
         return state
 
-    def _notice(self, state: State) -> None:
-        """Let accelerations follow where somebody wrote another motion into the state; StateError for open loops."""
-        if self._shown is None or self._shown == state.motion():
-            return
-        self._validate(state)  # a list of the same numbers moves nothing
-        now = state.motion()
-        if self._shown == now:
-            return
-        self.equations.u = state.u
-        if all(in_range(values) for values in (state.z, state.zd, state.s, state.R0)):  # else the step refuses
-            if now[0] != self._shown[0]:
-                refuse_open(self.equations, state, self._shown[0])
-            self.method.moved(self.equations, state)
-            self._solve_accelerations(state)
-            self._shown = now
-        else:
-            self.method.moved(self.equations, state)
-
-    @one_thread
+    @guarded(CHANGE)
     def attach(self, force: str, body: str, point: Any = (0.0, 0.0, 0.0)) -> None:
         """Let a force law that acts on one body act on ``body`` at ``point`` (3,) in body axes [m] from now on.
 
@@ -125,122 +58,22 @@ class StateHolder(InputHolder):
         work = self.method.start(equations, self._states[0])
         vars(self).update(system=system, equations=equations, _work=work, _accelerations_current=False, _exactly=True)
 
-    @one_thread
-    def _update_accelerations(self) -> None:
-        """Let accelerations follow for somebody who looks."""
-        self._follow_inputs(roughly=False)
-
-    def _follow_inputs(self, roughly: bool) -> None:
-        """Solve for the accelerations and multipliers that belong to changed inputs: positions and rates stay.
-
-        Forces may jump with an input; a step that began with the accelerations of the old forces would average the two
-        and lose an order of accuracy. ``roughly`` loses none either (METHODS 1.8), but its bytes tell who looked.
-        Inputs too large for that leave them as they are: the step will say NOT_FINITE.
-        """
-        self._solve_accelerations(self._states[0], roughly)
-        self.__dict__["_accelerations_current"] = True  # an assignment to the attribute would be a call
-
-    def _solve_accelerations(self, state: State, roughly: bool = False) -> None:
-        """Solve for the accelerations and multipliers of ``state``, in place; ``roughly`` for a step only."""
-        self.equations.u = state.u
-        if self.method.pushed(self.equations, self._work, state, roughly):
-            return
-        with np.errstate(over="ignore", invalid="ignore"), suppress(StartError):
-            found = self.equations.accelerations(state.z, state.zd, state.R0, state.s)
-            if all(np.all(np.isfinite(values)) for values in found):
-                state.zdd[:], state.lam[:], state.sd[:] = found
-
-    def __getitem__(self, name: str) -> Any:
-        """Return a channel of the present state, a number or an array: ``sim["tip.position"]``.
-
-        Names, axes and units are those of a Result. Only the channel itself is worked out. An angle of a cut joint is
-        between -pi and pi: a single state does not tell its turns. Raises UnknownNameError.
-        """
-        state = self.state
-        self._notice(state)
-        return self._channels().one(name, state)
-
-    @one_thread
-    def read(self, names: Sequence[str]) -> Array:
-        """Return numbers of several channels of the present state, one after the other (k,).
-
-        The list is prepared at the first call. Coordinates of joints, and positions, velocities and accelerations of
-        bodies and markers are then read in one kernel call. Other channels take as long as ``sim[name]``.
-
-            q, x, y, z = sim.read(["crank.angle", "tip.position"])
-
-        Raises UnknownNameError for a channel, InputError for what is no list of names.
-        """
-        state = self._present()
-        self._notice(state)
-        return self._channels().many(names, state)
-
-    def _channels(self) -> Reading:
-        """Return what reads channels of the present System."""
-        equations = self.equations
-        if self._reading is None or self._reading.tables is not equations.tables:
-            self._reading = Reading(self.system, equations.tables, equations.shapes)
-        return self._reading
-
-    @property
-    def topology(self) -> Topology:
-        """The printable tree and cuts, with degrees of freedom and redundant closures by numerical rank."""
-        report, system, spare = self.start_report, self.system, set(self.start_report.redundant)
-        closures = [
-            closure for name, closure in zip(system.row_names, system.closure_of_row, strict=True) if name in spare
-        ]
-        return replace(
-            system.topology,
-            degrees_of_freedom=report.degrees_of_freedom,
-            rank=report.rank,
-            redundant=tuple(dict.fromkeys(system.closure_names[closure] for closure in closures if closure >= 0)),
-        )
-
-    @property
-    def t(self) -> float:
-        """Time [s]."""
-        return self._states[0].t
-
     @property
     def h(self) -> float:
         """Step [s]."""
         return self._states[0].h
 
     @h.setter
-    @one_thread
+    @guarded(CHANGE, "h =")
     def h(self, h: float) -> None:
         step_size(h)
-        state = self.state.copy()
+        state = self._settled().copy()
         state.t_ref, state.k, state.h = state.t, 0, float(h)
         state.memory = self.method.remember(self.equations, h) | self.method.carried(state)
         goals = self._goals
-        self.restore(state)
-        self._goals = goals
+        self._restore(state, "this state", goals)
 
-    @property
-    def method(self) -> Method:
-        """The method of time integration, with its options."""
-        return self.options.method
-
-    @property
-    def jacobian(self) -> str:
-        """Name of the source of K and C."""
-        return self.options.jacobian
-
-    @property
-    def groups(self) -> tuple[tuple[str, ...], ...]:
-        """Names of the coordinates that advance together, a tuple a thread of ``run``.
-
-        There is one group only when ``threads`` is 1, when everything hangs together, and when a step asks Python:
-        for a function of time, a called law, another source of K and C, or a step that is not fused.
-        """
-        fused = self.equations.fused() if self.method.takes_many(self.equations) else None
-        groups = None if fused is None else fused.groups
-        coordinates = [range(self.system.n)] if groups is None else groups.coordinates
-        names = self.system.coordinate_names
-        return tuple(tuple(names[i] for i in group) for group in coordinates)
-
-    @one_thread
+    @guarded(CHANGE)
     def change(self, **options: Any) -> None:
         """Change options between steps: ``sim.change(jacobian="trace", max_iterations=4)``.
 
@@ -250,7 +83,7 @@ class StateHolder(InputHolder):
         Raises InputError or UnknownNameError for an option that is not valid; then nothing has changed.
         """
         old, wanted = self.options, self.options.changed(options)
-        state, equations = self.state.copy(), copy.copy(self.equations)
+        state, equations = self._settled().copy(), copy.copy(self.equations)
         if not isinstance(wanted.jacobian, str) or wanted.jacobian != old.jacobian:
             equations.source = make_source(wanted.jacobian, self.system)
         equations.threads = int(wanted.threads)
@@ -273,23 +106,26 @@ class StateHolder(InputHolder):
             state.memory = fresh
             method.begin(equations, state)
 
-    @one_thread
+    @guarded(CHANGE)
     def restore(self, state: State | str | Path) -> None:
         """Go on from a State, or from a state file; StateError when it cannot, as that of another model."""
         what = "this state" if isinstance(state, State) else f"state file {str(state)!r}"
         taken = state.copy() if isinstance(state, State) else State.load(state)
-        what = f"{what} for model {self.system.name!r}"
+        self._restore(taken, f"{what} for model {self.system.name!r}", {})
+
+    def _restore(self, taken: State, what: str, goals: Goals) -> None:
+        """Go on from a State of one's own, with these ends of ramps; StateError when it cannot."""
         memory = {name: np.zeros(shape) for name, shape in self._memory.items()}
-        taken.check_fit(replace(self.state, memory=memory), what)
+        taken.check_fit(replace(self._states[0], memory=memory), what)
         self.method.check(taken, what)
         check_closed(self.equations, taken, what)
         if np.any(taken.z[self.system.tables.dofs.kind == ROTATION]):
             self.equations.commit(taken)  # a step begins with these at zero
         self.method.moved(self.equations, taken)
         work = self.method.start(self.equations, taken)
-        vars(self).update(_work=work, _states=pair(taken), _accelerations_current=True, _goals={}, _shown=None)
+        vars(self).update(_work=work, _states=pair(taken), _accelerations_current=True, _goals=goals, _shown=None)
 
-    @one_thread
+    @guarded(CHANGE)
     def set(self, name: str, value: float) -> None:
         """Set a joint coordinate, or a rate, at the present time: ``sim.set("a.angle", 1.0)``.
 
@@ -298,11 +134,11 @@ class StateHolder(InputHolder):
         Raises UnknownNameError, InputError for a coordinate that is driven or of a cut joint, StartError where the
         loops do not close.
         """
-        state = self.state.copy()
+        state = self._settled().copy()
         set_motion(self.equations, state, name, value)
-        self.go_on_from(state, state.t)
+        self._go_on_from(state, state.t)
 
-    @one_thread
+    @guarded(CHANGE)
     def step_from_here(self, h: float) -> None:
         """Let the next steps be of ``h`` [s], counted from the present time; loops are not looked at again."""
         if h == self._states[0].h and self._states[0].k == 0:
@@ -313,12 +149,15 @@ class StateHolder(InputHolder):
         work = self.method.start(self.equations, state)
         vars(self).update(_work=work, _states=pair(state))
 
-    @one_thread
+    @guarded(CHANGE)
     def go_on_from(self, state: State, t: float) -> None:
         """Go on at ``t`` [s] from positions, rates, rotations and inputs of ``state``, which is taken over.
 
         Functions of time are asked, accelerations and multipliers solved for, and the method starts with no history.
         """
+        self._go_on_from(state, t)
+
+    def _go_on_from(self, state: State, t: float) -> None:
         state.t_ref, state.k = float(t), 0
         evaluate_signals(self.system, t, state.u)
         if np.any(state.z[self.system.tables.dofs.kind == ROTATION]):
@@ -339,14 +178,28 @@ class StateHolder(InputHolder):
         state.s += gap * state.sd
         self.go_on_from(state, t)
 
+    def _alike(self) -> Self:
+        """Return another Simulation with the same attributes; nobody is inside, and it reads channels by itself."""
+        other = object.__new__(type(self))
+        vars(other).update(self.__getstate__())
+        return other
+
+    def __copy__(self) -> Self:
+        return self.independent()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes for pickle, and for copies: what reads channels is made anew when it is asked for."""
+        return {**vars(self), "_inside": None, "_reading": None}
+
     def independent(self) -> Self:
         """Return a Simulation at the same state with equations of its own, for another thread."""
-        other, state = copy.copy(self), self.state.copy()
+        state = self.state.copy()
+        other = self._alike()
         equations = SemiRecursiveEquations(self.system, make_source(self.jacobian, self.system))
         equations.assembly_offset[:], equations.masses = self.equations.assembly_offset, self.equations.masses.copy()
         equations.take_balance(self.equations.balance)
         equations.u, equations.threads = state.u, self.equations.threads
-        other.equations, other.inputs, other._inside = equations, Inputs(self.system, other), None
+        other.equations, other.inputs = equations, self.inputs.of(other)
         other._states, other._work = pair(state), self.method.start(equations, state)
         return other
 
@@ -354,7 +207,8 @@ class StateHolder(InputHolder):
 
     def twin(self) -> Self:
         """Return a Simulation at the same state that steps by itself; they share equations: one of them at a time."""
-        other, state = copy.copy(self), self.state.copy()
+        state = self._settled().copy()
+        other = self._alike()
         other._states, other._work = pair(state), self.method.start(self.equations, state)
         return other
 
@@ -362,7 +216,7 @@ class StateHolder(InputHolder):
         """Go on from the state of a twin, with h and the penalty factors of this Simulation."""
         state = twin.state.copy()
         state.t_ref, state.k, state.h = state.t, 0, self.h
-        state.memory = self.state.memory | self.method.carried(state)
+        state.memory = self._settled().memory | self.method.carried(state)
         vars(self).update(_states=pair(state), _goals={}, _shown=None)
 
     def mark(self) -> Mark:
@@ -373,18 +227,6 @@ class StateHolder(InputHolder):
         """Take back the steps since ``mark``: they wrote the spare state only."""
         states, goals = mark
         vars(self).update(_states=states, _goals=goals, _shown=None)
-
-    def _validate(self, state: State) -> None:
-        """Make the arrays of a state what kernels take; StateError where they cannot be.
-
-        Arrays that were found usual before are not looked at again, until somebody sees the state: that would take a
-        quarter of a small step. The list keeps them alive, so no other array can have their identity.
-        """
-        arrays = arrays_in(state)
-        if any(len(usual) == len(arrays) and all(map(is_, arrays, usual)) for usual in self._usual):
-            return
-        state.validate(self.equations.shapes, self._memory)
-        self._usual = [*self._usual[-1:], arrays_in(state)]
 
     def _take_inputs(self, old: State, new: State) -> None:
         """Copy inputs and memory; StateError when something else was written into the live State."""

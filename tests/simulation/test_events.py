@@ -7,7 +7,7 @@ import pytest
 
 import rtmbs
 from rtmbs import Event, Every, Simulation, library
-from rtmbs.errors import InputError
+from rtmbs.errors import BusyError, InputError
 from tests.simulation.falling import HEIGHT, G, falling
 
 FLIGHT = math.sqrt(2.0 * HEIGHT / G)
@@ -174,8 +174,14 @@ def test_a_function_that_raises_later_leaves_the_last_whole_step():
 
 def test_an_action_that_moves_time_is_refused():
     sim = falling()
+    start = sim.state.copy()
     with pytest.raises(InputError, match=r"its action left the time at .* an action sets inputs"):
-        sim.run(0.9, tolerance=1e-4, when=Event(height, action=lambda sim: sim.step()))
+        sim.run(0.9, tolerance=1e-4, when=Event(height, action=lambda sim: sim.restore(start)))
+
+
+def test_an_action_that_steps_is_refused():
+    with pytest.raises(BusyError, match=r"Simulation\.step was called by the action of event 'height'"):
+        falling().run(0.9, tolerance=1e-4, when=Event(height, action=lambda sim: sim.step()))
 
 
 @pytest.mark.parametrize(
