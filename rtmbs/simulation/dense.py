@@ -34,6 +34,7 @@ class Stretch:
         self.before, self.after = before, after
         self.h = after.t - before.t
         self._dofs = dofs
+        self._known: dict[float, Moment] = {}  # several event functions look at the same times
 
     @cached_property
     def first(self) -> NDArray[np.int64]:
@@ -78,9 +79,15 @@ class Stretch:
 
     def at(self, t: float) -> Moment:
         """Return the moment at ``t`` [s] within the step; multipliers and inputs lie on straight lines."""
+        if t == self.after.t:
+            return self.after
+        if t not in self._known:
+            self._known[t] = self._between(t)
+        return self._known[t]
+
+    def _between(self, t: float) -> Moment:
+        """Return the moment at ``t`` [s] before the end."""
         before, after, h = self.before, self.after, self.h
-        if t == after.t:
-            return after
         x = (t - before.t) / h
         z, zd, zdd = quintic(x, h, self.start, self.end)
         R0 = before.R0
@@ -94,6 +101,17 @@ class Stretch:
         lam, u = ((1.0 - x) * a + x * b for a, b in ((before.lam, after.lam), (before.u, after.u)))
         s, sd = cubic(x, h, (before.s, before.sd), (after.s, after.sd))
         return Moment(t, z, zd, zdd, lam, R0, u, s, sd)
+
+    def along_rates(self, dt: float) -> Moment:
+        """Return the moment ``dt`` [s] from the start on straight lines along its rates."""
+        start = self.before
+        z, R0 = start.z + dt * start.zd, start.R0
+        if len(self.first):
+            d = z[self.places]
+            R0 = R0.copy()
+            R0[self.reference] = turned(R0[self.reference], np.einsum("kji,kj->ki", self.axes, d))
+            z[self.places] = 0.0
+        return start._replace(t=start.t + dt, z=z, zd=start.zd + dt * start.zdd, R0=R0, s=start.s + dt * start.sd)
 
 
 def quintic(x: float, h: float, start: Array, end: Array) -> tuple[Array, Array, Array]:

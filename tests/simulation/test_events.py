@@ -192,9 +192,3 @@ def test_an_action_that_moves_time_is_refused():
 def test_options_of_an_event(wrong, sentence):
     with pytest.raises(InputError, match=sentence):
         Event(**{"when": height, **wrong})
-
-
-def test_ever_smaller_bounces_are_told(monkeypatch):
-    monkeypatch.setattr("rtmbs.simulation.controlled.MOST_EVENTS", 5)
-    with pytest.raises(InputError, match="more than 5 events in this run, as when a ball comes to rest"):
-        falling().run(2.0, tolerance=1e-5, when=Event(height, action=bounce, direction=-1))
