@@ -1,5 +1,6 @@
 """The exact simulation of ``events``: polynomials of time, or a swing in closed form; roots in extended precision."""
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ Real = np.longdouble
 SAME = 1e-12  # [s] zeros nearer than this have one instant
 DOUBT = 1e-9  # zeros nearer than this, and extrema as near to zero, are left to rounding
 SMALLEST = 1e-9  # of the longest gap: events so near to each other accumulate
-AGAIN, MOST = 100, 150
+AGAIN, MOST = 100, 60
 
 
 class Function(NamedTuple):
@@ -118,7 +119,7 @@ def roots(p: Array, a: Any, b: Any) -> list[Any]:
         return []
     border = [a, *roots(slope(p), a, b), b]
     found = []
-    for low, high in zip(border, border[1:], strict=False):
+    for low, high in pairwise(border):
         f, g = evaluate(p, low), evaluate(p, high)
         if f == 0 or f * g > 0:
             continue
@@ -156,6 +157,8 @@ class Curve:
         found = roots(p, Real(0.0), span)
         bends = roots(slope(self.p), Real(0.0), span) if len(self.p) > 2 else []
         size = np.max(np.abs(self.p))
+        if at_zero and found:  # the first flight from its own zero may be short
+            bends = [t for t in bends if t > found[0]]
         doubtful = [t for t in bends if abs(evaluate(self.p, t)) < DOUBT**2 * 1e6 * size]
         if at_zero and len(p) > 1 and abs(p[0]) < 1e-13 * size:
             doubtful.append(Real(0.0))
@@ -185,15 +188,15 @@ class Wave:
     def zeros(self, at_zero: bool, span: Any) -> tuple[list[Any], Any]:
         """Return the times of changes of sign in a span [s], and the first time that rounding decides about one."""
         size = np.hypot(self.cosine, self.sine)
-        if abs(size - abs(self.level)) < 1e-3:  # the tolerance of the run decides
+        if abs(size - abs(self.level)) < 1e-2 * (1 + self.w):  # the tolerance of the run decides
             return [], Real(0.0)
         if size < abs(self.level):
             return [], np.inf
         phase, half = np.arctan2(self.sine, self.cosine), np.arccos(self.level / size)
         turns = np.arange(-2, 2 + int(span * self.w / 6.28))
         times = np.concatenate([(phase + side * half + 2 * np.pi * turns) / self.w for side in (1, -1)])
-        near = 1e-6 if at_zero else 0.0
-        return sorted(t for t in times if near < t <= span), Real(0.0) if at_zero and abs(self.sine) < 1e-3 else np.inf
+        near = 1e-4 if at_zero else 0.0
+        return sorted(t for t in times if near < t <= span), Real(0.0) if at_zero and abs(self.sine) < 1e-2 else np.inf
 
     def rate(self, t: Any) -> float:
         """Return the slope at ``t``."""
@@ -220,7 +223,10 @@ class Reference:
     def run(self) -> None:
         """Go from instant to instant."""
         while self.step():
-            if len(self.log) > MOST and self.ended == "at the end":
+            if len(self.log) > MOST and isinstance(self.motion, Swing):
+                self.ended = "in doubt"
+                break
+            if len(self.log) > MOST:
                 self.end = self.t + Real(1e-4)
         if self.ended == "at the end":
             self.move(self.end)

@@ -1,8 +1,8 @@
-"""Events along a run: found step by step, grouped by instant, acted on in order, their accumulation told (METHODS 1.34)."""
+"""Events along a run: found step by step, grouped by instant, acted on in their order (METHODS 1.34)."""
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ from rtmbs.errors import InputError, shown
 from rtmbs.simulation.accumulation import Accumulation
 from rtmbs.simulation.dense import Moment, Stretch
 from rtmbs.simulation.events import Event, EventError, Instant, Occurrence, Sensor, moment_of
-from rtmbs.simulation.zeros import EPS, zeros_within, rounding
+from rtmbs.simulation.zeros import EPS, rounding, zeros_within
 from rtmbs.system.system import System
 from rtmbs.system.tables import Tables
 
@@ -48,11 +48,14 @@ class Watch:
 
     def value(self, moment: Moment) -> float:
         """Return the value at a moment; InputError when the function raises or returns no number."""
-        what = f"event {self.event.called!r} at t = {moment.t:g} s"
         try:
             found: Any = self.event.when(Instant(self.sensor, moment))
         except Exception as error:
+            what = f"event {self.event.called!r} at t = {moment.t:g} s"
             raise InputError(f"{what} raised {type(error).__name__}: {error}; it must return a number") from error
+        if type(found) is float and math.isfinite(found):
+            return found
+        what = f"event {self.event.called!r} at t = {moment.t:g} s"
         number = np.asarray(found) if not isinstance(found, str | bytes) else np.empty(0)
         if number.ndim != 0 or number.dtype.kind not in "fiub" or not math.isfinite(float(number)):
             raise InputError(f"{what} returned {shown(found)}; it must return one finite number")
@@ -93,9 +96,9 @@ class Watch:
         """Return the error of events that follow each other ever faster."""
         limit = t + self.accumulation.rest
         return EventError(
-            f"event {self.event.called!r}: events accumulate at t = {limit:.9g} s, as when a ball comes to rest by ever "
-            f"smaller bounces; the last one is at t = {t:.9g} s. Let an action hold the body when its rate is small, or "
-            "end the run",
+            f"event {self.event.called!r}: events accumulate at t = {limit:.9g} s, as when a ball comes to rest by "
+            f"ever smaller bounces; the last one is at t = {t:.9g} s. Let an action hold the body when its rate is "
+            "small, or end the run",
             t=limit,
             events=[self.event.called],
         )
@@ -138,7 +141,7 @@ class EventHandler:
         self.occurred.append(Occurrence(t, watch.event))
 
     def look(self, stretch: Stretch) -> Meeting | None:
-        """Return the first instant of a step at which an event stops or acts; events before it are written to the log."""
+        """Return the first instant of a step at which an event stops or acts; events before it go to the log."""
         found = [(t, self.place[watch], side, watch) for watch in self.watches for t, side in watch.zeros(stretch)]
         found.sort(key=lambda one: one[:2])
         while found:
@@ -227,8 +230,8 @@ def chain(t: float, names: list[str]) -> EventError:
     """Return the error of actions that cause each other's events at one instant."""
     listed = ", ".join(repr(name) for name in names)
     return EventError(
-        f"a chain of events without end at t = {t:.9g} s: {listed}, each more than {AGAIN // 2} times, because their actions "
-        "move the functions across zero again; let an action leave them on one side",
+        f"a chain of events without end at t = {t:.9g} s: {listed}, each more than {AGAIN // 2} times, because their "
+        "actions move the functions across zero again; let an action leave them on one side",
         t=t,
         events=names,
     )

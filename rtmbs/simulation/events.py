@@ -45,8 +45,8 @@ class Event:
     Parameters
     ----------
     when : takes an ``Instant`` and returns a number; its change of sign is the event
-    action : called with the Simulation, which stands at the event: it may set inputs, coordinates and rates, and restore
-        another state of the same time. The run goes on from there
+    action : called with the Simulation, which stands at the event: it may set inputs, coordinates and rates, and
+        restore another state of the same time. The run goes on from there
     direction : 1 when only changes from minus to plus count, -1 for the reverse, 0 for both
     stop : ends the run at the event; True unless there is an action
     name : in the log, that of the function unless given

@@ -61,17 +61,17 @@ def zeros_within(value: Value, start: float, end: float, first: float, at_zero: 
     parts = FEWEST
     while True:
         looks = refined_looks(value, looks, start, end, parts)
-        values = np.array([look.value for look in looks])
+        values = [look.value for look in looks]
+        scale = max(map(abs, values))
         coefficients = transform(parts) @ values
-        size = np.abs(coefficients)
-        tail = float(size[-1] + size[-2])
-        if not at_zero and size[0] > float(size[1:].sum()) + 2.0 * tail:
-            side = int(np.sign(first))
-            return Found([], float(values[-1]), side, side, float(np.abs(values).max()))
-        if tail <= RESOLVED * float(size.max()) or parts == MOST:
+        size = np.abs(coefficients).tolist()
+        tail = size[-1] + size[-2]
+        if not at_zero and 2.0 * size[0] > sum(size) + 2.0 * tail:
+            side = 1 if first > 0.0 else -1
+            return Found([], values[-1], side, side, scale)
+        if tail <= RESOLVED * max(size) or parts == MOST:
             break
         parts *= 2
-    scale = float(np.abs(values).max())
     band = rounding(first, scale) if at_zero else 0.0
     looks = sorted([*looks, *extrema(value, looks, coefficients, GRAZE * scale + 10.0 * tail, scale)])
     if at_zero:
@@ -84,9 +84,9 @@ def zeros_within(value: Value, start: float, end: float, first: float, at_zero: 
 def refined_looks(value: Value, looks: list[Look], start: float, end: float, parts: int) -> list[Look]:
     """Return looks at ``parts + 1`` Chebyshev points, those known before among them."""
     known = {look.t: look.value for look in looks}
-    times = start + (end - start) * shares(parts)
+    times = (start + (end - start) * shares(parts)).tolist()
     times[0], times[-1] = start, end
-    return [Look(float(t), known[t] if t in known else value(float(t))) for t in times]
+    return [Look(t, known[t] if t in known else value(t)) for t in times]
 
 
 @cache
