@@ -251,7 +251,8 @@ class Simulation(StateHolder):
             sim.run(2.0, tolerance=1e-6, record=Every(0.01), when=lambda s: s["ball.position"][2])
 
         Raises InputError for a tolerance or an event out of range, and for an event function that raises or returns no
-        number; one that never changes its sign is counted in ``Result.warnings``.
+        number; one that never changes its sign is counted in ``Result.warnings``. Raises EventError for events without
+        end, as ever smaller bounces.
         """
         switches(progress=progress)
         one_of("on_failure", on_failure, ("raise", "halve"))
