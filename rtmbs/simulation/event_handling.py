@@ -183,7 +183,7 @@ class EventHandler:
             watch = pending.pop(0)
             times[watch] += 1
             if times[watch] > AGAIN:
-                raise chain(t, [one.event.called for one in self.ordered(times) if times[one] > AGAIN // 2])
+                raise chain(t, [one.event.called for one in self.ordered(times) if times[one] > AGAIN // 10])
             self.log(t, watch)
             stops |= watch.event.stops
             if watch.event.action is None:
@@ -230,7 +230,7 @@ def chain(t: float, names: list[str]) -> EventError:
     """Return the error of actions that cause each other's events at one instant."""
     listed = ", ".join(repr(name) for name in names)
     return EventError(
-        f"a chain of events without end at t = {t:.9g} s: {listed}, each more than {AGAIN // 2} times, because their "
+        f"a chain of events without end at t = {t:.9g} s: {listed}, each more than {AGAIN // 10} times, because their "
         "actions move the functions across zero again; let an action leave them on one side",
         t=t,
         events=names,
