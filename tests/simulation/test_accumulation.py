@@ -28,7 +28,6 @@ def test_even_gaps_and_uneven_ones_go_on(gap):
     rng = np.random.default_rng(1)
     assert first(5.0 + gap * np.arange(5000)) == (None, None)
     assert first(5.0 + gap * np.cumsum(rng.uniform(0.1, 1.0, 5000))) == (None, None)
-    assert first([0.0, 3.0, *(5.0 + gap * np.arange(5000))])[0] is None or gap < 3e-7
 
 
 def test_a_burst_behind_a_long_gap_is_none():

@@ -275,7 +275,7 @@ def test_a_chain_without_end_is_told_and_named():
         Event(lambda s: s.z[0] - 0.3, action=lambda sim: sim.set("rail.displacement", 0.8), name="up"),
         Event(lambda s: s.z[0] + 9.0, name="far"),
     ]
-    with pytest.raises(EventError, match="a chain of events without end at t = 0.316227766 s: 'down', 'up'") as caught:
+    with pytest.raises(EventError, match=r"a chain of events without end at t = 0.316227766 s: 'down', 'up'") as caught:
         falling().run(1.0, tolerance=1e-4, when=events)
     assert caught.value.events == ("down", "up")
     assert caught.value.t == pytest.approx(math.sqrt(0.1), abs=1e-12)

@@ -1,6 +1,7 @@
 """Zeros of functions within a step: random polynomials, pairs, touches, and starts at a zero."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ def product(roots):
 @given(places, st.floats(-3.0, 3.0))
 def test_roots_of_polynomials(roots, power):
     roots = sorted(roots)
-    if any(b - a < 1e-3 for a, b in zip(roots, roots[1:], strict=False)):
+    if any(b - a < 1e-3 for a, b in pairwise(roots)):
         return
     factor = 10.0**power
     f = product(roots)
