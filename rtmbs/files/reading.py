@@ -10,7 +10,8 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, BinaryIO
+from io import BufferedReader
+from typing import Any
 
 from rtmbs.files.errors import DamagedFile
 from rtmbs.limits.memory import in_words, machine_memory
@@ -21,7 +22,7 @@ FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) 
 
 
 @contextmanager
-def opened(path: str | os.PathLike[str], most: float | None = None) -> Iterator[BinaryIO]:
+def opened(path: str | os.PathLike[str], most: float | None = None) -> Iterator[BufferedReader]:
     """Yield a regular file of at most ``most`` bytes, open for reading; the memory of the machine unless given.
 
     A pipe, a device or a folder is refused, also behind a link. Raises DamagedFile, whose message goes on after the

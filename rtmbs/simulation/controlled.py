@@ -18,14 +18,15 @@ from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.simulation.batches import SIZE, Batch, chunk_of, take_batch
 from rtmbs.simulation.dense import Moment, Stretch
 from rtmbs.simulation.error_growth import LESS, ErrorGrowth
-from rtmbs.simulation.events import Event, Occurrence, Watch, moment_of
+from rtmbs.simulation.event_handling import EventHandler, Meeting, width
+from rtmbs.simulation.events import Event, EventError, moment_of
 from rtmbs.simulation.failures import step_error
 from rtmbs.simulation.halved import error_of_positions
 from rtmbs.simulation.input_holder import NO_GOALS
 from rtmbs.simulation.jump_times import edge_of
 from rtmbs.simulation.local_error import Past
 from rtmbs.simulation.log import ControlledResult, StepLog
-from rtmbs.simulation.one_thread import ASKED, CHANGE, LOOK, NOTHING, visited
+from rtmbs.simulation.one_thread import ASKED, LOOK, NOTHING, visited
 from rtmbs.simulation.progress import progress_bar
 from rtmbs.simulation.record_times import RecordTimes
 from rtmbs.simulation.running import WATCHING
@@ -35,11 +36,10 @@ from rtmbs.simulation.step_choice import StepChoice
 from rtmbs.simulation.too_small import remedy
 from rtmbs.system.signals import evaluate_signals
 
-MOST_EVENTS = 10_000  # a run
 SMALLEST = 1e-10  # of the run: a step that the tolerance makes smaller ends it
 OFF_LOOPS = "off their loops: a smaller step had no smaller error, halves of it agreed"
 ANEW = "begun anew with a fifth of the error a step: errors grow in this motion"
-NEVER = "event {!r} never changed its sign"
+EVENT_FUNCTION = "an event function"
 FREE = 0.25  # of a step that failed: the next one
 
 
@@ -58,17 +58,14 @@ class Controlled:
         self.growth = ErrorGrowth(sim.system, sim.equations)
         self.bound = StepBound(most_steps, tolerance, t_end)
         tables = sim.equations.tables
-        self.watches = [Watch(event, sim.system, tables) for event in events]
-        with visited(sim, LOOK, "an event function"):
-            for watch in self.watches:
-                watch.last = watch.value(moment_of(sim.state))
+        with visited(sim, LOOK, EVENT_FUNCTION):
+            self.events = EventHandler(events, sim.system, tables, moment_of(sim.state))
         self.in_chunks = sim.takes_chunks and all(observer.takes_chunks for observer in self.observers)
         self.chunk: Chunk | None = chunk_of(sim) if self.in_chunks else None
         self.past: Past | None = None
         self.last_h = sim.h  # of the last step taken [s]
         self.failures = 0
         self.tried: list[tuple[float, float, float, bool]] = []
-        self.occurred: list[Occurrence] = []
         self.kept: list[tuple[Moment, float]] = []
         self.outcomes: Counter[str] = Counter()
         self.helped = self.off_loops = 0
@@ -92,7 +89,9 @@ class Controlled:
                     break
                 if go > sim.t:
                     sim.drift(go)
-                    self.begin_anew()
+                    self.past = None
+                    if self.events.watches and self.jumped():
+                        break
             else:
                 self.growth.settle()
                 self.growth.check(self.tolerance, self.t_end)
@@ -165,13 +164,13 @@ class Controlled:
         """Show, record and watch ``good`` steps; returns (taken, whether the run stops, whether it began anew)."""
         for k in range(good):
             before, after = batch.moments[k], batch.moments[k + 1]
-            if not self.watches and self.record.skips(after.t):
+            if not self.events.watches and self.record.skips(after.t):
                 continue
             stretch = Stretch(self.system.tables.dofs, before, after)
-            with visited(self.sim, LOOK, "an event function"):
-                found = self.look(stretch)
-            if found is not None:
-                return k, self.happen(batch, stretch, k, *found), True
+            with visited(self.sim, LOOK, EVENT_FUNCTION):
+                meeting = self.look(batch, stretch, k)
+            if meeting is not None:
+                return k, self.happen(batch, stretch, k, meeting), True
             self.record_step(batch, stretch, k, after.t)
         if good:
             self.failures = 0
@@ -199,57 +198,52 @@ class Controlled:
     @property
     def acted(self) -> bool:
         """True when an event acted: what its action did outside the Simulation is not undone."""
-        return any(one.event.action is not None for one in self.occurred)
+        return any(one.event.action is not None for one in self.events.occurred)
 
     # ---- events -----------------------------------------------------------------------------------------------------
 
-    def look(self, stretch: Stretch) -> tuple[float, Watch] | None:
-        """Return the first event of a step that stops the run or acts; others before it are written to the log."""
-        found = [(t, k, watch) for k, watch in enumerate(self.watches) for t in watch.crossings(stretch)]
-        for t, _, watch in sorted(found, key=lambda one: one[:2]):
-            watch.count += 1
-            self.occurred.append(Occurrence(t, watch.event))
-            if watch.event.stops or watch.event.action is not None:
-                return t, watch
-        return None
+    def look(self, batch: Batch, stretch: Stretch, k: int) -> Meeting | None:
+        """Return the first instant within step ``k`` at which events stop the run or act."""
+        try:
+            return self.events.look(stretch)
+        except EventError:  # events too near to each other behind the last one, where this step begins
+            self.place(batch.state(k), stretch.before.t)
+            raise
 
-    def happen(self, batch: Batch, stretch: Stretch, k: int, t: float, watch: Watch) -> bool:
-        """Let the Simulation stand at an event, and let the event act; True when the run ends."""
-        sim = self.sim
+    def happen(self, batch: Batch, stretch: Stretch, k: int, meeting: Meeting) -> bool:
+        """Let the Simulation stand at an instant within step ``k``, and its events happen; True when the run ends."""
         if k:
             self.show(batch, k)
-        moment = stretch.at(t)
+        moment, t = stretch.at(meeting.t), meeting.t
         state = batch.state(k)
         for name in ("z", "zd", "zdd", "lam", "R0", "s", "sd"):
             getattr(state, name)[...] = getattr(moment, name)
-        self.record_step(batch, stretch, k, t, at_end=False)
+        self.record_step(batch, stretch, k, t - width(t, stretch.h), at_end=False)
         self.place(state, t)
-        if watch.event.action is not None:
-            if len(self.occurred) > MOST_EVENTS:
-                raise InputError(
-                    f"event {watch.event.called!r} at t = {t:g} s: more than {MOST_EVENTS} events in this run, as when "
-                    "a ball comes to rest by ever smaller bounces; let an action end the run, or hold the body"
-                )
-            with visited(sim, CHANGE, f"the action of event {watch.event.called!r}"):
-                watch.event.action(sim)
-            if sim.t != t:
-                raise InputError(
-                    f"event {watch.event.called!r} at t = {t:g} s: its action left the time at {sim.t:g} s; an action "
-                    "sets inputs or restores a state of the same time"
-                )
-            self.begin_anew()
-            watch.last = None
-        self.keep(moment_of(sim.state), 0.0, watch.event.stops)
-        return watch.event.stops
+        with visited(self.sim, LOOK, EVENT_FUNCTION):
+            self.events.stand_at(moment_of(self.sim.state), meeting)
+        return self.meet(meeting)
 
-    def begin_anew(self) -> None:
-        """Forget the steps before: the state or its inputs jumped."""
-        self.past = None
-        if self.watches:
-            now = moment_of(self.sim.state)
-            with visited(self.sim, LOOK, "an event function"):
-                for watch in self.watches:
-                    watch.last = watch.value(now)
+    def jumped(self) -> bool:
+        """Let the events happen to which an input that jumped has led; True when the run ends."""
+        with visited(self.sim, LOOK, EVENT_FUNCTION):
+            meeting = self.events.jumped(moment_of(self.sim.state))
+        return self.meet(meeting)
+
+    def meet(self, meeting: Meeting) -> bool:
+        """Let the events of an instant happen, at which the Simulation stands; True when the run ends."""
+        if not meeting.due:
+            return False
+        try:
+            with visited(self.sim, LOOK, EVENT_FUNCTION):
+                stops = self.events.act(self.sim, meeting, self.last_h)
+        finally:
+            self.past = None
+            moment = moment_of(self.sim.state)
+            if moment.t == meeting.t:
+                self.kept += [(moment._replace(t=t), 0.0) for t in self.record.due(meeting.t)]
+        self.keep(moment, 0.0, stops)
+        return stops
 
     def place(self, state: Any, t: float) -> None:
         """Let the Simulation stand at ``t`` [s] with the step that the user chose."""
@@ -330,11 +324,11 @@ class Controlled:
         t, h, error, taken = (np.array(column) for column in columns)
         counts = {HELPED: self.helped, OFF_LOOPS: self.off_loops, ANEW: self.again}
         warnings = started_of(self.sim) | {name: count for name, count in counts.items() if count}
-        warnings |= {NEVER.format(watch.event.called): 1 for watch in self.watches if not watch.count}
+        warnings |= self.events.warnings
         tables = self.sim.equations.tables
         self.outcomes = +self.outcomes
         log = StepLog(t, h, error, taken.astype(bool))
-        return ControlledResult(self.system, tables, samples, self.outcomes, warnings, log, self.occurred)
+        return ControlledResult(self.system, tables, samples, self.outcomes, warnings, log, self.events.occurred)
 
 
 NOT_ALL = -1  # steps of a batch that an event cut short

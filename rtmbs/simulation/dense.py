@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from rtmbs.simulation.turns import Array, body_rates, turn_between, turned, vector_rates
 from rtmbs.system.tables import Dofs
 
+POWERS = np.arange(6.0)
+
 
 class Moment(NamedTuple):
     """What is known of an instant."""
@@ -34,6 +36,7 @@ class Stretch:
         self.before, self.after = before, after
         self.h = after.t - before.t
         self._dofs = dofs
+        self._known: dict[float, Moment] = {}  # several event functions look at the same times
 
     @cached_property
     def first(self) -> NDArray[np.int64]:
@@ -63,6 +66,11 @@ class Stretch:
             self._turn(end)
         return end
 
+    @cached_property
+    def coefficients(self) -> Array:
+        """Coefficients (6, n) of the polynomials."""
+        return coefficients(self.h, self.start, self.end)
+
     def _turn(self, end: Array) -> None:
         """Let rotation dofs of the end be those of the turn since the start."""
         places = self.places
@@ -78,11 +86,17 @@ class Stretch:
 
     def at(self, t: float) -> Moment:
         """Return the moment at ``t`` [s] within the step; multipliers and inputs lie on straight lines."""
+        if t == self.after.t:
+            return self.after
+        if t not in self._known:
+            self._known[t] = self._between(t)
+        return self._known[t]
+
+    def _between(self, t: float) -> Moment:
+        """Return the moment at ``t`` [s] before the end."""
         before, after, h = self.before, self.after, self.h
-        if t == after.t:
-            return after
         x = (t - before.t) / h
-        z, zd, zdd = quintic(x, h, self.start, self.end)
+        z, zd, zdd = quintic(x, h, self.coefficients)
         R0 = before.R0
         if len(self.first):
             places = self.places
@@ -92,21 +106,36 @@ class Stretch:
             R0[self.reference] = turned(R0[self.reference], np.einsum("kji,kj->ki", self.axes, d))
             z[places] = 0.0
         lam, u = ((1.0 - x) * a + x * b for a, b in ((before.lam, after.lam), (before.u, after.u)))
-        s, sd = cubic(x, h, (before.s, before.sd), (after.s, after.sd))
+        s, sd = cubic(x, h, (before.s, before.sd), (after.s, after.sd)) if len(before.s) else (before.s, before.sd)
         return Moment(t, z, zd, zdd, lam, R0, u, s, sd)
 
+    def along_rates(self, dt: float) -> Moment:
+        """Return the moment ``dt`` [s] from the start on straight lines along its rates."""
+        start = self.before
+        z, R0 = start.z + dt * start.zd, start.R0
+        if len(self.first):
+            d = z[self.places]
+            R0 = R0.copy()
+            R0[self.reference] = turned(R0[self.reference], np.einsum("kji,kj->ki", self.axes, d))
+            z[self.places] = 0.0
+        return start._replace(t=start.t + dt, z=z, zd=start.zd + dt * start.zdd, R0=R0, s=start.s + dt * start.sd)
 
-def quintic(x: float, h: float, start: Array, end: Array) -> tuple[Array, Array, Array]:
-    """Return value, first and second derivative at x, 0 to 1, from those (3, n) at both ends of a step of ``h``."""
+
+def coefficients(h: float, start: Array, end: Array) -> Array:
+    """Return those (6, n) of the quintic in x, 0 to 1, from value and derivatives (3, n) at both ends of a step."""
     a, b = start * [[1.0], [h], [h * h]], end * [[1.0], [h], [h * h]]
     rest = b[0] - a[0] - a[1] - 0.5 * a[2], b[1] - a[1] - a[2], b[2] - a[2]
     c3 = 10.0 * rest[0] - 4.0 * rest[1] + 0.5 * rest[2]
     c4 = -15.0 * rest[0] + 7.0 * rest[1] - rest[2]
     c5 = 6.0 * rest[0] - 3.0 * rest[1] + 0.5 * rest[2]
-    value = a[0] + x * (a[1] + x * (0.5 * a[2] + x * (c3 + x * (c4 + x * c5))))
-    first = a[1] + x * (a[2] + x * (3.0 * c3 + x * (4.0 * c4 + x * 5.0 * c5)))
-    second = a[2] + x * (6.0 * c3 + x * (12.0 * c4 + x * 20.0 * c5))
-    return value, first / h, second / (h * h)
+    return np.array([a[0], a[1], 0.5 * a[2], c3, c4, c5])
+
+
+def quintic(x: float, h: float, c: Array) -> tuple[Array, Array, Array]:
+    """Return value, first and second derivative at x, 0 to 1, of the quintic with coefficients (6, n)."""
+    powers = x**POWERS
+    first, second = POWERS[1:] * powers[:-1] / h, POWERS[2:] * POWERS[1:-1] * powers[:-2] / (h * h)
+    return powers @ c, first @ c[1:], second @ c[2:]
 
 
 def cubic(x: float, h: float, start: tuple[Array, Array], end: tuple[Array, Array]) -> tuple[Array, Array]:

@@ -1,41 +1,61 @@
-"""Events: functions of the state whose zeros are found on the dense output of a step (METHODS 1.34)."""
+"""What the user writes about events, and what an event function sees of a moment (METHODS 1.34)."""
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
 
 from rtmbs.errors import InputError, shown, unknown_name
-from rtmbs.integrators.checks import switches
+from rtmbs.integrators.checks import is_number, switches
 from rtmbs.results.catalogue import sources
 from rtmbs.results.channel import Source
 from rtmbs.results.resampled import Resampled
 from rtmbs.results.samples import OF_STATE, Samples
-from rtmbs.simulation.dense import Moment, Stretch
+from rtmbs.simulation.dense import Moment
 from rtmbs.simulation.turns import Array
 from rtmbs.system.system import System
 from rtmbs.system.tables import Tables
 
-NEAR = 1e-12  # [s] how near to a zero the search ends
-LOOKS = (0.5, 1.0)  # shares of a step: an event that is over between two looks is not seen
-FIRST_LOOKS = (1e-6, 1e-4, 1e-2, 0.1, *LOOKS)  # of the step behind an action, where the sign is yet to be seen
+
+class EventError(InputError):
+    """Events that follow each other without end: at one instant, or ever faster up to the time ``t``.
+
+    ``t`` [s] is that time, ``events`` the names of the events. The Simulation stands at the last event, behind its
+    actions, and ``result`` has the run so far.
+    """
+
+    def __init__(self, message: str, *, t: float, events: Iterable[str]) -> None:
+        super().__init__(message)
+        self.t, self.events = t, tuple(events)
 
 
 @dataclass(frozen=True)
 class Event:
     """A function of the state whose sign is watched, and what happens where the sign changes.
 
+    A function that reaches zero from one side has an event there: it crosses zero, touches it, or stays on it. A
+    function that leaves zero, as at the start of a run or behind an event, has none. A dip that ends before zero by
+    more than rounding is no event; one that goes past zero has two.
+
+    Events at one instant all happen, in the order of their ``priority`` and then as they were listed. Behind each
+    action all functions are looked at again. A function that the action moved across zero, in its direction, has an
+    event at the same instant. An event that has its zero at the instant happens even if an action moved its function.
+    When one of them stops the run, the others happen too.
+
     Parameters
     ----------
     when : takes an ``Instant`` and returns a number; its change of sign is the event
-    action : called with the Simulation, which stands at the event: it may set inputs and restore another state of the
-        same time. The run goes on from there
+    action : called with the Simulation, which stands at the event: it may set inputs, coordinates and rates, and
+        restore another state of the same time. The run goes on from there
     direction : 1 when only changes from minus to plus count, -1 for the reverse, 0 for both
     stop : ends the run at the event; True unless there is an action
     name : in the log, that of the function unless given
+    priority : any number; of the events of an instant, the one with the highest happens first
+
+    A run raises EventError, with the time and the names, where events follow each other without end: actions that cause
+    each other's events at one instant, or ever faster events, as of a ball that comes to rest by smaller and smaller
+    bounces.
 
         Event(lambda s: s["slide.displacement"], action=bounce, direction=-1)
     """
@@ -45,6 +65,7 @@ class Event:
     direction: int = 0
     stop: bool | None = None
     name: str = ""
+    priority: float = 0.0
 
     def __post_init__(self) -> None:
         if not callable(self.when):
@@ -57,6 +78,8 @@ class Event:
             switches(stop=self.stop)
         if not isinstance(self.name, str):
             raise InputError(f"name is {shown(self.name)}; it must be a word")
+        if not is_number(self.priority):
+            raise InputError(f"priority is {shown(self.priority)}; it must be a finite number")
 
     @property
     def stops(self) -> bool:
@@ -90,7 +113,9 @@ class Occurrence(NamedTuple):
     def without_functions(self) -> "Occurrence":
         """Return what can be pickled of it: the functions of the user need not be such."""
         event = self.event
-        return Occurrence(self.t, Event(Gone(event.called), None, event.direction, event.stops, event.called))
+        return Occurrence(
+            self.t, Event(Gone(event.called), None, event.direction, event.stops, event.called, event.priority)
+        )
 
 
 class Instant:
@@ -135,55 +160,6 @@ class Sensor:
         if name not in channels:
             raise unknown_name("channel", name, channels)
         return np.array(channels[name].channel(name).values[0])
-
-
-class Watch:
-    """One event function along a run."""
-
-    def __init__(self, event: Event, system: System, tables: Tables) -> None:
-        self.event, self.sensor = event, Sensor(system, tables)
-        self.last: float | None = None  # value at the last look; None: unknown
-        self.count = 0
-
-    def value(self, moment: Moment) -> float:
-        """Return the value at a moment; InputError when the function raises or returns no number."""
-        what = f"event {self.event.called!r} at t = {moment.t:g} s"
-        try:
-            found: Any = self.event.when(Instant(self.sensor, moment))
-        except Exception as error:
-            raise InputError(f"{what} raised {type(error).__name__}: {error}; it must return a number") from error
-        number = np.asarray(found) if not isinstance(found, str | bytes) else np.empty(0)
-        if number.ndim != 0 or number.dtype.kind not in "fiub" or not math.isfinite(float(number)):
-            raise InputError(f"{what} returned {shown(found)}; it must return one finite number")
-        return float(number)
-
-    def crossings(self, stretch: Stretch) -> list[float]:
-        """Return the times at which the value changes its sign within a step [s]."""
-        left, found = stretch.before.t, []
-        for share in FIRST_LOOKS if self.last is None else LOOKS:
-            right = stretch.after.t if share == 1.0 else stretch.before.t + stretch.h * share
-            before, after = self.last, self.value(stretch.at(right))
-            self.last = after
-            if before is not None and self.counts(before, after):
-                found.append(self.root(stretch, left, right, before, after))
-            left = right
-        return found
-
-    def counts(self, before: float, after: float) -> bool:
-        """True when the change from ``before`` to ``after`` is one of sign, in a direction that is watched."""
-        if before == 0.0 or before * after > 0.0:
-            return False
-        return self.event.direction * before <= 0.0
-
-    def root(self, stretch: Stretch, left: float, right: float, before: float, after: float) -> float:
-        """Return the time of the zero between two looks with values of different signs [s]."""
-        if after == 0.0:
-            return right
-
-        def value(t: float) -> float:
-            return before if t == left else after if t == right else self.value(stretch.at(t))
-
-        return float(brentq(value, left, right, xtol=NEAR, rtol=4.0 * np.finfo(float).eps))
 
 
 def events_of(when: Any) -> list[Event]:

@@ -281,7 +281,8 @@ class Simulation(StateHolder):
         A run that would try more than ``most_steps`` steps ends early with an InputError that says why.
 
         Raises InputError for a tolerance or an event out of range, and for an event function that raises or returns no
-        number; one that never changes its sign is counted in ``Result.warnings``.
+        number; one that never changes its sign is counted in ``Result.warnings``. Raises EventError for events without
+        end, as ever smaller bounces.
         """
         switches(progress=progress)
         one_of("on_failure", on_failure, ("raise", "halve"))

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rtmbs.simulation.dense import Moment, Stretch, cubic, quintic
+from rtmbs.simulation.dense import Moment, Stretch, coefficients, cubic, quintic
 from rtmbs.simulation.turns import body_rates, turn_between, turned
 
 NONE = np.zeros(0)
@@ -20,7 +20,7 @@ def test_a_quintic_is_met():
         return np.array([[p.deriv(k)(t) if k else p(t) for p in values] for k in range(3)])
 
     for x in (0.0, 0.3, 0.5, 1.0):
-        assert np.abs(np.array(quintic(x, h, at(0.0), at(h))) - at(x * h)).max() < 1e-12
+        assert np.abs(np.array(quintic(x, h, coefficients(h, at(0.0), at(h)))) - at(x * h)).max() < 1e-12
 
 
 def test_a_cubic_is_met():

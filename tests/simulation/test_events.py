@@ -4,10 +4,13 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import rtmbs
 from rtmbs import Event, Every, Simulation, library
 from rtmbs.errors import BusyError, InputError
+from rtmbs.simulation.events import EventError
 from tests.simulation.falling import HEIGHT, G, falling
 
 FLIGHT = math.sqrt(2.0 * HEIGHT / G)
@@ -193,6 +196,7 @@ def test_an_action_that_steps_is_refused():
         ({"direction": True}, "direction is True; it must be -1, 0 or 1"),
         ({"stop": "yes"}, "stop is 'yes'; it must be True or False"),
         ({"name": 3}, "name is 3; it must be a word"),
+        ({"priority": "high"}, "priority is 'high'; it must be a finite number"),
     ],
 )
 def test_options_of_an_event(wrong, sentence):
@@ -200,7 +204,158 @@ def test_options_of_an_event(wrong, sentence):
         Event(**{"when": height, **wrong})
 
 
-def test_ever_smaller_bounces_are_told(monkeypatch):
-    monkeypatch.setattr("rtmbs.simulation.controlled.MOST_EVENTS", 5)
-    with pytest.raises(InputError, match="more than 5 events in this run, as when a ball comes to rest"):
-        falling().run(2.0, tolerance=1e-5, when=Event(height, action=bounce, direction=-1))
+def counted(names):
+    """Return actions that write their name down."""
+    return {name: (lambda sim, name=name: names.append(name)) for name in "abcde"}
+
+
+SAME = {
+    "twice": lambda s: 2.0 * (s.z[0] - 0.5),
+    "opposite": lambda s: 0.5 - s.z[0],
+    "cube": lambda s: s.z[0] ** 3 - 0.125,
+    "channel": lambda s: s["rail.displacement"] - 0.5,
+    "time": lambda s: s.t - math.sqrt(0.1),
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+@pytest.mark.parametrize("acts", [True, False])
+def test_events_of_one_instant_all_happen(name, acts):
+    called = []
+    action = counted(called)
+    events = [
+        Event(function, action=action[letter] if acts else None, stop=False, name=letter)
+        for letter, function in (("a", lambda s: s.z[0] - 0.5), ("b", SAME[name]))
+    ]
+    result = falling().run(0.4, tolerance=1e-4, when=events)
+    assert [one.event.called for one in result.events] == ["a", "b"]
+    assert result.events[0].t == result.events[1].t == pytest.approx(math.sqrt(0.1), abs=1e-12)
+    assert called == (["a", "b"] if acts else [])
+
+
+def test_priority_and_then_the_list_order_the_events_of_an_instant():
+    called = []
+    action = counted(called)
+    events = [
+        Event(lambda s: s.z[0] - 0.5, action=action["a"], name="a"),
+        Event(lambda s: s.z[0] - 0.5, action=action["b"], priority=2, name="b"),
+        Event(lambda s: s.z[0] - 0.5, action=action["c"], priority=-1.5, stop=True, name="c"),
+        Event(lambda s: s.z[0] - 0.5, stop=False, priority=-2, name="d"),
+        Event(lambda s: s.z[0] - 0.5, action=action["e"], direction=1, name="e"),
+    ]
+    sim = falling()
+    result = sim.run(0.4, tolerance=1e-4, when=events)
+    assert [one.event.called for one in result.events] == ["b", "a", "c", "d"]
+    assert called == ["b", "a", "c"]
+    assert sim.t == result.t[-1] == pytest.approx(math.sqrt(0.1), abs=1e-12)
+
+
+def test_an_action_undoes_no_event_of_its_instant_and_causes_others():
+    called = []
+    action = counted(called)
+
+    def lift(sim):
+        called.append("lift")
+        sim.set("rail.displacement", 2.0)
+
+    events = [
+        Event(lambda s: s.z[0] - 0.5, action=lift, direction=-1, name="lift"),
+        Event(lambda s: s.z[0] - 0.5, action=action["a"], direction=-1),
+        Event(lambda s: s.z[0] - 1.5, action=action["b"], direction=1, priority=1),
+        Event(lambda s: s.z[0] - 1.5, action=action["c"], direction=-1),
+        Event(lambda s: s.z[0] - 3.0, action=action["d"]),
+    ]
+    sim = falling()
+    result = sim.run(0.4, tolerance=1e-4, when=events)
+    assert called == ["lift", "b", "a"]
+    left = 0.4 - math.sqrt(0.1)
+    assert sim.state.z[0] == pytest.approx(2.0 - G * math.sqrt(0.1) * left - 0.5 * G * left**2, abs=1e-9)
+    place = int(np.flatnonzero(result.t == result.events[0].t)[0])
+    assert result["rail.displacement"][place] == 2.0
+    assert np.all(np.diff(result.t) > 0.0)
+
+
+def test_a_chain_without_end_is_told_and_named():
+    events = [
+        Event(lambda s: s.z[0] - 0.5, action=lambda sim: sim.set("rail.displacement", 0.2), name="down"),
+        Event(lambda s: s.z[0] - 0.3, action=lambda sim: sim.set("rail.displacement", 0.8), name="up"),
+        Event(lambda s: s.z[0] + 9.0, name="far"),
+    ]
+    with pytest.raises(EventError, match=r"a chain of events without end at t = 0.316227766 s: 'down', 'up'") as caught:
+        falling().run(1.0, tolerance=1e-4, when=events)
+    assert caught.value.events == ("down", "up")
+    assert caught.value.t == pytest.approx(math.sqrt(0.1), abs=1e-12)
+
+
+def restoring(share):
+    return lambda sim: sim.set("rail.rate", -share * float(sim.state.zd[0]))
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5, 1e-9])
+@pytest.mark.parametrize("direction", [-1, 0])
+@pytest.mark.parametrize("floor", [0.0, 0.3])
+def test_bounces_that_accumulate_end_the_run_at_their_time(share, direction, floor):
+    sim = falling()
+    event = Event(lambda s: s.z[0] - floor, action=restoring(share), direction=direction, name="floor")
+    with pytest.raises(EventError, match="event 'floor': events accumulate at t = ") as caught:
+        sim.run(2.0, tolerance=1e-4, when=event)
+    first = math.sqrt(2.0 * (HEIGHT - floor) / G)
+    assert caught.value.t == pytest.approx(first * (1.0 + 2.0 * share / (1.0 - share)), abs=2e-9)
+    assert sim.state.z[0] == pytest.approx(floor, abs=1e-12)
+    assert caught.value.result.t[-1] == sim.t
+    assert caught.value.result["rail.displacement"].min() > floor - 1e-12
+    sim.run(sim.t + 0.02, tolerance=1e-4)
+
+
+@pytest.mark.slow
+def test_many_even_events_are_no_accumulation():
+    due = [1e-3]
+
+    def wind(sim):
+        due[0] += 1e-3
+
+    when = Event(lambda s: s.t - due[0], action=wind, name="tick")
+    result = falling().run(1.0005, tolerance=1e-4, when=when)
+    assert [one.t for one in result.events] == pytest.approx(np.arange(1, 1001) * 1e-3, abs=1e-12)
+
+
+def test_an_action_that_leaves_a_body_at_rest_without_hold_is_told():
+    event = Event(lambda s: s.z[0], action=lambda sim: sim.set("rail.rate", 0.0), name="floor")
+    result = falling().run(0.6, tolerance=1e-4, when=event)
+    (sentence,) = result.warnings
+    assert sentence.startswith("event 'floor' was left at rest at its zero by its action")
+
+
+@settings(max_examples=15, deadline=None)
+@given(level=st.floats(0.2, 0.9), half=st.floats(-7.0, -1.5))
+def test_two_crossings_between_two_looks_are_found(level, half):
+    half = 10.0**half
+    when = Event(lambda s: (s.t - level) ** 2 - half**2, action=lambda sim: None)
+    result = falling().run(1.0, tolerance=1e-2, when=when)
+    assert [one.t for one in result.events] == pytest.approx([level - half, level + half], abs=1e-9)
+
+
+@pytest.mark.parametrize(("past", "count"), [(1e-9, 2), (-1e-9, 0), (0.0, 1)])
+def test_a_graze_is_none_two_or_one_event(past, count):
+    when = Event(lambda s: (s.t - 0.37) ** 2 - past, stop=False)
+    result = falling().run(1.0, tolerance=1e-2, when=when)
+    assert [one.t for one in result.events] == pytest.approx([0.37] * count, abs=1e-4)
+
+
+def test_what_a_declared_jump_moves_across_zero_is_an_event():
+    def push(t):
+        return np.where(t < 0.21, 0.0, 50.0)
+
+    push.jumps = (0.21,)
+    for when in (lambda s: s.zdd[0], lambda s: s.u[-1] - 30.0):
+        sim = falling(push)
+        result = sim.run(0.4, tolerance=1e-4, when=when)
+        assert [one.t for one in result.events] == pytest.approx([0.21], abs=1e-9)
+        assert sim.t == result.events[0].t
+
+
+def test_a_record_that_falls_on_an_event_is_behind_its_actions():
+    event = Event(lambda s: s.t - 0.25, action=lambda sim: sim.set("rail.displacement", 5.0))
+    result = falling().run(0.5, tolerance=1e-4, when=event, record=rtmbs.At((0.2, 0.25, 0.3)))
+    assert result.t.tolist() == pytest.approx([0.0, 0.2, 0.25, 0.3], abs=1e-12)
+    assert result["rail.displacement"][2] == 5.0

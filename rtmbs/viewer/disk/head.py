@@ -77,11 +77,12 @@ def read_head(folder: Path) -> Head:
 
 def mistake(head: Head) -> str:
     """Return what is wrong with the sizes of a head, "" when they belong together."""
-    if not isinstance(head.description, SceneDescription):
+    description: Any = head.description
+    if not isinstance(description, SceneDescription):
         return "it describes no scene"
     count = len(head.description.bodies)
     for name, shape in (("moving", (count,)), ("rotations", (count, 3, 3)), ("positions", (count, 3))):
-        values = getattr(head.places, name)
+        values: Any = getattr(head.places, name)  # a file may hold anything
         if not isinstance(values, np.ndarray) or values.shape != shape:
             return f"{name} are no numbers of shape {shape}"
     if head.places.moving.dtype != np.bool_:

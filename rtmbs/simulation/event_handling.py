@@ -1,0 +1,239 @@
+"""Events along a run: found step by step, grouped by instant, acted on in their order (METHODS 1.34)."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rtmbs.errors import InputError, shown
+from rtmbs.simulation.accumulation import Accumulation
+from rtmbs.simulation.dense import Moment, Stretch
+from rtmbs.simulation.events import Event, EventError, Instant, Occurrence, Sensor, moment_of
+from rtmbs.simulation.one_thread import CHANGE, visited
+from rtmbs.simulation.zeros import EPS, rounding, zeros_within
+from rtmbs.system.system import System
+from rtmbs.system.tables import Tables
+
+SAME_STEP, SAME_TIME = 1e-11, 64.0 * EPS  # of a step, of the time: zeros so near to each other have one instant
+NEVER = "event {!r} never changed its sign"
+PASSED = "event {!r} was left at rest at its zero by its action, and went on through it: nothing holds it there"
+AGAIN = 100  # times that an event may happen at one instant
+ALONG = 1e-3, 1e-4  # of a step; of typical sizes: how far the motion is followed for the sign behind an action
+
+
+class Watch:
+    """One event function along a run."""
+
+    def __init__(self, event: Event, sensor: Sensor) -> None:
+        self.event, self.sensor = event, sensor
+        self.count = 0
+        self.last = 0.0  # value at the last look
+        self.at_zero = False  # the last look stood at a zero: its sign tells nothing
+        self.scale = 0.0  # largest value in the last step
+        self.expected = 0  # sign that the motion behind an action leads to; 0: unknown
+        self.came, self.rests = 0, False  # sign before the last zero; its action left it there without a rate
+        self.passed = 0  # times that it then went on through zero
+        self.accumulation = Accumulation()
+
+    @property
+    def side(self) -> int:
+        """Sign at the last look, 0 at a zero."""
+        return 0 if self.at_zero else int(np.sign(self.last))
+
+    @property
+    def acts(self) -> bool:
+        """True when the run is interrupted by the event."""
+        return self.event.stops or self.event.action is not None
+
+    def value(self, moment: Moment) -> float:
+        """Return the value at a moment; InputError when the function raises or returns no number."""
+        try:
+            found: Any = self.event.when(Instant(self.sensor, moment))
+        except Exception as error:
+            what = f"event {self.event.called!r} at t = {moment.t:g} s"
+            raise InputError(f"{what} raised {type(error).__name__}: {error}; it must return a number") from error
+        if type(found) is float and math.isfinite(found):
+            return found
+        what = f"event {self.event.called!r} at t = {moment.t:g} s"
+        number = np.asarray(found) if not isinstance(found, str | bytes) else np.empty(0)
+        if number.ndim != 0 or number.dtype.kind not in "fiub" or not math.isfinite(float(number)):
+            raise InputError(f"{what} returned {shown(found)}; it must return one finite number")
+        return float(number)
+
+    def counts(self, side: int) -> bool:
+        """True when a change of sign from ``side`` is an event."""
+        return side != 0 and self.event.direction * side <= 0
+
+    def zeros(self, stretch: Stretch) -> list[tuple[float, int]]:
+        """Return times [s] of the zeros within a step, and the signs before them; EventError when one was too near."""
+        start, end = stretch.before.t, stretch.after.t
+        found = zeros_within(lambda t: self.value(stretch.at(t)), start, end, self.last, self.at_zero)
+        if found.first and self.expected == -found.first and self.counts(self.expected):
+            raise self.accumulated(start)
+        if found.first:
+            self.passed += self.rests and found.first == -self.came
+            self.expected, self.rests = 0, False
+        self.last, self.at_zero, self.scale = found.last, found.side == 0, found.scale
+        return [(zero.t, zero.side) for zero in found.zeros]
+
+    def stand(self, value: float, residual: float) -> None:
+        """Take the value at an instant at which the function has a zero, with a ``residual`` before the actions."""
+        self.at_zero = value == residual or abs(value) <= rounding(residual, self.scale)
+        self.last = value
+
+    def lead(self, stretch: Stretch, dt: float) -> None:
+        """Look where the motion leads from a zero, on straight lines of ``dt`` [s] from the start of ``stretch``."""
+        try:
+            ahead, behind = (self.value(stretch.along_rates(t)) - self.last for t in (dt, -dt))
+        except InputError:  # the function need not have values there
+            return
+        crosses = ahead * behind < 0.0 and abs(ahead - behind) > 64.0 * EPS * abs(self.last)
+        self.expected = int(np.sign(ahead)) if crosses else 0
+        self.rests = not crosses and abs(self.last) <= rounding(0.0, self.scale)
+
+    def accumulated(self, t: float) -> EventError:
+        """Return the error of events that follow each other ever faster."""
+        limit = t + self.accumulation.rest
+        return EventError(
+            f"event {self.event.called!r}: events accumulate at t = {limit:.9g} s, as when a ball comes to rest by "
+            f"ever smaller bounces; the last one is at t = {t:.9g} s. Let an action hold the body when its rate is "
+            "small, or end the run",
+            t=limit,
+            events=[self.event.called],
+        )
+
+
+class Meeting(NamedTuple):
+    """What happens at one instant."""
+
+    t: float  # [s]
+    due: list[Watch]  # events, in order
+    at_zero: list[Watch]  # functions with a zero there, in any direction
+
+
+class EventHandler:
+    """The events of a run, and the log of those that happened."""
+
+    def __init__(self, events: Sequence[Event], system: System, tables: Tables, start: Moment) -> None:
+        sensor = Sensor(system, tables)
+        self.system = system
+        self.watches = [Watch(event, sensor) for event in events]
+        self.place = {watch: k for k, watch in enumerate(self.watches)}
+        self.occurred: list[Occurrence] = []
+        for watch in self.watches:
+            watch.last = watch.value(start)
+            watch.at_zero = watch.last == 0.0
+
+    @property
+    def warnings(self) -> dict[str, int]:
+        """What the log does not tell: events that never happened, and those left at rest that went on."""
+        never = {NEVER.format(watch.event.called): 1 for watch in self.watches if not watch.count}
+        return never | {PASSED.format(watch.event.called): watch.passed for watch in self.watches if watch.passed}
+
+    def ordered(self, watches: Iterable[Watch]) -> list[Watch]:
+        """Return events in the order of an instant, each once."""
+        return sorted(set(watches), key=lambda watch: (-watch.event.priority, self.place[watch]))
+
+    def log(self, t: float, watch: Watch) -> None:
+        """Write an event to the log."""
+        watch.count += 1
+        self.occurred.append(Occurrence(t, watch.event))
+
+    def look(self, stretch: Stretch) -> Meeting | None:
+        """Return the first instant of a step at which an event stops or acts; events before it go to the log."""
+        found = [(t, self.place[watch], side, watch) for watch in self.watches for t, side in watch.zeros(stretch)]
+        found.sort(key=lambda one: one[:2])
+        while found:
+            t = found[0][0]
+            until = t + width(t, stretch.h)
+            now = [one for one in found if one[0] <= until]
+            found = found[len(now) :]
+            for *_, side, watch in reversed(now):
+                watch.came = side
+            due = self.ordered(watch for *_, side, watch in now if watch.counts(side))
+            if any(watch.acts for watch in due):
+                return Meeting(t, due, self.ordered(watch for *_, watch in now))
+            for watch in due:
+                self.log(t, watch)
+        return None
+
+    def jumped(self, now: Moment) -> Meeting:
+        """Return the events of functions whose sign a jump has changed; all take their values behind it."""
+        return Meeting(now.t, self.ordered(self.seen(now)), [])
+
+    def seen(self, now: Moment) -> list[Watch]:
+        """Take the values of all functions at a moment, and return the events whose functions changed sign."""
+        due = []
+        for watch in self.watches:
+            value = watch.value(now)
+            if watch.at_zero:
+                watch.stand(value, watch.last)
+                continue
+            if np.sign(value) != watch.side and watch.counts(watch.side):
+                due.append(watch)
+            watch.last, watch.at_zero = value, value == 0.0
+        return due
+
+    def act(self, sim: Any, meeting: Meeting, h: float) -> bool:
+        """Let the events of an instant happen; True when the run ends. Raises EventError for a chain without end."""
+        t, stops = meeting.t, False
+        pending, times, acted = list(meeting.due), Counter[Watch](), list[Watch]()
+        while pending:
+            watch = pending.pop(0)
+            times[watch] += 1
+            if times[watch] > AGAIN:
+                raise chain(t, [one.event.called for one in self.ordered(times) if times[one] > AGAIN // 10])
+            self.log(t, watch)
+            stops |= watch.event.stops
+            if watch.event.action is None:
+                continue
+            with visited(sim, CHANGE, f"the action of event {watch.event.called!r}"):
+                watch.event.action(sim)
+            acted.append(watch)
+            if sim.t != t:
+                raise InputError(
+                    f"event {watch.event.called!r} at t = {t:g} s: its action left the time at {sim.t:g} s; an action "
+                    "sets inputs or restores a state of the same time"
+                )
+            pending = self.ordered([*pending, *self.seen(moment_of(sim.state))])
+        if acted and not stops:
+            self.go_on(moment_of(sim.state), self.ordered(acted), h)
+        return stops
+
+    def stand_at(self, now: Moment, meeting: Meeting) -> None:
+        """Take the values at an instant before its actions."""
+        for watch in self.watches:
+            watch.last = watch.value(now)
+            watch.at_zero = watch in meeting.at_zero or abs(watch.last) <= rounding(0.0, watch.scale)
+
+    def go_on(self, now: Moment, acted: Sequence[Watch], h: float) -> None:
+        """Look where functions at a zero go behind actions; EventError when events follow each other ever faster."""
+        share, far = ALONG
+        fastest = float(np.max(np.abs(now.zd) / self.system.typical, initial=0.0))
+        dt = min(share * h, far / fastest if fastest else math.inf)
+        stretch = Stretch(self.system.tables.dofs, now, now)
+        for watch in self.watches:
+            watch.expected, watch.rests = 0, False
+            if watch.at_zero and watch in acted:
+                watch.lead(stretch, dt)
+        for watch in acted:
+            if watch.accumulation.add(now.t):
+                raise watch.accumulated(now.t)
+
+
+def width(t: float, h: float) -> float:
+    """Return how far apart zeros of one instant may be [s]."""
+    return SAME_STEP * h + SAME_TIME * abs(t)
+
+
+def chain(t: float, names: list[str]) -> EventError:
+    """Return the error of actions that cause each other's events at one instant."""
+    listed = ", ".join(repr(name) for name in names)
+    return EventError(
+        f"a chain of events without end at t = {t:.9g} s: {listed}, each more than {AGAIN // 10} times, because their "
+        "actions move the functions across zero again; let an action leave them on one side",
+        t=t,
+        events=names,
+    )
