@@ -167,8 +167,7 @@ class Controlled:
             if not self.events.watches and self.record.skips(after.t):
                 continue
             stretch = Stretch(self.system.tables.dofs, before, after)
-            with visited(self.sim, LOOK, EVENT_FUNCTION):
-                meeting = self.look(batch, stretch, k)
+            meeting = self.look(batch, stretch, k)
             if meeting is not None:
                 return k, self.happen(batch, stretch, k, meeting), True
             self.record_step(batch, stretch, k, after.t)
@@ -205,7 +204,8 @@ class Controlled:
     def look(self, batch: Batch, stretch: Stretch, k: int) -> Meeting | None:
         """Return the first instant within step ``k`` at which events stop the run or act."""
         try:
-            return self.events.look(stretch)
+            with visited(self.sim, LOOK, EVENT_FUNCTION):
+                return self.events.look(stretch)
         except EventError:  # events too near to each other behind the last one, where this step begins
             self.place(batch.state(k), stretch.before.t)
             raise
