@@ -26,6 +26,7 @@ HOMES = {
     "EnergyMeter": "rtmbs.observers",
     "Equilibrium": "rtmbs.analysis.equilibrium",
     "Event": "rtmbs.simulation.events",
+    "EventError": "rtmbs.simulation.events",
     "Every": "rtmbs.observers",
     "EveryStep": "rtmbs.observers",
     "Fixed": "rtmbs.model",
@@ -181,6 +182,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.sensitivities.sensitivity import sensitivity as sensitivity
     from rtmbs.simulation import Simulation as Simulation
     from rtmbs.simulation.events import Event as Event
+    from rtmbs.simulation.events import EventError as EventError
     from rtmbs.simulation.pacing import Pacer as Pacer
     from rtmbs.simulation.refined import RefinedResult as RefinedResult
     from rtmbs.simulation.refined import refined as refined

@@ -403,7 +403,7 @@ def test_a_model_that_cannot_move_is_refused():
 
 def test_errors_are_a_small_family():
     children = [value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, Exception)]
-    assert all(issubclass(child, RtmbsError) for child in children)
+    assert all(issubclass(child, RtmbsError | errors.RtmbsWarning) for child in children)
     assert issubclass(UnknownNameError, ModelError)
     assert issubclass(TopologyError, ModelError)
 

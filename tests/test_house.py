@@ -63,7 +63,12 @@ def test_no_test_fails_for_its_time():
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         text = path.read_text(encoding="utf-8")
         for node in ast.walk(tree_of(path)):
-            if isinstance(node, ast.keyword) and node.arg == "timeout" and isinstance(node.value, ast.Constant):
+            if (
+                isinstance(node, ast.keyword)
+                and node.arg == "timeout"
+                and isinstance(node.value, ast.Constant)
+                and node.value.value
+            ):
                 raise AssertionError(
                     f"{path.name}:{node.value.lineno}: timeout={node.value.value}; take tests.patience"
                 )

@@ -112,7 +112,7 @@ def load_tape(path: str | Path) -> Tape:
     except TapeFileError:
         raise
     except DamagedFile as error:
-        raise TapeFileError(f"{path} {error}") from None
+        raise TapeFileError(f"{path} cannot be read as a tape: it {error}") from None
     except Exception as error:
         raise TapeFileError(f"{path} is truncated or no tape: {error}") from error
     check_tape(tape, str(path))

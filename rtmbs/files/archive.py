@@ -120,7 +120,7 @@ def check_kind(arrays: Arrays, kind: str) -> None:
     """Refuse a sound file of another kind with its name and its reader."""
     found = next((MARKS[name] for name in MARKS if name in arrays), None)
     if found and found[0] != kind and kind in (name for name, _ in MARKS.values()):
-        raise DamagedFile(f"is a {found[0]} and no {kind}; {found[1]}")
+        raise DamagedFile(f"is of another kind, a {found[0]} and no {kind}; {found[1]}")
 
 
 def other_version(found: np.ndarray[Any, Any], form: int) -> str:

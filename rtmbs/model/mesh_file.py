@@ -95,8 +95,8 @@ def triangles_in(data: bytes, ending: str, what: str) -> Triangles:
         found = Triangles(*READERS[ending](data))
     except DamagedFile as error:
         raise ModelError(f"{what} cannot be read as a mesh: it {error}") from None
-    except ModelError as error:
-        raise ModelError(f"{what}: {error}") from None
+    except ModelError as refusal:
+        raise ModelError(f"{what}: {refusal}") from None
     except Exception as error:  # noqa: BLE001 - a damaged file may raise anything
         raise ModelError(f"{what} cannot be read as a mesh: {type(error).__name__}: {error}") from None
     if not len(found.faces):

@@ -74,7 +74,7 @@ def load_hdf5(path: str | Path) -> Result:
         with opened(path) as file:
             mark = file.read(BLOCK)
     except DamagedFile as error:
-        raise ResultError(f"{where} {error}") from None
+        raise ResultError(f"{where} cannot be read: it {error}") from None
     if mark.startswith(UNFINISHED):
         return unfinished(path, where)
     if not mark.startswith(MARK):

@@ -65,7 +65,12 @@ def look(path: Path, first: int | None) -> str:
         return "HDF5 does not come to an end with it"
     if done.returncode < 0:
         return "HDF5 ends, or does not come to an end, with it"
-    return done.stdout.strip() or "HDF5 ends with it"
+    return done.stdout.strip() or f"HDF5 ends with it: {last_line(done.stderr)}"
+
+
+def last_line(text: str) -> str:
+    """Return the last line of what a process wrote; "" where it wrote nothing."""
+    return text.strip().rpartition("\n")[2]
 
 
 def main() -> None:

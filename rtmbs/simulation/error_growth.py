@@ -25,7 +25,7 @@ LESS = 0.2  # of what the steps of a run may add, when it begins anew
 KEPT = 1.2  # tolerances that a coordinate or the angle of a body may be off
 
 
-class NotKept(InputError):
+class ToleranceError(InputError):
     """A run with a tolerance is off by more: smaller steps from its start may help."""
 
 
@@ -58,10 +58,10 @@ class ErrorGrowth:
         return self.system.coordinate_names[int(np.argmax(np.abs(self.position) / self.system.typical))]
 
     def check(self, tolerance: float, t: float) -> None:
-        """Refuse to go on from ``t`` [s] when a run no longer keeps its tolerance: NotKept."""
+        """Refuse to go on from ``t`` [s] when a run no longer keeps its tolerance: ToleranceError."""
         off = self.off / tolerance
         if not off <= KEPT:
-            raise NotKept(
+            raise ToleranceError(
                 f"tolerance = {tolerance:g} is not kept: the errors of steps grow in this motion, and {self.worst!r} "
                 f"is about {off:.2g} tolerances off at t = {t:g} s; give an earlier t_end, or small fixed steps whose "
                 "halves agree as far as you need them"

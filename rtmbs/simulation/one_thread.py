@@ -68,13 +68,11 @@ def check_visitor(held: Any, owner: Any, needs: int, called: str) -> None:
     """Refuse a call on ``held`` while ``owner`` is inside, unless it is a visitor that may make it: BusyError."""
     what, me = f"{type(held).__name__}.{called}", get_ident()
     if not isinstance(owner, Visitor):
-        if owner != ~me:
-            raise BusyError(f"{what}: {OTHER_THREAD}")
-        if not is_inside(held, sys._getframe(1)):
-            return  # an exception at the very end of a method left the claim
-        owner = Visitor(me, NOTHING, ASKED)
+        owner = Visitor(~owner, NOTHING, ASKED) if owner == ~me else Visitor(owner, STEP, "another thread")
     if owner.thread != me:
         raise BusyError(f"{what}: {OTHER_THREAD}")
+    if not is_inside(held, sys._getframe(1)):
+        return  # an exception at the very end of a method left the claim
     if needs > owner.most:
         raise BusyError(
             f"{what} was called by {owner.who}, while the Simulation waits for its answer; {owner.who} may "

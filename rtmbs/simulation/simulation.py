@@ -147,7 +147,7 @@ class Simulation(StateHolder):
         self._states, self._stepped = pair(start), True
 
     @property
-    def told(self) -> dict[str, int]:
+    def fast_states(self) -> dict[str, int]:
         """What a run repeats in ``Result.warnings``: states of force laws that are too fast for the step."""
         return {str(one): 1 for one in self._fast_states.found.values()} if self._fast_states else {}
 
@@ -328,7 +328,7 @@ class Simulation(StateHolder):
             Controlled,
             check_method,
         )
-        from rtmbs.simulation.error_growth import MOST_AGAIN, NotKept
+        from rtmbs.simulation.error_growth import MOST_AGAIN, ToleranceError
         from rtmbs.simulation.events import events_of
         from rtmbs.simulation.jump_times import jump_times
         from rtmbs.simulation.record_times import RecordTimes
@@ -354,7 +354,7 @@ class Simulation(StateHolder):
                 # the balance of energy keeps a bias of the rates that belongs to one h (METHODS 1.7)
                 self.change(hold_energy=False, projection_tol=projection_tol(tolerance, method.projection_tol))
                 controlled.run()
-            except NotKept as error:
+            except ToleranceError as error:
                 if again == MOST_AGAIN or watching or controlled.acted:
                     error.result = controlled.result()  # type: ignore[attr-defined]
                     raise

@@ -80,7 +80,7 @@ def test_a_bad_file_is_one_line_and_code_2(case, command, write, capsys):
 
 def test_files_that_are_none(tmp_path, capsys):
     for command in ("check", "run", "format"):
-        assert "there is no such file" in refused([command, str(tmp_path / "none.mks")], capsys).err
+        assert "does not exist" in refused([command, str(tmp_path / "none.mks")], capsys).err
         assert "is a folder" in refused([command, str(tmp_path)], capsys).err
 
 

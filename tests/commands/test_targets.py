@@ -64,7 +64,7 @@ def test_a_model_file_without_masses_is_not_viewed_itself(tmp_path, capsys):
     path = tmp_path / "a.mks"
     path.write_text(SLIDER_CRANK)
     assert f"rtmbs run {path} --out FILE.h5" in refused(["view", str(path)], capsys)
-    assert "there is no such file" in refused(["view", str(tmp_path / "none.mks")], capsys)
+    assert "does not exist" in refused(["view", str(tmp_path / "none.mks")], capsys)
 
 
 def test_a_model_file_takes_no_options_of_a_mechanism(tmp_path, capsys):

@@ -76,8 +76,8 @@ def with_a_shared_number(a):
 
 REFUSED = {
     "shared number": (with_a_shared_number, 2.0, r"^'motor.torque' changes when model= builds another model"),
-    "called law": (with_called_law, 20.0, r"^a changes numbers inside of force law 'law'; make them parameters of it"),
-    "list of a law": (with_listed_law, 20.0, r"^a changes numbers inside of force law 'law'"),
+    "called law": (with_called_law, 20.0, r"^a changes numbers inside of a force law; make them parameters of it"),
+    "list of a law": (with_listed_law, 20.0, r"^a changes numbers inside of a force law"),
     "orientation": (with_orientation, 0.3, r"^a changes the first orientation of a ball or floating joint"),
     "jump between samples": (
         with_jump,

@@ -11,6 +11,7 @@ from rtmbs import Simulation, library
 from rtmbs.errors import BusyError
 from rtmbs.observers.base import Observer
 from tests.contracts.machines import everything
+from tests.patience import LONGEST
 
 
 class Waiting(Observer):
@@ -22,7 +23,7 @@ class Waiting(Observer):
 
     def look(self, sim, report) -> None:
         self.inside.set()
-        assert self.go_on.wait(60.0)
+        assert self.go_on.wait(LONGEST)
         assert sim["coupler.position"].shape == (3,)  # its own thread may look
 
 
@@ -33,10 +34,10 @@ def running():
     reference.run(0.02)
     thread = threading.Thread(target=lambda: sim.run(0.02, observers=[observer]))
     thread.start()
-    assert observer.inside.wait(60.0)
+    assert observer.inside.wait(LONGEST)
     yield sim
     observer.go_on.set()
-    thread.join(60.0)
+    thread.join(LONGEST)
     assert everything(sim) == everything(reference)
 
 
@@ -48,10 +49,11 @@ def set_input(sim):
     sim.inputs["gravity"] = (0.0, 1.0, 0.0)
 
 
+STATE = Simulation(library.build("crank_rocker").compile(), h=2e-3).state
 ACTS = {
     "step": lambda sim: sim.step(),
     "run": lambda sim: sim.run(sim.t + sim.h),
-    "restore": lambda sim: sim.restore(sim.state.copy()),
+    "restore": lambda sim: sim.restore(STATE),
     "change": lambda sim: sim.change(max_iterations=4),
     "h =": set_h,
     "inputs[...] =": set_input,

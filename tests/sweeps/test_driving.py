@@ -58,7 +58,7 @@ class Rowlist:
         pass
 
 
-TASK = SimpleNamespace(rows=lambda points: None)
+TASK = SimpleNamespace(rows=lambda points: None, timeout=None)
 
 
 @pytest.mark.parametrize("deadly", [(), (0,), (7,), (0, 1, 2), (5, 50, 99), tuple(range(20))])

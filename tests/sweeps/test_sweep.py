@@ -152,7 +152,7 @@ def test_damaged_files_are_named(tmp_path):
     swept(parameters={"length": [1.0]}, folder=tmp_path)
     (path,) = tmp_path.glob("*.parquet")
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(rtmbs.errors.ResultError, match=rf"{path.name}.*cannot be read"):
+    with pytest.raises(rtmbs.errors.ResultError, match=rf"{path.name}.*is truncated, or no Parquet file"):
         swept(parameters={"length": [1.0]}, folder=tmp_path)
     (tmp_path / STUDY).write_text("{")
     with pytest.raises(rtmbs.errors.ResultError, match="is damaged"):
