@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ MEMORY, SHARE = 200e6, 0.1  # bytes, and bytes a byte of the file
 PATIENCE = 600.0  # [s]: the machine may be busy
 LONGEST_TABLE, LONGEST_CHUNK = 1 << 20, 1 << 32  # bytes that were claimed before they were written
 GOOD = "good"
-PROGRAM = "import sys; sys.path[:] = sys.argv[4:]; from rtmbs.results.hdf5_form import main; main()"
+PROGRAM = "import sys; sys.path += sys.argv[4:]; from rtmbs.results.hdf5_form import main; main()"
 
 Signature = tuple[int, int, int, int]
 SEEN: dict[Path, Signature] = {}  # files of this process that have the form, as they were then
@@ -58,7 +59,9 @@ def signature_of(path: Path, where: str) -> Signature:
 
 def look(path: Path, first: int | None) -> str:
     """Let a process look at a file; return GOOD, or what is wrong with it."""
-    words = [sys.executable, "-I", "-c", PROGRAM, str(path), "" if first is None else str(first), "limited", *sys.path]
+    homes = [find_spec(name).origin for name in ("rtmbs", "h5py", "numpy")]  # type: ignore[union-attr]
+    folders = dict.fromkeys(str(Path(str(home)).parents[1]) for home in homes)  # behind the process's own modules
+    words = [sys.executable, "-I", "-c", PROGRAM, str(path), "" if first is None else str(first), "limited", *folders]
     try:
         done = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=PATIENCE)
     except subprocess.TimeoutExpired:

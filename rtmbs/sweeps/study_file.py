@@ -60,7 +60,7 @@ def read_words(path: Path) -> dict[str, Any]:
     try:
         words = text_of_file(path, LARGEST)
     except DamagedFile as error:
-        raise InputError(f"{path} cannot be read as a study: it {error}") from None
+        raise InputError(f"{path} cannot be read as a study: the file {error}") from None
     if found := LONG_KEY.search(words):
         line = words.count("\n", 0, found.start()) + 1
         raise InputError(f"{path}: line {line} has a key of more than {DEEPEST} parts; a study has two at most")

@@ -99,7 +99,7 @@ def test_a_study_that_cannot_be(change, words, tmp_path):
 
 
 def test_a_missing_study_is_named(tmp_path):
-    with pytest.raises(InputError, match=r"none\.toml does not exist"):
+    with pytest.raises(InputError, match=r"none\.toml cannot be read as a study: the file does not exist"):
         read_study(tmp_path / "none.toml")
 
 
