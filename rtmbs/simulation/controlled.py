@@ -96,6 +96,8 @@ class Controlled:
                 self.growth.settle()
                 self.growth.check(self.tolerance, self.t_end)
                 self.place(sim.state.copy(), self.t_end)
+                # the last step may end a rounding before t_end: a sample at t_end is due behind it
+                self.kept += [(moment_of(sim.state)._replace(t=t), 0.0) for t in self.record.due(self.t_end)]
         with visited(sim, LOOK, WATCHING):
             for observer in self.observers:
                 observer.end(sim)

@@ -285,3 +285,12 @@ def test_a_run_ends_and_begins_at_a_jump():
 def test_the_progress_bar_changes_nothing():
     one, other = (pendulum().run(0.2, tolerance=1e-4, progress=progress) for progress in (False, True))
     assert all(one[name].tobytes() == other[name].tobytes() for name in one.names())
+
+
+def test_a_sample_at_the_end_is_never_lost():
+    """The last step may end a rounding before the end of the run."""
+    system = rtmbs.library.build("pendulum").compile()
+    for end in np.random.default_rng(0).uniform(0.01, 0.3, 40).tolist():
+        times = np.linspace(0.0, end, 9)
+        result = rtmbs.Simulation(system, h=1e-3).run(end, tolerance=1e-3, record=rtmbs.At(times[1:]))
+        np.testing.assert_array_equal(result.t, times)
