@@ -155,13 +155,21 @@ def other_footer(rng: np.random.Generator, folder: Path) -> tuple[Path, Any]:
 
 
 def rows(rng: np.random.Generator, folder: Path) -> tuple[Path, Any]:
-    """Rows of a sweep: long words that many rows share, no words, or other bytes."""
+    """Rows of a sweep: long words that many rows share, or no words."""
     path, count = folder / "rows-000000000.parquet", int(rng.choice([10, 10**5, 10**6]))
-    words = np.full(count, "x" * int(rng.choice([1, 10**4]) if count > 10 else 3), dtype=object)
-    way = int(rng.integers(3))
-    table = {"run": np.arange(count), "peak": np.zeros(count), "error": words if way else np.zeros(count)}
-    pyarrow.parquet.write_table(pyarrow.table(table), path)
-    return path, (count, str(words[-1])) if way else None
+    word = "x" * int(rng.choice([1, 10**4]) if count > 10 else 3) if rng.integers(3) else ""
+    path.write_bytes(bytes_of_rows(count, word))
+    return path, (count, word) if word else None
+
+
+@cache
+def bytes_of_rows(count: int, word: str) -> bytes:
+    """Return the bytes of a table of ``count`` rows with one word in each, numbers in place of words where it is ""."""
+    words = pyarrow.DictionaryArray.from_arrays(np.zeros(count, np.int32), [word]) if word else np.zeros(count)
+    table = pyarrow.table({"run": np.arange(count), "peak": np.zeros(count), "error": words})
+    sink = pyarrow.BufferOutputStream()
+    pyarrow.parquet.write_table(table, sink, store_schema=False)  # plain words, not the dictionary that they share
+    return bytes(sink.getvalue())
 
 
 def read_rows(path: Path) -> Any:

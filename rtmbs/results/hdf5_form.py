@@ -150,6 +150,8 @@ def stored(h5py: Any, data: Any, said: str, spare: int) -> int:
         raise DamagedFile(f"the values of {said!r} are in another file")
     if plan.get_nfilters():
         raise DamagedFile(f"the values of {said!r} are packed")
+    if h5py.h5o.get_info(data).rc > 1:
+        raise DamagedFile(f"{said!r} and another channel are one data set")
     if kind.kind not in "fiub" or kind.itemsize > 8 or len(shape) not in (1, 2):
         raise DamagedFile(f"{said!r} holds no numbers of a channel")
     size = 0
