@@ -11,7 +11,7 @@ from rtmbs.formulations.correction import least_solution
 from rtmbs.formulations.errors import FormulationError
 from rtmbs.formulations.terms import row_names
 from rtmbs.semirecursive.loop_jacobian import Group
-from rtmbs.start.nearest import NearestPose
+from rtmbs.start.nearest import REFUSED, NearestPose, worst_of
 
 Array = NDArray[np.float64]
 
@@ -61,7 +61,7 @@ def consistent_state(
     if not system.m:
         return q, v
     ones = np.ones(system.n)
-    q = closed_from(system, SystemPose(system, q, t, near).solve(q, near == 0.0, ones), t, near)
+    q = nearest_positions(system, q, t, near)
     P, Phi_t = jacobian_at(system, q, t), system.constraint_rate_terms(q, v, t)[0]
     size = max(1.0, np.abs(q).max()) * np.abs(P).max()
     demand_closed(system, "Phi", constraints_at(system, q, t), size, t, near)
@@ -73,6 +73,19 @@ def consistent_state(
     size = max(1.0, np.abs(v).max()) * np.abs(P).max()
     demand_closed(system, "Phi_q v + Phi_t", P @ v + Phi_t, size, t, rate_near)
     return q, v
+
+
+def nearest_positions(system: ConstrainedSystem, q: Array, t: float, near: Array) -> Array:
+    """Return q (n,) with Phi = 0 to rounding, next to the given one.
+
+    Where the damped iteration is caught beside the constraints, full steps close them, and the nearest pose is looked
+    for from there.
+    """
+    pose, kept, ones = SystemPose(system, q, t, near), near == 0.0, np.ones(system.n)
+    z = pose.solve(q, kept, ones)
+    caught = worst_of(pose.gap(z)) > REFUSED
+    z = closed_from(system, z, t, near)
+    return closed_from(system, pose.minimised(z, q, kept, ones), t, near) if caught else z
 
 
 def shares(name: str, weights: Array | None, n: int) -> Array:

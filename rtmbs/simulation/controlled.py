@@ -30,7 +30,7 @@ from rtmbs.simulation.one_thread import ASKED, LOOK, NOTHING, visited
 from rtmbs.simulation.progress import progress_bar
 from rtmbs.simulation.record_times import RecordTimes
 from rtmbs.simulation.running import WATCHING
-from rtmbs.simulation.sampling import fastest, first_step
+from rtmbs.simulation.sampling import fastest, first_step, line_turns
 from rtmbs.simulation.step_bound import StepBound
 from rtmbs.simulation.step_choice import StepChoice
 from rtmbs.simulation.too_small import remedy
@@ -127,7 +127,8 @@ class Controlled:
         if few := min(self.choice.unjudged, count):
             self.choice.excuse(error_of_positions(self.sim, self.system, batch, few))
         rates = fastest(self.system, self.sim.equations, track)
-        errors = self.choice.errors(track, self.past, rates) if count else np.zeros(0)
+        lines = line_turns(self.sim.equations, track)
+        errors = self.choice.errors(track, self.past, rates, lines) if count else np.zeros(0)
         refused = np.flatnonzero(~(errors <= 1.0))
         good = int(refused[0]) if len(refused) else count
         kink = good < count and self.choice.grants(float(track.t[good]), h, errors, good, self.last_h)

@@ -18,7 +18,7 @@ from rtmbs.system.system import System
 LAGGED = TANGENT_TERMS.index("lagged")  # multipliers and accelerations of the moment
 TURN = 0.15  # typical sizes that the fastest part moves in a stretch
 SMALL = 1e-5  # typical sizes: perturbation of a difference quotient
-PATIENCE = 16  # batches that wait
+LONGEST = 12  # steps of a stretch: where the tolerance makes them short, a coordinate says too little of the motion
 LARGEST = 40  # coordinates and loop equations: matrices here are dense
 MOST_AGAIN = 4  # times that a run begins anew with smaller steps
 LESS = 0.2  # of what the steps of a run may add, when it begins anew
@@ -75,10 +75,10 @@ class ErrorGrowth:
         stride = min(max(1, int(TURN / (fastest * h))), count) if fastest > 0.0 else count
         for k in range(0, count, stride):
             end = min(k + stride, count)
-            self.waiting += batch.moments[k + 1 : end + 1] if not self.waiting else batch.moments[end : end + 1]
+            self.waiting += batch.moments[k + 1 : end + 1]
             self.span += (end - k) * h
             self.added += np.array([one[k:end].sum(axis=0) for one in added])
-            if self.span * fastest >= 0.5 * TURN or len(self.waiting) >= PATIENCE:
+            if self.span * fastest >= 0.5 * TURN or len(self.waiting) >= LONGEST:
                 self.settle()
 
     def settle(self) -> None:
@@ -100,8 +100,9 @@ class ErrorGrowth:
         n = self.system.n
         M, C, K, Phi_z = self.matrices(middle)
         force = C @ self.rate + K @ (self.position + 0.5 * h * self.rate)
-        apart = Phi_z @ (self.position + h * self.rate) * (2.0 / h**2)
-        change = bordered(M + 0.5 * h * C + 0.25 * h * h * K, Phi_z, -np.concatenate((force, apart)))[:n]
+        closed = self.closure(end)
+        apart = closed @ (self.position + h * self.rate) * (2.0 / h**2)
+        change = bordered(M + 0.5 * h * C + 0.25 * h * h * K, Phi_z, closed, -np.concatenate((force, apart)))[:n]
         self.position = self.position + h * self.rate + 0.5 * h * h * change
         self.rate = self.rate + h * change
         if len(Phi_z):
@@ -122,6 +123,11 @@ class ErrorGrowth:
         )
         return M, C, K, equations.closure_jacobian()
 
+    def closure(self, at: Moment) -> Array:
+        """Return Phi_z (m, n) at a moment."""
+        self.equations.close(at.z, at.R0)
+        return np.asarray(self.equations.closure_jacobian())
+
     def project(self, at: Moment, M: Array) -> None:
         """Let the error of rates lie on the loops at a moment, beside that of positions."""
         equations, n = self.equations, self.system.n
@@ -132,16 +138,19 @@ class ErrorGrowth:
         bent = (moved - equations.closure_velocities(at.zd)) / part
         Phi_z = equations.closure_jacobian()
         wanted = np.concatenate((np.zeros(n), -(bent + Phi_z @ self.rate)))
-        self.rate = self.rate + bordered(M, Phi_z, wanted)[:n]
+        self.rate = self.rate + bordered(M, Phi_z, Phi_z, wanted)[:n]
 
 
-def bordered(A: Array, Phi_z: Array, b: Array) -> Array:
-    """Return x (n + m,) with A x + Phi_z^T lam = b and the loops, of least squares where these are redundant."""
+def bordered(A: Array, Phi_z: Array, closed: Array, b: Array) -> Array:
+    """Return x (n + m,) with A x + Phi_z^T lam = b and the loops ``closed`` (m, n).
+
+    It is that of least squares where loops are redundant.
+    """
     scale, m = float(np.abs(A).max()), len(Phi_z)
     right = np.concatenate((b[: len(A)] / scale, b[len(A) :]))
     try:
         if m:
-            matrix = np.block([[A / scale, Phi_z.T], [Phi_z, np.zeros((m, m))]])
+            matrix = np.block([[A / scale, Phi_z.T], [closed, np.zeros((m, m))]])
             return np.asarray(np.linalg.lstsq(matrix, right, rcond=1e-9)[0])
         return np.asarray(np.linalg.solve(A / scale, right))
     except np.linalg.LinAlgError:

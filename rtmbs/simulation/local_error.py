@@ -34,31 +34,42 @@ class Noise(NamedTuple):
     position: Array  # (n,)
     rate: Array  # (n,)
     acceleration: Array  # (n,) largest second difference over steps that rounding explains
+    rounding: Array  # (n,) of accelerations, where terms that cancel are large
+    place: Array  # (n,) rounding of positions and of time in a step
 
 
-def local_errors(dofs: Dofs, track: Track, past: Past | None, noise: Noise) -> tuple[Array, Array]:
-    """Return the errors (k, n) that every one of some equal steps adds to positions and to rates.
+class LocalErrors(NamedTuple):
+    """The errors that every one of some equal steps adds."""
+
+    position: Array  # (k, n)
+    rate: Array  # (k, n)
+    across: Array  # (2, n): the part of the mean of both that may be noise
+
+
+def local_errors(dofs: Dofs, track: Track, past: Past | None, noise: Noise) -> LocalErrors:
+    """Return the errors that every one of some equal steps adds to positions and to rates.
 
     Positions: dz - h/2 (zd_0 + zd_1) + h^2/12 (zdd_1 - zdd_0). Rates: dzd - h/2 (zdd_0 + zdd_1) + h^3/12 zddd', with
     the second difference of zdd over this step and the one before; the first step of all takes that of the next. The
-    first two terms are what the rule misses: their mean over the steps, less the noise at both ends of these.
+    first two terms are what the rule misses: their mean over the steps. Noise at both ends of these may explain a part.
     """
     h, count = np.diff(track.t)[:, None], len(track.t) - 1
-    gone = np.diff(track.zdd, axis=0)
+    gone = beyond(np.diff(track.zdd, axis=0), noise.rounding)
     missed = increments(dofs, track) - 0.5 * h * (track.zd[1:] + track.zd[:-1])
-    position = beyond(missed.mean(axis=0), noise.position / count) + h * h / 12.0 * gone
+    mean = missed.mean(axis=0)
+    position, across = mean + h * h / 12.0 * gone, mean - beyond(mean, noise.position / count + noise.place)
     subtract_turning(dofs, track, h, position)
     slopes, steps = gone / h, h
     if past is not None:
-        slopes = np.concatenate(([(track.zdd[0] - past.zdd) / past.h], slopes))
+        slopes = np.concatenate(([beyond(track.zdd[0] - past.zdd, noise.rounding) / past.h], slopes))
         steps = np.concatenate(([[past.h]], steps))
     bends = 2.0 * np.diff(slopes, axis=0) / (steps[1:] + steps[:-1])
     if past is None:
         bends = np.concatenate((bends[:1], bends)) if len(bends) else np.zeros_like(gone)
     missed = np.diff(track.zd, axis=0) - 0.5 * h * (track.zdd[1:] + track.zdd[:-1])
-    return position, beyond(missed.mean(axis=0), noise.rate / count) + h**3 / 12.0 * smoothed(
-        bends, h, noise.acceleration
-    )
+    mean = missed.mean(axis=0)
+    rate = mean + h**3 / 12.0 * smoothed(bends, h, noise.acceleration)
+    return LocalErrors(position, rate, np.array((across, mean - beyond(mean, noise.rate / count))))
 
 
 def smoothed(bends: Array, h: Array, noise: Array) -> Array:
@@ -75,7 +86,7 @@ def smoothed(bends: Array, h: Array, noise: Array) -> Array:
 
 
 def beyond(values: Array, noise: Array) -> Array:
-    """Return what values (n,) have beyond the noise (n,)."""
+    """Return what values (..., n) have beyond the noise (n,)."""
     return np.asarray(np.sign(values) * np.maximum(np.abs(values) - noise, 0.0))
 
 

@@ -1,7 +1,8 @@
 """How far a step may move what forces depend on: its two ends see a turn of a radian, and not one of many turns.
 
 A force that turns with a body has the same value after every whole turn. States at the ends of such steps lie on a
-smooth line, and an error estimate from them is blind (METHODS 1.34).
+smooth line, and an error estimate from them is blind. So it is where the ends of a spring pass close to each other
+within a step: the force turns round there, and only its line before and behind tells (METHODS 1.34).
 """
 
 from typing import Any
@@ -13,7 +14,8 @@ from rtmbs.simulation.turns import Array
 from rtmbs.system.system import System
 
 MOST = 1.5  # typical sizes (1 rad; characteristic length) that a step may move a coordinate, or turn a body
-BEGIN = 1.0  # of the first step
+BEGIN = 0.2  # of the first step: an error is known from two of them
+LINE = 0.7  # [rad] that a step may turn the line of a spring
 
 
 def fastest(system: System, equations: Any, track: Track) -> Array:
@@ -36,9 +38,30 @@ def first_step(system: System, equations: Any, state: Any) -> float:
     return BEGIN / rate if rate > 0.0 else np.inf
 
 
-def blindness(rates: Array, h: Array) -> Array:
+def line_turns(equations: Any, track: Track) -> Array:
+    """Return the largest angle (k,) by which a step of a track turns the line of a spring [rad]."""
+    tables = equations.tables
+    springs = tables.forces.springs
+    if not len(springs.connector):
+        return np.zeros(len(track.t) - 1)
+    ends = [(side[springs.connector], points) for side, points in
+            ((tables.connectors.a, springs.point_a), (tables.connectors.b, springs.point_b))]  # fmt: skip
+    lines = []
+    for z, R0 in zip(track.z, track.R0, strict=True):
+        equations.close(z, R0)
+        a, b = (
+            np.where(dof[:, None] < 0, point, equations.ws.r[dof] + np.einsum("kij,kj->ki", equations.ws.A[dof], point))
+            for dof, point in ends
+        )
+        lines.append(b - a)
+    before, after = np.array(lines[:-1]), np.array(lines[1:])
+    across = np.linalg.norm(np.cross(before, after), axis=2)
+    return np.asarray(np.arctan2(across, np.sum(before * after, axis=2)).max(axis=1))
+
+
+def blindness(rates: Array, lines: Array, h: Array) -> Array:
     """Return how blind an estimate is to steps of ``h`` (k,) between states of the ``rates`` (k + 1,); 1 is too much.
 
-    As errors do, it goes with the square of the step.
+    ``lines`` (k,) are the turns of springs. As errors do, it goes with the square of the step.
     """
-    return np.asarray((np.maximum(rates[:-1], rates[1:]) * h / MOST) ** 2)
+    return np.maximum(np.maximum(rates[:-1], rates[1:]) * h / MOST, lines / LINE) ** 2

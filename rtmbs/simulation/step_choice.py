@@ -28,6 +28,7 @@ PROJECTED = 1e-6, 1e-13  # of the tolerance, and the least: what projections lea
 RATE_NOISE = 1e-6  # of the largest rate: what penalties leave, and what projections take away again (METHODS 1.6, 1.12)
 
 ACCELERATION_NOISE = 1e-6  # of the largest acceleration: rounding of small steps in loops of uneven masses
+ROUNDING = 8.0 * np.finfo(float).eps  # of rates over h, and of squares of rates: terms of accelerations that cancel
 
 
 def check_tolerance(tolerance: float) -> None:
@@ -68,25 +69,30 @@ class StepChoice:
         self.spare = 0.0  # what kinks in that time may still take of its share [s]
         self.worst = ""  # coordinate with the largest error of the last step that was judged
 
-    def errors(self, track: Track, past: Past | None, rates: Array) -> Array:
+    def errors(self, track: Track, past: Past | None, rates: Array, lines: Array) -> Array:
         """Return the errors (k,) of the steps of a track, in terms of what they may be.
 
-        ``rates`` (k + 1,) are the fastest at its states (``sampling``): a step too long for them has an error above 1.
+        ``rates`` (k + 1,) are the fastest at its states, and ``lines`` (k,) the turns of springs (``sampling``): a step
+        too long for them has an error above 1.
         """
         typical = self.system.typical
         self.fastest = max(self.fastest, float(np.max(np.abs(track.zd) / typical, initial=0.0)))
         self.steepest = max(self.steepest, float(np.max(np.abs(track.zdd) / typical, initial=0.0)))
         rounding = ACCELERATION_NOISE * self.steepest * typical
-        noise = Noise(POSITION_NOISE * typical, RATE_NOISE * self.fastest * typical, rounding)
-        position, rate = local_errors(self.system.tables.dofs, track, past, noise)
-        self.added = position, rate
+        h = float(track.t[-1] - track.t[0]) / max(len(track.t) - 1, 1)
+        cancelled = ROUNDING * self.fastest * (1.0 / h + self.fastest) * typical
+        place = ROUNDING * (np.abs(track.z).max(axis=0) + abs(float(track.t[-1])) * np.abs(track.zd).max(axis=0))
+        noise = Noise(POSITION_NOISE * typical, RATE_NOISE * self.fastest * typical, rounding, cancelled, place)
+        raw = local_errors(self.system.tables.dofs, track, past, noise)
+        self.added = raw.position, raw.rate
+        position, rate = raw.position - raw.across[0], raw.rate - raw.across[1]
         added = (np.abs(position) + self.time() * np.abs(rate)) / typical
         if added.shape[1] == 0:
             return np.zeros(len(added))
         self.worst = self.system.coordinate_names[int(np.argmax(np.max(added, axis=0)))]
         errors = np.max(added, axis=1) * self.span / (np.diff(track.t) * self.tolerance)
         errors[: self.unjudged] = np.minimum(errors[: self.unjudged], 1.0)
-        blind = blindness(rates, np.diff(track.t))
+        blind = blindness(rates, lines, np.diff(track.t))
         self.blind = bool(blind.max() > errors.max())
         return np.maximum(errors, blind)
 
@@ -99,7 +105,8 @@ class StepChoice:
     @property
     def cause(self) -> str:
         """Return what makes the steps as small as they are."""
-        return "its rates: a step may turn a body by 1.5 rad at most" if self.blind else f"the error of {self.worst!r}"
+        turns = "its rates: a step may turn a body by 1.5 rad at most, and the line of a spring by 0.7 rad"
+        return turns if self.blind else f"the error of {self.worst!r}"
 
     def time(self) -> float:
         """Return the characteristic time of the motion, at most that of the run [s]."""

@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import NDArray
+from scipy.optimize import minimize
 from scipy.sparse import csc_array
 
 from rtmbs.semirecursive.loop_jacobian import Group
-from rtmbs.start.curved import MOST, curved_step
+from rtmbs.start.curved import MOST, RANK, curved_step
 from rtmbs.start.entries import block_of
 from rtmbs.start.small_change import nearest_change
 
@@ -41,11 +43,13 @@ class NearestPose(ABC):
     ----------
     typical : (n,) sizes of the coordinates
     groups : rows and coordinates that equations couple
+    settled : whether the last ``approach`` ended at a pose that no small change brings nearer
     """
 
     typical: Array
     groups: Sequence[Group]
     iterations = MAX_ITERATIONS
+    settled = False
 
     @abstractmethod
     def gap(self, z: Array) -> Array:
@@ -75,7 +79,46 @@ class NearestPose(ABC):
         equations open; they are then closed from the pose reached, without it.
         """
         z = self.approach(wanted, wanted, kept, weights, 1.0)
-        return z if worst_of(self.gap(z)) <= CLOSED else self.approach(z, wanted, kept, weights, 0.0)
+        if worst_of(self.gap(z)) <= CLOSED and self.settled:
+            return z
+        z = self.approach(z, wanted, kept, weights, 0.0)
+        return self.minimised(z, wanted, kept, weights) if worst_of(self.gap(z)) <= CLOSED else z
+
+    def minimised(self, z: Array, wanted: Array, kept: Mask, weights: Array) -> Array:
+        """Return the closed pose (n,) of least distance that sequential quadratic programming finds from a closed one.
+
+        It serves where the iteration of ``approach`` circles, or stands where the Lagrangian bends the other way. Rows
+        that depend on others are left out, in the directions that are independent at z.
+        """
+        free = np.flatnonzero(~kept & (self.typical > 0.0))
+        if not 0 < len(free) <= MOST:
+            return z
+        typical, weight = self.typical[free], weights[free]
+        begin = (z[free] - wanted[free]) / typical
+
+        def at(x: Array) -> Array:
+            moved = z.copy()
+            moved[free] = wanted[free] + x * typical
+            return moved
+
+        def jacobian(x: Array) -> Array:
+            self.gap(at(x))
+            return np.asarray(self.scaled_jacobian(at(x)).toarray()[:, free])
+
+        def distance(x: Array) -> float:
+            return 0.5 * float(weight @ x**2)
+
+        U, values, _ = scipy.linalg.svd(jacobian(begin), full_matrices=False)
+        rows = U[:, values > RANK * values.max(initial=0.0)].T
+        closed = {"type": "eq", "fun": lambda x: rows @ self.gap(at(x)), "jac": lambda x: rows @ jacobian(x)}
+        options = {"ftol": STILL**2, "maxiter": 10 * MAX_ITERATIONS}
+        found = minimize(distance, begin, jac=lambda x: weight * x, constraints=closed, method="SLSQP", options=options)
+        if not np.all(np.isfinite(found.x)):
+            return z
+        nearer = self.approach(at(found.x), wanted, kept, weights, 0.0)
+        change = (nearer[free] - wanted[free]) / typical
+        less = worst_of(self.gap(nearer)) <= CLOSED and distance(change) < distance(begin)
+        return nearer if less else z
 
     def approach(self, z: Array, wanted: Array, kept: Mask, weights: Array, pull: float) -> Array:
         """Iterate from z; ``pull`` is the share of the way back to ``wanted`` that each step would like to take.
@@ -84,8 +127,10 @@ class NearestPose(ABC):
         that leaves no minimum, the pull is halved: a share below 2 / (1 + bend) settles.
         """
         previous, gap, bent, reach, short = np.inf, self.gap(z), False, LARGEST, 0
+        self.settled = False
         for _ in range(self.iterations):
             if (worst := worst_of(gap)) <= CLOSED and previous <= STILL:
+                self.settled = bool(previous <= ROUNDING * pull)
                 break
             opened = bent and worst > ALMOST  # by a long step along the equations: closed before the next one
             if bent and not opened:
@@ -97,6 +142,7 @@ class NearestPose(ABC):
             short = short + 1 if share <= SHORT else 0
             size = np.max(np.abs(step) / self.typical, initial=0.0)
             if size <= STILL or (worst <= REFUSED and size >= 0.5 * previous and size <= ROUNDING):
+                self.settled = bool(size <= ROUNDING * pull)
                 break  # rounding is reached
             if opened:
                 continue

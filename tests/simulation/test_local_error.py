@@ -21,7 +21,7 @@ def errors(name, h, start):
     fine.step_from_here(h / FINER)
     exact = take_batch(fine, STEPS * FINER, None).track()
     none = np.zeros(system.n)
-    position, rate = local_errors(system.tables.dofs, track, None, Noise(none, none, none))
+    position, rate, _ = local_errors(system.tables.dofs, track, None, Noise(none, none, none, none, none))
     ends = [one._replace(**{key: getattr(one, key)[[0, -1]] for key in one._fields}) for one in (track, exact)]
     moved = [increments(system.tables.dofs, one)[0] for one in ends]
     return position.sum(axis=0), moved[0] - moved[1], rate.sum(axis=0), track.zd[-1] - exact.zd[-1]

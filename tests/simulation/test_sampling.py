@@ -32,7 +32,7 @@ def test_fast_unbalanced_rotors(rate):
 
 
 def test_too_many_turns_are_told():
-    with pytest.raises(InputError, match=r"its rates: a step may turn a body by 1.5 rad at most; most_steps = 1000"):
+    with pytest.raises(InputError, match=r"its rates: a step may turn a body by 1.5 rad at most, .*; most_steps = 1000"):
         rotor(1e5, center=0.0).run(1.0, tolerance=1e-2, most_steps=1000)
 
 
@@ -43,4 +43,4 @@ def test_rates_add_up_along_a_chain():
         model.add_joint(f"j{k}", rtmbs.Revolute(axis=(0, 1, 0)), f"b{k - 1}" if k else "ground", f"b{k}")
         model.set_initial(f"j{k}", rate=10.0)
     sim = Simulation(model.compile(), h=1e-3)
-    assert first_step(sim.system, sim.equations, sim.state) == pytest.approx(1.0 / 30.0)
+    assert first_step(sim.system, sim.equations, sim.state) == pytest.approx(0.2 / 30.0)

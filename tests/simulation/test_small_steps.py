@@ -39,7 +39,7 @@ def light_four_bar():
 
 
 SMOOTH = {
-    "heavy rocker": (crank_of_a_heavy_rocker, 1e-6, 1.0),
+    "heavy rocker": (crank_of_a_heavy_rocker, 1e-5, 1.0),
     "four-bar": (light_four_bar, 1e-8, 0.1),
     "singular pose": (lambda: (library.build("windows").compile(), "hinge_1.angle"), 1e-4, 1.0),
 }
