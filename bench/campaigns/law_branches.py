@@ -154,7 +154,11 @@ def judged(seed: int, tally: Tally) -> str:
     law = law_of(text)
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if not np.isfinite(law(np.float64(0.0), Seen(np.float64(FIRST), np.float64(0.0)), {"a": np.float64(0.7)})):
+        try:
+            value = law(np.float64(0.0), Seen(np.float64(FIRST), np.float64(0.0)), {"a": np.float64(0.7)})
+        except ZeroDivisionError:
+            value = np.nan
+        if not np.isfinite(value):
             return ""  # refused at the reference pose
         try:
             system = recorded(law)

@@ -16,10 +16,9 @@ Array = NDArray[np.float64]
 
 TURN = 2.0 * np.pi
 STAGES = 24  # poses on the way from the reference pose to far pinned values
-BESIDE, DRAWS = (
-    (0.03, 0.3, 1.0, 3.0),
-    4,
-)  # in typical sizes: how far beside a pose others are tried, and in how many ways
+BESIDE = (0.03, 0.3, 1.0, 3.0)  # in typical sizes: how far beside a pose others are tried
+AGAIN = 6 * (1.0, 3.0)  # likewise, where loops close and axes face away
+DRAWS = 4  # of a size, each to both sides
 PATIENCE = 30  # iterations of a try
 LOOKED_BESIDE = 200  # coordinates; beyond, every try takes long
 LESS = 0.9  # of the gap: a pose is taken for less open below it, and for another one of the same minimum above
@@ -91,8 +90,10 @@ class Assembly(NearestPose):
         ``direct`` (n,) is where the direct way ended. Directions are drawn with one seed, so that a model assembles the
         same way in every process.
         """
-        least, draws = direct, np.random.default_rng(0)
-        for size in BESIDE if len(wanted) <= LOOKED_BESIDE else ():
+        least, draws, closes = direct, np.random.default_rng(0), worst_of(self.gap(direct)) <= REFUSED
+        for k, size in enumerate(BESIDE + AGAIN if len(wanted) <= LOOKED_BESIDE else ()):
+            if k >= len(BESIDE) and not closes:
+                break
             shakes = size * self.typical * draws.standard_normal((DRAWS, len(wanted)))
             tried = [
                 self.near(wanted + side * np.where(pinned, 0.0, shake), wanted, pinned, weights)
@@ -102,6 +103,7 @@ class Assembly(NearestPose):
             if found := [z for z in tried if self.assembled(z)]:
                 return self.nearest(found, wanted, weights)
             opened = [float(np.linalg.norm(self.gap(z))) for z in (least, *tried)]
+            closes |= any(worst_of(self.gap(z)) <= REFUSED for z in tried)
             if min(opened) < LESS * opened[0]:
                 least = tried[int(np.argmin(opened)) - 1]
         return least
