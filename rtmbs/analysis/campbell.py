@@ -16,6 +16,7 @@ from rtmbs.analysis.modes import Modes, modes
 from rtmbs.analysis.standing import refused
 from rtmbs.analysis.told import Told, counted
 from rtmbs.errors import InputError, shown, unknown_name
+from rtmbs.linear.refusal import refuses_unfactorised
 from rtmbs.results.extras import needed
 from rtmbs.results.plotting import finished
 from rtmbs.simulation.input_units import input_unit
@@ -122,6 +123,7 @@ def crossing(values: Array, off: Array, known: NDArray[np.bool_], i: int) -> flo
     return float(brentq(BarycentricInterpolator(places, off[near[first]]), values[i], values[i + 1]))
 
 
+@refuses_unfactorised(InputError, "campbell")
 def campbell(
     of: Simulation | Callable[[float], Simulation],
     values: Sequence[float],

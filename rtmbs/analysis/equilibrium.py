@@ -19,6 +19,7 @@ from rtmbs.analysis.standing import simulation_of
 from rtmbs.analysis.static import RELATIVE, Integrates, NoEquilibrium, Static, pose_after, static, step_to
 from rtmbs.analysis.told import Told, rows
 from rtmbs.errors import InputError, shown
+from rtmbs.linear.refusal import refuses_unfactorised
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.state import State
 from rtmbs.system.system import System
@@ -98,6 +99,7 @@ def channels(sim: Simulation) -> frozenset[str]:
     return frozenset(sim._channels().sources(sim.state))
 
 
+@refuses_unfactorised(InputError, "equilibrium")
 def equilibrium(
     of: System | Simulation, *, near: Any = None, stable: bool = True, relaxation: float | None = None
 ) -> Equilibrium:

@@ -19,6 +19,7 @@ from rtmbs.analysis.recorded_motion import of_result
 from rtmbs.analysis.told import Told, counted, numbers, rows
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.integrators.checks import is_number
+from rtmbs.linear.refusal import refuses_unfactorised
 from rtmbs.results.catalogue import run_result
 from rtmbs.results.force_channels import driven_distances
 from rtmbs.results.resampled import Resampled
@@ -74,6 +75,7 @@ class InverseDynamics(Told, JointLoads):
         return "\n".join([f"inverse dynamics of {self.line()}", *rows([head, *found])])
 
 
+@refuses_unfactorised(InputError, "inverse dynamics")
 def inverse_dynamics(
     system: System,
     motion: Mapping[str, Any] | Result | None = None,

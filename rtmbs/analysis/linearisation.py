@@ -15,6 +15,7 @@ from rtmbs.analysis.neighbourhood import Neighbourhood, neighbourhood
 from rtmbs.analysis.standing import simulation_of
 from rtmbs.analysis.told import Told, counted, numbers, rows
 from rtmbs.errors import InputError, shown, unknown_name
+from rtmbs.linear.refusal import refuses_unfactorised
 from rtmbs.results.catalogue import run_result
 from rtmbs.results.samples import Samples
 from rtmbs.simulation.simulation import Simulation
@@ -93,6 +94,7 @@ class Linearisation(Told):
         return StateSpace(self.A, self.B, self.C, self.D)
 
 
+@refuses_unfactorised(InputError, "linearise")
 def linearise(sim: Any, inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> Linearisation:
     """Return the linear equations beside the present state of a Simulation, which stays as it is.
 

@@ -17,7 +17,9 @@ from rtmbs.analysis.named import Named
 from rtmbs.analysis.sparse_modes import pays, slowest_modes
 from rtmbs.analysis.standing import simulation_of
 from rtmbs.analysis.told import Told, counted, not_balanced
+from rtmbs.errors import InputError
 from rtmbs.integrators.checks import whole
+from rtmbs.linear.refusal import refuses_unfactorised
 from rtmbs.results.extras import needed
 from rtmbs.results.result import Result
 from rtmbs.simulation.simulation import Simulation
@@ -169,6 +171,7 @@ class Modes(Told, Oscillations):
         return f"{sim.system.name!r} at t = {sim.t:g} s: {count}, {'stable' if self.stable else 'not stable'}"
 
 
+@refuses_unfactorised(InputError, "modes")
 def modes(of: Any, count: int | None = None) -> Modes:
     """Return the modes of small motions beside the present state of a Simulation, or of a Linearisation.
 

@@ -9,6 +9,8 @@ from rtmbs.analysis.joint_loads import JointLoads
 from rtmbs.analysis.named import Named
 from rtmbs.analysis.power import Power, balanced, joint_powers, power_of
 from rtmbs.analysis.standing import simulation_of
+from rtmbs.errors import InputError
+from rtmbs.linear.refusal import refuses_unfactorised
 from rtmbs.observers.recorder import Recorder
 from rtmbs.observers.schedule import Schedule
 from rtmbs.results.catalogue import run_result
@@ -81,6 +83,7 @@ class Workload(JointLoads):
         return "\n".join(lines)
 
 
+@refuses_unfactorised(InputError, "workload")
 def workload(sim: Simulation, t_end: float, *, record: Schedule | None = None) -> Workload:
     """Run a Simulation to ``t_end`` [s] and return the power of everything and the loads of all joints.
 

@@ -10,6 +10,7 @@ from rtmbs.formulations.contract import ConstrainedSystem
 from rtmbs.formulations.correction import least_solution
 from rtmbs.formulations.errors import FormulationError
 from rtmbs.formulations.terms import row_names
+from rtmbs.linear.refusal import refuses_unfactorised
 from rtmbs.semirecursive.loop_jacobian import Group
 from rtmbs.start.nearest import REFUSED, NearestPose, worst_of
 
@@ -39,6 +40,7 @@ class SystemPose(NearestPose):
         return csc_array(jacobian_at(self.system, z, self.t) * self.typical / self.scale[:, None])
 
 
+@refuses_unfactorised(FormulationError, "consistent state")
 def consistent_state(
     system: ConstrainedSystem,
     q: Array,

@@ -42,7 +42,7 @@ def line_turns(equations: Any, track: Track) -> Array:
     """Return the largest angle (k,) by which a step of a track turns the line of a spring [rad]."""
     tables = equations.tables
     springs = tables.forces.springs
-    if not len(springs.connector):
+    if not len(springs.connector) or len(track.t) < 2:
         return np.zeros(len(track.t) - 1)
     ends = [(side[springs.connector], points) for side, points in
             ((tables.connectors.a, springs.point_a), (tables.connectors.b, springs.point_b))]  # fmt: skip

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.errors import StartError
 from rtmbs.integrators.method import Method
 from rtmbs.integrators.settings import StateArrays
+from rtmbs.linear.refusal import refuses_unfactorised
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.start.checks import check_facing, check_finite, check_forces
 from rtmbs.start.masses import check_masses
@@ -34,6 +36,7 @@ class Start:
     report: StartReport
 
 
+@refuses_unfactorised(StartError, "start")
 def prepare(equations: SemiRecursiveEquations, h: float, method: Method, assembly_offset: bool = False) -> Start:
     """Return a consistent start; sets ``equations.alpha`` and ``masses`` and, when asked, the assembly offset of the
     closures.
