@@ -37,7 +37,7 @@ class ErrorGrowth:
         self.position, self.rate = np.zeros(system.n), np.zeros(system.n)
         self.first = np.flatnonzero(system.tables.dofs.reference >= 0)
         self.waiting, self.span, self.added = list[Moment](), 0.0, np.zeros((2, system.n))  # steps that wait
-        self.off = 0.0  # largest error when it was last known, in typical sizes
+        self.at: Moment | None = None  # where the error was last known
         self.followed = system.n > 0 and system.n + len(system.row_names) <= LARGEST
 
     @property
@@ -59,7 +59,7 @@ class ErrorGrowth:
 
     def check(self, tolerance: float, t: float) -> None:
         """Refuse to go on from ``t`` [s] when a run no longer keeps its tolerance: ToleranceError."""
-        off = self.off / tolerance
+        off = max(self.size, self.turned(self.at)) / tolerance if self.at is not None else 0.0
         if not off <= KEPT:
             raise ToleranceError(
                 f"tolerance = {tolerance:g} is not kept: the errors of steps grow in this motion, and {self.worst!r} "
@@ -93,7 +93,7 @@ class ErrorGrowth:
         self.rate += self.added[1]
         self.waiting, self.span, self.added = [], 0.0, np.zeros((2, self.system.n))
         self.equations.u, self.equations.alpha = u, alpha
-        self.off = max(self.size, self.turned(end))
+        self.at = end
 
     def carry(self, middle: Moment, end: Moment, h: float) -> None:
         """Take the error over ``h`` [s], by the equations in the ``middle``, to the loops at its ``end``."""
