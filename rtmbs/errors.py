@@ -51,6 +51,10 @@ class InputError(RtmbsError, ValueError):
     """An option or an input of a run is not usable: ``h <= 0``, an unknown input, a value that is not finite."""
 
 
+class ArgumentError(RtmbsError, TypeError):
+    """A call has a keyword argument that it does not take; the message names the nearest one and lists all."""
+
+
 class LanguageError(InputError):
     """A model file says what cannot be. The message is one line; ``picture`` shows the file's line with a caret."""
 

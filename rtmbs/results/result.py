@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from inspect import unwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -52,7 +53,7 @@ class Result(Closed):
     @classmethod
     def own_names(cls) -> set[str]:
         """Return the names that constructors write."""
-        makers = [vars(base)["__init__"] for base in cls.__mro__ if "__init__" in vars(base)]
+        makers = [unwrap(vars(base)["__init__"]) for base in cls.__mro__ if "__init__" in vars(base)]
         return {name for maker in makers if hasattr(maker, "__code__") for name in maker.__code__.co_names}
 
     @cached_property
