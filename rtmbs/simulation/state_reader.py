@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import StartError
 from rtmbs.integrators.method import Method
+from rtmbs.limits.names import Keyed
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.simulation.input_holder import InputHolder
 from rtmbs.simulation.inputs import Inputs
@@ -28,7 +29,7 @@ from rtmbs.topology import Topology
 Array = NDArray[np.float64]
 
 
-class StateReader(InputHolder):
+class StateReader(Keyed, InputHolder):
     """A System, the State that counts, and channels of it by name."""
 
     remedy = "; sim.change({name}=...) changes options of a Simulation and of its method"
@@ -130,12 +131,18 @@ class StateReader(InputHolder):
             if all(np.all(np.isfinite(values)) for values in found):
                 state.zdd[:], state.lam[:], state.sd[:] = found
 
+    @guarded(LOOK)
+    def keys(self) -> list[str]:
+        """Return the names of all channels: those of a Result."""
+        return list(self._channels().sources(self._settled()))
+
     @guarded(LOOK, "[...]")
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: Any) -> Any:
         """Return a channel of the present state, a number or an array: ``sim["tip.position"]``.
 
-        Names, axes and units are those of a Result. Only the channel itself is worked out. An angle of a cut joint is
-        between -pi and pi: a single state does not tell its turns. Raises UnknownNameError.
+        A pattern of ``fnmatch`` or a list of names gives a dict by name: ``sim["tip.*"]``. Names, axes and
+        units are those of a Result. Only the channel itself is worked out. An angle of a cut joint is between -pi and
+        pi: a single state does not tell its turns. Raises UnknownNameError.
         """
         state = self._settled()
         self._notice(state)
