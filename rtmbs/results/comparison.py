@@ -9,6 +9,7 @@ import numpy as np
 
 from rtmbs.errors import unknown_name
 from rtmbs.limits.names import Keyed, selected
+from rtmbs.limits.notebook import table_html
 from rtmbs.results.channel import QUATERNION, Array, Channel
 from rtmbs.results.extras import needed
 from rtmbs.results.plotting import Line, draw_panels, finished
@@ -123,8 +124,6 @@ class Comparison(Keyed):
 
     def _repr_html_(self) -> str:
         """Return the table for notebooks."""
-        from rtmbs.results.notebook import table_html
-
         head = f"{len(self.differences)} channels at {len(self.t)} times: {self.verdict.value}"
         return table_html(head, HEAD, [written(one) for one in self.differences[:LISTED]])
 

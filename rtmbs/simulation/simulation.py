@@ -26,7 +26,7 @@ from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
 from rtmbs.semirecursive.worst import out_of_range
 from rtmbs.simulation.failures import in_parts, step_error
-from rtmbs.simulation.fast_states import FastStates, fast_states_of
+from rtmbs.simulation.fast_states import fast_states_of
 from rtmbs.simulation.half_turns import HalfTurns, half_turns_of
 from rtmbs.simulation.input_holder import NO_GOALS
 from rtmbs.simulation.inputs import Inputs
@@ -73,7 +73,6 @@ class Simulation(StateHolder):
 
     _watch: Watch | None  # over what recorded laws read beside their arguments
     _half_turns: HalfTurns | None  # over bushings
-    _fast_states: FastStates | None  # over states of force laws
 
     def __init__(
         self,
@@ -124,10 +123,6 @@ class Simulation(StateHolder):
         self._warm_up()
         self._tell_fast_states()
 
-    def __repr__(self) -> str:
-        state = self._states[0]
-        return f"Simulation({self.system.name!r}, t = {state.t:g} s, h = {state.h:g} s, method={self.method!r})"
-
     def _warm_up(self) -> None:
         """Take a few steps that never count, so that the first real one is no slower than others.
 
@@ -145,11 +140,6 @@ class Simulation(StateHolder):
                 if report.dense or not report.outcome.accepted:
                     break
         self._states, self._stepped = pair(start), True
-
-    @property
-    def fast_states(self) -> dict[str, int]:
-        """What a run repeats in ``Result.warnings``: states of force laws that are too fast for the step."""
-        return {str(one): 1 for one in self._fast_states.found.values()} if self._fast_states else {}
 
     def _tell_fast_states(self) -> None:
         """Warn of states of force laws that are too fast for the step, each once."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.limits.names import Keyed, selected
+from rtmbs.limits.notebook import table_html
 from rtmbs.sweeps.parameters import ERROR, RUN
 
 Column = NDArray[Any]
@@ -112,3 +113,13 @@ class SweepResult(Keyed):
     def __repr__(self) -> str:
         failures = f", {len(self.failed)} failed" if self.failed else ""
         return f"SweepResult({len(self)} runs of {', '.join(self.parameters)}: {', '.join(self.measures)}{failures})"
+
+    def _repr_html_(self) -> str:
+        """Return the first rows as a table for notebooks."""
+        rows = ([cell(column[k]) for column in self._columns.values()] for k in range(len(self)))
+        return table_html(repr(self), self.names(), rows)
+
+
+def cell(value: Any) -> str:
+    """Return a value of a row as text."""
+    return f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)
