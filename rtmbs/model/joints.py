@@ -90,6 +90,12 @@ class JointType:
         """True of a joint that turns in every way, so that its turn has no coordinates."""
         return any(dof.kind == "rotation" for dof in self.dofs())
 
+    def __post_init__(self) -> None:
+        """Refuse what is no direction where it is written; a field of type float is for ``checked``."""
+        for one in fields(self):
+            if one.type not in (float, "float"):
+                direction(getattr(self, one.name), f"{type(self).__name__}: {one.name}")
+
     def checked(self, what: str) -> Self:
         """Return this type with unit directions; refuse a zero one."""
         units = {field.name: direction(getattr(self, field.name), f"{what}: {field.name}") for field in fields(self)}
