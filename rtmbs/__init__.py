@@ -208,7 +208,9 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'rtmbs' has no attribute '{name}'", name=name, obj=None)
     from rtmbs.limits.keywords import checked
 
-    value = checked(getattr(importlib.import_module(HOMES[name]), name))
+    home = importlib.import_module(HOMES[name])
+    value = checked(getattr(home, name))
+    setattr(home, name, value)
     globals()[name] = value  # found once, then an ordinary attribute
     return value
 

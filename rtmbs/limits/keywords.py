@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from functools import wraps
+from inspect import Parameter, signature, unwrap
 from types import CodeType, FunctionType
 from typing import Any, cast
 
@@ -91,9 +92,7 @@ def methods(kind: type) -> Iterator[tuple[str, Any]]:
 
 def optional(function: Any) -> bool:
     """Return whether a function has an argument with a default; a wrapper has those of what it wraps."""
-    inner = function
-    while hasattr(inner, "__wrapped__"):
-        inner = inner.__wrapped__
+    inner = unwrap(function)
     return bool(inner.__defaults__ or inner.__kwdefaults__)
 
 
@@ -115,8 +114,6 @@ def refusing(function: Any) -> Any:
 
 def unknown_keyword(function: Any, args: tuple[Any, ...], keywords: Iterable[str]) -> ArgumentError | None:
     """Return the error for the first keyword that a function does not take; None when it takes all of them."""
-    from inspect import Parameter, signature  # takes longer to load than the package itself
-
     parameters = signature(function).parameters.values()
     if any(one.kind is Parameter.VAR_KEYWORD for one in parameters):
         return None

@@ -174,15 +174,18 @@ class Universal(JointType):
     coordinates = ("angle_a", "angle_b")
     drawn_as = "cross"
 
-    def checked(self, what: str) -> Self:
-        unit = super().checked(what)
-        cosine = abs(float(np.dot(unit.axis_a, unit.axis_b)))
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_square("Universal")
+
+    def check_square(self, what: str) -> None:
+        """Refuse axes that are not perpendicular."""
+        cosine = abs(float(np.dot(direction(self.axis_a, what), direction(self.axis_b, what))))
         if cosine > PERPENDICULAR:
             raise ModelError(
                 f"{what}: axis_a and axis_b are not perpendicular, their cosine is {cosine:.3g}; "
                 "a universal joint needs a right angle between them"
             )
-        return unit
 
     def dofs(self) -> tuple[Dof, ...]:
         return (Dof("revolute", np.array(self.axis_a)), Dof("revolute", np.array(self.axis_b)))

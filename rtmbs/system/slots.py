@@ -1,18 +1,19 @@
 """Whatever may change while running stands in one flat array ``u``; this is where its slots are given out."""
 
-import pickle
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from rtmbs.errors import InputError, ModelError, shown
+from rtmbs.errors import ModelError, shown
 from rtmbs.model.checks import as_floats, numbers
 from rtmbs.model.profiles import Given
 from rtmbs.system.identity import identity
+from rtmbs.system.packing import packed, unpacked
 from rtmbs.system.system import Array, Signal
+
+Function = Callable[[float], Any]
 
 BESIDE = 1e-9  # of a second, or of the time: so near to a declared jump are the values before and after
 CONTINUOUS, STEEP = 1e-6, 20.0  # of the size, and of what its derivative explains, tenfold: a change that is no jump
@@ -48,7 +49,7 @@ class Slots:
         self,
         what: str,
         name: str,
-        function: Callable[[float], Any],
+        function: Function,
         size: int,
         *,
         driver: bool = False,
@@ -77,7 +78,7 @@ class Slots:
         return np.concatenate([np.zeros(0), *self.values])
 
 
-def sample(what: str, function: Callable[[float], Any], size: int, t: float = 0.0) -> Array:
+def sample(what: str, function: Function, size: int, t: float = 0.0) -> Array:
     """Return a function's values at ``t`` [s], refused when they are not ``size`` finite numbers."""
     wanted = "one number" if size == 1 else f"{size} numbers"
     try:
@@ -95,7 +96,7 @@ def sample(what: str, function: Callable[[float], Any], size: int, t: float = 0.
     return values.reshape(size)
 
 
-def jump_times(what: str, function: Callable[[float], Any]) -> tuple[float, ...] | None:
+def jump_times(what: str, function: Function) -> tuple[float, ...] | None:
     """Return the times [s] at which a function says that it jumps, by ``jumps``; None when it says nothing."""
     declared = getattr(function, "jumps", None)
     if declared is None:
@@ -104,7 +105,7 @@ def jump_times(what: str, function: Callable[[float], Any]) -> tuple[float, ...]
     return tuple(np.unique(times).tolist())
 
 
-def check_jumps(what: str, function: Callable[[float], Any], jumps: tuple[float, ...]) -> None:
+def check_jumps(what: str, function: Function, jumps: tuple[float, ...]) -> None:
     """Refuse a declared jump in the value or the rate of a driver: no finite force can follow."""
     for time in jumps:
         near = BESIDE * max(1.0, abs(time))
@@ -120,13 +121,10 @@ def check_jumps(what: str, function: Callable[[float], Any], jumps: tuple[float,
 
 @dataclass(frozen=True)
 class TimeFunction:
-    """A function of the user at ``t`` [s], as an array (size,); a pickle holds it by name, or by value.
-
-    By name where another process can import it; else as cloudpickle writes it, as a lambda or a function within another.
-    """
+    """A function of the user at ``t`` [s], as an array (size,)."""
 
     what: str  # as a message calls it
-    function: Callable[[float], Any]
+    function: Function
     size: int
 
     def __call__(self, t: float) -> Any:
@@ -137,21 +135,9 @@ class TimeFunction:
         return self  # as functions are
 
     def __reduce__(self) -> tuple[Any, ...]:
-        with suppress(Exception):  # pickle raises whatever an object raises
-            pickle.dumps(self.function)
-            return TimeFunction, (self.what, self.function, self.size)
-        import cloudpickle
-
-        try:
-            written = cloudpickle.dumps(self.function)
-        except Exception as error:
-            raise InputError(
-                f"{self.what} cannot be pickled: its function {shown(self.function)} holds what no other process can be "
-                f"handed ({error}); let the function make that itself"
-            ) from None
-        return time_function, (self.what, written, self.size)
+        return time_function, (self.what, packed(self.what, self.function), self.size)
 
 
-def time_function(what: str, written: bytes, size: int) -> TimeFunction:
-    """Return a function of time that was pickled by value."""
-    return TimeFunction(what, pickle.loads(written), size)
+def time_function(what: str, held: Any, size: int) -> TimeFunction:
+    """Return a function of time that was pickled."""
+    return TimeFunction(what, unpacked(held), size)
