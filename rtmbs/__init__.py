@@ -206,7 +206,11 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"rtmbs.{name}")
     if name not in HOMES:
         raise AttributeError(f"module 'rtmbs' has no attribute '{name}'", name=name, obj=None)
-    value = getattr(importlib.import_module(HOMES[name]), name)
+    from rtmbs.limits.keywords import checked
+
+    home = importlib.import_module(HOMES[name])
+    value = checked(getattr(home, name))
+    setattr(home, name, value)
     globals()[name] = value  # found once, then an ordinary attribute
     return value
 

@@ -9,6 +9,7 @@ from typing import Any
 
 ERRORS_PAGE = "docs/errors.md"
 LISTED = 6  # names shown when one is unknown
+OWN = 16  # names of an element shown when the element alone was named
 LONGEST_SHOWN = 200  # letters of a value in a message
 LONGEST_LINE = 160  # letters of a line that a picture shows
 COMPARED, LONGEST_COMPARED = 2000, 60  # names, and letters of one, that are compared with an unknown name
@@ -49,6 +50,10 @@ class TopologyError(ModelError):
 
 class InputError(RtmbsError, ValueError):
     """An option or an input of a run is not usable: ``h <= 0``, an unknown input, a value that is not finite."""
+
+
+class ArgumentError(RtmbsError, TypeError):
+    """A call has a keyword argument that it does not take; the message names the nearest one and lists all."""
 
 
 class LanguageError(InputError):
@@ -168,10 +173,14 @@ def shown(value: object) -> str:
 
 
 def unknown_name(kind: str, name: object, valid: Iterable[str]) -> UnknownNameError:
-    """Return the error for a ``name`` that no ``kind`` carries, with the nearest valid names."""
+    """Return the error for a ``name`` that no ``kind`` carries: with the names of an element, or the nearest ones."""
     names = list(valid)
     if not names:
         return UnknownNameError(f"there is no {kind} named {shown(name)}; the model has no {kind} yet")
+    if isinstance(name, str) and (own := [known for known in names if known.startswith(f"{name}.")]):
+        listed = ", ".join(map(repr, own[:OWN]))
+        more = "" if len(own) <= OWN else f" and {len(own) - OWN} more"
+        return UnknownNameError(f"there is no {kind} named {shown(name)}; there are {listed}{more}")
     nearest = nearest_names(name, names) if isinstance(name, str) else []
     listed = ", ".join(repr(known) for known in nearest or names[:LISTED])
     if nearest:

@@ -22,7 +22,7 @@ MEMORY = "memory."  # before the name of what a method remembers, in a file and 
 Array = NDArray[np.float64]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class State:
     """Coordinates, rates, accelerations, multipliers, rotations, inputs and force states of one instant.
 
@@ -45,6 +45,12 @@ class State:
     memory: dict[str, Array] = field(default_factory=dict)  # by name: what the method keeps from step to step
     s: Array = field(default_factory=lambda: np.zeros(0))  # (ns,) states of force laws
     sd: Array = field(default_factory=lambda: np.zeros(0))  # (ns,) their rates
+
+    def __repr__(self) -> str:
+        sizes = {"coordinates": np.size(self.z), "multipliers": np.size(self.lam), "inputs": np.size(self.u)}
+        sizes |= {"force states": np.size(self.s)}
+        parts = ", ".join(f"{size} {what}" for what, size in sizes.items() if size)
+        return f"State(t = {self.t:g} s, step {self.k} of h = {self.h:g} s: {parts})"
 
     @property
     def t(self) -> float:

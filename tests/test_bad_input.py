@@ -23,6 +23,7 @@ from rtmbs.errors import (
 from rtmbs.files.archive import write_archive
 from rtmbs.model import (
     ConstantRate,
+    Cylinder,
     Cylindrical,
     Fixed,
     Floating,
@@ -30,8 +31,10 @@ from rtmbs.model import (
     Function,
     Input,
     JointType,
+    Line,
     Model,
     Motor,
+    Planar,
     Prismatic,
     Revolute,
     Sine,
@@ -39,6 +42,7 @@ from rtmbs.model import (
     Spherical,
     Spline,
     SpringDamper,
+    Staircase,
     TorsionSpring,
     Universal,
     Wrench,
@@ -72,6 +76,11 @@ def body(**wrong):
 
 def joint(type, a="crank", b="ball", name="extra", **more):
     return lambda model: model.add_joint(name, type, a, b, **more)
+
+
+def made(kind, *arguments, **more):
+    """A value that is refused where it is written, before a model sees it."""
+    return lambda model: kind(*arguments, **more)
 
 
 def force(law, **where):
@@ -213,10 +222,18 @@ CASES = {
     "orientation a zero quaternion": (body(orientation=(0, 0, 0, 0)), ["'wheel'", "zero quaternion"]),
     "orientation of two numbers": (body(orientation=(1, 0)), ["'wheel'", "orientation", "quaternion (w, x, y, z)"]),
     "gravity not a number": (lambda m: Model("moon", gravity=(0, 0, NAN)), ["'moon'", "gravity", "nan"]),
-    "zero axis": (joint(Revolute((0, 0, 0))), ["'extra'", "axis", "zero", "(1, 0, 0)"]),
-    "axis not a number": (joint(Prismatic((NAN, 0, 0))), ["'extra'", "axis", "nan"]),
+    "zero axis": (made(Revolute, (0, 0, 0)), ["Revolute: axis", "zero", "(1, 0, 0)"]),
+    "axis not a number": (made(Prismatic, (NAN, 0, 0)), ["Prismatic: axis", "nan"]),
     "joint type without axis": (joint(Revolute), ["'extra'", "Revolute(axis=(1, 0, 0))"]),
-    "universal axes not square": (joint(Universal(X, (1, 1, 0))), ["'extra'", "axis_a", "perpendicular", "0.707"]),
+    "universal axes not square": (made(Universal, X, (1, 1, 0)), ["Universal:", "axis_a", "perpendicular", "0.707"]),
+    "axis as a letter": (made(Revolute, "x"), ["Revolute: axis is 'x'; it must be 3 numbers: (1, 0, 0)"]),
+    "axis as a capital": (made(Planar, normal="Z"), ["Planar: normal is 'Z'; it must be 3 numbers: (0, 0, 1)"]),
+    "axis as a word": (made(Cylindrical, axis="up"), ["Cylindrical: axis is 'up'; it must be 3 numbers"]),
+    "axis as a number": (made(Line, 1.0), ["Line: axis has shape ()"]),
+    "axis of two": (made(Universal, X, (0, 1)), ["Universal: axis_b has shape (2,)"]),
+    "axis of a cylinder as a letter": (made(Cylinder, 1.0, 1.0, axis="y"), ["Cylinder: axis", "(0, 1, 0)"]),
+    "staircase of equal times": (made(Staircase, (0.0, 1.0, 1.0), (1.0, 2.0, 3.0)), ["Staircase: t", "must increase"]),
+    "spline of equal times": (made(Spline, (0.0, 1.0, 1.0), (1.0, 2.0, 3.0)), ["Spline: t[2] = 1.0", "t[1] = 1.0"]),
     "joint of a body with itself": (joint(Revolute(X), b="crank"), ["'extra'", "'crank'", "itself"]),
     "point not a number": (joint(Revolute(X), point=(0, 0, NAN)), ["'extra'", "point", "nan"]),
     "point and point_a": (joint(Revolute(X), point=X, point_a=X), ["'extra'", "point_a= and point_b="]),
@@ -291,9 +308,9 @@ CASES = {
         lambda m: m.add_differential("axle", "hinge", ANGLE, ANGLE),
         ["'axle'", "sleeve.angle", "twice"],
     ),
-    "spline unsorted": (driver(Spline(**TABLE)), ["'drive'", "t[2] = 1.0", "must increase"]),
-    "spline of one point": (driver(Spline((0.0,), (1.0,))), ["'drive'", "at least two"]),
-    "spline of two lengths": (driver(Spline((0.0, 1.0), (1.0, 2.0, 3.0))), ["'drive'", "values", "2 numbers"]),
+    "spline unsorted": (made(Spline, **TABLE), ["Spline", "t[2] = 1.0", "must increase"]),
+    "spline of one point": (made(Spline, (0.0,), (1.0,)), ["Spline", "at least two"]),
+    "spline of two lengths": (made(Spline, (0.0, 1.0), (1.0, 2.0, 3.0)), ["Spline", "values", "2 numbers"]),
     "smooth step backwards": (driver(SmoothStep(2.0, 1.0, 0.0, 1.0)), ["'drive'", "t1", "later"]),
     "sine not a number": (driver(Sine(NAN, 1.0)), ["'drive'", "amplitude", "nan"]),
     "driver that returns not a number": (driver(Function(lambda t: NAN, float, float)), ["'drive'", "nan", "t = 0"]),
@@ -302,7 +319,7 @@ CASES = {
     "driver function missing": (driver(Function(math.sin, math.cos, 0.0)), ["'drive'", "fdd", "function of t"]),
     "driver that is a type": (driver(ConstantRate), ["'drive'", "not a profile", "ConstantRate(rate=1.0)"]),
     "motor of a number in words": (force(Motor("5"), joint="hinge"), ["'spring'", "value is '5'", "one number"]),
-    "spline ragged": (driver(Spline([[0.0], [1.0, 2.0]], 1.0)), ["'drive'", "t is [[0.0], [1.0, 2.0]]", "times"]),
+    "spline ragged": (made(Spline, [[0.0], [1.0, 2.0]], 1.0), ["Spline", "t is [[0.0], [1.0, 2.0]]", "times"]),
     "driver on a ball": (driver(ConstantRate(1.0), joint="socket"), ["'drive'", "'socket'", "Spherical"]),
     "driver on nothing": (
         lambda m: m.add_driver("drive", ConstantRate(1.0)),

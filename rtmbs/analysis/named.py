@@ -36,5 +36,8 @@ class Named(dict[str, T], Generic[T]):
         """Return the value of a name, or ``default``."""
         return self[name] if isinstance(name, str) and name in self else default
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return [*self, *self._also]
+
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.kind, dict(self), self._also)

@@ -9,6 +9,7 @@ from rtmbs.analysis.joint_loads import JointLoads
 from rtmbs.analysis.named import Named
 from rtmbs.analysis.power import Power, balanced, joint_powers, power_of
 from rtmbs.analysis.standing import simulation_of
+from rtmbs.analysis.told import Told, counted
 from rtmbs.errors import InputError
 from rtmbs.linear.refusal import refuses_unfactorised
 from rtmbs.observers.recorder import Recorder
@@ -24,8 +25,8 @@ from rtmbs.system.system import System
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Workload(JointLoads):
+@dataclass(frozen=True, repr=False)
+class Workload(Told, JointLoads):
     """Power of everything in a mechanism, and loads of its joints, over S samples.
 
     Attributes
@@ -73,7 +74,14 @@ class Workload(JointLoads):
         kinetic = self.result["energy.kinetic"]
         return abs(given - float(kinetic[-1] - kinetic[0])) / max(exchanged, 1e-300)
 
-    def __str__(self) -> str:
+    def line(self) -> str:
+        """Return the mechanism, the time and what the energies of all elements miss."""
+        span = f"t = {self.t[0]:g} s to {self.t[-1]:g} s, {counted(len(self.t), 'sample')}"
+        parts = f"{counted(len(self.power), 'element')} with power, {counted(len(self.joints), 'joint')}"
+        return f"{self.result.name!r}: {span}; {parts}; energy missed {self.energy_missed:.1g}"
+
+    def table(self) -> str:
+        """Return the energy and the largest power of each element, and the largest reaction of each joint."""
         lines = [f"workload over {self.t[-1] - self.t[0]:g} s, {len(self.t)} samples"]
         for name, power in self.power.items():
             lines.append(f"  {name}: {self.energy(name)[-1]:.6g} J, peak {np.abs(power).max():.6g} W")

@@ -6,16 +6,29 @@ Names are resolved on first use: reading this package loads neither scipy nor th
 import lazy_loader
 
 from rtmbs.dae.registry import PLACES
+from rtmbs.limits.keywords import lazily
 
-__getattr__, __dir__, __all__ = lazy_loader.attach(
-    __name__,
-    submod_attrs={
-        **{module: [kind] for module, kind in PLACES.values()},
-        "contract": ["Counts", "Method", "Orders", "Point"],
-        "driver": ["integrate"],
-        "errors": ["GainWarning", "MotionError"],
-        "registry": ["METHODS"],
-        "tableaux": ["DORMAND_PRINCE", "EULER", "GILL", "HEUN", "KUTTA", "RK4", "TABLEAUX", "THREE_EIGHTHS", "Tableau"],
-        "trajectory": ["Trajectory"],
-    },
+__getattr__, __dir__, __all__ = lazily(
+    lazy_loader.attach(
+        __name__,
+        submod_attrs={
+            **{module: [kind] for module, kind in PLACES.values()},
+            "contract": ["Counts", "Method", "Orders", "Point"],
+            "driver": ["integrate"],
+            "errors": ["GainWarning", "MotionError"],
+            "registry": ["METHODS"],
+            "tableaux": [
+                "DORMAND_PRINCE",
+                "EULER",
+                "GILL",
+                "HEUN",
+                "KUTTA",
+                "RK4",
+                "TABLEAUX",
+                "THREE_EIGHTHS",
+                "Tableau",
+            ],
+            "trajectory": ["Trajectory"],
+        },
+    )
 )

@@ -12,7 +12,7 @@ from rtmbs.formulations.contract import ConstrainedSystem, states_of
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Trajectory:
     """A motion at k + 1 times. ``violations`` (k + 1, 3) are the largest |Phi|, |Phid| and |Phidd| of each point."""
 
@@ -25,6 +25,13 @@ class Trajectory:
     violations: Array  # (k + 1, 3)
     counts: Counts
     wall: float  # [s] of the run, violations left out
+
+    def __repr__(self) -> str:
+        sizes = {"coordinates": self.q.shape[1], "multipliers": self.lam.shape[1], "force states": self.s.shape[1]}
+        parts = ", ".join(f"{size} {what}" for what, size in sizes.items() if size)
+        span = f"{len(self.t)} points, t = {self.t[0]:g} s to {self.t[-1]:g} s" if len(self.t) else "no points"
+        largest = ", ".join(f"{value:.1e}" for value in self.violations.max(axis=0, initial=0.0))
+        return f"Trajectory({span}; {parts}; largest |Phi|, |Phid|, |Phidd| {largest}; {self.wall:.3g} s)"
 
 
 def trajectory_of(system: ConstrainedSystem, points: Sequence[Point], counts: Counts, wall: float) -> Trajectory:

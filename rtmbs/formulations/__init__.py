@@ -6,23 +6,26 @@ Names are resolved on first use: reading this package loads neither scipy nor th
 import lazy_loader
 
 from rtmbs.formulations.registry import PLACES
+from rtmbs.limits.keywords import lazily
 
-__getattr__, __dir__, __all__ = lazy_loader.attach(
-    __name__,
-    submod_attrs={
-        **{module: [kind] for module, kind in PLACES.values()},
-        "consistent": ["consistent_state"],
-        "contract": ["ConstrainedSystem", "Formulation", "SystemWithStates"],
-        "correction": ["Correcting", "corrected"],
-        "error_equation": ["Disturbance", "error_response", "transfer_function"],
-        "error_plot": ["plot_error_response"],
-        "errors": ["FormulationError"],
-        "function_system": ["FunctionSystem"],
-        "gains": ["critical_gains", "gains_for_method", "gains_for_step"],
-        "joint_coordinates": ["JointCoordinates"],
-        "reference_point": ["ReferencePointCoordinates"],
-        "registry": ["FORMULATIONS"],
-        "sparse_forms": ["SparseForms"],
-        "stability": ["STABILITY", "gain_bound"],
-    },
+__getattr__, __dir__, __all__ = lazily(
+    lazy_loader.attach(
+        __name__,
+        submod_attrs={
+            **{module: [kind] for module, kind in PLACES.values()},
+            "consistent": ["consistent_state"],
+            "contract": ["ConstrainedSystem", "Formulation", "SystemWithStates"],
+            "correction": ["Correcting", "corrected"],
+            "error_equation": ["Disturbance", "error_response", "transfer_function"],
+            "error_plot": ["plot_error_response"],
+            "errors": ["FormulationError"],
+            "function_system": ["FunctionSystem"],
+            "gains": ["critical_gains", "gains_for_method", "gains_for_step"],
+            "joint_coordinates": ["JointCoordinates"],
+            "reference_point": ["ReferencePointCoordinates"],
+            "registry": ["FORMULATIONS"],
+            "sparse_forms": ["SparseForms"],
+            "stability": ["STABILITY", "gain_bound"],
+        },
+    )
 )

@@ -137,6 +137,14 @@ class StepReport(NamedTuple):
             return last
         return last * last / (before - last) if last < before else math.inf
 
+    def __repr__(self) -> str:
+        counts = {"iterations": self.iterations, "further tries": self.tries, "projections": self.projections}
+        parts = [f"{count} {what}" for what, count in counts.items() if count or what == "iterations"]
+        if self.outcome.accepted:
+            parts.append(f"loops open by {max(self.position_violation, self.position_violation_rotation):.1e}")
+        parts += [f"at fault: {', '.join(self.worst)}"] if self.worst else []
+        return f"StepReport({self.outcome.name}, t = {self.t:.6g} s: {', '.join(parts)})"
+
     def __str__(self) -> str:
         names = f" ({', '.join(self.worst)})" if self.worst else ""
         helped = f", after {self.tries} further tries: {self.tried[-1]}" if self.tries and self.outcome.accepted else ""

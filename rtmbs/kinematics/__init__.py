@@ -8,6 +8,7 @@ from rtmbs.kinematics.errors import MotionError
 from rtmbs.kinematics.motion import Counters, Motion
 from rtmbs.kinematics.rank import Mobility
 from rtmbs.kinematics.singular import SingularPose
+from rtmbs.limits.keywords import publish
 
 __all__ = [
     "Analysis",
@@ -25,3 +26,5 @@ __all__ = [
     "eliminate",
     "least_norm",
 ]
+
+publish(globals(), __all__)

@@ -6,5 +6,8 @@ from rtmbs.language.format import format
 from rtmbs.language.parse import Sheet, parse
 from rtmbs.language.read import build, read
 from rtmbs.language.write import write
+from rtmbs.limits.keywords import publish
 
 __all__ = ["Analysis", "Document", "Place", "Sheet", "build", "format", "parse", "read", "write"]
+
+publish(globals(), __all__)

@@ -70,7 +70,11 @@ def made(given: Given, key: str, call: Call) -> Any:
     for word in missing:
         if word not in values:
             raise given.source.error(call.at, f"{call.name} needs {word} = ...", [f"{word} ="])
-    result = kind(**{word: taken(given, key, value) for word, value in values.items()})
+    arguments = {word: taken(given, key, value) for word, value in values.items()}
+    try:
+        result = kind(**arguments)
+    except ModelError as error:  # it names the kind only
+        raise given.source.error(call.at, f"{given.what}: {error}") from None
     try:
         return result.checked(given.what) if hasattr(result, "checked") else result
     except ModelError as error:

@@ -1,1 +1,1 @@
-"""How large numbers may be, and how much memory there is."""
+"""What calls and objects of every room share: bounds of numbers and memory, keywords, names in brackets, tables."""

@@ -19,6 +19,7 @@ LONGEST_NAME = 1000  # letters
 SMALL = 1e-140  # length of a vector whose squares are still exact
 UNIT = 1e-15  # distance of a length from 1 that is rounding: dividing once more would only move the last digit
 EYE = np.eye(3)
+BASE_VECTORS = {"x": "(1, 0, 0)", "y": "(0, 1, 0)", "z": "(0, 0, 1)"}  # words that are taken for axes
 ROTATION_TOLERANCE = 1e-8  # largest entry of R^T R - 1 that is taken for rounding
 
 
@@ -84,6 +85,8 @@ def switch(value: Any, what: str) -> bool:
 
 def direction(value: Numbers, what: str) -> Array:
     """Return the unit vector along ``value``."""
+    if isinstance(value, str) and value.lower() in BASE_VECTORS:
+        raise ModelError(f"{what} is {shown(value)}; it must be 3 numbers: {BASE_VECTORS[value.lower()]}")
     vector = numbers(value, what, (3,))
     if not np.any(vector):
         raise ModelError(f"{what} is zero; it must be a direction such as (1, 0, 0)")

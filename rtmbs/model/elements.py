@@ -51,6 +51,12 @@ class Elements(Closed):
         self.joints, self.markers, self.rods, self.couplers = {}, {}, {}, {}
         self.constraints, self.forces, self.drivers, self.initials, self.looks = {}, {}, {}, {}, {}
 
+    def _repr_html_(self) -> str:
+        """Return tables of all elements for notebooks."""
+        from rtmbs.model.notebook import model_html
+
+        return model_html(self)
+
     @property
     def ground(self) -> Body:
         return self.bodies[GROUND]

@@ -90,6 +90,12 @@ class JointType:
         """True of a joint that turns in every way, so that its turn has no coordinates."""
         return any(dof.kind == "rotation" for dof in self.dofs())
 
+    def __post_init__(self) -> None:
+        """Refuse what is no direction where it is written; a field of type float is for ``checked``."""
+        for one in fields(self):
+            if one.type not in (float, "float"):
+                direction(getattr(self, one.name), f"{type(self).__name__}: {one.name}")
+
     def checked(self, what: str) -> Self:
         """Return this type with unit directions; refuse a zero one."""
         units = {field.name: direction(getattr(self, field.name), f"{what}: {field.name}") for field in fields(self)}
@@ -168,15 +174,18 @@ class Universal(JointType):
     coordinates = ("angle_a", "angle_b")
     drawn_as = "cross"
 
-    def checked(self, what: str) -> Self:
-        unit = super().checked(what)
-        cosine = abs(float(np.dot(unit.axis_a, unit.axis_b)))
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_square("Universal")
+
+    def check_square(self, what: str) -> None:
+        """Refuse axes that are not perpendicular."""
+        cosine = abs(float(np.dot(direction(self.axis_a, what), direction(self.axis_b, what))))
         if cosine > PERPENDICULAR:
             raise ModelError(
                 f"{what}: axis_a and axis_b are not perpendicular, their cosine is {cosine:.3g}; "
                 "a universal joint needs a right angle between them"
             )
-        return unit
 
     def dofs(self) -> tuple[Dof, ...]:
         return (Dof("revolute", np.array(self.axis_a)), Dof("revolute", np.array(self.axis_b)))

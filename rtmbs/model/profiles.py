@@ -101,7 +101,16 @@ class Spline:
     coefficients: Array = field(default_factory=lambda: np.zeros((4, 0)), repr=False)  # cubic first, (4, k - 1)
     jumps: ClassVar[tuple[float, ...]] = ()  # none
 
+    def __post_init__(self) -> None:
+        if not self.coefficients.size:
+            self.table("Spline")
+
     def checked(self, what: str) -> Self:
+        times, values = self.table(what)
+        return replace(self, t=times, values=values, coefficients=natural_spline(times, values))
+
+    def table(self, what: str) -> tuple[Array, Array]:
+        """Return times and values (k,); refuse what is no table."""
         shape = shape_of(self.t, f"{what}: t", "it must be a list of times")
         size = math.prod(shape)
         if size < 2:
@@ -113,7 +122,7 @@ class Spline:
                 f"{what}: t[{late + 1}] = {times[late + 1]} does not follow t[{late}] = {times[late]}; "
                 "times must increase"
             )
-        return replace(self, t=times, values=values, coefficients=natural_spline(times, values))
+        return times, values
 
     def __call__(self, t: float) -> Motion:
         if not self.coefficients.size:
@@ -196,8 +205,16 @@ class Staircase:
     t: Numbers  # (k,) increasing times [s]
     values: Numbers  # (k,) or (k, 3)
 
+    def __post_init__(self) -> None:
+        self.table("Staircase")
+
     def checked(self, what: str) -> Self:
-        """Return this staircase with arrays; refuse times that do not increase, and a wrong number of values."""
+        """Return this staircase with arrays."""
+        times, values = self.table(what)
+        return replace(self, t=times, values=values)
+
+    def table(self, what: str) -> tuple[Array, Array]:
+        """Return times (k,) and values; refuse times that do not increase, and a wrong number of values."""
         size = math.prod(shape_of(self.t, f"{what}: t", "it must be a list of times"))
         if size == 0:
             raise ModelError(f"{what}: t is empty; a staircase needs at least one time")
@@ -206,7 +223,7 @@ class Staircase:
         values = numbers(self.values, f"{what}: values", (size, 3) if vectors else (size,))
         if not np.all(np.diff(times) > 0.0):
             raise ModelError(f"{what}: t is {shown(self.t)}; times must increase")
-        return replace(self, t=times, values=values)
+        return times, values
 
     @property
     def jumps(self) -> Array:

@@ -6,12 +6,16 @@ resolved on first use: reading this package loads neither numba nor mpi4py.
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach(
-    __name__,
-    submod_attrs={
-        "cuts": ["balanced_cuts"],
-        "motion": ["Alone", "Exchange", "Motion", "run"],
-        "ranks": ["Ranks", "demand_alike", "launch", "world"],
-        "threads": ["run_threads"],
-    },
+from rtmbs.limits.keywords import lazily
+
+__getattr__, __dir__, __all__ = lazily(
+    lazy_loader.attach(
+        __name__,
+        submod_attrs={
+            "cuts": ["balanced_cuts"],
+            "motion": ["Alone", "Exchange", "Motion", "run"],
+            "ranks": ["Ranks", "demand_alike", "launch", "world"],
+            "threads": ["run_threads"],
+        },
+    )
 )

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rtmbs.errors import unknown_name
+from rtmbs.limits.names import Keyed, selected
+from rtmbs.limits.notebook import table_html
 from rtmbs.results.channel import QUATERNION, Array, Channel
 from rtmbs.results.extras import needed
 from rtmbs.results.plotting import Line, draw_panels, finished
@@ -43,7 +45,7 @@ class Difference(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Keyed):
     """What ``compare`` found; ``print(comparison)`` is a table, the worst channels first."""
 
     a: Result
@@ -65,9 +67,18 @@ class Comparison:
         """The channel of the largest relative difference."""
         return self.differences[0]
 
-    def __getitem__(self, name: str) -> Difference:
-        """Return the difference of one channel; UnknownNameError lists the nearest names."""
+    def keys(self) -> list[str]:
+        """Return the names of the compared channels."""
+        return [one.name for one in self.differences]
+
+    def __getitem__(self, name: Any) -> Any:
+        """Return the Difference of one channel; of a pattern or a list of names the Differences by name.
+
+        Raises UnknownNameError, which lists the nearest names.
+        """
         found = {one.name: one for one in self.differences}
+        if (several := selected("compared channel", name, found)) is not None:
+            return {one: found[one] for one in several}
         if name not in found:
             raise unknown_name("compared channel", name, found)
         return found[name]
@@ -113,8 +124,6 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """Return the table for notebooks."""
-        from rtmbs.results.notebook import table_html
-
         head = f"{len(self.differences)} channels at {len(self.t)} times: {self.verdict.value}"
         return table_html(head, HEAD, [written(one) for one in self.differences[:LISTED]])
 

@@ -1,19 +1,9 @@
 """Results as HTML for notebooks."""
 
-from collections.abc import Sequence
 from html import escape
 
+from rtmbs.limits.notebook import folded_html
 from rtmbs.results.result import TIME, Result
-
-CELL = ' style="text-align:left"'
-
-
-def table_html(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a titled table."""
-    heads = "".join(f"<th{CELL}>{escape(word)}</th>" for word in head)
-    body = "".join("<tr>" + "".join(f"<td{CELL}>{escape(word)}</td>" for word in row) + "</tr>" for row in rows)
-    above = f"<p><b>{escape(title)}</b></p>" if title else ""
-    return f"{above}<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def result_html(result: Result) -> str:
@@ -31,6 +21,5 @@ def result_html(result: Result) -> str:
         if name != TIME:
             owners.setdefault(owner, []).append((what, " ".join(axes), unit, result.frame(name)))
     for owner, rows in owners.items():
-        table = table_html("", ("channel", "components", "unit", "axes of"), rows)
-        lines.append(f"<details><summary>{escape(owner)} ({len(rows)})</summary>{table}</details>")
+        lines.append(folded_html(owner, ("channel", "components", "unit", "axes of"), rows))
     return "\n".join(lines)

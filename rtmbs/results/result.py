@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from inspect import unwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import InputError, UnknownNameError, shown, unknown_name
+from rtmbs.errors import InputError, unknown_name
+from rtmbs.limits.names import Keyed, selected
 from rtmbs.model.closed import Closed
 from rtmbs.results.channel import Channel, Kept, Source
 
@@ -19,12 +21,13 @@ Array = NDArray[np.float64]
 TIME = "t"
 
 
-class Result(Closed):
+class Result(Keyed, Closed):
     """Channels by name: ``result["crank.position"]`` is the array, ``result.channel("crank.position")`` knows its unit.
 
-    ``names()`` lists them all. A channel is worked out when it is first asked for and kept. When two elements of a
-    model claim one name, such as a body and a floating joint of the same name, each is listed with its kind in front:
-    ``body:chassis.position`` and ``joint:chassis.position``.
+    ``names()`` lists them all. ``result["crank.*"]`` and ``result[["crank.angle", "crank.rate"]]`` are dicts.
+    A channel is worked out when it is first asked for and kept. When two elements of a model claim one name, such as a
+    body and a floating joint of the same name, each is listed with its kind in front: ``body:chassis.position`` and
+    ``joint:chassis.position``.
 
     ``result[10:20]`` and ``result.between(0.5, 1.0)`` are Results of some samples, ``result.at(times)`` one of other
     times. A Result can be pickled; all channels are worked out for it.
@@ -52,7 +55,7 @@ class Result(Closed):
     @classmethod
     def own_names(cls) -> set[str]:
         """Return the names that constructors write."""
-        makers = [vars(base)["__init__"] for base in cls.__mro__ if "__init__" in vars(base)]
+        makers = [unwrap(vars(base)["__init__"]) for base in cls.__mro__ if "__init__" in vars(base)]
         return {name for maker in makers if hasattr(maker, "__code__") for name in maker.__code__.co_names}
 
     @cached_property
@@ -68,6 +71,10 @@ class Result(Closed):
     def names(self) -> list[str]:
         """Return the names of all channels."""
         return list(self._sources)
+
+    def keys(self) -> list[str]:
+        """Return what ``names`` does: a Result is a mapping of names to arrays, ``dict(result)``."""
+        return self.names()
 
     def channel(self, name: str) -> Channel:
         """Return a channel with its axes and unit; UnknownNameError lists the nearest names."""
@@ -94,12 +101,21 @@ class Result(Closed):
         return self._sources[name]
 
     @overload
-    def __getitem__(self, name: str) -> Array: ...
+    def __getitem__(self, name: str) -> Any: ...
+    @overload
+    def __getitem__(self, name: list[str] | tuple[str, ...]) -> dict[str, Array]: ...
     @overload
     def __getitem__(self, name: slice) -> "Result": ...
 
-    def __getitem__(self, name: Any) -> "Array | Result":
-        """Return the values of a channel, or the samples of a slice as a Result: ``result[::10]``."""
+    def __getitem__(self, name: Any) -> Any:
+        """Return the values of a channel, of several by name, or the samples of a slice as a Result: ``result[::10]``.
+
+        A pattern of ``fnmatch`` and a list of names and patterns give a dict of name and array.
+
+            result["crank.*"], result[["crank.angle", "*.energy"]]
+
+        Raises UnknownNameError for a name that does not exist and for a pattern without a match.
+        """
         if isinstance(name, slice):
             from rtmbs.results.selection import parsed  # selections build Results
 
@@ -110,11 +126,8 @@ class Result(Closed):
                 f"a Result takes the name of a channel or a slice, not {name}; result['NAME'][{name}] is a value, and "
                 f"result[{rows}] a Result of one sample"
             )
-        if isinstance(name, tuple | list):
-            raise UnknownNameError(
-                f"a Result takes one name at a time, not {shown(name)}; write [result[name] for name in names], or "
-                "result.to_pandas(*names) for a table"
-            )
+        if (several := selected("channel", name, self._sources)) is not None:
+            return {one: self.channel(one).values for one in several}
         return self.channel(name).values
 
     def __contains__(self, name: object) -> bool:

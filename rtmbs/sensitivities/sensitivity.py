@@ -14,6 +14,7 @@ from rtmbs.analysis.told import Told, counted, numbers, rows
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.integrators.checks import one_of, whole
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
+from rtmbs.limits.names import Keyed, selected
 from rtmbs.model.model import Model
 from rtmbs.results.catalogue import run_result
 from rtmbs.results.result import Result
@@ -45,7 +46,7 @@ MISSED = 1e-6  # of rates and accelerations: beyond, the equations are not those
 
 
 @dataclass(frozen=True, repr=False)
-class Sensitivity(Told):
+class Sensitivity(Keyed, Told):
     """Values of a run and their derivatives.
 
     Attributes
@@ -91,8 +92,14 @@ class Sensitivity(Told):
         values = ", ".join(numbers(self.value[: len(shown_)])) + (", ..." if len(self.value) > SHOWN else "")
         return "\n".join([f"sensitivity of {self.line()}", f"value: {values}", *rows([head, *found])])
 
-    def __getitem__(self, name: str) -> Array:
-        """Return the derivatives (k,) by the parameter ``name``."""
+    def keys(self) -> list[str]:
+        """Return the names of the parameters."""
+        return list(self.parameters)
+
+    def __getitem__(self, name: Any) -> Any:
+        """Return the derivatives (k,) by the parameter ``name``; of a pattern or a list the derivatives by name."""
+        if (several := selected("parameter", name, self.parameters)) is not None:
+            return {one: self[one] for one in several}
         if name not in self.parameters:
             raise unknown_name("parameter", name, self.parameters)
         return np.asarray(self.jacobian[:, self.parameters.index(name)])

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import lazy_loader
 
+from rtmbs.limits.keywords import lazily
+
 if TYPE_CHECKING:
     from rtmbs.simulation.simulation import Simulation as Simulation
 
-__getattr__, __dir__, __all__ = lazy_loader.attach(__name__, submod_attrs={"simulation": ["Simulation"]})
+__getattr__, __dir__, __all__ = lazily(lazy_loader.attach(__name__, submod_attrs={"simulation": ["Simulation"]}))

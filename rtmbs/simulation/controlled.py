@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,7 @@ from rtmbs.simulation.jump_times import edge_of
 from rtmbs.simulation.local_error import Past
 from rtmbs.simulation.log import ControlledResult, StepLog
 from rtmbs.simulation.one_thread import ASKED, LOOK, NOTHING, visited
-from rtmbs.simulation.progress import progress_bar
+from rtmbs.simulation.progress import TimeBar
 from rtmbs.simulation.record_times import RecordTimes
 from rtmbs.simulation.running import WATCHING
 from rtmbs.simulation.sampling import fastest, first_step, line_turns
@@ -48,7 +47,7 @@ class Controlled:
 
     def __init__(
         self, sim: Any, t_end: float, tolerance: float, events: Sequence[Event], record: RecordTimes,
-        observers: Sequence[Observer], at_most: int, jumps: Sequence[float], progress: bool, most_steps: int,
+        observers: Sequence[Observer], at_most: int, jumps: Sequence[float], bar: TimeBar, most_steps: int,
         again: int = 0,
     ) -> None:  # fmt: skip
         self.sim, self.t_end, self.record, self.observers = sim, t_end, record, list(observers)
@@ -69,7 +68,7 @@ class Controlled:
         self.kept: list[tuple[Moment, float]] = []
         self.outcomes: Counter[str] = Counter()
         self.helped = self.off_loops = 0
-        self.system, self.progress = sim.system, progress
+        self.system, self.bar = sim.system, bar
 
     # ---- the run ----------------------------------------------------------------------------------------------------
 
@@ -83,26 +82,26 @@ class Controlled:
         h = sim.h
         self.h = min(h, self.choice.longest, first_step(self.system, sim.equations, sim.state))
         ends = [(jump - edge_of(jump, h), jump + edge_of(jump, h)) for jump in self.jumps]
-        with progress_bar(self.choice.span, "s") if self.progress else nullcontext() as bar:
-            for land, go in [*((min(a, self.t_end), b) for a, b in ends), (self.t_end, self.t_end)]:
-                if not self.go_to(land, bar):
+        for land, go in [*((min(a, self.t_end), b) for a, b in ends), (self.t_end, self.t_end)]:
+            if not self.go_to(land):
+                break
+            if go > sim.t:
+                sim.drift(go)
+                self.past = None
+                if self.events.watches and self.jumped():
                     break
-                if go > sim.t:
-                    sim.drift(go)
-                    self.past = None
-                    if self.events.watches and self.jumped():
-                        break
-            else:
-                self.growth.settle()
-                self.growth.check(self.tolerance, self.t_end)
-                self.place(sim.state.copy(), self.t_end)
-                # the last step may end a rounding before t_end: a sample at t_end is due behind it
-                self.kept += [(moment_of(sim.state)._replace(t=t), 0.0) for t in self.record.due(self.t_end)]
+        else:
+            self.growth.settle()
+            self.growth.check(self.tolerance, self.t_end)
+            self.place(sim.state.copy(), self.t_end)
+            # the last step may end a rounding before t_end: a sample at t_end is due behind it
+            self.kept += [(moment_of(sim.state)._replace(t=t), 0.0) for t in self.record.due(self.t_end)]
+            self.bar.show(sim.t)
         with visited(sim, LOOK, WATCHING):
             for observer in self.observers:
                 observer.end(sim)
 
-    def go_to(self, land: float, bar: Any) -> bool:
+    def go_to(self, land: float) -> bool:
         """Step to the time ``land`` [s] exactly; False when an event stopped the run."""
         sim = self.sim
         while (left := land - sim.t) > SMALLEST * self.choice.span:
@@ -111,10 +110,8 @@ class Controlled:
             h = left / steps if steps <= 2 * SIZE else self.h
             sim.step_from_here(h)
             batch = take_batch(sim, min(steps, SIZE), self.chunk)
-            before = batch.start.t
             taken, stopped = self.judge(batch, h)
-            if bar is not None:
-                bar.update(sim.t - before)
+            self.bar.show(sim.t)
             if stopped:
                 return False
             if taken == steps:

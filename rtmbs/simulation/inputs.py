@@ -176,6 +176,9 @@ class Inputs(Closed, Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self._system.inputs)
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self)
+
     def _place(self, name: str) -> slice:
         try:
             return self._system.inputs[name]

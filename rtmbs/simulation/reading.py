@@ -14,6 +14,7 @@ from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.integrators.settings import StateArrays
 from rtmbs.jit.compiled import entry_for
 from rtmbs.jit.compiling import announced
+from rtmbs.limits.names import selected
 from rtmbs.results.catalogue import sources
 from rtmbs.results.channel import Source
 from rtmbs.results.resample import COORDINATE, PLACE, TURN, read_instant
@@ -69,9 +70,11 @@ class Reading:
         self.known: list[tuple[tuple[Any, ...], StateArrays]] = []
         self.offer: Offer | None = None
 
-    def one(self, name: str, state: State) -> Any:
-        """Return one channel: a number, or an array (components,). Raises UnknownNameError."""
+    def one(self, name: Any, state: State) -> Any:
+        """Return one channel, a number or an array (components,), or several by name. Raises UnknownNameError."""
         values = self.sources(state)
+        if (several := selected("channel", name, values)) is not None:
+            return {each: self.one(each, state) for each in several}
         if not isinstance(name, str) or name not in values:
             raise unknown_name("channel", name, values)
         found = values[name].channel(name).values[0]

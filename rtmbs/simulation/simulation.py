@@ -26,7 +26,7 @@ from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
 from rtmbs.semirecursive.worst import out_of_range
 from rtmbs.simulation.failures import in_parts, step_error
-from rtmbs.simulation.fast_states import FastStates, fast_states_of
+from rtmbs.simulation.fast_states import fast_states_of
 from rtmbs.simulation.half_turns import HalfTurns, half_turns_of
 from rtmbs.simulation.input_holder import NO_GOALS
 from rtmbs.simulation.inputs import Inputs
@@ -36,6 +36,7 @@ from rtmbs.simulation.live_state import pair
 from rtmbs.simulation.one_thread import ASKED, LOOK, NOTHING, STEP, guarded, visited
 from rtmbs.simulation.options import MOST_HALVINGS, Options
 from rtmbs.simulation.outside import Watch, check_outside, watch_of
+from rtmbs.simulation.progress import TimeBar
 from rtmbs.simulation.running import check_end, observers_of, run, steps_between
 from rtmbs.simulation.state_holder import StateHolder
 from rtmbs.simulation.timed_rows import fill_timed_rows
@@ -73,7 +74,6 @@ class Simulation(StateHolder):
 
     _watch: Watch | None  # over what recorded laws read beside their arguments
     _half_turns: HalfTurns | None  # over bushings
-    _fast_states: FastStates | None  # over states of force laws
 
     def __init__(
         self,
@@ -124,10 +124,6 @@ class Simulation(StateHolder):
         self._warm_up()
         self._tell_fast_states()
 
-    def __repr__(self) -> str:
-        state = self._states[0]
-        return f"Simulation({self.system.name!r}, t = {state.t:g} s, h = {state.h:g} s, method={self.method!r})"
-
     def _warm_up(self) -> None:
         """Take a few steps that never count, so that the first real one is no slower than others.
 
@@ -145,11 +141,6 @@ class Simulation(StateHolder):
                 if report.dense or not report.outcome.accepted:
                     break
         self._states, self._stepped = pair(start), True
-
-    @property
-    def fast_states(self) -> dict[str, int]:
-        """What a run repeats in ``Result.warnings``: states of force laws that are too fast for the step."""
-        return {str(one): 1 for one in self._fast_states.found.values()} if self._fast_states else {}
 
     def _tell_fast_states(self) -> None:
         """Warn of states of force laws that are too fast for the step, each once."""
@@ -324,10 +315,7 @@ class Simulation(StateHolder):
         progress: bool, most_steps: int,
     ) -> Result:  # fmt: skip
         """Run with steps that follow ``tolerance``; h stays that of the Simulation before and after."""
-        from rtmbs.simulation.controlled import (  # scipy.optimize and rotations take long to load
-            Controlled,
-            check_method,
-        )
+        from rtmbs.simulation.controlled import Controlled, check_method  # scipy.optimize takes long to load
         from rtmbs.simulation.error_growth import MOST_AGAIN, ToleranceError
         from rtmbs.simulation.events import events_of
         from rtmbs.simulation.jump_times import jump_times
@@ -345,30 +333,31 @@ class Simulation(StateHolder):
         with visited(self, NOTHING, ASKED):
             jumps = jump_times(self.system, self.t, t_end, max(min(h, span), span / most_steps))
         start, again = self.state.copy(), 0
-        while True:
-            times = RecordTimes(record, self.t, t_end)
-            controlled = Controlled(
-                self, t_end, tolerance, events, times, watching, at_most, jumps, progress, most_steps, again
-            )  # fmt: skip
-            try:
-                # the balance of energy keeps a bias of the rates that belongs to one h (METHODS 1.7)
-                self.change(hold_energy=False, projection_tol=projection_tol(tolerance, method.projection_tol))
-                controlled.run()
-            except ToleranceError as error:
-                if again == MOST_AGAIN or watching or controlled.acted:
-                    error.result = controlled.result()  # type: ignore[attr-defined]
+        with TimeBar(self.t, t_end, progress) as bar:
+            while True:
+                times = RecordTimes(record, self.t, t_end)
+                controlled = Controlled(
+                    self, t_end, tolerance, events, times, watching, at_most, jumps, bar, most_steps, again
+                )
+                try:
+                    # the balance of energy keeps a bias of the rates that belongs to one h (METHODS 1.7)
+                    self.change(hold_energy=False, projection_tol=projection_tol(tolerance, method.projection_tol))
+                    controlled.run()
+                except ToleranceError as error:
+                    if again == MOST_AGAIN or watching or controlled.acted:
+                        error.result = controlled.result()  # type: ignore[attr-defined]
+                        raise
+                    self.back_to(((start.copy(), start.copy()), NO_GOALS))
+                    again += 1
+                    continue
+                except BaseException as error:
+                    if controlled.kept:
+                        error.result = controlled.result()  # type: ignore[attr-defined]
                     raise
-                self.back_to(((start.copy(), start.copy()), NO_GOALS))
-                again += 1
-                continue
-            except BaseException as error:
-                if controlled.kept:
-                    error.result = controlled.result()  # type: ignore[attr-defined]
-                raise
-            finally:
-                self.change(method=method)
-                self.step_from_here(h)
-            return controlled.result()
+                finally:
+                    self.change(method=method)
+                    self.step_from_here(h)
+                return controlled.result()
 
     def steps_to(self, t_end: float) -> int:
         """Return the whole number of steps to ``t_end``; InputError names the nearest h otherwise."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from operator import is_
 from threading import get_ident
 from typing import Any
@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import StartError
 from rtmbs.integrators.method import Method
+from rtmbs.limits.names import Keyed
+from rtmbs.limits.notebook import folded_html, number_text, title_html
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.simulation.fast_states import FastStates
 from rtmbs.simulation.input_holder import InputHolder
 from rtmbs.simulation.inputs import Inputs
 from rtmbs.simulation.live_state import arrays_in, copied
@@ -28,7 +31,7 @@ from rtmbs.topology import Topology
 Array = NDArray[np.float64]
 
 
-class StateReader(InputHolder):
+class StateReader(Keyed, InputHolder):
     """A System, the State that counts, and channels of it by name."""
 
     remedy = "; sim.change({name}=...) changes options of a Simulation and of its method"
@@ -39,6 +42,7 @@ class StateReader(InputHolder):
     _memory: dict[str, tuple[int, ...]]  # shapes of what the method remembers
     _work: Any  # what steps need besides states
     inputs: Inputs
+    _fast_states: FastStates | None  # over states of force laws
     _shown: tuple[object, ...] | None  # the motion that somebody saw since the last step
     _reading: Reading | None = None  # of channels by name, once somebody asked
     _stepped: bool
@@ -130,12 +134,18 @@ class StateReader(InputHolder):
             if all(np.all(np.isfinite(values)) for values in found):
                 state.zdd[:], state.lam[:], state.sd[:] = found
 
+    @guarded(LOOK)
+    def keys(self) -> list[str]:
+        """Return the names of all channels: those of a Result."""
+        return list(self._channels().sources(self._settled()))
+
     @guarded(LOOK, "[...]")
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: Any) -> Any:
         """Return a channel of the present state, a number or an array: ``sim["tip.position"]``.
 
-        Names, axes and units are those of a Result. Only the channel itself is worked out. An angle of a cut joint is
-        between -pi and pi: a single state does not tell its turns. Raises UnknownNameError.
+        A pattern of ``fnmatch`` or a list of names gives a dict by name: ``sim["tip.*"]``. Names, axes and
+        units are those of a Result. Only the channel itself is worked out. An angle of a cut joint is between -pi and
+        pi: a single state does not tell its turns. Raises UnknownNameError.
         """
         state = self._settled()
         self._notice(state)
@@ -162,6 +172,29 @@ class StateReader(InputHolder):
         if self._reading is None or self._reading.tables is not equations.tables:
             self._reading = Reading(self.system, equations.tables, equations.shapes)
         return self._reading
+
+    def __repr__(self) -> str:
+        state, system = self._states[0], self.system
+        sizes = f"{system.n} coordinates, {system.m} loop equations"
+        told = "".join(f"; warning: {one}" for one in self.fast_states)
+        return (
+            f"Simulation({system.name!r}, t = {state.t:g} s, h = {state.h:g} s, method={options_text(self.method)}: "
+            f"{sizes}{told})"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return the coordinates and the inputs of the present state as tables for notebooks."""
+        state, names = self._states[0], self.system.coordinate_names
+        values = zip(names, state.z, state.zd, strict=True)
+        coordinates = [(name, number_text(z), number_text(zd)) for name, z, zd in values]
+        inputs = [(name, number_text(state.u[place])) for name, place in self.system.inputs.items()]
+        tables = folded_html("coordinates", ("coordinate", "value [rad, m]", "rate [rad/s, m/s]"), coordinates)
+        return f"{title_html(repr(self))}\n{tables}\n{folded_html('inputs', ('input', 'value'), inputs)}"
+
+    @property
+    def fast_states(self) -> dict[str, int]:
+        """What a run repeats in ``Result.warnings``: states of force laws that are too fast for the step."""
+        return {str(one): 1 for one in self._fast_states.found.values()} if self._fast_states else {}
 
     @property
     def topology(self) -> Topology:
@@ -216,3 +249,13 @@ class StateReader(InputHolder):
             return
         state.validate(self.equations.shapes, self._memory)
         self._usual = [*self._usual[-1:], arrays_in(state)]
+
+
+def options_text(method: Any) -> str:
+    """Return a method with the options that differ from their defaults: ``PenaltyTrapezoidal(penalty=1e7)``."""
+    if not is_dataclass(method):
+        return repr(method)
+    given = [(one.name, getattr(method, one.name)) for one in fields(method) if one.repr and one.init]
+    usual = {one.name: repr(one.default) for one in fields(method)}
+    changed = [f"{name}={value!r}" for name, value in given if repr(value) != usual[name]]
+    return f"{type(method).__name__}({', '.join(changed)})"

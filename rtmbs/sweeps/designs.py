@@ -1,5 +1,7 @@
 """Designs: which values of the parameters are run, in which order."""
 
+import copy
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
@@ -15,6 +17,7 @@ from rtmbs.sweeps.distributions import Distribution
 MOST_RUNS = 100_000_000
 MOST_SEED = 2**63 - 1
 
+INSIDE = (np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg)  # of shares: a quantile of 0 or 1 may be infinite
 Column = NDArray[Any]  # (runs,) of numbers, words or switches
 Values = Mapping[str, Column | Distribution]
 
@@ -57,7 +60,7 @@ class Random:
         whole("seed", self.seed, 0, MOST_SEED)
 
     def columns(self, values: Values) -> dict[str, Column]:
-        shares = np.maximum(self.shares(len(values)), np.finfo(float).tiny)  # a quantile of 0 may be infinite
+        shares = np.clip(self.shares(len(values)), *INSIDE)
         return {name: taken(each, shares[:, k]) for k, (name, each) in enumerate(values.items())}
 
     def shares(self, parameters: int) -> NDArray[np.float64]:
@@ -84,6 +87,38 @@ class MonteCarlo(Random):
 
     def shares(self, parameters: int) -> NDArray[np.float64]:
         return np.random.default_rng(self.seed).random((self.n, parameters))
+
+
+@dataclass(frozen=True)
+class Sampled(Random):
+    """``n`` runs at the points of a sampler of ``scipy.stats.qmc``, which stays as it is: the same points each time."""
+
+    sampler: Any = None
+
+    def shares(self, parameters: int) -> NDArray[np.float64]:
+        if self.sampler.d != parameters:
+            raise InputError(
+                f"the sampler {type(self.sampler).__name__} has d = {self.sampler.d}, and there are {parameters} "
+                f"parameters; it must be made with d={parameters}"
+            )
+        return np.asarray(copy.deepcopy(self.sampler).random(self.n), np.float64)
+
+
+def design_of(design: Any, runs: Any) -> Any:
+    """Return a design, which is a grid unless given; that of a sampler of ``scipy.stats.qmc`` takes ``runs``.
+
+    Raises InputError for a sampler without ``runs``, and for ``runs`` beside another design.
+    """
+    stats = sys.modules.get("scipy.stats")  # whoever has a sampler has loaded it
+    if stats is not None and isinstance(design, stats.qmc.QMCEngine):
+        if runs is None:
+            raise InputError(f"runs is missing; a sampler such as {type(design).__name__} needs the number of runs")
+        return Sampled(runs, sampler=design)
+    if runs is not None:
+        raise InputError(
+            "runs counts the points of a sampler of scipy.stats.qmc; rtmbs.LatinHypercube(100) has its own"
+        )
+    return Grid() if design is None else design
 
 
 def taken(each: Column | Distribution, shares: NDArray[np.float64]) -> Column:

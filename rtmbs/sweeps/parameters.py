@@ -9,7 +9,7 @@ import numpy as np
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.integrators.checks import is_number
 from rtmbs.sweeps.designs import Column, Values
-from rtmbs.sweeps.distributions import Distribution
+from rtmbs.sweeps.distributions import Distribution, distribution_of
 
 RUN, ERROR = "run", "error"  # columns that every table has
 PLAIN = (bool, np.bool_, str)
@@ -37,8 +37,8 @@ def checked_name(name: Any) -> str:
 
 def read_values(name: str, given: Any) -> Column | Distribution:
     """Return one distribution, or an array of numbers, whole numbers, words or switches."""
-    if isinstance(given, Distribution):
-        return given
+    if (distribution := distribution_of(name, given)) is not None:
+        return distribution
     if isinstance(given, str) or not isinstance(given, Iterable):
         given = [given]
     values = list(given)

@@ -8,9 +8,8 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 
 from rtmbs.errors import InputError, RtmbsError
 from rtmbs.integrators.checks import positive, whole
@@ -18,6 +17,7 @@ from rtmbs.jit.apart import usable_cores
 from rtmbs.limits.memory import bound_memory
 from rtmbs.sweeps.engine import Crew
 from rtmbs.sweeps.one_thread import one_thread_each
+from rtmbs.sweeps.task import Task
 
 MOST_WORKERS = 61 if os.name == "nt" else 4096  # Windows waits for no more processes
 
@@ -29,16 +29,16 @@ class Processes:
     ``memory`` [bytes] is what a worker may hold besides what it holds at its start. A run that asks for more fails with
     a MemoryError as its row, in place of slowing down the machine; Linux only.
 
-    The functions of the sweep must be importable: functions of a module, or of a script whose own work stands below
-    ``if __name__ == "__main__":``.
+    Functions of a notebook, lambdas and functions within functions go to the workers as cloudpickle writes them. A
+    script is imported by the workers, so its own work stands below ``if __name__ == "__main__":``.
     """
 
     workers: int | None = None
     memory: float | None = None
 
     remedy = (
-        "make and measure must be functions that a new process can import, and a script must call sweep below "
-        "if __name__ == '__main__':"
+        "a script must call sweep below if __name__ == '__main__':, and a new process must be able to import the "
+        "modules of make and measure"
     )
 
     def __post_init__(self) -> None:
@@ -82,12 +82,28 @@ def end_with_parent() -> None:
         os._exit(1)
 
 
-def check_portable(task: Any) -> None:
-    """Refuse functions that no other process can be told: InputError."""
+def portable(task: Task) -> Task:
+    """Return a task that other processes can be handed; InputError for functions that cannot be.
+
+    Functions of modules, and of a script that workers import, go by name. Others go by value, by cloudpickle: functions
+    of a notebook or a prompt, functions within functions, lambdas.
+    """
+    if script_of_main():
+        with suppress(Exception):  # pickle raises whatever an object raises
+            pickle.dumps(task)
+            return task
+    import cloudpickle
+
     try:
-        pickle.dumps(task)
-    except Exception as error:  # pickle raises whatever an object raises
+        return replace(task, by_value=cloudpickle.dumps(task))
+    except Exception as error:
         raise InputError(
             f"the functions of the sweep cannot be handed to another process ({error}); "
-            "write them as functions of a module, or take engine=rtmbs.Serial()"
+            "let them make what cannot be copied themselves, or take engine=rtmbs.Serial()"
         ) from error
+
+
+def script_of_main() -> bool:
+    """Return whether new processes import the main module, as a script: they find no notebook and no prompt."""
+    main = sys.modules["__main__"]
+    return getattr(main, "__spec__", None) is not None or getattr(main, "__file__", None) is not None

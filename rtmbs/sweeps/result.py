@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, unknown_name
+from rtmbs.limits.names import Keyed, selected
+from rtmbs.limits.notebook import table_html
 from rtmbs.sweeps.parameters import ERROR, RUN
 
 Column = NDArray[Any]
@@ -29,7 +31,7 @@ class Effort(NamedTuple):
         return self.inside / (self.wall * self.workers) if self.wall else 0.0
 
 
-class SweepResult:
+class SweepResult(Keyed):
     """One row a run, in the order of the design: ``table["c"]`` is the column of a parameter or a measure.
 
     ``run`` is the number of the run (int64), ``error`` a sentence, empty for a run that did not fail. Measures of a run
@@ -52,7 +54,13 @@ class SweepResult:
         self._columns: dict[str, Column] = {RUN: run, **parameters, **measures, ERROR: error}
         self.effort = effort
 
-    def __getitem__(self, name: str) -> Column:
+    def __getitem__(self, name: Any) -> Any:
+        """Return a column (runs,); of a pattern or a list of names the columns by name.
+
+        Raises UnknownNameError for a name that does not exist and for a pattern without a match.
+        """
+        if (several := selected("column", name, self._columns)) is not None:
+            return {one: self._columns[one] for one in several}
         if not (isinstance(name, str) and name in self._columns):
             raise unknown_name("column", name, self._columns)
         return self._columns[name]
@@ -70,6 +78,10 @@ class SweepResult:
     def names(self) -> list[str]:
         """Return the names of all columns: the run, parameters, measures, the error."""
         return list(self._columns)
+
+    def keys(self) -> list[str]:
+        """Return what ``names`` does: a table is a mapping of names to columns, ``dict(table)``."""
+        return self.names()
 
     @property
     def failed(self) -> dict[int, str]:
@@ -101,3 +113,13 @@ class SweepResult:
     def __repr__(self) -> str:
         failures = f", {len(self.failed)} failed" if self.failed else ""
         return f"SweepResult({len(self)} runs of {', '.join(self.parameters)}: {', '.join(self.measures)}{failures})"
+
+    def _repr_html_(self) -> str:
+        """Return the first rows as a table for notebooks."""
+        rows = ([cell(column[k]) for column in self._columns.values()] for k in range(len(self)))
+        return table_html(repr(self), self.names(), rows)
+
+
+def cell(value: Any) -> str:
+    """Return a value of a row as text."""
+    return f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)

@@ -13,13 +13,13 @@ from tqdm.auto import tqdm
 from rtmbs.errors import InputError, shown
 from rtmbs.integrators.checks import positive, step_size, switches
 from rtmbs.observers.schedule import Schedule
-from rtmbs.sweeps.designs import Column, Design, Grid
+from rtmbs.sweeps.designs import Column, Design, design_of
 from rtmbs.sweeps.driving import Chunks, drive
 from rtmbs.sweeps.engine import Engine
 from rtmbs.sweeps.folder import Folder
 from rtmbs.sweeps.keeping import Rowkeeper
 from rtmbs.sweeps.parameters import check_arguments, read_parameters
-from rtmbs.sweeps.processes import Processes, check_portable
+from rtmbs.sweeps.processes import Processes, portable
 from rtmbs.sweeps.readings import readings
 from rtmbs.sweeps.result import SweepResult
 from rtmbs.sweeps.serial import Serial
@@ -38,7 +38,8 @@ def sweep(
     method: Any = None,
     record: Schedule | None = None,
     tolerance: float | None = None,
-    design: Design | None = None,
+    design: Design | Any = None,
+    runs: int | None = None,
     engine: Engine | None = None,
     folder: str | Path | None = None,
     timeout: float | None = None,
@@ -51,12 +52,14 @@ def sweep(
     ----------
     make : returns a Model, or a Simulation with options of its own, in which case h and method do not count
     parameters : by the name of an argument of ``make`` a list of values, one value, or a distribution:
-        ``rtmbs.Uniform(a, b)``, ``LogUniform(a, b)``, ``Normal(mean, deviation)``
+        ``rtmbs.Uniform(a, b)``, ``LogUniform(a, b)``, ``Normal(mean, deviation)``, or a frozen one of scipy.stats
     measure : a function of the Result that returns numbers by name, or words: ``{"peak": "largest crank.rate"}``
     t_end : end of each run [s]
     h, method : of the Simulation of each run
     record, tolerance : of ``Simulation.run``
-    design : which combinations are run: ``Grid()`` unless given, ``LatinHypercube(n, seed)``, ``MonteCarlo(n, seed)``
+    design : which combinations are run: ``Grid()`` unless given, ``LatinHypercube(n, seed)``, ``MonteCarlo(n, seed)``,
+        or a sampler of ``scipy.stats.qmc`` with ``runs``
+    runs : number of points of a sampler
     engine : ``Processes()`` of this machine unless given, ``Dask(address)``, or ``Serial()`` in this process
     folder : where finished rows are kept (extra ``sweep``), about every second. The same sweep goes on from there
     timeout : of each run [s]; a run that takes longer is ended, and its row says so. Not with ``Serial()``
@@ -71,7 +74,7 @@ def sweep(
             model = rtmbs.library.build("pendulum")
             ...
 
-        if __name__ == "__main__":  # each worker imports the script
+        if __name__ == "__main__":  # each worker imports a script; a notebook needs no such line
             table = rtmbs.sweep(make, {"c": [1.0, 2.0]}, {"peak": "largest pivot.rate"}, t_end=2.0)
 
     Raises InputError for what cannot be a sweep, UnknownNameError for a parameter that ``make`` does not take,
@@ -85,9 +88,9 @@ def sweep(
         raise InputError(f"engine is {shown(engine)}; it must be one such as rtmbs.Processes(4)")
     values = read_parameters(parameters)
     check_arguments(make, values)
-    columns = columns_of(Grid() if design is None else design, values)
+    columns = columns_of(design_of(design, runs), values)
     if isinstance(chosen, Processes):
-        check_portable(task)
+        task = portable(task)
     kept = Folder(folder, study_of(task, columns)) if folder is not None else None
     with tqdm(total=runs_of(columns), desc="runs", unit="run", disable=not progress) as bar:
         return made(chosen, task, columns, Rowkeeper(columns, kept, bar))

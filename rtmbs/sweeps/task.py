@@ -2,12 +2,13 @@
 
 import copy
 import multiprocessing
+import pickle
 import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,6 +50,10 @@ class Task:
     options: Mapping[str, Any]  # of Simulation.run
     timeout: float | None = None  # of a run [s]
     memory: float | None = None  # that a worker may hold besides what it holds at its start [bytes]
+    by_value: bytes = b""  # the task as cloudpickle writes it, for functions that no other process can import
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return (read_by_value, (self.by_value,)) if self.by_value else super().__reduce_ex__(protocol)
 
     def rows(self, points: Sequence[Point]) -> Rows:
         """Return the rows of these runs, in their order."""
@@ -95,6 +100,12 @@ class Task:
         if not isinstance(made, Simulation):
             raise InputError(f"make returned {shown(made)}; it must return a Model or a Simulation")
         return made.run(self.t_end, **copy.deepcopy(self.options))  # a schedule remembers its run
+
+
+@lru_cache(maxsize=1)
+def read_by_value(written: bytes) -> Task:
+    """Return the task that cloudpickle wrote: once in a worker, which gets it with every chunk."""
+    return pickle.loads(written)
 
 
 @cache

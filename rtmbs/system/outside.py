@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rtmbs.system.packing import packed, unpacked
+
 GLOBAL, CLOSED_OVER, ATTRIBUTE, ARGUMENT = ("LOAD_GLOBAL", "LOAD_NAME"), "LOAD_DEREF", ("LOAD_ATTR",), "LOAD_FAST"
 WRITES = ("STORE_GLOBAL", "STORE_DEREF", "STORE_ATTR", "STORE_SUBSCR")
 
@@ -22,6 +24,17 @@ class Outside(NamedTuple):
     force: str
     function: Any
     read: Mapping[str, str]  # values in words, by name
+
+    def __deepcopy__(self, memo: Any) -> "Outside":
+        return self  # as functions are
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return outside_of, (self.force, packed(f"the law of force {self.force!r}", self.function), self.read)
+
+
+def outside_of(force: str, held: Any, read: Mapping[str, str]) -> Outside:
+    """Return what was pickled of a recorded law."""
+    return Outside(force, unpacked(held), read)
 
 
 def values_read(function: Any) -> dict[str, str]:

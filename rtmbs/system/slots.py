@@ -1,6 +1,6 @@
 """Whatever may change while running stands in one flat array ``u``; this is where its slots are given out."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,9 +10,10 @@ from rtmbs.errors import ModelError, shown
 from rtmbs.model.checks import as_floats, numbers
 from rtmbs.model.profiles import Given
 from rtmbs.system.identity import identity
+from rtmbs.system.packing import packed, unpacked
 from rtmbs.system.system import Array, Signal
 
-TimeFunction = Callable[[float], Any]
+Function = Callable[[float], Any]
 
 BESIDE = 1e-9  # of a second, or of the time: so near to a declared jump are the values before and after
 CONTINUOUS, STEEP = 1e-6, 20.0  # of the size, and of what its derivative explains, tenfold: a change that is no jump
@@ -45,7 +46,14 @@ class Slots:
         return slot
 
     def add_signal(
-        self, what: str, name: str, function: TimeFunction, size: int, *, driver: bool = False, smooth: bool = False
+        self,
+        what: str,
+        name: str,
+        function: Function,
+        size: int,
+        *,
+        driver: bool = False,
+        smooth: bool = False,
     ) -> int:
         """Append a function of time; it is tried at t = 0, that of a driver at its declared jumps as well.
 
@@ -55,8 +63,7 @@ class Slots:
         self.told += [name, identity(function)]
         if driver:
             check_jumps(what, function, jumps or ())
-        sequence = as_sequence(function) if size == 1 else function
-        self.signals.append(Signal(slot, size, sequence, name, jumps, driver))
+        self.signals.append(Signal(slot, size, TimeFunction(what, function, size), name, jumps, driver))
         return slot
 
     def add_driver(self, name: str, profile: Any) -> int:
@@ -71,7 +78,7 @@ class Slots:
         return np.concatenate([np.zeros(0), *self.values])
 
 
-def sample(what: str, function: TimeFunction, size: int, t: float = 0.0) -> Array:
+def sample(what: str, function: Function, size: int, t: float = 0.0) -> Array:
     """Return a function's values at ``t`` [s], refused when they are not ``size`` finite numbers."""
     wanted = "one number" if size == 1 else f"{size} numbers"
     try:
@@ -89,7 +96,7 @@ def sample(what: str, function: TimeFunction, size: int, t: float = 0.0) -> Arra
     return values.reshape(size)
 
 
-def jump_times(what: str, function: TimeFunction) -> tuple[float, ...] | None:
+def jump_times(what: str, function: Function) -> tuple[float, ...] | None:
     """Return the times [s] at which a function says that it jumps, by ``jumps``; None when it says nothing."""
     declared = getattr(function, "jumps", None)
     if declared is None:
@@ -98,7 +105,7 @@ def jump_times(what: str, function: TimeFunction) -> tuple[float, ...] | None:
     return tuple(np.unique(times).tolist())
 
 
-def check_jumps(what: str, function: TimeFunction, jumps: tuple[float, ...]) -> None:
+def check_jumps(what: str, function: Function, jumps: tuple[float, ...]) -> None:
     """Refuse a declared jump in the value or the rate of a driver: no finite force can follow."""
     for time in jumps:
         near = BESIDE * max(1.0, abs(time))
@@ -112,6 +119,25 @@ def check_jumps(what: str, function: TimeFunction, jumps: tuple[float, ...]) -> 
                 )
 
 
-def as_sequence(function: TimeFunction) -> Callable[[float], Sequence[float]]:
-    """Return a function of one number as one of a sequence."""
-    return lambda t: np.asarray(function(t), np.float64).reshape(1)  # type: ignore[return-value]
+@dataclass(frozen=True)
+class TimeFunction:
+    """A function of the user at ``t`` [s], as an array (size,)."""
+
+    what: str  # as a message calls it
+    function: Function
+    size: int
+
+    def __call__(self, t: float) -> Any:
+        value = self.function(t)
+        return np.asarray(value, np.float64).reshape(1) if self.size == 1 else value
+
+    def __deepcopy__(self, memo: Any) -> "TimeFunction":
+        return self  # as functions are
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return time_function, (self.what, packed(self.what, self.function), self.size)
+
+
+def time_function(what: str, held: Any, size: int) -> TimeFunction:
+    """Return a function of time that was pickled."""
+    return TimeFunction(what, unpacked(held), size)

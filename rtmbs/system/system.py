@@ -160,6 +160,12 @@ class System:
             f"forces; {self.n} coordinates, {self.m} loop equations)"
         )
 
+    def _repr_html_(self) -> str:
+        """Return tables of joints, bodies, forces and inputs for notebooks."""
+        from rtmbs.system.notebook import system_html
+
+        return system_html(self)
+
     @property
     def n(self) -> int:
         """Number of elementary coordinates."""

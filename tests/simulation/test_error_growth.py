@@ -7,7 +7,7 @@ import rtmbs
 from bench.campaigns.own_mechanisms import drawn, error_of
 from rtmbs import At, Simulation
 from rtmbs.errors import InputError
-from rtmbs.simulation import controlled
+from rtmbs.simulation import controlled, progress
 
 
 @pytest.mark.parametrize(("kind", "seed"), [("rotor", 1), ("chain", 2), ("crank_rocker", 3), ("floating", 5)])
@@ -45,6 +45,47 @@ def test_a_run_whose_errors_grow_begins_anew_and_keeps_its_tolerance():
     assert np.all(np.diff(result.t) > 0.0)
     fine = upright().run(1.0, tolerance=1e-5)
     assert abs(result["hinge.angle"][-1] - fine["hinge.angle"][-1]) < 3e-3
+
+
+class Bar:
+    """Collects what a progress bar is told."""
+
+    def __init__(self, total: float, unit: str) -> None:
+        self.total, self.unit, self.told, self.closed = total, unit, [], False
+
+    def update(self, more: float) -> None:
+        self.told.append(more)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_the_bar_of_a_run_that_begins_anew_never_goes_back(monkeypatch):
+    bars = []
+    monkeypatch.setattr(progress, "progress_bar", lambda *given: bars.append(Bar(*given)) or bars[-1])
+    result = upright().run(1.0, tolerance=1e-3, progress=True)
+    assert sum(count for name, count in result.warnings.items() if name.startswith("begun anew")) >= 1
+    (bar,) = bars
+    assert (bar.total, bar.unit, bar.closed) == (1.0, "s", True)
+    assert len(bar.told) > 3
+    assert min(bar.told) > 0.0
+    assert sum(bar.told) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_the_bar_crosses_jumps_and_closes_after_an_error(monkeypatch):
+    bars = []
+    monkeypatch.setattr(progress, "progress_bar", lambda *given: bars.append(Bar(*given)) or bars[-1])
+    model = rtmbs.Model("cart")
+    model.add_body("cart", mass=1.0, inertia=(1.0, 1.0, 1.0))
+    model.add_joint("rail", rtmbs.Prismatic((1, 0, 0)), "ground", "cart")
+    model.add_force("push", rtmbs.Motor(rtmbs.Staircase((0.0, 0.1, 0.2), (1.0, -1.0, 2.0))), joint="rail")
+    sim = Simulation(model.compile(), 1e-3)
+    sim.run(0.3, tolerance=1e-4, progress=True)
+    assert sum(bars[-1].told) == pytest.approx(0.3, abs=1e-12)
+    assert min(bars[-1].told) > 0.0
+    with pytest.raises(rtmbs.errors.InputError):
+        sim.run(0.6, tolerance=1e-4, progress=True, when=lambda s: "no number")
+    assert bars[-1].closed
 
 
 def test_a_run_that_was_watched_says_what_it_does_not_keep():

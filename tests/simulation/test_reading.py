@@ -88,7 +88,7 @@ def test_any_method(method):
     assert sim.read([f"{joint}.angle"])[0] == sim[f"{joint}.angle"]
 
 
-@pytest.mark.parametrize("name", ["pivot.angel", "", 3, None, ["pivot.angle"]])
+@pytest.mark.parametrize("name", ["pivot.angel", "", 3, None, ["pivot.angel"], "pivto.*"])
 def test_unknown_channels_are_refused(name):
     sim = rtmbs.Simulation(rtmbs.library.build("pendulum").compile())
     with pytest.raises(UnknownNameError):

@@ -20,7 +20,7 @@ def test_the_study_of_the_page_is_that_of_the_folder():
 
 
 def test_the_example_is_a_script_that_runs(tmp_path):
-    (example,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    example, drawn = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     (tmp_path / "example.py").write_text(example, encoding="utf-8")
     told = subprocess.run(
         [sys.executable, tmp_path / "example.py"], env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -28,6 +28,10 @@ def test_the_example_is_a_script_that_runs(tmp_path):
     )  # fmt: skip
     assert told.stdout.startswith("[5. 6. 7.] [")
     assert told.stdout.endswith("{}\n")
+    names = {"__name__": "example"}
+    exec(example + drawn, names)
+    assert len(names["table"]) == 8
+    assert not names["table"].failed
 
 
 def test_the_page_names_every_reading_and_every_design():

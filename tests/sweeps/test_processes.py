@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import rtmbs
 from rtmbs.errors import InputError
 from rtmbs.sweeps.driving import DIED
 from tests.patience import LONGEST
-from tests.sweeps.studies import columns_bytes, deadly, fragile, greedy, logged, measure, sizes
+from tests.sweeps.studies import columns_bytes, deadly, fragile, greedy, logged, measure, pendulum, sizes
 
 ROOT = Path(__file__).parents[2]
 OPTIONS = {"t_end": 0.2, "h": 0.01}
@@ -71,9 +72,63 @@ def test_a_run_that_ends_its_worker_on_a_cluster_is_a_row():
     assert table.failed == {1: DIED}
 
 
-def test_functions_that_no_process_can_import_are_refused():
+def test_functions_that_no_process_can_import_go_by_value():
+    """A lambda and a function within this one, with what they close over."""
+    longest = 0.8
+
+    def make(length):
+        return pendulum(min(length, longest))
+
+    given = {"length": [0.5, 0.8, 1.0]}
+    table = rtmbs.sweep(make, given, lambda result: measure(result), engine=rtmbs.Processes(1), **OPTIONS)
+    other = rtmbs.sweep(make, given, measure, engine=rtmbs.Serial(), **OPTIONS)
+    assert columns_bytes(table) == columns_bytes(other)
+    assert table["peak"][1] == table["peak"][2] != table["peak"][0]
+
+
+def test_functions_that_hold_what_no_process_can_be_handed_are_refused():
+    lock = threading.Lock()
+
+    def make(length):
+        with lock:
+            return pendulum(length)
+
     with pytest.raises(InputError, match="cannot be handed to another process"):
-        rtmbs.sweep(lambda length: None, {"length": 1.0}, measure, t_end=1.0)
+        rtmbs.sweep(make, {"length": 1.0}, measure, t_end=1.0)
+
+
+NOTEBOOK = """
+import os, signal
+import rtmbs
+from tests.sweeps.studies import pendulum
+
+SHORT = 0.5
+
+def make(length):
+    if length == 2.0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return pendulum(SHORT * length)
+
+def measure(result):
+    return {"peak": abs(result["arm.rate"]).max()}
+
+table = rtmbs.sweep(
+    make, {"length": [1.0, 2.0, 4.0]}, measure, t_end=0.2, h=0.01, engine=rtmbs.Processes(2), folder="rows",
+)
+print(table.failed, table["peak"].tolist())
+"""
+
+
+def test_functions_of_a_notebook_sweep(tmp_path):
+    """Their module is no file that workers could import; a run that kills its worker is a row."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    ended = subprocess.run(
+        [sys.executable, "-c", NOTEBOOK],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=LONGEST, check=True,
+    )  # fmt: skip
+    peaks = rtmbs.sweep(pendulum, {"length": [0.5, 2.0]}, measure, engine=rtmbs.Serial(), **OPTIONS)["peak"]
+    assert ended.stdout.strip() == f"{ {1: DIED} } {[float(peaks[0]), float('nan'), float(peaks[1])]}"
+    assert list((tmp_path / "rows").glob("*.parquet"))
 
 
 # ----------------------------------------------------------------------------------------------------------- kill -9

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
+from rtmbs.errors import ModelError
 from rtmbs.language.build import Build
 from rtmbs.language.geometry import place_joint
 from rtmbs.language.given import Given
@@ -76,7 +77,7 @@ def between_bodies(build: Build, given: Given, kind: type[JointType]) -> None:
         name, at = given.names("frame", 1)[0]
         options["frame"] = "world" if name.text == "world" else build.body(name, at, given)
     with given.refusals():
-        build.model.add_joint(given.name, kind(**directions), a, b, **options)
+        build.model.add_joint(given.name, directed(given, kind, directions), a, b, **options)
 
 
 def together(given: Given, alone: str, a: str, b: str) -> tuple[str, ...]:
@@ -98,3 +99,11 @@ def rod(build: Build, given: Given) -> None:
     length = given.number("length", 0.0, "m") if given.has("length") else None
     with given.refusals():
         build.model.add_rod(given.name, (first, second), length)
+
+
+def directed(given: Given, kind: type[JointType], directions: dict[str, Any]) -> JointType:
+    """Return a joint type with its directions; ModelError names the joint."""
+    try:
+        return kind(**directions)
+    except ModelError as error:
+        raise ModelError(f"{given.what}: {error}") from None
