@@ -173,6 +173,8 @@ def check_closed(equations: SemiRecursiveEquations, gap: Array, scale: Array, pi
     size = float(np.linalg.norm((gap * scale)[together]))
     pins = [name for name, pin in zip(system.coordinate_names, pinned, strict=True) if pin]
     hint = f"; pinned initial values: {', '.join(pins[:6])}{' ...' if len(pins) > 6 else ''}" if pins else ""
+    if any(joint.type == "Floating" and pinned[list(joint.dofs)].any() for joint in system.joints.values()):
+        hint += " (the position of a Floating joint leads from its point on the one body to its point on the other)"
     raise StartError(
         f"the loop at {name!r} cannot close: a gap of {size:.4g}{unit} is left at"
         f" the nearest pose found; check the points and lengths of this loop{hint}, or give an initial value"
