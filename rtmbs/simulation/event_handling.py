@@ -18,7 +18,6 @@ from rtmbs.system.tables import Tables
 
 SAME_STEP, SAME_TIME = 1e-11, 64.0 * EPS  # of a step, of the time: zeros so near to each other have one instant
 NEVER = "event {!r} never changed its sign"
-PASSED = "event {!r} was left at rest at its zero by its action, and went on through it: nothing holds it there"
 AGAIN = 100  # times that an event may happen at one instant
 ALONG = 1e-3, 1e-4  # of a step; of typical sizes: how far the motion is followed for the sign behind an action
 
@@ -34,7 +33,6 @@ class Watch:
         self.scale = 0.0  # largest value in the last step
         self.expected = 0  # sign that the motion behind an action leads to; 0: unknown
         self.came, self.rests = 0, False  # sign before the last zero; its action left it there without a rate
-        self.passed = 0  # times that it then went on through zero
         self.accumulation = Accumulation()
 
     @property
@@ -73,7 +71,8 @@ class Watch:
         if found.first and self.expected == -found.first and self.counts(self.expected):
             raise self.accumulated(start)
         if found.first:
-            self.passed += self.rests and found.first == -self.came
+            if self.rests and found.first == -self.came:
+                raise self.fell_through(start)
             self.expected, self.rests = 0, False
         self.last, self.at_zero, self.scale = found.last, found.side == 0, found.scale
         return [(zero.t, zero.side) for zero in found.zeros]
@@ -91,7 +90,17 @@ class Watch:
             return
         crosses = ahead * behind < 0.0 and abs(ahead - behind) > 64.0 * EPS * abs(self.last)
         self.expected = int(np.sign(ahead)) if crosses else 0
-        self.rests = not crosses and abs(self.last) <= rounding(0.0, self.scale)
+        self.rests = max(abs(ahead), abs(behind), abs(self.last)) <= rounding(0.0, self.scale)
+
+    def fell_through(self, t: float) -> EventError:
+        """Return the error of a function that an action left at rest at its zero, and that went on through it."""
+        return EventError(
+            f"event {self.event.called!r}: its action left it at rest at its zero at t = {t:.9g} s, and nothing holds "
+            "it there, so it goes on to the other side, as a body falls through a floor. Let the action hold the body, "
+            "leave it a rate to the side where it belongs, or end the run",
+            t=t,
+            events=[self.event.called],
+        )
 
     def accumulated(self, t: float) -> EventError:
         """Return the error of events that follow each other ever faster."""
@@ -128,9 +137,8 @@ class EventHandler:
 
     @property
     def warnings(self) -> dict[str, int]:
-        """What the log does not tell: events that never happened, and those left at rest that went on."""
-        never = {NEVER.format(watch.event.called): 1 for watch in self.watches if not watch.count}
-        return never | {PASSED.format(watch.event.called): watch.passed for watch in self.watches if watch.passed}
+        """What the log does not tell: events that never happened."""
+        return {NEVER.format(watch.event.called): 1 for watch in self.watches if not watch.count}
 
     def ordered(self, watches: Iterable[Watch]) -> list[Watch]:
         """Return events in the order of an instant, each once."""

@@ -319,11 +319,19 @@ def test_many_even_events_are_no_accumulation():
     assert [one.t for one in result.events] == pytest.approx(np.arange(1, 1001) * 1e-3, abs=1e-12)
 
 
-def test_an_action_that_leaves_a_body_at_rest_without_hold_is_told():
+def test_an_action_that_leaves_a_body_at_rest_without_hold_ends_the_run():
     event = Event(lambda s: s.z[0], action=lambda sim: sim.set("rail.rate", 0.0), name="floor")
+    sim = falling()
+    with pytest.raises(EventError, match="event 'floor': its action left it at rest at its zero at t = ") as caught:
+        sim.run(0.6, tolerance=1e-4, when=event)
+    assert sim.t == caught.value.t == pytest.approx(caught.value.result.t[-1], abs=1e-12)
+    assert sim.state.z[0] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_turning_point_with_an_action_is_no_rest():
+    event = Event(lambda s: s.zd[0] + 1.0, action=lambda sim: None, name="turn")
     result = falling().run(0.6, tolerance=1e-4, when=event)
-    (sentence,) = result.warnings
-    assert sentence.startswith("event 'floor' was left at rest at its zero by its action")
+    assert [one.t for one in result.events] == pytest.approx([1.0 / G], abs=1e-9)
 
 
 @settings(max_examples=15, deadline=None)

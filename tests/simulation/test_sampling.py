@@ -32,9 +32,7 @@ def test_fast_unbalanced_rotors(rate):
 
 
 def test_too_many_turns_are_told():
-    with pytest.raises(
-        InputError, match=r"a body by 1.5 rad at most, .*; most_steps = 1000"
-    ):
+    with pytest.raises(InputError, match=r"a body by 1.5 rad at most, .*; most_steps = 1000"):
         rotor(1e5, center=0.0).run(1.0, tolerance=1e-2, most_steps=1000)
 
 
