@@ -549,7 +549,7 @@ BOUNDED = {
     "model/glb.py: placed": "every turn takes a node off the list, and nodes are bounded in number",
     "linear/rank.py: weak_columns": "probes double until they are as many as the columns",
     "formulations/recursive.py: tree_of": "every turn goes one system inwards",
-    "viewer/creases.py: smooth_normals": "every turn goes one corner further in the order, and orders end",
+    "viewer/scene/meshes.py: smooth_normals": "every turn goes one corner further in the order, and orders end",
     "recursive/border.py: group_unknowns": "no loop of its own: that of find",
     "recursive/border.py: find": "every turn goes up a tree, which has a root",
     "recursive/cuts.py: spanning": "every turn but the last reaches a body",

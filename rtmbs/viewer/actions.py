@@ -27,15 +27,15 @@ from rtmbs.viewer.commands import (
     StepForward,
 )
 from rtmbs.viewer.encoder import IMAGES
-from rtmbs.viewer.following import Following
 from rtmbs.viewer.free_name import free_name
 from rtmbs.viewer.panels.export import unwritten
-from rtmbs.viewer.panels.numbers import counted
+from rtmbs.viewer.scene.numbers import counted
+from rtmbs.viewer.scene.scene import Following
+from rtmbs.viewer.scene.theme import DARK, WHITE
 from rtmbs.viewer.speeds import faster, slower
-from rtmbs.viewer.theme import DARK, WHITE
 
 if TYPE_CHECKING:
-    from rtmbs.viewer.scene import Scene
+    from rtmbs.viewer.scene.scene import Scene
     from rtmbs.viewer.window import Window
 
 MANY = 10  # steps of "ten steps back"

@@ -8,13 +8,12 @@ from PySide6.QtOpenGL import QOpenGLPaintDevice
 from PySide6.QtOpenGLWidgets import QOpenGLWidget
 from PySide6.QtWidgets import QLabel, QToolTip, QWidget
 
-from rtmbs.viewer.camera import Camera
-from rtmbs.viewer.framebuffer import SAMPLES, Framebuffer
 from rtmbs.viewer.labels import draw_labels, draw_texts
-from rtmbs.viewer.legend import legend
 from rtmbs.viewer.legend_qt import draw_legend
-from rtmbs.viewer.renderer import Renderer, is_software, paint_ground
-from rtmbs.viewer.scene import Pick, Scene
+from rtmbs.viewer.scene.camera import Camera
+from rtmbs.viewer.scene.legend import legend
+from rtmbs.viewer.scene.renderer import SAMPLES, Framebuffer, Renderer, is_software, paint_ground
+from rtmbs.viewer.scene.scene import Pick, Scene
 from rtmbs.viewer.surface import surface_format
 
 Picture = NDArray[np.uint8]  # (height, width, 3), upper row first

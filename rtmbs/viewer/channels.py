@@ -17,8 +17,8 @@ from rtmbs.semirecursive.workspace import workspace
 from rtmbs.state import State
 from rtmbs.system.system import System
 from rtmbs.system.tables import Tables
-from rtmbs.viewer.description import ChannelDescription
-from rtmbs.viewer.frame import PLOTS
+from rtmbs.viewer.scene.description import ChannelDescription
+from rtmbs.viewer.scene.frame import PLOTS
 
 Array = NDArray[np.float64]
 

@@ -87,7 +87,7 @@ class SetInput(Command):
 
 @dataclass(frozen=True)
 class SetOption(Command):
-    """Set an option of the simulation: one of ``rtmbs.viewer.frame.OPTIONS``, such as ("jacobian", "trace")."""
+    """Set an option of the simulation: one of ``rtmbs.viewer.scene.frame.OPTIONS``, such as ("jacobian", "trace")."""
 
     name: str
     value: Any

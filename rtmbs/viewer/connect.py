@@ -18,8 +18,8 @@ from rtmbs.viewer.process_connection import ProcessConnection, why_not_sent
 
 if TYPE_CHECKING:
     from rtmbs.results.result import Result
-    from rtmbs.viewer.description import SceneDescription
     from rtmbs.viewer.playback_connection import PlaybackConnection
+    from rtmbs.viewer.scene.description import SceneDescription
 
 MODES = ("process", "thread", "manual")
 RESULT = (".npz", ".h5", ".hdf5")  # how the name of a result file ends

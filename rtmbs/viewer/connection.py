@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from rtmbs.viewer.commands import Command
-from rtmbs.viewer.description import SceneDescription
-from rtmbs.viewer.frame import Frame
+from rtmbs.viewer.scene.description import SceneDescription
+from rtmbs.viewer.scene.frame import Frame
 from rtmbs.viewer.strip import Strip
 
 Kind = Literal["log", "info", "busy", "progress", "warning", "failure"]

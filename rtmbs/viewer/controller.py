@@ -47,16 +47,16 @@ from rtmbs.viewer.commands import (
 )
 from rtmbs.viewer.connection import Kind, Message, Offer
 from rtmbs.viewer.describe import describe
-from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.disk.disk_history import DiskHistory
 from rtmbs.viewer.disk.head import HISTORY
-from rtmbs.viewer.frame import Frame
 from rtmbs.viewer.free_name import free_name
 from rtmbs.viewer.history import History
 from rtmbs.viewer.mouse_spring import compiled_with_mouse_spring
 from rtmbs.viewer.notice import CompileNotice
 from rtmbs.viewer.origin import Origin, options_of
-from rtmbs.viewer.panels.numbers import counted
+from rtmbs.viewer.scene.description import SceneDescription
+from rtmbs.viewer.scene.frame import Frame
+from rtmbs.viewer.scene.numbers import counted
 from rtmbs.viewer.session import Session
 from rtmbs.viewer.snapshot import Photographer
 from rtmbs.viewer.strip import Strip

@@ -23,7 +23,11 @@ from rtmbs.simulation import Simulation
 from rtmbs.simulation.input_units import input_unit
 from rtmbs.system.system import BodyInfo, ForceInfo, System
 from rtmbs.system.tables import GRAVITY_SLOT
-from rtmbs.viewer.description import (
+from rtmbs.viewer.design import other_numbers
+from rtmbs.viewer.elements import element_descriptions
+from rtmbs.viewer.mouse_spring import MOUSE_SPRING, has_mouse_spring
+from rtmbs.viewer.outline import outline
+from rtmbs.viewer.scene.description import (
     BodyDescription,
     ChannelDescription,
     ConnectorDescription,
@@ -33,11 +37,7 @@ from rtmbs.viewer.description import (
     SceneDescription,
     WrenchDescription,
 )
-from rtmbs.viewer.design import other_numbers
-from rtmbs.viewer.elements import element_descriptions
-from rtmbs.viewer.frame import FrameLayout
-from rtmbs.viewer.mouse_spring import MOUSE_SPRING, has_mouse_spring
-from rtmbs.viewer.outline import outline
+from rtmbs.viewer.scene.frame import FrameLayout
 
 Array = NDArray[np.float64]
 

@@ -10,8 +10,8 @@ from rtmbs.errors import InputError
 from rtmbs.model import Model
 from rtmbs.results.result import Result
 from rtmbs.system.system import System
-from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.mouse_spring import compiled_with_mouse_spring
+from rtmbs.viewer.scene.description import SceneDescription
 
 if TYPE_CHECKING:
     from rtmbs.viewer.recording import Recording

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 
 from rtmbs.system.system import ForceInfo, System
-from rtmbs.viewer.description import ElementDescription
 from rtmbs.viewer.mouse_spring import MOUSE_SPRING, has_mouse_spring
+from rtmbs.viewer.scene.description import ElementDescription
 
 FORCE, CONSTRAINT = "force", "constraint"
 WORDS = {"joint": "spring or motor of a coordinate", "law": "force law", "joint law": "force law of coordinates"}

@@ -6,10 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError
-from rtmbs.viewer.batch import Batch
-from rtmbs.viewer.camera import Camera
-from rtmbs.viewer.drawing import Drawing
-from rtmbs.viewer.section import Section
+from rtmbs.viewer.scene.camera import Camera
+from rtmbs.viewer.scene.drawing import Batch, Drawing, Section
 
 Array = NDArray[np.float64]
 Picture = NDArray[np.uint8]  # (height, width, 3), upper row first

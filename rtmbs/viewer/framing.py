@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QTimer
 
-from rtmbs.viewer.following import Following
-from rtmbs.viewer.frame import Frame
+from rtmbs.viewer.scene.frame import Frame
+from rtmbs.viewer.scene.scene import Following
 
 if TYPE_CHECKING:
     from rtmbs.viewer.window import Window

@@ -15,22 +15,21 @@ from rtmbs.model import Model
 from rtmbs.model.looks import Shapes
 from rtmbs.results.result import Result
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.arrows import Scale, typical
-from rtmbs.viewer.camera import Camera, ground_axes
 from rtmbs.viewer.commands import Play, SetSpeed, ShowReactions
 from rtmbs.viewer.describe import describe_recorded
-from rtmbs.viewer.description import SceneDescription
-from rtmbs.viewer.following import Following
-from rtmbs.viewer.frame import Frame
-from rtmbs.viewer.legend import legend
 from rtmbs.viewer.manual import ManualConnection
 from rtmbs.viewer.painters import AUTO, make_painter
 from rtmbs.viewer.playback_connection import PlaybackConnection
-from rtmbs.viewer.scene import PARTS, Scene
+from rtmbs.viewer.scene.arrows import Scale, typical
+from rtmbs.viewer.scene.camera import Camera, ground_axes
+from rtmbs.viewer.scene.description import SceneDescription
+from rtmbs.viewer.scene.frame import Frame
+from rtmbs.viewer.scene.legend import legend
+from rtmbs.viewer.scene.scene import PARTS, Following, Scene
+from rtmbs.viewer.scene.theme import theme_named
+from rtmbs.viewer.scene.trails import named
 from rtmbs.viewer.snapshot import Poses
 from rtmbs.viewer.stamp import row_of, stamped, width_of, with_legend
-from rtmbs.viewer.theme import theme_named
-from rtmbs.viewer.trails import named
 from rtmbs.viewer.video import Video
 from rtmbs.viewer.way import way_ahead
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rtmbs.errors import InputError
 from rtmbs.state import State
 from rtmbs.viewer.channels import LiveChannels
-from rtmbs.viewer.frame import INSPECTED
+from rtmbs.viewer.scene.frame import INSPECTED
 
 Array = NDArray[np.float64]
 

@@ -5,8 +5,8 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRect, Qt
 from PySide6.QtGui import QColor, QPainter
 
-from rtmbs.viewer.camera import Camera
-from rtmbs.viewer.scene import Scene
+from rtmbs.viewer.scene.camera import Camera
+from rtmbs.viewer.scene.scene import Scene
 
 Array = NDArray[np.float64]
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from rtmbs.viewer.connection import Connection
-from rtmbs.viewer.frame import Frame
+from rtmbs.viewer.scene.frame import Frame
 
 DRAWN = 0.032  # [s] between pictures of a motion without a graphics card: drawing takes memory and cache from the steps
 RATE_WINDOW = 1.0  # [s] over which pictures are counted

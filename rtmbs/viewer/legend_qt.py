@@ -3,7 +3,7 @@
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
-from rtmbs.viewer.legend import LEFT, MIDDLE, RIGHT, ROW, Legend, Stroke, is_finite
+from rtmbs.viewer.scene.legend import LEFT, MIDDLE, RIGHT, ROW, Legend, Stroke, is_finite
 
 ROOM = 2000.0  # pixels beside an anchor, more than any line is long
 SIDES = {

@@ -18,10 +18,10 @@ from rtmbs.simulation import Simulation
 from rtmbs.viewer.commands import Command, Quit, Reload
 from rtmbs.viewer.connection import Message
 from rtmbs.viewer.controller import Controller
-from rtmbs.viewer.description import SceneDescription
-from rtmbs.viewer.frame import Frame
 from rtmbs.viewer.inbox import coalesced
 from rtmbs.viewer.origin import FromSimulation
+from rtmbs.viewer.scene.description import SceneDescription
+from rtmbs.viewer.scene.frame import Frame
 from rtmbs.viewer.strip import Strip
 
 

@@ -14,7 +14,7 @@ from rtmbs.simulation import Simulation
 from rtmbs.viewer.interrupt import ended_by_interrupt
 from rtmbs.viewer.manual import ManualConnection
 from rtmbs.viewer.qt import check_qt
-from rtmbs.viewer.theme import theme_named
+from rtmbs.viewer.scene.theme import theme_named
 from rtmbs.viewer.view import application
 
 EVENTS = 0.008  # [s] between looks at mouse and keys

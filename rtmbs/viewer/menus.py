@@ -7,7 +7,7 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu
 
 from rtmbs.viewer.keys import FILES, GROUPS, KEYS
-from rtmbs.viewer.theme import WHITE
+from rtmbs.viewer.scene.theme import WHITE
 
 if TYPE_CHECKING:
     from PySide6.QtCore import Qt

@@ -7,8 +7,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.viewer.camera import Camera
-from rtmbs.viewer.drawing import Drawing
+from rtmbs.viewer.scene.camera import Camera
+from rtmbs.viewer.scene.drawing import Drawing
 
 Picture = NDArray[np.uint8]  # (height, width, 3), upper row first
 
@@ -35,8 +35,7 @@ class Offscreen:
             os.environ["LIBGL_ALWAYS_SOFTWARE"] = "1"
         try:
             self._context: Context = OsMesa(width, height) if way == OSMESA else Egl()
-            from rtmbs.viewer.framebuffer import SAMPLES, Framebuffer
-            from rtmbs.viewer.renderer import Renderer, driver
+            from rtmbs.viewer.scene.renderer import SAMPLES, Framebuffer, Renderer, driver
 
             self.name = f"OpenGL by {driver()}"
             self._renderer = Renderer()

@@ -31,9 +31,9 @@ from rtmbs.viewer.commands import (
     Subscribe,
 )
 from rtmbs.viewer.connection import Message
-from rtmbs.viewer.description import SceneDescription
-from rtmbs.viewer.frame import INSPECTED, OPTIONS, PLOTS, STEPS, WAY, Frame
 from rtmbs.viewer.recording import Recording
+from rtmbs.viewer.scene.description import SceneDescription
+from rtmbs.viewer.scene.frame import INSPECTED, OPTIONS, PLOTS, STEPS, WAY, Frame
 from rtmbs.viewer.strip import FIRST, WIDTH, Strip, T
 
 Array = NDArray[np.float64]

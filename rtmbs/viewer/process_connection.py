@@ -17,11 +17,11 @@ from typing import Any
 from rtmbs.errors import RtmbsError
 from rtmbs.viewer.commands import Command, Quit
 from rtmbs.viewer.connection import Message
-from rtmbs.viewer.description import SceneDescription
-from rtmbs.viewer.frame import Frame
 from rtmbs.viewer.interrupt import handled
 from rtmbs.viewer.origin import Origin, title
 from rtmbs.viewer.outgoing import Outgoing
+from rtmbs.viewer.scene.description import SceneDescription
+from rtmbs.viewer.scene.frame import Frame
 from rtmbs.viewer.settings import Settings
 from rtmbs.viewer.shared import SharedFrames
 from rtmbs.viewer.strip import Strip

@@ -9,10 +9,10 @@ from rtmbs.errors import InputError
 from rtmbs.model.shapes import Bar, Shape, Sphere
 from rtmbs.results.channel import WORLD
 from rtmbs.results.result import Result
-from rtmbs.viewer.description import BodyDescription, ChannelDescription, MarkerDescription, SceneDescription
 from rtmbs.viewer.design import check_design
-from rtmbs.viewer.frame import FrameLayout
-from rtmbs.viewer.reach import FAR
+from rtmbs.viewer.scene.camera import FARTHEST
+from rtmbs.viewer.scene.description import BodyDescription, ChannelDescription, MarkerDescription, SceneDescription
+from rtmbs.viewer.scene.frame import FrameLayout
 
 Array = NDArray[np.float64]
 
@@ -120,7 +120,7 @@ class Recording:
         around = 2.0 * THICKNESS * self.size() * np.vstack((np.eye(3), -np.eye(3)))
         every = (np.concatenate(found)[:, None] + around).reshape(-1, 3)
         size = max(float(np.max(np.ptp(self.positions[0], axis=0))), self.size())
-        return every if np.max(np.ptp(every, axis=0)) <= FAR * size else every[:0]
+        return every if np.max(np.ptp(every, axis=0)) <= FARTHEST * size else every[:0]
 
     def plain(self) -> SceneDescription:
         """Return a description with bodies and nothing else."""

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray, QPoint, QRect, QSettings, QTimer
 
-from rtmbs.viewer.theme import DARK, WHITE
+from rtmbs.viewer.scene.theme import DARK, WHITE
 
 if TYPE_CHECKING:
     from rtmbs.viewer.window import Window

@@ -2,13 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from rtmbs.viewer.choices import BODY, JOINT, Choice, Hidden, bodies_of, drawn, groups
-from rtmbs.viewer.measure import Measurement, distances, end_of
-from rtmbs.viewer.overlay import Highlight, Overlay
-from rtmbs.viewer.section import Section
+from rtmbs.viewer.scene.choices import BODY, JOINT, Choice, Hidden, bodies_of, drawn, groups
+from rtmbs.viewer.scene.drawing import Section
+from rtmbs.viewer.scene.overlays import Highlight, Measurement, Overlay, distances, end_of
 
 if TYPE_CHECKING:
-    from rtmbs.viewer.scene import Pick, Scene
+    from rtmbs.viewer.scene.scene import Pick, Scene
     from rtmbs.viewer.window import Window
 
 Pair = tuple[Choice, Choice]

@@ -23,9 +23,9 @@ from rtmbs.viewer import mouse_spring
 from rtmbs.viewer.carry import carried
 from rtmbs.viewer.commands import LOGGED, Command, Grab, MoveGrab, Release, SetInput, SetOption
 from rtmbs.viewer.connection import Message
-from rtmbs.viewer.frame import OPTIONS
 from rtmbs.viewer.history import History, Moment
 from rtmbs.viewer.kept_states import KeptState, KeptStates
+from rtmbs.viewer.scene.frame import OPTIONS
 
 
 class Session:

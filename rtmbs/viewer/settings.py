@@ -18,10 +18,10 @@ from rtmbs.viewer.commands import (
     ShowReactions,
     Subscribe,
 )
-from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.disk.head import HISTORY
-from rtmbs.viewer.frame import Frame
 from rtmbs.viewer.free_name import free_name
+from rtmbs.viewer.scene.description import SceneDescription
+from rtmbs.viewer.scene.frame import Frame
 
 Key = tuple[type, str]
 KEPT = 20  # earlier commands of a kind that are remembered

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from rtmbs.viewer.frame import Frame, FrameLayout
+from rtmbs.viewer.scene.frame import Frame, FrameLayout
 
 BUFFERS = 2
 SEEN = 1 + BUFFERS  # place in the header of the number of the buffer that a reader took last

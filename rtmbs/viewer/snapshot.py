@@ -21,9 +21,9 @@ from rtmbs.system.origins import WORLD
 from rtmbs.system.system import System
 from rtmbs.viewer.channels import LiveChannels
 from rtmbs.viewer.describe import CHOICES
-from rtmbs.viewer.frame import OPTIONS, WAY, Frame
 from rtmbs.viewer.history import Moment
 from rtmbs.viewer.inspection import Inspection
+from rtmbs.viewer.scene.frame import OPTIONS, WAY, Frame
 from rtmbs.viewer.session import Session
 from rtmbs.viewer.strip import ACCELERATION, ELASTIC, FIRST, KINETIC, POSITION, WIDTH, Strip, T
 from rtmbs.viewer.timing import Timing, percentiles

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError
-from rtmbs.viewer.legend import Legend, Stroke, is_finite
-from rtmbs.viewer.theme import Theme
+from rtmbs.viewer.scene.legend import Legend, Stroke, is_finite
+from rtmbs.viewer.scene.theme import Theme
 
 if TYPE_CHECKING:
     from PIL import ImageFont

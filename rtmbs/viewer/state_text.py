@@ -1,7 +1,7 @@
 """A state as text, for the clipboard."""
 
-from rtmbs.viewer.description import SceneDescription
-from rtmbs.viewer.frame import Frame
+from rtmbs.viewer.scene.description import SceneDescription
+from rtmbs.viewer.scene.frame import Frame
 
 
 def state_text(frame: Frame, description: SceneDescription) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.viewer.frame import PLOTS
+from rtmbs.viewer.scene.frame import PLOTS
 
 Array = NDArray[np.float64]
 

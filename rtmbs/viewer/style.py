@@ -4,7 +4,7 @@ from pathlib import Path
 
 from PySide6.QtGui import QColor, QPalette
 
-from rtmbs.viewer.theme import Theme
+from rtmbs.viewer.scene.theme import Theme
 
 TICK = (Path(__file__).parent / "panels" / "tick.svg").as_posix()
 

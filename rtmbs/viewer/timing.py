@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rtmbs.integrators.report import StepReport
 from rtmbs.integrators.settings import PHASES
-from rtmbs.viewer.frame import STEPS
+from rtmbs.viewer.scene.frame import STEPS
 
 Array = NDArray[np.float64]
 

@@ -14,10 +14,10 @@ from rtmbs.observers import At, Every, Observer
 from rtmbs.observers.base import Watched
 from rtmbs.results.samples import Samples, one_sample, samples_of
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.description import SceneDescription
-from rtmbs.viewer.frame import WAY
-from rtmbs.viewer.reach import DIRECTIONS, FAR, reached
-from rtmbs.viewer.solids import outline
+from rtmbs.viewer.scene.camera import DIRECTIONS, FARTHEST, reached
+from rtmbs.viewer.scene.description import SceneDescription
+from rtmbs.viewer.scene.frame import WAY
+from rtmbs.viewer.scene.shapes import outline
 
 if TYPE_CHECKING:
     from rtmbs.viewer.snapshot import Poses
@@ -33,13 +33,13 @@ def way_ahead(sim: Simulation, poses: "Poses", scene: SceneDescription, seconds:
     """Run ``sim`` on, and return the points (WAY, 3) that the outlines of its bodies reach farthest [m].
 
     It ends after ``seconds`` of the mechanism, after PATIENCE, or with a step that fails; whoever calls restores
-    the state. A motion that goes FAR is no picture: then they are not numbers.
+    the state. A motion that goes FARTHEST is no picture: then they are not numbers.
     """
     steps = max(round(seconds / sim.h), 1)
     reach, end = Reach(poses, scene, max(steps // LOOKS, 1) * sim.h), sim.t + steps * sim.h
     with suppress(StepError, Elapsed):
         sim.run(end, observers=[reach], record=At([end]), on_failure="raise")
-    near = np.all(np.ptp(reach.farthest, axis=0) <= FAR * reach.size)
+    near = np.all(np.ptp(reach.farthest, axis=0) <= FARTHEST * reach.size)
     return reach.farthest if near else np.full((WAY, 3), np.nan)
 
 

@@ -16,16 +16,12 @@ from PySide6.QtWidgets import (
 
 from rtmbs.viewer import fault
 from rtmbs.viewer.actions import MANY, Actions
-from rtmbs.viewer.camera import ground_axes
 from rtmbs.viewer.canvas import Canvas, Picture
 from rtmbs.viewer.capture import Capture
-from rtmbs.viewer.choices import BODY, Choice
 from rtmbs.viewer.commands import Command, Grab, MoveGrab, Rebuild, Release, ShowReactions, StepBack
 from rtmbs.viewer.connection import Connection, Message, Offer
-from rtmbs.viewer.description import BodyDescription, SceneDescription
 from rtmbs.viewer.docks import make_docks
 from rtmbs.viewer.focus import FocusReturns, application
-from rtmbs.viewer.frame import Frame
 from rtmbs.viewer.framing import Framing
 from rtmbs.viewer.latest import Latest
 from rtmbs.viewer.menus import make_menus
@@ -38,12 +34,16 @@ from rtmbs.viewer.panels.overlays import place_overlays
 from rtmbs.viewer.panels.transport import Transport
 from rtmbs.viewer.panels.waiting import Waiting
 from rtmbs.viewer.remember import with_first
-from rtmbs.viewer.scene import SHOWN, Pick, Scene
+from rtmbs.viewer.scene.camera import ground_axes
+from rtmbs.viewer.scene.choices import BODY, Choice
+from rtmbs.viewer.scene.description import BodyDescription, SceneDescription
+from rtmbs.viewer.scene.frame import Frame
+from rtmbs.viewer.scene.scene import SHOWN, Pick, Scene
+from rtmbs.viewer.scene.theme import WHITE, Theme, rgba
 from rtmbs.viewer.selection import Selection
 from rtmbs.viewer.stamp import stamped
 from rtmbs.viewer.state_text import state_text
 from rtmbs.viewer.style import palette, sheet
-from rtmbs.viewer.theme import WHITE, Theme, rgba
 
 TICK = 16  # [ms] between looks for a new frame
 PANELS = 0.15  # [s] between redraws of panels

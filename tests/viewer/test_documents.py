@@ -14,9 +14,9 @@ from rtmbs.commands.view import EXAMPLES
 from rtmbs.simulation.pacing import BACKLOG
 from rtmbs.viewer import commands
 from rtmbs.viewer.connect import MODES
-from rtmbs.viewer.frame import OPTIONS, PLOTS
 from rtmbs.viewer.history import BYTES, STATES
 from rtmbs.viewer.mouse_spring import DAMPING_RATIO, FREQUENCY, MOUSE_SPRING
+from rtmbs.viewer.scene.frame import OPTIONS, PLOTS
 from tests.patience import LONGEST
 
 ROOT = Path(__file__).parents[2]

@@ -9,7 +9,7 @@ import rtmbs
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.commands import Grab, MoveGrab, Release
 from rtmbs.viewer.mouse_spring import compiled_with_mouse_spring
-from rtmbs.viewer.theme import DARK, WHITE, rgba
+from rtmbs.viewer.scene.theme import DARK, WHITE, rgba
 from tests.patience import LONGEST_MS
 from tests.viewer.mechanisms import motored
 from tests.viewer.windows import follow, open_window

@@ -10,7 +10,7 @@ pytest.importorskip("pyqtgraph", reason="pyqtgraph is not installed; pip install
 
 from rtmbs.viewer.connection import Message
 from rtmbs.viewer.notice import EVERY, CompileNotice
-from rtmbs.viewer.reach import DIRECTIONS
+from rtmbs.viewer.scene.camera import DIRECTIONS
 from tests.viewer.windows import follow
 
 

@@ -11,9 +11,9 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.choices import BODY, FORCE, INPUT, JOINT, MARKER, Choice
 from rtmbs.viewer.commands import Inspect, Pause, Play, Rebuild, Seek, SetInput
 from rtmbs.viewer.describe import describe
+from rtmbs.viewer.scene.choices import BODY, FORCE, INPUT, JOINT, MARKER, Choice
 from tests.patience import LONGEST_MS
 from tests.viewer.mechanisms import motored
 from tests.viewer.windows import activate, follow, open_window

@@ -14,8 +14,8 @@ from PySide6.QtTest import QTest
 
 from rtmbs.viewer import commands, keys
 from rtmbs.viewer.actions import Actions
-from rtmbs.viewer.camera import PRESETS
-from rtmbs.viewer.theme import DARK, WHITE
+from rtmbs.viewer.scene.camera import PRESETS
+from rtmbs.viewer.scene.theme import DARK, WHITE
 from tests.viewer.windows import activate, follow, open_window
 
 DOCS = Path(__file__).parents[2] / "docs" / "viewer.md"

@@ -7,11 +7,11 @@ pytest.importorskip("PySide6.QtGui", reason="Qt cannot be loaded; see docs/viewe
 pytest.importorskip("OpenGL", reason="PyOpenGL is not installed; pip install 'rtmbs[viewer]' brings it")
 import rtmbs
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.camera import Camera
-from rtmbs.viewer.grid import Floor
 from rtmbs.viewer.manual import ManualConnection
-from rtmbs.viewer.scene import Scene
-from rtmbs.viewer.theme import DARK, WHITE, rgba
+from rtmbs.viewer.scene.camera import Camera
+from rtmbs.viewer.scene.drawing import Floor
+from rtmbs.viewer.scene.scene import Scene
+from rtmbs.viewer.scene.theme import DARK, WHITE, rgba
 from tests.viewer.conftest import NO_XVFB
 
 SIZE = 240
@@ -24,8 +24,7 @@ class Painter:
     def __init__(self) -> None:
         from PySide6.QtGui import QOffscreenSurface, QOpenGLContext
 
-        from rtmbs.viewer.framebuffer import Framebuffer
-        from rtmbs.viewer.renderer import Renderer
+        from rtmbs.viewer.scene.renderer import Framebuffer, Renderer
         from rtmbs.viewer.surface import surface_format
 
         self.context, self.surface = QOpenGLContext(), QOffscreenSurface()
@@ -146,7 +145,7 @@ FLOOR = Floor(np.array([-4.0, -4.0, -1.5]), np.array([8.0, 0, 0]), np.array([0, 
 
 def test_cells_of_the_floor_hold_the_whole_shadow(painter, monkeypatch):
     """Bars across one another, a ball and a coil: looking at every cell of the floor gives the same picture."""
-    from rtmbs.viewer import shadow
+    from rtmbs.viewer.scene import shadow
 
     scene = scene_of_many()
     some = shadow.covered([batch for batch in scene.batches() if batch.casts and len(batch)], FLOOR)

@@ -14,7 +14,7 @@ from rtmbs.simulation import Simulation
 from rtmbs.viewer import remember
 from rtmbs.viewer.menus import ON
 from rtmbs.viewer.panels.on_demand import NAMES
-from rtmbs.viewer.theme import DARK, WHITE
+from rtmbs.viewer.scene.theme import DARK, WHITE
 from tests.viewer.mechanisms import motored
 from tests.viewer.windows import follow, open_window
 

@@ -9,10 +9,10 @@ import pytest
 
 from rtmbs import Simulation
 from rtmbs.viewer.commands import MoveGrab, Pause, Play, SetInput, StepForward
-from rtmbs.viewer.frame import STEPS
 from rtmbs.viewer.inbox import coalesced
 from rtmbs.viewer.manual import ManualConnection
 from rtmbs.viewer.origin import FromModel
+from rtmbs.viewer.scene.frame import STEPS
 from rtmbs.viewer.session import Session
 from rtmbs.viewer.shared import SharedFrames
 from rtmbs.viewer.timing import Ring, Timing, percentiles

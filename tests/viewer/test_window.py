@@ -16,16 +16,16 @@ import rtmbs
 from rtmbs.integrators.report import Outcome
 from rtmbs.simulation import Simulation
 from rtmbs.viewer import commands
-from rtmbs.viewer.choices import Choice
 from rtmbs.viewer.connect import connect
 from rtmbs.viewer.connection import Message
 from rtmbs.viewer.manual_viewer import ManualViewer
 from rtmbs.viewer.origin import FromFactory
 from rtmbs.viewer.panels.parameters import BUILDING, INPUTS, PENALTIES, STEPPING
 from rtmbs.viewer.panels.plots import ENERGY, VIOLATION
-from rtmbs.viewer.section import across
+from rtmbs.viewer.scene.choices import Choice
+from rtmbs.viewer.scene.drawing import across
+from rtmbs.viewer.scene.theme import DARK, WHITE, rgba
 from rtmbs.viewer.speeds import faster
-from rtmbs.viewer.theme import DARK, WHITE, rgba
 from rtmbs.viewer.window import Window
 from tests.patience import LONGEST, LONGEST_MS
 from tests.viewer.mechanisms import failing, motored

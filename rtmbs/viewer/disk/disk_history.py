@@ -12,9 +12,9 @@ from rtmbs.errors import InputError, ResultError
 from rtmbs.observers.worker import Job, Worker
 from rtmbs.simulation import Simulation
 from rtmbs.state import State
-from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.disk.blocks import ENDING, BodyFrames, alike, blocks_of, first_of, places_of, read_block, write_block
 from rtmbs.viewer.disk.head import NAME, STORY, write_head
+from rtmbs.viewer.scene.description import SceneDescription
 
 LEAST = 1_000_000  # bytes of a folder at least
 REMEMBERED = 3  # blocks that were read last

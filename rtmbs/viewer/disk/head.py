@@ -12,9 +12,9 @@ from rtmbs.errors import ResultError
 from rtmbs.files.atomic_file import replacing
 from rtmbs.files.reading import from_json, whole
 from rtmbs.model.shapes import Shape, Surface
-from rtmbs.viewer import description as records
-from rtmbs.viewer.description import SceneDescription
-from rtmbs.viewer.frame import FrameLayout
+from rtmbs.viewer.scene import description as records
+from rtmbs.viewer.scene.description import SceneDescription
+from rtmbs.viewer.scene.frame import FrameLayout
 
 Array = NDArray[np.float64]
 

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, Signal, SignalInstance
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
 from rtmbs.viewer.connection import Offer
-from rtmbs.viewer.theme import Theme
+from rtmbs.viewer.scene.theme import Theme
 
 MOST = 600  # characters; an exception's text may be a page
 LINES = 14  # of a traceback that are in sight

@@ -4,7 +4,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QFormLayout, QWidget
 
 from rtmbs.viewer.panels.inputs import SliderSpin
-from rtmbs.viewer.section import AXES, Section, across
+from rtmbs.viewer.scene.drawing import AXIS_NORMALS, Section, across
 
 NONE = "nothing"
 REACH = 1.1  # of the slider, in the half size of the mechanism
@@ -18,7 +18,7 @@ class Cutting(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.axis, self.turned, self.place = QComboBox(), QCheckBox("the other side"), SliderSpin(0.0, "m")
-        self.axis.addItems([NONE, *AXES])
+        self.axis.addItems([NONE, *AXIS_NORMALS])
         form = QFormLayout(self)
         form.setContentsMargins(8, 8, 8, 8)
         form.addRow("cut across", self.axis)

@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QLabel, QScrollArea, QWidget
 
 from rtmbs.viewer.keys import FILES, KEYS, LOOK, MOUSE, RUN, SHOW, shown
 from rtmbs.viewer.panels.info import escaped
-from rtmbs.viewer.theme import Theme
+from rtmbs.viewer.scene.theme import Theme
 
 COLUMNS = ((RUN, LOOK), (SHOW,), (FILES, "Mouse"))
 

@@ -3,10 +3,10 @@
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QWidget
 
-from rtmbs.viewer.description import SceneDescription
-from rtmbs.viewer.frame import Frame
-from rtmbs.viewer.panels.numbers import counted, figures, with_unit
-from rtmbs.viewer.theme import Theme
+from rtmbs.viewer.scene.description import SceneDescription
+from rtmbs.viewer.scene.frame import Frame
+from rtmbs.viewer.scene.numbers import counted, figures, with_unit
+from rtmbs.viewer.scene.theme import Theme
 
 Row = tuple[str, ...]  # label, value, and where the value says something the name of a colour of the theme
 FONT, LEAST = 12, 7  # [pixels] of letters, and of those in a low picture

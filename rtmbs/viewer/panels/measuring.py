@@ -13,11 +13,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from rtmbs.viewer.choices import Choice, groups
-from rtmbs.viewer.description import SceneDescription
-from rtmbs.viewer.measure import KINDS, Measurement
 from rtmbs.viewer.panels.items import tops
-from rtmbs.viewer.panels.numbers import figures, with_unit
+from rtmbs.viewer.scene.choices import Choice, groups
+from rtmbs.viewer.scene.description import SceneDescription
+from rtmbs.viewer.scene.numbers import figures, with_unit
+from rtmbs.viewer.scene.overlays import KINDS, Measurement
 from rtmbs.viewer.selection import Pair
 
 

@@ -6,14 +6,14 @@ import numpy as np
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QSplitter, QTabWidget, QWidget
 
-from rtmbs.viewer.choices import Choice
 from rtmbs.viewer.commands import Inspect
-from rtmbs.viewer.description import SceneDescription
-from rtmbs.viewer.frame import Frame
 from rtmbs.viewer.panels.cutting import Cutting
 from rtmbs.viewer.panels.inspector import Inspector
 from rtmbs.viewer.panels.measuring import Measuring
 from rtmbs.viewer.panels.model_tree import ModelTree
+from rtmbs.viewer.scene.choices import Choice
+from rtmbs.viewer.scene.description import SceneDescription
+from rtmbs.viewer.scene.frame import Frame
 
 if TYPE_CHECKING:
     from rtmbs.viewer.window import Window

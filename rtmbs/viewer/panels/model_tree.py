@@ -5,10 +5,10 @@ from collections.abc import Callable
 from PySide6.QtCore import QModelIndex, QPoint, QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtWidgets import QLineEdit, QMenu, QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
 
-from rtmbs.viewer.choices import Choice, drawn, groups
-from rtmbs.viewer.description import SceneDescription
-from rtmbs.viewer.measure import KINDS
 from rtmbs.viewer.panels.items import children, tops
+from rtmbs.viewer.scene.choices import Choice, drawn, groups
+from rtmbs.viewer.scene.description import SceneDescription
+from rtmbs.viewer.scene.overlays import KINDS
 
 ROLE = Qt.ItemDataRole.UserRole
 EXPANDED = 40  # a group with more elements is closed at first

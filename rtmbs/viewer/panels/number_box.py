@@ -8,7 +8,7 @@ from pyqtgraph import SpinBox
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
-from rtmbs.viewer.panels.numbers import PREFIXES
+from rtmbs.viewer.scene.numbers import PREFIXES
 
 NUMBER = re.compile(r"([-+\d.,]*(?:[eE][-+]?\d+)?)\s*(.*)", re.DOTALL)  # and what stands behind the number
 SIZES = {prefix: factor for factor, prefix in PREFIXES} | {"u": 1e-6}

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from PySide6.QtWidgets import QWidget
 
 from rtmbs.viewer.commands import Subscribe
-from rtmbs.viewer.measure import Distance, distances
+from rtmbs.viewer.scene.overlays import Distance, distances
 
 if TYPE_CHECKING:
-    from rtmbs.viewer.choices import Choice
-    from rtmbs.viewer.description import SceneDescription
-    from rtmbs.viewer.frame import Frame
     from rtmbs.viewer.panels.model_panel import ModelPanel
     from rtmbs.viewer.panels.parameters import Parameters
     from rtmbs.viewer.panels.plots import Plots
     from rtmbs.viewer.panels.profiler import Profiler
-    from rtmbs.viewer.theme import Theme
+    from rtmbs.viewer.scene.choices import Choice
+    from rtmbs.viewer.scene.description import SceneDescription
+    from rtmbs.viewer.scene.frame import Frame
+    from rtmbs.viewer.scene.theme import Theme
     from rtmbs.viewer.window import Window
 
 NAMES = ("model", "parameters", "profiler", "plots")

@@ -19,29 +19,32 @@ from PySide6.QtWidgets import (
 )
 
 from rtmbs.results.channel import units_of
-from rtmbs.viewer.description import ChannelDescription, SceneDescription
-from rtmbs.viewer.frame import PLOTS
-from rtmbs.viewer.measure import Distance
-from rtmbs.viewer.panels.built_in import (
-    ENERGY,
-    ENERGY_CURVES,
-    LEAST_VIOLATION,
-    VIOLATION,
-    VIOLATION_CURVES,
-    built_in_plots,
-)
-from rtmbs.viewer.panels.compared import Compared, length
-from rtmbs.viewer.panels.components import bracketed, components, labels
-from rtmbs.viewer.panels.envelope import envelope
 from rtmbs.viewer.panels.export import Curve, write
 from rtmbs.viewer.panels.info import escaped
 from rtmbs.viewer.panels.items import children, tops
 from rtmbs.viewer.panels.plot_bar import FREQUENCY, TIME, PlotBar
 from rtmbs.viewer.panels.ranges import seen, widen, within
-from rtmbs.viewer.panels.spectrum import spectrum
 from rtmbs.viewer.panels.style import axis_style, styled
+from rtmbs.viewer.scene.description import ChannelDescription, SceneDescription
+from rtmbs.viewer.scene.frame import PLOTS
+from rtmbs.viewer.scene.overlays import Distance
+from rtmbs.viewer.scene.plot_data import (
+    ENERGY,
+    ENERGY_CURVES,
+    LEAST_VIOLATION,
+    VIOLATION,
+    VIOLATION_CURVES,
+    Compared,
+    bracketed,
+    built_in_plots,
+    components,
+    envelope,
+    labels,
+    length,
+    spectrum,
+)
+from rtmbs.viewer.scene.theme import Theme
 from rtmbs.viewer.strip import ACCELERATION, ELASTIC, FIRST, KINETIC, POSITION, Strip, T
-from rtmbs.viewer.theme import Theme
 
 Array = NDArray[np.float64]
 

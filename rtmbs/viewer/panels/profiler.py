@@ -7,11 +7,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
 from rtmbs.integrators.settings import PHASES
-from rtmbs.viewer.frame import STEPS, Frame
 from rtmbs.viewer.panels.info import missed
-from rtmbs.viewer.panels.numbers import with_unit
 from rtmbs.viewer.panels.style import axis_style, styled
-from rtmbs.viewer.theme import Theme
+from rtmbs.viewer.scene.frame import STEPS, Frame
+from rtmbs.viewer.scene.numbers import with_unit
+from rtmbs.viewer.scene.theme import Theme
 
 Array = NDArray[np.float64]
 

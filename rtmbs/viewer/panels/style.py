@@ -4,7 +4,7 @@ from typing import Any
 
 import pyqtgraph as pg
 
-from rtmbs.viewer.theme import Theme
+from rtmbs.viewer.scene.theme import Theme
 
 
 def axis_style(plot: pg.PlotItem, theme: Theme) -> None:

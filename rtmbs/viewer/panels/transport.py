@@ -7,12 +7,12 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSlider, QStyle, QStyleOptionSlider, QToolButton, QWidget
 
 from rtmbs.viewer.commands import Seek
-from rtmbs.viewer.description import SceneDescription
-from rtmbs.viewer.frame import Frame
 from rtmbs.viewer.icons import icon
 from rtmbs.viewer.keys import BY_ACTION, shown
+from rtmbs.viewer.scene.description import SceneDescription
+from rtmbs.viewer.scene.frame import Frame
+from rtmbs.viewer.scene.theme import Theme
 from rtmbs.viewer.speeds import SPEEDS, speed_text
-from rtmbs.viewer.theme import Theme
 
 PAGES = 20  # clicks beside the handle from one end of the slider to the other
 BUTTONS = (  # action of the table of keys, name of an icon

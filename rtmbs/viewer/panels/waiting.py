@@ -6,7 +6,7 @@ The bar has no animation of its own: without a graphics card every repaint would
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QLabel, QProgressBar, QVBoxLayout, QWidget
 
-from rtmbs.viewer.theme import Theme
+from rtmbs.viewer.scene.theme import Theme
 
 WIDTH = 320
 PLACES = 12

@@ -26,16 +26,15 @@ from rtmbs.errors import InputError, unknown_name
 from rtmbs.files.atomic_file import replacing
 from rtmbs.results.channel import units_of
 from rtmbs.viewer import keys
-from rtmbs.viewer.camera import PRESETS, Camera, ground_axes
-from rtmbs.viewer.description import SceneDescription
-from rtmbs.viewer.grid import AXES
 from rtmbs.viewer.playback_connection import PlaybackConnection
-from rtmbs.viewer.reach import DIRECTIONS, reached
 from rtmbs.viewer.recording import rotations
-from rtmbs.viewer.scene import MOST_TRAILS, Scene
+from rtmbs.viewer.scene.camera import DIRECTIONS, PRESETS, Camera, ground_axes, reached
+from rtmbs.viewer.scene.description import SceneDescription
+from rtmbs.viewer.scene.drawing import AXIS_COLORS
+from rtmbs.viewer.scene.scene import MOST_TRAILS, Scene
+from rtmbs.viewer.scene.theme import THEMES, theme_named
+from rtmbs.viewer.scene.trails import named, traceable
 from rtmbs.viewer.speeds import SPEEDS
-from rtmbs.viewer.theme import THEMES, theme_named
-from rtmbs.viewer.trails import named, traceable
 from rtmbs.viewer.web.packing import quantised
 from rtmbs.viewer.web.pictures import Pictures, chosen, moving, photograph, pieces, scenes_of, standing
 from rtmbs.viewer.web.reactions import colors, reactions
@@ -208,7 +207,7 @@ def settled(connection: PlaybackConnection, description: SceneDescription, pagin
 
 def axes(scene: Scene) -> dict[str, Any]:
     """Return where the axes of the world end, and their colours."""
-    return {"axes": {"tips": scene.axis_tips().tolist(), "colors": AXES}}
+    return {"axes": {"tips": scene.axis_tips().tolist(), "colors": AXIS_COLORS}}
 
 
 def described(key: keys.Key) -> tuple[tuple[str, ...], str, str]:

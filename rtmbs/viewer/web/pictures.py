@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.results.motion import quaternions
-from rtmbs.viewer.batch import Batch, Lines
 from rtmbs.viewer.commands import Seek
-from rtmbs.viewer.frame import Frame
 from rtmbs.viewer.playback_connection import PlaybackConnection
-from rtmbs.viewer.reach import DIRECTIONS, FAR, reached
-from rtmbs.viewer.scene import Scene
-from rtmbs.viewer.theme import THEMES
+from rtmbs.viewer.scene.camera import DIRECTIONS, FARTHEST, reached
+from rtmbs.viewer.scene.drawing import Batch, Lines
+from rtmbs.viewer.scene.frame import Frame
+from rtmbs.viewer.scene.scene import Scene
+from rtmbs.viewer.scene.theme import THEMES
 from rtmbs.viewer.web.packing import floats, quantised
 
 Array = NDArray[np.float64]
@@ -104,7 +104,7 @@ def photograph(
             first, size = seen, float(np.max(np.ptp(here, axis=0)))
     moved = [owned(one.drawn) is not old for one, old in zip(drawn, before, strict=True)]
     loose = {k: padded(places[k]) for k, by_itself in enumerate(moved) if by_itself}
-    far = bool(np.max(np.ptp(seen, axis=0)) > FAR * max(size, 1e-9))
+    far = bool(np.max(np.ptp(seen, axis=0)) > FARTHEST * max(size, 1e-9))
     whole = first if far else reached(seen, scene.framing(), DIRECTIONS)
     A = np.array(turns)
     q = np.stack([quaternions(A[:, body]) for body in range(A.shape[1])], axis=1)

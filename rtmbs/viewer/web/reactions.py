@@ -5,16 +5,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.viewer import arrows, meshes
-from rtmbs.viewer.colors import meanings_of
 from rtmbs.viewer.playback_connection import PlaybackConnection
-from rtmbs.viewer.scene import Scene
-from rtmbs.viewer.theme import THEMES
+from rtmbs.viewer.scene import arrows, meshes
+from rtmbs.viewer.scene.legend import meanings_of
+from rtmbs.viewer.scene.scene import Scene
+from rtmbs.viewer.scene.theme import THEMES
 from rtmbs.viewer.web.packing import floats, quantised
 
 FINE = 2.0**-10  # of a full arrow: the quantum of forces and moments
 
-# What the window draws arrows by (``rtmbs/viewer/arrows.py``).
+# What the window draws arrows by (``rtmbs/viewer/scene/arrows.py``).
 LOOKS = {
     "shaft": arrows.SHAFT, "head": arrows.HEAD, "width": arrows.HEAD_WIDTH, "most_head": arrows.MOST_HEAD,
     "most_shaft": arrows.MOST_SHAFT, "second": arrows.SECOND_HEAD, "shortest": arrows.SHORTEST,
