@@ -18,9 +18,9 @@ from bench.measures import driven
 from rtmbs.errors import RtmbsError
 from rtmbs.kinematics import Analysis
 from rtmbs.model import Floating, Model
-from rtmbs.viewer.connect import playback
-from rtmbs.viewer.playback_connection import PlaybackConnection
-from rtmbs.viewer.speeds import SPEEDS
+from rtmbs.viewer.session.commands import SPEEDS
+from rtmbs.viewer.session.connect import playback
+from rtmbs.viewer.session.playback import PlaybackConnection
 from rtmbs.viewer.web.page import Paging, content_text, write_page
 
 EXAMPLES = Path(__file__).parents[1] / "apps" / "gallery"

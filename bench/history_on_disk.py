@@ -14,10 +14,10 @@ import numpy as np
 
 import rtmbs
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.describe import describe
-from rtmbs.viewer.disk.disk_history import DiskHistory
-from rtmbs.viewer.history import History
-from rtmbs.viewer.session import Session
+from rtmbs.viewer.session.describe import describe
+from rtmbs.viewer.session.disk_history import DiskHistory
+from rtmbs.viewer.session.history import History
+from rtmbs.viewer.session.session import Session
 
 TURN = 400  # steps that a session takes before it is the other's turn
 STATES = 500  # in memory

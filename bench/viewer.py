@@ -52,11 +52,11 @@ def add_mechanism(parser: argparse.ArgumentParser, layout: str) -> None:
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the numbers."""
-    from rtmbs.viewer.connect import connect
+    from rtmbs.viewer.session.connect import connect
 
     parameters = {"ny": arguments.ny, "nz": arguments.nz, "layout": arguments.layout}
     connection = connect("fourbar", arguments.mode, parameters=parameters, options={"h": arguments.h})
-    from rtmbs.viewer.commands import Play, SetSpeed, Subscribe
+    from rtmbs.viewer.session.commands import Play, SetSpeed, Subscribe
 
     window, drawn = opened(connection)
     first = time.time() - started()

@@ -15,10 +15,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import rtmbs
-from rtmbs.viewer.commands import Pause, Play, SetOption
-from rtmbs.viewer.connect import connect
 from rtmbs.viewer.scene.choices import Choice
 from rtmbs.viewer.scene.theme import theme_named
+from rtmbs.viewer.session.commands import Pause, Play, SetOption
+from rtmbs.viewer.session.connect import connect
 from rtmbs.viewer.view import application
 
 SIZE = (1200, 700)

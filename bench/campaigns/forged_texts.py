@@ -13,10 +13,9 @@ from bench.campaigns.machines import simulation, system
 from rtmbs.language.read import read as read_model
 from rtmbs.sweeps.folder import Folder
 from rtmbs.sweeps.study_file import read_study
-from rtmbs.viewer.describe import describe
-from rtmbs.viewer.disk.blocks import BodyFrames, places_of, write_block
-from rtmbs.viewer.disk.head import NAME, plain, write_head
-from rtmbs.viewer.disk.replay import load_history
+from rtmbs.viewer.session.describe import describe
+from rtmbs.viewer.session.disk_head import NAME, plain, write_head
+from rtmbs.viewer.session.disk_history import BodyFrames, load_history, places_of, write_block
 
 LIES: tuple[Any, ...] = (
     None,

@@ -10,7 +10,12 @@ from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QFileDialog, QInputDialog
 
 from rtmbs.viewer.capture import Capture
-from rtmbs.viewer.commands import (
+from rtmbs.viewer.encoder import IMAGES
+from rtmbs.viewer.panels.export import unwritten
+from rtmbs.viewer.scene.numbers import counted
+from rtmbs.viewer.scene.scene import Following
+from rtmbs.viewer.scene.theme import DARK, WHITE
+from rtmbs.viewer.session.commands import (
     KeepHistory,
     LoadState,
     Loop,
@@ -25,14 +30,10 @@ from rtmbs.viewer.commands import (
     ShowReactions,
     StepBack,
     StepForward,
+    faster,
+    slower,
 )
-from rtmbs.viewer.encoder import IMAGES
-from rtmbs.viewer.free_name import free_name
-from rtmbs.viewer.panels.export import unwritten
-from rtmbs.viewer.scene.numbers import counted
-from rtmbs.viewer.scene.scene import Following
-from rtmbs.viewer.scene.theme import DARK, WHITE
-from rtmbs.viewer.speeds import faster, slower
+from rtmbs.viewer.session.origin import free_name
 
 if TYPE_CHECKING:
     from rtmbs.viewer.scene.scene import Scene

@@ -15,11 +15,7 @@ from rtmbs.model import Model
 from rtmbs.model.looks import Shapes
 from rtmbs.results.result import Result
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.commands import Play, SetSpeed, ShowReactions
-from rtmbs.viewer.describe import describe_recorded
-from rtmbs.viewer.manual import ManualConnection
 from rtmbs.viewer.painters import AUTO, make_painter
-from rtmbs.viewer.playback_connection import PlaybackConnection
 from rtmbs.viewer.scene.arrows import Scale, typical
 from rtmbs.viewer.scene.camera import Camera, ground_axes
 from rtmbs.viewer.scene.description import SceneDescription
@@ -28,10 +24,13 @@ from rtmbs.viewer.scene.legend import legend
 from rtmbs.viewer.scene.scene import PARTS, Following, Scene
 from rtmbs.viewer.scene.theme import theme_named
 from rtmbs.viewer.scene.trails import named
-from rtmbs.viewer.snapshot import Poses
+from rtmbs.viewer.session.commands import Play, SetSpeed, ShowReactions
+from rtmbs.viewer.session.describe import describe_recorded
+from rtmbs.viewer.session.manual import ManualConnection
+from rtmbs.viewer.session.playback import PlaybackConnection
+from rtmbs.viewer.session.snapshot import Poses, way_ahead
 from rtmbs.viewer.stamp import row_of, stamped, width_of, with_legend
 from rtmbs.viewer.video import Video
-from rtmbs.viewer.way import way_ahead
 
 Array = NDArray[np.float64]
 

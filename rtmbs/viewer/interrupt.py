@@ -1,11 +1,12 @@
 """Ctrl+C in the terminal ends the window as closing it does; a second one ends the process at once."""
 
 import signal
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
+
+from rtmbs.viewer.session.process_connection import handled
 
 
 @contextmanager
@@ -29,16 +30,3 @@ def ended_by_interrupt(app: Any) -> Iterator[None]:
         yield
     if came:
         raise KeyboardInterrupt
-
-
-@contextmanager
-def handled(handler: Any) -> Iterator[None]:
-    """Let ``handler`` answer SIGINT for a while. Another thread than the main one cannot ask for this, and goes on."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    old = signal.signal(signal.SIGINT, handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, old)

@@ -12,9 +12,9 @@ from typing import Any
 from rtmbs.integrators.report import StepReport
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.interrupt import ended_by_interrupt
-from rtmbs.viewer.manual import ManualConnection
 from rtmbs.viewer.qt import check_qt
 from rtmbs.viewer.scene.theme import theme_named
+from rtmbs.viewer.session.manual import ManualConnection
 from rtmbs.viewer.view import application
 
 EVENTS = 0.008  # [s] between looks at mouse and keys

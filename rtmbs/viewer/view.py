@@ -10,13 +10,12 @@ from typing import Any
 
 from rtmbs.errors import InputError
 from rtmbs.viewer.collecting import collected_here
-from rtmbs.viewer.commands import Loop, Play
-from rtmbs.viewer.connect import connect, is_result, playback
-from rtmbs.viewer.connection import Connection
 from rtmbs.viewer.interrupt import ended_by_interrupt
-from rtmbs.viewer.main_guard import why_not_imported
 from rtmbs.viewer.qt import check_display, check_opengl, check_qt
 from rtmbs.viewer.scene.theme import theme_named
+from rtmbs.viewer.session.commands import Loop, Play
+from rtmbs.viewer.session.connect import connect, is_result, playback, why_not_imported
+from rtmbs.viewer.session.connection import Connection
 
 # A renderer without a graphics card would take every core, also the one that the steps need. 0 draws in the thread of
 # the window: on two cores more pictures and fewer missed deadlines than with one more thread (bench/viewer.py).

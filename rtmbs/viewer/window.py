@@ -14,18 +14,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from rtmbs.viewer import fault
 from rtmbs.viewer.actions import MANY, Actions
 from rtmbs.viewer.canvas import Canvas, Picture
 from rtmbs.viewer.capture import Capture
-from rtmbs.viewer.commands import Command, Grab, MoveGrab, Rebuild, Release, ShowReactions, StepBack
-from rtmbs.viewer.connection import Connection, Message, Offer
 from rtmbs.viewer.docks import make_docks
 from rtmbs.viewer.focus import FocusReturns, application
 from rtmbs.viewer.framing import Framing
-from rtmbs.viewer.latest import Latest
 from rtmbs.viewer.menus import make_menus
-from rtmbs.viewer.opening import Opening, close_soon
 from rtmbs.viewer.panels.banner import Banner
 from rtmbs.viewer.panels.help import Help
 from rtmbs.viewer.panels.info import Info
@@ -41,6 +36,9 @@ from rtmbs.viewer.scene.frame import Frame
 from rtmbs.viewer.scene.scene import SHOWN, Pick, Scene
 from rtmbs.viewer.scene.theme import WHITE, Theme, rgba
 from rtmbs.viewer.selection import Selection
+from rtmbs.viewer.session import error_text
+from rtmbs.viewer.session.commands import Command, Grab, MoveGrab, Rebuild, Release, ShowReactions, StepBack
+from rtmbs.viewer.session.connection import Connection, Latest, Message, Offer, Opening, close_soon
 from rtmbs.viewer.stamp import stamped
 from rtmbs.viewer.state_text import state_text
 from rtmbs.viewer.style import palette, sheet
@@ -370,7 +368,7 @@ class Window(QMainWindow):
 
     def fail(self, error: BaseException) -> None:
         """Show an exception; the window goes on."""
-        self._tell_in_sight(fault.sentence(error), details=fault.details(error))
+        self._tell_in_sight(error_text.sentence(error), details=error_text.details(error))
 
     def _tell_in_sight(
         self, sentence: str, offers: Collection[Offer] = (), details: str = "", grave: bool = False

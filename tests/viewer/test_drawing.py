@@ -7,9 +7,9 @@ pytest.importorskip("PySide6.QtWidgets", reason="Qt cannot be loaded; see docs/v
 pytest.importorskip("OpenGL", reason="PyOpenGL is not installed; pip install 'rtmbs[viewer]' brings it")
 import rtmbs
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.commands import Grab, MoveGrab, Release
-from rtmbs.viewer.mouse_spring import compiled_with_mouse_spring
 from rtmbs.viewer.scene.theme import DARK, WHITE, rgba
+from rtmbs.viewer.session.commands import Grab, MoveGrab, Release
+from rtmbs.viewer.session.mouse_spring import compiled_with_mouse_spring
 from tests.patience import LONGEST_MS
 from tests.viewer.mechanisms import motored
 from tests.viewer.windows import follow, open_window

@@ -8,9 +8,9 @@ import pytest
 pytest.importorskip("PySide6.QtWidgets", reason="Qt cannot be loaded; see docs/viewer.md", exc_type=ImportError)
 pytest.importorskip("pyqtgraph", reason="pyqtgraph is not installed; pip install 'rtmbs[viewer]' brings it")
 
-from rtmbs.viewer.connection import Message
-from rtmbs.viewer.notice import EVERY, CompileNotice
 from rtmbs.viewer.scene.camera import DIRECTIONS
+from rtmbs.viewer.session.connection import Message
+from rtmbs.viewer.session.controller import EVERY, CompileNotice
 from tests.viewer.windows import follow
 
 
@@ -75,7 +75,7 @@ def test_what_is_waited_for_stands_in_the_picture(window):
 
 def test_the_progress_of_compiling_is_told_a_few_times_a_second(monkeypatch):
     told, now = [], [0.0]
-    monkeypatch.setattr("rtmbs.viewer.notice.time.perf_counter", lambda: now[0])
+    monkeypatch.setattr("rtmbs.viewer.session.controller.time.perf_counter", lambda: now[0])
     notice = CompileNotice(told.append)
     now[0] = 10.0
     notice.begin("step")

@@ -17,11 +17,11 @@ from rtmbs.simulation import Simulation
 from rtmbs.viewer.encoder import check_path
 from rtmbs.viewer.flat import Flat
 from rtmbs.viewer.headless import Filming, film_result, film_simulation
-from rtmbs.viewer.manual import ManualConnection
 from rtmbs.viewer.painters import MATPLOTLIB
 from rtmbs.viewer.scene.camera import Camera
 from rtmbs.viewer.scene.scene import Scene
 from rtmbs.viewer.scene.theme import WHITE, rgba
+from rtmbs.viewer.session.manual import ManualConnection
 from rtmbs.viewer.video import Video
 from tests.patience import LONGEST
 from tests.viewer.mechanisms import failing, motored

@@ -11,9 +11,9 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.commands import Inspect, Pause, Play, Rebuild, Seek, SetInput
-from rtmbs.viewer.describe import describe
 from rtmbs.viewer.scene.choices import BODY, FORCE, INPUT, JOINT, MARKER, Choice
+from rtmbs.viewer.session.commands import Inspect, Pause, Play, Rebuild, Seek, SetInput
+from rtmbs.viewer.session.describe import describe
 from tests.patience import LONGEST_MS
 from tests.viewer.mechanisms import motored
 from tests.viewer.windows import activate, follow, open_window
@@ -148,7 +148,7 @@ def test_a_name_that_does_not_exist_and_too_many_numbers_are_refused(window):
 
 
 def test_a_recorded_result_is_inspected_at_its_present_sample(qtbot):
-    from rtmbs.viewer.playback_connection import PlaybackConnection
+    from rtmbs.viewer.session.playback import PlaybackConnection
     from rtmbs.viewer.window import Window
 
     system = motored(torque=0.3).compile()

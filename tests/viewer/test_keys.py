@@ -12,10 +12,11 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
 from PySide6.QtTest import QTest
 
-from rtmbs.viewer import commands, keys
+from rtmbs.viewer import keys
 from rtmbs.viewer.actions import Actions
 from rtmbs.viewer.scene.camera import PRESETS
 from rtmbs.viewer.scene.theme import DARK, WHITE
+from rtmbs.viewer.session import commands
 from tests.viewer.windows import activate, follow, open_window
 
 DOCS = Path(__file__).parents[2] / "docs" / "viewer.md"

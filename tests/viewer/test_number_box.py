@@ -6,9 +6,9 @@ pytest.importorskip("PySide6.QtWidgets", reason="Qt cannot be loaded; see docs/v
 pytest.importorskip("pyqtgraph", reason="pyqtgraph is not installed; pip install 'rtmbs[viewer]' brings it")
 
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.connection import Message
 from rtmbs.viewer.panels.number_box import NumberBox
 from rtmbs.viewer.panels.parameters import STEPS
+from rtmbs.viewer.session.connection import Message
 from tests.viewer.mechanisms import motored
 from tests.viewer.windows import open_window
 

@@ -7,11 +7,11 @@ pytest.importorskip("PySide6.QtGui", reason="Qt cannot be loaded; see docs/viewe
 pytest.importorskip("OpenGL", reason="PyOpenGL is not installed; pip install 'rtmbs[viewer]' brings it")
 import rtmbs
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.manual import ManualConnection
 from rtmbs.viewer.scene.camera import Camera
 from rtmbs.viewer.scene.drawing import Floor
 from rtmbs.viewer.scene.scene import Scene
 from rtmbs.viewer.scene.theme import DARK, WHITE, rgba
+from rtmbs.viewer.session.manual import ManualConnection
 from tests.viewer.conftest import NO_XVFB
 
 SIZE = 240

@@ -11,11 +11,11 @@ pytest.importorskip("pyqtgraph", reason="pyqtgraph is not installed; pip install
 from PySide6.QtTest import QTest
 
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.commands import Reset, SetInput, StepForward
 from rtmbs.viewer.panels.plot_bar import FREQUENCY, TIME
 from rtmbs.viewer.panels.plots import ENERGY, VIOLATION
 from rtmbs.viewer.scene.choices import Choice
 from rtmbs.viewer.scene.plot_data import spectrum
+from rtmbs.viewer.session.commands import Reset, SetInput, StepForward
 from tests.viewer.mechanisms import motored
 from tests.viewer.windows import follow, open_window
 

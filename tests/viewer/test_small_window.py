@@ -8,7 +8,6 @@ import pytest
 pytest.importorskip("PySide6.QtWidgets", reason="Qt cannot be loaded; see docs/viewer.md", exc_type=ImportError)
 pytest.importorskip("pyqtgraph", reason="pyqtgraph is not installed; pip install 'rtmbs[viewer]' brings it")
 
-from rtmbs.viewer.commands import Seek, StepBack, StepForward
 from rtmbs.viewer.panels.info import missed, run_rows, worth_rows
 from rtmbs.viewer.panels.plot_bar import EXPORTS, with_ending
 from rtmbs.viewer.panels.profiler import phases_title
@@ -16,6 +15,7 @@ from rtmbs.viewer.scene.camera import Camera
 from rtmbs.viewer.scene.legend import LEFT, RIGHT, Word, legend, meanings
 from rtmbs.viewer.scene.theme import THEMES
 from rtmbs.viewer.scene.trails import traceable, trail_color
+from rtmbs.viewer.session.commands import Seek, StepBack, StepForward
 from tests.patience import LONGEST_MS
 from tests.viewer.windows import follow
 

@@ -15,17 +15,17 @@ from PySide6.QtTest import QTest
 import rtmbs
 from rtmbs.integrators.report import Outcome
 from rtmbs.simulation import Simulation
-from rtmbs.viewer import commands
-from rtmbs.viewer.connect import connect
-from rtmbs.viewer.connection import Message
 from rtmbs.viewer.manual_viewer import ManualViewer
-from rtmbs.viewer.origin import FromFactory
 from rtmbs.viewer.panels.parameters import BUILDING, INPUTS, PENALTIES, STEPPING
 from rtmbs.viewer.panels.plots import ENERGY, VIOLATION
 from rtmbs.viewer.scene.choices import Choice
 from rtmbs.viewer.scene.drawing import across
 from rtmbs.viewer.scene.theme import DARK, WHITE, rgba
-from rtmbs.viewer.speeds import faster
+from rtmbs.viewer.session import commands
+from rtmbs.viewer.session.commands import faster
+from rtmbs.viewer.session.connect import connect
+from rtmbs.viewer.session.connection import Message
+from rtmbs.viewer.session.origin import FromFactory
 from rtmbs.viewer.window import Window
 from tests.patience import LONGEST, LONGEST_MS
 from tests.viewer.mechanisms import failing, motored
@@ -616,7 +616,7 @@ def test_a_mechanism_without_loops_has_no_plot_of_their_violation(qtbot):
 
 @pytest.mark.parametrize("software", [True, False])
 def test_without_a_graphics_card_pictures_of_a_motion_keep_apart(window, software, monkeypatch):
-    monkeypatch.setattr("rtmbs.viewer.latest.DRAWN", 1000.0)
+    monkeypatch.setattr("rtmbs.viewer.session.connection.DRAWN", 1000.0)
     window.connection.send(commands.Play())
     follow(window, 1)
     assert window.frame.playing
@@ -626,7 +626,7 @@ def test_without_a_graphics_card_pictures_of_a_motion_keep_apart(window, softwar
     window.tick()
     assert (window.frame is before) == software
     window.latest.again()
-    monkeypatch.setattr("rtmbs.viewer.latest.DRAWN", 0.0)
+    monkeypatch.setattr("rtmbs.viewer.session.connection.DRAWN", 0.0)
     window.tick()
     assert window.frame.step > before.step
 

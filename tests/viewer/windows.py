@@ -4,8 +4,8 @@ import warnings
 from typing import Any
 
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.commands import Command
-from rtmbs.viewer.manual import ManualConnection
+from rtmbs.viewer.session.commands import Command
+from rtmbs.viewer.session.manual import ManualConnection
 
 
 class Watched(ManualConnection):

@@ -5,8 +5,8 @@ from collections.abc import Collection
 from PySide6.QtCore import Qt, Signal, SignalInstance
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
-from rtmbs.viewer.connection import Offer
 from rtmbs.viewer.scene.theme import Theme
+from rtmbs.viewer.session.connection import Offer
 
 MOST = 600  # characters; an exception's text may be a page
 LINES = 14  # of a traceback that are in sight

@@ -14,13 +14,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from rtmbs.viewer.commands import SetInput
 from rtmbs.viewer.panels.inputs import SliderSpin
 from rtmbs.viewer.panels.items import tops
 from rtmbs.viewer.scene.choices import FORCE, INPUT, Choice, Row, channels_of, facts, rows
 from rtmbs.viewer.scene.description import InputDescription, SceneDescription
 from rtmbs.viewer.scene.frame import Frame
 from rtmbs.viewer.scene.numbers import figures
+from rtmbs.viewer.session.commands import SetInput
 
 DIGITS = 4
 BLANK = "\N{EN DASH}"

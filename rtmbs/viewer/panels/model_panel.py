@@ -6,7 +6,6 @@ import numpy as np
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QSplitter, QTabWidget, QWidget
 
-from rtmbs.viewer.commands import Inspect
 from rtmbs.viewer.panels.cutting import Cutting
 from rtmbs.viewer.panels.inspector import Inspector
 from rtmbs.viewer.panels.measuring import Measuring
@@ -14,6 +13,7 @@ from rtmbs.viewer.panels.model_tree import ModelTree
 from rtmbs.viewer.scene.choices import Choice
 from rtmbs.viewer.scene.description import SceneDescription
 from rtmbs.viewer.scene.frame import Frame
+from rtmbs.viewer.session.commands import Inspect
 
 if TYPE_CHECKING:
     from rtmbs.viewer.window import Window

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from PySide6.QtWidgets import QWidget
 
-from rtmbs.viewer.commands import Subscribe
 from rtmbs.viewer.scene.overlays import Distance, distances
+from rtmbs.viewer.session.commands import Subscribe
 
 if TYPE_CHECKING:
     from rtmbs.viewer.panels.model_panel import ModelPanel

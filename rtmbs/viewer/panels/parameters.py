@@ -8,11 +8,11 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHeaderView, QWidget
 
 from rtmbs.library.fourbar import CLOSURES, LAYOUTS
-from rtmbs.viewer.commands import Command, Rebuild, SetInput, SetOption
 from rtmbs.viewer.panels.inputs import NUMBER
 from rtmbs.viewer.panels.number_rows import REAL, WHOLE
 from rtmbs.viewer.scene.description import InputDescription, SceneDescription
 from rtmbs.viewer.scene.frame import Frame
+from rtmbs.viewer.session.commands import Command, Rebuild, SetInput, SetOption
 
 MILLI = 1e-3
 STEPS = (1e-9, 1e6)  # [ms] limits of a step

@@ -44,7 +44,7 @@ from rtmbs.viewer.scene.plot_data import (
     spectrum,
 )
 from rtmbs.viewer.scene.theme import Theme
-from rtmbs.viewer.strip import ACCELERATION, ELASTIC, FIRST, KINETIC, POSITION, Strip, T
+from rtmbs.viewer.session.shared_memory import ACCELERATION, ELASTIC, FIRST, KINETIC, POSITION, Strip, T
 
 Array = NDArray[np.float64]
 

@@ -6,13 +6,12 @@ from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSlider, QStyle, QStyleOptionSlider, QToolButton, QWidget
 
-from rtmbs.viewer.commands import Seek
 from rtmbs.viewer.icons import icon
 from rtmbs.viewer.keys import BY_ACTION, shown
 from rtmbs.viewer.scene.description import SceneDescription
 from rtmbs.viewer.scene.frame import Frame
 from rtmbs.viewer.scene.theme import Theme
-from rtmbs.viewer.speeds import SPEEDS, speed_text
+from rtmbs.viewer.session.commands import SPEEDS, Seek
 
 PAGES = 20  # clicks beside the handle from one end of the slider to the other
 BUTTONS = (  # action of the table of keys, name of an icon
@@ -120,3 +119,8 @@ class Transport(QWidget):
         nearest = min(range(len(SPEEDS)), key=lambda k: abs(math.log(SPEEDS[k] / frame.desired_speed)))
         if nearest != self.speed.currentIndex():
             self.speed.setCurrentIndex(nearest)
+
+
+def speed_text(factor: float) -> str:
+    """Return a speed as users write it."""
+    return "1 \N{MULTIPLICATION SIGN} real time" if factor == 1.0 else f"{factor:g} \N{MULTIPLICATION SIGN}"

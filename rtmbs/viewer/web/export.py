@@ -7,7 +7,7 @@ from typing import Any
 
 from rtmbs import library
 from rtmbs.errors import InputError, StepError
-from rtmbs.viewer.connect import is_result, origin_of, playback
+from rtmbs.viewer.session.connect import is_result, origin_of, playback
 from rtmbs.viewer.web.page import Page, Paging, write_page
 
 LENGTH = 10.0  # [s] of a replay unless given
@@ -59,8 +59,8 @@ def run_for_page(
 ) -> Page:
     """Run a mechanism and write its page."""
     from rtmbs.observers.schedule import Every  # these load the kernels, which a recorded result does not need
-    from rtmbs.viewer.describe import describe
-    from rtmbs.viewer.playback_connection import PlaybackConnection
+    from rtmbs.viewer.session.describe import describe
+    from rtmbs.viewer.session.playback import PlaybackConnection
 
     length = LENGTH * paging.speed if seconds is None else seconds
     if not (isinstance(length, int | float) and 0.0 < length < float("inf")):

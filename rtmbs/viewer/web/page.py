@@ -1,6 +1,6 @@
 """Write a page: one file of HTML with the recorded run, the scene, and the program that plays it.
 
-    from rtmbs.viewer.connect import playback
+    from rtmbs.viewer.session.connect import playback
     from rtmbs.viewer.web.page import Paging, write_page
 
     write_page(playback("run.h5", model), "run.html", Paging(channels=("crank.angle",), traces=("tip",)))
@@ -26,15 +26,14 @@ from rtmbs.errors import InputError, unknown_name
 from rtmbs.files.atomic_file import replacing
 from rtmbs.results.channel import units_of
 from rtmbs.viewer import keys
-from rtmbs.viewer.playback_connection import PlaybackConnection
-from rtmbs.viewer.recording import rotations
 from rtmbs.viewer.scene.camera import DIRECTIONS, PRESETS, Camera, ground_axes, reached
 from rtmbs.viewer.scene.description import SceneDescription
 from rtmbs.viewer.scene.drawing import AXIS_COLORS
 from rtmbs.viewer.scene.scene import MOST_TRAILS, Scene
 from rtmbs.viewer.scene.theme import THEMES, theme_named
 from rtmbs.viewer.scene.trails import named, traceable
-from rtmbs.viewer.speeds import SPEEDS
+from rtmbs.viewer.session.commands import SPEEDS
+from rtmbs.viewer.session.playback import PlaybackConnection, rotations
 from rtmbs.viewer.web.packing import quantised
 from rtmbs.viewer.web.pictures import Pictures, chosen, moving, photograph, pieces, scenes_of, standing
 from rtmbs.viewer.web.reactions import colors, reactions

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.results.motion import quaternions
-from rtmbs.viewer.commands import Seek
-from rtmbs.viewer.playback_connection import PlaybackConnection
 from rtmbs.viewer.scene.camera import DIRECTIONS, FARTHEST, reached
 from rtmbs.viewer.scene.drawing import Batch, Lines
 from rtmbs.viewer.scene.frame import Frame
 from rtmbs.viewer.scene.scene import Scene
 from rtmbs.viewer.scene.theme import THEMES
+from rtmbs.viewer.session.commands import Seek
+from rtmbs.viewer.session.playback import PlaybackConnection
 from rtmbs.viewer.web.packing import floats, quantised
 
 Array = NDArray[np.float64]

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.viewer.playback_connection import PlaybackConnection
 from rtmbs.viewer.scene import arrows, meshes
 from rtmbs.viewer.scene.legend import meanings_of
 from rtmbs.viewer.scene.scene import Scene
 from rtmbs.viewer.scene.theme import THEMES
+from rtmbs.viewer.session.playback import PlaybackConnection
 from rtmbs.viewer.web.packing import floats, quantised
 
 FINE = 2.0**-10  # of a full arrow: the quantum of forces and moments

@@ -11,12 +11,12 @@ from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.simulation import Simulation
 from rtmbs.viewer import headless
 from rtmbs.viewer.headless import Filming, film_result, film_simulation
-from rtmbs.viewer.manual import ManualConnection
 from rtmbs.viewer.scene.camera import Camera
 from rtmbs.viewer.scene.legend import MOST, RIGHT, Stroke, Word, bodies, legend, meanings
 from rtmbs.viewer.scene.scene import Scene
 from rtmbs.viewer.scene.theme import DARK, WHITE
 from rtmbs.viewer.scene.trails import named
+from rtmbs.viewer.session.manual import ManualConnection
 from rtmbs.viewer.stamp import row_of, with_legend
 from tests.viewer.mechanisms import failing, motored
 
@@ -178,7 +178,7 @@ def test_the_command_takes_every_wish(monkeypatch, tmp_path):
     taken = []
     monkeypatch.setattr(headless, "film_simulation", lambda sim, path, filming: taken.append(filming) or filmed())
     words = ["--trace", "bob", "--all-traces", "--legend", "--arrows", "5", "--hide", "grid", "--no-scales"]
-    monkeypatch.setattr("rtmbs.viewer.connect.origin_of", lambda *_: Failing())
+    monkeypatch.setattr("rtmbs.viewer.session.connect.origin_of", lambda *_: Failing())
     main(["view", "fourbar", "--headless", "--out", str(tmp_path / "a.png"), *words])
     (one,) = taken
     assert (one.traces, one.all_traces, one.legend, one.hide) == (("bob",), True, True, ("grid",))

@@ -8,13 +8,13 @@ import pytest
 from rtmbs.errors import InputError
 from rtmbs.results.selection import derived
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.connect import playback
 from rtmbs.viewer.flat import Flat
 from rtmbs.viewer.headless import Filming, film_result
 from rtmbs.viewer.painters import MATPLOTLIB
 from rtmbs.viewer.scene.camera import Camera
 from rtmbs.viewer.scene.scene import Following, Scene
 from rtmbs.viewer.scene.theme import WHITE
+from rtmbs.viewer.session.connect import playback
 from tests.viewer.mechanisms import motored
 
 MODEL = motored(torque=3.0)

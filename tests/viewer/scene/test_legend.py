@@ -9,10 +9,10 @@ import pytest
 pytest.importorskip("PySide6.QtWidgets", reason="Qt cannot be loaded; see docs/viewer.md", exc_type=ImportError)
 import rtmbs
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.commands import ShowReactions
-from rtmbs.viewer.connect import connect, playback
 from rtmbs.viewer.scene.camera import Camera
 from rtmbs.viewer.scene.legend import WIDE, metric, scale_bar
+from rtmbs.viewer.session.commands import ShowReactions
+from rtmbs.viewer.session.connect import connect, playback
 from tests.patience import LONGEST, LONGEST_MS
 from tests.viewer.mechanisms import motored
 from tests.viewer.windows import follow, open_window
@@ -131,7 +131,7 @@ def check(scene):
 
 @pytest.mark.parametrize("mode", ["process", "thread"])
 def test_the_looks_of_a_model_come_through_a_session_and_its_reload(mode):
-    from rtmbs.viewer.commands import Reload
+    from rtmbs.viewer.session.commands import Reload
 
     connection = connect(dressed(), mode)
     try:

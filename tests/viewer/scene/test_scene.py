@@ -6,8 +6,6 @@ import pytest
 import rtmbs
 from rtmbs.model import Box, Surface
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.describe import describe
-from rtmbs.viewer.manual import ManualConnection
 from rtmbs.viewer.scene import meshes
 from rtmbs.viewer.scene.camera import Camera
 from rtmbs.viewer.scene.drawing import grid_lines, round_spacing
@@ -15,6 +13,8 @@ from rtmbs.viewer.scene.scene import Scene
 from rtmbs.viewer.scene.shapes import SWELL
 from rtmbs.viewer.scene.theme import DARK, WHITE, families, rgba
 from rtmbs.viewer.scene.trails import LENGTH, Trails
+from rtmbs.viewer.session.describe import describe
+from rtmbs.viewer.session.manual import ManualConnection
 
 
 def scene_of(sim: Simulation, theme=WHITE, **options) -> tuple[Scene, ManualConnection]:

@@ -5,10 +5,10 @@ import pytest
 
 import rtmbs
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.describe import describe
-from rtmbs.viewer.manual import ManualConnection
 from rtmbs.viewer.scene.shapes import POT_SHARE, Connectors
 from rtmbs.viewer.scene.theme import WHITE
+from rtmbs.viewer.session.describe import describe
+from rtmbs.viewer.session.manual import ManualConnection
 
 RADIUS = 0.02
 

@@ -5,11 +5,11 @@ import pytest
 
 import rtmbs
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.describe import describe
-from rtmbs.viewer.manual import ManualConnection
 from rtmbs.viewer.scene.scene import Scene
 from rtmbs.viewer.scene.shapes import BEYOND, SLIDER, STAND_HEIGHT, SYMBOLS, Rails, joint_symbol, supports
 from rtmbs.viewer.scene.theme import WHITE
+from rtmbs.viewer.session.describe import describe
+from rtmbs.viewer.session.manual import ManualConnection
 
 RADIUS = 0.02
 X, Y, Z = np.eye(3)

@@ -7,11 +7,11 @@ import pytest
 
 from rtmbs.errors import InputError
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.commands import ShowReactions
-from rtmbs.viewer.connect import playback
 from rtmbs.viewer.scene.arrows import typical
 from rtmbs.viewer.scene.scene import Scene
 from rtmbs.viewer.scene.theme import DARK, WHITE
+from rtmbs.viewer.session.commands import ShowReactions
+from rtmbs.viewer.session.connect import playback
 from rtmbs.viewer.web.page import Paging, write_page
 from rtmbs.viewer.web.pictures import at
 from tests.viewer.mechanisms import motored
