@@ -41,7 +41,7 @@ def run(words: list[str]) -> int:
         parser.epilog = f"{own_options(name)}{EXAMPLES}"
     options, left = parser.parse_known_args(words)
     if options.headless and options.out:  # what would be told after a minute otherwise
-        from rtmbs.viewer.encoder import check_path
+        from rtmbs.viewer.film.video import check_path
 
         check_path(Path(options.out))
     if name.endswith(SUFFIX):
@@ -175,7 +175,7 @@ def view_model(options: argparse.Namespace, parameters: dict[str, Any]) -> int:
 
 def film_model(options: argparse.Namespace, parameters: dict[str, Any], chosen: dict[str, Any]) -> int:
     """Film the motion of a model from its start, at every speed."""
-    from rtmbs.viewer.headless import film_simulation
+    from rtmbs.viewer.film.filming import film_simulation
     from rtmbs.viewer.session.connect import origin_of
 
     sim = origin_of(options.model, parameters, chosen).make({}, {})
@@ -227,7 +227,7 @@ def show_result(options: argparse.Namespace, model: Any) -> int:
     if options.html:
         return write_html(options, model)
     if options.headless:
-        from rtmbs.viewer.headless import film_result
+        from rtmbs.viewer.film.filming import film_result
         from rtmbs.viewer.session.connect import recorded
 
         result, scene = recorded(options.model)
@@ -268,20 +268,20 @@ def out_path(options: argparse.Namespace) -> str:
 
 
 def filming(options: argparse.Namespace) -> Any:
-    """Return the Filming of the options."""
-    from rtmbs.viewer.headless import Filming
+    """Return the FilmOptions of the options."""
+    from rtmbs.viewer.film.filming import FilmOptions
 
     width, height = options.size
     names = ("frames", "seconds", "camera", "follow", "parallel", "overlay", "renderer", "legend", "all_traces")
     taken = {name: getattr(options, name) for name in names} | arrows_of(options)
     taken |= {"traces": tuple(options.trace), "hide": tuple(options.hide), "scales": not options.no_scales}
     taken |= {"theme": options.theme or "white", "rate": options.fps or 30.0}
-    return Filming(**taken, width=width, height=height, progress=True)
+    return FilmOptions(**taken, width=width, height=height, progress=True)
 
 
 def film(once: Callable[[Any, Path], Any], options: argparse.Namespace) -> int:
     """Film at every speed; the exit code is 1 when a step failed on the way."""
-    from rtmbs.viewer.headless import film_speeds
+    from rtmbs.viewer.film.filming import film_speeds
 
     failed = 0
 

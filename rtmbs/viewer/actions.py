@@ -10,7 +10,7 @@ from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QFileDialog, QInputDialog
 
 from rtmbs.viewer.capture import Capture
-from rtmbs.viewer.encoder import IMAGES
+from rtmbs.viewer.film.video import IMAGES
 from rtmbs.viewer.panels.export import unwritten
 from rtmbs.viewer.scene.numbers import counted
 from rtmbs.viewer.scene.scene import Following

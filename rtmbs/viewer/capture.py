@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtGui import QColor, QImage, QPainter
 
-from rtmbs.viewer.video import Video
+from rtmbs.viewer.film.video import Video
 
 Picture = NDArray[np.uint8]  # (height, width, 3), upper row first
 

@@ -18,6 +18,7 @@ from rtmbs.viewer.actions import MANY, Actions
 from rtmbs.viewer.canvas import Canvas, Picture
 from rtmbs.viewer.capture import Capture
 from rtmbs.viewer.docks import make_docks
+from rtmbs.viewer.film.captions import stamped
 from rtmbs.viewer.focus import FocusReturns, application
 from rtmbs.viewer.framing import Framing
 from rtmbs.viewer.menus import make_menus
@@ -39,7 +40,6 @@ from rtmbs.viewer.selection import Selection
 from rtmbs.viewer.session import error_text
 from rtmbs.viewer.session.commands import Command, Grab, MoveGrab, Rebuild, Release, ShowReactions, StepBack
 from rtmbs.viewer.session.connection import Connection, Latest, Message, Offer, Opening, close_soon
-from rtmbs.viewer.stamp import stamped
 from rtmbs.viewer.state_text import state_text
 from rtmbs.viewer.style import palette, sheet
 

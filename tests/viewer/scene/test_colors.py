@@ -9,15 +9,15 @@ import rtmbs
 from rtmbs.commands.cli import main
 from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.simulation import Simulation
-from rtmbs.viewer import headless
-from rtmbs.viewer.headless import Filming, film_result, film_simulation
+from rtmbs.viewer.film import filming as headless
+from rtmbs.viewer.film.captions import row_of, with_legend
+from rtmbs.viewer.film.filming import FilmOptions, film_result, film_simulation
 from rtmbs.viewer.scene.camera import Camera
 from rtmbs.viewer.scene.legend import MOST, RIGHT, Stroke, Word, bodies, legend, meanings
 from rtmbs.viewer.scene.scene import Scene
 from rtmbs.viewer.scene.theme import DARK, WHITE
 from rtmbs.viewer.scene.trails import named
 from rtmbs.viewer.session.manual import ManualConnection
-from rtmbs.viewer.stamp import row_of, with_legend
 from tests.viewer.mechanisms import failing, motored
 
 MODEL = motored(torque=3.0)
@@ -115,7 +115,7 @@ def drawn(monkeypatch):
     return kept
 
 
-SMALL = Filming(frames=5, rate=20.0, width=240, height=160)
+SMALL = FilmOptions(frames=5, rate=20.0, width=240, height=160)
 
 
 def colored(shown, color):
@@ -193,7 +193,7 @@ class Failing:
 
 
 def filmed():
-    return headless.Filmed(1, "nobody", "", 0.0, 0.1)
+    return headless.FilmReport(1, "nobody", "", 0.0, 0.1)
 
 
 def test_a_marker_on_ground_leaves_no_trail():

@@ -8,9 +8,8 @@ import pytest
 from rtmbs.errors import InputError
 from rtmbs.results.selection import derived
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.flat import Flat
-from rtmbs.viewer.headless import Filming, film_result
-from rtmbs.viewer.painters import MATPLOTLIB
+from rtmbs.viewer.film.filming import FilmOptions, film_result
+from rtmbs.viewer.film.painters import MATPLOTLIB, Flat
 from rtmbs.viewer.scene.camera import Camera
 from rtmbs.viewer.scene.scene import Following, Scene
 from rtmbs.viewer.scene.theme import WHITE
@@ -62,7 +61,7 @@ def test_a_body_that_is_nowhere_leaves_the_camera_where_it_was(result, nowhere):
 def test_the_words_of_a_narrow_film_leave_room_for_the_mechanism(result, tmp_path, monkeypatch, size, follow):
     cameras, draw = [], Flat.draw
     monkeypatch.setattr(Flat, "draw", lambda flat, *given: (cameras.append(replace(given[1])), draw(flat, *given))[1])
-    filming = Filming(frames=1, width=size[0], height=size[1], overlay=True, renderer=MATPLOTLIB, follow=follow)
+    filming = FilmOptions(frames=1, width=size[0], height=size[1], overlay=True, renderer=MATPLOTLIB, follow=follow)
     film_result(result, tmp_path / "narrow.png", filming, MODEL)
     (camera,), places = cameras, np.array([result[f"{name}.mass_center"][0] for name in ("crank", "coupler", "rocker")])
     assert camera.holds(places)
@@ -76,7 +75,7 @@ TIMES = {"not a number": (3, np.nan), "endless": (-1, np.inf), "backwards": (4, 
 def test_times_that_are_no_order_are_refused(result, tmp_path, case):
     sample, value = TIMES[case]
     wrong = damaged(result, "t", sample, value)
-    for act in (lambda: playback(wrong, MODEL), lambda: film_result(wrong, tmp_path / "a.png", Filming(), MODEL)):
+    for act in (lambda: playback(wrong, MODEL), lambda: film_result(wrong, tmp_path / "a.png", FilmOptions(), MODEL)):
         with pytest.raises(InputError, match="times must not go back"):
             act()
 

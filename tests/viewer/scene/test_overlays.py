@@ -7,7 +7,7 @@ pytest.importorskip("PySide6.QtWidgets", reason="Qt cannot be loaded; see docs/v
 pytest.importorskip("OpenGL", reason="PyOpenGL is not installed; pip install 'rtmbs[viewer]' brings it")
 
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.flat import Flat
+from rtmbs.viewer.film.painters import Flat
 from rtmbs.viewer.scene.choices import BODY, JOINT, Choice
 from rtmbs.viewer.scene.drawing import across
 from rtmbs.viewer.scene.theme import WHITE, rgba

@@ -14,22 +14,20 @@ import rtmbs
 from rtmbs.commands.cli import main
 from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.encoder import check_path
-from rtmbs.viewer.flat import Flat
-from rtmbs.viewer.headless import Filming, film_result, film_simulation
-from rtmbs.viewer.painters import MATPLOTLIB
+from rtmbs.viewer.film.filming import FilmOptions, film_result, film_simulation
+from rtmbs.viewer.film.painters import MATPLOTLIB, Flat
+from rtmbs.viewer.film.video import Video, check_path
 from rtmbs.viewer.scene.camera import Camera
 from rtmbs.viewer.scene.scene import Scene
 from rtmbs.viewer.scene.theme import WHITE, rgba
 from rtmbs.viewer.session.manual import ManualConnection
-from rtmbs.viewer.video import Video
 from tests.patience import LONGEST
 from tests.viewer.mechanisms import failing, motored
 
 ffmpeg = pytest.importorskip("imageio_ffmpeg", reason="imageio-ffmpeg is not installed; pip install 'rtmbs[viewer]'")
 pytest.importorskip("matplotlib", reason="matplotlib is not installed; pip install 'rtmbs[plot]' brings it")
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SMALL = {"frames": 4, "rate": 10.0, "width": 240, "height": 160}
 
 
@@ -67,7 +65,9 @@ def test_the_command_films_a_mechanism_without_a_display(tmp_path):
 
 def test_matplotlib_draws_bodies_where_they_are(tmp_path):
     sim = Simulation(rtmbs.library.build("fourbar", ny=1, nz=1).compile())
-    filmed = film_simulation(sim, tmp_path / "one.png", Filming(frames=1, width=400, height=300, renderer=MATPLOTLIB))
+    filmed = film_simulation(
+        sim, tmp_path / "one.png", FilmOptions(frames=1, width=400, height=300, renderer=MATPLOTLIB)
+    )
     assert (filmed.renderer, filmed.reason) == ("matplotlib", "")
     (picture,) = pictures(tmp_path / "one.png")
     connection = ManualConnection(Simulation(sim.system))
@@ -85,7 +85,7 @@ def test_a_recorded_result_is_filmed_at_its_own_times(tmp_path):
     model = rtmbs.library.build("fourbar", ny=1, nz=1)
     Simulation(model.compile()).run(0.5).save(tmp_path / "run.npz")
     result = rtmbs.load_result(tmp_path / "run.npz")
-    filmed = film_result(result, tmp_path / "%02d.png", Filming(renderer=MATPLOTLIB, **SMALL), model)
+    filmed = film_result(result, tmp_path / "%02d.png", FilmOptions(renderer=MATPLOTLIB, **SMALL), model)
     assert filmed.t == pytest.approx(0.3)
     images = sorted(tmp_path.glob("*.png"))
     assert len(images) == filmed.pictures == 4
@@ -93,10 +93,10 @@ def test_a_recorded_result_is_filmed_at_its_own_times(tmp_path):
 
 
 def test_pictures_keep_the_steps_of_the_simulation(tmp_path):
-    """Filming leaves the numbers alone: the same steps, the same state bit for bit."""
+    """FilmOptions leaves the numbers alone: the same steps, the same state bit for bit."""
     system = rtmbs.library.build("fourbar").compile()
     filmed, plain = Simulation(system), Simulation(system)
-    film_simulation(filmed, tmp_path / "film.mp4", Filming(renderer=MATPLOTLIB, **SMALL))
+    film_simulation(filmed, tmp_path / "film.mp4", FilmOptions(renderer=MATPLOTLIB, **SMALL))
     while plain.t < filmed.t:
         plain.step()
     assert filmed.t == pytest.approx(0.3)
@@ -105,21 +105,21 @@ def test_pictures_keep_the_steps_of_the_simulation(tmp_path):
 
 def test_a_step_that_fails_ends_the_film_with_its_sentence(tmp_path):
     sim = Simulation(failing(at=0.15).compile())
-    filmed = film_simulation(sim, tmp_path / "film.mp4", Filming(renderer=MATPLOTLIB, **SMALL))
+    filmed = film_simulation(sim, tmp_path / "film.mp4", FilmOptions(renderer=MATPLOTLIB, **SMALL))
     assert filmed.pictures == 3, "at 0, 0.1 and where it stopped"
     assert "motor" in filmed.stopped
     assert len(pictures(tmp_path / "film.mp4")) == 3
 
 
 def test_without_opengl_the_reason_is_told_and_matplotlib_draws(tmp_path, monkeypatch):
-    from rtmbs.viewer import painters
-    from rtmbs.viewer.offscreen import NoOpenGL
+    from rtmbs.viewer.film import painters
+    from rtmbs.viewer.film.painters import NoOpenGL
 
     def missing(*_):
         raise NoOpenGL("EGL cannot be started")
 
     monkeypatch.setattr(painters, "Offscreen", missing)
-    filmed = film_simulation(Simulation(failing().compile()), tmp_path / "a.png", Filming(**{**SMALL, "frames": 1}))
+    filmed = film_simulation(Simulation(failing().compile()), tmp_path / "a.png", FilmOptions(**{**SMALL, "frames": 1}))
     assert (filmed.renderer, filmed.reason) == ("matplotlib", "EGL cannot be started")
 
 
@@ -145,7 +145,7 @@ def test_without_opengl_the_reason_is_told_and_matplotlib_draws(tmp_path, monkey
     ],
 )
 def test_what_cannot_be_filmed_is_refused(tmp_path, changes, out, error, sentence):
-    filming = Filming(**{"renderer": MATPLOTLIB, **SMALL, **changes})
+    filming = FilmOptions(**{"renderer": MATPLOTLIB, **SMALL, **changes})
     with pytest.raises(error, match=sentence):
         film_simulation(Simulation(failing().compile()), tmp_path / out, filming)
 
@@ -191,7 +191,7 @@ def test_a_camera_that_follows_goes_with_its_body(tmp_path, monkeypatch):
     """The centre of the picture moves as the mass centre does; another name is refused."""
     system = rtmbs.library.build("pendulum").compile()
     body = list(system.bodies)[1]
-    filming = Filming(frames=8, rate=10.0, width=240, height=160, renderer=MATPLOTLIB, follow=body)
+    filming = FilmOptions(frames=8, rate=10.0, width=240, height=160, renderer=MATPLOTLIB, follow=body)
     centers, draw = [], Flat.draw
     monkeypatch.setattr(
         Flat, "draw", lambda flat, *given: (centers.append(given[1].center.copy()), draw(flat, *given))[1]
@@ -241,7 +241,7 @@ def test_a_speed_that_is_no_number_is_refused(capsys):
 def test_name_time_and_speed_are_written_beside_the_mechanism(tmp_path):
     """The words change with the time, in the corner, and nothing of the mechanism is behind them."""
     sim, left = Simulation(rtmbs.library.build("fourbar").compile()), 130
-    filming = Filming(**{**SMALL, "width": 480, "height": 320}, renderer=MATPLOTLIB, overlay=True, speed=0.5)
+    filming = FilmOptions(**{**SMALL, "width": 480, "height": 320}, renderer=MATPLOTLIB, overlay=True, speed=0.5)
     film_simulation(sim, tmp_path / "a%d.png", filming)
     first, *_, last = (pictures(path)[0].astype(float) for path in sorted(tmp_path.glob("a*.png")))
     changed = np.argwhere(np.abs(first - last).max(axis=2) > 60.0)
@@ -273,7 +273,7 @@ def test_every_kind_of_film_shows_its_pictures(tmp_path, name):
 def test_a_full_disk_is_one_sentence(tmp_path, name):
     (tmp_path / name).symlink_to("/dev/full")
     with pytest.raises(InputError, match=r"could not be written: No space left on device$|No space left on device; \d"):
-        film_simulation(Simulation(failing().compile()), tmp_path / name, Filming(renderer=MATPLOTLIB, **SMALL))
+        film_simulation(Simulation(failing().compile()), tmp_path / name, FilmOptions(renderer=MATPLOTLIB, **SMALL))
 
 
 def test_a_locked_file_is_one_sentence_and_exit_code_2(tmp_path, capfd):
@@ -287,7 +287,7 @@ def test_a_locked_file_is_one_sentence_and_exit_code_2(tmp_path, capfd):
 
 def test_pictures_that_are_on_the_disk_play_when_the_end_never_comes(tmp_path):
     """The writer is killed after three seconds of film: all of them but the last one are there."""
-    from rtmbs.viewer.encoder import Encoder
+    from rtmbs.viewer.film.video import Encoder
 
     encoder, rng = Encoder(tmp_path / "film.mp4", (80, 60), 10.0), np.random.default_rng(3)
     for _ in range(90):
@@ -317,7 +317,7 @@ def test_a_renderer_that_is_asked_for_draws_or_says_why_not(tmp_path):
 
 def test_a_process_draws_one_way(tmp_path, monkeypatch):
     monkeypatch.setenv("PYOPENGL_PLATFORM", "glx")
-    filming = Filming(**{**SMALL, "frames": 1}, renderer="osmesa")
+    filming = FilmOptions(**{**SMALL, "frames": 1}, renderer="osmesa")
     with pytest.raises(InputError, match="renderer 'osmesa' cannot draw here: this process draws by glx already"):
         film_simulation(Simulation(failing().compile()), tmp_path / "a.png", filming)
 
@@ -345,7 +345,7 @@ def test_a_followed_body_stands_in_the_middle_of_a_replay(tmp_path, monkeypatch)
     result = sim.run(2.0)
     cameras, draw = [], Flat.draw
     monkeypatch.setattr(Flat, "draw", lambda flat, *given: (cameras.append(replace(given[1])), draw(flat, *given))[1])
-    filming = Filming(frames=5, rate=5.0, width=240, height=160, renderer=MATPLOTLIB, follow="ball")
+    filming = FilmOptions(frames=5, rate=5.0, width=240, height=160, renderer=MATPLOTLIB, follow="ball")
     film_result(result, tmp_path / "follow.mp4", filming, model)
     assert len(cameras) == 5
     for camera, place in zip(cameras, result["ball.mass_center"][::10], strict=False):

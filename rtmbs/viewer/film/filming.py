@@ -1,4 +1,4 @@
-"""Pictures of a mechanism without a window and without a display: a video, images, or one image."""
+"""Films of a Simulation or a recorded result without a window or a display: a video, numbered images, or one image."""
 
 import math
 import time
@@ -15,7 +15,9 @@ from rtmbs.model import Model
 from rtmbs.model.looks import Shapes
 from rtmbs.results.result import Result
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.painters import AUTO, make_painter
+from rtmbs.viewer.film.captions import row_of, stamped, width_of, with_legend
+from rtmbs.viewer.film.painters import AUTO, make_painter
+from rtmbs.viewer.film.video import Video
 from rtmbs.viewer.scene.arrows import Scale, typical
 from rtmbs.viewer.scene.camera import Camera, ground_axes
 from rtmbs.viewer.scene.description import SceneDescription
@@ -29,8 +31,6 @@ from rtmbs.viewer.session.describe import describe_recorded
 from rtmbs.viewer.session.manual import ManualConnection
 from rtmbs.viewer.session.playback import PlaybackConnection
 from rtmbs.viewer.session.snapshot import Poses, way_ahead
-from rtmbs.viewer.stamp import row_of, stamped, width_of, with_legend
-from rtmbs.viewer.video import Video
 
 Array = NDArray[np.float64]
 
@@ -39,7 +39,7 @@ WHOLE = 1e-9  # of a step: a picture that comes this little early is in time
 
 
 @dataclass(frozen=True)
-class Filming:
+class FilmOptions:
     """What pictures are taken.
 
     frames: how many; or as many as ``seconds`` of the mechanism need, where those are given.
@@ -85,7 +85,7 @@ class Filming:
 
 
 @dataclass(frozen=True)
-class Filmed:
+class FilmReport:
     """What came of it."""
 
     pictures: int
@@ -99,8 +99,8 @@ class Filmed:
 
 
 def film_simulation(
-    sim: Simulation, out: str | Path, filming: Filming, shapes: Mapping[str, Shapes] | None = None
-) -> Filmed:
+    sim: Simulation, out: str | Path, filming: FilmOptions, shapes: Mapping[str, Shapes] | None = None
+) -> FilmReport:
     """Step ``sim`` and take pictures on the way, the first of the present state; no step is left out.
 
     Ends early, with what there is, when a step fails.
@@ -128,7 +128,7 @@ def with_way(sim: Simulation, description: SceneDescription, seconds: float) -> 
     return replace(description, way=way[np.all(np.isfinite(way), axis=1)])
 
 
-def stepped(sim: Simulation, connection: ManualConnection, filming: Filming, told: list[str]) -> Iterator[Frame]:
+def stepped(sim: Simulation, connection: ManualConnection, filming: FilmOptions, told: list[str]) -> Iterator[Frame]:
     """Yield a frame for each picture; the sentence of a step that fails goes to ``told``, and ends it."""
     start = sim.t
     for number in range(filming.pictures):
@@ -145,8 +145,12 @@ def stepped(sim: Simulation, connection: ManualConnection, filming: Filming, tol
 
 
 def film_result(
-    result: Result, out: str | Path, filming: Filming, model: Model | None = None, scene: SceneDescription | None = None
-) -> Filmed:
+    result: Result,
+    out: str | Path,
+    filming: FilmOptions,
+    model: Model | None = None,
+    scene: SceneDescription | None = None,
+) -> FilmReport:
     """Take pictures of a recorded result, from its beginning to the first picture at or past its end.
 
     model: of the mechanism, for shapes and joints.  scene: the same of a history on disk, used without ``model``.
@@ -175,7 +179,7 @@ def film_result(
     return replace(filmed, ended=f"the run ends at t = {result.t[-1]:g} s, and so does the film")
 
 
-def pictures_of(length: float, filming: Filming) -> int:
+def pictures_of(length: float, filming: FilmOptions) -> int:
     """Return how many pictures a motion of ``length`` [s] fills, the one of its end included."""
     return math.ceil(length * filming.rate / filming.speed * (1.0 - WHOLE)) + 1
 
@@ -193,9 +197,9 @@ def film(
     description: SceneDescription,
     frames: Iterator[Frame],
     out: str | Path,
-    filming: Filming,
+    filming: FilmOptions,
     wrenches: Array | None = None,
-) -> Filmed:
+) -> FilmReport:
     """Draw ``frames`` and write them to ``out``; arrows have the scale that fits ``wrenches`` (k, 6), or the first."""
     check(filming)
     theme, camera = theme_named(filming.theme), Camera()
@@ -239,10 +243,10 @@ def film(
                 last = frame.t
         finally:
             painter.close()
-    return Filmed(video.pictures, painter.name, reason, last, time.perf_counter() - start)
+    return FilmReport(video.pictures, painter.name, reason, last, time.perf_counter() - start)
 
 
-def dressed(scene: Scene, filming: Filming, wrenches: Array | None) -> Scene:
+def dressed(scene: Scene, filming: FilmOptions, wrenches: Array | None) -> Scene:
     """Show in a scene what is asked for."""
     scene.shown |= {"reactions": filming.reactions, "legend": filming.legend} | dict.fromkeys(filming.hide, False)
     if wrenches is not None:
@@ -257,8 +261,8 @@ def dressed(scene: Scene, filming: Filming, wrenches: Array | None) -> Scene:
 
 
 def film_speeds(
-    speeds: Sequence[float], out: str | Path, film_one: Callable[[Filming, Path], Filmed], filming: Filming
-) -> list[Filmed]:
+    speeds: Sequence[float], out: str | Path, film_one: Callable[[FilmOptions, Path], FilmReport], filming: FilmOptions
+) -> list[FilmReport]:
     """Film the same motion at each of several speeds, each to a file of its own: ``film_1x.mp4``, ``film_0.1x.mp4``.
 
     A single speed keeps the name.  film_one: films once, from the start.
@@ -281,7 +285,7 @@ def body_number(description: SceneDescription, name: str) -> int | None:
     return names.index(name) if name else None
 
 
-def check(filming: Filming) -> None:
+def check(filming: FilmOptions) -> None:
     """Raise InputError for numbers that make no picture."""
     for name, least in (("frames", 1), ("width", 16), ("height", 16)):
         if getattr(filming, name) < least:

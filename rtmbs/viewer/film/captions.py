@@ -1,4 +1,4 @@
-"""Name, time, speed and the legend on a picture. Pillow writes the words, so neither a window nor OpenGL is needed."""
+"""Captions of pictures by Pillow: name, time, speed and the legend, without a window or OpenGL."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from rtmbs.viewer.scene.theme import Theme
 
 if TYPE_CHECKING:
     from PIL import ImageFont
+
 
 Picture = NDArray[np.uint8]  # (height, width, 3), upper row first
 
