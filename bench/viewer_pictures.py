@@ -220,10 +220,10 @@ def section(path: Path) -> None:
 
 def page(path: Path) -> None:
     from rtmbs.viewer.web.export import export
-    from rtmbs.viewer.web.page import Paging
+    from rtmbs.viewer.web.page import PageOptions
     from tests.viewer.web.browser import Browser
 
-    wanted = Paging(theme="white", reactions=True, newtons=200.0, all_traces=True, legend=True)
+    wanted = PageOptions(theme="white", reactions=True, newtons=200.0, all_traces=True, legend=True)
     with TemporaryDirectory() as folder, Browser(Path(folder) / "profile") as browser:
         file = Path(folder) / "machine.html"
         export(machine(), file, seconds=2.0, paging=wanted)

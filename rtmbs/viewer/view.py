@@ -47,10 +47,10 @@ def view(
     """
     if html is not None:
         from rtmbs.viewer.web.export import export
-        from rtmbs.viewer.web.page import Paging
+        from rtmbs.viewer.web.page import PageOptions
 
         if theme:
-            settings["paging"] = replace(settings.get("paging") or Paging(), theme=theme)
+            settings["paging"] = replace(settings.get("paging") or PageOptions(), theme=theme)
         export(target, html, model=model, parameters=parameters, options=options, **settings)
         return 0
     check_qt()

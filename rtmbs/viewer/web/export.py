@@ -8,7 +8,7 @@ from typing import Any
 from rtmbs import library
 from rtmbs.errors import InputError, StepError
 from rtmbs.viewer.session.connect import is_result, origin_of, playback
-from rtmbs.viewer.web.page import Page, Paging, write_page
+from rtmbs.viewer.web.page import Page, PageOptions, write_page
 
 LENGTH = 10.0  # [s] of a replay unless given
 
@@ -22,7 +22,7 @@ def export(
     parameters: Mapping[str, Any] | None = None,
     options: Mapping[str, Any] | None = None,
     shapes: Any = None,
-    paging: Paging | None = None,
+    paging: PageOptions | None = None,
 ) -> Page:
     """Write a page that plays ``target`` in a browser, and return its size and pictures.
 
@@ -42,8 +42,8 @@ def export(
         recording = playback(target, model)
         warnings = tuple(message.text for message in recording.messages())
         return replace(write_page(recording, path, paging), warnings=warnings)
-    paging = paging or Paging()
-    if isinstance(target, str) and target in library.WATCHED_AT and paging.speed == Paging.speed:
+    paging = paging or PageOptions()
+    if isinstance(target, str) and target in library.WATCHED_AT and paging.speed == PageOptions.speed:
         paging = replace(paging, speed=library.WATCHED_AT[target])
     return run_for_page(target, path, seconds, parameters, options, shapes, paging)
 
@@ -55,7 +55,7 @@ def run_for_page(
     parameters: Mapping[str, Any] | None,
     options: Mapping[str, Any] | None,
     shapes: Any,
-    paging: Paging,
+    paging: PageOptions,
 ) -> Page:
     """Run a mechanism and write its page."""
     from rtmbs.observers.schedule import Every  # these load the kernels, which a recorded result does not need

@@ -1,9 +1,9 @@
 """Write a page: one file of HTML with the recorded run, the scene, and the program that plays it.
 
     from rtmbs.viewer.session.connect import playback
-    from rtmbs.viewer.web.page import Paging, write_page
+    from rtmbs.viewer.web.page import PageOptions, write_page
 
-    write_page(playback("run.h5", model), "run.html", Paging(channels=("crank.angle",), traces=("tip",)))
+    write_page(playback("run.h5", model), "run.html", PageOptions(channels=("crank.angle",), traces=("tip",)))
 
 Nothing is loaded from elsewhere: a policy of the page forbids it.
 """
@@ -34,9 +34,18 @@ from rtmbs.viewer.scene.theme import THEMES, theme_named
 from rtmbs.viewer.scene.trails import named, traceable
 from rtmbs.viewer.session.commands import SPEEDS
 from rtmbs.viewer.session.playback import PlaybackConnection, rotations
-from rtmbs.viewer.web.packing import quantised
-from rtmbs.viewer.web.pictures import Pictures, chosen, moving, photograph, pieces, scenes_of, standing
-from rtmbs.viewer.web.reactions import colors, reactions
+from rtmbs.viewer.web.pictures import (
+    Pictures,
+    chosen,
+    colors,
+    moving,
+    photograph,
+    pieces,
+    quantised,
+    reactions,
+    scenes_of,
+    standing,
+)
 
 PLACE = re.compile("@([A-Z]+)@")  # of a template
 LIMIT = 20_000_000  # bytes of a page unless given
@@ -57,7 +66,7 @@ ACTIONS = (  # of the window that a page has too
 
 
 @dataclass(frozen=True)
-class Paging:
+class PageOptions:
     """What a page shows and how large it may be.
 
     rate: pictures a second of the replay; the page goes smoothly from one to the next.
@@ -102,7 +111,7 @@ class Page:
 def write_page(
     connection: PlaybackConnection,
     path: str | Path,
-    paging: Paging | None = None,
+    paging: PageOptions | None = None,
     form: Callable[[dict[str, Any]], bytes] | None = None,
 ) -> Page:
     """Write the recorded run of ``connection`` as a page.
@@ -112,7 +121,7 @@ def write_page(
     Raises InputError for a number out of range, a limit that no page keeps, and a file that cannot be written;
     UnknownNameError for a theme, camera, channel, marker or body that does not exist.
     """
-    paging = paging or Paging()
+    paging = paging or PageOptions()
     check(paging)
     description = connection.describe()
     scenes = dict(scenes_of(connection))
@@ -158,7 +167,7 @@ def written(path: str | Path, text: bytes, pictures: int, rate: float) -> Page:
     return Page(Path(path), len(text), pictures, rate)
 
 
-def check(paging: Paging) -> None:
+def check(paging: PageOptions) -> None:
     """Raise InputError for numbers that make no page."""
     for name in ("rate", "speed", "limit", "newtons"):
         value = getattr(paging, name)
@@ -174,7 +183,7 @@ def check(paging: Paging) -> None:
 # ---- content --------------------------------------------------------------------------------------------------------
 
 
-def settled(connection: PlaybackConnection, description: SceneDescription, paging: Paging) -> dict[str, Any]:
+def settled(connection: PlaybackConnection, description: SceneDescription, paging: PageOptions) -> dict[str, Any]:
     """Return what no picture changes: names, points that leave a way, themes, keys."""
     bodies = [body.name for body in description.bodies]
     points = traceable(description)
@@ -214,7 +223,7 @@ def described(key: keys.Key) -> tuple[tuple[str, ...], str, str]:
     return key.keys, keys.shown(key.keys), key.text
 
 
-def curves(connection: PlaybackConnection, paging: Paging, samples: NDArray[np.int64]) -> dict[str, Any]:
+def curves(connection: PlaybackConnection, paging: PageOptions, samples: NDArray[np.int64]) -> dict[str, Any]:
     """Return the plotted channels at some samples."""
     units: dict[str, str] = {}
     for channel in connection.describe().channels:
@@ -231,7 +240,7 @@ def curves(connection: PlaybackConnection, paging: Paging, samples: NDArray[np.i
     return {"channels": found}
 
 
-def seen_from(description: SceneDescription, pictures: Pictures, paging: Paging) -> dict[str, Any]:
+def seen_from(description: SceneDescription, pictures: Pictures, paging: PageOptions) -> dict[str, Any]:
     """Return where the eye may stand, and the points that a picture of everything holds."""
     camera, views = Camera(ground=ground_axes(description.gravity)), {}
     for name in PRESETS:
