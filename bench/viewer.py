@@ -102,10 +102,10 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def opened(connection: Any) -> "tuple[Any, Drawn]":
     """Open a window, and return it with the count of its pictures once the first one is seen."""
-    from rtmbs.viewer.view import application
+    from rtmbs.viewer.qt.application import application
 
     app = application()
-    from rtmbs.viewer.window import Window
+    from rtmbs.viewer.qt.window import Window
 
     window = Window(connection)
     window.show()

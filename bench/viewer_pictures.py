@@ -15,11 +15,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import rtmbs
+from rtmbs.viewer.qt.application import application
 from rtmbs.viewer.scene.choices import Choice
 from rtmbs.viewer.scene.theme import theme_named
 from rtmbs.viewer.session.commands import Pause, Play, SetOption
 from rtmbs.viewer.session.connect import connect
-from rtmbs.viewer.view import application
 
 SIZE = (1200, 700)
 CALM = 0.6  # [s] after which edges are smooth
@@ -38,7 +38,7 @@ class Session:
 
     def __init__(self, target: Any, theme: str = "white", **options: Any) -> None:
         self.app = application()
-        from rtmbs.viewer.window import Window
+        from rtmbs.viewer.qt.window import Window
 
         self.window = Window(connect(target, "process", **options), theme_named(theme))
         self.window.resize(*SIZE)

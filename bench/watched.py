@@ -162,12 +162,12 @@ def open_session(parameters: dict[str, Any], arguments: argparse.Namespace) -> A
 
 def open_window(parameters: dict[str, Any], arguments: argparse.Namespace) -> Any:
     """Return a window on a session that is built and stands still, with the panels that are asked for."""
+    from rtmbs.viewer.qt.application import application
     from rtmbs.viewer.session.connect import connect
-    from rtmbs.viewer.view import application
 
     connection = connect("fourbar", "process", parameters=parameters, options={"h": arguments.h})
     application()
-    from rtmbs.viewer.window import Window
+    from rtmbs.viewer.qt.window import Window
 
     window = Window(connection)
     window.show()

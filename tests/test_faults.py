@@ -588,7 +588,7 @@ BOUNDED = {
     "sweeps/driving.py: one_by_one": "every turn takes a run off the list, or raises",
     "viewer/session/origin.py: free_name": "files of one second",
     "viewer/session/mouse_spring.py: pulled_mass": "up a tree",
-    "viewer/capture.py: _write": "until the recording is stopped",
+    "viewer/qt/capture.py: _write": "until the recording is stopped",
     "viewer/session/channels.py: read": "every turn reads a batch of the states, which are finite in number",
     "viewer/film/filming.py: stepped": "up to the time of a picture, or to a step that fails",
     "viewer/session/disk_history.py: _make_room": "the oldest block goes, up to the newest",

@@ -105,7 +105,7 @@ def test_the_session_of_the_page_runs_without_a_window(tmp_path):
 
 
 def test_the_loop_of_the_page_steps_in_real_time(qtbot, monkeypatch):
-    viewer = pytest.importorskip("rtmbs.viewer.manual_viewer")
+    viewer = pytest.importorskip("rtmbs.viewer.qt.manual_viewer")
     steps, sync = [], viewer.ManualViewer.sync
 
     def counted(self, sim, report=None):

@@ -29,7 +29,7 @@ class Watched(ManualConnection):
 
 def open_window(qtbot: Any, sim: Simulation, **options: Any) -> Any:
     """Return a shown window whose first frame is there; ``window.connection`` is a Watched."""
-    from rtmbs.viewer.window import Window
+    from rtmbs.viewer.qt.window import Window
 
     connection = Watched(sim, **options)
     connection.turn()

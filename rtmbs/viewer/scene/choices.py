@@ -26,6 +26,9 @@ class Choice(NamedTuple):
     name: str
 
 
+Pair = tuple[Choice, Choice]  # the two ends of a measurement
+
+
 def groups(description: SceneDescription) -> dict[str, list[Choice]]:
     """Return everything that can be chosen, by heading; headings without an element are left out."""
     joints, elements = description.joints, description.elements

@@ -9,7 +9,7 @@ import rtmbs
 from rtmbs.commands.cli import main
 from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.film import filming as headless
+from rtmbs.viewer.film import filming
 from rtmbs.viewer.film.captions import row_of, with_legend
 from rtmbs.viewer.film.filming import FilmOptions, film_result, film_simulation
 from rtmbs.viewer.scene.camera import Camera
@@ -111,7 +111,7 @@ def drawn(monkeypatch):
         def close(self):
             pass
 
-    monkeypatch.setattr(headless, "make_painter", lambda *_: (Painter(), ""))
+    monkeypatch.setattr(filming, "make_painter", lambda *_: (Painter(), ""))
     return kept
 
 
@@ -176,7 +176,7 @@ def test_a_film_that_cannot_be(tmp_path, changes, error, sentence):
 
 def test_the_command_takes_every_wish(monkeypatch, tmp_path):
     taken = []
-    monkeypatch.setattr(headless, "film_simulation", lambda sim, path, filming: taken.append(filming) or filmed())
+    monkeypatch.setattr(filming, "film_simulation", lambda sim, path, filming: taken.append(filming) or filmed())
     words = ["--trace", "bob", "--all-traces", "--legend", "--arrows", "5", "--hide", "grid", "--no-scales"]
     monkeypatch.setattr("rtmbs.viewer.session.connect.origin_of", lambda *_: Failing())
     main(["view", "fourbar", "--headless", "--out", str(tmp_path / "a.png"), *words])
@@ -193,7 +193,7 @@ class Failing:
 
 
 def filmed():
-    return headless.FilmReport(1, "nobody", "", 0.0, 0.1)
+    return filming.FilmReport(1, "nobody", "", 0.0, 0.1)
 
 
 def test_a_marker_on_ground_leaves_no_trail():

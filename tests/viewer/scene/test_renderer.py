@@ -24,8 +24,8 @@ class Painter:
     def __init__(self) -> None:
         from PySide6.QtGui import QOffscreenSurface, QOpenGLContext
 
+        from rtmbs.viewer.qt.requirements import surface_format
         from rtmbs.viewer.scene.renderer import Framebuffer, Renderer
-        from rtmbs.viewer.surface import surface_format
 
         self.context, self.surface = QOpenGLContext(), QOffscreenSurface()
         self.context.setFormat(surface_format())

@@ -204,11 +204,12 @@ def test_a_recorded_result_plays_when_its_window_opens(monkeypatch, tmp_path, wo
     view = importlib.import_module("rtmbs.viewer.view")
     for check in ("check_qt", "check_display", "check_opengl"):
         monkeypatch.setattr(view, check, lambda: None)
-    monkeypatch.setattr(view, "application", Application)
-    monkeypatch.setitem(sys.modules, "rtmbs.viewer.window", SimpleNamespace(Window=Window))
+    for module in (view, importlib.import_module("rtmbs.viewer.qt.application")):
+        monkeypatch.setattr(module, "application", Application)
+    monkeypatch.setitem(sys.modules, "rtmbs.viewer.qt.window", SimpleNamespace(Window=Window))
     settings = SimpleNamespace(settings=dict, restore=lambda *_, **__: None, keep=lambda *_: None)
     settings.keep_on_once_framed = lambda window: None
-    monkeypatch.setitem(sys.modules, "rtmbs.viewer.remember", settings)
+    monkeypatch.setitem(sys.modules, "rtmbs.viewer.qt.window_state", settings)
     monkeypatch.setattr(PlaybackConnection, "close", lambda connection: seen.append(connection.latest().playing))
     assert main(["view", str(tmp_path / "run.h5"), *words]) == 0
     assert seen == [False, plays]
