@@ -35,7 +35,7 @@ def sessions(folder: str, limit: float) -> tuple[Session, Session, DiskHistory]:
     system = rtmbs.library.build("fourbar", ny=4, nz=40).compile()
     plain, kept = (Session(Simulation(system), History(states=STATES)) for _ in range(2))
     disk, scene = DiskHistory(folder, limit, print), describe(kept.sim)
-    kept.history.keep_on(disk, lambda: disk.begin(scene, kept.calm))
+    kept.history.keep_on(disk, lambda: disk.begin(scene, kept.base_sim))
     return plain, kept, disk
 
 

@@ -590,7 +590,7 @@ BOUNDED = {
     "viewer/session/mouse_spring.py: pulled_mass": "up a tree",
     "viewer/qt/capture.py: _write": "until the recording is stopped",
     "viewer/session/channels.py: read": "every turn reads a batch of the states, which are finite in number",
-    "viewer/film/filming.py: stepped": "up to the time of a picture, or to a step that fails",
+    "viewer/film/filming.py: stepped_frames": "up to the time of a picture, or to a step that fails",
     "viewer/session/disk_history.py: _make_room": "the oldest block goes, up to the newest",
     "viewer/session/disk_history.py: _states": "the block that was read first goes",
     "viewer/session/history.py: _forget": "the oldest goes",

@@ -1,4 +1,4 @@
-"""``view``: open the window on a mechanism, and return when the user closes it."""
+"""``view``: a window on a mechanism or a recorded result, until the user closes it."""
 
 import sys
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from rtmbs.viewer.qt.application import application, show
 from rtmbs.viewer.qt.requirements import check_display, check_opengl, check_qt
 from rtmbs.viewer.scene.theme import theme_named
 from rtmbs.viewer.session.commands import Loop, Play
-from rtmbs.viewer.session.connect import connect, is_result, playback, why_not_imported
+from rtmbs.viewer.session.connect import connect, is_result, playback, reimport_error
 from rtmbs.viewer.session.connection import Connection
 
 
@@ -51,7 +51,7 @@ def view(
     if mode == "manual":
         raise InputError("view(mode='manual') would never return; use rtmbs.viewer.qt.manual_viewer.ManualViewer(sim)")
     theme_named(theme or "white")
-    if mode == "process" and (why := why_not_imported()):
+    if mode == "process" and (why := reimport_error()):
         print(f"the session runs in a thread: {why}", file=sys.stderr)
         mode = "thread"
     connection = open_connection(target, mode, model, parameters=parameters, options=options, **settings)

@@ -20,7 +20,7 @@ LEGEND_SHARE, ROW_IN_LETTERS = 0.019, 1.35  # the same of a legend; from one of 
 HALO = 0.75  # opacity of the ground behind the words
 
 
-def stamped(picture: Picture, name: str, t: float, speed: float, theme: Theme) -> Picture:
+def with_caption(picture: Picture, name: str, t: float, speed: float, theme: Theme) -> Picture:
     """Return a picture with the name of a mechanism, the time [s] and the speed in its upper left corner.
 
     Raises InputError without Pillow.

@@ -15,7 +15,7 @@ from rtmbs.model import Model
 from rtmbs.model.looks import Shapes
 from rtmbs.results.result import Result
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.film.captions import row_of, stamped, width_of, with_legend
+from rtmbs.viewer.film.captions import row_of, width_of, with_caption, with_legend
 from rtmbs.viewer.film.painters import AUTO, make_painter
 from rtmbs.viewer.film.video import Video
 from rtmbs.viewer.scene.arrows import Scale, typical
@@ -30,7 +30,7 @@ from rtmbs.viewer.session.commands import Play, SetSpeed, ShowReactions
 from rtmbs.viewer.session.describe import describe_recorded
 from rtmbs.viewer.session.manual import ManualConnection
 from rtmbs.viewer.session.playback import PlaybackConnection
-from rtmbs.viewer.session.snapshot import Poses, way_ahead
+from rtmbs.viewer.session.snapshot import Poses, motion_ahead
 
 Array = NDArray[np.float64]
 
@@ -110,25 +110,29 @@ def film_simulation(
     check(filming)
     connection, told = ManualConnection(sim, shapes=shapes), list[str]()
     connection.send(ShowReactions(filming.reactions))
-    description = with_way(sim, connection.describe(), (filming.pictures - 1) * filming.speed / filming.rate)
-    return replace(film(description, stepped(sim, connection, filming, told), out, filming), stopped="; ".join(told))
+    description = with_motion_ahead(sim, connection.describe(), (filming.pictures - 1) * filming.speed / filming.rate)
+    return replace(
+        film(description, stepped_frames(sim, connection, filming, told), out, filming), stopped="; ".join(told)
+    )
 
 
-def with_way(sim: Simulation, description: SceneDescription, seconds: float) -> SceneDescription:
+def with_motion_ahead(sim: Simulation, description: SceneDescription, seconds: float) -> SceneDescription:
     """Return the description with the way of the first ``seconds``, where it is soon known; ``sim`` stays as it is."""
     if sim.system.signals:  # functions of time are not asked about a future that may never come
         return description
     state = sim.state.copy()
     try:
-        way = way_ahead(sim, Poses(sim), description, seconds)
-    except Exception:  # noqa: BLE001 (what fails here fails again on the way, and is told then)
+        way = motion_ahead(sim, Poses(sim), description, seconds)
+    except Exception:  # noqa: BLE001 (what fails here fails again in the film, and is reported then)
         return description
     finally:
         sim.restore(state)
     return replace(description, way=way[np.all(np.isfinite(way), axis=1)])
 
 
-def stepped(sim: Simulation, connection: ManualConnection, filming: FilmOptions, told: list[str]) -> Iterator[Frame]:
+def stepped_frames(
+    sim: Simulation, connection: ManualConnection, filming: FilmOptions, told: list[str]
+) -> Iterator[Frame]:
     """Yield a frame for each picture; the sentence of a step that fails goes to ``told``, and ends it."""
     start = sim.t
     for number in range(filming.pictures):
@@ -204,10 +208,10 @@ def film(
     check(filming)
     theme, camera = theme_named(filming.theme), Camera()
     camera.parallel = filming.parallel
-    camera.look(filming.camera)  # tells at once of a camera that does not exist
+    camera.look(filming.camera)  # raises at once for an unknown camera
     camera.resize(filming.width, filming.height)
     followed = body_number(description, filming.follow)
-    named(description, filming.traces)  # tells at once of a point that does not exist
+    named(description, filming.traces)  # raises at once for an unknown point
     left = min(width_of(description.name, filming.height, filming.speed), MOST_COVERED * filming.width)
     left = left if filming.overlay else 0.0
     start, last, scene = time.perf_counter(), 0.0, None
@@ -217,7 +221,7 @@ def film(
         try:
             for frame in tqdm(frames, total=filming.pictures, disable=quiet, unit="picture"):
                 if scene is None:
-                    scene = dressed(Scene(description, theme, frame), filming, wrenches)
+                    scene = styled_scene(Scene(description, theme, frame), filming, wrenches)
                     camera.ground = ground_axes(description.gravity)
                     camera.look(filming.camera)
                     following = None if followed is None else Following(followed, scene)
@@ -238,7 +242,7 @@ def film(
                     written = legend(scene, camera, row_of(filming.height), filming.scales)
                     picture = with_legend(picture, written)
                 if filming.overlay:
-                    picture = stamped(picture, description.name, frame.t, filming.speed, theme)
+                    picture = with_caption(picture, description.name, frame.t, filming.speed, theme)
                 video.add(picture)
                 last = frame.t
         finally:
@@ -246,7 +250,7 @@ def film(
     return FilmReport(video.pictures, painter.name, reason, last, time.perf_counter() - start)
 
 
-def dressed(scene: Scene, filming: FilmOptions, wrenches: Array | None) -> Scene:
+def styled_scene(scene: Scene, filming: FilmOptions, wrenches: Array | None) -> Scene:
     """Show in a scene what is asked for."""
     scene.shown |= {"reactions": filming.reactions, "legend": filming.legend} | dict.fromkeys(filming.hide, False)
     if wrenches is not None:

@@ -235,7 +235,7 @@ RENDERERS = (AUTO, EGL, SOFTWARE, OSMESA, MATPLOTLIB)
 
 
 def make_painter(renderer: str, width: int, height: int) -> tuple[Offscreen | Flat, str]:
-    """Return whoever draws pictures of this size, and why it is not OpenGL.
+    """Return the painter of pictures of this size, and why it is not OpenGL.
 
     Raises UnknownNameError for a renderer that does not exist, InputError for one that is asked for and missing.
     """

@@ -106,7 +106,7 @@ def ffmpeg() -> str:
 
 
 def check_path(path: Path) -> None:
-    """Raise InputError for an ending nobody knows or a folder that is not there; that of a series is made."""
+    """Raise InputError for an unknown ending or a missing folder; the folder of a series is made."""
     if path.suffix.lower() not in CODECS:
         known = ", ".join(CODECS)
         raise InputError(f"{str(path)!r}: the ending {path.suffix!r} is not known; it must be one of {known}")
@@ -135,7 +135,7 @@ class Video:
         self._encoder: Encoder | None = None
         self._size = (0, 0)
         check_path(self.path)
-        ffmpeg()  # tells at once that it is missing
+        ffmpeg()  # raises before the first picture when it is missing
 
     def add(self, picture: Picture) -> None:
         """Append a picture (height, width, 3); odd sizes lose a row or a column.

@@ -185,7 +185,7 @@ class Actions:
         self.window.speed, self._chose_speed = factor, time.perf_counter()
         self.window.send(SetSpeed(factor))
 
-    def calm(self) -> bool:
+    def speed_arrived(self) -> bool:
         """True when a speed that was chosen has had the time to arrive."""
         return time.perf_counter() - self._chose_speed > ARRIVES
 

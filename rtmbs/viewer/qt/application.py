@@ -35,7 +35,7 @@ def show(connection: Connection, theme: str | None = None, opener: Any = None, f
 def show_until_closed(connection: Connection, theme: str | None, opener: Any, first: Play | Loop | None) -> int:
     """Open the window, and return the exit code of its loop."""
     from rtmbs.viewer.qt.window import Window
-    from rtmbs.viewer.qt.window_state import keep, keep_on_once_framed, restore, settings
+    from rtmbs.viewer.qt.window_state import keep, keep_on_screen_once_framed, restore, settings
 
     window, kept = Window(connection, theme_named(theme or "white"), opener), settings()
     restore(window, kept, theme_given=theme is not None)
@@ -49,7 +49,7 @@ def show_until_closed(connection: Connection, theme: str | None, opener: Any, fi
     sys.excepthook = tell
     try:
         window.show()
-        keep_on_once_framed(window)
+        keep_on_screen_once_framed(window)
         if first is not None:
             connection.send(first)
         return int(application().exec())

@@ -84,7 +84,7 @@ class Canvas(QOpenGLWidget):
         self.camera.resize(width, height)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw; what goes wrong is told once and leaves the window alive."""
+        """Draw; an error is shown in the banner, and the window goes on."""
         try:
             super().paintEvent(event)
         except Exception as error:  # noqa: BLE001 (an exception in a paint event would come again at every one)

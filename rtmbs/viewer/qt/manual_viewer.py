@@ -1,4 +1,4 @@
-"""mode="manual" with a window: a program steps its own Simulation, and the window looks on.
+"""Window of mode "manual": the program steps its own Simulation, and serves the window between the steps.
 
 viewer = ManualViewer(sim)
 while not viewer.over:

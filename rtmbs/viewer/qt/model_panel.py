@@ -45,7 +45,12 @@ class ModelPanel(QSplitter):
     ) -> None:
         super().__init__(Qt.Orientation.Vertical, parent)
         self.selection = selection
-        self.tree, self.inspector, self.measuring, self.cutting = ModelTree(), Inspector(), Measuring(), Cutting()
+        self.tree, self.inspector, self.measuring, self.cutting = (
+            ModelTree(),
+            Inspector(),
+            MeasurementPanel(),
+            SectionPanel(),
+        )
         self.tabs = QTabWidget()
         self.tabs.addTab(self.inspector, "Inspector")
         self.tabs.addTab(self.measuring, "Measure")
@@ -179,7 +184,7 @@ class Inspector(QWidget):
         self.asked.emit(SetInput(entry.name, values if len(values) > 1 else values[0]))
 
     def _ask(self) -> None:
-        """Ask for the values while somebody sees them."""
+        """Ask for the values while they are visible."""
         names = self._names if self.isVisible() else ()
         if names != self._asked:
             self._asked, self.ticket = names, self.ticket + 1
@@ -222,7 +227,7 @@ class Inspector(QWidget):
 # ---- measurements ----------------------------------------------------------------------------------------------------
 
 
-class Measuring(QWidget):
+class MeasurementPanel(QWidget):
     """Two fields choose the ends; a table has a row for each measurement."""
 
     changed = Signal(object)  # the pairs that are measured
@@ -310,7 +315,7 @@ NONE = "nothing"
 REACH = 1.1  # of the slider, in the half size of the mechanism
 
 
-class Cutting(QWidget):
+class SectionPanel(QWidget):
     """``changed`` has the Section, or None; ``refused`` why a text was not taken."""
 
     changed, refused = Signal(object), Signal(str)

@@ -65,7 +65,7 @@ class ModelTree(QWidget):
     # ---- what the window says -----------------------------------------------------------------------------------
 
     def choose(self, choice: Choice | None) -> None:
-        """Show what is chosen, without telling anybody."""
+        """Show what is chosen, without a signal."""
         item = None if choice is None else self._items.get(choice)
         with QSignalBlocker(self.tree):
             self.tree.clearSelection()
@@ -77,7 +77,7 @@ class ModelTree(QWidget):
         self.tree.viewport().update()
 
     def tick(self, hidden: set[Choice]) -> None:
-        """Show what is drawn, without telling anybody."""
+        """Show what is drawn, without a signal."""
         with QSignalBlocker(self.tree):
             for choice in self._drawn:
                 state = Qt.CheckState.Unchecked if choice in hidden else Qt.CheckState.Checked

@@ -163,7 +163,7 @@ class SliderSpin(QWidget):
         return float(self.spin.value())
 
     def set_value(self, value: float) -> None:
-        """Show a number without telling anybody."""
+        """Show a number without a signal."""
         with QSignalBlocker(self.slider), QSignalBlocker(self.spin):
             self.spin.setValue(value)
             self._place(value)

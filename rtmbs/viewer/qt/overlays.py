@@ -346,7 +346,7 @@ WIDTH = 320
 PLACES = 12
 
 
-class Waiting(QFrame):
+class ProgressNotice(QFrame):
     """A sentence over a bar; mouse and keys pass through it."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -354,7 +354,7 @@ class Waiting(QFrame):
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.text, self.bar = QLabel("starting the session ..."), QProgressBar()
         self.text.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.bar.setRange(0, PLACES)  # nobody knows how many kernels there will be: it begins anew at its end
+        self.bar.setRange(0, PLACES)  # the number of kernels is unknown: the bar begins anew at its end
         self.bar.setTextVisible(False)
         self.bar.setFixedSize(WIDTH, 6)
         column = QVBoxLayout(self)
@@ -366,7 +366,7 @@ class Waiting(QFrame):
     def set_theme(self, theme: Theme) -> None:
         """Take the colours of a theme."""
         self.setStyleSheet(
-            f"Waiting {{ background: {theme.panel}; border: 1px solid {theme.border}; border-radius: 4px; }}"
+            f"ProgressNotice {{ background: {theme.panel}; border: 1px solid {theme.border}; border-radius: 4px; }}"
             f" QLabel {{ color: {theme.text}; font-size: 14px; background: transparent; }}"
             f" QProgressBar {{ border: none; background: {theme.field}; }}"
             f" QProgressBar::chunk {{ background: {theme.accent}; }}"

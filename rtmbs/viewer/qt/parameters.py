@@ -34,7 +34,7 @@ RECORDED = "a recorded result has nothing to set"
 
 
 class Parameters(ParameterTree):
-    """Every change becomes a command; frames bring back what holds, whoever changed it."""
+    """Every change becomes a command; frames bring back the present values."""
 
     asked = Signal(object)  # a Command
     refused = Signal(str)  # why a text was not taken

@@ -401,7 +401,7 @@ RESULTS = "Results (*.npz *.h5 *.hdf5)"
 EXPORTS = "Numbers (*.csv);;Picture (*.png);;Drawing (*.svg)"
 
 
-class Elided(QLabel):
+class ElidedLabel(QLabel):
     """A line of text that ends in a mark where it has too little room; its tip has the whole."""
 
     def say(self, text: str) -> None:
@@ -427,7 +427,7 @@ class PlotBar(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.choice, self.values = QComboBox(), Elided()
+        self.choice, self.values = QComboBox(), ElidedLabel()
         self.compare, self.export = QPushButton("Compare ..."), QPushButton("Export ...")
         self.choice.setToolTip("what the plots are drawn over: time, frequency, or another channel that is ticked")
         self.compare.setToolTip("draw the same channels of a recorded result beside these, dashed")

@@ -43,7 +43,7 @@ def check_qt(python: tuple[int, int] = (sys.version_info[0], sys.version_info[1]
 
 
 def check_display(platform: str = sys.platform, given: Mapping[str, str] = os.environ) -> None:
-    """Raise InputError where Qt would end the process, or open a window that nobody sees: Linux without a display."""
+    """Raise InputError where Qt would end the process, or open an invisible window: Linux without a display."""
     chosen = given.get("QT_QPA_PLATFORM", "")
     if chosen.partition(":")[0] in BLIND:
         raise InputError(
@@ -60,7 +60,7 @@ def check_display(platform: str = sys.platform, given: Mapping[str, str] = os.en
 
 
 def check_server(given: Mapping[str, str]) -> None:
-    """Raise InputError where nobody answers under the names of DISPLAY and WAYLAND_DISPLAY."""
+    """Raise InputError where no server answers under the names of DISPLAY and WAYLAND_DISPLAY."""
     wayland = given.get("WAYLAND_DISPLAY", "")
     if wayland and Path(given.get("XDG_RUNTIME_DIR", "/"), wayland).is_socket():
         return

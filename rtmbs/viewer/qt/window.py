@@ -17,12 +17,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from rtmbs.viewer.film.captions import stamped
+from rtmbs.viewer.film.captions import with_caption
 from rtmbs.viewer.qt.actions import MANY, Actions, make_menus, with_first
 from rtmbs.viewer.qt.canvas import Canvas, Framing, Picture
 from rtmbs.viewer.qt.capture import Capture
 from rtmbs.viewer.qt.docks import Panels, make_docks
-from rtmbs.viewer.qt.overlays import Banner, Help, Info, Waiting
+from rtmbs.viewer.qt.overlays import Banner, Help, Info, ProgressNotice
 from rtmbs.viewer.qt.selection import Selection
 from rtmbs.viewer.qt.style import palette, sheet
 from rtmbs.viewer.qt.transport import Transport
@@ -35,7 +35,7 @@ from rtmbs.viewer.scene.scene import SHOWN, Pick, Scene
 from rtmbs.viewer.scene.theme import WHITE, Theme, rgba
 from rtmbs.viewer.session import error_text
 from rtmbs.viewer.session.commands import Command, Grab, MoveGrab, Rebuild, Release, ShowReactions, StepBack
-from rtmbs.viewer.session.connection import Connection, Latest, Message, Offer, Opening, close_soon
+from rtmbs.viewer.session.connection import Connection, Latest, Message, Offer, Opening, close_in_thread
 
 TICK = 16  # [ms] between looks for a new frame
 PANELS = 0.15  # [s] between redraws of panels
@@ -63,9 +63,9 @@ class Window(QMainWindow):
         self.shown = dict(SHOWN)
         self.act, self.last_files = Actions(self), list[str]()
         self._fit_next, self._building, self._opened = True, False, ""
-        self._strange = False  # True: the connection has not shown its mechanism yet
+        self._awaits_description = False  # True: the connection has not shown its mechanism yet
         self._panels_drawn, self.latest = 0.0, Latest()
-        self._dress()  # before there are children: each of them would be laid out anew
+        self._apply_theme()  # before there are children: each of them would be laid out anew
         self._build()
         self._connect()
         make_menus(self, self.act, Qt.ShortcutContext.WindowShortcut)
@@ -89,14 +89,14 @@ class Window(QMainWindow):
         column.addWidget(self.transport)
         self.setCentralWidget(center)
         self.info, self.help = Info(self.theme, self.canvas), Help(self.theme, self)
-        self.banner, self.waiting = Banner(self.theme, self.canvas), Waiting(self.theme, self.canvas)
+        self.banner, self.waiting = Banner(self.theme, self.canvas), ProgressNotice(self.theme, self.canvas)
         self.log_panel = QPlainTextEdit(readOnly=True)
         self.log_panel.setMaximumBlockCount(LOG_LINES)
         self.framing, self.selection = Framing(self.canvas, self.info), Selection(self.canvas)
         self.panels = Panels(self)
         self.docks = make_docks(self, self.panels, self.log_panel, self.redraw_soon)
         self.canvas.installEventFilter(self)
-        self.focus = FocusReturns(self.canvas)
+        self.focus = FocusReturn(self.canvas)
         self.statusBar().showMessage("F1 shows the keys")
 
     def _connect(self) -> None:
@@ -111,7 +111,7 @@ class Window(QMainWindow):
         self.canvas.moved.connect(guarded(lambda target: self.send(MoveGrab(tuple(target.tolist())))))
         self.canvas.released.connect(guarded(lambda: self.send(Release())))
         self.canvas.steered.connect(self.framing.let_go)
-        self.canvas.failed.connect(lambda sentence: self._tell_in_sight(sentence))
+        self.canvas.failed.connect(lambda sentence: self._show_banner(sentence))
         self.banner.reload.connect(guarded(self.act.reload))
         self.banner.closed.connect(self.canvas.setFocus)  # the next field would have the keys
         self.banner.back.connect(guarded(lambda: self.send(StepBack(MANY))))
@@ -124,7 +124,7 @@ class Window(QMainWindow):
         if theme == self.theme:
             return
         self.theme = theme
-        self._dress()
+        self._apply_theme()
         overlays: tuple[Any, ...] = (self.info, self.help, self.banner, self.waiting)
         for part in (*overlays, self.transport, self.panels):
             part.set_theme(theme)
@@ -133,7 +133,7 @@ class Window(QMainWindow):
         self.make_scene()
         self.place_overlays()
 
-    def _dress(self) -> None:
+    def _apply_theme(self) -> None:
         """Give all widgets the colours of the theme."""
         running_application().setPalette(palette(self.theme))
         self.setStyleSheet(sheet(self.theme))
@@ -142,25 +142,25 @@ class Window(QMainWindow):
 
     def tick(self) -> None:
         """Show the latest frame when it is a new one, and read the messages."""
-        self._look_for_coming()
+        self._poll_opening()
         for message in self.connection.messages():
             self._show_message(message)
         filming = self.capture is not None and self.capture.running  # films have all pictures
         frame = self.latest.frame(self.connection, self.frame, saving=self.canvas.software and not filming)
         if frame is not None:
-            if self._strange or self.description is None or frame.generation != self.description.generation:
-                self._meet(frame)
-            if not self._strange:
+            if self._awaits_description or self.description is None or frame.generation != self.description.generation:
+                self._take_mechanism(frame)
+            if not self._awaits_description:
                 self._show(frame)
         if time.perf_counter() - self._panels_drawn > PANELS:
             self._show_panels()
 
-    def _meet(self, frame: Frame) -> None:
+    def _take_mechanism(self, frame: Frame) -> None:
         """Take over another mechanism."""
         description = self.connection.describe()
         if description.generation != frame.generation:
             return  # the frames of the new one are on their way
-        self.description, self.frame, self._strange = description, frame, False
+        self.description, self.frame, self._awaits_description = description, frame, False
         if self._building:
             self.banner.hide()  # what an earlier build was refused for is over
         self.framing.forget()
@@ -205,7 +205,7 @@ class Window(QMainWindow):
         if scene is None or self.description is None or frame.generation != self.description.generation:
             return
         old, self.frame = self.frame, frame
-        if self.act.calm():
+        if self.act.speed_arrived():
             self.speed = frame.desired_speed
         self.latest.drew()
         self.framing.show(frame, old)
@@ -222,7 +222,7 @@ class Window(QMainWindow):
         self.panels.show_frame(self.frame)
         if self.capture is not None and self.capture.failure:
             self.capture.stop()
-            self._tell_in_sight(self.capture.failure)
+            self._show_banner(self.capture.failure)
             self.capture = None
 
     def _show_message(self, message: Message) -> None:
@@ -232,9 +232,9 @@ class Window(QMainWindow):
             return
         self.log_panel.appendPlainText(f"{message.t:10.4f} s  step {message.step:6d}  {message.text}")
         if message.kind in ("failure", "warning"):
-            self.statusBar().clearMessage()  # whatever was under way is over
+            self.statusBar().clearMessage()  # the task under way is over
             self._give_up_building()
-            self._tell_in_sight(message.text, message.offers, message.details, message.kind == "failure")
+            self._show_banner(message.text, message.offers, message.details, message.kind == "failure")
         else:
             self.banner.pass_on(message.kind == "log")
             self.statusBar().showMessage(message.text, STATUS)
@@ -258,7 +258,7 @@ class Window(QMainWindow):
         picture, frame = self.canvas.picture(), self.frame
         if frame is None or not self.stamped:
             return picture
-        return stamped(picture, self.title(), frame.t, frame.desired_speed, self.theme)
+        return with_caption(picture, self.title(), frame.t, frame.desired_speed, self.theme)
 
     def title(self) -> str:
         """Return the name of the mechanism."""
@@ -282,7 +282,7 @@ class Window(QMainWindow):
 
     def refuse(self, sentence: str) -> None:
         """Show over the picture, and in the log, why something was not taken."""
-        self._tell_in_sight(sentence)
+        self._show_banner(sentence)
         self.log_panel.appendPlainText(sentence)
 
     def toggle(self, name: str) -> None:
@@ -317,28 +317,28 @@ class Window(QMainWindow):
         self._opened = path
         self.banner.hide()
         self._wait_for(f"opening {path} ...")
-        self._look_for_coming()
+        self._poll_opening()
 
     def restart(self) -> None:
         """Start a session that is gone anew."""
         self.connection.restart()
-        self._strange = True
+        self._awaits_description = True
         self._wait_for("starting the session again ...")
 
     def _wait_for(self, sentence: str) -> None:
         self.waiting.tell(sentence)
         self.place_overlays()
 
-    def _look_for_coming(self) -> None:
+    def _poll_opening(self) -> None:
         """Take over the session that was opened when its first frame is there; tell why when none will come."""
-        came, failures = self.opening.look()
+        came, failures = self.opening.poll()
         for message in failures:
             self.waiting.hide()
-            self._tell_in_sight(message.text, details=message.details)
+            self._show_banner(message.text, details=message.details)
         if came is not None:
             self.waiting.hide()
-            close_soon(self.connection)
-            self.connection, self._strange, self._fit_next = came, True, True
+            close_in_thread(self.connection)
+            self.connection, self._awaits_description, self._fit_next = came, True, True
             self.last_files = with_first(self._opened, self.last_files)
             self.framing.forget()
 
@@ -362,16 +362,16 @@ class Window(QMainWindow):
         def call(*arguments: Any) -> None:
             try:
                 slot(*arguments)
-            except Exception as error:  # noqa: BLE001 (the window must outlive whatever a slot meets)
+            except Exception as error:  # noqa: BLE001 (the window must outlive the error of a slot)
                 self.fail(error)
 
         return call
 
     def fail(self, error: BaseException) -> None:
         """Show an exception; the window goes on."""
-        self._tell_in_sight(error_text.sentence(error), details=error_text.details(error))
+        self._show_banner(error_text.sentence(error), details=error_text.details(error))
 
-    def _tell_in_sight(
+    def _show_banner(
         self, sentence: str, offers: Collection[Offer] = (), details: str = "", grave: bool = False
     ) -> None:
         """Show a sentence over the picture, with the ways out that there are."""
@@ -413,7 +413,7 @@ END_EDITING = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Escape)
 EDITORS = (QLineEdit, QAbstractSpinBox)
 
 
-class FocusReturns(QObject):
+class FocusReturn(QObject):
     """Gives the keyboard to ``scene`` when Enter or Esc ends an edit in its window."""
 
     def __init__(self, scene: QWidget) -> None:

@@ -21,19 +21,19 @@ def restore(window: Window, kept: QSettings, theme_given: bool) -> None:
         window.restoreGeometry(place)
     if isinstance(panels := kept.value("panels"), QByteArray):
         window.restoreState(panels, VERSION)
-    keep_on(window.screen().availableGeometry(), window)
-    window.info_wanted = truth(kept, "info", window.info_wanted)
-    window.canvas.labels = truth(kept, "labels", window.canvas.labels)
+    keep_on_screen(window.screen().availableGeometry(), window)
+    window.info_wanted = stored_switch(kept, "info", window.info_wanted)
+    window.canvas.labels = stored_switch(kept, "labels", window.canvas.labels)
     for part in window.shown:
-        window.shown[part] = truth(kept, f"shown/{part}", window.shown[part])
+        window.shown[part] = stored_switch(kept, f"shown/{part}", window.shown[part])
     if not theme_given:
-        window.set_theme(DARK if truth(kept, "dark", window.theme is DARK) else WHITE)
+        window.set_theme(DARK if stored_switch(kept, "dark", window.theme is DARK) else WHITE)
     files = kept.value("files") or []
     window.last_files = [files] if isinstance(files, str) else [str(file) for file in files][:LAST_FILES]
     window.place_overlays()
 
 
-def keep_on(screen: QRect, window: Window) -> None:
+def keep_on_screen(screen: QRect, window: Window) -> None:
     """Make a window that is larger than its screen smaller, and move one that lies beyond the screen onto it.
 
     The frame counts, which a window manager adds when it shows the window. A window that fits is not moved: before its
@@ -50,14 +50,14 @@ def keep_on(screen: QRect, window: Window) -> None:
     window.move(max(screen.left(), min(place.x(), last.x())), max(screen.top(), min(place.y(), last.y())))
 
 
-def keep_on_once_framed(window: Window) -> None:
+def keep_on_screen_once_framed(window: Window) -> None:
     """Look at the place of a window again when its window manager has given it a frame."""
     timer, left = QTimer(window, interval=LOOK), iter(range(LOOKS))  # the timer goes with the window
 
     def look() -> None:
         framed = window.frameGeometry() != window.geometry()
         if framed:
-            keep_on(window.screen().availableGeometry(), window)
+            keep_on_screen(window.screen().availableGeometry(), window)
         if framed or next(left, None) is None:
             timer.stop()
 
@@ -76,7 +76,7 @@ def keep(window: Window, kept: QSettings) -> None:
     kept.setValue("files", window.last_files)
 
 
-def truth(kept: QSettings, name: str, default: bool) -> bool:
+def stored_switch(kept: QSettings, name: str, default: bool) -> bool:
     """Return a switch; files keep it as a word."""
     value = kept.value(name, default)
     return value if isinstance(value, bool) else str(value).lower() == "true" if value is not None else default

@@ -19,7 +19,7 @@ PRESETS: dict[str, tuple[float, float]] = {
     "top": (-90.0, 90.0),
 }
 SHORT = {"iso": "isometric", "x": "front", "y": "side", "z": "top"}  # the keys of the window
-# Where the eye of these stands in the world, whatever is up.
+# Directions from the centre to the eye in world axes, for any direction of gravity.
 ALONG: dict[str, tuple[float, float, float]] = {
     "front": (1.0, 0.0, 0.0),
     "side": (0.0, -1.0, 0.0),
@@ -308,7 +308,7 @@ def ground_axes(gravity: ArrayLike) -> Array:
 
 # ---- extreme points --------------------------------------------------------------------------------------------------
 
-FARTHEST = 5.0  # sizes of a mechanism that its motion may go and be in the picture
+MOTION_LIMIT = 5.0  # sizes of a mechanism that its motion may go and be in the picture
 
 
 def reached(farthest: Array, points: Array, directions: Array) -> Array:

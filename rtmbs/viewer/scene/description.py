@@ -27,7 +27,7 @@ class BodyDescription:
     color: str = ""  # "#rrggbb", "" for the theme's
     opacity: float = 1.0
     edges: bool = True  # sharp edges are drawn as lines
-    inertia: Array | None = None  # (3, 3) about the mass centre, body axes [kg m^2]; None: nobody knows
+    inertia: Array | None = None  # (3, 3) about the mass centre, body axes [kg m^2]; None: unknown
 
 
 @dataclass(frozen=True, eq=False)

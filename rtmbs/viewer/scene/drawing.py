@@ -84,13 +84,13 @@ def between(start: Array, end: Array, radius: Any) -> Array:
     unit[length <= 1e-12, 2] = 1.0  # of two points in one place: any
     # Any direction across will do; the axis that the segment follows least gives a well-conditioned one.
     least = np.eye(3)[np.argmin(np.abs(unit), axis=1)]
-    across = crossed(unit, least)
+    across = cross_products(unit, least)
     across /= np.linalg.norm(across, axis=1, keepdims=True)
     width = np.broadcast_to(np.asarray(radius, float), length.shape)[:, None]
-    return np.stack([across * width, crossed(unit, across) * width, along, start], axis=2)
+    return np.stack([across * width, cross_products(unit, across) * width, along, start], axis=2)
 
 
-def crossed(a: Array, b: Array) -> Array:
+def cross_products(a: Array, b: Array) -> Array:
     """Return the cross products of rows (k, 3); NumPy's own takes ten times as long for a few."""
     return np.asarray(a[:, [1, 2, 0]] * b[:, [2, 0, 1]] - a[:, [2, 0, 1]] * b[:, [1, 2, 0]])
 

@@ -38,7 +38,7 @@ OPTIONS = (
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """One instant of a session. Arrays belong to the frame; nobody writes into them afterwards."""
+    """One instant of a session. Arrays belong to the frame and are not written to afterwards."""
 
     # ---- which instant
     generation: int  # of the description it belongs to: read ``describe()`` again when this is another one
@@ -93,7 +93,7 @@ class Frame:
     acceleration_violation_rotation: float
     options: Array  # (len(OPTIONS),) see ``option``
 
-    way: Array  # (WAY, 3) points that the first seconds reach farthest; not a number when nobody knows [m]
+    way: Array  # (WAY, 3) points that the first seconds reach farthest; not a number when unknown [m]
 
     # ---- plots
     ticket: int  # of the channels that the strip holds now

@@ -41,7 +41,7 @@ def meanings(scene: Scene) -> list[Meaning]:
 
 
 def meanings_of(description: SceneDescription, theme: Theme) -> list[Meaning]:
-    """Return the rows of a mechanism in the colours of a theme, whatever is shown."""
+    """Return the rows of a mechanism in the colours of a theme, hidden parts too."""
     joints = [joint for joint in description.joints if joint.holds]
     springs = any(one.shape != "bar" for one in description.connectors)
     offered = (

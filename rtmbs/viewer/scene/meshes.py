@@ -87,7 +87,7 @@ class Mesh(NamedTuple):
     normals: Floats  # (3 k, 3) unit
     closed: bool = False  # seen from outside only, corners counter-clockwise: the far side need not be drawn
     edges: Floats = np.zeros((0, 3), np.float32)  # (2 e, 3) ends of the sharp edges
-    kind: str = ""  # cube, cylinder, sphere or coil, whatever the number of its triangles
+    kind: str = ""  # cube, cylinder, sphere or coil, of any number of triangles
     caster: Floats | None = None  # (3 c, 3) coarse triangles that cast the shadow in place of many fine ones
 
 
@@ -132,14 +132,14 @@ def cube() -> Mesh:
 @cache
 def cylinder(segments: int = SEGMENTS) -> Mesh:
     """Radius 1, from z = 0 to z = 1, closed."""
-    made = with_edges(_turned([(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)], segments), "cylinder")
+    made = with_edges(_surface_of_revolution([(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)], segments), "cylinder")
     return made._replace(caster=cylinder(COARSE).vertices if segments > COARSE else None)
 
 
 @cache
 def cone() -> Mesh:
     """Radius 1 at z = 0, tip at z = 1, closed."""
-    return _turned([(0.0, 0.0), (1.0, 0.0), (0.0, 1.0)], SEGMENTS)
+    return _surface_of_revolution([(0.0, 0.0), (1.0, 0.0), (0.0, 1.0)], SEGMENTS)
 
 
 @cache
@@ -147,7 +147,7 @@ def sphere(segments: int = SEGMENTS) -> Mesh:
     """Radius 1 about the origin, smooth."""
     rings = segments // 2
     angles = np.linspace(-math.pi / 2.0, math.pi / 2.0, rings + 1)
-    flat = _turned([(math.cos(angle), math.sin(angle)) for angle in angles], segments)
+    flat = _surface_of_revolution([(math.cos(angle), math.sin(angle)) for angle in angles], segments)
     lengths = np.maximum(np.linalg.norm(flat.vertices, axis=1, keepdims=True), 1e-9)
     coarse = sphere(COARSE).vertices if segments > COARSE else None
     return Mesh(flat.vertices, flat.vertices / lengths, closed=True, kind="sphere", caster=coarse)
@@ -168,11 +168,11 @@ def coil(slenderness: int = 5) -> Mesh:
 
     slenderness: length in radii that it will be stretched to at first; its wire is round there.
     """
-    coarse = wound(slenderness, COARSE, 3).vertices
-    return wound(slenderness, COIL_SEGMENTS, COIL_ROUND)._replace(caster=coarse)
+    coarse = coil_mesh(slenderness, COARSE, 3).vertices
+    return coil_mesh(slenderness, COIL_SEGMENTS, COIL_ROUND)._replace(caster=coarse)
 
 
-def wound(slenderness: int, segments: int, round: int) -> Mesh:
+def coil_mesh(slenderness: int, segments: int, round: int) -> Mesh:
     """Return a coil of so many segments a turn, and so many around its wire."""
     turns = int(np.clip(slenderness, 4, 12))
     way = np.linspace(0.0, 1.0, turns * segments + 1)
@@ -192,10 +192,10 @@ def wound(slenderness: int, segments: int, round: int) -> Mesh:
     squeeze = np.array([1.0, 1.0, 1.0 / slenderness])
     normals = across / squeeze
     normals /= np.linalg.norm(normals, axis=2, keepdims=True)
-    return _woven((center[:, None] + COIL_WIRE * across) * squeeze, normals)._replace(kind="coil")
+    return _grid_mesh((center[:, None] + COIL_WIRE * across) * squeeze, normals)._replace(kind="coil")
 
 
-def _turned(profile: list[tuple[float, float]], segments: int) -> Mesh:
+def _surface_of_revolution(profile: list[tuple[float, float]], segments: int) -> Mesh:
     """Return the surface of a profile of (radius, z), bottom to top, turned about z; smooth around, sharp along."""
     around = 2.0 * math.pi * np.arange(segments + 1) / segments
     circle = np.column_stack([np.cos(around), np.sin(around), np.zeros_like(around)])
@@ -205,11 +205,11 @@ def _turned(profile: list[tuple[float, float]], segments: int) -> Mesh:
         length = math.hypot(outward, upward)
         normal = circle * (outward / length) + np.array([0.0, 0.0, upward / length])
         rows = np.array([circle * r0 + [0.0, 0.0, z0], circle * r1 + [0.0, 0.0, z1]])
-        parts.append(_woven(rows.transpose(1, 0, 2), np.repeat(normal[:, None], 2, axis=1)))
+        parts.append(_grid_mesh(rows.transpose(1, 0, 2), np.repeat(normal[:, None], 2, axis=1)))
     return Mesh(np.concatenate([p.vertices for p in parts]), np.concatenate([p.normals for p in parts]), closed=True)
 
 
-def _woven(points: Array, normals: Array) -> Mesh:
+def _grid_mesh(points: Array, normals: Array) -> Mesh:
     """Return two triangles for every cell of a grid of points (a, b, 3); those without an area are left out."""
 
     def triangles(grid: Array) -> Array:

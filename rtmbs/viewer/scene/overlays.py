@@ -50,7 +50,7 @@ class Highlight:
         self.lines = [Lines(width=MARK_WIDTH)]
 
     def show(self, frame: Frame) -> None:
-        """Move with the bodies; a ball keeps its size whatever its body does."""
+        """Move with the bodies; a ball keeps its size."""
         self.batches[0].carry(frame.A, frame.r)
         ends = [[frame.point(*one), frame.point(*other)] for one, other in self._pairs]
         self.lines[0].put(ends, self._line)

@@ -180,7 +180,7 @@ class Renderer:
         GL.glBindVertexArray(0)
 
     def _draw_clear(self, batches: list[Batch], camera: Camera) -> None:
-        """Draw batches that can be seen through, the farthest placement first, whatever batch it belongs to."""
+        """Draw transparent batches, the farthest placement of all batches first."""
         self._use(self._mesh, camera)
         GL.glDepthMask(GL.GL_FALSE)
         backward = camera.axes()[2]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rtmbs.viewer.scene import picking
 from rtmbs.viewer.scene.arrows import Forces, GrabLine, Reactions, Scale
-from rtmbs.viewer.scene.camera import DIRECTIONS, FARTHEST, Camera, ground_axes, reached
+from rtmbs.viewer.scene.camera import DIRECTIONS, MOTION_LIMIT, Camera, ground_axes, reached
 from rtmbs.viewer.scene.choices import Hidden
 from rtmbs.viewer.scene.description import SceneDescription
 from rtmbs.viewer.scene.drawing import AXIS_COLORS, GROUND, Batch, Drawing, Lines, Section, axis_lines, grid_lines
@@ -19,14 +19,14 @@ from rtmbs.viewer.scene.picking import met, nearest_name
 from rtmbs.viewer.scene.shapes import (
     BALL_RADIUS,
     Connectors,
-    Placed,
+    PlacedMesh,
     Rails,
     batches,
     body_solids,
     joint_symbol,
     outline,
     supports,
-    swell,
+    thickening,
     thickness,
 )
 from rtmbs.viewer.scene.theme import Color, Theme, body_colors, rgba
@@ -71,7 +71,7 @@ class Scene:
         self.seen = np.zeros((0, 3))  # where the motion came to, as far as ``remember`` was told
         size = float(np.max(np.ptp(self.points(), axis=0)))
         self._size = size
-        thicker = swell(description, size)
+        thicker = thickening(description, size)
         self.radius = radius = thicker * thickness(description)
         drawn = self._drawn = description if hidden is None else hidden.of(description)
         self._bodies = batches(body_solids(drawn, thicker), self._solid_color)
@@ -97,7 +97,7 @@ class Scene:
             placed = [part for joint in joints if joint.cut == cut for part in joint_symbol(joint, radius)]
             found += batches(placed, uniform(color))
         up = ground_axes(self.description.gravity)[2]
-        standing: list[Placed] = supports(self._drawn, radius, self.frame, up)
+        standing: list[PlacedMesh] = supports(self._drawn, radius, self.frame, up)
         feet = np.array([one.local[:, 3] for one in standing]).reshape(-1, 3)
         self._outline = np.concatenate([self._outline, feet])
         self._outline_body = np.concatenate([self._outline_body, np.full(len(feet), GROUND)])
@@ -226,7 +226,7 @@ class Scene:
         points = self.points()
         middle = points.mean(axis=0)
         seen = reached(seen, middle + AHEAD * (points - middle), DIRECTIONS)
-        near = bool(np.all(np.isfinite(seen)) and np.max(np.ptp(seen, axis=0)) <= FARTHEST * max(self._size, 1e-9))
+        near = bool(np.all(np.isfinite(seen)) and np.max(np.ptp(seen, axis=0)) <= MOTION_LIMIT * max(self._size, 1e-9))
         if near:
             self.seen = seen
         return near
@@ -301,7 +301,7 @@ def joint_balls(description: SceneDescription, frame: Frame, radius: float) -> t
 
 
 def uniform(color: str) -> Callable[[int], Color]:
-    """Return a colour for whatever body."""
+    """Return a function that gives one colour for every body."""
     return lambda body: rgba(color)
 
 

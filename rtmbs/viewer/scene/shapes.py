@@ -22,7 +22,7 @@ KEPT = 64  # meshes of surfaces
 WIDE, SWELL = 10.0, 3.0  # a mechanism wider than so many characteristic lengths has thicker bars, so much at most
 
 
-class Placed(NamedTuple):
+class PlacedMesh(NamedTuple):
     """One mesh on one body."""
 
     mesh: Mesh
@@ -32,9 +32,9 @@ class Placed(NamedTuple):
     name: str = ""  # of whom points at it
 
 
-def batches(placed: Iterable[Placed], color_of: Callable[[int], Color]) -> list[Batch]:
+def batches(placed: Iterable[PlacedMesh], color_of: Callable[[int], Color]) -> list[Batch]:
     """Return one batch for each mesh among ``placed``, coloured by body."""
-    alike: dict[tuple[int, bool, bool], list[Placed]] = {}
+    alike: dict[tuple[int, bool, bool], list[PlacedMesh]] = {}
     for one in placed:  # what can be seen through is drawn apart
         alike.setdefault((id(one.mesh), one.edges, color_of(one.body)[3] < 1.0), []).append(one)
     found = []
@@ -46,7 +46,7 @@ def batches(placed: Iterable[Placed], color_of: Callable[[int], Color]) -> list[
     return found
 
 
-def swell(description: SceneDescription, size: float) -> float:
+def thickening(description: SceneDescription, size: float) -> float:
     """Return by how much bars and joints are thickened so that they are still seen in a picture of ``size`` [m]."""
     return min(max(size / (WIDE * description.length), 1.0), SWELL)
 
@@ -57,19 +57,19 @@ def thickness(description: SceneDescription) -> float:
     return float(np.median(radii)) if radii else THIN * description.length
 
 
-def body_solids(description: SceneDescription, thicker: float = 1.0) -> list[Placed]:
+def body_solids(description: SceneDescription, thicker: float = 1.0) -> list[PlacedMesh]:
     """Return the shapes of all bodies, bars ``thicker``."""
     found = []
     for i, body in enumerate(description.bodies):
         for shape in body.shapes:
-            mesh, local = laid(shape)
+            mesh, local = placed_mesh(shape)
             if isinstance(shape, Bar):
                 local[:, :2] *= thicker
-            found.append(Placed(mesh, i, local, body.edges and not isinstance(shape, Bar), body.name))
+            found.append(PlacedMesh(mesh, i, local, body.edges and not isinstance(shape, Bar), body.name))
     return found
 
 
-def laid(shape: Shape) -> tuple[Mesh, Array]:
+def placed_mesh(shape: Shape) -> tuple[Mesh, Array]:
     """Return the mesh of a shape and its placement (3, 4) in body axes."""
     if isinstance(shape, Bar):
         return meshes.cylinder(), between(shape.start[None], shape.end[None], shape.radius)[0]
@@ -105,7 +105,7 @@ def outline(description: SceneDescription) -> tuple[NDArray[np.int64], Array]:
 
 def corners(shape: Shape) -> Array:
     """Return the corners (8, 3) of the box about a shape, body axes."""
-    mesh, local = laid(shape)
+    mesh, local = placed_mesh(shape)
     low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
     box = np.array([(x, y, z) for x in (low[0], high[0]) for y in (low[1], high[1]) for z in (low[2], high[2])])
     return np.asarray(box @ local[:, :3].T + local[:, 3])
@@ -126,7 +126,7 @@ RAIL_RADIUS, BEYOND = 0.6, 7.0  # of the rod that a slider runs on, and how far 
 STAND_WIDTH, STAND_HEIGHT, FLOOR = 2.4, 4.0, np.array([6.4, 6.4, 0.5])  # of a support on ground
 
 
-def joint_symbol(joint: JointDescription, radius: float) -> list[Placed]:
+def joint_symbol(joint: JointDescription, radius: float) -> list[PlacedMesh]:
     """Return what a joint looks like, on its two bodies, for bars of ``radius`` [m]; nothing where it holds nothing."""
     if not joint.holds:
         return []
@@ -135,43 +135,43 @@ def joint_symbol(joint: JointDescription, radius: float) -> list[Placed]:
     return [part._replace(name=name) for part in SYMBOLS.get(joint.drawn_as, ball)(joint, radius)]
 
 
-def pin(joint: JointDescription, radius: float) -> Iterator[Placed]:
+def pin(joint: JointDescription, radius: float) -> Iterator[PlacedMesh]:
     yield rod(joint.a, joint.point_a, joint.axes_a[0], PIN_LENGTH * radius, PIN_RADIUS * radius)
 
 
-def ball(joint: JointDescription, radius: float) -> Iterator[Placed]:
+def ball(joint: JointDescription, radius: float) -> Iterator[PlacedMesh]:
     yield knob(joint.b, joint.point_b, BALL_RADIUS * radius)
     up = joint.axes_a[0] if len(joint.axes_a) else np.array([0.0, 0.0, 1.0])
     yield rod(joint.a, joint.point_a, up, BELT * radius, 1.06 * BALL_RADIUS * radius)
 
 
-def cross(joint: JointDescription, radius: float) -> Iterator[Placed]:
+def cross(joint: JointDescription, radius: float) -> Iterator[PlacedMesh]:
     """Two pins through one point; each stays with its body."""
     for body, point, axis in ((joint.a, joint.point_a, joint.axes_a[0]), (joint.b, joint.point_b, joint.axes_b[-1])):
         yield rod(body, point, axis, CROSS_LENGTH * radius, CROSS_RADIUS * radius)
     yield knob(joint.a, joint.point_a, 1.2 * radius)
 
 
-def rail(joint: JointDescription, radius: float) -> Iterator[Placed]:
+def rail(joint: JointDescription, radius: float) -> Iterator[PlacedMesh]:
     yield block(joint.b, joint.point_b, joint.axes_b[0], SLIDER * radius)
 
 
-def sleeve(joint: JointDescription, radius: float) -> Iterator[Placed]:
+def sleeve(joint: JointDescription, radius: float) -> Iterator[PlacedMesh]:
     yield rod(joint.b, joint.point_b, joint.axes_b[0], SLEEVE_LENGTH * radius, SLEEVE_RADIUS * radius)
 
 
-def plate(joint: JointDescription, radius: float) -> Iterator[Placed]:
+def plate(joint: JointDescription, radius: float) -> Iterator[PlacedMesh]:
     """The plane in which it slides, and a ball on it."""
     normal = np.cross(joint.axes_a[0], joint.axes_a[1])
     yield block(joint.a, joint.point_a, normal, PLATE * radius)
     yield knob(joint.b, joint.point_b, 1.2 * radius)
 
 
-def weld(joint: JointDescription, radius: float) -> Iterator[Placed]:
+def weld(joint: JointDescription, radius: float) -> Iterator[PlacedMesh]:
     yield block(joint.a, joint.point_a, np.array([0.0, 0.0, 1.0]), WELD * radius)
 
 
-SYMBOLS: dict[str, Callable[[JointDescription, float], Iterator[Placed]]] = {
+SYMBOLS: dict[str, Callable[[JointDescription, float], Iterator[PlacedMesh]]] = {
     "pin": pin,
     "ball": ball,
     "cross": cross,
@@ -183,21 +183,21 @@ SYMBOLS: dict[str, Callable[[JointDescription, float], Iterator[Placed]]] = {
 SLIDING = ("rail", "sleeve")  # that run on a rod
 
 
-def rod(body: int, middle: Array, axis: Array, length: float, radius: float) -> Placed:
+def rod(body: int, middle: Array, axis: Array, length: float, radius: float) -> PlacedMesh:
     """Return a cylinder about an axis (3,) through a point (3,), body axes."""
     half = 0.5 * length * axis
-    return Placed(meshes.cylinder(), body, between((middle - half)[None], (middle + half)[None], radius)[0])
+    return PlacedMesh(meshes.cylinder(), body, between((middle - half)[None], (middle + half)[None], radius)[0])
 
 
-def block(body: int, middle: Array, axis: Array, size: Array) -> Placed:
+def block(body: int, middle: Array, axis: Array, size: Array) -> PlacedMesh:
     """Return a box whose third edge lies along an axis (3,)."""
     along = between(middle[None], (middle + axis)[None], 1.0)[0]
-    return Placed(meshes.cube(), body, np.column_stack([along[:, :3] * size, middle]))
+    return PlacedMesh(meshes.cube(), body, np.column_stack([along[:, :3] * size, middle]))
 
 
-def knob(body: int, middle: Array, radius: float) -> Placed:
+def knob(body: int, middle: Array, radius: float) -> PlacedMesh:
     """Return a ball."""
-    return Placed(meshes.sphere(), body, np.column_stack([radius * np.eye(3), middle]))
+    return PlacedMesh(meshes.sphere(), body, np.column_stack([radius * np.eye(3), middle]))
 
 
 class Rails:
@@ -222,10 +222,10 @@ class Rails:
         self.batch.put(between(np.array(starts), np.array(ends), RAIL_RADIUS * self._radius), self._color)
 
 
-def supports(description: SceneDescription, radius: float, frame: Frame, up: Array) -> list[Placed]:
+def supports(description: SceneDescription, radius: float, frame: Frame, up: Array) -> list[PlacedMesh]:
     """Return a stand at every place where ground carries a joint, on the side where its body is not."""
-    found: dict[tuple[float, ...], Placed] = {}
-    slabs: list[Placed] = []
+    found: dict[tuple[float, ...], PlacedMesh] = {}
+    slabs: list[PlacedMesh] = []
     for joint in description.joints:
         for body, point, other in ((joint.a, joint.point_a, joint.b), (joint.b, joint.point_b, joint.a)):
             place = tuple(np.round(point / radius, 3))
@@ -235,7 +235,7 @@ def supports(description: SceneDescription, radius: float, frame: Frame, up: Arr
             away = up if float(up @ (center - point)) < 0.0 else -up
             foot = point + STAND_HEIGHT * radius * away
             stand = between(point[None], foot[None], STAND_WIDTH * radius)[0]
-            found[place] = Placed(meshes.pyramid(), GROUND, stand, name="ground")
+            found[place] = PlacedMesh(meshes.pyramid(), GROUND, stand, name="ground")
             slabs.append(block(GROUND, foot, away, FLOOR * radius)._replace(name="ground"))
     return [*found.values(), *slabs]
 

@@ -74,7 +74,7 @@ def live(system: System, resampled: Resampled) -> Iterator[Entry]:
 class LiveChannels:
     """Channels of a System at as many states as are given; a few at a time cost little more than one.
 
-    ws: scratch of all batches, and of whoever reads beside them: the less memory a picture touches, the less of a
+    ws: scratch of all batches, shared with other readers: the less memory a picture touches, the less of a
     step's own is lost from the caches.
     """
 

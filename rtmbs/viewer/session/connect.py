@@ -15,7 +15,7 @@ from rtmbs.viewer.session.commands import KeepHistory
 from rtmbs.viewer.session.connection import Connection, Message
 from rtmbs.viewer.session.disk_head import is_history
 from rtmbs.viewer.session.origin import FromFactory, FromModel, FromSimulation, Origin
-from rtmbs.viewer.session.process_connection import ProcessConnection, why_not_sent
+from rtmbs.viewer.session.process_connection import ProcessConnection, pickling_error
 
 if TYPE_CHECKING:
     from rtmbs.results.result import Result
@@ -47,7 +47,7 @@ def connect(
     settings: ``shapes`` of bodies by name, ``history`` in memory (states, bytes), ``playing``, ``speed``.
     disk: bytes of the history that are kept in a folder too, or (bytes, folder); memory alone unless given.
 
-    Raises InputError or UnknownNameError when the target is none of these. What is wrong with a model is told by
+    Raises InputError or UnknownNameError when the target is none of these. Errors of a model are raised by
     ``describe``, once it was built.
     """
     if mode not in MODES:
@@ -73,7 +73,7 @@ def keeping(disk: Any) -> KeepHistory | None:
 def opened(origin: Origin, mode: str, settings: dict[str, Any]) -> Connection:
     """Return the Connection to a session in a process or, where that cannot be, in a thread."""
     why = ""
-    if mode == "process" and not (why := why_not_imported() or why_not_sent(origin, settings)):
+    if mode == "process" and not (why := reimport_error() or pickling_error(origin, settings)):
         return ProcessConnection(origin, **settings)
     from rtmbs.viewer.session.worker import ThreadConnection  # loads the kernels, which mode "process" loads elsewhere
 
@@ -98,7 +98,7 @@ def playback(result: Any, model: Model | None = None) -> "PlaybackConnection":
     """Return the Connection to a recorded Result, its file, or a history on disk; ``model`` brings shapes and joints.
 
     A Result that was not loaded knows its System, and a history its scene; they need no ``model``.
-    What a damaged history lacks is told by ``messages``.
+    ``messages`` report the missing parts of a damaged history.
     Raises InputError for a file that cannot be read, and for the model of another mechanism.
     """
     from rtmbs.viewer.session.describe import describe_recorded
@@ -174,7 +174,7 @@ UNGUARDED = (
 )
 
 
-def why_not_imported() -> str:
+def reimport_error() -> str:
     """Return why another process must not import the user's script, "" when it may.
 
     A process of its own imports the script, and would come to the same call outside of

@@ -78,7 +78,7 @@ class Connection(Protocol):
         """Return the messages since the last call, oldest first."""
 
     def restart(self) -> None:
-        """Start the session anew, whatever became of it; inputs, options and parameters that were set are set again.
+        """Start the session anew, also after its end; inputs, options and parameters that were set are set again.
 
         Frames and descriptions begin anew, so a reader forgets those that it has.
         """
@@ -105,8 +105,8 @@ class Latest:
     def frame(self, connection: Connection, shown: Frame | None, saving: bool) -> Frame | None:
         """Return a frame that ``shown`` is older than, None when there is none or when it comes too soon.
 
-        saving: the processor draws, and nobody films: a motion has fewer pictures.
-        A session that is gone plays no more, whatever its last frame says.
+        saving: a motion has fewer pictures, without a graphics card and outside of recordings.
+        The last frame of a session that has ended is shown as paused.
         """
         moving = shown is not None and shown.playing
         if saving and moving and not connection.ended and self._clock() - self._drawn < DRAWN:
@@ -150,10 +150,10 @@ class Opening:
     def begin(self, connection: Connection) -> None:
         """Wait for this one; one that was waited for is closed."""
         if self.coming is not None:
-            close_soon(self.coming)
+            close_in_thread(self.coming)
         self.coming = connection
 
-    def look(self) -> tuple[Connection | None, list[Message]]:
+    def poll(self) -> tuple[Connection | None, list[Message]]:
         """Return the connection when its first frame is there, and what it failed by when none will come."""
         coming = self.coming
         if coming is None:
@@ -165,7 +165,7 @@ class Opening:
             return None, []
         self.coming = None
         failures = [message for message in coming.messages() if message.kind == "failure"]
-        close_soon(coming)
+        close_in_thread(coming)
         return None, failures
 
     def close(self) -> None:
@@ -175,7 +175,7 @@ class Opening:
             self.coming = None
 
 
-def close_soon(connection: Connection) -> None:
+def close_in_thread(connection: Connection) -> None:
     """Close a connection without waiting for the step under way."""
     threading.Thread(target=connection.close, name="rtmbs closing").start()
 

@@ -61,7 +61,7 @@ from rtmbs.viewer.session.mouse_spring import compiled_with_mouse_spring
 from rtmbs.viewer.session.origin import Origin, free_name, options_of
 from rtmbs.viewer.session.session import Session, same_default
 from rtmbs.viewer.session.shared_memory import Strip
-from rtmbs.viewer.session.snapshot import WATCHED, Photographer, Timing, way_ahead
+from rtmbs.viewer.session.snapshot import LOOK_AHEAD, FrameBuilder, Timing, motion_ahead
 
 EVERY = 0.2  # [s] between two sentences about the progress
 
@@ -116,7 +116,7 @@ class Outlet(Protocol):
 
     @property
     def taken(self) -> bool:
-        """True when somebody has the latest frame."""
+        """True when the window has taken the latest frame."""
 
     def tell(self, message: Message) -> None:
         """Pass a sentence on."""
@@ -127,7 +127,7 @@ class Controller:
 
     playing: steps are wanted as time goes by.  ahead: steps that were asked for and not yet taken.
     speed: simulated over wall time.  over: Quit has come.  stale: something changed since the last frame.
-    built: called after every build, before anybody plays.
+    built: called after every build, before the first step.
     """
 
     def __init__(
@@ -182,14 +182,14 @@ class Controller:
             self.pause()
         ways: tuple[Offer, ...] = ("back",) if stepping else ()
         details = error_text.details(error)
-        self.tell("failure", error_text.sentence(error), details, ways + self._mended_by(details))
+        self.tell("failure", error_text.sentence(error), details, ways + self._ways_out(details))
 
     def refuse(self, error: RtmbsError) -> None:
         """Tell why a command was not taken."""
         details = error_text.details(error)
-        self.tell("warning", f"{error}{error_text.place(error)}", details, self._mended_by(details))
+        self.tell("warning", f"{error}{error_text.place(error)}", details, self._ways_out(details))
 
-    def _mended_by(self, details: str) -> tuple[Offer, ...]:
+    def _ways_out(self, details: str) -> tuple[Offer, ...]:
         """Return the way out of a mistake in the user's own file, which ``details`` tell, or of a failed start."""
         gone = self.session is None
         return ("reload",) if gone or (details and self.origin.renewable) else ()
@@ -222,11 +222,11 @@ class Controller:
         elif isinstance(command, Reset | Reload | Rebuild):
             self._begin_again(command)
         elif isinstance(command, ShowReactions):
-            self.reactions = self.photographer.reactions.wanted = command.on
+            self.reactions = self.frame_builder.reactions.wanted = command.on
         elif isinstance(command, Subscribe):
-            self.photographer.watch.subscribe(command.names, command.ticket)
+            self.frame_builder.recorder.subscribe(command.names, command.ticket)
         elif isinstance(command, Inspect):
-            self.photographer.inspection.ask(command.names, command.ticket)
+            self.frame_builder.inspection.ask(command.names, command.ticket)
         elif isinstance(command, SaveResults | SaveState | LoadState):
             self._file(command)
         elif isinstance(command, KeepHistory):
@@ -241,7 +241,7 @@ class Controller:
     def _change(self, command: Command) -> None:
         if isinstance(command, SetOption | Grab | Release):
             self.timing.forget()  # steps of another kind cost another time
-        if isinstance(command, Grab) and not self.live.in_hand:
+        if isinstance(command, Grab) and not self.live.spring_ready:
             self.tell("busy", "taking the mechanism in hand")
         if message := self.live.apply(command):
             self.outlet.tell(message)
@@ -277,19 +277,19 @@ class Controller:
             self.build(changes, options_of(self.sim), self.live.inputs_now())
         self.pacer.restart()
 
-    def _set_again(self, inputs: Mapping[str, Any], old: System | None) -> None:
-        """Set inputs of the model as they were, before anybody sees the new one.
+    def _restore_inputs(self, inputs: Mapping[str, Any], old: System | None) -> None:
+        """Set inputs of the new model as they were, before its first frame.
 
-        One that has another value in the new build than in ``old`` keeps that value; one that is gone is told.
+        One that has another value in the new build than in ``old`` keeps that value; a missing one is reported.
         """
         for name, value in inputs.items():
-            if old is None or same_default(name, old, self.live.calm.system):
+            if old is None or same_default(name, old, self.live.base_sim.system):
                 self._set(name, value)
             else:
                 self.tell("info", f"{name} is that of the new mechanism")
 
     def _set(self, name: str, value: Any) -> None:
-        """Set an input; one that cannot be set is told."""
+        """Set an input; one that cannot be set is reported."""
         try:
             self.live.apply(SetInput(name, value))
         except RtmbsError as error:
@@ -315,21 +315,21 @@ class Controller:
 
     def _keep_history(self, command: KeepHistory) -> None:
         """Begin or end keeping the history on disk."""
-        folder = command.folder or free_name(self.live.calm.system.name, HISTORY)
+        folder = command.folder or free_name(self.live.base_sim.system.name, HISTORY)
         disk = DiskHistory(folder, command.limit, partial(self.tell, "warning")) if command.limit else None
         self.live.history.keep_on(None)
         self.close()
         self.disk = disk
-        self._go_on_disk()
+        self._start_disk_run()
         kept = f"kept in {folder}, {in_words(command.limit)} at most" if disk else "kept in memory only"
         self.tell("info", f"the history is {kept}")
         self.pacer.resume()
 
-    def _go_on_disk(self) -> None:
-        """Let the present history have a story on the disk, where there is one."""
+    def _start_disk_run(self) -> None:
+        """Begin a run of the present history on the disk, where there is one."""
         if (disk := self.disk) is not None:
             live, scene = self.live, self.scene
-            live.history.keep_on(disk, lambda: disk.begin(scene, live.calm))
+            live.history.keep_on(disk, lambda: disk.begin(scene, live.base_sim))
 
     def close(self) -> None:
         """Write what the disk does not have, and end the thread."""
@@ -356,15 +356,15 @@ class Controller:
         scene = describe(
             sim, channels.descriptions(), generation, self.mode, self.origin.parameters, self.shapes_for(sim)
         )
-        old = self.live.calm.system if self.session is not None and changes else None
+        old = self.live.base_sim.system if self.session is not None and changes else None
         if self.session is not None:
-            self.live.history.keep_on(None)  # the rest of the old story
+            self.live.history.keep_on(None)  # the rest of the old run
         self.session, self.timing, self.scene = session, timing, scene
-        self._go_on_disk()
+        self._start_disk_run()
         self.generation = generation
         strip = self.outlet.present(scene)
-        self.photographer = Photographer(session, channels, strip, timing, generation, self.reactions)
-        self._set_again(inputs, old)
+        self.frame_builder = FrameBuilder(session, channels, strip, timing, generation, self.reactions)
+        self._restore_inputs(inputs, old)
         self.publish()
         self._warm_up(scene)
         self._built()
@@ -374,19 +374,21 @@ class Controller:
         )
 
     def _warm_up(self, scene: SceneDescription) -> None:
-        """Take steps and undo them: kernels are loaded or compiled while nobody plays, after the first picture.
+        """Take steps and undo them: kernels are loaded or compiled before play, after the first picture.
 
         The steps also tell where the mechanism will be, so that a picture can hold its motion.
         """
         if self.mode == "manual":  # the Simulation belongs to a program that steps it
             return
         state = self.sim.state.copy()
-        with suppress(Exception):  # what fails here fails again when somebody plays, and is told then
+        with suppress(Exception):  # what fails here fails again in play, and is reported then
             self.sim.step()
         self.sim.restore(state)
         if not self.sim.system.signals:  # functions of time are not asked about a future that may never come
             with suppress(Exception):
-                self.photographer.way = way_ahead(self.sim, self.photographer.poses, scene, WATCHED * self.speed)
+                self.frame_builder.way = motion_ahead(
+                    self.sim, self.frame_builder.poses, scene, LOOK_AHEAD * self.speed
+                )
         self.sim.restore(state)
         self.publish()
 
@@ -401,7 +403,7 @@ class Controller:
         self.stale, self.published = False, time.perf_counter()
         pacer = self.pacer
         self.outlet.publish(
-            self.photographer.take(
+            self.frame_builder.take(
                 playing=self.playing,
                 speed=self.speed,
                 deadlines=pacer.deadlines,

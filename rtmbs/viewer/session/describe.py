@@ -145,7 +145,9 @@ def connector_descriptions(system: System, numbers: Mapping[str, int]) -> Iterat
             yield between(name, force.kind, force.a, force.b, drawn._replace(shape=drawn_shape(system, name, drawn)))
         elif force.kind == "law":
             ends = tables.laws.frame_a[force.row][:, 3], tables.laws.frame_b[force.row][:, 3]
-            if numbers[force.a] > 0 or np.any(ends[0]):  # a law on one body is told as one between it and the world
+            if numbers[force.a] > 0 or np.any(
+                ends[0]
+            ):  # a law on one body is stored as one between the body and the world
                 yield between(name, "law", force.a, force.b, Line("bar", *ends))
     for connector in system.topology.connectors:
         closure = system.closure_names.index(connector.name)

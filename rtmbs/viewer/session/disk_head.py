@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 HISTORY = "_history"  # how the name of a folder ends
 NAME = "history.json"
-STORY = "run_"  # before the number of a story
+RUN_PREFIX = "run_"  # before the number of a run
 FORMAT = 1
 LARGEST = 500_000_000  # bytes of a head: meshes are in it
 NUMBERS = ("f8", "f4", "i8", "i4", "b1")  # types of arrays
@@ -50,13 +50,13 @@ class Head(NamedTuple):
 def write_head(folder: Path, description: SceneDescription, fingerprint: str, places: Places) -> None:
     """Write what no block says, without inputs, which a recorded motion has none of. OSError: the disk is full."""
     kept = dataclasses.replace(description, inputs=(), wrenches=(), channels=(), parameters={}, choices={})
-    head = {"rtmbs_history": FORMAT, "fingerprint": fingerprint, "scene": plain(kept), **plain(places._asdict())}
+    head = {"rtmbs_history": FORMAT, "fingerprint": fingerprint, "scene": encoded(kept), **encoded(places._asdict())}
     with replacing(folder / NAME) as file:
         file.write(json.dumps(head).encode("utf-8"))
 
 
 def read_head(folder: Path) -> Head:
-    """Return the head of a story; ResultError when the file is none of ours."""
+    """Return the head of a run; ResultError for a file of another kind."""
     path = folder / NAME
     try:
         head = from_json(whole(path, LARGEST))
@@ -64,18 +64,18 @@ def read_head(folder: Path) -> Head:
             raise ResultError(
                 f"history {str(folder)!r} has format {head['rtmbs_history']}, this version reads format {FORMAT}"
             )
-        places = Places(*(made(head[name]) for name in Places._fields))
-        found = Head(made(head["scene"]), str(head["fingerprint"]), places)
+        places = Places(*(decoded(head[name]) for name in Places._fields))
+        found = Head(decoded(head["scene"]), str(head["fingerprint"]), places)
     except ResultError:
         raise
     except Exception as error:  # a damaged file may raise anything
         raise ResultError(f"history {str(folder)!r} has a damaged {NAME} ({error})") from error
-    if wrong := mistake(found):
+    if wrong := size_error(found):
         raise ResultError(f"history {str(folder)!r} has a damaged {NAME} ({wrong})")
     return found
 
 
-def mistake(head: Head) -> str:
+def size_error(head: Head) -> str:
     """Return what is wrong with the sizes of a head, "" when they belong together."""
     description: Any = head.description
     if not isinstance(description, SceneDescription):
@@ -91,39 +91,39 @@ def mistake(head: Head) -> str:
 
 
 def is_history(target: object) -> bool:
-    """True for the folder of a history, one of its stories, or the head of one."""
+    """True for the folder of a history, one of its runs, or the head of one."""
     if not isinstance(target, str | Path):
         return False
     path = Path(target)
     if path.name == NAME:
         return path.is_file()
-    return path.is_dir() and ((path / NAME).is_file() or any(path.glob(f"{STORY}*/{NAME}")))
+    return path.is_dir() and ((path / NAME).is_file() or any(path.glob(f"{RUN_PREFIX}*/{NAME}")))
 
 
-def plain(value: Any) -> Any:
+def encoded(value: Any) -> Any:
     """Return a record as JSON takes it."""
     if isinstance(value, FrameLayout):
         return None
-    if isinstance(value, Surface):  # whatever file it came from
-        return {KIND: Surface.__name__, "vertices": plain(value.vertices), "faces": plain(value.faces)}
+    if isinstance(value, Surface):  # with a file or without one
+        return {KIND: Surface.__name__, "vertices": encoded(value.vertices), "faces": encoded(value.faces)}
     if dataclasses.is_dataclass(value):
         return {
             KIND: type(value).__name__,
-            **{f.name: plain(getattr(value, f.name)) for f in dataclasses.fields(value)},
+            **{f.name: encoded(getattr(value, f.name)) for f in dataclasses.fields(value)},
         }
     if isinstance(value, np.ndarray):
         return {ARRAY: value.tolist(), "of": value.dtype.str, "shape": value.shape}
     if isinstance(value, tuple):
-        return {TUPLE: [plain(one) for one in value]}
+        return {TUPLE: [encoded(one) for one in value]}
     if isinstance(value, dict):
-        return {str(key): plain(one) for key, one in value.items()}
+        return {str(key): encoded(one) for key, one in value.items()}
     if isinstance(value, np.generic):
         return value.item()
     return value
 
 
 def array_of(values: Any, kind: Any, shape: Any) -> Array:
-    """Return an array of numbers; ValueError for another type, whose size would be anybody's guess."""
+    """Return an array of numbers; ValueError for another type."""
     if not isinstance(kind, str) or kind.lstrip("<>|=") not in NUMBERS:
         raise ValueError(f"an array is of type {str(kind)[:20]!r}")
     found = np.array(values, np.dtype(kind))
@@ -132,18 +132,18 @@ def array_of(values: Any, kind: Any, shape: Any) -> Array:
     return found.reshape(shape)
 
 
-def made(value: Any) -> Any:
-    """Return the record that ``plain`` wrote; KeyError for a kind that does not exist."""
+def decoded(value: Any) -> Any:
+    """Return the record that ``encoded`` wrote; KeyError for a kind that does not exist."""
     if not isinstance(value, dict):
         return value
     if KIND in value:
         kind = RECORDS[value[KIND]]
-        fields = {name: made(one) for name, one in value.items() if name != KIND}
+        fields = {name: decoded(one) for name, one in value.items() if name != KIND}
         if kind is SceneDescription:
             fields["layout"] = FrameLayout(len(fields["bodies"]), 0, 0)
         return kind(**fields)
     if ARRAY in value:
         return array_of(value[ARRAY], value["of"], value["shape"])
     if TUPLE in value:
-        return tuple(made(one) for one in value[TUPLE])
-    return {name: made(one) for name, one in value.items()}
+        return tuple(decoded(one) for one in value[TUPLE])
+    return {name: decoded(one) for name, one in value.items()}

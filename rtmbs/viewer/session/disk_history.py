@@ -31,7 +31,7 @@ from rtmbs.state import MEMORY, State
 from rtmbs.system.origins import WORLD
 from rtmbs.system.system import System
 from rtmbs.viewer.scene.description import SceneDescription
-from rtmbs.viewer.session.disk_head import NAME, STORY, Head, Places, read_head, write_head
+from rtmbs.viewer.session.disk_head import NAME, RUN_PREFIX, Head, Places, read_head, write_head
 from rtmbs.viewer.session.playback import rotations
 
 Array = NDArray[np.float64]
@@ -57,7 +57,7 @@ class BodyFrames:
     """Frames of the dofs that bodies sit on, at many states, in scratch of its own.
 
     The kernel runs without the interpreter's lock, so a thread may ask while steps are taken. What follows from the
-    frames is worked out by whoever reads them (``replay.py``).
+    frames is computed by the replay.
     """
 
     def __init__(self, sim: Simulation) -> None:
@@ -87,13 +87,13 @@ def places_of(system: System) -> Places:
     return Places(moving, np.array([body.rotation for body in bodies]), np.array([body.position for body in bodies]))
 
 
-def alike(one: State, other: State) -> bool:
+def same_layout(one: State, other: State) -> bool:
     """True when two states go into one block."""
     return one.fingerprint == other.fingerprint and one.memory.keys() == other.memory.keys()
 
 
 def write_block(folder: Path, first: int, states: Sequence[State], frames: BodyFrames) -> Path:
-    """Write states that are ``alike``, and return the file. Raises OSError when the disk is full."""
+    """Write states of one layout, and return the file. Raises OSError when the disk is full."""
     stacked: dict[str, np.ndarray] = {}
     for number, state in enumerate(states):
         values = {name: getattr(state, name) for name in (*CLOCK, *ARRAYS)}
@@ -147,7 +147,7 @@ def first_of(path: Path) -> int:
 
 
 def blocks_of(folder: Path) -> list[Path]:
-    """Return the blocks of a story, oldest first."""
+    """Return the blocks of a run, oldest first."""
     return sorted(path for path in folder.glob(f"*{ENDING}") if path.stem.isdigit())
 
 
@@ -175,9 +175,9 @@ class DiskHistory:
         self._worker = Worker()
         self._job: Job[bool] | None = None
         self._frames: BodyFrames | None = None
-        self._story: Path | None = None
-        self._ends: dict[Path, int] = {}  # blocks of the present story, oldest first, and their last step
-        self.span: tuple[int, int] | None = None  # first and last step of the story on disk
+        self._run: Path | None = None
+        self._ends: dict[Path, int] = {}  # blocks of the present run, oldest first, and their last step
+        self.span: tuple[int, int] | None = None  # first and last step of the run on disk
         self._read: dict[Path, list[State]] = {}
         self._sizes = {path: path.stat().st_size for path in sorted(self.folder.glob(f"*/*{ENDING}"))}  # oldest first
         self._total = sum(self._sizes.values())
@@ -186,15 +186,17 @@ class DiskHistory:
     # ---- writing ----------------------------------------------------------------------------------------------------
 
     def begin(self, description: SceneDescription, sim: Simulation) -> None:
-        """Start a new story; the ones before stay as far as the limit has room."""
+        """Start a new run; the ones before stay as far as the limit has room."""
         self.wait()
         self._ends, self._read, self.span, self.failed = {}, {}, None, False
         self._frames = BodyFrames(sim)
-        taken = [int(path.name.removeprefix(STORY)) for path in self.folder.glob(f"{STORY}[0-9]*") if path.is_dir()]
-        self._story = self.folder / f"{STORY}{max(taken, default=0) + 1:04d}"
+        taken = [
+            int(path.name.removeprefix(RUN_PREFIX)) for path in self.folder.glob(f"{RUN_PREFIX}[0-9]*") if path.is_dir()
+        ]
+        self._run = self.folder / f"{RUN_PREFIX}{max(taken, default=0) + 1:04d}"
         try:
-            self._story.mkdir()
-            write_head(self._story, description, sim.system.fingerprint, places_of(sim.system))
+            self._run.mkdir()
+            write_head(self._run, description, sim.system.fingerprint, places_of(sim.system))
         except OSError as error:
             self._fail(error)
 
@@ -204,13 +206,13 @@ class DiskHistory:
         return self._job is not None and not self._job.done
 
     def save(self, first: int, states: Sequence[State]) -> None:
-        """Let the thread write states of consecutive steps from ``first`` on, which nobody changes any more."""
+        """Let the thread write states of consecutive steps from ``first`` on, which do not change any more."""
         self.wait()
         if states and not self.failed:
             self._job = self._worker.submit(lambda: self._write(first, states))
 
     def wait(self) -> None:
-        """Wait for the thread; a full disk is told here."""
+        """Wait for the thread; a full disk is reported here."""
         if self._job is None:
             return
         job, self._job = self._job, None
@@ -221,12 +223,12 @@ class DiskHistory:
 
     def _write(self, first: int, states: Sequence[State]) -> bool:
         """Write blocks, in the thread, and make room."""
-        assert self._story is not None
+        assert self._run is not None
         assert self._frames is not None
         start = 0
         for end in range(1, len(states) + 1):
-            if end == len(states) or not alike(states[start], states[end]):
-                path = write_block(self._story, first + start, states[start:end], self._frames)
+            if end == len(states) or not same_layout(states[start], states[end]):
+                path = write_block(self._run, first + start, states[start:end], self._frames)
                 self._ends[path] = first + end - 1
                 self._sizes[path] = path.stat().st_size
                 self._total += self._sizes[path]
@@ -236,10 +238,10 @@ class DiskHistory:
         return True
 
     def _make_room(self, newest: Path) -> None:
-        """Remove the oldest blocks while the folder is over its limit; an older story goes with its last block."""
+        """Remove the oldest blocks while the folder is over its limit; an older run goes with its last block."""
         while self._total > self.limit and (path := next(iter(self._sizes))) != newest:
             self._remove(path)
-            if path.parent != self._story and not blocks_of(path.parent):
+            if path.parent != self._run and not blocks_of(path.parent):
                 with suppress(OSError):
                     (path.parent / NAME).unlink(missing_ok=True)
                     path.parent.rmdir()
@@ -307,34 +309,34 @@ Part = tuple[Array, Array, Array]  # t (S,) [s], r (S, nb, 3) [m] and q (S, nb, 
 
 
 def load_history(target: str | Path) -> tuple[Result, SceneDescription]:
-    """Return the last story of a history, or the one that is named, with its scene.
+    """Return the last run of a history, or the one that is named, with its scene.
 
     A damaged block is left out, and ``warnings`` of the Result say which time is missing.
     Raises ResultError when there is no whole block.
     """
     path = Path(target)
     folder = path.parent if path.name == NAME else path
-    stories = [folder] if (folder / NAME).is_file() else sorted(folder.glob(f"{STORY}*"))
-    stories = [story for story in stories if blocks_of(story)]
-    if not stories:
+    runs = [folder] if (folder / NAME).is_file() else sorted(folder.glob(f"{RUN_PREFIX}*"))
+    runs = [run for run in runs if blocks_of(run)]
+    if not runs:
         raise ResultError(f"history {str(target)!r} holds no whole block")
-    story = stories[-1]
-    head = read_head(story)
-    parts, warnings = whole_parts(story, head)
+    run = runs[-1]
+    head = read_head(run)
+    parts, warnings = readable_parts(run, head)
     t, r, q = (np.concatenate(values) for values in zip(*parts, strict=True))
     try:
-        channels = sources(head.description, t, r, steady(q))
+        channels = sources(head.description, t, r, continuous_quaternions(q))
     except Exception as error:  # a head that was made up may hold anything
-        raise ResultError(f"history {str(story)!r} has a damaged {NAME} ({error})") from error
+        raise ResultError(f"history {str(run)!r} has a damaged {NAME} ({error})") from error
     return Result(channels, head.description.name, head.fingerprint, warnings=warnings), head.description
 
 
-def whole_parts(story: Path, head: Head) -> tuple[list[Part], dict[str, int]]:
-    """Return the parts of a story that can be read, and what is missing between them, by what there is to say."""
+def readable_parts(run: Path, head: Head) -> tuple[list[Part], dict[str, int]]:
+    """Return the parts of a run that can be read, and what is missing between them, by what there is to say."""
     found: list[Part] = []
     warnings: dict[str, int] = {}
     expected, damaged = -1, 0
-    blocks = blocks_of(story)
+    blocks = blocks_of(run)
     for number, path in enumerate(blocks):
         try:
             data = read_arrays(path)
@@ -343,18 +345,18 @@ def whole_parts(story: Path, head: Head) -> tuple[list[Part], dict[str, int]]:
             damaged += 1
             continue
         if expected >= 0 and first_of(path) != expected and not damaged:  # of a history that was cut here
-            text = f"history {str(story)!r} lacks the steps after {expected - 1}; what comes later is left out"
+            text = f"history {str(run)!r} lacks the steps after {expected - 1}; what comes later is left out"
             warnings[text] = len(blocks[number:])
             break
         t = data["t_ref"] + data["k"] * data["h"]
         if damaged:
-            warnings[missing(story, damaged, found[-1][0][-1] if found else None, t[0])] = damaged
+            warnings[missing(run, damaged, found[-1][0][-1] if found else None, t[0])] = damaged
         found.append((t, *of_bodies(data["A"], data["r"], head.places)))
         expected, damaged = first_of(path) + len(data["k"]), 0
     if not found:
-        raise ResultError(f"history {str(story)!r} holds no whole block")
+        raise ResultError(f"history {str(run)!r} holds no whole block")
     if damaged:
-        warnings[missing(story, damaged, found[-1][0][-1], None)] = damaged
+        warnings[missing(run, damaged, found[-1][0][-1], None)] = damaged
     return found, warnings
 
 
@@ -371,12 +373,12 @@ def check_poses(data: dict[str, np.ndarray], places: Places, path: Path) -> None
         raise ResultError(f"block {str(path)!r} {error}") from None
 
 
-def missing(story: Path, count: int, before: float | None, after: float | None) -> str:
-    """Return the sentence of damaged blocks between two times [s]; None for the begin or the end of the story."""
+def missing(run: Path, count: int, before: float | None, after: float | None) -> str:
+    """Return the sentence of damaged blocks between two times [s]; None for the begin or the end of the run."""
     blocks = "a damaged block" if count == 1 else f"{count} damaged blocks"
     since = "all" if before is None else f"what comes after t = {before:.6g} s"
     until = "" if after is None else f" before t = {after:.6g} s" if before is None else f" and before {after:.6g} s"
-    return f"history {str(story)!r} has {blocks}: {since}{until} is missing"
+    return f"history {str(run)!r} has {blocks}: {since}{until} is missing"
 
 
 def of_bodies(A: Array, r: Array, places: Places) -> tuple[Array, Array]:
@@ -388,7 +390,7 @@ def of_bodies(A: Array, r: Array, places: Places) -> tuple[Array, Array]:
     return r, quaternions((turns @ places.rotations).reshape(-1, 3, 3)).reshape(*shape, 4)
 
 
-def steady(q: Array) -> Array:
+def continuous_quaternions(q: Array) -> Array:
     """Return quaternions (S, nb, 4) of which none jumps to its negative from sample to sample."""
     signs = np.where(np.einsum("sbi,sbi->sb", q[1:], q[:-1]) < 0.0, -1.0, 1.0)
     return np.concatenate((q[:1], q[1:] * np.cumprod(signs, axis=0)[:, :, None]))
@@ -402,14 +404,14 @@ def sources(description: SceneDescription, t: Array, r: Array, q: Array) -> dict
             continue
         found[f"{body.name}.position"] = Source(XYZ, "m", partial(np.asarray, r[:, number]), WORLD_AXES)
         found[f"{body.name}.orientation"] = Source(QUATERNION, "1", partial(np.asarray, q[:, number]), WORLD_AXES)
-        at = partial(moved, r[:, number], q[:, number], body.center_of_mass)
+        at = partial(world_points, r[:, number], q[:, number], body.center_of_mass)
         found[f"{body.name}.mass_center"] = Source(XYZ, "m", at, WORLD_AXES)
     for marker in description.markers:
-        at = partial(moved, r[:, marker.body], q[:, marker.body], marker.point)
+        at = partial(world_points, r[:, marker.body], q[:, marker.body], marker.point)
         found.setdefault(f"{marker.name}.position", Source(XYZ, "m", at, WORLD_AXES))
     return found
 
 
-def moved(r: Array, q: Array, point: Array) -> Array:
+def world_points(r: Array, q: Array, point: Array) -> Array:
     """Return where a point of a body is (S, 3)."""
     return np.asarray(r + np.einsum("sij,j->si", rotations(q), point))

@@ -37,8 +37,8 @@ AHEAD = 4  # blocks that are touched and free
 LIVE = 2  # states of a Simulation that take turns
 
 
-class KeptState:
-    """A State in one row of numbers; the State itself is made when somebody asks, which few steps of many need."""
+class StoredState:
+    """A State in one row of numbers; the State itself is made on demand, for few of many steps."""
 
     __slots__ = ("_head", "_layout", "_row", "_state")
 
@@ -105,14 +105,14 @@ NOTHING: Array = np.zeros(0)
 NO_LAYOUT = Layout(State("", 0.0, 0, 0.0, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING))
 
 
-class KeptStates:
+class StateStore:
     """Copies States into rows of blocks; all states of one layout, another layout begins blocks of its own."""
 
     def __init__(self) -> None:
         self._layout, self._pool, self._inputs = NO_LAYOUT, Pool(0), 0
         self._known: dict[int, Known] = {}  # the live states of a Simulation are two, which take turns
 
-    def keep(self, state: State) -> KeptState:
+    def keep(self, state: State) -> StoredState:
         """Return a copy of a state that a step has left."""
         known = self._known.get(id(state))
         if known is None or not known.still():
@@ -124,14 +124,14 @@ class KeptStates:
         else:
             row[: known.whole.size] = known.whole
             row[self._inputs :] = known.arrays[-1]
-        return KeptState((state.fingerprint, state.t_ref, state.k, state.h), row, self._layout)
+        return StoredState((state.fingerprint, state.t_ref, state.k, state.h), row, self._layout)
 
     def ready(self) -> None:
-        """Bring the next row into the processor's cache, while nobody waits for a step."""
+        """Bring the next row into the processor's cache, between two steps."""
         self._pool.fetch()
 
     def _learn(self, state: State) -> "Known":
-        """Return how a state is copied that was not seen before, or whose arrays somebody replaced."""
+        """Return how a new state is copied, or a state with other arrays than before."""
         if not self._layout.fits(state):
             self._layout = Layout(state)
             self._pool, self._inputs = Pool(self._layout.width), self._layout.parts[-1][0]
@@ -161,13 +161,13 @@ class Pool:
     def __init__(self, width: int) -> None:
         self._width = width
         self._rows = max(BLOCK // (8 * max(width, 1)), 1)  # of a block
-        self._free = [touched(self._rows * width)]  # memory that nobody uses
+        self._free = [touched(self._rows * width)]  # unused memory
         self._block: Array = np.zeros((0, width))
         self._used = 0  # rows of the present block
         self._toucher: threading.Thread | None = None
 
     def row(self) -> Array:
-        """Return a row that nobody has."""
+        """Return an unused row."""
         if self._used == len(self._block):
             self._begin_block()
         self._used += 1
@@ -193,7 +193,7 @@ class Pool:
             self._toucher.start()
 
     def _take_back(self, memory: Array) -> None:
-        """Keep memory that nobody uses any more, unless there is plenty: a history that begins anew leaves it all."""
+        """Keep released memory, up to a bound: a history that begins anew releases all of it."""
         if len(self._free) < 2 * AHEAD:
             self._free.append(memory)
 
@@ -233,7 +233,7 @@ class Moment:
     """One step boundary: what the step left, and what was changed there before the next one."""
 
     step: int
-    kept: KeptState  # before the commands
+    kept: StoredState  # before the commands
     options: Options  # before the commands
     attachment: Attachment | None  # where the mouse spring is attached
     hold: Hold | None  # before the commands
@@ -279,7 +279,7 @@ class Remark:
 class History:
     """Moments of consecutive steps, oldest first, with a place in them: the present one.
 
-    states: in memory at most.  limit: bytes at most; the present moment is kept whatever it takes.
+    states: in memory at most.  limit: bytes at most; the present moment is kept in any case.
     """
 
     def __init__(self, states: int = STATES, limit: int = BYTES) -> None:
@@ -342,7 +342,7 @@ class History:
             self._place -= 1
 
     def log(self, command: Command) -> None:
-        """Add a command to the present moment; what came after it is another story now, and goes."""
+        """Add a command to the present moment; later moments are discarded."""
         step = self.present.step
         while len(self._moments) > self._place + 1:
             self.used -= self._moments.pop().taken
@@ -394,7 +394,7 @@ class History:
         return self._moments[self._place + 1] if self._place + 1 < len(self._moments) else None
 
     def since(self, step: float) -> list[Moment]:
-        """Return the moments in memory from ``step`` on, oldest first, whatever the present one is."""
+        """Return the moments in memory from ``step`` on, oldest first, later than the present one too."""
         found: list[Moment] = []
         for moment in reversed(self._moments):
             if moment.step < step:
@@ -414,7 +414,7 @@ class History:
     def keep_on(self, disk: DiskHistory | None, begin: Callable[[], None] = lambda: None) -> None:
         """Keep everything from the oldest moment in memory on ``disk`` too, or on none any more.
 
-        begin: starts a story on the disk; called now, and whenever the history begins anew.
+        begin: starts a run on the disk; called now, and whenever the history begins anew.
         """
         if self._disk is not None:
             self.save()
@@ -446,7 +446,7 @@ class History:
         self._remarks.append(Remark(moment.step, *own, moment.commands))
 
     def keep_up(self) -> None:
-        """Give the disk what is new, now and then; asked after every step, and while nobody steps."""
+        """Write new moments to the disk at intervals; called after every step, and in pause."""
         disk = self._disk
         if disk is None or disk.failed or disk.busy:
             return
@@ -497,4 +497,4 @@ class History:
         remarks = self._remarks
         remark = remarks[max(bisect_right([one.step for one in remarks], step) - 1, 0)]
         commands = remark.commands if remark.step == step else []
-        return Moment(step, KeptState.of(state), remark.options, remark.attachment, remark.hold, None, commands)
+        return Moment(step, StoredState.of(state), remark.options, remark.attachment, remark.hold, None, commands)

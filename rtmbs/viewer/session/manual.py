@@ -1,4 +1,4 @@
-"""mode="manual": a program steps its own Simulation, and asks between steps what the window wants.
+"""Mode "manual": a Connection to a Simulation that its own program steps, with commands between the steps.
 
     connection = ManualConnection(sim)
     while not connection.over:

@@ -34,7 +34,7 @@ class Origin(Protocol):
     def make(self, changes: Mapping[str, Any], options: Mapping[str, Any]) -> "Simulation":
         """Return a new Simulation with some parameters and options of the Simulation changed.
 
-        Raises whatever the user's code raises, and RtmbsError when the model is refused.
+        Raises the exceptions of the user's code, and RtmbsError when the model is refused.
         """
 
     def with_parameters(self, parameters: Mapping[str, Any]) -> "Origin":
@@ -85,7 +85,7 @@ class FromFactory:
         return other
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_tried": False, "model": None}  # imported again by whoever receives it
+        return {**self.__dict__, "_tried": False, "model": None}  # imported again by the receiving process
 
 
 class FromModel:
@@ -107,7 +107,7 @@ class FromModel:
 
 
 class FromSimulation:
-    """A Simulation that a program has made, in whatever state it is. It stays in its process."""
+    """A Simulation that a program has made, in its present state. It stays in its process."""
 
     renewable = False
     model: Model | None = None
@@ -180,7 +180,7 @@ def load_function(reference: str, again: bool = False) -> Callable[..., Any]:
 
 
 class FromSource(SourceFileLoader):
-    """Runs a file as it stands: kept bytecode is told by second and size, and a letter may be mended in a second."""
+    """Loads the text of a file: kept bytecode is dated to the second, and an edit may come within the same second."""
 
     def get_code(self, fullname: str) -> CodeType:
         """Return the code of the file."""

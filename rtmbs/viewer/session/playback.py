@@ -19,7 +19,7 @@ from rtmbs.model.shapes import Bar, Shape, Sphere
 from rtmbs.observers.meters import VIOLATIONS
 from rtmbs.results.channel import WORLD
 from rtmbs.results.result import Result
-from rtmbs.viewer.scene.camera import FARTHEST
+from rtmbs.viewer.scene.camera import MOTION_LIMIT
 from rtmbs.viewer.scene.description import BodyDescription, ChannelDescription, MarkerDescription, SceneDescription
 from rtmbs.viewer.scene.frame import INSPECTED, OPTIONS, PLOTS, STEPS, WAY, Frame, FrameLayout
 from rtmbs.viewer.session.channels import whole_channel
@@ -77,7 +77,7 @@ class Recording:
     def carried(self) -> list[Array]:
         """Return the points that every body carries: markers that rest in its axes while it moves.
 
-        A marker on a joint rests in both of its bodies. A body that does not move would hold whatever rests on ground.
+        A marker on a joint rests in both of its bodies. A resting body is left out: markers on ground rest in it too.
         """
         seen = np.unique(np.linspace(0, len(self.t) - 1, SEEN).astype(np.int64))
         taken: set[str] = {f"{name}.position" for name in self.names}
@@ -149,7 +149,7 @@ class Recording:
         around = 2.0 * THICKNESS * self.size() * np.vstack((np.eye(3), -np.eye(3)))
         every = (np.concatenate(found)[:, None] + around).reshape(-1, 3)
         size = max(float(np.max(np.ptp(self.positions[0], axis=0))), self.size())
-        return every if np.max(np.ptp(every, axis=0)) <= FARTHEST * size else every[:0]
+        return every if np.max(np.ptp(every, axis=0)) <= MOTION_LIMIT * size else every[:0]
 
     def plain(self) -> SceneDescription:
         """Return a description with bodies and nothing else."""
@@ -327,7 +327,7 @@ class PlaybackConnection:
         return found
 
     def tell(self, message: Message) -> None:
-        """Say something to whoever reads the messages."""
+        """Add a message."""
         self._messages.append(message)
 
     @property

@@ -32,7 +32,7 @@ DRAIN = 1.0  # [s] that the end of a process waits for a window that reads no mo
 class Outgoing:
     """The writing end of a pipe; ``put`` never waits.
 
-    A pipe has one writer, so its reader is told when this process is gone, in the middle of a message too.
+    A pipe has one writer, so its reader gets the end of the file when this process ends, within a message too.
     """
 
     def __init__(self, pipe: "Connection[Any, Any]") -> None:
@@ -46,7 +46,7 @@ class Outgoing:
         self._waiting.put(said)
 
     def close(self) -> None:
-        """Send what is left, as far as somebody reads."""
+        """Send what is left, as far as it is read in time."""
         self._waiting.put(None)
         self._thread.join(DRAIN)
 
@@ -67,11 +67,11 @@ RETIRED = 2  # memories of earlier builds that are kept
 LOOK = 0.1  # [s] between two looks whether a process that is still building lives
 
 
-def why_not_sent(origin: Origin, options: dict[str, Any]) -> str:
+def pickling_error(origin: Origin, options: dict[str, Any]) -> str:
     """Return why this cannot go to another process, "" when it can."""
     try:
         pickle.dumps((origin, options))
-    except Exception as error:  # noqa: BLE001 (whatever the user put into a model may raise anything)
+    except Exception as error:  # noqa: BLE001 (parts of a model may raise anything)
         return f"{type(error).__name__}: {error}"
     return ""
 
@@ -79,7 +79,7 @@ def why_not_sent(origin: Origin, options: dict[str, Any]) -> str:
 class ProcessConnection:
     """A Connection to a worker in another process, which is started afresh (spawn).
 
-    ``origin`` makes the Simulation there. It and the ``options`` of Worker must go through pickle: ``why_not_sent``.
+    ``origin`` makes the Simulation there. It and the ``options`` of Worker must go through pickle: ``pickling_error``.
     """
 
     def __init__(self, origin: Origin, **options: Any) -> None:
@@ -116,7 +116,7 @@ class ProcessConnection:
             self._read(LOOK if alive else 0.0)
             if self._scene is None and not alive:
                 failures = "; ".join(m.text for m in self._messages if m.kind == "failure")
-                raise RtmbsError(failures or how_it_ended(self._process.exitcode))
+                raise RtmbsError(failures or exit_sentence(self._process.exitcode))
         self._read(0.0)
         return self._scene
 
@@ -142,15 +142,15 @@ class ProcessConnection:
             self._read(0.0)  # what it said last
             self._ended = True
             if not self._failed:
-                self._messages.append(self._last_words())
+                self._messages.append(self._exit_message())
         found = list(self._messages)
         self._messages.clear()
         return found
 
-    def _last_words(self) -> Message:
+    def _exit_message(self) -> Message:
         """Return what to say of a process that is gone, with the step and the time that it came to."""
         step, t = (0, 0.0) if self._frame is None else (self._frame.step, self._frame.t)
-        return Message("failure", how_it_ended(self._process.exitcode), step, t, offers=("reload",))
+        return Message("failure", exit_sentence(self._process.exitcode), step, t, offers=("reload",))
 
     @property
     def ended(self) -> bool:
@@ -217,7 +217,7 @@ class ProcessConnection:
                 one.close()
 
 
-def how_it_ended(code: int | None) -> str:
+def exit_sentence(code: int | None) -> str:
     """Return the sentence of a process that ended by itself or was ended."""
     if code is not None and code < 0:
         how = f"was ended by signal {-code} ({signal.strsignal(-code)})"
@@ -259,7 +259,7 @@ class Sender:
             memory.close()
 
 
-def settle() -> None:
+def freeze_garbage() -> None:
     """Let the garbage collector pass over what a build made: looking through it takes longer than a step may."""
     gc.unfreeze()
     gc.collect()
@@ -281,7 +281,7 @@ def serve(origin: Origin, inbox: Any, outbox: Any, options: dict[str, Any]) -> N
     def wanted() -> bool:
         return parent is None or parent.is_alive()
 
-    worker = Worker(origin, inbox, sender, mode="process", wanted=wanted, built=settle, **options)
+    worker = Worker(origin, inbox, sender, mode="process", wanted=wanted, built=freeze_garbage, **options)
     try:
         worker.run()
     finally:

@@ -24,7 +24,7 @@ from rtmbs.viewer.scene.frame import OPTIONS
 from rtmbs.viewer.session import mouse_spring
 from rtmbs.viewer.session.commands import LOGGED, Command, Grab, MoveGrab, Release, SetInput, SetOption
 from rtmbs.viewer.session.connection import Message
-from rtmbs.viewer.session.history import History, KeptState, KeptStates, Moment
+from rtmbs.viewer.session.history import History, Moment, StateStore, StoredState
 
 
 class Session:
@@ -34,7 +34,7 @@ class Session:
     one. Going back restores a state and applies its commands; going forward takes the steps again, so the numbers are
     the same bit for bit. A command given after going back cuts off what came later.
 
-    alone: nobody else changes ``sim``, as a program that steps its own does.
+    alone: only the session changes ``sim``; False for a program that steps its own.
     with_spring: returns the System with a mouse spring, compiled at the first pull; ``sim`` is the Simulation of it
     while a hand pulls, so that steps pay for the spring only then. Without it ``sim`` has a mouse spring or cannot be
     pulled.
@@ -47,19 +47,19 @@ class Session:
         with_spring: Callable[[], System] | None = None,
         alone: bool = True,
     ) -> None:
-        self.sim = self.calm = sim
+        self.sim = self.base_sim = sim
         self._alone = alone
         self._with_spring, self._pulled_sim = with_spring, None if with_spring else sim
         self.history = History() if history is None else history
-        self._kept = KeptStates()
+        self._kept = StateStore()
         self.step_number = 0
         self.outcome = Outcome.CONVERGED  # of the last step tried
         self.report: StepReport | None = None  # of the last accepted step
         self.attachment = mouse_spring.attachment_of(sim.system)  # where the mouse spring is attached, pulling or not
         self.hold: mouse_spring.Hold | None = None
         self.inputs_set: dict[str, Any] = {}  # by name, since the start
-        self.unseen: float = 0  # first step that nobody has plotted yet
-        self.story = 0  # counts beginnings
+        self.unseen: float = 0  # first step that is not in the strip yet
+        self.run_number = 0  # counts beginnings
         self._begun: State | None = None  # the first state with what was set before the first step
         self._lagging = False  # True: the history stands at a step that ``sim`` was not brought to
         self._first, self._first_attachment = sim.state.copy(), self.attachment
@@ -80,7 +80,7 @@ class Session:
         return self.sim.step()
 
     def took(self, report: StepReport | None) -> None:
-        """Remember a step that somebody took; commands that the history has at the new place take effect again."""
+        """Remember a step that was taken; commands that the history has at the new place take effect again."""
         if report is not None:
             self.outcome = report.outcome
             if not report.outcome.accepted:
@@ -106,7 +106,7 @@ class Session:
         """Restore the state of ``step``, or of the nearest step that is remembered."""
         moment, self._lagging = self.history.seek(step), False
         self.step_number, self.outcome, self.report = moment.step, Outcome.CONVERGED, moment.report
-        self.sim = self.pulled_sim() if moment.kept.fingerprint != self.calm.system.fingerprint else self.calm
+        self.sim = self.pulled_sim() if moment.kept.fingerprint != self.base_sim.system.fingerprint else self.base_sim
         self._set_options(moment.options)
         self._attach(moment.attachment)  # before the state: what is attached asks for new accelerations
         self.sim.restore(moment.state)
@@ -143,7 +143,7 @@ class Session:
         ``keep_inputs`` sets again what was set by name.
         """
         h, inputs = self.sim.h, self.inputs_now()
-        self._use(self.calm)
+        self._use(self.base_sim)
         self._attach(self._first_attachment)
         self.sim.restore(self._first)
         self.sim.h = h  # with it the penalty factors of the present options
@@ -163,7 +163,7 @@ class Session:
         """Go on from a state; StateError when it does not fit. The history begins anew, and the mouse spring is
         open.
         """
-        self._use(self.calm)
+        self._use(self.base_sim)
         self.sim.restore(state)
         self._begin()
 
@@ -176,7 +176,7 @@ class Session:
 
     def _remember_first(self) -> None:
         self.history.begin(self._moment())
-        self.unseen, self.story, self._begun = 0, self.story + 1, None
+        self.unseen, self.run_number, self._begun = 0, self.run_number + 1, None
 
     def shown(self, moment: Moment) -> State:
         """Return the state of a moment for curves and results; the run begins with what was set before its first step.
@@ -187,8 +187,8 @@ class Session:
 
     def _moment(self) -> Moment:
         kept = self.sim.snapshot(self._kept.keep)
-        if isinstance(kept, State):  # somebody saw it, and may have written into it
-            kept = KeptState.of(kept)
+        if isinstance(kept, State):  # it was handed out, and may have been written to
+            kept = StoredState.of(kept)
         return Moment(self.step_number, kept, self.sim.options, self.attachment, self.hold, self.report)
 
     def _apply_known(self) -> None:
@@ -271,15 +271,15 @@ class Session:
             mouse_spring.pull(self.sim, hold)
             self.hold = hold
         if hold is None:
-            self._go_on_with(self.calm)
+            self._go_on_with(self.base_sim)
 
     @property
     def pulled(self) -> bool:
         """True while ``sim`` is another one than the session was made with: that with a mouse spring."""
-        return self.sim is not self.calm
+        return self.sim is not self.base_sim
 
     @property
-    def in_hand(self) -> bool:
+    def spring_ready(self) -> bool:
         """True when a pull needs no other Simulation to be made."""
         return self._pulled_sim is not None
 
@@ -287,8 +287,8 @@ class Session:
         """Return the Simulation that a hand can pull at, compiled when it is first needed."""
         if self._pulled_sim is None:
             assert self._with_spring is not None
-            calm = self.calm
-            self._pulled_sim = Simulation(self._with_spring(), calm.h, calm.method, jacobian=calm.jacobian)
+            base = self.base_sim
+            self._pulled_sim = Simulation(self._with_spring(), base.h, base.method, jacobian=base.jacobian)
             self.attachment = mouse_spring.attachment_of(self._pulled_sim.system)
         return self._pulled_sim
 
@@ -305,7 +305,7 @@ class Session:
         state, system = self.sim.state, self.sim.system
         self._use(sim)
         if attachment is not None:
-            self._attach(attachment)  # first, so that a story that is told again does the same
+            self._attach(attachment)  # first, so that repeated steps do the same
         self.sim.restore(carried(state, system, sim.system))
 
     def _use(self, sim: Simulation) -> None:
@@ -318,13 +318,13 @@ class Session:
 
     def result(self) -> Result:
         """Return the channels of the remembered steps up to the present one."""
-        system, states = self.calm.system, [self.shown(moment) for moment in self.history.so_far()]
+        system, states = self.base_sim.system, [self.shown(moment) for moment in self.history.so_far()]
         if any(state.fingerprint != system.fingerprint for state in states):
-            calm, system = system, self.pulled_sim().system
+            base, system = system, self.pulled_sim().system
             states = [
-                carried(state, calm, system) if state.fingerprint != system.fingerprint else state for state in states
+                carried(state, base, system) if state.fingerprint != system.fingerprint else state for state in states
             ]
-        equations = (self.calm if system is self.calm.system else self.pulled_sim()).equations
+        equations = (self.base_sim if system is self.base_sim.system else self.pulled_sim()).equations
         arrays = (np.array([getattr(state, name) for state in states]) for name in OF_STATE)
         samples = Samples(np.array([state.t for state in states]), *arrays)
         return run_result(system, equations.tables, samples, {"CONVERGED": len(states) - 1})
@@ -344,7 +344,7 @@ class Session:
     @property
     def plain_state(self) -> State:
         """The present state as one of the Simulation that the session was made with."""
-        return carried(self.state, self.sim.system, self.calm.system) if self.pulled else self.state
+        return carried(self.state, self.sim.system, self.base_sim.system) if self.pulled else self.state
 
 
 def sentence(command: Command) -> str:

@@ -77,7 +77,7 @@ class SharedFrames:
         return None
 
     def close(self) -> None:
-        """Let go of the memory; whoever made it also removes it."""
+        """Let go of the memory; its maker also removes it."""
         self._header = self._buffers = None
         self._memory.close()
         if self.owned:
@@ -207,7 +207,7 @@ class Strip:
         return None
 
     def close(self) -> None:
-        """Let go of shared memory; whoever made it also removes it."""
+        """Let go of shared memory; its maker also removes it."""
         self._head = self._start = self._ring = None
         if self._memory is not None:
             self._memory.close()

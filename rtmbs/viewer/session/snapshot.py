@@ -26,7 +26,7 @@ from rtmbs.simulation import Simulation
 from rtmbs.state import State
 from rtmbs.system.origins import WORLD
 from rtmbs.system.system import System
-from rtmbs.viewer.scene.camera import DIRECTIONS, FARTHEST, reached
+from rtmbs.viewer.scene.camera import DIRECTIONS, MOTION_LIMIT, reached
 from rtmbs.viewer.scene.description import SceneDescription
 from rtmbs.viewer.scene.frame import OPTIONS, STEPS, WAY, Frame
 from rtmbs.viewer.scene.shapes import outline
@@ -176,12 +176,12 @@ class Reactions:
         self._known: dict[str, tuple[System, JointReactions, Resampled]] = {}  # by the fingerprint of the System
 
     def read(self) -> Array:
-        """Return the reactions (nj, 6) at the present state [N, N m]; not a number while nobody wants them."""
+        """Return the reactions (nj, 6) at the present state [N, N m]; not a number while they are not wanted."""
         if not self.wanted:
             return self._nothing
         state = self.session.state
-        calm = state.fingerprint == self.session.calm.system.fingerprint
-        sim = self.session.calm if calm else self.session.pulled_sim()
+        base = state.fingerprint == self.session.base_sim.system.fingerprint
+        sim = self.session.base_sim if base else self.session.pulled_sim()
         known = self._known.get(state.fingerprint)
         if known is None or known[0] is not sim.system:  # a force acts on another body now
             tables = sim.equations.tables
@@ -193,17 +193,17 @@ class Reactions:
         return reactions.read(resampled)
 
 
-class Watch:
+class StepRecorder:
     """Writes the watched numbers of every step to a strip, a few steps at a time."""
 
     def __init__(self, session: Session, channels: LiveChannels, strip: Strip) -> None:
         self.session, self.channels, self.strip = session, channels, strip
         self._pulled: LiveChannels | None = None  # of the mechanism while a hand pulls, whose force is one more
-        self._story = session.story
+        self._run_number = session.run_number
         strip.begin(0)
 
     def subscribe(self, names: tuple[str, ...], ticket: int) -> None:
-        """Watch these channels; new ones from the oldest step in memory on, old ones keep what the strip has.
+        """Record these channels; new ones from the oldest step in memory on, old ones keep what the strip has.
 
         UnknownNameError or InputError leave the old ones.
         """
@@ -222,8 +222,8 @@ class Watch:
             return
         moments = self.session.history.since(self.session.unseen)
         self.session.unseen = math.inf
-        if self._story != self.session.story:
-            self._story = self.session.story
+        if self._run_number != self.session.run_number:
+            self._run_number = self.session.run_number
             self.strip.begin(self.strip.ticket)
         self.strip.append(self._rows(moments))
 
@@ -244,14 +244,14 @@ class Watch:
     def channels_of(self, state: State) -> LiveChannels:
         """Return the channels of the mechanism that a state belongs to: as it is, or with a hand that pulls."""
         channels = self.channels
-        if state.fingerprint != self.session.calm.system.fingerprint:
+        if state.fingerprint != self.session.base_sim.system.fingerprint:
             sim = self.session.pulled_sim()
             if self._pulled is None:
                 self._pulled = LiveChannels(sim.system, sim.equations.tables, sim.state)
                 self._pulled.subscribe(self.channels.names)
             channels = self._pulled
         else:
-            sim = self.session.calm
+            sim = self.session.base_sim
         channels.follow(sim.system, sim.equations.tables)
         return channels
 
@@ -263,7 +263,7 @@ def sizes(report: StepReport | None) -> tuple[float, float, float]:
     return report.position_violation, report.velocity_violation, report.acceleration_violation
 
 
-class Photographer:
+class FrameBuilder:
     """Takes frames of one session, of one generation."""
 
     def __init__(
@@ -277,8 +277,8 @@ class Photographer:
     ) -> None:
         self.session, self.timing, self.generation = session, timing, generation
         self.reactions = Reactions(session, reactions)
-        self.poses, self.watch = Poses(session.sim, channels.ws), Watch(session, channels, strip)
-        self.inspection = Inspection(channels, self.watch.channels_of)
+        self.poses, self.recorder = Poses(session.sim, channels.ws), StepRecorder(session, channels, strip)
+        self.inspection = Inspection(channels, self.recorder.channels_of)
         self.number, self.way = 0, np.full((WAY, 3), np.nan)
 
     def take(
@@ -287,7 +287,7 @@ class Photographer:
         """Return a Frame of the present state; ``asked`` is what a Frame says of commands, by its names."""
         session, timing = self.session, self.timing
         state, report = session.state, self.session.report
-        self.watch.write()
+        self.recorder.write()
         plain = session.plain_state
         r, A, (kinetic, gravity, elastic) = self.poses.read(plain)
         violations: dict[str, Any] = {name: getattr(report, name) if report else np.nan for name in VIOLATIONS}
@@ -313,7 +313,7 @@ class Photographer:
             grab_target=target,
             grab_force=force,
             reactions=self.reactions.read(),
-            **clocked(timing, state.h),
+            **step_statistics(timing, state.h),
             deadline=state.h / speed,
             deadlines=deadlines,
             missed=missed,
@@ -324,7 +324,7 @@ class Photographer:
             **violations,
             options=option_numbers(session),
             way=self.way,
-            ticket=self.watch.strip.ticket,
+            ticket=self.recorder.strip.ticket,
             inspect_ticket=self.inspection.ticket,
             inspected=self.inspection.read(state, playing),
             **asked,
@@ -340,7 +340,7 @@ class Photographer:
         return body, point, np.array(hold.target), hold.force(point)
 
 
-def clocked(timing: Timing, h: float) -> dict[str, Any]:
+def step_statistics(timing: Timing, h: float) -> dict[str, Any]:
     """Return what a Frame says of wall time, by its names; h is the step [s]."""
     (p50, p99), late = percentiles(timing.step_times), percentiles(timing.lateness)
     return {
@@ -368,22 +368,22 @@ def option_numbers(session: Session) -> Array:
 
 # ---- the motion ahead ------------------------------------------------------------------------------------------------
 
-WATCHED = 10.0  # [s] that somebody watches
+LOOK_AHEAD = 10.0  # [s] of the motion ahead, at a speed of 1
 PATIENCE = 0.4  # [s] of wall time for it
 LOOKS = 400  # poses at most
 
 
-def way_ahead(sim: Simulation, poses: Poses, scene: SceneDescription, seconds: float) -> Array:
+def motion_ahead(sim: Simulation, poses: Poses, scene: SceneDescription, seconds: float) -> Array:
     """Run ``sim`` on, and return the points (WAY, 3) that the outlines of its bodies reach farthest [m].
 
-    It ends after ``seconds`` of the mechanism, after PATIENCE, or with a step that fails; whoever calls restores
-    the state. A motion that goes FARTHEST is no picture: then they are not numbers.
+    It ends after ``seconds`` of the mechanism, after PATIENCE, or with a step that fails; the caller restores
+    the state. A motion that goes MOTION_LIMIT is no picture: then they are not numbers.
     """
     steps = max(round(seconds / sim.h), 1)
-    reach, end = Reach(poses, scene, max(steps // LOOKS, 1) * sim.h), sim.t + steps * sim.h
+    reach, end = MotionExtent(poses, scene, max(steps // LOOKS, 1) * sim.h), sim.t + steps * sim.h
     with suppress(StepError, Elapsed):
         sim.run(end, observers=[reach], record=At([end]), on_failure="raise")
-    near = np.all(np.ptp(reach.farthest, axis=0) <= FARTHEST * reach.size)
+    near = np.all(np.ptp(reach.farthest, axis=0) <= MOTION_LIMIT * reach.size)
     return reach.farthest if near else np.full((WAY, 3), np.nan)
 
 
@@ -391,7 +391,7 @@ class Elapsed(Exception):
     """PATIENCE is over."""
 
 
-class Reach(Observer):
+class MotionExtent(Observer):
     """The points that a mechanism reaches farthest, looked at every ``dt`` [s]."""
 
     def __init__(self, poses: Poses, scene: SceneDescription, dt: float) -> None:

@@ -18,13 +18,11 @@ from rtmbs.viewer.session.origin import Origin, title
 from rtmbs.viewer.session.shared_memory import Strip
 
 RATE = 60.0  # frames a second at most
-UNSEEN = (
-    20.0  # frames a second while nobody takes them: a picture costs as much as two steps, and a late look is this late
-)
+UNSEEN = 20.0  # frames a second while the window takes none: a frame costs as much as two steps
 LIMIT = 500  # commands taken between two steps at most, so that a flood costs no deadline
 LONG = 0.02  # [s] waits longer than this listen for commands
 MARGIN = 0.01  # [s] of such a wait that is left to the pacer
-IDLE = 0.5  # [s] after which a paused session looks whether anybody is left
+IDLE = 0.5  # [s] after which a paused session checks that its window is alive
 
 
 class Worker:
@@ -157,7 +155,7 @@ class Worker:
             self._commands = deque(coalesced(self._commands))
 
     def _look_round(self) -> None:
-        """End when nobody is left who could want this session."""
+        """End the session when its window is gone."""
         now = time.perf_counter()
         if now - self._looked > IDLE:
             self._looked = now
@@ -167,7 +165,7 @@ class Worker:
 
 # ---- a worker in a thread of this process ----------------------------------------------------------------------------
 
-MESSAGES = 1000  # kept at most until somebody reads them
+MESSAGES = 1000  # kept at most until they are read
 PATIENCE = 5.0  # [s] that ``close`` waits for the step under way
 
 
@@ -252,4 +250,4 @@ class ThreadConnection:
         try:
             worker.run()
         finally:
-            self._described.set()  # whoever waits for a description that will not come
+            self._described.set()  # ends the wait for a description that will not come

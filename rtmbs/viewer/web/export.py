@@ -1,4 +1,4 @@
-"""``export``: what the user has, as a page: a recorded result, or a mechanism that is run for it."""
+"""Export of a page from a recorded result, or from a mechanism that is run for it."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Write a page: one file of HTML with the recorded run, the scene, and the program that plays it.
+"""Page: one file of HTML with a recorded run, its scene, and the program that plays it.
 
     from rtmbs.viewer.session.connect import playback
     from rtmbs.viewer.web.page import PageOptions, write_page
@@ -38,19 +38,19 @@ from rtmbs.viewer.web.pictures import (
     Pictures,
     chosen,
     colors,
-    moving,
-    photograph,
+    moving_content,
     pieces,
     quantised,
     reactions,
+    sample_pictures,
     scenes_of,
-    standing,
+    static_content,
 )
 
 PLACE = re.compile("@([A-Z]+)@")  # of a template
 LIMIT = 20_000_000  # bytes of a page unless given
 FEWEST = 2  # pictures: a page with fewer plays nothing
-MOST = 200_000  # pictures of a page at most, whatever their bytes
+MOST = 200_000  # pictures of a page at most
 MOVING = ("t", "r", "q", "loose", "channels", "reactions")  # content that grows with the pictures
 SPARE = 0.92  # share of the limit that a second try aims at
 TRIES = 6
@@ -125,21 +125,26 @@ def write_page(
     check(paging)
     description = connection.describe()
     scenes = dict(scenes_of(connection))
-    fixed = settled(connection, description, paging) | colors(connection) | axes(next(iter(scenes.values())))
+    fixed = fixed_content(connection, description, paging) | colors(connection) | axes(next(iter(scenes.values())))
     drawn = {name: pieces(scene) for name, scene in scenes.items()}
     first = next(iter(scenes))
-    around = beside(scenes[first], fixed["follow"])
+    around = around_followed(scenes[first], fixed["follow"])
     t, rate = connection.recording.t, paging.rate
     for _ in range(TRIES):
         samples = chosen(t, paging.speed / rate)
         if len(samples) > MOST:
             rate *= SPARE * MOST / len(samples)
             continue
-        pictures = photograph(connection, scenes[first], drawn[first], samples)
-        content = fixed | standing(drawn, pictures.loose) | moving(pictures) | curves(connection, paging, samples)
+        pictures = sample_pictures(connection, scenes[first], drawn[first], samples)
+        content = (
+            fixed
+            | static_content(drawn, pictures.loose)
+            | moving_content(pictures)
+            | curves(connection, paging, samples)
+        )
         if paging.reactions:
             content |= reactions(connection, scenes[first], samples, paging.newtons)
-        text = (form or page_text)(content | seen_from(description, pictures, paging) | around)
+        text = (form or page_text)(content | views_content(description, pictures, paging) | around)
         if len(text) <= paging.limit:
             return written(path, text, len(samples), rate)
         if len(samples) <= FEWEST:
@@ -183,7 +188,7 @@ def check(paging: PageOptions) -> None:
 # ---- content --------------------------------------------------------------------------------------------------------
 
 
-def settled(connection: PlaybackConnection, description: SceneDescription, paging: PageOptions) -> dict[str, Any]:
+def fixed_content(connection: PlaybackConnection, description: SceneDescription, paging: PageOptions) -> dict[str, Any]:
     """Return what no picture changes: names, points that leave a way, themes, keys."""
     bodies = [body.name for body in description.bodies]
     points = traceable(description)
@@ -240,7 +245,7 @@ def curves(connection: PlaybackConnection, paging: PageOptions, samples: NDArray
     return {"channels": found}
 
 
-def seen_from(description: SceneDescription, pictures: Pictures, paging: PageOptions) -> dict[str, Any]:
+def views_content(description: SceneDescription, pictures: Pictures, paging: PageOptions) -> dict[str, Any]:
     """Return where the eye may stand, and the points that a picture of everything holds."""
     camera, views = Camera(ground=ground_axes(description.gravity)), {}
     for name in PRESETS:
@@ -261,7 +266,7 @@ def seen_from(description: SceneDescription, pictures: Pictures, paging: PageOpt
     }
 
 
-def beside(scene: Scene, followed: int) -> dict[str, Any]:
+def around_followed(scene: Scene, followed: int) -> dict[str, Any]:
     """Return how far the first picture reaches from the mass centre of a followed body, in some directions [m]."""
     if followed < 0:
         return {"around": []}

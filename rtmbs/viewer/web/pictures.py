@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rtmbs.results.motion import quaternions
 from rtmbs.viewer.scene import arrows, meshes
-from rtmbs.viewer.scene.camera import DIRECTIONS, FARTHEST, reached
+from rtmbs.viewer.scene.camera import DIRECTIONS, MOTION_LIMIT, reached
 from rtmbs.viewer.scene.drawing import Batch, Lines
 from rtmbs.viewer.scene.frame import Frame
 from rtmbs.viewer.scene.legend import meanings_of
@@ -121,7 +121,7 @@ def place_of(drawn: Batch | Lines) -> Array:
     return places.reshape(len(places), -1)
 
 
-def photograph(
+def sample_pictures(
     connection: PlaybackConnection, scene: Scene, drawn: list[Piece], samples: NDArray[np.int64]
 ) -> Pictures:
     """Return the pictures of some samples, of the pieces ``drawn`` of ``scene``, which is left at the last."""
@@ -144,7 +144,7 @@ def photograph(
             first, size = seen, float(np.max(np.ptp(here, axis=0)))
     moved = [owned(one.drawn) is not old for one, old in zip(drawn, before, strict=True)]
     loose = {k: padded(places[k]) for k, by_itself in enumerate(moved) if by_itself}
-    far = bool(np.max(np.ptp(seen, axis=0)) > FARTHEST * max(size, 1e-9))
+    far = bool(np.max(np.ptp(seen, axis=0)) > MOTION_LIMIT * max(size, 1e-9))
     whole = first if far else reached(seen, scene.framing(), DIRECTIONS)
     A = np.array(turns)
     q = np.stack([quaternions(A[:, body]) for body in range(A.shape[1])], axis=1)
@@ -176,7 +176,7 @@ def padded(places: list[Array]) -> Array:
 # ---- as plain data --------------------------------------------------------------------------------------------------
 
 
-def moving(pictures: Pictures) -> dict[str, Any]:
+def moving_content(pictures: Pictures) -> dict[str, Any]:
     """Return what changes from picture to picture."""
     fine = FINE * pictures.size
     t = pictures.t
@@ -188,7 +188,7 @@ def moving(pictures: Pictures) -> dict[str, Any]:
     }
 
 
-def standing(drawn: Mapping[str, list[Piece]], loose: Mapping[int, Array]) -> dict[str, Any]:
+def static_content(drawn: Mapping[str, list[Piece]], loose: Mapping[int, Array]) -> dict[str, Any]:
     """Return meshes and pieces of one mechanism; ``drawn`` has them by the name of the theme."""
     numbered: dict[int, tuple[int, Any]] = {}
     found = []

@@ -638,7 +638,7 @@ def opened_on(window, tmp_path, text):
     window.opener = lambda path: connect(path, "thread")
     before = window.connection
     window.act.open_model(str(file))
-    until(window, lambda: window.connection is not before and not window._strange)
+    until(window, lambda: window.connection is not before and not window._awaits_description)
     return file
 
 

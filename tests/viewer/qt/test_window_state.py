@@ -104,7 +104,7 @@ def test_a_window_fits_on_its_screen_with_every_panel(qtbot, width, height):
         window.toggle(name)
     window.resize(2000, 1500)
     window.move(1000, -40)
-    window_state.keep_on(screen, window)
+    window_state.keep_on_screen(screen, window)
     qtbot.wait(50)
     assert screen.contains(window.geometry())
     for name in ("model", "parameters", "profiler", "plots", "log"):
@@ -134,6 +134,6 @@ def test_the_frame_of_a_window_fits_on_the_screen_too(qtbot):
     window.setGeometry(0, 0, 640, 400)
     window.frameGeometry = lambda: window.geometry().adjusted(-1, -20, 1, 5)
     screen = QRect(0, 0, 640, 400)
-    window_state.keep_on(screen, window)
+    window_state.keep_on_screen(screen, window)
     qtbot.wait(50)
     assert (window.width(), window.height()) == (638, 375)

@@ -112,9 +112,9 @@ def test_a_name_is_shown_where_the_mouse_rests(qtbot):
 # -------------------------------------------------------------------------------------------------- shapes on their way
 
 
-def dressed() -> rtmbs.Model:
+def styled_scene() -> rtmbs.Model:
     """A pendulum with a given shape, colour and opacity."""
-    model = rtmbs.Model("dressed")
+    model = rtmbs.Model("styled_scene")
     shape = rtmbs.Box((0.1, 0.2, 0.9), center=(0, 0, -0.5))
     model.add_body("bob", shape=shape, color="brass", opacity=0.5, edges=False, **shape.inertia(500.0))
     model.add_joint("pin", rtmbs.Revolute(axis=(1, 0, 0)), "ground", "bob")
@@ -133,7 +133,7 @@ def check(scene):
 def test_the_looks_of_a_model_come_through_a_session_and_its_reload(mode):
     from rtmbs.viewer.session.commands import Reload
 
-    connection = connect(dressed(), mode)
+    connection = connect(styled_scene(), mode)
     try:
         check(connection.describe())
         first = connection.describe().generation
@@ -148,7 +148,7 @@ def test_the_looks_of_a_model_come_through_a_session_and_its_reload(mode):
 
 
 def test_a_simulation_a_recording_and_shapes_of_one_window(tmp_path):
-    sim = Simulation(dressed().compile())
+    sim = Simulation(styled_scene().compile())
     result = sim.run(0.02)
     result.save(tmp_path / "run.npz")
     connection = connect(sim, "thread")
@@ -156,7 +156,7 @@ def test_a_simulation_a_recording_and_shapes_of_one_window(tmp_path):
         check(connection.describe())
     finally:
         connection.close()
-    check(playback(tmp_path / "run.npz", dressed()).describe())
+    check(playback(tmp_path / "run.npz", styled_scene()).describe())
     for part in (result, result[::2]):
         check(playback(part).describe())
     assert playback(pickle.loads(pickle.dumps(result))).describe().joints == (), "the way of a file: without a System"

@@ -17,7 +17,7 @@ from rtmbs.viewer.session import disk_history
 from rtmbs.viewer.session.commands import Grab, MoveGrab, Release, SetInput, SetOption
 from rtmbs.viewer.session.connect import playback
 from rtmbs.viewer.session.describe import describe
-from rtmbs.viewer.session.disk_head import is_history, made, plain
+from rtmbs.viewer.session.disk_head import decoded, encoded, is_history
 from rtmbs.viewer.session.disk_history import DiskHistory, blocks_of, load_history
 from rtmbs.viewer.session.history import History
 from rtmbs.viewer.session.mouse_spring import compiled_with_mouse_spring
@@ -47,7 +47,7 @@ def session_on(folder, said, limit=50e6, states=SMALL):
     sim = Simulation(SYSTEM, h=H)
     session = Session(sim, History(states=states), lambda: compiled_with_mouse_spring(MODEL))
     disk, scene = DiskHistory(folder, limit, said.append), describe(sim)
-    session.history.keep_on(disk, lambda: disk.begin(scene, session.calm))
+    session.history.keep_on(disk, lambda: disk.begin(scene, session.base_sim))
     return session, disk
 
 
@@ -178,7 +178,7 @@ def test_every_kind_of_shape_is_kept():
     one = np.array([1.0, 2.0, 3.0])
     corners = Surface(np.eye(3), np.array([[0, 1, 2]]))
     given = (Sphere(0.5, one), Cylinder(0.1, 2.0, one, one), Box(one, one, np.eye(3)), Bar(one, -one, 0.1), corners)
-    found = made(json.loads(json.dumps(plain(given))))
+    found = decoded(json.loads(json.dumps(encoded(given))))
     assert [type(shape) for shape in found] == [type(shape) for shape in given]
     for shape, other in zip(given, found, strict=True):
         for field in fields(shape):

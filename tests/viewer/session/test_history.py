@@ -5,7 +5,7 @@ import pytest
 from rtmbs import Simulation
 from rtmbs.errors import InputError
 from rtmbs.viewer.session.commands import Grab, MoveGrab, Release, SetInput, SetOption
-from rtmbs.viewer.session.history import History, KeptState, Moment
+from rtmbs.viewer.session.history import History, Moment, StoredState
 from tests.viewer.mechanisms import motored
 
 SIM = Simulation(motored().compile())
@@ -14,7 +14,7 @@ SIM = Simulation(motored().compile())
 def moment(step):
     state = SIM.state.copy()
     state.k = step
-    return Moment(step, KeptState.of(state), SIM.options, None, None)
+    return Moment(step, StoredState.of(state), SIM.options, None, None)
 
 
 def filled(steps, **bounds):

@@ -9,7 +9,7 @@ import pytest
 
 from rtmbs import Simulation, library
 from rtmbs.viewer.session import history
-from rtmbs.viewer.session.history import KeptStates, Pool
+from rtmbs.viewer.session.history import Pool, StateStore
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def sim() -> Simulation:
 
 
 def test_a_kept_state_is_the_copy_to_the_byte_and_stays(sim):
-    kept, copies = KeptStates(), []
+    kept, copies = StateStore(), []
     for _ in range(50):
         sim.step()
         copies.append((sim.snapshot(kept.keep).state, sim.state.copy()))
@@ -33,7 +33,7 @@ def test_a_kept_state_is_the_copy_to_the_byte_and_stays(sim):
 
 
 def test_going_on_from_a_kept_state_gives_the_same_numbers(sim):
-    kept = KeptStates().keep(sim.snapshot()).state
+    kept = StateStore().keep(sim.snapshot()).state
     for _ in range(20):
         sim.step()
     then = sim.state.copy()
@@ -44,7 +44,7 @@ def test_going_on_from_a_kept_state_gives_the_same_numbers(sim):
 
 
 def test_a_state_of_another_layout_begins_blocks_of_its_own(sim):
-    kept = KeptStates()
+    kept = StateStore()
     other = Simulation(library.build("top").compile(), h=1e-3)
     for one in (sim, other, sim):
         state = kept.keep(one.snapshot()).state
@@ -54,7 +54,7 @@ def test_a_state_of_another_layout_begins_blocks_of_its_own(sim):
 
 @pytest.mark.parametrize("name", ["z", "lam", "u"])
 def test_an_array_that_somebody_replaced_is_kept_too(sim, name):
-    kept = KeptStates()
+    kept = StateStore()
     live = sim._states[0]
     kept.keep(live)
     setattr(live, name, getattr(live, name) + 1.0)
@@ -62,7 +62,7 @@ def test_an_array_that_somebody_replaced_is_kept_too(sim, name):
 
 
 def test_arrays_that_changed_places_are_kept_as_they_are(sim):
-    kept = KeptStates()
+    kept = StateStore()
     sim.step()
     live = sim._states[0]
     kept.keep(live)
@@ -75,7 +75,7 @@ def test_arrays_that_changed_places_are_kept_as_they_are(sim):
 
 def test_a_kept_state_says_when_it_was_without_being_made(sim):
     sim.step()
-    kept = sim.snapshot(KeptStates().keep)
+    kept = sim.snapshot(StateStore().keep)
     assert (kept.t, kept.h, kept.fingerprint) == (sim.t, sim.h, sim.system.fingerprint)
     size = kept.bytes
     assert kept.state is kept.state

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rtmbs.viewer.session.connect import why_not_imported
+from rtmbs.viewer.session.connect import reimport_error
 from tests.patience import LONGEST
 
 PLAIN = "import rtmbs\nrtmbs.view('fourbar')\n"
@@ -21,12 +21,12 @@ def test_what_a_script_says(text, guarded, tmp_path, monkeypatch):
     script.write_text(text, encoding="utf-8")
     main.__file__, main.__spec__ = str(script), None
     monkeypatch.setitem(sys.modules, "__main__", main)
-    assert (why_not_imported() == "") is guarded
+    assert (reimport_error() == "") is guarded
 
 
 def test_a_notebook_and_a_package_need_no_guard(monkeypatch):
     monkeypatch.setitem(sys.modules, "__main__", types.ModuleType("__main__"))
-    assert why_not_imported() == ""
+    assert reimport_error() == ""
 
 
 CONNECTS = """

@@ -98,7 +98,7 @@ def test_playing_through_pulls_that_are_stored():
         if not story.history.present.commands:
             assert contents(story.state) == first[step]
     story.apply(Grab("crank", POINT, (0.0, 0.2, -0.4)))
-    assert story.in_hand
+    assert story.spring_ready
     assert story.step().outcome.accepted
 
 

@@ -6,7 +6,7 @@ import pytest
 from rtmbs import Fixed, Model, Simulation, library
 from rtmbs.errors import ModelError
 from rtmbs.results.samples import one_sample
-from rtmbs.viewer.scene.camera import DIRECTIONS, FARTHEST, Camera, ground_axes, reached
+from rtmbs.viewer.scene.camera import DIRECTIONS, MOTION_LIMIT, Camera, ground_axes, reached
 from rtmbs.viewer.scene.drawing import grid_lines
 from rtmbs.viewer.scene.frame import WAY
 from rtmbs.viewer.scene.scene import Scene
@@ -102,7 +102,7 @@ def test_the_farthest_points_are_those_of_all():
         found = reached(found, part, DIRECTIONS)
     np.testing.assert_allclose(np.sum(found * DIRECTIONS, axis=1), (points @ DIRECTIONS.T).max(axis=0), rtol=1e-14)
     np.testing.assert_allclose(np.linalg.norm(DIRECTIONS, axis=1), 1.0)
-    assert FARTHEST > 1.0
+    assert MOTION_LIMIT > 1.0
 
 
 GRAVITIES = [(0, 0, -9.81), (0, -9.81, 0), (-1.6, 0, 0), (0, 0, 9.81), (0, 0, 0), (1.0, -3.0, -2.0), (4.0, 5.0, 1.0)]
