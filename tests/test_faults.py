@@ -601,7 +601,7 @@ BOUNDED = {
     "viewer/session/process_connection.py: _read": "messages that have come, until the pipe is empty",
     "viewer/session/process_connection.py: describe": "until the worker speaks or its process ends",
     "viewer/session/process_connection.py: present": "the oldest goes",
-    "viewer/session/worker.py: messages": "messages that have come",
+    "viewer/session/connection.py: messages": "messages that have come",
     "viewer/session/snapshot.py: mark": "the oldest mark goes",
     "viewer/session/worker.py: _receive": "LIMIT",
     "viewer/session/worker.py: _serve": "until Quit: a session has no end of its own",

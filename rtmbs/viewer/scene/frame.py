@@ -1,5 +1,7 @@
 """Frames: poses, rates, step times and energies of a session at one instant, and their layout in shared memory."""
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -36,9 +38,17 @@ OPTIONS = (
 )
 
 
-@dataclass(frozen=True, eq=False)
+def unknown(*shape: int) -> Callable[[], Array]:
+    """Return a factory of arrays of a shape that hold no numbers (NaN)."""
+    return lambda: np.full(shape, np.nan)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Frame:
-    """One instant of a session. Arrays belong to the frame and are not written to afterwards."""
+    """One instant of a session. Arrays belong to the frame and are not written to afterwards.
+
+    A recorded result has no coordinates, inputs, pulls and steps: their fields keep the defaults.
+    """
 
     # ---- which instant
     generation: int  # of the description it belongs to: read ``describe()`` again when this is another one
@@ -54,53 +64,53 @@ class Frame:
     # ---- where everything is
     r: Array  # (nb, 3) origins of the bodies, ground first [m]
     A: Array  # (nb, 3, 3) body to world
-    z: Array  # (n,) joint coordinates [rad or m]
-    zd: Array  # (n,) their rates
-    inputs: Array  # (nu,) by the places in ``InputDescription.place``
-    grabbed: int  # number of the body that is pulled, -1 for none
-    grab_point: Array  # (3,) world; not a number without a grab [m]
-    grab_target: Array  # (3,) world [m]
-    grab_force: float  # size of the pull [N]
+    z: Array = field(default_factory=lambda: np.zeros(0))  # (n,) joint coordinates [rad or m]
+    zd: Array = field(default_factory=lambda: np.zeros(0))  # (n,) their rates
+    inputs: Array = field(default_factory=lambda: np.zeros(0))  # (nu,) by the places in ``InputDescription.place``
+    grabbed: int = -1  # number of the body that is pulled, -1 for none
+    grab_point: Array = field(default_factory=unknown(3))  # (3,) world [m]
+    grab_target: Array = field(default_factory=unknown(3))  # (3,) world [m]
+    grab_force: float = 0.0  # size of the pull [N]
 
     # ---- what joints carry
     reactions: Array  # (nj, 6) of the first body on the second at its point, world axes; not a number unless asked for
 
     # ---- how the steps go
-    step_times: Array  # (STEPS,) wall time of the last steps, newest last; not a number before the first [s]
-    iterations: Array  # (STEPS,) Newton iterations of the same steps
-    steps_taken: int  # of all steps of the session; tells how many entries of the rings are new
-    p50: float  # of step_times [s]
-    p99: float  # of step_times [s]
-    late_p50: float  # of the moments at which the last steps began, after their deadlines [s]
-    late_p99: float
-    phases: Array  # (5,) of the last step, in the order of ``PHASES`` [s]
+    step_times: Array = field(default_factory=unknown(STEPS))  # (STEPS,) wall times, newest last [s]
+    iterations: Array = field(default_factory=unknown(STEPS))  # (STEPS,) Newton iterations of the same steps
+    steps_taken: int = 0  # of all steps of the session: tells how many entries of the rings are new
+    p50: float = 0.0  # of step_times [s]
+    p99: float = 0.0  # of step_times [s]
+    late_p50: float = 0.0  # of the moments at which the last steps began, after their deadlines [s]
+    late_p99: float = 0.0
+    phases: Array = field(default_factory=lambda: np.zeros(len(PHASES)))  # (5,) of the last step, as PHASES [s]
     deadline: float  # wall time a step may take at the desired speed [s]
-    deadlines: int  # so far, since play or a change of h or speed
-    missed: int  # of them
+    deadlines: int = 0  # so far, since play or a change of h or speed
+    missed: int = 0  # of them
     desired_speed: float  # simulated over wall time
     actual_speed: float  # the same over the last second of playing; 0 when paused
-    real_time_factor: float  # simulated time over wall time if steps followed one another without waiting
+    real_time_factor: float = 0.0  # simulated time over wall time if steps followed one another without waiting
 
     # ---- what the numbers are worth
     kinetic: float  # [J]
     gravity: float  # gravity energy, zero at the world's origin [J]
     elastic: float  # [J]
-    position_violation: float  # max |Phi| [m]
-    velocity_violation: float  # max |Phid| [m/s]
-    acceleration_violation: float  # max |Phidd| [m/s^2]
-    position_violation_rotation: float  # rows that measure rotation
-    velocity_violation_rotation: float
-    acceleration_violation_rotation: float
-    options: Array  # (len(OPTIONS),) see ``option``
+    position_violation: float = math.nan  # max |Phi| [m]
+    velocity_violation: float = math.nan  # max |Phid| [m/s]
+    acceleration_violation: float = math.nan  # max |Phidd| [m/s^2]
+    position_violation_rotation: float = math.nan  # rows that measure rotation
+    velocity_violation_rotation: float = math.nan
+    acceleration_violation_rotation: float = math.nan
+    options: Array = field(default_factory=unknown(len(OPTIONS)))  # (len(OPTIONS),) see ``option``
 
-    way: Array  # (WAY, 3) points that the first seconds reach farthest; not a number when unknown [m]
+    way: Array = field(default_factory=unknown(WAY, 3))  # (WAY, 3) farthest points of the first seconds [m]
 
     # ---- plots
     ticket: int  # of the channels that the strip holds now
 
     # ---- what is inspected
     inspect_ticket: int = 0  # of the channels whose values follow
-    inspected: Array = field(default_factory=lambda: np.full(INSPECTED, np.nan))  # (INSPECTED,)
+    inspected: Array = field(default_factory=unknown(INSPECTED))  # (INSPECTED,)
 
     # ---- what was asked for
     taken: int = 0  # commands that the session had taken, refused ones too

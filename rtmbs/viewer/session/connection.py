@@ -5,6 +5,7 @@ A session that takes the place of another one is opened by ``Opening`` and gets 
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,6 +34,7 @@ from rtmbs.viewer.session.shared_memory import Strip
 
 Kind = Literal["log", "info", "busy", "progress", "warning", "failure"]
 Offer = Literal["back", "reload"]  # ways out of a failure
+MESSAGES = 1000  # kept at most until they are read
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,60 @@ class Connection(Protocol):
 
     def close(self) -> None:
         """End the session and free what it holds; a second call does nothing."""
+
+
+class Inbox:
+    """Messages of a session until the window reads them; only the last ``MESSAGES`` are kept. Any thread may add."""
+
+    def __init__(self) -> None:
+        self._messages: deque[Message] = deque(maxlen=MESSAGES)
+
+    def tell(self, message: Message) -> None:
+        """Add a message."""
+        self._messages.append(message)
+
+    def messages(self) -> list[Message]:
+        """Return the messages since the last call, oldest first."""
+        found: list[Message] = []
+        while self._messages:
+            found.append(self._messages.popleft())
+        return found
+
+    def failures(self) -> str:
+        """Return the sentences of the failures that wait."""
+        return "; ".join(message.text for message in self._messages if message.kind == "failure")
+
+
+class LocalConnection(Inbox):
+    """The parts of a Connection and of an Outlet that are the same when both are in one process."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._forget()
+
+    def _forget(self) -> None:
+        """Begin without a mechanism and a frame."""
+        self._scene: SceneDescription | None = None
+        self._frame: Frame | None = None
+        self._strip: Strip | None = None
+        self.taken = False  # whether the window has the latest frame
+
+    def latest(self) -> Frame | None:
+        self.taken = True
+        return self._frame
+
+    def strip(self) -> Strip | None:
+        return self._strip
+
+    def present(self, description: SceneDescription) -> Strip:
+        """Show another mechanism; return where its steps are to be written."""
+        self._scene, strip = description, Strip()
+        self._strip = strip
+        return strip
+
+    def publish(self, frame: Frame) -> None:
+        """Replace the latest frame."""
+        self._frame, self.taken = frame, False
 
 
 # ---- the frame that is drawn next ------------------------------------------------------------------------------------

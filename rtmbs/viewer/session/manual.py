@@ -16,25 +16,20 @@ from rtmbs.errors import InputError, RtmbsError
 from rtmbs.integrators.report import StepReport
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.scene.description import SceneDescription
-from rtmbs.viewer.scene.frame import Frame
 from rtmbs.viewer.session.commands import Command, Quit, Reload, coalesced
-from rtmbs.viewer.session.connection import Message
+from rtmbs.viewer.session.connection import LocalConnection
 from rtmbs.viewer.session.controller import Controller
 from rtmbs.viewer.session.origin import FromSimulation
-from rtmbs.viewer.session.shared_memory import Strip
 
 
-class ManualConnection:
+class ManualConnection(LocalConnection):
     """A Connection without a thread; ``options`` are those of Controller. It plays from the start unless told
     otherwise.
     """
 
     def __init__(self, sim: Simulation, *, playing: bool = True, **options: Any) -> None:
+        super().__init__()
         self._commands: deque[Command] = deque()
-        self._messages: deque[Message] = deque(maxlen=1000)
-        self._scene: SceneDescription | None = None
-        self._frame: Frame | None = None
-        self._strip: Strip | None = None
         self._asked = time.perf_counter()
         self._controller = Controller(FromSimulation(sim), self, mode="manual", playing=playing, **options)
         self._controller.build({}, {})
@@ -92,17 +87,6 @@ class ManualConnection:
     def send(self, command: Command) -> None:
         self._commands.append(command)
 
-    def latest(self) -> Frame | None:
-        return self._frame
-
-    def strip(self) -> Strip | None:
-        return self._strip
-
-    def messages(self) -> list[Message]:
-        found = list(self._messages)
-        self._messages.clear()
-        return found
-
     @property
     def ended(self) -> bool:
         return False
@@ -113,17 +97,3 @@ class ManualConnection:
     def close(self) -> None:
         self._controller.handle(Quit())
         self._controller.close()
-
-    # ---- what the controller says -----------------------------------------------------------------------------------
-
-    taken = True  # the program and the window take turns
-
-    def present(self, description: SceneDescription) -> Strip:
-        self._scene, self._strip = description, Strip()
-        return self._strip
-
-    def publish(self, frame: Frame) -> None:
-        self._frame = frame
-
-    def tell(self, message: Message) -> None:
-        self._messages.append(message)

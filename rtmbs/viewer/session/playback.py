@@ -5,7 +5,6 @@ Nothing in a recorded result can be changed.
 
 import math
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -14,14 +13,12 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, RtmbsError, unknown_name
 from rtmbs.integrators.report import Outcome
-from rtmbs.integrators.settings import PHASES
 from rtmbs.model.shapes import Bar, Shape, Sphere
-from rtmbs.observers.meters import VIOLATIONS
 from rtmbs.results.channel import WORLD
 from rtmbs.results.result import Result
 from rtmbs.viewer.scene.camera import MOTION_LIMIT
 from rtmbs.viewer.scene.description import BodyDescription, ChannelDescription, MarkerDescription, SceneDescription
-from rtmbs.viewer.scene.frame import INSPECTED, OPTIONS, PLOTS, STEPS, WAY, Frame, FrameLayout
+from rtmbs.viewer.scene.frame import INSPECTED, PLOTS, Frame, FrameLayout
 from rtmbs.viewer.session.channels import whole_channel
 from rtmbs.viewer.session.commands import (
     Command,
@@ -40,7 +37,7 @@ from rtmbs.viewer.session.commands import (
     Subscribe,
     checked_speed,
 )
-from rtmbs.viewer.session.connection import Message
+from rtmbs.viewer.session.connection import Inbox, Message
 from rtmbs.viewer.session.shared_memory import FIRST, WIDTH, Strip, T
 
 Array = NDArray[np.float64]
@@ -268,10 +265,8 @@ def distance(vector: Array) -> float:
 
 # ---- the connection --------------------------------------------------------------------------------------------------
 
-NOWHERE = np.full(3, np.nan)
 
-
-class PlaybackConnection:
+class PlaybackConnection(Inbox):
     """Plays ``result`` against the wall clock, sample by sample, without a thread.
 
     description: of the mechanism, when its model is at hand; otherwise bodies are drawn by their mass centres.
@@ -284,10 +279,11 @@ class PlaybackConnection:
         description: SceneDescription | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
+        super().__init__()
         self.recording, self._clock = Recording(result), clock
         self._t = self.recording.t
         self._scene = self.recording.describe(description)
-        self._messages = deque([Message("warning", text) for text in self._scene.warnings], maxlen=1000)
+        self._messages.extend(Message("warning", text) for text in self._scene.warnings)
         self._sample, self._playing, self._speed = 0, False, 1.0
         self._time = float(self._t[0])  # in the result [s]; between samples the earlier one is shown
         self._since = (0.0, 0.0)  # wall clock, and time in the result, when play began
@@ -320,15 +316,6 @@ class PlaybackConnection:
 
     def strip(self) -> Strip:
         return self._strip
-
-    def messages(self) -> list[Message]:
-        found = list(self._messages)
-        self._messages.clear()
-        return found
-
-    def tell(self, message: Message) -> None:
-        """Add a message."""
-        self._messages.append(message)
 
     @property
     def ended(self) -> bool:
@@ -473,34 +460,13 @@ class PlaybackConnection:
             outcome=Outcome.CONVERGED,
             r=r,
             A=A,
-            z=np.zeros(0),
-            zd=np.zeros(0),
-            inputs=np.zeros(0),
-            grabbed=-1,
-            grab_point=NOWHERE,
-            grab_target=NOWHERE,
-            grab_force=0.0,
             reactions=np.full((len(self._scene.joints), 6), np.nan) if self._reactions is None else self._reactions[k],
-            step_times=np.full(STEPS, np.nan),
-            iterations=np.full(STEPS, np.nan),
-            steps_taken=0,
-            p50=0.0,
-            p99=0.0,
-            late_p50=0.0,
-            late_p99=0.0,
-            phases=np.zeros(len(PHASES)),
             deadline=h / self._speed,
-            deadlines=0,
-            missed=0,
             desired_speed=self._speed,
             actual_speed=self._speed if self._playing else 0.0,
-            real_time_factor=0.0,
             kinetic=self._value("energy.kinetic"),
             gravity=self._value("energy.weight"),
             elastic=self._value("energy.elastic"),
-            **dict.fromkeys(VIOLATIONS, math.nan),  # type: ignore[arg-type]
-            options=np.full(len(OPTIONS), np.nan),
-            way=np.full((WAY, 3), np.nan),  # the description of a recording has it
             ticket=self._strip.ticket,
             inspect_ticket=self._inspected.ticket,
             inspected=self._values(),

@@ -11,7 +11,6 @@ import queue
 import signal
 import threading
 import time
-from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
@@ -22,7 +21,7 @@ from rtmbs.errors import RtmbsError
 from rtmbs.viewer.scene.description import SceneDescription
 from rtmbs.viewer.scene.frame import Frame
 from rtmbs.viewer.session.commands import Command, Quit
-from rtmbs.viewer.session.connection import Message, Settings
+from rtmbs.viewer.session.connection import Inbox, Message, Settings
 from rtmbs.viewer.session.origin import Origin, title
 from rtmbs.viewer.session.shared_memory import SharedFrames, Strip
 
@@ -76,13 +75,14 @@ def pickling_error(origin: Origin, options: dict[str, Any]) -> str:
     return ""
 
 
-class ProcessConnection:
+class ProcessConnection(Inbox):
     """A Connection to a worker in another process, which is started afresh (spawn).
 
     ``origin`` makes the Simulation there. It and the ``options`` of Worker must go through pickle: ``pickling_error``.
     """
 
     def __init__(self, origin: Origin, **options: Any) -> None:
+        super().__init__()
         self._origin, self._options, self._settings = origin, options, Settings(title(origin.name))
         self._start()
 
@@ -102,7 +102,7 @@ class ProcessConnection:
         self._strip: Strip | None = None
         self._names: list[str] = []  # of the memories that the worker made
         self._number: tuple[int, int] = (-1, 0)
-        self._messages: deque[Message] = deque(maxlen=1000)
+        self._messages.clear()
         self._failed = self._ended = self._closed = False  # failed: before anything was built
 
     @property
@@ -115,8 +115,7 @@ class ProcessConnection:
             alive = self._process.is_alive()
             self._read(LOOK if alive else 0.0)
             if self._scene is None and not alive:
-                failures = "; ".join(m.text for m in self._messages if m.kind == "failure")
-                raise RtmbsError(failures or exit_sentence(self._process.exitcode))
+                raise RtmbsError(self.failures() or exit_sentence(self._process.exitcode))
         self._read(0.0)
         return self._scene
 
@@ -143,9 +142,7 @@ class ProcessConnection:
             self._ended = True
             if not self._failed:
                 self._messages.append(self._exit_message())
-        found = list(self._messages)
-        self._messages.clear()
-        return found
+        return super().messages()
 
     def _exit_message(self) -> Message:
         """Return what to say of a process that is gone, with the step and the time that it came to."""

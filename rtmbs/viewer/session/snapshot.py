@@ -132,8 +132,6 @@ def percentiles(ring: Ring) -> tuple[float, float]:
 
 # ---- frames ----------------------------------------------------------------------------------------------------------
 
-NOWHERE = np.full(3, np.nan)
-
 
 class Poses:
     """Where the bodies of a System stand, and what energy they have; ``ws`` is scratch, its own unless given."""
@@ -292,7 +290,6 @@ class FrameBuilder:
         r, A, (kinetic, gravity, elastic) = self.poses.read(plain)
         violations: dict[str, Any] = {name: getattr(report, name) if report else np.nan for name in VIOLATIONS}
         self.number += 1
-        grabbed, point, target, force = self.grab(r, A)
         return Frame(
             generation=self.generation,
             number=self.number,
@@ -308,10 +305,7 @@ class FrameBuilder:
             z=state.z.copy(),
             zd=state.zd.copy(),
             inputs=plain.u.copy(),
-            grabbed=grabbed,
-            grab_point=point,
-            grab_target=target,
-            grab_force=force,
+            **self.grab(r, A),
             reactions=self.reactions.read(),
             **step_statistics(timing, state.h),
             deadline=state.h / speed,
@@ -330,14 +324,15 @@ class FrameBuilder:
             **asked,
         )
 
-    def grab(self, r: Array, A: Array) -> tuple[int, Array, Array, float]:
-        """Return the body held, its point and the target (3,) [m], and the pull [N]; body -1 while nothing is held."""
+    def grab(self, r: Array, A: Array) -> dict[str, Any]:
+        """Return the pulled body, its point and the target (3,) [m], and the pull [N]; nothing without a pull."""
         hold = self.session.hold
         if hold is None:
-            return -1, NOWHERE, NOWHERE, 0.0
+            return {}
         body = list(self.session.sim.system.bodies).index(hold.attachment.body)
         point = r[body] + A[body] @ np.array(hold.attachment.point)
-        return body, point, np.array(hold.target), hold.force(point)
+        target = np.array(hold.target)
+        return {"grabbed": body, "grab_point": point, "grab_target": target, "grab_force": hold.force(point)}
 
 
 def step_statistics(timing: Timing, h: float) -> dict[str, Any]:

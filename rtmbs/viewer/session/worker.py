@@ -10,9 +10,8 @@ from typing import Any
 from rtmbs.errors import RtmbsError
 from rtmbs.simulation.pacing import Pacer
 from rtmbs.viewer.scene.description import SceneDescription
-from rtmbs.viewer.scene.frame import Frame
 from rtmbs.viewer.session.commands import Command, Pause, Quit, coalesced
-from rtmbs.viewer.session.connection import Message, Settings
+from rtmbs.viewer.session.connection import LocalConnection, Settings
 from rtmbs.viewer.session.controller import Controller, Outlet
 from rtmbs.viewer.session.origin import Origin, title
 from rtmbs.viewer.session.shared_memory import Strip
@@ -165,28 +164,24 @@ class Worker:
 
 # ---- a worker in a thread of this process ----------------------------------------------------------------------------
 
-MESSAGES = 1000  # kept at most until they are read
 PATIENCE = 5.0  # [s] that ``close`` waits for the step under way
 
 
-class ThreadConnection:
+class ThreadConnection(LocalConnection):
     """A Connection and the Outlet of its worker in one: both sides see the same attributes.
 
     ``origin`` makes the Simulation, in the thread; ``options`` are those of Worker.
     """
 
     def __init__(self, origin: Origin, **options: Any) -> None:
+        super().__init__()
         self._origin, self._options, self._settings = origin, options, Settings(title(origin.name))
-        self._messages: deque[Message] = deque(maxlen=MESSAGES)
         self._start()
 
     def _start(self) -> None:
         self._inbox: queue.SimpleQueue[Command] = queue.SimpleQueue()
         self._described = threading.Event()
-        self._scene: SceneDescription | None = None
-        self._frame: Frame | None = None
-        self.taken = False  # whether the window has the latest frame
-        self._strip: Strip | None = None
+        self._forget()
         worker = Worker(self._origin, self._inbox, self, **self._options)
         self._thread = threading.Thread(target=self._run, args=(worker,), name="rtmbs session", daemon=True)
         self._thread.start()
@@ -196,25 +191,12 @@ class ThreadConnection:
     def describe(self) -> SceneDescription:
         self._described.wait()
         if self._scene is None:
-            raise RtmbsError("; ".join(m.text for m in self._messages if m.kind == "failure") or "the session ended")
+            raise RtmbsError(self.failures() or "the session ended")
         return self._scene
 
     def send(self, command: Command) -> None:
         command = self._settings.note(command)
         self._inbox.put(command)
-
-    def latest(self) -> Frame | None:
-        self.taken = True
-        return self._frame
-
-    def strip(self) -> Strip | None:
-        return self._strip
-
-    def messages(self) -> list[Message]:
-        found: list[Message] = []
-        while self._messages:
-            found.append(self._messages.popleft())
-        return found
 
     @property
     def ended(self) -> bool:
@@ -236,15 +218,9 @@ class ThreadConnection:
     # ---- the worker's side ------------------------------------------------------------------------------------------
 
     def present(self, description: SceneDescription) -> Strip:
-        self._scene, self._strip = description, Strip()
+        strip = super().present(description)
         self._described.set()
-        return self._strip
-
-    def publish(self, frame: Frame) -> None:
-        self._frame, self.taken = frame, False
-
-    def tell(self, message: Message) -> None:
-        self._messages.append(message)
+        return strip
 
     def _run(self, worker: Worker) -> None:
         try:
