@@ -40,7 +40,7 @@ WHOLE = 1e-9  # of a step: a picture that comes this little early is in time
 
 @dataclass(frozen=True)
 class FilmOptions:
-    """What pictures are taken.
+    """Options of a film: number, size, camera and content of its pictures.
 
     frames: how many; or as many as ``seconds`` of the mechanism need, where those are given.
     rate: pictures a second of the video.  speed: simulated seconds a second of the video.
@@ -78,7 +78,7 @@ class FilmOptions:
 
     @property
     def pictures(self) -> int:
-        """How many are taken."""
+        """Number of pictures."""
         if self.seconds is None:
             return self.frames
         return math.floor(self.seconds * self.rate / self.speed * (1.0 + WHOLE)) + 1
@@ -86,7 +86,7 @@ class FilmOptions:
 
 @dataclass(frozen=True)
 class FilmReport:
-    """What came of it."""
+    """Report of a film: pictures, renderer, times and warnings."""
 
     pictures: int
     renderer: str  # who drew: OpenGL with the name of the driver, or matplotlib

@@ -42,7 +42,7 @@ def show_until_closed(connection: Connection, theme: str | None, opener: Any, fi
     old_hook = sys.excepthook
 
     def tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        """What escapes from Qt's own callbacks goes to the banner, and to the terminal as ever."""
+        """Show an exception of Qt's own callbacks in the banner, and in the terminal."""
         window.fail(error)
         old_hook(kind, error, trace)
 
@@ -80,7 +80,7 @@ INTERVAL = 250  # [ms] between looks whether there is enough garbage
 
 @contextmanager
 def collected_here() -> Iterator[None]:
-    """Let the event loop of this thread collect garbage, and no other thread; at the end everything is collected."""
+    """Collect garbage in the event loop of this thread only; at the end everything is collected."""
     from PySide6.QtCore import QTimer
 
     enabled, timer = gc.isenabled(), QTimer(interval=INTERVAL)
@@ -121,7 +121,7 @@ def collect() -> None:
 
 @contextmanager
 def ended_by_interrupt(app: Any) -> Iterator[None]:
-    """Let SIGINT end the event loop of ``app``, and raise KeyboardInterrupt once the window is closed.
+    """End the event loop of ``app`` at SIGINT, and raise KeyboardInterrupt once the window is closed.
 
     Python looks for signals between two slots, and a timer of the window brings one every few milliseconds. The
     KeyboardInterrupt that Python raises otherwise would end one slot, and the loop would go on.

@@ -155,7 +155,7 @@ class Canvas(QOpenGLWidget):
     # ---- mouse ---------------------------------------------------------------------------------------------------
 
     def pick(self, x: float, y: float) -> Pick | None:
-        """Return what stands under a pixel."""
+        """Return the body or joint under a pixel."""
         return None if self.scene is None else self.scene.pick(*self.camera.ray(x, y))
 
     def show_name(self) -> None:

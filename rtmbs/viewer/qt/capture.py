@@ -47,7 +47,7 @@ class Capture(QObject):
         self._timer.start()
 
     def add(self) -> None:
-        """Take a picture; it stands from the end of the one before to the present moment."""
+        """Take a picture; it is shown from the end of the one before to the present moment."""
         if self.failure or self._waiting.qsize() > BEHIND:
             return
         try:

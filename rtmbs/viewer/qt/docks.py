@@ -156,7 +156,7 @@ class Panels:
             self.plots.know(measured)
 
     def refused(self, description: SceneDescription) -> None:
-        """Show what stands again, after a build that was refused."""
+        """Show the present parameters again, after a refused build."""
         if "parameters" in self:
             self.parameters.describe(description)
 

@@ -52,7 +52,7 @@ class ManualViewer:
         return wanted
 
     def sync(self, sim: Simulation, report: StepReport | None = None) -> None:
-        """Show where ``sim`` stands now; ``report`` is what its step answered, None after anything else."""
+        """Show the present state of ``sim``; ``report``: of its step, None after another change."""
         self._connection.sync(sim, report)
 
     @property

@@ -336,7 +336,7 @@ class SectionPanel(QWidget):
         self._enable()
 
     def set_size(self, size: float) -> None:
-        """Let the slider reach beyond a mechanism of this size about the origin [m]."""
+        """Set the range of the slider for a mechanism of this size about the origin [m]."""
         self.place.low, self.place.high = -REACH * size, REACH * size
         self.place.set_value(self.place.value())
 

@@ -106,7 +106,7 @@ class NumberItem(NumericParameterItem):
 
 
 def refuse(item: Any, why: str) -> None:
-    """Let the tree of a row say why a text was refused."""
+    """Show in the tree of a row why a text was refused."""
     if (tree := item.treeWidget()) is not None:
         tree.refuse(item.param, why)
 

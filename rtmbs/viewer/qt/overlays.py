@@ -214,7 +214,7 @@ class Help(QScrollArea):
         return self.map.text()
 
     def center_in(self, width: int, height: int) -> None:
-        """Stand in the middle of an area of pixels, as large as it has room; hidden, it stands nowhere."""
+        """Move to the middle of an area of pixels, as large as there is room; a hidden map does not move."""
         if not self.isVisible():
             return
         self.write()

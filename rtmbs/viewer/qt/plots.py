@@ -153,7 +153,7 @@ class Plots(QSplitter):
         item.setCheckState(0, Qt.CheckState.Checked if ticked else Qt.CheckState.Unchecked)
 
     def _leaves(self) -> list[QTreeWidgetItem]:
-        """Return all items that stand for a channel."""
+        """Return all items of channels."""
         return [leaf for top in tops(self.tree) for leaf in children(top) or [top]]
 
     def chosen(self) -> list[str]:
@@ -372,7 +372,7 @@ class Plots(QSplitter):
         return f"exported: {path}"
 
     def _named(self, name: str) -> list[Curve]:
-        """Return the curves of a plot with names that stand for themselves, without the title of the plot."""
+        """Return the curves of a plot with complete names, for use without the title of the plot."""
         title = f"{name.lower()}, " if name in (ENERGY, VIOLATION) else ""
         return [curve._replace(y_label=title + curve.y_label) for curve in self.seen.get(name, [])]
 
@@ -450,7 +450,7 @@ class PlotBar(QWidget):
 
     @property
     def over(self) -> str:
-        """What the plots are drawn over: TIME, FREQUENCY or a component of a channel."""
+        """Abscissa of the plots: TIME, FREQUENCY or a component of a channel."""
         return self.choice.currentText() or TIME
 
     def offer(self, components: Sequence[str]) -> None:
@@ -495,7 +495,7 @@ BESIDE = 0.01  # of what samples span: a cursor so far beside them has their val
 
 
 def widen(plot: pg.PlotItem, curves: list[Curve]) -> None:
-    """Let no axis show a span that is rounding alone: Qt ends the process at a path of such numbers."""
+    """Bound the ranges of the axes above rounding: Qt ends the process at a path of such numbers."""
     x, y = ([curve.x for curve in curves], [curve.y for curve in curves])
     plot.getViewBox().setLimits(minXRange=ROUNDING * largest(x) or None, minYRange=ROUNDING * largest(y) or None)
 

@@ -59,7 +59,7 @@ class Selection(QObject):
     # ---- hiding -------------------------------------------------------------------------------------------------
 
     def hide(self, choices: set[Choice]) -> None:
-        """Let these, and only these, not be drawn."""
+        """Hide these elements, and no others."""
         self.hidden.choices = set(choices)
         self.hides.emit(self.hidden.choices)
 

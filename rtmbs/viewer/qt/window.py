@@ -250,7 +250,7 @@ class Window(QMainWindow):
 
     @property
     def scene(self) -> Scene | None:
-        """What the canvas shows."""
+        """The scene of the canvas."""
         return self.canvas.scene
 
     def picture(self) -> Picture:
@@ -310,7 +310,7 @@ class Window(QMainWindow):
         return self.description_of(body).name
 
     def open(self, path: str) -> None:
-        """View another model or result, once it stands; when it never does the present one stays."""
+        """View another model or result once its first frame is there; after a failure the present one stays."""
         if self.opener is None:
             raise RuntimeError("this window was opened on a running program and has no other model to open")
         self.opening.begin(self.opener(path))
@@ -429,7 +429,7 @@ class FocusReturn(QObject):
         return False
 
     def chosen(self) -> None:
-        """Something was chosen with the mouse: the keys are the scene's, unless a number is being typed."""
+        """Give the keyboard to the scene after a choice by the mouse, unless a number is being typed."""
         if not isinstance(QApplication.focusWidget(), EDITORS):
             self._scene.setFocus()
 

@@ -1,1 +1,1 @@
-"""What a picture shows: description, frames, shapes, colours, camera, and the OpenGL renderer. No Qt."""
+"""Content of a picture: description, frames, shapes, colours, camera, and the OpenGL renderer. No Qt."""

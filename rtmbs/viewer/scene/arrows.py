@@ -26,7 +26,7 @@ NONE: tuple[float, ...] = (0.0, 0.0, 0.0, 1.0)
 
 
 class Scale:
-    """How long arrows are: the force and the moment that an arrow of one metre means.
+    """Scale of arrows: the force and the moment of an arrow of one metre.
 
     At first an arrow as long as most of the mechanism is the weight of all bodies. ``fit`` takes the forces that are
     there instead, until the user has chosen.
@@ -41,12 +41,12 @@ class Scale:
         self._fitted = False
 
     def choose(self, newtons: float) -> None:
-        """Let an arrow of one metre mean this force [N]; moments keep their proportion to forces."""
+        """Set the force [N] of an arrow of one metre; moments keep their proportion to forces."""
         self.moments *= newtons / self.newtons
         self.newtons, self._fitted = newtons, True
 
     def step(self, up: bool) -> None:
-        """Let an arrow mean the next larger or smaller round force."""
+        """Take the next larger or smaller round force."""
         self.choose(rounded(self.newtons * (NEXT if up else 1.0 / NEXT)))
 
     def fit(self, wrenches: Array) -> None:
@@ -134,7 +134,7 @@ class Forces:
 
 
 class Reactions:
-    """What joints pass on to their second bodies: arrows from the joint points, double ones for moments."""
+    """Joint reactions on the second bodies: arrows from the joint points, double ones for moments."""
 
     def __init__(self, description: SceneDescription, radius: float, theme: Theme) -> None:
         self._b = np.array([joint.b for joint in description.joints], np.int64)

@@ -173,7 +173,7 @@ class Camera:
             self._stand(np.array(ALONG[preset]))
 
     def _stand(self, backward: Array) -> None:
-        """Let the eye stand in this direction (3,) from the centre."""
+        """Set azimuth and elevation from the direction (3,) of the eye seen from the centre."""
         east, north, up = self.ground @ backward
         self.elevation = math.degrees(math.asin(min(max(up, -1.0), 1.0)))
         level = math.hypot(east, north) > LEVEL
@@ -185,7 +185,7 @@ class Camera:
         self._stand(axes[2])
 
     def fit(self, points: ArrayLike, left: float = 0.0) -> None:
-        """Keep the direction, and stand so that all ``points`` (k, 3) are in the picture, as large as they may be.
+        """Keep the direction, and choose centre and distance so that all ``points`` (k, 3) fill the picture.
 
         left: pixels at the left border that are left free, for something that lies over the picture.
         """

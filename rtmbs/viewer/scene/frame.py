@@ -143,7 +143,7 @@ class Frame:
 
 
 class FrameLayout:
-    """Where the entries of a Frame stand in one flat array of float64, for ``nb`` bodies, ``n`` coordinates, ``nu``
+    """Places of the entries of a Frame in one flat array of float64, for ``nb`` bodies, ``n`` coordinates, ``nu``
     inputs and ``nj`` joints.
     """
 

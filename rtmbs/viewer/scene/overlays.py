@@ -24,7 +24,7 @@ MARK_WIDTH = 5.0  # of the line along a chosen spring [pixels]
 
 
 class Overlay(Protocol):
-    """Something that lies over a scene, and moves with its frames."""
+    """Batches, lines and texts over a scene that move with its frames."""
 
     batches: list[Batch]
     lines: list[Lines]
@@ -91,7 +91,7 @@ UP = np.array([0.0, 0.0, 1.0])
 
 
 class End(NamedTuple):
-    """Where an element is measured: the mass centre of a body, the point of a joint, a marker."""
+    """One end of a measurement: the mass centre of a body, the point of a joint, a marker."""
 
     choice: Choice
     spot: Spot
@@ -99,7 +99,7 @@ class End(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What is measured at one instant."""
+    """A measurement at one instant: vector, distance and angle."""
 
     start: Array  # (3,) world [m]
     vector: Array  # (3,) to the other element, world [m]

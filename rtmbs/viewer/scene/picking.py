@@ -13,7 +13,7 @@ MISSED = np.inf
 
 
 class Hit(NamedTuple):
-    """What a ray met."""
+    """The first primitive that a ray meets."""
 
     number: int  # of the primitive in its list
     distance: float  # along the ray [m]

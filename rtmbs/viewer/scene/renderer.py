@@ -81,7 +81,7 @@ TRANSPARENT = 0.999  # opacity below which a batch is drawn after the solid ones
 
 
 class Buffers(NamedTuple):
-    """What one batch or one set of lines keeps on the graphics card."""
+    """Buffers of one batch or one set of lines on the graphics card."""
 
     array: int  # vertex array object
     fixed: int  # the mesh
@@ -142,7 +142,7 @@ class Renderer:
         self._shadow.forget()
 
     def _send(self, batch: Batch, placement: Array, color: Floats) -> None:
-        """Upload where the placements of a batch stand now, and their colours."""
+        """Upload the present placements of a batch, and their colours."""
         buffers = self._of(batch)
         upload(buffers.moving, np.asarray(placement, np.float32))
         upload(buffers.color, color)
@@ -255,7 +255,7 @@ def mesh_buffers(batch: Batch) -> Buffers:
 
 
 def describe_instances(array: int, fixed: int, moving: int, color: int, first: int) -> None:
-    """Let an array draw the vertices of a buffer from ``first`` on, at every placement."""
+    """Describe an array that draws the vertices of a buffer from ``first`` on, at every placement."""
     GL.glBindVertexArray(array)
     GL.glBindBuffer(GL.GL_ARRAY_BUFFER, fixed)
     attribute(0, 3, 6, 6 * first)

@@ -90,7 +90,7 @@ class Scene:
         self.show(frame)
 
     def _joint_batches(self, radius: float) -> list[Batch]:
-        """Return the symbols of joints in the tree and of cut ones, and what stands on ground."""
+        """Return the symbols of joints in the tree and of cut ones, and the supports on ground."""
         theme, joints = self.theme, self._drawn.joints
         found: list[Batch] = []
         for cut, color in ((False, theme.joint), (True, theme.cut)):
@@ -170,7 +170,7 @@ class Scene:
             overlay.show(frame)
 
     def lay_over(self, overlays: list[Overlay]) -> None:
-        """Let these lie over the scene in place of those before."""
+        """Replace the overlays of the scene."""
         self.overlays = overlays
         for overlay in overlays:
             overlay.show(self.frame)
@@ -218,7 +218,7 @@ class Scene:
         return np.concatenate([self.whole(), self._axes.points[:, 1]]) if self.shown["axes"] else self.whole()
 
     def remember(self) -> bool:
-        """Let a picture of the whole hold the present place too; False when it went so far that it would be a dot.
+        """Extend the picture of the whole to the present points; False when the mechanism has gone too far for that.
 
         What is remembered are the farthest points in some directions.
         """

@@ -24,7 +24,7 @@ class Program:
         self._places: dict[str, int] = {}
 
     def use(self) -> None:
-        """Let this program draw from now on."""
+        """Make this program the current one."""
         GL.glUseProgram(self._name)
 
     def place(self, name: str) -> int:

@@ -142,7 +142,7 @@ class Shadow:
 
 
 def seen_from_above(batches: list[Batch]) -> Array:
-    """Return everything that a shadow depends on, in one row: where things stand, and how far they are seen through."""
+    """Return everything that a shadow depends on, in one row: placements and opacities."""
     return np.concatenate([part for one in batches for part in (one.placement.ravel(), one.color[:, 3])])
 
 

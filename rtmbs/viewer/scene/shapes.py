@@ -223,7 +223,7 @@ class Rails:
 
 
 def supports(description: SceneDescription, radius: float, frame: Frame, up: Array) -> list[PlacedMesh]:
-    """Return a stand at every place where ground carries a joint, on the side where its body is not."""
+    """Return a support at every joint on ground, on the side away from its body."""
     found: dict[tuple[float, ...], PlacedMesh] = {}
     slabs: list[PlacedMesh] = []
     for joint in description.joints:

@@ -16,7 +16,7 @@ Vector = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Command:
-    """What every command is."""
+    """Base class of all commands."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class MoveGrab(Command):
 
 @dataclass(frozen=True)
 class Release(Command):
-    """Let go."""
+    """End the pull."""
 
 
 @dataclass(frozen=True)

@@ -156,7 +156,7 @@ def origin_of(target: Any, parameters: Mapping[str, Any] | None, options: Mappin
 
 
 def factory_of(name: str) -> str:
-    """Return the factory that a name of the library stands for; one with a colon or of a file stands for itself."""
+    """Return the factory of a name of the library; a reference with a colon or to a file is returned as it is."""
     if ":" in name or name.endswith(".py"):
         return name
     if function := library.MECHANISMS.get(name):

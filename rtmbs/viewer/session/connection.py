@@ -178,7 +178,7 @@ class Latest:
         self._drawn = self._clock()
 
     def again(self) -> None:
-        """Let the next frame be drawn, however soon it comes."""
+        """Draw the next frame without the least time between pictures."""
         self._drawn = 0.0
 
     def count(self, pictures: int) -> None:
@@ -292,7 +292,7 @@ class Settings:
         return commands
 
     def _correct(self, scene: SceneDescription, frame: Frame) -> None:
-        """Let what was refused be forgotten."""
+        """Forget refused commands."""
         corrected: dict[Key, tuple[int, Command]] = {}
         for key, (number, command) in self._last.items():
             if number > frame.taken:

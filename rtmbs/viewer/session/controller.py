@@ -67,7 +67,7 @@ EVERY = 0.2  # [s] between two sentences about the progress
 
 
 class CompileNotice:
-    """Tells when a first kernel begins to compile, how many are done, and by ``finished`` how long all of them took."""
+    """Messages about compiled kernels: the first one, their number, and by ``finished`` the time of all."""
 
     def __init__(self, tell: Callable[[Message], None]) -> None:
         self._tell = tell
@@ -106,7 +106,7 @@ NOTHING: Mapping[str, Any] = {}
 
 
 class Outlet(Protocol):
-    """Where a session puts what it has to say; no verb may wait."""
+    """Receiver of descriptions, frames and messages of a session; no method may wait."""
 
     def present(self, description: SceneDescription) -> Strip:
         """Show another mechanism, frames of its generation follow; return where its steps are to be written."""

@@ -32,7 +32,7 @@ RECORDS: dict[str, Any] = {
 
 
 class Places(NamedTuple):
-    """Where the nb bodies sit on their dofs."""
+    """Poses of the nb bodies on their dofs."""
 
     moving: NDArray[np.bool_]  # (nb,) False for a body that rests on ground
     rotations: Array  # (nb, 3, 3) body to dof axes
@@ -40,7 +40,7 @@ class Places(NamedTuple):
 
 
 class Head(NamedTuple):
-    """What no block says."""
+    """Description, fingerprint and poses on dofs of one run."""
 
     description: SceneDescription
     fingerprint: str  # of the System

@@ -206,7 +206,7 @@ class DiskHistory:
         return self._job is not None and not self._job.done
 
     def save(self, first: int, states: Sequence[State]) -> None:
-        """Let the thread write states of consecutive steps from ``first`` on, which do not change any more."""
+        """Write, in the thread, states of consecutive steps from ``first`` on, which do not change any more."""
         self.wait()
         if states and not self.failed:
             self._job = self._worker.submit(lambda: self._write(first, states))

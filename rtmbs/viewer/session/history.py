@@ -83,7 +83,7 @@ class StoredState:
 
 
 class Layout:
-    """Where the arrays of a State stand in a row: those that a step writes first, then the inputs."""
+    """Places of the arrays of a State in a row: those that a step writes first, then the inputs."""
 
     def __init__(self, state: State) -> None:
         self.names, self.parts = list(state.memory), places(arrays_in(state))
@@ -211,7 +211,7 @@ def touched(size: int) -> Array:
 
 
 class Lease:
-    """What all views of a block refer to: it goes when the last of them goes, and the memory is free."""
+    """Base object of all views of a block: its end, after the last view, releases the memory."""
 
     def __init__(self, memory: Array) -> None:
         self.__array_interface__ = memory.__array_interface__
@@ -243,7 +243,7 @@ class Moment:
 
     @property
     def state(self) -> State:
-        """What the step left, before the commands; not to be written into."""
+        """State after the step, before the commands; not to be written to."""
         return self.kept.state
 
     def log(self, command: Command) -> None:
@@ -262,7 +262,7 @@ class Moment:
 
 @dataclass(slots=True)
 class Remark:
-    """What a block on disk does not say: options and pulls from a step on, and the commands of that step."""
+    """Options and pull from a step on, and the commands of that step, which no block on disk holds."""
 
     step: int
     options: Options
@@ -331,7 +331,7 @@ class History:
         self.used += moment.taken
 
     def _forget(self) -> None:
-        """Let go of the oldest moments that memory has no room for, once the disk has them."""
+        """Discard the oldest moments above the bounds of memory, once the disk has them."""
         while self._place > 0 and (len(self._moments) > self.states or self.used > self.limit):
             if self._keeping and self._moments[0].step >= self._unsaved:
                 over = max(len(self._moments) / self.states, self.used / self.limit)
@@ -365,7 +365,7 @@ class History:
 
     @property
     def present(self) -> Moment:
-        """The moment at which the session stands."""
+        """The present moment of the session."""
         return self._moments[self._place]
 
     @property

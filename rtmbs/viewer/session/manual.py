@@ -37,7 +37,7 @@ class ManualConnection(LocalConnection):
     # ---- the program's side -----------------------------------------------------------------------------------------
 
     def should_step(self) -> bool:
-        """Let commands take effect; True when the program is to take one step now, and ``sync`` it."""
+        """Apply commands; True when the program is to take one step now, and ``sync`` it."""
         controller = self._controller
         commands, self._commands = coalesced(self._commands), deque()
         while commands and not (controller.ahead or controller.over):
@@ -52,7 +52,7 @@ class ManualConnection(LocalConnection):
         return wanted
 
     def sync(self, sim: Simulation, report: StepReport | None = None) -> None:
-        """Show where ``sim`` stands now. ``report`` is what its step answered; None after anything else.
+        """Publish the present state of ``sim``. ``report``: of its step; None after another change.
 
         The time since ``should_step`` counts as that of the step. Raises InputError for another Simulation.
         """

@@ -31,7 +31,7 @@ REACH = 1.0  # characteristic lengths by which a target may lead its point befor
 
 @dataclass(frozen=True)
 class Attachment:
-    """Where a mouse spring is attached, whether it pulls or not."""
+    """Body and point of a mouse spring, pulling or not."""
 
     body: str
     point: Vector  # body axes [m]
@@ -52,7 +52,7 @@ class Hold:
         return replace(self, target=vector("target", target))
 
     def force(self, point: Array) -> float:
-        """Return the elastic pull when the point that is held stands at ``point`` (3,) [N]."""
+        """Return the elastic pull for a held point at ``point`` (3,) [N]."""
         return min(self.stiffness * float(np.linalg.norm(np.array(self.target) - point)), self.limit)
 
 
@@ -145,7 +145,7 @@ def attach(sim: Simulation, attachment: Attachment | None, now: Attachment | Non
 
 
 def pull(sim: Simulation, hold: Hold | None) -> None:
-    """Let the mouse spring, attached already, pull as ``hold`` says from now on; None opens it."""
+    """Set the inputs of the attached mouse spring to those of ``hold``; None opens it."""
     values = OPEN if hold is None else {name: getattr(hold, name) for name in PARAMETERS}
     for name, value in values.items():
         sim.inputs[f"{MOUSE_SPRING}.{name}"] = value

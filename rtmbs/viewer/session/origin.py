@@ -24,7 +24,7 @@ BUILD = "build"  # function of a file that is given without one
 
 
 class Origin(Protocol):
-    """What a worker needs to make its Simulation, and to make it anew."""
+    """Recipe of a Simulation, to make it once and to make it anew."""
 
     name: str  # for the user
     parameters: dict[str, Any]  # that ``make`` may change

@@ -257,7 +257,7 @@ class Sender:
 
 
 def freeze_garbage() -> None:
-    """Let the garbage collector pass over what a build made: looking through it takes longer than a step may."""
+    """Exclude the objects of a build from garbage collection: a pass over them takes longer than a step may."""
     gc.unfreeze()
     gc.collect()
     gc.freeze()
@@ -288,7 +288,7 @@ def serve(origin: Origin, inbox: Any, outbox: Any, options: dict[str, Any]) -> N
 
 @contextmanager
 def handled(handler: Any) -> Iterator[None]:
-    """Let ``handler`` answer SIGINT for a while. Another thread than the main one cannot ask for this, and goes on."""
+    """Handle SIGINT by ``handler`` for a while; in another thread than the main one nothing changes."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

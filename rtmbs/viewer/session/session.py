@@ -133,7 +133,7 @@ class Session:
         self.step_number, self.outcome, self.report, self._lagging = moment.step, Outcome.CONVERGED, moment.report, True
 
     def _catch_up(self) -> None:
-        """Bring ``sim`` to where the history stands."""
+        """Bring ``sim`` to the present moment of the history."""
         if self._lagging:
             self.seek(self.step_number)
 
@@ -199,7 +199,7 @@ class Session:
     # ---- commands ---------------------------------------------------------------------------------------------------
 
     def apply(self, command: Command) -> Message | None:
-        """Let a command of ``LOGGED`` take effect now, and log it. Return the sentence; None when it changes nothing.
+        """Apply a command of ``LOGGED`` and log it. Return the sentence; None when it changes nothing.
 
         Raises RtmbsError when it is refused; then nothing has changed.
         """
@@ -257,7 +257,7 @@ class Session:
             self.sim.change(**{name: METHODS[value]() if name == "method" else value})
 
     def _set_options(self, then: Options) -> None:
-        """Let these options hold; nothing is done when they do, for a source of Jacobians may be dear to make."""
+        """Set these options unless they are set: making a source of Jacobians may take long."""
         now = self.sim.options
         if now != then:
             self.sim.change(**{f.name: getattr(then, f.name) for f in fields(then)})
@@ -299,7 +299,7 @@ class Session:
             self.attachment = attachment
 
     def _go_on_with(self, sim: Simulation, attachment: mouse_spring.Attachment | None = None) -> None:
-        """Let another Simulation of the same mechanism take the next steps, from the present state on."""
+        """Continue with another Simulation of the same mechanism, from the present state on."""
         if sim is self.sim:
             return
         state, system = self.sim.state, self.sim.system
@@ -309,7 +309,7 @@ class Session:
         self.sim.restore(carried(state, system, sim.system))
 
     def _use(self, sim: Simulation) -> None:
-        """Let ``sim`` be the Simulation, with the options that hold now."""
+        """Make ``sim`` the Simulation of the session, with the present options."""
         options = self.sim.options
         self.sim = sim
         self._set_options(options)

@@ -40,7 +40,7 @@ class SharedFrames:
 
     @property
     def name(self) -> str:
-        """What another process opens it by."""
+        """Name by which another process opens the memory."""
         return self._memory.name
 
     def publish(self, frame: Frame) -> None:
@@ -77,7 +77,7 @@ class SharedFrames:
         return None
 
     def close(self) -> None:
-        """Let go of the memory; its maker also removes it."""
+        """Release the memory; its maker also removes it."""
         self._header = self._buffers = None
         self._memory.close()
         if self.owned:
@@ -119,7 +119,7 @@ class Strip:
 
     @property
     def name(self) -> str:
-        """What another process opens it by; "" when none can."""
+        """Name by which another process opens the memory; "" for memory of this process."""
         return "" if self._memory is None else self._memory.name
 
     # ---- the writer -------------------------------------------------------------------------------------------------
@@ -207,7 +207,7 @@ class Strip:
         return None
 
     def close(self) -> None:
-        """Let go of shared memory; its maker also removes it."""
+        """Release shared memory; its maker also removes it."""
         self._head = self._start = self._ring = None
         if self._memory is not None:
             self._memory.close()

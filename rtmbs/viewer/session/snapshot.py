@@ -90,7 +90,7 @@ class Timing:
         self.lateness.add(seconds)
 
     def mark(self, t: float) -> None:
-        """Note where simulated time stands now; of marks within the window two are kept apart by a tenth of it."""
+        """Note the present simulated time; of marks within the window two are kept apart by a tenth of it."""
         now = self.clock()
         if len(self._trail) > 1 and now - self._trail[-2][0] < WINDOW / 10.0:
             self._trail.pop()
@@ -134,7 +134,7 @@ def percentiles(ring: Ring) -> tuple[float, float]:
 
 
 class Poses:
-    """Where the bodies of a System stand, and what energy they have; ``ws`` is scratch, its own unless given."""
+    """Poses and energies of the bodies of a System; ``ws`` is scratch, its own unless given."""
 
     def __init__(self, sim: Simulation, ws: Any = None) -> None:
         self.system = system = sim.system
@@ -166,7 +166,7 @@ class Poses:
 
 
 class Reactions:
-    """What the joints of a session carry, worked out only while ``wanted``: it takes as long as a few steps."""
+    """Joint reactions of a session, computed only while ``wanted``: they take as long as a few steps."""
 
     def __init__(self, session: Session, wanted: bool) -> None:
         self.session, self.wanted = session, wanted

@@ -67,7 +67,7 @@ ACTIONS = (  # of the window that a page has too
 
 @dataclass(frozen=True)
 class PageOptions:
-    """What a page shows and how large it may be.
+    """Options of a page: content, camera, theme, and size of the file.
 
     rate: pictures a second of the replay; the page goes smoothly from one to the next.
     speed: simulated seconds a second of the replay, at first.
@@ -99,7 +99,7 @@ class PageOptions:
 
 @dataclass(frozen=True)
 class Page:
-    """What came of it."""
+    """Report of a page: file, size, pictures and warnings."""
 
     path: Path
     bytes: int
@@ -246,7 +246,7 @@ def curves(connection: PlaybackConnection, paging: PageOptions, samples: NDArray
 
 
 def views_content(description: SceneDescription, pictures: Pictures, paging: PageOptions) -> dict[str, Any]:
-    """Return where the eye may stand, and the points that a picture of everything holds."""
+    """Return the directions of the camera presets, and the points that a picture of everything holds."""
     camera, views = Camera(ground=ground_axes(description.gravity)), {}
     for name in PRESETS:
         camera.look(name)

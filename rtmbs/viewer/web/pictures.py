@@ -77,7 +77,7 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Pictures:
-    """What S pictures show."""
+    """Content of S pictures."""
 
     t: Array  # (S,) [s]
     r: Array  # (S, nb, 3) origins of the bodies, ground first [m]
