@@ -36,8 +36,8 @@ def main() -> int:
 
 def check(parameters: dict[str, Any], h: float, seconds: float) -> int:
     """Play, switch, go back and forward; return 0 when all is as it must be."""
-    from rtmbs.viewer.commands import Pause, Play, Seek, SetInput, SetOption, StepForward
-    from rtmbs.viewer.connect import connect
+    from rtmbs.viewer.session.commands import Pause, Play, Seek, SetInput, SetOption, StepForward
+    from rtmbs.viewer.session.connect import connect
 
     connection = connect("fourbar", "process", parameters=parameters, options={"h": h})
     try:

@@ -45,9 +45,9 @@ def in_a_process(name: str, seconds: float) -> str:
 
 def measure(name: str, seconds: float) -> dict[str, float | str | int]:
     """Open the window on a mechanism, play, and count the pictures that hold it."""
-    from rtmbs.viewer.collecting import collected_here
-    from rtmbs.viewer.qt import check_display, check_opengl, check_qt
-    from rtmbs.viewer.view import application, open_connection
+    from rtmbs.viewer.qt.application import application, collected_here
+    from rtmbs.viewer.qt.requirements import check_display, check_opengl, check_qt
+    from rtmbs.viewer.view import open_connection
 
     check_qt()
     check_display()

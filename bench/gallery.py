@@ -18,10 +18,10 @@ from bench.measures import driven
 from rtmbs.errors import RtmbsError
 from rtmbs.kinematics import Analysis
 from rtmbs.model import Floating, Model
-from rtmbs.viewer.connect import playback
-from rtmbs.viewer.playback_connection import PlaybackConnection
-from rtmbs.viewer.speeds import SPEEDS
-from rtmbs.viewer.web.page import Paging, content_text, write_page
+from rtmbs.viewer.session.commands import SPEEDS
+from rtmbs.viewer.session.connect import playback
+from rtmbs.viewer.session.playback import PlaybackConnection
+from rtmbs.viewer.web.page import PageOptions, content_text, write_page
 
 EXAMPLES = Path(__file__).parents[1] / "apps" / "gallery"
 SHARED = "gallery"  # what the examples import; no example itself
@@ -82,7 +82,7 @@ def play(shown: Any, path: Path) -> None:
     traces = (shown.way,) if shown.way else ()
     length = float(np.ptp(shown.result.t))
     speed = max((factor for factor in SPEEDS if length / factor >= SHORTEST), default=SPEEDS[0])
-    paging = Paging(speed=min(speed, 1.0), camera=view, traces=traces, playing=True)
+    paging = PageOptions(speed=min(speed, 1.0), camera=view, traces=traces, playing=True)
     write_page(connection_of(shown), path, paging, content_text)
 
 

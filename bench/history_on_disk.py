@@ -14,10 +14,10 @@ import numpy as np
 
 import rtmbs
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.describe import describe
-from rtmbs.viewer.disk.disk_history import DiskHistory
-from rtmbs.viewer.history import History
-from rtmbs.viewer.session import Session
+from rtmbs.viewer.session.describe import describe
+from rtmbs.viewer.session.disk_history import DiskHistory
+from rtmbs.viewer.session.history import History
+from rtmbs.viewer.session.session import Session
 
 TURN = 400  # steps that a session takes before it is the other's turn
 STATES = 500  # in memory
@@ -35,7 +35,7 @@ def sessions(folder: str, limit: float) -> tuple[Session, Session, DiskHistory]:
     system = rtmbs.library.build("fourbar", ny=4, nz=40).compile()
     plain, kept = (Session(Simulation(system), History(states=STATES)) for _ in range(2))
     disk, scene = DiskHistory(folder, limit, print), describe(kept.sim)
-    kept.history.keep_on(disk, lambda: disk.begin(scene, kept.calm))
+    kept.history.keep_on(disk, lambda: disk.begin(scene, kept.base_sim))
     return plain, kept, disk
 
 

@@ -52,11 +52,11 @@ def add_mechanism(parser: argparse.ArgumentParser, layout: str) -> None:
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the numbers."""
-    from rtmbs.viewer.connect import connect
+    from rtmbs.viewer.session.connect import connect
 
     parameters = {"ny": arguments.ny, "nz": arguments.nz, "layout": arguments.layout}
     connection = connect("fourbar", arguments.mode, parameters=parameters, options={"h": arguments.h})
-    from rtmbs.viewer.commands import Play, SetSpeed, Subscribe
+    from rtmbs.viewer.session.commands import Play, SetSpeed, Subscribe
 
     window, drawn = opened(connection)
     first = time.time() - started()
@@ -102,10 +102,10 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def opened(connection: Any) -> "tuple[Any, Drawn]":
     """Open a window, and return it with the count of its pictures once the first one is seen."""
-    from rtmbs.viewer.view import application
+    from rtmbs.viewer.qt.application import application
 
     app = application()
-    from rtmbs.viewer.window import Window
+    from rtmbs.viewer.qt.window import Window
 
     window = Window(connection)
     window.show()

@@ -15,11 +15,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import rtmbs
-from rtmbs.viewer.choices import Choice
-from rtmbs.viewer.commands import Pause, Play, SetOption
-from rtmbs.viewer.connect import connect
-from rtmbs.viewer.theme import theme_named
-from rtmbs.viewer.view import application
+from rtmbs.viewer.qt.application import application
+from rtmbs.viewer.scene.choices import Choice
+from rtmbs.viewer.scene.theme import theme_named
+from rtmbs.viewer.session.commands import Pause, Play, SetOption
+from rtmbs.viewer.session.connect import connect
 
 SIZE = (1200, 700)
 CALM = 0.6  # [s] after which edges are smooth
@@ -38,7 +38,7 @@ class Session:
 
     def __init__(self, target: Any, theme: str = "white", **options: Any) -> None:
         self.app = application()
-        from rtmbs.viewer.window import Window
+        from rtmbs.viewer.qt.window import Window
 
         self.window = Window(connect(target, "process", **options), theme_named(theme))
         self.window.resize(*SIZE)
@@ -220,10 +220,10 @@ def section(path: Path) -> None:
 
 def page(path: Path) -> None:
     from rtmbs.viewer.web.export import export
-    from rtmbs.viewer.web.page import Paging
+    from rtmbs.viewer.web.page import PageOptions
     from tests.viewer.web.browser import Browser
 
-    wanted = Paging(theme="white", reactions=True, newtons=200.0, all_traces=True, legend=True)
+    wanted = PageOptions(theme="white", reactions=True, newtons=200.0, all_traces=True, legend=True)
     with TemporaryDirectory() as folder, Browser(Path(folder) / "profile") as browser:
         file = Path(folder) / "machine.html"
         export(machine(), file, seconds=2.0, paging=wanted)

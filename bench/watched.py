@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.viewer import add_mechanism, run
-from rtmbs.viewer import process_connection
+from rtmbs.viewer.session import process_connection
 
 Array = NDArray[np.float64]
 
@@ -73,9 +73,9 @@ class Steps:
 
 def serve(*arguments: Any) -> None:
     """Run the session of a viewer as ever, and note every step."""
-    from rtmbs.viewer.session import Session
-    from rtmbs.viewer.timing import Timing
-    from rtmbs.viewer.worker import Worker
+    from rtmbs.viewer.session.session import Session
+    from rtmbs.viewer.session.snapshot import Timing
+    from rtmbs.viewer.session.worker import Worker
 
     steps, late, alone = Steps(os.environ[MEMORY]), [0.0], [0.0]
     turn, advance, noted = Worker._step, Session.advance, Timing.late
@@ -152,7 +152,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def open_session(parameters: dict[str, Any], arguments: argparse.Namespace) -> Any:
     """Return a session that is built and stands still, without a window."""
-    from rtmbs.viewer.connect import connect
+    from rtmbs.viewer.session.connect import connect
 
     connection = connect("fourbar", "process", parameters=parameters, options={"h": arguments.h})
     connection.describe()
@@ -162,12 +162,12 @@ def open_session(parameters: dict[str, Any], arguments: argparse.Namespace) -> A
 
 def open_window(parameters: dict[str, Any], arguments: argparse.Namespace) -> Any:
     """Return a window on a session that is built and stands still, with the panels that are asked for."""
-    from rtmbs.viewer.connect import connect
-    from rtmbs.viewer.view import application
+    from rtmbs.viewer.qt.application import application
+    from rtmbs.viewer.session.connect import connect
 
     connection = connect("fourbar", "process", parameters=parameters, options={"h": arguments.h})
     application()
-    from rtmbs.viewer.window import Window
+    from rtmbs.viewer.qt.window import Window
 
     window = Window(connection)
     window.show()
@@ -180,7 +180,7 @@ def open_window(parameters: dict[str, Any], arguments: argparse.Namespace) -> An
 
 def watch(window: Any, steps: Steps, until: int) -> None:
     """Play until so many steps were taken, and pause."""
-    from rtmbs.viewer.commands import Pause, Play
+    from rtmbs.viewer.session.commands import Pause, Play
 
     timer = getattr(window, "_timer", None)
     wait = time.sleep if timer is None else run

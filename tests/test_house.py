@@ -12,7 +12,7 @@ from tests.trees import tree_of
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "rtmbs"
 LONGEST_FUNCTION = 50  # lines, without its docstring
-LARGEST_FILE = 400  # lines
+LARGEST_FILE = 600  # lines: a class, or one idea
 LOOSE = {"__init__", "__main__", "errors", "spatial", "state", "topology"}
 
 # Above the walls today, with the size; to be taken down. No line may be added.

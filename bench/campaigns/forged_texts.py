@@ -13,10 +13,9 @@ from bench.campaigns.machines import simulation, system
 from rtmbs.language.read import read as read_model
 from rtmbs.sweeps.folder import Folder
 from rtmbs.sweeps.study_file import read_study
-from rtmbs.viewer.describe import describe
-from rtmbs.viewer.disk.blocks import BodyFrames, places_of, write_block
-from rtmbs.viewer.disk.head import NAME, plain, write_head
-from rtmbs.viewer.disk.replay import load_history
+from rtmbs.viewer.session.describe import describe
+from rtmbs.viewer.session.disk_head import NAME, encoded, write_head
+from rtmbs.viewer.session.disk_history import BodyFrames, load_history, places_of, write_block
 
 LIES: tuple[Any, ...] = (
     None,
@@ -129,8 +128,8 @@ def wide_block(rng: np.random.Generator, folder: Path) -> tuple[Path, Any]:
     head, bodies, states = json.loads(json.dumps(head)), int(rng.choice([10, 1000])), int(rng.choice([10, 20000]))
     one = head["scene"]["bodies"]["@tuple"][0]
     head["scene"]["bodies"] = {"@tuple": [one] * bodies}
-    head["moving"] = plain(np.zeros(bodies, bool))
-    head["rotations"], head["positions"] = plain(np.zeros((bodies, 3, 3))), plain(np.zeros((bodies, 3)))
+    head["moving"] = encoded(np.zeros(bodies, bool))
+    head["rotations"], head["positions"] = encoded(np.zeros((bodies, 3, 3))), encoded(np.zeros((bodies, 3)))
     small = {**block, "A": np.zeros((states, 0, 9), np.float32), "r": np.zeros((states, 0, 3))}
     small |= {"k": np.arange(states), "t_ref": np.zeros(states), "h": np.full(states, 1e-3)}
     write_story(folder, json.dumps(head).encode(), small)

@@ -88,7 +88,7 @@ def answer(command: Callable[[], int | None]) -> int:
 
 def users_line(error: RtmbsError) -> str:
     """Return where a function of the user raised what ``error`` tells, "" where none did."""
-    from rtmbs.viewer.fault import place  # needed after a mistake only
+    from rtmbs.viewer.session.error_text import place  # needed after a mistake only
 
     return place(error)
 

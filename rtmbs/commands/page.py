@@ -70,12 +70,12 @@ def one_speed(speeds: tuple[float, ...]) -> float:
 
 
 def paging(options: argparse.Namespace) -> Any:
-    """Return the Paging of the options."""
-    from rtmbs.viewer.web.page import Paging
+    """Return the PageOptions of the options."""
+    from rtmbs.viewer.web.page import PageOptions
 
-    return Paging(
-        rate=options.fps or Paging.rate,
-        speed=one_speed(options.speed or (Paging.speed,)),
+    return PageOptions(
+        rate=options.fps or PageOptions.rate,
+        speed=one_speed(options.speed or (PageOptions.speed,)),
         limit=int(options.limit),
         theme=options.theme or "",
         camera=options.camera,

@@ -11,7 +11,7 @@ from typing import Any
 from rtmbs.commands.arguments import SUFFIX, Parser, count, file_size, number, positive
 from rtmbs.commands.page import add_page_options, add_picture_options, arrows_of, write_html
 from rtmbs.errors import InputError, RtmbsError
-from rtmbs.viewer.disk.head import is_history
+from rtmbs.viewer.session.disk_head import is_history
 
 EXAMPLES = """
 MODEL is a mechanism of the library (its options follow it), a Python file with a function build(), or another function
@@ -41,7 +41,7 @@ def run(words: list[str]) -> int:
         parser.epilog = f"{own_options(name)}{EXAMPLES}"
     options, left = parser.parse_known_args(words)
     if options.headless and options.out:  # what would be told after a minute otherwise
-        from rtmbs.viewer.encoder import check_path
+        from rtmbs.viewer.film.video import check_path
 
         check_path(Path(options.out))
     if name.endswith(SUFFIX):
@@ -133,8 +133,8 @@ def read_parameters(name: str, words: list[str]) -> dict[str, Any]:
 
 def factory_defaults(name: str) -> dict[str, Any]:
     """Return the parameters of a factory that a command line can give: numbers and words with a default."""
-    from rtmbs.viewer.connect import factory_of
-    from rtmbs.viewer.origin import load_function
+    from rtmbs.viewer.session.connect import factory_of
+    from rtmbs.viewer.session.origin import load_function
 
     with told():
         known = inspect.signature(load_function(factory_of(name))).parameters
@@ -144,17 +144,17 @@ def factory_defaults(name: str) -> dict[str, Any]:
 @contextmanager
 def told() -> Iterator[None]:
     """Make one sentence of an error in the user's own file, and print the way there; errors of rtmbs pass through."""
-    from rtmbs.viewer import fault
+    from rtmbs.viewer.session import error_text
 
     try:
         yield
     except RtmbsError:
         raise
     except Exception as error:
-        if not (shown := fault.details(error)):  # a fault of rtmbs is shown whole
+        if not (shown := error_text.details(error)):  # a fault of rtmbs is shown whole
             raise
         print(shown, file=sys.stderr)
-        raise InputError(fault.sentence(error)) from error
+        raise InputError(error_text.sentence(error)) from error
 
 
 def view_model(options: argparse.Namespace, parameters: dict[str, Any]) -> int:
@@ -175,8 +175,8 @@ def view_model(options: argparse.Namespace, parameters: dict[str, Any]) -> int:
 
 def film_model(options: argparse.Namespace, parameters: dict[str, Any], chosen: dict[str, Any]) -> int:
     """Film the motion of a model from its start, at every speed."""
-    from rtmbs.viewer.connect import origin_of
-    from rtmbs.viewer.headless import film_simulation
+    from rtmbs.viewer.film.filming import film_simulation
+    from rtmbs.viewer.session.connect import origin_of
 
     sim = origin_of(options.model, parameters, chosen).make({}, {})
     start = sim.state.copy()
@@ -196,8 +196,8 @@ def view_result(options: argparse.Namespace, words: list[str]) -> int:
             view_parser().refuse(words)
         model = model_file(options.of).model
     elif options.of:
-        from rtmbs.viewer.connect import factory_of
-        from rtmbs.viewer.origin import load_function
+        from rtmbs.viewer.session.connect import factory_of
+        from rtmbs.viewer.session.origin import load_function
 
         parameters = read_parameters(options.of, words)
         with told():
@@ -211,7 +211,7 @@ def view_result(options: argparse.Namespace, words: list[str]) -> int:
 @contextmanager
 def named_parameters(parameters: Mapping[str, Any]) -> Iterator[None]:
     """Tell a result that does not fit its model with the parameters that the model was built with."""
-    from rtmbs.viewer.design import OTHER
+    from rtmbs.viewer.session.playback import OTHER
 
     try:
         yield
@@ -227,8 +227,8 @@ def show_result(options: argparse.Namespace, model: Any) -> int:
     if options.html:
         return write_html(options, model)
     if options.headless:
-        from rtmbs.viewer.connect import recorded
-        from rtmbs.viewer.headless import film_result
+        from rtmbs.viewer.film.filming import film_result
+        from rtmbs.viewer.session.connect import recorded
 
         result, scene = recorded(options.model)
         for text in result.warnings if is_history(options.model) else ():
@@ -268,20 +268,20 @@ def out_path(options: argparse.Namespace) -> str:
 
 
 def filming(options: argparse.Namespace) -> Any:
-    """Return the Filming of the options."""
-    from rtmbs.viewer.headless import Filming
+    """Return the FilmOptions of the options."""
+    from rtmbs.viewer.film.filming import FilmOptions
 
     width, height = options.size
     names = ("frames", "seconds", "camera", "follow", "parallel", "overlay", "renderer", "legend", "all_traces")
     taken = {name: getattr(options, name) for name in names} | arrows_of(options)
     taken |= {"traces": tuple(options.trace), "hide": tuple(options.hide), "scales": not options.no_scales}
     taken |= {"theme": options.theme or "white", "rate": options.fps or 30.0}
-    return Filming(**taken, width=width, height=height, progress=True)
+    return FilmOptions(**taken, width=width, height=height, progress=True)
 
 
 def film(once: Callable[[Any, Path], Any], options: argparse.Namespace) -> int:
     """Film at every speed; the exit code is 1 when a step failed on the way."""
-    from rtmbs.viewer.headless import film_speeds
+    from rtmbs.viewer.film.filming import film_speeds
 
     failed = 0
 

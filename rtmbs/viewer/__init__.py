@@ -1,1 +1,1 @@
-"""The live viewer. Nothing of Qt is loaded before a window opens."""
+"""Live viewer in five rooms: scene, session, film, web and qt. Qt is loaded when a window opens."""

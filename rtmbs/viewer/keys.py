@@ -1,4 +1,4 @@
-"""Keys and mouse: one table that the shortcuts, the menus, the help of F1, the documents and the tests read."""
+"""Table of keys and mouse: source of the shortcuts, the menus, the map of keys (F1), the pages and the manual."""
 
 from typing import NamedTuple
 

@@ -1,26 +1,18 @@
-"""``view``: open the window on a mechanism, and return when the user closes it."""
+"""``view``: a window on a mechanism or a recorded result, until the user closes it."""
 
-import os
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from rtmbs.errors import InputError
-from rtmbs.viewer.collecting import collected_here
-from rtmbs.viewer.commands import Loop, Play
-from rtmbs.viewer.connect import connect, is_result, playback
-from rtmbs.viewer.connection import Connection
-from rtmbs.viewer.interrupt import ended_by_interrupt
-from rtmbs.viewer.main_guard import why_not_imported
-from rtmbs.viewer.qt import check_display, check_opengl, check_qt
-from rtmbs.viewer.theme import theme_named
-
-# A renderer without a graphics card would take every core, also the one that the steps need. 0 draws in the thread of
-# the window: on two cores more pictures and fewer missed deadlines than with one more thread (bench/viewer.py).
-RENDERER_THREADS = "LP_NUM_THREADS"
+from rtmbs.viewer.qt.application import application, show
+from rtmbs.viewer.qt.requirements import check_display, check_opengl, check_qt
+from rtmbs.viewer.scene.theme import theme_named
+from rtmbs.viewer.session.commands import Loop, Play
+from rtmbs.viewer.session.connect import connect, is_result, playback, reimport_error
+from rtmbs.viewer.session.connection import Connection
 
 
 def view(
@@ -48,18 +40,18 @@ def view(
     """
     if html is not None:
         from rtmbs.viewer.web.export import export
-        from rtmbs.viewer.web.page import Paging
+        from rtmbs.viewer.web.page import PageOptions
 
         if theme:
-            settings["paging"] = replace(settings.get("paging") or Paging(), theme=theme)
+            settings["paging"] = replace(settings.get("paging") or PageOptions(), theme=theme)
         export(target, html, model=model, parameters=parameters, options=options, **settings)
         return 0
     check_qt()
     check_display()
     if mode == "manual":
-        raise InputError("view(mode='manual') would never return; use rtmbs.viewer.manual_viewer.ManualViewer(sim)")
+        raise InputError("view(mode='manual') would never return; use rtmbs.viewer.qt.manual_viewer.ManualViewer(sim)")
     theme_named(theme or "white")
-    if mode == "process" and (why := why_not_imported()):
+    if mode == "process" and (why := reimport_error()):
         print(f"the session runs in a thread: {why}", file=sys.stderr)
         mode = "thread"
     connection = open_connection(target, mode, model, parameters=parameters, options=options, **settings)
@@ -79,53 +71,3 @@ def open_connection(target: Any, mode: str, model: Any = None, **settings: Any) 
     if is_result(target):
         return playback(target, model)
     return connect(target, mode, **settings)
-
-
-def show(connection: Connection, theme: str | None = None, opener: Any = None, first: Play | Loop | None = None) -> int:
-    """Open the window on a Connection and run it to its end; the command ``first`` is sent when the window is there.
-
-    Ctrl+C in the terminal closes the window, and KeyboardInterrupt is raised then.
-    """
-    with ended_by_interrupt(application()), collected_here():
-        return show_until_closed(connection, theme, opener, first)
-
-
-def show_until_closed(connection: Connection, theme: str | None, opener: Any, first: Play | Loop | None) -> int:
-    """Open the window, and return the exit code of its loop."""
-    from rtmbs.viewer.remember import keep, keep_on_once_framed, restore, settings
-    from rtmbs.viewer.window import Window
-
-    window, kept = Window(connection, theme_named(theme or "white"), opener), settings()
-    restore(window, kept, theme_given=theme is not None)
-    old_hook = sys.excepthook
-
-    def tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        """What escapes from Qt's own callbacks goes to the banner, and to the terminal as ever."""
-        window.fail(error)
-        old_hook(kind, error, trace)
-
-    sys.excepthook = tell
-    try:
-        window.show()
-        keep_on_once_framed(window)
-        if first is not None:
-            connection.send(first)
-        return int(application().exec())
-    finally:
-        sys.excepthook = old_hook
-        keep(window, kept)
-        window.close()
-        window.connection.close()
-        window.deleteLater()  # Qt holds functions that hold the window
-
-
-def application() -> Any:
-    """Return the application of Qt, made when there is none yet."""
-    os.environ.setdefault(RENDERER_THREADS, "0")
-    from PySide6.QtWidgets import QApplication
-
-    app = QApplication.instance() or QApplication(["rtmbs"])
-    assert isinstance(app, QApplication)
-    app.setStyle("Fusion")
-    app.setApplicationName("rtmbs")
-    return app

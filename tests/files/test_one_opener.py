@@ -34,7 +34,7 @@ ALLOWED = {
     "commands/explain.py": "a page of rtmbs",
     "commands/arguments.py": "the null device",
     "viewer/web/page.py": "files of the page of rtmbs",
-    "viewer/panels/export.py": "writes",
+    "viewer/qt/plot_files.py": "writes",
     "sweeps/time_limit.py": "the null device",
 }
 

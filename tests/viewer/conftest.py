@@ -33,7 +33,7 @@ def display() -> bool:
 @pytest.fixture(scope="session")
 def qapp(display):
     """The application that pytest-qt uses."""
-    from rtmbs.viewer.view import application
+    from rtmbs.viewer.qt.application import application
 
     return application()
 
@@ -44,7 +44,7 @@ def windows_are_gone(request):
     if "qapp" not in request.fixturenames:
         yield
         return
-    from rtmbs.viewer.collecting import collect
+    from rtmbs.viewer.qt.application import collect
 
     # The last window of the test before is free now only. Frozen, its items would keep their addresses, and Qt's new
     # objects would be taken for them.

@@ -12,11 +12,11 @@ import pytest
 from rtmbs import library
 from rtmbs.commands.view import EXAMPLES
 from rtmbs.simulation.pacing import BACKLOG
-from rtmbs.viewer import commands
-from rtmbs.viewer.connect import MODES
-from rtmbs.viewer.frame import OPTIONS, PLOTS
-from rtmbs.viewer.history import BYTES, STATES
-from rtmbs.viewer.mouse_spring import DAMPING_RATIO, FREQUENCY, MOUSE_SPRING
+from rtmbs.viewer.scene.frame import OPTIONS, PLOTS
+from rtmbs.viewer.session import commands
+from rtmbs.viewer.session.connect import MODES
+from rtmbs.viewer.session.history import BYTES, STATES
+from rtmbs.viewer.session.mouse_spring import DAMPING_RATIO, FREQUENCY, MOUSE_SPRING
 from tests.patience import LONGEST
 
 ROOT = Path(__file__).parents[2]
@@ -60,9 +60,9 @@ def test_the_app_checks_itself():
 
 def test_importing_rtmbs_or_the_session_loads_no_qt():
     code = (
-        "import sys, rtmbs, rtmbs.viewer, rtmbs.viewer.connect; "
+        "import sys, rtmbs, rtmbs.viewer, rtmbs.viewer.session.connect; "
         "print([m for m in ('numba', 'scipy', 'PySide6', 'pyqtgraph', 'OpenGL') if m in sys.modules]); "
-        "import rtmbs.viewer.worker, rtmbs.viewer.manual, rtmbs.viewer.playback_connection; "
+        "import rtmbs.viewer.session.worker, rtmbs.viewer.session.manual, rtmbs.viewer.session.playback; "
         "print([m for m in ('PySide6', 'pyqtgraph', 'OpenGL') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=LONGEST)
@@ -105,7 +105,7 @@ def test_the_session_of_the_page_runs_without_a_window(tmp_path):
 
 
 def test_the_loop_of_the_page_steps_in_real_time(qtbot, monkeypatch):
-    viewer = pytest.importorskip("rtmbs.viewer.manual_viewer")
+    viewer = pytest.importorskip("rtmbs.viewer.qt.manual_viewer")
     steps, sync = [], viewer.ManualViewer.sync
 
     def counted(self, sim, report=None):

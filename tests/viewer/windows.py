@@ -4,8 +4,8 @@ import warnings
 from typing import Any
 
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.commands import Command
-from rtmbs.viewer.manual import ManualConnection
+from rtmbs.viewer.session.commands import Command
+from rtmbs.viewer.session.manual import ManualConnection
 
 
 class Watched(ManualConnection):
@@ -29,7 +29,7 @@ class Watched(ManualConnection):
 
 def open_window(qtbot: Any, sim: Simulation, **options: Any) -> Any:
     """Return a shown window whose first frame is there; ``window.connection`` is a Watched."""
-    from rtmbs.viewer.window import Window
+    from rtmbs.viewer.qt.window import Window
 
     connection = Watched(sim, **options)
     connection.turn()

@@ -1,1 +1,1 @@
-"""A recorded run as one file of HTML that any browser plays, without a network."""
+"""Pages: a recorded run as one file of HTML that any browser plays without a network."""

@@ -2,7 +2,7 @@
 // Reactions of joints as arrows of one scale, as the window draws them: forces, and moments with two heads.
 
 class Arrows {
-  // given: what reactions.py wrote; scene: of three.js.
+  // given: what pictures.py wrote; scene: of three.js.
   constructor(given, scene) {
     Object.assign(this, { given, newtons: given.newtons, moment: given.moment, count: given.b.length });
     const parts = { shaft: 1, head: 1, "moment shaft": 1, "moment head": 2 };

@@ -1,4 +1,4 @@
-"""``export``: what the user has, as a page: a recorded result, or a mechanism that is run for it."""
+"""Export of a page from a recorded result, or from a mechanism that is run for it."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -7,8 +7,8 @@ from typing import Any
 
 from rtmbs import library
 from rtmbs.errors import InputError, StepError
-from rtmbs.viewer.connect import is_result, origin_of, playback
-from rtmbs.viewer.web.page import Page, Paging, write_page
+from rtmbs.viewer.session.connect import is_result, origin_of, playback
+from rtmbs.viewer.web.page import Page, PageOptions, write_page
 
 LENGTH = 10.0  # [s] of a replay unless given
 
@@ -22,7 +22,7 @@ def export(
     parameters: Mapping[str, Any] | None = None,
     options: Mapping[str, Any] | None = None,
     shapes: Any = None,
-    paging: Paging | None = None,
+    paging: PageOptions | None = None,
 ) -> Page:
     """Write a page that plays ``target`` in a browser, and return its size and pictures.
 
@@ -42,8 +42,8 @@ def export(
         recording = playback(target, model)
         warnings = tuple(message.text for message in recording.messages())
         return replace(write_page(recording, path, paging), warnings=warnings)
-    paging = paging or Paging()
-    if isinstance(target, str) and target in library.WATCHED_AT and paging.speed == Paging.speed:
+    paging = paging or PageOptions()
+    if isinstance(target, str) and target in library.WATCHED_AT and paging.speed == PageOptions.speed:
         paging = replace(paging, speed=library.WATCHED_AT[target])
     return run_for_page(target, path, seconds, parameters, options, shapes, paging)
 
@@ -55,12 +55,12 @@ def run_for_page(
     parameters: Mapping[str, Any] | None,
     options: Mapping[str, Any] | None,
     shapes: Any,
-    paging: Paging,
+    paging: PageOptions,
 ) -> Page:
     """Run a mechanism and write its page."""
     from rtmbs.observers.schedule import Every  # these load the kernels, which a recorded result does not need
-    from rtmbs.viewer.describe import describe
-    from rtmbs.viewer.playback_connection import PlaybackConnection
+    from rtmbs.viewer.session.describe import describe
+    from rtmbs.viewer.session.playback import PlaybackConnection
 
     length = LENGTH * paging.speed if seconds is None else seconds
     if not (isinstance(length, int | float) and 0.0 < length < float("inf")):

@@ -1,9 +1,9 @@
-"""Write a page: one file of HTML with the recorded run, the scene, and the program that plays it.
+"""Page: one file of HTML with a recorded run, its scene, and the program that plays it.
 
-    from rtmbs.viewer.connect import playback
-    from rtmbs.viewer.web.page import Paging, write_page
+    from rtmbs.viewer.session.connect import playback
+    from rtmbs.viewer.web.page import PageOptions, write_page
 
-    write_page(playback("run.h5", model), "run.html", Paging(channels=("crank.angle",), traces=("tip",)))
+    write_page(playback("run.h5", model), "run.html", PageOptions(channels=("crank.angle",), traces=("tip",)))
 
 Nothing is loaded from elsewhere: a policy of the page forbids it.
 """
@@ -26,24 +26,31 @@ from rtmbs.errors import InputError, unknown_name
 from rtmbs.files.atomic_file import replacing
 from rtmbs.results.channel import units_of
 from rtmbs.viewer import keys
-from rtmbs.viewer.camera import PRESETS, Camera, ground_axes
-from rtmbs.viewer.description import SceneDescription
-from rtmbs.viewer.grid import AXES
-from rtmbs.viewer.playback_connection import PlaybackConnection
-from rtmbs.viewer.reach import DIRECTIONS, reached
-from rtmbs.viewer.recording import rotations
-from rtmbs.viewer.scene import MOST_TRAILS, Scene
-from rtmbs.viewer.speeds import SPEEDS
-from rtmbs.viewer.theme import THEMES, theme_named
-from rtmbs.viewer.trails import named, traceable
-from rtmbs.viewer.web.packing import quantised
-from rtmbs.viewer.web.pictures import Pictures, chosen, moving, photograph, pieces, scenes_of, standing
-from rtmbs.viewer.web.reactions import colors, reactions
+from rtmbs.viewer.scene.camera import DIRECTIONS, PRESETS, Camera, ground_axes, reached
+from rtmbs.viewer.scene.description import SceneDescription
+from rtmbs.viewer.scene.drawing import AXIS_COLORS
+from rtmbs.viewer.scene.scene import MOST_TRAILS, Scene
+from rtmbs.viewer.scene.theme import THEMES, theme_named
+from rtmbs.viewer.scene.trails import named, traceable
+from rtmbs.viewer.session.commands import SPEEDS
+from rtmbs.viewer.session.playback import PlaybackConnection, rotations
+from rtmbs.viewer.web.pictures import (
+    Pictures,
+    chosen,
+    colors,
+    moving_content,
+    pieces,
+    quantised,
+    reactions,
+    sample_pictures,
+    scenes_of,
+    static_content,
+)
 
 PLACE = re.compile("@([A-Z]+)@")  # of a template
 LIMIT = 20_000_000  # bytes of a page unless given
 FEWEST = 2  # pictures: a page with fewer plays nothing
-MOST = 200_000  # pictures of a page at most, whatever their bytes
+MOST = 200_000  # pictures of a page at most
 MOVING = ("t", "r", "q", "loose", "channels", "reactions")  # content that grows with the pictures
 SPARE = 0.92  # share of the limit that a second try aims at
 TRIES = 6
@@ -59,8 +66,8 @@ ACTIONS = (  # of the window that a page has too
 
 
 @dataclass(frozen=True)
-class Paging:
-    """What a page shows and how large it may be.
+class PageOptions:
+    """Options of a page: content, camera, theme, and size of the file.
 
     rate: pictures a second of the replay; the page goes smoothly from one to the next.
     speed: simulated seconds a second of the replay, at first.
@@ -92,7 +99,7 @@ class Paging:
 
 @dataclass(frozen=True)
 class Page:
-    """What came of it."""
+    """Report of a page: file, size, pictures and warnings."""
 
     path: Path
     bytes: int
@@ -104,7 +111,7 @@ class Page:
 def write_page(
     connection: PlaybackConnection,
     path: str | Path,
-    paging: Paging | None = None,
+    paging: PageOptions | None = None,
     form: Callable[[dict[str, Any]], bytes] | None = None,
 ) -> Page:
     """Write the recorded run of ``connection`` as a page.
@@ -114,25 +121,30 @@ def write_page(
     Raises InputError for a number out of range, a limit that no page keeps, and a file that cannot be written;
     UnknownNameError for a theme, camera, channel, marker or body that does not exist.
     """
-    paging = paging or Paging()
+    paging = paging or PageOptions()
     check(paging)
     description = connection.describe()
     scenes = dict(scenes_of(connection))
-    fixed = settled(connection, description, paging) | colors(connection) | axes(next(iter(scenes.values())))
+    fixed = fixed_content(connection, description, paging) | colors(connection) | axes(next(iter(scenes.values())))
     drawn = {name: pieces(scene) for name, scene in scenes.items()}
     first = next(iter(scenes))
-    around = beside(scenes[first], fixed["follow"])
+    around = around_followed(scenes[first], fixed["follow"])
     t, rate = connection.recording.t, paging.rate
     for _ in range(TRIES):
         samples = chosen(t, paging.speed / rate)
         if len(samples) > MOST:
             rate *= SPARE * MOST / len(samples)
             continue
-        pictures = photograph(connection, scenes[first], drawn[first], samples)
-        content = fixed | standing(drawn, pictures.loose) | moving(pictures) | curves(connection, paging, samples)
+        pictures = sample_pictures(connection, scenes[first], drawn[first], samples)
+        content = (
+            fixed
+            | static_content(drawn, pictures.loose)
+            | moving_content(pictures)
+            | curves(connection, paging, samples)
+        )
         if paging.reactions:
             content |= reactions(connection, scenes[first], samples, paging.newtons)
-        text = (form or page_text)(content | seen_from(description, pictures, paging) | around)
+        text = (form or page_text)(content | views_content(description, pictures, paging) | around)
         if len(text) <= paging.limit:
             return written(path, text, len(samples), rate)
         if len(samples) <= FEWEST:
@@ -160,7 +172,7 @@ def written(path: str | Path, text: bytes, pictures: int, rate: float) -> Page:
     return Page(Path(path), len(text), pictures, rate)
 
 
-def check(paging: Paging) -> None:
+def check(paging: PageOptions) -> None:
     """Raise InputError for numbers that make no page."""
     for name in ("rate", "speed", "limit", "newtons"):
         value = getattr(paging, name)
@@ -176,7 +188,7 @@ def check(paging: Paging) -> None:
 # ---- content --------------------------------------------------------------------------------------------------------
 
 
-def settled(connection: PlaybackConnection, description: SceneDescription, paging: Paging) -> dict[str, Any]:
+def fixed_content(connection: PlaybackConnection, description: SceneDescription, paging: PageOptions) -> dict[str, Any]:
     """Return what no picture changes: names, points that leave a way, themes, keys."""
     bodies = [body.name for body in description.bodies]
     points = traceable(description)
@@ -208,7 +220,7 @@ def settled(connection: PlaybackConnection, description: SceneDescription, pagin
 
 def axes(scene: Scene) -> dict[str, Any]:
     """Return where the axes of the world end, and their colours."""
-    return {"axes": {"tips": scene.axis_tips().tolist(), "colors": AXES}}
+    return {"axes": {"tips": scene.axis_tips().tolist(), "colors": AXIS_COLORS}}
 
 
 def described(key: keys.Key) -> tuple[tuple[str, ...], str, str]:
@@ -216,7 +228,7 @@ def described(key: keys.Key) -> tuple[tuple[str, ...], str, str]:
     return key.keys, keys.shown(key.keys), key.text
 
 
-def curves(connection: PlaybackConnection, paging: Paging, samples: NDArray[np.int64]) -> dict[str, Any]:
+def curves(connection: PlaybackConnection, paging: PageOptions, samples: NDArray[np.int64]) -> dict[str, Any]:
     """Return the plotted channels at some samples."""
     units: dict[str, str] = {}
     for channel in connection.describe().channels:
@@ -233,8 +245,8 @@ def curves(connection: PlaybackConnection, paging: Paging, samples: NDArray[np.i
     return {"channels": found}
 
 
-def seen_from(description: SceneDescription, pictures: Pictures, paging: Paging) -> dict[str, Any]:
-    """Return where the eye may stand, and the points that a picture of everything holds."""
+def views_content(description: SceneDescription, pictures: Pictures, paging: PageOptions) -> dict[str, Any]:
+    """Return the directions of the camera presets, and the points that a picture of everything holds."""
     camera, views = Camera(ground=ground_axes(description.gravity)), {}
     for name in PRESETS:
         camera.look(name)
@@ -254,7 +266,7 @@ def seen_from(description: SceneDescription, pictures: Pictures, paging: Paging)
     }
 
 
-def beside(scene: Scene, followed: int) -> dict[str, Any]:
+def around_followed(scene: Scene, followed: int) -> dict[str, Any]:
     """Return how far the first picture reaches from the mass centre of a followed body, in some directions [m]."""
     if followed < 0:
         return {"around": []}

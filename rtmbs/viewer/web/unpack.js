@@ -1,5 +1,5 @@
 "use strict";
-// Numbers of a page: what packing.py wrote. MISSING stands for a value that is not a number.
+// Numbers of a page: what pictures.py wrote. MISSING stands for a value that is not a number.
 
 const MISSING = -(2 ** 31);
 const TOO_OLD = "This browser cannot unpack the run. Chrome 80, Firefox 113, Safari 16.4 and later can.";

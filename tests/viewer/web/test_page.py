@@ -10,11 +10,11 @@ import rtmbs
 from rtmbs.commands.cli import main
 from rtmbs.errors import InputError, StepError, UnknownNameError
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.connect import playback
 from rtmbs.viewer.keys import BY_ACTION
-from rtmbs.viewer.recording import rotations
+from rtmbs.viewer.session.connect import playback
+from rtmbs.viewer.session.playback import rotations
 from rtmbs.viewer.web.export import export
-from rtmbs.viewer.web.page import ACTIONS, Paging, write_page
+from rtmbs.viewer.web.page import ACTIONS, PageOptions, write_page
 from rtmbs.viewer.web.pictures import FINE, TURN, chosen
 from tests.viewer.mechanisms import failing, motored
 
@@ -50,7 +50,7 @@ def look(browser, path, script):
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "run.html"
-    paging = Paging(theme="white", channels=("base.angle", "energy.kinetic"), traces=("eye",))
+    paging = PageOptions(theme="white", channels=("base.angle", "energy.kinetic"), traces=("eye",))
     write_page(playback(RESULT, MODEL), path, paging)
     return path
 
@@ -122,7 +122,7 @@ def test_poses_and_curves_are_those_of_the_run(browser, page):
 def test_a_component_has_its_own_unit(tmp_path):
     wanted = {"base.reaction[fz]": "N", "base.reaction[nx]": "N m", "base.angle": "rad"}
     path = tmp_path / "units.html"
-    write_page(playback(RESULT, MODEL), path, Paging(channels=tuple(wanted)))
+    write_page(playback(RESULT, MODEL), path, PageOptions(channels=tuple(wanted)))
     assert {one["name"]: one["unit"] for one in content(path)["channels"]} == wanted
 
 
@@ -202,7 +202,7 @@ def test_a_body_is_chosen_by_a_press(browser, page):
 def test_a_followed_body_stands_in_the_middle(browser, tmp_path):
     """At the start, at the end, and after the picture is fitted again."""
     path = tmp_path / "follow.html"
-    write_page(playback(RESULT, MODEL), path, Paging(theme="white", follow="coupler", playing=False))
+    write_page(playback(RESULT, MODEL), path, PageOptions(theme="white", follow="coupler", playing=False))
     told = look(
         browser,
         path,
@@ -243,26 +243,26 @@ def test_the_limit_is_kept_by_fewer_pictures(tmp_path, page):
     path = tmp_path / "small.html"
     whole = page.stat().st_size
     limit = whole - len(json.dumps({name: content(page)[name] for name in ("r", "q")})) // 2
-    wanted = Paging(theme="white", channels=("base.angle", "energy.kinetic"), limit=limit)
+    wanted = PageOptions(theme="white", channels=("base.angle", "energy.kinetic"), limit=limit)
     made = write_page(playback(RESULT, MODEL), path, wanted)
     assert made.bytes <= limit
     assert made.rate < 60.0
     assert 2 <= made.pictures < 61
     with pytest.raises(InputError, match=r"needs more than 0.05 MB even with few pictures; raise the limit"):
-        write_page(playback(RESULT), path, Paging(limit=50_000))
+        write_page(playback(RESULT), path, PageOptions(limit=50_000))
 
 
 @pytest.mark.parametrize(
     ("paging", "error", "words"),
     [
-        (Paging(rate=0.0), InputError, "rate is 0.0; it must be a positive number"),
-        (Paging(limit=-1), InputError, "limit is -1"),
-        (Paging(speed=float("nan")), InputError, "speed is nan"),
-        (Paging(theme="drak"), UnknownNameError, "drak"),
-        (Paging(camera="corner"), UnknownNameError, "corner"),
-        (Paging(channels=("base.angel",)), UnknownNameError, "base.angle"),
-        (Paging(traces=("eyes",)), UnknownNameError, "eye"),
-        (Paging(follow="coupling"), UnknownNameError, "coupler"),
+        (PageOptions(rate=0.0), InputError, "rate is 0.0; it must be a positive number"),
+        (PageOptions(limit=-1), InputError, "limit is -1"),
+        (PageOptions(speed=float("nan")), InputError, "speed is nan"),
+        (PageOptions(theme="drak"), UnknownNameError, "drak"),
+        (PageOptions(camera="corner"), UnknownNameError, "corner"),
+        (PageOptions(channels=("base.angel",)), UnknownNameError, "base.angle"),
+        (PageOptions(traces=("eyes",)), UnknownNameError, "eye"),
+        (PageOptions(follow="coupling"), UnknownNameError, "coupler"),
     ],
 )
 def test_a_wrong_wish_is_told(tmp_path, paging, error, words):

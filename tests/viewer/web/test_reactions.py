@@ -7,12 +7,12 @@ import pytest
 
 from rtmbs.errors import InputError
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.arrows import typical
-from rtmbs.viewer.commands import ShowReactions
-from rtmbs.viewer.connect import playback
-from rtmbs.viewer.scene import Scene
-from rtmbs.viewer.theme import DARK, WHITE
-from rtmbs.viewer.web.page import Paging, write_page
+from rtmbs.viewer.scene.arrows import typical
+from rtmbs.viewer.scene.scene import Scene
+from rtmbs.viewer.scene.theme import DARK, WHITE
+from rtmbs.viewer.session.commands import ShowReactions
+from rtmbs.viewer.session.connect import playback
+from rtmbs.viewer.web.page import PageOptions, write_page
 from rtmbs.viewer.web.pictures import at
 from tests.viewer.mechanisms import motored
 from tests.viewer.web.test_page import content, look
@@ -25,7 +25,7 @@ NEWTONS = 20.0
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "run.html"
-    wanted = Paging(theme="white", rate=200.0, reactions=True, newtons=NEWTONS, all_traces=True, legend=True)
+    wanted = PageOptions(theme="white", rate=200.0, reactions=True, newtons=NEWTONS, all_traces=True, legend=True)
     write_page(playback(RESULT, MODEL), path, wanted)
     return path
 
@@ -128,7 +128,7 @@ def test_the_legend_says_in_words_what_is_shown(browser, page):
 
 def test_a_page_without_reactions_says_so(browser, tmp_path):
     path = tmp_path / "plain.html"
-    write_page(playback(RESULT, MODEL), path, Paging(theme="white"))
+    write_page(playback(RESULT, MODEL), path, PageOptions(theme="white"))
     told = look(
         browser,
         path,
@@ -155,4 +155,4 @@ def test_reactions_that_cannot_be(tmp_path, model, wanted, words):
         RESULT.save(tmp_path / "run.npz")
         result = tmp_path / "run.npz"
     with pytest.raises(InputError, match=re.escape(words)):
-        write_page(playback(result, model), tmp_path / "x.html", Paging(**wanted))
+        write_page(playback(result, model), tmp_path / "x.html", PageOptions(**wanted))

@@ -1,0 +1,1 @@
+"""Films: pictures of a mechanism without a window, captions, and video files."""

@@ -1,0 +1,303 @@
+"""Films of a Simulation or a recorded result without a window or a display: a video, numbered images, or one image."""
+
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+from rtmbs.errors import InputError, unknown_name
+from rtmbs.model import Model
+from rtmbs.model.looks import Shapes
+from rtmbs.results.result import Result
+from rtmbs.simulation import Simulation
+from rtmbs.viewer.film.captions import row_of, width_of, with_caption, with_legend
+from rtmbs.viewer.film.painters import AUTO, make_painter
+from rtmbs.viewer.film.video import Video
+from rtmbs.viewer.scene.arrows import Scale, typical
+from rtmbs.viewer.scene.camera import Camera, ground_axes
+from rtmbs.viewer.scene.description import SceneDescription
+from rtmbs.viewer.scene.frame import Frame
+from rtmbs.viewer.scene.legend import legend
+from rtmbs.viewer.scene.scene import PARTS, Following, Scene
+from rtmbs.viewer.scene.theme import theme_named
+from rtmbs.viewer.scene.trails import named
+from rtmbs.viewer.session.commands import Play, SetSpeed, ShowReactions
+from rtmbs.viewer.session.describe import describe_recorded
+from rtmbs.viewer.session.manual import ManualConnection
+from rtmbs.viewer.session.playback import PlaybackConnection
+from rtmbs.viewer.session.snapshot import Poses, motion_ahead
+
+Array = NDArray[np.float64]
+
+MOST_COVERED = 0.4  # of the width, that the words of the overlay may take from the picture
+WHOLE = 1e-9  # of a step: a picture that comes this little early is in time
+
+
+@dataclass(frozen=True)
+class FilmOptions:
+    """Options of a film: number, size, camera and content of its pictures.
+
+    frames: how many; or as many as ``seconds`` of the mechanism need, where those are given.
+    rate: pictures a second of the video.  speed: simulated seconds a second of the video.
+    camera: what ``Camera.look`` takes: a preset, angles, or a matrix.  parallel: lines stay parallel.
+    follow: name of a body that the camera goes with, "" for none.
+    overlay: name, time and speed are written on every picture.  scales: so are the names of the axes, a scale bar and
+    that of arrows.  legend: so is what the colours mean.
+    reactions: of all joints are drawn as arrows.  newtons: force that an arrow of one metre means; a round one unless
+    given.
+    traces: names of markers and bodies that leave trails.  all_traces: all markers do.
+    hide: parts of ``scene.PARTS`` that are not drawn.
+    renderer: one of ``painters.RENDERERS``.
+    """
+
+    frames: int = 200
+    seconds: float | None = None
+    rate: float = 30.0
+    speed: float = 1.0
+    width: int = 1200
+    height: int = 700
+    theme: str = "white"
+    camera: str = "isometric"
+    parallel: bool = False
+    follow: str = ""
+    overlay: bool = False
+    scales: bool = True
+    legend: bool = False
+    reactions: bool = False
+    newtons: float | None = None
+    traces: tuple[str, ...] = ()
+    all_traces: bool = False
+    hide: tuple[str, ...] = ()
+    renderer: str = AUTO
+    progress: bool = False
+
+    @property
+    def pictures(self) -> int:
+        """Number of pictures."""
+        if self.seconds is None:
+            return self.frames
+        return math.floor(self.seconds * self.rate / self.speed * (1.0 + WHOLE)) + 1
+
+
+@dataclass(frozen=True)
+class FilmReport:
+    """Report of a film: pictures, renderer, times and warnings."""
+
+    pictures: int
+    renderer: str  # who drew: OpenGL with the name of the driver, or matplotlib
+    reason: str  # why it was not OpenGL; "" otherwise
+    t: float  # time of the last picture [s]
+    seconds: float  # wall time
+    stopped: str = ""  # the sentence of a step that failed
+    ended: str = ""  # says that the run was shorter than the film
+    warnings: tuple[str, ...] = ()  # about a recorded result beside its model
+
+
+def film_simulation(
+    sim: Simulation, out: str | Path, filming: FilmOptions, shapes: Mapping[str, Shapes] | None = None
+) -> FilmReport:
+    """Step ``sim`` and take pictures on the way, the first of the present state; no step is left out.
+
+    Ends early, with what there is, when a step fails.
+    Raises InputError for a file that cannot be written or a size or rate that cannot be, UnknownNameError for a theme
+    or a camera that does not exist.
+    """
+    check(filming)
+    connection, told = ManualConnection(sim, shapes=shapes), list[str]()
+    connection.send(ShowReactions(filming.reactions))
+    description = with_motion_ahead(sim, connection.describe(), (filming.pictures - 1) * filming.speed / filming.rate)
+    return replace(
+        film(description, stepped_frames(sim, connection, filming, told), out, filming), stopped="; ".join(told)
+    )
+
+
+def with_motion_ahead(sim: Simulation, description: SceneDescription, seconds: float) -> SceneDescription:
+    """Return the description with the way of the first ``seconds``, where it is soon known; ``sim`` stays as it is."""
+    if sim.system.signals:  # functions of time are not asked about a future that may never come
+        return description
+    state = sim.state.copy()
+    try:
+        way = motion_ahead(sim, Poses(sim), description, seconds)
+    except Exception:  # noqa: BLE001 (what fails here fails again in the film, and is reported then)
+        return description
+    finally:
+        sim.restore(state)
+    return replace(description, way=way[np.all(np.isfinite(way), axis=1)])
+
+
+def stepped_frames(
+    sim: Simulation, connection: ManualConnection, filming: FilmOptions, told: list[str]
+) -> Iterator[Frame]:
+    """Yield a frame for each picture; the sentence of a step that fails goes to ``told``, and ends it."""
+    start = sim.t
+    for number in range(filming.pictures):
+        target = start + number * filming.speed / filming.rate
+        while sim.t < target - WHOLE * sim.h and connection.should_step():
+            connection.sync(sim, sim.step())
+        connection.should_step()  # publishes what is new
+        frame = connection.latest()
+        assert frame is not None
+        yield frame
+        told.extend(message.text for message in connection.messages() if message.kind == "failure")
+        if told:
+            return
+
+
+def film_result(
+    result: Result,
+    out: str | Path,
+    filming: FilmOptions,
+    model: Model | None = None,
+    scene: SceneDescription | None = None,
+) -> FilmReport:
+    """Take pictures of a recorded result, from its beginning to the first picture at or past its end.
+
+    model: of the mechanism, for shapes and joints.  scene: the same of a history on disk, used without ``model``.
+    Raises as ``film_simulation``.
+    """
+    now, wanted = [0.0], filming.pictures
+    known = scene if scene is not None and model is None else describe_recorded(result, model)
+    connection = PlaybackConnection(result, known, clock=lambda: now[0])  # refuses what cannot be played
+    length = float(result.t[-1] - result.t[0])
+    filming = replace(filming, seconds=None, frames=min(wanted, pictures_of(length, filming)))
+    wrenches = shown_reactions(connection) if filming.reactions else None
+
+    def played() -> Iterator[Frame]:
+        connection.send(SetSpeed(filming.speed))
+        connection.send(Play())
+        for number in range(filming.pictures):
+            now[0] = number / filming.rate
+            frame = connection.latest()
+            assert frame is not None
+            yield frame
+
+    description = connection.describe()
+    filmed = replace(film(description, played(), out, filming, wrenches), warnings=description.warnings)
+    if filming.frames == wanted:
+        return filmed
+    return replace(filmed, ended=f"the run ends at t = {result.t[-1]:g} s, and so does the film")
+
+
+def pictures_of(length: float, filming: FilmOptions) -> int:
+    """Return how many pictures a motion of ``length`` [s] fills, the one of its end included."""
+    return math.ceil(length * filming.rate / filming.speed * (1.0 - WHOLE)) + 1
+
+
+def shown_reactions(connection: PlaybackConnection) -> Array:
+    """Show the reactions of a recorded result, and return those (nj, 6) of a sample that a scale of arrows fits.
+
+    Raises InputError for a result that holds no reactions.
+    """
+    connection.send(ShowReactions(True))
+    return typical(connection.reactions())
+
+
+def film(
+    description: SceneDescription,
+    frames: Iterator[Frame],
+    out: str | Path,
+    filming: FilmOptions,
+    wrenches: Array | None = None,
+) -> FilmReport:
+    """Draw ``frames`` and write them to ``out``; arrows have the scale that fits ``wrenches`` (k, 6), or the first."""
+    check(filming)
+    theme, camera = theme_named(filming.theme), Camera()
+    camera.parallel = filming.parallel
+    camera.look(filming.camera)  # raises at once for an unknown camera
+    camera.resize(filming.width, filming.height)
+    followed = body_number(description, filming.follow)
+    named(description, filming.traces)  # raises at once for an unknown point
+    left = min(width_of(description.name, filming.height, filming.speed), MOST_COVERED * filming.width)
+    left = left if filming.overlay else 0.0
+    start, last, scene = time.perf_counter(), 0.0, None
+    with Video(out, filming.rate) as video:
+        painter, reason = make_painter(filming.renderer, filming.width, filming.height)
+        quiet = None if filming.progress else True
+        try:
+            for frame in tqdm(frames, total=filming.pictures, disable=quiet, unit="picture"):
+                if scene is None:
+                    scene = styled_scene(Scene(description, theme, frame), filming, wrenches)
+                    camera.ground = ground_axes(description.gravity)
+                    camera.look(filming.camera)
+                    following = None if followed is None else Following(followed, scene)
+                    if following is None:
+                        camera.fit(np.concatenate([scene.whole(), scene.arrow_tips()]), left)
+                    else:
+                        following.fit(camera, scene, left)
+                scene.show(frame)
+                if following is not None:
+                    following.carry(camera, scene)
+                elif not camera.holds(scene.points(), left):
+                    if scene.remember():
+                        camera.fit(scene.whole(), left)
+                    else:
+                        camera.go_with(scene.points(), left)
+                picture = painter.draw(scene.drawing(), camera)
+                if filming.scales or filming.legend:
+                    written = legend(scene, camera, row_of(filming.height), filming.scales)
+                    picture = with_legend(picture, written)
+                if filming.overlay:
+                    picture = with_caption(picture, description.name, frame.t, filming.speed, theme)
+                video.add(picture)
+                last = frame.t
+        finally:
+            painter.close()
+    return FilmReport(video.pictures, painter.name, reason, last, time.perf_counter() - start)
+
+
+def styled_scene(scene: Scene, filming: FilmOptions, wrenches: Array | None) -> Scene:
+    """Show in a scene what is asked for."""
+    scene.shown |= {"reactions": filming.reactions, "legend": filming.legend} | dict.fromkeys(filming.hide, False)
+    if wrenches is not None:
+        scene.scale = Scale(scene.description)
+        scene.scale.fit(wrenches)
+    if filming.newtons is not None:
+        scene.scale.choose(filming.newtons)
+    scene.follow(filming.traces)
+    if filming.all_traces:
+        scene.follow_markers(True)
+    return scene
+
+
+def film_speeds(
+    speeds: Sequence[float], out: str | Path, film_one: Callable[[FilmOptions, Path], FilmReport], filming: FilmOptions
+) -> list[FilmReport]:
+    """Film the same motion at each of several speeds, each to a file of its own: ``film_1x.mp4``, ``film_0.1x.mp4``.
+
+    A single speed keeps the name.  film_one: films once, from the start.
+    """
+    paths = [Path(out) if len(speeds) == 1 else name_of(Path(out), speed) for speed in speeds]
+    return [film_one(replace(filming, speed=speed), path) for speed, path in zip(speeds, paths, strict=True)]
+
+
+def name_of(path: Path, speed: float) -> Path:
+    """Return the file of one speed: the speed stands before the number of a picture, or before the ending."""
+    stem, number, rest = path.stem.partition("%")
+    return path.with_name(f"{stem.rstrip('_')}_{speed:g}x{'_' if number else ''}{number}{rest}{path.suffix}")
+
+
+def body_number(description: SceneDescription, name: str) -> int | None:
+    """Return the number of a body, None for no name; UnknownNameError lists the nearest."""
+    names = [body.name for body in description.bodies]
+    if name and name not in names:
+        raise unknown_name("body", name, names)
+    return names.index(name) if name else None
+
+
+def check(filming: FilmOptions) -> None:
+    """Raise InputError for numbers that make no picture."""
+    for name, least in (("frames", 1), ("width", 16), ("height", 16)):
+        if getattr(filming, name) < least:
+            raise InputError(f"{name} is {getattr(filming, name)}; it must be at least {least}")
+    for part in filming.hide:
+        if part not in PARTS:
+            raise unknown_name("part of a picture", part, PARTS)
+    for name in ("rate", "speed", "seconds", "newtons"):
+        value = getattr(filming, name)
+        if value is not None and not 0.0 < value < math.inf:
+            raise InputError(f"{name} is {value!r}; it must be a positive number")

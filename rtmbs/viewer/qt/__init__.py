@@ -1,0 +1,1 @@
+"""The window: canvas, overlays, docks with panels, actions. Only this room loads Qt."""

@@ -1,0 +1,142 @@
+"""Application of Qt: its event loop with one window, garbage collection in its thread, and Ctrl+C.
+
+A plot that was replaced is garbage in cycles, with timers of Qt in it. Collected in the thread of a session, of a film
+or of the user, they would end in a thread that is not theirs, and Qt crashes.
+"""
+
+import gc
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType, TracebackType
+from typing import Any
+
+from rtmbs.viewer.scene.theme import theme_named
+from rtmbs.viewer.session.commands import Loop, Play
+from rtmbs.viewer.session.connection import Connection
+from rtmbs.viewer.session.process_connection import handled
+
+# A renderer without a graphics card would take every core, also the one that the steps need. 0 draws in the thread of
+# the window: on two cores more pictures and fewer missed deadlines than with one more thread (bench/viewer.py).
+RENDERER_THREADS = "LP_NUM_THREADS"
+
+
+def show(connection: Connection, theme: str | None = None, opener: Any = None, first: Play | Loop | None = None) -> int:
+    """Open the window on a Connection and run it to its end; the command ``first`` is sent when the window is there.
+
+    Ctrl+C in the terminal closes the window, and KeyboardInterrupt is raised then.
+    """
+    with ended_by_interrupt(application()), collected_here():
+        return show_until_closed(connection, theme, opener, first)
+
+
+def show_until_closed(connection: Connection, theme: str | None, opener: Any, first: Play | Loop | None) -> int:
+    """Open the window, and return the exit code of its loop."""
+    from rtmbs.viewer.qt.window import Window
+    from rtmbs.viewer.qt.window_state import keep, keep_on_screen_once_framed, restore, settings
+
+    window, kept = Window(connection, theme_named(theme or "white"), opener), settings()
+    restore(window, kept, theme_given=theme is not None)
+    old_hook = sys.excepthook
+
+    def tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        """Show an exception of Qt's own callbacks in the banner, and in the terminal."""
+        window.fail(error)
+        old_hook(kind, error, trace)
+
+    sys.excepthook = tell
+    try:
+        window.show()
+        keep_on_screen_once_framed(window)
+        if first is not None:
+            connection.send(first)
+        return int(application().exec())
+    finally:
+        sys.excepthook = old_hook
+        keep(window, kept)
+        window.close()
+        window.connection.close()
+        window.deleteLater()  # Qt holds functions that hold the window
+
+
+def application() -> Any:
+    """Return the application of Qt, made when there is none yet."""
+    os.environ.setdefault(RENDERER_THREADS, "0")
+    from PySide6.QtWidgets import QApplication
+
+    app = QApplication.instance() or QApplication(["rtmbs"])
+    assert isinstance(app, QApplication)
+    app.setStyle("Fusion")
+    app.setApplicationName("rtmbs")
+    return app
+
+
+# ---- garbage collection ----------------------------------------------------------------------------------------------
+
+INTERVAL = 250  # [ms] between looks whether there is enough garbage
+
+
+@contextmanager
+def collected_here() -> Iterator[None]:
+    """Collect garbage in the event loop of this thread only; at the end everything is collected."""
+    from PySide6.QtCore import QTimer
+
+    enabled, timer = gc.isenabled(), QTimer(interval=INTERVAL)
+    gc.disable()
+    timer.timeout.connect(collect_what_is_due)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.stop()
+        collect()
+        if enabled:
+            gc.enable()
+
+
+def collect_what_is_due() -> None:
+    """Collect the generations that Python would collect by itself."""
+    gc.disable()  # who compiles in another thread lets the collector rest meanwhile, and ends that
+    due = -1
+    for count, threshold in zip(gc.get_count(), gc.get_threshold(), strict=True):
+        if count <= threshold:
+            break
+        due += 1
+    if due >= 0:
+        gc.collect(due)
+
+
+def collect() -> None:
+    """Delete the windows that were closed, and what they leave."""
+    from PySide6.QtCore import QCoreApplication, QEvent
+
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    gc.collect()
+
+
+# ---- Ctrl+C ----------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def ended_by_interrupt(app: Any) -> Iterator[None]:
+    """End the event loop of ``app`` at SIGINT, and raise KeyboardInterrupt once the window is closed.
+
+    Python looks for signals between two slots, and a timer of the window brings one every few milliseconds. The
+    KeyboardInterrupt that Python raises otherwise would end one slot, and the loop would go on.
+    """
+    from PySide6.QtCore import QTimer
+
+    came = False
+
+    def end(number: int, frame: FrameType | None) -> None:
+        nonlocal came
+        came = True
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        QTimer.singleShot(0, app.quit)  # also before the loop begins, where ``quit`` alone means nothing
+
+    with handled(end):
+        yield
+    if came:
+        raise KeyboardInterrupt

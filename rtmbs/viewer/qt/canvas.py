@@ -1,0 +1,369 @@
+"""Canvas: the widget that shows the scene by OpenGL, with labels, legend, mouse, and the framing of its camera."""
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QColor, QImage, QMouseEvent, QPainter, QPaintEvent, QPen, QWheelEvent
+from PySide6.QtOpenGL import QOpenGLPaintDevice
+from PySide6.QtOpenGLWidgets import QOpenGLWidget
+from PySide6.QtWidgets import QLabel, QToolTip, QWidget
+
+from rtmbs.viewer.qt.requirements import surface_format
+from rtmbs.viewer.scene.camera import Camera
+from rtmbs.viewer.scene.frame import Frame
+from rtmbs.viewer.scene.legend import LEFT, MIDDLE, RIGHT, ROW, Legend, Stroke, is_finite, legend
+from rtmbs.viewer.scene.renderer import SAMPLES, Framebuffer, Renderer, is_software, paint_ground
+from rtmbs.viewer.scene.scene import Following, Pick, Scene
+
+Picture = NDArray[np.uint8]  # (height, width, 3), upper row first
+
+DEGREES_PER_PIXEL = 0.35
+ZOOM_PER_NOTCH = 1.15
+NOTCH = 120.0  # eighths of a degree that a wheel turns a notch
+STILL = 4.0  # pixels that a click may move
+HOVER = 90  # [ms] that the mouse rests before a name is shown
+CALM = 250  # [ms] without a picture, after which a slow renderer draws one with smooth edges
+
+
+class Canvas(QOpenGLWidget):
+    """Shows a Scene through a Camera.
+
+    Left drag turns, right or middle drag moves, the wheel zooms, a click chooses; Ctrl + left drag pulls a body.
+    No key means anything here: the window's table of keys has them all.
+    """
+
+    picked = Signal(object)  # a Pick, or None
+    centered = Signal(object)  # a Pick: double click
+    grabbed = Signal(object)  # a Pick
+    moved = Signal(object)  # where the pull goes, (3,) world
+    released = Signal()
+    steered = Signal()  # the user moved the picture or came closer
+    failed = Signal(str)  # drawing went wrong: a sentence
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.camera = Camera()
+        self.scene: Scene | None = None
+        self.ground = (1.0, 1.0, 1.0)  # what is painted before there is a scene
+        self.labels = False
+        self.pictures = 0  # drawn so far
+        self.software = False  # no graphics card: smooth edges only while nothing moves
+        self._renderer: Renderer | None = None
+        self._target: Framebuffer | None = None
+        self._smooth_next = False
+        self._calm = QTimer(self, singleShot=True, interval=CALM)
+        self._calm.timeout.connect(self.draw_smooth)
+        self._hover = QTimer(self, singleShot=True, interval=HOVER)
+        self._hover.timeout.connect(self.show_name)
+        self._last, self._pressed = QPointF(), QPointF()
+        self._pull: Pick | None = None
+        self.setFormat(surface_format())
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setMinimumSize(240, 180)
+        self.setMouseTracking(True)
+
+    def sizeHint(self) -> QSize:
+        return QSize(1200, 700)
+
+    def set_scene(self, scene: Scene) -> None:
+        """Show another scene; the buffers of the old one are freed."""
+        self.scene = scene
+        if self._renderer is not None:
+            self.makeCurrent()
+            self._renderer.forget()
+            self.doneCurrent()
+        self.update()
+
+    # ---- drawing -------------------------------------------------------------------------------------------------
+
+    def initializeGL(self) -> None:
+        self._renderer, self._target = Renderer(hurried=True), None
+        self.software = is_software()
+
+    def resizeGL(self, width: int, height: int) -> None:
+        self.camera.resize(width, height)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw; an error is shown in the banner, and the window goes on."""
+        try:
+            super().paintEvent(event)
+        except Exception as error:  # noqa: BLE001 (an exception in a paint event would come again at every one)
+            self.failed.emit(f"the picture could not be drawn: {type(error).__name__}: {error}")
+
+    def paintGL(self) -> None:
+        if self._renderer is None:
+            return
+        if self.scene is None:
+            paint_ground(self.ground)
+            return
+        smooth = self._smooth_next or not self.software
+        self._smooth_next = False
+        if smooth:
+            self._smooth_target().bind()
+        scene = self.scene
+        self._renderer.draw(scene.drawing(), self.camera)
+        if smooth:
+            self._smooth_target().copy_to(self.defaultFramebufferObject())
+        elif not self._calm.isActive() or self._calm.remainingTime() < CALM // 2:
+            self._calm.start()
+        self._write(scene, [text for overlay in scene.overlays for text in overlay.texts()])
+        self.pictures += 1
+
+    def taken(self) -> tuple[float, float]:
+        """Return how far the info overlay reaches to the right and down [pixels]."""
+        over = [one for one in self.findChildren(QLabel, "info") if one.isVisible()]
+        return (over[0].geometry().right() + 1.0, over[0].geometry().bottom() + 1.0) if over else (0.0, 0.0)
+
+    def _write(self, scene: Scene, texts: list[tuple[NDArray[np.float64], str]]) -> None:
+        """Write on the framebuffer that is bound; a painter on the widget would go elsewhere while it is grabbed."""
+        written = legend(scene, self.camera, taken=self.taken())
+        if not (self.labels or texts or written):
+            return
+        ratio = self.devicePixelRatioF()
+        device = QOpenGLPaintDevice(round(self.width() * ratio), round(self.height() * ratio))
+        device.setDevicePixelRatio(ratio)
+        painter = QPainter(device)
+        painter.setFont(self.font())
+        draw_legend(painter, written)
+        if self.labels:
+            draw_labels(painter, scene, self.camera)
+        draw_texts(painter, texts, scene, self.camera)
+        painter.end()
+
+    def picture(self) -> Picture:
+        """Draw once with smooth edges and return the picture, labels included."""
+        self._smooth_next = True
+        image = self.grabFramebuffer().convertToFormat(QImage.Format.Format_RGB888)
+        rows = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), image.bytesPerLine())
+        return rows[:, : 3 * image.width()].reshape(image.height(), image.width(), 3).copy()
+
+    def _smooth_target(self) -> Framebuffer:
+        """Return the framebuffer with several samples, of the present size."""
+        ratio = self.devicePixelRatioF()
+        width, height = round(self.width() * ratio), round(self.height() * ratio)
+        if self._target is None or (self._target.width, self._target.height) != (width, height):
+            if self._target is not None:
+                self._target.delete()
+            self._target = Framebuffer(width, height, SAMPLES)
+        return self._target
+
+    def draw_smooth(self) -> None:
+        """Draw the next picture with smooth edges."""
+        self._smooth_next = True
+        self.update()
+
+    # ---- mouse ---------------------------------------------------------------------------------------------------
+
+    def pick(self, x: float, y: float) -> Pick | None:
+        """Return the body or joint under a pixel."""
+        return None if self.scene is None else self.scene.pick(*self.camera.ray(x, y))
+
+    def show_name(self) -> None:
+        """Show the name of what the mouse rests on."""
+        name = ""
+        if self.scene is not None and self.underMouse():
+            name = self.scene.name_at(*self.camera.ray(self._last.x(), self._last.y()))
+        QToolTip.showText(self.mapToGlobal(self._last.toPoint()), name, self)  # an empty one hides the last
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self._last = self._pressed = event.position()
+        pulls = event.button() == Qt.MouseButton.LeftButton and event.modifiers() & Qt.KeyboardModifier.ControlModifier
+        if pulls and (met := self.pick(self._last.x(), self._last.y())) is not None:
+            self._pull = met
+            self.grabbed.emit(met)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        here, buttons = event.position(), event.buttons()
+        way, self._last = here - self._last, here
+        if buttons == Qt.MouseButton.NoButton:
+            self._hover.start()
+            return
+        QToolTip.hideText()
+        if self._pull is not None:
+            self.moved.emit(self.camera.at_depth_of(here.x(), here.y(), self._pull.point))
+        elif event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            return  # a pull that met nothing
+        elif buttons & Qt.MouseButton.LeftButton:
+            self.camera.orbit(-DEGREES_PER_PIXEL * way.x(), DEGREES_PER_PIXEL * way.y())
+        elif buttons & (Qt.MouseButton.RightButton | Qt.MouseButton.MiddleButton):
+            self.camera.pan(way.x(), way.y())
+            self.steered.emit()
+        self.update()
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        here = event.position()
+        if self._pull is not None:
+            self._pull = None
+            self.released.emit()
+        elif event.button() == Qt.MouseButton.LeftButton and (here - self._pressed).manhattanLength() <= STILL:
+            self.picked.emit(self.pick(here.x(), here.y()))
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        met = self.pick(event.position().x(), event.position().y())
+        if met is not None:
+            self.centered.emit(met)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        self.camera.zoom(ZOOM_PER_NOTCH ** (event.angleDelta().y() / NOTCH))
+        self.steered.emit()
+        self.update()
+
+
+# ---- labels ----------------------------------------------------------------------------------------------------------
+
+Array = NDArray[np.float64]
+
+MOST = 250  # labels of one picture
+ABOVE = 13.0  # pixels over the mass centre
+PADDING = (-4, -1, 4, 1)
+
+
+def draw_labels(painter: QPainter, scene: Scene, camera: Camera) -> int:
+    """Write the names of bodies over their mass centres, near ones and the chosen one first; return how many."""
+    bodies = range(1, len(scene.description.bodies))
+    if not bodies:
+        return 0
+    pixels = camera.project([scene.center_of(body) for body in bodies])
+    order = sorted(bodies, key=lambda body: (body != scene.selected, pixels[body - 1, 2]))
+    screen = QRect(0, 0, camera.width, camera.height)
+    taken: list[QRect] = []
+    for body in order:
+        x, y, depth = pixels[body - 1]
+        if depth <= 0.0 or len(taken) == MOST:
+            continue
+        name = scene.description.bodies[body].name
+        box = box_of(painter, name, QPointF(x, y - ABOVE))
+        if screen.contains(box) and not any(box.intersects(other) for other in taken):
+            taken.append(box)
+            write(painter, name, box, scene)
+    return len(taken)
+
+
+def draw_texts(painter: QPainter, texts: list[tuple[Array, str]], scene: Scene, camera: Camera) -> None:
+    """Write texts over points (3,) of the world; those behind the eye are left out."""
+    for point, text in texts:
+        ((x, y, depth),) = camera.project(point)
+        if depth > 0.0:
+            write(painter, text, box_of(painter, text, QPointF(x, y - ABOVE)), scene)
+
+
+def box_of(painter: QPainter, text: str, middle: QPointF) -> QRect:
+    """Return the pixels that a text takes about ``middle``."""
+    box = painter.fontMetrics().boundingRect(text).adjusted(*PADDING)
+    box.moveCenter(middle.toPoint())
+    return box
+
+
+def write(painter: QPainter, text: str, box: QRect, scene: Scene) -> None:
+    """Write a text on a light ground of its own."""
+    halo = QColor(scene.theme.background)
+    halo.setAlpha(200)
+    painter.fillRect(box, halo)
+    painter.setPen(QColor(scene.theme.text))
+    painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
+
+
+# ---- the legend ------------------------------------------------------------------------------------------------------
+
+ROOM = 2000.0  # pixels beside an anchor, more than any line is long
+SIDES = {
+    LEFT: (Qt.AlignmentFlag.AlignLeft, 0.0),
+    MIDDLE: (Qt.AlignmentFlag.AlignHCenter, 0.5),
+    RIGHT: (Qt.AlignmentFlag.AlignRight, 1.0),
+}
+
+
+def draw_legend(painter: QPainter, legend: Legend) -> None:
+    """Write words and lines over a picture."""
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    for one in filter(is_finite, legend):
+        if isinstance(one, Stroke):
+            pen = QPen(QColor(one.color), one.width)
+            pen.setCapStyle(Qt.PenCapStyle.FlatCap)
+            painter.setPen(pen)
+            painter.drawLine(QPointF(*one.start), QPointF(*one.end))
+            continue
+        side, share = SIDES[one.anchor]
+        painter.setPen(QColor(one.color))
+        box = QRectF(one.x - share * ROOM, one.y - 0.5 * ROW, ROOM, ROW)
+        painter.drawText(box, side | Qt.AlignmentFlag.AlignVCenter, one.text)
+
+
+# ---- framing ---------------------------------------------------------------------------------------------------------
+
+DOT = 0.05  # of what the picture was fitted to: a mechanism so small is looked for in vain
+MOST_COVERED = 0.4  # of the width, that the info overlay may take from the picture
+
+
+class Framing:
+    """holding: the picture is fitted again when something would leave it; the user ends this by moving the picture.
+    following: the body that the camera goes with, None for none.
+    """
+
+    def __init__(self, canvas: Canvas, info: QWidget) -> None:
+        self.canvas, self.info = canvas, info
+        self.holding = True
+        self.following: Following | None = None
+        self._soon = QTimer(canvas, singleShot=True, interval=0)  # deleted with the canvas
+        self._soon.timeout.connect(self.fit)
+
+    def show(self, frame: Frame, old: Frame | None) -> None:
+        """Move the scene of the canvas to ``frame``, and the camera with it."""
+        scene, camera = self.canvas.scene, self.canvas.camera
+        if scene is None:
+            return
+        back = old is not None and frame.t < old.t
+        scene.show(frame)
+        if self.following is not None:
+            self.following.carry(camera, scene)
+        elif self.holding:
+            if np.isfinite(frame.way[0, 0]) and not (old is not None and np.isfinite(old.way[0, 0])):
+                self.fit()
+            if back and extent(scene.points()) < DOT * extent(scene.seen):  # of an explosion that is undone
+                scene.seen = scene.seen[:0]
+                self.fit()
+            self._hold()
+
+    def fit(self) -> None:
+        """Stand so that the whole, or what is around a followed body, is in the picture beside the info overlay."""
+        canvas = self.canvas
+        if canvas.scene is not None:
+            self.holding = True
+            if self.following is None:
+                canvas.camera.fit(canvas.scene.framing(), self.covered())
+            else:
+                self.following.fit(canvas.camera, canvas.scene, self.covered())
+            canvas.update()
+
+    def resized(self) -> None:
+        """Fit the whole in again: the picture has another size."""
+        if self.holding and self.following is None and self.canvas.scene is not None:
+            self._soon.start()  # once the camera knows the size
+
+    def covered(self) -> float:
+        """Return how many pixels at the left the info overlay takes."""
+        info = self.info
+        return min(info.geometry().right() if info.isVisible() else 0, MOST_COVERED * self.canvas.width())
+
+    def _hold(self) -> None:
+        """Keep the mechanism in the picture; one that goes far is followed."""
+        scene, camera = self.canvas.scene, self.canvas.camera
+        if scene is None or camera.holds(points := scene.points(), self.covered()):
+            return
+        if scene.remember():
+            self.fit()
+        else:
+            camera.go_with(points, self.covered())
+
+    def let_go(self) -> None:
+        """The user chose a picture: it follows nothing."""
+        self.holding = False
+
+    def forget(self) -> None:
+        """Another mechanism: what was followed is gone."""
+        self.following = None
+
+
+def extent(points: NDArray[np.float64]) -> float:
+    """Return the longest edge of the box around points (k, 3); 0 for none."""
+    return float(np.max(np.ptp(points, axis=0))) if len(points) else 0.0

@@ -1,0 +1,387 @@
+"""Overlays of the picture: info (F2), the map of keys (F1), the banner of a failure, and the progress of a task."""
+
+from collections.abc import Collection
+
+from PySide6.QtCore import Qt, Signal, SignalInstance
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPlainTextEdit,
+    QProgressBar,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from rtmbs.viewer.keys import FILES, KEYS, LOOK, MOUSE, RUN, SHOW, shown
+from rtmbs.viewer.scene.description import SceneDescription
+from rtmbs.viewer.scene.frame import Frame
+from rtmbs.viewer.scene.numbers import counted, figures, with_unit
+from rtmbs.viewer.scene.theme import Theme
+from rtmbs.viewer.session.connection import Offer
+
+Row = tuple[str, ...]  # label, value, and where the value says something the name of a colour of the theme
+FONT, LEAST = 12, 7  # [pixels] of letters, and of those in a low picture
+MISSED = 1.0  # [%] of the deadlines, above which the steps do not keep real time
+LEGEND = (("", "green: within half of the deadline, or of 1 % missed"), ("", "orange: up to it, red: beyond"))
+
+
+class Info(QLabel):
+    """A table over the picture; mouse and keys pass through it."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("info")  # by which the canvas finds how much of the picture is covered
+        self.setTextFormat(Qt.TextFormat.RichText)
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.move(12, 12)
+        self.set_theme(theme)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self._theme = theme
+        self._paint(FONT)
+
+    def _paint(self, size: int) -> None:
+        """Write in letters of ``size`` pixels."""
+        self._size, theme = size, self._theme
+        red, green, blue = (int(theme.panel[k : k + 2], 16) for k in (1, 3, 5))
+        self.setStyleSheet(
+            f"background: rgba({red}, {green}, {blue}, 215); color: {theme.text}; border: 1px solid {theme.border};"
+            " border-radius: 4px; padding: 6px 10px;"
+            f" font-size: {size}px;"
+        )
+
+    def show_frame(self, frame: Frame, description: SceneDescription, pictures: float) -> None:
+        """Write the numbers of ``frame``; ``pictures`` are drawn a second."""
+        sections = [mechanism_rows(description), run_rows(frame, pictures, description)]
+        if description.live:
+            sections += [step_rows(frame), list(LEGEND), worth_rows(frame, description)]
+        text = table(sections, self._theme)
+        if text != self.text():
+            self.setText(text)
+            self.fit()
+
+    def fit(self) -> None:
+        """Take smaller letters where the picture is too low for the table."""
+        self.adjustSize()
+        if (picture := self.parentWidget()) is None:
+            return
+        room = picture.height() - 2 * self.y()
+        fitting = max(min(FONT, int(self._size * room / max(self.height(), 1))), LEAST)
+        if fitting != self._size:
+            for size in range(fitting, LEAST - 1, -1):  # letters do not shrink evenly
+                self._paint(size)
+                self.adjustSize()
+                if self.height() <= room:
+                    return
+
+
+def mechanism_rows(description: SceneDescription) -> list[Row]:
+    """Return name and sizes."""
+    sizes = ", ".join(
+        (counted(len(description.bodies) - 1, "body"), counted(len(description.coordinates), "coordinate"))
+    )
+    freedom = f"{counted(description.degrees_of_freedom, 'degree')} of freedom"
+    loops = f"{counted(description.equations, 'loop equation')}, {freedom}"
+    return [(description.name, ""), ("", sizes), ("", loops)] if description.live else [(description.name, "")]
+
+
+def run_rows(frame: Frame, pictures: float, description: SceneDescription) -> list[Row]:
+    """Return time and speed. A recorded result has samples in place of steps; a program sets its speed itself."""
+    wanted = ("speed wanted", f"{figures(frame.desired_speed)} \N{MULTIPLICATION SIGN}")
+    return [
+        ("time", f"{frame.t:.3f} s"),
+        ("step number" if description.live else "sample", f"{frame.step}"),
+        *([wanted] if description.mode != "manual" else []),
+        ("speed reached", reached(frame)),
+        ("pictures", f"{pictures:.0f} /s"),
+    ]
+
+
+def reached(frame: Frame) -> str:
+    """Return the speed that is reached, and whether steps are taken for it."""
+    speed = f"{figures(frame.actual_speed)} \N{MULTIPLICATION SIGN}" if frame.playing else "paused"
+    return f"{speed}, stored steps" if frame.playing and frame.step < frame.newest else speed
+
+
+def step_rows(frame: Frame) -> list[Row]:
+    """Return step times against their deadline."""
+    share = 100.0 * frame.missed / frame.deadlines if frame.deadlines else 0.0
+    newest = frame.iterations[-1]
+    return [
+        ("step h", with_unit(frame.h, "s")),
+        ("real-time factor", f"{figures(frame.real_time_factor)} (simulated / wall time)"),
+        ("step time p50", with_unit(frame.p50, "s"), judged(frame.p50, frame.deadline)),
+        ("step time p99", with_unit(frame.p99, "s"), judged(frame.p99, frame.deadline)),
+        ("deadline", with_unit(frame.deadline, "s")),
+        ("begun late p50", with_unit(frame.late_p50, "s"), judged(frame.late_p50, frame.deadline)),
+        ("begun late p99", with_unit(frame.late_p99, "s"), judged(frame.late_p99, frame.deadline)),
+        ("missed", missed(frame, f" ({share:.1f} %)"), judged(share, MISSED)),
+        ("Newton iterations", figures(newest, 1) if frame.steps_taken else "\N{EN DASH}"),
+    ]
+
+
+def missed(frame: Frame, share: str = "") -> str:
+    """Return how many deadlines were missed; before the first one there is nothing to count."""
+    return f"{frame.missed} of {frame.deadlines}{share}" if frame.deadlines else "no deadline yet"
+
+
+def judged(value: float, bound: float) -> str:
+    """Return the colour of a number beside its bound: good, warning from half of it on, bad beyond it."""
+    if not (value > 0.0 and bound > 0.0):
+        return "text"
+    return "good" if value < 0.5 * bound else "warning" if value <= bound else "bad"
+
+
+def worth_rows(frame: Frame, description: SceneDescription) -> list[Row]:
+    """Return energy, and what is left open in loops where there are some."""
+    energy: list[Row] = [("energy", with_unit(frame.energy, "J", 4))]
+    if not description.equations:
+        return energy
+    return [
+        *energy,
+        ("loops: position", with_unit(frame.position_violation, "m")),
+        ("loops: velocity", with_unit(frame.velocity_violation, "m/s")),
+        ("loops: acceleration", with_unit(frame.acceleration_violation, "m/s\N{SUPERSCRIPT TWO}")),
+    ]
+
+
+def table(sections: list[list[Row]], theme: Theme) -> str:
+    """Return sections as one table of rich text; a row without a value is a heading, one without a label is small."""
+    lines: list[str] = []
+    for number, section in enumerate(sections):
+        if number:
+            lines.append('<tr><td colspan="2" style="font-size: 4px">&nbsp;</td></tr>')
+        for label, value, *color in section:
+            ink = getattr(theme, color[0] if color else "text")
+            if not value:
+                lines.append(f'<tr><td colspan="2"><b>{escaped(label)}</b></td></tr>')
+            elif not label:
+                lines.append(f'<tr><td colspan="2" style="color: {theme.muted}">{escaped(value)}</td></tr>')
+            else:
+                lines.append(
+                    f'<tr><td style="color: {theme.muted}; padding-right: 14px">{escaped(label)}</td>'
+                    f'<td align="right" style="color: {ink}">{escaped(value)}</td></tr>'
+                )
+    return f'<table cellspacing="0" cellpadding="1">{"".join(lines)}</table>'
+
+
+def escaped(text: str) -> str:
+    """Return text that rich text shows as it is."""
+    return text.replace("&", "&amp;").replace("<", "&lt;")
+
+
+# ---- the map of keys -------------------------------------------------------------------------------------------------
+
+COLUMNS = ((RUN, LOOK), (SHOW,), (FILES, "Mouse"))
+
+
+class Help(QScrollArea):
+    """Lies in the middle of the picture until F1 or Esc; a small picture scrolls it."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.map = QLabel()
+        self.map.setTextFormat(Qt.TextFormat.RichText)
+        self.setWidget(self.map)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # keys belong to the window
+        self._theme, self._written = theme, False
+        self.hide()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self._theme, self._written = theme, False
+        if self.isVisible():
+            self.write()
+
+    def write(self) -> None:
+        """Lay the map out, unless it is as it should be: most windows never show it."""
+        if self._written:
+            return
+        self._written, theme = True, self._theme
+        self.setStyleSheet(
+            f"QScrollArea {{ background: {theme.panel}; border: 1px solid {theme.border}; border-radius: 6px; }}"
+            f" QLabel {{ background: {theme.panel}; color: {theme.text}; padding: 10px 18px; font-size: 12px; }}"
+        )
+        self.map.setText(help_text(theme))
+
+    def text(self) -> str:
+        """Return the map as rich text."""
+        self.write()
+        return self.map.text()
+
+    def center_in(self, width: int, height: int) -> None:
+        """Move to the middle of an area of pixels, as large as there is room; a hidden map does not move."""
+        if not self.isVisible():
+            return
+        self.write()
+        self.map.adjustSize()
+        frame, bar = 2 * self.frameWidth(), self.verticalScrollBar().sizeHint()
+        wide, high = self.map.width() + frame, self.map.height() + frame
+        wide, high = wide + bar.width() * (high > height), high + bar.width() * (wide > width)
+        self.resize(min(wide, width), min(high, height))
+        self.move(max((width - self.width()) // 2, 0), max((height - self.height()) // 2, 0))
+
+
+def help_text(theme: Theme) -> str:
+    """Return the map as rich text in three columns."""
+    cells = "".join(
+        f'<td valign="top" style="padding-right: 26px">{"".join(group_text(group, theme) for group in column)}</td>'
+        for column in COLUMNS
+    )
+    return f'<table cellspacing="0" cellpadding="0"><tr>{cells}</tr></table>'
+
+
+def group_text(group: str, theme: Theme) -> str:
+    """Return one group: a heading, then key and text a row."""
+    rows = [(shown(key.keys), key.text) for key in KEYS if key.group == group] or list(MOUSE)
+    lines = "".join(
+        f'<tr><td style="color: {theme.accent}; padding-right: 12px; white-space: nowrap"><b>{escaped(keys)}</b></td>'
+        f'<td style="white-space: nowrap">{escaped(text)}</td></tr>'
+        for keys, text in rows
+    )
+    heading = f'<tr><td colspan="2" style="color: {theme.muted}; padding-top: 8px">{group.upper()}</td></tr>'
+    return f'<table cellspacing="0" cellpadding="2">{heading}{lines}</table>'
+
+
+# ---- the banner ------------------------------------------------------------------------------------------------------
+
+MOST = 600  # characters; an exception's text may be a page
+LINES = 14  # of a traceback that are in sight
+
+
+class Banner(QFrame):
+    """Shows a failure with the ways out, or another sentence; ``grave`` belongs in the middle of the picture."""
+
+    back = Signal()  # "back 10 steps"
+    reload = Signal()
+    closed = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.grave = False
+        self.text, self.details = QLabel(wordWrap=True), QPlainTextEdit(readOnly=True)
+        self.text.setTextFormat(Qt.TextFormat.PlainText)  # a name of the user's may look like HTML
+        self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        # A text that has the keyboard would hand it to the next field when the banner goes.
+        self.details.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self.details.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.back_button, self.reload_button = QPushButton("Back 10 steps"), QPushButton("Reload")
+        self.details_button, self.close_button = QPushButton("Details"), QPushButton("Close")
+        self.details_button.setCheckable(True)
+        self.back_button.clicked.connect(lambda: self._go(self.back))
+        self.reload_button.clicked.connect(lambda: self._go(self.reload))
+        self.details_button.toggled.connect(self._unfold)
+        self.close_button.clicked.connect(self.dismiss)
+        column, row = QVBoxLayout(self), QHBoxLayout()
+        column.setContentsMargins(14, 10, 10, 10)
+        row.addStretch(1)
+        for button in (self.details_button, self.back_button, self.reload_button, self.close_button):
+            button.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # keys belong to the window
+            row.addWidget(button)
+        column.addWidget(self.text)
+        column.addWidget(self.details)
+        column.addLayout(row)
+        self.set_theme(theme)
+        self.hide()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self.setStyleSheet(
+            f"Banner {{ background: {theme.panel}; border: 1px solid {theme.bad}; border-left: 6px solid {theme.bad};"
+            f" border-radius: 4px; }} QLabel {{ color: {theme.text}; font-size: 13px; border: none; }}"
+            f" QPlainTextEdit {{ color: {theme.text}; background: {theme.field}; font-family: monospace; }}"
+        )
+
+    def tell(self, sentence: str, offers: Collection[Offer] = (), details: str = "", grave: bool = False) -> None:
+        """Show a sentence, with a button for each way out, and one that shows ``details``."""
+        self.grave = grave or bool(offers) or bool(details)
+        self.text.setText(sentence if len(sentence) <= MOST else f"{sentence[:MOST]} ...")
+        self.details.setPlainText(details)
+        self.details_button.setChecked(False)
+        self.details.hide()
+        self.details_button.setVisible(bool(details))
+        self.back_button.setVisible("back" in offers)
+        self.reload_button.setVisible("reload" in offers)
+        self.show()
+        self.raise_()
+
+    def pass_on(self, took_effect: bool) -> None:
+        """Leave when a later change took effect: what an earlier text was refused for is over."""
+        if took_effect and not self.grave:
+            self.hide()
+
+    def dismiss(self) -> None:
+        """Hide, and leave the keyboard to the window."""
+        self.hide()
+        self.closed.emit()
+
+    def _unfold(self, shown: bool) -> None:
+        lines = min(self.details.blockCount() + 1, LINES)
+        self.details.setFixedHeight(self.details.fontMetrics().lineSpacing() * lines + 16)
+        self.details.setVisible(shown)
+        middle = self.geometry().center()
+        self.fit(self.width())
+        self.move(self.x(), max(middle.y() - self.height() // 2, 0))
+
+    def fit(self, width: int) -> None:
+        """Be so wide, and as high as the sentence needs at this width; ``adjustSize`` would ask at another one."""
+        self.setFixedWidth(width)
+        layout = self.layout()
+        assert layout is not None
+        layout.activate()
+        self.resize(width, layout.totalHeightForWidth(width))
+
+    def _go(self, way: SignalInstance) -> None:
+        self.dismiss()
+        way.emit()
+
+
+# ---- progress --------------------------------------------------------------------------------------------------------
+
+WIDTH = 320
+PLACES = 12
+
+
+class ProgressNotice(QFrame):
+    """A sentence over a bar; mouse and keys pass through it."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.text, self.bar = QLabel("starting the session ..."), QProgressBar()
+        self.text.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.bar.setRange(0, PLACES)  # the number of kernels is unknown: the bar begins anew at its end
+        self.bar.setTextVisible(False)
+        self.bar.setFixedSize(WIDTH, 6)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, 10, 16, 12)
+        column.addWidget(self.text)
+        column.addWidget(self.bar, alignment=Qt.AlignmentFlag.AlignHCenter)
+        self.set_theme(theme)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self.setStyleSheet(
+            f"ProgressNotice {{ background: {theme.panel}; border: 1px solid {theme.border}; border-radius: 4px; }}"
+            f" QLabel {{ color: {theme.text}; font-size: 14px; background: transparent; }}"
+            f" QProgressBar {{ border: none; background: {theme.field}; }}"
+            f" QProgressBar::chunk {{ background: {theme.accent}; }}"
+        )
+
+    def tell(self, sentence: str) -> None:
+        """Show what is being waited for."""
+        self.text.setText(sentence)
+        self.adjustSize()
+        self.show()
+
+    def show_message(self, kind: str, text: str) -> None:
+        """Show what a session says is under way, until it says anything else."""
+        if kind in ("busy", "progress"):
+            self.bar.setValue(self.bar.value() % PLACES + 1)
+            self.tell(text)
+        else:
+            self.hide()

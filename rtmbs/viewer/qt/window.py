@@ -1,0 +1,441 @@
+"""Main window: the canvas, its overlays and docks, and the timer that draws the last published frame."""
+
+import functools
+import time
+from collections.abc import Callable, Collection
+from typing import Any
+
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from PySide6.QtGui import QCloseEvent, QKeyEvent
+from PySide6.QtWidgets import (
+    QAbstractSpinBox,
+    QApplication,
+    QLineEdit,
+    QMainWindow,
+    QPlainTextEdit,
+    QVBoxLayout,
+    QWidget,
+)
+
+from rtmbs.viewer.film.captions import with_caption
+from rtmbs.viewer.qt.actions import MANY, Actions, make_menus, with_first
+from rtmbs.viewer.qt.canvas import Canvas, Framing, Picture
+from rtmbs.viewer.qt.capture import Capture
+from rtmbs.viewer.qt.docks import Panels, make_docks
+from rtmbs.viewer.qt.overlays import Banner, Help, Info, ProgressNotice
+from rtmbs.viewer.qt.selection import Selection
+from rtmbs.viewer.qt.style import palette, sheet
+from rtmbs.viewer.qt.transport import Transport
+from rtmbs.viewer.scene.camera import ground_axes
+from rtmbs.viewer.scene.choices import BODY, Choice
+from rtmbs.viewer.scene.description import BodyDescription, SceneDescription
+from rtmbs.viewer.scene.frame import Frame
+from rtmbs.viewer.scene.overlays import distances
+from rtmbs.viewer.scene.scene import SHOWN, Pick, Scene
+from rtmbs.viewer.scene.theme import WHITE, Theme, rgba
+from rtmbs.viewer.session import error_text
+from rtmbs.viewer.session.commands import Command, Grab, MoveGrab, Rebuild, Release, ShowReactions, StepBack
+from rtmbs.viewer.session.connection import Connection, Latest, Message, Offer, Opening, close_in_thread
+
+TICK = 16  # [ms] between looks for a new frame
+PANELS = 0.15  # [s] between redraws of panels
+LOG_LINES = 2000
+STATUS = 15_000  # [ms] that a sentence stands in the status bar; the log keeps it
+LOW = 14  # [pixels] from the lower border to a banner that is not grave
+MARGINS, WIDEST, NARROWEST = 40, 860, 260  # [pixels] beside a banner, and its own width
+Opener = Callable[[str], Connection]
+
+
+class Window(QMainWindow):
+    """Shows what a Connection publishes, and sends it commands. It never steps, and it never closes by itself.
+
+    opener: returns a Connection for a path, for "open a model"; without one that is refused.
+    """
+
+    def __init__(self, connection: Connection, theme: Theme = WHITE, opener: Opener | None = None) -> None:
+        super().__init__()
+        self.connection, self.theme, self.opener = connection, theme, opener
+        self.frame: Frame | None = None
+        self.description: SceneDescription | None = None
+        self.speed, self.info_wanted, self.stamped = 1.0, True, False
+        self.capture: Capture | None = None
+        self.opening = Opening()
+        self.shown = dict(SHOWN)
+        self.act, self.last_files = Actions(self), list[str]()
+        self._fit_next, self._building, self._opened = True, False, ""
+        self._awaits_description = False  # True: the connection has not shown its mechanism yet
+        self._panels_drawn, self.latest = 0.0, Latest()
+        self._apply_theme()  # before there are children: each of them would be laid out anew
+        self._build()
+        self._connect()
+        make_menus(self, self.act, Qt.ShortcutContext.WindowShortcut)
+        self.place_overlays()
+        self._timer = QTimer(self, interval=TICK, timerType=Qt.TimerType.PreciseTimer)
+        self._timer.timeout.connect(self.guarded(self.tick))
+        self._timer.start()
+
+    # ---- parts ------------------------------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        self.setWindowTitle("rtmbs")
+        self.resize(1200, 700)
+        self.canvas, self.transport = Canvas(), Transport(self.theme)
+        self.canvas.ground = rgba(self.theme.background)[:3]
+        center = QWidget()
+        column = QVBoxLayout(center)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.canvas, 1)
+        column.addWidget(self.transport)
+        self.setCentralWidget(center)
+        self.info, self.help = Info(self.theme, self.canvas), Help(self.theme, self)
+        self.banner, self.waiting = Banner(self.theme, self.canvas), ProgressNotice(self.theme, self.canvas)
+        self.log_panel = QPlainTextEdit(readOnly=True)
+        self.log_panel.setMaximumBlockCount(LOG_LINES)
+        self.framing, self.selection = Framing(self.canvas, self.info), Selection(self.canvas)
+        self.panels = Panels(self)
+        self.docks = make_docks(self, self.panels, self.log_panel, self.redraw_soon)
+        self.canvas.installEventFilter(self)
+        self.focus = FocusReturn(self.canvas)
+        self.statusBar().showMessage("F1 shows the keys")
+
+    def _connect(self) -> None:
+        guarded = self.guarded
+        self.canvas.picked.connect(guarded(self.selection.picked))
+        self.selection.chosen.connect(guarded(self.panels.choose))
+        self.selection.hides.connect(guarded(self._hide))
+        self.selection.measured.connect(guarded(self.panels.measure))
+        self.selection.told.connect(self.tell)
+        self.canvas.centered.connect(guarded(self._center))
+        self.canvas.grabbed.connect(guarded(self._grab))
+        self.canvas.moved.connect(guarded(lambda target: self.send(MoveGrab(tuple(target.tolist())))))
+        self.canvas.released.connect(guarded(lambda: self.send(Release())))
+        self.canvas.steered.connect(self.framing.let_go)
+        self.canvas.failed.connect(lambda sentence: self._show_banner(sentence))
+        self.banner.reload.connect(guarded(self.act.reload))
+        self.banner.closed.connect(self.canvas.setFocus)  # the next field would have the keys
+        self.banner.back.connect(guarded(lambda: self.send(StepBack(MANY))))
+        self.transport.called.connect(guarded(lambda action: self.act[action]()))
+        self.transport.sought.connect(guarded(self.send))
+        self.transport.speed_chosen.connect(guarded(self.act.set_speed))
+
+    def set_theme(self, theme: Theme) -> None:
+        """Change all colours."""
+        if theme == self.theme:
+            return
+        self.theme = theme
+        self._apply_theme()
+        overlays: tuple[Any, ...] = (self.info, self.help, self.banner, self.waiting)
+        for part in (*overlays, self.transport, self.panels):
+            part.set_theme(theme)
+        self.canvas.ground = rgba(theme.background)[:3]
+        self.canvas.update()
+        self.make_scene()
+        self.place_overlays()
+
+    def _apply_theme(self) -> None:
+        """Give all widgets the colours of the theme."""
+        running_application().setPalette(palette(self.theme))
+        self.setStyleSheet(sheet(self.theme))
+
+    # ---- frames -----------------------------------------------------------------------------------------------------
+
+    def tick(self) -> None:
+        """Show the latest frame when it is a new one, and read the messages."""
+        self._poll_opening()
+        for message in self.connection.messages():
+            self._show_message(message)
+        filming = self.capture is not None and self.capture.running  # films have all pictures
+        frame = self.latest.frame(self.connection, self.frame, saving=self.canvas.software and not filming)
+        if frame is not None:
+            if self._awaits_description or self.description is None or frame.generation != self.description.generation:
+                self._take_mechanism(frame)
+            if not self._awaits_description:
+                self._show(frame)
+        if time.perf_counter() - self._panels_drawn > PANELS:
+            self._show_panels()
+
+    def _take_mechanism(self, frame: Frame) -> None:
+        """Take over another mechanism."""
+        description = self.connection.describe()
+        if description.generation != frame.generation:
+            return  # the frames of the new one are on their way
+        self.description, self.frame, self._awaits_description = description, frame, False
+        if self._building:
+            self.banner.hide()  # what an earlier build was refused for is over
+        self.framing.forget()
+        self.act.marks.clear()
+        self.waiting.hide()
+        self.speed = frame.desired_speed
+        self.canvas.camera.ground = ground_axes(description.gravity)
+        self.setWindowTitle(f"rtmbs: {description.name}")
+        self.selection.meet(description)
+        self.panels.know(distances(description, self.selection.pairs))
+        self.make_scene()
+        if self.shown["reactions"]:
+            self.send(ShowReactions(True))
+        for part in (self.transport, self.panels):
+            part.describe(description)
+        self.info.show_frame(frame, description, self.latest.rate)  # before the picture is fitted beside it
+        self.place_overlays()
+        if self._fit_next:
+            self.act.fit()
+        self._fit_next = self._building = False
+
+    def make_scene(self) -> None:
+        """Make the scene of the present description and theme; what was chosen or hidden stays."""
+        if self.description is None or self.frame is None:
+            return
+        old, scene = self.scene, Scene(self.description, self.theme, self.frame, self.selection.hidden)
+        scene.shown = self.shown
+        if old is not None and old.description is self.description:
+            scene.trails, scene.seen, scene.scale = old.trails, old.seen, old.scale
+        self.selection.lay_over(scene)
+        scene.recolor()
+        scene.show(self.frame)
+        self.canvas.set_scene(scene)
+
+    def _hide(self, hidden: set[Choice]) -> None:
+        """Make the scene and the ticks of the tree without the hidden elements."""
+        self.make_scene()
+        self.panels.tick(hidden)
+
+    def _show(self, frame: Frame) -> None:
+        scene = self.scene
+        if scene is None or self.description is None or frame.generation != self.description.generation:
+            return
+        old, self.frame = self.frame, frame
+        if self.act.speed_arrived():
+            self.speed = frame.desired_speed
+        self.latest.drew()
+        self.framing.show(frame, old)
+        self.canvas.update()
+
+    def _show_panels(self) -> None:
+        self._panels_drawn = time.perf_counter()
+        self.latest.count(self.canvas.pictures)
+        if self.frame is None or self.description is None:
+            return
+        self.transport.show_frame(self.frame)
+        if self.info.isVisible():
+            self.info.show_frame(self.frame, self.description, self.latest.rate)
+        self.panels.show_frame(self.frame)
+        if self.capture is not None and self.capture.failure:
+            self.capture.stop()
+            self._show_banner(self.capture.failure)
+            self.capture = None
+
+    def _show_message(self, message: Message) -> None:
+        self.waiting.show_message(message.kind, message.text)
+        self.place_overlays()
+        if message.kind == "progress":
+            return
+        self.log_panel.appendPlainText(f"{message.t:10.4f} s  step {message.step:6d}  {message.text}")
+        if message.kind in ("failure", "warning"):
+            self.statusBar().clearMessage()  # the task under way is over
+            self._give_up_building()
+            self._show_banner(message.text, message.offers, message.details, message.kind == "failure")
+        else:
+            self.banner.pass_on(message.kind == "log")
+            self.statusBar().showMessage(message.text, STATUS)
+
+    def _give_up_building(self) -> None:
+        """Show again what the mechanism is built of, when a build was asked for and refused."""
+        if self._building and self.description is not None:
+            self.panels.refused(self.description)
+            self._fit_next = False
+        self._building = False
+
+    # ---- what others ask for ----------------------------------------------------------------------------------------
+
+    @property
+    def scene(self) -> Scene | None:
+        """The scene of the canvas."""
+        return self.canvas.scene
+
+    def picture(self) -> Picture:
+        """Return what the canvas shows, with name, time and speed where they are wanted."""
+        picture, frame = self.canvas.picture(), self.frame
+        if frame is None or not self.stamped:
+            return picture
+        return with_caption(picture, self.title(), frame.t, frame.desired_speed, self.theme)
+
+    def title(self) -> str:
+        """Return the name of the mechanism."""
+        return "mechanism" if self.description is None else self.description.name
+
+    def send(self, command: Command) -> None:
+        """Pass a command on."""
+        self.connection.send(command)
+
+    def ask(self, command: Command) -> None:
+        """Pass on what the user chose in a panel, and give the keys back to the scene."""
+        self._building = isinstance(command, Rebuild)
+        self._fit_next = self._fit_next or self._building
+        self.send(command)
+        self.focus.chosen()
+
+    def tell(self, sentence: str) -> None:
+        """Show a sentence in the status bar and the log."""
+        self.statusBar().showMessage(sentence, STATUS)
+        self.log_panel.appendPlainText(sentence)
+
+    def refuse(self, sentence: str) -> None:
+        """Show over the picture, and in the log, why something was not taken."""
+        self._show_banner(sentence)
+        self.log_panel.appendPlainText(sentence)
+
+    def toggle(self, name: str) -> None:
+        """Show a dock before the others, or hide it."""
+        dock = self.docks[name]
+        behind = dock.isVisible() and dock.visibleRegion().isEmpty()  # another tab lies over it
+        dock.setVisible(behind or not dock.isVisible())
+        dock.raise_()
+
+    def redraw_soon(self) -> None:
+        """Draw the panels at the next look for a frame."""
+        self._panels_drawn = 0.0
+
+    def select(self, body: int | None) -> None:
+        """Choose a body, or none."""
+        self.selection.choose(None if body is None else Choice(BODY, self.body_name(body)))
+
+    def description_of(self, body: int) -> BodyDescription:
+        """Return what is known about a body."""
+        assert self.description is not None
+        return self.description.bodies[body]
+
+    def body_name(self, body: int) -> str:
+        """Return the name of a body."""
+        return self.description_of(body).name
+
+    def open(self, path: str) -> None:
+        """View another model or result once its first frame is there; after a failure the present one stays."""
+        if self.opener is None:
+            raise RuntimeError("this window was opened on a running program and has no other model to open")
+        self.opening.begin(self.opener(path))
+        self._opened = path
+        self.banner.hide()
+        self._wait_for(f"opening {path} ...")
+        self._poll_opening()
+
+    def restart(self) -> None:
+        """Start a session that is gone anew."""
+        self.connection.restart()
+        self._awaits_description = True
+        self._wait_for("starting the session again ...")
+
+    def _wait_for(self, sentence: str) -> None:
+        self.waiting.tell(sentence)
+        self.place_overlays()
+
+    def _poll_opening(self) -> None:
+        """Take over the session that was opened when its first frame is there; tell why when none will come."""
+        came, failures = self.opening.poll()
+        for message in failures:
+            self.waiting.hide()
+            self._show_banner(message.text, details=message.details)
+        if came is not None:
+            self.waiting.hide()
+            close_in_thread(self.connection)
+            self.connection, self._awaits_description, self._fit_next = came, True, True
+            self.last_files = with_first(self._opened, self.last_files)
+            self.framing.forget()
+
+    def _center(self, pick: Pick) -> None:
+        self.canvas.camera.center = pick.point
+        self.framing.let_go()
+        self.canvas.update()
+
+    def _grab(self, pick: Pick) -> None:
+        x, y, z = pick.local.tolist()
+        u, v, w = pick.point.tolist()
+        self.select(pick.body)
+        self.send(Grab(self.body_name(pick.body), (x, y, z), (u, v, w)))
+
+    # ---- Qt ---------------------------------------------------------------------------------------------------------
+
+    def guarded(self, slot: Callable[..., Any]) -> Callable[..., None]:
+        """Return a slot whose exceptions are shown in the banner."""
+
+        @functools.wraps(slot)
+        def call(*arguments: Any) -> None:
+            try:
+                slot(*arguments)
+            except Exception as error:  # noqa: BLE001 (the window must outlive the error of a slot)
+                self.fail(error)
+
+        return call
+
+    def fail(self, error: BaseException) -> None:
+        """Show an exception; the window goes on."""
+        self._show_banner(error_text.sentence(error), details=error_text.details(error))
+
+    def _show_banner(
+        self, sentence: str, offers: Collection[Offer] = (), details: str = "", grave: bool = False
+    ) -> None:
+        """Show a sentence over the picture, with the ways out that there are."""
+        self.banner.tell(sentence, offers, details, grave)
+        self.place_overlays()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self.canvas and event.type() == QEvent.Type.Resize:
+            self.place_overlays()
+            self.framing.resized()
+        return super().eventFilter(watched, event)
+
+    def place_overlays(self) -> None:
+        """Put the overlays where they belong in the picture; help takes the place of info."""
+        width, height = self.canvas.width(), self.canvas.height()
+        banner, waiting = self.banner, self.waiting
+        self.info.setVisible(self.info_wanted and self.frame is not None and not self.help.isVisible())
+        self.help.center_in(self.width(), self.height())  # over the panels too
+        self.help.raise_()
+        banner.fit(max(min(width - MARGINS, WIDEST), NARROWEST))
+        room = height - banner.height()
+        banner.move((width - banner.width()) // 2, max(room // 2 if banner.grave else room - LOW, 0))
+        waiting.adjustSize()
+        waiting.move((width - waiting.width()) // 2, height // 2)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        self._timer.stop()
+        running_application().removeEventFilter(self.focus)
+        if self.capture is not None:
+            self.capture.stop()
+        self.opening.close()
+        self.connection.close()
+        super().closeEvent(event)
+
+
+# ---- keyboard focus --------------------------------------------------------------------------------------------------
+
+END_EDITING = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Escape)
+EDITORS = (QLineEdit, QAbstractSpinBox)
+
+
+class FocusReturn(QObject):
+    """Gives the keyboard to ``scene`` when Enter or Esc ends an edit in its window."""
+
+    def __init__(self, scene: QWidget) -> None:
+        super().__init__(scene)
+        self._scene = scene
+        running_application().installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Look at a key that goes up: the number was taken when it went down."""
+        ended = isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyRelease and event.key() in END_EDITING
+        if ended and isinstance(watched, EDITORS) and watched.window() is self._scene.window():
+            self._scene.setFocus()
+        return False
+
+    def chosen(self) -> None:
+        """Give the keyboard to the scene after a choice by the mouse, unless a number is being typed."""
+        if not isinstance(QApplication.focusWidget(), EDITORS):
+            self._scene.setFocus()
+
+
+def running_application() -> QApplication:
+    """Return the running_application, which is there when there is a window."""
+    app = QApplication.instance()
+    assert isinstance(app, QApplication)
+    return app

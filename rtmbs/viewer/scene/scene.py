@@ -1,0 +1,331 @@
+"""Scene: the batches and lines of a mechanism that frames move, with colours, trails, overlays and picking."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.viewer.scene import picking
+from rtmbs.viewer.scene.arrows import Forces, GrabLine, Reactions, Scale
+from rtmbs.viewer.scene.camera import DIRECTIONS, MOTION_LIMIT, Camera, ground_axes, reached
+from rtmbs.viewer.scene.choices import Hidden
+from rtmbs.viewer.scene.description import SceneDescription
+from rtmbs.viewer.scene.drawing import AXIS_COLORS, GROUND, Batch, Drawing, Lines, Section, axis_lines, grid_lines
+from rtmbs.viewer.scene.frame import WAY, Frame
+from rtmbs.viewer.scene.overlays import Overlay
+from rtmbs.viewer.scene.picking import met, nearest_name
+from rtmbs.viewer.scene.shapes import (
+    BALL_RADIUS,
+    Connectors,
+    PlacedMesh,
+    Rails,
+    batches,
+    body_solids,
+    joint_symbol,
+    outline,
+    supports,
+    thickening,
+    thickness,
+)
+from rtmbs.viewer.scene.theme import Color, Theme, body_colors, rgba
+from rtmbs.viewer.scene.trails import Trails, named, trail_color
+
+Array = NDArray[np.float64]
+
+AHEAD = 1.15  # of the present size that is held beyond it, so that a picture is not fitted at every step
+PARTS = ("bodies", "joints", "springs", "forces", "grid", "axes", "trails")  # what can be hidden
+EXTRAS = ("reactions", "transparent", "legend")  # what can be asked for
+SHOWN = dict.fromkeys(PARTS, True) | dict.fromkeys(EXTRAS, False)
+CROWD = 200  # joints from which their symbols have no edges: lines would be all that is seen
+MOST_TRAILS = 64  # of markers
+SEE_THROUGH = 0.35  # opacity of all bodies when they are made transparent
+
+
+class Pick(NamedTuple):
+    """A body under the mouse, and a joint that lies before it."""
+
+    body: int
+    point: Array  # (3,) world [m]
+    local: Array  # (3,) body axes [m]
+    joint: str = ""  # name of the joint that is met first; the body is then one that it holds
+
+
+class Scene:
+    """Batches and lines of one mechanism in the colours of a theme, from its first frame on; ``show`` moves them.
+
+    hidden: elements that are not drawn.
+    """
+
+    def __init__(self, description: SceneDescription, theme: Theme, frame: Frame, hidden: Hidden | None = None) -> None:
+        self.description, self.theme, self.frame = description, theme, frame
+        self.selected: int | None = None
+        self.overlays: list[Overlay] = []
+        self.section: Section | None = None
+        self.trails = Trails()
+        self.shown = dict(SHOWN)
+        self.scale = Scale(description)
+        self._colors = body_colors(description, theme)
+        self._outline_body, self._outline = outline(description)
+        self.seen = np.zeros((0, 3))  # where the motion came to, as far as ``remember`` was told
+        size = float(np.max(np.ptp(self.points(), axis=0)))
+        self._size = size
+        thicker = thickening(description, size)
+        self.radius = radius = thicker * thickness(description)
+        drawn = self._drawn = description if hidden is None else hidden.of(description)
+        self._bodies = batches(body_solids(drawn, thicker), self._solid_color)
+        self._joints = self._joint_batches(radius)
+        self._rails = Rails(drawn, radius, rgba(theme.joint))
+        self._connectors = Connectors(drawn, radius, theme, frame)
+        self._forces, self._reactions = Forces(drawn, radius, theme), Reactions(description, radius, theme)
+        self._grab = GrabLine(radius, theme)
+        segments, self.grid_spacing, floor = grid_lines(self.points(), description.gravity)
+        self._floor = replace(floor, dark=theme.shadow)
+        self._grid = Lines(segments, rgba(theme.grid, 0.55))
+        self._axes = Lines(
+            *axis_lines(size, (rgba(AXIS_COLORS[0]), rgba(AXIS_COLORS[1]), rgba(AXIS_COLORS[2]))), width=2.5
+        )
+        self._trails = Lines(width=2.0)
+        self.show(frame)
+
+    def _joint_batches(self, radius: float) -> list[Batch]:
+        """Return the symbols of joints in the tree and of cut ones, and the supports on ground."""
+        theme, joints = self.theme, self._drawn.joints
+        found: list[Batch] = []
+        for cut, color in ((False, theme.joint), (True, theme.cut)):
+            placed = [part for joint in joints if joint.cut == cut for part in joint_symbol(joint, radius)]
+            found += batches(placed, uniform(color))
+        up = ground_axes(self.description.gravity)[2]
+        standing: list[PlacedMesh] = supports(self._drawn, radius, self.frame, up)
+        feet = np.array([one.local[:, 3] for one in standing]).reshape(-1, 3)
+        self._outline = np.concatenate([self._outline, feet])
+        self._outline_body = np.concatenate([self._outline_body, np.full(len(feet), GROUND)])
+        found += batches(standing, uniform(theme.ground))
+        for batch in found:
+            batch.edges, batch.casts = batch.edges and len(joints) < CROWD, False
+        return found
+
+    # ---- colours ----------------------------------------------------------------------------------------------------
+
+    def color_of(self, body: int) -> Color:
+        """Return the colour of a body as it is drawn now."""
+        red, green, blue, opacity = self._solid_color(body)
+        return red, green, blue, min(opacity, SEE_THROUGH) if self.shown["transparent"] else opacity
+
+    def _solid_color(self, body: int) -> Color:
+        """Return the colour of a body: of what is chosen, the user's, or of the theme."""
+        color = self.theme.selected if body == self.selected else self._colors[body]
+        return rgba(color, self.description.bodies[body].opacity)
+
+    def _trail_color(self, body: int, name: str) -> Color:
+        """Return the colour of a trail: it is not that of its body, in which it would be lost."""
+        return rgba(trail_color(self.description, self.theme, body, name))
+
+    def select(self, body: int | None) -> None:
+        """Show one body, or none, as chosen."""
+        self.selected = body
+        self.recolor()
+
+    def recolor(self) -> None:
+        """Give all bodies their present colours: another one is chosen, or they are made transparent."""
+        for batch in self._bodies:
+            batch.color = np.array([self.color_of(int(i)) for i in batch.body], np.float32).reshape(-1, 4)
+
+    # ---- trails of markers ------------------------------------------------------------------------------------------
+
+    def follows_markers(self) -> bool:
+        """True when the markers leave trails."""
+        return any((marker.body, marker.name) in self.trails for marker in self.description.markers)
+
+    def follow(self, names: Iterable[str]) -> None:
+        """Begin the trails of markers and bodies by name; UnknownNameError lists the nearest."""
+        for point in named(self.description, names):
+            if (point.body, point.name) not in self.trails:
+                self.trails.toggle(point.body, point.point, point.name)
+
+    def follow_markers(self, on: bool) -> int:
+        """Begin or end the trails of all markers that move, the first of many; return how many there are now."""
+        moving = [marker for marker in self.description.markers if marker.body != GROUND][:MOST_TRAILS]
+        for marker in moving:
+            if ((marker.body, marker.name) in self.trails) != on:
+                self.trails.toggle(marker.body, marker.point, marker.name)
+        return len(moving) if on else 0
+
+    # ---- moving -----------------------------------------------------------------------------------------------------
+
+    def show(self, frame: Frame) -> None:
+        """Move everything to where ``frame`` says."""
+        self.frame = frame
+        for batch in (*self._bodies, *self._joints):
+            batch.carry(frame.A, frame.r)
+        self._rails.show(frame)
+        self._connectors.show(frame)
+        self._forces.show(frame, self.scale)
+        self._reactions.show(frame, self.scale)
+        self._grab.show(frame)
+        self.trails.add(frame)
+        self._trails.put(*self.trails.segments(self._trail_color))
+        for overlay in self.overlays:
+            overlay.show(frame)
+
+    def lay_over(self, overlays: list[Overlay]) -> None:
+        """Replace the overlays of the scene."""
+        self.overlays = overlays
+        for overlay in overlays:
+            overlay.show(self.frame)
+
+    # ---- what is drawn ----------------------------------------------------------------------------------------------
+
+    def batches(self) -> list[Batch]:
+        """Return the batches that are shown."""
+        shown = self.shown
+        found = list(self._bodies) if shown["bodies"] else []
+        found += [*self._joints, self._rails.batch] if shown["joints"] else []
+        found += self._connectors.batches if shown["springs"] else []
+        found += self._forces.batches if shown["forces"] else []
+        found += self._reactions.batches if shown["reactions"] else []
+        return [*found, *self._grab.batches, *(batch for overlay in self.overlays for batch in overlay.batches)]
+
+    def lines(self) -> list[Lines]:
+        """Return the lines that are shown."""
+        offered = {"grid": self._grid, "axes": self._axes, "trails": self._trails}
+        found = [lines for part, lines in offered.items() if self.shown[part]]
+        return [*found, *(lines for overlay in self.overlays for lines in overlay.lines)]
+
+    def drawing(self) -> Drawing:
+        """Return everything that is shown; the floor goes with the grid."""
+        floor = self._floor if self.shown["grid"] else None
+        return Drawing(self.batches(), self.lines(), self.background(), floor, self.section)
+
+    def background(self) -> tuple[float, float, float]:
+        """Return the colour behind everything."""
+        return rgba(self.theme.background)[:3]
+
+    # ---- asked by the camera and the mouse --------------------------------------------------------------------------
+
+    def points(self) -> Array:
+        """Return world points (k, 3) that a picture of everything must hold [m]."""
+        return self.frame.points(self._outline_body, self._outline)
+
+    def whole(self) -> Array:
+        """Return world points (k, 3): everything there is, and where a recorded motion takes it [m]."""
+        way = self.frame.way[np.all(np.isfinite(self.frame.way), axis=1)]
+        return np.concatenate([self.points(), self.description.way, way, self.seen])
+
+    def framing(self) -> Array:
+        """Return world points (k, 3) that a picture should hold: the whole, and the tips of the axes [m]."""
+        return np.concatenate([self.whole(), self._axes.points[:, 1]]) if self.shown["axes"] else self.whole()
+
+    def remember(self) -> bool:
+        """Extend the picture of the whole to the present points; False when the mechanism has gone too far for that.
+
+        What is remembered are the farthest points in some directions.
+        """
+        seen = self.seen if len(self.seen) == WAY else np.full((WAY, 3), np.nan)
+        points = self.points()
+        middle = points.mean(axis=0)
+        seen = reached(seen, middle + AHEAD * (points - middle), DIRECTIONS)
+        near = bool(np.all(np.isfinite(seen)) and np.max(np.ptp(seen, axis=0)) <= MOTION_LIMIT * max(self._size, 1e-9))
+        if near:
+            self.seen = seen
+        return near
+
+    def center_of(self, body: int) -> Array:
+        """Return where the mass centre of a body is now (3,) [m]."""
+        return self.frame.point(body, self.description.bodies[body].center_of_mass)
+
+    def around(self, body: int) -> Array:
+        """Return world points (k, 3) that a picture with this body in its middle should hold [m].
+
+        They are all that there is now, and as much on the other side of the body's mass centre.
+        """
+        center = self.center_of(body)
+        away = AHEAD * (self.points() - center)
+        return np.concatenate([center + away, center - away])
+
+    def axis_tips(self) -> Array:
+        """Return where the axes of the world end (3, 3) [m]."""
+        return self._axes.points[:, 1]
+
+    def _arrows(self) -> list[Batch]:
+        """Return the batches of the arrows that are shown."""
+        found = self._forces.batches if self.shown["forces"] else []
+        return found + self._reactions.batches if self.shown["reactions"] else found
+
+    def has_arrows(self) -> bool:
+        """True when arrows are shown, whose length needs a legend."""
+        return any(len(batch) for batch in self._arrows())
+
+    def arrow_tips(self) -> Array:
+        """Return where the arrows that are shown end (k, 3) [m]."""
+        ends = [batch.placement[:, :, 3] + batch.placement[:, :, 2] for batch in self._arrows()]
+        return np.concatenate([np.zeros((0, 3)), *ends])
+
+    def name_at(self, start: Array, direction: Array) -> str:
+        """Return the name of the body, joint or spring that a ray meets first, "" when it meets none."""
+        found = nearest_name(self.batches(), start, direction)
+        return "" if found is None else found.text
+
+    def pick(self, start: Array, direction: Array) -> Pick | None:
+        """Return the first body that a ray meets; ground has no shape and is never met.
+
+        Joints count where they lie before all bodies, and what a section takes away does not.
+        """
+        if not self.shown["bodies"]:
+            return None
+        start, reach = (start, np.inf) if self.section is None else self.section.kept(start, direction)
+        nearest, body, joint = reach, GROUND, ""
+        for batch in self._bodies:
+            hit = picking.nearest(met(batch, start, direction), start, direction)
+            if hit is not None and hit.distance < nearest:
+                nearest, body = hit.distance, int(batch.body[hit.number])
+        if self.shown["joints"] and len(self._drawn.joints):
+            balls = joint_balls(self._drawn, self.frame, self.radius)
+            hit = picking.nearest(picking.capsules(start, direction, *balls), start, direction)
+            if hit is not None and hit.distance < nearest:
+                met_first = self._drawn.joints[hit.number]
+                nearest, body, joint = hit.distance, met_first.b or met_first.a, met_first.name
+        if body == GROUND:
+            return None
+        point = start + nearest * direction
+        return Pick(body, point, self.frame.A[body].T @ (point - self.frame.r[body]), joint)
+
+
+def joint_balls(description: SceneDescription, frame: Frame, radius: float) -> tuple[Array, Array]:
+    """Return the joints of a description as balls: capsules (k, 2, 3) without a length, and radii (k,)."""
+    bodies = np.array([joint.a for joint in description.joints])
+    local = np.array([joint.point_a for joint in description.joints])
+    centers = frame.points(bodies, local)
+    return np.stack([centers, centers], axis=1), np.full(len(centers), BALL_RADIUS * radius)
+
+
+def uniform(color: str) -> Callable[[int], Color]:
+    """Return a function that gives one colour for every body."""
+    return lambda body: rgba(color)
+
+
+# ---- following a body ------------------------------------------------------------------------------------------------
+
+
+class Following:
+    """Moves a camera as the mass centre of ``body`` moves; where the body is nowhere, the camera stays."""
+
+    def __init__(self, body: int, scene: Scene) -> None:
+        self.body = body
+        self._last = scene.center_of(body)  # (3,) where the body was last [m]
+
+    def carry(self, camera: Camera, scene: Scene) -> None:
+        """Move the camera to where the body is now."""
+        now = scene.center_of(self.body)
+        if not np.all(np.isfinite(now)):
+            return
+        if np.all(np.isfinite(self._last)):
+            camera.center = camera.center + now - self._last
+        self._last = now
+
+    def fit(self, camera: Camera, scene: Scene, left: float) -> None:
+        """Put the body into the middle of what is free, with everything around it in the picture."""
+        center = scene.center_of(self.body)
+        if np.all(np.isfinite(center)):
+            camera.fit_around(center, scene.around(self.body), left)

@@ -1,0 +1,333 @@
+"""Meshes placed on a mechanism: shapes of bodies, symbols of joints, supports on ground, springs and dampers."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.model.shapes import Bar, Box, Cylinder, Shape, Sphere, Surface
+from rtmbs.viewer.scene import meshes
+from rtmbs.viewer.scene.description import ConnectorDescription, JointDescription, SceneDescription
+from rtmbs.viewer.scene.drawing import GROUND, Batch, between
+from rtmbs.viewer.scene.frame import Frame
+from rtmbs.viewer.scene.meshes import Mesh
+from rtmbs.viewer.scene.theme import Color, Theme, rgba
+
+Array = NDArray[np.float64]
+
+THIN = 0.02  # half the thickness of things where no bar says one, in characteristic lengths
+KEPT = 64  # meshes of surfaces
+WIDE, SWELL = 10.0, 3.0  # a mechanism wider than so many characteristic lengths has thicker bars, so much at most
+
+
+class PlacedMesh(NamedTuple):
+    """One mesh on one body."""
+
+    mesh: Mesh
+    body: int
+    local: Array  # (3, 4)
+    edges: bool = True
+    name: str = ""  # of whom points at it
+
+
+def batches(placed: Iterable[PlacedMesh], color_of: Callable[[int], Color]) -> list[Batch]:
+    """Return one batch for each mesh among ``placed``, coloured by body."""
+    alike: dict[tuple[int, bool, bool], list[PlacedMesh]] = {}
+    for one in placed:  # what can be seen through is drawn apart
+        alike.setdefault((id(one.mesh), one.edges, color_of(one.body)[3] < 1.0), []).append(one)
+    found = []
+    for group in alike.values():
+        bodies = [one.body for one in group]
+        colors = [color_of(body) for body in bodies]
+        found.append(Batch(group[0].mesh, bodies, [one.local for one in group], colors, group[0].edges))
+        found[-1].names = [one.name for one in group]
+    return found
+
+
+def thickening(description: SceneDescription, size: float) -> float:
+    """Return by how much bars and joints are thickened so that they are still seen in a picture of ``size`` [m]."""
+    return min(max(size / (WIDE * description.length), 1.0), SWELL)
+
+
+def thickness(description: SceneDescription) -> float:
+    """Return the radius that joints are drawn for: the usual one of the bars [m]."""
+    radii = [shape.radius for body in description.bodies for shape in body.shapes if isinstance(shape, Bar)]
+    return float(np.median(radii)) if radii else THIN * description.length
+
+
+def body_solids(description: SceneDescription, thicker: float = 1.0) -> list[PlacedMesh]:
+    """Return the shapes of all bodies, bars ``thicker``."""
+    found = []
+    for i, body in enumerate(description.bodies):
+        for shape in body.shapes:
+            mesh, local = placed_mesh(shape)
+            if isinstance(shape, Bar):
+                local[:, :2] *= thicker
+            found.append(PlacedMesh(mesh, i, local, body.edges and not isinstance(shape, Bar), body.name))
+    return found
+
+
+def placed_mesh(shape: Shape) -> tuple[Mesh, Array]:
+    """Return the mesh of a shape and its placement (3, 4) in body axes."""
+    if isinstance(shape, Bar):
+        return meshes.cylinder(), between(shape.start[None], shape.end[None], shape.radius)[0]
+    if isinstance(shape, Cylinder):
+        half = 0.5 * shape.length * shape.axis
+        ends = (shape.center - half)[None], (shape.center + half)[None]
+        return meshes.cylinder(meshes.FINE), between(*ends, shape.radius)[0]
+    if isinstance(shape, Box):
+        return meshes.cube(), np.column_stack([shape.axes * shape.size, shape.center])
+    if isinstance(shape, Sphere):
+        return meshes.sphere(meshes.FINE), np.column_stack([shape.radius * np.eye(3), shape.center])
+    assert isinstance(shape, Surface)
+    return surface_mesh(shape), np.eye(3, 4)
+
+
+@lru_cache(KEPT)
+def surface_mesh(shape: Surface) -> Mesh:
+    """Return the mesh of a surface; large ones take seconds, and another theme wants the same one."""
+    return meshes.mesh(shape.vertices, shape.faces)
+
+
+def outline(description: SceneDescription) -> tuple[NDArray[np.int64], Array]:
+    """Return bodies (k,) and points (k, 3) in their axes that a picture must hold."""
+    body: list[int] = []
+    points: list[Array] = []
+    for i, one in enumerate(description.bodies):
+        ends = [corners(shape) for shape in one.shapes]
+        own = np.concatenate([one.points.reshape(-1, 3), *ends])
+        points.append(own if len(own) or i == GROUND else one.center_of_mass[None])
+        body += [i] * len(points[-1])
+    return np.array(body, np.int64), np.concatenate(points)
+
+
+def corners(shape: Shape) -> Array:
+    """Return the corners (8, 3) of the box about a shape, body axes."""
+    mesh, local = placed_mesh(shape)
+    low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
+    box = np.array([(x, y, z) for x in (low[0], high[0]) for y in (low[1], high[1]) for z in (low[2], high[2])])
+    return np.asarray(box @ local[:, :3].T + local[:, 3])
+
+
+# ---- joints ----------------------------------------------------------------------------------------------------------
+
+# Sizes in radii of a bar.
+PIN_RADIUS, PIN_LENGTH = 1.35, 3.6
+BALL_RADIUS, BELT = 1.8, 0.55  # of a ball, and of the ring that holds it
+CROSS_RADIUS, CROSS_LENGTH = 0.8, 5.2
+SLIDER = np.array([2.6, 2.6, 5.0])  # edges of a slider
+SLEEVE_RADIUS, SLEEVE_LENGTH = 1.5, 5.0
+PLATE = np.array([9.0, 9.0, 0.5])
+WELD = np.array([2.4, 2.4, 2.4])
+OVER = 1.08  # a cut joint stands over the symbols of other joints at its place
+RAIL_RADIUS, BEYOND = 0.6, 7.0  # of the rod that a slider runs on, and how far it leads past the slider
+STAND_WIDTH, STAND_HEIGHT, FLOOR = 2.4, 4.0, np.array([6.4, 6.4, 0.5])  # of a support on ground
+
+
+def joint_symbol(joint: JointDescription, radius: float) -> list[PlacedMesh]:
+    """Return what a joint looks like, on its two bodies, for bars of ``radius`` [m]; nothing where it holds nothing."""
+    if not joint.holds:
+        return []
+    radius = OVER * radius if joint.cut else radius
+    name = f"{joint.name} ({joint.type}{', cut' if joint.cut else ''})"
+    return [part._replace(name=name) for part in SYMBOLS.get(joint.drawn_as, ball)(joint, radius)]
+
+
+def pin(joint: JointDescription, radius: float) -> Iterator[PlacedMesh]:
+    yield rod(joint.a, joint.point_a, joint.axes_a[0], PIN_LENGTH * radius, PIN_RADIUS * radius)
+
+
+def ball(joint: JointDescription, radius: float) -> Iterator[PlacedMesh]:
+    yield knob(joint.b, joint.point_b, BALL_RADIUS * radius)
+    up = joint.axes_a[0] if len(joint.axes_a) else np.array([0.0, 0.0, 1.0])
+    yield rod(joint.a, joint.point_a, up, BELT * radius, 1.06 * BALL_RADIUS * radius)
+
+
+def cross(joint: JointDescription, radius: float) -> Iterator[PlacedMesh]:
+    """Two pins through one point; each stays with its body."""
+    for body, point, axis in ((joint.a, joint.point_a, joint.axes_a[0]), (joint.b, joint.point_b, joint.axes_b[-1])):
+        yield rod(body, point, axis, CROSS_LENGTH * radius, CROSS_RADIUS * radius)
+    yield knob(joint.a, joint.point_a, 1.2 * radius)
+
+
+def rail(joint: JointDescription, radius: float) -> Iterator[PlacedMesh]:
+    yield block(joint.b, joint.point_b, joint.axes_b[0], SLIDER * radius)
+
+
+def sleeve(joint: JointDescription, radius: float) -> Iterator[PlacedMesh]:
+    yield rod(joint.b, joint.point_b, joint.axes_b[0], SLEEVE_LENGTH * radius, SLEEVE_RADIUS * radius)
+
+
+def plate(joint: JointDescription, radius: float) -> Iterator[PlacedMesh]:
+    """The plane in which it slides, and a ball on it."""
+    normal = np.cross(joint.axes_a[0], joint.axes_a[1])
+    yield block(joint.a, joint.point_a, normal, PLATE * radius)
+    yield knob(joint.b, joint.point_b, 1.2 * radius)
+
+
+def weld(joint: JointDescription, radius: float) -> Iterator[PlacedMesh]:
+    yield block(joint.a, joint.point_a, np.array([0.0, 0.0, 1.0]), WELD * radius)
+
+
+SYMBOLS: dict[str, Callable[[JointDescription, float], Iterator[PlacedMesh]]] = {
+    "pin": pin,
+    "ball": ball,
+    "cross": cross,
+    "rail": rail,
+    "sleeve": sleeve,
+    "plate": plate,
+    "weld": weld,
+}
+SLIDING = ("rail", "sleeve")  # that run on a rod
+
+
+def rod(body: int, middle: Array, axis: Array, length: float, radius: float) -> PlacedMesh:
+    """Return a cylinder about an axis (3,) through a point (3,), body axes."""
+    half = 0.5 * length * axis
+    return PlacedMesh(meshes.cylinder(), body, between((middle - half)[None], (middle + half)[None], radius)[0])
+
+
+def block(body: int, middle: Array, axis: Array, size: Array) -> PlacedMesh:
+    """Return a box whose third edge lies along an axis (3,)."""
+    along = between(middle[None], (middle + axis)[None], 1.0)[0]
+    return PlacedMesh(meshes.cube(), body, np.column_stack([along[:, :3] * size, middle]))
+
+
+def knob(body: int, middle: Array, radius: float) -> PlacedMesh:
+    """Return a ball."""
+    return PlacedMesh(meshes.sphere(), body, np.column_stack([radius * np.eye(3), middle]))
+
+
+class Rails:
+    """The rods that sliders run on; each is as long as its slider has come."""
+
+    def __init__(self, description: SceneDescription, radius: float, color: Color) -> None:
+        self._joints = [joint for joint in description.joints if joint.drawn_as in SLIDING and joint.holds]
+        self._radius, self._color = radius, color
+        self.batch = Batch(meshes.cylinder(), (), (), color, edges=True)
+
+    def show(self, frame: Frame) -> None:
+        """Lay every rod from beyond its first point to beyond its slider."""
+        if not self._joints:
+            return
+        starts, ends = [], []
+        for joint in self._joints:
+            axis = frame.A[joint.a] @ joint.axes_a[0]
+            first = frame.point(joint.a, joint.point_a)
+            way = float(axis @ (frame.point(joint.b, joint.point_b) - first))
+            starts.append(first + (min(way, 0.0) - BEYOND * self._radius) * axis)
+            ends.append(first + (max(way, 0.0) + BEYOND * self._radius) * axis)
+        self.batch.put(between(np.array(starts), np.array(ends), RAIL_RADIUS * self._radius), self._color)
+
+
+def supports(description: SceneDescription, radius: float, frame: Frame, up: Array) -> list[PlacedMesh]:
+    """Return a support at every joint on ground, on the side away from its body."""
+    found: dict[tuple[float, ...], PlacedMesh] = {}
+    slabs: list[PlacedMesh] = []
+    for joint in description.joints:
+        for body, point, other in ((joint.a, joint.point_a, joint.b), (joint.b, joint.point_b, joint.a)):
+            place = tuple(np.round(point / radius, 3))
+            if body != GROUND or not joint.holds or place in found:
+                continue
+            center = frame.point(other, description.bodies[other].center_of_mass)
+            away = up if float(up @ (center - point)) < 0.0 else -up
+            foot = point + STAND_HEIGHT * radius * away
+            stand = between(point[None], foot[None], STAND_WIDTH * radius)[0]
+            found[place] = PlacedMesh(meshes.pyramid(), GROUND, stand, name="ground")
+            slabs.append(block(GROUND, foot, away, FLOOR * radius)._replace(name="ground"))
+    return [*found.values(), *slabs]
+
+
+# ---- connectors ------------------------------------------------------------------------------------------------------
+
+# Sizes in radii of a bar.
+COIL, COIL_SHARE = 2.2, 0.045  # radius of a coil, and the same in its first length, which long ones have
+POT, PISTON = 1.25, 0.5  # radii of a damper's cylinder and of its rod; inside of a coil both have room
+POT_SHARE = 0.55  # of the first length of a damper that is its cylinder
+MOST_POT = 0.85  # of the present length that the cylinder may take
+ROD = 0.6
+BLOCK = 3.6  # edge of a bushing
+SLENDER = (2, 40)  # lengths in radii that coils are made for
+
+
+class Connectors:
+    """Batches of all connectors; ``show`` stretches them from end to end."""
+
+    def __init__(self, description: SceneDescription, radius: float, theme: Theme, frame: Frame) -> None:
+        self._radius, self._theme = radius, theme
+        self._coils = Ends(description.connectors, "coil", "strut")
+        self._dampers = Ends(description.connectors, "damper", "strut")
+        self._rods, self._blocks = Ends(description.connectors, "bar", "block"), Ends(description.connectors, "block")
+        self._coil_groups = self._grouped(frame)
+        start, end = self._dampers.at(frame)
+        self._pots = POT_SHARE * np.linalg.norm(end - start, axis=1)  # [m]
+        self._batches = {
+            "pot": Batch(meshes.cylinder(), (), (), rgba(theme.joint), edges=True),
+            "piston": Batch(meshes.cylinder(), (), (), rgba(theme.joint)),
+            "rod": Batch(meshes.cylinder(), (), (), rgba(theme.joint)),
+            "block": Batch(meshes.cube(), (), (), rgba(theme.spring), edges=True),
+        }
+
+    def _grouped(self, frame: Frame) -> list[tuple[NDArray[np.int64], Batch]]:
+        """Return coils that are about equally slender now together, with a batch for each group."""
+        start, end = self._coils.at(frame)
+        length = np.linalg.norm(end - start, axis=1)
+        self._coil_radii = np.maximum(COIL * self._radius, COIL_SHARE * length)
+        slender = np.round(np.clip(length / self._coil_radii, *SLENDER)).astype(int)
+        color = rgba(self._theme.spring)
+        return [
+            (np.flatnonzero(slender == one), Batch(meshes.coil(int(one)), (), (), color)) for one in np.unique(slender)
+        ]
+
+    @property
+    def batches(self) -> list[Batch]:
+        """All of them."""
+        return [*(batch for _, batch in self._coil_groups), *self._batches.values()]
+
+    def show(self, frame: Frame) -> None:
+        """Stretch all from end to end."""
+        radius, joint = self._radius, rgba(self._theme.joint)
+        start, end = self._coils.at(frame)
+        for members, batch in self._coil_groups:
+            batch.put(between(start[members], end[members], self._coil_radii[members]), rgba(self._theme.spring))
+            batch.names = [self._coils.names[k] for k in members]
+        self._show_dampers(*self._dampers.at(frame))
+        self._batches["rod"].put(between(*self._rods.at(frame), ROD * radius), joint)
+        self._batches["rod"].names, self._batches["pot"].names = self._rods.names, self._dampers.names
+        if len(self._blocks):
+            center, _ = self._blocks.at(frame)
+            own = np.array([block.axes for block in self._blocks.members])
+            axes = BLOCK * radius * np.einsum("kij,kjl->kil", frame.A[self._blocks.a], own)
+            self._batches["block"].put(np.concatenate((axes, center[:, :, None]), axis=2), rgba(self._theme.spring))
+
+    def _show_dampers(self, start: Array, end: Array) -> None:
+        """Leave the cylinders as long as they are, and let the rods slide in them."""
+        length = np.linalg.norm(end - start, axis=1)
+        share = np.minimum(self._pots / np.maximum(length, 1e-12), MOST_POT)[:, None]
+        bottom = start + 0.15 * (end - start) * share
+        mouth = start + share * (end - start)
+        color = rgba(self._theme.joint)
+        self._batches["pot"].put(between(bottom, mouth, POT * self._radius), color)
+        piston = np.concatenate([start, mouth]), np.concatenate([bottom, end])
+        self._batches["piston"].put(between(*piston, PISTON * self._radius), color)
+
+
+class Ends:
+    """The connectors of some shapes, and where their ends are."""
+
+    def __init__(self, connectors: Sequence[ConnectorDescription], *shapes: str) -> None:
+        self.members = [connector for connector in connectors if connector.shape in shapes]
+        self.names = [f"{one.name} ({one.kind})" for one in self.members]
+        self.a = np.array([one.a for one in self.members], np.int64)
+        self._b = np.array([one.b for one in self.members], np.int64)
+        self._points = np.array([(one.point_a, one.point_b) for one in self.members]).reshape(-1, 2, 3)
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def at(self, frame: Frame) -> tuple[Array, Array]:
+        """Return the world points (k, 3) of both ends."""
+        first, second = self._points[:, 0], self._points[:, 1]
+        return frame.points(self.a, first), frame.points(self._b, second)

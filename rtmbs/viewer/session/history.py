@@ -1,0 +1,500 @@
+"""History of a session: complete states and the commands at each, bounded by count and bytes.
+
+States are copied into blocks of memory that are used again. Memory that a process never touched costs several
+microseconds a page at its first touch: a tenth of a real-time step of a large mechanism. A thread touches blocks ahead,
+without the lock of the interpreter. A block returns to the pool when no state in it is referred to any more.
+
+With a disk, memory holds the part of the history around the present moment, and other steps are read on demand.
+"""
+
+import ctypes
+import operator
+import threading
+import time
+import weakref
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.errors import InputError
+from rtmbs.integrators.report import StepReport
+from rtmbs.simulation.live_state import arrays_in, places, row_of
+from rtmbs.simulation.options import Options
+from rtmbs.state import State
+from rtmbs.viewer.session.commands import Command, key_of
+from rtmbs.viewer.session.disk_history import DiskHistory
+from rtmbs.viewer.session.mouse_spring import Attachment, Hold
+
+Array = NDArray[np.float64]
+
+BLOCK = 1 << 20  # bytes of a block, or one state where that is more
+AHEAD = 4  # blocks that are touched and free
+LIVE = 2  # states of a Simulation that take turns
+
+
+class StoredState:
+    """A State in one row of numbers; the State itself is made on demand, for few of many steps."""
+
+    __slots__ = ("_head", "_layout", "_row", "_state")
+
+    def __init__(self, head: tuple[str, float, int, float], row: Array, layout: "Layout") -> None:
+        self._head, self._row, self._layout = head, row, layout
+        self._state: State | None = None
+
+    @classmethod
+    def of(cls, state: State) -> Self:
+        """Return a State as what is kept of it; it is taken over."""
+        kept = cls((state.fingerprint, state.t_ref, state.k, state.h), NOTHING, NO_LAYOUT)
+        kept._state = state
+        return kept
+
+    @property
+    def state(self) -> State:
+        """The State, the same one every time; not to be written into."""
+        if self._state is None:
+            self._state = self._layout.state(self._head, self._row)
+        return self._state
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the System that the State belongs to."""
+        return self._head[0]
+
+    @property
+    def h(self) -> float:
+        """Step of the State [s]."""
+        return self._head[3]
+
+    @property
+    def t(self) -> float:
+        """Time of the State [s]."""
+        _, t_ref, k, h = self._head
+        return t_ref + k * h
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of its arrays."""
+        return self._row.nbytes if self._state is None else sum([array.nbytes for array in arrays_in(self._state)])
+
+
+class Layout:
+    """Places of the arrays of a State in a row: those that a step writes first, then the inputs."""
+
+    def __init__(self, state: State) -> None:
+        self.names, self.parts = list(state.memory), places(arrays_in(state))
+        self.width = self.parts[-1][1]
+
+    def fits(self, state: State) -> bool:
+        """True when the arrays of this state have these shapes, and the method remembers the same."""
+        return list(state.memory) == self.names and places(arrays_in(state)) == self.parts
+
+    def state(self, head: tuple[str, float, int, float], row: Array) -> State:
+        """Return the State whose numbers a row has; its arrays are parts of the row."""
+        z, zd, zdd, lam, R0, s, sd, *memory, u = [
+            row[start:end].reshape(shape) for start, end, shape in self.parts
+        ]  # fmt: skip
+        return State(*head, z, zd, zdd, lam, R0, u, dict(zip(self.names, memory, strict=True)), s, sd)
+
+
+NOTHING: Array = np.zeros(0)
+NO_LAYOUT = Layout(State("", 0.0, 0, 0.0, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING, NOTHING))
+
+
+class StateStore:
+    """Copies States into rows of blocks; all states of one layout, another layout begins blocks of its own."""
+
+    def __init__(self) -> None:
+        self._layout, self._pool, self._inputs = NO_LAYOUT, Pool(0), 0
+        self._known: dict[int, Known] = {}  # the live states of a Simulation are two, which take turns
+
+    def keep(self, state: State) -> StoredState:
+        """Return a copy of a state that a step has left."""
+        known = self._known.get(id(state))
+        if known is None or not known.still():
+            known = self._learn(state)
+        row = self._pool.row()
+        if known.whole is None:
+            for (start, end, _), array in zip(self._layout.parts, known.arrays, strict=True):
+                row[start:end] = array.ravel()
+        else:
+            row[: known.whole.size] = known.whole
+            row[self._inputs :] = known.arrays[-1]
+        return StoredState((state.fingerprint, state.t_ref, state.k, state.h), row, self._layout)
+
+    def ready(self) -> None:
+        """Bring the next row into the processor's cache, between two steps."""
+        self._pool.fetch()
+
+    def _learn(self, state: State) -> "Known":
+        """Return how a new state is copied, or a state with other arrays than before."""
+        if not self._layout.fits(state):
+            self._layout = Layout(state)
+            self._pool, self._inputs = Pool(self._layout.width), self._layout.parts[-1][0]
+            self._known.clear()
+        if len(self._known) > LIVE:
+            self._known.clear()
+        known = self._known[id(state)] = Known(state)
+        return known
+
+
+class Known:
+    """A live state, its arrays when it was looked at, and the row they are parts of; None where each is alone."""
+
+    __slots__ = ("_state", "arrays", "whole")
+
+    def __init__(self, state: State) -> None:
+        self._state, self.arrays, self.whole = state, arrays_in(state), row_of(state)
+
+    def still(self) -> bool:
+        """True while the state has these arrays."""
+        return all(map(operator.is_, arrays_in(self._state), self.arrays))
+
+
+class Pool:
+    """Blocks of rows of ``width`` numbers, touched ahead of their use."""
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._rows = max(BLOCK // (8 * max(width, 1)), 1)  # of a block
+        self._free = [touched(self._rows * width)]  # unused memory
+        self._block: Array = np.zeros((0, width))
+        self._used = 0  # rows of the present block
+        self._toucher: threading.Thread | None = None
+
+    def row(self) -> Array:
+        """Return an unused row."""
+        if self._used == len(self._block):
+            self._begin_block()
+        self._used += 1
+        row: Array = self._block[self._used - 1]
+        return row
+
+    def fetch(self) -> None:
+        """Write into the row that is next in this block."""
+        if self._used < len(self._block):
+            self._block[self._used].fill(0.0)
+
+    def _begin_block(self) -> None:
+        try:
+            memory = self._free.pop()
+        except IndexError:
+            memory = np.empty(self._rows * self._width)
+        lease = Lease(memory)
+        self._block = np.asarray(lease).reshape(self._rows, self._width)
+        weakref.finalize(lease, self._take_back, memory).atexit = False
+        self._used = 0
+        if len(self._free) < AHEAD and (self._toucher is None or not self._toucher.is_alive()):
+            self._toucher = threading.Thread(target=self._touch, name="rtmbs memory", daemon=True)
+            self._toucher.start()
+
+    def _take_back(self, memory: Array) -> None:
+        """Keep released memory, up to a bound: a history that begins anew releases all of it."""
+        if len(self._free) < 2 * AHEAD:
+            self._free.append(memory)
+
+    def _touch(self) -> None:
+        """Make blocks until there are enough."""
+        for _ in range(AHEAD - len(self._free)):
+            self._free.append(touched(self._rows * self._width))
+
+
+def touched(size: int) -> Array:
+    """Return memory of ``size`` numbers that the process has; ``memset`` is called without the interpreter's lock."""
+    memory = np.empty(size)
+    ctypes.memset(memory.ctypes.data, 0, memory.nbytes)
+    return memory
+
+
+class Lease:
+    """Base object of all views of a block: its end, after the last view, releases the memory."""
+
+    def __init__(self, memory: Array) -> None:
+        self.__array_interface__ = memory.__array_interface__
+
+
+# ---- history ---------------------------------------------------------------------------------------------------------
+
+STATES = 5000  # remembered at most: 25 s at 5 ms
+BYTES = 256_000_000
+OVERHEAD = 2_000  # bytes of the objects around the arrays of one moment
+SAVED_EVERY = 0.4  # [s] of wall time between two blocks on disk: a kill loses what came after the last
+AT_ONCE = 2_000  # steps of a block at most
+READ = 200  # moments at least that are read together
+BEHIND = 2  # times its bounds that memory may hold while a slow disk is waited for
+
+
+@dataclass(slots=True)
+class Moment:
+    """One step boundary: what the step left, and what was changed there before the next one."""
+
+    step: int
+    kept: StoredState  # before the commands
+    options: Options  # before the commands
+    attachment: Attachment | None  # where the mouse spring is attached
+    hold: Hold | None  # before the commands
+    report: StepReport | None = None  # of the step; None at the start
+    commands: list[Command] = field(default_factory=list)  # in the order in which they took effect
+    taken: int = 0  # bytes that the history counts for it
+
+    @property
+    def state(self) -> State:
+        """State after the step, before the commands; not to be written to."""
+        return self.kept.state
+
+    def log(self, command: Command) -> None:
+        """Add a command. Of a kind that came twice before the second goes: the first tells that something changed,
+        the last one to what; what stood between them leaves no trace in the numbers.
+        """
+        same = [k for k, other in enumerate(self.commands) if key_of(other) == key_of(command)]
+        if len(same) > 1:
+            del self.commands[same[-1]]
+        self.commands.append(command)
+
+    def bytes(self) -> int:
+        """Return about how much memory it takes."""
+        return OVERHEAD + self.kept.bytes
+
+
+@dataclass(slots=True)
+class Remark:
+    """Options and pull from a step on, and the commands of that step, which no block on disk holds."""
+
+    step: int
+    options: Options
+    attachment: Attachment | None
+    hold: Hold | None
+    commands: list[Command]
+
+    def holds_for(self, moment: Moment) -> bool:
+        """True when it goes for a later moment too."""
+        now = moment.options, moment.attachment, moment.hold
+        return not (self.commands or moment.commands) and now == (self.options, self.attachment, self.hold)
+
+
+class History:
+    """Moments of consecutive steps, oldest first, with a place in them: the present one.
+
+    states: in memory at most.  limit: bytes at most; the present moment is kept in any case.
+    """
+
+    def __init__(self, states: int = STATES, limit: int = BYTES) -> None:
+        if states < 1 or limit < 1:
+            raise InputError(f"a history of {states} states and {limit} bytes holds nothing; give 1 or more of both")
+        self.states, self.limit, self.used = states, limit, 0
+        self._moments: deque[Moment] = deque()
+        self._place = -1
+        self._disk: DiskHistory | None = None
+        self._begin_on_disk: Callable[[], None] = lambda: None
+        self._remarks: list[Remark] = []
+        self._unsaved = 0  # first step that the disk was not given
+        self._saved_at = 0.0  # wall clock
+
+    def begin(self, moment: Moment) -> None:
+        """Forget everything and start with ``moment``."""
+        self.save()
+        self._moments.clear()
+        self._remarks.clear()
+        self._place, self.used = -1, 0
+        self._unsaved = moment.step
+        if self._disk is not None:
+            self._begin_on_disk()
+        self.record(moment)
+
+    def record(self, moment: Moment) -> bool:
+        """Go on to ``moment``, the step after the present one. Where the history has it, its commands stay.
+
+        Returns whether the history had it. Every step waits for this: what no disk needs is not asked.
+        """
+        if self._place + 1 < len(self._moments) or self._disk is not None:
+            if (known := self.ahead()) is not None:
+                known.kept, known.options, known.report = moment.kept, moment.options, moment.report
+                known.attachment, known.hold = moment.attachment, moment.hold
+                self._place += 1
+                return True
+            self._note(moment)
+        self._append(moment)
+        self._place += 1
+        if self._disk is not None:
+            self.keep_up()
+        if len(self._moments) > self.states or self.used > self.limit:
+            self._forget()
+        return False
+
+    def _append(self, moment: Moment) -> None:
+        self._moments.append(moment)
+        moment.taken = moment.bytes()
+        self.used += moment.taken
+
+    def _forget(self) -> None:
+        """Discard the oldest moments above the bounds of memory, once the disk has them."""
+        while self._place > 0 and (len(self._moments) > self.states or self.used > self.limit):
+            if self._keeping and self._moments[0].step >= self._unsaved:
+                over = max(len(self._moments) / self.states, self.used / self.limit)
+                if over < BEHIND:
+                    return
+                self.save()
+            self.used -= self._moments.popleft().taken
+            self._place -= 1
+
+    def log(self, command: Command) -> None:
+        """Add a command to the present moment; later moments are discarded."""
+        step = self.present.step
+        while len(self._moments) > self._place + 1:
+            self.used -= self._moments.pop().taken
+        if self._disk is not None and self._unsaved > step + 1:
+            self._disk.cut(step)
+            self._unsaved = step + 1
+        while self._remarks and self._remarks[-1].step > step:
+            self._remarks.pop()
+        self.present.log(command)
+        self._note(self.present)
+
+    def seek(self, step: int) -> Moment:
+        """Make the moment of ``step`` the present one, or the nearest that is remembered, and return it."""
+        step = min(max(step, self.oldest), self.newest)
+        if not self._moments[0].step <= step <= self._moments[-1].step:
+            self._load(step)
+        first, last = self._moments[0].step, self._moments[-1].step
+        self._place = min(max(step, first), last) - first
+        return self.present
+
+    @property
+    def present(self) -> Moment:
+        """The present moment of the session."""
+        return self._moments[self._place]
+
+    @property
+    def oldest(self) -> int:
+        """First step that is remembered."""
+        first = self._moments[0].step
+        return min(first, self._span[0]) if self._span else first
+
+    @property
+    def newest(self) -> int:
+        """Last step that is remembered."""
+        last = self._moments[-1].step
+        return max(last, self._span[1]) if self._span else last
+
+    def ahead(self) -> Moment | None:
+        """Return the moment after the present one, None at the newest."""
+        if (
+            self._disk is not None
+            and self._moments
+            and self._place + 1 == len(self._moments)
+            and self.newest > self.present.step
+        ):
+            step = self.present.step
+            self._load(step)
+            self._place = step - self._moments[0].step
+        return self._moments[self._place + 1] if self._place + 1 < len(self._moments) else None
+
+    def since(self, step: float) -> list[Moment]:
+        """Return the moments in memory from ``step`` on, oldest first, later than the present one too."""
+        found: list[Moment] = []
+        for moment in reversed(self._moments):
+            if moment.step < step:
+                break
+            found.append(moment)
+        return found[::-1]
+
+    def so_far(self) -> list[Moment]:
+        """Return the moments in memory up to the present one."""
+        return [moment for moment, _ in zip(self._moments, range(self._place + 1), strict=False)]
+
+    def __len__(self) -> int:
+        return self.newest - self.oldest + 1
+
+    # ---- on disk ----------------------------------------------------------------------------------------------------
+
+    def keep_on(self, disk: DiskHistory | None, begin: Callable[[], None] = lambda: None) -> None:
+        """Keep everything from the oldest moment in memory on ``disk`` too, or on none any more.
+
+        begin: starts a run on the disk; called now, and whenever the history begins anew.
+        """
+        if self._disk is not None:
+            self.save()
+        self._disk, self._begin_on_disk, self._unsaved = disk, begin, self._moments[0].step
+        self._remarks.clear()
+        if disk is None:
+            return
+        begin()
+        for moment in self._moments:
+            self._note(moment)
+
+    @property
+    def _keeping(self) -> bool:
+        """True while the disk takes what is new."""
+        return self._disk is not None and not self._disk.failed
+
+    @property
+    def _span(self) -> tuple[int, int] | None:
+        """First and last step on disk that can be gone to."""
+        return self._disk.span if self._disk is not None and not self._disk.failed else None
+
+    def _note(self, moment: Moment) -> None:
+        """Remember what the blocks do not say, where it changes."""
+        if self._disk is None or (self._remarks and self._remarks[-1].holds_for(moment)):
+            return
+        if self._remarks and self._remarks[-1].step == moment.step:
+            self._remarks.pop()
+        own = moment.options, moment.attachment, moment.hold
+        self._remarks.append(Remark(moment.step, *own, moment.commands))
+
+    def keep_up(self) -> None:
+        """Write new moments to the disk at intervals; called after every step, and in pause."""
+        disk = self._disk
+        if disk is None or disk.failed or disk.busy:
+            return
+        now, waiting = time.perf_counter(), self._moments[-1].step + 1 - self._unsaved
+        if waiting > 0 and (now - self._saved_at >= SAVED_EVERY or waiting >= AT_ONCE):
+            self._saved_at = now
+            self._hand_over()
+
+    def save(self) -> None:
+        """Write everything that the disk does not have, and wait for it."""
+        if self._disk is not None:
+            self._hand_over()
+            self._disk.wait()
+
+    def _hand_over(self) -> None:
+        assert self._disk is not None
+        new = self.since(self._unsaved)
+        if new:
+            self._disk.save(new[0].step, [moment.state for moment in new])
+            self._unsaved = new[-1].step + 1
+            self._drop_remarks(self._disk)
+
+    def _drop_remarks(self, disk: DiskHistory) -> None:
+        """Forget remarks that no step on disk needs any more."""
+        if disk.span:
+            steps = [remark.step for remark in self._remarks]
+            del self._remarks[: max(bisect_right(steps, disk.span[0]) - 1, 0)]
+
+    def _load(self, step: int) -> None:
+        """Bring the moments about ``step`` from disk into memory, in place of those that are there."""
+        assert self._disk is not None
+        self.save()
+        if not (span := self._span):  # it took no more: what memory has stays
+            return
+        first, states = self._disk.read(step)  # before anything is let go of: a block may be damaged
+        self._moments.clear()
+        self._place, self.used = -1, 0
+        while True:
+            for number, state in enumerate(states):
+                self._append(self._told(first + number, state))
+            wanted = first + len(states)
+            if wanted > span[1] or (wanted > step + 1 and len(self._moments) >= READ):
+                return
+            first, states = self._disk.read(wanted)
+
+    def _told(self, step: int, state: State) -> Moment:
+        """Return a moment that was on disk."""
+        remarks = self._remarks
+        remark = remarks[max(bisect_right([one.step for one in remarks], step) - 1, 0)]
+        commands = remark.commands if remark.step == step else []
+        return Moment(step, StoredState.of(state), remark.options, remark.attachment, remark.hold, None, commands)

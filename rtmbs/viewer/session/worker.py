@@ -1,0 +1,229 @@
+"""Worker: the loop that takes commands and steps of a session against the wall clock; and the mode "thread"."""
+
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from rtmbs.errors import RtmbsError
+from rtmbs.simulation.pacing import Pacer
+from rtmbs.viewer.scene.description import SceneDescription
+from rtmbs.viewer.session.commands import Command, Pause, Quit, coalesced
+from rtmbs.viewer.session.connection import LocalConnection, Settings
+from rtmbs.viewer.session.controller import Controller, Outlet
+from rtmbs.viewer.session.origin import Origin, title
+from rtmbs.viewer.session.shared_memory import Strip
+
+RATE = 60.0  # frames a second at most
+UNSEEN = 20.0  # frames a second while the window takes none: a frame costs as much as two steps
+LIMIT = 500  # commands taken between two steps at most, so that a flood costs no deadline
+LONG = 0.02  # [s] waits longer than this listen for commands
+MARGIN = 0.01  # [s] of such a wait that is left to the pacer
+IDLE = 0.5  # [s] after which a paused session checks that its window is alive
+
+
+class Worker:
+    """Runs one session until Quit.
+
+    inbox: a queue of Commands, as ``queue.SimpleQueue`` or that of multiprocessing.  options: of Controller.
+    wanted: asked now and then; False ends the loop as Quit does.
+    """
+
+    def __init__(
+        self, origin: Origin, inbox: Any, outlet: Outlet, *, wanted: Callable[[], bool] = lambda: True, **options: Any
+    ) -> None:
+        self.controller = Controller(origin, outlet, **options)
+        self._inbox, self._wanted = inbox, wanted
+        self._commands: deque[Command] = deque()
+        self._received = 0
+        self._looked = time.perf_counter()
+
+    def run(self) -> None:
+        """Build, then serve until Quit. A failed build ends it, with the sentence; nothing else does."""
+        controller = self.controller
+        with controller.notice.listening():
+            try:
+                controller.build({}, {})
+            except Exception as error:  # noqa: BLE001 (the user's factory may raise anything)
+                controller.fail(error)
+                return
+            try:
+                self._serve()
+            finally:
+                controller.close()
+
+    def _serve(self) -> None:
+        """Take turns until Quit."""
+        controller = self.controller
+        while not controller.over:
+            try:
+                self.turn()
+            except RtmbsError as error:
+                controller.refuse(error)
+                controller.stale = True  # a frame says what was taken
+            except Exception as error:  # noqa: BLE001 (the user's code may raise anything)
+                controller.fail(error)
+                controller.stale = True
+
+    def turn(self) -> None:
+        """Take commands, then a step when one is due."""
+        controller = self.controller
+        self._receive()
+        while self._commands and not (controller.ahead or controller.over):
+            command = self._commands.popleft()
+            if not self._commands:
+                controller.taken = self._received
+            controller.handle(command)
+        if controller.over:
+            return
+        if controller.ahead:
+            self._go_ahead()
+        elif controller.playing:
+            self._keep_pace()
+        moving = controller.playing or controller.ahead > 0
+        if controller.stale and (not moving or self._frame_due()):
+            controller.publish()
+        if not (moving or self._commands):
+            self._listen(IDLE)
+        self._look_round()
+
+    def _frame_due(self) -> bool:
+        """True when a frame is to be published while steps are taken."""
+        since = time.perf_counter() - self.controller.published
+        return since >= 1.0 / RATE and (since >= 1.0 / UNSEEN or self.controller.outlet.taken)
+
+    def _keep_pace(self) -> None:
+        """Step at the next deadline, or listen for commands when it is far."""
+        controller = self.controller
+        period = controller.sim.h / controller.speed
+        if controller.pacer.period != period:
+            controller.pacer = Pacer(period)
+        if (remaining := controller.pacer.remaining()) > LONG:
+            self._listen(remaining - MARGIN)
+            return
+        controller.pacer.wait()
+        controller.timing.late(period - controller.pacer.remaining())
+        self._step()
+        if controller.playing:
+            controller.timing.mark(controller.live.t)
+
+    def _go_ahead(self) -> None:
+        """Take one of the steps that were asked for, unless they are called off."""
+        if self._commands and isinstance(self._commands[0], Pause | Quit):
+            self.controller.ahead = 0
+            return
+        self.controller.ahead -= 1
+        self._step()
+
+    def _step(self) -> None:
+        """Take a step; one that fails, or raises, pauses the session and leaves the last good state."""
+        controller, live = self.controller, self.controller.live
+        if live.stored or (controller.looping and controller.playing):
+            controller.forward()
+            return
+        start = time.perf_counter()
+        try:
+            report = live.advance()
+            seconds = time.perf_counter() - start
+            live.took(report)
+        except Exception as error:  # noqa: BLE001 (the user's functions may raise anything)
+            controller.fail(error, stepping=True)
+            return
+        controller.count(report, seconds)
+        live.ready()
+
+    def _listen(self, seconds: float) -> None:
+        """Wait for a command, but not longer than ``seconds``."""
+        try:
+            self._commands.append(self._inbox.get(timeout=min(seconds, IDLE)))
+            self._received += 1
+        except queue.Empty:
+            return
+
+    def _receive(self) -> None:
+        """Take what has come, without waiting; of moves and settings that came together the last ones."""
+        try:
+            while len(self._commands) < LIMIT:
+                self._commands.append(self._inbox.get_nowait())
+                self._received += 1
+        except queue.Empty:
+            pass
+        if len(self._commands) > 1:
+            self._commands = deque(coalesced(self._commands))
+
+    def _look_round(self) -> None:
+        """End the session when its window is gone."""
+        now = time.perf_counter()
+        if now - self._looked > IDLE:
+            self._looked = now
+            self.controller.live.history.keep_up()
+            self.controller.over = self.controller.over or not self._wanted()
+
+
+# ---- a worker in a thread of this process ----------------------------------------------------------------------------
+
+PATIENCE = 5.0  # [s] that ``close`` waits for the step under way
+
+
+class ThreadConnection(LocalConnection):
+    """A Connection and the Outlet of its worker in one: both sides see the same attributes.
+
+    ``origin`` makes the Simulation, in the thread; ``options`` are those of Worker.
+    """
+
+    def __init__(self, origin: Origin, **options: Any) -> None:
+        super().__init__()
+        self._origin, self._options, self._settings = origin, options, Settings(title(origin.name))
+        self._start()
+
+    def _start(self) -> None:
+        self._inbox: queue.SimpleQueue[Command] = queue.SimpleQueue()
+        self._described = threading.Event()
+        self._forget()
+        worker = Worker(self._origin, self._inbox, self, **self._options)
+        self._thread = threading.Thread(target=self._run, args=(worker,), name="rtmbs session", daemon=True)
+        self._thread.start()
+
+    # ---- the window's side ------------------------------------------------------------------------------------------
+
+    def describe(self) -> SceneDescription:
+        self._described.wait()
+        if self._scene is None:
+            raise RtmbsError(self.failures() or "the session ended")
+        return self._scene
+
+    def send(self, command: Command) -> None:
+        command = self._settings.note(command)
+        self._inbox.put(command)
+
+    @property
+    def ended(self) -> bool:
+        return not self._thread.is_alive()
+
+    def restart(self) -> None:
+        self.close()
+        self._messages.clear()
+        commands = self._settings.again(self._scene, self._frame)
+        self._origin, self._options["playing"] = self._origin.with_parameters(self._settings.built), False
+        self._start()
+        for command in commands:
+            self._inbox.put(command)
+
+    def close(self) -> None:
+        self._inbox.put(Quit())
+        self._thread.join(PATIENCE)
+
+    # ---- the worker's side ------------------------------------------------------------------------------------------
+
+    def present(self, description: SceneDescription) -> Strip:
+        strip = super().present(description)
+        self._described.set()
+        return strip
+
+    def _run(self, worker: Worker) -> None:
+        try:
+            worker.run()
+        finally:
+            self._described.set()  # ends the wait for a description that will not come

@@ -1,0 +1,113 @@
+"""Garbage with objects of Qt in it is collected in the thread of the window."""
+
+import gc
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+
+pytest.importorskip("PySide6.QtWidgets", reason="Qt cannot be loaded; see docs/viewer.md", exc_type=ImportError)
+pytest.importorskip("pyqtgraph", reason="pyqtgraph is not installed; pip install 'rtmbs[viewer]' brings it")
+
+from PySide6.QtCore import QTimer
+
+from rtmbs.viewer.qt.application import collected_here
+from rtmbs.viewer.qt.window import Window
+from tests.patience import LONGEST
+from tests.viewer.windows import open_window
+
+
+class Cycle:
+    """Garbage that only the collector finds; says which thread found it."""
+
+    def __init__(self, where):
+        self.me, self.where = self, where
+
+    def __del__(self):
+        self.where.append(threading.current_thread())
+
+
+def litter(where, stop):
+    """Make garbage until told to stop."""
+    while not stop.is_set():
+        Cycle(where)
+
+
+def test_only_the_loop_collects_and_the_rest_goes_at_the_end(qapp):
+    found, stop = [], threading.Event()
+    thread = threading.Thread(target=litter, args=(found, stop))
+    with collected_here():
+        thread.start()
+        QTimer.singleShot(400, qapp.quit)
+        qapp.exec()
+        stop.set()
+        thread.join()
+        within = len(found)
+        Cycle(found)
+    assert within > 1000
+    assert len(found) > within
+    assert set(found) == {threading.main_thread()}
+    assert gc.isenabled()
+
+
+def test_it_begins_again_after_a_compilation_in_another_thread_ended_the_rest(qapp):
+    with collected_here():
+        gc.enable()
+        QTimer.singleShot(600, qapp.quit)
+        qapp.exec()
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def test_a_collector_that_rests_goes_on_resting(qapp):
+    gc.disable()
+    try:
+        with collected_here():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
+OPENED_TWICE = """
+import gc
+from PySide6.QtCore import QTimer
+from rtmbs.library import build
+from rtmbs.simulation import Simulation
+from rtmbs.viewer.qt.application import application
+from rtmbs.viewer.qt.plots import Plots
+from rtmbs.viewer.qt.window import Window
+from rtmbs.viewer.view import view
+
+app, system = application(), build("crank_rocker").compile()
+for _ in range(2):
+    QTimer.singleShot(500, app.quit)
+    view(Simulation(system), mode="thread")
+    windows = [widget for widget in app.topLevelWidgets() if isinstance(widget, Window)]
+    print(len(windows), sum(type(one) is Plots for one in gc.get_objects()))
+"""
+
+
+def test_a_window_is_gone_when_view_returns(display, tmp_path):
+    settings = {"XDG_CONFIG_HOME": str(tmp_path)}  # the user's own stay out of it
+    ran = subprocess.run(
+        [sys.executable, "-c", OPENED_TWICE],
+        env=os.environ | settings,
+        timeout=LONGEST,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.stdout.split() == ["0", "0"] * 2, ran.stderr
+
+
+def test_windows_of_tests_do_not_pile_up(qtbot, qapp, sim):
+    open_window(qtbot, sim)
+    assert len(windows_of(qapp)) == 1
+
+
+def windows_of(app):
+    """Return the main windows that Qt has."""
+    return [widget for widget in app.topLevelWidgets() if isinstance(widget, Window)]

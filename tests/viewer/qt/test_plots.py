@@ -1,0 +1,324 @@
+"""The plots panel beyond curves over time: over frequency or another channel, two runs, values, files."""
+
+import csv
+
+import numpy as np
+import pytest
+
+pytest.importorskip("PySide6.QtWidgets", reason="Qt cannot be loaded; see docs/viewer.md", exc_type=ImportError)
+pytest.importorskip("pyqtgraph", reason="pyqtgraph is not installed; pip install 'rtmbs[viewer]' brings it")
+
+from PySide6.QtTest import QTest
+
+from rtmbs.simulation import Simulation
+from rtmbs.viewer.qt.plots import ENERGY, FREQUENCY, TIME, VIOLATION
+from rtmbs.viewer.scene.choices import Choice
+from rtmbs.viewer.scene.plot_data import spectrum
+from rtmbs.viewer.session.commands import Reset, SetInput, StepForward
+from tests.viewer.mechanisms import motored
+from tests.viewer.windows import follow, open_window
+
+STEPS = 200
+NAME = "crank.position"
+
+
+@pytest.fixture(scope="module")
+def result():
+    return Simulation(motored().compile()).run(1.5 * STEPS * 5e-3)
+
+
+@pytest.fixture
+def window(qtbot):
+    window = open_window(qtbot, Simulation(motored().compile()))
+    window.act.plots()
+    window.panels.plots.choose(NAME)
+    window.connection.send(StepForward(STEPS))
+    follow(window, STEPS + 5)
+    redraw(window)
+    return window
+
+
+def redraw(window):
+    window.connection.turn()
+    window.tick()
+    window.panels.plots.redraw(window.connection.strip(), window.frame.t)
+
+
+def test_over_another_channel(window, result):
+    window.panels.plots.bar.choice.setCurrentText(f"{NAME}[y]")
+    redraw(window)
+    x, y = window.panels.plots._curves[NAME][2].getData()
+    recorded = result[NAME][: STEPS + 1]
+    np.testing.assert_allclose(x, recorded[:, 1], atol=1e-12)
+    np.testing.assert_allclose(y, recorded[:, 2], atol=1e-12)
+    assert not window.panels.plots._nows[0].isVisible()
+    window.panels.plots.choose(NAME, False)
+    assert window.panels.plots.bar.over == TIME, "what is not ticked any more cannot be drawn over"
+
+
+def test_a_channel_that_is_ticked_late_takes_nothing_from_the_others(qtbot, result, tmp_path):
+    """The history has the last 50 steps only: what was plotted before stays, and so does the zero of the energy."""
+    window = open_window(qtbot, Simulation(motored().compile()), history=(50, 10**8))
+    window.act.plots()
+    window.panels.plots.choose(NAME)
+    window.connection.send(StepForward(STEPS))
+    follow(window, STEPS + 5)
+    redraw(window)
+
+    def drawn(name):
+        return np.array([curve.y for curve in window.panels.plots.seen[name]])
+
+    names = (ENERGY, VIOLATION, NAME)
+    before, late = {name: drawn(name) for name in names}, "coupler.velocity"
+    np.testing.assert_allclose(before[NAME].T, result[NAME][: STEPS + 1], atol=1e-12)
+    window.panels.plots.choose(late)
+    redraw(window)
+    for name in names:
+        np.testing.assert_array_equal(drawn(name), before[name])
+    remembered = STEPS + 1 - 50
+    assert np.all(np.isnan(drawn(late)[:, :remembered]))
+    np.testing.assert_allclose(drawn(late)[:, remembered:].T, result[late][remembered : STEPS + 1], atol=1e-10)
+    path = tmp_path / "plots.csv"
+    window.panels.plots.export(str(path))
+    assert len(path.read_text().splitlines()) == STEPS + 2
+    window.panels.plots.choose(late, False)
+    redraw(window)
+    for name in names:
+        np.testing.assert_array_equal(drawn(name), before[name])
+
+
+def test_over_frequency(window, result):
+    window.panels.plots.bar.choice.setCurrentText(FREQUENCY)
+    redraw(window)
+    f, amplitude = window.panels.plots._curves[NAME][1].getData()
+    expected = spectrum(result.t[: STEPS + 1], result[NAME][: STEPS + 1, 1])
+    np.testing.assert_allclose(f, expected[0], rtol=1e-9)
+    np.testing.assert_allclose(amplitude, expected[1], atol=1e-10)
+
+
+def test_two_runs_in_one_plot(window, result, tmp_path):
+    path = str(tmp_path / "other.npz")
+    result.save(path)
+    window.panels.plots.bar.compared.emit(path)
+    redraw(window)
+    t, z = window.panels.plots._others[NAME][2].getData()
+    np.testing.assert_array_equal(t, result.t)
+    np.testing.assert_array_equal(z, result[NAME][:, 2])
+    assert "other.npz" in window.panels.plots.bar.compare.text()
+    window.panels.plots.bar.compared.emit("")
+    redraw(window)
+    assert window.panels.plots._others[NAME][2].getData()[0] is None or not len(
+        window.panels.plots._others[NAME][2].getData()[0]
+    )
+    window.panels.plots.bar.compared.emit(str(tmp_path / "nothing.npz"))
+    assert "nothing.npz" in window.banner.text.text()
+
+
+def test_values_at_the_cursor(window, result):
+    said = window.panels.plots.values_at(NAME, 0.5021)
+    k = round(0.5 / 5e-3)
+    assert f"{result.t[k]:.6g}" in said
+    for value in result[NAME][k]:
+        assert f"{value:.6g}" in said
+    assert "loop" not in window.panels.plots.values_at(VIOLATION, 0.3)
+
+
+def test_export(window, result, tmp_path):
+    for ending in ("csv", "png", "svg"):
+        window.panels.plots.bar.exported.emit(str(tmp_path / f"seen.{ending}"))
+    with (tmp_path / "seen.csv").open(encoding="utf-8") as file:
+        rows = list(csv.reader(file))
+    heading, numbers = rows[0], np.array([[float(cell) if cell else np.nan for cell in row] for row in rows[1:]])
+    assert heading[:2] == ["t [s]", "energy balance, kinetic [J]"]
+    assert numbers.shape == (STEPS + 1, len(heading)), "every sample"
+    place = heading.index(f"{NAME}[z] [m]")
+    np.testing.assert_allclose(numbers[:, place], result[NAME][: STEPS + 1, 2], atol=1e-12)
+    assert (tmp_path / "seen.png").read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in (tmp_path / "seen.svg").read_text(encoding="utf-8")
+    window.panels.plots.bar.exported.emit(str(tmp_path / "seen.doc"))
+    assert "'.doc' is not known" in window.banner.text.text()
+
+
+def test_export_holds_what_is_seen(window, tmp_path):
+    for name in (ENERGY, VIOLATION):
+        window.panels.plots.choose(name, False)
+    redraw(window)
+    window.panels.plots._plots[NAME].setXRange(0.25, 0.5, padding=0.0)
+    redraw(window)
+    window.panels.plots.bar.exported.emit(str(tmp_path / "part.csv"))
+    with (tmp_path / "part.csv").open(encoding="utf-8") as file:
+        t = np.array([float(row[0]) for row in list(csv.reader(file))[1:]])
+    assert 0.24 <= t[0] <= 0.25
+    assert 0.5 <= t[-1] <= 0.51
+
+
+def test_a_picture_holds_the_view_however_large_the_scene_has_grown(window, tmp_path):
+    """The scene of a window in use for a while was 113145 x 132401 wide."""
+    from PySide6.QtGui import QImage
+
+    area = window.panels.plots.area
+    area.scene().setSceneRect(-50_000.0, -60_000.0, 113_145.0, 132_401.0)
+    window.panels.plots.bar.exported.emit(str(tmp_path / "seen.png"))
+    picture, size = QImage(str(tmp_path / "seen.png")), area.viewport().size()
+    assert (picture.width(), picture.height()) == (2 * size.width(), 2 * size.height())
+    assert len({picture.pixel(x, y) for x in range(0, picture.width(), 3) for y in range(0, picture.height(), 3)}) > 5
+    assert window.statusBar().currentMessage() == f"exported: {tmp_path / 'seen.png'}"
+    window.panels.plots.bar.exported.emit(str(tmp_path / "seen.svg"))
+    svg = (tmp_path / "seen.svg").read_text(encoding="utf-8")
+    assert f'viewBox="0 0 {size.width()} {size.height()}"' in svg
+
+
+@pytest.mark.parametrize("ending", ["csv", "png", "svg"])
+def test_a_folder_that_is_missing_is_named(window, tmp_path, ending):
+    window.panels.plots.bar.exported.emit(str(tmp_path / "none" / f"seen.{ending}"))
+    assert f"there is no folder '{tmp_path / 'none'}'; make it first" in window.banner.text.text()
+
+
+def test_values_at_the_cursor_go_with_it_and_take_no_room(window):
+    bar = window.panels.plots.bar
+    least = window.panels.plots.minimumSizeHint().width()
+    bar.show_values("a long text of many values " * 20)
+    assert window.panels.plots.minimumSizeHint().width() == least
+    bar.choice.setCurrentText(FREQUENCY)
+    assert bar.values.text() == ""
+
+
+def test_a_drawing_and_a_picture_show_the_same(window, tmp_path):
+    """Axes of a drawing in other dots than its curves would say other values."""
+    from PySide6.QtGui import QImage, QPainter
+    from PySide6.QtSvg import QSvgRenderer
+
+    for ending in ("png", "svg"):
+        window.panels.plots.bar.exported.emit(str(tmp_path / f"seen.{ending}"))
+    size = window.panels.plots.area.viewport().size()
+    drawn = QImage(size, QImage.Format.Format_RGB32)
+    drawn.fill(window.panels.plots.area.backgroundBrush().color())
+    painter = QPainter(drawn)
+    QSvgRenderer(str(tmp_path / "seen.svg")).render(painter)
+    painter.end()
+    seen = QImage(str(tmp_path / "seen.png")).scaled(size)
+    lines = [lowest_ink(picture.convertToFormat(QImage.Format.Format_RGB32)) for picture in (drawn, seen)]
+    assert abs(lines[0] - lines[1]) <= 2, "the numbers of the lowest axis stand at the same height"
+
+
+def lowest_ink(picture) -> int:
+    """Return the last row of a picture that anything stands in."""
+    numbers = np.frombuffer(picture.constBits(), np.uint8).reshape(picture.height(), -1).astype(int)
+    ground = np.tile(numbers[-1, :4], picture.width())
+    return int(np.flatnonzero(np.abs(numbers - ground).max(axis=1) > 60)[-1])
+
+
+def test_every_curve_and_axis_has_its_own_unit(window, tmp_path):
+    window.panels.plots.choose("base.reaction")
+    window.panels.plots.choose(ENERGY, False)
+    redraw(window)
+    panel = window.panels.plots
+    names = [curve.y_label for curve in panel.seen["base.reaction"]]
+    assert [name.split(" ", 1)[1] for name in names] == ["[N]"] * 3 + ["[N m]"] * 3
+    axes = [plot.getAxis("bottom") for plot in panel._plots.values()]
+    assert {axis.labelText for axis in axes} == {"t [s]"}
+    panel.bar.choice.setCurrentText(f"{NAME}[y]")
+    redraw(window)
+    axis = panel._plots["base.reaction"].getAxis("bottom")
+    assert axis.labelText == f"{NAME}[y] [m]"
+    assert not axis.autoSIPrefix, "numbers stand in the unit of the label"
+    panel.export(str(tmp_path / "a.csv"))
+    head = next(csv.reader((tmp_path / "a.csv").open()))
+    assert f"{NAME}[y] [m]" in head
+    assert "base.reaction[nx] [N m]" in head
+
+
+def test_many_plots_are_scrolled(window, qtbot):
+    for name in ("coupler.position", "rocker.position", "coupler.velocity", "rocker.velocity"):
+        window.panels.plots.choose(name)
+    redraw(window)
+    qtbot.wait(50)
+    panel = window.panels.plots
+    assert len(panel._plots) == 7
+    assert all(plot.boundingRect().height() >= 100 for plot in panel._plots.values())
+    assert panel.scrolled.verticalScrollBar().maximum() > 0
+
+
+def test_values_that_have_no_room_end_in_a_mark(window, qtbot):
+    bar = window.panels.plots.bar
+    bar.show_values("crank.position[x] 0.123456   " * 40)
+    assert bar.values.text().endswith("\N{HORIZONTAL ELLIPSIS}")
+    assert bar.values.toolTip().count("0.123456") == 40
+    assert bar.values.fontMetrics().horizontalAdvance(bar.values.text()) <= bar.values.width()
+
+
+def test_the_other_run_has_energies_and_distances_and_says_what_it_lacks(window, result, tmp_path):
+    path = str(tmp_path / "other.npz")
+    result.save(path)
+    measured = Choice("body", "crank"), Choice("body", "rocker")
+    window.selection.measure([measured])
+    plots = window.panels.plots
+    distance = next(iter(plots._distances))
+    plots.choose(distance)
+    redraw(window)
+    said = plots.compare(path)
+    redraw(window)
+    assert said == f"compared with {path}; it has nothing for {VIOLATION}"
+    for k, name in enumerate(("energy.kinetic", "energy.weight", "energy.elastic")):
+        np.testing.assert_allclose(plots._others[ENERGY][k].getData()[1], result[name], rtol=1e-12, atol=1e-12)
+    apart = np.linalg.norm(result["rocker.mass_center"] - result["crank.mass_center"], axis=1)
+    np.testing.assert_allclose(plots._others[distance][0].getData()[1], apart, atol=1e-12)
+    plots.bar.choice.setCurrentText(f"{NAME}[y]")
+    redraw(window)
+    x, z = plots._others[NAME][2].getData()
+    np.testing.assert_array_equal(x, result[NAME][:, 1])
+    np.testing.assert_array_equal(z, result[NAME][:, 2])
+
+
+def test_a_cursor_beyond_a_curve_has_no_value_of_it(window, result, tmp_path):
+    path = str(tmp_path / "short.npz")
+    result.between(0.0, 0.2).save(path)
+    window.panels.plots.compare(path)
+    redraw(window)
+    assert "other" in window.panels.plots.values_at(NAME, 0.1)
+    assert "other" not in window.panels.plots.values_at(NAME, 0.4)
+    assert window.panels.plots.values_at(NAME, 1e3) == ""
+
+
+def test_an_export_names_its_times_once(window, result, tmp_path):
+    result.between(0.0, 0.2).save(tmp_path / "short.npz")
+    window.panels.plots.compare(str(tmp_path / "short.npz"))
+    redraw(window)
+    window.panels.plots.export(str(tmp_path / "both.csv"))
+    heading = (tmp_path / "both.csv").read_text(encoding="utf-8").splitlines()[0].split(",")
+    assert (heading.count("t [s]"), heading.count("t of the other [s]")) == (1, 1)
+
+
+def test_curves_begin_with_what_was_set_before_the_first_step(window):
+    """The energy of the first sample, and its change since: with the stiffness that the first step has."""
+    connection = window.connection
+    connection.send(Reset())
+    connection.send(SetInput("spring.stiffness", 500.0))
+    connection.send(StepForward(20))
+    for _ in range(4):
+        follow(window)
+    redraw(window)
+    fresh = Simulation(motored().compile(), 5e-3)
+    fresh.inputs["spring.stiffness"] = 500.0
+    wanted = fresh.run(0.1)
+    shown = window.panels.plots.seen[ENERGY]
+    np.testing.assert_allclose(shown[2].y, wanted["energy.elastic"], rtol=1e-9, atol=1e-12)
+    total = wanted["energy.total"]
+    np.testing.assert_allclose(shown[3].y, total - total[0], atol=1e-9)
+    kept = connection._controller.live.result()
+    np.testing.assert_allclose(kept["spring.pull"], wanted["spring.pull"], rtol=1e-9, atol=1e-9)
+
+
+def test_a_constant_over_a_component_is_drawn(window):
+    """Its values differ by rounding, and Qt would end the process at axes of such a span."""
+    window.selection.measure([(Choice("body", "crank"), Choice("body", "ground"))])
+    plots = window.panels.plots
+    distance = next(iter(plots._distances))
+    plots.choose(distance)
+    plots.bar.choice.setCurrentText(f"{NAME}[y]")
+    for _ in range(5):
+        redraw(window)
+        QTest.qWait(30)
+    low, high = plots._plots[distance].viewRange()[1]
+    assert high - low >= 1e-11 * high
+    assert np.ptp(plots.seen[distance][0].y) < 1e-12

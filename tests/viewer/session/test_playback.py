@@ -1,0 +1,222 @@
+"""A recorded result plays back: the samples as they are, on a clock of the test."""
+
+import importlib
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from bench.measures.driven import paper_slider_crank
+from rtmbs import Simulation, load_result
+from rtmbs.commands.cli import main
+from rtmbs.errors import InputError, UnknownNameError
+from rtmbs.kinematics import Analysis
+from rtmbs.results.result import Result
+from rtmbs.viewer.session.commands import Loop, Pause, Play, Seek, SetInput, SetSpeed, StepBack, StepForward, Subscribe
+from rtmbs.viewer.session.connect import playback
+from rtmbs.viewer.session.describe import describe
+from rtmbs.viewer.session.playback import PlaybackConnection, Recording, rotations
+from rtmbs.viewer.session.shared_memory import FIRST, T
+from tests.viewer.mechanisms import motored
+
+H = 5e-3
+RESULT = Simulation(motored().compile(), h=H).run(0.5)
+
+
+class Clock:
+    """Wall time that the test moves."""
+
+    now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def connection(clock):
+    return PlaybackConnection(RESULT, clock=clock)
+
+
+def test_poses_are_those_of_the_result(connection):
+    connection.send(Seek(37))
+    frame, scene = connection.latest(), connection.describe()
+    assert (scene.mode, scene.live, scene.samples) == ("playback", False, 101)
+    assert [body.name for body in scene.bodies] == ["ground", "crank", "coupler", "rocker"]
+    assert (frame.step, frame.t, frame.h) == (37, RESULT.t[37], pytest.approx(H))
+    np.testing.assert_array_equal(frame.r[2], RESULT["coupler.position"][37])
+    center = frame.r[2] + frame.A[2] @ scene.bodies[2].center_of_mass
+    np.testing.assert_allclose(center, RESULT["coupler.mass_center"][37], atol=1e-13)
+    np.testing.assert_array_equal(frame.A[0], np.eye(3))
+    assert frame.energy == pytest.approx(RESULT["energy.total"][37])
+
+
+def test_transport(connection, clock):
+    """Play follows the wall clock at its speed and pauses at the end."""
+    connection.send(Play())
+    clock.now += 0.1
+    assert connection.latest().step == pytest.approx(20, abs=1)
+    connection.send(SetSpeed(0.5))
+    clock.now += 0.1
+    assert connection.latest().step == pytest.approx(30, abs=1)
+    connection.send(Pause())
+    step = connection.latest().step
+    clock.now += 1.0
+    assert connection.latest().step == step
+    connection.send(StepForward(3))
+    connection.send(StepBack(1))
+    assert connection.latest().step == step + 2
+    connection.send(Play())
+    clock.now += 10.0
+    assert (connection.latest().step, connection.latest().playing) == (100, False)
+    connection.send(Play())  # from the beginning again
+    assert (connection.latest().step, connection.latest().playing) == (0, True)
+    connection.send(Seek(-5))
+    assert connection.latest().step == 0
+
+
+def test_the_same_frame_until_something_changes(connection):
+    assert connection.latest() is connection.latest()
+    first = connection.latest()
+    connection.send(StepForward())
+    assert connection.latest().number == first.number + 1
+
+
+WHOLE = (
+    "crank.position",
+    "channel 'crank.position' has several numbers; name the ones to plot: crank.position[x], crank.position[y], ",
+)
+
+
+def test_channels(connection):
+    connection.send(Subscribe(("motor.torque", "crank.position[z]", "coupler.velocity[y]"), ticket=5))
+    connection.send(Seek(10))
+    frame = connection.latest()
+    assert (frame.ticket, frame.step) == (5, 10)
+    rows = connection.strip().read((T, FIRST + 2, FIRST + 3))
+    np.testing.assert_array_equal(rows[:, 0], RESULT.t)
+    np.testing.assert_array_equal(rows[:, 1], RESULT["coupler.velocity"][:, 1])
+    assert np.all(np.isnan(rows[:, 2]))
+    for name, words in (("crank.colour", "crank.colour"), ("crank.position[w]", "axis of channel"), WHOLE):
+        connection.send(Subscribe((name,)))
+        assert words in connection.messages()[-1].text
+    assert connection.latest().ticket == 5
+
+
+def test_a_loop_plays_over_and_over():
+    now = [0.0]
+    connection = PlaybackConnection(RESULT, clock=lambda: now[0])
+    connection.send(Loop(True))
+    assert connection.latest().playing, "also in pause"
+    connection.send(Play())
+    seen = []
+    for now[0] in np.arange(0.0, 3.3 * (RESULT.t[-1] - RESULT.t[0]), 0.01):
+        frame = connection.latest()
+        seen.append(frame.t)
+        assert frame.playing
+    assert np.sum(np.diff(seen) < 0.0) == 3
+    connection.send(Loop(False))
+    now[0] += 2.0 * RESULT.t[-1]
+    assert (connection.latest().playing, connection.latest().t) == (False, RESULT.t[-1])
+
+
+def test_nothing_can_be_changed(connection):
+    connection.send(SetInput("motor.torque", 1.0))
+    (message,) = connection.messages()
+    assert (message.kind, "recorded result" in message.text) == ("warning", True)
+
+
+def test_a_file_with_its_model(tmp_path):
+    """Shapes and joints come from the model; another model is refused."""
+    RESULT.save(tmp_path / "run.npz")
+    connection = playback(tmp_path / "run.npz", motored())
+    scene, own = connection.describe(), describe(Simulation(motored().compile()))
+    assert [joint.name for joint in scene.joints] == [joint.name for joint in own.joints]
+    assert scene.inputs == ()
+    assert connection.latest().r.shape == (4, 3)
+    other = motored()
+    other.add_body("more", mass=1.0)
+    other.add_joint("held", __import__("rtmbs").Fixed(), "ground", "more")
+    with pytest.raises(InputError, match="another mechanism"):
+        playback(load_result(tmp_path / "run.npz"), other)
+
+
+def test_what_is_no_recording_is_refused(tmp_path):
+    with pytest.raises(InputError, match="holds no body"):
+        PlaybackConnection(Result({}))
+    with pytest.raises(InputError, match="does not exist"):
+        playback(tmp_path / "none.npz")
+
+
+def test_rotations_of_quaternions():
+    """A turn about an axis, and orthonormal for any unit quaternion."""
+    c, s = np.cos(0.3), np.sin(0.3)
+    turn = rotations(np.array([[c, 0.0, 0.0, s]]))[0]
+    np.testing.assert_allclose(turn[:2, :2], [[np.cos(0.6), -np.sin(0.6)], [np.sin(0.6), np.cos(0.6)]], atol=1e-15)
+    q = np.random.default_rng(3).normal(size=(20, 4))
+    R = rotations(q / np.linalg.norm(q, axis=1, keepdims=True))
+    np.testing.assert_allclose(R @ np.swapaxes(R, 1, 2), np.broadcast_to(np.eye(3), (20, 3, 3)), atol=1e-14)
+    np.testing.assert_allclose(np.linalg.det(R), 1.0)
+
+
+def test_unknown_names_are_refused_by_kind(connection):
+    with pytest.raises(UnknownNameError):
+        connection.columns(("crank.position[w]",))
+
+
+def test_a_picture_holds_the_whole_motion():
+    """A slide of 3 m in a mechanism of 8 m is in the picture, one of 3 km is not looked for."""
+    motion = Analysis(paper_slider_crank()).run(0.0, 1.6, 0.02)
+    way = PlaybackConnection(motion).describe().way
+    assert way[:, 0].max() > motion["block.position"][:, 0].max() - 0.02
+    far = Recording(motion)
+    far.positions = far.positions + np.linspace(0.0, 3000.0, len(motion))[:, None, None]
+    assert far.way().shape == (0, 3)
+
+
+@pytest.mark.parametrize(("words", "plays"), [([], True), (["--paused"], False)])
+def test_a_recorded_result_plays_when_its_window_opens(monkeypatch, tmp_path, words, plays):
+    seen = []
+
+    class Application:
+        def exec(self):
+            return 0
+
+    class Window:
+        def __init__(self, connection, *_):
+            self.connection = connection
+
+        def show(self):
+            seen.append(self.connection.latest().playing)
+
+        def close(self):
+            pass
+
+        def deleteLater(self):
+            pass
+
+    RESULT.save(tmp_path / "run.h5")
+    view = importlib.import_module("rtmbs.viewer.view")
+    for check in ("check_qt", "check_display", "check_opengl"):
+        monkeypatch.setattr(view, check, lambda: None)
+    for module in (view, importlib.import_module("rtmbs.viewer.qt.application")):
+        monkeypatch.setattr(module, "application", Application)
+    monkeypatch.setitem(sys.modules, "rtmbs.viewer.qt.window", SimpleNamespace(Window=Window))
+    settings = SimpleNamespace(settings=dict, restore=lambda *_, **__: None, keep=lambda *_: None)
+    settings.keep_on_screen_once_framed = lambda window: None
+    monkeypatch.setitem(sys.modules, "rtmbs.viewer.qt.window_state", settings)
+    monkeypatch.setattr(PlaybackConnection, "close", lambda connection: seen.append(connection.latest().playing))
+    assert main(["view", str(tmp_path / "run.h5"), *words]) == 0
+    assert seen == [False, plays]
+
+
+def test_a_name_of_its_own_is_that_of_the_window():
+    """As a mode has, which is named with its frequency."""
+    motion = Simulation(motored().compile()).run(0.02)
+    motion.name = "motored, mode 1: 2.5 Hz"
+    assert playback(motion, motored()).describe().name == "motored, mode 1: 2.5 Hz"
