@@ -7,10 +7,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, diags_array
 
 from rtmbs.errors import StartError
-from rtmbs.kinematics.coordinates import SIZE, rotations
+from rtmbs.kinematics.coordinates import SIZE
 from rtmbs.kinematics.equations import Equations
 from rtmbs.kinematics.programs import Programs
 from rtmbs.linear.least_change import least_change
+from rtmbs.rotations.quaternions import rotations
 
 Array = NDArray[np.float64]
 

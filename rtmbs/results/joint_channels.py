@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from rtmbs.errors import InputError, warn
 from rtmbs.model.checks import perpendiculars
 from rtmbs.results.channel import QUATERNION, XYZ, Source
-from rtmbs.results.motion import RelativeMotion, body_motion, dot, quaternions, turned, unwrap
+from rtmbs.results.motion import RelativeMotion, body_motion, dot, turned, unwrap
 from rtmbs.results.resampled import Resampled
+from rtmbs.rotations.quaternions import quaternions
 from rtmbs.system.system import JointInfo, System
 
 Array = NDArray[np.float64]

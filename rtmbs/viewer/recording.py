@@ -9,6 +9,7 @@ from rtmbs.errors import InputError
 from rtmbs.model.shapes import Bar, Shape, Sphere
 from rtmbs.results.channel import WORLD
 from rtmbs.results.result import Result
+from rtmbs.rotations.quaternions import rotations
 from rtmbs.viewer.description import BodyDescription, ChannelDescription, MarkerDescription, SceneDescription
 from rtmbs.viewer.design import check_design
 from rtmbs.viewer.frame import FrameLayout
@@ -173,14 +174,3 @@ def ordered(result: Result) -> Array:
         k = int(np.argmax(wrong))
         raise InputError(f"result {result.name!r}: the time of sample {k} is {result.t[k]:g} s; times must not go back")
     return result.t
-
-
-def rotations(quaternions: Array) -> Array:
-    """Return rotation matrices (k, 3, 3) of unit quaternions (w, x, y, z) (k, 4)."""
-    w, x, y, z = quaternions.T
-    rows = (
-        (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)),
-        (2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)),
-        (2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)),
-    )
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)

@@ -5,10 +5,11 @@ import pytest
 
 import rtmbs
 from bench.measures.driven import chain_of_everything, paper_slider_crank, random_triad
-from rtmbs.kinematics.coordinates import SIZE, rotations, world_rates
+from rtmbs.kinematics.coordinates import SIZE
 from rtmbs.kinematics.equations import Equations
 from rtmbs.kinematics.programs import Programs
 from rtmbs.model import JOINT_TYPES
+from rtmbs.rotations.quaternions import rotations, world_rates
 from rtmbs.semirecursive import page
 
 SEEDS = range(6)

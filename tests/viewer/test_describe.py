@@ -10,11 +10,11 @@ import rtmbs
 from rtmbs import Simulation
 from rtmbs.errors import ModelError, UnknownNameError
 from rtmbs.model import Bar, Box, Cylinder, Sphere, Surface
+from rtmbs.rotations.quaternions import rotations
 from rtmbs.viewer.describe import describe
 from rtmbs.viewer.frame import Frame, FrameLayout
 from rtmbs.viewer.manual import ManualConnection
 from rtmbs.viewer.outline import outline, solid_of_inertia
-from rtmbs.viewer.recording import rotations
 from tests.contracts.machines import LIBRARY, library_simulation
 from tests.viewer.mechanisms import motored
 

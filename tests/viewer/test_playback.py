@@ -13,11 +13,12 @@ from rtmbs.commands.cli import main
 from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.kinematics import Analysis
 from rtmbs.results.result import Result
+from rtmbs.rotations.quaternions import rotations
 from rtmbs.viewer.commands import Loop, Pause, Play, Seek, SetInput, SetSpeed, StepBack, StepForward, Subscribe
 from rtmbs.viewer.connect import playback
 from rtmbs.viewer.describe import describe
 from rtmbs.viewer.playback_connection import PlaybackConnection
-from rtmbs.viewer.recording import Recording, rotations
+from rtmbs.viewer.recording import Recording
 from rtmbs.viewer.strip import FIRST, T
 from tests.viewer.mechanisms import motored
 

@@ -10,12 +10,11 @@ from rtmbs.errors import ResultError
 from rtmbs.files.errors import DamagedFile
 from rtmbs.files.reading import check_unpacked
 from rtmbs.results.channel import QUATERNION, WORLD, XYZ, Source
-from rtmbs.results.motion import quaternions
 from rtmbs.results.result import TIME, Result
+from rtmbs.rotations.quaternions import quaternions, rotations
 from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.disk.blocks import blocks_of, first_of, read_arrays
 from rtmbs.viewer.disk.head import NAME, STORY, Head, Places, read_head
-from rtmbs.viewer.recording import rotations
 
 POSE = 128  # bytes of a body at one time: rotation, position, quaternion
 Array = NDArray[np.float64]

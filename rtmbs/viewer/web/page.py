@@ -25,13 +25,13 @@ from numpy.typing import NDArray
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.files.atomic_file import replacing
 from rtmbs.results.channel import units_of
+from rtmbs.rotations.quaternions import rotations
 from rtmbs.viewer import keys
 from rtmbs.viewer.camera import PRESETS, Camera, ground_axes
 from rtmbs.viewer.description import SceneDescription
 from rtmbs.viewer.grid import AXES
 from rtmbs.viewer.playback_connection import PlaybackConnection
 from rtmbs.viewer.reach import DIRECTIONS, reached
-from rtmbs.viewer.recording import rotations
 from rtmbs.viewer.scene import MOST_TRAILS, Scene
 from rtmbs.viewer.speeds import SPEEDS
 from rtmbs.viewer.theme import THEMES, theme_named

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.results.motion import quaternions
+from rtmbs.rotations.quaternions import quaternions
 from rtmbs.viewer.batch import Batch, Lines
 from rtmbs.viewer.commands import Seek
 from rtmbs.viewer.frame import Frame
