@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.sparse import csc_array
 
+from rtmbs.linear.least_change import least_change
 from rtmbs.semirecursive.loop_jacobian import Group
 from rtmbs.start.curved import MOST, RANK, curved_step
 from rtmbs.start.entries import block_of
-from rtmbs.start.small_change import nearest_change
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -166,7 +166,7 @@ class NearestPose(ABC):
             free = group.columns[~kept[group.columns]]
             block = block_of(J, group.rows, free)
             left = -gap[group.rows] - block @ (back[free] / self.typical[free])
-            found = bounded_change if bounded and len(free) <= MOST else nearest_change
+            found = bounded_change if bounded and len(free) <= MOST else least_change
             step[free] += found(block, left, weights[free]) * self.typical[free]
         return step
 
@@ -219,7 +219,7 @@ class NearestPose(ABC):
         for _ in range(ROUNDS):
             for group in self.groups:
                 free = group.columns[~kept[group.columns]]
-                change = nearest_change(block_of(J, group.rows, free), -remaining[group.rows], weights[free])
+                change = least_change(block_of(J, group.rows, free), -remaining[group.rows], weights[free])
                 rates[free] += change * self.typical[free]
             remaining = left(rates)
             if np.max(np.abs(remaining), initial=0.0) <= enough:
