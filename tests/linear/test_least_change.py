@@ -1,4 +1,4 @@
-"""The least weighted change of few coordinates (arrays) and of many (sparse): the least squares of NumPy, both alike."""
+"""The least weighted change of few coordinates (arrays) and of many (sparse): the least squares of NumPy."""
 
 import numpy as np
 import pytest
