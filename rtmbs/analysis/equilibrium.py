@@ -134,7 +134,10 @@ def equilibrium(
 
 
 def descend(sim: Simulation, here: Static, stable: bool) -> Equilibrium:
-    """Move a Simulation from one pose at rest to its equilibrium. Raises NoEquilibrium."""
+    """Move a Simulation from one pose at rest to its equilibrium. Raises NoEquilibrium.
+
+    The loop stands alone: a trust region in the energy, whose steps go downhill and are taken on closed loops.
+    """
     radius, previous = FIRST, np.inf
     for iteration in range(1, ITERATIONS + 1):
         change, size = wanted_step(here, stable)

@@ -55,7 +55,10 @@ class Index3Lagrangian:
             yield point
 
     def trapezoidal(self, motion: Motion, old: Point, t: float, h: float) -> tuple[Array, Array, Array]:
-        """Return q, v and a at ``t`` before the projections. Raises MotionError."""
+        """Return q, v and a at ``t`` before the projections. Raises MotionError.
+
+        The loop stands alone, for the multipliers change by alpha Phi after each correction.
+        """
         system, q, lam, before = motion.system, old.q + h * old.v + 0.5 * h * h * old.a, old.lam, np.inf
         terms = terms_at(system, q, old.v, t)
         alpha = self.penalty * row_masses(terms)  # over (h / 2)^2
@@ -96,7 +99,10 @@ class Index3Lagrangian:
 
 
 def nearest(terms: Terms, lhs: Array, alpha: Array, x: Array, right: Array) -> Array:
-    """Return y (n,) with Phi_q y = right, nearest to x in the metric of M."""
+    """Return y (n,) with Phi_q y = right, nearest to x in the metric of M.
+
+    The iteration of ``linear.least_change`` in the metric of M, which is no diagonal and whose factor is given.
+    """
     P, y, sigma, before = terms.Phi_q, x, np.zeros(terms.system.m), np.inf
     size, whole = max(1.0, float(np.abs(x).max(initial=0.0))), np.eye(len(x))
     for _ in range(ITERATIONS):

@@ -41,7 +41,7 @@ def corrected(
 
 
 def closed_positions(system: ConstrainedSystem, q: Array, t: float, solve: Solve) -> Array:
-    """Return q (n,) with Phi = 0 by Newton in the directions of ``solve``.
+    """Return q (n,) with Phi = 0 by Newton in the directions of ``solve``, undamped: the end of a step is near.
 
     Raises FormulationError naming the row that stays open.
     """
