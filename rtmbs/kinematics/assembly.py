@@ -39,6 +39,7 @@ class KinematicPose(NearestPose):
         self.typical = equations.sizes()[SIZE:]
         self.groups = [Group(np.arange(len(self.scale)), np.arange(len(self.typical)))]
         self.closed, self.still, self.iterations = tolerance, tolerance, MOST
+        self.bounded = False  # a pose between several ways to assemble is refused, not left to one side
         self.q = equations.start.copy()
 
     def gap(self, z: Array) -> Array:

@@ -46,6 +46,7 @@ class NearestPose(ABC):
     groups : rows and coordinates that equations couple
     closed, still : of gap and change, below which the iteration ends
     iterations, taken : most iterations of an approach, and how many the last one took
+    bounded : whether steps that stay short go on without singular directions (``change``)
     settled : whether the last ``approach`` ended at a pose that no small change brings nearer
     """
 
@@ -53,6 +54,7 @@ class NearestPose(ABC):
     groups: Sequence[Group]
     closed, still = CLOSED, STILL
     iterations, taken = MAX_ITERATIONS, 0
+    bounded = True
     settled = False
 
     @abstractmethod
@@ -141,7 +143,7 @@ class NearestPose(ABC):
             if bent and not opened:
                 step = self.curved_change(z, wanted - z, pull, gap, kept, weights, reach)
             else:
-                step = self.change(z, 0.0 * z if opened else pull * (wanted - z), gap, kept, weights, short >= STUCK)
+                step = self.change(z, 0.0 * z if opened else pull * (wanted - z), gap, kept, weights, self.bounded and short >= STUCK)
             z, gap, share = self.damped(z, step, gap, NEAR if bent else ALMOST)
             z = self.unwound(z, wanted, kept)
             short = short + 1 if share <= SHORT else 0
