@@ -143,7 +143,8 @@ class NearestPose(ABC):
             if bent and not opened:
                 step = self.curved_change(z, wanted - z, pull, gap, kept, weights, reach)
             else:
-                step = self.change(z, 0.0 * z if opened else pull * (wanted - z), gap, kept, weights, self.bounded and short >= STUCK)
+                back = 0.0 * z if opened else pull * (wanted - z)
+                step = self.change(z, back, gap, kept, weights, self.bounded and short >= STUCK)
             z, gap, share = self.damped(z, step, gap, NEAR if bent else ALMOST)
             z = self.unwound(z, wanted, kept)
             short = short + 1 if share <= SHORT else 0
