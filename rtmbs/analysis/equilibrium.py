@@ -19,6 +19,7 @@ from rtmbs.analysis.standing import simulation_of
 from rtmbs.analysis.static import RELATIVE, Integrates, NoEquilibrium, Static, pose_after, static, step_to
 from rtmbs.analysis.told import Told, rows
 from rtmbs.errors import InputError, shown
+from rtmbs.linear.iteration import converged
 from rtmbs.linear.iteration import settled
 from rtmbs.linear.refusal import refuses_unfactorised
 from rtmbs.simulation.simulation import Simulation
@@ -141,7 +142,7 @@ def descend(sim: Simulation, here: Static, stable: bool) -> Equilibrium:
     radius, previous = FIRST, np.inf
     for iteration in range(1, ITERATIONS + 1):
         change, size = wanted_step(here, stable)
-        if settled(size, previous, STILL, ROUNDING):
+        if converged(size, previous, STILL, ROUNDING):
             if stable and len(here.values) and here.values[0] < -UNSTABLE * np.abs(here.values).max():
                 here = pushed(sim, here)
                 radius, previous = FIRST, np.inf

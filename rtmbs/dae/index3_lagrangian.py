@@ -16,7 +16,7 @@ from rtmbs.formulations.multipliers import least_multipliers
 from rtmbs.formulations.penalty_mass import row_masses
 from rtmbs.formulations.reduced import solve_positive
 from rtmbs.formulations.terms import Positive, Terms, terms_at
-from rtmbs.linear.iteration import settled
+from rtmbs.linear.iteration import converged
 
 Array = NDArray[np.float64]
 
@@ -78,7 +78,7 @@ class Index3Lagrangian:
             step = solve_positive(terms, whole, lhs, right)
             q, length = q - step, float(np.abs(step).max(initial=0.0))
             lam = lam + alpha * system.constraints(q, t) / quarter
-            if settled(length, before, SETTLED * size, ROUNDING * size):
+            if converged(length, before, SETTLED * size, ROUNDING * size):
                 v = 2.0 / h * (q - old.q) - old.v
                 return q, v, 2.0 / h * (v - old.v) - old.a
             if not np.isfinite(length):
@@ -111,7 +111,7 @@ def nearest(terms: Terms, lhs: Array, alpha: Array, x: Array, right: Array) -> A
         y = y - step
         sigma = sigma + alpha * (P @ y - right)
         length = float(np.abs(step).max(initial=0.0))
-        if settled(length, before, SETTLED * size, ROUNDING * size):
+        if converged(length, before, SETTLED * size, ROUNDING * size):
             return y
         before = length
     raise MotionError("the projections of Index3Lagrangian do not converge; take a larger penalty, or rows that agree")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.sparse import csc_array
 
-from rtmbs.linear.iteration import settled
+from rtmbs.linear.iteration import converged
 from rtmbs.linear.least_change import least_change
 from rtmbs.semirecursive.loop_jacobian import Group
 from rtmbs.start.curved import MOST, RANK, curved_step
@@ -149,7 +149,7 @@ class NearestPose(ABC):
             z = self.unwound(z, wanted, kept)
             short = short + 1 if share <= SHORT else 0
             size = np.max(np.abs(step) / self.typical, initial=0.0)
-            if settled(size, previous, self.still, ROUNDING if worst <= REFUSED else 0.0):
+            if converged(size, previous, self.still, ROUNDING if worst <= REFUSED else 0.0):
                 self.settled = bool(size <= ROUNDING * pull)
                 break
             if opened:
