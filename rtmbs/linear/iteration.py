@@ -1,7 +1,7 @@
 """The end of a Newton iteration: corrections that are small, or that rounding keeps from shrinking."""
 
 
-def settled(size: float, before: float, small: float, rounding: float) -> bool:
+def converged(size: float, before: float, small: float, rounding: float) -> bool:
     """Return whether a correction of ``size`` is the last, ``before`` the size of the one before it, inf at first.
 
     It is below ``small``, or below ``rounding`` and at least half the one before: Newton's corrections shrink faster
