@@ -20,7 +20,6 @@ from rtmbs.analysis.static import RELATIVE, Integrates, NoEquilibrium, Static, p
 from rtmbs.analysis.told import Told, rows
 from rtmbs.errors import InputError, shown
 from rtmbs.linear.iteration import converged
-from rtmbs.linear.iteration import settled
 from rtmbs.linear.refusal import refuses_unfactorised
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.state import State
