@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import rtmbs
-from rtmbs.kinematics.coordinates import rotations
 from rtmbs.library.shapes import add_bar
+from rtmbs.rotations.quaternions import rotations
 
 Array = NDArray[np.float64]
 

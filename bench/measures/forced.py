@@ -7,9 +7,9 @@ from bench.measures.random_mechanisms import triad
 from rtmbs.errors import InputError, StartError
 from rtmbs.formulations import JointCoordinates, ReferencePointCoordinates, consistent_state
 from rtmbs.formulations.errors import FormulationError
-from rtmbs.kinematics.coordinates import SIZE, world_rates
+from rtmbs.kinematics.coordinates import SIZE
 from rtmbs.model import JOINT_TYPES
-from rtmbs.results.motion import quaternions
+from rtmbs.rotations.quaternions import quaternions, world_rates
 from rtmbs.start.checks import check_facing
 
 KINDS = ("Revolute", "Cylindrical", "Spherical", "Universal", "Prismatic", "Planar", "Floating", "Line", "Fixed")

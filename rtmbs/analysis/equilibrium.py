@@ -19,6 +19,7 @@ from rtmbs.analysis.standing import simulation_of
 from rtmbs.analysis.static import RELATIVE, Integrates, NoEquilibrium, Static, pose_after, static, step_to
 from rtmbs.analysis.told import Told, rows
 from rtmbs.errors import InputError, shown
+from rtmbs.linear.iteration import converged
 from rtmbs.linear.refusal import refuses_unfactorised
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.state import State
@@ -133,11 +134,14 @@ def equilibrium(
 
 
 def descend(sim: Simulation, here: Static, stable: bool) -> Equilibrium:
-    """Move a Simulation from one pose at rest to its equilibrium. Raises NoEquilibrium."""
+    """Move a Simulation from one pose at rest to its equilibrium. Raises NoEquilibrium.
+
+    The loop stands alone: a trust region in the energy, whose steps go downhill and are taken on closed loops.
+    """
     radius, previous = FIRST, np.inf
     for iteration in range(1, ITERATIONS + 1):
         change, size = wanted_step(here, stable)
-        if size <= STILL or (size <= ROUNDING and size >= 0.5 * previous):
+        if converged(size, previous, STILL, ROUNDING):
             if stable and len(here.values) and here.values[0] < -UNSTABLE * np.abs(here.values).max():
                 here = pushed(sim, here)
                 radius, previous = FIRST, np.inf

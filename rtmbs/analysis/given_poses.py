@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, shown
-from rtmbs.model.checks import rotation_of_quaternion
 from rtmbs.results.motion import cross, turned
+from rtmbs.rotations.quaternions import conjugate, normalised, product, rotations
 from rtmbs.system.system import JointInfo, System
 
 Array = NDArray[np.float64]
@@ -80,7 +80,7 @@ def turn_of(what: str, value: Any, times: Array) -> Turn:
         )
     q, qd, qdd = (found[:, k] for k in range(3))
     check_quaternions(what, q, times)
-    return Turn(rotations(q), *angular(q, qd, qdd))
+    return Turn(rotations(normalised(q)), *angular(q, qd, qdd))
 
 
 def differentiated(what: str, q: Array, times: Array) -> Turn:
@@ -93,7 +93,7 @@ def differentiated(what: str, q: Array, times: Array) -> Turn:
     from scipy.interpolate import make_interp_spline
 
     check_quaternions(what, q, times)
-    q = q / np.linalg.norm(q, axis=1, keepdims=True)
+    q = normalised(q)
     along = np.einsum("sk,sk->s", q[1:], q[:-1])
     turns = 2.0 * np.arccos(np.minimum(np.abs(along), 1.0))
     if len(turns) and turns.max() > FARTHEST:
@@ -123,18 +123,9 @@ def angular(q: Array, qd: Array, qdd: Array) -> tuple[Array, Array]:
     """Return w and w' (S, 3) in turning axes of quaternions s (S, 4) with two derivatives; only s / |s| counts."""
     size = np.einsum("sk,sk->s", q, q)[:, None]
     growth = np.einsum("sk,sk->s", q, qd)[:, None]  # |s| |s|'
-    first, second = vector(q, qd) / size, vector(q, qdd) / size
+    back = conjugate(q)
+    first, second = product(back, qd)[:, 1:] / size, product(back, qdd)[:, 1:] / size
     return 2.0 * first, 2.0 * (second - 2.0 * growth / size * first)
-
-
-def vector(q: Array, p: Array) -> Array:
-    """Return the vector (S, 3) of conj(q) p."""
-    return np.asarray(q[:, :1] * p[:, 1:] - p[:, :1] * q[:, 1:] - cross(q[:, 1:], p[:, 1:]))
-
-
-def rotations(q: Array) -> Array:
-    """Return the rotations (S, 3, 3) of quaternions (S, 4)."""
-    return np.array([rotation_of_quaternion(one) for one in q]).reshape(-1, 3, 3)
 
 
 def turn_of_dofs(system: System, info: JointInfo, turn: Turn) -> tuple[Array, dict[int, Array]]:

@@ -65,6 +65,8 @@ def joined(sim: Simulation) -> Joined:
 def balance_with_states(sim: Simulation) -> tuple[int, Joined]:
     """Move a Simulation at rest to where forces balance and states of force laws rest; returns the iterations.
 
+    The loop stands alone: there is no energy to go down, and every share of a step closes the loops anew.
+
     Raises NoEquilibrium naming what is left.
     """
     here = joined(sim)

@@ -13,7 +13,6 @@ from rtmbs.analysis.given_poses import (
     check_quaternions,
     place_of_dofs,
     plain_dofs,
-    rotations,
     turn_of,
     turning_joints,
 )
@@ -22,6 +21,7 @@ from rtmbs.model.body import GROUND
 from rtmbs.results.motion import BodyMotion, RelativeMotion, cross
 from rtmbs.results.resampled import DofMotion
 from rtmbs.results.result import TIME, Result
+from rtmbs.rotations.quaternions import normalised, rotations
 from rtmbs.simulation.cut_joints import no_coordinate, turning_joint
 from rtmbs.system.system import JointInfo, System
 
@@ -59,7 +59,7 @@ def take_recorded(system: System, result: Result, info: JointInfo, found: GivenM
         if f"{own}.rate" in result and f"{own}.acceleration" in result:
             q = np.asarray(result[label])
             check_quaternions(label, q, found.times)
-            turn = Turn(rotations(q), result[f"{own}.rate"], result[f"{own}.acceleration"])
+            turn = Turn(rotations(normalised(q)), result[f"{own}.rate"], result[f"{own}.acceleration"])
             check_finite(label, np.hstack(turn[1:]), found.times)
         else:
             turn = turn_of(label, result[label], found.times)
@@ -102,7 +102,7 @@ def moved(result: Result, body: str) -> BodyMotion:
     r = v = a = omega = alpha = nothing
     if body != GROUND:
         r, v, a, omega, alpha = (np.asarray(result[f"{body}.{what}"]) for what in MOTION[1:])
-        A = rotations(result[f"{body}.orientation"])
+        A = rotations(normalised(result[f"{body}.orientation"]))
     V = np.hstack((v - cross(omega, r), omega))
     acc = np.hstack((a - cross(alpha, r) - cross(omega, v), alpha))
     return BodyMotion(A, r, DofMotion(A, r, V, acc, nothing, nothing))

@@ -8,6 +8,8 @@ import lazy_loader
 from rtmbs.dae.registry import PLACES
 from rtmbs.limits.keywords import lazily
 
+TABLES = ("DORMAND_PRINCE", "EULER", "GILL", "HEUN", "KUTTA", "RK4", "THREE_EIGHTHS")  # of Runge-Kutta methods
+
 __getattr__, __dir__, __all__ = lazily(
     lazy_loader.attach(
         __name__,
@@ -17,17 +19,7 @@ __getattr__, __dir__, __all__ = lazily(
             "driver": ["integrate"],
             "errors": ["GainWarning", "MotionError"],
             "registry": ["METHODS"],
-            "tableaux": [
-                "DORMAND_PRINCE",
-                "EULER",
-                "GILL",
-                "HEUN",
-                "KUTTA",
-                "RK4",
-                "TABLEAUX",
-                "THREE_EIGHTHS",
-                "Tableau",
-            ],
+            "runge_kutta": ["RungeKutta", "Tableau", "TABLEAUX", *TABLES],
             "trajectory": ["Trajectory"],
         },
     )

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from rtmbs.dae.tableaux import Tableau
 from rtmbs.errors import InputError, shown
+from rtmbs.integrators.tableaux import Tableau
 
 FINEST = 1e-14  # of a relative tolerance: below, rounding alone is larger
 

@@ -16,6 +16,7 @@ from rtmbs.formulations.multipliers import least_multipliers
 from rtmbs.formulations.penalty_mass import row_masses
 from rtmbs.formulations.reduced import solve_positive
 from rtmbs.formulations.terms import Positive, Terms, terms_at
+from rtmbs.linear.iteration import converged
 
 Array = NDArray[np.float64]
 
@@ -54,7 +55,10 @@ class Index3Lagrangian:
             yield point
 
     def trapezoidal(self, motion: Motion, old: Point, t: float, h: float) -> tuple[Array, Array, Array]:
-        """Return q, v and a at ``t`` before the projections. Raises MotionError."""
+        """Return q, v and a at ``t`` before the projections. Raises MotionError.
+
+        The loop stands alone, for the multipliers change by alpha Phi after each correction.
+        """
         system, q, lam, before = motion.system, old.q + h * old.v + 0.5 * h * h * old.a, old.lam, np.inf
         terms = terms_at(system, q, old.v, t)
         alpha = self.penalty * row_masses(terms)  # over (h / 2)^2
@@ -74,7 +78,7 @@ class Index3Lagrangian:
             step = solve_positive(terms, whole, lhs, right)
             q, length = q - step, float(np.abs(step).max(initial=0.0))
             lam = lam + alpha * system.constraints(q, t) / quarter
-            if length <= SETTLED * size or (length >= 0.5 * before and length <= ROUNDING * size):
+            if converged(length, before, SETTLED * size, ROUNDING * size):
                 v = 2.0 / h * (q - old.q) - old.v
                 return q, v, 2.0 / h * (v - old.v) - old.a
             if not np.isfinite(length):
@@ -95,7 +99,10 @@ class Index3Lagrangian:
 
 
 def nearest(terms: Terms, lhs: Array, alpha: Array, x: Array, right: Array) -> Array:
-    """Return y (n,) with Phi_q y = right, nearest to x in the metric of M."""
+    """Return y (n,) with Phi_q y = right, nearest to x in the metric of M.
+
+    The iteration of ``linear.least_change`` in the metric of M, which is no diagonal and whose factor is given.
+    """
     P, y, sigma, before = terms.Phi_q, x, np.zeros(terms.system.m), np.inf
     size, whole = max(1.0, float(np.abs(x).max(initial=0.0))), np.eye(len(x))
     for _ in range(ITERATIONS):
@@ -104,7 +111,7 @@ def nearest(terms: Terms, lhs: Array, alpha: Array, x: Array, right: Array) -> A
         y = y - step
         sigma = sigma + alpha * (P @ y - right)
         length = float(np.abs(step).max(initial=0.0))
-        if length <= SETTLED * size or (length >= 0.5 * before and length <= ROUNDING * size):
+        if converged(length, before, SETTLED * size, ROUNDING * size):
             return y
         before = length
     raise MotionError("the projections of Index3Lagrangian do not converge; take a larger penalty, or rows that agree")

@@ -1,4 +1,8 @@
-"""Newton's iteration with a matrix that is kept from step to step, as long as it contracts."""
+"""Newton's iteration with a matrix that is kept from step to step, as long as it contracts.
+
+The loop stands alone: its end is judged by the contraction of a matrix that belongs to another state, where
+``linear.iteration`` expects one of the iterate.
+"""
 
 from collections.abc import Callable
 

@@ -7,14 +7,18 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.dae import tableaux
 from rtmbs.dae.checks import demand_formulation, demand_tableau
 from rtmbs.dae.contract import Motion, Orders, OverFormulation, Point
 from rtmbs.dae.dynamics import Dynamics
 from rtmbs.dae.stepping import step_explicit
-from rtmbs.dae.tableaux import GILL, Tableau
 from rtmbs.formulations.contract import Formulation
 from rtmbs.formulations.partitioning import Partitioning
+from rtmbs.integrators import tableaux
+from rtmbs.integrators.tableaux import DORMAND_PRINCE, EULER, GILL, HEUN, KUTTA, RK4, TABLEAUX, THREE_EIGHTHS, Tableau
+
+__all__ = [  # the method and the tables that it takes
+    "DORMAND_PRINCE", "EULER", "GILL", "HEUN", "KUTTA", "RK4", "TABLEAUX", "THREE_EIGHTHS", "RungeKutta", "Tableau",
+]  # fmt: skip
 
 Array = NDArray[np.float64]
 

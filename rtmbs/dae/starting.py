@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from rtmbs.dae.contract import Motion, Point
 from rtmbs.dae.dynamics import Dynamics
 from rtmbs.dae.stepping import step_explicit
-from rtmbs.dae.tableaux import DORMAND_PRINCE
+from rtmbs.integrators.tableaux import DORMAND_PRINCE
 
 Array = NDArray[np.float64]
 

@@ -1,9 +1,11 @@
-"""Vectors and matrices in plain arrays of any namespace, by the rules of ``semirecursive/page.py``."""
+"""Points and frames of dofs in plain arrays of any namespace, by the rules of ``semirecursive/page.py``."""
 
 # Arrays of five namespaces pass through here: there is no type to write down.
 # mypy: allow-untyped-defs, allow-untyped-calls
 
 import numpy as np
+
+from rtmbs.rotations.plain import cross, product, transposed, turn
 
 
 def take(x, rows):
@@ -17,39 +19,6 @@ def on_ground(xp, x, ground, rows):
     """Return the rows of x (B, n, ...); row -1 is ground's, given without batch axis."""
     resting = np.broadcast_to(ground, (x.shape[0], 1, *np.shape(ground)))
     return take(xp.concatenate((x, resting), axis=1), np.where(rows < 0, x.shape[1], rows))
-
-
-def dot(xp, x, y):
-    """Return the product of vectors along the last axis, without conjugation."""
-    return xp.sum(x * y, axis=-1)
-
-
-def turn(xp, A, x):
-    """Return A x for matrices (..., k, k) and vectors (..., k)."""
-    return xp.sum(A * x[..., None, :], axis=-1)
-
-
-def product(xp, A, B):
-    """Return A B for matrices (..., 3, 3)."""
-    return xp.sum(A[..., :, :, None] * B[..., None, :, :], axis=-2)
-
-
-def cross(xp, x, y):
-    """Return x cross y along the last axis."""
-    x1, x2, x3, y1, y2, y3 = x[..., 0], x[..., 1], x[..., 2], y[..., 0], y[..., 1], y[..., 2]
-    return xp.stack((x2 * y3 - x3 * y2, x3 * y1 - x1 * y3, x1 * y2 - x2 * y1), axis=-1)
-
-
-def tilde(xp, x):
-    """Return the matrix x~ with x~ y = x cross y."""
-    x1, x2, x3, o = x[..., 0], x[..., 1], x[..., 2], 0 * x[..., 0]
-    rows = (xp.stack((o, -x3, x2), axis=-1), xp.stack((x3, o, -x1), axis=-1), xp.stack((-x2, x1, o), axis=-1))
-    return xp.stack(rows, axis=-2)
-
-
-def transposed(xp, A):
-    """Return A^T for matrices (..., 3, 3)."""
-    return xp.stack([A[..., k] for k in range(3)], axis=-2)
 
 
 def points(xp, A, r, V, dofs, local):

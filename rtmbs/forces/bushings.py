@@ -2,20 +2,19 @@
 
 Deformations q = (r, theta) are taken in axes of marker a: r from a to b, and theta the rotation vector of b seen from
 a, R = exp(theta~), of less than half a turn. With p = preload - K q - curves(q) - C qd the bushing gives b, at its
-marker, f = p_r and n = J^-T p_theta, where w = J thetad (METHODS 1.29). So q . K q / 2 is the exact energy of every
+marker, f = p_r and n = J^-T p_theta, where w = J thetad, J = T^T of ``rtmbs.rotations`` (METHODS
+1.29). So q . K q / 2 is the exact energy of every
 symmetric K.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
 
 from collections.abc import Sequence
-from fractions import Fraction
-from math import comb, factorial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from rtmbs.forces.algebra import cross, dot, relative_motion, turn, wrench_at
+from rtmbs.forces.algebra import relative_motion, wrench_at
 from rtmbs.forces.curves import curves, page_curves, spline
 from rtmbs.forces.frames import relative_change, world_variation, world_wrench
 from rtmbs.forces.frames import relative_motion as seen_motion
@@ -23,25 +22,14 @@ from rtmbs.forces.kind import XYZ, Kind, Line, Measure, Site, Verbs, ends_of, in
 from rtmbs.jit.compiled import inner_kernel, merged_kernel
 from rtmbs.jit.struct import struct
 from rtmbs.model.forces import BUSHING_AXES, Bushing, Force
-from rtmbs.spatial import add3, cross3, dot3, scale3
+from rtmbs.rotations import plain
+from rtmbs.rotations.kernels import inverse_change, inverse_factor, inverse_jacobian, inverse_slope, logarithm
+from rtmbs.rotations.plain import turn
+from rtmbs.spatial import add3, dot3
 
 Array = Any
 DAMPING, PRELOAD = 36, 72  # places among the slots of a bushing; the stiffness comes first
 SIZE = 78
-HALVINGS = 3  # of the half turn before a rotation vector is summed as a series: tan of its 16th part stays below 0.2
-ARCTAN = tuple((-1.0) ** k / (2 * k + 1) for k in range(13))  # of arctan(x) / x by x^2
-INVERSE_TERMS = 30  # of c: the terms fall as (theta / (2 pi))^2
-
-
-def inverse_series(terms: int) -> tuple[float, ...]:
-    """Return the coefficients |B_2n| / (2n)!, n from 1, of c(s) = (1 - x cot x) / s by s, with x^2 = s / 4."""
-    bernoulli = [Fraction(1)]
-    for m in range(1, 2 * terms + 1):
-        bernoulli.append(-sum((comb(m + 1, k) * bernoulli[k] for k in range(m)), Fraction(0)) / (m + 1))
-    return tuple(float(abs(bernoulli[2 * n]) / factorial(2 * n)) for n in range(1, terms + 1))
-
-
-INVERSE = inverse_series(INVERSE_TERMS)
 
 
 @struct
@@ -93,51 +81,6 @@ def table(tables):
 
 
 @inner_kernel
-def rotation_vector(R):
-    """Return theta with exp(theta~) = R, given by its columns, below half a turn.
-
-    Of tan(theta / 4) = v / (1 + cos(theta / 2)) by halving the angle HALVINGS times: no case for small angles.
-    """
-    half = 0.5 * np.sqrt(1.0 + R[0][0] + R[1][1] + R[2][2])
-    v = scale3(0.25 / half, (R[1][2] - R[2][1], R[2][0] - R[0][2], R[0][1] - R[1][0]))
-    t = scale3(1.0 / (1.0 + half), v)
-    for _ in range(HALVINGS - 1):
-        t = scale3(1.0 / (1.0 + np.sqrt(1.0 + dot3(t, t))), t)
-    s = dot3(t, t)
-    total = 0.0 * s
-    for k in range(len(ARCTAN) - 1, -1, -1):
-        total = total * s + ARCTAN[k]
-    return scale3(2.0 ** (HALVINGS + 1) * total, t)
-
-
-@inner_kernel
-def inverse_factor(theta):
-    """Return c(theta^2) and its derivative."""
-    s = dot3(theta, theta)
-    value, rise = 0.0 * s, 0.0 * s
-    for k in range(len(INVERSE) - 1, -1, -1):
-        rise = rise * s + value
-        value = value * s + INVERSE[k]
-    return value, rise
-
-
-@inner_kernel
-def solved(theta, c, x, side):
-    """Return J^-1 x for ``side`` -1, J^-T x for +1: x + side/2 theta x x + c theta x (theta x x)."""
-    y = cross3(theta, x)
-    return add3(x, add3(scale3(0.5 * side, y), scale3(c, cross3(theta, y))))
-
-
-@inner_kernel
-def solved_change(theta, c, rise, change, x, side):
-    """Change of J^-1 x or J^-T x with theta by ``change``, x as it is."""
-    y, dy = cross3(theta, x), cross3(change, x)
-    far = add3(cross3(change, y), cross3(theta, dy))
-    ds = 2.0 * rise * dot3(theta, change)
-    return add3(scale3(0.5 * side, dy), add3(scale3(c, far), scale3(ds, cross3(theta, y))))
-
-
-@inner_kernel
 def product_row(u, slot, q):
     """Return six numbers of ``u`` times q."""
     return (
@@ -157,13 +100,14 @@ def product(u, slot, q):
 
 @inner_kernel
 def state(tables, k, ws):
-    """Return q and qd (6 each), theta, c and its derivative, and w of bushing ``k``."""
+    """Return q and qd (6 each), theta, b of J^-1 and its derivative, and w of bushing ``k``."""
     r, R, v, w = seen_motion(tables.forces.bushings, k, tables.connectors, ws)
-    theta = rotation_vector(R)
-    c, rise = inverse_factor(theta)
-    thetad = solved(theta, c, w, -1.0)
+    theta = logarithm(R)
+    square = dot3(theta, theta)
+    b = inverse_factor(square)
+    thetad = inverse_jacobian(theta, b, w, -1.0)
     q = (r[0], r[1], r[2], theta[0], theta[1], theta[2])
-    return q, (v[0], v[1], v[2], thetad[0], thetad[1], thetad[2]), theta, c, rise, w
+    return q, (v[0], v[1], v[2], thetad[0], thetad[1], thetad[2]), theta, b, inverse_slope(square, b), w
 
 
 @inner_kernel
@@ -189,27 +133,27 @@ def load(tables, k, u, q, qd):
 @inner_kernel
 def wrench(tables, k, u, ws):
     """Wrench of bushing ``k`` on dof b."""
-    q, qd, theta, c, _, _ = state(tables, k, ws)
+    q, qd, theta, b, _, _ = state(tables, k, ws)
     p, m, _ = load(tables, k, u, q, qd)
-    return world_wrench(tables.forces.bushings, k, tables.connectors, p, solved(theta, c, m, 1.0), ws)
+    return world_wrench(tables.forces.bushings, k, tables.connectors, p, inverse_jacobian(theta, b, m, 1.0), ws)
 
 
 @inner_kernel
 def variation(tables, k, side, X, dV, u, ws):
     """Change of the wrench on b when the end ``side`` moves by the twist X and its velocity by dV."""
     bushings, connectors = tables.forces.bushings, tables.connectors
-    q, qd, theta, c, rise, w = state(tables, k, ws)
+    q, qd, theta, b, rise, w = state(tables, k, ws)
     p, m, slopes = load(tables, k, u, q, qd)
     dr, turned, dv, dw = relative_change(bushings, k, connectors, side, X, dV, ws)
-    change = solved(theta, c, turned, -1.0)
-    rate = add3(solved(theta, c, dw, -1.0), solved_change(theta, c, rise, change, w, -1.0))
+    change = inverse_jacobian(theta, b, turned, -1.0)
+    rate = add3(inverse_jacobian(theta, b, dw, -1.0), inverse_change(theta, b, rise, change, w, -1.0))
     dq = (dr[0], dr[1], dr[2], change[0], change[1], change[2])
     K = product(u, bushings.slot[k], dq)
     C = product(u, bushings.slot[k] + DAMPING, (dv[0], dv[1], dv[2], rate[0], rate[1], rate[2]))
     dp = (-K[0] - C[0] - slopes[0] * dq[0], -K[1] - C[1] - slopes[1] * dq[1], -K[2] - C[2] - slopes[2] * dq[2])
     dm = (-K[3] - C[3] - slopes[3] * dq[3], -K[4] - C[4] - slopes[4] * dq[4], -K[5] - C[5] - slopes[5] * dq[5])
-    n = solved(theta, c, m, 1.0)
-    dn = add3(solved(theta, c, dm, 1.0), solved_change(theta, c, rise, change, m, 1.0))
+    n = inverse_jacobian(theta, b, m, 1.0)
+    dn = add3(inverse_jacobian(theta, b, dm, 1.0), inverse_change(theta, b, rise, change, m, 1.0))
     return world_variation(bushings, k, connectors, side, X, p, n, dp, dn, ws)
 
 
@@ -232,9 +176,9 @@ def energy(tables, k, u, ws):
 @inner_kernel
 def measure(tables, k, u, ws, out):
     """Write q, qd, f and n on b in axes of a, and the energy."""
-    q, qd, theta, c, _, _ = state(tables, k, ws)
+    q, qd, theta, b, _, _ = state(tables, k, ws)
     p, m, _ = load(tables, k, u, q, qd)
-    n = solved(theta, c, m, 1.0)
+    n = inverse_jacobian(theta, b, m, 1.0)
     for i in range(6):
         out[i], out[6 + i] = q[i], qd[i]
     for i in range(3):
@@ -250,36 +194,12 @@ def page(xp, tables, u, A, r, V):
     bushings = tables.forces.bushings
     frames = bushings.frame_a, bushings.frame_b
     axes, x, r, R, v, w = relative_motion(xp, tables.connectors, bushings.connector, *frames, A, r, V)
-    theta, slot = page_vector(xp, R), bushings.slot[:, None]
-    s = dot(xp, theta, theta)
-    c = 0 * s + INVERSE[-1]
-    for one in INVERSE[-2::-1]:
-        c = c * s + one
+    theta, slot = plain.logarithm(xp, R), bushings.slot[:, None]
     q = xp.concatenate((r, theta), axis=-1)
-    qd = xp.concatenate((v, page_solved(xp, theta, c, w, -1.0)), axis=-1)
+    qd = xp.concatenate((v, plain.inverse_jacobian(xp, theta, w, -1.0)), axis=-1)
     K, C = (u[slot + first + np.arange(36)].reshape(len(slot), 6, 6) for first in (0, DAMPING))
     p = u[slot + PRELOAD + np.arange(6)] - turn(xp, K, q) - turn(xp, C, qd) - page_curves(xp, bushings, q)
-    return wrench_at(xp, axes, x, p[..., :3], page_solved(xp, theta, c, p[..., 3:], 1.0))
-
-
-def page_vector(xp, R):
-    """Return the rotation vector (B, nb, 3) of R (B, nb, 3, 3)."""
-    half = 0.5 * xp.sqrt(1.0 + R[..., 0, 0] + R[..., 1, 1] + R[..., 2, 2])
-    skew = (R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1])
-    t = xp.stack(skew, axis=-1) / (4.0 * half * (1.0 + half))[..., None]
-    for _ in range(HALVINGS - 1):
-        t = t / (1.0 + xp.sqrt(1.0 + dot(xp, t, t)))[..., None]
-    s = dot(xp, t, t)
-    total = 0 * s + ARCTAN[-1]
-    for one in ARCTAN[-2::-1]:
-        total = total * s + one
-    return 2.0 ** (HALVINGS + 1) * total[..., None] * t
-
-
-def page_solved(xp, theta, c, x, side):
-    """Return J^-1 x for ``side`` -1, J^-T x for +1."""
-    y = cross(xp, theta, x)
-    return x + 0.5 * side * y + c[..., None] * cross(xp, theta, y)
+    return wrench_at(xp, axes, x, p[..., :3], plain.inverse_jacobian(xp, theta, p[..., 3:], 1.0))
 
 
 # -------------------------------------------------------------------------------------------------- channels, drawing

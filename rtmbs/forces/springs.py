@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rtmbs.forces.algebra import cross, dot, points
+from rtmbs.forces.algebra import points
 from rtmbs.forces.kind import Kind, Line, Measure, Site, Verbs, ends_of, integers, stacked
 from rtmbs.jit.compiled import inner_kernel, merged_kernel
 from rtmbs.jit.struct import struct
 from rtmbs.model.forces import Force
 from rtmbs.model.markers import reference_distance
+from rtmbs.rotations.plain import cross, dot
 from rtmbs.spatial import (
     add3,
     add6,

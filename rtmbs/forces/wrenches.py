@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rtmbs.forces.algebra import cross, on_ground, points, turn
+from rtmbs.forces.algebra import on_ground, points
 from rtmbs.forces.kind import WORLD, XYZ, Arrow, Kind, Measure, Site, Verbs, integers, stacked
 from rtmbs.jit.compiled import inner_kernel, merged_kernel
 from rtmbs.jit.struct import struct
 from rtmbs.model.forces import Force
+from rtmbs.rotations.plain import cross, turn
 from rtmbs.spatial import add3, cross3, cross_force, join, load3, place, point_velocity, rotate, scale3
 
 Array = Any

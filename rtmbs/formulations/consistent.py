@@ -7,7 +7,7 @@ from scipy.sparse import csc_array
 from rtmbs.errors import InputError, shown
 from rtmbs.formulations.checked import answered, given, instant
 from rtmbs.formulations.contract import ConstrainedSystem
-from rtmbs.formulations.correction import least_solution
+from rtmbs.formulations.correction import least_solution, newton_step
 from rtmbs.formulations.errors import FormulationError
 from rtmbs.formulations.terms import row_names
 from rtmbs.linear.refusal import refuses_unfactorised
@@ -101,10 +101,9 @@ def shares(name: str, weights: Array | None, n: int) -> Array:
 
 
 def closed_from(system: ConstrainedSystem, q: Array, t: float, near: Array) -> Array:
-    """Return q (n,) with Phi = 0 to rounding, by least changes."""
+    """Return q (n,) with Phi = 0 to rounding, by least changes; ``NearestPose`` ends at 1e-12 of the row scale."""
     for _ in range(MAX_ITERATIONS):
-        step = near * least_solution(jacobian_at(system, q, t) * near, constraints_at(system, q, t))
-        q = q - step
+        q, step, _, _ = newton_step(system, q, t, lambda P, right: near * least_solution(P * near, right))
         if np.abs(step).max() <= CLOSED * max(1.0, np.abs(q).max()):
             break
     return q

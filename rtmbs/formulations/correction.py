@@ -41,29 +41,33 @@ def corrected(
 
 
 def closed_positions(system: ConstrainedSystem, q: Array, t: float, solve: Solve) -> Array:
-    """Return q (n,) with Phi = 0 by Newton in the directions of ``solve``.
+    """Return q (n,) with Phi = 0 by Newton in the directions of ``solve``, undamped: the end of a step is near.
 
     Raises FormulationError naming the row that stays open.
     """
     q, t = given("q", q, system.n), instant(t)
-    Phi = np.zeros(system.m)
-    for _ in range(MAX_ITERATIONS if system.m else 0):
-        Phi = answered("constraints(q, t)", system.constraints(q, t), (system.m,))
-        Phi_q = system.constraint_jacobian(q, t)
-        step = solve(Phi_q, Phi)
-        q = q - step
+    if not system.m:
+        return q
+    for _ in range(MAX_ITERATIONS):
+        q, step, Phi, Phi_q = newton_step(system, q, t, solve)
         size, largest = float(np.abs(step).max()), max(1.0, float(np.abs(q).max()))
         if not np.isfinite(size):
             break
         if size <= LAST * largest and np.abs(Phi - Phi_q @ step).max() <= OPEN * largest * np.abs(Phi_q).max():
             return q
-    if system.m:
-        worst = np.array([int(np.argmax(np.abs(Phi)))])
-        raise FormulationError(
-            f"{row_names(system, worst)} of Phi stays open by {np.abs(Phi).max():.2g} after {MAX_ITERATIONS} "
-            f"iterations at t = {t:g}; take a shorter step, or a nearer start"
-        )
-    return q
+    worst = np.array([int(np.argmax(np.abs(Phi)))])
+    raise FormulationError(
+        f"{row_names(system, worst)} of Phi stays open by {np.abs(Phi).max():.2g} after {MAX_ITERATIONS} "
+        f"iterations at t = {t:g}; take a shorter step, or a nearer start"
+    )
+
+
+def newton_step(system: ConstrainedSystem, q: Array, t: float, solve: Solve) -> tuple[Array, Array, Array, Array]:
+    """Return q (n,) after a step of Newton to Phi = 0, the step taken off, and Phi and Phi_q before it."""
+    Phi = answered("constraints(q, t)", system.constraints(q, t), (system.m,))
+    Phi_q = answered("constraint_jacobian(q, t)", system.constraint_jacobian(q, t), (system.m, system.n))
+    step = solve(Phi_q, Phi)
+    return q - step, step, Phi, Phi_q
 
 
 def closed_rates(system: ConstrainedSystem, q: Array, v: Array, t: float, solve: Solve) -> Array:

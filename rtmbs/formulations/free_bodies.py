@@ -12,9 +12,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.kinematics.coordinates import SIZE, rotations, world_rates
+from rtmbs.kinematics.coordinates import SIZE
 from rtmbs.kinematics.elements import JointCoordinate
 from rtmbs.model import Body, Floating, Joint, Model
+from rtmbs.rotations.quaternions import rotations, world_rates
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.system import System, compile

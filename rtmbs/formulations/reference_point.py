@@ -18,11 +18,12 @@ from scipy.sparse import csc_array, vstack
 from rtmbs.errors import ModelError
 from rtmbs.formulations.checked import given
 from rtmbs.formulations.free_bodies import FreeBodies
-from rtmbs.kinematics.coordinates import SIZE, rotations, world_rates
+from rtmbs.kinematics.coordinates import SIZE
 from rtmbs.kinematics.elements import Constraint
 from rtmbs.kinematics.equations import Equations
 from rtmbs.kinematics.programs import Programs
 from rtmbs.model import Model
+from rtmbs.rotations.quaternions import rotations, world_rates
 
 Array = NDArray[np.float64]
 

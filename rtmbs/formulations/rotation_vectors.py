@@ -1,20 +1,14 @@
 """Rotation vectors as coordinates: body rates omega = T(delta) d(delta)/dt, and the rate of T (METHODS 2.13)."""
 
-from math import factorial
-
 import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError
-from rtmbs.start.positions import right_jacobian
+from rtmbs.rotations.vectors import body_rates, right_jacobian
 
 Array = NDArray[np.float64]
 
 LARGEST_TURN = 0.9 * 2.0 * np.pi  # [rad]: T is singular at 2 pi, and its least singular value is 0.11 here
-TERMS = 28  # of the series in theta^2: rounding only up to LARGEST_TURN
-SQUARES = np.array([(-1.0) ** k / factorial(2 * k + 3) for k in range(TERMS)])  # b of T by powers of theta^2
-LINEAR_RATES = np.array([(-1.0) ** k * k / factorial(2 * k + 2) for k in range(1, TERMS)])  # da/d(theta^2)
-SQUARE_RATES = np.array([(-1.0) ** k * k / factorial(2 * k + 3) for k in range(1, TERMS)])  # db/d(theta^2)
 
 
 class RotationVectors:
@@ -46,17 +40,5 @@ class RotationVectors:
         """Return (dT/dt) v (n,), which the rates of q add to d(zd)/dt = T dv/dt + (dT/dt) v."""
         out = np.zeros(len(q))
         for i in self.first:
-            out[i : i + 3] = turning_rate(q[i : i + 3], v[i : i + 3])
+            out[i : i + 3] = body_rates(q[i : i + 3], v[i : i + 3], np.zeros(3))[1]
         return out
-
-
-def turning_rate(delta: Array, rate: Array) -> Array:
-    """Return (dT/dt) rate (3,), ``rate`` = d(delta)/dt.
-
-    T = 1 - a delta~ + b delta~^2 gives 2 (delta . rate) (-a' delta x rate + b' delta x (delta x rate))
-    + b rate x (delta x rate), where a' and b' are derivatives by theta^2.
-    """
-    square, across = float(delta @ delta), np.cross(delta, rate)
-    a1, b, b1 = (float(np.polynomial.polynomial.polyval(square, c)) for c in (LINEAR_RATES, SQUARES, SQUARE_RATES))
-    along = 2.0 * float(delta @ rate)
-    return np.asarray(along * (b1 * np.cross(delta, across) - a1 * across) + b * np.cross(rate, across))

@@ -10,7 +10,8 @@ from rtmbs.integrators.base import Equations
 from rtmbs.integrators.explicit import finished
 from rtmbs.integrators.method import Array, Method
 from rtmbs.integrators.report import StepReport
-from rtmbs.integrators.runge_kutta import TABLEAUX, integrated, stepped
+from rtmbs.integrators.runge_kutta import integrated
+from rtmbs.integrators.tableaux import RK4, stepped
 from rtmbs.state import State
 
 STEPS = 3  # accelerations that a step is taken with: its own, and those of the steps before
@@ -50,7 +51,7 @@ class AdamsBashforth(Method):
         known = int(old.memory["known"][0])
         try:
             if known < STEPS - 1:
-                new.z[:], new.zd[:], new.s[:] = integrated(equations, TABLEAUX["classical"], old, new.u)
+                new.z[:], new.zd[:], new.s[:] = integrated(equations, RK4, old, new.u)
             else:
                 new.z[:], new.zd[:], new.s[:] = extrapolated(equations, old)
         except StartError:
@@ -77,5 +78,6 @@ def extrapolated(equations: Equations, old: State) -> tuple[Array, Array, Array]
         """zd at t_n + c h."""
         return old.zd + np.array([c**k for k in range(1, STEPS + 1)]) @ whole[:, :n]
 
-    z = stepped(TABLEAUX["classical"], old.h, old.z, lambda z, c: equations.coordinate_rates(z, rate(c)))
+    slope = equations.coordinate_rates(old.z, rate(0.0))
+    z = stepped(RK4, old.h, old.z, slope, lambda z, c: equations.coordinate_rates(z, rate(c)))
     return z, rate(1.0), old.s + whole[:, n:].sum(axis=0)

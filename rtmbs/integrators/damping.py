@@ -70,7 +70,11 @@ class Damped:
         restart(step.stats)
 
     def take(self, most: int) -> bool:
-        """Take a share of a correction when the one found behind it is shorter; True when Newton's test is met."""
+        """Take a share of a correction when the one found behind it is shorter; True when Newton's test is met.
+
+        The readable form of ``semirecursive.damped_tries``. Shares are judged by the next correction, which costs a
+        factor, because the residual of a stiff penalty says little; every other loop with shares looks at residuals.
+        """
         step, stats = self.step, self.step.stats
         share, norm, previous = 1.0, np.inf, 0.0
         base, way, lam_base, lam_way = self.increment, self.increment, self.lam, self.lam

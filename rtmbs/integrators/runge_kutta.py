@@ -1,8 +1,7 @@
 """Explicit Runge-Kutta methods on the accelerations of the constrained equations (index 1, no projections)."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,25 +11,10 @@ from rtmbs.integrators.checks import one_of
 from rtmbs.integrators.explicit import finished
 from rtmbs.integrators.method import Array, Method
 from rtmbs.integrators.report import StepReport
+from rtmbs.integrators.tableaux import RK4, THREE_EIGHTHS, Tableau, stepped
 from rtmbs.state import State
 
-
-class Tableau(NamedTuple):
-    """Butcher's table of an explicit method."""
-
-    a: tuple[tuple[float, ...], ...]  # of stage 1, 2, ... from the stages before it
-    b: tuple[float, ...]
-
-    @property
-    def c(self) -> tuple[float, ...]:
-        """Times of the stages in steps."""
-        return (0.0, *(sum(row) for row in self.a))
-
-
-TABLEAUX = {
-    "classical": Tableau(((0.5,), (0.0, 0.5), (0.0, 0.0, 1.0)), (1 / 6, 1 / 3, 1 / 3, 1 / 6)),
-    "three-eighths": Tableau(((1 / 3,), (-1 / 3, 1.0), (1.0, -1.0, 1.0)), (1 / 8, 3 / 8, 3 / 8, 1 / 8)),
-}
+TABLEAUX = {"classical": RK4, "three-eighths": THREE_EIGHTHS}
 
 
 @dataclass(frozen=True)
@@ -61,20 +45,14 @@ class RungeKutta(Method):
 def integrated(equations: Equations, tableau: Tableau, old: State, u: Array) -> tuple[Array, ...]:
     """Return z, zd and s at the end of the step from ``old``; ``u`` (nu,) are its inputs. Raises StartError."""
     parts = equations.n, 2 * equations.n
+    equations.u = u
 
     def rates(values: Array, c: float) -> Array:
         z, zd, s = np.split(values, parts)
-        equations.u = u
         equations.at(old.t + c * old.h)
-        zdd, _, sd = equations.accelerations(z, zd, old.R0, s) if c > 0.0 else (old.zdd, old.lam, old.sd)
+        zdd, _, sd = equations.accelerations(z, zd, old.R0, s)
         return np.concatenate((equations.coordinate_rates(z, zd), zdd, sd))
 
-    return tuple(np.split(stepped(tableau, old.h, np.concatenate((old.z, old.zd, old.s)), rates), parts))
-
-
-def stepped(tableau: Tableau, h: float, start: Array, rates: Callable[[Array, float], Array]) -> Array:
-    """Return the values at the end of a step of ``h`` from ``start``; ``rates(values, c)`` are theirs c h later."""
-    slopes: list[Array] = []
-    for row, c in zip(((), *tableau.a), tableau.c, strict=True):
-        slopes.append(rates(start + h * sum((w * k for w, k in zip(row, slopes, strict=True)), 0.0 * start), c))
-    return np.asarray(start + h * np.array(tableau.b) @ np.array(slopes))
+    start = np.concatenate((old.z, old.zd, old.s))
+    slope = np.concatenate((equations.coordinate_rates(old.z, old.zd), old.zdd, old.sd))
+    return tuple(np.split(stepped(tableau, old.h, start, slope, rates), parts))

@@ -147,7 +147,10 @@ class TrapezoidalStep:
         return old.z + increment, 2.0 / h * increment - old.zd, zdd
 
     def correct(self, increment: Array, old: StateArrays) -> tuple[Outcome, Array]:
-        """Newton's iteration on the increment (Eqs. 15 to 18); an older factor serves again where it pays."""
+        """Newton's iteration on the increment (Eqs. 15 to 18); an older factor serves again where it pays.
+
+        The readable form of ``semirecursive.step.correct``; both are judged by ``integrators.newton``.
+        """
         settings, stats = self.settings, self.stats
         terms, previous, slow, reusable = settings.tangent_terms, 0.0, 0, False
         for iteration in range(1, settings.max_iterations + 1):

@@ -31,10 +31,22 @@ from rtmbs.jit.mode import PLAIN
 PACKAGE = Path(__file__).parents[1]
 COMPILER = b"rtmbs.jit"  # imported by every file that holds a kernel or a struct
 WHOLE_ROOMS = ("jit", "limits", "forces")  # the compiler; constants; kinds of force, whose order kernels follow
-KERNEL_ROOMS = (".", "ad", "integrators", "kinematics", "linear", "recursive", "results", "semirecursive", "system")
+KERNEL_ROOMS = (
+    ".",
+    "ad",
+    "integrators",
+    "kinematics",
+    "linear",
+    "recursive",
+    "results",
+    "rotations",
+    "semirecursive",
+    "system",
+)
 KERNEL_FILES = (
     "integrators/projection.py",
     "integrators/tries.py",
+    "rotations/series.py",
     "sensitivities/elimination.py",
     "sensitivities/lanes.py",
     "sensitivities/saddles.py",

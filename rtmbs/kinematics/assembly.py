@@ -1,4 +1,7 @@
-"""Assembly: from the reference pose to the nearest one at which all equations hold (METHODS 1.15)."""
+"""Assembly: from the reference pose to the nearest one at which all equations hold (METHODS 1.15).
+
+The iteration is that of ``start.nearest``, without a pull back to the reference pose.
+"""
 
 from dataclasses import dataclass
 
@@ -7,16 +10,16 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, diags_array
 
 from rtmbs.errors import StartError
-from rtmbs.kinematics.coordinates import SIZE, rotations
+from rtmbs.kinematics.coordinates import SIZE
 from rtmbs.kinematics.equations import Equations
 from rtmbs.kinematics.programs import Programs
-from rtmbs.linear.least_change import least_change
+from rtmbs.rotations.quaternions import rotations
+from rtmbs.semirecursive.loop_jacobian import Group
+from rtmbs.start.nearest import NearestPose
 
 Array = NDArray[np.float64]
 
 MOST = 100  # iterations
-FARTHEST = 0.5  # largest change in one iteration, in sizes
-HALVINGS = 12
 SHOWN = 3  # worst of a message
 SHAKEN, LOOKED_BESIDE = 0.02, 1000  # by how much, in sizes; unknowns up to which
 TOO_FAR = "these equations contradict each other, or the reference pose is too far from one that fits"
@@ -24,6 +27,41 @@ BETWEEN = (
     "the reference pose stands between several ways to assemble, such as bars in one line; move its bodies a little to"
     " the side that is meant"
 )
+
+
+class KinematicPose(NearestPose):
+    """Phi(q, f) = 0 as equations of the coordinates of all bodies but ground, Euler parameters of length one."""
+
+    def __init__(self, programs: Programs, f: Array, tolerance: float) -> None:
+        equations = programs.equations
+        self.programs, self.f = programs, f
+        self.rows, self.scale = ~equations.fixed_rows, row_scale(equations)
+        self.typical = equations.sizes()[SIZE:]
+        self.groups = [Group(np.arange(len(self.scale)), np.arange(len(self.typical)))]
+        self.closed, self.still, self.iterations = tolerance, tolerance, MOST
+        self.bounded = False  # a pose between several ways to assemble is refused, not left to one side
+        self.q = equations.start.copy()
+
+    def gap(self, z: Array) -> Array:
+        """Return Phi over its scale (m,), of the coordinates ``self.q``."""
+        self.q[SIZE:] = z
+        normalise(self.q, len(self.programs.equations.bodies))
+        return np.asarray(self.programs.phi(self.q, self.f)[self.rows] * self.scale)
+
+    def scaled_jacobian(self, z: Array) -> csc_array:
+        """Return the derivative (m, n) of the gap by z / typical."""
+        return csc_array(scaled_jacobian(self.programs, self.q, self.f))
+
+    def unwound(self, z: Array, wanted: Array, kept: NDArray[np.bool_]) -> Array:
+        """Return the coordinates of the pose last looked at."""
+        return self.q[SIZE:].copy()
+
+    def from_pose(self, start: Array) -> tuple[Array, int]:
+        """Return q (n,) where damped least changes lead from a pose, and how many it took."""
+        self.q[:SIZE], z = start[:SIZE], start[SIZE:]
+        free, ones = np.zeros(len(z), np.bool_), np.ones(len(z))
+        self.approach(z, z, free, ones, 0.0)
+        return self.q.copy(), self.taken
 
 
 @dataclass(frozen=True)
@@ -71,7 +109,7 @@ def assemble(programs: Programs, start: Array, f: Array, tolerance: float, limit
     """
     equations = programs.equations
     before = programs.phi(start, f)
-    q, iterations = descend(programs, start.copy(), f, tolerance)
+    q, iterations = KinematicPose(programs, f, tolerance).from_pose(start)
     left = programs.phi(q, f)
     if not np.max(np.abs(left), initial=0.0) <= limit:
         side = beside(programs, start, f, tolerance, limit)
@@ -95,38 +133,6 @@ def check_reference(equations: Equations, f: Array, tolerance: float) -> None:
         )
 
 
-def descend(programs: Programs, q: Array, f: Array, tolerance: float) -> tuple[Array, int]:
-    """Return where damped least changes lead, and how many it took."""
-    equations = programs.equations
-    scale, size, rows = row_scale(equations), equations.sizes()[SIZE:], ~equations.fixed_rows
-    normalise(q, len(equations.bodies))
-    for iteration in range(MOST):
-        r = programs.phi(q, f)[rows] * scale
-        J = csc_array(scaled_jacobian(programs, q, f))
-        change = least_change(J, -r, np.ones(J.shape[1]))
-        largest = float(np.max(np.abs(change), initial=0.0))
-        if np.max(np.abs(r), initial=0.0) <= tolerance and largest <= tolerance:
-            return q, iteration
-        share = min(1.0, FARTHEST / max(largest, FARTHEST))
-        for _ in range(HALVINGS):
-            tried = q.copy()
-            tried[SIZE:] += share * size * change
-            normalise(tried, len(equations.bodies))
-            if size_of(programs.phi(tried, f)[rows] * scale) < size_of(r):
-                break
-            share *= 0.5
-        else:
-            return q, iteration
-        q = tried
-    return q, MOST
-
-
-def size_of(r: Array) -> float:
-    """Return the length of a vector; infinity where its squares are beyond all numbers."""
-    with np.errstate(over="ignore"):
-        return float(np.linalg.norm(r))
-
-
 def normalise(q: Array, bodies: int) -> None:
     """Give all Euler parameters the length one, in place."""
     e = q[: SIZE * bodies].reshape(bodies, SIZE)[:, 3:]
@@ -140,7 +146,7 @@ def beside(programs: Programs, start: Array, f: Array, tolerance: float, limit: 
         return False
     shaken = start.copy()
     shaken[SIZE:] += SHAKEN * equations.sizes()[SIZE:] * np.random.default_rng(0).standard_normal(equations.n - SIZE)
-    left = programs.phi(descend(programs, shaken, f, tolerance)[0], f)
+    left = programs.phi(KinematicPose(programs, f, tolerance).from_pose(shaken)[0], f)
     return bool(np.max(np.abs(left), initial=0.0) <= limit)
 
 

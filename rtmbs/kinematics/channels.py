@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.kinematics.coordinates import SIZE, rotations, world_rates
+from rtmbs.kinematics.coordinates import SIZE
 from rtmbs.kinematics.programs import Programs
 from rtmbs.kinematics.samples import Samples
 from rtmbs.model import Joint
@@ -16,9 +16,10 @@ from rtmbs.results.body_channels import BODY, Reading
 from rtmbs.results.catalogue import Entry
 from rtmbs.results.channel import QUATERNION, WORLD, XYZ, Source
 from rtmbs.results.joint_channels import Measured, coordinate_sources, orientation_sources, position_sources
-from rtmbs.results.motion import BodyMotion, RelativeMotion, cross, quaternions, unwrap
+from rtmbs.results.motion import BodyMotion, RelativeMotion, cross, unwrap
 from rtmbs.results.resampled import DofMotion
 from rtmbs.results.result import TIME
+from rtmbs.rotations.quaternions import quaternions, rotations, world_rates
 from rtmbs.system.joint_info import joint_info
 from rtmbs.system.system import JointInfo
 

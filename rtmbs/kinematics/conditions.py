@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.kinematics.coordinates import SIZE, rotation_columns
+from rtmbs.kinematics.coordinates import SIZE
+from rtmbs.rotations.quaternions import rotation_entries
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -31,7 +32,7 @@ class Pose:
         by_body = q[: bodies * SIZE].reshape(bodies, SIZE)
         self.place = [by_body[:, k] for k in range(3)]
         self.parameters = by_body[:, 3:]
-        self.R = rotation_columns(self.parameters)
+        self.R = rotation_entries(self.parameters)
 
     def directions(self, where: Points) -> Vectors:
         """Return directions in world axes."""

@@ -47,7 +47,7 @@ def free_elements(programs: Programs, q: Array, f: Array, keep: Mask) -> list[st
 
 def spins(q: Array, moved: Array, bodies: int) -> Array:
     """Return the turns (k, bodies - 1, 3) in world axes."""
-    from rtmbs.kinematics.coordinates import world_rates
+    from rtmbs.rotations.quaternions import world_rates
 
     e = q[SIZE : SIZE * bodies].reshape(bodies - 1, SIZE)[:, 3:]
     return np.einsum("bij,kbj->kbi", world_rates(e), moved[:, :, 3:])

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import StartError
 from rtmbs.kinematics.assembly import assemble
-from rtmbs.kinematics.coordinates import SIZE, rotations
+from rtmbs.kinematics.coordinates import SIZE
 from rtmbs.kinematics.elements import Constraint
 from rtmbs.kinematics.equations import Equations
 from rtmbs.kinematics.programs import Programs
@@ -16,7 +16,7 @@ from rtmbs.kinematics.readings import joint_reading
 from rtmbs.kinematics.rules import RULES, Writer, follow
 from rtmbs.model import ConstantRate, Initial, Model
 from rtmbs.model.checks import rotation_of_quaternion
-from rtmbs.results.motion import quaternions
+from rtmbs.rotations.quaternions import quaternions, rotations
 
 Array = NDArray[np.float64]
 

@@ -95,7 +95,10 @@ def clear(y):
 
 @inner_kernel
 def least_change(T, S, y, refine):
-    """Add to y (groups, 7) the least change with (A L) y = S.b, and to S.last its multipliers; refined once."""
+    """Add to y (groups, 7) the least change with (A L) y = S.b, and to S.last its multipliers; refined once.
+
+    Rows are independent here, so one factor of A W^-1 A^T does; ``linear.least_change`` takes dependent rows too.
+    """
     for r in range(len(S.b)):
         S.rest[r] = S.b[r]
         S.last[r] = 0.0
@@ -118,6 +121,8 @@ def least_change(T, S, y, refine):
 @inner_kernel
 def newton(T, S, tolerance, most):
     """Move S.x to Phi = 0 by least changes; returns the number of iterations, or minus one minus the reason.
+
+    The loop stands alone: compiled, undamped, on independent rows, at every time of a motion.
 
     Ends when |Phi| (no unit) and |dq| (in sizes) both are within the tolerance. The factor is that of the last but one
     position, which lies no further than the tolerance from the last.

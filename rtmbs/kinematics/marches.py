@@ -157,7 +157,10 @@ class Frozen:
         return last
 
     def newton(self, q: Array, f: Array) -> int:
-        """Move q in place; return the iterations, or minus one minus the reason."""
+        """Move q in place; return the iterations, or minus one minus the reason.
+
+        The loop stands alone: its directions are those of an elimination, which freezes unknowns.
+        """
         for iteration in range(self.most):
             phi = self.programs.phi(q, f)
             if not np.all(np.isfinite(phi)):

@@ -1,5 +1,6 @@
 """What a joint coordinate reads in the coordinates of the bodies: a displacement or an angle."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,10 +11,11 @@ from rtmbs.errors import ModelError, shown, unknown_name
 from rtmbs.kinematics import conditions
 from rtmbs.kinematics.conditions import Points, Pose
 from rtmbs.model import Joint, Model
-from rtmbs.model.checks import perpendiculars
+from rtmbs.model.joints import PlaneAngle, turn_angle, two_turn_angles
 
 Array = NDArray[np.float64]
 Place = tuple[int, Array]  # body and vector in its axes
+Carried = Callable[[Array], Place]  # of a direction in joint axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,20 +112,24 @@ class ReadingsBetween:
 
     def turn(self, k: int) -> Turn:
         """Return the angle about the axis of dof ``k``, which both carry."""
-        across, along = perpendiculars(self.axes[k])
-        return self.angle(across, along, across)
+        return self.angle(turn_angle(self.axes[k]), self.in_a, self.in_b)
 
     def two_turns(self, first: int, second: int) -> tuple[Turn, Turn]:
         """Return the angle about e, carried by a, and that about f, carried by b and perpendicular to e."""
-        e, f = self.axes[first], self.axes[second]
-        a, b, joint, across = self.a, self.b, self.joint, np.cross(e, f)
-        seen_by_b = Turn((b, joint.axes_b @ e), (b, joint.axes_b @ across), (a, joint.axes_a @ e))
-        return self.angle(f, across, f), seen_by_b
+        seen_by_a, seen_by_b = two_turn_angles(self.axes[first], self.axes[second])
+        return self.angle(seen_by_a, self.in_a, self.in_b), self.angle(seen_by_b, self.in_b, self.in_a)
 
-    def angle(self, x: Array, y: Array, seen: Array) -> Turn:
-        """Return the angle of ``seen``, carried by b, in the plane x, y that a carries; all in joint axes (3,)."""
-        joint = self.joint
-        return Turn((self.a, joint.axes_a @ x), (self.a, joint.axes_a @ y), (self.b, joint.axes_b @ seen))
+    def in_a(self, direction: Array) -> Place:
+        """Return a direction (3,) of joint axes that a carries."""
+        return self.a, self.joint.axes_a @ direction
+
+    def in_b(self, direction: Array) -> Place:
+        """Return a direction (3,) of joint axes that b carries."""
+        return self.b, self.joint.axes_b @ direction
+
+    def angle(self, plane: PlaneAngle, carrier: Carried, other: Carried) -> Turn:
+        """Return an angle whose plane ``carrier`` places, of the direction that ``other`` places."""
+        return Turn(carrier(plane.x), carrier(plane.y), other(plane.seen))
 
 
 def joint_reading(joint: Joint, k: int, number: dict[str, int]) -> Reading:

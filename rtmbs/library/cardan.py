@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, ModelError, shown
 from rtmbs.model.checks import rotation_of_quaternion
+from rtmbs.rotations.quaternions import conjugate, product
 
 Array = NDArray[np.float64]
 Quaternion = Callable[[float], tuple[Any, Any, Any]]
@@ -67,8 +68,9 @@ def cardan(quaternion: Quaternion, t: float, what: str) -> Array:
     if not (math.isfinite(n) and n > 0.0):
         raise ModelError(f"{what}: quaternion is {shown(q.tolist())} at t = {t:g}; no rotation is (1, 0, 0, 0)")
     R = rotation_of_quaternion(q / math.sqrt(n))
-    w = 2.0 * turning(qd, q) / n
-    alpha = 2.0 * turning(qdd, q) / n - w * 2.0 * float(q @ qd) / n
+    back = conjugate(q)
+    w = 2.0 * product(qd, back)[1:] / n
+    alpha = 2.0 * product(qdd, back)[1:] / n - w * 2.0 * float(q @ qd) / n
     if abs(R[2, 0]) > STEEPEST:
         raise InputError(
             f"{what}: the pitch is {math.degrees(math.asin(-np.clip(R[2, 0], -1, 1))):.4g} degrees at t = {t:g} s, "
@@ -82,8 +84,3 @@ def cardan(quaternion: Quaternion, t: float, what: str) -> Array:
     carried = rates[0] * first + rates[1] * second
     moved = rates[1] * np.cross(rates[0] * first, second) + rates[2] * np.cross(carried, third)
     return np.array(((yaw, pitch, roll), rates, np.linalg.solve(J, alpha - moved)))
-
-
-def turning(a: Array, b: Array) -> Array:
-    """Return the vector part (3,) of the quaternion product of a with the conjugate of b."""
-    return np.asarray(-a[0] * b[1:] + b[0] * a[1:] - np.cross(a[1:], b[1:]))

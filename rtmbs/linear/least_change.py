@@ -6,10 +6,12 @@ least squares answer (J^T of it is zero). Dense or sparse costs are the library'
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lu_factor, lu_solve
+from scipy.linalg.lapack import dgetrf, dgetrs
 from scipy.sparse import csc_array, diags_array
 from scipy.sparse.linalg import splu
 
@@ -19,6 +21,7 @@ STIFFNESS = 1e9  # beta, for J and W of order one
 LARGE = 1e4  # bound of |J|^2 above which beta shrinks: W must not be lost beside beta J^T J
 MAX_ITERATIONS = 12
 ENOUGH = 1e-14
+SMALL = 60  # coordinates; above, the pattern of the matrix pays
 DENSE = 0.3  # share of entries above which a dense factor is faster
 
 
@@ -33,19 +36,39 @@ def least_change(J: csc_array, r: Array, weight: Array) -> Array:
     """
     if J.shape[1] == 0 or J.shape[0] == 0:
         return np.zeros(J.shape[1])
-    JT, size_of = J.T.tocsr(), abs(J)
-    norm = float(np.max(size_of.sum(axis=0), initial=0.0) * np.max(size_of.sum(axis=1), initial=0.0))
-    stiffness = STIFFNESS * min(1.0, LARGE / max(norm, 1.0))
+    if J.shape[1] <= SMALL:
+        return small_change(J.toarray(), r, weight)
+    JT, stiffness = J.T.tocsr(), stiffness_of(abs(J))
     solve = factored(csc_array(diags_array(weight) + stiffness * (JT @ J)))
+    return iterated(J, JT, r, weight, stiffness, solve)
+
+
+def small_change(J: Array, r: Array, weight: Array) -> Array:
+    """Return the same of an array J (m, n), for few coordinates: what surrounds sparse arrays costs more there."""
+    stiffness = stiffness_of(np.abs(J))
+    A = stiffness * (J.T @ J)
+    A.flat[:: len(A) + 1] += weight
+    lu, pivots, _ = dgetrf(A, overwrite_a=True)  # as ``lu_factor``, whose checks take ten times as long
+    return iterated(J, J.T, r, weight, stiffness, lambda b: dgetrs(lu, pivots, b)[0])
+
+
+def iterated(J: Any, JT: Any, r: Array, weight: Array, stiffness: float, solve: Callable[[Array], Array]) -> Array:
+    """Return dx (n,) by multiplier iterations; ``solve`` is the solution with W + stiffness J^T J."""
     dx, multiplier = np.zeros(J.shape[1]), np.zeros(J.shape[0])
-    size = np.max(np.abs(r), initial=0.0)
+    left, size = r, np.max(np.abs(r), initial=0.0)
     for _ in range(MAX_ITERATIONS):
-        left = r - J @ dx
         if np.max(np.abs(JT @ left), initial=0.0) <= ENOUGH * size:
             break
         dx = dx + solve(JT @ (multiplier + stiffness * left) - weight * dx)
-        multiplier = multiplier + stiffness * (r - J @ dx)
+        left = r - J @ dx
+        multiplier = multiplier + stiffness * left
     return np.asarray(dx)
+
+
+def stiffness_of(sizes: Any) -> float:
+    """Return beta for the absolute values (m, n) of J."""
+    norm = float(np.max(sizes.sum(axis=0), initial=0.0) * np.max(sizes.sum(axis=1), initial=0.0))
+    return STIFFNESS * min(1.0, LARGE / max(norm, 1.0))
 
 
 def factored(A: csc_array) -> Callable[[Array], Array]:

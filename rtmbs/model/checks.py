@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import ModelError, shown
 from rtmbs.limits.bounds import BEYOND
+from rtmbs.rotations.quaternions import rotations
 
 Array = NDArray[np.float64]
 Numbers = Any  # anything numpy turns into floats
@@ -132,14 +133,7 @@ def rotation(value: Numbers, what: str) -> Array:
 
 def rotation_of_quaternion(quaternion: Array) -> Array:
     """Return the rotation of a quaternion (w, x, y, z) of any length but zero."""
-    w, x, y, z = unit_vector(quaternion)
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
+    return rotations(unit_vector(quaternion))
 
 
 def perpendiculars(axis: Array) -> tuple[Array, Array]:

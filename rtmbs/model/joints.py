@@ -43,6 +43,29 @@ class Between(Protocol):
         """Return the turns about an axis that a carries, then about a perpendicular one that b carries."""
 
 
+class PlaneAngle(NamedTuple):
+    """The angle of a direction ``seen`` of one body in the plane x, y of the other; all in joint axes (3,)."""
+
+    x: Array
+    y: Array
+    seen: Array
+
+
+def turn_angle(axis: Array) -> PlaneAngle:
+    """Return the turn about an axis (3,) that both bodies carry: a direction of b in a plane of a."""
+    across, along = perpendiculars(axis)
+    return PlaneAngle(across, along, across)
+
+
+def two_turn_angles(e: Array, f: Array) -> tuple[PlaneAngle, PlaneAngle]:
+    """Return the turns about e (3,), carried by a, then about f (3,), carried by b: R = exp(e~ alpha) exp(f~ beta).
+
+    f of b seen from a is cos alpha f + sin alpha e x f. e of a seen from b is cos beta e + sin beta e x f.
+    """
+    across = np.cross(e, f)
+    return PlaneAngle(f, across, f), PlaneAngle(e, across, e)
+
+
 @dataclass(frozen=True)
 class JointType:
     """What every joint type answers.

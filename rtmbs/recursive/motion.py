@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, StepError
+from rtmbs.integrators.tableaux import RK4
 from rtmbs.recursive.part import Part
 from rtmbs.recursive.part_kernels import NOT_FINITE, WEIGHTLESS
 from rtmbs.recursive.split import Split, split
@@ -19,8 +20,9 @@ from rtmbs.system.system import System
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-STAGES = ((1.0 / 6.0, 0.5, 0.0), (1.0 / 3.0, 0.5, 0.5), (1.0 / 3.0, 1.0, 0.5), (1.0 / 6.0, 0.0, 1.0))
-# of Kutta's method: weight, way to the next stage, time of this one
+STAGES = tuple(zip(RK4.b, (*(row[-1] for row in RK4.a), 0.0), RK4.c, strict=True))
+# weight, way to the next stage, time of this one: a stage of this table needs the one before only, so kernels on many
+# ranks or threads add up the end on the way, and stages are theirs
 LAST = len(STAGES) - 1
 
 

@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from rtmbs.results.channel import QUATERNION, WORLD, XYZ, Array, Source
-from rtmbs.results.motion import BodyMotion, body_motion, quaternions
+from rtmbs.results.motion import BodyMotion, body_motion
 from rtmbs.results.resampled import Resampled
+from rtmbs.rotations.quaternions import quaternions
 from rtmbs.system.system import BodyInfo, System
 
 Reading = Callable[[BodyMotion], Array]

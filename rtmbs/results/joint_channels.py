@@ -12,14 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, warn
-from rtmbs.model.checks import perpendiculars
+from rtmbs.model.joints import PlaneAngle, turn_angle, two_turn_angles
 from rtmbs.results.channel import QUATERNION, XYZ, Source
-from rtmbs.results.motion import RelativeMotion, body_motion, dot, quaternions, turned, unwrap
+from rtmbs.results.motion import BodyMotion, RelativeMotion, body_motion, dot, turned, unwrap
 from rtmbs.results.resampled import Resampled
+from rtmbs.rotations.quaternions import quaternions
 from rtmbs.system.system import JointInfo, System
 
 Array = NDArray[np.float64]
 Motion = tuple[Array, Array, Array]  # value, rate, acceleration, each (S,)
+Frame = tuple[BodyMotion, Array]  # a body, and joint axes to its axes (3, 3)
 
 ANGLE_UNITS = ("rad", "rad/s", "rad/s^2")
 LENGTH_UNITS = ("m", "m/s", "m/s^2")
@@ -122,27 +124,24 @@ class Measured:
 
     def turn(self, k: int) -> Motion:
         """Angle about an axis that both bodies carry: that of a direction of b across it, seen from a."""
-        axis, relative = self.info.axes_a[k], self.relative
-        across, along = perpendiculars(self.info.frame_a.T @ axis)
-        seen = relative.b.orientation @ (self.info.frame_b @ across)
-        x, y = (relative.a.orientation @ (self.info.frame_a @ direction) for direction in (across, along))
-        return self.unwrapped(np.arctan2(dot(y, seen), dot(x, seen)), *relative.spin(axis, relative.a))
+        info, relative = self.info, self.relative
+        angle = angle_of(turn_angle(self.axes[k]), (relative.a, info.frame_a), (relative.b, info.frame_b))
+        return self.unwrapped(angle, *relative.spin(info.axes_a[k], relative.a))
 
     def two_turns(self, first: int, second: int) -> tuple[Motion, Motion]:
-        """Turn about e, carried by a, then about f, carried by b and perpendicular: R = exp(e~ alpha) exp(f~ beta).
-
-        f seen from a is cos alpha f + sin alpha e x f, and e seen from b is cos beta e + sin beta e x f.
-        """
+        """Turn about e, carried by a, then about f, carried by b and perpendicular: R = exp(e~ alpha) exp(f~ beta)."""
         info, relative = self.info, self.relative
-        (e_a, f_a), (e_b, f_b) = (axes[[first, second]] for axes in (info.axes_a, info.axes_b))
-        A, B = relative.a.orientation, relative.b.orientation
-        e, f = A @ e_a, B @ f_b
-        alpha = np.arctan2(dot(A @ np.cross(e_a, f_a), f), dot(A @ f_a, f))
-        beta = np.arctan2(dot(B @ np.cross(e_b, f_b), e), dot(B @ e_b, e))
+        a, b = (relative.a, info.frame_a), (relative.b, info.frame_b)
+        seen_by_a, seen_by_b = two_turn_angles(self.axes[first], self.axes[second])
         return (
-            self.unwrapped(alpha, *relative.spin(e_a, relative.a)),
-            self.unwrapped(beta, *relative.spin(f_b, relative.b)),
+            self.unwrapped(angle_of(seen_by_a, a, b), *relative.spin(info.axes_a[first], relative.a)),
+            self.unwrapped(angle_of(seen_by_b, b, a), *relative.spin(info.axes_b[second], relative.b)),
         )
+
+    @property
+    def axes(self) -> list[Array]:
+        """Axes of the dofs in joint axes."""
+        return [dof.axis for dof in self.info.kind.dofs()]
 
     def unwrapped(self, angle: Array, rate: Array, acceleration: Array) -> Motion:
         """Return a measured angle with its whole turns; warns where samples lie too far apart to count them."""
@@ -159,3 +158,10 @@ class Measured:
                 "record more often, or give the joint an initial value, so that it keeps its coordinate"
             )
         return found, rate, acceleration
+
+
+def angle_of(plane: PlaneAngle, carrier: Frame, other: Frame) -> Array:
+    """Return an angle (S,) in a plane that ``carrier`` carries, of a direction that ``other`` carries."""
+    x, y = (carrier[0].orientation @ (carrier[1] @ direction) for direction in (plane.x, plane.y))
+    seen = other[0].orientation @ (other[1] @ plane.seen)
+    return np.asarray(np.arctan2(dot(y, seen), dot(x, seen)))

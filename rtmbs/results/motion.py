@@ -140,24 +140,3 @@ def unwrap(angle: Array, rate: Array, t: Array) -> Array:
     expected = 0.5 * (rate[1:] + rate[:-1]) * np.diff(t)
     turns = np.round((expected - np.diff(angle)) / (2.0 * np.pi))
     return angle + 2.0 * np.pi * np.concatenate(([0.0], np.cumsum(turns)))
-
-
-def quaternions(R: Array) -> Array:
-    """Return the quaternions (w, x, y, z) (S, 4) of rotations (S, 3, 3), without jumps of sign; w >= 0 in the first.
-
-    The largest component comes from the diagonal, the others are divided by it (Shepperd).
-    """
-    diagonal = np.diagonal(R, axis1=1, axis2=2)
-    trace = diagonal.sum(axis=1)
-    squares = np.concatenate((trace[:, None], 2.0 * diagonal - trace[:, None]), axis=1)  # 4 q_k^2 - 1
-    table = np.empty((len(R), 4, 4))  # 4 q q^T
-    for k in range(4):
-        table[:, k, k] = 1.0 + squares[:, k]
-    for k, (i, j) in enumerate(((1, 2), (2, 0), (0, 1))):
-        table[:, 0, k + 1] = table[:, k + 1, 0] = R[:, j, i] - R[:, i, j]
-        table[:, i + 1, j + 1] = table[:, j + 1, i + 1] = R[:, j, i] + R[:, i, j]
-    row = table[np.arange(len(R)), np.argmax(squares, axis=1)]
-    q = row / np.linalg.norm(row, axis=1, keepdims=True)
-    first = q[:1, :1] < 0.0
-    turn = np.where(np.einsum("sk,sk->s", q[1:], q[:-1]) < 0.0, -1.0, 1.0)
-    return np.asarray(q * np.cumprod(np.concatenate((np.where(first[:, 0], -1.0, 1.0), turn)))[:, None])

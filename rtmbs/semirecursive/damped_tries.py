@@ -42,7 +42,8 @@ def try_again(tables, lu, work, settings, number, most, alpha, u, old, ws, stats
     """Further try ``number`` (1, 2, ...): Newton damped by the length of its next correction, METHODS 1.11.
 
     A share of a correction is taken when the correction found behind it is shorter (``descends``), otherwise half the
-    share is tried. ``most`` residuals are evaluated. Returns CONVERGED or NOT_CONVERGED.
+    share is tried. ``most`` residuals are evaluated. The compiled form of ``integrators.damping.Damped``.
+    Returns CONVERGED or NOT_CONVERGED.
     """
     begin(number, settings.h, old, ws, stats)
     share, norm, previous = 1.0, np.inf, 0.0

@@ -12,6 +12,7 @@ Rules of this file, which let arrays, complex numbers, automatic differentiation
 * Constants come first (``xp, tables, u, R0, ...``), unknowns last; unknowns and results have a leading batch axis
   ``(B, n)``, and rows of the batch never mix.
 * Built by stack and concatenate, no assignment to items; no norm, abs or conj: complex steps must pass.
+* Vectors and rotations are those of ``rotations.plain``, which a test holds against SciPy and exact sums of the series.
 * Sums over the tree are ``path_sum`` and ``subtree_sum``; a namespace may offer its own two under these names.
 
 Arguments: ``u`` (nu,) inputs, ``R0`` (nr, 3, 3) reference rotations (of the last step boundary), ``z, zd, zdd`` (B, n).
@@ -22,19 +23,9 @@ Arguments: ``u`` (nu,) inputs, ``R0`` (nr, 3, 3) reference rotations (of the las
 
 import numpy as np
 
-from rtmbs.forces.algebra import (
-    cross,
-    dot,
-    on_ground,
-    points,
-    product,
-    relative_motion,
-    take,
-    tilde,
-    turn,
-    wrench_at,
-)
+from rtmbs.forces.algebra import on_ground, points, relative_motion, take, wrench_at
 from rtmbs.forces.register import KINDS
+from rtmbs.rotations.plain import cross, dot, product, tilde, turn
 from rtmbs.semirecursive.page_arrays import path_sum, scatter, subtree_sum
 from rtmbs.semirecursive.page_constraints import condition_jacobian, condition_rows
 from rtmbs.semirecursive.page_laws import law_forces, law_rates, law_wrenches

@@ -1,4 +1,6 @@
-"""What ``page.py`` is written in: sums over the tree and rotations in any array namespace; vectors are in ``algebra``.
+"""What ``page.py`` is written in: sums over the tree in any array namespace.
+
+Vectors and rotations are in ``rotations.plain``.
 
 The rules of ``page.py`` hold here: the namespace ``xp`` comes first, of it only the functions in ``ALLOWED`` are used.
 """
@@ -7,18 +9,13 @@ The rules of ``page.py`` hold here: the namespace ``xp`` comes first, of it only
 # mypy: allow-untyped-defs, allow-untyped-calls
 
 from functools import partial
-from math import factorial
 from types import SimpleNamespace
 
 import numpy as np
 
-from rtmbs.forces.algebra import dot, product, tilde
 from rtmbs.system.tables import Array, Tables
 
 ALLOWED = ("concatenate", "cos", "matmul", "sin", "sqrt", "stack", "sum")
-
-TERMS = 16  # of the power series of a rotation: exact to rounding beyond half a turn, smooth at none
-SINE, COSINE = [[(-1.0) ** k / factorial(2 * k + extra) for k in range(TERMS)] for extra in (1, 2)]
 
 # ---------------------------------------------------------------------------------------------------------------- tree
 
@@ -85,15 +82,3 @@ def scatter(xp, x, targets, n):
     table = np.array([np.pad(rows, (0, width - len(rows)), constant_values=len(targets)) for rows in members])
     padded = xp.concatenate((x, np.zeros((x.shape[0], 1, *x.shape[2:]))), axis=1)
     return xp.sum(padded[:, table.astype(np.int64)], axis=2)
-
-
-def exponential(xp, delta):
-    """Return exp(delta~) = 1 + sin(theta)/theta delta~ + (1 - cos(theta))/theta^2 delta~^2, theta = |delta|.
-
-    The factors are power series in theta^2, so that derivatives at zero need no limit.
-    """
-    q, D = dot(xp, delta, delta), tilde(xp, delta)
-    sine, cosine = 0 * q + SINE[-1], 0 * q + COSINE[-1]
-    for s, c in zip(SINE[-2::-1], COSINE[-2::-1], strict=True):
-        sine, cosine = q * sine + s, q * cosine + c
-    return np.eye(3) + sine[..., None, None] * D + cosine[..., None, None] * product(xp, D, D)

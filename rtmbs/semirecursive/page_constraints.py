@@ -8,7 +8,8 @@ The rules of ``page.py`` hold here.
 
 import numpy as np
 
-from rtmbs.forces.algebra import cross, dot, on_ground, points, product, take, transposed, turn
+from rtmbs.forces.algebra import on_ground, points, take
+from rtmbs.rotations.plain import cross, dot, product, transposed, turn
 from rtmbs.semirecursive import page_conditions
 from rtmbs.semirecursive.page_motion import acceleration_rest, accelerations, all_signs, motion
 

@@ -8,8 +8,9 @@ The rules of ``page.py`` hold here.
 
 import numpy as np
 
-from rtmbs.forces.algebra import cross, on_ground, product, take, tilde, turn
-from rtmbs.semirecursive.page_arrays import exponential, levels, path_matrix, path_sum
+from rtmbs.forces.algebra import on_ground, take
+from rtmbs.rotations.plain import cross, exponential, product, tilde, turn
+from rtmbs.semirecursive.page_arrays import levels, path_matrix, path_sum
 from rtmbs.system.tables import PRISMATIC, REVOLUTE
 
 

@@ -7,7 +7,8 @@ Oracle: ``page.py``. Equations 7 to 9 of the paper in the spatial convention of 
 import numpy as np
 
 from rtmbs.jit.compiled import coarse_inner_kernel, coarse_kernel, inner_kernel, kernel
-from rtmbs.semirecursive.rotations import turn_of, turned_by
+from rtmbs.rotations.kernels import turned
+from rtmbs.semirecursive.rotations import turn_of
 from rtmbs.semirecursive.sines import sines_and_cosines
 from rtmbs.spatial import (
     add6,
@@ -62,7 +63,7 @@ def forward_positions(tables, R0, z, ws):
         origin = place(ws.A, ws.r, p, load3(dofs.offset, i))
         if dofs.reference[i] >= 0:
             store33(ws.A, i, R)
-            R = turned_by(multiply33(ws.A, i, R0, dofs.reference[i]), turn_of(dofs, z, i))
+            R = turned(multiply33(ws.A, i, R0, dofs.reference[i]), turn_of(dofs, z, i))
         axis = load3(dofs.axis, i)
         u = (dot3(R[0], axis), dot3(R[1], axis), dot3(R[2], axis))
         if dofs.kind[i] == PRISMATIC:

@@ -10,36 +10,10 @@ A Newton correction of these dofs is a further small turn exp(dtheta~) in body a
 those of the rates. The increment follows by d(delta) = T^-1(delta) dtheta, T the right Jacobian of the exponential.
 """
 
-import numpy as np
-
 from rtmbs.jit.compiled import inner_kernel, kernel
 from rtmbs.limits.bounds import ROTATION_TOLERANCE
-from rtmbs.spatial import add3, combine6, cross3, dot3, load3, load6, load33, scale3, store3, store6
-
-FEW, TERMS = 6, 14  # of the power series in theta^2: rounding only below SMALL, and below SERIES
-SMALL, SERIES = 0.1, 10.0  # [rad^2]; beyond SERIES the closed form loses nothing
-SINE = tuple((-1.0) ** k / float(np.prod(np.arange(1.0, 2 * k + 2))) for k in range(TERMS))  # sin(theta) / theta
-COSINE = tuple((-1.0) ** k / float(np.prod(np.arange(1.0, 2 * k + 3))) for k in range(TERMS))  # (1 - cos) / theta^2
-# theta <= 1: (1 - theta/2 cot(theta/2)) / theta^2, the Bernoulli numbers |B_2k| / (2k)!
-INVERSE = (
-    1.0 / 12.0, 1.0 / 720.0, 1.0 / 30240.0, 1.0 / 1209600.0, 1.0 / 47900160.0, 691.0 / 1307674368000.0,
-    1.0 / 74724249600.0, 3617.0 / 10670622842880000.0,
-)  # fmt: skip
-
-
-@inner_kernel
-def turn_factors(q):
-    """Return sin(theta) / theta and (1 - cos(theta)) / theta^2 for q = theta^2, which may be complex."""
-    if q.real > SERIES:
-        theta = np.sqrt(q)
-        return np.sin(theta) / theta, (1.0 - np.cos(theta)) / q
-    s, c = 0.0 * q, 0.0 * q
-    if q.real > SMALL:
-        for k in range(TERMS - 1, FEW - 1, -1):
-            s, c = SINE[k] + q * s, COSINE[k] + q * c
-    for k in range(FEW - 1, -1, -1):
-        s, c = SINE[k] + q * s, COSINE[k] + q * c
-    return s, c
+from rtmbs.rotations.kernels import inverse_excess, inverse_factor, turned
+from rtmbs.spatial import add3, combine6, dot3, load3, load6, load33, scale3, store3, store6
 
 
 @inner_kernel
@@ -47,39 +21,6 @@ def turn_of(dofs, z, i):
     """Return delta (3,) of rotation dofs i, i + 1, i + 2 in dof axes; z holds it along their axes."""
     x, y = scale3(z[i], load3(dofs.axis, i)), scale3(z[i + 1], load3(dofs.axis, i + 1))
     return add3(add3(x, y), scale3(z[i + 2], load3(dofs.axis, i + 2)))
-
-
-@inner_kernel
-def turned_by(R, d):
-    """Return R exp(d~) for three row tuples R: a row a becomes a + s a x d + c (a x d) x d."""
-    s, c = turn_factors(dot3(d, d))
-    return turned_row(R[0], d, s, c), turned_row(R[1], d, s, c), turned_row(R[2], d, s, c)
-
-
-@inner_kernel
-def turned_row(a, d, s, c):
-    """Return one row of R exp(d~)."""
-    x = cross3(a, d)
-    return add3(a, add3(scale3(s, x), scale3(c, cross3(x, d))))
-
-
-@inner_kernel
-def bend(q):
-    """Return (1 - theta/2 cot(theta/2)) / theta^2 for q = theta^2, theta below 2 pi."""
-    if q > 1.0:
-        half = 0.5 * np.sqrt(q)
-        return (1.0 - half * np.cos(half) / np.sin(half)) / q
-    total = INVERSE[7]
-    for k in range(6, -1, -1):
-        total = INVERSE[k] + q * total
-    return total
-
-
-@inner_kernel
-def excess(d, bent, turn):
-    """Return (T^-1(d) - 1) turn = d x turn / 2 + bend d x (d x turn); ``bent`` is bend(d . d)."""
-    x = cross3(d, turn)
-    return add3(scale3(0.5, x), scale3(bent, cross3(d, x)))
 
 
 @kernel
@@ -90,7 +31,7 @@ def add_correction(dofs, delta, dz, increment):
     for i in range(len(dz)):
         if dofs.reference[i] >= 0:
             d = (delta[i], delta[i + 1], delta[i + 2])
-            more = excess(d, bend(dot3(d, d)), (dz[i], dz[i + 1], dz[i + 2]))
+            more = inverse_excess(d, inverse_factor(dot3(d, d)), (dz[i], dz[i + 1], dz[i + 2]), 1.0)
             for k in range(3):
                 increment[i + k] += more[k]
 
@@ -104,10 +45,10 @@ def set_rate_columns(dofs, delta, ws):
     for i in range(len(dofs.kind)):
         if dofs.reference[i] >= 0:
             d = (delta[i], delta[i + 1], delta[i + 2])
-            bent = bend(dot3(d, d))
+            b = inverse_factor(dot3(d, d))
             S0, S1, S2 = load6(ws.S, i), load6(ws.S, i + 1), load6(ws.S, i + 2)
             for k in range(3):
-                t = add3(unit[k], excess(d, bent, unit[k]))
+                t = add3(unit[k], inverse_excess(d, b, unit[k], 1.0))
                 store6(ws.rate, i + k, combine6(1.0, combine6(t[0], S0, t[1], S1), t[2], S2))
 
 
@@ -116,10 +57,11 @@ def take_rate_columns(dofs, delta, C):
     """Columns of the matrix C (k, n) of rotation dofs become those of C T^-1(delta), in place."""
     for i in range(len(dofs.kind)):
         if dofs.reference[i] >= 0:
-            d = (-delta[i], -delta[i + 1], -delta[i + 2])  # T^-1(-delta) is T^-1(delta) transposed
+            d = (delta[i], delta[i + 1], delta[i + 2])
+            b = inverse_factor(dot3(d, d))
             for row in range(len(C)):
                 c = (C[row, i], C[row, i + 1], C[row, i + 2])
-                C[row, i], C[row, i + 1], C[row, i + 2] = add3(c, excess(d, bend(dot3(d, d)), c))
+                C[row, i], C[row, i + 1], C[row, i + 2] = add3(c, inverse_excess(d, b, c, -1.0))
 
 
 @kernel
@@ -131,7 +73,7 @@ def commit_rotations(dofs, z, R0):
     for i in range(len(dofs.kind)):
         q = dofs.reference[i]
         if q >= 0:
-            a, b, c = turned_by(load33(R0, q), turn_of(dofs, z, i))
+            a, b, c = turned(load33(R0, q), turn_of(dofs, z, i))
             ab, bc, ca = 0.5 * dot3(a, b), 0.5 * dot3(b, c), 0.5 * dot3(c, a)  # rows serve as well as columns
             store3(R0[q], 0, nearer(a, dot3(a, a), b, ab, c, ca))
             store3(R0[q], 1, nearer(b, dot3(b, b), a, ab, c, bc))

@@ -41,6 +41,8 @@ from rtmbs.semirecursive.rotations import add_correction
 def correct(tables, lu, work, settings, alpha, u, old, ws, stats):
     """Newton's iteration on the increment.
 
+    The compiled form of ``TrapezoidalStep.correct``; both are judged by ``integrators.newton``.
+
     Returns CONVERGED, UNFINISHED (fixed iterations only), NOT_CONVERGED, SMALL_PIVOT or NOT_FINITE. Fixed iterations
     that diverge are NOT_CONVERGED while some are left for a further try, ``retry``.
     """

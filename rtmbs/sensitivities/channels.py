@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
 from rtmbs.analysis.differences import PLACES, STEP, WEIGHTS
 from rtmbs.results.catalogue import sources
 from rtmbs.results.resampled import Resampled
 from rtmbs.results.samples import Samples
+from rtmbs.rotations.vectors import turned
 from rtmbs.sensitivities.designs import with_offset
 from rtmbs.sensitivities.parameters import Parameter, Parameters
 from rtmbs.sensitivities.readings import Readings, some
@@ -125,7 +125,7 @@ class Channels:
             changed["R0"], z = samples.R0.copy(), changed["z"]
             for e, i in enumerate(self.first):
                 vector = (step * way.z[:, i : i + 3]) @ self.dofs.axis[i : i + 3]
-                changed["R0"][:, e] = samples.R0[:, e] @ Rotation.from_rotvec(vector).as_matrix()
+                changed["R0"][:, e] = turned(samples.R0[:, e], vector)
                 z[:, i : i + 3] = samples.z[:, i : i + 3]
         return samples._replace(**changed)
 

@@ -8,8 +8,9 @@ The rules of ``semirecursive/page.py`` hold here. Loads whose work a balance doe
 
 import numpy as np
 
-from rtmbs.forces.algebra import cross, dot, points, relative_motion, take, turn
-from rtmbs.forces.bushings import PRELOAD, page_vector
+from rtmbs.forces.algebra import points, relative_motion, take
+from rtmbs.forces.bushings import PRELOAD
+from rtmbs.rotations.plain import cross, dot, logarithm, turn
 from rtmbs.semirecursive.page import mass_geometry
 from rtmbs.semirecursive.page_arrays import path_sum
 from rtmbs.semirecursive.page_motion import motion
@@ -95,7 +96,7 @@ def bushing_energy(xp, tables, u, A, r, V):
     bushings = tables.forces.bushings
     frames = bushings.frame_a, bushings.frame_b
     _, _, r_b, R, _, _ = relative_motion(xp, tables.connectors, bushings.connector, *frames, A, r, V)
-    q, slot = xp.concatenate((r_b, page_vector(xp, R)), axis=-1), bushings.slot[:, None]
+    q, slot = xp.concatenate((r_b, logarithm(xp, R)), axis=-1), bushings.slot[:, None]
     K = u[slot + np.arange(36)].reshape(len(slot), 6, 6)
     return dot(xp, 0.5 * turn(xp, K, q), q), -dot(xp, u[slot + PRELOAD + np.arange(6)], q)
 

@@ -16,10 +16,10 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError
+from rtmbs.rotations.vectors import turn_between, vector_rates
 from rtmbs.sensitivities import energies, loops
 from rtmbs.sensitivities.saddles import solved
 from rtmbs.sensitivities.step_tape import SOFT, XP, Layout, StepTape
-from rtmbs.simulation.turns import turn_between, vector_rates
 from rtmbs.state import State
 from rtmbs.system.system import System
 

@@ -23,7 +23,7 @@ from rtmbs.ad.namespace import recorder
 from rtmbs.ad.program import Program
 from rtmbs.ad.tangent import tangent_tape
 from rtmbs.ad.trace import record
-from rtmbs.forces.algebra import product, tilde
+from rtmbs.rotations.plain import exponential, inverse_jacobian, product
 from rtmbs.semirecursive import page as untyped_page
 from rtmbs.semirecursive import page_arrays as untyped_arrays
 from rtmbs.semirecursive.balance import AT_REST
@@ -43,7 +43,7 @@ arrays: Any = untyped_arrays
 XP = arrays.recursive(recorder)
 
 SOFT = 1e-5  # compliance of independent loops in a projection, of 1 / (q4 alpha): nearly dependent ones stay solvable
-INVERSE_TURN = (1 / 12, 1 / 720, 1 / 30240, 1 / 1209600, 1 / 47900160)  # 1/t^2 - (1 + cos t) / (2 t sin t), by t^2
+TURN_TERMS = 5  # of T^-1 of a step's turn: rounding only up to 0.3 rad
 
 
 class Layout:
@@ -167,7 +167,7 @@ class StepTape:
         """Return R0 exp(theta~) (nr, 3, 3), theta the rotation dofs of z (n,)."""
         if not self.nr:
             return np.zeros((0, 3, 3))
-        return product(XP, R0, arrays.exponential(XP, self.vectors(z)[None])[0])
+        return product(XP, R0, exponential(XP, self.vectors(z)[None])[0])
 
     def vectors(self, z):
         """Return the rotation vectors (nr, 3) of z (n,)."""
@@ -187,14 +187,9 @@ class StepTape:
         """Return T^-1(delta) w (n,) of rotation dofs: the change of delta by small turns w in body axes."""
         if not self.nr:
             return w
-        d, x = self.vectors(delta), self.vectors(w)
-        s = XP.sum(d * d, axis=-1)[:, None]
-        factor = 0 * s + INVERSE_TURN[-1]
-        for one in INVERSE_TURN[-2::-1]:
-            factor = s * factor + one
-        D = tilde(XP, d)
-        once = XP.sum(D * x[:, None, :], axis=-1)
-        return w * self.plain + self.components(x + 0.5 * once + factor * XP.sum(D * once[:, None, :], axis=-1))
+        x = self.vectors(w)
+        turned = inverse_jacobian(XP, self.vectors(delta), x, terms=TURN_TERMS)
+        return w * self.plain + self.components(turned)
 
     def force(self, row, s, z, zd, zdd, ways):
         """Return M zdd - Q (n,), force laws at the states ``s``, those that Python calls on their ways."""
@@ -376,9 +371,9 @@ class StepTape:
 
     def turning(self, before, inc, turned):
         """Return the small turns (3 nr,) of the reference rotations behind the step, along the axes of their dofs."""
-        back = arrays.exponential(XP, -self.axes_sum(turned)[None])[0]
-        E = product(XP, product(XP, back, arrays.exponential(XP, self.vectors(before)[None])[0]),
-                    arrays.exponential(XP, self.vectors(inc)[None])[0])  # fmt: skip
+        back = exponential(XP, -self.axes_sum(turned)[None])[0]
+        E = product(XP, product(XP, back, exponential(XP, self.vectors(before)[None])[0]),
+                    exponential(XP, self.vectors(inc)[None])[0])  # fmt: skip
         skew = 0.5 * XP.stack((E[:, 2, 1] - E[:, 1, 2], E[:, 0, 2] - E[:, 2, 0], E[:, 1, 0] - E[:, 0, 1]), axis=-1)
         axis = self.tables.dofs.axis
         own = [XP.sum(skew[e] * axis[i + k]) for e, i in enumerate(self.first) for k in range(3)]

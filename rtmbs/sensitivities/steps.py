@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.results.samples import Samples
+from rtmbs.rotations.vectors import turn_between
 from rtmbs.sensitivities.called import kinds_of
 from rtmbs.sensitivities.elimination import Blocks
 from rtmbs.sensitivities.patterns import blocks_of, pattern_of
@@ -178,8 +179,8 @@ class LinearSteps:
         turned = np.zeros((len(inc), 3 * tape.nr))
         axis = tape.tables.dofs.axis
         for e, i in enumerate(tape.first):
-            R = np.swapaxes(samples.R0[before, e], 1, 2) @ samples.R0[after, e]
-            inc[:, i : i + 3] = turned[:, 3 * e : 3 * e + 3] = rotation_vectors(R) @ axis[i : i + 3].T
+            turns = turn_between(samples.R0[before, e], samples.R0[after, e])
+            inc[:, i : i + 3] = turned[:, 3 * e : 3 * e + 3] = turns @ axis[i : i + 3].T
         return inc, turned
 
 
@@ -191,11 +192,3 @@ def largest(rows: Array) -> Array:
 def sizes_of(samples: Samples) -> Array:
     """Return the largest rate and the largest acceleration of samples (2,)."""
     return np.array([np.max(np.abs(one), initial=0.0) for one in (samples.zd, samples.zdd)])
-
-
-def rotation_vectors(R: Array) -> Array:
-    """Return theta (K, 3) with exp(theta~) = R (K, 3, 3), below half a turn."""
-    w = 0.5 * np.stack((R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]), axis=1)
-    sine, cosine = np.linalg.norm(w, axis=1), 0.5 * (np.trace(R, axis1=1, axis2=2) - 1.0)
-    factor = np.divide(np.arctan2(sine, cosine), sine, out=np.ones_like(sine), where=sine > 0.0)
-    return np.asarray(w * factor[:, None])

@@ -12,8 +12,8 @@ from rtmbs.simulation.dense import Moment
 from rtmbs.simulation.events import moment_of
 from rtmbs.simulation.input_holder import NO_GOALS
 from rtmbs.simulation.local_error import Track
-from rtmbs.simulation.turns import Array
 from rtmbs.state import State
+from rtmbs.system.tables import Array
 
 SIZE = 16  # steps of a batch at most
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from rtmbs.errors import InputError
 from rtmbs.integrators.settings import TANGENT_TERMS, StateArrays
+from rtmbs.rotations.vectors import Array, turned
 from rtmbs.simulation.batches import Batch
 from rtmbs.simulation.dense import Moment
-from rtmbs.simulation.turns import Array, turned
 from rtmbs.system.system import System
 
 LAGGED = TANGENT_TERMS.index("lagged")  # multipliers and accelerations of the moment

@@ -13,9 +13,8 @@ from rtmbs.results.channel import Source
 from rtmbs.results.resampled import Resampled
 from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.simulation.dense import Moment
-from rtmbs.simulation.turns import Array
 from rtmbs.system.system import System
-from rtmbs.system.tables import Tables
+from rtmbs.system.tables import Array, Tables
 
 
 class EventError(InputError):

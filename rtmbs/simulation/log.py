@@ -10,9 +10,8 @@ from rtmbs.results.resampled import Resampled
 from rtmbs.results.result import Result
 from rtmbs.results.samples import Samples
 from rtmbs.simulation.events import Occurrence
-from rtmbs.simulation.turns import Array
 from rtmbs.system.system import System
-from rtmbs.system.tables import Tables
+from rtmbs.system.tables import Array, Tables
 
 
 class StepLog(NamedTuple):

@@ -11,8 +11,8 @@ import numpy as np
 from scipy.ndimage import maximum_filter1d
 
 from rtmbs.results.samples import Samples
+from rtmbs.rotations.vectors import Array, turn_between
 from rtmbs.simulation.richardson import extrapolated
-from rtmbs.simulation.turns import Array, turn_between
 
 PAIR = 2  # steps of the grid in a step of the witness
 SEEN = 0.75  # of a power: what is missing in the measured one for an order to be doubted

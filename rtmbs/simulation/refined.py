@@ -29,8 +29,8 @@ from rtmbs.simulation.pieces import NONE, Piece, pieces
 from rtmbs.simulation.richardson import extrapolated
 from rtmbs.simulation.running import run, steps_between
 from rtmbs.simulation.simulation import Simulation
-from rtmbs.simulation.turns import Array
 from rtmbs.system.system import System
+from rtmbs.system.tables import Array
 
 TURNING = 1e-6  # velocity that projections take, of the largest rate: below it there is only rounding of penalties
 FEWEST, MOST = 2, 4  # runs

@@ -9,7 +9,7 @@ from functools import reduce
 import numpy as np
 
 from rtmbs.results.samples import Samples
-from rtmbs.simulation.turns import Array, turn_between, turned
+from rtmbs.rotations.vectors import Array, turn_between, turned
 
 LINEAR = ("z", "zd", "zdd", "lam", "s")  # what is extrapolated number by number; R0 is on the rotation group
 

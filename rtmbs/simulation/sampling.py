@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from rtmbs.simulation.local_error import Track
-from rtmbs.simulation.turns import Array
 from rtmbs.system.system import System
+from rtmbs.system.tables import Array
 
 MOST = 1.5  # typical sizes (1 rad; characteristic length) that a step may move a coordinate, or turn a body
 BEGIN = 0.2  # of the first step: an error is known from two of them

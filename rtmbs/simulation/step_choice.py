@@ -12,8 +12,8 @@ from rtmbs.errors import InputError, shown
 from rtmbs.integrators.checks import is_number
 from rtmbs.simulation.local_error import Noise, Past, Track, local_errors
 from rtmbs.simulation.sampling import blindness
-from rtmbs.simulation.turns import Array
 from rtmbs.system.system import System
+from rtmbs.system.tables import Array
 
 LEAST, MOST = 1e-9, 0.1  # tolerances; below it the rounding of steps so small is larger than their error
 SAFETY, SHRINK, GROW = 0.85, 0.2, 2.5

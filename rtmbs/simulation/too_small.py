@@ -10,8 +10,8 @@ from rtmbs.results.channel import units_of
 from rtmbs.results.resampled import Resampled
 from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.simulation.dense import Moment
-from rtmbs.simulation.turns import Array
 from rtmbs.system.system import System
+from rtmbs.system.tables import Array
 
 STANDS_OUT = 0.2  # of the largest bend of a force: usual bends below it leave one step that stands out
 BENDS = 0.25  # of the largest change in a step

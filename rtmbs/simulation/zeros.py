@@ -12,7 +12,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from scipy.optimize import brentq, minimize_scalar
 
-from rtmbs.simulation.turns import Array
+from rtmbs.system.tables import Array
 
 FEWEST, MOST = 4, 32  # parts of a step between looks
 RESOLVED = 1e-9  # of the largest coefficient: what the last two may be

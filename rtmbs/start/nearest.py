@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.sparse import csc_array
 
+from rtmbs.linear.iteration import converged
+from rtmbs.linear.least_change import least_change
 from rtmbs.semirecursive.loop_jacobian import Group
 from rtmbs.start.curved import MOST, RANK, curved_step
 from rtmbs.start.entries import block_of
-from rtmbs.start.small_change import nearest_change
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -43,12 +44,17 @@ class NearestPose(ABC):
     ----------
     typical : (n,) sizes of the coordinates
     groups : rows and coordinates that equations couple
+    closed, still : of gap and change, below which the iteration ends
+    iterations, taken : most iterations of an approach, and how many the last one took
+    bounded : whether steps that stay short go on without singular directions (``change``)
     settled : whether the last ``approach`` ended at a pose that no small change brings nearer
     """
 
     typical: Array
     groups: Sequence[Group]
-    iterations = MAX_ITERATIONS
+    closed, still = CLOSED, STILL
+    iterations, taken = MAX_ITERATIONS, 0
+    bounded = True
     settled = False
 
     @abstractmethod
@@ -66,11 +72,11 @@ class NearestPose(ABC):
     @contextmanager
     def patience(self, iterations: int) -> Iterator[None]:
         """Give up after so many iterations, for a while."""
-        self.iterations = iterations
+        before, self.iterations = self.iterations, iterations
         try:
             yield
         finally:
-            self.iterations = MAX_ITERATIONS
+            self.iterations = before
 
     def solve(self, wanted: Array, kept: Mask, weights: Array) -> Array:
         """Return the pose (n,) next to ``wanted`` at which the iteration ends; ``gap`` says whether it is closed.
@@ -79,10 +85,10 @@ class NearestPose(ABC):
         equations open; they are then closed from the pose reached, without it.
         """
         z = self.approach(wanted, wanted, kept, weights, 1.0)
-        if worst_of(self.gap(z)) <= CLOSED and self.settled:
+        if worst_of(self.gap(z)) <= self.closed and self.settled:
             return z
         z = self.approach(z, wanted, kept, weights, 0.0)
-        return self.minimised(z, wanted, kept, weights) if worst_of(self.gap(z)) <= CLOSED else z
+        return self.minimised(z, wanted, kept, weights) if worst_of(self.gap(z)) <= self.closed else z
 
     def minimised(self, z: Array, wanted: Array, kept: Mask, weights: Array) -> Array:
         """Return the closed pose (n,) of least distance that sequential quadratic programming finds from a closed one.
@@ -117,7 +123,7 @@ class NearestPose(ABC):
             return z
         nearer = self.approach(at(found.x), wanted, kept, weights, 0.0)
         change = (nearer[free] - wanted[free]) / typical
-        less = worst_of(self.gap(nearer)) <= CLOSED and distance(change) < distance(begin)
+        less = worst_of(self.gap(nearer)) <= self.closed and distance(change) < distance(begin)
         return nearer if less else z
 
     def approach(self, z: Array, wanted: Array, kept: Mask, weights: Array, pull: float) -> Array:
@@ -128,22 +134,24 @@ class NearestPose(ABC):
         """
         previous, gap, bent, reach, short = np.inf, self.gap(z), False, LARGEST, 0
         self.settled = False
-        for _ in range(self.iterations):
-            if (worst := worst_of(gap)) <= CLOSED and previous <= STILL:
+        for iteration in range(self.iterations):
+            self.taken = iteration
+            if (worst := worst_of(gap)) <= self.closed and previous <= self.still:
                 self.settled = bool(previous <= ROUNDING * pull)
                 break
             opened = bent and worst > ALMOST  # by a long step along the equations: closed before the next one
             if bent and not opened:
                 step = self.curved_change(z, wanted - z, pull, gap, kept, weights, reach)
             else:
-                step = self.change(z, 0.0 * z if opened else pull * (wanted - z), gap, kept, weights, short >= STUCK)
+                back = 0.0 * z if opened else pull * (wanted - z)
+                step = self.change(z, back, gap, kept, weights, self.bounded and short >= STUCK)
             z, gap, share = self.damped(z, step, gap, NEAR if bent else ALMOST)
             z = self.unwound(z, wanted, kept)
             short = short + 1 if share <= SHORT else 0
             size = np.max(np.abs(step) / self.typical, initial=0.0)
-            if size <= STILL or (worst <= REFUSED and size >= 0.5 * previous and size <= ROUNDING):
+            if converged(size, previous, self.still, ROUNDING if worst <= REFUSED else 0.0):
                 self.settled = bool(size <= ROUNDING * pull)
-                break  # rounding is reached
+                break
             if opened:
                 continue
             if bent:
@@ -166,7 +174,7 @@ class NearestPose(ABC):
             free = group.columns[~kept[group.columns]]
             block = block_of(J, group.rows, free)
             left = -gap[group.rows] - block @ (back[free] / self.typical[free])
-            found = bounded_change if bounded and len(free) <= MOST else nearest_change
+            found = bounded_change if bounded and len(free) <= MOST else least_change
             step[free] += found(block, left, weights[free]) * self.typical[free]
         return step
 
@@ -198,13 +206,13 @@ class NearestPose(ABC):
 
         Return z, the gap and the share, one of 1, 1/2, 1/4, ... or less where the step is long.
         """
-        largest, before = np.max(np.abs(step) / self.typical, initial=0.0), float(np.linalg.norm(gap))
+        largest, before = np.max(np.abs(step) / self.typical, initial=0.0), length_of(gap)
         factor = min(1.0, LARGEST / largest) if largest > 0.0 else 1.0
         for halving in range(HALVINGS):
             factor *= 0.5 if halving else 1.0
             trial = z + factor * step
             opened = self.gap(trial)
-            if np.linalg.norm(opened) <= max(before * (1.0 - 1e-3 * factor), allowed):
+            if length_of(opened) <= max(before * (1.0 - 1e-3 * factor), allowed):
                 break
         return trial, opened, factor
 
@@ -219,7 +227,7 @@ class NearestPose(ABC):
         for _ in range(ROUNDS):
             for group in self.groups:
                 free = group.columns[~kept[group.columns]]
-                change = nearest_change(block_of(J, group.rows, free), -remaining[group.rows], weights[free])
+                change = least_change(block_of(J, group.rows, free), -remaining[group.rows], weights[free])
                 rates[free] += change * self.typical[free]
             remaining = left(rates)
             if np.max(np.abs(remaining), initial=0.0) <= enough:
@@ -234,6 +242,12 @@ def bounded_change(J: csc_array, r: Array, weights: Array) -> Array:
     parts = U.T @ r
     taken = (values > 0.0) & (np.abs(parts) <= LARGEST * values)
     return near * (Vt[taken].T @ (parts[taken] / values[taken]))
+
+
+def length_of(values: Array) -> float:
+    """Return the length of a vector; infinite where its squares are beyond all numbers."""
+    with np.errstate(over="ignore"):
+        return float(np.linalg.norm(values))
 
 
 def worst_of(values: Array) -> float:

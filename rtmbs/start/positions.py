@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array
 
 from rtmbs.errors import StartError
+from rtmbs.rotations.vectors import right_jacobian
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.loop_jacobian import loop_groups, loop_jacobian
 from rtmbs.start.checks import facing_away
@@ -146,19 +147,8 @@ def turns(reference: NDArray[np.int64], z: Array) -> csc_array:
     plain = np.setdiff1d(np.arange(n), own)
     rows = np.concatenate((plain, np.repeat(own, 3)))
     columns = np.concatenate((plain, np.tile(own.reshape(-1, 1, 3), (1, 3, 1)).ravel()))
-    blocks = [right_jacobian(z[i : i + 3]).ravel() for i in first]
-    return csc_array(coo_array((np.concatenate((np.ones(len(plain)), *blocks)), (rows, columns)), shape=(n, n)))
-
-
-def right_jacobian(delta: Array) -> Array:
-    """Return T (3, 3): exp(delta~) turns by T d(delta) in the axes it leads to.
-
-    T = 1 - (1 - cos(theta)) / theta^2 delta~ + (theta - sin(theta)) / theta^3 delta~^2, theta = |delta|.
-    """
-    theta, tilde = float(np.linalg.norm(delta)), np.cross(np.eye(3), delta)
-    half = np.sinc(theta / TURN)  # sin(theta / 2) / (theta / 2)
-    square = (theta - np.sin(theta)) / theta**3 if theta > 1e-2 else 1.0 / 6.0 - theta**2 / 120.0
-    return np.asarray(np.eye(3) - 0.5 * half**2 * tilde + square * tilde @ tilde)
+    blocks = right_jacobian(z[own.reshape(-1, 3)])
+    return csc_array(coo_array((np.concatenate((np.ones(len(plain)), blocks.ravel())), (rows, columns)), shape=(n, n)))
 
 
 def check_closed(equations: SemiRecursiveEquations, gap: Array, scale: Array, pinned: NDArray[np.bool_]) -> None:

@@ -5,9 +5,9 @@ import pytest
 
 from rtmbs.dae import TABLEAUX, AdamsBashforthMoulton, GainWarning, MotionError, RungeKutta, integrate
 from rtmbs.dae.multistep import adams_bashforth, adams_moulton, backward_difference
-from rtmbs.dae.tableaux import DORMAND_PRINCE, growth, order_residuals
 from rtmbs.errors import InputError
 from rtmbs.formulations import FORMULATIONS, STABILITY, Baumgarte, Direct, gain_bound
+from rtmbs.integrators.tableaux import DORMAND_PRINCE, growth, order_residuals
 from tests.cases import spread
 from tests.dae.motions import slopes, start_of
 

@@ -5,7 +5,6 @@ import pytest
 
 import rtmbs
 from rtmbs.errors import ModelError
-from rtmbs.forces.bushings import page_vector
 from rtmbs.forces.curves import curve_values, spline
 from rtmbs.language import build, write
 from rtmbs.model.forces import curve
@@ -127,14 +126,6 @@ def test_damping_takes_what_its_quadratic_form_says():
     for s in range(5, len(t) - 5, 10):
         slope = (E[s + 1] - E[s - 1]) / (t[s + 1] - t[s - 1])
         np.testing.assert_allclose(-slope, lost[s], rtol=5e-3, atol=1e-6)
-
-
-@pytest.mark.parametrize("angle", [0.0, 1e-12, 1e-6, 0.3, 1.5, 2.5, 3.0, 3.1])
-def test_rotation_vector(angle):
-    rng = np.random.default_rng(6)
-    axis = rng.normal(size=3)
-    theta = angle * axis / np.linalg.norm(axis)
-    np.testing.assert_allclose(page_vector(np, exponential(theta)[None, None])[0, 0], theta, atol=2e-14 + 1e-15 * angle)
 
 
 def test_channels_measure_large_rotations():

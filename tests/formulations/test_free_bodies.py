@@ -15,8 +15,9 @@ from rtmbs.formulations import (
     ReferencePointCoordinates,
     consistent_state,
 )
-from rtmbs.kinematics.coordinates import SIZE, rotations, world_rates
+from rtmbs.kinematics.coordinates import SIZE
 from rtmbs.results.reactions import reaction
+from rtmbs.rotations.quaternions import rotations, world_rates
 from rtmbs.state import State
 from tests.cases import quick
 

@@ -10,8 +10,9 @@ from bench.measures import driven as m
 from rtmbs import Model, Prismatic, Revolute, Spherical
 from rtmbs.errors import InputError, ModelError, StartError
 from rtmbs.kinematics import Analysis, Gear, JointCoordinate, MotionError, PointOnCurve
-from rtmbs.kinematics.coordinates import SIZE, rotations
+from rtmbs.kinematics.coordinates import SIZE
 from rtmbs.model import ConstantRate, Function, Sine
+from rtmbs.rotations.quaternions import rotations
 
 
 def readable(analysis, times, inverse_of):

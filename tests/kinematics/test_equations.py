@@ -5,10 +5,11 @@ import pytest
 
 import rtmbs
 from bench.measures.driven import chain_of_everything, paper_slider_crank, random_triad
-from rtmbs.kinematics.coordinates import SIZE, rotations, world_rates
+from rtmbs.kinematics.coordinates import SIZE
 from rtmbs.kinematics.equations import Equations
 from rtmbs.kinematics.programs import Programs
 from rtmbs.model import JOINT_TYPES
+from rtmbs.rotations.quaternions import quaternions, rotations, world_rates
 from rtmbs.semirecursive import page
 
 SEEDS = range(6)
@@ -129,7 +130,7 @@ def coordinates_of(system, R0, z, zd):
     for info in list(system.bodies.values())[1:]:
         turn = A[0, info.dof] @ info.rotation
         place = r[0, info.dof] + A[0, info.dof] @ info.position
-        e = rtmbs.results.motion.quaternions(turn[None])[0]
+        e = quaternions(turn[None])[0]
         omega = V[0, info.dof, 3:]
         ed = 0.25 * world_rates(e[None])[0].T @ omega
         q.append(np.concatenate((place, e)))

@@ -9,8 +9,8 @@ from scipy.optimize import least_squares
 from bench.measures import driven as m
 from rtmbs import Cylindrical, Model, Prismatic, Revolute, library
 from rtmbs.kinematics import Analysis, Gear, JointCoordinate, RackAndPinion, Screw
-from rtmbs.kinematics.coordinates import rotations
 from rtmbs.model import ConstantRate, Sine
+from rtmbs.rotations.quaternions import rotations
 
 EXACT = {"rtol": 0.0, "atol": 1e-9}
 

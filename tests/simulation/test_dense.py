@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from rtmbs.rotations.vectors import body_rates, turn_between, turned
 from rtmbs.simulation.dense import Moment, Stretch, coefficients, cubic, quintic
-from rtmbs.simulation.turns import body_rates, turn_between, turned
 
 NONE = np.zeros(0)
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from rtmbs.results.samples import Samples
+from rtmbs.rotations.vectors import turn_between, turned
 from rtmbs.simulation.richardson import extrapolated
-from rtmbs.simulation.turns import turn_between, turned
 
 
 def samples(h, powers, rng):

@@ -21,10 +21,10 @@ from rtmbs.files.reading import check_unpacked
 from rtmbs.observers.worker import Job, Worker
 from rtmbs.results.channel import QUATERNION, XYZ, Source
 from rtmbs.results.channel import WORLD as WORLD_AXES
-from rtmbs.results.motion import quaternions
 from rtmbs.results.resample import resample_frames
 from rtmbs.results.result import TIME, Result
 from rtmbs.results.samples import OF_STATE, Samples
+from rtmbs.rotations.quaternions import quaternions, rotations
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.simulation import Simulation
 from rtmbs.state import MEMORY, State
@@ -32,7 +32,6 @@ from rtmbs.system.origins import WORLD
 from rtmbs.system.system import System
 from rtmbs.viewer.scene.description import SceneDescription
 from rtmbs.viewer.session.disk_head import NAME, RUN_PREFIX, Head, Places, read_head, write_head
-from rtmbs.viewer.session.playback import rotations
 
 Array = NDArray[np.float64]
 

@@ -16,6 +16,7 @@ from rtmbs.integrators.report import Outcome
 from rtmbs.model.shapes import Bar, Shape, Sphere
 from rtmbs.results.channel import WORLD
 from rtmbs.results.result import Result
+from rtmbs.rotations.quaternions import rotations
 from rtmbs.viewer.scene.camera import MOTION_LIMIT
 from rtmbs.viewer.scene.description import BodyDescription, ChannelDescription, MarkerDescription, SceneDescription
 from rtmbs.viewer.scene.frame import INSPECTED, PLOTS, Frame, FrameLayout
@@ -199,17 +200,6 @@ def ordered(result: Result) -> Array:
         k = int(np.argmax(wrong))
         raise InputError(f"result {result.name!r}: the time of sample {k} is {result.t[k]:g} s; times must not go back")
     return result.t
-
-
-def rotations(quaternions: Array) -> Array:
-    """Return rotation matrices (k, 3, 3) of unit quaternions (w, x, y, z) (k, 4)."""
-    w, x, y, z = quaternions.T
-    rows = (
-        (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)),
-        (2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)),
-        (2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)),
-    )
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
 # ---- whether a model fits --------------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.files.atomic_file import replacing
 from rtmbs.results.channel import units_of
+from rtmbs.rotations.quaternions import rotations
 from rtmbs.viewer import keys
 from rtmbs.viewer.scene.camera import DIRECTIONS, PRESETS, Camera, ground_axes, reached
 from rtmbs.viewer.scene.description import SceneDescription
@@ -33,7 +34,7 @@ from rtmbs.viewer.scene.scene import MOST_TRAILS, Scene
 from rtmbs.viewer.scene.theme import THEMES, theme_named
 from rtmbs.viewer.scene.trails import named, traceable
 from rtmbs.viewer.session.commands import SPEEDS
-from rtmbs.viewer.session.playback import PlaybackConnection, rotations
+from rtmbs.viewer.session.playback import PlaybackConnection
 from rtmbs.viewer.web.pictures import (
     Pictures,
     chosen,

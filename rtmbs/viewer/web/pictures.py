@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rtmbs.results.motion import quaternions
+from rtmbs.rotations.quaternions import quaternions
 from rtmbs.viewer.scene import arrows, meshes
 from rtmbs.viewer.scene.camera import DIRECTIONS, MOTION_LIMIT, reached
 from rtmbs.viewer.scene.drawing import Batch, Lines

@@ -10,10 +10,10 @@ import rtmbs
 from rtmbs import Simulation
 from rtmbs.errors import ModelError, UnknownNameError
 from rtmbs.model import Bar, Box, Cylinder, Sphere, Surface
+from rtmbs.rotations.quaternions import rotations
 from rtmbs.viewer.scene.frame import Frame, FrameLayout
 from rtmbs.viewer.session.describe import describe, outline, solid_of_inertia
 from rtmbs.viewer.session.manual import ManualConnection
-from rtmbs.viewer.session.playback import rotations
 from tests.contracts.machines import LIBRARY, library_simulation
 from tests.viewer.mechanisms import motored
 

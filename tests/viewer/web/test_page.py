@@ -9,10 +9,10 @@ import pytest
 import rtmbs
 from rtmbs.commands.cli import main
 from rtmbs.errors import InputError, StepError, UnknownNameError
+from rtmbs.rotations.quaternions import rotations
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.keys import BY_ACTION
 from rtmbs.viewer.session.connect import playback
-from rtmbs.viewer.session.playback import rotations
 from rtmbs.viewer.web.export import export
 from rtmbs.viewer.web.page import ACTIONS, PageOptions, write_page
 from rtmbs.viewer.web.pictures import FINE, TURN, chosen

@@ -1,5 +1,6 @@
-"""Butcher's tables of explicit Runge-Kutta methods, as data, and the order conditions that they are tested by."""
+"""Explicit Runge-Kutta methods: Butcher's tables as data, the step that takes one, and their order conditions."""
 
+from collections.abc import Callable
 from math import factorial, sqrt
 from typing import NamedTuple
 
@@ -57,6 +58,17 @@ DORMAND_PRINCE = Tableau(
     (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
 )
 TABLEAUX = {table.name: table for table in (EULER, HEUN, KUTTA, RK4, THREE_EIGHTHS, GILL, DORMAND_PRINCE)}
+
+
+def stepped(tableau: Tableau, h: float, start: Array, slope: Array, rates: Callable[[Array, float], Array]) -> Array:
+    """Return the values (k,) at the end of a step of ``h`` from ``start``.
+
+    ``slope`` (k,) is their derivative at the start, ``rates(values, c)`` that at the other stages, c h later.
+    """
+    slopes = [slope]
+    for row, c in zip(tableau.a, tableau.c[1:], strict=True):
+        slopes.append(rates(start + h * sum((w * k for w, k in zip(row, slopes, strict=True)), 0.0 * start), c))
+    return np.asarray(start + h * np.array(tableau.b) @ np.array(slopes))
 
 
 def growth(table: Tableau, z: complex) -> float:
