@@ -225,6 +225,22 @@ class MidpointEquations(Protocol):
         """Factor M + Phi_z^T weight Phi_z where the step ends, at the pose of ``end``; raises the same."""
 
 
+class FusedMidpoint(Protocol):
+    """The variational midpoint step as one compiled kernel for these equations."""
+
+    @property
+    def tick(self) -> float:
+        """Length of a phase unit [s]."""
+
+    def __call__(
+        self, settings: Settings, weight: Array, old: StateArrays, u: Array, chunk: Chunk
+    ) -> tuple[Outcome, int]:
+        """Take a step for every row from ``old`` with inputs ``u``; how the last one ended, and the accepted steps.
+
+        What it does not accept is for the readable step, which says why.
+        """
+
+
 class Equations(StepEquations, Protocol):
     """Equations of motion with loops, as methods see them. The coefficients of a tangent are the method's."""
 
@@ -276,6 +292,9 @@ class Equations(StepEquations, Protocol):
 
     def midpoint(self) -> MidpointEquations:
         """Return what the variational midpoint step asks."""
+
+    def fused_midpoint(self) -> FusedMidpoint | None:
+        """Return the variational midpoint step as a kernel; None where a step has to ask Python."""
 
     def fused(self) -> Fused | None:
         """Return the penalty trapezoidal rule as a kernel; None where a step has to ask Python."""
