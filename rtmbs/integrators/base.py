@@ -176,6 +176,22 @@ class StepEquations(Protocol):
         """Let the reference rotations of a finished state take in its rotation dofs, in place."""
 
 
+class FusedMidpoint(Protocol):
+    """The variational midpoint step as one compiled kernel for these equations."""
+
+    @property
+    def tick(self) -> float:
+        """Length of a phase unit [s]."""
+
+    def __call__(
+        self, settings: Settings, weight: Array, old: StateArrays, u: Array, chunk: Chunk
+    ) -> tuple[Outcome, int]:
+        """Take a step for every row from ``old`` with inputs ``u``; how the last one ended, and the accepted steps.
+
+        What it does not accept is for the readable step, which says why.
+        """
+
+
 class MidpointEquations(Protocol):
     """What a step in momenta asks, where three rotation dofs are one element on the group (METHODS 1.41).
 
@@ -224,21 +240,8 @@ class MidpointEquations(Protocol):
     def factor_end(self, weight: Array) -> None:
         """Factor M + Phi_z^T weight Phi_z where the step ends, at the pose of ``end``; raises the same."""
 
-
-class FusedMidpoint(Protocol):
-    """The variational midpoint step as one compiled kernel for these equations."""
-
-    @property
-    def tick(self) -> float:
-        """Length of a phase unit [s]."""
-
-    def __call__(
-        self, settings: Settings, weight: Array, old: StateArrays, u: Array, chunk: Chunk
-    ) -> tuple[Outcome, int]:
-        """Take a step for every row from ``old`` with inputs ``u``; how the last one ended, and the accepted steps.
-
-        What it does not accept is for the readable step, which says why.
-        """
+    def fused(self) -> FusedMidpoint | None:
+        """Return the step as a kernel; None where it has to ask Python."""
 
 
 class Equations(StepEquations, Protocol):
@@ -292,9 +295,6 @@ class Equations(StepEquations, Protocol):
 
     def midpoint(self) -> MidpointEquations:
         """Return what the variational midpoint step asks."""
-
-    def fused_midpoint(self) -> FusedMidpoint | None:
-        """Return the variational midpoint step as a kernel; None where a step has to ask Python."""
 
     def fused(self) -> Fused | None:
         """Return the penalty trapezoidal rule as a kernel; None where a step has to ask Python."""

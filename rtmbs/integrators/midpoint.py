@@ -12,7 +12,7 @@ from rtmbs.integrators.explicit import in_range
 from rtmbs.integrators.newton import ACCEPT, DIVERGED, NOT_A_NUMBER, SLOW_RATE, contraction_rate, scaled_norm, verdict
 from rtmbs.integrators.report import TAKEN, Outcome, StepReport
 from rtmbs.integrators.settings import Settings
-from rtmbs.integrators.variational_rounds import ENOUGH, PROGRESS, ROUNDS
+from rtmbs.integrators.variational_rounds import ENOUGH, PROGRESS, ROUNDS, STIFFER
 from rtmbs.state import State
 
 Array = NDArray[np.float64]
@@ -21,9 +21,7 @@ Array = NDArray[np.float64]
 class MidpointStep:
     """One step: Newton's iteration on the half increment y, then the rates at the end."""
 
-    def __init__(
-        self, equations: Equations, midpoint: MidpointEquations, settings: Settings, weight: Array
-    ) -> None:
+    def __init__(self, equations: Equations, midpoint: MidpointEquations, settings: Settings, weight: Array) -> None:
         self.equations, self.midpoint, self.settings, self.weight = equations, midpoint, settings, weight
         self.corrections: list[float] = []
         self.to_tolerance = 0
@@ -94,7 +92,7 @@ class MidpointStep:
         Every round corrects what is left of both equations, so momenta are kept to rounding and not to that of the
         factor.
         """
-        equations, midpoint, weight = self.equations, self.midpoint, self.weight
+        equations, midpoint, weight = self.equations, self.midpoint, STIFFER * self.weight
         midpoint.end(new.z, old.R0, new.u)
         midpoint.factor_end(weight)
         zd, impulse, previous = guess, np.zeros(equations.m), np.inf

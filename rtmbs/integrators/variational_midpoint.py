@@ -1,8 +1,8 @@
-"""The variational midpoint rule in joint coordinates: symplectic, symmetric, and true to every momentum (METHODS 1.41)."""
+"""The variational midpoint rule in joint coordinates: symplectic, symmetric, and true to momenta (METHODS 1.41)."""
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,8 +48,8 @@ class VariationalMidpoint(Method):
     """The variational midpoint rule: the discrete equations of Hamilton's principle, with loops held by impulses.
 
     Momenta M zd are what a step carries on. Those that no force changes stay as they are, to rounding: of a floating or
-    sliding base with loops too. Energies of conservative mechanisms swing by an amount of order h^2 and do not drift, and
-    nothing balances them. Errors of all quantities are even powers of h.
+    sliding base with loops too. Energies of conservative mechanisms swing by an amount of order h^2 and do not drift,
+    and nothing balances them. Errors of all quantities are even powers of h.
 
     Parameters
     ----------
@@ -89,11 +89,9 @@ class VariationalMidpoint(Method):
 
     def start(self, equations: Equations, state: State) -> Work:
         """Return settings, the scratch of steps, and the kernel where the equations have one."""
-        fused = equations.fused_midpoint() if self.fused else None
-        return Work(
-            self.settings(equations, state.h), self.c * equations.masses, equations.midpoint(), fused,
-            np.zeros(STATS_SIZE),
-        )  # fmt: skip
+        midpoint = equations.midpoint()
+        fused = midpoint.fused() if self.fused else None
+        return Work(self.settings(equations, state.h), self.c * equations.masses, midpoint, fused, np.zeros(STATS_SIZE))
 
     def settings(self, equations: Equations, h: float) -> Settings:
         """Return the Settings of a step of ``h`` [s]; nothing is projected, and no energy is held."""
@@ -139,7 +137,7 @@ class VariationalMidpoint(Method):
 
     def takes_many(self, equations: Equations) -> bool:
         """True for the fused step."""
-        return self.fused and equations.fused_midpoint() is not None
+        return self.fused and equations.midpoint().fused() is not None
 
     def advance_many(self, equations: Equations, work: Work, old: State, chunk: Chunk) -> tuple[int, bool]:
         """Take a step for every row, in one kernel call; ``advance`` takes again what it does not accept."""

@@ -20,12 +20,11 @@ from rtmbs.semirecursive.diagnosis import diagnose
 from rtmbs.semirecursive.evaluation import assemble_mass_metric, assemble_tangent, evaluate_residual
 from rtmbs.semirecursive.force_kernels import spring_energy
 from rtmbs.semirecursive.fused import FusedSteps
-from rtmbs.semirecursive.fused_midpoint import FusedMidpoint
 from rtmbs.semirecursive.independent import Independent
 from rtmbs.semirecursive.law_kernels import reevaluate_laws
 from rtmbs.semirecursive.law_states import hold_states
-from rtmbs.semirecursive.midpoint import Midpoint
 from rtmbs.semirecursive.loop_jacobian import dense_closure_jacobian
+from rtmbs.semirecursive.midpoint import Midpoint
 from rtmbs.semirecursive.missed import missed
 from rtmbs.semirecursive.passes import (
     forward_accelerations,
@@ -289,10 +288,6 @@ class SemiRecursiveEquations:
     def midpoint(self) -> Midpoint:
         """Return what the variational midpoint step asks."""
         return Midpoint(self)
-
-    def fused_midpoint(self) -> FusedMidpoint | None:
-        """Return the variational midpoint step as a kernel; None where a step has to ask Python."""
-        return None if self.system.called else FusedMidpoint(self)
 
     # ---- tangent and factor -----------------------------------------------------------------------------------------
 

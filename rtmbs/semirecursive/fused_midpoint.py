@@ -11,7 +11,8 @@ from rtmbs.integrators.settings import Chunk, Settings, StateArrays
 from rtmbs.jit.clock import seconds_per_tick
 from rtmbs.jit.compiled import entry_for
 from rtmbs.semirecursive.fused import LONGEST_CALL, OUTCOMES
-from rtmbs.semirecursive.midpoint_step import march_midpoint, scratch_for
+from rtmbs.semirecursive.midpoint_end import scratch_for
+from rtmbs.semirecursive.midpoint_step import march_midpoint
 
 if TYPE_CHECKING:
     from rtmbs.semirecursive.equations import SemiRecursiveEquations

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from rtmbs.integrators.settings import PAPER
 from rtmbs.semirecursive.called import call_laws, differentiate_laws
 from rtmbs.semirecursive.closure_jacobian import apply_through, pull_back_through
-from rtmbs.semirecursive.evaluation import assemble_mass_metric, assemble_tangent
+from rtmbs.semirecursive.evaluation import assemble_tangent
+from rtmbs.semirecursive.fused_midpoint import FusedMidpoint
 from rtmbs.semirecursive.momenta import (
     add_loop_tangent,
     evaluate_momenta,
@@ -18,7 +19,7 @@ from rtmbs.semirecursive.momenta import (
     turn_back,
     undo_jacobian,
 )
-from rtmbs.semirecursive.momentum_tangent import assemble_midpoint
+from rtmbs.semirecursive.momentum_tangent import assemble_end, assemble_midpoint
 
 if TYPE_CHECKING:
     from rtmbs.semirecursive.equations import SemiRecursiveEquations
@@ -128,8 +129,12 @@ class Midpoint:
         add_loop_tangent(tables, weight, self.left, self.right, values)
         equations.factor_matrix()
 
+    def fused(self) -> FusedMidpoint | None:
+        """Return the step as a kernel; None where it has to ask Python."""
+        return None if self.equations.system.called else FusedMidpoint(self.equations)
+
     def factor_end(self, weight: Array) -> None:
         """Factor M + Phi_z^T weight Phi_z where the step ends, at the pose of ``end``; raises the same."""
         equations = self.equations
-        assemble_mass_metric(equations.tables, 1.0, weight, equations.ws, equations.matrix.values)
+        assemble_end(equations.tables, weight, equations.ws, equations.matrix.values)
         equations.factor_matrix()

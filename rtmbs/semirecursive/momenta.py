@@ -4,23 +4,21 @@ One backward pass gives both p_j = S_j . P_j and dT/dz_j = (V_base x S_j) . P_j,
 ``page_momenta.py``, where the formulas come from.
 """
 
-from rtmbs.jit.compiled import coarse_kernel, inner_kernel, kernel
+from numpy import uint64 as at
+
+from rtmbs.jit.compiled import coarse_kernel, inlined_kernel, inner_kernel, kernel
 from rtmbs.semirecursive.force_kernels import apply_forces
 from rtmbs.semirecursive.passes import forward_positions, forward_velocities, place_inertias
 from rtmbs.semirecursive.rotations import bend, excess, turn_factors, turned_row
 from rtmbs.spatial import (
-    add6,
-    cross3,
     cross_motion,
     dot3,
     dot6,
     increase6,
     inertia_times,
     join,
-    load3,
     load6,
     load10,
-    scale3,
     store6,
 )
 from rtmbs.system.tables import GRAVITY_SLOT
@@ -126,18 +124,44 @@ def half_turn_rows(tables, y, sign, Phi_z):
 
 @kernel
 def add_loop_tangent(tables, weight, left, right, values):
-    """values += left^T diag(weight) right of two Phi_z, that of each end of a step; weight (m,)."""
+    """values += left^T diag(weight) right of two Phi_z, that of each end of a step; five rows at a time."""
     closures, connectors, drivers = tables.closures, tables.connectors, tables.drivers
     for l in range(len(closures.point_a)):
-        connector, entry = closures.connector[l], closures.entry_pointer[l]
-        width = connectors.pointer[connector + 1] - connectors.pointer[connector]
-        for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
-            block = connectors.block_pointer[connector]
+        begin, end, entry = closures.row_pointer[at(l)], closures.row_pointer[at(l + 1)], closures.entry_pointer[at(l)]
+        connector, whole = closures.connector[at(l)], end - (end - begin) % 5
+        block = connectors.block_pointer[at(connector)]
+        width = connectors.pointer[at(connector + 1)] - connectors.pointer[at(connector)]
+        for row in range(begin, whole, 5):
+            add_five_rows(left, right, entry, width, weight, row, connectors.entry, block, values)
+            entry += 5 * width
+        for row in range(whole, end):
+            place = block
             for j in range(width):
-                w = weight[row] * left[entry + j]
+                w = weight[at(row)] * left[at(entry + j)]
                 for i in range(width):
-                    values[connectors.entry[block + i]] += w * right[entry + i]
-                block += width
+                    values[at(connectors.entry[at(place + i)])] += w * right[at(entry + i)]
+                place += width
             entry += width
     for k in range(len(drivers.dof)):
         values[drivers.entry[k]] += weight[len(closures.kind) + k]
+
+
+@inlined_kernel
+def add_five_rows(left, right, entry, width, weight, row, places, block, values):
+    """values += left^T diag(weight) right of five rows of one closure."""
+    a0, a1, a2, a3, a4 = (
+        weight[at(row)],
+        weight[at(row + 1)],
+        weight[at(row + 2)],
+        weight[at(row + 3)],
+        weight[at(row + 4)],
+    )
+    e1, e2, e3, e4 = entry + width, entry + 2 * width, entry + 3 * width, entry + 4 * width
+    for j in range(width):
+        w0, w1, w2 = a0 * left[at(entry + j)], a1 * left[at(e1 + j)], a2 * left[at(e2 + j)]
+        w3, w4 = a3 * left[at(e3 + j)], a4 * left[at(e4 + j)]
+        for i in range(width):
+            low = w0 * right[at(entry + i)] + w1 * right[at(e1 + i)]
+            high = w2 * right[at(e2 + i)] + w3 * right[at(e3 + i)]
+            values[at(places[at(block + i)])] += (low + high) + w4 * right[at(e4 + i)]
+        block += width

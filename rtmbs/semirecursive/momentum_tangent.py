@@ -1,4 +1,4 @@
-"""Compiled: the Newton matrix of the variational midpoint step for rigid bodies, in one pass over (dof, ancestor) pairs.
+"""Compiled: the matrices of the variational midpoint step for rigid bodies, in one pass over (dof, ancestor) pairs.
 
 A column is a small turn or slide e of dof i at the middle, which moves the rates by 2/h T^-1 e. It changes the
 velocities of what it moves by S_i x V + 2/h Y_i with Y_i = S_i T^-1 + h/2 psid_i, psid_i = V_base x S_i, and the first
@@ -8,9 +8,14 @@ inertia behind it, and a dof above i meets S_i x* P_i + 2/h I_i Y_i. No Coriolis
 The pattern is that of ``tangent.py``, whose oracle is the page; this one has ``page_momenta.step_residual``.
 """
 
+from numpy import uint64 as at
+
 from rtmbs.jit.compiled import coarse_kernel, inner_kernel
+from rtmbs.semirecursive.evaluation import assemble_mass_metric
 from rtmbs.semirecursive.force_kernels import add_force_tangent
+from rtmbs.semirecursive.passes import place_inertias
 from rtmbs.semirecursive.rotations import bend, excess, set_rate_columns, turn_factors
+from rtmbs.semirecursive.tangent import add_penalty_tangent
 from rtmbs.spatial import (
     add3,
     add6,
@@ -51,6 +56,40 @@ def assemble_midpoint(tables, h, u, y, start, ws, values):
     add_force_tangent(tables, u, 0.5 * h, 0.25 * h * h, ws, values)
 
 
+@coarse_kernel
+def assemble_end(tables, weight, ws, values):
+    """values = M + Phi_z^T diag(weight) Phi_z at the evaluated positions, the metric in which rates are found."""
+    if len(tables.interfaces.dof) > 0:
+        assemble_mass_metric(tables, 1.0, weight, ws, values)
+        return
+    dofs, paths = tables.dofs, tables.paths
+    place_inertias(dofs, ws)
+    gather_inertias(dofs, ws)
+    for k in range(len(values)):
+        values[k] = 0.0
+    for j in range(len(ws.tau)):
+        left, start, last = inertia_times(load10(ws.Ic, j), load6(ws.S, j)), paths.pointer[j], paths.pointer[j + 1] - 1
+        for d in range(start, last):
+            entry = dot6(left, load6(ws.S, paths.dof[at(d)]))
+            values[at(paths.entry[at(d)])] += entry
+            values[at(paths.entry_transposed[at(d)])] += entry
+        values[at(paths.entry[at(last)])] += dot6(left, load6(ws.S, j))
+    add_penalty_tangent(tables, weight, 1.0, ws, values)
+
+
+@inner_kernel
+def gather_inertias(dofs, ws):
+    """ws.Ic = the inertia of all that each dof carries."""
+    n = len(ws.tau)
+    for i in range(n):
+        for k in range(10):
+            ws.Ic[i, k] = ws.inertia[i, k]
+    for i in range(n - 1, -1, -1):
+        if dofs.parent[i] >= 0:
+            for k in range(10):
+                ws.Ic[dofs.parent[i], k] += ws.Ic[i, k]
+
+
 @inner_kernel
 def set_columns(dofs, h, u, y, ws):
     """Columns of every dof: ws.X = Y, ws.Y = what its turn does to the weight, ws.Bc[:6] = S T^-T - h/2 psid; and the
@@ -65,12 +104,7 @@ def set_columns(dofs, h, u, y, ws):
         store6(ws.X, i, combine6(1.0, S, 0.5 * h, psid))
         store6(ws.Bc, i, combine6(1.0, S, -0.5 * h, psid))
         store3(ws.Y, i, cross3(angular(S), down))
-        for k in range(10):
-            ws.Ic[i, k] = ws.inertia[i, k]
-    for i in range(n - 1, -1, -1):
-        if dofs.parent[i] >= 0:
-            for k in range(10):
-                ws.Ic[dofs.parent[i], k] += ws.Ic[i, k]
+    gather_inertias(dofs, ws)
     set_rate_columns(dofs, y, ws)
     if len(ws.rate) > 0:
         for i in range(n):
@@ -97,21 +131,29 @@ def add_pairs(tables, h, ws, values):
     dofs, paths = tables.dofs, tables.paths
     q4 = 0.25 * h * h
     for j in range(len(ws.tau)):
-        S, psid, P, W = load6(ws.S, j), load6(ws.psid, j), load6(ws.Fc, j), load6(ws.wrench, j)
+        S, P, W = load6(ws.S, j), load6(ws.Fc, j), load6(ws.wrench, j)
         inertia, turned = load10(ws.Ic, j), cross_force(S, P)
         weighed = scale3(q4, linear(inertia_times(inertia, S)))
         left = add6(inertia_times(inertia, load6(ws.Bc, j)), scale6(-0.5 * h, turned))
         right = add6(inertia_times(inertia, load6(ws.X, j)), scale6(0.5 * h, turned))
         lift = (ws.Y[j, 0], ws.Y[j, 1], ws.Y[j, 2], 0.0, 0.0, 0.0)
         fall = scale6(q4, add6(cross_force(S, W), inertia_times(inertia, lift)))
-        own = dofs.kind[j] == ROTATION
-        for d in range(paths.pointer[j], paths.pointer[j + 1]):
-            i = paths.dof[d]
-            if i == j and not own:
-                values[paths.entry[d]] += dot6(left, load6(ws.X, j)) + dot3(weighed, load3(ws.Y, j))
-            elif not (own and dofs.tip[i] == dofs.tip[j]):
-                values[paths.entry[d]] += dot6(left, load6(ws.X, i)) + dot3(weighed, load3(ws.Y, i))
-                values[paths.entry_transposed[d]] += dot6(load6(ws.Bc, i), right) + dot6(load6(ws.S, i), fall)
+        last = paths.pointer[j + 1] - 1
+        if dofs.kind[j] == ROTATION:
+            last -= j - first_of(dofs, j)
+        else:
+            values[paths.entry[last]] += dot6(left, load6(ws.X, j)) + dot3(weighed, load3(ws.Y, j))
+        for d in range(paths.pointer[j], last):
+            i = at(paths.dof[at(d)])
+            values[at(paths.entry[at(d)])] += dot6(left, load6(ws.X, i)) + dot3(weighed, load3(ws.Y, i))
+            right_entry = dot6(load6(ws.Bc, i), right) + dot6(load6(ws.S, i), fall)
+            values[at(paths.entry_transposed[at(d)])] += right_entry
+
+
+@inner_kernel
+def first_of(dofs, j):
+    """Return the first dof of the element of the rotation dof ``j``."""
+    return j if dofs.reference[j] >= 0 else j - 1 if dofs.reference[j - 1] >= 0 else j - 2
 
 
 @inner_kernel

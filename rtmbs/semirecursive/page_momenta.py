@@ -26,8 +26,8 @@ B eta1 + B^T eta0 with B = T(y) T^-1(d) / 2 = (1 + exp(-y~))^-1. The two equatio
     B^-1 p0 / 2 = W p0 = T^-1(y) p_m - h/2 f,    W = (1 + exp(-y~)) / 2,
     p1 = exp(-d~) p0 + h exp(-y~) f.
 
-The second says it in the axes of space: the momentum changes by the impulse of the force, taken at the middle. It has no
-p_m, so a momentum that no force changes stays whatever is left of the first equation.
+The second says it in the axes of space: the momentum changes by the impulse of the force, taken at the middle. It has
+no p_m, so a momentum that no force changes stays whatever is left of the first equation.
 
 Loops act by impulses at both ends of the step. Phi_z(z0)^T Lambda0 is taken from p0, such that Phi(z1) = 0, and
 Phi_z(z1)^T Lambda1 from p1, such that Phid = 0 for zd1 = M(z1)^-1 p1.
@@ -117,7 +117,7 @@ def undone(xp, tables, y, x):
 def step_residual(xp, tables, u, R0, z0, p0, h, impulse, y):
     """Return T^-1(y) p_m - h/2 f - W (p0 - impulse) (B, n) of the half increment y: zero where a step ends.
 
-    ``u`` are the inputs at the middle, z0 and p0 (1, n) the start, ``impulse`` (B, n) that of the loops, ``loop_impulse``.
+    ``u`` are the inputs at the middle, z0 and p0 (1, n) the start, ``impulse`` (B, n) is the ``loop_impulse`` there.
     """
     p, f = momenta(xp, tables, R0, z0 + y, 2.0 / h * y), lagrange_force(xp, tables, u, R0, z0 + y, 2.0 / h * y)
     return undone(xp, tables, y, p) - 0.5 * h * f - half_turned(xp, tables, y, p0 - impulse)
