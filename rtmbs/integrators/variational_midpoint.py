@@ -69,6 +69,7 @@ class VariationalMidpoint(Method):
     """
 
     order: ClassVar[int] = 2
+    symmetric: ClassVar[bool] = True
     averages_inputs: ClassVar[bool] = True
 
     penalty: float = PENALTY
