@@ -1,8 +1,8 @@
 """Random mechanisms with a symmetry: the momenta that it keeps, by the variational midpoint rule over many steps.
 
-A carriage floats, slides on a rail, slides on a table, turns on a post or does both on a pole; gravity, if there is one,
-has no part in the direction of the symmetry. It carries a random loop in space and an arm, with springs, dampers and a
-motor between them. Forces inside change no momentum, and neither do loops.
+A carriage floats, slides on a rail, slides on a table, turns on a post or does both on a pole; gravity, if there is
+one, has no part in the direction of the symmetry. It carries a random loop in space and an arm, with springs, dampers
+and a motor between them. Forces inside change no momentum, and neither do loops.
 """
 
 from collections.abc import Callable
@@ -122,7 +122,7 @@ def sizes(model: Model, result: Result) -> tuple[float, float]:
 
 
 def lost(model: Model, kind: str, axis: Array, method: Any = None, steps: int = STEPS) -> tuple[float, float]:
-    """Return the largest changes of the momentum and of the angular momentum that the symmetry keeps, over their sizes."""
+    """Return the largest changes of momentum and angular momentum that the symmetry keeps, over their sizes."""
     sim = Simulation(model.compile(), H, VariationalMidpoint() if method is None else method)
     result = sim.run(steps * H, record=Every(steps // SAMPLES * H))
     momenta = kept(kind, axis, result["momentum.linear"], result["momentum.angular_about_origin"])

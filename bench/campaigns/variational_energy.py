@@ -31,8 +31,8 @@ def run(cases: int, seed: int) -> Tally:
 
 CAMPAIGN = Campaign(
     "variational energy",
-    f"the energy of free loops swings over {STEPS} steps of the variational midpoint rule by at most {GROWS} times what it"
-    f" does in the first {FIRST}, and its mean stays within {DRIFTS:g} of that",
+    f"the energy of free loops swings over {STEPS} steps of the variational midpoint rule by at most {GROWS} times what"
+    f" it does in the first {FIRST}, and its mean stays within {DRIFTS:g} of that",
     full=300,
     bounded=8,
     run=run,

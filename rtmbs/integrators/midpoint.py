@@ -9,10 +9,19 @@ from numpy.typing import NDArray
 from rtmbs.integrators.base import Equations, MidpointEquations, NotFinite, SingularTangent
 from rtmbs.integrators.chunks import arrays_of
 from rtmbs.integrators.explicit import in_range
-from rtmbs.integrators.newton import ACCEPT, DIVERGED, NOT_A_NUMBER, SLOW_RATE, contraction_rate, scaled_norm, verdict
+from rtmbs.integrators.newton import (
+    ACCEPT,
+    DIVERGED,
+    NOT_A_NUMBER,
+    SLOW_RATE,
+    contraction_rate,
+    scaled_norm,
+    too_far,
+    verdict,
+)
 from rtmbs.integrators.report import TAKEN, Outcome, StepReport
 from rtmbs.integrators.settings import Settings
-from rtmbs.integrators.variational_rounds import ENOUGH, PROGRESS, ROUNDS, STIFFER
+from rtmbs.integrators.variational_rounds import ENOUGH, PROGRESS, ROUNDS, STIFFER, TRUSTED
 from rtmbs.state import State
 
 Array = NDArray[np.float64]
@@ -78,6 +87,8 @@ class MidpointStep:
                 return Outcome.NOT_FINITE, y, impulse
             if answer == ACCEPT and not self.to_tolerance:
                 self.to_tolerance = iteration
+                if iteration > TRUSTED and too_far(h, 2.0 * y, old.zd, old.zdd, settings.typical):
+                    return Outcome.NOT_CONVERGED, y, impulse
             if not settings.fixed_iterations and answer == DIVERGED:
                 return Outcome.NOT_CONVERGED, y, impulse
             if answer == ACCEPT and not settings.fixed_iterations:

@@ -2,6 +2,7 @@
 so a stiffer factor costs no accuracy but its rounding, 1e-16 c of a round's change.
 """
 
+TRUSTED = 5  # iterations: what more of them find counts only near the predictor (METHODS 1.11)
 STIFFER = 100.0  # times c are the loops in that factor: a round leaves 1 / (100 c) of a violation
 ROUNDS = 8  # at most
 ENOUGH = 1e-15  # of the largest rate: what the next round would change, by the rate of the last two

@@ -12,6 +12,7 @@ from rtmbs.integrators.newton import (
     may_reuse,
     reuse_pays,
     scaled_norm,
+    too_far,
     verdict,
 )
 from rtmbs.integrators.settings import (
@@ -28,6 +29,7 @@ from rtmbs.integrators.settings import (
     TANGENT_TICKS,
     StateArrays,
 )
+from rtmbs.integrators.variational_rounds import TRUSTED
 from rtmbs.jit.clock import ticks
 from rtmbs.jit.compiled import coarse_inner_kernel, inner_kernel, kernel
 from rtmbs.linear.sparse_lu import solve_refined
@@ -138,6 +140,14 @@ def correction(tables, lu, work, settings, weight, previous, reusable, old, ws, 
 
 
 @inner_kernel
+def far_off(h, old, typical, ws, own):
+    """True when the step ends far from where constant accelerations lead."""
+    for i in range(len(own.y)):
+        ws.increment[i] = 2.0 * own.y[i]
+    return too_far(h, ws.increment, old.zd, old.zdd, typical)
+
+
+@inner_kernel
 def correct(tables, lu, work, settings, weight, old, u1, ws, own, stats):
     """Newton's iteration on the half increment and the impulse; CONVERGED, UNFINISHED, or how it failed.
 
@@ -167,6 +177,8 @@ def correct(tables, lu, work, settings, weight, old, u1, ws, own, stats):
             return NOT_FINITE
         if answer == ACCEPT and stats[ITERATIONS_TO_TOLERANCE] == 0.0:
             stats[ITERATIONS_TO_TOLERANCE] = iteration
+            if iteration > TRUSTED and far_off(h, old, settings.typical, ws, own):
+                return NOT_CONVERGED
         if not settings.fixed_iterations and answer == ACCEPT:
             return CONVERGED
         if not settings.fixed_iterations and answer == DIVERGED:
