@@ -193,7 +193,7 @@ class FusedMidpoint(Protocol):
 
 
 class MidpointEquations(Protocol):
-    """What a step in momenta asks, where three rotation dofs are one element on the group (METHODS 1.41).
+    """What a step in momenta asks, where three rotation dofs are one element on the group (METHODS 6).
 
     ``u`` (nu,) are the inputs that each question goes by.
     """

@@ -1,4 +1,4 @@
-"""One step of the variational midpoint rule, readable (METHODS 1.41).
+"""One step of the variational midpoint rule, readable (METHODS 6).
 
 ``semirecursive/midpoint_step.py`` is the same fused; a contract test holds the two together.
 """

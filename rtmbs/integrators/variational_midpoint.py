@@ -1,4 +1,4 @@
-"""The variational midpoint rule in joint coordinates: symplectic, symmetric, and true to momenta (METHODS 1.41)."""
+"""The variational midpoint rule in joint coordinates: symplectic, symmetric, and true to momenta (METHODS 6)."""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Compiled: momenta, the force of the Lagrangian, and what the variational midpoint step does to them (METHODS 1.41).
+"""Compiled: momenta, the force of the Lagrangian, and what the variational midpoint step does to them (METHODS 6).
 
 One backward pass gives both p_j = S_j . P_j and dT/dz_j = (V_base x S_j) . P_j, P_j the momentum behind dof j. Oracle:
 ``page_momenta.py``, where the formulas come from.

@@ -1,4 +1,4 @@
-"""Momenta and the variational midpoint step as plain arrays: the oracle of ``momenta.py`` (METHODS 1.41).
+"""Momenta and the variational midpoint step as plain arrays: the oracle of ``momenta.py`` (METHODS 6).
 
 Hamilton's principle with forces says that for every variation
 

@@ -170,7 +170,7 @@ def refined(
     Two runs of the trapezoidal rule give order four, three give order six, in every channel: for trees, and for loops
     whose reactions keep their direction, as those of parallelograms. Loops whose reactions turn have an error term
     h^3 (METHODS 1.34): there two runs give order three, three runs order four. With ``VariationalMidpoint`` it is four
-    and six for every loop (METHODS 1.41). A further run of 2 h measures it: ``RefinedResult.order`` tells what the runs
+    and six for every loop (METHODS 6). A further run of 2 h measures it: ``RefinedResult.order`` tells what the runs
     show, and errors follow it.
     Jumps of functions of time end a step and begin the next, as exactly as they are known.
 
