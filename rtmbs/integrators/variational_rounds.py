@@ -7,4 +7,5 @@ STIFFER = 100.0  # times c are the loops in that factor: a round leaves 1 / (100
 ROUNDS = 8  # at most
 ENOUGH = 1e-15  # of the largest rate: what the next round would change, by the rate of the last two
 ENOUGH_OF_FORCES = 1e-13  # of the largest acceleration, which no step adds up
+INNER, MISSED = 2, 1e-12  # more rounds on one evaluation, until loops miss less than this of the largest rate
 PROGRESS = 0.5  # of a round: a smaller one ends them, for what is left is rounding

@@ -16,9 +16,17 @@ from rtmbs.integrators.settings import (
     PROJECTIONS,
     VELOCITY_VIOLATION,
 )
-from rtmbs.integrators.variational_rounds import ENOUGH, ENOUGH_OF_FORCES, PROGRESS, ROUNDS, STIFFER
+from rtmbs.integrators.variational_rounds import (
+    ENOUGH,
+    ENOUGH_OF_FORCES,
+    INNER,
+    MISSED,
+    PROGRESS,
+    ROUNDS,
+    STIFFER,
+)
 from rtmbs.jit.clock import ticks
-from rtmbs.jit.compiled import inner_kernel
+from rtmbs.jit.compiled import inlined_kernel, inner_kernel
 from rtmbs.jit.struct import struct
 from rtmbs.linear.sparse_lu import solve
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, pull_back, pull_back_through
@@ -88,7 +96,7 @@ def finish(tables, lu, work, settings, weight, old, u1, new, ws, own, stats):
     CONVERGED, or why the readable step is to be asked.
     """
     h, start = settings.h, ticks()
-    evaluate_middle(tables, h, old, ws, own)
+    evaluate_middle(tables, h, old, ws, own)  # anew: internal forces balance at their own pose only
     for i in range(len(ws.z)):
         own.p1[i], own.p[i] = own.start[i], ws.tau[i]
         new.z[i], ws.predicted[i] = old.z[i] + 2.0 * own.y[i], 2.0 * own.y[i]
@@ -142,7 +150,7 @@ def set_rates(tables, lu, work, settings, weight, u, new, ws, own, stats):
         closure_velocities(tables, new.zd, u, ws)
         for i in range(len(ws.z)):
             ws.residual[i] = own.p1[i] - own.p[i]
-        size = round_of(tables, lu, work, settings, weight, new.zd, ws.Phid, own.row, ws)
+        size = rounds_of(tables, lu, work, settings, weight, new.zd, ws.Phid, own.row, ws)
         stats[PROJECTIONS] += 1
         if not goes_on(size, previous, ENOUGH * largest_rate(new.zd, settings.typical)):
             break
@@ -172,7 +180,7 @@ def set_accelerations(tables, lu, work, settings, weight, u, new, ws, own, stats
         closure_accelerations(tables, ws.zd, new.zdd, u, ws)
         for i in range(len(ws.z)):
             ws.residual[i] = -ws.tau[i]
-        size = round_of(tables, lu, work, settings, weight, new.zdd, ws.Phidd, new.lam, ws)
+        size = rounds_of(tables, lu, work, settings, weight, new.zdd, ws.Phidd, new.lam, ws)
         stats[PROJECTIONS] += 1
         if not goes_on(size, previous, ENOUGH_OF_FORCES * largest_rate(new.zdd, settings.typical)):
             break
@@ -185,15 +193,32 @@ def set_accelerations(tables, lu, work, settings, weight, u, new, ws, own, stats
 
 
 @inner_kernel
-def round_of(tables, lu, work, settings, weight, rates, violation, multiplier, ws):
-    """One round: correct rates and multipliers by the factor of M + Phi_z^T weight Phi_z, from what is left of both
-    equations, ws.residual (less the pull of the multipliers) and ``violation``, which follows. Returns the change.
+def rounds_of(tables, lu, work, settings, weight, rates, violation, multiplier, ws):
+    """Correct rates and multipliers by what is left of both equations, ws.residual (less the pull of the multipliers)
+    and ``violation``, which follows. Returns the change.
+
+    The first round takes all of ws.residual away but for rounding, so INNER more take on what the loops still miss.
     """
     for row in range(len(weight)):
         ws.impulse[row] = multiplier[row] + weight[row] * violation[row]
-    pull_back(tables, ws, ws.impulse, -1.0, ws.residual)
+    change = round_of(tables, lu, work, settings, weight, rates, violation, multiplier, ws)
+    for _ in range(INNER):
+        if relative_violation(violation, settings.scale) <= MISSED * largest_rate(rates, settings.typical):
+            break
+        for row in range(len(weight)):
+            ws.impulse[row] = weight[row] * violation[row]
+        for i in range(len(rates)):
+            ws.residual[i] = 0.0
+        round_of(tables, lu, work, settings, weight, rates, violation, multiplier, ws)
+    return change
+
+
+@inlined_kernel
+def round_of(tables, lu, work, settings, weight, rates, violation, multiplier, ws):
+    """One round by the factor of M + Phi_z^T weight Phi_z, ws.impulse what is to be pulled; returns the change."""
     for i in range(len(rates)):
         ws.dz[i] = ws.residual[i]
+    pull_back(tables, ws, ws.impulse, -1.0, ws.dz)
     solve(lu, work.factored, work, ws.dz)
     apply_Phi_z(tables, ws, ws.dz, ws.impulse)
     for row in range(len(weight)):
