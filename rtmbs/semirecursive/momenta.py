@@ -7,9 +7,9 @@ One backward pass gives both p_j = S_j . P_j and dT/dz_j = (V_base x S_j) . P_j,
 from numpy import uint64 as at
 
 from rtmbs.jit.compiled import coarse_kernel, inlined_kernel, inner_kernel, kernel
+from rtmbs.rotations.kernels import inverse_excess, inverse_factor, turn_factors, turned_row
 from rtmbs.semirecursive.force_kernels import apply_forces
 from rtmbs.semirecursive.passes import forward_positions, forward_velocities, place_inertias
-from rtmbs.semirecursive.rotations import bend, excess, turn_factors, turned_row
 from rtmbs.spatial import (
     cross_motion,
     dot3,
@@ -95,7 +95,7 @@ def undo_jacobian(dofs, y, x):
     for i in range(len(dofs.kind)):
         if dofs.reference[i] >= 0:
             d, own = (y[i], y[i + 1], y[i + 2]), (x[i], x[i + 1], x[i + 2])
-            more = excess(d, bend(dot3(d, d)), own)
+            more = inverse_excess(d, inverse_factor(dot3(d, d)), own, 1.0)
             for k in range(3):
                 x[i + k] += more[k]
 

@@ -11,10 +11,11 @@ The pattern is that of ``tangent.py``, whose oracle is the page; this one has ``
 from numpy import uint64 as at
 
 from rtmbs.jit.compiled import coarse_kernel, inner_kernel
+from rtmbs.rotations.kernels import inverse_excess, inverse_factor, turn_factors
 from rtmbs.semirecursive.evaluation import assemble_mass_metric
 from rtmbs.semirecursive.force_kernels import add_force_tangent
 from rtmbs.semirecursive.passes import place_inertias
-from rtmbs.semirecursive.rotations import bend, excess, set_rate_columns, turn_factors
+from rtmbs.semirecursive.rotations import set_rate_columns
 from rtmbs.semirecursive.tangent import add_penalty_tangent
 from rtmbs.spatial import (
     add3,
@@ -121,7 +122,7 @@ def back(ws, i, k, y):
     """Return column ``k`` of S T^-T less S, of the element that begins with dof ``i``."""
     d = (-y[i], -y[i + 1], -y[i + 2])  # T^-1(-y) is T^-1(y) transposed
     unit = (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
-    t = excess(d, bend(dot3(d, d)), unit)
+    t = inverse_excess(d, inverse_factor(dot3(d, d)), unit, 1.0)
     return combine6(1.0, combine6(t[0], load6(ws.S, i), t[1], load6(ws.S, i + 1)), t[2], load6(ws.S, i + 2))
 
 
@@ -190,9 +191,9 @@ def carried(h, e, b, y, start, ws):
     """Return h/2 (dT^-1 p_m - dW start) for the column ``b`` of the element ``e``: y moves by T^-1 e_b."""
     d = (y[e], y[e + 1], y[e + 2])
     q = dot3(d, d)
-    bent = bend(q)
+    bent = inverse_factor(q)
     unit = (1.0 if b == 0 else 0.0, 1.0 if b == 1 else 0.0, 1.0 if b == 2 else 0.0)
-    dy = add3(unit, excess(d, bent, unit))
+    dy = add3(unit, inverse_excess(d, bent, unit, 1.0))
     P = load6(ws.Fc, e)
     p = (dot6(load6(ws.S, e), P), dot6(load6(ws.S, e + 1), P), dot6(load6(ws.S, e + 2), P))
     x = (start[e], start[e + 1], start[e + 2])

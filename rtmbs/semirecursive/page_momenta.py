@@ -42,15 +42,15 @@ from math import factorial
 
 import numpy as np
 
-from rtmbs.forces.algebra import cross, dot, transposed, turn
+from rtmbs.rotations.plain import TURN_TERMS, cross, dot, exponential, transposed, turn
 from rtmbs.semirecursive.page import body_inertia, force_elements, joint_forces, loop_force, mass_geometry
-from rtmbs.semirecursive.page_arrays import TERMS, exponential, scatter, subtree_sum
+from rtmbs.semirecursive.page_arrays import scatter, subtree_sum
 from rtmbs.semirecursive.page_motion import acceleration_rest, motion
 from rtmbs.system.tables import GRAVITY_SLOT
 
-TWICE_COSINE = [2.0 * (-1.0) ** k / factorial(2 * k + 2) for k in range(TERMS)]  # 2 (1 - cos theta) / theta^2
+TWICE_COSINE = [2.0 * (-1.0) ** k / factorial(2 * k + 2) for k in range(TURN_TERMS)]  # 2 (1 - cos theta) / theta^2
 BEND = [
-    (-1.0) ** k * (2.0 / factorial(2 * k + 2) - 1.0 / factorial(2 * k + 1)) for k in range(1, TERMS)
+    (-1.0) ** k * (2.0 / factorial(2 * k + 2) - 1.0 / factorial(2 * k + 1)) for k in range(1, TURN_TERMS)
 ]  # (2 (1 - cos theta) / theta^2 - sin theta / theta) / theta^2
 
 

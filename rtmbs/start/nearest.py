@@ -34,6 +34,7 @@ SHORTER = 0.9  # a step longer than this share of the last one does not settle
 NEAR = 0.03  # likewise, of what a step along the equations may open, where their curvature is known
 LARGEST = 0.5  # change of a coordinate in one iteration, in typical sizes: beyond, the Jacobian says little
 SHORT, STUCK = 1.0 / 64.0, 4  # steps in a row that are taken to a share as small
+AROUND = 1.0  # typical sizes about a closed pose within which the nearest one is looked for
 ROUNDS = 3  # of least changes of rates: near a singular pose the first leaves rounding over the square of its smallness
 
 
