@@ -77,6 +77,7 @@ HOMES = {
     "TorsionSpring": "rtmbs.model",
     "Uniform": "rtmbs.sweeps.distributions",
     "Universal": "rtmbs.model",
+    "VariationalMidpoint": "rtmbs.integrators.variational_midpoint",
     "ViolationMeter": "rtmbs.observers",
     "Workload": "rtmbs.analysis.workload",
     "Wrench": "rtmbs.model",
@@ -135,6 +136,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.integrators.report import Outcome as Outcome
     from rtmbs.integrators.report import StepReport as StepReport
     from rtmbs.integrators.runge_kutta import RungeKutta as RungeKutta
+    from rtmbs.integrators.variational_midpoint import VariationalMidpoint as VariationalMidpoint
     from rtmbs.model import Bar as Bar
     from rtmbs.model import Box as Box
     from rtmbs.model import Bushing as Bushing

@@ -91,6 +91,12 @@ class Both:
                 out[f"b{k}.{name}"] = np.column_stack((values[:, 3 * k : 3 * k + 2], np.zeros(len(times))))
         return out
 
+    def pulls(self, sim: rtmbs.Simulation, times: Array, rtol: float) -> Array:
+        """Return the forces (k, pins, 2) of every pin on its body b at ``times``."""
+        found = self.own.motion(*self.begin(sim), times, rtol)
+        pulls = [self.own.solution(float(t), *one)[1] for t, one in zip(times, found, strict=True)]
+        return np.array(pulls)[:, : 2 * len(self.own.pins)].reshape(len(times), -1, 2)
+
     def exact(self, sim: rtmbs.Simulation, times: Array, rtol: float) -> Exact:
         """Return places and rotations at ``times``."""
         found = self.own.motion(*self.begin(sim), times, rtol)[:, 0]

@@ -59,12 +59,16 @@ class Planar:
 
     def acceleration(self, t: float, q: Array, v: Array) -> Array:
         """Return q'' (3 n,)."""
+        return self.solution(t, q, v)[0]
+
+    def solution(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
+        """Return q'' (3 n,), and the forces on bodies b of the pins and what the rails give (2 (pins + rails),)."""
         Q, rows = self.force(t, q, v), 2 * (len(self.pins) + len(self.rails))
         inverse = np.empty(len(q))
         inverse[0::3] = inverse[1::3] = 1.0 / np.array(self.mass)
         inverse[2::3] = 1.0 / np.array(self.inertia)
         if not rows:
-            return inverse * Q
+            return inverse * Q, np.zeros(0)
         J, gamma = np.zeros((rows, len(q))), np.zeros(rows)
         for k, (a, la, b, lb) in enumerate(self.pins):
             for body, local, sign in ((a, la, -1.0), (b, lb, 1.0)):
@@ -76,7 +80,7 @@ class Planar:
         for k, body in enumerate(self.rails, len(self.pins)):
             J[2 * k, 3 * body + 1] = J[2 * k + 1, 3 * body + 2] = 1.0
         lam = np.linalg.solve((J * inverse) @ J.T, gamma - J @ (inverse * Q))
-        return np.asarray(inverse * (Q + J.T @ lam))
+        return np.asarray(inverse * (Q + J.T @ lam)), np.asarray(lam)
 
     def motion(self, q: Array, v: Array, times: Array, rtol: float, longest: float = np.inf) -> Array:
         """Return (k, 2, 3 n) coordinates and rates at ``times``, from ``q`` and ``v`` at time zero."""

@@ -176,6 +176,74 @@ class StepEquations(Protocol):
         """Let the reference rotations of a finished state take in its rotation dofs, in place."""
 
 
+class FusedMidpoint(Protocol):
+    """The variational midpoint step as one compiled kernel for these equations."""
+
+    @property
+    def tick(self) -> float:
+        """Length of a phase unit [s]."""
+
+    def __call__(
+        self, settings: Settings, weight: Array, old: StateArrays, u: Array, chunk: Chunk
+    ) -> tuple[Outcome, int]:
+        """Take a step for every row from ``old`` with inputs ``u``; how the last one ended, and the accepted steps.
+
+        What it does not accept is for the readable step, which says why.
+        """
+
+
+class MidpointEquations(Protocol):
+    """What a step in momenta asks, where three rotation dofs are one element on the group (METHODS 6).
+
+    ``u`` (nu,) are the inputs that each question goes by.
+    """
+
+    def begin(self, z: Array, zd: Array, R0: Array, u: Array) -> Array:
+        """Return p = M zd (n,) where the step begins, and remember Phi_z there."""
+
+    def end(self, z: Array, R0: Array, u: Array) -> Array:
+        """Return Phi (m,) where the step ends, and remember Phi_z there."""
+
+    def middle(self, z: Array, zd: Array, R0: Array, u: Array) -> tuple[Array, Array]:
+        """Return p = M zd and -(dT/dz + Q), both (n,), and remember the state."""
+
+    def here(self, zd: Array) -> Array:
+        """Return p = M zd (n,) at the pose of ``factor_end``."""
+
+    def state_rates(self) -> Array:
+        """Return the rates (ns,) of force states at the state of ``middle``."""
+
+    def turned_back(self, turn: Array, x: Array) -> Array:
+        """Return exp(-turn~) x (n,) of rotations, x of others."""
+
+    def half_turned(self, y: Array, x: Array) -> Array:
+        """Return (x + exp(-y~) x) / 2 (n,) of rotations, x of others."""
+
+    def undone(self, y: Array, x: Array) -> Array:
+        """Return T^-1(y) x (n,) of rotations, T the right Jacobian of the exponential; x of others."""
+
+    def pulled(self, impulse: Array) -> Array:
+        """Return Phi_z^T impulse (n,) where the step begins."""
+
+    def pulled_left(self, impulse: Array) -> Array:
+        """Return what ``half_turned`` makes of ``pulled`` (n,), with the Phi_z inside the last factor."""
+
+    def moved_right(self, x: Array) -> Array:
+        """Return what a small turn x (n,) at the middle does to Phi (m,) where the step ends."""
+
+    def factor(self, h: float, y: Array, start: Array, weight: Array) -> None:
+        """Factor the Newton matrix of the half increment ``y`` at the state of ``middle``, loops of weight (m,).
+
+        ``start`` (n,) is the momentum that the step begins with. Raises SingularTangent, NotFinite.
+        """
+
+    def factor_end(self, weight: Array) -> None:
+        """Factor M + Phi_z^T weight Phi_z where the step ends, at the pose of ``end``; raises the same."""
+
+    def fused(self) -> FusedMidpoint | None:
+        """Return the step as a kernel; None where it has to ask Python."""
+
+
 class Equations(StepEquations, Protocol):
     """Equations of motion with loops, as methods see them. The coefficients of a tangent are the method's."""
 
@@ -221,6 +289,12 @@ class Equations(StepEquations, Protocol):
 
     def diagnose(self, settings: Settings, old: StateArrays) -> Diagnosis:
         """Return why the step from ``old`` fails, as far as that shows."""
+
+    def pull_back(self, x: Array) -> Array:
+        """Return Phi_z^T x (n,) at the closed state."""
+
+    def midpoint(self) -> MidpointEquations:
+        """Return what the variational midpoint step asks."""
 
     def fused(self) -> Fused | None:
         """Return the penalty trapezoidal rule as a kernel; None where a step has to ask Python."""

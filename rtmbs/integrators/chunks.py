@@ -5,12 +5,14 @@ import numpy as np
 from rtmbs.integrators.settings import STATS_SIZE, Array, Chunk, StateArrays
 from rtmbs.state import State
 
+NO_ENERGY = np.zeros((0, 2))  # of a method that keeps none
 MOST_ROWS, MOST_BYTES = 1024, 4e6  # steps in one kernel call, and the memory of their rows
 
 
 def arrays_of(state: State) -> StateArrays:
     """Return the arrays that a step reads and writes, shared with ``state``."""
-    return StateArrays(state.z, state.zd, state.zdd, state.lam, state.R0, state.memory["energy"], state.s, state.sd)
+    energy = state.memory.get("energy", NO_ENERGY)
+    return StateArrays(state.z, state.zd, state.zdd, state.lam, state.R0, energy, state.s, state.sd)
 
 
 def one_row_chunk(state: State, stats: Array) -> Chunk:

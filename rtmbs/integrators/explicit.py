@@ -4,12 +4,12 @@ import numpy as np
 
 from rtmbs.errors import StartError
 from rtmbs.integrators.base import Equations
+from rtmbs.integrators.chunks import arrays_of
 from rtmbs.integrators.report import TAKEN, Outcome, StepReport
-from rtmbs.integrators.settings import LOOP_TOLERANCE, StateArrays
+from rtmbs.integrators.settings import LOOP_TOLERANCE
 from rtmbs.limits.bounds import BEYOND
 from rtmbs.state import State
 
-NO_ENERGY = np.zeros((0, 2))
 DRIFT = 1e-8  # of the sizes: what a loop opens by in one step
 
 
@@ -30,8 +30,7 @@ def finished(equations: Equations, old: State, new: State) -> StepReport:
         still_closed = np.max(np.abs(Phi) / scale, initial=0.0) <= LOOP_TOLERANCE
         outcome = solved(equations, new) if still_closed else Outcome.LOOP_OPEN
     if outcome not in TAKEN:
-        arrays = StateArrays(old.z, old.zd, old.zdd, old.lam, old.R0, NO_ENERGY, old.s, old.sd)
-        return StepReport(outcome, new.t, worst=equations.worst(outcome, arrays, scale))
+        return StepReport(outcome, new.t, worst=equations.worst(outcome, arrays_of(old), scale))
     if equations.m:
         outcome, Phidd = judged(equations, new, Phid)
     equations.commit(new)
@@ -51,8 +50,7 @@ def judged(equations: Equations, new: State, Phid: np.ndarray) -> tuple[Outcome,
     Rates may drift as far as positions may: by LOOP_TOLERANCE of the largest rate, or of that which an acceleration
     makes of it in a step. A drift that opens no loop by more than DRIFT in a step is none.
     """
-    sizes, arrays = equations.sizes, StateArrays(new.z, new.zd, new.zdd, new.lam, new.R0, NO_ENERGY, new.s, new.sd)
-    found = equations.missed(arrays, new.h)
+    sizes, found = equations.sizes, equations.missed(arrays_of(new), new.h)
     rate = np.max((np.abs(new.zd) + new.h * np.abs(new.zdd)) / sizes.typical, initial=0.0)
     drifted = np.max(np.abs(Phid) / sizes.scale, initial=0.0) > LOOP_TOLERANCE * rate + DRIFT / new.h
     if drifted or np.any(found.loops):

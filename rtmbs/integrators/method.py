@@ -30,6 +30,7 @@ class Method(Protocol):
     """A method of time integration."""
 
     order: ClassVar[int]  # of z, zd, zdd and lam, for smooth forces
+    symmetric: ClassVar[bool] = False  # errors are even powers of h: the way back undoes a step
     averages_inputs: ClassVar[bool] = False  # of both ends of a step: a jump inside is then told by its mean
 
     @property

@@ -6,9 +6,11 @@ from rtmbs.integrators.adams_bashforth import AdamsBashforth
 from rtmbs.integrators.method import Method
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.integrators.runge_kutta import RungeKutta
+from rtmbs.integrators.variational_midpoint import VariationalMidpoint
 
 METHODS: dict[str, Callable[[], Method]] = {
     "penalty-trapezoidal": PenaltyTrapezoidal,
+    "variational-midpoint": VariationalMidpoint,
     "runge-kutta": RungeKutta,
     "adams-bashforth": AdamsBashforth,
 }

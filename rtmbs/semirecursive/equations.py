@@ -24,6 +24,7 @@ from rtmbs.semirecursive.independent import Independent
 from rtmbs.semirecursive.law_kernels import reevaluate_laws
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.loop_jacobian import dense_closure_jacobian
+from rtmbs.semirecursive.midpoint import Midpoint
 from rtmbs.semirecursive.missed import missed
 from rtmbs.semirecursive.passes import (
     forward_accelerations,
@@ -283,6 +284,10 @@ class SemiRecursiveEquations:
         if self._fused.equations is not self:  # these are a copy
             self._fused = self._fused.of(self)
         return self._fused if self.source is None and not self.system.called else None
+
+    def midpoint(self) -> Midpoint:
+        """Return what the variational midpoint step asks."""
+        return Midpoint(self)
 
     # ---- tangent and factor -----------------------------------------------------------------------------------------
 

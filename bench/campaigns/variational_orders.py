@@ -1,0 +1,80 @@
+"""The order of the variational midpoint rule on random planar mechanisms, against equations of their own.
+
+Runs of h, h/2 and h/4; the order of a quantity is that of the largest error of a run, over all bodies and samples, from
+the second to the third. A motion that multiplies errors is no measure of an order: a case whose second run is further
+off than FAR, of the largest value, is counted and not judged.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.campaigns.campaign import Campaign, Tally, each
+from bench.campaigns.own_mechanisms import Both, planar_model
+from rtmbs import At, Simulation, VariationalMidpoint
+
+KINDS = "chain", "crank_rocker", "slider_crank", "rotor", "planar"
+LEAST, MOST = 1.95, 2.05
+TURN = 0.01  # of the fastest part at the start, in the longest step [rad]
+STEPS = 128  # of the longest in a run
+SAMPLES = 8
+RTOL = 1e-12
+ROUNDING = 1e-8  # of the size: errors below it show no order
+FAR = 5e-4
+QUANTITIES = "position", "velocity", "acceleration"
+
+Array = NDArray[np.float64]
+
+
+def errors_of(both: Both, sim: Simulation, exact: dict[str, Array], times: Array) -> dict[str, float]:
+    """Return the largest error of every quantity in a run, each over the largest value."""
+    pulls = exact["reaction"]
+    result = sim.run(float(times[-1]), record=At(times))
+    last = slice(-len(times), None)
+    found = {}
+    for name in QUANTITIES:
+        channels = [channel for channel in exact if channel.endswith(name)]
+        size = max(float(np.abs(exact[channel]).max()) for channel in channels)
+        found[name] = max(float(np.abs(result[c][last] - exact[c]).max()) for c in channels) / max(size, 1e-300)
+    if pulls.shape[1]:
+        forces = np.stack([result[f"j{k}.reaction"][last][:, :2] for k in range(pulls.shape[1])], axis=1)
+        found["reaction"] = float(np.abs(forces - pulls).max() / np.abs(pulls).max())
+    return found
+
+
+def judged(seed: int, tally: Tally) -> str:
+    """Return what is wrong with the orders of one mechanism."""
+    rng = np.random.default_rng((seed, 3301))
+    rate = float(10.0 ** rng.uniform(-1.0, 2.0))
+    both = planar_model(rng, KINDS[seed % len(KINDS)], rate, 9.81 * min(rate, 1.0) ** 2)
+    system, h = both.model.compile(), TURN / rate
+    times = h * STEPS * np.arange(1, SAMPLES + 1) / SAMPLES
+    start = Simulation(system, h, VariationalMidpoint())
+    exact = {**both.motion(start, times, RTOL, np.inf), "reaction": both.pulls(start, times, RTOL)}
+    runs = [errors_of(both, Simulation(system, h / parts, VariationalMidpoint()), exact, times) for parts in (1, 2, 4)]
+    wrong: list[str] = []
+    if max(runs[1].values()) > FAR:
+        tally.largest("cases that are not judged", tally.worst.get("cases that are not judged", 0.0) + 1.0)
+        return ""
+    for name in runs[0]:
+        if runs[2][name] > ROUNDING:
+            order = float(np.log2(runs[1][name] / runs[2][name]))
+            tally.largest(f"order of {name}", order)
+            tally.largest(f"less than two, {name}", 2.0 - order)
+            if not LEAST <= order <= MOST:
+                wrong.append(f"{name} {order:.2f} ({runs[0][name]:.1e}, {runs[1][name]:.1e}, {runs[2][name]:.1e})")
+    return f"{KINDS[seed % len(KINDS)]}, {rate:.3g} rad/s: {'; '.join(wrong)}" if wrong else ""
+
+
+def run(cases: int, seed: int) -> Tally:
+    """Measure the orders of every mechanism."""
+    return each(judged, cases, seed)
+
+
+CAMPAIGN = Campaign(
+    "variational orders",
+    f"positions, velocities, accelerations and reactions of the variational midpoint rule have order {LEAST} to {MOST}"
+    " against equations of their own",
+    full=1000,
+    bounded=25,
+    run=run,
+)

@@ -1,0 +1,186 @@
+"""The variational midpoint rule: its options, its two forms, symmetry, symplectic form, and orders by extrapolation."""
+
+import numpy as np
+import pytest
+
+import rtmbs
+from rtmbs import Outcome, Simulation, VariationalMidpoint, library
+from rtmbs.errors import InputError, StepError
+from tests.cases import spread
+from tests.contracts.machines import MOBILE, closed_model, difference, library_system, with_force_states
+from tests.contracts.reference_problems import T, on_a_rod, on_a_rod_exact
+
+LIBRARY = ("crank_rocker", "driven_fourbar", "bricard", "governor", "top", "slider_crank")
+
+
+def side_by_side(system, h, steps, apart, **options):
+    """Step the fused and the readable form; their states must agree."""
+    fused, readable = (Simulation(system, h, VariationalMidpoint(fused=one, **options)) for one in (True, False))
+    for _ in range(steps):
+        one, other = fused.step(), readable.step()
+        assert one.outcome is other.outcome is Outcome.CONVERGED, (str(one), str(other))
+        assert difference(fused.state, readable.state) < apart
+    return fused
+
+
+@pytest.mark.parametrize("seed", spread(MOBILE, 3))
+def test_both_forms_are_one_step_on_random_mechanisms(seed):
+    """Every joint, force, driver and cut; the kernel ends its iteration by an older factor where that serves."""
+    side_by_side(closed_model(seed).compile(), 1e-3, 10, 1e-8)
+
+
+@pytest.mark.parametrize("name", LIBRARY)
+def test_both_forms_are_one_step_on_the_library(name):
+    side_by_side(library_system(name), 1e-3, 20, 1e-7)  # of the governor's accelerations, differences of large forces
+
+
+def test_both_forms_are_one_step_with_force_states_and_fixed_work():
+    side_by_side(with_force_states().compile(), 1e-3, 20, 1e-8)
+    sim = side_by_side(library_system("crank_rocker"), 2e-3, 20, 1e-9, fixed_iterations=True, max_iterations=3)
+    reports = [sim.step() for _ in range(30)]
+    assert {(one.iterations, one.jacobians) for one in reports} == {(3, 3)}
+
+
+def test_fixed_iterations_that_are_too_few_are_told():
+    sim = Simulation(library_system("crank_rocker"), 2e-2, VariationalMidpoint(fixed_iterations=True, max_iterations=1))
+    assert sim.step().outcome is Outcome.UNFINISHED
+
+
+def test_a_deep_tree_steps_by_interfaces():
+    """150 links: the Newton matrix is that of the trapezoidal rule, and the motion that of smaller steps."""
+    model = rtmbs.Model("rope")
+    before = "ground"
+    for k in range(150):
+        model.add_body(f"l{k}", mass=0.2, inertia=(1e-3, 2e-3, 2e-3), center_of_mass=(0.05, 0.0, 0.0))
+        model.add_joint(f"j{k}", rtmbs.Revolute(axis=(0, 1, 0)), before, f"l{k}", point=(0.1 * k, 0.0, 0.0))
+        before = f"l{k}"
+    system = model.compile()
+    assert len(system.tables.interfaces.dof)
+    side_by_side(system, 5e-4, 10, 1e-7)
+    ends = []
+    for h in (2e-3, 1e-3, 5e-4):
+        sim = Simulation(system, h, VariationalMidpoint())
+        assert sim.run(0.04).outcomes == {"CONVERGED": round(0.04 / h)}
+        ends.append(sim.state.z.copy())
+    assert np.log2(np.abs(ends[0] - ends[1]).max() / np.abs(ends[1] - ends[2]).max()) == pytest.approx(2.0, abs=0.1)
+
+
+def test_a_law_that_only_python_can_evaluate_is_stepped_readable():
+    model = library.build("crank_rocker")
+    model.add_force("stop", lambda t, k, p: -3.0 * float(k.z), joint="crank_pivot")
+    with pytest.warns(rtmbs.RtmbsWarning, match="called in Python"):
+        system = model.compile()
+    assert system.called
+    sim, other = Simulation(system, 1e-3, VariationalMidpoint()), Simulation(system, 1e-3)
+    sim.run(0.1)
+    other.run(0.1)
+    np.testing.assert_allclose(sim.state.z, other.state.z, atol=1e-4)
+
+
+def reversed_end(system, h, steps):
+    """Return how far a run there and back, with rates turned round, ends from its start."""
+    sim = Simulation(system, h, VariationalMidpoint(tol=1e-13))
+    start = sim.state.copy()
+    for _ in range(steps):
+        assert sim.step().outcome is Outcome.CONVERGED
+    state = sim.state.copy()
+    state.zd *= -1.0
+    sim.restore(state)
+    for _ in range(steps):
+        assert sim.step().outcome is Outcome.CONVERGED
+    end = sim.state
+    return max(np.abs(end.z - start.z).max(), np.abs(end.zd + start.zd).max(), np.abs(end.R0 - start.R0).max(initial=0))
+
+
+@pytest.mark.parametrize("name", ["crank_rocker", "slider_crank", "top", "bricard"])
+def test_the_way_back_undoes_the_way_there(name):
+    """Errors are even powers of h for that reason. Coordinates, rates and rotations, of loops and on the group."""
+    assert reversed_end(library_system(name), 5e-3, 40) < 1e-8
+
+
+def test_the_symplectic_form_stays():
+    """J^T Omega J = Omega for J the derivative of a step of z and p, by central differences, of two unlike links."""
+    model = rtmbs.Model("two links")
+    for k, (mass, x) in enumerate(((1.3, 0.4), (0.4, 0.3))):
+        model.add_body(f"b{k}", mass=mass, inertia=(0.05, 0.08, 0.06), center_of_mass=(x, 0.1, 0.0))
+    model.add_joint("a", rtmbs.Revolute(axis=(0.1, 1.0, 0.2)), "ground", "b0")
+    model.add_joint("b", rtmbs.Revolute(axis=(0.0, 0.6, 0.8)), "b0", "b1", point=(0.8, 0.0, 0.1))
+    model.add_force("coil", rtmbs.TorsionSpring(stiffness=20.0), joint="b")
+    sim, h, e = Simulation(model.compile(), 2e-2, VariationalMidpoint(tol=1e-13)), 2e-2, 1e-5
+
+    def mass_matrix(z):
+        sim.equations.residual(z, np.zeros(2), np.zeros(2), np.zeros((0, 3, 3)))
+        return sim.equations.mass_matrix().copy()
+
+    def stepped(x):
+        state = sim.state.copy()
+        state.z[:], state.zd[:] = x[:2], np.linalg.solve(mass_matrix(x[:2]), x[2:])
+        other = Simulation(sim.system, h, VariationalMidpoint(tol=1e-13))
+        other.restore(state)
+        assert other.step().outcome is Outcome.CONVERGED
+        return np.concatenate((other.state.z, mass_matrix(other.state.z) @ other.state.zd))
+
+    x = np.array([0.4, -0.7, 1.1, 0.3])
+    J = np.stack([(stepped(x + d) - stepped(x - d)) / (2 * e) for d in e * np.eye(4)], axis=1)
+    omega = np.block([[np.zeros((2, 2)), np.eye(2)], [-np.eye(2), np.zeros((2, 2))]])
+    np.testing.assert_allclose(J.T @ omega @ J, omega, atol=1e-7)
+
+
+@pytest.mark.parametrize(("runs", "order"), [(2, 4), (3, 6)])
+def test_refined_runs_have_orders_four_and_six_in_loops(runs, order):
+    """Against an integration of the pendulum that the loop is, by DOP853."""
+    system, exact, errors = on_a_rod().compile(), np.array(on_a_rod_exact()), []
+    for h in (4e-2, 2e-2):
+        result = rtmbs.refined(system, h, T, method=VariationalMidpoint(tol=1e-13), runs=runs)
+        assert result.expected_order == order
+        end = np.concatenate((result["bob.position"][-1][[0, 2]], result["bob.velocity"][-1][[0, 2]]))
+        errors.append(np.abs(end - exact).max())
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.4), errors
+
+
+def test_stiff_springs_do_not_bound_the_step():
+    """w h = 63: the midpoint rule stays stable, and the slow motion is that of a rigid joint."""
+    model = rtmbs.Model("stiff")
+    model.add_body("one", mass=1.0, inertia=(0.1, 0.1, 0.1), center_of_mass=(0.5, 0.0, 0.0))
+    model.add_body("two", mass=1.0, inertia=(0.1, 0.1, 0.1), center_of_mass=(0.5, 0.0, 0.0))
+    model.add_joint("a", rtmbs.Revolute(axis=(0, 1, 0)), "ground", "one")
+    model.add_joint("b", rtmbs.Revolute(axis=(0, 1, 0)), "one", "two", point=(1.0, 0.0, 0.0))
+    model.add_force("stiff", rtmbs.TorsionSpring(stiffness=1e7), joint="b")
+    sim = Simulation(model.compile(), 5e-3, VariationalMidpoint())
+    energy = sim["energy.total"]
+    sim.run(2.0)
+    assert abs(sim["b.angle"]) < 1e-4
+    assert sim["energy.total"] == pytest.approx(energy, abs=1e-3 * abs(sim["energy.kinetic"]) + 1e-3)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"penalty": -1.0}, {"tol": 0.0}, {"max_iterations": 0}, {"fixed_iterations": "yes"}, {"fused": 1.5}],
+)
+def test_options_out_of_range(options):
+    with pytest.raises(InputError, match=next(iter(options))):
+        VariationalMidpoint(**options)
+
+
+def test_ramps_are_means_over_a_step():
+    """A torque that rises within steps gives what the same function of time gives."""
+    model = rtmbs.Model("wheel", gravity=(0.0, 0.0, 0.0))
+    model.add_body("wheel", mass=1.0, inertia=(0.5, 0.5, 0.5))
+    model.add_joint("pin", rtmbs.Revolute(axis=(0, 0, 1)), "ground", "wheel")
+    model.add_force("motor", rtmbs.Motor(rtmbs.Input(0.0)), joint="pin")
+    sim = Simulation(model.compile(), 1e-2, VariationalMidpoint())
+    sim.inputs.ramp("motor.torque")
+    for k in range(1, 101):
+        sim.inputs["motor.torque"] = 0.03 * k
+        assert sim.step().outcome is Outcome.CONVERGED
+    assert sim["pin.rate"] == pytest.approx(3.0 * 1.0**2 / 2 / 0.5, rel=1e-12)
+
+
+def test_a_step_that_cannot_converge_says_so():
+    model = library.build("crank_rocker")
+    sim = Simulation(model.compile(), 1.0, VariationalMidpoint())
+    before = sim.state.z.copy()
+    assert not sim.step().outcome.accepted
+    np.testing.assert_array_equal(sim.state.z, before)
+    with pytest.raises(StepError):
+        sim.run(5.0, on_failure="raise")
