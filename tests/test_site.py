@@ -22,8 +22,23 @@ CONFIG = DOCS / "site" / "mkdocs.yml"
 
 def test_every_page_has_its_place():
     nav = CONFIG.read_text(encoding="utf-8").split("\nnav:")[1]
-    named = re.findall(r"([\w-]+\.md)", nav)
-    assert sorted(named) == sorted(path.name for path in DOCS.glob("*.md"))
+    named = re.findall(r"([\w/-]+\.md)", nav)
+    assert sorted(named) == sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
+
+
+def test_every_cited_section_of_the_theory_has_its_place():
+    """The index of docs/methods.md leads every number of a citation, METHODS 1.34, to an anchor of a chapter."""
+    index = page_of("methods")
+    rows = dict(re.findall(r"^\| ([\d.]+) \|.*?\]\((theory/\w+\.md#[\d.]+)\)", index, re.MULTILINE))
+    for number, link in rows.items():
+        page, _, anchor = link.partition("#")
+        assert anchor == number
+        assert f'<a id="{number}"></a>\n\n' in (DOCS / page).read_text(encoding="utf-8"), link
+    sources = [path for room in ("rtmbs", "bench", "tests") for path in (ROOT / room).rglob("*.py")]
+    texts = [path.read_text(encoding="utf-8") for path in [*sources, *DOCS.glob("*.md")]]
+    cited = {number for text in texts for number in re.findall(r"METHODS\s+(\d+(?:\.\d+)*)", text)}
+    assert len(cited) > 40
+    assert not cited - rows.keys()
 
 
 def test_the_reference_has_every_public_name():
@@ -98,7 +113,7 @@ def test_the_site_is_built_strictly(tmp_path):
     check_reference((tmp_path / "api.html").read_text(encoding="utf-8"))
     patches = (tmp_path / "extending.html").read_text(encoding="utf-8")
     assert patches.count('class="filename"') == len(re.findall("^```.* file=", page_of("extending"), re.MULTILINE)) > 40
-    pages = list(tmp_path.glob("*.html"))
+    pages = [*tmp_path.glob("*.html"), *(tmp_path / "theory").glob("*.html")]
     for page in pages:
         told = re.sub(r"<(pre|code).*?</\1>", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
         assert "```" not in told, page.name

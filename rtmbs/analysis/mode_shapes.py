@@ -25,7 +25,7 @@ STILL = 1e-12  # of its real part: an imaginary part of s that counts as none
 def body_motions(sim: Simulation, shapes: Complex) -> dict[str, Complex]:
     """Return by body what shapes (n, k) move: (k, 6), shift of the mass centre and turn, world axes [m, rad].
 
-    Twists are linear in rates, Z = T R_d zd (Eq. 5), so a shape is asked for as rates.
+    Twists are linear in rates, Z = T R_d zd, so a shape is asked for as rates.
     """
     k = shapes.shape[1]
     resampled = Resampled(sim.system, sim.equations.tables, with_rates(sim, np.hstack((shapes.real, shapes.imag)).T))

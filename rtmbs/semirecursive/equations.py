@@ -325,7 +325,7 @@ class SemiRecursiveEquations:
         return np.asarray(self.mass_values())
 
     def force(self, z: Array, zd: Array, R0: Array) -> Array:
-        """Return Q(z, zd) (n,), velocity terms included (Eq. 9)."""
+        """Return Q(z, zd) (n,), velocity terms included (Eq. 8)."""
         self.residual(z, zd, np.zeros(self.n), R0)
         return np.asarray(-self.ws.tau)
 

@@ -1,9 +1,9 @@
-"""The equations of motion as the paper prints them (Eq. 7 to 9, corrected) in plain arrays: the oracle of every kernel.
+"""The equations of motion as the paper prints them (Eq. 8 to 10, corrected) in plain arrays: the oracle of every kernel.
 
 Slow on purpose, and written to be read next to the paper. ``T``, ``R_d``, ``M_bar`` and ``Q_bar`` are visible;
 velocities follow the spatial convention: ``V = [v, omega]`` of the body point at the global origin, and an acceleration
 is the plain derivative of ``V``. Gravity is a force on every mass here (the kernels carry it as an acceleration of
-ground). ``S`` holds the columns of ``R_d`` (b_i in the paper; the letter b means the second body of a connector here).
+ground). ``S`` holds the columns of ``R_d`` (the letter b means the second body of a connector here).
 
 Rules of this file, which let arrays, complex numbers, automatic differentiation and a recorder of operations through:
 
@@ -40,7 +40,7 @@ from rtmbs.semirecursive.page_motion import (
 )
 from rtmbs.system.tables import DISTANCE, DOT, GRAVITY_SLOT, TRANSLATION
 
-# -------------------------------------------------------------------------------------------------- inertia (Eq. 8, 9)
+# -------------------------------------------------------------------------------------------------- inertia (Eq. 8)
 
 
 def mass_geometry(xp, tables, A, r):
@@ -74,7 +74,7 @@ def body_wrench(xp, tables, u, A, r, V):
 
 
 def mass_matrix(xp, tables, u, R0, z):
-    """Return M = R_d^T T^T M_bar T R_d (B, n, n) (Eq. 9)."""
+    """Return M = R_d^T T^T M_bar T R_d (B, n, n) (Eq. 8)."""
     T, A, r, S, _ = motion(xp, tables, R0, z, 0 * z)
     M_bar = body_inertia(xp, tables, A, r)
     R = [T * S[:, None, :, k] for k in range(6)]  # T R_d: component k of the velocity of dof i (row) by coordinate j
@@ -91,7 +91,7 @@ def inverse_dynamics(xp, tables, u, R0, z, zd, zdd):
 
 
 def force(xp, tables, u, R0, z, zd):
-    """Return Q = R_d^T T^T (Q_bar - M_bar T Rdot_d zd) + joint forces (B, n) (Eq. 9, with the missing dot)."""
+    """Return Q = R_d^T T^T (Q_bar - M_bar T Rdot_d zd) + joint forces (B, n) (Eq. 8, with the missing dot)."""
     T, A, r, S, V = motion(xp, tables, R0, z, zd)
     rest = path_sum(xp, T, acceleration_rest(xp, tables, V, S, zd))
     wrench = body_wrench(xp, tables, u, A, r, V) - turn(xp, body_inertia(xp, tables, A, r), rest)

@@ -1,4 +1,4 @@
-"""Kinematics in the page form (Eq. 5 to 7): frames, columns, velocities and accelerations of every dof.
+"""Kinematics in the page form (METHODS 1.1): frames, columns, velocities and accelerations of every dof.
 
 The rules of ``page.py`` hold here.
 """
@@ -58,14 +58,14 @@ def frames(xp, tables, R0, z):
 
 
 def columns(xp, tables, A, r):
-    """Return S (B, n, 6), the columns of R_d (Eq. 6): revolute and rotation [r x u, u], prismatic [u, 0]."""
+    """Return S (B, n, 6), the columns of R_d: revolute and rotation [r x u, u], prismatic [u, 0]."""
     u = turn(xp, A, tables.dofs.axis)
     turning = (tables.dofs.kind != PRISMATIC)[:, None]
     return xp.concatenate((turning * cross(xp, r, u) + ~turning * u, turning * u), axis=-1)
 
 
 def velocities(xp, T, S, zd):
-    """Return V = T R_d zd (B, n, 6) (Eq. 7)."""
+    """Return V = T R_d zd (B, n, 6)."""
     return path_sum(xp, T, S * zd[..., None])
 
 
@@ -81,7 +81,7 @@ def acceleration_rest(xp, tables, V, S, zd):
 
 
 def accelerations(xp, T, S, d, zdd):
-    """Return Vd = T (R_d zdd + Rdot_d zd) (B, n, 6) (Eq. 8); ground rests."""
+    """Return Vd = T (R_d zdd + Rdot_d zd) (B, n, 6); ground rests."""
     return path_sum(xp, T, S * zdd[..., None] + d)
 
 
