@@ -196,7 +196,7 @@ def compared(law: Any, text: str, laws: Any, rng: np.random.Generator, tally: Ta
             found[columns] = y[1:]
             _, rough, _ = slopes(law, x, p, np.float64)
             apart = float(np.max(np.abs(found - slope.astype(float))))
-            size = max(float(np.max(np.abs(slope.astype(float)))), 1e-3)
+            size = max(float(np.max(np.abs(slope.astype(float)))), abs(float(value)), 1e-3)  # terms may cancel
             allowed = SLOPE_RELATIVE * size + ROUNDINGS * float(np.max(np.abs(rough - slope)))
             tally.largest("derivative, share of what is allowed", apart / allowed)
             tally.largest("derivative, relative", apart / size)
