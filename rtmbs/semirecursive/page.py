@@ -1,4 +1,4 @@
-"""The equations of motion as the paper prints them (Eq. 8 to 10, corrected) in plain arrays: the oracle of every kernel.
+"""The equations of motion as the paper prints them (Eq. 8 to 10, corrected) in plain arrays: oracle of every kernel.
 
 Slow on purpose, and written to be read next to the paper. ``T``, ``R_d``, ``M_bar`` and ``Q_bar`` are visible;
 velocities follow the spatial convention: ``V = [v, omega]`` of the body point at the global origin, and an acceleration

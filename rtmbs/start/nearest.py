@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.sparse import csc_array
 
+from rtmbs.errors import RtmbsError
 from rtmbs.linear.iteration import converged
 from rtmbs.linear.least_change import least_change
 from rtmbs.semirecursive.loop_jacobian import Group
@@ -34,7 +35,7 @@ SHORTER = 0.9  # a step longer than this share of the last one does not settle
 NEAR = 0.03  # likewise, of what a step along the equations may open, where their curvature is known
 LARGEST = 0.5  # change of a coordinate in one iteration, in typical sizes: beyond, the Jacobian says little
 SHORT, STUCK = 1.0 / 64.0, 4  # steps in a row that are taken to a share as small
-AROUND = 1.0  # typical sizes about a closed pose within which the nearest one is looked for
+AROUND = 1.0  # typical sizes about a closed pose within which the nearest is looked for
 ROUNDS = 3  # of least changes of rates: near a singular pose the first leaves rounding over the square of its smallness
 
 
@@ -119,7 +120,14 @@ class NearestPose(ABC):
         rows = U[:, values > RANK * values.max(initial=0.0)].T
         closed = {"type": "eq", "fun": lambda x: rows @ self.gap(at(x)), "jac": lambda x: rows @ jacobian(x)}
         options = {"ftol": STILL**2, "maxiter": 10 * MAX_ITERATIONS}
-        found = minimize(distance, begin, jac=lambda x: weight * x, constraints=closed, method="SLSQP", options=options)
+        around = [(x - AROUND, x + AROUND) for x in begin]
+        try:
+            found = minimize(
+                distance, begin, jac=lambda x: weight * x, bounds=around, constraints=closed, method="SLSQP",
+                options=options,
+            )  # fmt: skip
+        except RtmbsError:  # coordinates have no values everywhere, such as rotation vectors of a whole turn
+            return z
         if not np.all(np.isfinite(found.x)):
             return z
         nearer = self.approach(at(found.x), wanted, kept, weights, 0.0)
