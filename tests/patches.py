@@ -59,7 +59,7 @@ def applied(found: list[Edit], folder: Path) -> Path:
 def check_removal(room: str, places: Mapping[str, tuple[str, str]], name: str, code: str, folder: Path) -> None:
     """A name of a room is one file and one line of its registry: without them ``code`` prints the others."""
     copy = folder / "COPY"
-    shutil.copytree(ROOT / "rtmbs", copy / "rtmbs", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "rtmbs", copy / "rtmbs")
     (copy / "rtmbs" / room / f"{places[name][0]}.py").unlink()
     registry = copy / "rtmbs" / room / "registry.py"
     lines = registry.read_text(encoding="utf-8").splitlines(keepends=True)

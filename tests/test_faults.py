@@ -632,9 +632,18 @@ def loops():
             if not isinstance(function, ast.FunctionDef):
                 continue
             for node in ast.walk(function):
-                endless = isinstance(node, ast.Call) and ast.unparse(node.func) in ("count", "itertools.count", "cycle")
-                if isinstance(node, ast.While) or endless:
+                if isinstance(node, ast.While) or (isinstance(node, ast.Call) and endless(node.func)):
                     yield f"{path.relative_to(PACKAGE).as_posix()}: {function.name}"
+
+
+def endless(called):
+    """Return whether a call makes an iterator without an end."""
+    match called:
+        case ast.Name(id="count" | "cycle"):
+            return True
+        case ast.Attribute(value=ast.Name(id="itertools"), attr="count" | "cycle"):
+            return True
+    return False
 
 
 def test_no_loop_without_a_bound():

@@ -8,9 +8,10 @@ from bench.campaigns import turned
 from rtmbs.errors import InputError
 
 
-def test_every_analysis_answers_as_along_the_axes():
-    tally = turned.run(2, 1000)
-    assert tally.survived == 2, tally.failures
+@pytest.mark.parametrize("cases", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_every_analysis_answers_as_along_the_axes(cases):
+    tally = turned.run(cases, 1000)
+    assert tally.survived == cases, tally.failures
     assert tally.worst["equilibrium"] < 1e-7
 
 

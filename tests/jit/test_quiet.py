@@ -58,7 +58,7 @@ for name in ("crank_rocker", "top"):
     for _ in range(20):
         sim.step()
     first = tracemalloc.take_snapshot().filter_traces(here)
-    for _ in range(10_000):
+    for _ in range(3000):
         sim.step()
     grown = sum(line.size_diff for line in tracemalloc.take_snapshot().filter_traces(here).compare_to(first, "lineno"))
     tracemalloc.stop()
@@ -101,7 +101,7 @@ def test_ten_thousand_steps_allocate_nothing():
     assert found.pop("control") == 1, "the count sees what an ordinary kernel allocates"
     for name, counts in found.items():
         assert (counts["alloc"], counts["mi_alloc"]) == (0, 0), name
-        assert counts["grown"] < 10_000, name
+        assert counts["grown"] < 10_000, f"{name}: three bytes a step, and an array has eight at least"
         assert counts["blocks"] < 1000, name
         assert counts["same"], f"{name}: the arrays of the last step are those of the first"
 

@@ -168,7 +168,7 @@ except rtmbs.errors.ResultError as error:
 """
 
 
-@pytest.mark.parametrize(("ending", "room"), spread([(".h5", 4_000_000), (".h5", 8_000_000), (".csv", 3_000_000)], 2))
+@pytest.mark.parametrize(("ending", "room"), spread([(".h5", 2_500_000), (".h5", 8_000_000), (".csv", 3_000_000)], 2))
 def test_a_full_disk_is_said_and_earlier_blocks_stay(tmp_path, ending, room):
     path = tmp_path / f"run{ending}"
     command = [sys.executable, "-c", FULL, str(path), str(room)]
@@ -206,7 +206,8 @@ def test_an_interrupt_keeps_the_samples_up_to_the_state(tmp_path, small_blocks):
     assert caught.value.result.t[-1] == sim.t
 
 
-def test_a_damaged_block_ends_what_is_read(tmp_path, small_blocks):
+@pytest.mark.parametrize("places", [16, pytest.param(150, marks=pytest.mark.slow)])  # a process looks at each
+def test_a_damaged_block_ends_what_is_read(places, tmp_path, small_blocks):
     sim, _ = simulations(0)
     recorder = ChannelRecorder(channels=sim.run(sim.h).names()[1:3], file=tmp_path / "run.h5")
     recorder.begin(sim)
@@ -216,16 +217,20 @@ def test_a_damaged_block_ends_what_is_read(tmp_path, small_blocks):
     whole = (tmp_path / "run.h5").read_bytes()
     wanted = load_result(tmp_path / "run.h5")
     lengths, told = set(), []
-    for at in range(600, len(whole), max(len(whole) // 150, 1)):
+    written = np.flatnonzero(np.frombuffer(whole, np.uint8))  # the rest is room for blocks to come
+    written = written[written >= 600]
+    for at in written[np.linspace(0, len(written) - 1, places).astype(int)]:
         (tmp_path / "bad.h5").write_bytes(whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1 :])
         try:
             found = load_result(tmp_path / "bad.h5")
             lengths.add(len(found))
-            same_channels(found, wanted[: len(found)], found.names())
+            for name in found.names():  # HDF5 has a checksum of numbers, and none of units and frames
+                np.testing.assert_array_equal(found[name], wanted[name][: len(found)], err_msg=name)
         except ResultError as error:
             told.append(str(error))
     recorder.stop()
-    assert max(lengths) == len(wanted)
+    assert 0 < min(lengths) < max(lengths) <= len(wanted)
+    assert told
     assert all("bad.h5" in message for message in told)
 
 

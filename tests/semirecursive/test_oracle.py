@@ -20,6 +20,7 @@ from rtmbs.semirecursive.force_kernels import spring_energy
 from rtmbs.semirecursive.passes import gravity_energy, kinetic_energy
 from rtmbs.semirecursive.rotations import add_correction, commit_rotations
 from rtmbs.semirecursive.workspace import workspace
+from tests.cases import quick
 from tests.mechanisms import (
     committed,
     mechanism_of,
@@ -37,7 +38,7 @@ H = 0.01
 SIZES = {1: 1, 2: 2, 3: 3, 4: 7, 5: 12, 6: 20, 7: 30, 8: 30}
 
 
-@pytest.fixture(params=SIZES, ids=[f"{n} dofs, seed {seed}" for seed, n in SIZES.items()])
+@pytest.fixture(params=quick(SIZES, *range(1, 8)), ids=[f"{n} dofs, seed {seed}" for seed, n in SIZES.items()])
 def case(request):
     """A mechanism, a state, and the workspace of kernels after one evaluation of the residual there."""
     mechanism = random_tables(request.param, SIZES[request.param])

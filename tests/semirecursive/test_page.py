@@ -336,6 +336,7 @@ def test_derivatives_of_the_force_vouch_for_each_other(case):
         assert error(pull(np.eye(n)), derivative) < 1e-12
 
 
+@pytest.mark.parametrize("case", quick(SEEDS, 1), indirect=True)
 def test_autograd_goes_through_the_other_functions(case):
     mechanism, (z, zd, zdd, alpha, lam) = case
     functions = {
