@@ -46,6 +46,7 @@ KERNEL_ROOMS = (
 KERNEL_FILES = (
     "integrators/projection.py",
     "integrators/tries.py",
+    "integrators/variational_rounds.py",
     "rotations/series.py",
     "sensitivities/elimination.py",
     "sensitivities/lanes.py",

@@ -38,6 +38,8 @@ ALLOWED = {
     "viewer/web/page.py": "files of the page of rtmbs",
     "viewer/qt/plot_files.py": "writes",
     "sweeps/time_limit.py": "the null device",
+    "sweeps/task.py": "bytes that the process of the sweep wrote",
+    "system/packing.py": "bytes within a pickle that the user loads",
 }
 
 
