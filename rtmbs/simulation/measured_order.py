@@ -16,7 +16,8 @@ from rtmbs.simulation.richardson import extrapolated
 
 PAIR = 2  # steps of the grid in a step of the witness
 SEEN = 0.75  # of a power: what is missing in the measured one for an order to be doubted
-LEAST, MOST = 0.5, 1.5  # powers that an estimate counts on
+LEAST, MOST = 0.5, 1.0  # powers that an estimate counts on
+SAFETY = 2.0  # of an estimate: a kink within a step has an error that depends on its place there
 TWICE = 0.5  # of the difference to the extrapolation of steps twice as large
 AROUND = 8  # an error is the largest of a time around: the run over this
 NEAR = 4  # samples at least
@@ -86,7 +87,7 @@ def estimate(value: Array, beside: Ladder, regular: bool, known: bool) -> Array:
     """Return the error (k,) of a channel's ``value`` (k, ...), the largest of its components around every sample.
 
     The difference of the last two extrapolations would be the error for p = 1 and is divided by 2^p - 1, with the
-    least of the measured power, there and in the whole run, and 1.5. Where the motion is not ``regular``, it is at
+    least of the measured power, there and in the whole run, and 1, times SAFETY. Where the motion is not ``regular``, it is at
     least that of the last two runs themselves: extrapolation may have made them worse. NaN: the differences do not
     shrink, although no rounding explains that: the whole motion is not ``known``.
     """
@@ -102,7 +103,7 @@ def estimate(value: Array, beside: Ladder, regular: bool, known: bool) -> Array:
     with np.errstate(divide="ignore", invalid="ignore"):
         here, whole = np.log2(first / second), np.log2(first.max() / second.max())
     power = np.clip(np.nan_to_num(np.minimum(here, whole), nan=MOST), LEAST, MOST)
-    errors = np.maximum(near / (2.0 ** spread(power, len(near)) - 1.0), floor)
+    errors = np.maximum(SAFETY * near / (2.0 ** spread(power, len(near)) - 1.0), floor)
     doubled = around(value[::PAIR][:count] - twice)
     errors = np.maximum(errors, TWICE * spread(doubled, len(near)))
     return errors if regular else np.maximum(errors, around(beside.finest - beside.plain))
