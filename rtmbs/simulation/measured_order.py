@@ -17,8 +17,8 @@ from rtmbs.simulation.richardson import extrapolated
 PAIR = 2  # steps of the grid in a step of the witness
 SEEN = 0.75  # of a power: what is missing in the measured one for an order to be doubted
 LEAST, MOST = 0.5, 1.0  # powers that an estimate counts on
-SAFETY = 2.0  # of an estimate: a kink within a step has an error that depends on its place there
-TWICE = 0.5  # of the difference to the extrapolation of steps twice as large
+SAFETY = 1.5  # of an estimate: a kink within a step has an error that depends on its place there
+TWICE = 0.8  # of the difference to the extrapolation of steps twice as large
 AROUND = 8  # an error is the largest of a time around: the run over this
 NEAR = 4  # samples at least
 ROUNDING = 1e-9  # of the largest value: errors below it are those of penalties
@@ -87,8 +87,8 @@ def estimate(value: Array, beside: Ladder, regular: bool, known: bool) -> Array:
     """Return the error (k,) of a channel's ``value`` (k, ...), the largest of its components around every sample.
 
     The difference of the last two extrapolations would be the error for p = 1 and is divided by 2^p - 1, with the
-    least of the measured power, there and in the whole run, and 1, times SAFETY. Where the motion is not ``regular``, it is at
-    least that of the last two runs themselves: extrapolation may have made them worse. NaN: the differences do not
+    least of the measured power, there and in the whole run, and 1, times SAFETY. Where the motion is not ``regular``,
+    it is at least that of the last two runs themselves: extrapolation may have made them worse. NaN: the differences do not
     shrink, although no rounding explains that: the whole motion is not ``known``.
     """
     fine, coarse, coarser, twice = beside[:4]
