@@ -88,8 +88,8 @@ def estimate(value: Array, beside: Ladder, regular: bool, known: bool) -> Array:
 
     The difference of the last two extrapolations would be the error for p = 1 and is divided by 2^p - 1, with the
     least of the measured power, there and in the whole run, and 1, times SAFETY. Where the motion is not ``regular``,
-    it is at least that of the last two runs themselves: extrapolation may have made them worse. NaN: the differences do not
-    shrink, although no rounding explains that: the whole motion is not ``known``.
+    it is at least that of the last two runs themselves: extrapolation may have made them worse. NaN: the differences
+    do not shrink, although no rounding explains that: the whole motion is not ``known``.
     """
     fine, coarse, coarser, twice = beside[:4]
     near = around(fine - coarse)
