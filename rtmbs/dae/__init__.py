@@ -11,6 +11,7 @@ from rtmbs.limits.keywords import lazily
 TABLES = ("DORMAND_PRINCE", "EULER", "GILL", "HEUN", "KUTTA", "RK4", "THREE_EIGHTHS")  # of Runge-Kutta methods
 
 __getattr__, __dir__, __all__ = lazily(
+    __name__,
     lazy_loader.attach(
         __name__,
         submod_attrs={
@@ -22,5 +23,5 @@ __getattr__, __dir__, __all__ = lazily(
             "runge_kutta": ["RungeKutta", "Tableau", "TABLEAUX", *TABLES],
             "trajectory": ["Trajectory"],
         },
-    )
+    ),
 )

@@ -9,6 +9,7 @@ from rtmbs.formulations.registry import PLACES
 from rtmbs.limits.keywords import lazily
 
 __getattr__, __dir__, __all__ = lazily(
+    __name__,
     lazy_loader.attach(
         __name__,
         submod_attrs={
@@ -27,5 +28,5 @@ __getattr__, __dir__, __all__ = lazily(
             "sparse_forms": ["SparseForms"],
             "stability": ["STABILITY", "gain_bound"],
         },
-    )
+    ),
 )

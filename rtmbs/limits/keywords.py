@@ -72,10 +72,20 @@ def publish(namespace: dict[str, Any], names: Iterable[str]) -> None:
     namespace.update({name: checked(namespace[name]) for name in names})
 
 
-def lazily(attached: tuple[Any, Any, Any]) -> tuple[Callable[[str], Any], Any, Any]:
-    """Return what ``lazy_loader.attach`` returned, with names that are ``checked`` when they are first used."""
+def lazily(package: str, attached: tuple[Any, Any, Any]) -> tuple[Callable[[str], Any], Any, Any]:
+    """Return what ``lazy_loader.attach`` returned, with names that are ``checked`` when they are first used.
+
+    The loader keeps what it found in the ``package``, so the checked one takes its place there.
+    """
     find, listed, names = attached
-    return lambda name: checked(find(name)), listed, names
+
+    def found(name: str) -> Any:
+        value = checked(find(name))
+        if name in vars(sys.modules[package]):
+            setattr(sys.modules[package], name, value)
+        return value
+
+    return found, listed, names
 
 
 def methods(kind: type) -> Iterator[tuple[str, Any]]:

@@ -9,6 +9,7 @@ import lazy_loader
 from rtmbs.limits.keywords import lazily
 
 __getattr__, __dir__, __all__ = lazily(
+    __name__,
     lazy_loader.attach(
         __name__,
         submod_attrs={
@@ -17,5 +18,5 @@ __getattr__, __dir__, __all__ = lazily(
             "ranks": ["Ranks", "demand_alike", "launch", "world"],
             "threads": ["run_threads"],
         },
-    )
+    ),
 )

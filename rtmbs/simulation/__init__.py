@@ -12,4 +12,6 @@ from rtmbs.limits.keywords import lazily
 if TYPE_CHECKING:
     from rtmbs.simulation.simulation import Simulation as Simulation
 
-__getattr__, __dir__, __all__ = lazily(lazy_loader.attach(__name__, submod_attrs={"simulation": ["Simulation"]}))
+__getattr__, __dir__, __all__ = lazily(
+    __name__, lazy_loader.attach(__name__, submod_attrs={"simulation": ["Simulation"]})
+)
