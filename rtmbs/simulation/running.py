@@ -117,6 +117,7 @@ def shown_to_all(sim: Runner, watching: Sequence[Observer]) -> Iterator[Callable
     seen half.
     """
     mark, waiting = sim.mark(), list(watching)
+    claim = vars(sim)["_inside"]
     acts: list[Callable[[Observer], None]] = []
 
     def show(act: Callable[[Observer], None]) -> None:
@@ -129,6 +130,7 @@ def shown_to_all(sim: Runner, watching: Sequence[Observer]) -> Iterator[Callable
     try:
         yield show
     except BaseException:
+        vars(sim)["_inside"] = claim  # an exception at the very end of a step may have left that of the step
         recorder = watching[0]
         assert isinstance(recorder, Recorder)
         if recorder.time != sim.state.t:
