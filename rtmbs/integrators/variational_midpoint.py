@@ -48,8 +48,8 @@ class VariationalMidpoint(Method):
     """The variational midpoint rule: the discrete equations of Hamilton's principle, with loops held by impulses.
 
     Momenta M zd are what a step carries on. Those that no force changes stay as they are, to rounding: of a floating or
-    sliding base with loops too. Angular momentum is kept about a fixed point; about a moving mass centre its error is of
-    order h^2. Energies of conservative mechanisms swing by an amount of order h^2 and do not drift, and nothing
+    sliding base with loops too. Angular momentum is kept about a fixed point; about a moving mass centre its error is
+    of order h^2. Energies of conservative mechanisms swing by an amount of order h^2 and do not drift, and nothing
     balances them. Errors of all quantities are even powers of h.
 
     Parameters
