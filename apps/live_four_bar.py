@@ -5,7 +5,7 @@
     python apps/live_four_bar.py --check             # no window: it keeps real time, or says why not
 
 ``--check`` plays the mechanism for a few seconds in the process that the window would watch, changes options on the way
-and goes back in its history and forward again; it ends with an error when a number differs or real time was missed.
+and goes back in its history and forward again. It ends with 1 when a number differs, with 3 when real time was missed.
 """
 
 import argparse
@@ -14,6 +14,7 @@ import time
 from typing import Any
 
 REAL_TIME = 0.98  # of the simulated time that the wall clock asks for
+SLOW = 3  # exit code of a check that found nothing wrong, on a machine too slow or too busy for real time
 
 
 def main() -> int:
@@ -35,7 +36,7 @@ def main() -> int:
 
 
 def check(parameters: dict[str, Any], h: float, seconds: float) -> int:
-    """Play, switch, go back and forward; return 0 when all is as it must be."""
+    """Play, switch, go back and forward; return 0, SLOW where real time was not kept, or 1 for a wrong state."""
     from rtmbs.viewer.session.commands import Pause, Play, Seek, SetInput, SetOption, StepForward
     from rtmbs.viewer.session.connect import connect
 
@@ -63,10 +64,12 @@ def check(parameters: dict[str, Any], h: float, seconds: float) -> int:
     print(f"{last.step} steps, p50 {1e3 * frame.p50:.2f} ms, p99 {1e3 * frame.p99:.2f} ms, deadline {1e3 * h:g} ms")
     print(f"speed {frame.actual_speed:.3f}, {frame.missed} of {frame.deadlines} deadlines missed")
     print(f"back to step {last.oldest} and forward again: {'the same bytes' if same else 'other numbers'}")
-    return 0 if same and last.outcome.accepted and frame.actual_speed > REAL_TIME else 1
+    if not (same and last.outcome.accepted):
+        return 1
+    return 0 if frame.actual_speed > REAL_TIME else SLOW
 
 
-def seen(connection: Any, condition: Any, patience: float = 60.0) -> Any:
+def seen(connection: Any, condition: Any, patience: float = 600.0) -> Any:
     """Return the first frame for which ``condition`` holds; exit with the messages when none comes."""
     end = time.monotonic() + patience
     told = []

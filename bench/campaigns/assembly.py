@@ -192,7 +192,7 @@ def spatial_loop(rng: np.random.Generator, tally: Tally) -> str:
         sim = rtmbs.Simulation(loop.model().compile(), h=1e-3)
     except StartError as error:
         told = str(error)
-        if "cannot close" in told or "wrong way round" in told:
+        if any(words in told for words in ("cannot close", "wrong way round", "contradict each other")):
             least = loop.closest(rng)
             return "" if least > OPEN else f"{kinds}: an own search closes it to {least:.1g}, but refused: {told}"
         return f"{kinds}: another reason: {told}" if "no inertia" not in told and "singular" not in told else ""

@@ -25,7 +25,7 @@ from rtmbs.results import hdf5_form
 
 SECONDS = 2.0  # of processor time for a file
 MEMORY = 256e6  # bytes above those of before
-PATIENCE = 60.0  # [s] until a process that does not answer is ended: the machine may be busy
+PATIENCE = 600.0  # [s] until a process that does not answer is ended: the machine may be busy
 BATCH = 1000  # files of a process
 ROOT = Path(__file__).parents[2]
 OTHERS = ("/proc/", "/sys/", "/dev/null", sys.prefix, sys.base_prefix, str(ROOT))

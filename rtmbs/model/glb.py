@@ -181,6 +181,8 @@ def parts(tree: dict[str, Any], mesh: dict[str, Any], binary: bytes, size: int) 
         flat = np.arange(len(points))
         if "indices" in primitive:
             flat = values(tree, primitive["indices"], binary, "SCALAR")[:, 0].astype(np.int64)
+            if view_of(tree, attributes["POSITION"]) == view_of(tree, primitive["indices"]):
+                raise DamagedFile("has positions and corners in one bufferView; each kind needs its own")
         found.append((points, triangles(flat, mode)))
         total += weight(found[-1:])
         check_unpacked(BYTES * total, size, "triangles")
@@ -223,6 +225,11 @@ def values(tree: dict[str, Any], number: Any, binary: bytes, shape: str) -> NDAr
     if kind.kind != "f" and accessor.get("normalized"):
         return np.maximum(rows / np.iinfo(kind).max, -1.0)
     return rows
+
+
+def view_of(tree: dict[str, Any], number: Any) -> Any:
+    """Return the number of the view of the binary chunk that an accessor reads."""
+    return entry(tree, "accessors", number)["bufferView"]
 
 
 def span(view: dict[str, Any], size: int) -> tuple[int, int]:

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.sparse import csc_array
 
 from rtmbs.errors import RtmbsError
@@ -98,6 +97,8 @@ class NearestPose(ABC):
         It serves where the iteration of ``approach`` circles, or stands where the Lagrangian bends the other way. Rows
         that depend on others are left out, in the directions that are independent at z.
         """
+        from scipy.optimize import minimize  # takes long to load, and few starts need it
+
         free = np.flatnonzero(~kept & (self.typical > 0.0))
         if not 0 < len(free) <= MOST:
             return z

@@ -4,13 +4,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array
 
-from rtmbs.errors import StartError
+from rtmbs.errors import RtmbsError, StartError
 from rtmbs.rotations.vectors import right_jacobian
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.loop_jacobian import loop_groups, loop_jacobian
 from rtmbs.start.checks import facing_away
 from rtmbs.start.entries import scaled_entries
-from rtmbs.start.nearest import REFUSED, NearestPose, worst_of
+from rtmbs.start.nearest import REFUSED, NearestPose, length_of, worst_of
 from rtmbs.system.tables import REVOLUTE
 
 Array = NDArray[np.float64]
@@ -21,6 +21,8 @@ BESIDE = (0.03, 0.3, 1.0, 3.0)  # in typical sizes: how far beside a pose others
 AGAIN = 6 * (1.0, 3.0)  # likewise, where loops close and axes face away
 DRAWS = 4  # of a size, each to both sides
 PATIENCE = 30  # iterations of a try
+ANYWHERE, MOST_EVALUATIONS = 24, 100  # poses from which least squares begin, and evaluations of each
+NEARLY = 1e-3  # gap below which they are closed for good by the iteration
 LOOKED_BESIDE = 200  # coordinates; beyond, every try takes long
 LESS = 0.9  # of the gap: a pose is taken for less open below it, and for another one of the same minimum above
 AS_NEAR = 1e-3  # relative difference of the distances of two assemblies that are as near
@@ -107,7 +109,40 @@ class Assembly(NearestPose):
             closes |= any(worst_of(self.gap(z)) <= REFUSED for z in tried)
             if min(opened) < LESS * opened[0]:
                 least = tried[int(np.argmin(opened)) - 1]
-        return least
+        found = self.from_anywhere(wanted, pinned, weights)
+        return self.nearest(found, wanted, weights) if found else least
+
+    def from_anywhere(self, wanted: Array, pinned: NDArray[np.bool_], weights: Array) -> list[Array]:
+        """Return the assemblies (n,) that SciPy's least squares lead to from poses all around ``wanted``.
+
+        A trust region leaves flat valleys of the gap, as those of long slides, in which the damped iteration stays.
+        """
+        from scipy.optimize import least_squares  # takes long to load, and few starts need it
+
+        free = np.flatnonzero(~pinned & (self.typical > 0.0))
+        if not 0 < len(free) <= LOOKED_BESIDE:
+            return []
+
+        def at(x: Array) -> Array:
+            z = wanted.copy()
+            z[free] += x * self.typical[free]
+            return z
+
+        def jacobian(x: Array) -> Array:
+            self.gap(at(x))
+            return self.scaled_jacobian(at(x)).toarray()[:, free]
+
+        draws, found = np.random.default_rng(1), []
+        for k in range(ANYWHERE):
+            begin = AGAIN[k % len(AGAIN)] * draws.standard_normal(len(free))
+            try:
+                end = least_squares(lambda x: self.gap(at(x)), begin, jacobian, max_nfev=MOST_EVALUATIONS)
+            except (RtmbsError, ValueError):  # a rotation vector of a whole turn, a gap beyond all numbers
+                continue
+            if length_of(end.fun) <= NEARLY:
+                z = self.near(at(end.x), wanted, pinned, weights)
+                found += [z] if self.assembled(z) else []
+        return found
 
     def nearest(self, found: list[Array], wanted: Array, weights: Array) -> Array:
         """Return the assembly (n,) nearest to ``wanted``; another one that is as near becomes ``other_way``."""

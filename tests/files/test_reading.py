@@ -42,10 +42,11 @@ def test_length_alphabet_and_depth_are_bounded(tmp_path):
         check_unpacked(1e9, 1e6, "rows")
 
 
-def glb(count):
+def glb(count, **primitive):
     tree = {
-        "asset": {"version": "2.0"}, "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
-        "accessors": [{"bufferView": 0, "componentType": 5126, "count": count, "type": "VEC3"}],
+        "asset": {"version": "2.0"}, "meshes": [{"primitives": [{"attributes": {"POSITION": 0}, **primitive}]}],
+        "accessors": [{"bufferView": 0, "componentType": 5126, "count": count, "type": "VEC3"},
+                      {"bufferView": 0, "componentType": 5121, "count": 3, "type": "SCALAR"}],
         "bufferViews": [{"buffer": 0, "byteLength": 36}], "buffers": [{"byteLength": 36}],
     }  # fmt: skip
     said, data = json.dumps(tree).encode(), np.arange(9, dtype="<f4").tobytes()
@@ -59,6 +60,12 @@ def test_a_glb_that_counts_more_than_it_has_is_refused(tmp_path):
     np.testing.assert_array_equal(Mesh(tmp_path / "a.glb").vertices, np.arange(9.0).reshape(3, 3))
     (tmp_path / "a.glb").write_bytes(glb(20_000_000))
     with pytest.raises(ModelError, match=r"a\.glb.*it has a count"):
+        Mesh(tmp_path / "a.glb")
+
+
+def test_a_glb_that_takes_its_positions_for_corners_is_refused(tmp_path):
+    (tmp_path / "a.glb").write_bytes(glb(3, indices=1))
+    with pytest.raises(ModelError, match=r"a\.glb.*positions and corners in one bufferView"):
         Mesh(tmp_path / "a.glb")
 
 

@@ -76,3 +76,9 @@ def test_hinges_with_one_axis_are_named():
 def test_some_loops_of_the_campaign():
     tally = CAMPAIGN.run(2, 0)
     assert tally.survived == tally.tried, tally.failures
+
+
+@pytest.mark.parametrize("seed", [1000606, 1000708])
+def test_loops_with_slides_in_a_plane_are_assembled_from_afar(seed):
+    tally = CAMPAIGN.run(1, seed)
+    assert tally.survived == tally.tried, tally.failures
