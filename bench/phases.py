@@ -109,7 +109,7 @@ def flops(sim: Simulation) -> Values:
     e, state = sim.equations, sim.state
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "state.pickle"
-        settings = sim._work.settings
+        settings = sim._store.work.settings
         path.write_bytes(pickle.dumps((e.tables, e.lu, e.ws, e.work, e.alpha, state, settings)))
         environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
         command = [sys.executable, "-m", "bench.measures.flops", str(path)]

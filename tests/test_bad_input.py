@@ -47,6 +47,7 @@ from rtmbs.model import (
     Universal,
     Wrench,
 )
+from rtmbs.simulation.failures import error_of
 from rtmbs.simulation.options import by_name
 from rtmbs.state import FORMAT
 from tests.contracts.machines import put_entry
@@ -595,7 +596,7 @@ def live(change):
         sim = simulation()
         change(sim.state)
         if not (report := sim.step()).outcome.accepted:
-            raise sim.error(report)
+            raise error_of(sim, report)
 
     return act
 
@@ -807,7 +808,7 @@ def test_a_reference_rotation_that_is_none_ends_the_step(fused, wrong):
     sim = Simulation(library.build("top").compile(), h=1e-3, method=PenaltyTrapezoidal(fused=fused))
     sim.step()
     sim.state.R0[0] = wrong
-    for stepping in (sim, sim.twin()):
+    for stepping in (sim, sim._twin()):
         report = stepping.step()
         assert report.outcome.name == "NOT_FINITE"
         assert any("R0 of" in name and "no rotation" in name for name in report.worst), report.worst

@@ -20,6 +20,7 @@ from rtmbs import Outcome, PenaltyTrapezoidal, Simulation, errors, library
 from rtmbs.errors import InputError, LoopOpenError, NotConvergedError, NotFiniteError, SingularTangentError, StepError
 from rtmbs.integrators.base import StepEquations
 from rtmbs.semirecursive.endings import SMALL_PIVOT
+from rtmbs.simulation.failures import retry
 from rtmbs.simulation.options import by_name
 from tests.contracts.machines import accepted_steps, closed_simulation, entry, everything
 from tests.contracts.test_steps import carts
@@ -153,7 +154,7 @@ def test_a_fault_anywhere_in_a_step_changes_nothing(form, kind, monkeypatch):
         if after != before:  # the one moment that may be later than the commit: on the way out of the step
             assert after == committed, f"event {at} of {count}"
             late += 1
-            sim._states = sim._states[::-1]
+            sim._store.states = sim._store.states[::-1]
     assert late <= 4, "the commit is the last thing a step does"
     accepted_steps(reference, 3)
     accepted_steps(sim, 4)
@@ -238,7 +239,7 @@ def test_equations_that_answer_no_number(question, bad, monkeypatch):
     monkeypatch.setattr(rtmbs.simulation.simulation.SemiRecursiveEquations, question, wrong)
     first = sys.maxsize
     assert sim.step().outcome.accepted
-    sim._states = sim._states[::-1]
+    sim._store.states = sim._store.states[::-1]
     for turn in range(1, calls[0] + 1):
         calls[0], first = 0, turn
         report = sim.step()
@@ -250,7 +251,7 @@ def test_equations_that_answer_no_number(question, bad, monkeypatch):
             "keep_states",
         ):  # these answer nothing
             assert report.outcome.accepted
-            sim._states = sim._states[::-1]
+            sim._store.states = sim._store.states[::-1]
         else:
             assert report.outcome in (Outcome.NOT_FINITE, Outcome.LOOP_OPEN, Outcome.SINGULAR_TANGENT)
             assert report.worst
@@ -460,7 +461,7 @@ def test_halving_is_bounded_and_leaves_nothing_behind(at_most, monkeypatch):
         report = step(self)
         tried.append(self.h)
         if report.outcome.accepted:
-            self.back_to((self._states[::-1], {}))
+            self._store.back_to((self._store.states[::-1], {}))
         return type(report)(outcome=Outcome.NOT_CONVERGED, t=report.t, worst=("pin.angle",))
 
     monkeypatch.setattr(Simulation, "step", failing)
@@ -483,7 +484,7 @@ def test_the_last_of_the_parts_may_fail_too(monkeypatch):
         tried.append(self.h)
         report = step(self)
         if len(tried) in (1, 2, 6):
-            self._states = self._states[::-1]
+            self._store.states = self._store.states[::-1]
             return type(report)(outcome=Outcome.LOOP_OPEN, t=report.t)
         return report
 
@@ -506,7 +507,7 @@ def test_a_fault_anywhere_in_halving_changes_nothing(kind):
     after = everything(reference)
     whole = 0
     for at in range(0, count, 7 if kind == "calls" else 3):
-        raised = raised_at(kind, at, FAULTS[at % len(FAULTS)](), lambda: sim.retry(report, "halve", 6))
+        raised = raised_at(kind, at, FAULTS[at % len(FAULTS)](), lambda: retry(sim, report, "halve", 6))
         if everything(sim) == after:  # on the way out, or a little sooner than the watched retry
             whole += 1
             sim.restore(start)
@@ -536,7 +537,7 @@ BOUNDED = {
     "errors.py: warn": "up the frames of the call",
     "ad/forks.py: place_asked": "up the frames of the call",
     "system/recorded_laws.py: place_of": "up the frames of an exception",
-    "simulation/one_thread.py: is_inside": "up the frames of the call",
+    "simulation/access.py: is_inside": "up the frames of the call",
     "files/parquet_form.py: check_column": "every turn takes a page, and pages have bytes",
     "files/parquet_form.py: struct": "every turn takes a byte at least",
     "files/parquet_form.py: unsigned": "every turn takes a byte",
@@ -544,7 +545,7 @@ BOUNDED = {
     "simulation/controlled.py: go_to": "StepBound ends a run of too many steps",
     "simulation/event_handling.py: act": "an event happens AGAIN times at one instant at most",
     "simulation/event_handling.py: look": "every turn takes a zero off the list",
-    "simulation/simulation.py: _run_within": "MOST_AGAIN",
+    "simulation/controlled.py: run_with_tolerance": "MOST_AGAIN",
     "simulation/zeros.py: zeros_within": "looks double until they are MOST",
     "model/glb.py: placed": "every turn takes a node off the list, and nodes are bounded in number",
     "linear/rank.py: weak_columns": "probes double until they are as many as the columns",
@@ -566,7 +567,7 @@ BOUNDED = {
     "observers/worker.py: wait": "every job is done, and keeps its error; that of a dead thread is done here",
     "simulation/jumps.py: located": "the interval is halved until its edge, in 30 turns",
     "simulation/failures.py: in_parts": "every turn takes a part or ends",
-    "simulation/record_times.py: due": "every turn passes one of the times",
+    "simulation/controlled.py: due": "every turn passes one of the times",
     "simulation/running.py: run": "every turn takes a step or raises",
     "simulation/running.py: show": "every turn serves an observer or raises",
     "simulation/running.py: shown_to_all": "no loop of its own: that of show",

@@ -69,7 +69,7 @@ def run(cases: int, seed: int) -> Tally:
 
 def count_of(sim: Simulation, span: float, tolerance: float) -> int:
     """Return how many steps a run took and threw away, until it ended in an answer or in words."""
-    taken, step, chunk = 0, sim.step, sim.take_chunk
+    taken, step, chunk = 0, sim.step, sim._take_chunk
 
     def one(*args: object) -> object:
         nonlocal taken

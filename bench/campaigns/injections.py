@@ -45,7 +45,7 @@ SETTLED = {"zdd", "lam", "energy"}  # what settling changes after an input has: 
 
 def judged(sim: Simulation, by_rows: bool) -> str:
     """Go on with the simulation; return what is wrong: a result that is not finite, or a failed state that moved."""
-    before = contents(sim._states[0])  # ``state`` would settle first
+    before = contents(sim._store.states[0])  # ``state`` would settle first
     try:
         if by_rows:
             result = sim.run(sim.t + STEPS * sim.h)
@@ -58,7 +58,7 @@ def judged(sim: Simulation, by_rows: bool) -> str:
     if report.outcome.accepted:
         numbers = (sim.state.z, sim.state.zd, sim.state.zdd, sim.state.lam)
         return "" if all(np.all(np.isfinite(one)) for one in numbers) else f"{report.outcome.name} is not finite"
-    left = {name for name, value in contents(sim._states[0]).items() if value != before[name]} - SETTLED
+    left = {name for name, value in contents(sim._store.states[0]).items() if value != before[name]} - SETTLED
     return f"{report.outcome.name} changed {', '.join(left)}" if left else ""
 
 

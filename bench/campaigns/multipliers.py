@@ -81,7 +81,7 @@ def watched(sim: Simulation, rng: Rng, answers: dict[Outcome, int]) -> Seen:
 
 def errors(sim: Simulation) -> tuple[float, float]:
     """Return the errors of multipliers, in terms of their floors, and of accelerations, in the metric of M."""
-    state, settings, spare = sim.state, sim._work.settings, set(sim.start_report.redundant)
+    state, settings, spare = sim.state, sim._store.work.settings, set(sim.start_report.redundant)
     kept = np.array([name not in spare for name in sim.system.row_names])
     equations = exact(sim, kept)
     zdd, lam = equations.solve()

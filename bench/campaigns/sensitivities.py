@@ -142,7 +142,7 @@ def compared_by_gravity(case: int) -> tuple[float, str, float]:
     def end(value: float) -> Array:
         one = rtmbs.Simulation(system, h=1e-3, method=METHOD)
         one.inputs["gravity"] = gravity + value * size * np.eye(3)[axis]
-        one.go_on_from(one.state.copy(), 0.0)
+        one._store.go_on_from(one.state.copy(), 0.0)
         one.method.begin(one.equations, one.state)
         return np.asarray(of(one.run(20e-3, on_failure="raise")))
 
@@ -227,7 +227,7 @@ def differences(model: rtmbs.Model, sim: rtmbs.Simulation, name: str, found: Any
         one = rtmbs.Simulation(built.compile(), h=h, method=METHOD)
         if base in one.inputs:
             one.inputs[base] = other
-            one.go_on_from(one.state.copy(), 0.0)
+            one._store.go_on_from(one.state.copy(), 0.0)
             one.method.begin(one.equations, one.state)
         return np.asarray(values(one.run(STEPS * h)))
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs import EnergyMeter, Model, Result, Simulation, library
+from rtmbs.simulation.running import steps_to
 from rtmbs.system import System
 
 from .orders import matrices, rotated
@@ -26,7 +27,7 @@ def energy_drift(h: float = 1e-3, t_end: float = 30.0) -> Drift:
     sim = Simulation(library.build("fourbar", ny=1, nz=1).compile(), h)
     meter = EnergyMeter()
     meter.begin(sim, None)
-    for _ in range(sim.steps_to(t_end)):
+    for _ in range(steps_to(sim, t_end)):
         report = sim.step()
         assert report.outcome.accepted, report
         meter.observe(sim, report)

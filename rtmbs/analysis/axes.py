@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rtmbs.analysis.linearisation import by_states, projected, system_matrix
 from rtmbs.analysis.neighbourhood import Indices, Neighbourhood, neighbourhood
-from rtmbs.simulation.simulation import Simulation
+from rtmbs.simulation.simulation import Simulation, store_of
 
 Array = NDArray[np.float64]
 
@@ -125,7 +125,7 @@ def moved(sim: Simulation, near: Neighbourhood, seconds: float) -> Simulation:
     state.z[:] = arrays.z + seconds * (arrays.zd + 0.5 * seconds * arrays.zdd)
     state.zd[:] = arrays.zd + seconds * arrays.zdd
     state.s[:] = arrays.s + seconds * arrays.sd
-    own.go_on_from(state, sim.t + seconds)
+    store_of(own).go_on_from(state, sim.t + seconds)
     return own
 
 

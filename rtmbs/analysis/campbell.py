@@ -19,8 +19,8 @@ from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.linear.refusal import refuses_unfactorised
 from rtmbs.results.extras import needed
 from rtmbs.results.plotting import finished
-from rtmbs.simulation.input_units import input_unit
-from rtmbs.simulation.simulation import Simulation
+from rtmbs.simulation.inputs import input_unit
+from rtmbs.simulation.simulation import Simulation, store_of
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -190,7 +190,7 @@ def rest_over(of: Any, over: str) -> Callable[[float], Simulation]:
 
     def at(value: float) -> Simulation:
         nonlocal sim
-        sim.write_input(place, np.array([value], np.float64))  # a constraint is closed by the equilibrium
+        store_of(sim).write_input(place, np.array([value], np.float64))  # a constraint is closed by the equilibrium
         sim = equilibrium(sim, stable=False).simulation
         return sim.independent()
 

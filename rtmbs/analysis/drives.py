@@ -13,7 +13,7 @@ from rtmbs.analysis.given_poses import plain_dofs, turning_joints
 from rtmbs.errors import InputError, shown
 from rtmbs.integrators.checks import is_number
 from rtmbs.results.force_channels import driven_distances
-from rtmbs.simulation.cut_joints import no_coordinate, turning_joint
+from rtmbs.simulation.set_coordinate import no_coordinate, turning_joint
 from rtmbs.system.system import System
 
 Array = NDArray[np.float64]

@@ -11,7 +11,7 @@ from rtmbs.integrators.checks import whole
 from rtmbs.results.motion import body_motion
 from rtmbs.results.resampled import Resampled
 from rtmbs.results.samples import one_sample
-from rtmbs.simulation.simulation import Simulation
+from rtmbs.simulation.simulation import Simulation, store_of
 from rtmbs.system.system import System
 from rtmbs.system.tables import PRISMATIC
 
@@ -67,7 +67,7 @@ def elsewhere(sim: Simulation, rng: np.random.Generator) -> Simulation | None:
     if state is None:
         return None
     try:
-        own.go_on_from(state, own.t)
+        store_of(own).go_on_from(state, own.t)
     except StartError:
         return None
     return own

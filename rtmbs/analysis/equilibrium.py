@@ -21,7 +21,7 @@ from rtmbs.analysis.told import Told, rows
 from rtmbs.errors import InputError, shown
 from rtmbs.linear.iteration import converged
 from rtmbs.linear.refusal import refuses_unfactorised
-from rtmbs.simulation.simulation import Simulation
+from rtmbs.simulation.simulation import Simulation, store_of
 from rtmbs.state import State
 from rtmbs.system.system import System
 
@@ -97,7 +97,7 @@ class Equilibrium(Told):
 
 def channels(sim: Simulation) -> frozenset[str]:
     """Return the names of all channels of a Simulation."""
-    return frozenset(sim._channels().sources(sim.state))
+    return frozenset(sim.keys())
 
 
 @refuses_unfactorised(InputError, "equilibrium")
@@ -124,7 +124,7 @@ def equilibrium(
     sim = at_rest(of, near)
     if relaxation is not None:
         relax(sim, relaxation)
-        sim.go_on_from(closed_pose(sim), sim.t)
+        store_of(sim).go_on_from(closed_pose(sim), sim.t)
     try:
         here = static(sim)
     except Integrates:
@@ -154,7 +154,7 @@ def descend(sim: Simulation, here: Static, stable: bool) -> Equilibrium:
         if there is not None and better(here, there, share * change, stable):
             here, previous, radius = there, size, min(2.0 * max(radius, share * size), LARGEST)
             continue
-        sim.go_on_from(before, sim.t)
+        store_of(sim).go_on_from(before, sim.t)
         radius = 0.25 * share * size
         if radius < SMALLEST:
             break
@@ -181,7 +181,7 @@ def at_rest(of: System | Simulation, near: Any = None) -> Simulation:
             f"{row!r} moves at t = {sim.t:g} s, and nothing rests beside it; take a time at which drivers rest, or "
             "modes(sim) of the steady motion"
         )
-    sim.go_on_from(state, sim.t)
+    store_of(sim).go_on_from(state, sim.t)
     return sim
 
 
@@ -214,7 +214,7 @@ def begin_at(sim: Simulation, near: Any) -> None:
         raise InputError(f"near is a pose of another mechanism than {sim.system.name!r}; map coordinates to values")
     state = sim.state.copy()
     state.z[:], state.R0[:] = near.z, near.R0
-    sim.go_on_from(state, sim.t)
+    store_of(sim).go_on_from(state, sim.t)
 
 
 def wanted_step(here: Static, stable: bool) -> tuple[Array, float]:
@@ -286,7 +286,7 @@ def preload(sim: Simulation, inputs: Sequence[str]) -> dict[str, float | Array]:
         if np.any(np.abs(change) > NO_EFFECT * np.maximum(np.abs(state.u[slots]), 1.0)):
             break  # what the input does here is rounding
         state.u[slots] += change
-        own.go_on_from(state, own.t)
+        store_of(own).go_on_from(state, own.t)
         if np.abs(change).max(initial=0.0) <= 1e-13 * np.maximum(np.abs(state.u[slots]), 1.0).max(initial=0.0):
             break
     here = static(own)

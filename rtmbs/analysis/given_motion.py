@@ -21,7 +21,7 @@ from rtmbs.analysis.given_poses import (
 )
 from rtmbs.errors import InputError, ModelError, shown
 from rtmbs.model.profiles import ConstantRate, checked_profile
-from rtmbs.simulation.cut_joints import no_coordinate, turning_joint
+from rtmbs.simulation.set_coordinate import no_coordinate, turning_joint
 from rtmbs.system.system import JointInfo, System
 
 Array = NDArray[np.float64]

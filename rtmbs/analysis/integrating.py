@@ -14,7 +14,7 @@ from rtmbs.analysis.linearisation import by_states
 from rtmbs.analysis.neighbourhood import NullBasis, neighbourhood
 from rtmbs.analysis.static import NoEquilibrium, pose_after, pose_at_rest
 from rtmbs.errors import StartError
-from rtmbs.simulation.simulation import Simulation
+from rtmbs.simulation.simulation import Simulation, store_of
 
 Array = NDArray[np.float64]
 
@@ -94,13 +94,13 @@ def shortened(sim: Simulation, here: Joined, change: Array) -> Joined | None:
         if state is not None:
             state.s += share * change[f:]
             try:
-                sim.go_on_from(state, sim.t)
+                store_of(sim).go_on_from(state, sim.t)
                 there = joined(sim)
             except (StartError, ValueError):
                 there = None
             if there is not None and there.beside(here) < here.beside(here):
                 return there
-        sim.go_on_from(before.copy(), sim.t)
+        store_of(sim).go_on_from(before.copy(), sim.t)
         share *= 0.5
     return None
 

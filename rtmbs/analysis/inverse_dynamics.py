@@ -27,7 +27,7 @@ from rtmbs.results.result import Result
 from rtmbs.results.samples import Samples
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.rotations import commit_rotations
-from rtmbs.simulation.outside import check_outside
+from rtmbs.simulation.captured_values import check_captured
 from rtmbs.start.positions import Assembly
 from rtmbs.start.rank import independent_rows
 from rtmbs.system.signals import evaluate_signals
@@ -114,7 +114,7 @@ def inverse_dynamics(
             f"force {system.states[0].force!r} has states, which a motion at given times does not tell; take it away, "
             "or let drivers make the motion in a Simulation"
         )
-    check_outside(system)
+    check_captured(system)
     given = of_result(system, motion, t) if isinstance(motion, Result) else given_motion(system, motion, t)
     follower = Follower(system, given, tolerance, inputs or {})
     chosen = drives_of(system, drives, given.names)

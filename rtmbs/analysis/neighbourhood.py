@@ -21,7 +21,7 @@ from rtmbs.errors import InputError
 from rtmbs.integrators.settings import LAGGED, StateArrays
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.law_states import hold_states
-from rtmbs.simulation.outside import check_outside
+from rtmbs.simulation.captured_values import check_captured
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.start.rank import independent_rows
 from rtmbs.system.pattern import uncondensed
@@ -137,7 +137,7 @@ def of_state(sim: Simulation) -> tuple[SemiRecursiveEquations, StateArrays]:
 
 def closed(sim: Simulation) -> tuple[SemiRecursiveEquations, StateArrays]:
     """Return equations of their own at the state of a Simulation, whose arrays they copy, and Phi_z closed."""
-    check_outside(sim.system)
+    check_captured(sim.system)
     state = sim.state.copy()
     equations = SemiRecursiveEquations(uncondensed(sim.system))
     equations.assembly_offset[:], equations.masses = sim.equations.assembly_offset, sim.equations.masses.copy()

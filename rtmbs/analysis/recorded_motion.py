@@ -22,7 +22,7 @@ from rtmbs.results.motion import BodyMotion, RelativeMotion, cross
 from rtmbs.results.resampled import DofMotion
 from rtmbs.results.result import TIME, Result
 from rtmbs.rotations.quaternions import normalised, rotations
-from rtmbs.simulation.cut_joints import no_coordinate, turning_joint
+from rtmbs.simulation.set_coordinate import no_coordinate, turning_joint
 from rtmbs.system.system import JointInfo, System
 
 Array = NDArray[np.float64]

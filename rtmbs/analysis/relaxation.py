@@ -3,7 +3,7 @@
 import math
 
 from rtmbs.errors import InputError, shown
-from rtmbs.simulation.simulation import Simulation
+from rtmbs.simulation.simulation import Simulation, store_of
 
 RESTS = 1e-16  # of the largest peak of kinetic energy: the motion is over
 HALVINGS = 6  # of a step that fails
@@ -52,4 +52,4 @@ def rest(sim: Simulation, t: float) -> None:
     """Take the rates away, and go back to the time ``t`` [s] for functions of time."""
     state = sim.state.copy()
     state.zd[:] = 0.0
-    sim.go_on_from(state, t)
+    store_of(sim).go_on_from(state, t)

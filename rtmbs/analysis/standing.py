@@ -4,8 +4,7 @@ from typing import Any
 
 from rtmbs.errors import InputError, shown
 from rtmbs.model.model import Model
-from rtmbs.simulation.known import system_of
-from rtmbs.simulation.simulation import Simulation
+from rtmbs.simulation.simulation import Simulation, store_of, system_of
 from rtmbs.start.checks import check_closed
 from rtmbs.state import State
 from rtmbs.system.system import System
@@ -34,7 +33,7 @@ def simulation_of(verb: str, of: Any, wanted: str = MEANT) -> Simulation:
     sim = Simulation(system, of.h)
     state = of.copy()
     check_closed(sim.equations, state, "this state")
-    sim.go_on_from(state, state.t)
+    store_of(sim).go_on_from(state, state.t)
     return sim
 
 

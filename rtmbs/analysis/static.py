@@ -11,7 +11,7 @@ from rtmbs.analysis.neighbourhood import NullBasis, closed, matrices, neighbourh
 from rtmbs.errors import RtmbsError, StartError
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.law_states import hold_states
-from rtmbs.simulation.simulation import Simulation
+from rtmbs.simulation.simulation import Simulation, store_of
 from rtmbs.start.nearest import REFUSED, worst_of
 from rtmbs.start.positions import Assembly
 from rtmbs.state import State
@@ -146,10 +146,10 @@ def step_to(sim: Simulation, here: Static, change: Array) -> Static | None:
         return None
     before = sim.state.copy()
     try:
-        sim.go_on_from(state, sim.t)
+        store_of(sim).go_on_from(state, sim.t)
         there = static(sim)
     except (StartError, ValueError):
-        sim.go_on_from(before, sim.t)
+        store_of(sim).go_on_from(before, sim.t)
         return None
     along = float((here.N.T @ projected_force(sim)) @ change)
     return Static(**{**vars(there), "g_along": along})
@@ -175,14 +175,14 @@ def settle_states(sim: Simulation) -> None:
         change = -scipy.linalg.lstsq(slopes, sd, cond=1e-12)[0]
         state = sim.state.copy()
         state.s += change
-        sim.go_on_from(state, sim.t)
+        store_of(sim).go_on_from(state, sim.t)
         size = np.maximum(np.abs(state.s), 1.0)
         if np.abs(change).max() <= 1e-13 * size.max():
             break
     left = np.abs(sim.state.sd) - SETTLED * np.abs(slopes) @ size
     if left[worst := int(np.argmax(left))] > 0.0:
         info, rate = sim.system.states[worst], sim.state.sd[worst]
-        sim.go_on_from(before, sim.t)
+        store_of(sim).go_on_from(before, sim.t)
         raise Integrates(
             f"state {info.name!r} of force {info.force!r} keeps changing by {rate:.3g} per second whatever its value, "
             "as an integrator does"

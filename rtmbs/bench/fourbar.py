@@ -18,6 +18,7 @@ from rtmbs.jit.compiling import announced
 from rtmbs.library import references
 from rtmbs.observers import EnergyMeter, IterationMeter, StepTimeMeter, ViolationMeter
 from rtmbs.simulation import Simulation
+from rtmbs.simulation.simulation import store_of
 from rtmbs.state import State
 
 SCHEMA_VERSION = 1
@@ -104,7 +105,7 @@ def in_one_call(sim: Simulation, before: State, t_end: float) -> Record:
     Wall time None: a step asks Python, and ``run`` takes them one by one.
     """
     found: Record = {"groups": [len(group) for group in sim.groups], "run_s": None}
-    if sim.takes_chunks:
+    if store_of(sim).takes_chunks:
         sim.restore(before)
         start = time.perf_counter()
         sim.run(t_end)

@@ -13,6 +13,7 @@ from rtmbs.bench import fourbar
 from rtmbs.bench.report import aligned
 from rtmbs.errors import InputError
 from rtmbs.simulation import Simulation
+from rtmbs.simulation.failures import error_of
 from rtmbs.simulation.pacing import Pacer, Punctuality, paced
 
 Array = NDArray[np.float64]
@@ -61,7 +62,7 @@ def step(sim: Simulation) -> None:
     """Take one step; raises StepError when it fails."""
     report = sim.step()
     if not report.outcome.accepted:
-        raise sim.error(report)
+        raise error_of(sim, report)
 
 
 def nothing() -> None:

@@ -9,6 +9,7 @@ from tqdm import tqdm
 from rtmbs.integrators.report import StepReport
 from rtmbs.observers.base import Observer
 from rtmbs.simulation import Simulation
+from rtmbs.simulation.failures import error_of
 
 
 def timed_step(sim: Simulation) -> tuple[StepReport, float]:
@@ -17,7 +18,7 @@ def timed_step(sim: Simulation) -> tuple[StepReport, float]:
     report = sim.step()
     seconds = time.perf_counter() - before
     if not report.outcome.accepted:
-        raise sim.error(report)
+        raise error_of(sim, report)
     return report, seconds
 
 

@@ -32,7 +32,7 @@ def check_mechanism(name: str, words: list[str]) -> int:
     defaults = library.defaults(name)
     options = vars(option_parser(f"rtmbs check {name}", defaults, library.describe(name)).read(words))
     sim = Simulation(library.build(name, **options).compile())
-    print(sim.topology)
+    print(sim.start_report.topology)
     print()
     print(sim.start_report)
     return 0
@@ -64,4 +64,4 @@ def described(document: Document) -> str:
     from rtmbs.commands.analyses import simulation
 
     sim = simulation(document)
-    return f"{head}\n\n{sim.topology}\n\n{sim.start_report}"
+    return f"{head}\n\n{sim.start_report.topology}\n\n{sim.start_report}"

@@ -17,8 +17,11 @@ def arrays_of(state: State) -> StateArrays:
 
 def one_row_chunk(state: State, stats: Array) -> Chunk:
     """Return the single row of a step into ``state``, shared with it."""
-    z, zd, zdd, lam, R0, energy, s, sd = [values[None] for values in arrays_of(state)]
-    return Chunk(z, zd, zdd, lam, R0, energy, state.u[None], stats[None], s, sd)
+    energy = state.memory.get("energy", NO_ENERGY)
+    return Chunk(  # in the order of the fields: every step of a loop in Python makes one
+        state.z[None], state.zd[None], state.zdd[None], state.lam[None], state.R0[None], energy[None], state.u[None],
+        stats[None], state.s[None], state.sd[None],
+    )  # fmt: skip
 
 
 def chunk_for(state: State, steps: int) -> Chunk:

@@ -30,6 +30,7 @@ from rtmbs.integrators.settings import (
 )
 from rtmbs.integrators.trapezoidal import TrapezoidalStep
 from rtmbs.integrators.tries import MOST_TRIES
+from rtmbs.limits.bounds import BEYOND
 from rtmbs.state import State
 
 Array = NDArray[np.float64]
@@ -217,16 +218,20 @@ class PenaltyTrapezoidal(Method):
 
     def advance(self, equations: Equations, work: Work, old: State, new: State) -> StepReport:
         """Fill ``new`` with the state at its time; its h and the inputs at that time stand in it already."""
-        take_over(equations, work, new)
-        if bad := equations.not_finite_inputs():
+        equations.u, equations.alpha, h = new.u, new.memory["alpha"], new.h  # as in ``take_over``
+        if h != work.settings.h:
+            work.settings = work.settings._replace(h=float(h))
+        if new.u.size and not np.abs(new.u).max() <= BEYOND and (bad := equations.not_finite_inputs()):
             work.stats[:] = 0.0
             return report_of(work.stats, Outcome.NOT_FINITE, new.t, worst=bad)
         if (fused := work.fused) is not None:
-            row = one_row_chunk(new, work.stats)
-            outcome = fused.in_groups(work.settings, arrays_of(old), row) if fused.groups is not None else None
+            row, start = one_row_chunk(new, work.stats), arrays_of(old)
+            outcome = fused.in_groups(work.settings, start, row) if fused.groups is not None else None
             if outcome not in TAKEN:
-                code, _ = fused.kernel(*fused.arguments(work.settings, arrays_of(old), row))
+                code, _ = fused.kernel(*fused.arguments(work.settings, start, row))
                 outcome = fused.outcomes[code]
+            if outcome in TAKEN:
+                return report_of(work.stats, outcome, new.t_ref + new.k * h, fused.tick)
             if outcome is not Outcome.SINGULAR_TANGENT:
                 names = self.worst(equations, work, outcome, old)
                 return explained(equations, work, report_of(work.stats, outcome, new.t, fused.tick, worst=names), old)

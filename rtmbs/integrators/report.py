@@ -180,6 +180,6 @@ def report_of(
         rotation[2],
         found[settings.GIVEN],
         dense,
-        dict(zip(settings.PHASES, (ticks * unit for ticks in found[settings.RESIDUAL_TICKS :]), strict=False)),
+        dict(zip(settings.PHASES, (stats[settings.RESIDUAL_TICKS :] * unit).tolist(), strict=False)),
         worst,
     )

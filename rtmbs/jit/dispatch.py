@@ -13,7 +13,7 @@ from rtmbs.jit.kernel_cache import KernelCache
 from rtmbs.jit.libraries import CoarseLibrary
 from rtmbs.jit.private import CPUDispatcher, event
 from rtmbs.jit.rare import fill_all, rare
-from rtmbs.jit.struct import kind_of
+from rtmbs.jit.struct import kinds_of
 from rtmbs.jit.struct_type import StructType  # structs are known before the first kernel is typed
 
 COMPILE = "numba:compile"  # numba's event around every real compilation; a kernel from the cache raises none
@@ -51,7 +51,7 @@ class StructDispatcher(Dispatcher):
     """
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        kinds = tuple(map(kind_of, args))
+        kinds = kinds_of(args)
         entry = self.entries.get(kinds)
         if kwargs or None in kinds or len(args) != self.py_func.__code__.co_argcount:
             return super().__call__(*args, **kwargs)
@@ -116,7 +116,7 @@ def entry_for(dispatcher: Callable[..., Any], arguments: tuple[Any, ...]) -> Cal
     """Return the machine code of a kernel for arguments of exactly these types; compiled or loaded when needed."""
     if not isinstance(dispatcher, CPUDispatcher):
         return dispatcher  # NUMBA_DISABLE_JIT
-    kinds = tuple(map(kind_of, arguments))
+    kinds = kinds_of(arguments)
     if isinstance(dispatcher, StructDispatcher) and kinds in dispatcher.entries:
         return dispatcher.entries[kinds]
     types = types_of(arguments)

@@ -6,7 +6,7 @@ the kernels do. A *struct* is laid out once in memory, as a flat list of words o
 address. ``struct_type`` says to numba how to read it. For Python it stays the named tuple that it is.
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from itertools import count
 from typing import Any, TypeVar
 
@@ -47,12 +47,18 @@ class Struct:
     @Once
     def words(self) -> Words:
         """The struct in memory (words,): see ``words_of``."""
-        return np.array([word for value in self for word in words_of(value)], np.int64)  # type: ignore[attr-defined]
+        words: list[int] = []
+        for value in self:  # type: ignore[attr-defined]
+            if type(value) is np.ndarray:  # as in ``words_of``: hundreds of calls a Simulation
+                words += (value.__array_interface__["data"][0], value.size, *value.shape, *value.strides)
+            else:
+                words += words_of(value)
+        return np.array(words, np.int64)
 
     @Once
     def signature(self) -> int | None:
         """A number that structs of one class share when the types of their fields are the same: see ``kind_of``."""
-        kinds = tuple(map(kind_of, self))  # type: ignore[call-overload]
+        kinds = kinds_of(self)  # type: ignore[arg-type]
         return None if None in kinds else _kinds.setdefault((type(self), kinds), next(_next))
 
     @Once
@@ -78,6 +84,17 @@ def kind_of(value: Any) -> Any:
         parts = tuple(map(kind_of, value))
         return None if None in parts else (kind, parts)
     return kind if kind in NUMBERS else None
+
+
+def kinds_of(values: Iterable[Any]) -> tuple[Any, ...]:
+    """Return the ``kind_of`` of each value, of arrays and structs without a further call."""
+    kinds: list[Any] = []
+    for value in values:
+        if type(value) is np.ndarray:
+            kinds.append((value.dtype, value.ndim, value.flags.num & LAYOUT))
+        else:
+            kinds.append(value.signature if isinstance(value, Struct) else kind_of(value))
+    return tuple(kinds)
 
 
 def words_of(value: Any) -> list[int]:

@@ -6,7 +6,6 @@ from typing import Any, Literal, TypeVar
 from rtmbs.errors import ModelError, shown, unknown_name
 from rtmbs.model.body import GROUND, Body, make_ground
 from rtmbs.model.checks import Array, Numbers, name_of, number, numbers
-from rtmbs.model.closed import Closed
 from rtmbs.model.constraints import Constraint
 from rtmbs.model.couplers import Coupler
 from rtmbs.model.drivers import BODY_COORDINATES, MARKER_AXES, Driver
@@ -16,6 +15,7 @@ from rtmbs.model.joint import Joint
 from rtmbs.model.looks import Looks, make_looks
 from rtmbs.model.markers import Marker
 from rtmbs.model.rods import Rod
+from rtmbs.model.strict_attributes import StrictAttributes
 
 Element = TypeVar("Element", Body, Joint, Marker)
 Between = tuple[Marker | str, Marker | str]
@@ -24,7 +24,7 @@ Coordinate = Joint | str | tuple[Joint | str, str]
 Ratios = Mapping[Coordinate, float] | Sequence[tuple[Coordinate, float]]
 
 
-class Elements(Closed):
+class Elements(StrictAttributes):
     """Elements in the order they were added; ``ground`` is the body that stands still."""
 
     name: str

@@ -181,7 +181,7 @@ def sample_bytes(sim: Watched) -> int:
 def started_of(sim: Watched) -> dict[str, int]:
     """Return what a run repeats of the start: that nothing can move, that states of laws are too fast."""
     locked = sim.start_report.locked
-    return ({locked: 1} if locked else {}) | dict(getattr(sim, "fast_states", {}))
+    return ({locked: 1} if locked else {}) | getattr(sim, "_warnings", dict)()
 
 
 def warnings_of(kept: Kept, system: System, samples: Samples) -> dict[str, int]:

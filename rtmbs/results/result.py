@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.limits.names import Keyed, selected
-from rtmbs.model.closed import Closed
+from rtmbs.model.strict_attributes import StrictAttributes
 from rtmbs.results.channel import Channel, Kept, Source
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 TIME = "t"
 
 
-class Result(Keyed, Closed):
+class Result(Keyed, StrictAttributes):
     """Channels by name: ``result["crank.position"]`` is the array, ``result.channel("crank.position")`` knows its unit.
 
     ``names()`` lists them all. ``result["crank.*"]`` and ``result[["crank.angle", "crank.rate"]]`` are dicts.
@@ -33,7 +33,7 @@ class Result(Keyed, Closed):
     times. A Result can be pickled; all channels are worked out for it.
     """
 
-    remedy = "; result.to_pandas() and result.to_xarray() give tables that columns can be added to"
+    _remedy = "; result.to_pandas() and result.to_xarray() give tables that columns can be added to"
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Result(Keyed, Closed):
         self.system = system  # of the run, for a viewer; None for a result of a file and for a pickled one
 
     @classmethod
-    def own_names(cls) -> set[str]:
+    def _own_names(cls) -> set[str]:
         """Return the names that constructors write."""
         makers = [unwrap(vars(base)["__init__"]) for base in cls.__mro__ if "__init__" in vars(base)]
         return {name for maker in makers if hasattr(maker, "__code__") for name in maker.__code__.co_names}

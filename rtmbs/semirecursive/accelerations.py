@@ -71,6 +71,8 @@ def correction(
     at ``enough``, where rounding begins: what is left there is the part of redundant equations, which no multiplier
     takes away.
     """
+    if not len(left):
+        return change, left
     rows, columns = parts.rows, parts.columns
     more, step, square = np.zeros(len(root)), left, parts.product(left, left)
     goes_on = np.ones(parts.count, np.bool_)
@@ -95,6 +97,8 @@ def violation_terms(equations: "SemiRecursiveEquations", zd: Array, zdd: Array, 
 
     pushed (m,) is lam over the effective masses: what the loops prevent counts too, or a truss at rest had no size.
     """
+    if not equations.m:
+        return np.zeros(0), np.zeros(0)
     ws, tables = equations.ws, equations.tables
     count, connectors = len(tables.closures.kind), tables.connectors
     terms = np.zeros(equations.m)

@@ -18,8 +18,7 @@ from rtmbs.sensitivities.designs import SAME, Design, check_same, designs_of, na
 from rtmbs.sensitivities.start import Pin
 from rtmbs.sensitivities.timed import UNTIMED, Timed, timed_by, timed_slots
 from rtmbs.sensitivities.variations import Variations
-from rtmbs.simulation.cut_joints import cut_joint, no_coordinate
-from rtmbs.simulation.setting import settable
+from rtmbs.simulation.set_coordinate import cut_joint, no_coordinate, settable
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.start.penalty import effective_masses
 from rtmbs.system.system import System

@@ -31,8 +31,9 @@ from rtmbs.sensitivities.start import FirstChange, Start
 from rtmbs.sensitivities.step_tape import StepTape
 from rtmbs.sensitivities.steps import LinearSteps, Missed
 from rtmbs.sensitivities.timed import check_steady
-from rtmbs.simulation.outside import check_outside
-from rtmbs.simulation.simulation import Simulation
+from rtmbs.simulation.captured_values import check_captured
+from rtmbs.simulation.running import steps_to
+from rtmbs.simulation.simulation import Simulation, store_of
 
 Array = NDArray[np.float64]
 
@@ -147,7 +148,7 @@ def sensitivity(
     check(sim)
     values = checked_values(model, at)
     own = begun(sim)
-    taken = Run(own, own.steps_to(t_end), checkpoints or 1)
+    taken = Run(own, steps_to(own, t_end), checkpoints or 1)
     check_steady(own.system, taken.t, own.h)
     parameters = parameters_of(own, by, model, values, taken.t)
     parameters, tape, start = prepared(own, parameters)
@@ -175,7 +176,7 @@ def check(sim: Simulation) -> None:
     if not isinstance(sim, Simulation):
         raise refused("sensitivity", MEANT, sim)
     method, system = sim.method, sim.system
-    check_outside(system)
+    check_captured(system)
     if not isinstance(method, PenaltyTrapezoidal):
         raise InputError(
             f"sensitivity knows the steps of PenaltyTrapezoidal, not of {type(method).__name__}; change the method"
@@ -198,10 +199,10 @@ def begun(sim: Simulation) -> Simulation:
     """Return a Simulation of its own at the present state, as if it began there."""
     own = sim.independent()
     own.change(threads=1)  # groups of threads make Newton matrices of their own
-    own.go_on_from(own.state.copy(), own.t)
+    store_of(own).go_on_from(own.state.copy(), own.t)
     assert isinstance(own.method, PenaltyTrapezoidal)
-    own.method.begin(own.equations, own._states[0])
-    own._states[1].memory["energy"][:] = own._states[0].memory["energy"]
+    own.method.begin(own.equations, store_of(own).states[0])
+    store_of(own).states[1].memory["energy"][:] = store_of(own).states[0].memory["energy"]
     return own
 
 

@@ -1,4 +1,4 @@
-"""A few equal steps at once, which may be taken back behind any of them: what the step control judges."""
+"""Batches of equal steps for step control: taken at once, taken back behind any of them, compared with halves."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,9 +10,9 @@ from rtmbs.integrators.report import Outcome, StepReport, doubtful_steps
 from rtmbs.integrators.settings import Chunk
 from rtmbs.simulation.dense import Moment
 from rtmbs.simulation.events import moment_of
-from rtmbs.simulation.input_holder import NO_GOALS
-from rtmbs.simulation.local_error import Track
+from rtmbs.simulation.local_error import Track, increments
 from rtmbs.state import State
+from rtmbs.system.system import System
 from rtmbs.system.tables import Array
 
 SIZE = 16  # steps of a batch at most
@@ -65,11 +65,11 @@ def take_batch(sim: Any, steps: int, chunk: Chunk | None) -> Batch:
     start = sim.state.copy()
     if chunk is not None:
         rows = first(chunk, steps)
-        done, failed = sim.take_chunk(rows)
+        done, failed = sim._take_chunk(rows)
         if not failed:
             moments = [moment_of(start), *(moment_in(start, rows, k) for k in range(done))]
             return Batch(start, moments, None, rows, None, None)
-        sim.back_to(((start.copy(), start.copy()), NO_GOALS))
+        sim._store.stand_at(start.copy())
     moments, states, reports = [moment_of(start)], list[State](), list[StepReport]()
     for _ in range(steps):
         report = sim.step()
@@ -91,3 +91,23 @@ def moment_in(start: State, rows: Chunk, k: int) -> Moment:
 def chunk_of(sim: Any) -> Chunk:
     """Return a chunk for a batch."""
     return chunk_for(sim.state, SIZE)
+
+
+PART = 4.0 / 3.0  # of the difference to halves: the error of a rule of order two
+
+
+def error_of_positions(sim: Any, system: System, batch: Batch, count: int) -> float:
+    """Return the error of coordinates after the first ``count`` steps of a batch, in typical sizes; inf: halves fail.
+
+    The Simulation stands where it stood. Rates are not compared: off their loops they come back by themselves.
+    """
+    here, start = sim.state.copy(), batch.start.copy()
+    sim._store.stand_at(start)
+    sim._store.step_from_here(0.5 * start.h)
+    halves = take_batch(sim, 2 * count, None)
+    sim._store.stand_at(here)
+    if halves.failed is not None:
+        return np.inf
+    ends = batch.moments[count], halves.moments[-1]
+    both = Track(**{name: np.array([getattr(one, name) for one in ends]) for name in Track._fields})
+    return PART * float(np.max(np.abs(increments(system.tables.dofs, both)) / system.typical, initial=0.0))

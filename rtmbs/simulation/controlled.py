@@ -1,8 +1,9 @@
 """A run whose steps follow a tolerance: batches judged, records and events on dense output, jumps landed on."""
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,27 +14,122 @@ from rtmbs.integrators.report import Outcome, outcomes_of
 from rtmbs.integrators.settings import TRIES, Chunk
 from rtmbs.observers.base import Observer
 from rtmbs.observers.recorder import HELPED, started_of
+from rtmbs.observers.schedule import At, Every, EveryStep, Schedule
+from rtmbs.results.catalogue import sources
+from rtmbs.results.resampled import Resampled
+from rtmbs.results.result import Result
 from rtmbs.results.samples import OF_STATE, Samples
-from rtmbs.simulation.batches import SIZE, Batch, chunk_of, take_batch
+from rtmbs.simulation.access import ASKED, LOOK, NOTHING, callback_rights
+from rtmbs.simulation.batches import SIZE, Batch, chunk_of, error_of_positions, take_batch
 from rtmbs.simulation.dense import Moment, Stretch
-from rtmbs.simulation.error_growth import LESS, ErrorGrowth
-from rtmbs.simulation.event_handling import EventHandler, Meeting, width
-from rtmbs.simulation.events import Event, EventError, moment_of
+from rtmbs.simulation.error_growth import LESS, MOST_AGAIN, ErrorGrowth, ToleranceError
+from rtmbs.simulation.event_handling import EventHandler, EventInstant, width
+from rtmbs.simulation.events import Event, EventError, Occurrence, events_of, moment_of
 from rtmbs.simulation.failures import step_error
-from rtmbs.simulation.halved import error_of_positions
-from rtmbs.simulation.input_holder import NO_GOALS
-from rtmbs.simulation.jump_times import edge_of
+from rtmbs.simulation.jump_times import edge_of, jump_times
 from rtmbs.simulation.local_error import Past
-from rtmbs.simulation.log import ControlledResult, StepLog
-from rtmbs.simulation.one_thread import ASKED, LOOK, NOTHING, visited
-from rtmbs.simulation.progress import TimeBar
-from rtmbs.simulation.record_times import RecordTimes
-from rtmbs.simulation.running import WATCHING
-from rtmbs.simulation.sampling import fastest, first_step, line_turns
-from rtmbs.simulation.step_bound import StepBound
-from rtmbs.simulation.step_choice import StepChoice
-from rtmbs.simulation.too_small import remedy
+from rtmbs.simulation.running import WATCHING, TimeBar, check_end, observers_of
+from rtmbs.simulation.step_choice import (
+    StepBound,
+    StepChoice,
+    check_tolerance,
+    fastest,
+    first_step,
+    line_turns,
+    projection_tol,
+    small_step_remedy,
+)
 from rtmbs.system.signals import evaluate_signals
+from rtmbs.system.system import System
+from rtmbs.system.tables import Array, Tables
+
+
+class StepLog(NamedTuple):
+    """Every step that was tried, in order."""
+
+    t: Array  # (k,) where it began [s]
+    h: Array  # (k,) [s]
+    error: Array  # (k,) estimate in terms of what the tolerance allows for it; NaN: the step failed. Steps over kinks
+    # of forces may be taken with more, out of what longer steps there would have been allowed
+    taken: Array  # (k,) bool
+
+    @property
+    def steps(self) -> int:
+        """Steps taken."""
+        return int(np.count_nonzero(self.taken))
+
+    @property
+    def refused(self) -> int:
+        """Steps refused: their error was too large, or they failed."""
+        return len(self.taken) - self.steps
+
+    def __str__(self) -> str:
+        if not self.steps:
+            return f"no steps taken, {self.refused} refused"
+        h = self.h[self.taken]
+        return f"{self.steps} steps of {h.min():.3g} to {h.max():.3g} s taken, {self.refused} refused"
+
+
+class ControlledResult(Result):
+    """An ordinary Result with ``steps``, a StepLog, and ``events``, the Occurrences in their order."""
+
+    def __init__(
+        self,
+        system: System,
+        tables: Tables,
+        samples: Samples,
+        outcomes: Mapping[str, int],
+        warnings: Mapping[str, int],
+        steps: StepLog,
+        events: Sequence[Occurrence],
+    ) -> None:
+        resampled = Resampled(system, tables, samples)
+        super().__init__(
+            lambda: sources(system, resampled), system.name, system.fingerprint, outcomes, warnings, system
+        )
+        self.steps = steps
+        self.events = tuple(events)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "events": tuple(one.without_functions() for one in self.events)}
+
+
+MOST_SAMPLES = 10_000_000  # samples that a run keeps in memory
+
+
+class RecordTimes:
+    """Times still to be recorded, in order; or every step."""
+
+    def __init__(self, schedule: Schedule | None, t: float, t_end: float) -> None:
+        self.every_step = schedule is None or type(schedule) is EveryStep
+        self.times: list[float] = []
+        self.next = 0
+        if type(schedule) is Every:
+            many = (t_end - t) / schedule.dt * (1.0 + 1e-12)
+            if many > MOST_SAMPLES:
+                raise InputError(
+                    f"record is {schedule!r}, {many:.2g} samples to t_end; at most {MOST_SAMPLES:g} are kept"
+                )
+            count = math.floor(many)
+            self.times = np.minimum(t + schedule.dt * np.arange(1, count + 1), t_end).tolist()
+        elif type(schedule) is At:
+            self.times = [time for time in schedule.times if t < time <= t_end]
+        elif not self.every_step:
+            raise InputError(
+                f"record is {type(schedule).__name__}; with a tolerance it must be Every(dt), At(times) or EveryStep()"
+            )
+
+    def due(self, until: float) -> list[float]:
+        """Return the times up to ``until`` [s] that were not returned before."""
+        first = self.next
+        while self.next < len(self.times) and self.times[self.next] <= until:
+            self.next += 1
+        return self.times[first : self.next]
+
+    def skips(self, until: float) -> bool:
+        """True when nothing is to be recorded up to ``until`` [s]."""
+        return not self.every_step and (self.next == len(self.times) or self.times[self.next] > until)
+
 
 SMALLEST = 1e-10  # of the run: a step that the tolerance makes smaller ends it
 OFF_LOOPS = "off their loops: a smaller step had no smaller error, halves of it agreed"
@@ -57,9 +153,9 @@ class Controlled:
         self.growth = ErrorGrowth(sim.system, sim.equations)
         self.bound = StepBound(most_steps, tolerance, t_end)
         tables = sim.equations.tables
-        with visited(sim, LOOK, EVENT_FUNCTION):
+        with callback_rights(sim, LOOK, EVENT_FUNCTION):
             self.events = EventHandler(events, sim.system, tables, moment_of(sim.state))
-        self.in_chunks = sim.takes_chunks and all(observer.takes_chunks for observer in self.observers)
+        self.in_chunks = sim._store.takes_chunks and all(observer.takes_chunks for observer in self.observers)
         self.chunk: Chunk | None = chunk_of(sim) if self.in_chunks else None
         self.past: Past | None = None
         self.last_h = sim.h  # of the last step taken [s]
@@ -76,7 +172,7 @@ class Controlled:
         """Go from jump to jump, to the end or to an event that stops."""
         sim = self.sim
         self.keep(moment_of(sim.state), 0.0)
-        with visited(sim, LOOK, WATCHING):
+        with callback_rights(sim, LOOK, WATCHING):
             for observer in self.observers:
                 observer.begin(sim, None)
         h = sim.h
@@ -86,9 +182,9 @@ class Controlled:
             if not self.go_to(land):
                 break
             if go > sim.t:
-                sim.drift(go)
+                sim._store.move_by_rates(go)
                 self.past = None
-                if self.events.watches and self.jumped():
+                if self.events.monitors and self.run_jump_events():
                     break
         else:
             self.growth.settle()
@@ -97,7 +193,7 @@ class Controlled:
             # the last step may end a rounding before t_end: a sample at t_end is due behind it
             self.kept += [(moment_of(sim.state)._replace(t=t), 0.0) for t in self.record.due(self.t_end)]
             self.bar.show(sim.t)
-        with visited(sim, LOOK, WATCHING):
+        with callback_rights(sim, LOOK, WATCHING):
             for observer in self.observers:
                 observer.end(sim)
 
@@ -108,9 +204,9 @@ class Controlled:
             self.bound.check(len(self.tried), sim.t, self.h, self.choice.cause)
             steps = max(int(np.ceil(left / self.h * (1.0 - 1e-12))), 1 if self.past is not None else 2)
             h = left / steps if steps <= 2 * SIZE else self.h
-            sim.step_from_here(h)
+            sim._store.step_from_here(h)
             batch = take_batch(sim, min(steps, SIZE), self.chunk)
-            taken, stopped = self.judge(batch, h)
+            taken, stopped = self.accept_steps(batch, h)
             self.bar.show(sim.t)
             if stopped:
                 return False
@@ -118,7 +214,7 @@ class Controlled:
                 break
         return True
 
-    def judge(self, batch: Batch, h: float) -> tuple[int, bool]:
+    def accept_steps(self, batch: Batch, h: float) -> tuple[int, bool]:
         """Accept the steps of a batch up to the first one whose error is too large; returns (taken, stopped)."""
         track, count = batch.track(), batch.count
         if few := min(self.choice.unjudged, count):
@@ -133,11 +229,11 @@ class Controlled:
         looked = good if kink else min(good + 1, count)
         self.tried += [(float(track.t[k]), h, float(errors[k]), k < good) for k in range(looked)]
         if good < count:
-            self.sim.back_to(((batch.state(good), batch.state(good)), NO_GOALS))
+            self.sim._store.stand_at(batch.state(good))
         elif batch.failed is not None:
             self.tried.append((float(track.t[-1]), h, float("nan"), False))
             self.give_up_or_go_on(batch, h)
-        taken, stopped, anew = self.accept(batch, good)
+        taken, stopped, anew = self.take_in(batch, good)
         judged = self.choice.unjudged == 0
         if self.growth.followed and taken and judged and not self.off_loops:
             self.growth.follow(batch, h, self.choice.added, taken, float(rates.max()))
@@ -160,16 +256,16 @@ class Controlled:
             raise self.too_small(batch)
         return (NOT_ALL if anew else taken), stopped
 
-    def accept(self, batch: Batch, good: int) -> tuple[int, bool, bool]:
+    def take_in(self, batch: Batch, good: int) -> tuple[int, bool, bool]:
         """Show, record and watch ``good`` steps; returns (taken, whether the run stops, whether it began anew)."""
         for k in range(good):
             before, after = batch.moments[k], batch.moments[k + 1]
-            if not self.events.watches and self.record.skips(after.t):
+            if not self.events.monitors and self.record.skips(after.t):
                 continue
             stretch = Stretch(self.system.tables.dofs, before, after)
-            meeting = self.look(batch, stretch, k)
-            if meeting is not None:
-                return k, self.happen(batch, stretch, k, meeting), True
+            instant = self.look(batch, stretch, k)
+            if instant is not None:
+                return k, self.stop_at_event(batch, stretch, k, instant), True
             self.record_step(batch, stretch, k, after.t)
         if good:
             self.failures = 0
@@ -182,16 +278,16 @@ class Controlled:
         report = batch.failed
         assert report is not None
         if self.failures > self.at_most or report.hopeless:
-            raise self.sim.error(report)
+            raise step_error(self.sim.state.k + 1, report)
 
     def too_small(self, batch: Batch) -> Exception:
         """Return the error of a step that the tolerance makes too small."""
         t, report = self.sim.t, self.sim.step()
-        self.sim.back_to(((self.sim.state.copy(), self.sim.state.copy()), NO_GOALS))
+        self.sim._store.stand_at(self.sim.state.copy())
         error = step_error(len(self.tried), report) if not report.outcome.accepted else None
         return error or InputError(
             f"tolerance = {self.tolerance:g} asks for steps below {self.h:.3g} s at t = {t:g} s, because of "
-            f"{self.choice.worst!r}: {remedy(self.system, self.sim.equations.tables, batch.moments)}"
+            f"{self.choice.worst!r}: {small_step_remedy(self.system, self.sim.equations.tables, batch.moments)}"
         )
 
     @property
@@ -201,58 +297,58 @@ class Controlled:
 
     # ---- events -----------------------------------------------------------------------------------------------------
 
-    def look(self, batch: Batch, stretch: Stretch, k: int) -> Meeting | None:
+    def look(self, batch: Batch, stretch: Stretch, k: int) -> EventInstant | None:
         """Return the first instant within step ``k`` at which events stop the run or act."""
         try:
-            with visited(self.sim, LOOK, EVENT_FUNCTION):
+            with callback_rights(self.sim, LOOK, EVENT_FUNCTION):
                 return self.events.look(stretch)
         except EventError:  # events too near to each other behind the last one, where this step begins
             self.place(batch.state(k), stretch.before.t)
             raise
 
-    def happen(self, batch: Batch, stretch: Stretch, k: int, meeting: Meeting) -> bool:
-        """Let the Simulation stand at an instant within step ``k``, and its events happen; True when the run ends."""
+    def stop_at_event(self, batch: Batch, stretch: Stretch, k: int, instant: EventInstant) -> bool:
+        """Move the Simulation to an instant within step ``k`` and run its events; True when the run ends."""
         if k:
             self.show(batch, k)
-        moment, t = stretch.at(meeting.t), meeting.t
+        moment, t = stretch.at(instant.t), instant.t
         state = batch.state(k)
         for name in ("z", "zd", "zdd", "lam", "R0", "s", "sd"):
             getattr(state, name)[...] = getattr(moment, name)
         self.record_step(batch, stretch, k, t - width(t, stretch.h), at_end=False)
         self.place(state, t)
-        with visited(self.sim, LOOK, EVENT_FUNCTION):
-            self.events.stand_at(moment_of(self.sim.state), meeting)
-        return self.meet(meeting)
+        with callback_rights(self.sim, LOOK, EVENT_FUNCTION):
+            self.events.take_values(moment_of(self.sim.state), instant)
+        return self.run_events(instant)
 
-    def jumped(self) -> bool:
-        """Let the events happen to which an input that jumped has led; True when the run ends."""
-        with visited(self.sim, LOOK, EVENT_FUNCTION):
-            meeting = self.events.jumped(moment_of(self.sim.state))
-        return self.meet(meeting)
+    def run_jump_events(self) -> bool:
+        """Run the events of functions whose sign an input that jumped has changed; True when the run ends."""
+        with callback_rights(self.sim, LOOK, EVENT_FUNCTION):
+            instant = self.events.events_of_jump(moment_of(self.sim.state))
+        return self.run_events(instant)
 
-    def meet(self, meeting: Meeting) -> bool:
-        """Let the events of an instant happen, at which the Simulation stands; True when the run ends."""
-        if not meeting.due:
+    def run_events(self, instant: EventInstant) -> bool:
+        """Run the events of the present instant; True when the run ends."""
+        if not instant.due:
             return False
         try:
-            with visited(self.sim, LOOK, EVENT_FUNCTION):
-                stops = self.events.act(self.sim, meeting, self.last_h)
+            with callback_rights(self.sim, LOOK, EVENT_FUNCTION):
+                stops = self.events.act(self.sim, instant, self.last_h)
         finally:
             self.past = None
             moment = moment_of(self.sim.state)
-            if moment.t == meeting.t:
-                self.kept += [(moment._replace(t=t), 0.0) for t in self.record.due(meeting.t)]
+            if moment.t == instant.t:
+                self.kept += [(moment._replace(t=t), 0.0) for t in self.record.due(instant.t)]
         self.keep(moment, 0.0, stops)
         return stops
 
     def place(self, state: Any, t: float) -> None:
-        """Let the Simulation stand at ``t`` [s] with the step that the user chose."""
+        """Move the Simulation to ``state`` at ``t`` [s] with the step that the user chose."""
         state.h = self.sim.h
         if state.t == t and np.all(state.z == self.sim.state.z):
             state.t_ref, state.k = t, 0
-            self.sim.back_to(((state, state.copy()), NO_GOALS))
+            self.sim._store.stand_at(state)
         else:
-            self.sim.go_on_from(state, t)
+            self.sim._store.go_on_from(state, t)
         self.past = None
 
     # ---- what is seen -----------------------------------------------------------------------------------------------
@@ -265,21 +361,21 @@ class Controlled:
             self.count({one.name: number for one, number in outcomes_of(rows.stats).items()}, count)
             self.helped += int(np.count_nonzero(rows.stats[:, TRIES]))
             t = np.array([moment.t for moment in batch.moments[1 : count + 1]])
-            with visited(self.sim, LOOK, WATCHING):
+            with callback_rights(self.sim, LOOK, WATCHING):
                 for observer in self.observers:
                     observer.observe_chunk(self.sim, t, rows)
             return
-        reached = self.sim.mark()
+        reached = self.sim._store.mark()
         for k in range(count):
             report = batch.reports[k]
             self.count({report.outcome.name: 1}, int(k < self.choice.unjudged))
             self.helped += int(report.tries > 0)
             if self.observers:
-                self.sim.back_to(((batch.state(k + 1), batch.state(k + 1)), NO_GOALS))
-                with visited(self.sim, LOOK, WATCHING):
+                self.sim._store.stand_at(batch.state(k + 1))
+                with callback_rights(self.sim, LOOK, WATCHING):
                     for observer in self.observers:
                         observer.observe(self.sim, report)
-        self.sim.back_to(reached)
+        self.sim._store.back_to(reached)
 
     def count(self, outcomes: Mapping[str, int], most: int) -> None:
         """Count outcomes; of steps that were not judged, ``most`` at most, none counts as CONVERGED."""
@@ -309,7 +405,7 @@ class Controlled:
     def solved(self, moment: Moment) -> Moment:
         """Return a moment between steps with inputs of its time, and accelerations and multipliers solved for."""
         equations, u = self.sim.equations, moment.u.copy()
-        with visited(self.sim, NOTHING, ASKED):
+        with callback_rights(self.sim, NOTHING, ASKED):
             evaluate_signals(self.system, moment.t, u)
             equations.u = u
             zdd, lam, sd = equations.accelerations(moment.z, moment.zd, moment.R0, moment.s)
@@ -341,3 +437,46 @@ def check_method(method: Any, tolerance: Any) -> None:
             f"tolerance = {tolerance!r} chooses the steps of PenaltyTrapezoidal, and the method is "
             f"{type(method).__name__}; take that one, or rtmbs.refined, which serves every method"
         )
+
+
+def run_with_tolerance(
+    sim: Any, t_end: float, tolerance: float, when: Any, record: Schedule | None, observers: Any, at_most: int,
+    progress: bool, most_steps: int,
+) -> Result:  # fmt: skip
+    """Run a Simulation with steps that follow ``tolerance``; its own h is that before and after."""
+    check_tolerance(tolerance)
+    check_method(sim.method, tolerance)
+    events, watching, h = events_of(when), observers_of(observers), sim.h
+    method, store = sim.method, sim._store
+    store.end_ramps()
+    store.check_arrays(sim.state)
+    check_end(sim.t, t_end)
+    span = t_end - sim.t
+    with callback_rights(sim, NOTHING, ASKED):
+        jumps = jump_times(sim.system, sim.t, t_end, max(min(h, span), span / most_steps))
+    start, again = sim.state.copy(), 0
+    with TimeBar(sim.t, t_end, progress) as bar:
+        while True:
+            times = RecordTimes(record, sim.t, t_end)
+            controlled = Controlled(
+                sim, t_end, tolerance, events, times, watching, at_most, jumps, bar, most_steps, again
+            )
+            try:
+                # the balance of energy keeps a bias of the rates that belongs to one h (METHODS 1.7)
+                sim.change(hold_energy=False, projection_tol=projection_tol(tolerance, method.projection_tol))
+                controlled.run()
+            except ToleranceError as error:
+                if again == MOST_AGAIN or watching or controlled.acted:
+                    error.result = controlled.result()  # type: ignore[attr-defined]
+                    raise
+                store.stand_at(start.copy())
+                again += 1
+                continue
+            except BaseException as error:
+                if controlled.kept:
+                    error.result = controlled.result()  # type: ignore[attr-defined]
+                raise
+            finally:
+                sim.change(method=method)
+                store.step_from_here(h)
+            return controlled.result()

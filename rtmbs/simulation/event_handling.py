@@ -3,18 +3,55 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rtmbs.errors import InputError, shown
-from rtmbs.simulation.accumulation import Accumulation
+from rtmbs.simulation.access import CHANGE, callback_rights
 from rtmbs.simulation.dense import Moment, Stretch
-from rtmbs.simulation.events import Event, EventError, Instant, Occurrence, Sensor, moment_of
-from rtmbs.simulation.one_thread import CHANGE, visited
+from rtmbs.simulation.events import Event, EventError, Instant, MomentReader, Occurrence, moment_of
 from rtmbs.simulation.zeros import EPS, rounding, zeros_within
 from rtmbs.system.system import System
 from rtmbs.system.tables import Tables
+
+SMALL = 1e-7  # of the longest gap: a row of ever smaller gaps that comes so far has no end
+UNRESOLVED = 1e-12  # of the time: gaps below it are rounding
+ROW = 3  # gaps that are compared with as many before them
+
+
+@dataclass
+class Accumulation:
+    """Gaps between events of one function."""
+
+    last: float | None = None  # time of the last event [s]
+    gaps: list[float] = field(default_factory=list)  # the last ones, at most 2 ROW [s]
+    longest: float = 0.0  # at the beginning of the row of ever smaller gaps [s]
+    present: float = 0.0  # longest of the last ROW gaps [s]
+
+    def add(self, t: float) -> bool:
+        """Take the time of an event [s]; True when the gaps have become too small for the row to end."""
+        last, self.last = self.last, t
+        if last is None or t == last:
+            return False
+        self.gaps = [*self.gaps, t - last][-2 * ROW :]
+        before, self.present = self.present, max(self.gaps[-ROW:])
+        if self.present > before:
+            self.longest = self.present
+        if len(self.gaps) <= ROW:
+            return False
+        return self.present < SMALL * self.longest or self.present < UNRESOLVED * abs(t)
+
+    @property
+    def rest(self) -> float:
+        """Time from the last event to the accumulation, as of a geometric row [s]; 0 when unknown."""
+        count = min(len(self.gaps) // 2, ROW)
+        if not count:
+            return 0.0
+        late, early = sum(self.gaps[-count:]), sum(self.gaps[-2 * count : -count])
+        return late * late / (early - late) if late < early else 0.0
+
 
 SAME_STEP, SAME_TIME = 1e-11, 64.0 * EPS  # of a step, of the time: zeros so near to each other have one instant
 NEVER = "event {!r} never changed its sign"
@@ -22,11 +59,11 @@ AGAIN = 100  # times that an event may happen at one instant
 ALONG = 1e-3, 1e-4  # of a step; of typical sizes: how far the motion is followed for the sign behind an action
 
 
-class Watch:
+class EventMonitor:
     """One event function along a run."""
 
-    def __init__(self, event: Event, sensor: Sensor) -> None:
-        self.event, self.sensor = event, sensor
+    def __init__(self, event: Event, reader: MomentReader) -> None:
+        self.event, self.reader = event, reader
         self.count = 0
         self.last = 0.0  # value at the last look
         self.at_zero = False  # the last look stood at a zero: its sign tells nothing
@@ -48,7 +85,7 @@ class Watch:
     def value(self, moment: Moment) -> float:
         """Return the value at a moment; InputError when the function raises or returns no number."""
         try:
-            found: Any = self.event.when(Instant(self.sensor, moment))
+            found: Any = self.event.when(Instant(self.reader, moment))
         except Exception as error:
             what = f"event {self.event.called!r} at t = {moment.t:g} s"
             raise InputError(f"{what} raised {type(error).__name__}: {error}; it must return a number") from error
@@ -77,12 +114,12 @@ class Watch:
         self.last, self.at_zero, self.scale = found.last, found.side == 0, found.scale
         return [(zero.t, zero.side) for zero in found.zeros]
 
-    def stand(self, value: float, residual: float) -> None:
+    def take_value(self, value: float, residual: float) -> None:
         """Take the value at an instant at which the function has a zero, with a ``residual`` before the actions."""
         self.at_zero = value == residual or abs(value) <= rounding(residual, self.scale)
         self.last = value
 
-    def lead(self, stretch: Stretch, dt: float) -> None:
+    def predict_side(self, stretch: Stretch, dt: float) -> None:
         """Look where the motion leads from a zero, on straight lines of ``dt`` [s] from the start of ``stretch``."""
         try:
             ahead, behind = (self.value(stretch.along_rates(t)) - self.last for t in (dt, -dt))
@@ -114,121 +151,123 @@ class Watch:
         )
 
 
-class Meeting(NamedTuple):
-    """What happens at one instant."""
+class EventInstant(NamedTuple):
+    """The events of one instant."""
 
     t: float  # [s]
-    due: list[Watch]  # events, in order
-    at_zero: list[Watch]  # functions with a zero there, in any direction
+    due: list[EventMonitor]  # events, in order
+    at_zero: list[EventMonitor]  # functions with a zero there, in any direction
 
 
 class EventHandler:
     """The events of a run, and the log of those that happened."""
 
     def __init__(self, events: Sequence[Event], system: System, tables: Tables, start: Moment) -> None:
-        sensor = Sensor(system, tables)
+        reader = MomentReader(system, tables)
         self.system = system
-        self.watches = [Watch(event, sensor) for event in events]
-        self.place = {watch: k for k, watch in enumerate(self.watches)}
+        self.monitors = [EventMonitor(event, reader) for event in events]
+        self.place = {monitor: k for k, monitor in enumerate(self.monitors)}
         self.occurred: list[Occurrence] = []
-        for watch in self.watches:
-            watch.last = watch.value(start)
-            watch.at_zero = watch.last == 0.0
+        for monitor in self.monitors:
+            monitor.last = monitor.value(start)
+            monitor.at_zero = monitor.last == 0.0
 
     @property
     def warnings(self) -> dict[str, int]:
-        """What the log does not tell: events that never happened."""
-        return {NEVER.format(watch.event.called): 1 for watch in self.watches if not watch.count}
+        """Warnings of a run: events that never happened."""
+        return {NEVER.format(monitor.event.called): 1 for monitor in self.monitors if not monitor.count}
 
-    def ordered(self, watches: Iterable[Watch]) -> list[Watch]:
+    def ordered(self, monitors: Iterable[EventMonitor]) -> list[EventMonitor]:
         """Return events in the order of an instant, each once."""
-        return sorted(set(watches), key=lambda watch: (-watch.event.priority, self.place[watch]))
+        return sorted(set(monitors), key=lambda monitor: (-monitor.event.priority, self.place[monitor]))
 
-    def log(self, t: float, watch: Watch) -> None:
+    def log(self, t: float, monitor: EventMonitor) -> None:
         """Write an event to the log."""
-        watch.count += 1
-        self.occurred.append(Occurrence(t, watch.event))
+        monitor.count += 1
+        self.occurred.append(Occurrence(t, monitor.event))
 
-    def look(self, stretch: Stretch) -> Meeting | None:
+    def look(self, stretch: Stretch) -> EventInstant | None:
         """Return the first instant of a step at which an event stops or acts; events before it go to the log."""
-        found = [(t, self.place[watch], side, watch) for watch in self.watches for t, side in watch.zeros(stretch)]
+        found = [
+            (t, self.place[monitor], side, monitor) for monitor in self.monitors for t, side in monitor.zeros(stretch)
+        ]
         found.sort(key=lambda one: one[:2])
         while found:
             t = found[0][0]
             until = t + width(t, stretch.h)
             now = [one for one in found if one[0] <= until]
             found = found[len(now) :]
-            for *_, side, watch in reversed(now):
-                watch.came = side
-            due = self.ordered(watch for *_, side, watch in now if watch.counts(side))
-            if any(watch.acts for watch in due):
-                return Meeting(t, due, self.ordered(watch for *_, watch in now))
-            for watch in due:
-                self.log(t, watch)
+            for *_, side, monitor in reversed(now):
+                monitor.came = side
+            due = self.ordered(monitor for *_, side, monitor in now if monitor.counts(side))
+            if any(monitor.acts for monitor in due):
+                return EventInstant(t, due, self.ordered(monitor for *_, monitor in now))
+            for monitor in due:
+                self.log(t, monitor)
         return None
 
-    def jumped(self, now: Moment) -> Meeting:
+    def events_of_jump(self, now: Moment) -> EventInstant:
         """Return the events of functions whose sign a jump has changed; all take their values behind it."""
-        return Meeting(now.t, self.ordered(self.seen(now)), [])
+        return EventInstant(now.t, self.ordered(self.changed_signs(now)), [])
 
-    def seen(self, now: Moment) -> list[Watch]:
+    def changed_signs(self, now: Moment) -> list[EventMonitor]:
         """Take the values of all functions at a moment, and return the events whose functions changed sign."""
         due = []
-        for watch in self.watches:
-            value = watch.value(now)
-            if watch.at_zero:
-                watch.stand(value, watch.last)
+        for monitor in self.monitors:
+            value = monitor.value(now)
+            if monitor.at_zero:
+                monitor.take_value(value, monitor.last)
                 continue
-            if np.sign(value) != watch.side and watch.counts(watch.side):
-                due.append(watch)
-            watch.last, watch.at_zero = value, value == 0.0
+            if np.sign(value) != monitor.side and monitor.counts(monitor.side):
+                due.append(monitor)
+            monitor.last, monitor.at_zero = value, value == 0.0
         return due
 
-    def act(self, sim: Any, meeting: Meeting, h: float) -> bool:
+    def act(self, sim: Any, instant: EventInstant, h: float) -> bool:
         """Let the events of an instant happen; True when the run ends. Raises EventError for a chain without end."""
-        t, stops = meeting.t, False
-        pending, times, acted = list(meeting.due), Counter[Watch](), list[Watch]()
+        t, stops = instant.t, False
+        pending, times, acted = list(instant.due), Counter[EventMonitor](), list[EventMonitor]()
         while pending:
-            watch = pending.pop(0)
-            times[watch] += 1
-            if times[watch] > AGAIN:
+            monitor = pending.pop(0)
+            times[monitor] += 1
+            if times[monitor] > AGAIN:
                 raise chain(t, [one.event.called for one in self.ordered(times) if times[one] > AGAIN // 10])
-            self.log(t, watch)
-            stops |= watch.event.stops
-            if watch.event.action is None:
+            self.log(t, monitor)
+            stops |= monitor.event.stops
+            if monitor.event.action is None:
                 continue
-            with visited(sim, CHANGE, f"the action of event {watch.event.called!r}"):
-                watch.event.action(sim)
-            acted.append(watch)
+            with callback_rights(sim, CHANGE, f"the action of event {monitor.event.called!r}"):
+                monitor.event.action(sim)
+            acted.append(monitor)
             if sim.t != t:
                 raise InputError(
-                    f"event {watch.event.called!r} at t = {t:g} s: its action left the time at {sim.t:g} s; an action "
-                    "sets inputs or restores a state of the same time"
+                    f"event {monitor.event.called!r} at t = {t:g} s: its action left the time at {sim.t:g} s; an "
+                    "action sets inputs or restores a state of the same time"
                 )
-            pending = self.ordered([*pending, *self.seen(moment_of(sim.state))])
+            pending = self.ordered([*pending, *self.changed_signs(moment_of(sim.state))])
         if acted and not stops:
             self.go_on(moment_of(sim.state), self.ordered(acted), h)
         return stops
 
-    def stand_at(self, now: Moment, meeting: Meeting) -> None:
+    def take_values(self, now: Moment, instant: EventInstant) -> None:
         """Take the values at an instant before its actions."""
-        for watch in self.watches:
-            watch.last = watch.value(now)
-            watch.at_zero = watch in meeting.at_zero or abs(watch.last) <= rounding(0.0, watch.scale)
+        for monitor in self.monitors:
+            monitor.last = monitor.value(now)
+            monitor.at_zero = monitor in instant.at_zero or abs(monitor.last) <= rounding(0.0, monitor.scale)
 
-    def go_on(self, now: Moment, acted: Sequence[Watch], h: float) -> None:
+    def go_on(self, now: Moment, acted: Sequence[EventMonitor], h: float) -> None:
         """Look where functions at a zero go behind actions; EventError when events follow each other ever faster."""
         share, far = ALONG
         fastest = float(np.max(np.abs(now.zd) / self.system.typical, initial=0.0))
         dt = min(share * h, far / fastest if fastest else math.inf)
         stretch = Stretch(self.system.tables.dofs, now, now)
-        for watch in self.watches:
-            watch.expected, watch.rests = 0, False
-            if watch.at_zero and watch in acted:
-                watch.lead(stretch, dt)
-        for watch in acted:
-            if watch.accumulation.add(now.t):
-                raise watch.accumulated(now.t)
+        for monitor in self.monitors:
+            monitor.expected, monitor.rests = 0, False
+            if monitor.at_zero and monitor in acted:
+                monitor.predict_side(stretch, dt)
+        for monitor in acted:
+            if monitor.accumulation.add(now.t):
+                raise monitor.accumulated(now.t)
 
 
 def width(t: float, h: float) -> float:

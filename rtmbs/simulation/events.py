@@ -1,4 +1,4 @@
-"""What the user writes about events, and what an event function sees of a moment (METHODS 1.34)."""
+"""Events as the user writes them, and the instant that an event function reads (METHODS 1.34)."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -92,8 +92,8 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Gone:
-    """In the place of the function of an event that a pickled result tells of."""
+class PickledFunction:
+    """Stand-in for the function of an event in a pickled result."""
 
     name: str
 
@@ -110,31 +110,32 @@ class Occurrence(NamedTuple):
     event: Event
 
     def without_functions(self) -> "Occurrence":
-        """Return what can be pickled of it: the functions of the user need not be such."""
+        """Return a copy that can be pickled, without the functions of the user."""
         event = self.event
         return Occurrence(
-            self.t, Event(Gone(event.called), None, event.direction, event.stops, event.called, event.priority)
+            self.t,
+            Event(PickledFunction(event.called), None, event.direction, event.stops, event.called, event.priority),
         )
 
 
 class Instant:
-    """What an event function looks at: ``s.t``, ``s.z``, ``s.zd``, ``s.zdd``, ``s.s``, ``s.u``, or a channel by name.
+    """The argument of an event function: ``s.t``, ``s.z``, ``s.zd``, ``s.zdd``, ``s.s``, ``s.u``, or a channel by name.
 
     ``s["crank.position"]`` is a number or (components,); it takes longer than the arrays do.
     """
 
-    def __init__(self, sensor: "Sensor", moment: Moment) -> None:
-        self._sensor, self._moment = sensor, moment
+    def __init__(self, reader: "MomentReader", moment: Moment) -> None:
+        self._reader, self._moment = reader, moment
         self.t, self.z, self.zd, self.zdd = moment.t, moment.z, moment.zd, moment.zdd
         self.lam, self.R0, self.u, self.s = moment.lam, moment.R0, moment.u, moment.s
 
     def __getitem__(self, name: str) -> Any:
-        values = self._sensor.read(self._moment, name)
+        values = self._reader.read(self._moment, name)
         return float(values) if values.ndim == 0 else values
 
 
-class Sensor:
-    """Reads channels of one moment after the other; what a channel needs is allocated once."""
+class MomentReader:
+    """Reader of channels of one moment after the other; scratch is allocated once."""
 
     def __init__(self, system: System, tables: Tables) -> None:
         self.system, self.tables = system, tables

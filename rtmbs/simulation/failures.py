@@ -1,7 +1,9 @@
-"""What becomes of a step that fails: its error, or another try in smaller parts."""
+"""Failed steps: their errors, and a retry in smaller parts."""
 
 from collections.abc import Sequence
-from typing import Protocol, Self
+from typing import Any
+
+import numpy as np
 
 from rtmbs.errors import (
     HalfTurnError,
@@ -12,8 +14,9 @@ from rtmbs.errors import (
     StepError,
 )
 from rtmbs.integrators.report import Outcome, StepReport
-from rtmbs.simulation.one_thread import ASKED, NOTHING, visited
-from rtmbs.state import State
+from rtmbs.semirecursive.worst import out_of_range
+from rtmbs.simulation.access import ASKED, NOTHING, callback_rights
+from rtmbs.system.signals import not_finite_inputs
 
 FAILURES: dict[Outcome, type[StepError]] = {
     Outcome.NOT_CONVERGED: NotConvergedError,
@@ -22,19 +25,8 @@ FAILURES: dict[Outcome, type[StepError]] = {
     Outcome.LOOP_OPEN: LoopOpenError,
     Outcome.HALF_TURN: HalfTurnError,
 }
+NO_FACTORS = np.zeros(0)  # penalty factors of a method that has none
 SHOWN = 6  # corrections of Newton's iteration in a sentence
-
-
-class Stepping(Protocol):
-    """Whoever can let a twin step in its place; a Simulation."""
-
-    h: float
-
-    @property
-    def state(self) -> State: ...
-    def step(self) -> StepReport: ...
-    def twin(self) -> Self: ...
-    def take_over(self, twin: Self) -> None: ...
 
 
 def step_error(step: int, report: StepReport, tried: str = "") -> StepError:
@@ -57,6 +49,22 @@ def step_error(step: int, report: StepReport, tried: str = "") -> StepError:
     )
 
 
+def error_of(sim: Any, report: StepReport) -> StepError:
+    """Return the error that a failed step of a Simulation stands for, with step, time, history and names."""
+    return step_error(sim.state.k + 1, report)
+
+
+def retry(sim: Any, report: StepReport, on_failure: str, at_most: int) -> StepReport:
+    """Take the failed step in 2, 4, ... parts when asked and of use; raise the matching error otherwise."""
+    state = sim.state
+    spoilt = not_finite_inputs(sim.system, state.u) or out_of_range(
+        sim.system, state, state.memory.get("alpha", NO_FACTORS)
+    )
+    if on_failure == "raise" or report.hopeless or spoilt:
+        raise error_of(sim, report)
+    return in_parts(sim, report, at_most)
+
+
 def last_of(corrections: Sequence[float]) -> str:
     """Return the last corrections as text; the error has all of them."""
     shown = ", ".join(f"{size:.2e}" for size in corrections[-SHOWN:])
@@ -66,22 +74,22 @@ def last_of(corrections: Sequence[float]) -> str:
 WORST = (Outcome.NEAR_SINGULAR, Outcome.UNBALANCED, Outcome.UNPROJECTED, Outcome.UNFINISHED)  # of parts that were taken
 
 
-def in_parts(sim: Stepping, report: StepReport, at_most: int) -> StepReport:
+def in_parts(sim: Any, report: StepReport, at_most: int) -> StepReport:
     """Take the failed step of ``report`` in 2, 4, ... parts, ``at_most`` times, and go on with h.
 
     A twin takes the parts, and the Simulation takes over its state by one assignment: whatever raises in between, half
     a step is no step. Returns the report of the whole; raises the StepError of ``report`` when no parts help.
     """
     for halving in range(1, at_most + 1):
-        twin = sim.twin()
+        twin = sim._twin()
         twin.h = sim.h / 2**halving
         reports: list[StepReport] = []
-        with visited(sim, NOTHING, ASKED):  # the twin shares the equations
+        with callback_rights(sim, NOTHING, ASKED):  # the twin shares the equations
             while len(reports) < 2**halving and (not reports or reports[-1].outcome.accepted):
                 reports.append(twin.step())
         if reports[-1].outcome.accepted:
             together = whole(reports)
-            sim.take_over(twin)
+            sim._store.take_over(twin._store)
             return together
     tried = f"; in 2 to {2**at_most} parts it failed too" if at_most else ""
     raise step_error(sim.state.k + 1, report, tried)

@@ -43,7 +43,7 @@ class FastState(NamedTuple):
 
 
 class FastStates:
-    """Looks at the states of a System's laws."""
+    """Check of the time constants of the states of a System's laws."""
 
     def __init__(self, system: System, tables: Tables) -> None:
         self.tables, self.states, self.ws = tables, system.states, workspace(tables)
@@ -83,5 +83,5 @@ def transient_error(x: float) -> float:
 
 
 def fast_states_of(system: System, tables: Tables) -> FastStates | None:
-    """Return what looks at the states of a System's laws; None without any."""
+    """Return the check of the states of a System's laws, or None without any."""
     return FastStates(system, tables) if system.states else None

@@ -26,7 +26,7 @@ REMEDY = "let a joint carry large turns, and a TorsionSpring on its coordinate t
 
 
 class HalfTurns:
-    """Watches the bushings of a System."""
+    """Check of the bushings of a System after every step."""
 
     def __init__(self, system: System, tables: Tables) -> None:
         bushings, connectors = tables.forces.bushings, tables.connectors
@@ -40,7 +40,7 @@ class HalfTurns:
         self.left = np.zeros(len(self.names))  # [rad] that each may turn before it is measured again
         self.pose = b""  # that ``left`` belongs to
 
-    def judged(self, report: StepReport, old: State, new: State) -> StepReport:
+    def checked(self, report: StepReport, old: State, new: State) -> StepReport:
         """Return the report of a step from ``old`` to ``new``, which is refused where a bushing passes half a turn."""
         if self.spared(old, new.zd[None], new):
             return report
@@ -99,5 +99,5 @@ def pose_of(state: State | Samples) -> bytes:
 
 
 def half_turns_of(system: System, tables: Tables) -> HalfTurns | None:
-    """Return what watches the bushings of a System; None without any."""
+    """Return the check of the bushings of a System, or None without any."""
     return HalfTurns(system, tables) if len(tables.forces.bushings.connector) else None

@@ -1,4 +1,4 @@
-"""Inputs by name: what the user may change between steps, and functions of time."""
+"""Inputs by name: numbers that the user may change between steps, functions of time, and their units."""
 
 from collections.abc import Iterator, Mapping
 from math import isfinite
@@ -8,19 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, shown, unknown_name
+from rtmbs.forces.register import BY_WORD
 from rtmbs.integrators.checks import switches
 from rtmbs.model.checks import as_floats
-from rtmbs.model.closed import Closed
+from rtmbs.model.strict_attributes import StrictAttributes
 from rtmbs.simulation.jumps import FINITE
 from rtmbs.state import State
 from rtmbs.system.system import System
-from rtmbs.system.tables import DISTANCE
+from rtmbs.system.tables import DISTANCE, REVOLUTE
 
 Array = NDArray[np.float64]
 
 
-class Holder(Protocol):
-    """Whoever holds the State that counts; a Simulation."""
+class InputStore(Protocol):
+    """Owner of the State whose inputs these are: the store of a Simulation."""
 
     @property
     def state(self) -> State: ...
@@ -31,12 +32,12 @@ class Holder(Protocol):
         """Return the numbers of one input."""
 
     def write_input(self, place: slice, numbers: Array) -> None:
-        """Change one input of the State that counts."""
+        """Change one input of the present State."""
 
-    def aim_input(self, place: slice, numbers: Array) -> None:
+    def ramp_input(self, place: slice, numbers: Array) -> None:
         """Let one input be these numbers at the end of the next step."""
 
-    def opened_by(self, place: slice, numbers: Array) -> tuple[str, float, float]:
+    def gap_by_input(self, place: slice, numbers: Array) -> tuple[str, float, float]:
         """Return the equation that an input opens most, its violation over its size, and that of now."""
 
     def write_number(self, slot: int, number: float, quick: bool = False) -> None:
@@ -46,7 +47,7 @@ class Holder(Protocol):
         """Refuse a change of inputs where a function of the user may not make it."""
 
 
-class Inputs(Closed, Mapping[str, Any]):
+class Inputs(StrictAttributes, Mapping[str, Any]):
     """``inputs["motor.torque"] = 3.0`` takes effect at once: the accelerations of the present instant jump with it.
 
     The input then holds its value. ``inputs.ramp("motor.torque")`` says otherwise: a value that is set from then on is
@@ -54,12 +55,12 @@ class Inputs(Closed, Mapping[str, Any]):
     before every step is then of order two, as a function of time is. With holds, the value at the middle of the step
     is of order two. ``inputs.hold("motor.torque")`` goes back.
 
-    The values belong to the holder's State. The holder is asked every time, so that a step commits by one assignment.
+    The values belong to the store's State. The store is asked every time, so that a step commits by one assignment.
     """
 
-    remedy = "; an input is set by its name in brackets: sim.inputs['force.{name}'] = ..."
+    _remedy = "; an input is set by its name in brackets: sim.inputs['force.{name}'] = ..."
     _system: System
-    _holder: Holder
+    _store: InputStore
     _timed: set[int]  # slots of functions of time
     _driven: set[int]  # first slots of drivers
     _constraining: set[int]  # slots of parameters of constraints of the user
@@ -67,8 +68,8 @@ class Inputs(Closed, Mapping[str, Any]):
     _numbers: dict[str, slice]  # inputs of one number that the user may set
     _quick: set[int]  # slots of inputs of one number that a step may take roughly
 
-    def __init__(self, system: System, holder: Holder) -> None:
-        self._system, self._holder = system, holder
+    def __init__(self, system: System, store: InputStore) -> None:
+        self._system, self._store = system, store
         self._timed = {slot for signal in system.signals for slot in range(signal.slot, signal.slot + signal.size)}
         self._driven = driver_slots(system)
         self._constraining = set(system.tables.conditions.slot.tolist())
@@ -87,7 +88,7 @@ class Inputs(Closed, Mapping[str, Any]):
         time: a value that was set and not yet stepped to is neither saved nor restored.
         Raises UnknownNameError, and InputError for a function of time and for a parameter of a constraint.
         """
-        self._holder.check_change("inputs.ramp")
+        self._store.check_change("inputs.ramp")
         ramped = set(self._ramped)
         for name, place in [(name, self._settable(name)) for name in names]:
             if place.start in self._constraining:
@@ -106,7 +107,7 @@ class Inputs(Closed, Mapping[str, Any]):
         bytes of a run depend on who looked.
         """
         switches(quick=quick)
-        self._holder.check_change("inputs.hold")
+        self._store.check_change("inputs.hold")
         ramped, eager = set(self._ramped), set(self._quick)
         for name, place in [(name, self._settable(name)) for name in names]:
             if place.start in self._driven:
@@ -117,9 +118,9 @@ class Inputs(Closed, Mapping[str, Any]):
                 eager.add(place.start)
         vars(self).update(_ramped=ramped, _quick=eager)
 
-    def of(self, holder: Holder) -> "Inputs":
-        """Return the inputs of another holder of the same System, held and ramped as these."""
-        other = Inputs(self._system, holder)
+    def of(self, store: InputStore) -> "Inputs":
+        """Return the inputs of another store of the same System, held and ramped as these."""
+        other = Inputs(self._system, store)
         other._ramped, other._quick = set(self._ramped), set(self._quick)
         return other
 
@@ -132,18 +133,18 @@ class Inputs(Closed, Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> float | Array:
         place = self._place(name)
-        values = self._holder.read_input(place)
+        values = self._store.read_input(place)
         return float(values[0]) if len(values) == 1 else values.copy().reshape(self._system.shapes.get(name, -1))
 
     def __setitem__(self, name: str, value: Any) -> None:
         if type(value) is float and isfinite(value) and type(name) is str and name in self._numbers:
             slot = self._numbers[name].start
             if slot in self._ramped:
-                self._holder.aim_input(self._numbers[name], np.array([value]))
+                self._store.ramp_input(self._numbers[name], np.array([value]))
             else:
-                self._holder.write_number(slot, value, slot in self._quick)  # at a tenth of the time
+                self._store.write_number(slot, value, slot in self._quick)  # at a tenth of the time
             return
-        self._holder.check_change("inputs[...] =")
+        self._store.check_change("inputs[...] =")
         place = self._settable(name)
         size = place.stop - place.start
         wanted = f"input {name!r} takes {size} number{'s' if size > 1 else ''}"
@@ -156,13 +157,13 @@ class Inputs(Closed, Mapping[str, Any]):
         if not np.all(np.isfinite(numbers)):
             raise InputError(f"input {name!r} must be finite, got {shown(value)}")
         if place.start in self._constraining:
-            check_closed_by(name, self._holder, place, numbers)
+            check_closed_by(name, self._store, place, numbers)
         if place.start in self._driven:
-            check_motion(name, self._holder.state.u[place], numbers, self._holder.h, self._system.length)
+            check_motion(name, self._store.state.u[place], numbers, self._store.h, self._system.length)
         if place.start in self._ramped:
-            self._holder.aim_input(place, numbers)
+            self._store.ramp_input(place, numbers)
         else:
-            self._holder.write_input(place, numbers)
+            self._store.write_input(place, numbers)
 
     def __repr__(self) -> str:
         return f"Inputs({dict(self)})"
@@ -204,9 +205,9 @@ def check_motion(name: str, before: Array, after: Array, h: float, length: float
         )
 
 
-def check_closed_by(name: str, holder: Holder, place: slice, numbers: Array) -> None:
+def check_closed_by(name: str, store: InputStore, place: slice, numbers: Array) -> None:
     """Refuse a parameter of a constraint that opens it at the present pose: InputError."""
-    row, gap, before = holder.opened_by(place, numbers)
+    row, gap, before = store.gap_by_input(place, numbers)
     if not gap <= max(FINITE, 2.0 * before):
         raise InputError(
             f"input {name!r} opens {row!r} by {gap:.3g} of its size, which no finite force can close; let the function "
@@ -223,3 +224,19 @@ def point_of(point: Any) -> Array:
     if place.shape != (3,) or not np.all(np.isfinite(place)):
         raise InputError(f"point is {shown(point)}; it must be three numbers in body axes")
     return place
+
+
+TURNING = {"stiffness": "N m/rad", "damping": "N m s/rad", "angle": "rad", "load": "N m", "torque": "N m"}
+SLIDING = {"stiffness": "N/m", "damping": "N s/m", "angle": "m", "load": "N", "force": "N"}
+
+
+def input_unit(system: System, name: str) -> str:
+    """Return the unit of an input, "" when nothing tells it."""
+    owner, _, word = name.rpartition(".")
+    if owner in system.forces:
+        force = system.forces[owner]
+        if force.kind != "joint":
+            return BY_WORD[force.kind].units.get(word, "") if force.kind in BY_WORD else ""
+        dof = system.tables.joint_forces.dof[force.row]
+        return (TURNING if system.tables.dofs.kind[dof] == REVOLUTE else SLIDING).get(word, "")
+    return "m/s^2" if name == "gravity" else ""

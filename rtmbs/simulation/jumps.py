@@ -1,4 +1,4 @@
-"""Jumps of functions of time: where a step meets one, and what the step is given instead (METHODS 1.27).
+"""Jumps of functions of time within a step, the mean inputs across them (METHODS 1.27), and inputs of many steps.
 
 The trapezoidal rule takes the mean of an input at both ends of a step: right to first order only across a jump. A step
 across jumps takes, in place of the value at its end, the one whose mean with the value at its start is the mean of the
@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError
-from rtmbs.system.signals import signal_values
+from rtmbs.limits.bounds import BEYOND
+from rtmbs.state import State
+from rtmbs.system.signals import evaluate_signals, signal_values
 from rtmbs.system.system import Signal, System
 
 Array = NDArray[np.float64]
@@ -22,6 +24,7 @@ KEPT = 0.5  # of the bend is left between two times ever closer: a jump
 ROUNDING = 1e-9  # of a value: no jump
 EDGE, ULPS = 1e-9, 8  # of the step, and last places of the time: so near to a jump are the values before and after
 FINITE = 1e-6  # of the size of a driver's value: what a jump in it may be
+MOST_AHEAD = 64  # steps that functions are asked about; those that a call has no time for are asked about again
 
 
 class Jump(NamedTuple):
@@ -144,3 +147,22 @@ def jump_sentence(name: str, what: str, before: float, after: float, t: float) -
         f"driver {name!r}: its {what} jumps from {before:g} to {after:g} at t = {t:g} s, which no finite force can "
         "follow; let it go over, by rtmbs.SmoothStep for instance. Only its second derivative may jump"
     )
+
+
+def fill_timed_rows(system: System, start: State, rows: Array) -> int:
+    """Write every function of time into ``rows`` (steps, nu), the inputs at the ends of steps from ``start``.
+
+    Returns the number of rows that hold. The step behind them is one for ``Simulation.step``: a function jumps in it,
+    raises, or returns what no mechanism may have.
+    """
+    before = start.u
+    for k, row in enumerate(rows[:MOST_AHEAD]):
+        t = start.t_ref + (start.k + k) * start.h
+        try:
+            evaluate_signals(system, start.t_ref + (start.k + k + 1) * start.h, row)
+            if not np.abs(row).max() <= BEYOND or mean_inputs(system, t, start.h, before, row) is not None:
+                return k
+        except Exception:  # noqa: BLE001 - of the user; the step asks again, and lets it pass
+            return k
+        before = row
+    return min(len(rows), MOST_AHEAD)

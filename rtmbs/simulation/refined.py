@@ -21,12 +21,10 @@ from rtmbs.results.channel import QUATERNION, units_of
 from rtmbs.results.resampled import Resampled
 from rtmbs.results.result import Result
 from rtmbs.results.samples import OF_STATE, Samples, one_sample
-from rtmbs.simulation.jump_times import jump_times
+from rtmbs.simulation.extrapolation import PAIR, SEEN, Ladder, estimate, extrapolated, ladder, measured_power
+from rtmbs.simulation.jump_times import NONE, Piece, jump_times, pieces
 from rtmbs.simulation.local_error import Track, increments
-from rtmbs.simulation.measured_order import PAIR, SEEN, Ladder, estimate, ladder, measured_power
 from rtmbs.simulation.options import MOST_HALVINGS
-from rtmbs.simulation.pieces import NONE, Piece, pieces
-from rtmbs.simulation.richardson import extrapolated
 from rtmbs.simulation.running import run, steps_between
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.system.system import System
@@ -264,7 +262,7 @@ def level(sim: Simulation, plan: Sequence[Piece], parts: int, steps: int, h: flo
     keep(start, slice(0, 1))
     for piece in plan:
         if piece.steps:
-            sim.step_from_here((piece.end - piece.start) / (piece.steps * parts))
+            sim._store.step_from_here((piece.end - piece.start) / (piece.steps * parts))
             recorder = Recorder(EveryFew(parts, stopped))
             run(sim, piece.steps * parts, recorder, [], False, "halve", MOST_HALVINGS)
             found, result = recorder.samples, recorder.result()
@@ -276,7 +274,7 @@ def level(sim: Simulation, plan: Sequence[Piece], parts: int, steps: int, h: flo
                 keep(Samples(*(values[1:] for values in found)), at)
                 doubtful[at] = found.doubtful[1:]
         if piece.go > piece.end:
-            sim.drift(piece.go)
+            sim._store.move_by_rates(piece.go)
             if piece.behind != NONE:
                 keep(one_sample(sim.state), slice(piece.behind, piece.behind + 1))
     t = start.t[0] + h * np.arange(steps + 1)

@@ -1,4 +1,4 @@
-"""A run: steps to its end, observers fed, failed steps retried in parts when asked.
+"""Runs: arguments, steps to the end, observers, failed steps retried in parts, progress bars.
 
 As long as every observer takes chunks, many steps are one kernel call; otherwise, and for a step that fails, one by
 one.
@@ -6,39 +6,72 @@ one.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import Any, Protocol
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
 
 import numpy as np
 
-from rtmbs.errors import InputError, shown
-from rtmbs.integrators.checks import is_number
+from rtmbs.errors import InputError, ResultError, shown
+from rtmbs.integrators.checks import is_number, one_of, switches, whole
 from rtmbs.integrators.chunks import chunk_for, first
-from rtmbs.integrators.report import StepReport
 from rtmbs.integrators.settings import Chunk
-from rtmbs.observers.base import Observer, Watched
+from rtmbs.observers.base import Observer
+from rtmbs.observers.channel_recorder import ChannelRecorder
 from rtmbs.observers.recorder import Recorder
-from rtmbs.simulation.one_thread import LOOK, visited
-from rtmbs.simulation.progress import progress_bar
+from rtmbs.observers.schedule import Schedule
+from rtmbs.simulation.access import LOOK, callback_rights
+from rtmbs.simulation.failures import retry
+from rtmbs.simulation.options import MOST_HALVINGS
+from rtmbs.state import check_time
 
 MOST_STEPS = 2.0**53  # beyond it a count of steps is no exact number
+MOST_TRIED = 2**31  # steps of a run with a tolerance: what it keeps of each of them needs memory
 WATCHING = "an observer"  # in messages
 WHOLE = 1e-9  # relative distance from a whole number of steps that is rounding
 
 
-class Runner(Watched, Protocol):
-    """Whoever steps; a Simulation."""
+def check_run(
+    progress: bool, on_failure: str, at_most: int, most_steps: int, record: Schedule | None, until: Any
+) -> None:
+    """Refuse options of a run that are out of range: InputError."""
+    switches(progress=progress)
+    one_of("on_failure", on_failure, ("raise", "halve"))
+    whole("at_most", at_most, 0, MOST_HALVINGS)
+    whole("most_steps", most_steps, 1, MOST_TRIED)
+    if not (record is None or isinstance(record, Schedule)):
+        raise InputError(f"record is {shown(record)}; it must be a schedule such as rtmbs.Every(0.1)")
+    if until is not None and not callable(until):
+        raise InputError(f"until is {shown(until)}; it must be a function of the Simulation that tells when to end")
 
-    @property
-    def takes_chunks(self) -> bool: ...
-    def take_chunk(self, chunk: Chunk) -> tuple[int, bool]: ...
-    def step(self) -> StepReport: ...
-    def retry(self, report: StepReport, on_failure: str, at_most: int) -> StepReport: ...
-    def mark(self) -> Any: ...
-    def back_to(self, mark: Any) -> None: ...
+
+def recorded_run(
+    sim: Any, t_end: float, observers: Any, progress: bool, on_failure: str, at_most: int, record: Schedule | None,
+    channels: Sequence[str] | None, file: str | Path | None, until: Callable[[Any], bool] | None,
+) -> Recorder:  # fmt: skip
+    """Run to ``t_end`` [s] with steps of h and return the recorder; whatever raises carries the Result so far."""
+    watching = observers_of(observers)
+    chosen = channels is not None or file is not None
+    recorder = ChannelRecorder(record, channels, file) if chosen else Recorder(record)
+    sim._store.check_arrays(sim.state)
+    try:
+        run(sim, steps_to(sim, t_end), recorder, watching, progress, on_failure, at_most, until)
+    except BaseException as error:
+        recorder.stop()
+        if recorder.count and (isinstance(error, ResultError) or not isinstance(error, InputError)):
+            error.result = recorder.result()  # type: ignore[attr-defined]
+        raise
+    return recorder
+
+
+def steps_to(sim: Any, t_end: float) -> int:
+    """Return the whole number of steps of a Simulation to ``t_end`` [s]; InputError names the nearest h otherwise."""
+    check_time(sim.state, "this state")
+    return steps_between(sim.t, t_end, sim.h)
 
 
 def run(
-    sim: Runner,
+    sim: Any,
     steps: int,
     recorder: Recorder,
     observers: Sequence[Observer],
@@ -51,13 +84,13 @@ def run(
 
     Ends behind the first step at whose end ``until`` of the Simulation is true.
 
-    Whatever raises, the last sample of the recorder is the state that counts.
+    Whatever raises, the last sample of the recorder is the present state.
     """
     watching = [recorder, *observers]
-    with visited(sim, LOOK, WATCHING):
+    with callback_rights(sim, LOOK, WATCHING):
         for observer in watching:
             observer.begin(sim, steps)
-    in_chunks = until is None and sim.takes_chunks and all(observer.takes_chunks for observer in watching)
+    in_chunks = until is None and sim._store.takes_chunks and all(observer.takes_chunks for observer in watching)
     chunk = chunk_for(sim.state, steps) if in_chunks else None
     # No bar at all when none is asked for: an interrupt inside tqdm may keep the lock that all bars share.
     with progress_bar(steps, "step") if progress else nullcontext() as bar:
@@ -66,20 +99,20 @@ def run(
             if failed:
                 take_step(sim, watching, on_failure, at_most)
             steps -= done + failed
-            if until is not None and reached(until, sim):
+            if until is not None and is_end(until, sim):
                 break
             if bar is not None:
                 bar.update(done + failed)
-    with visited(sim, LOOK, WATCHING):
+    with callback_rights(sim, LOOK, WATCHING):
         for observer in watching:
             observer.end(sim)
 
 
-def reached(until: Callable[[Any], Any], sim: Runner) -> bool:
+def is_end(until: Callable[[Any], Any], sim: Any) -> bool:
     """Return whether a run is to end here; InputError when ``until`` raises or answers neither true nor false."""
     what = f"until at t = {sim.state.t:g} s"
     try:
-        with visited(sim, LOOK, "until"):
+        with callback_rights(sim, LOOK, "until"):
             answer = until(sim)
     except Exception as error:
         raise InputError(f"{what} raised {type(error).__name__}: {error}") from error
@@ -88,41 +121,41 @@ def reached(until: Callable[[Any], Any], sim: Runner) -> bool:
     return bool(answer)
 
 
-def take_chunk(sim: Runner, watching: Sequence[Observer], chunk: Chunk) -> tuple[int, bool]:
+def take_chunk(sim: Any, watching: Sequence[Observer], chunk: Chunk) -> tuple[int, bool]:
     """Take steps in one kernel call; returns (steps taken, whether the next one failed)."""
     t_ref, k, h = sim.state.t_ref, sim.state.k, sim.state.h
     with shown_to_all(sim, watching) as show:
-        done, failed = sim.take_chunk(chunk)
+        done, failed = sim._take_chunk(chunk)
         if done:
             t, seen = t_ref + np.arange(k + 1, k + done + 1, dtype=np.float64) * h, first(chunk, done)
             show(lambda observer: observer.observe_chunk(sim, t, seen))
     return done, failed
 
 
-def take_step(sim: Runner, watching: Sequence[Observer], on_failure: str, at_most: int) -> None:
+def take_step(sim: Any, watching: Sequence[Observer], on_failure: str, at_most: int) -> None:
     """Take one step, in parts when it fails and that is asked for."""
     with shown_to_all(sim, watching) as show:
         report = sim.step()
         if not report.outcome.accepted:
-            report = sim.retry(report, on_failure, at_most)
+            report = retry(sim, report, on_failure, at_most)
         show(lambda observer: observer.observe(sim, report))
 
 
 @contextmanager
-def shown_to_all(sim: Runner, watching: Sequence[Observer]) -> Iterator[Callable[[Callable[[Observer], None]], None]]:
+def shown_to_all(sim: Any, watching: Sequence[Observer]) -> Iterator[Callable[[Callable[[Observer], None]], None]]:
     """Steps taken inside and shown by what this yields are shown to every observer, or to none and then taken back.
 
     An interrupt before the recorder, the first of them, has the steps takes them back. After that the observers behind
     the one that was interrupted see them before it goes on its way: no record has a hole. The interrupted one may have
     seen half.
     """
-    mark, waiting = sim.mark(), list(watching)
-    claim = vars(sim)["_inside"]
+    store, waiting = sim._store, list(watching)
+    mark, owner = store.mark(), store._claim.owner
     acts: list[Callable[[Observer], None]] = []
 
     def show(act: Callable[[Observer], None]) -> None:
         acts.append(act)
-        with visited(sim, LOOK, WATCHING):
+        with callback_rights(sim, LOOK, WATCHING):
             while waiting:
                 act(waiting[0])
                 del waiting[0]
@@ -130,13 +163,13 @@ def shown_to_all(sim: Runner, watching: Sequence[Observer]) -> Iterator[Callable
     try:
         yield show
     except BaseException:
-        vars(sim)["_inside"] = claim  # an exception at the very end of a step may have left that of the step
+        store._claim.owner = owner  # an exception at the very end of a step may have left that of the step
         recorder = watching[0]
         assert isinstance(recorder, Recorder)
         if recorder.time != sim.state.t:
-            sim.back_to(mark)
+            store.back_to(mark)
         else:
-            with visited(sim, LOOK, WATCHING):
+            with callback_rights(sim, LOOK, WATCHING):
                 for observer in waiting[1 if waiting and waiting[0] is not recorder else 0 :]:
                     if observer is not recorder and acts:
                         acts[0](observer)
@@ -180,3 +213,34 @@ def observers_of(observers: Any) -> list[Observer]:
                 f"observers hold {shown(one)}; each must be an observer, such as rtmbs.EnergyMeter(), in a list"
             )
     return listed
+
+
+def progress_bar(total: float, unit: str) -> Any:
+    """Return a bar of tqdm: a widget in a notebook, a line in a terminal, nothing where the output is no terminal."""
+    from tqdm.auto import tqdm  # it looks for a notebook, which takes a while
+
+    return tqdm(total=total, disable=None, unit=unit)
+
+
+class TimeBar:
+    """A bar from ``t`` to ``t_end`` [s] that never goes back: a run that begins anew shows nothing until it is farther.
+
+    There is no bar at all unless ``progress``: an interrupt inside tqdm may keep the lock that all bars share.
+    """
+
+    def __init__(self, t: float, t_end: float, progress: bool) -> None:
+        self.farthest = t
+        self.bar: Any = progress_bar(t_end - t, "s") if progress else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self.bar is not None:
+            self.bar.close()
+
+    def show(self, t: float) -> None:
+        """Show that the run is at ``t`` [s]."""
+        if self.bar is not None and t > self.farthest:
+            self.bar.update(t - self.farthest)
+            self.farthest = t

@@ -2,58 +2,54 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
+from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import InputError, ResultError, StepError, shown, warn
-from rtmbs.integrators.checks import one_of, step_size, switches, whole
+from rtmbs.errors import InputError, shown, warn
+from rtmbs.integrators.checks import step_size, switches
 from rtmbs.integrators.chunks import first, take_row
 from rtmbs.integrators.method import Method
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.integrators.report import StepReport
 from rtmbs.integrators.settings import Chunk
 from rtmbs.jit.compiling import announced
+from rtmbs.limits.names import Keyed
+from rtmbs.limits.notebook import folded_html, number_text, title_html
+from rtmbs.model.strict_attributes import StrictAttributes
 from rtmbs.observers.base import Observer
-from rtmbs.observers.channel_recorder import ChannelRecorder
-from rtmbs.observers.recorder import Recorder
 from rtmbs.observers.schedule import Schedule
 from rtmbs.results.reactions import reaction
 from rtmbs.results.result import Result
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
-from rtmbs.semirecursive.worst import out_of_range
-from rtmbs.simulation.failures import in_parts, step_error
-from rtmbs.simulation.fast_states import fast_states_of
+from rtmbs.simulation.access import LOOK, STEP, Claim, guarded
+from rtmbs.simulation.captured_values import CapturedValues, captured_values_of, check_captured
+from rtmbs.simulation.channel_reader import ChannelReader
+from rtmbs.simulation.fast_states import FastStates, fast_states_of
 from rtmbs.simulation.half_turns import HalfTurns, half_turns_of
-from rtmbs.simulation.input_holder import NO_GOALS
 from rtmbs.simulation.inputs import Inputs
-from rtmbs.simulation.jumps import mean_inputs
-from rtmbs.simulation.known import know
-from rtmbs.simulation.live_state import pair
-from rtmbs.simulation.one_thread import ASKED, LOOK, NOTHING, STEP, guarded, visited
-from rtmbs.simulation.options import MOST_HALVINGS, Options
-from rtmbs.simulation.outside import Watch, check_outside, watch_of
-from rtmbs.simulation.progress import TimeBar
-from rtmbs.simulation.running import check_end, observers_of, run, steps_between
-from rtmbs.simulation.state_holder import StateHolder
-from rtmbs.simulation.timed_rows import fill_timed_rows
+from rtmbs.simulation.jumps import fill_timed_rows, mean_inputs
+from rtmbs.simulation.options import Options
+from rtmbs.simulation.running import check_run, recorded_run
+from rtmbs.simulation.state_rows import copied, state_pair
+from rtmbs.simulation.state_store import NO_RAMPS, StateStore
 from rtmbs.start.prepare import prepare
 from rtmbs.start.report import StartReport
-from rtmbs.state import State, check_time
-from rtmbs.system.signals import evaluate_signals, not_finite_inputs
+from rtmbs.state import State
+from rtmbs.system.signals import evaluate_signals
 from rtmbs.system.system import System
 
 Array = NDArray[np.float64]
 
-NO_FACTORS = np.zeros(0)  # penalty factors of a method that has none
-MOST_TRIED = 2**31  # steps of a run with a tolerance: what it keeps of each of them needs memory
 WARM_UP_STEPS = 3  # steps that never count, before the first one
 
 
-class Simulation(StateHolder):
+class Simulation(Keyed, StrictAttributes):
     """Steps a System in time by a method.
 
     Parameters
@@ -68,12 +64,25 @@ class Simulation(StateHolder):
 
         Simulation(model.compile(), h=1e-3, method=rtmbs.PenaltyTrapezoidal(penalty=1e7)).run(2.0)
 
+    Attributes
+    ----------
+    inputs : parameters, motor signals and wrenches by name, which may be set between steps
+    start_report : StartReport of the consistent start
+
     Raises InputError for an option out of range, ModelError for a massless body that nothing holds, StartError when
     no consistent start exists.
     """
 
-    _watch: Watch | None  # over what recorded laws read beside their arguments
-    _half_turns: HalfTurns | None  # over bushings
+    _remedy = "; sim.change({name}=...) changes options of a Simulation and of its method"
+
+    inputs: Inputs
+    start_report: StartReport
+    _store: StateStore
+    _claim: Claim  # that of the store
+    _reader: ChannelReader | None  # of channels by name, made when it is first asked for
+    _captured: CapturedValues | None  # what recorded laws read beside their arguments
+    _half_turns: HalfTurns | None  # of bushings
+    _fast_states: FastStates | None  # of force laws
 
     def __init__(
         self,
@@ -89,40 +98,32 @@ class Simulation(StateHolder):
             raise InputError(
                 f"a Simulation takes a compiled System, not {shown(system)}; write Simulation(model.compile(), ...)"
             )
-        check_outside(system)
+        check_captured(system)
         step_size(h)
         switches(assembly_offset=assembly_offset)
-        self._inside: Any = None  # who is in a guarded method
-        self.options = Options(PenaltyTrapezoidal() if method is None else method, jacobian, threads)
-        self.system = system
-        equations = self.equations = SemiRecursiveEquations(system, make_source(jacobian, system))
+        options = Options(PenaltyTrapezoidal() if method is None else method, jacobian, threads)
+        equations = SemiRecursiveEquations(system, make_source(jacobian, system))
         equations.threads = int(threads)
         evaluate_signals(system, 0.0, equations.u)
         if bad := equations.not_finite_inputs():
             raise InputError(f"{', '.join(bad)}: not finite at t = 0; it must return finite numbers")
         with announced():
-            start = prepare(equations, h, self.method, assembly_offset)
-        self.start_report: StartReport = start.report
-        memory = self.method.remember(equations, h)
-        self._memory = {name: values.shape for name, values in memory.items()}
+            start = prepare(equations, h, options.method, assembly_offset)
+        memory = options.method.remember(equations, h)
         arrays, u = start.arrays, equations.u.copy()
         state = State(
             system.fingerprint, 0.0, 0, float(h), *arrays[:4], arrays.R0, u, memory, arrays.s, arrays.sd
         )  # fmt: skip
-        self.method.begin(equations, state)
-        self._work = self.method.start(equations, state)
-        self._states = pair(state)  # the one that counts, and the one the next step writes
-        self._accelerations_current = True
-        self._shown: tuple[object, ...] | None = None  # the motion that somebody saw since the last step
-        self._goals = NO_GOALS
-        self._watch = watch_of(system)
-        self._half_turns = half_turns_of(system, equations.tables)
-        self._fast_states = fast_states_of(system, equations.tables)
-        know(system)
-        self.inputs = Inputs(system, self)
-        self._stepped = False
+        options.method.begin(equations, state)
+        store = StateStore(equations, options, state)
+        remember_system(system)
+        vars(self).update(
+            _store=store, _claim=store._claim, _reader=None, inputs=Inputs(system, store), start_report=start.report,
+            _captured=captured_values_of(system), _half_turns=half_turns_of(system, equations.tables),
+            _fast_states=fast_states_of(system, equations.tables),
+        )  # fmt: skip
         self._warm_up()
-        self._tell_fast_states()
+        self._warn_of_fast_states()
 
     def _warm_up(self) -> None:
         """Take a few steps that never count, so that the first real one is no slower than others.
@@ -130,19 +131,21 @@ class Simulation(StateHolder):
         They load the kernel, measure the clock and touch the memory. Only the fused step, and functions of time keep
         their values: nothing asks a function of the user.
         """
-        fused = self.equations.fused()
-        if fused is None or not isinstance(self.method, PenaltyTrapezoidal) or not self.method.fused:
+        store = self._store
+        method = store.options.method
+        fused = store.equations.fused()
+        if fused is None or not isinstance(method, PenaltyTrapezoidal) or not method.fused:
             return
-        start = self._states[0].copy()
+        start = store.states[0].copy()
         with announced():
             for _ in range(WARM_UP_STEPS):  # the first one loads the kernel, which drives all else out of the caches
-                plain = not self.system.signals
-                report = Simulation.step(self) if plain else self._advance(*self._states)
+                plain = not store.system.signals
+                report = Simulation.step(self) if plain else store.advance(*store.states)
                 if report.dense or not report.outcome.accepted:
                     break
-        self._states, self._stepped = pair(start), True
+        store.states, store.compiled = state_pair(start), True
 
-    def _tell_fast_states(self) -> None:
+    def _warn_of_fast_states(self) -> None:
         """Warn of states of force laws that are too fast for the step, each once."""
         if self._fast_states is not None:
             for one in self._fast_states.look(self.state):
@@ -156,63 +159,48 @@ class Simulation(StateHolder):
 
         A step that fails does not raise. It leaves the state byte for byte as it was, as whatever raises in it does.
         """
-        if self._watch is not None:
-            self._watch.step()
-        old, new = self._start_of_step(), self._states[1]
-        new.t_ref, new.k, new.h = old.t_ref, old.k + 1, old.h
-        self._take_inputs(old, new)
-        if self._goals:
-            self._reach_goals(new.u)
-        evaluate_signals(self.system, new.t, new.u)
-        averages = self.method.averages_inputs
-        across = mean_inputs(self.system, old.t, old.h, old.u, new.u) if averages else None
-        if across is not None:
-            after, new.u = new.u, across
-        report = self._advance(old, new)
+        if self._captured is not None:
+            self._captured.step()
+        store = self._store
+        old, new = store.begin_step()
+        if store.ramps:
+            store.reach_ramps(new.u)
+        across = None
+        if (system := store.system).signals:
+            evaluate_signals(system, new.t, new.u)
+            if store.options.method.averages_inputs:
+                across = mean_inputs(system, old.t, old.h, old.u, new.u)
+            if across is not None:
+                after, new.u = new.u, across
+        report = store.advance(old, new)
         if self._half_turns is not None and report.outcome.accepted:
-            report = self._half_turns.judged(report, old, new)
+            report = self._half_turns.checked(report, old, new)
         if report.outcome.accepted:
             if across is not None:
                 new.u = after
-                self._solve_accelerations(new)
-            vars(self).update(_states=(new, old), _goals=NO_GOALS)
+                store.solve_accelerations(new)
+            vars(store).update(states=(new, old), ramps=NO_RAMPS)
         return report
-
-    def _advance(self, old: State, new: State) -> StepReport:
-        """Let the method take a step between two states of the right shapes."""
-        self._validate(old)
-        self._validate(new)
-        if self._stepped:
-            return self.method.advance(self.equations, self._work, old, new)
-        with announced():
-            report = self.method.advance(self.equations, self._work, old, new)
-        self._stepped = True
-        return report
-
-    @property
-    def takes_chunks(self) -> bool:
-        """True when many steps fit in one kernel call: the fused step."""
-        return self.method.takes_many(self.equations)
 
     @guarded(STEP, "run")
-    def take_chunk(self, chunk: Chunk) -> tuple[int, bool]:
+    def _take_chunk(self, chunk: Chunk) -> tuple[int, bool]:
         """Take a step for every row in one kernel call, byte for byte as ``step`` would; for ``run``.
 
         Returns (steps taken, whether the next one is for ``step``). It stops early after a while, before a step that
         fails, and before one across a jump of a function of time. Functions of time are asked ahead.
         """
-        old, new = self._start_of_step(), self._states[1]
-        self._take_inputs(old, new)
+        store = self._store
+        old, new = store.begin_step()
         chunk.u[:] = old.u
-        self._reach_goals(chunk.u)
-        if self.system.signals:
-            chunk = first(chunk, fill_timed_rows(self.system, old, chunk.u))
+        store.reach_ramps(chunk.u)
+        if store.system.signals:
+            chunk = first(chunk, fill_timed_rows(store.system, old, chunk.u))
             if not len(chunk.u):
                 return 0, True
-        with nullcontext() if self._stepped else announced():
-            self._validate(old)
-            done, failed = self.method.advance_many(self.equations, self._work, old, chunk)
-        self._stepped = True
+        with nullcontext() if store.compiled else announced():
+            store.check_arrays(old)
+            done, failed = store.options.method.advance_many(store.equations, store.work, old, chunk)
+        store.compiled = True
         if self._half_turns is not None and done:
             good = self._half_turns.good(old, chunk, done)
             done, failed = good, failed or good < done
@@ -220,8 +208,8 @@ class Simulation(StateHolder):
             new.t_ref, new.k, new.h = old.t_ref, old.k + done, old.h
             new.u[:] = chunk.u[done - 1]
             take_row(new, chunk, done - 1)
-            self.equations.u = new.u
-            vars(self).update(_states=(new, old), _goals=NO_GOALS)
+            store.equations.u = new.u
+            vars(store).update(states=(new, old), ramps=NO_RAMPS)
         return done, failed
 
     @guarded(STEP, nests=True)
@@ -275,15 +263,8 @@ class Simulation(StateHolder):
         number; one that never changes its sign is counted in ``Result.warnings``. Raises EventError for events without
         end, as ever smaller bounces.
         """
-        switches(progress=progress)
-        one_of("on_failure", on_failure, ("raise", "halve"))
-        whole("at_most", at_most, 0, MOST_HALVINGS)
-        whole("most_steps", most_steps, 1, MOST_TRIED)
-        if not (record is None or isinstance(record, Schedule)):
-            raise InputError(f"record is {shown(record)}; it must be a schedule such as rtmbs.Every(0.1)")
-        if until is not None and not callable(until):
-            raise InputError(f"until is {shown(until)}; it must be a function of the Simulation that tells when to end")
-        check_outside(self.system)
+        check_run(progress, on_failure, at_most, most_steps, record, until)
+        check_captured(self._store.system)
         if tolerance is not None:
             if channels is not None or file is not None:
                 raise InputError(
@@ -291,94 +272,233 @@ class Simulation(StateHolder):
                 )
             if until is not None:
                 raise InputError("until looks at steps of h; with a tolerance write when=, which finds the exact time")
-            return self._run_within(
-                t_end, tolerance, when, record, observers, at_most * (on_failure == "halve"), progress, most_steps
-            )
+            from rtmbs.simulation.controlled import run_with_tolerance  # scipy.optimize takes long to load
+
+            parts = at_most * (on_failure == "halve")
+            return run_with_tolerance(self, t_end, tolerance, when, record, observers, parts, progress, most_steps)
         if when is not None:
             raise InputError("when needs a tolerance: write sim.run(t_end, tolerance=1e-6, when=...)")
-        watching = observers_of(observers)
-        chosen = channels is not None or file is not None
-        recorder = ChannelRecorder(record, channels, file) if chosen else Recorder(record)
-        self._validate(self.state)
-        try:
-            run(self, self.steps_to(t_end), recorder, watching, progress, on_failure, at_most, until)
-        except BaseException as error:
-            recorder.stop()
-            if recorder.count and (isinstance(error, ResultError) or not isinstance(error, InputError)):
-                error.result = recorder.result()  # type: ignore[attr-defined]
-            raise
-        self._tell_fast_states()
+        recorder = recorded_run(self, t_end, observers, progress, on_failure, at_most, record, channels, file, until)
+        self._warn_of_fast_states()
         return recorder.result()
 
-    def _run_within(
-        self, t_end: float, tolerance: float, when: Any, record: Schedule | None, observers: Any, at_most: int,
-        progress: bool, most_steps: int,
-    ) -> Result:  # fmt: skip
-        """Run with steps that follow ``tolerance``; h stays that of the Simulation before and after."""
-        from rtmbs.simulation.controlled import Controlled, check_method  # scipy.optimize takes long to load
-        from rtmbs.simulation.error_growth import MOST_AGAIN, ToleranceError
-        from rtmbs.simulation.events import events_of
-        from rtmbs.simulation.jump_times import jump_times
-        from rtmbs.simulation.record_times import RecordTimes
-        from rtmbs.simulation.step_choice import check_tolerance, projection_tol
+    # ---- the present state ------------------------------------------------------------------------------------------
 
-        check_tolerance(tolerance)
-        check_method(self.method, tolerance)
-        events, watching, h = events_of(when), observers_of(observers), self.h
-        method: Any = self.method
-        self._take_goals()
-        self._validate(self.state)
-        check_end(self.t, t_end)
-        span = t_end - self.t
-        with visited(self, NOTHING, ASKED):
-            jumps = jump_times(self.system, self.t, t_end, max(min(h, span), span / most_steps))
-        start, again = self.state.copy(), 0
-        with TimeBar(self.t, t_end, progress) as bar:
-            while True:
-                times = RecordTimes(record, self.t, t_end)
-                controlled = Controlled(
-                    self, t_end, tolerance, events, times, watching, at_most, jumps, bar, most_steps, again
-                )
-                try:
-                    # the balance of energy keeps a bias of the rates that belongs to one h (METHODS 1.7)
-                    self.change(hold_energy=False, projection_tol=projection_tol(tolerance, method.projection_tol))
-                    controlled.run()
-                except ToleranceError as error:
-                    if again == MOST_AGAIN or watching or controlled.acted:
-                        error.result = controlled.result()  # type: ignore[attr-defined]
-                        raise
-                    self.back_to(((start.copy(), start.copy()), NO_GOALS))
-                    again += 1
-                    continue
-                except BaseException as error:
-                    if controlled.kept:
-                        error.result = controlled.result()  # type: ignore[attr-defined]
-                    raise
-                finally:
-                    self.change(method=method)
-                    self.step_from_here(h)
-                return controlled.result()
+    @property
+    def state(self) -> State:
+        """The present State; it is overwritten two steps on, so ``state.copy()`` keeps it.
 
-    def steps_to(self, t_end: float) -> int:
-        """Return the whole number of steps to ``t_end``; InputError names the nearest h otherwise."""
-        check_time(self.state, "this state")
-        return steps_between(self.t, t_end, self.h)
+        The next step, and the next channel that is read, notice positions and rates that are written into it: a balance
+        of energy begins anew, and the accelerations follow. Positions that open a loop are taken back, and raise
+        StateError: ``set`` moves the rest as well. ``restore`` takes a state that was changed by hand, and looks at all
+        of it.
+        """
+        return self._store.state
 
-    def retry(self, report: StepReport, on_failure: str, at_most: int) -> StepReport:
-        """Take the failed step in 2, 4, ... parts when asked and of use; raise the matching error otherwise."""
-        state = self.state
-        spoilt = not_finite_inputs(self.system, state.u) or out_of_range(
-            self.system, state, state.memory.get("alpha", NO_FACTORS)
-        )
-        if on_failure == "raise" or report.hopeless or spoilt:
-            raise self.error(report)
-        return in_parts(self, report, at_most)
+    def snapshot(self, take: Callable[[State], Any] = copied) -> Any:
+        """Return a copy of the present State, for a caller who keeps that of every step.
 
-    def error(self, report: StepReport) -> StepError:
-        """Return the error that a failed step stands for, with step, time, history and names."""
-        return step_error(self.state.k + 1, report)
+        As nobody sees the State itself, the next step need not look for changes in it, which takes longer than a copy.
+        take: copies a State that a step has left, without checks; one that was given out is copied as a State.
+        """
+        return self._store.snapshot(take)
+
+    @property
+    def t(self) -> float:
+        """Time [s]."""
+        return self._store.states[0].t
+
+    @property
+    def h(self) -> float:
+        """Step [s]."""
+        return self._store.states[0].h
+
+    @h.setter
+    def h(self, h: float) -> None:
+        self._store.set_step(h)
+
+    @guarded(LOOK)
+    def keys(self) -> list[str]:
+        """Return the names of all channels: those of a Result."""
+        return list(self._channels().sources(self._store.settled()))
+
+    @guarded(LOOK, "[...]")
+    def __getitem__(self, name: Any) -> Any:
+        """Return a channel of the present state, a number or an array: ``sim["tip.position"]``.
+
+        A pattern of ``fnmatch`` or a list of names gives a dict by name: ``sim["tip.*"]``. Names, axes and
+        units are those of a Result. Only the channel itself is worked out. An angle of a cut joint is between -pi and
+        pi: a single state does not tell its turns. Raises UnknownNameError.
+        """
+        state = self._store.settled()
+        self._store.notice(state)
+        return self._channels().value(name, state)
+
+    @guarded(LOOK)
+    def read(self, names: Sequence[str]) -> Array:
+        """Return numbers of several channels of the present state, one after the other (k,).
+
+        The list is prepared at the first call. Coordinates of joints, and positions, velocities and accelerations of
+        bodies and markers are then read in one kernel call. Other channels take as long as ``sim[name]``.
+
+            q, x, y, z = sim.read(["crank.angle", "tip.position"])
+
+        Raises UnknownNameError for a channel, InputError for what is no list of names.
+        """
+        state = self._store.settled()
+        self._store.notice(state)
+        return self._channels().values(names, state)
+
+    def _channels(self) -> ChannelReader:
+        """Return the reader of channels of the present System."""
+        store = self._store
+        if self._reader is None or self._reader.tables is not store.equations.tables:
+            reader = ChannelReader(store.system, store.equations.tables, store.equations.shapes)
+            vars(self)["_reader"] = reader
+            return reader
+        return self._reader
 
     @guarded(LOOK)
     def reaction(self, joint: str) -> Array:
         """Return the wrench [f, n] (6,) of the first body on the second at the joint point, world axes [N, N m]."""
-        return reaction(self.equations, self._settled(), joint)
+        return reaction(self._store.equations, self._store.settled(), joint)
+
+    # ---- changes between steps --------------------------------------------------------------------------------------
+
+    def set(self, name: str, value: float) -> None:
+        """Set a joint coordinate, or a rate, at the present time: ``sim.set("a.angle", 1.0)``.
+
+        The other coordinates and rates become the nearest ones that close the loops, and the accelerations follow.
+        Positions stay when a rate is set. A failure changes nothing.
+        Raises UnknownNameError, InputError for a coordinate that is driven or of a cut joint, StartError where the
+        loops do not close.
+        """
+        self._store.set(name, value)
+
+    def change(self, **options: Any) -> None:
+        """Change options between steps: ``sim.change(jacobian="trace", max_iterations=4)``.
+
+        Takes ``method``, ``jacobian`` and ``threads``, and the options of the method by their names. Time, positions
+        and rates stay; the next step is that of a Simulation made with these options that goes on from the same State.
+        ``penalty`` takes the place of ``alpha`` and the reverse, and the penalty factors of the State follow.
+        Raises InputError or UnknownNameError for an option that is not valid; then nothing has changed.
+        """
+        self._store.change(**options)
+
+    def attach(self, force: str, body: str, point: Any = (0.0, 0.0, 0.0)) -> None:
+        """Let a force law that acts on one body act on ``body`` at ``point`` (3,) in body axes [m] from now on.
+
+        Accelerations follow at once, as with an input. A State does not carry the attachment: attach again before a
+        State of that time is restored. A run that is being recorded refuses it.
+        Raises UnknownNameError, and InputError for a force that is no law on one body, and for ground.
+        """
+        self._store.attach(force, body, point)
+
+    def restore(self, state: State | str | Path) -> None:
+        """Go on from a State, or from a state file; StateError when it cannot, as that of another model."""
+        self._store.restore(state)
+
+    # ---- parts ------------------------------------------------------------------------------------------------------
+
+    @property
+    def system(self) -> System:
+        """The compiled mechanism."""
+        return self._store.system
+
+    @property
+    def equations(self) -> SemiRecursiveEquations:
+        """The equations of motion, with scratch of their own."""
+        return self._store.equations
+
+    @property
+    def method(self) -> Method:
+        """The method of time integration, with its options."""
+        return self._store.options.method
+
+    @property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """Names of the coordinates that advance together, a tuple a thread of ``run``.
+
+        There is one group only when ``threads`` is 1, when everything hangs together, and when a step asks Python:
+        for a function of time, a called law, another source of K and C, or a step that is not fused.
+        """
+        equations, system = self._store.equations, self._store.system
+        fused = equations.fused() if self.method.takes_many(equations) else None
+        groups = None if fused is None else fused.groups
+        coordinates = [range(system.n)] if groups is None else groups.coordinates
+        names = system.coordinate_names
+        return tuple(tuple(names[i] for i in group) for group in coordinates)
+
+    def __repr__(self) -> str:
+        state, system = self._store.states[0], self._store.system
+        sizes = f"{system.n} coordinates, {system.m} loop equations"
+        warnings = "".join(f"; warning: {one}" for one in self._warnings())
+        return (
+            f"Simulation({system.name!r}, t = {state.t:g} s, h = {state.h:g} s, method={options_text(self.method)}: "
+            f"{sizes}{warnings})"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return the coordinates and the inputs of the present state as tables for notebooks."""
+        state, system = self._store.states[0], self._store.system
+        values = zip(system.coordinate_names, state.z, state.zd, strict=True)
+        coordinates = [(name, number_text(z), number_text(zd)) for name, z, zd in values]
+        inputs = [(name, number_text(state.u[place])) for name, place in system.inputs.items()]
+        tables = folded_html("coordinates", ("coordinate", "value [rad, m]", "rate [rad/s, m/s]"), coordinates)
+        return f"{title_html(repr(self))}\n{tables}\n{folded_html('inputs', ('input', 'value'), inputs)}"
+
+    def _warnings(self) -> dict[str, int]:
+        """Return warnings that a run repeats in ``Result.warnings``: states of force laws too fast for the step."""
+        return {str(one): 1 for one in self._fast_states.found.values()} if self._fast_states else {}
+
+    # ---- copies -----------------------------------------------------------------------------------------------------
+
+    def independent(self) -> Self:
+        """Return a Simulation at the same state with equations of its own, for another thread."""
+        return self._on(self._store.independent())
+
+    def _twin(self) -> Self:
+        """Return a Simulation at the same state that shares the equations: one of the two steps at a time."""
+        return self._on(self._store.twin())
+
+    def _on(self, store: StateStore) -> Self:
+        """Return a Simulation with another store, and otherwise the attributes of this one."""
+        other = object.__new__(type(self))
+        parts = {"_store": store, "_claim": store._claim, "inputs": self.inputs.of(store)}
+        vars(other).update(self.__getstate__(), **parts)
+        return other
+
+    def __copy__(self) -> Self:
+        return self.independent()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes for pickle, and for copies: the reader of channels is made anew when asked for."""
+        return {**vars(self), "_reader": None}
+
+
+def store_of(sim: Simulation) -> StateStore:
+    """Return the states of a Simulation with their equations and options, for code that moves them."""
+    return sim._store
+
+
+def options_text(method: Any) -> str:
+    """Return a method with the options that differ from their defaults: ``PenaltyTrapezoidal(penalty=1e7)``."""
+    if not is_dataclass(method):
+        return repr(method)
+    given = [(one.name, getattr(method, one.name)) for one in fields(method) if one.repr and one.init]
+    usual = {one.name: repr(one.default) for one in fields(method)}
+    changed = [f"{name}={value!r}" for name, value in given if repr(value) != usual[name]]
+    return f"{type(method).__name__}({', '.join(changed)})"
+
+
+SYSTEMS: "WeakValueDictionary[str, System]" = WeakValueDictionary()  # forgotten with their last owner
+
+
+def remember_system(system: System) -> None:
+    """Register a System for as long as it lives."""
+    SYSTEMS[system.fingerprint] = system
+
+
+def system_of(state: State) -> System | None:
+    """Return a living System that the State belongs to; None when there is none."""
+    return SYSTEMS.get(state.fingerprint)

@@ -1,17 +1,23 @@
-"""How large a step may be for a tolerance (METHODS 1.34).
+"""Choice of steps for a tolerance (METHODS 1.34): their size, their number, and the cause of steps too small.
 
 The error that a step adds, in typical sizes, may be tolerance h / (t_end - t_begin): errors of all steps add up to the
 tolerance. An error of a rate counts by what it does to positions in the characteristic time of the motion.
 """
 
 import math
+from collections.abc import Container, Sequence
+from typing import Any
 
 import numpy as np
 
 from rtmbs.errors import InputError, shown
 from rtmbs.integrators.checks import is_number
+from rtmbs.results.catalogue import sources
+from rtmbs.results.channel import units_of
+from rtmbs.results.resampled import Resampled
+from rtmbs.results.samples import OF_STATE, Samples
+from rtmbs.simulation.dense import Moment
 from rtmbs.simulation.local_error import Noise, Past, Track, local_errors
-from rtmbs.simulation.sampling import blindness
 from rtmbs.system.system import System
 from rtmbs.system.tables import Array
 
@@ -54,7 +60,7 @@ def projection_tol(tolerance: float, own: float) -> float:
 
 
 class StepChoice:
-    """Judges steps and chooses the next one."""
+    """Control of the step size by local errors."""
 
     def __init__(self, system: System, tolerance: float, t: float, t_end: float) -> None:
         self.system, self.tolerance, self.t_end, self.span = system, tolerance, t_end, t_end - t
@@ -149,3 +155,145 @@ class StepChoice:
         if not error > 0.0:
             return GROW if error == 0.0 else SHRINK
         return min(max(SAFETY / math.sqrt(error), SHRINK), GROW)
+
+
+# A force that turns with a body has the same value after every whole turn. States at the ends of such steps lie on a
+# smooth line, and an error estimate from them is blind. So it is where the ends of a spring pass close to each other
+# within a step: the force turns round there, and only its line before and behind tells.
+
+LARGEST_MOVE = 1.5  # typical sizes (1 rad; characteristic length) that a step may move a coordinate, or turn a body
+FIRST_MOVE = 0.2  # of the first step: an error is known from two of them
+LINE = 0.7  # [rad] that a step may turn the line of a spring
+
+
+def fastest(system: System, equations: Any, track: Track) -> Array:
+    """Return the largest rates (k + 1,) at the states of a track [1/s]: of coordinates in typical sizes, and of bodies.
+
+    Angular velocities of bodies, the sums of rates along a chain, are those at the last state.
+    """
+    rates = np.max(np.abs(track.zd) / system.typical, axis=1, initial=0.0)
+    equations.close(track.z[-1], track.R0[-1])
+    equations.closure_accelerations(track.zd[-1], track.zdd[-1])  # leaves the velocities of all bodies
+    turning = equations.ws.V[: equations.n, 3:]
+    rates[-1] = max(rates[-1], float(np.max(np.linalg.norm(turning, axis=1), initial=0.0)))
+    return np.asarray(rates)
+
+
+def first_step(system: System, equations: Any, state: Any) -> float:
+    """Return the longest first step from a state [s]; inf when nothing moves."""
+    track = Track(*(np.array([getattr(state, name)]) for name in Track._fields))
+    rate = float(fastest(system, equations, track)[-1])
+    return FIRST_MOVE / rate if rate > 0.0 else np.inf
+
+
+def line_turns(equations: Any, track: Track) -> Array:
+    """Return the largest angle (k,) by which a step of a track turns the line of a spring [rad]."""
+    tables = equations.tables
+    springs = tables.forces.springs
+    if not len(springs.connector) or len(track.t) < 2:
+        return np.zeros(len(track.t) - 1)
+    ends = [(side[springs.connector], points) for side, points in
+            ((tables.connectors.a, springs.point_a), (tables.connectors.b, springs.point_b))]  # fmt: skip
+    lines = []
+    for z, R0 in zip(track.z, track.R0, strict=True):
+        equations.close(z, R0)
+        a, b = (
+            np.where(dof[:, None] < 0, point, equations.ws.r[dof] + np.einsum("kij,kj->ki", equations.ws.A[dof], point))
+            for dof, point in ends
+        )
+        lines.append(b - a)
+    before, after = np.array(lines[:-1]), np.array(lines[1:])
+    across = np.linalg.norm(np.cross(before, after), axis=2)
+    return np.asarray(np.arctan2(across, np.sum(before * after, axis=2)).max(axis=1))
+
+
+def blindness(rates: Array, lines: Array, h: Array) -> Array:
+    """Return how blind an estimate is to steps of ``h`` (k,) between states of the ``rates`` (k + 1,); 1 is too much.
+
+    ``lines`` (k,) are the turns of springs. As errors do, it goes with the square of the step.
+    """
+    return np.maximum(np.maximum(rates[:-1], rates[1:]) * h / LARGEST_MOVE, lines / LINE) ** 2
+
+
+LEAST_PATIENCE, MOST_PATIENCE = 0.01, 0.25  # of the steps a run may try, while their expected number is too large
+
+
+class StepBound:
+    """Counts the tries of a run to ``t_end`` [s], at most ``most``."""
+
+    def __init__(self, most: int, tolerance: float, t_end: float) -> None:
+        self.most, self.tolerance, self.t_end = most, tolerance, t_end
+        self.within = 0  # tries when the expected number was last within the bound
+
+    def check(self, tried: int, t: float, h: float, why: str) -> None:
+        """Refuse to go on after ``tried`` steps, at ``t`` [s] with the next step ``h`` [s]: InputError, with ``why``.
+
+        A stretch of small steps passes: the number expected at the present step has to stay too large for a while, a
+        quarter of all steps where it is little too large, and a hundredth where it is a hundred times too large.
+        """
+        expected = tried + (self.t_end - t) / h
+        if expected <= self.most:
+            self.within = tried
+            return
+        patience = min(max(self.most / expected, LEAST_PATIENCE), MOST_PATIENCE)
+        if tried >= self.most or tried - self.within > patience * self.most:
+            raise InputError(
+                f"tolerance = {self.tolerance:g} asks for about {expected:.2g} steps to t_end = {self.t_end:g} s: they "
+                f"are {h:.3g} s long at t = {t:g} s because of {why}; most_steps = {self.most} bounds them, so give a "
+                "larger tolerance, an earlier t_end or a larger most_steps"
+            )
+
+
+STANDS_OUT = 0.2  # of the largest bend of a force: usual bends below it leave one step that stands out
+BENDS = 0.25  # of the largest change in a step
+FORCE_ROUNDING = 1e-11  # of a force: changes below it tell nothing
+LAWS = ("law", "joint law")  # kinds that may jump, beside functions of time
+CHATTER = 1e-3  # of a force: no smooth one changes so much in such a step
+
+
+def small_step_remedy(system: System, tables: Any, moments: Sequence[Moment]) -> str:
+    """Return the cause of steps that are too small, with ``moments`` at their ends, and the remedy."""
+    moved = {signal.name.rpartition(".")[0] for signal in system.signals}
+    if force := bending_force(system, tables, moments, moved):
+        better = "declare the jumps of its function of time" if force in moved else "smooth its law"
+        return f"force {force!r} jumps or has a kink there; {better}, or give a larger tolerance"
+    if max((bend(column) for column in np.array([one.zdd for one in moments]).T), default=0.0) > 0.0:
+        return (
+            "accelerations jump there, or rounding adds more than a step; smooth the force law that jumps, or give a "
+            "larger tolerance"
+        )
+    if undeclared := [signal.name for signal in system.signals if signal.jumps is None]:
+        return f"give a larger tolerance, or declare the jumps of functions of time, as of {undeclared[0]!r}"
+    return "nothing bends there, and what rounding adds to a step is larger; give a larger tolerance"
+
+
+def bending_force(system: System, tables: Any, moments: Sequence[Moment], moved: Container[str]) -> str:
+    """Return the law, or force ``moved`` by a function of time, that bends in some small steps most; empty for none."""
+    values = {name: np.array([getattr(one, name) for one in moments]) for name in ("t", *OF_STATE)}
+    found = sources(system, Resampled(system, tables, Samples(**values)))
+    size = {"N": float(system.length), "N m": 1.0}
+    suspects = {force for force, info in system.forces.items() if info.kind in LAWS or force in moved}
+    largest: dict[str, float] = {}
+    for name, source in found.items():
+        force = name.rpartition(".")[0]
+        units = units_of(source.axes, source.unit)
+        if force not in suspects or not size.keys() >= set(units):
+            continue
+        columns = source.channel(name).values.reshape(len(moments), -1).T
+        bends = [size[unit] * bend(column) for unit, column in zip(units, columns, strict=True)]
+        largest[force] = max(largest.get(force, 0.0), *bends)
+    worst = max(largest, key=lambda force: largest[force], default="")
+    return worst if largest.get(worst, 0.0) > 0.0 else ""
+
+
+def bend(values: Array) -> float:
+    """Return how far values (k,) bend in one place, or chatter, in their unit; 0 for smooth ones and for rounding."""
+    if len(values) < 4:
+        return 0.0
+    steps = np.diff(values)
+    change, bends = float(np.abs(steps).max()), np.abs(np.diff(steps))
+    size = float(np.abs(values).max())
+    in_one_place = change > FORCE_ROUNDING * size and np.median(bends) <= STANDS_OUT * bends.max()
+    if not (in_one_place or change > CHATTER * size) or bends.max() < BENDS * change:
+        return 0.0
+    return float(bends.max())

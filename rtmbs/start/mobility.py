@@ -33,6 +33,9 @@ class Mobility:
     @classmethod
     def find(cls, equations: SemiRecursiveEquations, assembly: Assembly, z: Array) -> "Mobility":
         """Return the rank of the loops at z and at a random assembled pose close by."""
+        if not equations.m:
+            equations.close(z, assembly.R0)
+            return cls(0, 0, np.zeros(0, np.bool_), (), True)
         keep = Scaled(equations, assembly.jacobian).independent()
         locked = locked_closures(equations, assembly, keep)
         nearby, known = ranks_nearby(equations, assembly, z, ranks(assembly, keep))

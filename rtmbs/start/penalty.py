@@ -25,6 +25,8 @@ def effective_masses(equations: SemiRecursiveEquations, jacobian: LoopJacobian) 
     """
     system = equations.system
     factor_mass(equations)
+    if not equations.m:
+        return np.zeros(0), np.zeros(0, np.bool_)
     values = jacobian.values(equations)
     Phi_z = jacobian.sparse(values).tocsr()
     seeing = np.bincount(jacobian.rows, np.abs(values) > noise_of(equations, jacobian), equations.m) > 0.0

@@ -61,6 +61,9 @@ class Assembly(NearestPose):
         ``self.other_way`` is then the other assembly that is as near. The caller judges the gap that is left.
         """
         self.other_way = None
+        if not self.equations.m:
+            self.gap(wanted)
+            return self.unwound(wanted + 0.0, wanted, pinned)
         direct = self.solve(wanted, pinned, weights)
         if self.assembled(direct):
             return direct

@@ -1,6 +1,6 @@
 """The consistent start in its order: assemble, project rates, size penalties, rank, first accelerations."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,6 +88,7 @@ def describe(
     place, position = largest_change(z - system.z0, system.typical)
     rate_place, rate = largest_change(zd - system.zd0, system.typical)
     n, rotation = equations.n, system.row_is_rotation
+    spare = system.closure_of_row[mobility.redundant]  # closure of every redundant row
     return StartReport(
         moved_coordinate=system.coordinate_names[place] if place >= 0 else "",
         moved_position=position,
@@ -104,6 +105,12 @@ def describe(
         penalty=penalty,
         without_effect=blind_blocks(system, blind),
         warnings=tuple(start_warnings(equations, assembly, z, mobility)),
+        topology=replace(
+            system.topology,
+            degrees_of_freedom=n - mobility.rank,
+            rank=mobility.rank,
+            redundant=tuple(dict.fromkeys(system.closure_names[closure] for closure in spare if closure >= 0)),
+        ),
         laws=tuple(path_of(force) for force in system.forces.values() if force.kind in ("law", "joint law")),
     )
 

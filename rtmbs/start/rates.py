@@ -19,6 +19,8 @@ def consistent_rates(assembly: Assembly, wanted: Array, pinned: NDArray[np.bool_
     Raises StartError naming the loop and the pinned rates when they cannot all hold.
     """
     equations, scale = assembly.equations, assembly.scale
+    if not equations.m:
+        return wanted.copy()
 
     def violation(zd: Array) -> Array:
         return np.asarray(equations.closure_velocities(zd) / scale)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from rtmbs.errors import LISTED
+from rtmbs.topology import Topology
 
 LOCKED = "no degree of freedom is left"  # how the warning begins that a run repeats
 
@@ -27,6 +28,7 @@ class StartReport:
     without_effect: tuple[str, ...]  # blocks of loop equations that constrain nothing at this pose
     warnings: tuple[str, ...]
     laws: tuple[str, ...] = ()  # how each force law of the user is evaluated
+    topology: Topology | None = None  # the printable tree, cuts and mobility
 
     def __str__(self) -> str:
         lines = [

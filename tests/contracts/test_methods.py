@@ -98,7 +98,10 @@ def test_a_step_reads_the_old_state_and_fills_the_new_one(name, machine):
     for quantity in QUANTITIES:
         assert np.all(np.isfinite(getattr(sim.state, quantity)))
     assert not any(
-        np.shares_memory(a, b) for a in arrays(sim._states[0]) for b in arrays(sim._states[1]) if a.size and b.size
+        np.shares_memory(a, b)
+        for a in arrays(sim._store.states[0])
+        for b in arrays(sim._store.states[1])
+        if a.size and b.size
     )
 
 

@@ -133,17 +133,19 @@ def flat(records):
 
 def arrays(sim):
     """Return the memory of everything that a step reads and writes."""
-    states = [value for state in sim._states for value in (state.z, state.zd, state.zdd, state.lam, state.R0, state.u)]
+    states = [
+        value for state in sim._store.states for value in (state.z, state.zd, state.zdd, state.lam, state.R0, state.u)
+    ]
     tables = flat(sim.equations.tables)
     return sorted(value.ctypes.data for value in (*states, *tables, *sim.equations.ws, *sim.equations.work))
 
 
 def test_steps_work_in_the_same_arrays():
     for sim in (library_simulation("driven_fourbar"), library_simulation("top"), closed_simulation(0)):
-        before, pair = arrays(sim), {id(state) for state in sim._states}
+        before, pair = arrays(sim), {id(state) for state in sim._store.states}
         for _ in range(100):
             assert sim.step().outcome.accepted
-            assert {id(state) for state in sim._states} == pair
+            assert {id(state) for state in sim._store.states} == pair
         assert arrays(sim) == before
 
 

@@ -24,9 +24,9 @@ from rtmbs.semirecursive.fused_kernel import FusedKernel
 
 def addresses(sim):
     eq = sim.equations
-    held = [getattr(state, name) for state in sim._states for name in ("z", "zd", "zdd", "lam", "R0", "u")]
-    held += [values for state in sim._states for values in state.memory.values()]
-    held += [*eq.ws, *eq.work, sim._work.stats]
+    held = [getattr(state, name) for state in sim._store.states for name in ("z", "zd", "zdd", "lam", "R0", "u")]
+    held += [values for state in sim._store.states for values in state.memory.values()]
+    held += [*eq.ws, *eq.work, sim._store.work.stats]
     return sorted(value.ctypes.data for value in held)
 
 @numba.njit

@@ -10,6 +10,7 @@ import pytest
 import rtmbs
 from rtmbs.errors import ArgumentError, RtmbsError
 from rtmbs.limits.keywords import SYMBOLS, called, checked, optional
+from rtmbs.simulation.access import Claim
 
 ODD = "no_such_argument"
 
@@ -38,7 +39,7 @@ def blank(kind):
     """Return an object whose constructor did not run: a call with an unknown keyword never gets to its body."""
     made = kind.__new__(kind)
     if hasattr(made, "__dict__"):
-        vars(made)["_inside"] = None  # guards of a Simulation look at it before the arguments
+        vars(made)["_claim"] = Claim()  # guards of a Simulation look at it before the arguments
     return made
 
 

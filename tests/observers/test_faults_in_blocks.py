@@ -5,7 +5,7 @@ import pytest
 
 from rtmbs import load_result
 from rtmbs.observers import channel_recorder
-from rtmbs.simulation import timed_rows
+from rtmbs.simulation import jumps
 from tests.test_faults import FAULTS, events, machine, raised_at
 
 pytest.importorskip("h5py")
@@ -29,7 +29,7 @@ SLOW = pytest.mark.slow
 def test_a_fault_anywhere_in_a_run_loses_no_sample(kind, file, tmp_path, monkeypatch):
     monkeypatch.setattr(channel_recorder, "FEWEST", 3)
     monkeypatch.setattr(channel_recorder, "BLOCK_BYTES", 0)
-    monkeypatch.setattr(timed_rows, "MOST_AHEAD", 1)  # the faults come between steps
+    monkeypatch.setattr(jumps, "MOST_AHEAD", 1)  # the faults come between steps
     whole = machine().run(1.0, until=lambda sim: sim.state.k >= 2 + STEPS)
     t_end = whole.t[-1]
     whole_file = tmp_path / "whole.h5" if file else None

@@ -76,7 +76,7 @@ def test_direct_is_the_difference_of_runs(found, name, size):
         sim = rtmbs.Simulation((rocker(rate=value) if own else rocker()).compile(), h=H, method=TIGHT)
         if not own:
             sim.inputs[name] = value
-        sim.go_on_from(sim.state.copy(), 0.0)
+        sim._store.go_on_from(sim.state.copy(), 0.0)
         sim.method.begin(sim.equations, sim.state)
         return values(sim.run(STEPS * H))
 

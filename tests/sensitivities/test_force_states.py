@@ -117,7 +117,7 @@ def test_direct_is_the_difference_of_runs(sprung, name, size):
         sim = rtmbs.Simulation(rocker(**({arguments[name]: value} if own else {})).compile(), h=2e-3, method=TIGHT)
         if not own:
             sim.inputs[name] = value
-        sim.go_on_from(sim.state.copy(), 0.0)
+        sim._store.go_on_from(sim.state.copy(), 0.0)
         sim.method.begin(sim.equations, sim.state)
         return values(sim.run(0.1))
 

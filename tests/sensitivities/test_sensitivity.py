@@ -48,7 +48,7 @@ def run_values(model, inputs=None):
     sim = rtmbs.Simulation(model.compile(), h=2e-3, method=TIGHT)
     for name, value in (inputs or {}).items():
         sim.inputs[name] = value
-    sim.go_on_from(sim.state.copy(), 0.0)
+    sim._store.go_on_from(sim.state.copy(), 0.0)
     sim.method.begin(sim.equations, sim.state)
     return values(sim.run(0.1))
 
@@ -122,7 +122,7 @@ def against_differences(model, of):
         u = np.array(sim.inputs["gravity"])
         u[2] = value
         sim.inputs["gravity"] = u
-        sim.go_on_from(sim.state.copy(), 0.0)
+        sim._store.go_on_from(sim.state.copy(), 0.0)
         sim.method.begin(sim.equations, sim.state)
         return of(sim.run(0.1))
 
@@ -148,7 +148,7 @@ def test_options_of_the_method(options):
     def run(value):
         sim = rtmbs.Simulation(system, h=2e-3, method=method, threads=2)
         sim.inputs["spring.stiffness"] = value
-        sim.go_on_from(sim.state.copy(), 0.0)
+        sim._store.go_on_from(sim.state.copy(), 0.0)
         sim.method.begin(sim.equations, sim.state)
         return sim.run(0.06)["tip.velocity"][-1]
 

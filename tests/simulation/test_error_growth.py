@@ -7,7 +7,7 @@ import rtmbs
 from bench.campaigns.own_mechanisms import drawn, error_of
 from rtmbs import At, Simulation
 from rtmbs.errors import InputError
-from rtmbs.simulation import controlled, progress
+from rtmbs.simulation import controlled, running
 
 
 @pytest.mark.parametrize(("kind", "seed"), [("rotor", 1), ("chain", 2), ("crank_rocker", 3), ("floating", 5)])
@@ -62,7 +62,7 @@ class Bar:
 
 def test_the_bar_of_a_run_that_begins_anew_never_goes_back(monkeypatch):
     bars = []
-    monkeypatch.setattr(progress, "progress_bar", lambda *given: bars.append(Bar(*given)) or bars[-1])
+    monkeypatch.setattr(running, "progress_bar", lambda *given: bars.append(Bar(*given)) or bars[-1])
     result = upright().run(1.0, tolerance=1e-3, progress=True)
     assert sum(count for name, count in result.warnings.items() if name.startswith("begun anew")) >= 1
     (bar,) = bars
@@ -74,7 +74,7 @@ def test_the_bar_of_a_run_that_begins_anew_never_goes_back(monkeypatch):
 
 def test_the_bar_crosses_jumps_and_closes_after_an_error(monkeypatch):
     bars = []
-    monkeypatch.setattr(progress, "progress_bar", lambda *given: bars.append(Bar(*given)) or bars[-1])
+    monkeypatch.setattr(running, "progress_bar", lambda *given: bars.append(Bar(*given)) or bars[-1])
     model = rtmbs.Model("cart")
     model.add_body("cart", mass=1.0, inertia=(1.0, 1.0, 1.0))
     model.add_joint("rail", rtmbs.Prismatic((1, 0, 0)), "ground", "cart")

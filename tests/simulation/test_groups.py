@@ -103,7 +103,7 @@ def test_a_frame_beside_others_moves_as_alone(frames):
         getattr(start, name)[:] = getattr(sim.state, name)[:size]
     start.memory["alpha"][:] = sim.state.memory["alpha"][:m]
     alone.restore(start)
-    sim._work.settings = sim._work.settings._replace(reuse_below=alone._work.settings.reuse_below)
+    sim._store.work.settings = sim._store.work.settings._replace(reuse_below=alone._store.work.settings.reuse_below)
     sim.run(1.0), alone.run(1.0)
     for name, size in (("z", n), ("zd", n), ("zdd", n), ("lam", m)):
         np.testing.assert_array_equal(getattr(sim.state, name)[:size], getattr(alone.state, name))
@@ -326,12 +326,12 @@ def test_bad_numbers_of_threads(system, threads):
     sim = Simulation(system, h=H)
     with pytest.raises(rtmbs.RtmbsError, match="threads is"):
         sim.change(threads=threads)
-    assert sim.options.threads == 1
+    assert sim._store.options.threads == 1
 
 
 def test_one_thread_is_the_default(system):
     sim = Simulation(system, h=H)
-    assert sim.options.threads == 1
+    assert sim._store.options.threads == 1
     assert sim.groups == (tuple(system.coordinate_names),)
     assert sorted(sum(Simulation(system, h=H, threads=2).groups, ())) == sorted(system.coordinate_names)
     assert accepted_steps(sim, 1)

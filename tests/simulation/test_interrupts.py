@@ -158,12 +158,12 @@ CHANGES = {
 
 def held(sim):
     """Return all that a change may touch, as something that can be compared."""
-    settings = {name: np.asarray(value).tobytes() for name, value in sim._work.settings._asdict().items()}
+    settings = {name: np.asarray(value).tobytes() for name, value in sim._store.work.settings._asdict().items()}
     forces = {name: (force.a, force.b) for name, force in sim.system.forces.items()}
     source = type(sim.equations.source).__name__
     return (
         everything(sim),
-        sim.options,
+        sim._store.options,
         settings,
         source,
         forces,
@@ -212,12 +212,12 @@ def test_a_fault_anywhere_in_an_attachment_leaves_all_or_nothing(kind):
 
 def test_a_twin_steps_by_itself():
     sim = library_simulation("crank_rocker")
-    before, settings = everything(sim), sim._work.settings
-    twin = sim.twin()
+    before, settings = everything(sim), sim._store.work.settings
+    twin = sim._twin()
     twin.h = 1e-3
     accepted_steps(twin, 4)
     assert everything(sim) == before
-    assert sim._work.settings is settings
+    assert sim._store.work.settings is settings
     assert copy.copy(sim).h == sim.h
-    sim.take_over(twin)
+    sim._store.take_over(twin._store)
     assert (sim.t, sim.h) == (twin.t, settings.h)

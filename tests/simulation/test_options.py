@@ -44,7 +44,7 @@ def test_a_switch_goes_on_as_a_fresh_simulation(options):
     accepted_steps(sim, 10), accepted_steps(fresh, 10)
     assert contents(sim.state) == contents(fresh.state)
     plain = Simulation(SYSTEM, h=H)
-    sim.change(**{name: plain.options.value(name) for name in (*options, "penalty", "alpha")})
+    sim.change(**{name: plain._store.options.value(name) for name in (*options, "penalty", "alpha")})
     sim.restore(before)
     plain.restore(before)
     accepted_steps(sim, 10), accepted_steps(plain, 10)
@@ -57,7 +57,7 @@ def test_a_restored_state_brings_the_settings_that_follow_from_it():
     accepted_steps(sim, 5), accepted_steps(other, 3)
     other.change(penalty=None)
     other.restore(sim.state)
-    assert all(np.array_equal(*both) for both in zip(sim._work.settings, other._work.settings, strict=True))
+    assert all(np.array_equal(*both) for both in zip(sim._store.work.settings, other._store.work.settings, strict=True))
     accepted_steps(sim, 20), accepted_steps(other, 20)
     assert contents(sim.state) == contents(other.state)
 
@@ -68,7 +68,11 @@ def test_a_switch_of_the_source_leaves_the_state_alone():
     before = contents(sim.state)
     sim.change(jacobian="autograd", max_iterations=5, tangent_terms="lagged")
     assert contents(sim.state) == before
-    assert (sim.jacobian, sim.method.max_iterations, sim.method.tangent_terms) == ("autograd", 5, "lagged")
+    assert (sim._store.options.jacobian, sim.method.max_iterations, sim.method.tangent_terms) == (
+        "autograd",
+        5,
+        "lagged",
+    )
 
 
 def test_a_switch_and_a_change_of_h_commute():
@@ -114,10 +118,10 @@ def test_penalty_and_alpha_take_the_place_of_each_other():
 def test_a_refused_switch_changes_nothing(options, error, words):
     sim = Simulation(SYSTEM, h=H)
     accepted_steps(sim, 2)
-    before, kept = contents(sim.state), sim.options
+    before, kept = contents(sim.state), sim._store.options
     with pytest.raises(error, match=words) as caught:
         sim.change(**options)
     assert isinstance(caught.value, RtmbsError)
     assert contents(sim.state) == before
-    assert sim.options is kept
+    assert sim._store.options is kept
     accepted_steps(sim, 2)

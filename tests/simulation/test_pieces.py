@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rtmbs.simulation.pieces import NONE, TINY, pieces
+from rtmbs.simulation.jump_times import NONE, TINY, pieces
 
 H = 5e-3
 

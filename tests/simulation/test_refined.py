@@ -14,9 +14,9 @@ from rtmbs import PenaltyTrapezoidal, RungeKutta, Simulation, library, refined
 from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.integrators.registry import METHODS
 from rtmbs.library import references
-from rtmbs.simulation.pieces import Piece
+from rtmbs.simulation.extrapolation import weights_of
+from rtmbs.simulation.jump_times import Piece
 from rtmbs.simulation.refined import RefinedResult, level, side_by_side
-from rtmbs.simulation.richardson import weights_of
 
 CASES = (  # mechanism, h, end, what the result tells with two and with three runs
     ("pendulum", 8e-2, 0.8, 4, 6),  # a tree of revolutes

@@ -6,7 +6,7 @@ import pytest
 import rtmbs
 from rtmbs import Simulation
 from rtmbs.errors import InputError
-from rtmbs.simulation.sampling import MOST, first_step
+from rtmbs.simulation.step_choice import LARGEST_MOVE, first_step
 
 TOLERANCE = 1e-5
 
@@ -27,7 +27,7 @@ def test_fast_unbalanced_rotors(rate):
     k, t = 9.81 * 0.5 / 0.35, result.t
     exact = rate * t + k / rate * (np.sin(rate * t) / rate - t)
     assert np.abs(result["j.angle"] - exact).max() < TOLERANCE
-    assert np.diff(result.t).max() * rate <= MOST
+    assert np.diff(result.t).max() * rate <= LARGEST_MOVE
     assert set(result.outcomes) == {"CONVERGED"}
 
 

@@ -8,7 +8,7 @@ from rtmbs import Simulation, library
 from rtmbs.errors import InputError
 from rtmbs.library.force_laws import stops
 from rtmbs.simulation.local_error import smoothed
-from rtmbs.simulation.too_small import bend
+from rtmbs.simulation.step_choice import bend
 from tests.cases import quick, spread
 
 

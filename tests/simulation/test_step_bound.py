@@ -3,7 +3,7 @@
 import pytest
 
 from rtmbs.errors import InputError
-from rtmbs.simulation.step_bound import StepBound
+from rtmbs.simulation.step_choice import StepBound
 
 
 def test_a_hopeless_run_ends_after_a_hundredth_of_its_steps():

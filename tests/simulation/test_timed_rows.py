@@ -7,7 +7,7 @@ import pytest
 
 import rtmbs
 from rtmbs.errors import StepError
-from rtmbs.simulation.timed_rows import MOST_AHEAD, fill_timed_rows
+from rtmbs.simulation.jumps import MOST_AHEAD, fill_timed_rows
 
 H = 1e-3
 

@@ -20,7 +20,7 @@ from rtmbs.results.reactions import rods
 from rtmbs.results.result import Result
 from rtmbs.semirecursive.sources import source_names
 from rtmbs.simulation import Simulation
-from rtmbs.simulation.input_units import input_unit
+from rtmbs.simulation.inputs import input_unit
 from rtmbs.system.system import BodyInfo, ForceInfo, System
 from rtmbs.system.tables import GRAVITY_SLOT
 from rtmbs.viewer.scene.description import (

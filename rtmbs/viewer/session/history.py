@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError
 from rtmbs.integrators.report import StepReport
-from rtmbs.simulation.live_state import arrays_in, places, row_of
 from rtmbs.simulation.options import Options
+from rtmbs.simulation.state_rows import kernel_arrays, row_layout, row_of
 from rtmbs.state import State
 from rtmbs.viewer.session.commands import Command, key_of
 from rtmbs.viewer.session.disk_history import DiskHistory
@@ -79,19 +79,19 @@ class StoredState:
     @property
     def bytes(self) -> int:
         """Bytes of its arrays."""
-        return self._row.nbytes if self._state is None else sum([array.nbytes for array in arrays_in(self._state)])
+        return self._row.nbytes if self._state is None else sum([array.nbytes for array in kernel_arrays(self._state)])
 
 
 class Layout:
     """Places of the arrays of a State in a row: those that a step writes first, then the inputs."""
 
     def __init__(self, state: State) -> None:
-        self.names, self.parts = list(state.memory), places(arrays_in(state))
+        self.names, self.parts = list(state.memory), row_layout(kernel_arrays(state))
         self.width = self.parts[-1][1]
 
     def fits(self, state: State) -> bool:
         """True when the arrays of this state have these shapes, and the method remembers the same."""
-        return list(state.memory) == self.names and places(arrays_in(state)) == self.parts
+        return list(state.memory) == self.names and row_layout(kernel_arrays(state)) == self.parts
 
     def state(self, head: tuple[str, float, int, float], row: Array) -> State:
         """Return the State whose numbers a row has; its arrays are parts of the row."""
@@ -148,11 +148,11 @@ class Known:
     __slots__ = ("_state", "arrays", "whole")
 
     def __init__(self, state: State) -> None:
-        self._state, self.arrays, self.whole = state, arrays_in(state), row_of(state)
+        self._state, self.arrays, self.whole = state, kernel_arrays(state), row_of(state)
 
     def still(self) -> bool:
         """True while the state has these arrays."""
-        return all(map(operator.is_, arrays_in(self._state), self.arrays))
+        return all(map(operator.is_, kernel_arrays(self._state), self.arrays))
 
 
 class Pool:

@@ -146,7 +146,9 @@ def simulation(made: Any, name: str, options: Mapping[str, Any]) -> "Simulation"
 
 def options_of(sim: "Simulation") -> dict[str, Any]:
     """Return the options with which a Simulation steps now, for ``make``."""
-    options = sim.options
+    from rtmbs.simulation.simulation import store_of
+
+    options = store_of(sim).options
     return {"h": sim.h, **{f.name: getattr(options, f.name) for f in fields(options)}}
 
 

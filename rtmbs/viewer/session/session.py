@@ -16,7 +16,9 @@ from rtmbs.results.catalogue import run_result
 from rtmbs.results.result import Result
 from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.simulation import Simulation
+from rtmbs.simulation.failures import error_of
 from rtmbs.simulation.options import Options
+from rtmbs.simulation.simulation import store_of
 from rtmbs.state import State
 from rtmbs.system.signals import evaluate_signals
 from rtmbs.system.system import System
@@ -98,7 +100,7 @@ class Session:
 
     def failure(self, report: StepReport) -> str:
         """Return the sentence of a failed step, with the names that it is known by."""
-        return str(self.sim.error(report))
+        return str(error_of(self.sim, report))
 
     # ---- going back and forth ---------------------------------------------------------------------------------------
 
@@ -124,7 +126,7 @@ class Session:
         if moment is None:
             return
         held = moment.hold, moment.options, moment.kept.h, moment.kept.fingerprint
-        now = self.hold, self.sim.options, self.sim.h, self.sim.system.fingerprint
+        now = self.hold, store_of(self.sim).options, self.sim.h, self.sim.system.fingerprint
         attached = self.sim is not self._pulled_sim or moment.attachment == self.attachment
         if moment.commands or held != now or not attached:
             self.seek(moment.step)
@@ -189,7 +191,7 @@ class Session:
         kept = self.sim.snapshot(self._kept.keep)
         if isinstance(kept, State):  # it was handed out, and may have been written to
             kept = StoredState.of(kept)
-        return Moment(self.step_number, kept, self.sim.options, self.attachment, self.hold, self.report)
+        return Moment(self.step_number, kept, store_of(self.sim).options, self.attachment, self.hold, self.report)
 
     def _apply_known(self) -> None:
         """Apply the commands that the history has at the present place."""
@@ -258,7 +260,7 @@ class Session:
 
     def _set_options(self, then: Options) -> None:
         """Set these options unless they are set: making a source of Jacobians may take long."""
-        now = self.sim.options
+        now = store_of(self.sim).options
         if now != then:
             self.sim.change(**{f.name: getattr(then, f.name) for f in fields(then)})
 
@@ -288,7 +290,9 @@ class Session:
         if self._pulled_sim is None:
             assert self._with_spring is not None
             base = self.base_sim
-            self._pulled_sim = Simulation(self._with_spring(), base.h, base.method, jacobian=base.jacobian)
+            self._pulled_sim = Simulation(
+                self._with_spring(), base.h, base.method, jacobian=store_of(base).options.jacobian
+            )
             self.attachment = mouse_spring.attachment_of(self._pulled_sim.system)
         return self._pulled_sim
 
@@ -310,7 +314,7 @@ class Session:
 
     def _use(self, sim: Simulation) -> None:
         """Make ``sim`` the Simulation of the session, with the present options."""
-        options = self.sim.options
+        options = store_of(self.sim).options
         self.sim = sim
         self._set_options(options)
 

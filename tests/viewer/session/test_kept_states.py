@@ -55,7 +55,7 @@ def test_a_state_of_another_layout_begins_blocks_of_its_own(sim):
 @pytest.mark.parametrize("name", ["z", "lam", "u"])
 def test_an_array_that_somebody_replaced_is_kept_too(sim, name):
     kept = StateStore()
-    live = sim._states[0]
+    live = sim._store.states[0]
     kept.keep(live)
     setattr(live, name, getattr(live, name) + 1.0)
     np.testing.assert_array_equal(getattr(kept.keep(live).state, name), getattr(live, name))
@@ -64,7 +64,7 @@ def test_an_array_that_somebody_replaced_is_kept_too(sim, name):
 def test_arrays_that_changed_places_are_kept_as_they_are(sim):
     kept = StateStore()
     sim.step()
-    live = sim._states[0]
+    live = sim._store.states[0]
     kept.keep(live)
     live.z, live.zd = live.zd, live.z
     state = kept.keep(live).state

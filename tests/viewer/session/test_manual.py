@@ -56,7 +56,7 @@ def test_commands_take_effect_in_should_step(sim):
     connection.send(commands.SetInput("motor.trque", 3.0))
     assert (sim.inputs["motor.torque"], sim.h) == (0.0, H)
     connection.should_step()
-    assert (sim.inputs["motor.torque"], sim.h, sim.jacobian) == (3.0, 1e-3, "complex-step")
+    assert (sim.inputs["motor.torque"], sim.h, sim._store.options.jacobian) == (3.0, 1e-3, "complex-step")
     kinds = [(message.kind, message.text) for message in connection.messages()]
     assert ("log", "motor.torque = 3") in kinds
     assert any(kind == "warning" and "did you mean 'motor.torque'" in text for kind, text in kinds)

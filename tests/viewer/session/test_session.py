@@ -142,9 +142,9 @@ def test_a_command_amid_what_is_stored_takes_effect_there(session):
 def test_options_go_back_too(session):
     told(session)
     session.seek(28)
-    assert (session.sim.h, session.sim.jacobian, session.sim.method.c) == (2e-3, "complex-step", 1e6)
+    assert (session.sim.h, session.sim._store.options.jacobian, session.sim.method.c) == (2e-3, "complex-step", 1e6)
     session.seek(5)
-    assert (session.sim.h, session.sim.jacobian) == (H, "structured")
+    assert (session.sim.h, session.sim._store.options.jacobian) == (H, "structured")
     session.seek(60)
     assert (session.sim.h, session.sim.method.alpha, session.sim.method.tangent_terms) == (4e-3, 1e6, "paper")
 

@@ -4,6 +4,8 @@ Differences between extrapolations of ever smaller steps shrink by 2^p. Smooth m
 force with a kink, a step too long for what happens in it, or chaotic motion have a smaller one (METHODS 1.34).
 """
 
+from collections.abc import Sequence
+from functools import reduce
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -11,8 +13,38 @@ import numpy as np
 from scipy.ndimage import maximum_filter1d
 
 from rtmbs.results.samples import Samples
-from rtmbs.rotations.vectors import Array, turn_between
-from rtmbs.simulation.richardson import extrapolated
+from rtmbs.rotations.vectors import Array, turn_between, turned
+
+LINEAR = ("z", "zd", "zdd", "lam", "s")  # what is extrapolated number by number; R0 is on the rotation group
+
+
+def extrapolated(runs: Sequence[Samples], powers: Sequence[int]) -> Samples:
+    """Return the samples that the runs, each with half the steps of the one before, tend to.
+
+    ``powers`` are those of the first ``len(runs) - 1`` terms of the error. Rotations are extrapolated as turns from
+    those of the last run.
+    """
+    weights = weights_of(len(runs), powers)
+    last = runs[-1]
+    values = {name: combined([getattr(run, name) for run in runs], weights) for name in LINEAR}
+    turns = combined([turn_between(last.R0, run.R0) for run in runs], weights)
+    doubtful = np.max([run.doubtful for run in runs], axis=0)
+    return last._replace(**values, R0=turned(last.R0, turns), doubtful=doubtful)
+
+
+def combined(values: Sequence[Array], weights: Array) -> Array:
+    """Return the sum of the last values and weighted differences to them: no digit is lost where runs agree."""
+    last = values[-1]
+    return reduce(lambda total, part: total + part[0] * (part[1] - last), zip(weights, values, strict=True), last)
+
+
+def weights_of(runs: int, powers: Sequence[int]) -> Array:
+    """Return the weight of each run; their sum is 1 and the terms h^q of the error cancel."""
+    table = np.eye(runs)
+    for q in powers[: runs - 1]:
+        table = (2.0**q * table[1:] - table[:-1]) / (2.0**q - 1.0)
+    return np.asarray(table[0])
+
 
 PAIR = 2  # steps of the grid in a step of the witness
 SEEN = 0.75  # of a power: what is missing in the measured one for an order to be doubted

@@ -1,6 +1,6 @@
-"""Channels of the present state by name: coordinates, points and turns by one kernel call, others as a Result has them.
+"""Channels of one State by name: coordinates, points and rotations by one kernel call, others as a Result has them.
 
-A list of names is prepared when it is first asked for, and kept.
+A list of names is prepared at its first call, and kept.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,8 +31,8 @@ LOOKED_AT = ("z", "zd", "zdd", "R0", "u")
 READ = attrgetter(*LOOKED_AT)  # what the kernel looks at
 
 
-class Quick(NamedTuple):
-    """What the kernel reads of one channel."""
+class KernelChannel(NamedTuple):
+    """A channel that the kernel reads."""
 
     kind: int
     order: int  # 0 value, 1 rate, 2 acceleration
@@ -40,7 +40,7 @@ class Quick(NamedTuple):
     point: Array  # (3,) dof axes [m]
 
 
-class Plan(NamedTuple):
+class ReadPlan(NamedTuple):
     """A list of channels, prepared."""
 
     rows: NDArray[np.int64]  # (k, 4) of ``read_instant``
@@ -49,38 +49,38 @@ class Plan(NamedTuple):
     size: int
 
 
-class Offer(NamedTuple):
-    """Every channel of one state."""
+class StateChannels(NamedTuple):
+    """Every channel of one State."""
 
     samples: Samples  # the state that channels are worked out of, overwritten by the next
     resampled: Resampled
     channels: dict[str, Source]
 
 
-class Reading:
-    """Reads channels of one State after the other; what that needs is allocated once."""
+class ChannelReader:
+    """Reader of channels of one State after the other; scratch is allocated once."""
 
     def __init__(self, system: System, tables: Tables, shapes: Mapping[str, tuple[int, ...]]) -> None:
         self.system, self.tables = system, tables
         self.shapes, self.looked_at = shapes, [(name, shapes[name]) for name in LOOKED_AT]
         self.ws: Workspace = workspace(tables)
-        self.plans: dict[tuple[str, ...], Plan] = {}
+        self.plans: dict[tuple[str, ...], ReadPlan] = {}
         self.kernel: Callable[..., Any] | None = None
-        self.quick: dict[str, Quick] | None = None
+        self.quick: dict[str, KernelChannel] | None = None
         self.known: list[tuple[tuple[Any, ...], StateArrays]] = []
-        self.offer: Offer | None = None
+        self.all_channels: StateChannels | None = None
 
-    def one(self, name: Any, state: State) -> Any:
+    def value(self, name: Any, state: State) -> Any:
         """Return one channel, a number or an array (components,), or several by name. Raises UnknownNameError."""
         values = self.sources(state)
         if (several := selected("channel", name, values)) is not None:
-            return {each: self.one(each, state) for each in several}
+            return {each: self.value(each, state) for each in several}
         if not isinstance(name, str) or name not in values:
             raise unknown_name("channel", name, values)
         found = values[name].channel(name).values[0]
         return float(found) if found.ndim == 0 else np.array(found)
 
-    def many(self, names: Sequence[str], state: State) -> Array:
+    def values(self, names: Sequence[str], state: State) -> Array:
         """Return the numbers of several channels, one after the other (k,). Raises UnknownNameError, InputError."""
         try:
             plan = self.plans.get(key := tuple(names))
@@ -88,7 +88,7 @@ class Reading:
             plan = None
         if plan is None:
             key = checked_names(names)
-            plan = self.plans[key] = self.prepared(key, state)
+            plan = self.plans[key] = self.plan(key, state)
         out = np.empty(plan.size)
         if len(plan.rows):
             self.call(plan, state, out)
@@ -98,16 +98,16 @@ class Reading:
                 out[place] = values[name].channel(name).values[0]
         return out
 
-    def call(self, plan: Plan, state: State, out: Array) -> None:
+    def call(self, plan: ReadPlan, state: State, out: Array) -> None:
         """Let the kernel write its part of ``out``."""
-        arrays = self.taken(state)
+        arrays = self.kernel_state(state)
         arguments = (self.tables, plan.rows, plan.points, arrays, state.u, self.ws, out)
         if self.kernel is None:
             with announced():
                 self.kernel = entry_for(read_instant, arguments)
         self.kernel(*arguments)
 
-    def taken(self, state: State) -> StateArrays:
+    def kernel_state(self, state: State) -> StateArrays:
         """Return the arrays of a state as the kernel takes them; those of the last two states are known."""
         found = READ(state)
         for known, arrays in self.known:
@@ -123,26 +123,26 @@ class Reading:
     def sources(self, state: State) -> dict[str, Source]:
         """Return every channel of a state; none is worked out yet. Raises StateError for what a step refuses.
 
-        The channels are those of the next state too, once somebody asks for that.
+        The channels are those of the next state too, when they are next asked for.
         """
         state.validate(self.shapes, {})
-        if self.offer is None:  # an interrupt leaves the whole of it, or nothing
+        if self.all_channels is None:  # an interrupt leaves the whole of it, or nothing
             samples = Samples(np.array([state.t]), *(getattr(state, name)[None].copy() for name in OF_STATE))
             resampled = Resampled(self.system, self.tables, samples)
-            self.offer = Offer(samples, resampled, sources(self.system, resampled))
-            return self.offer.channels
-        samples, resampled, channels = self.offer
+            self.all_channels = StateChannels(samples, resampled, sources(self.system, resampled))
+            return self.all_channels.channels
+        samples, resampled, channels = self.all_channels
         samples.t[0] = state.t
         for name in OF_STATE:
             getattr(samples, name)[0] = getattr(state, name)
         resampled.forget()
         return channels
 
-    def prepared(self, names: tuple[str, ...], state: State) -> Plan:
+    def plan(self, names: tuple[str, ...], state: State) -> ReadPlan:
         """Return the plan of a list of channels."""
         offered = self.sources(state)
         if self.quick is None:
-            self.quick = {name: one for name, one in quick_channels(self.system) if name in offered}
+            self.quick = {name: one for name, one in kernel_channels(self.system) if name in offered}
         rows: list[tuple[int, ...]] = []
         points, others, first = [], [], 0
         for name in names:
@@ -156,7 +156,7 @@ class Reading:
                 others.append((name, slice(first, first + size)))
             first += size
         table = np.array(rows, np.int64).reshape(len(rows), 4)
-        return Plan(table, np.array(points, np.float64).reshape(len(rows), 3), tuple(others), first)
+        return ReadPlan(table, np.array(points, np.float64).reshape(len(rows), 3), tuple(others), first)
 
 
 def checked_names(names: Any) -> tuple[str, ...]:
@@ -169,29 +169,29 @@ def checked_names(names: Any) -> tuple[str, ...]:
     return key
 
 
-def quick_channels(system: System) -> Iterator[tuple[str, Quick]]:
-    """Yield what the kernel can read: coordinates of the tree, points and turns of bodies that move, markers."""
+def kernel_channels(system: System) -> Iterator[tuple[str, KernelChannel]]:
+    """Yield the channels that the kernel reads: tree coordinates, points and rotations of moving bodies, markers."""
     none = np.zeros(3)
     for info in system.joints.values():
         for k, coordinate in enumerate(info.coordinates if info.in_tree else ()):
             for order, suffix in enumerate(("", "_rate", "_acceleration")):
-                one = Quick(COORDINATE, order, info.dofs[k], none)
+                one = KernelChannel(COORDINATE, order, info.dofs[k], none)
                 yield f"{info.name}.{coordinate}{suffix}", one
                 if suffix and len(info.coordinates) == 1:
                     yield f"{info.name}.{suffix[1:]}", one
     moving = {name: body for name, body in system.bodies.items() if body.dof >= 0}
     for name, body in moving.items():
-        yield from places(name, body.dof, body.position)
+        yield from point_channels(name, body.dof, body.position)
         center = body.position + body.rotation @ body.center_of_mass
-        yield f"{name}.mass_center", Quick(PLACE, 0, body.dof, center)
-        yield f"{name}.angular_velocity", Quick(TURN, 1, body.dof, none)
-        yield f"{name}.angular_acceleration", Quick(TURN, 2, body.dof, none)
+        yield f"{name}.mass_center", KernelChannel(PLACE, 0, body.dof, center)
+        yield f"{name}.angular_velocity", KernelChannel(TURN, 1, body.dof, none)
+        yield f"{name}.angular_acceleration", KernelChannel(TURN, 2, body.dof, none)
     for name, marker in system.markers.items():
         if marker.dof >= 0:
-            yield from places(name, marker.dof, marker.position)
+            yield from point_channels(name, marker.dof, marker.position)
 
 
-def places(name: str, dof: int, point: Array) -> Iterator[tuple[str, Quick]]:
+def point_channels(name: str, dof: int, point: Array) -> Iterator[tuple[str, KernelChannel]]:
     """Yield position, velocity and acceleration of a point (3,) in axes of its dof."""
     for order, what in enumerate(("position", "velocity", "acceleration")):
-        yield f"{name}.{what}", Quick(PLACE, order, dof, point)
+        yield f"{name}.{what}", KernelChannel(PLACE, order, dof, point)

@@ -1,17 +1,17 @@
-"""A coordinate or a rate set by name between two steps, with all others made consistent."""
+"""Set a coordinate or a rate by name, all others made consistent; names of coordinates that cannot be given."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import InputError, StartError, StateError, shown
+from rtmbs.errors import InputError, StartError, StateError, shown, unknown_name
 from rtmbs.integrators.checks import is_number
 from rtmbs.model.initial import MOST_TURNS, in_degrees
 from rtmbs.results.resample import COORDINATE
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.simulation.cut_joints import no_coordinate
-from rtmbs.simulation.reading import quick_channels
+from rtmbs.simulation.channel_reader import kernel_channels
 from rtmbs.start.checks import check_closed, check_facing
 from rtmbs.start.nearest import REFUSED, worst_of
 from rtmbs.start.positions import Assembly
@@ -24,6 +24,7 @@ Array = NDArray[np.float64]
 STAGES = 16  # poses on the way from the present value to one that is not reached at once
 PATIENCE = 15  # iterations for each: a pose nearby takes fewer
 RATE = 1  # order of a channel that is a rate
+OFFERED = 6  # names shown in place of one of a cut joint
 
 
 def set_motion(equations: SemiRecursiveEquations, state: State, name: str, value: Any) -> None:
@@ -66,8 +67,8 @@ def check_near(name: str, value: float, present: float) -> None:
         )
 
 
-def refuse_open(equations: SemiRecursiveEquations, state: State, before: object) -> None:
-    """Take positions that were written into a state back where they open a loop by more than a step leaves: StateError.
+def check_written_positions(equations: SemiRecursiveEquations, state: State, before: object) -> None:
+    """Take back positions written into a State that open a loop by more than a step leaves: StateError.
 
     ``before`` are the bytes of the positions before.
     """
@@ -106,8 +107,46 @@ def moved(assembly: Assembly, z: Array, dof: int, value: float, name: str) -> Ar
 
 def settable(system: System, name: Any) -> tuple[int, int]:
     """Return the dof and the order, 0 for a coordinate and 1 for a rate, that a name means."""
-    known = {key: one for key, one in quick_channels(system) if one.kind == COORDINATE and one.order <= RATE}
+    known = {key: one for key, one in kernel_channels(system) if one.kind == COORDINATE and one.order <= RATE}
     if isinstance(name, str) and name in known:
         return known[name].dof, known[name].order
     remedy = "give its place by model.set_initial, or change a copy of sim.state and hand that to sim.restore"
     raise no_coordinate(system, name, known, "cannot be set", remedy)
+
+
+def no_coordinate(
+    system: System, name: object, known: Iterable[str], what: str = "cannot be given", remedy: str = ""
+) -> Exception:
+    """Return the error for a name that ``known`` coordinates do not have.
+
+    InputError where its joint is cut, or turns freely; ``remedy`` says what to do in the latter case.
+    """
+    if ball := turning_joint(system, name):
+        return InputError(f"{name!r} {what}: joint {ball!r} turns freely, and no single number says how; {remedy}")
+    joint = cut_joint(system, name)
+    if not joint:
+        return unknown_name("coordinate", name, known)
+    return InputError(
+        f"{name!r} {what}: joint {joint!r} is cut, so its coordinates follow from others; take one of "
+        f"{', '.join(map(repr, list(known)[:OFFERED]))}, or cut the loop in another joint by add_joint(..., cut=True)"
+    )
+
+
+def turning_joint(system: System, name: object) -> str:
+    """Return the name of the ball or floating joint that ``name`` is about; empty where there is none."""
+    for joint in (name, name.rpartition(".")[0]) if isinstance(name, str) else ():
+        info = system.joints.get(joint)
+        if info is not None and info.in_tree and info.kind.turns_freely:
+            return joint
+    return ""
+
+
+def cut_joint(system: System, name: object) -> str:
+    """Return the name of the cut joint that ``name`` is a coordinate of; empty where there is none."""
+    if not isinstance(name, str):
+        return ""
+    for joint in (name, name.rpartition(".")[0]):
+        info = system.joints.get(joint)
+        if info is not None and not info.in_tree and info.coordinates:
+            return joint
+    return ""

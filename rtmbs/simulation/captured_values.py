@@ -1,4 +1,7 @@
-"""A recorded force law keeps what it read at compile: whoever asks refuses to go on when that has changed since."""
+"""Values that recorded force laws read beside their arguments, compared with those at compile.
+
+A recorded law keeps the values of compile, so a Simulation refuses to go on when one has changed since.
+"""
 
 from time import perf_counter
 from typing import Any
@@ -13,8 +16,8 @@ SHOWN = 60  # letters of a value
 OFTEN, SHARE = 8, 0.5e-6  # steps between two looks at least, and the time that looks may take a step [s]
 
 
-class Watch:
-    """Looks at what the laws of a System have read, now and then.
+class CapturedValues:
+    """Captured values of the laws of a System, checked now and then.
 
     Raises InputError when something is another value than at compile.
     """
@@ -41,7 +44,7 @@ class Watch:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how a copy is made: anew, of the System of the copy."""
-        return watch_of, (self.system(),)
+        return captured_values_of, (self.system(),)
 
     def step(self) -> None:
         """Look at everything once in ``pause`` steps."""
@@ -50,28 +53,28 @@ class Watch:
             self.check()
 
 
-WATCHES: "WeakKeyDictionary[System, Watch]" = WeakKeyDictionary()
+CAPTURED: "WeakKeyDictionary[System, CapturedValues]" = WeakKeyDictionary()
 
 
-def watch_of(system: System) -> Watch | None:
-    """Return what watches over the laws of a System; None where they read nothing from outside."""
+def captured_values_of(system: System) -> CapturedValues | None:
+    """Return the captured values of the laws of a System, or None without any."""
     if not any(one.read for one in system.outside):
         return None
-    if system not in WATCHES:
-        WATCHES[system] = Watch(system)
-    return WATCHES[system]
+    if system not in CAPTURED:
+        CAPTURED[system] = CapturedValues(system)
+    return CAPTURED[system]
 
 
-def check_outside(system: System) -> None:
-    """Refuse a law that reads a value from outside which has changed since the model was compiled: InputError.
+def check_captured(system: System) -> None:
+    """Refuse a law whose captured value has changed since the model was compiled: InputError.
 
     Warns once of a Model that has changed since.
     """
     if system.origin is not None:
         system.origin.tell(MADE)
-    watch = watch_of(system)
-    if watch is not None:
-        watch.check()
+    values = captured_values_of(system)
+    if values is not None:
+        values.check()
 
 
 def changed(force: str, name: str, before: str, now: str) -> str:

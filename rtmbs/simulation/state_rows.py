@@ -1,6 +1,6 @@
-"""Arrays of the live State of a Simulation: parts of one row, so that a copy of all is one copy of a row.
+"""Memory layout of the two States of a Simulation: arrays are parts of one row, so that one copy copies all.
 
-The inputs stay by themselves: whoever sets an input may hold their array.
+The inputs have memory of their own.
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from rtmbs.state import State, remembered
 
 Array = NDArray[np.float64]
 
-written = attrgetter("z", "zd", "zdd", "lam", "R0", "s", "sd")  # the arrays of a State that a step writes
+motion_arrays = attrgetter("z", "zd", "zdd", "lam", "R0", "s", "sd")  # what a step writes, but memory
 ALIGNED = 2  # numbers: an array in a row begins where memory of its own would
 NUMBER = 8  # bytes of a number
 
@@ -26,18 +26,18 @@ def copied(state: State) -> State:
     return State(s.fingerprint, s.t_ref, s.k, s.h, *motion, memory, s.s.copy(), s.sd.copy())
 
 
-def in_row(state: State) -> tuple[Any, ...]:
-    """Return the arrays that stand in the row of a live state, in their order."""
-    return (*written(state), *remembered(state).values())
+def row_arrays(state: State) -> tuple[Any, ...]:
+    """Return the arrays that stand in the row of a State, in their order."""
+    return (*motion_arrays(state), *remembered(state).values())
 
 
-def arrays_in(state: State) -> tuple[Any, ...]:
-    """Return all that kernels take of a state, whatever the user put there; the inputs last."""
-    return (*in_row(state), state.u)
+def kernel_arrays(state: State) -> tuple[Any, ...]:
+    """Return all arrays of a State that kernels take, as they are; the inputs last."""
+    return (*row_arrays(state), state.u)
 
 
-def places(arrays: Iterable[Array]) -> list[tuple[int, int, tuple[int, ...]]]:
-    """Return where arrays stand in a row of numbers: start, end and shape of each."""
+def row_layout(arrays: Iterable[Array]) -> list[tuple[int, int, tuple[int, ...]]]:
+    """Return the layout of arrays in a row of numbers: start, end and shape of each."""
     found, start = [], 0
     for array in arrays:
         found.append((start, start + array.size, array.shape))
@@ -45,23 +45,24 @@ def places(arrays: Iterable[Array]) -> list[tuple[int, int, tuple[int, ...]]]:
     return found
 
 
-def pair(state: State) -> tuple[State, State]:
-    """Return a state that counts from now on, and the one that the next step writes, each in a row of its own."""
+def state_pair(state: State) -> tuple[State, State]:
+    """Return a State and a spare one for the next step, each in a row of its own."""
     spare = state.copy()
-    in_a_row(state)
-    in_a_row(spare)
+    pack_row(state)
+    pack_row(spare)
     return state, spare
 
 
-def in_a_row(state: State) -> None:
-    """Let the arrays of a state that a step writes be parts of one row, with the same numbers.
+def pack_row(state: State) -> None:
+    """Move the arrays of a State that a step writes into one row, with the same numbers.
 
-    One that is no array of numbers, as a user may put there, leaves the state as it is.
+    An entry that is no array of numbers leaves the State as it is.
     """
-    arrays = in_row(state)
-    if not all(isinstance(array, np.ndarray) and array.dtype == np.float64 for array in arrays):
-        return
-    where = places(arrays)
+    arrays = row_arrays(state)
+    for array in arrays:
+        if not (isinstance(array, np.ndarray) and array.dtype == np.float64):
+            return
+    where = row_layout(arrays)
     row = np.zeros(where[-1][1])
     parts = [row[start:end].reshape(shape) for start, end, shape in where]
     for part, array in zip(parts, arrays, strict=True):
@@ -72,11 +73,11 @@ def in_a_row(state: State) -> None:
 
 def row_of(state: State) -> Array | None:
     """Return the row that the arrays of a state are parts of; None when one of them is not in its place."""
-    arrays = in_row(state)
+    arrays = row_arrays(state)
     row = arrays[0].base
     if row is None or any(array.base is not row or not array.flags.c_contiguous for array in arrays):
         return None
-    where, first = places(arrays), address(row)
+    where, first = row_layout(arrays), address(row)
     there = all(
         not array.size or address(array) == first + NUMBER * start
         for array, (start, _, _) in zip(arrays, where, strict=True)

@@ -1,0 +1,453 @@
+"""The states of a Simulation with their equations, options and scratch, and every change of them between two steps."""
+
+import copy
+import math
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from operator import is_
+from pathlib import Path
+from threading import get_ident
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.errors import InputError, StartError
+from rtmbs.integrators.checks import step_size
+from rtmbs.integrators.method import Method
+from rtmbs.integrators.report import StepReport
+from rtmbs.jit.compiling import announced
+from rtmbs.limits.bounds import LONGEST, SHORTEST
+from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.semirecursive.sources import make_source
+from rtmbs.simulation.access import CHANGE, LOOK, Callback, Claim, check_access, guarded
+from rtmbs.simulation.inputs import point_of
+from rtmbs.simulation.options import Options
+from rtmbs.simulation.set_coordinate import check_written_positions, set_motion
+from rtmbs.simulation.state_rows import copied, kernel_arrays, motion_arrays, state_pair
+from rtmbs.start.checks import check_closed
+from rtmbs.state import State, check_time, remembered
+from rtmbs.system.attach import attached
+from rtmbs.system.signals import evaluate_signals, in_range
+from rtmbs.system.system import System
+from rtmbs.system.tables import ROTATION
+
+Array = NDArray[np.float64]
+RampEnds = dict[int, tuple[slice, Array]]  # inputs at the end of the next step, by first slot
+Mark = tuple[tuple[State, State], RampEnds]
+
+INPUTS = "inputs[...] ="  # the call that the user makes
+NO_RAMPS: RampEnds = {}  # never written to
+MOST_COUNTED = 2**53  # steps: beyond it a count is no exact number
+
+
+class StateStore:
+    """The current State of a System, the one that the next step writes, and what steps need besides.
+
+    Attributes that must agree change by one call of ``update``: an interrupt comes before it or after it.
+    """
+
+    system: System
+    equations: SemiRecursiveEquations
+    options: Options
+    states: tuple[State, State]  # the current one, and the one that the next step writes
+    memory_shapes: dict[str, tuple[int, ...]]  # of what the method remembers
+    work: Any  # scratch of the method
+    ramps: RampEnds
+    current: bool  # False: accelerations are those of other inputs
+    exactly: bool  # accelerations of changed inputs are solved for before a step; False: only quick inputs have changed
+    shown: tuple[object, ...] | None  # the motion of the current State when it was first given out since the last step
+    compiled: bool  # a step was taken with this method
+    checked: list[tuple[Any, ...]]  # arrays of states that kernels can take: their identity stands for a check
+
+    def __init__(self, equations: SemiRecursiveEquations, options: Options, state: State) -> None:
+        self._claim = Claim()
+        self.system, self.equations, self.options = equations.system, equations, options
+        self.memory_shapes = {name: values.shape for name, values in state.memory.items()}
+        self.work = options.method.start(equations, state)
+        self.states = state_pair(state)
+        self.ramps, self.current, self.exactly, self.shown = NO_RAMPS, True, True, None
+        self.compiled, self.checked = False, []
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "checked": []}
+
+    # ---- the current state ------------------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> State:
+        """The current State; the next step notices what is written into it."""
+        state = self.present()
+        if self.shown is None:
+            self.shown = state.motion()
+        return state
+
+    @property
+    def h(self) -> float:
+        """Step [s]."""
+        return self.states[0].h
+
+    def snapshot(self, take: Callable[[State], Any] = copied) -> Any:
+        """Return a copy of the current State; ``take`` copies one that nobody has written into."""
+        state = self.present()
+        return take(state) if self.shown is None else state.copy()
+
+    def present(self) -> State:
+        """Return the current State, its accelerations those of its inputs; BusyError within a call of a step."""
+        owner = self._claim.owner
+        if owner is not None and (owner == ~get_ident() or isinstance(owner, Callback)):  # another thread may look
+            check_access(self._claim, owner, LOOK, "state")
+        if not self.current:
+            self._update_accelerations()
+        return self.states[0]
+
+    def settled(self) -> State:
+        """Return what ``present`` does, for methods that hold the claim already."""
+        if not self.current:
+            self.follow_inputs(roughly=False)
+        return self.states[0]
+
+    def notice(self, state: State) -> None:
+        """Let accelerations follow where another motion was written into the State; StateError for open loops."""
+        if self.shown is None or self.shown == state.motion():
+            return
+        self.check_arrays(state)  # a list of the same numbers moves nothing
+        now = state.motion()
+        if self.shown == now:
+            return
+        self.equations.u = state.u
+        if all(in_range(values) for values in (state.z, state.zd, state.s, state.R0)):  # else the step refuses
+            if now[0] != self.shown[0]:
+                check_written_positions(self.equations, state, self.shown[0])
+            self.options.method.moved(self.equations, state)
+            self.solve_accelerations(state)
+            self.shown = now
+        else:
+            self.options.method.moved(self.equations, state)
+
+    @guarded(LOOK, "state")
+    def _update_accelerations(self) -> None:
+        self.follow_inputs(roughly=False)
+
+    def follow_inputs(self, roughly: bool) -> None:
+        """Solve for the accelerations and multipliers that belong to changed inputs: positions and rates stay.
+
+        Forces may jump with an input; a step that began with the accelerations of the old forces would average the two
+        and lose an order of accuracy. ``roughly`` loses none either (METHODS 1.8), but its bytes tell who looked.
+        Inputs too large for that leave them as they are: the step will say NOT_FINITE.
+        """
+        self.solve_accelerations(self.states[0], roughly)
+        self.current = True
+
+    def solve_accelerations(self, state: State, roughly: bool = False) -> None:
+        """Solve for the accelerations and multipliers of ``state``, in place; ``roughly`` for a step only."""
+        self.equations.u = state.u
+        if self.options.method.pushed(self.equations, self.work, state, roughly):
+            return
+        with np.errstate(over="ignore", invalid="ignore"), suppress(StartError):
+            found = self.equations.accelerations(state.z, state.zd, state.R0, state.s)
+            if all(np.all(np.isfinite(values)) for values in found):
+                state.zdd[:], state.lam[:], state.sd[:] = found
+
+    # ---- a step -----------------------------------------------------------------------------------------------------
+
+    def begin_step(self) -> tuple[State, State]:
+        """Return the State that the next step begins from and the one that it writes, inputs and memory copied.
+
+        A balance of energy begins anew where a pose was written by hand. Raises StateError for a time that no step
+        moves, and for what was written into the State and does not fit.
+        """
+        old, new = self.states
+        if not self.current:
+            self.follow_inputs(roughly=not self.exactly)
+        if self.shown is not None:
+            self.checked = []
+            self.notice(old)
+            self.shown = None
+        t_ref, k, h = old.t_ref, old.k, old.h
+        usual = type(t_ref) is float and type(h) is float and type(k) is int and 0 <= k < MOST_COUNTED
+        if not (usual and SHORTEST <= h <= LONGEST and t_ref + k * h < t_ref + (k + 1) * h < math.inf):
+            check_time(old, "this state")
+        new.t_ref, new.k, new.h = t_ref, k + 1, h
+        try:
+            new.u[:] = old.u
+            for name, values in old.memory.items():
+                new.memory[name][:] = values
+        except (AttributeError, TypeError, ValueError, KeyError):
+            self.check_arrays(old)  # says what they must be
+            raise
+        return old, new
+
+    def check_arrays(self, *states: State) -> None:
+        """Make the arrays of states what kernels take; StateError where they cannot be.
+
+        Arrays that passed before are not looked at again, until the State is given out: that would take a quarter of a
+        small step. The list keeps them alive, so no other array can have their identity.
+        """
+        for state in states:
+            memory = state.memory if isinstance(state.memory, dict) else remembered(state)
+            arrays = (*motion_arrays(state), *memory.values(), state.u)
+            for known in self.checked:
+                if len(known) == len(arrays) and all(map(is_, arrays, known)):
+                    break
+            else:
+                state.validate(self.equations.shapes, self.memory_shapes)
+                self.checked = [*self.checked[-1:], kernel_arrays(state)]
+
+    def advance(self, old: State, new: State) -> StepReport:
+        """Let the method take a step between two states of the right shapes."""
+        self.check_arrays(old, new)
+        if self.compiled:
+            return self.options.method.advance(self.equations, self.work, old, new)
+        with announced():
+            report = self.options.method.advance(self.equations, self.work, old, new)
+        self.compiled = True
+        return report
+
+    def reach_ramps(self, u: Array) -> None:
+        """Write the inputs that end a ramp at the end of the next step to ``u`` (nu,) or (k, nu)."""
+        for place, numbers in self.ramps.values():
+            u[..., place] = numbers
+
+    @property
+    def takes_chunks(self) -> bool:
+        """True when many steps fit in one kernel call: the fused step."""
+        return self.options.method.takes_many(self.equations)
+
+    def mark(self) -> Mark:
+        """Return what ``back_to`` goes back to, as long as one step or one call for many steps came in between."""
+        return self.states, self.ramps
+
+    def back_to(self, mark: Mark) -> None:
+        """Take back the steps since ``mark``: they wrote the spare state only."""
+        states, ramps = mark
+        vars(self).update(states=states, ramps=ramps, shown=None)
+
+    def stand_at(self, state: State) -> None:
+        """Go on from a State of one's own with the memory and the accelerations that stand in it."""
+        self.back_to(((state, state.copy()), NO_RAMPS))
+
+    # ---- inputs -----------------------------------------------------------------------------------------------------
+
+    def read_input(self, place: slice) -> Array:
+        """Return the numbers of one input."""
+        return self.ramps[place.start][1] if place.start in self.ramps else self.states[0].u[place]
+
+    @guarded(CHANGE, INPUTS)
+    def write_input(self, place: slice, numbers: Array) -> None:
+        """Change one input of the current State; its accelerations follow before anybody sees them."""
+        u, own, ramps = self.states[0].u, self.__dict__, self._ramps_without(place.start)
+        if np.array_equal(u[place], numbers):
+            own["ramps"] = ramps
+        else:  # one statement without calls: an interrupt comes before it or after it
+            u[place], own["current"], own["exactly"], own["ramps"] = numbers, False, True, ramps
+
+    @guarded(CHANGE, INPUTS)
+    def write_number(self, slot: int, number: float, quick: bool = False) -> None:
+        """Change an input of one number, as ``write_input`` does; ``quick``: a step may take it roughly."""
+        u, own, ramps = self.states[0].u, self.__dict__, self._ramps_without(slot) if self.ramps else NO_RAMPS
+        if u[slot] != number:
+            exactly = not quick or (self.exactly and not self.current)
+            # one statement, as in ``write_input``
+            u[slot], own["current"], own["exactly"], own["ramps"] = number, False, exactly, ramps
+        else:
+            own["ramps"] = ramps
+
+    @guarded(CHANGE, INPUTS)
+    def ramp_input(self, place: slice, numbers: Array) -> None:
+        """Let one input be these numbers at the end of the next step; the current State stays.
+
+        A balance of energy begins anew, as it is none in loops with functions of time: potentials do not tell the work.
+        Raises InputError with a method that does not average the inputs of both ends of a step.
+        """
+        if not self.options.method.averages_inputs:
+            raise InputError(
+                f"{type(self.options.method).__name__} takes no ramps and no drivers by Input: use PenaltyTrapezoidal, "
+                "or hold the value at the middle of the step"
+            )
+        state, own, ramps = self.states[0], self.__dict__, {**self.ramps, place.start: (place, numbers)}
+        if "energy" in state.memory and not np.array_equal(state.u[place], numbers):
+            state.memory["energy"][:], own["ramps"] = 0.0, ramps  # one statement, as in ``write_input``
+        else:
+            own["ramps"] = ramps
+
+    @guarded(CHANGE, INPUTS)
+    def gap_by_input(self, place: slice, numbers: Array) -> tuple[str, float, float]:
+        """Return the equation that an input opens most, its violation over its size, and the largest one of now."""
+        state, equations = self.states[0], self.equations
+        gaps = []
+        try:
+            for values in (state.u[place].copy(), numbers):
+                equations.u = state.u.copy()
+                equations.u[place] = values
+                gaps.append(np.abs(equations.close(state.z, state.R0)) / equations.sizes.scale)
+        finally:
+            equations.u = state.u
+        worst = int(np.argmax(gaps[1]))
+        return equations.system.row_names[worst], float(gaps[1][worst]), float(gaps[0].max())
+
+    def check_change(self, called: str) -> None:
+        """Refuse a change of inputs where a function of the user may not make it: BusyError."""
+        owner = self._claim.owner
+        if owner is not None and owner != get_ident():
+            check_access(self._claim, owner, CHANGE, called)
+
+    def end_ramps(self) -> None:
+        """Let the ends of ramps be inputs of the present."""
+        for place, numbers in list(self.ramps.values()):
+            self.write_input(place, numbers)  # which ends the ramp
+
+    def _ramps_without(self, slot: int) -> RampEnds:
+        """Return the inputs at the end of the next step, without one of them."""
+        ramps = self.ramps
+        return {other: ramp for other, ramp in ramps.items() if other != slot} if slot in ramps else ramps
+
+    # ---- changes between steps --------------------------------------------------------------------------------------
+
+    @guarded(CHANGE)
+    def attach(self, force: str, body: str, point: Any) -> None:
+        """Let a force law that acts on one body act on ``body`` at ``point`` (3,) in body axes [m] from now on."""
+        system = attached(self.system, force, body, point_of(point))
+        equations = copy.copy(self.equations)
+        equations.replace_system(system)
+        equations.source = make_source(self.options.jacobian, system)
+        work = self.options.method.start(equations, self.states[0])
+        vars(self).update(system=system, equations=equations, work=work, current=False, exactly=True)
+
+    @guarded(CHANGE, "h =")
+    def set_step(self, h: float) -> None:
+        """Change the step [s], and with it the penalty factors."""
+        step_size(h)
+        state = self.settled().copy()
+        state.t_ref, state.k, state.h = state.t, 0, float(h)
+        state.memory = self._memory_after(state, h)
+        self._restore(state, "this state", self.ramps)
+
+    @guarded(CHANGE)
+    def change(self, **options: Any) -> None:
+        """Change options; time, positions and rates stay. A failure changes nothing."""
+        old, wanted = self.options, self.options.changed(options)
+        state, equations = self.settled().copy(), copy.copy(self.equations)
+        if not isinstance(wanted.jacobian, str) or wanted.jacobian != old.jacobian:
+            equations.source = make_source(wanted.jacobian, self.system)
+        equations.threads = int(wanted.threads)
+        if wanted.method != old.method:
+            self._change_method(wanted.method, old.method, equations, state)
+        work = wanted.method.start(equations, state)
+        shapes = {name: values.shape for name, values in state.memory.items()}
+        states = state_pair(state)
+        vars(self).update(
+            options=wanted, equations=equations, work=work, memory_shapes=shapes, states=states, compiled=False
+        )
+
+    def _change_method(self, method: Method, old: Method, equations: SemiRecursiveEquations, state: State) -> None:
+        """Let ``state.memory`` be that of another method, or of another choice of options."""
+        equations.u = state.u
+        fresh = method.remember(equations, state.h)
+        if type(method) is type(old):
+            state.memory = fresh | method.carried(state, old)
+        else:
+            state.memory = fresh
+            method.begin(equations, state)
+
+    def _memory_after(self, state: State, h: float) -> dict[str, Array]:
+        """Return the memory of the method for steps of ``h`` [s] from ``state``, whose balance of energy goes on."""
+        method = self.options.method
+        return method.remember(self.equations, h) | method.carried(state)
+
+    @guarded(CHANGE)
+    def restore(self, state: State | str | Path) -> None:
+        """Go on from a State, or from a state file; StateError when it cannot, as that of another model."""
+        what = "this state" if isinstance(state, State) else f"state file {str(state)!r}"
+        taken = state.copy() if isinstance(state, State) else State.load(state)
+        self._restore(taken, f"{what} for model {self.system.name!r}", {})
+
+    def _restore(self, taken: State, what: str, ramps: RampEnds) -> None:
+        """Go on from a State of one's own, with these ends of ramps; StateError when it cannot."""
+        memory = {name: np.zeros(shape) for name, shape in self.memory_shapes.items()}
+        taken.check_fit(replace(self.states[0], memory=memory), what)
+        self.options.method.check(taken, what)
+        check_closed(self.equations, taken, what)
+        if np.any(taken.z[self.system.tables.dofs.kind == ROTATION]):
+            self.equations.commit(taken)  # a step begins with these at zero
+        self.options.method.moved(self.equations, taken)
+        work = self.options.method.start(self.equations, taken)
+        vars(self).update(work=work, states=state_pair(taken), current=True, ramps=ramps, shown=None)
+
+    @guarded(CHANGE)
+    def set(self, name: str, value: float) -> None:
+        """Set a joint coordinate, or a rate, by name; all others become consistent. A failure changes nothing."""
+        state = self.settled().copy()
+        set_motion(self.equations, state, name, value)
+        self._go_on_from(state, state.t)
+
+    @guarded(CHANGE)
+    def step_from_here(self, h: float) -> None:
+        """Let the next steps be of ``h`` [s], counted from the present time; loops are not looked at again."""
+        if h == self.states[0].h and self.states[0].k == 0:
+            return
+        state = self.begin_step()[0].copy()
+        state.t_ref, state.k, state.h = state.t, 0, float(h)
+        state.memory = self._memory_after(state, h)
+        work = self.options.method.start(self.equations, state)
+        vars(self).update(work=work, states=state_pair(state))
+
+    @guarded(CHANGE)
+    def go_on_from(self, state: State, t: float) -> None:
+        """Go on at ``t`` [s] from positions, rates, rotations and inputs of ``state``, which is taken over.
+
+        Functions of time are asked, accelerations and multipliers solved for, and the method starts with no history.
+        """
+        self._go_on_from(state, t)
+
+    def _go_on_from(self, state: State, t: float) -> None:
+        state.t_ref, state.k = float(t), 0
+        evaluate_signals(self.system, t, state.u)
+        if np.any(state.z[self.system.tables.dofs.kind == ROTATION]):
+            self.equations.commit(state)
+        self.equations.u = state.u
+        state.memory = self._memory_after(state, state.h)
+        self.options.method.moved(self.equations, state)
+        self.solve_accelerations(state)
+        work = self.options.method.start(self.equations, state)
+        vars(self).update(work=work, states=state_pair(state), current=True, shown=None)
+
+    def move_by_rates(self, t: float) -> None:
+        """Go on at ``t`` [s], so near that Taylor's series of positions and rates ends with the accelerations."""
+        state = self.state.copy()
+        gap = t - state.t
+        state.z += gap * state.zd + 0.5 * gap * gap * state.zdd
+        state.zd += gap * state.zdd
+        state.s += gap * state.sd
+        self.go_on_from(state, t)
+
+    # ---- copies -----------------------------------------------------------------------------------------------------
+
+    def _same(self, **other: Any) -> Self:
+        """Return a store with the same attributes but these; nobody holds it."""
+        made = object.__new__(type(self))
+        vars(made).update(vars(self), _claim=Claim(), **other)
+        return made
+
+    def independent(self) -> Self:
+        """Return a store at the same state with equations of its own, for another thread."""
+        state = self.state.copy()
+        equations = SemiRecursiveEquations(self.system, make_source(self.options.jacobian, self.system))
+        equations.assembly_offset[:], equations.masses = self.equations.assembly_offset, self.equations.masses.copy()
+        equations.take_balance(self.equations.balance)
+        equations.u, equations.threads = state.u, self.equations.threads
+        work = self.options.method.start(equations, state)
+        return self._same(equations=equations, states=state_pair(state), work=work)
+
+    def twin(self) -> Self:
+        """Return a store at the same state that shares the equations: one of the two steps at a time."""
+        state = self.settled().copy()
+        return self._same(states=state_pair(state), work=self.options.method.start(self.equations, state))
+
+    def take_over(self, twin: Self) -> None:
+        """Go on from the state of a twin, with h and the penalty factors of this store."""
+        state = twin.state.copy()
+        state.t_ref, state.k, state.h = state.t, 0, self.h
+        state.memory = self.settled().memory | self.options.method.carried(state)
+        vars(self).update(states=state_pair(state), ramps={}, shown=None)
