@@ -25,7 +25,7 @@ from rtmbs.kinematics.readings import (
 from rtmbs.kinematics.rows import Combination, Curve, Rows
 from rtmbs.model import Coupler, Driver, Joint, Marker, Model, Profile, Rod
 from rtmbs.model.checks import number
-from rtmbs.model.joint_equations import same_point
+from rtmbs.model.joints import same_point
 from rtmbs.model.markers import reference_distance
 from rtmbs.model.profiles import checked_profile
 

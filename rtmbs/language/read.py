@@ -18,7 +18,7 @@ from rtmbs.language.statements.forces import register_forces
 from rtmbs.language.statements.joints import register_joints
 from rtmbs.language.syntax import Statement
 from rtmbs.model import Model
-from rtmbs.model.mesh_file import read_once
+from rtmbs.model.mesh import read_once
 
 MOST_FILES = 100  # that a model file includes
 MOST_TIMES, MOST_VALUES = 10_001, 1_000_000  # at which functions of time are tried

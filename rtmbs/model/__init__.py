@@ -1,19 +1,17 @@
 """What the user writes: bodies, joints, markers, forces, drivers and initial values, by name and in SI units."""
 
 from rtmbs.model.body import Body
-from rtmbs.model.constraints import Constraint
-from rtmbs.model.couplers import Coupler
+from rtmbs.model.constraints import Constraint, Coupler
 from rtmbs.model.drivers import Driver
 from rtmbs.model.forces import FORCE_TYPES, Bushing, Force, ForceLaw, Input, Motor, SpringDamper, TorsionSpring, Wrench
-from rtmbs.model.initial import Initial
-from rtmbs.model.joint import Joint
-from rtmbs.model.joint_equations import JointEquation
+from rtmbs.model.joint import Initial, Joint
 from rtmbs.model.joints import (
     JOINT_TYPES,
     Cylindrical,
     Dof,
     Fixed,
     Floating,
+    JointEquation,
     JointType,
     Line,
     Planar,
@@ -22,13 +20,11 @@ from rtmbs.model.joints import (
     Spherical,
     Universal,
 )
-from rtmbs.model.looks import Looks
-from rtmbs.model.markers import Marker
+from rtmbs.model.markers import Marker, Rod
 from rtmbs.model.mesh import Mesh
 from rtmbs.model.model import Model
 from rtmbs.model.profiles import PROFILES, ConstantRate, Function, Profile, Sine, SmoothStep, Spline, Staircase
-from rtmbs.model.rods import Rod
-from rtmbs.model.shapes import Bar, Box, Cylinder, Shape, Sphere, Surface, mass_properties
+from rtmbs.model.shapes import Bar, Box, Cylinder, Looks, Shape, Sphere, Surface, mass_properties
 
 __all__ = [
     "FORCE_TYPES",

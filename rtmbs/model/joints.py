@@ -1,4 +1,7 @@
-"""Joint types. Each is made of dofs, revolute or prismatic, and knows its equations when it is cut.
+"""Joint types: dofs, revolute or prismatic, and the equations of a cut joint (METHODS 1.25).
+
+Equations are in joint axes: world axes at the reference pose, or the axes of the body named by ``frame``. ``u`` is
+carried by body a and ``v`` by body b. Phi is ``u . (x_a - x_b)`` for a translation [m] and ``u . v`` for a dot product.
 
 To add one: write a frozen dataclass that answers the checklist of ``JointType`` and put it into ``JOINT_TYPES``;
 ``tests/system/test_joint_types.py`` then holds its dofs against its equations without further ado.
@@ -10,9 +13,65 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
 import numpy as np
 
 from rtmbs.errors import ModelError
-from rtmbs.model import joint_equations
 from rtmbs.model.checks import Array, Numbers, direction, perpendiculars
-from rtmbs.model.joint_equations import JointEquations
+
+NONE = np.zeros(3)
+
+
+class JointEquation(NamedTuple):
+    """One equation of a cut joint."""
+
+    kind: Literal["translation", "dot"]
+    u: Array  # (3,) joint axes, carried by body a
+    v: Array  # (3,) joint axes, carried by body b; zero for a translation
+    label: str  # its name after the joint's
+
+
+JointEquations = tuple[JointEquation, ...]
+
+
+def same_point() -> JointEquations:
+    """Three: the two points coincide."""
+    x, y, z = np.eye(3)
+    return (translation(x, "x"), translation(y, "y"), translation(z, "z"))
+
+
+def same_line(axis: Array) -> JointEquations:
+    """Two: the point of b lies on the line of a along ``axis``."""
+    first, second = perpendiculars(axis)
+    return (translation(first, "across_1"), translation(second, "across_2"))
+
+
+def same_plane(normal: Array) -> JointEquations:
+    """One: the point of b lies in the plane of a."""
+    return (translation(normal, "along"),)
+
+
+def parallel(axis: Array) -> JointEquations:
+    """Two: the axis of b keeps the direction of that of a (or the opposite one, which assembly must exclude)."""
+    first, second = perpendiculars(axis)
+    return (JointEquation("dot", axis, first, "tilt_1"), JointEquation("dot", axis, second, "tilt_2"))
+
+
+def perpendicular(axis_a: Array, axis_b: Array) -> JointEquations:
+    """One: the axis of b stays perpendicular to that of a."""
+    return (JointEquation("dot", axis_a, axis_b, "cross"),)
+
+
+def same_orientation(axis: Array) -> JointEquations:
+    """Three, u_x . v_y, u_y . v_z, u_z . v_x over a triad with ``axis`` last: independent at the aligned pose."""
+    x, y = perpendiculars(axis)
+    z = axis
+    return (
+        JointEquation("dot", x, y, "turn_1"),
+        JointEquation("dot", y, z, "turn_2"),
+        JointEquation("dot", z, x, "turn_3"),
+    )
+
+
+def translation(axis: Array, label: str) -> JointEquation:
+    return JointEquation("translation", axis, NONE, label)
+
 
 Kind = Literal["revolute", "prismatic", "rotation"]
 UNITS: dict[Kind, str] = {"revolute": "rad", "prismatic": "m", "rotation": "rad"}
@@ -146,7 +205,7 @@ class Revolute(JointType):
         return (Dof("revolute", np.array(self.axis)),)
 
     def equations(self) -> JointEquations:
-        return joint_equations.same_point() + joint_equations.parallel(np.array(self.axis))
+        return same_point() + parallel(np.array(self.axis))
 
     def aligned(self) -> tuple[Array, ...]:
         return (np.array(self.axis),)
@@ -164,7 +223,7 @@ class Prismatic(JointType):
         return (Dof("prismatic", np.array(self.axis)),)
 
     def equations(self) -> JointEquations:
-        return joint_equations.same_line(np.array(self.axis)) + joint_equations.same_orientation(np.array(self.axis))
+        return same_line(np.array(self.axis)) + same_orientation(np.array(self.axis))
 
     def aligned(self) -> tuple[Array, ...]:
         return (np.array(self.axis), *perpendiculars(np.array(self.axis)))
@@ -182,7 +241,7 @@ class Cylindrical(JointType):
         return (Dof("prismatic", np.array(self.axis)), Dof("revolute", np.array(self.axis)))
 
     def equations(self) -> JointEquations:
-        return joint_equations.same_line(np.array(self.axis)) + joint_equations.parallel(np.array(self.axis))
+        return same_line(np.array(self.axis)) + parallel(np.array(self.axis))
 
     def aligned(self) -> tuple[Array, ...]:
         return (np.array(self.axis),)
@@ -214,9 +273,7 @@ class Universal(JointType):
         return (Dof("revolute", np.array(self.axis_a)), Dof("revolute", np.array(self.axis_b)))
 
     def equations(self) -> JointEquations:
-        return joint_equations.same_point() + joint_equations.perpendicular(
-            np.array(self.axis_a), np.array(self.axis_b)
-        )
+        return same_point() + perpendicular(np.array(self.axis_a), np.array(self.axis_b))
 
     def measure(self, between: Between) -> tuple[Any, ...]:
         return between.two_turns(0, 1)
@@ -238,7 +295,7 @@ class Planar(JointType):
         return (Dof("prismatic", x), Dof("prismatic", y), Dof("revolute", np.array(self.normal)))
 
     def equations(self) -> JointEquations:
-        return joint_equations.same_plane(np.array(self.normal)) + joint_equations.parallel(np.array(self.normal))
+        return same_plane(np.array(self.normal)) + parallel(np.array(self.normal))
 
     def aligned(self) -> tuple[Array, ...]:
         return (np.array(self.normal),)
@@ -254,7 +311,7 @@ class Spherical(JointType):
         return ROTATION
 
     def equations(self) -> JointEquations:
-        return joint_equations.same_point()
+        return same_point()
 
 
 @dataclass(frozen=True)
@@ -281,7 +338,7 @@ class Line(JointType):
         return (Dof("prismatic", np.array(self.axis)), *ROTATION)
 
     def equations(self) -> JointEquations:
-        return joint_equations.same_line(np.array(self.axis))
+        return same_line(np.array(self.axis))
 
 
 @dataclass(frozen=True)
@@ -295,7 +352,7 @@ class Fixed(JointType):
         return ()
 
     def equations(self) -> JointEquations:
-        return joint_equations.same_point() + joint_equations.same_orientation(Z)
+        return same_point() + same_orientation(Z)
 
     def aligned(self) -> tuple[Array, ...]:
         return (X, Y, Z)

@@ -1,11 +1,12 @@
-"""A named point of a body, for springs, rods, driven distances and output."""
+"""Markers, named points of bodies, and massless rods that keep the distance of two markers."""
 
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from rtmbs.errors import ModelError
 from rtmbs.model.body import Body
-from rtmbs.model.checks import Array
+from rtmbs.model.checks import Array, Numbers, number
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,3 +26,24 @@ class Marker:
 def reference_distance(first: Marker, second: Marker) -> float:
     """Return the distance of two markers at the reference pose [m]."""
     return float(np.linalg.norm(second.reference() - first.reference()))
+
+
+@dataclass(frozen=True, eq=False)
+class Rod:
+    """Keeps the distance of two markers."""
+
+    name: str
+    between: tuple[Marker, Marker]
+    length: float  # [m]
+
+
+def make_rod(name: str, between: tuple[Marker, Marker], length: Numbers) -> Rod:
+    """Return a checked rod; ``length`` None is the distance at the reference pose."""
+    what = f"rod {name!r}"
+    metres = reference_distance(*between) if length is None else number(length, f"{what}: length")
+    if metres <= 0.0:
+        where = "its markers coincide at the reference pose" if length is None else f"length is {metres}"
+        raise ModelError(
+            f"{what}: {where}; a rod needs a length above zero (one point on another is a Spherical joint)"
+        )
+    return Rod(name, between, metres)

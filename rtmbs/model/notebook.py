@@ -1,16 +1,13 @@
 """A Model as tables for notebooks."""
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from rtmbs.limits.notebook import folded_html, number_text, title_html
 from rtmbs.model.body import GROUND
 from rtmbs.model.forces import Force
 
-if TYPE_CHECKING:
-    from rtmbs.model.elements import Elements
 
-
-def model_html(model: "Elements") -> str:
+def model_html(model: Any) -> str:
     """Return the elements of a model, kind by kind."""
     bodies = [
         (one.name, number_text(one.mass), number_text(one.position))

@@ -1,15 +1,69 @@
-"""Shapes of bodies for pictures, and the mass that a density gives them. No mechanics reads a shape."""
+"""Shapes and looks of bodies in pictures, and mass properties of shapes with a density. No mechanics reads them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import ModelError, shown
+from rtmbs.errors import ModelError, UnknownNameError, shown, unknown_name
 from rtmbs.limits.bounds import BEYOND
-from rtmbs.model.checks import Array, Numbers, direction, number, numbers, rotation, shape_of
-from rtmbs.model.polyhedra import moments
+from rtmbs.model.checks import Array, Numbers, direction, number, numbers, rotation, shape_of, switch
+
+SAME = 1e-9  # of the size: corners nearer than this are one; files of triangles repeat each corner
+FLAT = 1e-12  # of the cube of the size: a volume below is none
+
+
+def moments(vertices: Array, faces: NDArray[np.int64], what: str = "Surface") -> tuple[float, Array, Array]:
+    """Return volume [m^3], its centre (3,) [m] and inertia of density 1 about the centre (3, 3) [m^5].
+
+    The solid is the signed sum of the tetrahedra from one point to each triangle. A tetrahedron with corners 0, a, b, c
+    has the volume V = det [a b c] / 6, the centre (a + b + c) / 4, and the second moment
+    V / 20 (a a^T + b b^T + c c^T + s s^T) with s = a + b + c.
+    Raises ModelError naming ``what`` for a surface with holes, with faces turned inside out, or without volume.
+    """
+    refuse_open(vertices, faces, what)
+    middle = vertices.mean(axis=0)
+    corners = vertices[faces] - middle  # about a point near the solid: differences of large numbers lose digits
+    volumes = np.linalg.det(corners) / 6.0
+    volume = float(volumes.sum())
+    if abs(volume) <= FLAT * float(np.max(np.ptp(vertices, axis=0))) ** 3:
+        raise ModelError(f"{what}: the surface encloses no volume, so a density gives no mass; give mass= and inertia=")
+    sums = corners.sum(axis=1)
+    center = volumes @ sums / (4.0 * volume)
+    second = np.einsum("k,kci,kcj->ij", volumes, corners, corners) + np.einsum("k,ki,kj->ij", volumes, sums, sums)
+    spread = second / 20.0 - volume * np.outer(center, center)
+    inertia = np.trace(spread) * np.eye(3) - spread
+    return abs(volume), center + middle, inertia * np.sign(volume)
+
+
+def refuse_open(vertices: Array, faces: NDArray[np.int64], what: str) -> None:
+    """Raise ModelError when an edge does not belong to two faces that run along it in opposite directions."""
+    welded = weld(vertices)[faces]
+    edges = np.concatenate([welded[:, [0, 1]], welded[:, [1, 2]], welded[:, [2, 0]]])
+    edges = edges[edges[:, 0] != edges[:, 1]]  # of triangles that have shrunk to a line
+    count = int(welded.max()) + 1
+    there, counts = np.unique(edges[:, 0] * count + edges[:, 1], return_counts=True)
+    back = (there % count) * count + there // count
+    known = np.searchsorted(there, back).clip(max=len(there) - 1)
+    paired = (there[known] == back) & (counts[known] == counts)
+    if not np.all(paired):
+        raise ModelError(
+            f"{what}: the surface is not closed: {int(np.sum(~paired))} edges lack the face on the other side; "
+            "mend the mesh, or give mass= and inertia="
+        )
+
+
+def weld(vertices: Array) -> NDArray[np.int64]:
+    """Return a number for each vertex (v,) that those at one place share."""
+    step = SAME * max(float(np.max(np.ptp(vertices, axis=0))), 1e-300)
+    number = np.zeros(len(vertices), np.int64)
+    for column in np.round((vertices - vertices.min(axis=0)) / step).T:  # sorting rows at once takes ten times as long
+        _, rank = np.unique(column, return_inverse=True)
+        _, number = np.unique(number * (int(rank.max()) + 1) + rank, return_inverse=True)
+    return np.asarray(number, np.int64)
+
 
 ORIGIN = (0.0, 0.0, 0.0)
 
@@ -195,3 +249,68 @@ def mass_properties(shapes: tuple[Shape, ...] | list[Shape], density: Numbers) -
         d = middle - center
         inertia += about + own * (d @ d * np.eye(3) - np.outer(d, d))  # Steiner
     return {"mass": rho * volume, "center_of_mass": center, "inertia": rho * inertia}
+
+
+Shapes = Shape | Sequence[Shape]
+
+# Colours by name. They keep some distance from black and white, so that both themes show them.
+COLORS = {
+    "aluminium": "#b8bec6",
+    "black": "#2a2d31",
+    "blue": "#2f6fd0",
+    "brass": "#c9a84c",
+    "brown": "#8a5a35",
+    "copper": "#c07848",
+    "cyan": "#2aa5b5",
+    "gray": "#8a929b",
+    "green": "#2e9a58",
+    "grey": "#8a929b",
+    "magenta": "#c0459f",
+    "orange": "#e0812c",
+    "pink": "#e38fa8",
+    "purple": "#8258a8",
+    "red": "#c8382c",
+    "steel": "#7f8b98",
+    "white": "#eef0f2",
+    "yellow": "#e3b92e",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Looks:
+    """What the user said; nothing: the viewer draws bars between joints, in a colour of the theme."""
+
+    shapes: tuple[Shape, ...] = ()
+    color: str = ""  # "#rrggbb", "" for the theme's
+    opacity: float = 1.0
+    edges: bool = True  # sharp edges are drawn as lines
+
+
+def make_looks(what: str, shape: Any, color: Any, opacity: Numbers, edges: Any) -> Looks:
+    """Return checked looks; ModelError naming ``what``."""
+    seen = number(opacity, f"{what}: opacity")
+    if not 0.0 < seen <= 1.0:
+        raise ModelError(f"{what}: opacity is {seen:g}; it must be above 0 and at most 1")
+    if isinstance(shape, list | tuple) and not shape:
+        raise ModelError(f"{what}: shape is {shown(shape)}; give at least one, or None for a bar between the joints")
+    return Looks(
+        () if shape is None else checked_shapes(what, shape),
+        checked_color(what, color),
+        seen,
+        switch(edges, f"{what}: edges"),
+    )
+
+
+def checked_color(what: str, color: Any) -> str:
+    """Return a colour as "#rrggbb", "" for none; ModelError for anything else."""
+    if color is None or color == "":
+        return ""
+    if isinstance(color, str):
+        text = color.strip().lower()
+        if text in COLORS:
+            return COLORS[text]
+        if len(text) == 7 and text[0] == "#" and set(text[1:]) <= set("0123456789abcdef"):
+            return text
+        if text and text[0] != "#":
+            raise UnknownNameError(f"{what}: {unknown_name('color', color, COLORS)}")
+    raise ModelError(f"{what}: color is {shown(color)}; it must be '#rrggbb' or a name such as 'steel'")

@@ -38,8 +38,7 @@ from rtmbs.simulation.options import Options
 from rtmbs.simulation.running import check_run, recorded_run
 from rtmbs.simulation.state_rows import copied, state_pair
 from rtmbs.simulation.state_store import NO_RAMPS, StateStore
-from rtmbs.start.prepare import prepare
-from rtmbs.start.report import StartReport
+from rtmbs.start.prepare import StartReport, prepare
 from rtmbs.state import State
 from rtmbs.system.signals import evaluate_signals
 from rtmbs.system.system import System

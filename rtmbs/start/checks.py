@@ -1,13 +1,15 @@
-"""What a start must not be: not finite, open, assembled the wrong way round, a spring without a direction."""
+"""Refusals of a start: massless coordinates, numbers not finite, open loops, wrong assembly, forces without value."""
 
 import numpy as np
 
-from rtmbs.errors import StartError, StateError
+from rtmbs.errors import ModelError, StartError, StateError
 from rtmbs.forces.register import BY_WORD
 from rtmbs.integrators.settings import LOOP_TOLERANCE, StateArrays
 from rtmbs.limits.bounds import BEYOND
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.state import State
+from rtmbs.system.system import System
+from rtmbs.system.tables import branch_dofs
 
 FACING = 0.5  # cosine of axes that point the same way: closed dot products leave 1, -1, or 0 after a third of a turn
 
@@ -75,3 +77,29 @@ def check_forces(equations: SemiRecursiveEquations) -> None:
             table = getattr(equations.tables.forces, kind.name)
             if refusal := kind.refusal(table, force.row, connectors, ws, system.length):
                 raise StartError(f"force {force.name!r} has no value at the start: {refusal}")
+
+
+def check_masses(system: System) -> None:
+    """Refuse a coordinate that moves no mass and that neither a closure nor a driver holds; raises ModelError."""
+    tables = system.tables
+    dofs = tables.dofs
+    moved = (dofs.mass > 0.0) | np.any(dofs.inertia != 0.0, axis=(1, 2))
+    for i in range(len(moved) - 1, -1, -1):
+        if moved[i] and dofs.parent[i] >= 0:
+            moved[dofs.parent[i]] = True
+    held = np.zeros(len(moved), np.bool_)
+    held[branch_dofs(tables.connectors, tables.closures.connector)] = True
+    held[tables.drivers.dof] = True
+    loose = np.flatnonzero(~moved & ~held)
+    if len(loose):
+        dof = int(loose[0])
+        raise ModelError(
+            f"body {mover(system, dof)!r} is massless, and no heavier body or closure holds "
+            f"{system.coordinate_names[dof]}; give it mass or inertia, or close it"
+        )
+
+
+def mover(system: System, dof: int) -> str:
+    """Return the body that a dof moves first."""
+    joint = next(joint for joint in system.joints.values() if dof in joint.dofs)
+    return joint.a if joint.reversed else joint.b

@@ -1,4 +1,4 @@
-"""The pose nearest to a wanted one that satisfies equations, and rates likewise: the consistent start of any system.
+"""Nearest pose and nearest rates that satisfy equations, by Gauss-Newton and Lagrange-Newton steps.
 
 min 1/2 (z - z0)^T W (z - z0) subject to gap(z) = 0, kept coordinates eliminated exactly (METHODS 1.15, 2.9).
 """
@@ -15,12 +15,69 @@ from scipy.sparse import csc_array
 from rtmbs.errors import RtmbsError
 from rtmbs.linear.iteration import converged
 from rtmbs.linear.least_change import least_change
+from rtmbs.linear.same_pattern import same_pattern
 from rtmbs.semirecursive.loop_jacobian import Group
-from rtmbs.start.curved import MOST, RANK, curved_step
-from rtmbs.start.entries import block_of
 
+Indices = NDArray[np.int64]
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+
+
+def block_of(J: csc_array, rows: Indices, columns: Indices) -> csc_array:
+    """Return these rows and columns of J, each at most once and in ascending order; all of them are J itself."""
+    return J if J.shape == (len(rows), len(columns)) else J[rows][:, columns]
+
+
+def scaled_entries(J: csc_array, row: Array, column: Array) -> csc_array:
+    """Return diag(row) J diag(column) (m, n), in new memory for the entries alone."""
+    return same_pattern(J, row[J.indices] * J.data * np.repeat(column, np.diff(J.indptr)))
+
+
+RANK = 1e-8  # singular values below this part of the largest count as zero
+OPEN = 3.0  # of the gap: smaller singular values may be zero where it is closed, and a step that needs them is too far
+CONVEX = 0.1  # least eigenvalue of the Lagrangian along the equations, 1 without curvature
+DIFFERENCE = 1e-6  # of a typical size
+MOST = 200  # coordinates beyond which a dense factor costs more than slow steps
+WAYS = 20  # degrees of freedom likewise: two Jacobians each
+
+
+def curved_step(
+    J: Array, gap: Array, way: Array, weights: Array, jacobian: Callable[[Array], Array]
+) -> tuple[Array, Array] | None:
+    """Return the two parts of the step (n,), -J^+ gap and N x, or None where the Lagrangian has no minimum.
+
+    They are in the coordinates of J (m, n). N spans the null space of J, and x makes y + J^T lam stationary along it,
+    with the curvature of lam . gap by central differences of ``jacobian(change)``. ``way`` (n,) leads back to y = 0,
+    and ``weights`` (n,) are W (METHODS 2.9).
+    """
+    if len(way) > MOST:
+        return None
+    near = 1.0 / np.sqrt(weights)
+    U, values, Vt = scipy.linalg.svd(J * near, check_finite=False)
+    rank = int(np.count_nonzero(values > max(RANK * values.max(initial=0.0), OPEN * float(np.linalg.norm(gap)))))
+    if not 0 < Vt.shape[0] - rank <= WAYS:
+        return None
+    U, values, rows, N = U[:, :rank], values[:rank], Vt[:rank], Vt[rank:].T
+    y, back = -way / near, -rows.T @ (U.T @ gap / values)
+    lam = -U @ (rows @ y / values)
+    bend = curvature(near, lam, np.column_stack((N, back)), jacobian)
+    along = N.T @ bend[:, :-1]
+    H = np.eye(len(along)) + 0.5 * (along + along.T)
+    if not np.all(np.isfinite(bend)) or np.linalg.eigvalsh(H)[0] <= CONVEX:
+        return None
+    return near * back, -near * (N @ np.linalg.solve(H, N.T @ (y + bend[:, -1])))
+
+
+def curvature(near: Array, lam: Array, ways: Array, jacobian: Callable[[Array], Array]) -> Array:
+    """Return (J^T lam)_y times each of the ways (n, k), y = change / near."""
+    found = np.zeros(ways.shape)
+    for k, way in enumerate((near[:, None] * ways).T):
+        size = float(np.abs(way).max(initial=0.0))
+        if size > 0.0:
+            step = DIFFERENCE / size
+            found[:, k] = near * ((jacobian(step * way) - jacobian(-step * way)).T @ lam) / (2.0 * step)
+    return found
+
 
 MAX_ITERATIONS = 60
 CLOSED = 1e-12  # of the row scale: assembled

@@ -9,8 +9,7 @@ from rtmbs.rotations.vectors import right_jacobian
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.loop_jacobian import loop_groups, loop_jacobian
 from rtmbs.start.checks import facing_away
-from rtmbs.start.entries import scaled_entries
-from rtmbs.start.nearest import REFUSED, NearestPose, length_of, worst_of
+from rtmbs.start.nearest import REFUSED, NearestPose, length_of, scaled_entries, worst_of
 from rtmbs.system.tables import REVOLUTE
 
 Array = NDArray[np.float64]

@@ -24,8 +24,8 @@ from rtmbs.ad import (
 from rtmbs.ad.trace import record
 from rtmbs.errors import PACKAGE, ModelError, warn
 from rtmbs.model import Force, Joint, Model
+from rtmbs.model.captured import Writes, function_behind
 from rtmbs.model.laws import Law
-from rtmbs.model.written import Writes, function_behind
 from rtmbs.system.law_function import LawFunction
 from rtmbs.system.skeleton import Skeleton
 from rtmbs.system.system import Array, Integers

@@ -9,7 +9,7 @@ import pytest
 import rtmbs
 from rtmbs import Bar, Box, Cylinder, Mesh, Sphere, Surface, mass_properties
 from rtmbs.errors import ModelError, UnknownNameError
-from rtmbs.model.looks import COLORS, Looks
+from rtmbs.model.shapes import COLORS, Looks
 
 DENSITY = 2700.0
 CORNERS = np.array([(x, y, z) for x in (0.0, 1.0) for y in (0.0, 1.0) for z in (0.0, 1.0)])

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rtmbs.model.written import Writes
+from rtmbs.model.captured import Writes
 
 TOTAL, LIST, BOX, ARRAY = 0, [], {"last": 0.0}, np.zeros(2)
 

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.sparse import csc_array
 
-from rtmbs.start.entries import scaled_entries
+from rtmbs.start.nearest import scaled_entries
 
 
 def test_entries_are_scaled_as_by_diagonal_matrices():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rtmbs import Simulation
 from rtmbs.errors import StartError
-from rtmbs.start.rates import consistent_rates
+from rtmbs.start.motion import consistent_rates
 from tests.start.cases import MODELS, closed_pose, fourbar, system_of
 
 ALL = pytest.mark.parametrize("name", MODELS)

@@ -11,7 +11,7 @@ from rtmbs.language.scope import Call, Word
 from rtmbs.language.source import inside
 from rtmbs.language.values import taken
 from rtmbs.model import Bar, Box, Cylinder, Mesh, Sphere, Surface
-from rtmbs.model.mesh_file import ENDINGS
+from rtmbs.model.mesh import ENDINGS
 
 SHAPES: dict[str, type] = {
     "box": Box, "cylinder": Cylinder, "sphere": Sphere, "bar": Bar, "surface": Surface, "mesh": Mesh,

@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.model import Model
-from rtmbs.model.looks import Shapes
+from rtmbs.model.shapes import Shapes
 from rtmbs.results.result import Result
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.film.captions import row_of, width_of, with_caption, with_legend

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rtmbs.errors import InputError
-from rtmbs.model.polyhedra import weld
+from rtmbs.model.shapes import weld
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]

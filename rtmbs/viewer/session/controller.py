@@ -16,7 +16,7 @@ from rtmbs.errors import InputError, RtmbsError
 from rtmbs.integrators.report import StepReport
 from rtmbs.jit.compiled import listening
 from rtmbs.limits.memory import in_words
-from rtmbs.model.looks import Shapes
+from rtmbs.model.shapes import Shapes
 from rtmbs.simulation.pacing import Pacer
 from rtmbs.state import State
 from rtmbs.system.system import System

@@ -14,8 +14,7 @@ from rtmbs.forces.register import BY_WORD
 from rtmbs.integrators.registry import METHODS
 from rtmbs.integrators.settings import REFACTOR, TANGENT_TERMS
 from rtmbs.model import Model
-from rtmbs.model.looks import Looks, Shapes
-from rtmbs.model.shapes import Bar, Box, Cylinder, Shape, Sphere, checked_shapes
+from rtmbs.model.shapes import Bar, Box, Cylinder, Looks, Shape, Shapes, Sphere, checked_shapes
 from rtmbs.results.reactions import rods
 from rtmbs.results.result import Result
 from rtmbs.semirecursive.sources import source_names
