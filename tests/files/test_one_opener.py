@@ -27,7 +27,7 @@ ALLOWED = {
     "results/hdf5_blocks.py": "opens what hdf5_form looked at, and writes",
     "results/stores.py": "writes tables",
     "results/parquet.py": "opens what parquet_form looked at",
-    "model/mesh_file.py": "hands bytes in memory to trimesh",
+    "model/mesh.py": "hands bytes in memory to trimesh",
     "limits/memory.py": "files of the system",
     "jit/kernel_cache.py": "the folder of kernels, which nobody else may write to",
     "jit/cache_folder.py": "sources of rtmbs",
