@@ -28,7 +28,7 @@ from rtmbs.results.samples import Samples
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.rotations import commit_rotations
 from rtmbs.simulation.captured_values import check_captured
-from rtmbs.start.positions import Assembly
+from rtmbs.start.assembly import Assembly
 from rtmbs.start.rank import independent_rows
 from rtmbs.system.signals import evaluate_signals
 from rtmbs.system.system import System

@@ -11,8 +11,8 @@ from rtmbs.results.resampled import Resampled
 from rtmbs.results.result import Result
 from rtmbs.results.samples import Samples
 from rtmbs.simulation.simulation import Simulation
+from rtmbs.start.assembly import Assembly
 from rtmbs.start.nearest import REFUSED, worst_of
-from rtmbs.start.positions import Assembly
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]

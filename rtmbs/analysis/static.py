@@ -12,8 +12,8 @@ from rtmbs.errors import RtmbsError, StartError
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.simulation.simulation import Simulation, store_of
+from rtmbs.start.assembly import Assembly
 from rtmbs.start.nearest import REFUSED, worst_of
-from rtmbs.start.positions import Assembly
 from rtmbs.state import State
 from rtmbs.system.system import System
 from rtmbs.system.tables import PRISMATIC, ROTATION

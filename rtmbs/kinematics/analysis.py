@@ -23,7 +23,7 @@ from rtmbs.kinematics.samples import Samples, check_room, new_samples
 from rtmbs.kinematics.singular import SingularPose, find_singular, worst
 from rtmbs.kinematics.stepping import Refined, fill, too_fast
 from rtmbs.model import Model
-from rtmbs.model.origin import Origin
+from rtmbs.model.model_changes import Origin
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -103,7 +103,7 @@ class Analysis:
         Raises StartError where the mechanism cannot be assembled, naming the joints and their gaps.
         """
         if self.origin is not None:
-            self.origin.tell(MADE)
+            self.origin.warn_of_changes(MADE)
         drivers = self.equations.drivers_at(np.array([t]))[0]
         check_reference(self.equations, drivers[0], self.assembly_tolerance)
         start = started(self.model, self.constraints, self.equations, t, self.tolerance)

@@ -1,4 +1,4 @@
-"""What the user writes: bodies, joints, markers, forces, drivers and initial values, by name and in SI units."""
+"""The description of a mechanism: bodies, joints, markers, forces, drivers and initial values, in SI units."""
 
 from rtmbs.model.body import Body
 from rtmbs.model.constraints import Constraint, Coupler

@@ -1,4 +1,4 @@
-"""A rigid body: its inertia in its own axes, and where it stands in the reference pose."""
+"""A rigid body: mass and inertia in body axes, position and orientation in the reference pose."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ ROUNDING = 1e-9  # what an inertia may miss a condition by, relative to its larg
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """What the user said about one body; two bodies are the same only when they are one object."""
+    """One body as written by the user; two bodies are the same only when they are one object."""
 
     name: str
     mass: float  # [kg]
@@ -23,7 +23,7 @@ class Body:
     orientation: Array  # (3, 3) body to world at the reference pose
 
     def world(self, point: Array) -> Array:
-        """Return where a ``point`` (3,) in body axes stands at the reference pose, world axes [m]."""
+        """Return a ``point`` (3,) in body axes at the reference pose in world axes [m]."""
         return self.position + self.orientation @ point
 
     def local(self, point: Array) -> Array:

@@ -1,4 +1,4 @@
-"""``Model``: what the user writes, element by element, by name and in SI units.
+"""``Model``: the description of a mechanism, element by element, by name and in SI units.
 
 A value that cannot be is refused where it is written; ``compile`` looks at the whole.
 """
@@ -21,7 +21,7 @@ from rtmbs.model.joint import WORLD, ClosureOption, Initial, Joint, frame_body, 
 from rtmbs.model.joints import JointType
 from rtmbs.model.laws import Law, UserFunction, make_law, written
 from rtmbs.model.markers import Marker, Rod, make_rod
-from rtmbs.model.origin import Origin
+from rtmbs.model.model_changes import Origin
 from rtmbs.model.profiles import checked_profile, given_motion
 from rtmbs.model.shapes import Looks, make_looks
 from rtmbs.model.strict_attributes import StrictAttributes

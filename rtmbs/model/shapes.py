@@ -77,7 +77,7 @@ class MassProperties(TypedDict):
 
 
 class Shape:
-    """What every shape can do."""
+    """A shape of a body in pictures."""
 
     def inertia(self, density: Numbers) -> MassProperties:
         """Return mass, centre of mass and inertia of the solid with this density [kg/m^3], as ``add_body`` takes them.
@@ -278,7 +278,7 @@ COLORS = {
 
 @dataclass(frozen=True, eq=False)
 class Looks:
-    """What the user said; nothing: the viewer draws bars between joints, in a colour of the theme."""
+    """Shapes, colour, opacity and edges of a body; without shapes the viewer draws bars between joints."""
 
     shapes: tuple[Shape, ...] = ()
     color: str = ""  # "#rrggbb", "" for the theme's

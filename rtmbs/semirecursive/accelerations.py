@@ -38,7 +38,7 @@ def first_accelerations(
     """Return zdd (n,) and lam (m,) of the constrained equations at z, zd.
 
     ``masses`` (m,) are the effective masses of the rows, ``stiffness`` the dimensionless penalty c. Where loops or
-    drivers contradict each other there is no solution; `start.motion.check_motion` judges what is returned.
+    drivers contradict each other there is no solution; `start.consistency.check_motion` judges what is returned.
     Raises StartError naming the coordinate when nothing gives it inertia.
     """
     root, parts = np.sqrt(stiffness * masses), equations.parts

@@ -20,7 +20,7 @@ from rtmbs.sensitivities.timed import UNTIMED, Timed, timed_by, timed_slots
 from rtmbs.sensitivities.variations import Variations
 from rtmbs.simulation.set_coordinate import cut_joint, no_coordinate, settable
 from rtmbs.simulation.simulation import Simulation
-from rtmbs.start.penalty import effective_masses
+from rtmbs.start.effective_masses import effective_masses
 from rtmbs.system.system import System
 
 Array = NDArray[np.float64]

@@ -71,7 +71,7 @@ def check_captured(system: System) -> None:
     Warns once of a Model that has changed since.
     """
     if system.origin is not None:
-        system.origin.tell(MADE)
+        system.origin.warn_of_changes(MADE)
     values = captured_values_of(system)
     if values is not None:
         values.check()

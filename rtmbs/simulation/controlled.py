@@ -1,4 +1,4 @@
-"""A run whose steps follow a tolerance: batches judged, records and events on dense output, jumps landed on."""
+"""Runs with a tolerance: steps in batches, records and events on dense output, steps that end at jumps."""
 
 import math
 from collections import Counter
@@ -20,8 +20,7 @@ from rtmbs.results.resampled import Resampled
 from rtmbs.results.result import Result
 from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.simulation.access import ASKED, LOOK, NOTHING, callback_rights
-from rtmbs.simulation.batches import SIZE, Batch, chunk_of, error_of_positions, take_batch
-from rtmbs.simulation.dense import Moment, Stretch
+from rtmbs.simulation.dense_output import Moment, Stretch
 from rtmbs.simulation.error_growth import LESS, MOST_AGAIN, ErrorGrowth, ToleranceError
 from rtmbs.simulation.event_handling import EventHandler, EventInstant, width
 from rtmbs.simulation.events import Event, EventError, Occurrence, events_of, moment_of
@@ -29,6 +28,7 @@ from rtmbs.simulation.failures import step_error
 from rtmbs.simulation.jump_times import edge_of, jump_times
 from rtmbs.simulation.local_error import Past
 from rtmbs.simulation.running import WATCHING, TimeBar, check_end, observers_of
+from rtmbs.simulation.step_batches import SIZE, Batch, chunk_of, error_of_positions, take_batch
 from rtmbs.simulation.step_choice import (
     StepBound,
     StepChoice,

@@ -1,4 +1,4 @@
-"""The error of a run with a tolerance: what steps add, carried along by the linear equations of motion (METHODS 1.34).
+"""Global error of a run with a tolerance: local errors carried along by the linear equations of motion (METHODS 1.34).
 
 An error (dz, dv) beside a motion follows M da + C dv + K dz + Phi_z^T dlam = 0 and stays on the loops. One implicit
 midpoint step takes it over a stretch of steps. Where motions part, it grows as they do.
@@ -11,8 +11,8 @@ import numpy as np
 from rtmbs.errors import InputError
 from rtmbs.integrators.settings import TANGENT_TERMS, StateArrays
 from rtmbs.rotations.vectors import Array, turned
-from rtmbs.simulation.batches import Batch
-from rtmbs.simulation.dense import Moment
+from rtmbs.simulation.dense_output import Moment
+from rtmbs.simulation.step_batches import Batch
 from rtmbs.system.system import System
 
 LAGGED = TANGENT_TERMS.index("lagged")  # multipliers and accelerations of the moment

@@ -1,4 +1,4 @@
-"""Events along a run: found step by step, grouped by instant, acted on in their order (METHODS 1.34)."""
+"""Events along a run: located step by step, grouped by instant, run in their order (METHODS 1.34)."""
 
 import math
 from collections import Counter
@@ -10,7 +10,7 @@ import numpy as np
 
 from rtmbs.errors import InputError, shown
 from rtmbs.simulation.access import CHANGE, callback_rights
-from rtmbs.simulation.dense import Moment, Stretch
+from rtmbs.simulation.dense_output import Moment, Stretch
 from rtmbs.simulation.events import Event, EventError, Instant, MomentReader, Occurrence, moment_of
 from rtmbs.simulation.zeros import EPS, rounding, zeros_within
 from rtmbs.system.system import System

@@ -1,4 +1,4 @@
-"""Errors of extrapolated runs, from the order that the runs show and not from the one that theory expects.
+"""Richardson extrapolation of runs of h, h/2, h/4, ..., and the error of its result from the measured order.
 
 Differences between extrapolations of ever smaller steps shrink by 2^p. Smooth motions have the power p of theory. A
 force with a kink, a step too long for what happens in it, or chaotic motion have a smaller one (METHODS 1.34).

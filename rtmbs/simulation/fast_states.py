@@ -1,4 +1,4 @@
-"""States of force laws that are too fast for the step: a motor current with a time constant of half a millisecond.
+"""Warnings of states of force laws that are too fast for the step, such as a current of half a millisecond.
 
 The derivative dg/ds of the rates of a law's states by the states has the eigenvalues lambda. A step of h multiplies
 what is left of a sudden change by (1 + h lambda / 2) / (1 - h lambda / 2) in place of exp(h lambda): the difference is
@@ -21,7 +21,7 @@ from rtmbs.system.tables import Tables
 
 Array = NDArray[np.float64]
 
-TOO_FAST, RESOLVED = 0.5, 0.25  # of h |lambda|: what is told, and what is advised (0.2 % of a sudden change)
+TOO_FAST, RESOLVED = 0.5, 0.25  # of h |lambda|: warned of, and advised (0.2 % of a sudden change)
 LOOKED = 64  # steps after which the error of a decay is looked at
 
 

@@ -1,4 +1,4 @@
-"""Bushings that turn past half a turn: their rotation vector jumps to the other side there, and their torque with it.
+"""Refusal of steps in which a bushing turns past half a turn, where its rotation vector and its torque jump.
 
 A state alone does not tell on which side of half a turn a bushing was, so the two ends of every step are compared. The
 rotation is measured only where the rates say that half a turn may have been reached since it was last measured.

@@ -103,8 +103,8 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
         """Let values of these inputs take effect at once; raises as ``ramp`` does.
 
         ``quick`` makes a step cheaper that follows a change of an input of one number. The step then begins with
-        accelerations by the matrix that it has, unless somebody looks at the state in between. Order two stays, but
-        bytes of a run depend on who looked.
+        accelerations by the matrix that it has, unless the state is read in between. Order two stays, but bytes of
+        a run depend on such reads.
         """
         switches(quick=quick)
         self._store.check_change("inputs.hold")
@@ -118,7 +118,7 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
                 eager.add(place.start)
         vars(self).update(_ramped=ramped, _quick=eager)
 
-    def of(self, store: InputStore) -> "Inputs":
+    def _of(self, store: InputStore) -> "Inputs":
         """Return the inputs of another store of the same System, held and ramped as these."""
         other = Inputs(self._system, store)
         other._ramped, other._quick = set(self._ramped), set(self._quick)

@@ -1,4 +1,4 @@
-"""When functions of time jump, known before a run: steps that end there keep the order of their method.
+"""Jump times of functions of time before a run, and the grid of time cut at them into pieces of equal steps.
 
 A step ends just before a jump, and the next one begins just behind it with accelerations solved anew (METHODS 1.34).
 """

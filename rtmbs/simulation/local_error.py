@@ -1,4 +1,4 @@
-"""What one step of the trapezoidal rule adds to the error, from states that the run has anyway (METHODS 1.34)."""
+"""Local error of steps of the trapezoidal rule, estimated from consecutive states (METHODS 1.34)."""
 
 from typing import NamedTuple
 
@@ -55,8 +55,8 @@ def local_errors(dofs: Dofs, track: Track, past: Past | None, noise: Noise) -> L
     """
     h, count = np.diff(track.t)[:, None], len(track.t) - 1
     gone = beyond(np.diff(track.zdd, axis=0), noise.rounding)
-    missed = increments(dofs, track) - 0.5 * h * (track.zd[1:] + track.zd[:-1])
-    mean = missed.mean(axis=0)
+    defect = increments(dofs, track) - 0.5 * h * (track.zd[1:] + track.zd[:-1])
+    mean = defect.mean(axis=0)
     position, across = mean + h * h / 12.0 * gone, mean - beyond(mean, noise.position / count + noise.place)
     subtract_turning(dofs, track, h, position)
     slopes, steps = gone / h, h
@@ -66,8 +66,8 @@ def local_errors(dofs: Dofs, track: Track, past: Past | None, noise: Noise) -> L
     bends = 2.0 * np.diff(slopes, axis=0) / (steps[1:] + steps[:-1])
     if past is None:
         bends = np.concatenate((bends[:1], bends)) if len(bends) else np.zeros_like(gone)
-    missed = np.diff(track.zd, axis=0) - 0.5 * h * (track.zdd[1:] + track.zdd[:-1])
-    mean = missed.mean(axis=0)
+    defect = np.diff(track.zd, axis=0) - 0.5 * h * (track.zdd[1:] + track.zdd[:-1])
+    mean = defect.mean(axis=0)
     rate = mean + h**3 / 12.0 * smoothed(bends, h, noise.acceleration)
     return LocalErrors(position, rate, np.array((across, mean - beyond(mean, noise.rate / count))))
 

@@ -1,4 +1,4 @@
-"""What the user may choose about a Simulation besides its step, and change between steps."""
+"""Options of a Simulation: the method, the source of K and C, and threads."""
 
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
@@ -17,7 +17,7 @@ class Options:
     """A method with its options, a source of K and C, and threads; one out of range raises InputError."""
 
     method: Method
-    jacobian: str  # checked by whoever makes the source
+    jacobian: str  # checked where the source is made
     threads: int = 1
 
     def __post_init__(self) -> None:

@@ -12,10 +12,10 @@ from rtmbs.model.joint import MOST_TURNS, in_degrees
 from rtmbs.results.resample import COORDINATE
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.simulation.channel_reader import kernel_channels
+from rtmbs.start.assembly import Assembly
 from rtmbs.start.checks import check_closed, check_facing
-from rtmbs.start.motion import consistent_rates
+from rtmbs.start.consistency import consistent_rates
 from rtmbs.start.nearest import REFUSED, worst_of
-from rtmbs.start.positions import Assembly
 from rtmbs.state import State
 from rtmbs.system.system import System
 from rtmbs.system.tables import REVOLUTE

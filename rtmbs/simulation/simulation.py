@@ -297,7 +297,8 @@ class Simulation(Keyed, StrictAttributes):
     def snapshot(self, take: Callable[[State], Any] = copied) -> Any:
         """Return a copy of the present State, for a caller who keeps that of every step.
 
-        As nobody sees the State itself, the next step need not look for changes in it, which takes longer than a copy.
+        The State itself is not given out, so the next step need not look for changes in it; that takes longer than a
+        copy.
         take: copies a State that a step has left, without checks; one that was given out is copied as a State.
         """
         return self._store.snapshot(take)
@@ -463,7 +464,7 @@ class Simulation(Keyed, StrictAttributes):
     def _on(self, store: StateStore) -> Self:
         """Return a Simulation with another store, and otherwise the attributes of this one."""
         other = object.__new__(type(self))
-        parts = {"_store": store, "_claim": store._claim, "inputs": self.inputs.of(store)}
+        parts = {"_store": store, "_claim": store._claim, "inputs": self.inputs._of(store)}
         vars(other).update(self.__getstate__(), **parts)
         return other
 

@@ -89,7 +89,7 @@ class StateStore:
         return self.states[0].h
 
     def snapshot(self, take: Callable[[State], Any] = copied) -> Any:
-        """Return a copy of the current State; ``take`` copies one that nobody has written into."""
+        """Return a copy of the current State; ``take`` copies one that was not given out."""
         state = self.present()
         return take(state) if self.shown is None else state.copy()
 
@@ -134,8 +134,8 @@ class StateStore:
         """Solve for the accelerations and multipliers that belong to changed inputs: positions and rates stay.
 
         Forces may jump with an input; a step that began with the accelerations of the old forces would average the two
-        and lose an order of accuracy. ``roughly`` loses none either (METHODS 1.8), but its bytes tell who looked.
-        Inputs too large for that leave them as they are: the step will say NOT_FINITE.
+        and lose an order of accuracy. ``roughly`` loses none either (METHODS 1.8), but bytes then depend on reads
+        of the state. Inputs too large for that leave them as they are: the step will say NOT_FINITE.
         """
         self.solve_accelerations(self.states[0], roughly)
         self.current = True
@@ -236,7 +236,7 @@ class StateStore:
 
     @guarded(CHANGE, INPUTS)
     def write_input(self, place: slice, numbers: Array) -> None:
-        """Change one input of the current State; its accelerations follow before anybody sees them."""
+        """Change one input of the current State; its accelerations follow before they are read."""
         u, own, ramps = self.states[0].u, self.__dict__, self._ramps_without(place.start)
         if np.array_equal(u[place], numbers):
             own["ramps"] = ramps
@@ -425,7 +425,7 @@ class StateStore:
     # ---- copies -----------------------------------------------------------------------------------------------------
 
     def _same(self, **other: Any) -> Self:
-        """Return a store with the same attributes but these; nobody holds it."""
+        """Return a store with the same attributes but these, and a claim of its own."""
         made = object.__new__(type(self))
         vars(made).update(vars(self), _claim=Claim(), **other)
         return made

@@ -16,7 +16,7 @@ from rtmbs.results.catalogue import sources
 from rtmbs.results.channel import units_of
 from rtmbs.results.resampled import Resampled
 from rtmbs.results.samples import OF_STATE, Samples
-from rtmbs.simulation.dense import Moment
+from rtmbs.simulation.dense_output import Moment
 from rtmbs.simulation.local_error import Noise, Past, Track, local_errors
 from rtmbs.system.system import System
 from rtmbs.system.tables import Array

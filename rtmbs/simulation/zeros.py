@@ -1,4 +1,4 @@
-"""Zeros of a smooth function within a step: looks at Chebyshev points, and extrema of the polynomial through them.
+"""Zeros of a smooth function within a step, by values at Chebyshev points and the polynomial through them.
 
 The number of looks doubles until the polynomial is resolved, at most MOST of them (METHODS 1.34; J. P. Boyd,
 Computing zeros on a real interval through Chebyshev expansion, SIAM J. Numer. Anal. 40 (2002)).

@@ -10,11 +10,11 @@ from rtmbs.integrators.method import Method
 from rtmbs.integrators.settings import StateArrays
 from rtmbs.linear.refusal import refuses_unfactorised
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.start.assembly import Assembly
 from rtmbs.start.checks import check_facing, check_finite, check_forces, check_masses
-from rtmbs.start.motion import check_agreement, check_motion, consistent_rates
+from rtmbs.start.consistency import check_agreement, check_motion, consistent_rates
+from rtmbs.start.effective_masses import effective_masses
 from rtmbs.start.nearest import CLOSED, worst_of
-from rtmbs.start.penalty import effective_masses
-from rtmbs.start.positions import Assembly
 from rtmbs.start.rank import Mobility
 from rtmbs.start.redundancy import settle_redundant
 from rtmbs.system.balance_table import of_true_loops

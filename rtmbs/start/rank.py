@@ -14,8 +14,8 @@ from rtmbs.linear.rank import independent_rows as rows_above
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.loop_jacobian import Group, LoopJacobian, loop_jacobian
 from rtmbs.semirecursive.noise import noise_of
+from rtmbs.start.assembly import Assembly
 from rtmbs.start.nearest import scaled_entries
-from rtmbs.start.positions import Assembly
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

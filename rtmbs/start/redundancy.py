@@ -9,9 +9,9 @@ from rtmbs.errors import StartError
 from rtmbs.integrators.method import Method
 from rtmbs.semirecursive.accelerations import first_accelerations
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.start.assembly import Assembly, check_closed
+from rtmbs.start.effective_masses import effective_masses
 from rtmbs.start.nearest import CLOSED, REFUSED, worst_of
-from rtmbs.start.penalty import effective_masses
-from rtmbs.start.positions import Assembly, check_closed
 from rtmbs.start.rank import Scaled, inconsistent_part
 
 Array = NDArray[np.float64]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.model.joints import JointType
-from rtmbs.model.origin import Origin
+from rtmbs.model.model_changes import Origin
 from rtmbs.model.shapes import Looks
 from rtmbs.system.outside import Outside
 from rtmbs.system.tables import Tables

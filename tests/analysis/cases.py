@@ -4,8 +4,8 @@ import numpy as np
 
 import rtmbs
 from rtmbs.analysis.neighbourhood import neighbourhood
-from rtmbs.start.motion import consistent_rates
-from rtmbs.start.positions import Assembly
+from rtmbs.start.assembly import Assembly
+from rtmbs.start.consistency import consistent_rates
 
 G = 9.81
 

@@ -6,8 +6,8 @@ import pytest
 import rtmbs
 from rtmbs.analysis.neighbourhood import neighbourhood
 from rtmbs.errors import InputError
-from rtmbs.start.motion import consistent_rates
-from rtmbs.start.positions import Assembly
+from rtmbs.start.assembly import Assembly
+from rtmbs.start.consistency import consistent_rates
 from tests.analysis.cases import G, swing
 from tests.formulations.systems import skew_loop
 

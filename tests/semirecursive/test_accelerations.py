@@ -7,8 +7,8 @@ import rtmbs
 from rtmbs import Simulation
 from rtmbs.errors import StartError
 from rtmbs.semirecursive.accelerations import first_accelerations
-from rtmbs.start.motion import consistent_rates
-from rtmbs.start.penalty import effective_masses
+from rtmbs.start.consistency import consistent_rates
+from rtmbs.start.effective_masses import effective_masses
 from tests.start.cases import MODELS, bar, closed_pose, dense_loops, fourbar, system_of
 
 ALL = pytest.mark.parametrize("name", MODELS)

@@ -10,8 +10,8 @@ from rtmbs import library
 from rtmbs.linear.kkt_solver import KKTSolver
 from rtmbs.linear.solver import Unsolved
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.start.motion import consistent_rates
-from rtmbs.start.penalty import effective_masses
+from rtmbs.start.consistency import consistent_rates
+from rtmbs.start.effective_masses import effective_masses
 from tests import mechanisms
 from tests.contracts.machines import closed_model
 from tests.start.cases import MODELS, closed_pose, dense_loops, fourbar

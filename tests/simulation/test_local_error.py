@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from rtmbs import PenaltyTrapezoidal, Simulation, library
-from rtmbs.simulation.batches import take_batch
 from rtmbs.simulation.local_error import Noise, beyond, increments, local_errors
+from rtmbs.simulation.step_batches import take_batch
 
 STEPS, FINER = 4, 64
 

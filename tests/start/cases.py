@@ -5,7 +5,7 @@ import numpy as np
 import rtmbs
 from rtmbs import library
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.start.positions import Assembly
+from rtmbs.start.assembly import Assembly
 from tests.contracts.machines import closed_model
 
 # Loops with and without redundant equations, planar and spatial, driven, of random types.

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import rtmbs
 from rtmbs import Simulation, library
-from rtmbs.start.penalty import effective_masses
+from rtmbs.start.effective_masses import effective_masses
 from rtmbs.start.rank import Scaled, inconsistent_part
 from tests.cases import spread
 from tests.start.cases import MODELS, assembly_of, closed_pose, fourbar, system_of

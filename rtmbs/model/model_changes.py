@@ -1,7 +1,7 @@
-"""What a Model held when something was made of it, so that a change since can be told.
+"""Changes of a Model since a System or a kinematic analysis was made of it, for one warning.
 
-A System, like a kinematic analysis, is made of a Model as it was, and does not follow it. The Model may be changed for
-a second one. Whoever then runs the first one is warned once: what was added is not in it.
+A System is made of a Model as it was, and does not follow it. The Model may be changed for a second one. A run of the
+first System then warns once that it does not have the changes.
 """
 
 from collections.abc import Iterable, Iterator
@@ -27,10 +27,10 @@ PARTS = {
 
 
 class Origin:
-    """The elements of a Model at one time. Copies and pickles of it know no Model, and tell nothing."""
+    """The elements of a Model at one time. Copies and pickles of it refer to no Model, and never warn."""
 
     def __init__(self, model: Any, parts: Iterable[str] = tuple(PARTS)) -> None:
-        self.model, self.told = ref(model), False
+        self.model, self.warned = ref(model), False
         self.parts = {part: dict(getattr(model, part)) for part in parts}
         self.gravity = np.array(model.gravity) if "forces" in self.parts else None
 
@@ -49,7 +49,7 @@ class Origin:
         return self.gravity is not None and not np.array_equal(model.gravity, self.gravity)
 
     def changes(self) -> Iterator[str]:
-        """Yield what has changed in words."""
+        """Yield the changes in words."""
         model: Any = self.model()
         for part, before in self.parts.items():
             kind, now = PARTS[part], getattr(model, part)
@@ -62,11 +62,11 @@ class Origin:
         if self.gravity is not None and not np.array_equal(model.gravity, self.gravity):
             yield "gravity was changed in"
 
-    def tell(self, made: str) -> None:
-        """Warn once of what has changed since; ``made`` is what was made of the Model, and how to make it again."""
-        if self.told or not self.changed():
+    def warn_of_changes(self, made: str) -> None:
+        """Warn once of changes since; ``made`` is the object made of the Model, and how to make it again."""
+        if self.warned or not self.changed():
             return
-        self.told = True
+        self.warned = True
         found, model = list(self.changes()), self.model()
         more = f"; {len(found) - LISTED} further changes" if len(found) > LISTED else ""
         listed = "; ".join(f"{one} model {getattr(model, 'name', '')!r}" for one in found[:LISTED])
@@ -74,5 +74,5 @@ class Origin:
 
 
 def forgotten() -> None:
-    """Return what stands for an Origin in a copy."""
+    """Return None, in place of an Origin in a copy."""
     return

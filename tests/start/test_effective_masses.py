@@ -9,7 +9,7 @@ from rtmbs.errors import InputError
 from rtmbs.integrators.penalties import penalty_factors
 from rtmbs.library.shapes import add_bar
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.start.penalty import effective_masses
+from rtmbs.start.effective_masses import effective_masses
 from tests.start.cases import MODELS, closed_pose, fourbar, system_of
 
 ALL = pytest.mark.parametrize("name", MODELS)

@@ -8,7 +8,7 @@ import numpy as np
 from rtmbs.integrators.chunks import chunk_for, first, take_row
 from rtmbs.integrators.report import Outcome, StepReport, doubtful_steps
 from rtmbs.integrators.settings import Chunk
-from rtmbs.simulation.dense import Moment
+from rtmbs.simulation.dense_output import Moment
 from rtmbs.simulation.events import moment_of
 from rtmbs.simulation.local_error import Track, increments
 from rtmbs.state import State

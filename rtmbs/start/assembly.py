@@ -1,4 +1,4 @@
-"""Assembly: the pose nearest to what the user wrote that closes every loop (METHODS 1.15)."""
+"""Assembly: the pose nearest to the initial values that closes every loop (METHODS 1.15)."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rtmbs.rotations.vectors import body_rates, turn_between, turned
-from rtmbs.simulation.dense import Moment, Stretch, coefficients, cubic, quintic
+from rtmbs.simulation.dense_output import Moment, Stretch, coefficients, cubic, quintic
 
 NONE = np.zeros(0)
 

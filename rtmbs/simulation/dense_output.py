@@ -1,6 +1,6 @@
-"""States between the ends of a step: quintic polynomials through positions, rates and accelerations (METHODS 1.34).
+"""Dense output: states between the ends of a step (METHODS 1.34).
 
-Rotations are turns from the rotation at the start of the step, whose components follow such polynomials too.
+Coordinates are quintic polynomials through positions, rates and accelerations. Rotations are turns from the rotation at the start of the step, whose components follow such polynomials too.
 """
 
 from functools import cached_property
@@ -16,7 +16,7 @@ POWERS = np.arange(6.0)
 
 
 class Moment(NamedTuple):
-    """What is known of an instant."""
+    """State, accelerations, multipliers and inputs of one instant."""
 
     t: float  # [s]
     z: Array  # (n,)

@@ -12,7 +12,7 @@ import rtmbs
 from rtmbs import Simulation
 from rtmbs.errors import StartError
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.start.motion import consistent_rates
+from rtmbs.start.consistency import consistent_rates
 from rtmbs.start.prepare import prepare
 from tests.start.cases import MODELS, bar, closed_pose, fourbar, parallelogram, system_of
 

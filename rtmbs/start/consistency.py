@@ -8,7 +8,7 @@ from rtmbs.errors import StartError
 from rtmbs.integrators.settings import StateArrays
 from rtmbs.semirecursive.accelerations import violation_terms
 from rtmbs.semirecursive.missed import allowed_violation, missed
-from rtmbs.start.positions import Assembly
+from rtmbs.start.assembly import Assembly
 from rtmbs.start.rank import Scaled, inconsistent_part
 from rtmbs.system.system import System
 
@@ -129,7 +129,8 @@ def consistent_rates(assembly: Assembly, wanted: Array, pinned: NDArray[np.bool_
 def refusal(assembly: Assembly, J: csc_array, left: Array, pinned: NDArray[np.bool_]) -> str:
     """Return the sentence that names the pins and drivers whose rates contradict each other.
 
-    What is left of least squares is a combination of rows that no free rate can change: who is not in it, is innocent.
+    What is left of least squares is a combination of rows that no free rate can change. A pin without a part in it
+    is not at fault.
     """
     system, scale = assembly.equations.system, assembly.scale
     row = int(np.argmax(np.abs(left)))
