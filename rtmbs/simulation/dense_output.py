@@ -1,6 +1,7 @@
 """Dense output: states between the ends of a step (METHODS 1.34).
 
-Coordinates are quintic polynomials through positions, rates and accelerations. Rotations are turns from the rotation at the start of the step, whose components follow such polynomials too.
+Coordinates are quintic polynomials through positions, rates and accelerations. Rotations
+are turns from the rotation at the start of the step, whose components follow such polynomials too.
 """
 
 from functools import cached_property
