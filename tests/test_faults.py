@@ -503,7 +503,7 @@ def test_a_fault_anywhere_in_halving_changes_nothing(kind):
     sim, reference = stubborn(), stubborn()
     report, _ = sim.step(), reference.step()  # the first step of a Simulation listens for compilations
     before, start = everything(sim), sim.state.copy()
-    count = events(kind, lambda: reference.retry(report, "halve", 6))
+    count = events(kind, lambda: retry(reference, report, "halve", 6))
     after = everything(reference)
     whole = 0
     for at in range(0, count, 7 if kind == "calls" else 3):

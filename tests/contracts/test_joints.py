@@ -12,8 +12,8 @@ from scipy.spatial.transform import Rotation
 
 import rtmbs
 from rtmbs import kinematics
-from rtmbs.model import JOINT_TYPES, joint_equations
-from rtmbs.model.joints import Dof
+from rtmbs.model import JOINT_TYPES
+from rtmbs.model.joints import Dof, perpendicular, same_line
 from tests.mechanisms import random_rotation
 
 
@@ -28,9 +28,7 @@ class PlungingUniversal(rtmbs.Universal):
         return (Dof("prismatic", np.array(self.slide)), *super().dofs())
 
     def equations(self):
-        return joint_equations.same_line(np.array(self.slide)) + joint_equations.perpendicular(
-            np.array(self.axis_a), np.array(self.axis_b)
-        )
+        return same_line(np.array(self.slide)) + perpendicular(np.array(self.axis_a), np.array(self.axis_b))
 
     def measure(self, between):
         return (between.slide(0), *between.two_turns(1, 2))

@@ -58,8 +58,8 @@ def hold_together(make, steps=30, apart=0.0):
     ``apart`` is what they may begin with: accelerations that follow an input come from a kernel, or from Python.
     """
     fused, readable = make(fused=True), make(fused=False)
-    assert fused._work.fused is not None
-    assert readable._work.fused is None
+    assert fused._store.work.fused is not None
+    assert readable._store.work.fused is None
     assert difference(fused.state, readable.state) <= apart
     if apart:
         readable.restore(fused.state)

@@ -13,6 +13,7 @@ from rtmbs.integrators.newton import (
     MOST_EVALUATIONS,
 )
 from rtmbs.integrators.tries import MOST_TRIES
+from rtmbs.simulation.failures import retry
 
 SMOOTHED = 1e-4
 
@@ -59,7 +60,7 @@ def test_a_step_in_parts_says_so():
     again = Simulation(
         library.build("crank_rocker").compile(), h=0.3, method=PenaltyTrapezoidal(max_iterations=6, tries=0)
     )
-    report = again.retry(again.step(), "halve", 6)
+    report = retry(again, again.step(), "halve", 6)
     assert report.parts in (2, 4, 8)
     assert f"in {report.parts} parts" in str(report)
     assert report.t == 0.3

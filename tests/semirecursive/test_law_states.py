@@ -139,7 +139,7 @@ def test_groups_on_threads_take_the_same_steps():
 def test_a_run_in_chunks_gives_the_bytes_of_steps():
     system = with_force_states(timed=False).compile()
     one, other = Simulation(system, H), Simulation(system, H)
-    assert one.takes_chunks
+    assert one._store.takes_chunks
     result = one.run(0.1)
     accepted_steps(other, 20)
     assert contents(one.state) == contents(other.state)

@@ -148,7 +148,7 @@ def test_a_run_that_goes_on_has_the_rates_of_its_states(sprung):
         state.s[k] = value
         own.restore(state)
         own.change(threads=1)
-        own.go_on_from(own.state, own.t)
+        own._store.go_on_from(own.state, own.t)
         own.method.begin(own.equations, own.state)
         return own.run(0.1)["element.way"][-1:]
 

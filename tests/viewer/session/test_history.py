@@ -14,7 +14,7 @@ SIM = Simulation(motored().compile())
 def moment(step):
     state = SIM.state.copy()
     state.k = step
-    return Moment(step, StoredState.of(state), SIM.options, None, None)
+    return Moment(step, StoredState.of(state), SIM._store.options, None, None)
 
 
 def filled(steps, **bounds):
