@@ -82,7 +82,7 @@ def count_of(sim: Simulation, span: float, tolerance: float) -> int:
         taken += done + failed
         return done, failed
 
-    vars(sim).update(step=one, take_chunk=many)
+    vars(sim).update(step=one, _take_chunk=many)
     with suppress(RtmbsError):
         sim.run(sim.t + span, tolerance=tolerance, record=At([sim.t + span]), most_steps=MOST_STEPS)
     return taken

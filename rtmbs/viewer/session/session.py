@@ -242,8 +242,10 @@ class Session:
     def option(self, name: str) -> Any:
         """Return the present value of one of ``OPTIONS``."""
         sim = self.sim
-        if name in ("h", "jacobian"):
-            return getattr(sim, name)
+        if name == "h":
+            return sim.h
+        if name == "jacobian":
+            return store_of(sim).options.jacobian
         if name == "method":
             return name_of(sim.method)
         return getattr(sim.method, "c" if name == "penalty" else name, None)
