@@ -11,17 +11,12 @@ from typing import Any
 
 from rtmbs.errors import unknown_name
 from rtmbs.library.andrews import andrews
-from rtmbs.library.bricard import bricard
 from rtmbs.library.driven_pose import drive_pose as drive_pose
 from rtmbs.library.fourbar import fourbar
 from rtmbs.library.governor import governor
-from rtmbs.library.linkages import crank_rocker, driven_fourbar
-from rtmbs.library.loop import loop
-from rtmbs.library.pendulum import pendulum
-from rtmbs.library.single_joint import single_joint
-from rtmbs.library.slider_crank import planar_slider_crank, slider_crank
-from rtmbs.library.top import top
-from rtmbs.library.windows import windows
+from rtmbs.library.linkages import crank_rocker, driven_fourbar, planar_slider_crank, slider_crank
+from rtmbs.library.loops import bricard, loop, windows
+from rtmbs.library.single_bodies import pendulum, single_joint, top
 from rtmbs.model import Model
 
 MECHANISMS: dict[str, Callable[..., Model]] = {
