@@ -6,8 +6,9 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from rtmbs.commands.arguments import Parser, answer
+from rtmbs.commands.arguments import Parser
 from rtmbs.commands.arguments import count as whole_number
+from rtmbs.commands.explain import answer
 from rtmbs.errors import unknown_name
 from rtmbs.sweeps.one_thread import THREAD_VARIABLES
 from rtmbs.sweeps.one_thread import one_thread as set_one_thread
@@ -111,31 +112,31 @@ def installed(package: str) -> str:
 
 def check(words: Words) -> int:
     """Print what a model file or a library mechanism is made of: rtmbs check slider_crank.mks"""
-    from rtmbs.commands.check import run
+    from rtmbs.commands.files import check_command
 
-    return run(words)
+    return check_command(words)
 
 
 def run_file(words: Words) -> int:
     """Make the analysis of a model file: rtmbs run slider_crank.mks --out slider.npz"""
     one_thread()
-    from rtmbs.commands.run import run
+    from rtmbs.commands.files import run_command
 
-    return run(words)
+    return run_command(words)
 
 
 def format_file(words: Words) -> int:
     """Print a model file in its usual form, or write it so: rtmbs format slider_crank.mks --in-place"""
-    from rtmbs.commands.format import run
+    from rtmbs.commands.files import format_command
 
-    return run(words)
+    return format_command(words)
 
 
 def plot(words: Words) -> int:
     """Plot channels of a recorded result: rtmbs plot slider.h5 block.x --out slider.png"""
-    from rtmbs.commands.plot import run
+    from rtmbs.commands.files import plot_command
 
-    return run(words)
+    return plot_command(words)
 
 
 def sweep(words: Words) -> int:

@@ -4,8 +4,7 @@ import sys
 
 import numpy as np
 
-from rtmbs.commands.arguments import FAILED, Parser, count
-from rtmbs.commands.target import check_target
+from rtmbs.commands.arguments import FAILED, Parser, check_target, count
 from rtmbs.errors import InputError
 from rtmbs.sweeps.engine import Engine
 from rtmbs.sweeps.result import SweepResult

@@ -8,9 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rtmbs.commands.arguments import SUFFIX, Parser, count, file_size, number, positive
-from rtmbs.commands.page import add_page_options, add_picture_options, arrows_of, write_html
-from rtmbs.errors import InputError, RtmbsError
+from rtmbs.commands.arguments import SUFFIX, Parser, count, file_size, option_parser, positive
+from rtmbs.errors import InputError, RtmbsError, StepError
 from rtmbs.viewer.session.disk_head import is_history
 
 EXAMPLES = """
@@ -32,7 +31,7 @@ OPTIONS = ("h", "penalty", "alpha", "tol", "jacobian")  # of the Simulation
 
 
 def run(words: list[str]) -> int:
-    """Open the window, or film."""
+    """Open the window, or write a film or a page."""
     parser = view_parser()
     if not words or words[0].startswith("-"):
         parser.read(words or ["--help"])
@@ -40,7 +39,7 @@ def run(words: list[str]) -> int:
     if {"-h", "--help"} & {*words}:
         parser.epilog = f"{own_options(name)}{EXAMPLES}"
     options, left = parser.parse_known_args(words)
-    if options.headless and options.out:  # what would be told after a minute otherwise
+    if options.headless and options.out:  # refused before the run, not after it
         from rtmbs.viewer.film.video import check_path
 
         check_path(Path(options.out))
@@ -105,18 +104,6 @@ def view_parser() -> Parser:
     return parser
 
 
-def option_parser(program: str, defaults: Mapping[str, Any], description: str) -> Parser:
-    """Return a parser with one option for every parameter of a mechanism, in its own units (SI, rad)."""
-    parser = Parser(prog=program, description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for option, default in defaults.items():
-        if isinstance(default, bool):
-            reader: Callable[[str], Any] = truth
-        else:
-            reader = number if isinstance(default, float) else type(default)
-        parser.add_argument(f"--{option.replace('_', '-')}", type=reader, default=default, help=f"default: {default}")
-    return parser
-
-
 def own_options(name: str) -> str:
     """Return lines with the options of a mechanism and their defaults; "" for a file that is none."""
     if name.endswith((*RESULTS, SUFFIX)) or is_history(name):
@@ -136,14 +123,17 @@ def factory_defaults(name: str) -> dict[str, Any]:
     from rtmbs.viewer.session.connect import factory_of
     from rtmbs.viewer.session.origin import load_function
 
-    with told():
+    with user_errors():
         known = inspect.signature(load_function(factory_of(name))).parameters
     return {key: p.default for key, p in known.items() if isinstance(p.default, bool | int | float | str)}
 
 
 @contextmanager
-def told() -> Iterator[None]:
-    """Make one sentence of an error in the user's own file, and print the way there; errors of rtmbs pass through."""
+def user_errors() -> Iterator[None]:
+    """Turn an exception of the user's own file into an InputError of one sentence; print its traceback.
+
+    Errors of rtmbs pass through.
+    """
     from rtmbs.viewer.session import error_text
 
     try:
@@ -161,10 +151,10 @@ def view_model(options: argparse.Namespace, parameters: dict[str, Any]) -> int:
     """Open the window on a model, or film its motion."""
     chosen = {name: getattr(options, name) for name in OPTIONS if getattr(options, name) is not None}
     if options.html:
-        with told():
+        with user_errors():
             return write_html(options, parameters=parameters, **chosen)
     if options.headless:
-        with told():
+        with user_errors():
             return film_model(options, parameters, chosen)
     from rtmbs.viewer.view import view
 
@@ -200,7 +190,7 @@ def view_result(options: argparse.Namespace, words: list[str]) -> int:
         from rtmbs.viewer.session.origin import load_function
 
         parameters = read_parameters(options.of, words)
-        with told():
+        with user_errors():
             model = load_function(factory_of(options.of))(**parameters)
     elif words:
         view_parser().refuse(words)
@@ -210,7 +200,7 @@ def view_result(options: argparse.Namespace, words: list[str]) -> int:
 
 @contextmanager
 def named_parameters(parameters: Mapping[str, Any]) -> Iterator[None]:
-    """Tell a result that does not fit its model with the parameters that the model was built with."""
+    """Add the parameters of the model to the error of a result that does not fit it."""
     from rtmbs.viewer.session.playback import OTHER
 
     try:
@@ -254,14 +244,14 @@ def view_file(options: argparse.Namespace) -> int:
 
 
 def model_file(path: str) -> Any:
-    """Return what a model file says."""
+    """Return the Document of a model file."""
     from rtmbs.language import read
 
     return read(path)
 
 
 def out_path(options: argparse.Namespace) -> str:
-    """Return where the pictures go; InputError when nobody said."""
+    """Return the path of --out; InputError without one."""
     if not options.out:
         raise InputError("--headless needs --out PATH, such as movie.mp4, frames/%04d.png or picture.png")
     return str(options.out)
@@ -285,18 +275,18 @@ def film(once: Callable[[Any, Path], Any], options: argparse.Namespace) -> int:
 
     failed = 0
 
-    def told(wanted: Any, path: Path) -> Any:
+    def filmed_once(wanted: Any, path: Path) -> Any:
         nonlocal failed
         filmed = once(wanted, path)
         failed = max(failed, report(filmed, path))
         return filmed
 
-    film_speeds(options.speed or (1.0,), out_path(options), told, filming(options))
+    film_speeds(options.speed or (1.0,), out_path(options), filmed_once, filming(options))
     return failed
 
 
 def report(filmed: Any, path: Path) -> int:
-    """Say what was written; 1 when a step failed on the way."""
+    """Print what was written; return 1 when a step failed on the way."""
     for text in filmed.warnings:
         print(f"rtmbs: {text}", file=sys.stderr)
     if filmed.ended:
@@ -324,9 +314,81 @@ def size(text: str) -> tuple[int, int]:
         raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 1200x700") from None
 
 
-def truth(text: str) -> bool:
-    """Read yes or no."""
-    words = {"yes": True, "true": True, "on": True, "1": True, "no": False, "false": False, "off": False, "0": False}
-    if text.lower() not in words:
-        raise argparse.ArgumentTypeError(f"{text!r} is neither yes nor no")
-    return words[text.lower()]
+def add_picture_options(parser: Parser) -> None:
+    """Add the options of whatever is drawn without a window: films and pages."""
+    drawn = parser.add_argument_group("what films and pages show")
+    drawn.add_argument("--reactions", action="store_true", help="reactions of all joints as arrows")
+    drawn.add_argument("--arrows", type=positive, metavar="N", help="force that an arrow of one metre means [N]")
+    drawn.add_argument("--trace", action="append", default=[], metavar="POINT", help="the way of a marker or body")
+    drawn.add_argument("--all-traces", action="store_true", help="the ways of all markers")
+    drawn.add_argument("--legend", action="store_true", help="what the colours mean")
+
+
+def arrows_of(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the arrow options of films and pages."""
+    return {"reactions": options.reactions or options.arrows is not None, "newtons": options.arrows}
+
+
+def add_page_options(parser: Parser) -> None:
+    """Add the options of a page."""
+    page = parser.add_argument_group("as a page for a browser")
+    page.add_argument("--html", metavar="FILE", help="write one file that plays the run in any browser, and end")
+    page.add_argument(
+        "--t-end", type=positive, metavar="S", help="simulated time of a mechanism that is run for it [s]"
+    )
+    page.add_argument("--plot", action="append", default=[], metavar="CHANNEL", help="plot it below; may be repeated")
+    page.add_argument("--limit", type=file_size, default=20e6, metavar="SIZE", help="of the file (20MB)")
+
+
+def write_html(
+    options: argparse.Namespace, model: Any = None, parameters: Mapping[str, Any] | None = None, **chosen: Any
+) -> int:
+    """Write the page, and say how large it is; the exit code is 1 when a step failed on the way."""
+    from rtmbs.viewer.web.export import export
+
+    try:
+        page = export(
+            options.model,
+            options.html,
+            seconds=options.t_end,
+            model=model,
+            parameters=parameters,
+            options=chosen,
+            paging=paging(options),
+        )
+    except StepError as error:
+        print(f"{error}\n{options.html} has the run up to then")
+        return 1
+    for text in page.warnings:
+        print(f"rtmbs: {text}", file=sys.stderr)
+    wanted = paging(options).rate
+    less = "" if page.rate == wanted else f"; {wanted:g} would be over {options.limit / 1e6:g} MB (--limit)"
+    print(f"{page.path}: {page.bytes / 1e6:.2f} MB, {page.pictures} pictures, {page.rate:.3g} a second{less}")
+    return 0
+
+
+def one_speed(speeds: tuple[float, ...]) -> float:
+    """Return the speed of a page; InputError for several."""
+    if len(speeds) > 1:
+        raise InputError(f"--speed gives {len(speeds)} speeds, and a page has one; its reader can change the speed")
+    return speeds[0]
+
+
+def paging(options: argparse.Namespace) -> Any:
+    """Return the PageOptions of the options."""
+    from rtmbs.viewer.web.page import PageOptions
+
+    return PageOptions(
+        rate=options.fps or PageOptions.rate,
+        speed=one_speed(options.speed or (PageOptions.speed,)),
+        limit=int(options.limit),
+        theme=options.theme or "",
+        camera=options.camera,
+        parallel=options.parallel,
+        channels=tuple(options.plot),
+        traces=tuple(options.trace),
+        all_traces=options.all_traces,
+        legend=options.legend,
+        **arrows_of(options),
+        follow=options.follow,
+    )
