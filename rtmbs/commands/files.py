@@ -10,7 +10,7 @@ from rtmbs.commands.arguments import SUFFIX, Parser, check_target, option_parser
 from rtmbs.errors import InputError, LanguageError, ModelError, RtmbsError, StartError
 from rtmbs.files.atomic_file import replacing
 from rtmbs.language import Document, Place
-from rtmbs.language.source import load
+from rtmbs.language.syntax import load
 from rtmbs.results.forms import WRITTEN, check_form, load_result
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def simulated(sim: "Simulation", t_end: float, **recorded: Any) -> "Result":
 def format_command(words: list[str]) -> int:
     """Print a model file in its usual form, or write it back: rtmbs format FILE --in-place"""
     from rtmbs.language import format
-    from rtmbs.language.source import load
+    from rtmbs.language.syntax import load
 
     parser = Parser(prog="rtmbs format", description=format_command.__doc__)
     parser.add_argument("file", metavar="FILE", help="a model file")
@@ -272,7 +272,7 @@ def is_file(word: str) -> bool:
 
 
 def add_large(parser: Parser) -> None:
-    """Add the switch that lifts the limits of ``rtmbs.language.sizes``."""
+    """Add the switch that lifts the limits of ``rtmbs.language.parse``."""
     parser.add_argument("--large", action="store_true", help="take more bodies, words, rows and steps than usual")
 
 

@@ -11,13 +11,15 @@ from typing import Any
 
 from rtmbs.errors import unknown_name
 from rtmbs.library.andrews import andrews
-from rtmbs.library.driven_pose import drive_pose as drive_pose
+from rtmbs.library.driven_pose import drive_pose
 from rtmbs.library.fourbar import fourbar
 from rtmbs.library.governor import governor
 from rtmbs.library.linkages import crank_rocker, driven_fourbar, planar_slider_crank, slider_crank
 from rtmbs.library.loops import bricard, loop, windows
 from rtmbs.library.single_bodies import pendulum, single_joint, top
 from rtmbs.model import Model
+
+__all__ = ["build", "defaults", "describe", "drive_pose", "names"]
 
 MECHANISMS: dict[str, Callable[..., Model]] = {
     "andrews": andrews,
@@ -35,8 +37,7 @@ MECHANISMS: dict[str, Callable[..., Model]] = {
     "windows": windows,
 }
 
-
-# At what speed a mechanism is worth watching, simulated over wall time; 1 unless it stands here.
+# Speed at which the viewer plays a mechanism, simulated over wall time; 1 for all others.
 WATCHED_AT: dict[str, float] = {"andrews": 0.01}
 
 

@@ -34,7 +34,7 @@ ALLOWED = {
     "jit/compiling.py": "sources of rtmbs",
     "language/parse.py": "the grammar of rtmbs",
     "commands/explain.py": "a page of rtmbs",
-    "commands/arguments.py": "the null device",
+    "commands/explain.py": "the null device",
     "viewer/web/page.py": "files of the page of rtmbs",
     "viewer/qt/plot_files.py": "writes",
     "sweeps/time_limit.py": "the null device",

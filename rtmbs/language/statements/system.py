@@ -2,12 +2,11 @@
 
 import math
 
-from rtmbs.language.build import Build
+from rtmbs.language.arguments import Arguments
+from rtmbs.language.builder import ModelBuilder, statement
 from rtmbs.language.document import Analysis
-from rtmbs.language.given import Given
-from rtmbs.language.kinds import statement
 
-KINDS = {
+ANALYSES = {
     "kinematic analysis": "kinematic",
     "dynamic analysis": "dynamic",
     "static equilibrium": "static",
@@ -32,45 +31,45 @@ CHOICES = {  # key: words
 BELONGS = {"step": "dynamic"} | dict.fromkeys(CHOICES, "kinematic")  # key: the only kind of analysis that it is for
 
 
-@statement("system", "system", keys=(*NUMBERS, *CHOICES, "gravity"), flags=tuple(KINDS), named=False)
-def system(build: Build, given: Given) -> None:
+@statement("system", "system", keys=(*NUMBERS, *CHOICES, "gravity"), flags=tuple(ANALYSES), named=False)
+def system(builder: ModelBuilder, args: Arguments) -> None:
     """Take the kind of analysis, its times and tolerances, and gravity."""
-    if build.analysis is not None:
-        raise given.source.error(given.at, "there is a second SYSTEM; a model has one")
-    if len(given.flags) != 1:
-        raise given.source.error(given.at, f"SYSTEM needs one of {', '.join(KINDS).upper()}", list(KINDS))
-    kind = KINDS[next(iter(given.flags))]
+    if builder.analysis is not None:
+        raise args.source.error(args.at, "there is a second SYSTEM; a model has one")
+    if len(args.flags) != 1:
+        raise args.source.error(args.at, f"SYSTEM needs one of {', '.join(ANALYSES).upper()}", list(ANALYSES))
+    kind = ANALYSES[next(iter(args.flags))]
     for key, other in BELONGS.items():
-        if given.has(key) and kind not in (other, "static"):
-            raise given.source.error(
-                given.place(key), f"{key} is for a {other} analysis, and this is a {kind} one; take it away"
+        if args.has(key) and kind not in (other, "static"):
+            raise args.source.error(
+                args.place(key), f"{key} is for a {other} analysis, and this is a {kind} one; take it away"
             )
-    said: dict[str, object] = {"kind": kind}
+    values: dict[str, object] = {"kind": kind}
     for key, (field, unit) in NUMBERS.items():
-        if given.has(key):
-            value = said[field] = given.number(key, 0.0, unit)
+        if args.has(key):
+            value = values[field] = args.number(key, 0.0, unit)
             if key in POSITIVE and value <= 0.0:
-                raise given.source.error(given.place(key), f"{key} is {value:g}; it must be above zero")
+                raise args.source.error(args.place(key), f"{key} is {value:g}; it must be above zero")
             if key == "lu tolerance" and value >= 1.0:
-                raise given.source.error(given.place(key), f"{key} is {value:g}; it must be below one")
+                raise args.source.error(args.place(key), f"{key} is {value:g}; it must be below one")
     for key, words in CHOICES.items():
-        said[key] = given.word(key, words)
-    if given.has("gravity"):
-        with given.refusals():
-            build.set_gravity(given.row("gravity", "m/s^2"))
-    analysis = build.analysis = Analysis(**said)  # type: ignore[arg-type]
+        values[key] = args.word(key, words)
+    if args.has("gravity"):
+        with args.refusals():
+            builder.set_gravity(args.row("gravity", "m/s^2"))
+    analysis = builder.analysis = Analysis(**values)  # type: ignore[arg-type]
     if analysis.t1 < analysis.t0:
-        at = given.place("ending time" if given.has("ending time") else "starting time")
-        raise given.source.error(
+        at = args.place("ending time" if args.has("ending time") else "starting time")
+        raise args.source.error(
             at, f"ending time is {analysis.t1:g} and starting time {analysis.t0:g}; it must be later"
         )
     rows = (analysis.t1 - analysis.t0) / analysis.dt
     if not math.isfinite(rows) or rows > MOST_ROWS:
-        at = given.place("print interval")
-        raise given.source.error(
+        at = args.place("print interval")
+        raise args.source.error(
             at, f"print interval is {analysis.dt:g}: {rows:.3g} rows; a result has at most {MOST_ROWS:g}"
         )
     if analysis.h and not (steps := (analysis.t1 - analysis.t0) / analysis.h) <= MOST_STEPS:
-        raise given.source.error(
-            given.place("step"), f"step is {analysis.h:g}: {steps:.3g} steps; an analysis takes at most {MOST_STEPS:g}"
+        raise args.source.error(
+            args.place("step"), f"step is {analysis.h:g}: {steps:.3g} steps; an analysis takes at most {MOST_STEPS:g}"
         )
