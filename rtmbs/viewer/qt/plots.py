@@ -26,9 +26,9 @@ from PySide6.QtWidgets import (
 )
 
 from rtmbs.results.channel import units_of
-from rtmbs.viewer.qt.model_tree import children, tops
+from rtmbs.viewer.qt.capture import Curve, write_plot
+from rtmbs.viewer.qt.model_panel import children, tops
 from rtmbs.viewer.qt.overlays import escaped
-from rtmbs.viewer.qt.plot_files import Curve, write
 from rtmbs.viewer.qt.style import axis_style, styled
 from rtmbs.viewer.scene.description import ChannelDescription, SceneDescription
 from rtmbs.viewer.scene.frame import PLOTS
@@ -368,7 +368,7 @@ class Plots(QSplitter):
 
         Raises InputError for a file that cannot be written.
         """
-        write(path, self.area, [curve for name in self._plots for curve in self._named(name)])
+        write_plot(path, self.area, [curve for name in self._plots for curve in self._named(name)])
         return f"exported: {path}"
 
     def _named(self, name: str) -> list[Curve]:
